@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/cloud/point_cloud.h"
+
+#include <limits>
+
+namespace voxloc {
+
+void PointCloud::Reserve(size_t count) {
+  x.reserve(count);
+  y.reserve(count);
+  z.reserve(count);
+}
+
+Bounds ComputeBounds(const PointCloud& cloud) {
+  Bounds bounds;
+  Eigen::Vector3f min = Eigen::Vector3f::Constant(std::numeric_limits<float>::infinity());
+  Eigen::Vector3f max = -min;
+  for (size_t i = 0; i < cloud.size(); ++i) {
+    if (!cloud.IsFinite(i)) continue;
+    const Eigen::Vector3f offset = cloud.Offset(i);
+    min = min.cwiseMin(offset);
+    max = max.cwiseMax(offset);
+    ++bounds.finite_points;
+  }
+  if (bounds.finite_points > 0) {
+    bounds.min = cloud.origin + min.cast<double>();
+    bounds.max = cloud.origin + max.cast<double>();
+  }
+  return bounds;
+}
+
+PointCloud Transform(const Pose& a_T_b, const PointCloud& cloud_b) {
+  PointCloud cloud_a;
+  cloud_a.origin = a_T_b * cloud_b.origin;
+  cloud_a.intensity = cloud_b.intensity;
+  const Eigen::Matrix3d a_R_b = a_T_b.rotation.toRotationMatrix();
+  const size_t count = cloud_b.size();
+  cloud_a.x.resize(count);
+  cloud_a.y.resize(count);
+  cloud_a.z.resize(count);
+  for (size_t i = 0; i < count; ++i) {
+    const Eigen::Vector3f offset = (a_R_b * cloud_b.Offset(i).cast<double>()).cast<float>();
+    cloud_a.x[i] = offset.x();
+    cloud_a.y[i] = offset.y();
+    cloud_a.z[i] = offset.z();
+  }
+  return cloud_a;
+}
+
+void Append(const PointCloud& more, PointCloud& cloud) {
+  if (more.empty()) return;
+  if (more.has_intensity() && (cloud.has_intensity() || cloud.empty())) {
+    cloud.intensity.insert(cloud.intensity.end(), more.intensity.begin(), more.intensity.end());
+  } else {
+    cloud.intensity.clear();
+  }
+  if (more.origin == cloud.origin) {
+    cloud.x.insert(cloud.x.end(), more.x.begin(), more.x.end());
+    cloud.y.insert(cloud.y.end(), more.y.begin(), more.y.end());
+    cloud.z.insert(cloud.z.end(), more.z.begin(), more.z.end());
+    return;
+  }
+  const Eigen::Vector3d shift = more.origin - cloud.origin;
+  for (size_t i = 0; i < more.size(); ++i) {
+    const Eigen::Vector3f offset = (shift + more.Offset(i).cast<double>()).cast<float>();
+    cloud.PushBack(offset.x(), offset.y(), offset.z());
+  }
+}
+
+}  // namespace voxloc
