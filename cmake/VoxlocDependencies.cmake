@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every library comes from the distribution; docs/dependencies.md says why each is there.
+
+# voxloc_find(name [arguments of find_package]): find_package with an error that says what to do.
+macro(voxloc_find name)
+  find_package(${name} ${ARGN} QUIET)
+  if(NOT ${name}_FOUND)
+    message(FATAL_ERROR
+      "${name} was not found. scripts/install-dependencies installs everything that voxloc needs "
+      "on Debian and Ubuntu; docs/building.md lists the packages.")
+  endif()
+endmacro()
+
+voxloc_find(Threads)
+voxloc_find(absl CONFIG)
+voxloc_find(Protobuf)
+voxloc_find(gRPC CONFIG)
+voxloc_find(Eigen3 3.3 CONFIG)
+voxloc_find(prometheus-cpp CONFIG)
+voxloc_find(spdlog CONFIG)
+voxloc_find(yaml-cpp CONFIG)
+voxloc_find(CLI11 CONFIG)
+voxloc_find(nlohmann_json CONFIG)
+
+# liblzf has a CMake package in Debian 12; elsewhere the header and the library are enough.
+find_package(liblzf CONFIG QUIET)
+if(NOT TARGET liblzf::liblzf)
+  find_path(VOXLOC_LZF_INCLUDE lzf.h PATH_SUFFIXES liblzf)
+  find_library(VOXLOC_LZF_LIBRARY lzf)
+  mark_as_advanced(VOXLOC_LZF_INCLUDE VOXLOC_LZF_LIBRARY)
+  if(NOT VOXLOC_LZF_INCLUDE OR NOT VOXLOC_LZF_LIBRARY)
+    message(FATAL_ERROR "liblzf was not found. Run scripts/install-dependencies.")
+  endif()
+  add_library(liblzf::liblzf UNKNOWN IMPORTED)
+  set_target_properties(liblzf::liblzf PROPERTIES
+    IMPORTED_LOCATION ${VOXLOC_LZF_LIBRARY}
+    INTERFACE_INCLUDE_DIRECTORIES ${VOXLOC_LZF_INCLUDE})
+endif()
+
+if(VOXLOC_BUILD_TESTS)
+  voxloc_find(GTest)
+  voxloc_find(benchmark CONFIG)
+endif()

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+# Language level, build type, output folders, sanitizers, warnings, ccache.
+
+set(CMAKE_CXX_STANDARD 17)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+include(GNUInstallDirs)
+
+# gRPC asks for -pthread and GoogleTest does not; said once here, all precompiled headers fit all.
+add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-pthread>")
+
+# ccache, when it is there. Precompiled headers need the sloppiness named here (ccache's manual,
+# "Precompiled headers"): without it every file that uses one is compiled again.
+find_program(VOXLOC_CCACHE ccache)
+mark_as_advanced(VOXLOC_CCACHE)
+if(VOXLOC_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+    CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+    ${VOXLOC_CCACHE})
+endif()
+
+# Sanitizers and warnings are for C++ only: cuda/ chooses its own, nvcc spells them differently.
+if(VOXLOC_SANITIZE)
+  add_compile_options(
+    "$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${VOXLOC_SANITIZE};-fno-omit-frame-pointer>")
+  add_link_options(-fsanitize=${VOXLOC_SANITIZE})
+  if(VOXLOC_SANITIZE MATCHES "undefined")
+    add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=undefined>")
+  endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # GCC's flow analysis loses its way in instrumented code and warns of what is not there.
+    add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>")
+  endif()
+endif()
+
+set(VOXLOC_WARNINGS -Wall -Wextra -Wconversion -Wshadow)
+if(VOXLOC_WERROR)
+  list(APPEND VOXLOC_WARNINGS -Werror)
+endif()
+list(TRANSFORM VOXLOC_WARNINGS REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:\\1>")

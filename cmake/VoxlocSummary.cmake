@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+# The last words of the configuration, and the list of test programs for scripts/test.
+
+get_property(programs GLOBAL PROPERTY VOXLOC_GTEST_PROGRAMS)
+list(JOIN programs "\n" programs)
+file(WRITE ${CMAKE_BINARY_DIR}/gtest-programs.txt "${programs}\n")
+
+if(TARGET voxloc_cuda)
+  set(engines "cpu, cuda (${VOXLOC_CUDA_WHY})")
+elseif(VOXLOC_CUDA_ENABLED)
+  set(engines "cpu (${VOXLOC_CUDA_WHY}: found, but this version has no CUDA engine yet)")
+else()
+  set(engines "cpu (CUDA: ${VOXLOC_CUDA_WHY})")
+endif()
+message(STATUS "voxloc ${PROJECT_VERSION}: ${CMAKE_BUILD_TYPE}, engines: ${engines}")
+if(VOXLOC_SANITIZE)
+  message(STATUS "voxloc sanitizers: ${VOXLOC_SANITIZE}")
+endif()

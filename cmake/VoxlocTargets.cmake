@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+# How a room of the house becomes a CMake target.
+
+# voxloc_library(NAME room SOURCES a.cc ... LINK targets... [PRIVATE_LINK targets...])
+# A static library `voxloc_room` with the alias `voxloc::room`; headers are found from the
+# repository's root ("core/geometry/pose.h"). Without SOURCES it is header-only.
+function(voxloc_library)
+  cmake_parse_arguments(ARG "" "NAME" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
+  voxloc_check_arguments(voxloc_library)
+  set(target voxloc_${ARG_NAME})
+  if(ARG_SOURCES)
+    add_library(${target} STATIC ${ARG_SOURCES})
+    target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR})
+    target_link_libraries(${target} PUBLIC ${ARG_LINK} PRIVATE ${ARG_PRIVATE_LINK})
+    target_compile_options(${target} PRIVATE ${VOXLOC_WARNINGS})
+  else()
+    add_library(${target} INTERFACE)
+    target_include_directories(${target} INTERFACE ${PROJECT_SOURCE_DIR})
+    target_link_libraries(${target} INTERFACE ${ARG_LINK})
+  endif()
+  add_library(voxloc::${ARG_NAME} ALIAS ${target})
+endfunction()
+
+# voxloc_executable(NAME program SOURCES ... LINK ...)
+# A program in <build>/bin; `cmake --install` takes it along.
+function(voxloc_executable)
+  cmake_parse_arguments(ARG "" "NAME" "SOURCES;LINK" ${ARGN})
+  voxloc_check_arguments(voxloc_executable)
+  add_executable(${ARG_NAME} ${ARG_SOURCES})
+  target_include_directories(${ARG_NAME} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${ARG_NAME} PRIVATE ${ARG_LINK})
+  target_compile_options(${ARG_NAME} PRIVATE ${VOXLOC_WARNINGS})
+  install(TARGETS ${ARG_NAME} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endfunction()
+
+# voxloc_add_test(NAME name SOURCES ... LINK ... [DEFINITIONS ...] [TIMEOUT seconds] [SERIAL])
+# One GoogleTest program, one CTest entry of the same name, in <build>/tests. SERIAL: nothing else
+# runs beside it (for what measures time). Tests find real data through VOXLOC_DATA_DIR and
+# VOXLOC_GOLDEN_DIR when they run; VOXLOC_SOURCE_DIR is the tree they came from.
+# Its labels are the folders it lies in: a test of tests/core/ndt has `core` and `core/ndt`
+# (`ctest -L core`). Its results go to <build>/test-results/<name>.xml, where scripts/test counts.
+function(voxloc_add_test)
+  cmake_parse_arguments(ARG "SERIAL" "NAME;TIMEOUT" "SOURCES;LINK;DEFINITIONS" ${ARGN})
+  voxloc_check_arguments(voxloc_add_test)
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 900)
+  endif()
+  add_executable(${ARG_NAME} ${ARG_SOURCES})
+  target_include_directories(${ARG_NAME} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${ARG_NAME} PRIVATE ${ARG_LINK} GTest::gmock GTest::gtest_main)
+  target_compile_options(${ARG_NAME} PRIVATE ${VOXLOC_WARNINGS})
+  target_compile_definitions(${ARG_NAME} PRIVATE
+    VOXLOC_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ${ARG_DEFINITIONS})
+  set_target_properties(${ARG_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  voxloc_reuse_pch(${ARG_NAME} gtest)
+
+  add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME})
+  set(environment "GTEST_OUTPUT=xml:${CMAKE_BINARY_DIR}/test-results/${ARG_NAME}.xml")
+  if(VOXLOC_SANITIZE)
+    list(APPEND environment
+      "UBSAN_OPTIONS=print_stacktrace=1"
+      "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/tsan.supp:halt_on_error=1")
+  endif()
+  file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR}/tests ${CMAKE_CURRENT_SOURCE_DIR})
+  set(labels)
+  while(folder AND NOT folder MATCHES "^\\.\\.")
+    list(PREPEND labels ${folder})
+    get_filename_component(folder "${folder}" DIRECTORY)
+  endwhile()
+  set_tests_properties(${ARG_NAME} PROPERTIES
+    TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL ${ARG_SERIAL}
+    ENVIRONMENT "${environment}" LABELS "${labels}")
+  set_property(GLOBAL APPEND PROPERTY VOXLOC_GTEST_PROGRAMS ${ARG_NAME})
+endfunction()
+
+# voxloc_precompile_grpc(target): call it for a target that links gRPC::grpc++ and whose sources
+# mostly include <grpcpp/...>. The headers are compiled once for all such targets. A source must
+# still include what it uses: sanitizer builds have no precompiled headers and check that.
+function(voxloc_precompile_grpc target)
+  voxloc_reuse_pch(${target} grpc)
+endfunction()
+
+# --- inner workings -------------------------------------------------------------------------------
+
+# Stops with the words that a call could not place, and on a missing NAME.
+macro(voxloc_check_arguments function)
+  if(ARG_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "${function}(NAME ${ARG_NAME}): unknown arguments: ${ARG_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT ARG_NAME)
+    message(FATAL_ERROR "${function}: NAME is missing")
+  endif()
+endmacro()
+
+set(VOXLOC_PCH_HEADERS_grpc
+  <grpcpp/grpcpp.h> <google/protobuf/message.h> <absl/status/statusor.h> <absl/strings/str_cat.h>)
+set(VOXLOC_PCH_LINK_grpc gRPC::grpc++ absl::statusor absl::strings)
+set(VOXLOC_PCH_HEADERS_gtest <gmock/gmock.h> <gtest/gtest.h>)
+set(VOXLOC_PCH_LINK_gtest GTest::gmock GTest::gtest)
+
+# Lets the target use the precompiled headers of that kind. There is one set for libraries and one
+# for programs, made when first asked for: a compiler takes a precompiled header only with the
+# flags it was made with, and those two differ in -fPIC and -fPIE.
+function(voxloc_reuse_pch target kind)
+  if(NOT VOXLOC_PCH OR VOXLOC_SANITIZE)
+    return()
+  endif()
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "INTERFACE_LIBRARY")
+    return()
+  endif()
+  if(type STREQUAL "EXECUTABLE")
+    set(owner voxloc_pch_${kind}_program)
+  else()
+    set(owner voxloc_pch_${kind}_library)
+  endif()
+  if(NOT TARGET ${owner})
+    set(empty ${CMAKE_BINARY_DIR}/pch/${owner}.cc)
+    if(NOT EXISTS ${empty})
+      file(WRITE ${empty} "// SPDX-License-Identifier: Apache-2.0\n")
+    endif()
+    add_library(${owner} OBJECT ${empty})
+    target_link_libraries(${owner} PRIVATE ${VOXLOC_PCH_LINK_${kind}})
+    target_compile_options(${owner} PRIVATE ${VOXLOC_WARNINGS})
+    target_precompile_headers(${owner} PRIVATE ${VOXLOC_PCH_HEADERS_${kind}})
+    if(type STREQUAL "EXECUTABLE")
+      set_target_properties(${owner} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+      target_compile_options(${owner} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fPIE>)
+    endif()
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND VOXLOC_CCACHE)
+      target_compile_options(${owner} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
+    endif()
+  endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # A target with flags of its own may not be able to use it: that costs time, it is no error.
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-error=invalid-pch>)
+    if(VOXLOC_CCACHE)
+      target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
+    endif()
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${owner})
+endfunction()
