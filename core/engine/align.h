@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The question and the answer of an alignment: where is this scan in this map?
+
+#ifndef VOXLOC_CORE_ENGINE_ALIGN_H_
+#define VOXLOC_CORE_ENGINE_ALIGN_H_
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "core/cloud/point_cloud.h"
+#include "core/engine/profile.h"
+#include "core/geometry/covariance.h"
+#include "core/geometry/euler.h"
+#include "core/geometry/pose.h"
+#include "core/map/resident_map.h"
+
+namespace voxloc {
+
+// Ends a search early. Engines look at it before every evaluation.
+struct StopToken {
+  std::shared_ptr<const std::atomic<bool>> cancelled;  // may be null
+  absl::Time deadline = absl::InfiniteFuture();
+};
+
+struct AlignJob {
+  std::shared_ptr<const ResidentMap> map;
+  std::shared_ptr<const PointCloud> scan;  // base frame; finite points
+  Pose map_T_base_guess;
+  Profile profile;  // its cell statistics must be among the map's
+  // A reference position (GNSS) that pulls along the heading; nullopt: none.
+  std::optional<Eigen::Vector3d> regularization_position_map;
+  StopToken stop;
+  bool want_trace = false;
+  bool want_point_scores = false;
+};
+
+enum class Termination {
+  kConverged,      // the last step was shorter than epsilon
+  kMaxIterations,  // the limit of the last stage was reached
+  kZeroStep,       // gradient exactly zero: nothing to do, or no point met a cell
+  kNotFinite,      // a number overflowed; the pose is the last finite one
+  kCancelled,      // the stop token was raised; the pose is the best so far
+  kDeadline,       // its deadline passed; likewise
+};
+[[nodiscard]] absl::string_view ToString(Termination termination);
+
+// Scores of one pose under one stage's cells.
+struct PoseScore {
+  double score = 0.0;                  // sum over all pairs
+  double transform_probability = 0.0;  // score / points; "TP"
+  double nearest_voxel_likelihood = 0.0;  // mean over matched points of their best pair; "NVTL"
+  size_t points = 0;
+  size_t matched_points = 0;  // points with at least one cell
+  size_t pairs = 0;
+  [[nodiscard]] double matched_ratio() const {
+    return points == 0 ? 0.0 : static_cast<double>(matched_points) / static_cast<double>(points);
+  }
+};
+
+struct IterationTrace {
+  int stage = 0;
+  Pose map_T_base;  // at which the following were evaluated
+  PoseScore score;
+  ChartVector gradient = ChartVector::Zero();
+  Matrix6 hessian = Matrix6::Zero();
+  ChartVector newton_step = ChartVector::Zero();  // as solved, before clamping and reversal
+  double newton_step_norm = 0.0;
+  double step_length = 0.0;
+  bool reversed = false;
+  double slope = 0.0;  // of the negative score along the step taken
+  Pose map_T_base_after;
+};
+
+struct AlignResult {
+  // Not ok when this job could not be run (a map without the profile's cells, an empty scan): the
+  // other fields then mean nothing. A search that found nothing is ok.
+  absl::Status status;
+  Pose map_T_base;
+  Termination termination = Termination::kConverged;
+  PoseScore before;  // at the guess, under the first stage's cells
+  PoseScore after;   // at map_T_base, under the last stage's cells
+  ChartVector gradient = ChartVector::Zero();  // at map_T_base
+  Matrix6 hessian = Matrix6::Zero();           // of the score, which is maximised
+  int iterations = 0;        // over all stages
+  int evaluations = 0;
+  int oscillations = 0;      // longest run of reversals in the last stage
+  bool reached_iteration_limit = false;  // of the last stage
+  std::vector<IterationTrace> trace;  // empty unless wanted
+  std::vector<float> point_scores;    // best pair of each point, 0 where unmatched; empty unless wanted
+};
+
+// Whether a result is one to act on: finished, its score above the profile's threshold, and under the
+// iteration limit or oscillating around an optimum (more than ten reversals in a row).
+enum class Acceptance { kAccepted, kLowScore, kNotConverged };
+[[nodiscard]] Acceptance Judge(const AlignResult& result, const Profile& profile);
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_ENGINE_ALIGN_H_

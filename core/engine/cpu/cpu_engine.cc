@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/engine/cpu/cpu_engine.h"
+
+#include <algorithm>
+#include <limits>
+#include <new>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "core/engine/cpu/cpu_map.h"
+#include "core/engine/cpu/kernels.h"
+#include "core/engine/cpu/scan_evaluator.h"
+#include "core/engine/cpu/thread_pool.h"
+#include "core/engine/newton_search.h"
+
+namespace voxloc {
+namespace {
+
+using cpu::CpuMap;
+using cpu::CpuTile;
+using cpu::ScanEvaluator;
+
+// A scan of fewer chunks is done by one thread: waking others would take longer than it saves.
+constexpr size_t kChunksWorthSpreading = 16;
+// Poses scored by one thread in a row; also how often the stop token is looked at.
+constexpr size_t kPosesPerTask = 16;
+
+// Evaluators at rest, kept for their memory.
+class EvaluatorPool {
+ public:
+  std::unique_ptr<ScanEvaluator> Take() {
+    absl::MutexLock lock(&mutex_);
+    if (idle_.empty()) return std::make_unique<ScanEvaluator>();
+    std::unique_ptr<ScanEvaluator> evaluator = std::move(idle_.back());
+    idle_.pop_back();
+    return evaluator;
+  }
+  void Return(std::unique_ptr<ScanEvaluator> evaluator) {
+    absl::MutexLock lock(&mutex_);
+    idle_.push_back(std::move(evaluator));
+  }
+
+ private:
+  absl::Mutex mutex_;
+  std::vector<std::unique_ptr<ScanEvaluator>> idle_ ABSL_GUARDED_BY(mutex_);
+};
+
+// Binds an evaluator to the map of a job.
+class MapEvaluator : public PoseEvaluator {
+ public:
+  MapEvaluator(const CpuMap& map, ScanEvaluator& evaluator, cpu::ThreadPool* pool)
+      : map_(map), evaluator_(evaluator), pool_(pool) {}
+
+  void BeginStage(const Stage& stage) override {
+    evaluator_.SetStage(map_.Grid(stage.cells), stage);
+  }
+  Evaluation Evaluate(const ChartVector& chart) override {
+    return evaluator_.Evaluate(chart, /*with_derivatives=*/true, pool_, nullptr);
+  }
+
+ private:
+  const CpuMap& map_;
+  ScanEvaluator& evaluator_;
+  cpu::ThreadPool* pool_;
+};
+
+absl::Status CheckScan(const PointCloud* scan) {
+  if (scan == nullptr || scan->empty()) return absl::InvalidArgumentError("the scan has no points");
+  if (scan->size() > std::numeric_limits<uint32_t>::max()) {
+    return absl::ResourceExhaustedError(absl::StrCat("the scan has ", scan->size(), " points"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<const CpuMap*> CheckMap(const ResidentMap* map, absl::Span<const Stage> stages) {
+  const auto* cpu_map = dynamic_cast<const CpuMap*>(map);
+  if (cpu_map == nullptr) {
+    return absl::FailedPreconditionError("the map does not belong to the CPU engine");
+  }
+  for (const Stage& stage : stages) {
+    if (cpu_map->Grid(stage.cells) != nullptr) continue;
+    const auto append = [](std::string* out, const CellStatistics& s) { *out += ToString(s); };
+    return absl::FailedPreconditionError(
+        absl::StrCat("the map has no ", ToString(stage.cells), "; it has ",
+                     absl::StrJoin(cpu_map->statistics(), "; ", append)));
+  }
+  return cpu_map;
+}
+
+absl::Status CheckPose(const Pose& pose) {
+  if (pose.translation.allFinite() && pose.rotation.coeffs().allFinite()) return absl::OkStatus();
+  return absl::InvalidArgumentError("a pose has a component that is not finite");
+}
+
+absl::Status CheckStopped(const StopToken& stop) {
+  if (stop.cancelled && stop.cancelled->load(std::memory_order_relaxed)) {
+    return absl::CancelledError("scoring was cancelled");
+  }
+  if (absl::Now() >= stop.deadline) {
+    return absl::DeadlineExceededError("the deadline passed while scoring");
+  }
+  return absl::OkStatus();
+}
+
+class CpuEngine : public Engine {
+ public:
+  explicit CpuEngine(size_t threads) : pool_(threads) {}
+
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
+      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
+    if (statistics.empty()) {
+      return absl::InvalidArgumentError("a tile needs at least one cell statistics");
+    }
+    std::set<double> cell_sizes;
+    for (const CellStatistics& s : statistics) {
+      if (absl::Status status = ValidateCellStatistics(s); !status.ok()) return status;
+      cell_sizes.insert(s.cell_size_m);
+    }
+    try {
+      std::vector<TileMoments> lattices;
+      for (const double cell_size_m : cell_sizes) {
+        absl::StatusOr<TileMoments> moments = BuildTileMoments(cloud_map, cell_size_m);
+        if (!moments.ok()) return moments.status();
+        lattices.push_back(*std::move(moments));
+      }
+      return std::make_shared<const CpuTile>(std::move(lattices));
+    } catch (const std::bad_alloc&) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("no memory to build a tile of ", cloud_map.size(), " points"));
+    }
+  }
+
+  absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
+      absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
+      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
+    std::vector<std::shared_ptr<const CpuTile>> cpu_tiles;
+    for (const auto& tile : tiles) {
+      auto cpu_tile = std::dynamic_pointer_cast<const CpuTile>(tile);
+      if (cpu_tile == nullptr) {
+        return absl::InvalidArgumentError("a tile does not belong to the CPU engine");
+      }
+      for (const CellStatistics& s : statistics) {
+        if (absl::Status status = ValidateCellStatistics(s); !status.ok()) return status;
+        if (cpu_tile->Lattice(s.cell_size_m) == nullptr) {
+          return absl::InvalidArgumentError(
+              absl::StrCat("a tile was built without a lattice of ", s.cell_size_m, " m"));
+        }
+      }
+      cpu_tiles.push_back(std::move(cpu_tile));
+    }
+    try {
+      return std::make_shared<const CpuMap>(
+          std::move(cpu_tiles), std::vector<CellStatistics>(statistics.begin(), statistics.end()),
+          dynamic_cast<const CpuMap*>(previous));
+    } catch (const std::bad_alloc&) {
+      return absl::ResourceExhaustedError("no memory to compose the map");
+    }
+  }
+
+  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
+    std::vector<AlignResult> results(jobs.size());
+    // Large scans that are too few to occupy every thread are spread by their points instead.
+    std::vector<size_t> whole;
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      const size_t points = jobs[i].scan != nullptr ? jobs[i].scan->size() : 0;
+      const bool spread = points >= kChunksWorthSpreading * cpu::kPointsPerChunk &&
+                          jobs.size() < pool_.threads();
+      if (spread) {
+        AlignOne(jobs[i], &pool_, results[i]);
+      } else {
+        whole.push_back(i);
+      }
+    }
+    pool_.ParallelFor(whole.size(),
+                      [&](size_t i) { AlignOne(jobs[whole[i]], nullptr, results[whole[i]]); });
+    return results;
+  }
+
+  absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
+    if (absl::Status status = CheckScan(request.scan.get()); !status.ok()) return status;
+    const absl::StatusOr<const CpuMap*> map =
+        CheckMap(request.map.get(), absl::MakeConstSpan(&request.stage, 1));
+    if (!map.ok()) return map.status();
+    for (const Pose& pose : request.map_T_base) {
+      if (absl::Status status = CheckPose(pose); !status.ok()) return status;
+    }
+    const size_t poses = request.map_T_base.size();
+    const size_t points = request.scan->size();
+    ScoreResult result;
+    try {
+      result.poses.resize(poses);
+      if (request.want_point_scores) result.point_scores.assign(poses * points, 0.0F);
+    } catch (const std::bad_alloc&) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("no memory for the scores of ", poses, " poses and ", points, " points"));
+    }
+    const size_t tasks = (poses + kPosesPerTask - 1) / kPosesPerTask;
+    pool_.ParallelFor(tasks, [&](size_t task) {
+      if (!CheckStopped(request.stop).ok()) return;
+      std::unique_ptr<ScanEvaluator> evaluator = evaluators_.Take();
+      evaluator->SetScan(*request.scan);
+      evaluator->SetStage((*map)->Grid(request.stage.cells), request.stage);
+      const size_t end = std::min(poses, (task + 1) * kPosesPerTask);
+      for (size_t i = task * kPosesPerTask; i < end; ++i) {
+        float* rows =
+            request.want_point_scores ? result.point_scores.data() + i * points : nullptr;
+        result.poses[i] = evaluator
+                              ->Evaluate(ChartFromPose(request.map_T_base[i]),
+                                         /*with_derivatives=*/false, nullptr, rows)
+                              .score;
+      }
+      evaluators_.Return(std::move(evaluator));
+    });
+    if (absl::Status status = CheckStopped(request.stop); !status.ok()) return status;
+    return result;
+  }
+
+  EngineInfo Info() const override {
+    EngineInfo info;
+    info.name = "cpu";
+    info.device = absl::StrCat("processor, ", cpu::SelectKernels().instruction_set, ", ",
+                               pool_.threads(), pool_.threads() == 1 ? " thread" : " threads");
+    info.threads = pool_.threads();
+    return info;
+  }
+
+ private:
+  void AlignOne(const AlignJob& job, cpu::ThreadPool* pool, AlignResult& result) {
+    result.status = CheckScan(job.scan.get());
+    if (result.status.ok()) result.status = CheckPose(job.map_T_base_guess);
+    if (result.status.ok()) result.status = ValidateProfile(job.profile);
+    if (!result.status.ok()) return;
+    const absl::StatusOr<const CpuMap*> map = CheckMap(job.map.get(), job.profile.stages);
+    if (!map.ok()) {
+      result.status = map.status();
+      return;
+    }
+    std::unique_ptr<ScanEvaluator> evaluator = evaluators_.Take();
+    evaluator->SetScan(*job.scan);
+    if (evaluator->points() == 0) {
+      result.status = absl::InvalidArgumentError(
+          absl::StrCat("none of the scan's ", job.scan->size(), " points is finite"));
+    } else {
+      MapEvaluator on_map(**map, *evaluator, pool);
+      RunSchedule(job, on_map, result);
+      if (job.want_point_scores) {
+        result.point_scores.assign(job.scan->size(), 0.0F);
+        (void)evaluator->Evaluate(ChartFromPose(result.map_T_base), /*with_derivatives=*/false,
+                                  pool, result.point_scores.data());
+      }
+    }
+    evaluators_.Return(std::move(evaluator));
+  }
+
+  cpu::ThreadPool pool_;
+  EvaluatorPool evaluators_;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> MakeCpuEngine(const CpuEngineOptions& options) {
+  const size_t processors = std::max(1U, std::thread::hardware_concurrency());
+  return std::make_unique<CpuEngine>(options.threads == 0 ? processors : options.threads);
+}
+
+}  // namespace voxloc

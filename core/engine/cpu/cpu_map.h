@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the CPU engine keeps of a tile and of a map. Immutable.
+
+#ifndef VOXLOC_CORE_ENGINE_CPU_CPU_MAP_H_
+#define VOXLOC_CORE_ENGINE_CPU_CPU_MAP_H_
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/engine/cpu/gaussian_grid.h"
+#include "core/map/resident_map.h"
+#include "core/map/tile_moments.h"
+
+namespace voxloc::cpu {
+
+// The moments of a tile on each lattice that its map's statistics name.
+class CpuTile : public ResidentTile {
+ public:
+  explicit CpuTile(std::vector<TileMoments> lattices) : lattices_(std::move(lattices)) {}
+
+  // Null where there is no lattice of that size.
+  [[nodiscard]] const TileMoments* Lattice(double cell_size_m) const;
+
+  [[nodiscard]] size_t points() const override { return lattices_.front().points; }
+  [[nodiscard]] size_t not_finite() const override { return lattices_.front().not_finite; }
+  [[nodiscard]] size_t cells() const override;
+  [[nodiscard]] size_t MemoryBytes() const override;
+
+ private:
+  std::vector<TileMoments> lattices_;  // at least one
+};
+
+class CpuMap : public ResidentMap {
+ public:
+  // All tiles must have the lattices that the statistics name.
+  CpuMap(std::vector<std::shared_ptr<const CpuTile>> tiles,
+         std::vector<CellStatistics> statistics, const CpuMap* previous);
+
+  // Null where the map was not composed with these statistics.
+  [[nodiscard]] const GaussianGrid* Grid(const CellStatistics& statistics) const;
+
+  [[nodiscard]] const std::vector<CellStatistics>& statistics() const override {
+    return statistics_;
+  }
+  [[nodiscard]] size_t cells(size_t statistics_index) const override {
+    return layers_[statistics_index].grid.size();
+  }
+  [[nodiscard]] size_t MemoryBytes() const override;
+  [[nodiscard]] absl::StatusOr<std::vector<MapCell>> CellsInBox(size_t statistics_index,
+                                                                const Eigen::Vector3d& min,
+                                                                const Eigen::Vector3d& max,
+                                                                size_t max_cells) const override;
+
+ private:
+  struct Layer {
+    MapCellBlocks blocks;
+    GaussianGrid grid;
+  };
+
+  // Kept so that a successor can compare its tiles with the blocks' sources.
+  std::vector<std::shared_ptr<const CpuTile>> tiles_;
+  std::vector<CellStatistics> statistics_;
+  std::vector<Layer> layers_;  // one for each statistics
+};
+
+}  // namespace voxloc::cpu
+
+#endif  // VOXLOC_CORE_ENGINE_CPU_CPU_MAP_H_

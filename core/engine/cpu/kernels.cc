@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compiled once for each instruction set, with VOXLOC_KERNEL_NAMESPACE set to its name. Includes and
+// calls nothing that has a copy elsewhere: such a copy could be linked into code that runs on
+// processors without the instruction set.
+
+#include "core/engine/cpu/kernels.h"
+
+#include "core/engine/cpu/lanes.h"
+#include "core/ndt/point_terms.h"
+#include "core/ndt/symmetric3.h"
+
+namespace voxloc::VOXLOC_KERNEL_NAMESPACE {
+namespace {
+
+using ndt::Symmetric3;
+using ndt::Vector3;
+
+constexpr double kLargestCell = 268435456.0;  // 2^28
+
+// Cell index and place in the cell along one axis.
+VOXLOC_HD void LocateAxis(const DoubleVector& coordinate, double cell_size, double inverse,
+                          int32_t* cell, float* local) {
+  DoubleVector scaled = coordinate * inverse;
+  const DoubleVector limit = DoubleVector{} + kLargestCell;
+  scaled = scaled > limit ? limit : scaled;
+  scaled = scaled < -limit ? -limit : scaled;
+  IntVector index = __builtin_convertvector(scaled, IntVector);
+  const LongVector above = __builtin_convertvector(index, DoubleVector) > scaled;
+  index += __builtin_convertvector(above, IntVector);  // true is -1
+  const DoubleVector corner = __builtin_convertvector(index, DoubleVector) * cell_size;
+  Store(index, cell);
+  Store(__builtin_convertvector(coordinate - corner, FloatVector), local);
+}
+
+void Locate(const cpu::LocateArguments& in, const cpu::LocatedPoints& out) {
+  const double inverse = 1.0 / in.cell_size_m;
+  int32_t* cells[3] = {out.cell_x, out.cell_y, out.cell_z};
+  float* locals[3] = {out.local_x, out.local_y, out.local_z};
+  for (int i = 0; i < in.padded_count; i += kLanes) {
+    const auto x = Load<FloatVector>(in.x + i);
+    const auto y = Load<FloatVector>(in.y + i);
+    const auto z = Load<FloatVector>(in.z + i);
+    for (int axis = 0; axis < 3; ++axis) {
+      const double* r = in.rotation[axis];
+      DoubleVector coordinate;
+      if (in.float_transform) {
+        const FloatVector sum = x * static_cast<float>(r[0]) + y * static_cast<float>(r[1]) +
+                                z * static_cast<float>(r[2]) +
+                                static_cast<float>(in.translation[axis]);
+        coordinate = __builtin_convertvector(sum, DoubleVector);
+      } else {
+        coordinate = __builtin_convertvector(x, DoubleVector) * r[0] +
+                     __builtin_convertvector(y, DoubleVector) * r[1] +
+                     __builtin_convertvector(z, DoubleVector) * r[2] + in.translation[axis];
+      }
+      LocateAxis(coordinate, in.cell_size_m, inverse, cells[axis] + i, locals[axis] + i);
+    }
+  }
+}
+
+// Writes the candidates of one point within the radius to `accepted`; returns their number.
+VOXLOC_HD uint32_t AcceptCandidates(const cpu::AccumulateArguments& in, int point,
+                                    uint32_t* accepted) {
+  const uint32_t begin = in.list_begin[point];
+  const uint32_t count = in.list_count[point];
+  const FloatVector x = FloatVector{} + in.local_x[point];
+  const FloatVector y = FloatVector{} + in.local_y[point];
+  const FloatVector z = FloatVector{} + in.local_z[point];
+  uint32_t taken = 0;
+  for (uint32_t c = 0; c < count; c += kLanes) {
+    const uint32_t at = begin + c;
+    const FloatVector dx = x - Load<FloatVector>(in.candidates.index_x + at);
+    const FloatVector dy = y - Load<FloatVector>(in.candidates.index_y + at);
+    const FloatVector dz = z - Load<FloatVector>(in.candidates.index_z + at);
+    const FloatVector squared = dx * dx + dy * dy + dz * dz;
+    float distance[kLanes];
+    Store(squared, distance);
+    const uint32_t here = count - c < kLanes ? count - c : kLanes;
+    for (uint32_t j = 0; j < here; ++j) {
+      accepted[taken] = at + j;
+      taken += distance[j] < in.squared_radius_m2 ? 1U : 0U;
+    }
+  }
+  return taken;
+}
+
+// Means and information matrices of one candidate of each lane, as columns.
+struct CandidateLanes {
+  Vector3<Lanes> mean;
+  Symmetric3<Lanes> information;
+};
+
+VOXLOC_HD CandidateLanes GatherCandidates(const cpu::AccumulateArguments& in,
+                                          const uint32_t (&index)[kLanes]) {
+  HalfVector mean_rows[kLanes];
+  FloatVector information_rows[kLanes];
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const cpu::CandidateCell* cell = in.candidates.cells + index[lane];
+    mean_rows[lane] = Load<HalfVector>(cell);
+    information_rows[lane] = Load<FloatVector>(in.information + cell->cell);
+  }
+  FloatVector mean[4];
+  FloatVector information[8];
+  Transpose4(mean_rows, mean);
+  Transpose8(information_rows, information);
+  return {{{mean[0]}, {mean[1]}, {mean[2]}},
+          {{information[0]},
+           {information[1]},
+           {information[2]},
+           {information[3]},
+           {information[4]},
+           {information[5]}}};
+}
+
+template <bool kWithDerivatives>
+VOXLOC_HD void AccumulateChunk(const cpu::AccumulateArguments& in, cpu::ChunkSums& sums) {
+  ndt::DerivativeSums<Lanes> derivatives;
+  Lanes exponentials;
+  Lanes best_sum;
+  for (int i = 0; i < in.padded_count; i += kLanes) {
+    uint32_t taken[kLanes];
+    uint32_t most = 0;
+    for (int lane = 0; lane < kLanes; ++lane) {
+      taken[lane] =
+          AcceptCandidates(in, i + lane, in.accepted + static_cast<uint32_t>(lane) * in.accepted_stride);
+      most = taken[lane] > most ? taken[lane] : most;
+      sums.matched_points += taken[lane] > 0 ? 1 : 0;
+      sums.pairs += taken[lane];
+    }
+    if (in.best != nullptr && most == 0) Store(FloatVector{}, in.best + i);
+    if (most == 0) continue;
+
+    const Vector3<Lanes> local = {{Load<FloatVector>(in.local_x + i)},
+                                  {Load<FloatVector>(in.local_y + i)},
+                                  {Load<FloatVector>(in.local_z + i)}};
+    const auto counts = (IntVector)Load<IntVector>(taken);
+    ndt::PairSums<Lanes> pairs;
+    Lanes best;
+    for (uint32_t k = 0; k < most; ++k) {
+      const IntVector active = counts > static_cast<int32_t>(k);
+      uint32_t index[kLanes];
+      // Lanes without a k-th candidate repeat some valid one and are masked.
+      const uint32_t any = in.list_begin[i];
+      for (int lane = 0; lane < kLanes; ++lane) {
+        index[lane] =
+            k < taken[lane] ? in.accepted[static_cast<uint32_t>(lane) * in.accepted_stride + k] : any;
+      }
+      const CandidateLanes candidate = GatherCandidates(in, index);
+      const Vector3<Lanes> q = {local.x - candidate.mean.x, local.y - candidate.mean.y,
+                                local.z - candidate.mean.z};
+      ndt::PairTerms<Lanes> pair = ndt::ComputePairTerms(q, candidate.information, in.d2);
+      pair.e = Keep(active, pair.e);
+      best = Max(best, pair.e);
+      if constexpr (kWithDerivatives) {
+        ndt::AddPair(pair, candidate.information, in.d2, pairs);
+      } else {
+        pairs.exponentials = pairs.exponentials + pair.e;
+      }
+    }
+    exponentials = exponentials + pairs.exponentials;
+    best_sum = best_sum + best;
+    if (in.best != nullptr) Store(best.v, in.best + i);
+    if constexpr (kWithDerivatives) {
+      const Vector3<Lanes> point = {{Load<FloatVector>(in.x + i)},
+                                    {Load<FloatVector>(in.y + i)},
+                                    {Load<FloatVector>(in.z + i)}};
+      ndt::AddPoint(point, pairs, *in.chart, derivatives);
+    }
+  }
+  sums.exponentials += SumLanes(exponentials);
+  sums.best += SumLanes(best_sum);
+  if constexpr (kWithDerivatives) {
+    for (int i = 0; i < ndt::kGradientSize; ++i) {
+      sums.gradient[i] += SumLanes(derivatives.gradient[i]);
+    }
+    for (int i = 0; i < ndt::kHessianSize; ++i) {
+      sums.hessian[i] += SumLanes(derivatives.hessian[i]);
+    }
+  }
+}
+
+void Accumulate(const cpu::AccumulateArguments& in, cpu::ChunkSums& sums) {
+  if (in.chart != nullptr) {
+    AccumulateChunk<true>(in, sums);
+  } else {
+    AccumulateChunk<false>(in, sums);
+  }
+}
+
+#define VOXLOC_TEXT_(name) #name
+#define VOXLOC_TEXT(name) VOXLOC_TEXT_(name)
+
+}  // namespace
+
+extern const cpu::Kernels kKernels;
+const cpu::Kernels kKernels = {VOXLOC_TEXT(VOXLOC_KERNEL_NAMESPACE), Locate, Accumulate};
+
+}  // namespace voxloc::VOXLOC_KERNEL_NAMESPACE

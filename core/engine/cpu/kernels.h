@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The hot loops of the CPU engine, behind plain structs: compiled once for each instruction set, one
+// picked at run time.
+//
+// They work on a chunk of points padded to a multiple of eight. Between the two, the engine finds
+// each point's candidate cells (neighborhood_cache.h).
+
+#ifndef VOXLOC_CORE_ENGINE_CPU_KERNELS_H_
+#define VOXLOC_CORE_ENGINE_CPU_KERNELS_H_
+
+#include <cstdint>
+
+#include "core/ndt/chart.h"
+
+namespace voxloc::cpu {
+
+constexpr int kPointsPerChunk = 256;
+
+// Candidate cells of all lattice cells that a chunk's points have met; list i of a point is
+// [begin, begin + count) in these arrays. Positions are relative to the low corner of the lattice
+// cell that the point lies in, metres.
+struct CandidateCell {
+  float mean[3];
+  uint32_t cell;  // row of `information`
+};
+struct CandidateArrays {
+  const float* index_x;
+  const float* index_y;
+  const float* index_z;
+  const CandidateCell* cells;
+};
+
+// Rows of xx xy xz yy yz zz and two zeros, 32-byte aligned, 1/m^2.
+struct alignas(32) InformationRow {
+  float entry[8];
+};
+
+struct LocateArguments {
+  // Points of the scan, base frame, m.
+  const float* x;
+  const float* y;
+  const float* z;
+  int padded_count;
+  double rotation[3][3];
+  double translation[3];  // map frame, m
+  double cell_size_m;
+  bool float_transform;  // Stage::float_transform
+};
+struct LocatedPoints {
+  // Lattice cell of each transformed point, clamped to +-2^28, and the place in it, m.
+  int32_t* cell_x;
+  int32_t* cell_y;
+  int32_t* cell_z;
+  float* local_x;
+  float* local_y;
+  float* local_z;
+};
+
+struct AccumulateArguments {
+  const float* x;  // base frame, m
+  const float* y;
+  const float* z;
+  const float* local_x;  // of LocatedPoints
+  const float* local_y;
+  const float* local_z;
+  const uint32_t* list_begin;
+  const uint32_t* list_count;
+  int padded_count;
+  CandidateArrays candidates;
+  const InformationRow* information;
+  // Candidates whose index position is at least this far away, squared, do not count; infinite where
+  // the search takes all.
+  float squared_radius_m2;
+  float d2;
+  const ndt::ChartDerivatives<float>* chart;  // null: no derivatives wanted
+  // Scratch for eight lists as long as the longest one.
+  uint32_t* accepted;
+  uint32_t accepted_stride;
+  float* best;  // out, if not null: e of each point's best pair
+};
+
+// Sums over a chunk, without the constants: the score is -d1 times `exponentials`, the derivatives
+// are d1 d2 times theirs.
+struct ChunkSums {
+  double exponentials = 0.0;
+  double best = 0.0;
+  double gradient[6] = {};
+  double hessian[21] = {};
+  uint64_t matched_points = 0;
+  uint64_t pairs = 0;
+};
+
+struct Kernels {
+  const char* instruction_set;
+  void (*locate)(const LocateArguments&, const LocatedPoints&);
+  void (*accumulate)(const AccumulateArguments&, ChunkSums&);
+};
+
+// The best for this processor. Always the same one within a process.
+const Kernels& SelectKernels();
+
+}  // namespace voxloc::cpu
+
+#endif  // VOXLOC_CORE_ENGINE_CPU_KERNELS_H_

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Engine: the one interface to the arithmetic, whatever the device.
+//
+// An engine builds what it keeps of tiles and maps, aligns scans in batches and scores poses. All
+// methods are thread-safe and block until done; results do not depend on what else runs, on the
+// batch a job was in, or on the number of threads. Tiles and maps belong to the engine that made
+// them and may outlive calls, not the engine.
+
+#ifndef VOXLOC_CORE_ENGINE_ENGINE_H_
+#define VOXLOC_CORE_ENGINE_ENGINE_H_
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/cloud/point_cloud.h"
+#include "core/engine/align.h"
+#include "core/engine/score.h"
+#include "core/map/resident_map.h"
+
+namespace voxloc {
+
+struct EngineInfo {
+  std::string name;    // "cpu" or "cuda"
+  std::string device;  // for people: the processor's or the card's name, and how it is used
+  size_t threads = 0;  // of a CPU engine
+  size_t memory_bytes_total = 0;  // of the device; 0: not limited by the engine
+  size_t memory_bytes_free = 0;
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  // What maps keep of a tile's points, on every lattice that `statistics` name. InvalidArgument: see
+  // BuildTileMoments; ResourceExhausted: no memory.
+  [[nodiscard]] virtual absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
+      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) = 0;
+
+  // A map of these tiles, in this order; they must have been built with the same statistics.
+  // `previous` (may be null) lends what has not changed. A map may have no cell at all.
+  [[nodiscard]] virtual absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
+      absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
+      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) = 0;
+
+  // One result a job, in their order.
+  [[nodiscard]] virtual std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) = 0;
+
+  // FailedPrecondition: the map lacks the stage's cells. Cancelled, DeadlineExceeded: the stop token.
+  [[nodiscard]] virtual absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) = 0;
+
+  [[nodiscard]] virtual EngineInfo Info() const = 0;
+};
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_ENGINE_ENGINE_H_

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The search on the host: Newton's method through the stages of a profile, for engines that evaluate
+// a scan at one pose at a time. Thread-safe as far as the evaluator is.
+
+#ifndef VOXLOC_CORE_ENGINE_NEWTON_SEARCH_H_
+#define VOXLOC_CORE_ENGINE_NEWTON_SEARCH_H_
+
+#include "core/engine/align.h"
+#include "core/geometry/euler.h"
+#include "core/ndt/newton.h"
+
+namespace voxloc {
+
+// A scan at one pose: without regularisation.
+struct Evaluation {
+  ndt::Derivatives derivatives;
+  PoseScore score;
+};
+
+class PoseEvaluator {
+ public:
+  virtual ~PoseEvaluator() = default;
+  // The evaluations that follow use this stage's cells and rules.
+  virtual void BeginStage(const Stage& stage) = 0;
+  [[nodiscard]] virtual Evaluation Evaluate(const ChartVector& chart) = 0;
+};
+
+// Runs all stages and fills everything of `result` but `point_scores`.
+void RunSchedule(const AlignJob& job, PoseEvaluator& evaluator, AlignResult& result);
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_ENGINE_NEWTON_SEARCH_H_

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/engine/profile.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace voxloc {
+namespace {
+
+constexpr int kMaxIterationLimit = 1000;
+constexpr size_t kMaxStages = 8;
+
+Stage AutowareStage() {
+  Stage stage;
+  stage.cells.cell_size_m = 2.0;
+  stage.cells.gaussian.identity_seed = true;
+  stage.cells.merge_tiles = false;
+  stage.cells.float_index = true;
+  stage.step_floor = true;
+  stage.small_angle_shortcut = true;
+  return stage;
+}
+
+}  // namespace
+
+Profile AutowareProfile() {
+  Profile profile;
+  profile.name = "autoware";
+  profile.stages = {AutowareStage()};
+  profile.score_includes_regularization = true;
+  return profile;
+}
+
+Profile PreciseProfile() {
+  Stage soft;
+  soft.cells.cell_size_m = 2.0;
+  soft.cells.gaussian.identity_seed = true;
+
+  Stage sharp;
+  sharp.cells.cell_size_m = 1.0;
+  sharp.cells.gaussian.eigenvalue_ratio = 0.001;
+  sharp.epsilon = 1e-4;
+
+  Profile profile;
+  profile.name = "precise";
+  profile.stages = {soft, sharp};
+  return profile;
+}
+
+const std::vector<std::string>& ProfileNames() {
+  static const auto& names = *new std::vector<std::string>{"autoware", "precise"};
+  return names;
+}
+
+absl::StatusOr<Profile> FindProfile(absl::string_view name) {
+  if (name == "autoware") return AutowareProfile();
+  if (name == "precise") return PreciseProfile();
+  return absl::NotFoundError(absl::StrCat("no profile \"", name, "\"; there are: ",
+                                          absl::StrJoin(ProfileNames(), ", ")));
+}
+
+std::vector<CellStatistics> RequiredStatistics(const std::vector<Profile>& profiles) {
+  std::vector<CellStatistics> required;
+  for (const Profile& profile : profiles) {
+    for (const Stage& stage : profile.stages) {
+      if (std::find(required.begin(), required.end(), stage.cells) == required.end()) {
+        required.push_back(stage.cells);
+      }
+    }
+  }
+  return required;
+}
+
+absl::Status ValidateProfile(const Profile& profile) {
+  if (profile.stages.empty() || profile.stages.size() > kMaxStages) {
+    return absl::InvalidArgumentError(absl::StrCat("profile \"", profile.name, "\" has ",
+                                                   profile.stages.size(),
+                                                   " stages; allowed is 1 to ", kMaxStages));
+  }
+  for (size_t i = 0; i < profile.stages.size(); ++i) {
+    const Stage& stage = profile.stages[i];
+    const auto check = [&](absl::string_view field, double value, bool valid,
+                           absl::string_view allowed) {
+      if (valid) return absl::OkStatus();
+      return absl::InvalidArgumentError(absl::StrCat("stage ", i, ": ", field, " is ", value,
+                                                     "; allowed is ", allowed));
+    };
+    for (const absl::Status& status :
+         {ValidateCellStatistics(stage.cells),
+          check("outlier_ratio", stage.outlier_ratio,
+                stage.outlier_ratio > 0.0 && stage.outlier_ratio < 1.0, "between 0 and 1"),
+          check("max_step", stage.max_step, stage.max_step > 0.0 && stage.max_step <= 10.0,
+                "over 0 and up to 10"),
+          check("epsilon", stage.epsilon, stage.epsilon >= 0.0 && stage.epsilon <= 10.0,
+                "0 to 10"),
+          check("max_iterations", stage.max_iterations,
+                stage.max_iterations >= 1 && stage.max_iterations <= kMaxIterationLimit,
+                absl::StrCat("1 to ", kMaxIterationLimit))}) {
+      if (!status.ok()) return status;
+    }
+  }
+  if (!(profile.regularization_scale >= 0.0 && profile.regularization_scale <= 1e6)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "regularization_scale is ", profile.regularization_scale, "; allowed is 0 to 1e6"));
+  }
+  if (!(profile.acceptance_threshold > -1e9 && profile.acceptance_threshold < 1e9)) {
+    return absl::InvalidArgumentError(absl::StrCat("acceptance_threshold is ",
+                                                   profile.acceptance_threshold,
+                                                   "; it must be finite"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace voxloc

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Profiles: how a scan is aligned, as a schedule of stages.
+//
+// The stages run one after another inside one call, each from where the last one ended. A stage names
+// the cells it matches against and the rules of its search. Two profiles are built in:
+//
+//   autoware  one stage with the numbers of Autoware's ndt_scan_matcher, its peculiarities included;
+//   precise   starts soft, for the basin of convergence, and ends sharp, for the accuracy.
+//
+// Every peculiarity of the reference is one option below, so each can be set to what is right.
+
+#ifndef VOXLOC_CORE_ENGINE_PROFILE_H_
+#define VOXLOC_CORE_ENGINE_PROFILE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/map/cells.h"
+
+namespace voxloc {
+
+// Which cells a point is matched with.
+enum class NeighborSearch {
+  kRadius,   // all whose index position is nearer than one cell size: exact, any number
+  kDirect7,  // the point's own cell and the six that share a face with it
+  kDirect1,  // the point's own cell
+};
+
+struct Stage {
+  CellStatistics cells;
+  NeighborSearch search = NeighborSearch::kRadius;
+  // Share of outliers in the score's mixture, in (0, 1).
+  double outlier_ratio = 0.55;
+  // Longest step of one iteration, metres and radians mixed.
+  double max_step = 0.1;
+  // The stage ends with the first step shorter than this.
+  double epsilon = 0.01;
+  // Stretches steps shorter than epsilon / 2 to epsilon / 2, as the reference does: the last step
+  // overshoots by up to that much.
+  bool step_floor = false;
+  int max_iterations = 30;
+  // Searches along each step as More and Thuente do; off, the step is clamped and taken.
+  bool line_search = false;
+  // The sign of the curvature along pitch: exact, or as the reference's releases up to 1.9.0 have it.
+  bool exact_pitch_curvature = true;
+  // Takes angles below 1e-4 rad for zero in derivatives.
+  bool small_angle_shortcut = false;
+  // Transforms points in float32 map coordinates, as the reference does, instead of around a local
+  // origin. Costs millimetres at 1e5 m.
+  bool float_transform = false;
+};
+
+enum class ScoreKind { kTransformProbability, kNearestVoxelLikelihood };
+
+struct Profile {
+  std::string name;
+  std::vector<Stage> stages;
+  // What a result must exceed to be accepted. Scores depend on cell size and statistics, so a
+  // threshold belongs to its profile; they are those of the last stage.
+  ScoreKind acceptance_score = ScoreKind::kNearestVoxelLikelihood;
+  double acceptance_threshold = 2.3;
+  // Weight of a reference pose per point-cell pair, where a request brings one.
+  double regularization_scale = 0.01;
+  // Whether the transform probability includes the regularisation's score, as in the reference.
+  bool score_includes_regularization = false;
+};
+
+[[nodiscard]] Profile AutowareProfile();
+[[nodiscard]] Profile PreciseProfile();
+
+// By name; NotFound lists the names there are.
+[[nodiscard]] absl::StatusOr<Profile> FindProfile(absl::string_view name);
+[[nodiscard]] const std::vector<std::string>& ProfileNames();
+
+// The statistics that the stages of these profiles need, without repetition, in order of appearance.
+[[nodiscard]] std::vector<CellStatistics> RequiredStatistics(const std::vector<Profile>& profiles);
+
+// InvalidArgument names the stage, the field, its value and what is allowed.
+[[nodiscard]] absl::Status ValidateProfile(const Profile& profile);
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_ENGINE_PROFILE_H_

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scoring: how well does a scan fit at each of many poses? No search.
+
+#ifndef VOXLOC_CORE_ENGINE_SCORE_H_
+#define VOXLOC_CORE_ENGINE_SCORE_H_
+
+#include <memory>
+#include <vector>
+
+#include "core/cloud/point_cloud.h"
+#include "core/engine/align.h"
+#include "core/engine/profile.h"
+#include "core/geometry/pose.h"
+#include "core/map/resident_map.h"
+
+namespace voxloc {
+
+struct ScoreRequest {
+  std::shared_ptr<const ResidentMap> map;
+  std::shared_ptr<const PointCloud> scan;  // base frame; finite points
+  std::vector<Pose> map_T_base;            // M poses
+  Stage stage;                             // cells, search and outlier ratio are used
+  StopToken stop;
+  bool want_point_scores = false;
+};
+
+struct ScoreResult {
+  std::vector<PoseScore> poses;  // M
+  // Best pair of each point, 0 where unmatched: M rows of N, row-major; empty unless wanted.
+  std::vector<float> point_scores;
+};
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_ENGINE_SCORE_H_

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The lattice of a map: cubic cells anchored at the map frame's origin. Cell (i, j, k) of a lattice of
+// size c covers [i c, (i+1) c) on x and likewise on y and z, whatever the tiling. Cells are grouped
+// into blocks of 8 x 8 x 8.
+
+#ifndef VOXLOC_CORE_MAP_LATTICE_H_
+#define VOXLOC_CORE_MAP_LATTICE_H_
+
+#include <cmath>
+#include <cstdint>
+
+#include <Eigen/Core>
+
+namespace voxloc {
+
+// A cell by its indices. Indices stay within +-2^27, which a map's extent limit ensures.
+struct CellKey {
+  int32_t x = 0;
+  int32_t y = 0;
+  int32_t z = 0;
+
+  friend bool operator==(const CellKey& a, const CellKey& b) {
+    return a.x == b.x && a.y == b.y && a.z == b.z;
+  }
+  // z, then y, then x: rows along x are contiguous.
+  friend bool operator<(const CellKey& a, const CellKey& b) {
+    if (a.z != b.z) return a.z < b.z;
+    if (a.y != b.y) return a.y < b.y;
+    return a.x < b.x;
+  }
+  template <typename H>
+  friend H AbslHashValue(H h, const CellKey& key) {
+    return H::combine(std::move(h), key.x, key.y, key.z);
+  }
+};
+
+constexpr int kBlockBits = 3;
+constexpr int kBlockSize = 1 << kBlockBits;                             // cells along an edge
+constexpr int kBlockCells = kBlockSize * kBlockSize * kBlockSize;       // cells in a block
+constexpr int32_t kMaxCellIndex = int32_t{1} << 27;
+
+inline int32_t CellIndex(double coordinate_m, double inverse_cell_size) {
+  return static_cast<int32_t>(std::floor(coordinate_m * inverse_cell_size));
+}
+inline CellKey CellOf(const Eigen::Vector3d& point_map, double cell_size_m) {
+  const double inverse = 1.0 / cell_size_m;
+  return {CellIndex(point_map.x(), inverse), CellIndex(point_map.y(), inverse),
+          CellIndex(point_map.z(), inverse)};
+}
+inline Eigen::Vector3d CellCorner(const CellKey& key, double cell_size_m) {
+  return Eigen::Vector3d(key.x, key.y, key.z) * cell_size_m;
+}
+inline Eigen::Vector3d CellCentre(const CellKey& key, double cell_size_m) {
+  return (Eigen::Vector3d(key.x, key.y, key.z) + Eigen::Vector3d::Constant(0.5)) * cell_size_m;
+}
+
+// The block of a cell, itself a CellKey on the lattice of blocks, and the cell's place in it, x
+// fastest.
+inline CellKey BlockOf(const CellKey& cell) {
+  return {cell.x >> kBlockBits, cell.y >> kBlockBits, cell.z >> kBlockBits};
+}
+inline uint32_t PlaceInBlock(const CellKey& cell) {
+  constexpr int32_t kMask = kBlockSize - 1;
+  return static_cast<uint32_t>((cell.x & kMask) | ((cell.y & kMask) << kBlockBits) |
+                               ((cell.z & kMask) << (2 * kBlockBits)));
+}
+inline CellKey CellAt(const CellKey& block, uint32_t place) {
+  constexpr uint32_t kMask = kBlockSize - 1;
+  return {block.x * kBlockSize + static_cast<int32_t>(place & kMask),
+          block.y * kBlockSize + static_cast<int32_t>((place >> kBlockBits) & kMask),
+          block.z * kBlockSize + static_cast<int32_t>(place >> (2 * kBlockBits))};
+}
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_MAP_LATTICE_H_

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/map/tile_moments.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace voxloc {
+namespace {
+
+constexpr uint32_t kNoBlock = 0xffffffffU;
+// Below this many blocks in the bounding box, blocks are found by a table instead of a hash.
+constexpr int64_t kMaxTableBlocks = int64_t{1} << 22;
+
+// Numbers the blocks that points fall in, in the order in which they are first met.
+class BlockNumbering {
+ public:
+  BlockNumbering(const CellKey& first, const CellKey& last) : first_(first) {
+    size_x_ = int64_t{last.x} - first.x + 1;
+    size_y_ = int64_t{last.y} - first.y + 1;
+    const int64_t size_z = int64_t{last.z} - first.z + 1;
+    // Extents stay below 2^25 blocks, so the product of two fits 64 bits.
+    if (size_x_ * size_y_ <= kMaxTableBlocks && size_x_ * size_y_ * size_z <= kMaxTableBlocks) {
+      table_.assign(static_cast<size_t>(size_x_ * size_y_ * size_z), kNoBlock);
+    }
+  }
+
+  uint32_t NumberOf(const CellKey& block) {
+    if (table_.empty()) {
+      const auto [it, inserted] = hash_.try_emplace(block, static_cast<uint32_t>(keys_.size()));
+      if (inserted) keys_.push_back(block);
+      return it->second;
+    }
+    uint32_t& number = table_[static_cast<size_t>(
+        (block.x - first_.x) +
+        size_x_ * ((block.y - first_.y) + size_y_ * (block.z - first_.z)))];
+    if (number == kNoBlock) {
+      number = static_cast<uint32_t>(keys_.size());
+      keys_.push_back(block);
+    }
+    return number;
+  }
+
+  const std::vector<CellKey>& keys() const { return keys_; }
+
+ private:
+  CellKey first_;
+  int64_t size_x_ = 0;
+  int64_t size_y_ = 0;
+  std::vector<uint32_t> table_;
+  absl::flat_hash_map<CellKey, uint32_t> hash_;
+  std::vector<CellKey> keys_;
+};
+
+bool IsFinitePoint(float x, float y, float z) {
+  // One test for three: the sum of finite numbers scaled by zero is zero, of others NaN.
+  return (x * 0.0F + y * 0.0F + z * 0.0F) == 0.0F;
+}
+
+// std::floor without its call: coordinates are known to fit 32 bits.
+int32_t FloorIndex(double value) {
+  const auto truncated = static_cast<int32_t>(value);
+  return truncated - static_cast<int32_t>(value < static_cast<double>(truncated));
+}
+
+// Points brought into the order of their blocks, keeping their order within one.
+struct SortedPoints {
+  std::vector<CellKey> blocks;       // by number
+  std::vector<uint32_t> block_end;   // by number: end of its run below
+  std::vector<uint16_t> place;
+  std::vector<float> x, y, z;        // offsets from the cloud's origin
+};
+
+SortedPoints SortByBlock(const PointCloud& cloud, const Bounds& bounds, double cell_size_m) {
+  const double inverse = 1.0 / cell_size_m;
+  BlockNumbering numbering(BlockOf(CellOf(bounds.min, cell_size_m)),
+                           BlockOf(CellOf(bounds.max, cell_size_m)));
+  const size_t n = cloud.size();
+  std::vector<uint32_t> block_of(n);
+  std::vector<uint16_t> place_of(n);
+  std::vector<uint32_t> counts;
+  const Eigen::Vector3d origin = cloud.origin;
+  for (size_t i = 0; i < n; ++i) {
+    if (!IsFinitePoint(cloud.x[i], cloud.y[i], cloud.z[i])) {
+      block_of[i] = kNoBlock;
+      continue;
+    }
+    const CellKey cell = {FloorIndex((origin.x() + static_cast<double>(cloud.x[i])) * inverse),
+                          FloorIndex((origin.y() + static_cast<double>(cloud.y[i])) * inverse),
+                          FloorIndex((origin.z() + static_cast<double>(cloud.z[i])) * inverse)};
+    const uint32_t number = numbering.NumberOf(BlockOf(cell));
+    if (number == counts.size()) counts.push_back(0);
+    ++counts[number];
+    block_of[i] = number;
+    place_of[i] = static_cast<uint16_t>(PlaceInBlock(cell));
+  }
+
+  SortedPoints sorted;
+  sorted.blocks = numbering.keys();
+  std::vector<uint32_t> cursor(counts.size());
+  uint32_t begin = 0;
+  for (size_t b = 0; b < counts.size(); ++b) {
+    cursor[b] = begin;
+    begin += counts[b];
+  }
+  sorted.place.resize(begin);
+  sorted.x.resize(begin);
+  sorted.y.resize(begin);
+  sorted.z.resize(begin);
+  for (size_t i = 0; i < n; ++i) {
+    if (block_of[i] == kNoBlock) continue;
+    const uint32_t at = cursor[block_of[i]]++;
+    sorted.place[at] = place_of[i];
+    sorted.x[at] = cloud.x[i];
+    sorted.y[at] = cloud.y[i];
+    sorted.z[at] = cloud.z[i];
+  }
+  sorted.block_end = std::move(cursor);
+  return sorted;
+}
+
+// Accumulators of one block's cells.
+struct BlockAccumulator {
+  ndt::CellMoments moments[kBlockCells];
+  FloatSum float_sums[kBlockCells];
+};
+
+void AppendBlock(const SortedPoints& points, const Eigen::Vector3d& origin, uint32_t number,
+                 BlockAccumulator& accumulator, TileMoments& tile) {
+  const uint32_t begin = number == 0 ? 0 : points.block_end[number - 1];
+  const uint32_t end = points.block_end[number];
+  const CellKey block = points.blocks[number];
+  const double size = tile.cell_size_m;
+  // The centre of place 0, relative to the cloud's origin, so that offsets need one subtraction.
+  const Eigen::Vector3d base = CellCentre(CellAt(block, 0), size) - origin;
+  for (uint32_t i = begin; i < end; ++i) {
+    const uint32_t place = points.place[i];
+    ndt::AddPoint({static_cast<double>(points.x[i]) - (base.x() + size * (place & 7U)),
+                   static_cast<double>(points.y[i]) - (base.y() + size * ((place >> 3) & 7U)),
+                   static_cast<double>(points.z[i]) - (base.z() + size * (place >> 6))},
+                  accumulator.moments[place]);
+    FloatSum& sum = accumulator.float_sums[place];
+    sum.x += points.x[i];
+    sum.y += points.y[i];
+    sum.z += points.z[i];
+  }
+
+  TileMoments::Block run;
+  run.key = block;
+  run.begin = static_cast<uint32_t>(tile.places.size());
+  for (uint32_t place = 0; place < kBlockCells; ++place) {
+    if (accumulator.moments[place].count == 0) continue;
+    tile.places.push_back(static_cast<uint16_t>(place));
+    tile.moments.push_back(accumulator.moments[place]);
+    tile.float_sums.push_back(accumulator.float_sums[place]);
+    accumulator.moments[place] = {};
+    accumulator.float_sums[place] = {};
+  }
+  run.end = static_cast<uint32_t>(tile.places.size());
+  tile.blocks.push_back(run);
+}
+
+}  // namespace
+
+size_t TileMoments::MemoryBytes() const {
+  return sizeof(*this) + blocks.capacity() * sizeof(Block) +
+         places.capacity() * sizeof(uint16_t) + moments.capacity() * sizeof(ndt::CellMoments) +
+         float_sums.capacity() * sizeof(FloatSum);
+}
+
+absl::StatusOr<TileMoments> BuildTileMoments(const PointCloud& cloud_map, double cell_size_m) {
+  if (!(cell_size_m > 0.0) || !std::isfinite(cell_size_m)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cell size is ", cell_size_m, " m; it must be positive"));
+  }
+  const Bounds bounds = ComputeBounds(cloud_map);
+  if (bounds.finite_points == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("none of the tile's ", cloud_map.size(), " points is finite"));
+  }
+  const double reach_m = std::max(bounds.max.cwiseAbs().maxCoeff(), bounds.min.cwiseAbs().maxCoeff());
+  if (!(reach_m < kMaxCellIndex * cell_size_m)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a point lies ", reach_m, " m from the map's origin; with cells of ", cell_size_m,
+        " m at most ", kMaxCellIndex * cell_size_m, " m is allowed"));
+  }
+
+  TileMoments tile;
+  tile.cell_size_m = cell_size_m;
+  tile.origin = cloud_map.origin;
+  tile.points = bounds.finite_points;
+  tile.not_finite = cloud_map.size() - bounds.finite_points;
+
+  const SortedPoints points = SortByBlock(cloud_map, bounds, cell_size_m);
+  std::vector<uint32_t> order(points.blocks.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::sort(order.begin(), order.end(),
+            [&](uint32_t a, uint32_t b) { return points.blocks[a] < points.blocks[b]; });
+  const auto accumulator = std::make_unique<BlockAccumulator>();
+  for (const uint32_t number : order) {
+    AppendBlock(points, cloud_map.origin, number, *accumulator, tile);
+  }
+  return tile;
+}
+
+}  // namespace voxloc

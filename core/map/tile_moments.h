@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// TileMoments: what a map keeps of one tile's points on one lattice, cell by cell. A plain value,
+// built once and then shared read-only by every snapshot that holds the tile.
+
+#ifndef VOXLOC_CORE_MAP_TILE_MOMENTS_H_
+#define VOXLOC_CORE_MAP_TILE_MOMENTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "absl/status/statusor.h"
+#include "core/cloud/point_cloud.h"
+#include "core/map/lattice.h"
+#include "core/ndt/cell_statistics.h"
+
+namespace voxloc {
+
+// The float32 running sum of a cell's offsets from the tile's origin, in the order of the input: what
+// the reference divides by the count to find a cell's place in its search tree. Its rounding error
+// grows with the distance from the origin and is part of the reference's numbers.
+struct FloatSum {
+  float x = 0.0F;
+  float y = 0.0F;
+  float z = 0.0F;
+};
+
+struct TileMoments {
+  // A run of cells in one 8x8x8 block.
+  struct Block {
+    CellKey key;
+    uint32_t begin = 0;  // into the arrays below
+    uint32_t end = 0;
+  };
+
+  double cell_size_m = 0.0;
+  Eigen::Vector3d origin = Eigen::Vector3d::Zero();  // that float_sums refer to
+  size_t points = 0;                                 // finite points taken
+  size_t not_finite = 0;                             // points left out
+
+  std::vector<Block> blocks;  // ascending by key
+  // One entry a cell, ascending by block, then by place in the block.
+  std::vector<uint16_t> places;
+  std::vector<ndt::CellMoments> moments;
+  std::vector<FloatSum> float_sums;
+
+  [[nodiscard]] size_t cells() const { return places.size(); }
+  [[nodiscard]] size_t MemoryBytes() const;
+};
+
+// InvalidArgument when the cell size is not positive and finite, when no point is finite, or when a
+// point lies more than 2^27 cells from the origin.
+[[nodiscard]] absl::StatusOr<TileMoments> BuildTileMoments(const PointCloud& cloud_map,
+                                                           double cell_size_m);
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_MAP_TILE_MOMENTS_H_

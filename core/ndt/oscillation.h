@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Counts how long a search went to and fro: the longest run of consecutive steps whose directions are
+// more than acos(-0.9) apart. A step of length zero ends a run.
+
+#ifndef VOXLOC_CORE_NDT_OSCILLATION_H_
+#define VOXLOC_CORE_NDT_OSCILLATION_H_
+
+#include <cmath>
+
+#include "core/ndt/host_device.h"
+#include "core/ndt/symmetric3.h"
+
+namespace voxloc::ndt {
+
+class OscillationCounter {
+ public:
+  // Positions in the order visited, the guess first.
+  VOXLOC_HD void Visit(const Vector3<double>& position) {
+    if (visited_ > 0) {
+      const Vector3<double> step = {position.x - last_.x, position.y - last_.y,
+                                    position.z - last_.z};
+      const double lengths = std::sqrt(Dot(step, step) * Dot(step_, step_));
+      const bool reversed =
+          visited_ > 1 && lengths > 0.0 && Dot(step, step_) / lengths < kReversalCosine;
+      run_ = reversed ? run_ + 1 : 0;
+      longest_ = run_ > longest_ ? run_ : longest_;
+      step_ = step;
+    }
+    last_ = position;
+    ++visited_;
+  }
+
+  VOXLOC_HD int Longest() const { return longest_; }
+
+ private:
+  static constexpr double kReversalCosine = -0.9;
+
+  Vector3<double> last_;
+  Vector3<double> step_;
+  int visited_ = 0;
+  int run_ = 0;
+  int longest_ = 0;
+};
+
+}  // namespace voxloc::ndt
+
+#endif  // VOXLOC_CORE_NDT_OSCILLATION_H_

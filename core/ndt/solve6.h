@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The Newton step: H d = -g for a symmetric 6x6 H that may be indefinite or singular.
+//
+// The reference solves it by the pseudo-inverse of a singular value decomposition: directions whose
+// singular value is below 6 eps of the largest are left alone. A well-conditioned H has no such
+// direction and is factored as L D L'; any other is diagonalised by Jacobi rotations, whose
+// eigenvalues are the singular values up to their signs.
+
+#ifndef VOXLOC_CORE_NDT_SOLVE6_H_
+#define VOXLOC_CORE_NDT_SOLVE6_H_
+
+#include <cmath>
+
+#include "core/ndt/host_device.h"
+
+namespace voxloc::ndt {
+
+struct Matrix6x6 {
+  double m[6][6];
+};
+
+// Pivots of L D L' (no exchange of rows) must stay above this share of the diagonal they came from,
+// or the factorisation has lost too many digits.
+constexpr double kMinRelativePivot = 1e-6;
+
+// Solves H d = -g by L D L'. False where a pivot is too small; d is then undefined.
+VOXLOC_HD bool SolveByFactorization(const Matrix6x6& hessian, const double (&gradient)[6],
+                                    double (&step)[6]) {
+  double l[6][6];
+  double d[6];
+  double y[6];
+  for (int j = 0; j < 6; ++j) {
+    double pivot = hessian.m[j][j];
+    for (int k = 0; k < j; ++k) pivot -= l[j][k] * l[j][k] * d[k];
+    if (!(std::abs(pivot) > kMinRelativePivot * std::abs(hessian.m[j][j]))) return false;
+    d[j] = pivot;
+    double value = -gradient[j];
+    for (int k = 0; k < j; ++k) value -= l[j][k] * y[k];
+    y[j] = value;
+    for (int i = j + 1; i < 6; ++i) {
+      double entry = hessian.m[i][j];
+      for (int k = 0; k < j; ++k) entry -= l[i][k] * l[j][k] * d[k];
+      l[i][j] = entry / pivot;
+    }
+  }
+  for (int i = 5; i >= 0; --i) {
+    double value = y[i] / d[i];
+    for (int k = i + 1; k < 6; ++k) value -= l[k][i] * step[k];
+    step[i] = value;
+  }
+  return true;
+}
+
+// The least-norm solution of H d = -g by the eigen decomposition.
+VOXLOC_HD void SolveByEigenvalues(const Matrix6x6& hessian, const double (&gradient)[6],
+                                  double (&step)[6]) {
+  double a[6][6];
+  double v[6][6];
+  for (int i = 0; i < 6; ++i) {
+    for (int j = 0; j < 6; ++j) {
+      a[i][j] = hessian.m[i][j];
+      v[i][j] = i == j ? 1.0 : 0.0;
+    }
+  }
+  constexpr int kMaxSweeps = 30;
+  for (int sweep = 0; sweep < kMaxSweeps; ++sweep) {
+    bool rotated = false;
+    for (int p = 0; p < 5; ++p) {
+      for (int q = p + 1; q < 6; ++q) {
+        const double apq = a[p][q];
+        const double small = 1e-18 * std::sqrt(std::abs(a[p][p] * a[q][q]));
+        if (!(std::abs(apq) > small) || apq == 0.0) continue;
+        rotated = true;
+        const double theta = (a[q][q] - a[p][p]) / (2.0 * apq);
+        const double t = (theta >= 0.0 ? 1.0 : -1.0) /
+                         (std::abs(theta) + std::sqrt(theta * theta + 1.0));
+        const double c = 1.0 / std::sqrt(t * t + 1.0);
+        const double s = t * c;
+        a[p][p] -= t * apq;
+        a[q][q] += t * apq;
+        a[p][q] = a[q][p] = 0.0;
+        for (int r = 0; r < 6; ++r) {
+          if (r != p && r != q) {
+            const double arp = a[r][p];
+            const double arq = a[r][q];
+            a[r][p] = a[p][r] = c * arp - s * arq;
+            a[r][q] = a[q][r] = s * arp + c * arq;
+          }
+          const double vrp = v[r][p];
+          const double vrq = v[r][q];
+          v[r][p] = c * vrp - s * vrq;
+          v[r][q] = s * vrp + c * vrq;
+        }
+      }
+    }
+    if (!rotated) break;
+  }
+  double largest = 0.0;
+  for (int i = 0; i < 6; ++i) largest = std::fmax(largest, std::abs(a[i][i]));
+  const double threshold = 6.0 * 2.220446049250313e-16 * largest;
+  for (int i = 0; i < 6; ++i) step[i] = 0.0;
+  for (int k = 0; k < 6; ++k) {
+    if (!(std::abs(a[k][k]) > threshold)) continue;
+    double projection = 0.0;
+    for (int i = 0; i < 6; ++i) projection += v[i][k] * gradient[i];
+    const double factor = -projection / a[k][k];
+    for (int i = 0; i < 6; ++i) step[i] += factor * v[i][k];
+  }
+}
+
+VOXLOC_HD void SolveNewtonStep(const Matrix6x6& hessian, const double (&gradient)[6],
+                               double (&step)[6]) {
+  if (!SolveByFactorization(hessian, gradient, step)) {
+    SolveByEigenvalues(hessian, gradient, step);
+  }
+}
+
+}  // namespace voxloc::ndt
+
+#endif  // VOXLOC_CORE_NDT_SOLVE6_H_
