@@ -44,10 +44,10 @@ absl::StatusOr<PointCloud> ParseAsciiPoints(LineScanner& lines, size_t remaining
   // A line takes a digit and a separator for each word; the last may lack its end.
   const size_t least_line_bytes = 2 * layout.words_per_line;
   if (count > (remaining_bytes + 1) / least_line_bytes) {
-    return Malformed(name, absl::StrCat("the header promises ", count, " points of ",
-                                        layout.words_per_line, " values, at least ",
-                                        least_line_bytes, " bytes each, but only ",
-                                        remaining_bytes, " bytes follow it"));
+    return Malformed(
+        name, absl::StrCat("the header promises ", count, " points of ", layout.words_per_line,
+                           " values, at least ", least_line_bytes, " bytes each, but only ",
+                           remaining_bytes, " bytes follow it"));
   }
   const std::vector<size_t> roles = RolesOf(layout);
   CloudBuilder builder(count, layout.intensity.has_value());

@@ -19,9 +19,7 @@ class CloudBuilder {
 
   void Add(const Eigen::Vector3d& point);
   // Once per point where the cloud has intensity.
-  void AddIntensity(double intensity) {
-    cloud_.intensity.push_back(static_cast<float>(intensity));
-  }
+  void AddIntensity(double intensity) { cloud_.intensity.push_back(static_cast<float>(intensity)); }
 
   [[nodiscard]] PointCloud Take() && { return std::move(cloud_); }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Points in binary files: x, y, z and intensity, each a column of numbers at a fixed stride. Records
-// one after another (PCD binary, PLY, KITTI) and field after field (PCD binary_compressed) are both
-// of this form.
+// Points in binary files: x, y, z and intensity, each a column of numbers at a fixed stride.
+// Records one after another (PCD binary, PLY, KITTI) and field after field (PCD binary_compressed)
+// are both of this form.
 
 #ifndef VOXLOC_CORE_CLOUD_COLUMNS_H_
 #define VOXLOC_CORE_CLOUD_COLUMNS_H_

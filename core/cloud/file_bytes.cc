@@ -39,8 +39,8 @@ class Descriptor {
 };
 
 absl::Status SystemError(const std::string& path, absl::string_view action, int error) {
-  const std::string message = absl::StrCat(path, ": cannot ", action, ": ",
-                                           std::generic_category().message(error));
+  const std::string message =
+      absl::StrCat(path, ": cannot ", action, ": ", std::generic_category().message(error));
   switch (error) {
     case ENOENT:
     case ENOTDIR:
@@ -80,9 +80,9 @@ absl::StatusOr<FileBytes> ReadFileBytes(const std::string& path, size_t max_byte
   struct stat info = {};
   if (::fstat(file.number(), &info) != 0) return SystemError(path, "stat", errno);
   if (!S_ISREG(info.st_mode)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        path, ": is ", S_ISDIR(info.st_mode) ? "a directory" : "not a regular file",
-        ", needed is a file"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": is ", S_ISDIR(info.st_mode) ? "a directory" : "not a regular file",
+                     ", needed is a file"));
   }
   const size_t size = static_cast<size_t>(info.st_size);
   if (size > max_bytes) {

@@ -31,7 +31,8 @@ class FileBytes {
 
 [[nodiscard]] absl::StatusOr<FileBytes> ReadFileBytes(const std::string& path, size_t max_bytes);
 
-// Writes next to `path`, syncs and renames: readers of `path` see the old file or the whole new one.
+// Writes next to `path`, syncs and renames: readers of `path` see the old file or the whole new
+// file.
 [[nodiscard]] absl::Status WriteFileBytes(const std::string& path, absl::string_view bytes);
 
 }  // namespace voxloc

@@ -15,8 +15,9 @@ absl::Status CheckInterval(absl::string_view min_name, double min, absl::string_
                            double max) {
   if (std::isnan(min) || std::isnan(max) || min > max) {
     return absl::InvalidArgumentError(absl::StrCat(min_name, " is ", min, " and ", max_name, " is ",
-                                                   max, "; allowed is a minimum of at most the "
-                                                        "maximum"));
+                                                   max,
+                                                   "; allowed is a minimum of at most the "
+                                                   "maximum"));
   }
   return absl::OkStatus();
 }
@@ -69,15 +70,15 @@ PointCloud KeepWithinLimits(const PointCloud& cloud, const FilterOptions& option
 }  // namespace
 
 absl::Status ValidateFilterOptions(const FilterOptions& options) {
-  absl::Status status = CheckInterval("min_range_m", options.min_range_m, "max_range_m",
-                                      options.max_range_m);
+  absl::Status status =
+      CheckInterval("min_range_m", options.min_range_m, "max_range_m", options.max_range_m);
   if (!status.ok()) return status;
   if (options.max_range_m < 0.0) {
     return absl::InvalidArgumentError(
         absl::StrCat("max_range_m is ", options.max_range_m, ", allowed is from 0"));
   }
-  status = CheckInterval("min_height_m", options.min_height_m, "max_height_m",
-                         options.max_height_m);
+  status =
+      CheckInterval("min_height_m", options.min_height_m, "max_height_m", options.max_height_m);
   if (!status.ok()) return status;
   if (options.box.has_value()) {
     constexpr const char* kAxes[3] = {"x", "y", "z"};
@@ -88,9 +89,8 @@ absl::Status ValidateFilterOptions(const FilterOptions& options) {
     }
   }
   if (!std::isfinite(options.voxel_leaf_m) || options.voxel_leaf_m < 0.0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("voxel_leaf_m is ", options.voxel_leaf_m,
-                     ", allowed is a finite length from 0 (0: off)"));
+    return absl::InvalidArgumentError(absl::StrCat("voxel_leaf_m is ", options.voxel_leaf_m,
+                                                   ", allowed is a finite length from 0 (0: off)"));
   }
   return absl::OkStatus();
 }

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is done to a scan before it is aligned, in this order: drop points that are not finite, keep
-// the range, the height and the box asked for, thin by a voxel grid, thin by a seeded random choice.
-// Pure functions of their arguments; the same input gives the same output, in the same order, on
-// every machine.
+// the range, the height and the box asked for, thin by a voxel grid, thin by a seeded random
+// choice. Pure functions of their arguments; the same input gives the same output, in the same
+// order, on every machine.
 
 #ifndef VOXLOC_CORE_CLOUD_FILTERS_H_
 #define VOXLOC_CORE_CLOUD_FILTERS_H_
 
+#include <Eigen/Core>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
-
-#include <Eigen/Core>
 
 #include "absl/status/statusor.h"
 #include "core/cloud/point_cloud.h"
@@ -55,14 +54,15 @@ struct FilteredCloud {
   FilterCounts counts;
 };
 
-// InvalidArgument names the option and its value when a limit is NaN, a minimum exceeds its maximum,
-// the leaf is negative, or so small that voxel indices would overflow (extent / leaf >= 2^20).
+// InvalidArgument names the option and its value when a limit is NaN, a minimum exceeds its maximum
+// or the leaf is negative; from FilterCloud also when the leaf is so small for the cloud that voxel
+// indices would overflow (extent / leaf >= 2^20).
 [[nodiscard]] absl::Status ValidateFilterOptions(const FilterOptions& options);
 [[nodiscard]] absl::StatusOr<FilteredCloud> FilterCloud(const PointCloud& cloud,
                                                         const FilterOptions& options);
 
-// The parts, for callers that need one. VoxelDownsample drops points that are not finite; its grid is
-// anchored at the frame's zero. A voxel's intensity is the mean of its points'.
+// The parts, for callers that need one. VoxelDownsample drops points that are not finite; its grid
+// is anchored at the frame's zero. A voxel's intensity is the mean of its points'.
 [[nodiscard]] absl::StatusOr<PointCloud> VoxelDownsample(const PointCloud& cloud, double leaf_m);
 [[nodiscard]] PointCloud RandomSample(const PointCloud& cloud, size_t max_points, uint64_t seed);
 

@@ -13,10 +13,10 @@ absl::StatusOr<PointCloud> ParseKittiBin(absl::string_view bytes, absl::string_v
                                          size_t max_points) {
   constexpr size_t kRecordBytes = 4 * sizeof(float);
   if (bytes.size() % kRecordBytes != 0) {
-    return MalformedByte(name, bytes.size() - bytes.size() % kRecordBytes,
-                         absl::StrCat("the file has ", bytes.size(),
-                                      " bytes, allowed is a multiple of ", kRecordBytes,
-                                      " (float32 x y z intensity)"));
+    return MalformedByte(
+        name, bytes.size() - bytes.size() % kRecordBytes,
+        absl::StrCat("the file has ", bytes.size(), " bytes, allowed is a multiple of ",
+                     kRecordBytes, " (float32 x y z intensity)"));
   }
   const size_t count = bytes.size() / kRecordBytes;
   if (count > max_points) {

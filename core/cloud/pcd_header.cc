@@ -120,24 +120,24 @@ absl::StatusOr<std::vector<PcdField>> FieldsOf(const Entries& entries, absl::str
   std::vector<PcdField> fields(number);
   for (size_t i = 0; i < number; ++i) {
     fields[i].name = std::string(entries.fields->words[i]);
-    const absl::StatusOr<ScalarType> type =
-        TypeOf(entries.type->words[i], entries.size->words[i]);
+    const absl::StatusOr<ScalarType> type = TypeOf(entries.type->words[i], entries.size->words[i]);
     if (!type.ok()) {
       const size_t line =
           type.status().message().substr(0, 4) == "SIZE" ? entries.size->line : entries.type->line;
-      return MalformedLine(name, line, absl::StrCat("field ", Quoted(fields[i].name), ": ",
-                                                    type.status().message()));
+      return MalformedLine(
+          name, line,
+          absl::StrCat("field ", Quoted(fields[i].name), ": ", type.status().message()));
     }
     fields[i].type = *type;
     if (!entries.count.has_value()) continue;
     uint64_t count = 0;
     if (!absl::SimpleAtoi(entries.count->words[i], &count) || count < 1 ||
         count > kMaxValuesPerField) {
-      return MalformedLine(name, entries.count->line,
-                           absl::StrCat("field ", Quoted(fields[i].name), ": COUNT is ",
-                                        Quoted(entries.count->words[i]),
-                                        ", allowed is a whole number from 1 to ",
-                                        kMaxValuesPerField));
+      return MalformedLine(
+          name, entries.count->line,
+          absl::StrCat("field ", Quoted(fields[i].name), ": COUNT is ",
+                       Quoted(entries.count->words[i]), ", allowed is a whole number from 1 to ",
+                       kMaxValuesPerField));
     }
     fields[i].count = static_cast<size_t>(count);
   }
@@ -168,11 +168,11 @@ absl::StatusOr<uint64_t> WholeNumber(const Entry& entry, absl::string_view key,
                                      absl::string_view name) {
   uint64_t value = 0;
   if (entry.words.size() != 1 || !absl::SimpleAtoi(entry.words[0], &value)) {
-    return MalformedLine(name, entry.line,
-                         absl::StrCat(key, " is ",
-                                      entry.words.empty() ? "''" : Quoted(entry.words[0]),
-                                      ", allowed is one whole number from 0 to ",
-                                      std::numeric_limits<uint64_t>::max()));
+    return MalformedLine(
+        name, entry.line,
+        absl::StrCat(key, " is ", entry.words.empty() ? "''" : Quoted(entry.words[0]),
+                     ", allowed is one whole number from 0 to ",
+                     std::numeric_limits<uint64_t>::max()));
   }
   return value;
 }

@@ -2,14 +2,14 @@
 
 #include "core/cloud/pcd_reader.h"
 
+#include <lzf.h>
+
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <new>
 #include <optional>
 #include <vector>
-
-#include <lzf.h>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -78,10 +78,10 @@ absl::StatusOr<PointCloud> ReadBinary(const PcdHeader& header, absl::string_view
   const size_t available = bytes.size() - header.data_offset;
   const size_t record_bytes = header.point_bytes();
   if (header.points > available / record_bytes) {
-    return MalformedByte(name, header.data_offset,
-                         absl::StrCat("the header promises ", header.points, " points of ",
-                                      record_bytes, " bytes, but only ", available,
-                                      " bytes follow it"));
+    return MalformedByte(
+        name, header.data_offset,
+        absl::StrCat("the header promises ", header.points, " points of ", record_bytes,
+                     " bytes, but only ", available, " bytes follow it"));
   }
   return CloudFromColumns(ColumnsOf(header, bytes.data() + header.data_offset, false, true));
 }
@@ -118,16 +118,17 @@ absl::StatusOr<PointCloud> ReadCompressed(const PcdHeader& header, absl::string_
   };
   if (!fits(full_bytes) && !fits(lean_bytes)) {
     return MalformedByte(name, header.data_offset + 4,
-                         absl::StrCat("the uncompressed size is ", unpacked, ", but the header "
-                                      "promises ", header.points, " points of ", full_bytes,
-                                      " bytes"));
+                         absl::StrCat("the uncompressed size is ", unpacked,
+                                      ", but the header "
+                                      "promises ",
+                                      header.points, " points of ", full_bytes, " bytes"));
   }
   if (header.points == 0) return PointCloud();
   if (unpacked > packed * kMaxUnpackRatio) {
-    return MalformedByte(name, header.data_offset + 4,
-                         absl::StrCat("the uncompressed size is ", unpacked, ", but ", packed,
-                                      " compressed bytes cannot hold more than ",
-                                      packed * kMaxUnpackRatio));
+    return MalformedByte(
+        name, header.data_offset + 4,
+        absl::StrCat("the uncompressed size is ", unpacked, ", but ", packed,
+                     " compressed bytes cannot hold more than ", packed * kMaxUnpackRatio));
   }
   const std::unique_ptr<char[]> data(new (std::nothrow) char[unpacked]);
   if (data == nullptr) {
@@ -152,9 +153,8 @@ absl::StatusOr<PointCloud> ParsePcd(absl::string_view bytes, absl::string_view n
   const absl::StatusOr<PcdHeader> header = ParsePcdHeader(bytes, name);
   if (!header.ok()) return header.status();
   if (header->points > max_points) {
-    return absl::ResourceExhaustedError(absl::StrCat(name, ": the header promises ",
-                                                     header->points, " points, allowed are ",
-                                                     max_points));
+    return absl::ResourceExhaustedError(absl::StrCat(name, ": the header promises ", header->points,
+                                                     " points, allowed are ", max_points));
   }
   switch (header->encoding) {
     case PcdEncoding::kAscii:

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <lzf.h>
+
 #include <charconv>
 #include <cstdint>
 #include <cstring>
@@ -7,8 +9,6 @@
 #include <new>
 #include <string>
 #include <vector>
-
-#include <lzf.h>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -25,8 +25,8 @@ std::string HeaderOf(const PointCloud& cloud, absl::string_view encoding) {
   const bool intensity = cloud.has_intensity();
   return absl::StrCat("# .PCD v0.7 - Point Cloud Data file format\nVERSION 0.7\nFIELDS x y z",
                       intensity ? " intensity" : "", "\nSIZE ", size, " ", size, " ", size,
-                      intensity ? " 4" : "", "\nTYPE F F F", intensity ? " F" : "",
-                      "\nCOUNT 1 1 1", intensity ? " 1" : "", "\nWIDTH ", cloud.size(),
+                      intensity ? " 4" : "", "\nTYPE F F F", intensity ? " F" : "", "\nCOUNT 1 1 1",
+                      intensity ? " 1" : "", "\nWIDTH ", cloud.size(),
                       "\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS ", cloud.size(), "\nDATA ",
                       encoding, "\n");
 }
@@ -88,8 +88,7 @@ std::string FieldByField(const PointCloud& cloud) {
   return out;
 }
 
-absl::Status AppendCompressed(const std::string& path, const std::string& plain,
-                              std::string& out) {
+absl::Status AppendCompressed(const std::string& path, const std::string& plain, std::string& out) {
   // Room for data that does not compress: LZF then adds a byte to every 32.
   const uint64_t room = plain.size() + plain.size() / 16 + 64;
   if (room > std::numeric_limits<uint32_t>::max()) {

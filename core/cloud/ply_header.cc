@@ -39,8 +39,8 @@ absl::Status ReadFormat(absl::string_view rest, std::optional<bool>& ascii) {
   const absl::string_view version = TakeWord(rest);
   if (ascii.has_value()) return absl::InvalidArgumentError("the format is given twice");
   if (format != "ascii" && format != "binary_little_endian") {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the format is ", Quoted(format), ", allowed are ascii and binary_little_endian"));
+    return absl::InvalidArgumentError(absl::StrCat("the format is ", Quoted(format),
+                                                   ", allowed are ascii and binary_little_endian"));
   }
   if (version != "1.0") {
     return absl::InvalidArgumentError(
@@ -120,8 +120,8 @@ absl::StatusOr<PlyHeader> ParsePlyHeader(absl::string_view bytes, absl::string_v
   LineScanner lines(bytes);
   absl::string_view line;
   if (!lines.Next(line) || line != "ply") {
-    return MalformedLine(name, 1, absl::StrCat("a PLY file starts with 'ply', this one with ",
-                                               Quoted(line)));
+    return MalformedLine(
+        name, 1, absl::StrCat("a PLY file starts with 'ply', this one with ", Quoted(line)));
   }
   PlyHeader header;
   std::optional<bool> ascii;
@@ -142,8 +142,9 @@ absl::StatusOr<PlyHeader> ParsePlyHeader(absl::string_view bytes, absl::string_v
       status = ReadProperty(rest, header);
     } else if (!key.empty() && key != "comment" && key != "obj_info") {
       status = absl::InvalidArgumentError(
-          absl::StrCat(Quoted(key), " is no key of a PLY header; allowed are format, comment, "
-                                    "obj_info, element, property and end_header"));
+          absl::StrCat(Quoted(key),
+                       " is no key of a PLY header; allowed are format, comment, "
+                       "obj_info, element, property and end_header"));
     }
     if (!status.ok()) return MalformedLine(name, lines.line_number(), status.message());
   }

@@ -72,8 +72,7 @@ absl::StatusOr<PointCloud> ReadBinary(const PlyHeader& header, const PlyElement&
   if (vertex.count > (bytes.size() - offset) / stride) {
     return MalformedByte(name, offset,
                          absl::StrCat("the header promises ", vertex.count, " vertices of ", stride,
-                                      " bytes, but only ", bytes.size() - offset,
-                                      " bytes follow"));
+                                      " bytes, but only ", bytes.size() - offset, " bytes follow"));
   }
   std::vector<Column> columns;
   size_t in_record = 0;

@@ -3,18 +3,17 @@
 // PointCloud: points as structure of arrays around a double origin.
 //
 // Point i lies at origin + (x[i], y[i], z[i]), in metres, in the cloud's frame (a sensor's, a
-// vehicle's or a map's; the variable that holds the cloud says which). Float32 offsets from a double
-// origin keep sub-millimetre steps at coordinates of 4e6 m. Clouds in a sensor frame have a zero
-// origin. A plain value: any number of threads may read one.
+// vehicle's or a map's; the variable that holds the cloud says which). Float32 offsets from a
+// double origin keep sub-millimetre steps at coordinates of 4e6 m. Clouds in a sensor frame have a
+// zero origin. A plain value: any number of threads may read one.
 
 #ifndef VOXLOC_CORE_CLOUD_POINT_CLOUD_H_
 #define VOXLOC_CORE_CLOUD_POINT_CLOUD_H_
 
+#include <Eigen/Core>
 #include <cmath>
 #include <cstddef>
 #include <vector>
-
-#include <Eigen/Core>
 
 #include "core/geometry/pose.h"
 
@@ -33,9 +32,7 @@ struct PointCloud {
   [[nodiscard]] bool has_intensity() const { return !intensity.empty(); }
 
   [[nodiscard]] Eigen::Vector3f Offset(size_t i) const { return {x[i], y[i], z[i]}; }
-  [[nodiscard]] Eigen::Vector3d Point(size_t i) const {
-    return origin + Offset(i).cast<double>();
-  }
+  [[nodiscard]] Eigen::Vector3d Point(size_t i) const { return origin + Offset(i).cast<double>(); }
 
   [[nodiscard]] bool IsFinite(size_t i) const {
     return std::isfinite(x[i]) && std::isfinite(y[i]) && std::isfinite(z[i]);
@@ -61,8 +58,8 @@ struct Bounds {
 // so float32 offsets stay as small as they were.
 [[nodiscard]] PointCloud Transform(const Pose& a_T_b, const PointCloud& cloud_b);
 
-// Appends `more`, which is another cloud, to `cloud`, expressed around `cloud`'s origin. Intensity is
-// kept only where both have it; a cloud without points does not stand in its way.
+// Appends `more`, which is another cloud, to `cloud`, expressed around `cloud`'s origin. Intensity
+// is kept only where both have it; a cloud without points does not stand in its way.
 void Append(const PointCloud& more, PointCloud& cloud);
 
 }  // namespace voxloc

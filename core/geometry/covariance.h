@@ -3,8 +3,8 @@
 // Covariances of poses, and the one conversion between the chart's derivatives and what crosses the
 // wire.
 //
-// A pose covariance is 6x6, order x y z rx ry rz, metres and radians. Its rotation part is about the
-// map's fixed axes (a left perturbation: R = exp([r]x) R_estimate), as ROS has it. The chart's
+// A pose covariance is 6x6, order x y z rx ry rz, metres and radians. Its rotation part is about
+// the map's fixed axes (a left perturbation: R = exp([r]x) R_estimate), as ROS has it. The chart's
 // derivatives are with respect to (x, y, z, roll, pitch, yaw) of euler.h. Both agree to first order
 // through the matrix below.
 

@@ -48,8 +48,8 @@ Eigen::Vector3d RosAnglesFromRotation(const Eigen::Quaterniond& rotation) {
   // Computed from the rotation with the yaw taken off, which stays exact near pitch = +-pi/2.
   const double sin_yaw = std::sin(yaw);
   const double cos_yaw = std::cos(yaw);
-  const double roll = std::atan2(sin_yaw * r(0, 2) - cos_yaw * r(1, 2),
-                                 cos_yaw * r(1, 1) - sin_yaw * r(0, 1));
+  const double roll =
+      std::atan2(sin_yaw * r(0, 2) - cos_yaw * r(1, 2), cos_yaw * r(1, 1) - sin_yaw * r(0, 1));
   return {WrapAngle(roll), pitch, WrapAngle(yaw)};
 }
 

@@ -2,9 +2,8 @@
 
 #include "core/geometry/pose.h"
 
-#include <cmath>
-
 #include <Eigen/SVD>
+#include <cmath>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -36,9 +35,9 @@ absl::StatusOr<Pose> PoseFromMatrix(const Eigen::Matrix4d& matrix) {
   const Eigen::Matrix3d nearest = svd.matrixU() * svd.matrixV().transpose();
   const double defect = (nearest - block).cwiseAbs().maxCoeff();
   if (nearest.determinant() < 0.0 || defect > kMaxRotationDefect) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the 3x3 block of the pose matrix is not a rotation: it is ", defect,
-        " away from the nearest orthogonal matrix, allowed is ", kMaxRotationDefect));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the 3x3 block of the pose matrix is not a rotation: it is ", defect,
+                     " away from the nearest orthogonal matrix, allowed is ", kMaxRotationDefect));
   }
   return Pose{matrix.topRightCorner<3, 1>(), Eigen::Quaterniond(nearest).normalized()};
 }

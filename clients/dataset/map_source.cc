@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/dataset/map_source.h"
+
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "clients/dataset/map_yaml.h"
+#include "clients/dataset/scan_directory.h"
+#include "clients/dataset/trajectory_file.h"
+
+namespace voxloc {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kMetadataName = "pointcloud_map_metadata.yaml";
+constexpr const char* kTileFolder = "pointcloud_map.pcd";
+
+bool IsFile(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error);
+}
+
+absl::Status AddAutowareMap(const fs::path& directory, std::vector<TileSource>& sources) {
+  const absl::StatusOr<MapYaml> yaml = ReadMapYaml((directory / kMetadataName).native());
+  if (!yaml.ok()) return yaml.status();
+  for (const auto& [name, corner] : yaml->lowest_corner_of) {
+    TileSource source;
+    const fs::path beside = directory / name;
+    const fs::path inside = directory / kTileFolder / name;
+    if (!IsFile(inside) && !IsFile(beside)) {
+      return absl::NotFoundError(absl::StrCat((directory / kMetadataName).native(), ": names ",
+                                              name, ", but there is neither ", beside.native(),
+                                              " nor ", inside.native()));
+    }
+    source.path = (IsFile(inside) ? inside : beside).native();
+    source.bounds = XyBounds{corner, corner + yaml->resolution_m};
+    sources.push_back(std::move(source));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AddClouds(const std::string& path, std::vector<TileSource>& sources) {
+  const absl::StatusOr<std::vector<std::string>> clouds = ListClouds(path);
+  if (!clouds.ok()) return clouds.status();
+  for (const std::string& cloud : *clouds) {
+    TileSource source;
+    source.path = cloud;
+    sources.push_back(std::move(source));
+  }
+  return absl::OkStatus();
+}
+
+void NameTiles(std::vector<TileSource>& sources) {
+  std::set<std::string> taken;
+  for (TileSource& source : sources) {
+    const std::string stem = fs::path(source.path).stem().native();
+    source.id = stem;
+    for (size_t number = 2; !taken.insert(source.id).second; ++number) {
+      source.id = absl::StrCat(stem, "-", number);
+    }
+  }
+}
+
+absl::Status AddPoses(const std::string& poses_path, std::vector<TileSource>& sources) {
+  const absl::StatusOr<std::vector<StampedPose>> poses =
+      ReadTrajectory(poses_path, TrajectoryFormat::kKitti);
+  if (!poses.ok()) return poses.status();
+  if (poses->size() != sources.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(poses_path, ": has ", poses->size(),
+                                                   " poses for ", sources.size(),
+                                                   " clouds; needed is one a cloud"));
+  }
+  for (size_t i = 0; i < sources.size(); ++i) sources[i].map_T_cloud = (*poses)[i].pose;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<TileSource>> ResolveMapSources(const std::vector<std::string>& paths,
+                                                          const std::string& poses_path) {
+  if (paths.empty()) {
+    return absl::InvalidArgumentError("no map is given; needed is a cloud file or a directory");
+  }
+  std::vector<TileSource> sources;
+  for (const std::string& path : paths) {
+    const absl::Status status = IsFile(fs::path(path) / kMetadataName)
+                                    ? AddAutowareMap(path, sources)
+                                    : AddClouds(path, sources);
+    if (!status.ok()) return status;
+  }
+  NameTiles(sources);
+  if (!poses_path.empty()) {
+    if (absl::Status status = AddPoses(poses_path, sources); !status.ok()) return status;
+  }
+  return sources;
+}
+
+absl::StatusOr<PointCloud> LoadTile(const TileSource& source, const CloudReadLimits& limits) {
+  absl::StatusOr<PointCloud> cloud = ReadCloud(source.path, limits);
+  if (!cloud.ok() || !source.map_T_cloud.has_value()) return cloud;
+  return Transform(*source.map_T_cloud, *cloud);
+}
+
+}  // namespace voxloc

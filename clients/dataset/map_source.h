@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the points of a map come from: cloud files, directories of them, and Autoware's map
+// directories, resolved into a list of tiles before any point is read.
+
+#ifndef VOXLOC_CLIENTS_DATASET_MAP_SOURCE_H_
+#define VOXLOC_CLIENTS_DATASET_MAP_SOURCE_H_
+
+#include <Eigen/Core>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/cloud/cloud_io.h"
+#include "core/cloud/point_cloud.h"
+#include "core/geometry/pose.h"
+
+namespace voxloc {
+
+// A rectangle in the map's x and y, metres.
+struct XyBounds {
+  Eigen::Vector2d min = Eigen::Vector2d::Zero();
+  Eigen::Vector2d max = Eigen::Vector2d::Zero();
+};
+
+struct TileSource {
+  // The file's name without its extension; "-2", "-3" and so on follow where it came before.
+  std::string id;
+  std::string path;
+  std::optional<Pose> map_T_cloud;
+  std::optional<XyBounds> bounds;  // as the map's metadata declares them
+};
+
+// The tiles of `paths`, in their order; within a directory, in the order of the files' names. A
+// directory with pointcloud_map_metadata.yaml holds what that file names, itself or in its folder
+// pointcloud_map.pcd; a directory without it holds its cloud files. `poses_path`, where not empty,
+// is a kitti trajectory with a map_T_cloud for every tile.
+[[nodiscard]] absl::StatusOr<std::vector<TileSource>> ResolveMapSources(
+    const std::vector<std::string>& paths, const std::string& poses_path = "");
+
+// The tile's points in the map's frame.
+[[nodiscard]] absl::StatusOr<PointCloud> LoadTile(const TileSource& source,
+                                                  const CloudReadLimits& limits = {});
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CLIENTS_DATASET_MAP_SOURCE_H_

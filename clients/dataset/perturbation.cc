@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/dataset/perturbation.h"
+
+#include <cmath>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "core/cloud/malformed.h"
+#include "core/cloud/text_scan.h"
+#include "core/geometry/euler.h"
+
+namespace voxloc {
+namespace {
+
+// The finishing step of the SplitMix64 generator: every input bit reaches every output bit.
+uint64_t Mix(uint64_t value) {
+  value += 0x9e3779b97f4a7c15;
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
+  return value ^ (value >> 31);
+}
+
+Eigen::Vector3d WithSigns(const Eigen::Vector3d& magnitudes, uint64_t bits) {
+  Eigen::Vector3d result = magnitudes;
+  for (int i = 0; i < 3; ++i) {
+    if ((bits >> i & 1) != 0) result[i] = -result[i];
+  }
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<Perturbation> ParsePerturbation(absl::string_view text) {
+  const std::vector<absl::string_view> words = absl::StrSplit(text, ',');
+  if (words.size() != 6) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the perturbation ", Quoted(text), " has ", words.size(),
+                     " numbers, needed are six: DX,DY,DZ,DROLL,DPITCH,DYAW"));
+  }
+  Eigen::Matrix<double, 6, 1> numbers;
+  for (size_t i = 0; i < 6; ++i) {
+    double& number = numbers[static_cast<Eigen::Index>(i)];
+    if (!ParseDouble(absl::StripAsciiWhitespace(words[i]), number) || !std::isfinite(number)) {
+      return absl::InvalidArgumentError(absl::StrCat("the perturbation ", Quoted(text), " has ",
+                                                     Quoted(words[i]),
+                                                     " where a finite number is needed"));
+    }
+  }
+  return Perturbation{numbers.head<3>(), numbers.tail<3>()};
+}
+
+Pose Perturb(const Pose& map_T_base, const Perturbation& perturbation, uint64_t seed,
+             size_t scan_index) {
+  const uint64_t bits = Mix(Mix(seed) ^ static_cast<uint64_t>(scan_index));
+  const Eigen::Vector3d translation = WithSigns(perturbation.translation_m, bits);
+  const Eigen::Vector3d angles =
+      WithSigns(perturbation.rotation_rpy_deg, bits >> 3) * (M_PI / 180.0);
+  const Eigen::Quaterniond rotation = RotationFromRosAngles(angles.x(), angles.y(), angles.z());
+  return {map_T_base.translation + translation, (rotation * map_T_base.rotation).normalized()};
+}
+
+}  // namespace voxloc

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Files of poses, one a line. Blank lines and lines that start with # are skipped.
+//
+//   kKitti  12 numbers: a 3x4 matrix, row-major. Pose i has the stamp i * 0.1 s.
+//   kTum    stamp x y z qx qy qz qw; the stamp in seconds, exact to the nanosecond.
+//
+// Errors: those of reading a file, and InvalidArgument with file, line and what is wrong.
+
+#ifndef VOXLOC_CLIENTS_DATASET_TRAJECTORY_FILE_H_
+#define VOXLOC_CLIENTS_DATASET_TRAJECTORY_FILE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/geometry/pose.h"
+
+namespace voxloc {
+
+struct StampedPose {
+  int64_t stamp_ns = 0;
+  Pose pose;
+};
+
+enum class TrajectoryFormat { kKitti, kTum };
+
+// "kitti" or "tum".
+[[nodiscard]] absl::StatusOr<TrajectoryFormat> TrajectoryFormatNamed(absl::string_view name);
+
+// A file without a pose is an error.
+[[nodiscard]] absl::StatusOr<std::vector<StampedPose>> ReadTrajectory(const std::string& path,
+                                                                      TrajectoryFormat format);
+
+// Numbers read back as the same doubles; matrices and quaternions as the same rotation to rounding.
+// kKitti drops the stamps. The file appears whole or not at all.
+[[nodiscard]] absl::Status WriteTrajectory(const std::string& path, TrajectoryFormat format,
+                                           const std::vector<StampedPose>& poses);
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CLIENTS_DATASET_TRAJECTORY_FILE_H_
