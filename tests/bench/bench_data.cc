@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tests/bench/bench_data.h"
+
+#include "absl/strings/str_cat.h"
+#include "clients/dataset/map_source.h"
+#include "clients/dataset/perturbation.h"
+#include "clients/dataset/scan_directory.h"
+#include "clients/dataset/trajectory_file.h"
+#include "core/cloud/cloud_io.h"
+#include "core/cloud/filters.h"
+#include "tests/bench/bench_options.h"
+
+namespace voxloc::bench {
+
+void AddMapFlags(CLI::App& app, MapOptions& options) {
+  app.add_option("--map", options.map,
+                 "Map: a cloud file, a directory of them, or Autoware's map directory");
+  app.add_option("--map-poses", options.map_poses, "KITTI poses that place the map's clouds");
+}
+
+void AddScanFlags(CLI::App& app, ScanOptions& options) {
+  app.add_option("--scans", options.scans, "Directory of scans")->required();
+  app.add_option("--poses", options.poses, "True poses of the scans")->required();
+  app.add_option("--pose-format", options.pose_format, "kitti or tum")->capture_default_str();
+  auto* guesses =
+      app.add_option("--guesses", options.guesses, "Start poses, in the form of --poses");
+  app.add_option("--perturb", options.perturb,
+                 "DX,DY,DZ,DROLL,DPITCH,DYAW (m, deg) added to the true poses, signs by the seed")
+      ->excludes(guesses);
+  app.add_option("--seed", options.seed, "Seed of --perturb and --points")->capture_default_str();
+  app.add_option("--leaf", options.leaf_m, "Voxel grid of centroids, m; 0: off")
+      ->capture_default_str();
+  app.add_option("--points", options.points, "Random choice of this many points; 0: all")
+      ->capture_default_str();
+  app.add_option("--min-range", options.min_range_m, "Drop returns nearer than this, m")
+      ->capture_default_str();
+}
+
+absl::StatusOr<std::vector<PointCloud>> LoadMapClouds(const MapOptions& options) {
+  const auto sources = ResolveMapSources({options.map}, options.map_poses);
+  if (!sources.ok()) return sources.status();
+  std::vector<PointCloud> clouds;
+  for (const TileSource& source : *sources) {
+    absl::StatusOr<PointCloud> cloud = LoadTile(source);
+    if (!cloud.ok()) return cloud.status();
+    clouds.push_back(*std::move(cloud));
+  }
+  return clouds;
+}
+
+absl::StatusOr<BuiltMap> BuildMap(Engine& engine, const std::vector<PointCloud>& clouds,
+                                  const std::vector<CellStatistics>& statistics) {
+  BuiltMap built;
+  absl::Status status;
+  built.build_ms = TimeMs([&] {
+    std::vector<std::shared_ptr<const ResidentTile>> tiles;
+    for (const PointCloud& cloud : clouds) {
+      auto tile = engine.BuildTile(cloud, statistics);
+      if (!tile.ok()) {
+        status = tile.status();
+        return;
+      }
+      built.points += (*tile)->points();
+      tiles.push_back(*std::move(tile));
+    }
+    auto map = engine.Compose(tiles, statistics, nullptr);
+    status = map.status();
+    if (map.ok()) built.resident = *std::move(map);
+  });
+  if (!status.ok()) return status;
+  return built;
+}
+
+absl::StatusOr<std::vector<BenchScan>> LoadScans(const ScanOptions& options) {
+  const auto format = TrajectoryFormatNamed(options.pose_format);
+  if (!format.ok()) return format.status();
+  const auto files = ListClouds(options.scans);
+  if (!files.ok()) return files.status();
+  const auto poses = ReadTrajectory(options.poses, *format);
+  if (!poses.ok()) return poses.status();
+  std::vector<StampedPose> guesses = *poses;
+  if (!options.guesses.empty()) {
+    auto read = ReadTrajectory(options.guesses, *format);
+    if (!read.ok()) return read.status();
+    guesses = *std::move(read);
+  }
+  if (poses->size() != files->size() || guesses.size() != files->size()) {
+    return absl::InvalidArgumentError(absl::StrCat(files->size(), " scans in ", options.scans,
+                                                   ", but ", poses->size(), " poses and ",
+                                                   guesses.size(), " guesses"));
+  }
+  Perturbation perturbation;
+  if (!options.perturb.empty()) {
+    const auto parsed = ParsePerturbation(options.perturb);
+    if (!parsed.ok()) return parsed.status();
+    perturbation = *parsed;
+  }
+  FilterOptions filter;
+  filter.min_range_m = options.min_range_m;
+  filter.voxel_leaf_m = options.leaf_m;
+  filter.max_points = options.points;
+  filter.random_seed = options.seed;
+  std::vector<BenchScan> scans;
+  for (size_t i = 0; i < files->size(); ++i) {
+    const auto cloud = ReadCloud((*files)[i]);
+    if (!cloud.ok()) return cloud.status();
+    auto filtered = FilterCloud(*cloud, filter);
+    if (!filtered.ok()) return filtered.status();
+    BenchScan scan;
+    scan.cloud = std::make_shared<const PointCloud>(std::move(filtered->cloud));
+    scan.map_T_base = (*poses)[i].pose;
+    scan.map_T_base_guess = guesses[i].pose;
+    if (!options.perturb.empty()) {
+      scan.map_T_base_guess = Perturb(guesses[i].pose, perturbation, options.seed, i);
+    }
+    scans.push_back(std::move(scan));
+  }
+  return scans;
+}
+
+}  // namespace voxloc::bench

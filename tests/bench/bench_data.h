@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a benchmark works on: a map built on the engine, scans with true poses, start poses.
+
+#ifndef VOXLOC_TESTS_BENCH_BENCH_DATA_H_
+#define VOXLOC_TESTS_BENCH_BENCH_DATA_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "absl/status/statusor.h"
+#include "core/cloud/point_cloud.h"
+#include "core/engine/engine.h"
+#include "core/geometry/pose.h"
+
+namespace voxloc::bench {
+
+struct MapOptions {
+  std::string map;
+  std::string map_poses;
+};
+
+struct ScanOptions {
+  std::string scans;
+  std::string poses;
+  std::string pose_format = "kitti";
+  std::string guesses;
+  std::string perturb;
+  uint64_t seed = 0;
+  double leaf_m = 0.0;
+  size_t points = 0;
+  double min_range_m = 0.0;
+};
+
+struct BuiltMap {
+  std::shared_ptr<const ResidentMap> resident;
+  double build_ms = 0.0;  // from points in memory to a map to align in
+  size_t points = 0;
+};
+
+struct BenchScan {
+  std::shared_ptr<const PointCloud> cloud;
+  Pose map_T_base;
+  Pose map_T_base_guess;
+};
+
+void AddMapFlags(CLI::App& app, MapOptions& options);
+void AddScanFlags(CLI::App& app, ScanOptions& options);
+
+// The points of the map's files, tile by tile.
+[[nodiscard]] absl::StatusOr<std::vector<PointCloud>> LoadMapClouds(const MapOptions& options);
+[[nodiscard]] absl::StatusOr<BuiltMap> BuildMap(Engine& engine,
+                                                const std::vector<PointCloud>& clouds,
+                                                const std::vector<CellStatistics>& statistics);
+[[nodiscard]] absl::StatusOr<std::vector<BenchScan>> LoadScans(const ScanOptions& options);
+
+}  // namespace voxloc::bench
+
+#endif  // VOXLOC_TESTS_BENCH_BENCH_DATA_H_

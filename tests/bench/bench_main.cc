@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// voxloc_bench: the engines in process, no server. Reading and thinning are outside the timing.
+
+#include <iostream>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "tests/bench/bench_options.h"
+
+int main(int argc, char** argv) {
+  CLI::App program(
+      "Times voxloc's engines in process.\n\n"
+      "  voxloc_bench align --map map.ply --scans scans --poses poses.txt --guesses guesses.txt\n"
+      "  voxloc_bench build --synthetic 1000000 --extent 200\n");
+  program.require_subcommand(1);
+  const std::vector<voxloc::bench::Command> commands = {voxloc::bench::AddAlignCommand(program),
+                                                        voxloc::bench::AddBuildCommand(program),
+                                                        voxloc::bench::AddScoreCommand(program)};
+  CLI11_PARSE(program, argc, argv);
+  for (const voxloc::bench::Command& command : commands) {
+    if (!command.app->parsed()) continue;
+    const absl::Status status = command.run();
+    if (status.ok()) return 0;
+    std::cerr << "voxloc_bench: " << status.message() << "\n";
+    return 1;
+  }
+  return 2;
+}

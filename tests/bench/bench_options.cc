@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tests/bench/bench_options.h"
+
+#include <chrono>
+#include <fstream>
+#include <iostream>
+
+#include "absl/strings/str_cat.h"
+#include "core/engine/cpu/cpu_engine.h"
+
+namespace voxloc::bench {
+
+void AddEngineFlags(CLI::App& app, EngineOptions& options) {
+  app.add_option("--engine", options.engine, "Engine to measure: cpu or cuda")
+      ->capture_default_str();
+  app.add_option("--threads", options.threads, "Threads of the CPU engine; 0: one per processor")
+      ->capture_default_str();
+}
+
+absl::StatusOr<std::unique_ptr<Engine>> MakeEngine(const EngineOptions& options) {
+  if (options.engine == "cpu") return MakeCpuEngine({options.threads});
+  return absl::UnimplementedError(
+      absl::StrCat("--engine=", options.engine, " is not in this build; there is: cpu"));
+}
+
+nlohmann::json ToJson(const Summary& summary) {
+  return {{"mean", summary.mean},
+          {"p50", summary.p50},
+          {"p95", summary.p95},
+          {"p99", summary.p99},
+          {"max", summary.max}};
+}
+
+absl::Status WriteJson(const std::string& path, const nlohmann::json& json) {
+  if (path.empty()) return absl::OkStatus();
+  const std::string text = json.dump(2) + "\n";
+  if (path == "-") {
+    std::cout << text;
+    return absl::OkStatus();
+  }
+  std::ofstream file(path);
+  file << text;
+  file.close();
+  if (!file) return absl::InternalError(absl::StrCat("cannot write ", path));
+  return absl::OkStatus();
+}
+
+double TimeMs(const std::function<void()>& body) {
+  const auto start = std::chrono::steady_clock::now();
+  body();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+}  // namespace voxloc::bench

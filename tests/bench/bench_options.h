@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The benchmark's commands and what they share: the engine that is measured, where the results go.
+
+#ifndef VOXLOC_TESTS_BENCH_BENCH_OPTIONS_H_
+#define VOXLOC_TESTS_BENCH_BENCH_OPTIONS_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "clients/dataset/summary.h"
+#include "core/engine/engine.h"
+
+namespace voxloc::bench {
+
+struct EngineOptions {
+  std::string engine = "cpu";
+  size_t threads = 1;
+};
+
+// A command that was chosen on the command line is run through `run`.
+struct Command {
+  CLI::App* app = nullptr;
+  std::function<absl::Status()> run;
+};
+
+[[nodiscard]] Command AddAlignCommand(CLI::App& program);
+[[nodiscard]] Command AddBuildCommand(CLI::App& program);
+[[nodiscard]] Command AddScoreCommand(CLI::App& program);
+
+void AddEngineFlags(CLI::App& app, EngineOptions& options);
+[[nodiscard]] absl::StatusOr<std::unique_ptr<Engine>> MakeEngine(const EngineOptions& options);
+
+[[nodiscard]] nlohmann::json ToJson(const Summary& summary);
+// To a file, or to standard output for "-"; nothing for an empty path.
+[[nodiscard]] absl::Status WriteJson(const std::string& path, const nlohmann::json& json);
+
+// Wall-clock milliseconds that `body` takes.
+[[nodiscard]] double TimeMs(const std::function<void()>& body);
+
+}  // namespace voxloc::bench
+
+#endif  // VOXLOC_TESTS_BENCH_BENCH_OPTIONS_H_
