@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "clients/sim/drive.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "clients/sim/frame.h"
+#include "clients/sim/limits.h"
+#include "clients/sim/route.h"
+
+namespace voxloc::sim {
+namespace {
+
+constexpr double kHalfWheelbase_m = 1.35;
+constexpr double kHalfTrack_m = 0.8;
+constexpr double kMaxRoute_m = 200'000.0;
+
+// When the vehicle passes each point of the route, and how fast.
+struct Schedule {
+  std::vector<double> speed_mps;
+  std::vector<double> time_s;
+};
+
+Schedule MakeSchedule(const std::vector<RoutePoint>& route, const DriveOptions& options) {
+  Schedule schedule;
+  std::vector<double>& speed = schedule.speed_mps;
+  for (const RoutePoint& point : route) {
+    const double bend = std::max(1e-9, std::abs(point.curvature));
+    speed.push_back(std::min(options.max_speed_mps, std::sqrt(options.max_lateral_mps2 / bend)));
+  }
+  const auto reachable = [&](double from_mps, size_t segment) {
+    const double length_m = route[segment + 1].arc_m - route[segment].arc_m;
+    return std::sqrt(from_mps * from_mps + 2.0 * options.max_longitudinal_mps2 * length_m);
+  };
+  for (size_t i = route.size() - 1; i-- > 0;) {
+    speed[i] = std::min(speed[i], reachable(speed[i + 1], i));
+  }
+  for (size_t i = 0; i + 1 < route.size(); ++i) {
+    speed[i + 1] = std::min(speed[i + 1], reachable(speed[i], i));
+  }
+  schedule.time_s.push_back(0.0);
+  for (size_t i = 0; i + 1 < route.size(); ++i) {
+    const double length_m = route[i + 1].arc_m - route[i].arc_m;
+    schedule.time_s.push_back(schedule.time_s.back() + 2.0 * length_m / (speed[i] + speed[i + 1]));
+  }
+  return schedule;
+}
+
+// The sensor's pose when the vehicle stands at `position`, its four wheels on the ground.
+Pose StandOn(const Ground& ground, const Eigen::Vector2d& position, double heading_rad,
+             double sensor_height_m) {
+  const Eigen::Vector2d ahead(std::cos(heading_rad), std::sin(heading_rad));
+  const Eigen::Vector2d left(-ahead.y(), ahead.x());
+  double mean = 0.0;
+  double rise_ahead = 0.0;
+  double rise_left = 0.0;
+  for (const double x : {-1.0, 1.0}) {
+    for (const double y : {-1.0, 1.0}) {
+      const Eigen::Vector2d wheel =
+          position + x * kHalfWheelbase_m * ahead + y * kHalfTrack_m * left;
+      const double height = ground.Height(wheel.x(), wheel.y());
+      mean += 0.25 * height;
+      rise_ahead += 0.25 * x * height / kHalfWheelbase_m;
+      rise_left += 0.25 * y * height / kHalfTrack_m;
+    }
+  }
+  const Eigen::Vector2d rise = rise_ahead * ahead + rise_left * left;
+  const Eigen::Vector3d up = Eigen::Vector3d(-rise.x(), -rise.y(), 1.0).normalized();
+  Pose pose;
+  pose.translation = Eigen::Vector3d(position.x(), position.y(), mean) + sensor_height_m * up;
+  pose.rotation = Eigen::Quaterniond(TiltedRotation(heading_rad, up)).normalized();
+  return pose;
+}
+
+}  // namespace
+
+absl::Status ValidateDriveOptions(const DriveOptions& options) {
+  absl::Status status = CheckRange("scans", options.scans, 1, 100000);
+  status.Update(CheckRange("rate", options.rate_hz, 0.1, 100.0));
+  status.Update(CheckRange("speed", options.max_speed_mps, 0.1, 40.0));
+  status.Update(CheckRange("lateral acceleration", options.max_lateral_mps2, 0.1, 10.0));
+  status.Update(CheckRange("longitudinal acceleration", options.max_longitudinal_mps2, 0.1, 10.0));
+  status.Update(CheckRange("sensor height", options.sensor_height_m, 0.3, 10.0));
+  return status;
+}
+
+absl::StatusOr<std::vector<DrivePose>> PlanDrive(const Town& town, const DriveOptions& options) {
+  if (absl::Status status = ValidateDriveOptions(options); !status.ok()) return status;
+  const double last_stamp_s = (options.scans - 1) / options.rate_hz;
+  // The route goes on until braking for what lies behind its end cannot reach back to the last scan.
+  const double braking_s = 2.0 * options.max_speed_mps / options.max_longitudinal_mps2;
+  RouteBuilder route(town.streets, options.seed);
+  double planned_m = 0.0;
+  Schedule schedule;
+  do {
+    planned_m = std::max(1.5 * planned_m, 200.0);
+    if (planned_m > kMaxRoute_m) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a drive of ", options.scans, " scans at ", options.rate_hz, " Hz and ",
+                       options.max_speed_mps, " m/s is over ", kMaxRoute_m / 1000.0, " km long"));
+    }
+    while (route.points().back().arc_m < planned_m) route.Extend();
+    schedule = MakeSchedule(route.points(), options);
+  } while (schedule.time_s.back() < last_stamp_s + braking_s);
+
+  std::vector<DrivePose> drive;
+  drive.reserve(static_cast<size_t>(options.scans));
+  size_t i = 0;
+  for (int scan = 0; scan < options.scans; ++scan) {
+    const double stamp_s = scan / options.rate_hz;
+    while (schedule.time_s[i + 1] < stamp_s) ++i;
+    const RoutePoint& from = route.points()[i];
+    const RoutePoint& to = route.points()[i + 1];
+    // The speed changes evenly within a segment.
+    const double since_s = stamp_s - schedule.time_s[i];
+    const double acceleration = (schedule.speed_mps[i + 1] - schedule.speed_mps[i]) /
+                                (schedule.time_s[i + 1] - schedule.time_s[i]);
+    const double gone_m = since_s * (schedule.speed_mps[i] + 0.5 * acceleration * since_s);
+    const double fraction = std::clamp(gone_m / (to.arc_m - from.arc_m), 0.0, 1.0);
+    const Eigen::Vector2d position = from.position + fraction * (to.position - from.position);
+    const double heading = from.heading_rad + fraction * (to.heading_rad - from.heading_rad);
+    drive.push_back({stamp_s, schedule.speed_mps[i] + acceleration * since_s,
+                     StandOn(town.scene.ground(), position, heading, options.sensor_height_m)});
+  }
+  return drive;
+}
+
+}  // namespace voxloc::sim

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Drive: a vehicle's way through a town with the exact pose of its sensor at each scan.
+//
+// The vehicle follows a Route at the speed that its limits allow, its wheels on the ground, so it
+// rolls and pitches with the slope. The sensor sits above the middle of the vehicle, x ahead, y
+// left, z along the vehicle's up. `base` is the sensor's own frame: scans and poses are of the
+// sensor. Pure functions; the first scans of a longer drive are those of a shorter one.
+
+#ifndef VOXLOC_CLIENTS_SIM_DRIVE_H_
+#define VOXLOC_CLIENTS_SIM_DRIVE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "clients/sim/town.h"
+#include "core/geometry/pose.h"
+
+namespace voxloc::sim {
+
+struct DriveOptions {
+  uint64_t seed = 1;
+  int scans = 200;               // [1, 100000]
+  double rate_hz = 10.0;         // scans a second, [0.1, 100]
+  double max_speed_mps = 8.0;    // [0.1, 40]
+  double max_lateral_mps2 = 2.0;       // in turns, [0.1, 10]
+  double max_longitudinal_mps2 = 1.5;  // speeding up and braking, [0.1, 10]
+  double sensor_height_m = 1.9;  // above the ground, [0.3, 10]
+};
+
+[[nodiscard]] absl::Status ValidateDriveOptions(const DriveOptions& options);
+
+struct DrivePose {
+  double stamp_s = 0.0;  // from the start of the drive
+  double speed_mps = 0.0;
+  Pose town_T_sensor;
+};
+
+[[nodiscard]] absl::StatusOr<std::vector<DrivePose>> PlanDrive(const Town& town,
+                                                               const DriveOptions& options);
+
+}  // namespace voxloc::sim
+
+#endif  // VOXLOC_CLIENTS_SIM_DRIVE_H_

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "clients/sim/furniture.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace voxloc::sim {
+namespace {
+
+constexpr double kPi = 3.14159265358979323846;
+// Things are let into the ground so far that no gap shows on a slope.
+constexpr double kRoot_m = 0.3;
+
+void AddBlob(const LocalFrame& frame, Label label, const Eigen::Vector3d& middle,
+             const Eigen::Vector3d& radii, double yaw, std::vector<Solid>& solids) {
+  solids.push_back({Shape::kEllipsoid, label, frame.ToMap(middle),
+                    frame.rotation * YawRotation(yaw), radii});
+}
+
+}  // namespace
+
+void AddTree(const LocalFrame& frame, double height_m, Random random,
+             std::vector<Solid>& solids) {
+  AddCylinder(frame, Label::kTree, {0.0, 0.0, -kRoot_m}, random.Uniform(0.1, 0.28),
+              height_m + kRoot_m, solids);
+  const int blobs = random.UniformInt(5, 9);
+  const double spread = random.Uniform(0.18, 0.26) * height_m;
+  for (int i = 0; i < blobs; ++i) {
+    const double angle = random.Uniform(0.0, 2.0 * kPi);
+    const double out = spread * random.Uniform(0.2, 1.0);
+    const Eigen::Vector3d middle(out * std::cos(angle), out * std::sin(angle),
+                                 height_m + random.Uniform(-0.6, 1.4) * spread);
+    const Eigen::Vector3d radii{spread * random.Uniform(0.4, 0.8),
+                                spread * random.Uniform(0.4, 0.8),
+                                spread * random.Uniform(0.35, 0.7)};
+    AddBlob(frame, Label::kTree, middle, radii, random.Uniform(0.0, kPi), solids);
+  }
+}
+
+void AddLampPost(const LocalFrame& frame, Random random, std::vector<Solid>& solids) {
+  const double height = random.Uniform(4.5, 8.0);
+  const double radius = random.Uniform(0.05, 0.1);
+  const double arm = random.Uniform(0.6, 1.8);
+  AddCylinder(frame, Label::kPole, {0.0, 0.0, -kRoot_m}, radius, height + kRoot_m, solids);
+  AddCylinder(frame, Label::kPole, {0.0, 0.0, -kRoot_m}, 2.0 * radius, 0.6 + kRoot_m, solids);
+  AddBox(frame, Label::kPole, {-0.04, 0.0, height - 0.12}, {0.04, arm, height - 0.04}, solids);
+  AddBox(frame, Label::kPole, {-0.15, arm - 0.3, height - 0.2}, {0.15, arm + 0.3, height - 0.06},
+         solids);
+}
+
+void AddTrafficSign(const LocalFrame& frame, Random random, std::vector<Solid>& solids) {
+  const double height = random.Uniform(2.2, 2.8);
+  AddCylinder(frame, Label::kPole, {0.0, 0.0, -kRoot_m}, 0.035, height + kRoot_m, solids);
+  const LocalFrame face = frame.At({0.0, 0.0, height}, random.Uniform(-0.3, 0.3));
+  const double half = random.Uniform(0.28, 0.4);
+  if (random.Chance(0.5)) {
+    AddBox(face, Label::kPole, {-0.06, -half, -2.0 * half}, {-0.045, half, 0.0}, solids);
+  } else {
+    Eigen::Matrix3d disc = face.rotation;
+    disc.col(0) = face.rotation.col(1);
+    disc.col(1) = face.rotation.col(2);
+    disc.col(2) = face.rotation.col(0);
+    solids.push_back({Shape::kCylinder, Label::kPole, face.ToMap({-0.05, 0.0, -half}), disc,
+                      Eigen::Vector3d(half, half, 0.01)});
+  }
+}
+
+void AddBin(const LocalFrame& frame, Random random, std::vector<Solid>& solids) {
+  if (random.Chance(0.5)) {
+    const double radius = random.Uniform(0.2, 0.35);
+    AddCylinder(frame, Label::kPole, {0.0, 0.0, -kRoot_m}, radius,
+                random.Uniform(0.8, 1.1) + kRoot_m, solids);
+    return;
+  }
+  const Eigen::Vector3d half{random.Uniform(0.25, 0.7), random.Uniform(0.2, 0.45), 0.0};
+  AddBox(frame, Label::kPole, {-half.x(), -half.y(), -kRoot_m},
+         {half.x(), half.y(), random.Uniform(0.9, 1.5)}, solids);
+}
+
+void AddHedge(const LocalFrame& frame, double length_m, Random random,
+              std::vector<Solid>& solids) {
+  // Pieces of different height and depth, and bulges, as a gardener leaves them.
+  double from = -0.5 * length_m;
+  const double height = random.Uniform(0.9, 1.7);
+  while (from < 0.5 * length_m - 0.2) {
+    const double to = std::min(from + random.Uniform(1.0, 2.5), 0.5 * length_m);
+    const double half_depth = random.Uniform(0.25, 0.4);
+    const double top = height + random.Uniform(-0.12, 0.12);
+    AddBox(frame, Label::kFence, {from, -half_depth, -kRoot_m}, {to, half_depth, top}, solids);
+    AddBlob(frame, Label::kFence, {0.5 * (from + to), 0.0, 0.6 * top},
+            {0.45 * (to - from), half_depth + 0.12, 0.45 * top}, 0.0, solids);
+    from = to;
+  }
+}
+
+void AddFence(const LocalFrame& frame, double length_m, Random random,
+              std::vector<Solid>& solids) {
+  const int fields = std::max(1, static_cast<int>(std::lround(length_m / random.Uniform(1.5, 2.5))));
+  const double field = length_m / fields;
+  const double height = random.Uniform(0.9, 1.4);
+  for (int i = 0; i <= fields; ++i) {
+    const double x = -0.5 * length_m + i * field;
+    AddBox(frame, Label::kFence, {x - 0.06, -0.06, -kRoot_m}, {x + 0.06, 0.06, height + 0.08},
+           solids);
+  }
+  const int rails = random.UniformInt(2, 4);
+  for (int i = 0; i < rails; ++i) {
+    const double z = height * (i + 0.7) / rails;
+    AddBox(frame, Label::kFence, {-0.5 * length_m, -0.02, z - 0.06}, {0.5 * length_m, 0.02, z + 0.06},
+           solids);
+  }
+}
+
+void AddCar(const LocalFrame& frame, Label label, Random random, std::vector<Solid>& solids) {
+  const bool van = random.Chance(0.2);
+  const double half_length = van ? random.Uniform(2.4, 2.8) : random.Uniform(1.9, 2.4);
+  const double half_width = random.Uniform(0.83, 0.93);
+  const double bonnet = van ? 1.1 : random.Uniform(0.75, 0.95);
+  const double roof = van ? random.Uniform(1.9, 2.3) : random.Uniform(1.4, 1.65);
+  const double wheel = random.Uniform(0.29, 0.34);
+  AddBox(frame, label, {-half_length, -half_width, 0.22}, {half_length, half_width, bonnet},
+         solids);
+  AddBox(frame, label, {(van ? -0.98 : -0.8) * half_length, -half_width + 0.08, bonnet - 0.02},
+         {(van ? 0.6 : 0.35) * half_length, half_width - 0.08, roof}, solids);
+  Eigen::Matrix3d axle = frame.rotation;
+  axle.col(1) = -frame.rotation.col(2);
+  axle.col(2) = frame.rotation.col(1);
+  for (const double x : {-0.62 * half_length, 0.62 * half_length}) {
+    for (const double y : {-half_width + 0.1, half_width - 0.1}) {
+      solids.push_back({Shape::kCylinder, label, frame.ToMap({x, y, wheel}), axle,
+                        Eigen::Vector3d(wheel, wheel, 0.11)});
+    }
+  }
+}
+
+void AddPedestrian(const LocalFrame& frame, Label label, Random random,
+                   std::vector<Solid>& solids) {
+  const double height = random.Uniform(1.5, 1.9);
+  AddCylinder(frame, label, {0.0, 0.0, 0.0}, 0.16, 0.5 * height, solids);
+  AddBlob(frame, label, {0.0, 0.0, 0.65 * height}, {0.17, 0.25, 0.2 * height}, 0.0, solids);
+  AddBlob(frame, label, {0.0, 0.0, height - 0.12}, {0.1, 0.1, 0.13}, 0.0, solids);
+}
+
+}  // namespace voxloc::sim

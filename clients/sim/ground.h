@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ground: the height field under a town, bilinear between the nodes of a regular grid, so that a
+// ray's hit in a cell is the root of a quadratic: exact, and the same for scans and map points.
+//
+// Immutable after construction; any number of threads may use one.
+
+#ifndef VOXLOC_CLIENTS_SIM_GROUND_H_
+#define VOXLOC_CLIENTS_SIM_GROUND_H_
+
+#include <functional>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "clients/sim/solid.h"
+
+namespace voxloc::sim {
+
+class Ground {
+ public:
+  // Flat at height 0 on [-half_size_m, half_size_m]^2.
+  explicit Ground(double half_size_m);
+  // height_m(x, y) tabulated every `cell_m` metres on at least [-half_size_m, half_size_m]^2.
+  Ground(double half_size_m, double cell_m, const std::function<double(double, double)>& height_m);
+
+  // Beyond the border the border's height goes on (but is not hit by rays).
+  [[nodiscard]] double Height(double x_m, double y_m) const;
+  // The upward unit normal.
+  [[nodiscard]] Eigen::Vector3d Normal(double x_m, double y_m) const;
+
+  // The distance at which the ray first comes down through the ground, at most max_t, or kNoHit.
+  [[nodiscard]] double Intersect(const Ray& ray, double max_t) const;
+
+  [[nodiscard]] double half_size_m() const { return half_size_m_; }
+  [[nodiscard]] double cell_m() const { return cell_m_; }
+
+ private:
+  struct Cell {
+    double base;     // height at the low corner
+    double slope_u;  // per cell
+    double slope_v;
+    double twist;
+    double top;  // the highest corner
+  };
+  // Where x_m (or y_m) falls: the cell's index and the fraction in it.
+  struct Coordinate {
+    int cell;
+    double fraction;
+  };
+  [[nodiscard]] Coordinate Locate(double position_m) const;
+  [[nodiscard]] const Cell& At(int column, int row) const {
+    return cells_[static_cast<size_t>(row) * static_cast<size_t>(cells_per_side_) +
+                  static_cast<size_t>(column)];
+  }
+  [[nodiscard]] double IntersectCell(int column, int row, const Ray& ray, double from_t,
+                                     double to_t) const;
+
+  double half_size_m_ = 0.0;
+  double cell_m_ = 1.0;
+  int cells_per_side_ = 0;
+  double top_m_ = 0.0;  // highest node
+  std::vector<Cell> cells_;
+};
+
+}  // namespace voxloc::sim
+
+#endif  // VOXLOC_CLIENTS_SIM_GROUND_H_

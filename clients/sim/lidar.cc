@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "clients/sim/lidar.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "clients/sim/limits.h"
+#include "clients/sim/random.h"
+
+namespace voxloc::sim {
+namespace {
+
+constexpr double kPi = 3.14159265358979323846;
+constexpr int64_t kMaxRays = int64_t{1} << 21;
+
+}  // namespace
+
+absl::Status ValidateLidarOptions(const LidarOptions& options) {
+  absl::Status status = CheckRange("rings", options.rings, 1, 256);
+  status.Update(CheckRange("azimuth steps", options.azimuth_steps, 8, 36000));
+  status.Update(CheckRange("minimum elevation", options.min_elevation_deg, -90.0, 90.0));
+  status.Update(CheckRange("maximum elevation", options.max_elevation_deg,
+                           options.min_elevation_deg, 90.0));
+  status.Update(CheckRange("maximum range", options.max_range_m, 0.1, 1000.0));
+  status.Update(CheckRange("minimum range", options.min_range_m, 0.0, options.max_range_m));
+  status.Update(CheckRange("range noise", options.range_noise_m, 0.0, 1.0));
+  status.Update(CheckRange("dropout", options.dropout, 0.0, 1.0));
+  if (status.ok() && int64_t{options.rings} * options.azimuth_steps > kMaxRays) {
+    return absl::InvalidArgumentError(absl::StrCat(options.rings, " rings of ",
+                                                   options.azimuth_steps,
+                                                   " steps are too many; allowed are ", kMaxRays,
+                                                   " rays a scan"));
+  }
+  return status;
+}
+
+Lidar::Lidar(const LidarOptions& options) : options_(options) {
+  const double span_deg = options.max_elevation_deg - options.min_elevation_deg;
+  for (int ring = 0; ring < options.rings; ++ring) {
+    const double fraction = options.rings == 1 ? 0.5 : double(ring) / (options.rings - 1);
+    const double elevation = (options.min_elevation_deg + fraction * span_deg) * kPi / 180.0;
+    cos_elevation_.push_back(std::cos(elevation));
+    sin_elevation_.push_back(std::sin(elevation));
+  }
+}
+
+PointCloud Lidar::Scan(const RayCaster& caster, const Pose& town_T_sensor,
+                       uint64_t scan_number) const {
+  PointCloud cloud;
+  cloud.Reserve(static_cast<size_t>(rays_per_scan()));
+  const Eigen::Matrix3d rotation = town_T_sensor.rotation.toRotationMatrix();
+  const double step_rad = 2.0 * kPi / options_.azimuth_steps;
+  const double phase_rad = Random(options_.seed, scan_number).Uniform() * step_rad;
+  for (int step = 0; step < options_.azimuth_steps; ++step) {
+    const double azimuth = phase_rad + step * step_rad;
+    const double cos_azimuth = std::cos(azimuth);
+    const double sin_azimuth = std::sin(azimuth);
+    for (size_t ring = 0; ring < cos_elevation_.size(); ++ring) {
+      const Eigen::Vector3d direction(cos_azimuth * cos_elevation_[ring],
+                                      sin_azimuth * cos_elevation_[ring], sin_elevation_[ring]);
+      const RayHit hit =
+          caster.Cast({town_T_sensor.translation, rotation * direction}, options_.max_range_m);
+      Random random(options_.seed, scan_number, static_cast<uint64_t>(step), ring + 1);
+      const bool lost = random.Chance(options_.dropout);
+      if (hit.range_m == kNoHit || hit.range_m < options_.min_range_m || lost) {
+        if (options_.keep_missing) cloud.PushBack(0.0F, 0.0F, 0.0F);
+        continue;
+      }
+      const double range_m = hit.range_m + (options_.range_noise_m > 0.0
+                                                ? random.Normal(options_.range_noise_m)
+                                                : 0.0);
+      const Eigen::Vector3f point = (range_m * direction).cast<float>();
+      cloud.PushBack(point.x(), point.y(), point.z());
+    }
+  }
+  return cloud;
+}
+
+}  // namespace voxloc::sim

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Lidar: a spinning LiDAR at rest. A scan is a snapshot: all rays leave from one pose at one moment,
+// so there is no motion distortion. Sensor frame: x ahead, y left, z up.
+//
+// Each ray's chance (noise, dropout) hangs on the seed, the scan's number, the ring and the step
+// only. Const after construction; any number of threads may scan.
+
+#ifndef VOXLOC_CLIENTS_SIM_LIDAR_H_
+#define VOXLOC_CLIENTS_SIM_LIDAR_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "clients/sim/ray_caster.h"
+#include "core/cloud/point_cloud.h"
+#include "core/geometry/pose.h"
+
+namespace voxloc::sim {
+
+struct LidarOptions {
+  uint64_t seed = 1;
+  int rings = 32;                    // evenly spaced elevations, [1, 256]
+  double min_elevation_deg = -25.0;  // lowest ring, [-90, 90]
+  double max_elevation_deg = 15.0;   // highest ring, [min, 90]
+  int azimuth_steps = 1800;          // per turn, [8, 36000]; rings * steps <= 2^21
+  double min_range_m = 1.0;          // nearer surfaces give no return, [0, max]
+  double max_range_m = 100.0;        // farther surfaces give no return, (0, 1000]
+  double range_noise_m = 0.02;       // standard deviation along the ray, [0, 1]
+  double dropout = 0.01;             // share of the returns that are lost, [0, 1]
+  bool keep_missing = false;         // missing returns as (0, 0, 0) instead of left out
+};
+
+[[nodiscard]] absl::Status ValidateLidarOptions(const LidarOptions& options);
+
+class Lidar {
+ public:
+  // `options` must be valid.
+  explicit Lidar(const LidarOptions& options);
+
+  // The scan with the given number, in the sensor frame, ordered by azimuth step, then ring from
+  // the lowest. Each scan starts at an azimuth of its own, as free-running sensors do.
+  [[nodiscard]] PointCloud Scan(const RayCaster& caster, const Pose& town_T_sensor,
+                                uint64_t scan_number) const;
+
+  [[nodiscard]] const LidarOptions& options() const { return options_; }
+  [[nodiscard]] int64_t rays_per_scan() const {
+    return int64_t{options_.rings} * options_.azimuth_steps;
+  }
+
+ private:
+  LidarOptions options_;
+  std::vector<double> cos_elevation_;
+  std::vector<double> sin_elevation_;
+};
+
+}  // namespace voxloc::sim
+
+#endif  // VOXLOC_CLIENTS_SIM_LIDAR_H_

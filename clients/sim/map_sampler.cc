@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "clients/sim/map_sampler.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <mutex>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "clients/sim/limits.h"
+#include "clients/sim/parallel.h"
+#include "clients/sim/random.h"
+#include "clients/sim/ray_caster.h"
+#include "clients/sim/viewpoints.h"
+
+namespace voxloc::sim {
+namespace {
+
+constexpr double kPi = 3.14159265358979323846;
+// Surfaces are looked at in patches of about this edge; one seen whole or not at all is not looked
+// at point by point.
+constexpr double kPatch_m = 0.5;
+
+struct SurfacePoint {
+  Eigen::Vector3d position;
+  Eigen::Vector3d normal;  // outwards, unit
+};
+
+class Sampler {
+ public:
+  Sampler(const Town& town, const MapSamplingOptions& options)
+      : town_(town),
+        options_(options),
+        caster_(town.scene),
+        viewpoints_(town, caster_, options.view_distance_m) {}
+
+  // One work item per solid, then one per row of ground cells.
+  [[nodiscard]] size_t items() const { return solids().size() + GroundRows(); }
+
+  void SampleItem(size_t item, PointCloud& cloud) const {
+    if (item >= solids().size()) return SampleGroundRow(item - solids().size(), item, cloud);
+    const Solid& solid = solids()[item];
+    switch (solid.shape) {
+      case Shape::kBox:
+        return SampleBox(solid, item, cloud);
+      case Shape::kCylinder:
+        return SampleCylinder(solid, item, cloud);
+      case Shape::kEllipsoid:
+        return SampleEllipsoid(solid, item, cloud);
+    }
+  }
+
+ private:
+  [[nodiscard]] const std::vector<Solid>& solids() const { return town_.scene.solids(); }
+  [[nodiscard]] size_t GroundRows() const {
+    const Ground& ground = town_.scene.ground();
+    return static_cast<size_t>(std::lround(2.0 * ground.half_size_m() / ground.cell_m()));
+  }
+
+  // A surface `length_u` by `length_v` metres, given by surface(u, v) on [0, 1]^2 and cut into at
+  // least min_patches_u strips.
+  template <typename Surface>
+  void SampleSurface(double length_u, double length_v, int min_patches_u, const Surface& surface,
+                     size_t item, uint64_t face, PointCloud& cloud) const {
+    const int patches_u =
+        std::max(min_patches_u, static_cast<int>(std::ceil(length_u / kPatch_m - 1e-9)));
+    const int patches_v = std::max(1, static_cast<int>(std::ceil(length_v / kPatch_m - 1e-9)));
+    for (int i = 0; i < patches_u; ++i) {
+      for (int j = 0; j < patches_v; ++j) {
+        const auto at = [&](double u, double v) {
+          return surface((i + u) / patches_u, (j + v) / patches_v);
+        };
+        int seen = 0;
+        for (const auto& [u, v] : {std::pair(0.5, 0.5), std::pair(0.02, 0.02),
+                                   std::pair(0.98, 0.02), std::pair(0.02, 0.98),
+                                   std::pair(0.98, 0.98)}) {
+          const SurfacePoint point = at(u, v);
+          if (viewpoints_.See(point.position, point.normal)) ++seen;
+        }
+        if (seen == 0) continue;
+        Random random(options_.seed, item, face,
+                      static_cast<uint64_t>(i) * static_cast<uint64_t>(patches_v) +
+                          static_cast<uint64_t>(j));
+        // One point in each cell of a lattice; thin patches have a row as often as their width asks.
+        const int count_u =
+            static_cast<int>(length_u / patches_u / options_.spacing_m + random.Uniform());
+        const int count_v =
+            static_cast<int>(length_v / patches_v / options_.spacing_m + random.Uniform());
+        for (int k = 0; k < count_u; ++k) {
+          for (int l = 0; l < count_v; ++l) {
+            const double u = (k + random.Uniform()) / count_u;
+            const double v = (l + random.Uniform()) / count_v;
+            const double offset_m = options_.noise_m > 0.0 ? random.Normal(options_.noise_m) : 0.0;
+            const SurfacePoint point = at(u, v);
+            if (seen < 5 && !viewpoints_.See(point.position, point.normal)) continue;
+            const Eigen::Vector3f moved = (point.position + offset_m * point.normal).cast<float>();
+            cloud.PushBack(moved.x(), moved.y(), moved.z());
+          }
+        }
+      }
+    }
+  }
+
+  void SampleBox(const Solid& solid, size_t item, PointCloud& cloud) const {
+    for (int face = 0; face < 6; ++face) {
+      const int axis = face / 2;
+      const int axis_u = (axis + 1) % 3;
+      const int axis_v = (axis + 2) % 3;
+      const double sign = face % 2 == 0 ? -1.0 : 1.0;
+      const Eigen::Vector3d& half = solid.half_extent;
+      const Eigen::Vector3d normal = sign * solid.map_R_local.col(axis);
+      const Eigen::Vector3d middle = solid.center + half[axis] * normal;
+      const Eigen::Vector3d edge_u = half[axis_u] * solid.map_R_local.col(axis_u);
+      const Eigen::Vector3d edge_v = half[axis_v] * solid.map_R_local.col(axis_v);
+      SampleSurface(
+          2.0 * half[axis_u], 2.0 * half[axis_v], 1,
+          [&](double u, double v) {
+            return SurfacePoint{middle + (2.0 * u - 1.0) * edge_u + (2.0 * v - 1.0) * edge_v,
+                                normal};
+          },
+          item, static_cast<uint64_t>(face), cloud);
+    }
+  }
+
+  // Cylinders of a town are round: both radii are the same.
+  void SampleCylinder(const Solid& solid, size_t item, PointCloud& cloud) const {
+    const double radius = solid.half_extent.x();
+    const double half_height = solid.half_extent.z();
+    SampleSurface(
+        2.0 * kPi * radius, 2.0 * half_height, 8,
+        [&](double u, double v) {
+          const Eigen::Vector3d out(std::cos(2.0 * kPi * u), std::sin(2.0 * kPi * u), 0.0);
+          const Eigen::Vector3d local =
+              radius * out + Eigen::Vector3d(0.0, 0.0, (2.0 * v - 1.0) * half_height);
+          return SurfacePoint{solid.center + solid.map_R_local * local, solid.map_R_local * out};
+        },
+        item, 0, cloud);
+    for (int cap = 0; cap < 2; ++cap) {
+      const Eigen::Vector3d out(0.0, 0.0, cap == 0 ? -1.0 : 1.0);
+      // Equal areas for equal steps of v.
+      SampleSurface(
+          kPi * radius, radius, 1,
+          [&](double u, double v) {
+            const double r = radius * std::sqrt(v);
+            const Eigen::Vector3d local(r * std::cos(2.0 * kPi * u), r * std::sin(2.0 * kPi * u),
+                                        half_height * out.z());
+            return SurfacePoint{solid.center + solid.map_R_local * local,
+                                solid.map_R_local * out};
+          },
+          item, static_cast<uint64_t>(cap) + 1, cloud);
+    }
+  }
+
+  void SampleEllipsoid(const Solid& solid, size_t item, PointCloud& cloud) const {
+    const Eigen::Vector3d& half = solid.half_extent;
+    const double radius = half.mean();
+    SampleSurface(
+        2.0 * kPi * radius, 2.0 * radius, 8,
+        [&](double u, double v) {
+          const double height = 2.0 * v - 1.0;
+          const double out = std::sqrt(std::max(0.0, 1.0 - height * height));
+          const Eigen::Vector3d unit(out * std::cos(2.0 * kPi * u), out * std::sin(2.0 * kPi * u),
+                                     height);
+          return SurfacePoint{solid.center + solid.map_R_local * unit.cwiseProduct(half),
+                              solid.map_R_local * unit.cwiseQuotient(half).normalized()};
+        },
+        item, 0, cloud);
+  }
+
+  void SampleGroundRow(size_t row, size_t item, PointCloud& cloud) const {
+    const Ground& ground = town_.scene.ground();
+    const double cell_m = ground.cell_m();
+    const double south = static_cast<double>(row) * cell_m - ground.half_size_m();
+    for (size_t column = 0; column < GroundRows(); ++column) {
+      const double west = static_cast<double>(column) * cell_m - ground.half_size_m();
+      const Eigen::Vector2d middle(west + 0.5 * cell_m, south + 0.5 * cell_m);
+      if (town_.streets.DistanceToStreets(middle) > options_.view_distance_m) continue;
+      SampleSurface(
+          cell_m, cell_m, 1,
+          [&](double u, double v) {
+            const double x = west + u * cell_m;
+            const double y = south + v * cell_m;
+            return SurfacePoint{{x, y, ground.Height(x, y)}, ground.Normal(x, y)};
+          },
+          item, column, cloud);
+    }
+  }
+
+  const Town& town_;
+  MapSamplingOptions options_;
+  RayCaster caster_;
+  Viewpoints viewpoints_;
+};
+
+}  // namespace
+
+absl::Status ValidateMapSamplingOptions(const MapSamplingOptions& options) {
+  absl::Status status = CheckRange("map spacing", options.spacing_m, 0.01, 2.0);
+  status.Update(CheckRange("map noise", options.noise_m, 0.0, 1.0));
+  status.Update(CheckRange("map view distance", options.view_distance_m, 5.0, 200.0));
+  return status;
+}
+
+absl::StatusOr<PointCloud> SampleMap(const Town& town, const MapSamplingOptions& options,
+                                     int threads, const SampleProgress& progress) {
+  if (absl::Status status = ValidateMapSamplingOptions(options); !status.ok()) return status;
+  const Sampler sampler(town, options);
+  constexpr size_t kItemsPerChunk = 64;
+  const size_t chunks = (sampler.items() + kItemsPerChunk - 1) / kItemsPerChunk;
+  std::vector<PointCloud> parts(chunks);
+  std::atomic<size_t> points{0};
+  std::mutex progress_mutex;
+  size_t done = 0;
+  ParallelFor(chunks, threads, [&](size_t chunk) {
+    const size_t end = std::min(sampler.items(), (chunk + 1) * kItemsPerChunk);
+    PointCloud& part = parts[chunk];
+    for (size_t item = chunk * kItemsPerChunk; item < end; ++item) {
+      if (points.load() > options.max_points) return;
+      const size_t before = part.size();
+      sampler.SampleItem(item, part);
+      points.fetch_add(part.size() - before);
+    }
+    if (progress == nullptr) return;
+    const std::lock_guard<std::mutex> lock(progress_mutex);
+    progress(++done, chunks);
+  });
+  if (points.load() > options.max_points) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the map would have over ", options.max_points, " points; take a wider map ",
+                     "spacing than ", options.spacing_m, " m or a smaller town than ",
+                     town.options.size_m, " m"));
+  }
+  PointCloud map;
+  map.Reserve(points.load());
+  for (PointCloud& part : parts) {
+    Append(part, map);
+    part = PointCloud();
+  }
+  return map;
+}
+
+}  // namespace voxloc::sim

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The map of a town: points spread evenly over the surfaces that a mapping vehicle could see from
+// the streets, with a little noise. Insides, undersides, back yards and what is hidden are left out,
+// and so is everything that moves.
+//
+// Each patch of surface draws its points from the seed and its own number: the same map on any
+// number of threads.
+
+#ifndef VOXLOC_CLIENTS_SIM_MAP_SAMPLER_H_
+#define VOXLOC_CLIENTS_SIM_MAP_SAMPLER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "clients/sim/town.h"
+#include "core/cloud/point_cloud.h"
+
+namespace voxloc::sim {
+
+struct MapSamplingOptions {
+  uint64_t seed = 1;
+  double spacing_m = 0.1;        // from point to point, about: spacing^-2 points a m^2, [0.01, 2]
+  double noise_m = 0.01;         // standard deviation across the surface, [0, 1]
+  double view_distance_m = 45.0;  // surfaces farther than this from every street are left out, [5, 200]
+  size_t max_points = 100'000'000;
+};
+
+[[nodiscard]] absl::Status ValidateMapSamplingOptions(const MapSamplingOptions& options);
+
+// done of total work items; called from any thread, one call at a time.
+using SampleProgress = std::function<void(size_t done, size_t total)>;
+
+// In the town's frame, around a zero origin. ResourceExhausted when the map would have more than
+// max_points.
+[[nodiscard]] absl::StatusOr<PointCloud> SampleMap(const Town& town,
+                                                   const MapSamplingOptions& options, int threads,
+                                                   const SampleProgress& progress = nullptr);
+
+}  // namespace voxloc::sim
+
+#endif  // VOXLOC_CLIENTS_SIM_MAP_SAMPLER_H_

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A whole simulation: its options, what came of it, and both as JSON.
+
+#ifndef VOXLOC_CLIENTS_SIM_SIMULATION_H_
+#define VOXLOC_CLIENTS_SIM_SIMULATION_H_
+
+#include <cstddef>
+#include <string>
+
+#include <Eigen/Core>
+
+#include "absl/status/status.h"
+#include "clients/sim/drive.h"
+#include "clients/sim/lidar.h"
+#include "clients/sim/map_sampler.h"
+#include "clients/sim/town.h"
+#include "clients/sim/traffic.h"
+
+namespace voxloc::sim {
+
+struct SimulationOptions {
+  TownOptions town;
+  LidarOptions lidar;
+  DriveOptions drive;
+  TrafficOptions traffic;
+  MapSamplingOptions map;
+  int tile_size_m = 20;  // [5, 1000]
+  // Where the town's zero lies in the map's frame, each within 1e8 m.
+  Eigen::Vector3d map_origin = Eigen::Vector3d::Zero();
+};
+
+[[nodiscard]] absl::Status ValidateSimulationOptions(const SimulationOptions& options);
+
+struct SimulationSummary {
+  size_t solids = 0;
+  size_t moving_objects = 0;
+  size_t map_points = 0;
+  size_t map_tiles = 0;
+  size_t scans = 0;
+  size_t scan_points = 0;  // of all scans
+  double drive_length_m = 0.0;
+  double drive_duration_s = 0.0;
+};
+
+// Every option under its room, then "result" where there is one. "complete" says whether there is.
+[[nodiscard]] std::string SimulationJson(const SimulationOptions& options,
+                                         const SimulationSummary* summary);
+
+}  // namespace voxloc::sim
+
+#endif  // VOXLOC_CLIENTS_SIM_SIMULATION_H_

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "clients/sim/solid.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace voxloc::sim {
+namespace {
+
+// The part [enter, exit] of a line that lies in a convex set; empty when enter > exit.
+struct Interval {
+  double enter = -kNoHit;
+  double exit = kNoHit;
+
+  void Clip(double from, double to) {
+    enter = std::max(enter, from);
+    exit = std::min(exit, to);
+  }
+};
+
+constexpr Interval kEmpty = {kNoHit, -kNoHit};
+
+// |origin + t * direction| <= half.
+void ClipSlab(double origin, double direction, double half, Interval& interval) {
+  if (std::abs(direction) < 1e-300) {
+    if (std::abs(origin) > half) interval = kEmpty;
+    return;
+  }
+  const double inverse = 1.0 / direction;
+  const double a = (-half - origin) * inverse;
+  const double b = (half - origin) * inverse;
+  interval.Clip(std::min(a, b), std::max(a, b));
+}
+
+// |origin + t * direction|^2 <= 1 for vectors already scaled to the unit sphere or circle. The
+// point of closest approach goes first, so that the root loses no digits far from the solid.
+template <typename Vector>
+void ClipUnitBall(const Vector& origin, const Vector& direction, Interval& interval) {
+  const double a = direction.squaredNorm();
+  if (a < 1e-300) {
+    if (origin.squaredNorm() > 1.0) interval = kEmpty;
+    return;
+  }
+  const double middle = -origin.dot(direction) / a;
+  const double gap = 1.0 - (origin + middle * direction).squaredNorm();
+  if (gap < 0.0) {
+    interval = kEmpty;
+    return;
+  }
+  const double half_chord = std::sqrt(gap / a);
+  interval.Clip(middle - half_chord, middle + half_chord);
+}
+
+}  // namespace
+
+double IntersectSolid(const Solid& solid, const Ray& ray) {
+  const Eigen::Vector3d o = solid.map_R_local.transpose() * (ray.origin - solid.center);
+  const Eigen::Vector3d d = solid.map_R_local.transpose() * ray.direction;
+  const Eigen::Vector3d& h = solid.half_extent;
+  Interval interval;
+  switch (solid.shape) {
+    case Shape::kBox:
+      ClipSlab(o.x(), d.x(), h.x(), interval);
+      ClipSlab(o.y(), d.y(), h.y(), interval);
+      ClipSlab(o.z(), d.z(), h.z(), interval);
+      break;
+    case Shape::kCylinder:
+      ClipUnitBall<Eigen::Vector2d>(o.head<2>().cwiseQuotient(h.head<2>()),
+                                    d.head<2>().cwiseQuotient(h.head<2>()), interval);
+      ClipSlab(o.z(), d.z(), h.z(), interval);
+      break;
+    case Shape::kEllipsoid:
+      ClipUnitBall<Eigen::Vector3d>(o.cwiseQuotient(h), d.cwiseQuotient(h), interval);
+      break;
+  }
+  if (interval.enter > interval.exit || interval.exit < 0.0) return kNoHit;
+  return interval.enter >= 0.0 ? interval.enter : interval.exit;
+}
+
+Aabb BoundsOf(const Solid& solid) {
+  const Eigen::Vector3d& h = solid.half_extent;
+  const Eigen::Matrix3d scaled = solid.map_R_local * h.asDiagonal();
+  Eigen::Vector3d reach = Eigen::Vector3d::Zero();
+  switch (solid.shape) {
+    case Shape::kBox:
+      reach = scaled.cwiseAbs().rowwise().sum();
+      break;
+    case Shape::kCylinder:
+      reach = scaled.leftCols<2>().rowwise().norm() + scaled.col(2).cwiseAbs();
+      break;
+    case Shape::kEllipsoid:
+      reach = scaled.rowwise().norm();
+      break;
+  }
+  return {solid.center - reach, solid.center + reach};
+}
+
+}  // namespace voxloc::sim

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Solids: the convex primitives that a town is made of, each an affine image of a unit shape, so
+// that a ray's first hit has a closed form.
+//
+//   kBox        |x/hx| <= 1, |y/hy| <= 1, |z/hz| <= 1
+//   kCylinder   (x/hx)^2 + (y/hy)^2 <= 1, |z/hz| <= 1     axis along local z
+//   kEllipsoid  (x/hx)^2 + (y/hy)^2 + (z/hz)^2 <= 1
+//
+// in the solid's local frame. Metres. Plain values and pure functions.
+
+#ifndef VOXLOC_CLIENTS_SIM_SOLID_H_
+#define VOXLOC_CLIENTS_SIM_SOLID_H_
+
+#include <cstdint>
+#include <limits>
+
+#include <Eigen/Core>
+
+namespace voxloc::sim {
+
+enum class Shape : uint8_t { kBox, kCylinder, kEllipsoid };
+
+// What a solid is part of. The ground is no solid; hits on it carry kGround.
+enum class Label : uint8_t {
+  kGround,
+  kPavement,
+  kBuilding,
+  kTree,
+  kPole,
+  kFence,
+  kParkedCar,
+  kMovingObject
+};
+
+struct Solid {
+  Shape shape = Shape::kBox;
+  Label label = Label::kBuilding;
+  Eigen::Vector3d center = Eigen::Vector3d::Zero();
+  Eigen::Matrix3d map_R_local = Eigen::Matrix3d::Identity();
+  Eigen::Vector3d half_extent = Eigen::Vector3d::Ones();  // hx, hy, hz
+};
+
+struct Ray {
+  Eigen::Vector3d origin;
+  Eigen::Vector3d direction;  // unit length
+};
+
+constexpr double kNoHit = std::numeric_limits<double>::infinity();
+
+struct Aabb {
+  Eigen::Vector3d min = Eigen::Vector3d::Constant(std::numeric_limits<double>::infinity());
+  Eigen::Vector3d max = Eigen::Vector3d::Constant(-std::numeric_limits<double>::infinity());
+
+  void Extend(const Aabb& other) {
+    min = min.cwiseMin(other.min);
+    max = max.cwiseMax(other.max);
+  }
+};
+
+// The distance along the ray of the first point of the solid's surface ahead of the origin, or
+// kNoHit. From inside, that is where the ray leaves.
+[[nodiscard]] double IntersectSolid(const Solid& solid, const Ray& ray);
+
+// The tight axis-aligned bounds of the solid.
+[[nodiscard]] Aabb BoundsOf(const Solid& solid);
+
+}  // namespace voxloc::sim
+
+#endif  // VOXLOC_CLIENTS_SIM_SOLID_H_

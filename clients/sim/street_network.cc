@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "clients/sim/street_network.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace voxloc::sim {
+namespace {
+
+// Positions of the grid's lines: evenly spaced, the inner ones moved a little.
+std::vector<double> LinePositions(double half_size_m, double spacing_m, Random& random) {
+  const int count = std::max(2, static_cast<int>(std::lround(2.0 * half_size_m / spacing_m)) + 1);
+  const double step = 2.0 * half_size_m / (count - 1);
+  std::vector<double> positions;
+  for (int i = 0; i < count; ++i) {
+    const bool inner = i > 0 && i + 1 < count;
+    positions.push_back(-half_size_m + i * step + (inner ? random.Uniform(-0.1, 0.1) * step : 0.0));
+  }
+  return positions;
+}
+
+}  // namespace
+
+double Street::DistanceTo(const Eigen::Vector2d& point) const {
+  const double along = std::clamp((point - start).dot(direction), 0.0, length_m);
+  return (point - start - along * direction).norm();
+}
+
+StreetNetwork::StreetNetwork(double half_size_m, double spacing_m, double missing, Random random) {
+  const double jitter_m = std::min(6.0, 0.06 * spacing_m);
+  const double reach_m = half_size_m - jitter_m;
+  const std::vector<double> xs = LinePositions(reach_m, spacing_m, random);
+  const std::vector<double> ys = LinePositions(reach_m, spacing_m, random);
+  const int columns = static_cast<int>(xs.size());
+  for (const double y : ys) {
+    for (const double x : xs) {
+      junctions_.push_back({x + random.Uniform(-jitter_m, jitter_m),
+                            y + random.Uniform(-jitter_m, jitter_m)});
+    }
+  }
+
+  struct Link {
+    int from;
+    int to;
+    bool border;
+  };
+  std::vector<Link> links;
+  const int rows = static_cast<int>(ys.size());
+  for (int row = 0; row < rows; ++row) {
+    for (int column = 0; column < columns; ++column) {
+      const int junction = row * columns + column;
+      if (column + 1 < columns) {
+        links.push_back({junction, junction + 1, row == 0 || row + 1 == rows});
+      }
+      if (row + 1 < rows) {
+        links.push_back({junction, junction + columns, column == 0 || column + 1 == columns});
+      }
+    }
+  }
+  std::vector<int> degree(junctions_.size(), 0);
+  for (const Link& link : links) {
+    ++degree[static_cast<size_t>(link.from)];
+    ++degree[static_cast<size_t>(link.to)];
+  }
+  streets_at_.resize(junctions_.size());
+  for (const Link& link : links) {
+    int& degree_from = degree[static_cast<size_t>(link.from)];
+    int& degree_to = degree[static_cast<size_t>(link.to)];
+    const bool removable = !link.border && degree_from > 2 && degree_to > 2;
+    if (random.Chance(missing) && removable) {
+      --degree_from;
+      --degree_to;
+      continue;
+    }
+    Street street;
+    street.from = link.from;
+    street.to = link.to;
+    street.start = junctions_[static_cast<size_t>(link.from)];
+    const Eigen::Vector2d span = junctions_[static_cast<size_t>(link.to)] - street.start;
+    street.length_m = span.norm();
+    street.direction = span / street.length_m;
+    street.parking = {random.Chance(0.6), random.Chance(0.6)};
+    street.pavement_m = random.Uniform(1.6, 3.0);
+    streets_at_[static_cast<size_t>(link.from)].push_back(static_cast<int>(streets_.size()));
+    streets_at_[static_cast<size_t>(link.to)].push_back(static_cast<int>(streets_.size()));
+    streets_.push_back(street);
+  }
+}
+
+double StreetNetwork::DistanceToStreets(const Eigen::Vector2d& point) const {
+  double nearest = std::numeric_limits<double>::infinity();
+  for (const Street& street : streets_) nearest = std::min(nearest, street.DistanceTo(point));
+  return nearest;
+}
+
+double StreetNetwork::ClearanceFromStreets(const Eigen::Vector2d& point) const {
+  double nearest = std::numeric_limits<double>::infinity();
+  for (const Street& street : streets_) {
+    const double half_width =
+        std::max(street.KerbOffset(kLeft), street.KerbOffset(kRight)) + street.pavement_m;
+    nearest = std::min(nearest, street.DistanceTo(point) - half_width);
+  }
+  return nearest;
+}
+
+}  // namespace voxloc::sim

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// StreetNetwork: where the streets of a town run. Junctions on an irregular grid, joined by straight
+// streets of two lanes, some left out so that T-junctions appear, none of them a dead end.
+//
+// Cross-section from the centre line outwards, on each side: a lane (traffic keeps right), a parking
+// strip (or none), the kerb, a pavement. Near a junction, within its clear radius, there is nothing
+// but ground. Town frame, metres. Immutable; any number of threads may use one.
+
+#ifndef VOXLOC_CLIENTS_SIM_STREET_NETWORK_H_
+#define VOXLOC_CLIENTS_SIM_STREET_NETWORK_H_
+
+#include <array>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "clients/sim/random.h"
+
+namespace voxloc::sim {
+
+constexpr double kLaneWidth_m = 3.2;
+constexpr double kParkingWidth_m = 2.1;
+constexpr double kJunctionClearRadius_m = 9.0;
+
+// Sides of a street seen along it from `from` to `to`.
+enum Side : int { kLeft = 0, kRight = 1 };
+
+struct Street {
+  int from = 0;  // junctions
+  int to = 0;
+  Eigen::Vector2d start = Eigen::Vector2d::Zero();
+  Eigen::Vector2d direction = Eigen::Vector2d::UnitX();
+  double length_m = 0.0;
+  std::array<bool, 2> parking = {false, false};
+  double pavement_m = 2.0;
+
+  [[nodiscard]] double KerbOffset(Side side) const {
+    return kLaneWidth_m + (parking[side] ? kParkingWidth_m : 0.0);
+  }
+  // The point `along_m` from the start, `right_m` to the right of the centre line.
+  [[nodiscard]] Eigen::Vector2d PointAt(double along_m, double right_m) const {
+    return start + along_m * direction + right_m * Eigen::Vector2d(direction.y(), -direction.x());
+  }
+  // From the centre line, both ends included.
+  [[nodiscard]] double DistanceTo(const Eigen::Vector2d& point) const;
+};
+
+class StreetNetwork {
+ public:
+  // Junctions lie within [-half_size_m, half_size_m]^2, about spacing_m apart. A street that could
+  // go without making a dead end is left out with the probability `missing`.
+  StreetNetwork(double half_size_m, double spacing_m, double missing, Random random);
+
+  [[nodiscard]] const std::vector<Eigen::Vector2d>& junctions() const { return junctions_; }
+  [[nodiscard]] const std::vector<Street>& streets() const { return streets_; }
+  // Indices of the streets that meet at a junction.
+  [[nodiscard]] const std::vector<int>& StreetsAt(int junction) const {
+    return streets_at_[static_cast<size_t>(junction)];
+  }
+  // From the nearest centre line.
+  [[nodiscard]] double DistanceToStreets(const Eigen::Vector2d& point) const;
+  // By how far the point is outside the kerbs and pavements of every street; negative on them.
+  [[nodiscard]] double ClearanceFromStreets(const Eigen::Vector2d& point) const;
+
+ private:
+  std::vector<Eigen::Vector2d> junctions_;
+  std::vector<Street> streets_;
+  std::vector<std::vector<int>> streets_at_;
+};
+
+}  // namespace voxloc::sim
+
+#endif  // VOXLOC_CLIENTS_SIM_STREET_NETWORK_H_

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "clients/sim/traffic.h"
+
+#include <cmath>
+
+#include "clients/sim/frame.h"
+#include "clients/sim/furniture.h"
+#include "clients/sim/limits.h"
+#include "clients/sim/random.h"
+
+namespace voxloc::sim {
+
+absl::Status ValidateTrafficOptions(const TrafficOptions& options) {
+  absl::Status status = CheckRange("moving cars per km", options.cars_per_km, 0.0, 200.0);
+  status.Update(CheckRange("pedestrians per km", options.pedestrians_per_km, 0.0, 2000.0));
+  return status;
+}
+
+Traffic::Traffic(const Town& town, const TrafficOptions& options)
+    : town_(town), options_(options) {
+  AddMovers(true, options.cars_per_km);
+  AddMovers(false, options.pedestrians_per_km);
+}
+
+void Traffic::AddMovers(bool cars, double per_km) {
+  const std::vector<Street>& streets = town_.streets.streets();
+  for (size_t i = 0; i < streets.size(); ++i) {
+    const Street& street = streets[i];
+    Random random(options_.seed, cars ? 1 : 2, i);
+    // The whole part of the expected number, and one more as often as the rest asks for.
+    const int count = static_cast<int>(per_km * street.length_m / 1000.0 + random.Uniform());
+    for (int k = 0; k < count; ++k) {
+      Mover mover;
+      mover.car = cars;
+      mover.street = i;
+      mover.forward = random.Chance(0.5);
+      mover.start_m = random.Uniform(0.0, street.length_m);
+      mover.speed_mps = cars ? random.Uniform(3.0, 12.0) : random.Uniform(0.6, 1.8);
+      mover.looks = random.Next();
+      const Side side = mover.forward == random.Chance(0.5) ? kRight : kLeft;
+      const double pavement_m = street.KerbOffset(side) + random.Uniform(0.3, 0.9) * street.pavement_m;
+      // People walk on either pavement; cars keep to the right.
+      const bool right_of_travel = (side == kRight) == mover.forward;
+      mover.right_m = cars ? 0.5 * kLaneWidth_m : (right_of_travel ? pavement_m : -pavement_m);
+      movers_.push_back(mover);
+    }
+  }
+}
+
+std::vector<Solid> Traffic::At(double stamp_s, const Eigen::Vector3d& ego) const {
+  constexpr double kCarClearance_m = 6.5;
+  constexpr double kPedestrianClearance_m = 2.0;
+  std::vector<Solid> solids;
+  for (const Mover& mover : movers_) {
+    const Street& street = town_.streets.streets()[mover.street];
+    const double usable_m = street.length_m - 2.0 * kJunctionClearRadius_m;
+    const double gone_m = std::fmod(mover.start_m + mover.speed_mps * stamp_s, usable_m);
+    const double along_m =
+        kJunctionClearRadius_m + (mover.forward ? gone_m : usable_m - gone_m);
+    const Eigen::Vector2d place =
+        street.PointAt(along_m, mover.forward ? mover.right_m : -mover.right_m);
+    const double clearance_m = mover.car ? kCarClearance_m : kPedestrianClearance_m;
+    if ((place - ego.head<2>()).norm() < clearance_m) continue;
+    const Eigen::Vector2d heading = mover.forward ? street.direction : -street.direction;
+    const double yaw = std::atan2(heading.y(), heading.x());
+    const Ground& ground = town_.scene.ground();
+    LocalFrame frame;
+    frame.origin = {place.x(), place.y(), ground.Height(place.x(), place.y())};
+    if (mover.car) {
+      frame.rotation = TiltedRotation(yaw, ground.Normal(place.x(), place.y()));
+      AddCar(frame, Label::kMovingObject, Random(mover.looks), solids);
+    } else {
+      frame.rotation = YawRotation(yaw);
+      AddPedestrian(frame, Label::kMovingObject, Random(mover.looks), solids);
+    }
+  }
+  return solids;
+}
+
+}  // namespace voxloc::sim

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Viewpoints: from where a mapping vehicle would have seen a surface. Points along all streets, and
+// for any place the few of them that matter: the nearest, well apart from each other.
+//
+// The caster and the town must outlive it. Const after construction; any number of threads may ask.
+
+#ifndef VOXLOC_CLIENTS_SIM_VIEWPOINTS_H_
+#define VOXLOC_CLIENTS_SIM_VIEWPOINTS_H_
+
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "clients/sim/ray_caster.h"
+#include "clients/sim/town.h"
+
+namespace voxloc::sim {
+
+class Viewpoints {
+ public:
+  Viewpoints(const Town& town, const RayCaster& caster, double max_distance_m);
+
+  // Whether a surface point with the given outward normal faces one of its viewpoints with nothing
+  // in between.
+  [[nodiscard]] bool See(const Eigen::Vector3d& point, const Eigen::Vector3d& normal) const;
+
+ private:
+  const RayCaster& caster_;
+  double half_size_m_;
+  int cells_per_side_;
+  std::vector<Eigen::Vector3d> eyes_;
+  std::vector<std::vector<int>> eyes_of_cell_;  // nearest first
+};
+
+}  // namespace voxloc::sim
+
+#endif  // VOXLOC_CLIENTS_SIM_VIEWPOINTS_H_
