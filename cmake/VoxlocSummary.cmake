@@ -5,6 +5,11 @@ get_property(programs GLOBAL PROPERTY VOXLOC_GTEST_PROGRAMS)
 list(JOIN programs "\n" programs)
 file(WRITE ${CMAKE_BINARY_DIR}/gtest-programs.txt "${programs}\n")
 
+# Tests of the server may start it.
+if(TARGET suite-server AND TARGET voxlocd)
+  add_dependencies(suite-server voxlocd)
+endif()
+
 if(TARGET voxloc_cuda)
   set(engines "cpu, cuda (${VOXLOC_CUDA_WHY})")
 elseif(VOXLOC_CUDA_ENABLED)

@@ -33,14 +33,17 @@ function(voxloc_executable)
   install(TARGETS ${ARG_NAME} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
-# voxloc_add_test(NAME name SOURCES ... LINK ... [DEFINITIONS ...] [TIMEOUT seconds] [SERIAL])
-# One GoogleTest program, one CTest entry of the same name, in <build>/tests. SERIAL: nothing else
-# runs beside it (for what measures time). Tests find real data through VOXLOC_DATA_DIR and
-# VOXLOC_GOLDEN_DIR when they run; VOXLOC_SOURCE_DIR is the tree they came from.
+# voxloc_add_test(NAME name SOURCES ... LINK ... [DEFINITIONS ...] [PROGRAMS ...] [TIMEOUT seconds]
+#   [SERIAL])
+# One GoogleTest program, one CTest entry of the same name, in <build>/tests. PROGRAMS: targets that
+# it starts, built before it. SERIAL: nothing else runs beside it (for what measures time).
+# Tests find real data through VOXLOC_DATA_DIR and VOXLOC_GOLDEN_DIR when they run;
+# VOXLOC_SOURCE_DIR is the tree they came from.
 # Its labels are the folders it lies in: a test of tests/core/ndt has `core` and `core/ndt`
-# (`ctest -L core`). Its results go to <build>/test-results/<name>.xml, where scripts/test counts.
+# (`ctest -L core`); the target suite-core builds all with the label `core`. Its results go to
+# <build>/test-results/<name>.xml, where scripts/test counts.
 function(voxloc_add_test)
-  cmake_parse_arguments(ARG "SERIAL" "NAME;TIMEOUT" "SOURCES;LINK;DEFINITIONS" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL" "NAME;TIMEOUT" "SOURCES;LINK;DEFINITIONS;PROGRAMS" ${ARGN})
   voxloc_check_arguments(voxloc_add_test)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 900)
@@ -52,6 +55,9 @@ function(voxloc_add_test)
   target_compile_definitions(${ARG_NAME} PRIVATE
     VOXLOC_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ${ARG_DEFINITIONS})
   set_target_properties(${ARG_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  if(ARG_PROGRAMS)
+    add_dependencies(${ARG_NAME} ${ARG_PROGRAMS})
+  endif()
   voxloc_reuse_pch(${ARG_NAME} gtest)
 
   add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME})
@@ -65,6 +71,11 @@ function(voxloc_add_test)
   set(labels)
   while(folder AND NOT folder MATCHES "^\\.\\.")
     list(PREPEND labels ${folder})
+    string(REPLACE "/" "-" suite suite-${folder})
+    if(NOT TARGET ${suite})
+      add_custom_target(${suite})
+    endif()
+    add_dependencies(${suite} ${ARG_NAME})
     get_filename_component(folder "${folder}" DIRECTORY)
   endwhile()
   set_tests_properties(${ARG_NAME} PROPERTIES
@@ -85,7 +96,8 @@ endfunction()
 # Stops with the words that a call could not place, and on a missing NAME.
 macro(voxloc_check_arguments function)
   if(ARG_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "${function}(NAME ${ARG_NAME}): unknown arguments: ${ARG_UNPARSED_ARGUMENTS}")
+    message(FATAL_ERROR 
+      "${function}(NAME ${ARG_NAME}): unknown arguments: ${ARG_UNPARSED_ARGUMENTS}")
   endif()
   if(NOT ARG_NAME)
     message(FATAL_ERROR "${function}: NAME is missing")

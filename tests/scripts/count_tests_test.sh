@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# scripts/count-tests: what ctest and GoogleTest wrote, in; the right sums and exit status, out.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failures=0
+
+# expect NAME STATUS LAST_LINE: runs the count on what lies in $folder.
+expect() {
+  local status=0 output last
+  output=$(scripts/count-tests --summary "$folder/sums" "$folder/ctest.junit" \
+    "$folder/programs" "$folder" 2>&1) || status=$?
+  last=$(tail -n 1 <<<"$output")
+  if [[ $status != "$2" || $last != "$3" ]]; then
+    printf 'FAILED %s: status %s (expected %s), last line "%s" (expected "%s")\n%s\n' \
+      "$1" "$status" "$2" "$last" "$3" "$output"
+    failures=$((failures + 1))
+  else
+    echo "ok $1"
+  fi
+}
+
+# entry NAME STATUS [MESSAGE]: one element of ctest's file, as ctest lays it out.
+entry() {
+  printf '\t<testcase name="%s" classname="%s" time="0.1" status="%s">\n' "$1" "$1" "$2"
+  if [[ $2 == fail ]]; then printf '\t\t<failure message=""/>\n'; fi
+  if [[ -n ${3-} ]]; then printf '\t\t<skipped message="%s"/>\n' "$3"; fi
+  printf '\t\t<system-out>&lt;testcase name="printed"&gt;</system-out>\n\t</testcase>\n'
+}
+
+cat >"$folder/good.xml" <<'EOF'
+<?xml version="1.0" encoding="UTF-8"?>
+<testsuites tests="2" failures="0" disabled="0" errors="0" time="0" name="AllTests">
+  <testsuite name="A" tests="2" failures="0" disabled="0" skipped="0" errors="0" time="0">
+    <testcase name="One" file="t.cc" line="4" status="run" result="completed" time="0" classname="A" />
+    <testcase name="Two" file="t.cc" line="5" status="run" result="completed" time="0" classname="A">
+      <properties>
+        <property name="k" value="v"/>
+      </properties>
+    </testcase>
+  </testsuite>
+</testsuites>
+EOF
+cat >"$folder/mixed.xml" <<'EOF'
+<?xml version="1.0" encoding="UTF-8"?>
+<testsuites tests="4" failures="1" disabled="1" errors="0" time="0" name="AllTests">
+  <testsuite name="B" tests="4" failures="1" disabled="1" skipped="1" errors="0" time="0">
+    <testcase name="Fails" status="run" result="completed" time="0" classname="B">
+      <failure message="t.cc:5&#x0A;a" type=""><![CDATA[t.cc:5
+    <testcase name="not a case" status="run" result="completed" classname="B" />
+]]>]]&gt;<![CDATA[ more
+    <failure message="not a failure">
+]]></failure>
+      <failure message="t.cc:6&#x0A;a second one in the same case" type=""><![CDATA[b]]></failure>
+    </testcase>
+    <testcase name="Passes" status="run" result="completed" time="0" classname="B" />
+    <testcase name="Skips" status="run" result="skipped" time="0" classname="B">
+      <skipped message="t.cc:7&#x0A;no data in &quot;HERE&quot; &amp; now"><![CDATA[t.cc:7
+no data in "HERE" & now]]></skipped>
+    </testcase>
+    <testcase name="DISABLED_Off" status="notrun" result="suppressed" time="0" classname="B" />
+  </testsuite>
+</testsuites>
+EOF
+head -n 4 "$folder/good.xml" >"$folder/cut_off.xml"
+printf '%s\n' good mixed crashed cut_off >"$folder/programs"
+
+entry good run >"$folder/ctest.junit"
+expect "all cases pass" 0 "2 passed, 0 failed, 0 skipped"
+
+{ entry good run; entry mixed fail; } >"$folder/ctest.junit"
+expect "failed, skipped and disabled cases" 1 "3 passed, 1 failed, 2 skipped"
+[[ $(cat "$folder/sums") == "3 1 2" ]] || { echo "FAILED the summary file"; failures=$((failures + 1)); }
+if ! grep -qxF '  1: no data in "HERE" & now' \
+  <<<"$(scripts/count-tests "$folder/ctest.junit" "$folder/programs" "$folder")"; then
+  echo "FAILED the reason of a skip is not printed"
+  failures=$((failures + 1))
+fi
+
+{ entry good run; entry crashed fail; } >"$folder/ctest.junit"
+expect "a program without results is one failure" 1 "2 passed, 1 failed, 0 skipped"
+
+{ entry good run; entry crashed run; } >"$folder/ctest.junit"
+expect "also when it says that it succeeded" 1 "2 passed, 1 failed, 0 skipped"
+
+{ entry good run; entry cut_off fail; } >"$folder/ctest.junit"
+expect "half a result file is one failure" 1 "2 passed, 1 failed, 0 skipped"
+
+entry good fail >"$folder/ctest.junit"
+expect "a bad end after good cases is one failure" 1 "2 passed, 1 failed, 0 skipped"
+
+{ entry shell run; entry other notrun 'SKIP_RETURN_CODE=77'; entry off disabled; } >"$folder/ctest.junit"
+expect "entries that are no GoogleTest programs" 0 "1 passed, 0 failed, 2 skipped"
+
+entry lost notrun 'Unable to find executable' >"$folder/ctest.junit"
+expect "what could not be started failed" 1 "0 passed, 1 failed, 0 skipped"
+
+entry other notrun 'SKIP_RETURN_CODE=77' >"$folder/ctest.junit"
+expect "only skips is no success" 1 "0 passed, 0 failed, 1 skipped"
+
+rm "$folder/ctest.junit"
+expect "nothing ran" 1 "0 passed, 0 failed, 0 skipped"
+
+exit $((failures > 0))
