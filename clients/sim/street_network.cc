@@ -98,8 +98,10 @@ double StreetNetwork::DistanceToStreets(const Eigen::Vector2d& point) const {
 double StreetNetwork::ClearanceFromStreets(const Eigen::Vector2d& point) const {
   double nearest = std::numeric_limits<double>::infinity();
   for (const Street& street : streets_) {
-    const double half_width =
-        std::max(street.KerbOffset(kLeft), street.KerbOffset(kRight)) + street.pavement_m;
+    const Eigen::Vector2d offset = point - street.start;
+    const Side side =
+        street.direction.x() * offset.y() > street.direction.y() * offset.x() ? kLeft : kRight;
+    const double half_width = street.KerbOffset(side) + street.pavement_m;
     nearest = std::min(nearest, street.DistanceTo(point) - half_width);
   }
   return nearest;
