@@ -8,7 +8,7 @@
 #include <limits>
 #include <new>
 #include <string>
-#include <vector>
+#include <type_traits>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -45,10 +45,14 @@ void AppendBytes(T value, std::string& out) {
   out.append(buffer, sizeof(T));
 }
 
-// A coordinate as the file holds it: T is float for a zero origin, else double.
+// A coordinate as the file holds it: a float, bit for bit, where the origin is zero, else a double.
 template <typename T>
 T Coordinate(double origin, float offset) {
-  return static_cast<T>(origin + static_cast<double>(offset));
+  if constexpr (std::is_same_v<T, float>) {
+    return offset;
+  } else {
+    return origin + static_cast<double>(offset);
+  }
 }
 
 template <typename T>

@@ -2,6 +2,8 @@
 
 #include "core/cloud/text_scan.h"
 
+#include <cmath>
+#include <limits>
 #include <system_error>
 
 #include "absl/strings/charconv.h"
@@ -42,7 +44,11 @@ bool ParseDouble(absl::string_view word, double& value) {
   if (word.size() > 1 && word.front() == '+' && word[1] != '-') word.remove_prefix(1);
   const char* end = word.data() + word.size();
   const absl::from_chars_result result = absl::from_chars(word.data(), end, value);
-  return result.ptr == end && result.ec != std::errc::invalid_argument;
+  if (result.ptr != end || result.ec == std::errc::invalid_argument) return false;
+  if (result.ec == std::errc::result_out_of_range && std::abs(value) > 1.0) {
+    value = std::copysign(std::numeric_limits<double>::infinity(), value);
+  }
+  return true;
 }
 
 }  // namespace voxloc

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the tests find real data and the reference's numbers. Neither is part of the project: a test
-// that needs them skips, saying so, where they are absent.
+// Where tests find real LiDAR data and golden numbers: the folders named by VOXLOC_DATA_DIR and
+// VOXLOC_GOLDEN_DIR when the test runs, or else ../shared/data and ../shared/golden next to the
+// source tree. Nothing where there is no such folder: the test skips and says so.
 
 #ifndef VOXLOC_TESTS_SUPPORT_REAL_DATA_H_
 #define VOXLOC_TESTS_SUPPORT_REAL_DATA_H_
@@ -10,27 +11,37 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 
 namespace voxloc {
 
-// The directory named by the environment variable, else `fallback`; nullopt where it does not exist.
-inline std::optional<std::string> DirectoryFrom(const char* variable, const std::string& fallback) {
-  const char* named = std::getenv(variable);
-  const std::string directory = named != nullptr && *named != '\0' ? named : fallback;
-  if (!std::filesystem::is_directory(directory)) return std::nullopt;
-  return directory;
+inline std::optional<std::string> FolderOf(const char* variable, const char* beside_sources) {
+  const char* given = std::getenv(variable);
+  const std::filesystem::path folder =
+      given != nullptr && *given != '\0'
+          ? std::filesystem::path(given)
+          : std::filesystem::path(VOXLOC_SOURCE_DIR).parent_path() / beside_sources;
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error)) return std::nullopt;
+  return folder.string();
 }
 
-// Real scans, maps and poses: VOXLOC_DATA_DIR, else ../shared/data beside the source tree.
 inline std::optional<std::string> RealDataDir() {
-  return DirectoryFrom("VOXLOC_DATA_DIR", VOXLOC_SOURCE_DIR "/../shared/data");
+  return FolderOf("VOXLOC_DATA_DIR", "shared/data");
 }
 
-// Golden sets: VOXLOC_GOLDEN_DIR, else ../shared/golden beside the source tree.
 inline std::optional<std::string> GoldenDir() {
-  return DirectoryFrom("VOXLOC_GOLDEN_DIR", VOXLOC_SOURCE_DIR "/../shared/golden");
+  return FolderOf("VOXLOC_GOLDEN_DIR", "shared/golden");
 }
 
 }  // namespace voxloc
+
+// In a test body: `VOXLOC_REAL_DATA_OR_SKIP(data);` declares the string `data`.
+#define VOXLOC_REAL_DATA_OR_SKIP(variable)                                                      \
+  const std::optional<std::string> variable##_found = ::voxloc::RealDataDir();                  \
+  if (!variable##_found.has_value()) {                                                          \
+    GTEST_SKIP() << "no real data: set VOXLOC_DATA_DIR to its folder (default ../shared/data)"; \
+  }                                                                                             \
+  const std::string& variable = *variable##_found
 
 #endif  // VOXLOC_TESTS_SUPPORT_REAL_DATA_H_
