@@ -84,8 +84,9 @@ function(voxloc_add_test)
   set_property(GLOBAL APPEND PROPERTY VOXLOC_GTEST_PROGRAMS ${ARG_NAME})
 endfunction()
 
-# voxloc_precompile_grpc(target): call it for a target that links gRPC::grpc++ and whose sources
-# mostly include <grpcpp/...>. The headers are compiled once for all such targets. A source must
+# voxloc_precompile_grpc(target): call it for a target that links voxloc::proto and most of whose
+# sources include the contract's generated headers. These and gRPC's own are then compiled once for
+# all such targets, which saves half to two thirds of the time of a typical source. A source must
 # still include what it uses: sanitizer builds have no precompiled headers and check that.
 function(voxloc_precompile_grpc target)
   voxloc_reuse_pch(${target} grpc)
@@ -105,8 +106,10 @@ macro(voxloc_check_arguments function)
 endmacro()
 
 set(VOXLOC_PCH_HEADERS_grpc
-  <grpcpp/grpcpp.h> <google/protobuf/message.h> <absl/status/statusor.h> <absl/strings/str_cat.h>)
-set(VOXLOC_PCH_LINK_grpc gRPC::grpc++ absl::statusor absl::strings)
+  <grpcpp/grpcpp.h> <google/protobuf/message.h> <absl/status/statusor.h> <absl/strings/str_cat.h>
+  <voxloc/v1/localization_service.grpc.pb.h> <voxloc/v1/map_service.grpc.pb.h>
+  <voxloc/v1/admin_service.grpc.pb.h>)
+set(VOXLOC_PCH_LINK_grpc voxloc::proto absl::statusor absl::strings)
 set(VOXLOC_PCH_HEADERS_gtest <gmock/gmock.h> <gtest/gtest.h>)
 set(VOXLOC_PCH_LINK_gtest GTest::gmock GTest::gtest)
 
