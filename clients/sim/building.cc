@@ -86,8 +86,8 @@ void AddWall(const LocalFrame& wall, const HouseStyle& style, double width, doub
   for (int floor = 1; floor < style.floors; ++floor) {
     for (int i = 0; i < bays; ++i) {
       if (!random.Chance(style.balcony_chance)) continue;
-      AddBalcony(wall, style, -0.5 * width + (i + 0.5) * bay, floor * style.floor_height,
-                 0.9 * bay, solids);
+      AddBalcony(wall, style, -0.5 * width + (i + 0.5) * bay, floor * style.floor_height, 0.9 * bay,
+                 solids);
     }
   }
   const double ledge = random.Uniform(0.12, 0.45);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Buildings: houses whose facades have depth. Windows lie back between piers and bands, with a
-// period, a recess and heights of each house's own; doors, plinths, cornices, balconies, bay windows,
-// awnings, drainpipes and roofs come and go by chance. No two stretches of a street look the same.
+// period, a recess and heights of each house's own; doors, plinths, cornices, balconies, bay
+// windows, awnings, drainpipes and roofs come and go by chance. No two stretches of a street look
+// the same.
 
 #ifndef VOXLOC_CLIENTS_SIM_BUILDING_H_
 #define VOXLOC_CLIENTS_SIM_BUILDING_H_

@@ -2,9 +2,10 @@
 //
 // Bvh: a hierarchy of boxes over solids, for rays.
 //
-// The boxes are float32 and a little too large, so that a solid is never missed; the hits themselves
-// come from the solids' closed forms in double. Immutable after construction; any number of threads
-// may cast rays. Solids keep no order: hits name them by their position in the list given.
+// The boxes are float32 and a little too large, so that a solid is never missed; the hits
+// themselves come from the solids' closed forms in double. Immutable after construction; any number
+// of threads may cast rays. Solids keep no order: hits name them by their position in the list
+// given.
 
 #ifndef VOXLOC_CLIENTS_SIM_BVH_H_
 #define VOXLOC_CLIENTS_SIM_BVH_H_

@@ -26,9 +26,9 @@ absl::Status PrepareDirectory(const DatasetWriterOptions& writer) {
   const fs::path directory(writer.directory);
   std::error_code error;
   fs::create_directories(directory, error);
-  if (error) return absl::UnavailableError(absl::StrCat(writer.directory, ": ", error.message()));
+  if (error) return absl::InternalError(absl::StrCat(writer.directory, ": ", error.message()));
   const bool empty = fs::is_empty(directory, error);
-  if (error) return absl::UnavailableError(absl::StrCat(writer.directory, ": ", error.message()));
+  if (error) return absl::InternalError(absl::StrCat(writer.directory, ": ", error.message()));
   if (empty) return absl::OkStatus();
   if (!fs::exists(directory / kRecord, error)) {
     return absl::FailedPreconditionError(
@@ -41,8 +41,7 @@ absl::Status PrepareDirectory(const DatasetWriterOptions& writer) {
   for (const char* part : {"map", "scans"}) {
     fs::remove_all(directory / part, error);
     if (error) {
-      return absl::UnavailableError(
-          absl::StrCat((directory / part).string(), ": ", error.message()));
+      return absl::InternalError(absl::StrCat((directory / part).string(), ": ", error.message()));
     }
   }
   return absl::OkStatus();
@@ -55,7 +54,7 @@ absl::Status WriteScans(const Town& town, const SimulationOptions& options,
   const std::string directory = writer.directory + "/scans";
   std::error_code error;
   fs::create_directories(directory, error);
-  if (error) return absl::UnavailableError(absl::StrCat(directory, ": ", error.message()));
+  if (error) return absl::InternalError(absl::StrCat(directory, ": ", error.message()));
   const Lidar lidar(options.lidar);
   std::mutex mutex;
   absl::Status status;

@@ -32,8 +32,7 @@ struct DatasetWriterOptions {
 };
 
 // What is being done, and how far it is; one call at a time, from any thread.
-using SimulationProgress =
-    std::function<void(absl::string_view phase, size_t done, size_t total)>;
+using SimulationProgress = std::function<void(absl::string_view phase, size_t done, size_t total)>;
 
 [[nodiscard]] absl::StatusOr<SimulationSummary> WriteSimulation(
     const SimulationOptions& options, const DatasetWriterOptions& writer,

@@ -88,7 +88,8 @@ absl::Status ValidateDriveOptions(const DriveOptions& options) {
 absl::StatusOr<std::vector<DrivePose>> PlanDrive(const Town& town, const DriveOptions& options) {
   if (absl::Status status = ValidateDriveOptions(options); !status.ok()) return status;
   const double last_stamp_s = (options.scans - 1) / options.rate_hz;
-  // The route goes on until braking for what lies behind its end cannot reach back to the last scan.
+  // The route goes on until braking for what lies behind its end cannot reach back to the last
+  // scan.
   const double braking_s = 2.0 * options.max_speed_mps / options.max_longitudinal_mps2;
   RouteBuilder route(town.streets, options.seed);
   double planned_m = 0.0;

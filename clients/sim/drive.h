@@ -22,12 +22,12 @@ namespace voxloc::sim {
 
 struct DriveOptions {
   uint64_t seed = 1;
-  int scans = 200;               // [1, 100000]
-  double rate_hz = 10.0;         // scans a second, [0.1, 100]
-  double max_speed_mps = 8.0;    // [0.1, 40]
+  int scans = 200;                     // [1, 100000]
+  double rate_hz = 10.0;               // scans a second, [0.1, 100]
+  double max_speed_mps = 8.0;          // [0.1, 40]
   double max_lateral_mps2 = 2.0;       // in turns, [0.1, 10]
   double max_longitudinal_mps2 = 1.5;  // speeding up and braking, [0.1, 10]
-  double sensor_height_m = 1.9;  // above the ground, [0.3, 10]
+  double sensor_height_m = 1.9;        // above the ground, [0.3, 10]
 };
 
 [[nodiscard]] absl::Status ValidateDriveOptions(const DriveOptions& options);

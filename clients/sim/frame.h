@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // LocalFrame: a place in the town to build at. x to the right along a street or a facade, y towards
-// the street, z up (or along the ground's normal). Boxes and cylinders are added in its coordinates.
+// the street, z up (or along the ground's normal). Boxes and cylinders are added in its
+// coordinates.
 
 #ifndef VOXLOC_CLIENTS_SIM_FRAME_H_
 #define VOXLOC_CLIENTS_SIM_FRAME_H_
 
-#include <cmath>
-#include <vector>
-
 #include <Eigen/Core>
 #include <Eigen/Geometry>
+#include <cmath>
+#include <vector>
 
 #include "clients/sim/solid.h"
 
@@ -46,8 +46,8 @@ struct LocalFrame {
 
 inline void AddBox(const LocalFrame& frame, Label label, const Eigen::Vector3d& min,
                    const Eigen::Vector3d& max, std::vector<Solid>& solids) {
-  solids.push_back({Shape::kBox, label, frame.ToMap(0.5 * (min + max)), frame.rotation,
-                    0.5 * (max - min)});
+  solids.push_back(
+      {Shape::kBox, label, frame.ToMap(0.5 * (min + max)), frame.rotation, 0.5 * (max - min)});
 }
 
 // Along the frame's z, standing on `foot`.

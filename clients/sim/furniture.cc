@@ -13,14 +13,13 @@ constexpr double kRoot_m = 0.3;
 
 void AddBlob(const LocalFrame& frame, Label label, const Eigen::Vector3d& middle,
              const Eigen::Vector3d& radii, double yaw, std::vector<Solid>& solids) {
-  solids.push_back({Shape::kEllipsoid, label, frame.ToMap(middle),
-                    frame.rotation * YawRotation(yaw), radii});
+  solids.push_back(
+      {Shape::kEllipsoid, label, frame.ToMap(middle), frame.rotation * YawRotation(yaw), radii});
 }
 
 }  // namespace
 
-void AddTree(const LocalFrame& frame, double height_m, Random random,
-             std::vector<Solid>& solids) {
+void AddTree(const LocalFrame& frame, double height_m, Random random, std::vector<Solid>& solids) {
   AddCylinder(frame, Label::kTree, {0.0, 0.0, -kRoot_m}, random.Uniform(0.1, 0.28),
               height_m + kRoot_m, solids);
   const int blobs = random.UniformInt(5, 9);
@@ -77,8 +76,7 @@ void AddBin(const LocalFrame& frame, Random random, std::vector<Solid>& solids) 
          {half.x(), half.y(), random.Uniform(0.9, 1.5)}, solids);
 }
 
-void AddHedge(const LocalFrame& frame, double length_m, Random random,
-              std::vector<Solid>& solids) {
+void AddHedge(const LocalFrame& frame, double length_m, Random random, std::vector<Solid>& solids) {
   // Pieces of different height and depth, and bulges, as a gardener leaves them.
   double from = -0.5 * length_m;
   const double height = random.Uniform(0.9, 1.7);
@@ -93,9 +91,9 @@ void AddHedge(const LocalFrame& frame, double length_m, Random random,
   }
 }
 
-void AddFence(const LocalFrame& frame, double length_m, Random random,
-              std::vector<Solid>& solids) {
-  const int fields = std::max(1, static_cast<int>(std::lround(length_m / random.Uniform(1.5, 2.5))));
+void AddFence(const LocalFrame& frame, double length_m, Random random, std::vector<Solid>& solids) {
+  const int fields =
+      std::max(1, static_cast<int>(std::lround(length_m / random.Uniform(1.5, 2.5))));
   const double field = length_m / fields;
   const double height = random.Uniform(0.9, 1.4);
   for (int i = 0; i <= fields; ++i) {
@@ -106,8 +104,8 @@ void AddFence(const LocalFrame& frame, double length_m, Random random,
   const int rails = random.UniformInt(2, 4);
   for (int i = 0; i < rails; ++i) {
     const double z = height * (i + 0.7) / rails;
-    AddBox(frame, Label::kFence, {-0.5 * length_m, -0.02, z - 0.06}, {0.5 * length_m, 0.02, z + 0.06},
-           solids);
+    AddBox(frame, Label::kFence, {-0.5 * length_m, -0.02, z - 0.06},
+           {0.5 * length_m, 0.02, z + 0.06}, solids);
   }
 }
 

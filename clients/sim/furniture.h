@@ -24,8 +24,7 @@ void AddBin(const LocalFrame& frame, Random random, std::vector<Solid>& solids);
 void AddHedge(const LocalFrame& frame, double length_m, Random random, std::vector<Solid>& solids);
 void AddFence(const LocalFrame& frame, double length_m, Random random, std::vector<Solid>& solids);
 void AddCar(const LocalFrame& frame, Label label, Random random, std::vector<Solid>& solids);
-void AddPedestrian(const LocalFrame& frame, Label label, Random random,
-                   std::vector<Solid>& solids);
+void AddPedestrian(const LocalFrame& frame, Label label, Random random, std::vector<Solid>& solids);
 
 }  // namespace voxloc::sim
 

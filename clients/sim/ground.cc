@@ -26,8 +26,8 @@ Ground::Ground(double half_size_m, double cell_m,
   cells_.reserve(static_cast<size_t>(cells_per_side_) * static_cast<size_t>(cells_per_side_));
   for (int row = 0; row < cells_per_side_; ++row) {
     for (int column = 0; column < cells_per_side_; ++column) {
-      const size_t i = static_cast<size_t>(row) * static_cast<size_t>(nodes) +
-                       static_cast<size_t>(column);
+      const size_t i =
+          static_cast<size_t>(row) * static_cast<size_t>(nodes) + static_cast<size_t>(column);
       const double h00 = heights[i];
       const double h10 = heights[i + 1];
       const double h01 = heights[i + static_cast<size_t>(nodes)];
@@ -39,8 +39,8 @@ Ground::Ground(double half_size_m, double cell_m,
 }
 
 Ground::Coordinate Ground::Locate(double position_m) const {
-  const double cells = std::clamp((position_m + half_size_m_) / cell_m_, 0.0,
-                                  static_cast<double>(cells_per_side_));
+  const double cells =
+      std::clamp((position_m + half_size_m_) / cell_m_, 0.0, static_cast<double>(cells_per_side_));
   const int cell = std::min(static_cast<int>(cells), cells_per_side_ - 1);
   return {cell, cells - cell};
 }

@@ -8,10 +8,9 @@
 #ifndef VOXLOC_CLIENTS_SIM_GROUND_H_
 #define VOXLOC_CLIENTS_SIM_GROUND_H_
 
+#include <Eigen/Core>
 #include <functional>
 #include <vector>
-
-#include <Eigen/Core>
 
 #include "clients/sim/solid.h"
 

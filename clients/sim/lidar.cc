@@ -19,17 +19,16 @@ absl::Status ValidateLidarOptions(const LidarOptions& options) {
   absl::Status status = CheckRange("rings", options.rings, 1, 256);
   status.Update(CheckRange("azimuth steps", options.azimuth_steps, 8, 36000));
   status.Update(CheckRange("minimum elevation", options.min_elevation_deg, -90.0, 90.0));
-  status.Update(CheckRange("maximum elevation", options.max_elevation_deg,
-                           options.min_elevation_deg, 90.0));
+  status.Update(
+      CheckRange("maximum elevation", options.max_elevation_deg, options.min_elevation_deg, 90.0));
   status.Update(CheckRange("maximum range", options.max_range_m, 0.1, 1000.0));
   status.Update(CheckRange("minimum range", options.min_range_m, 0.0, options.max_range_m));
   status.Update(CheckRange("range noise", options.range_noise_m, 0.0, 1.0));
   status.Update(CheckRange("dropout", options.dropout, 0.0, 1.0));
   if (status.ok() && int64_t{options.rings} * options.azimuth_steps > kMaxRays) {
-    return absl::InvalidArgumentError(absl::StrCat(options.rings, " rings of ",
-                                                   options.azimuth_steps,
-                                                   " steps are too many; allowed are ", kMaxRays,
-                                                   " rays a scan"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(options.rings, " rings of ", options.azimuth_steps,
+                     " steps are too many; allowed are ", kMaxRays, " rays a scan"));
   }
   return status;
 }
@@ -66,9 +65,9 @@ PointCloud Lidar::Scan(const RayCaster& caster, const Pose& town_T_sensor,
         if (options_.keep_missing) cloud.PushBack(0.0F, 0.0F, 0.0F);
         continue;
       }
-      const double range_m = hit.range_m + (options_.range_noise_m > 0.0
-                                                ? random.Normal(options_.range_noise_m)
-                                                : 0.0);
+      const double range_m =
+          hit.range_m +
+          (options_.range_noise_m > 0.0 ? random.Normal(options_.range_noise_m) : 0.0);
       const Eigen::Vector3f point = (range_m * direction).cast<float>();
       cloud.PushBack(point.x(), point.y(), point.z());
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lidar: a spinning LiDAR at rest. A scan is a snapshot: all rays leave from one pose at one moment,
-// so there is no motion distortion. Sensor frame: x ahead, y left, z up.
+// Lidar: a spinning LiDAR at rest. A scan is a snapshot: all rays leave from one pose at one
+// moment, so there is no motion distortion. Sensor frame: x ahead, y left, z up.
 //
 // Each ray's chance (noise, dropout) hangs on the seed, the scan's number, the ring and the step
 // only. Const after construction; any number of threads may scan.

@@ -24,7 +24,7 @@ absl::StatusOr<size_t> WriteMapDirectory(
   std::error_code error;
   std::filesystem::create_directories(cloud_directory, error);
   if (error) {
-    return absl::UnavailableError(absl::StrCat(cloud_directory, ": ", error.message()));
+    return absl::InternalError(absl::StrCat(cloud_directory, ": ", error.message()));
   }
 
   std::string metadata =

@@ -72,17 +72,18 @@ class Sampler {
           return surface((i + u) / patches_u, (j + v) / patches_v);
         };
         int seen = 0;
-        for (const auto& [u, v] : {std::pair(0.5, 0.5), std::pair(0.02, 0.02),
-                                   std::pair(0.98, 0.02), std::pair(0.02, 0.98),
-                                   std::pair(0.98, 0.98)}) {
+        for (const auto& [u, v] :
+             {std::pair(0.5, 0.5), std::pair(0.02, 0.02), std::pair(0.98, 0.02),
+              std::pair(0.02, 0.98), std::pair(0.98, 0.98)}) {
           const SurfacePoint point = at(u, v);
           if (viewpoints_.See(point.position, point.normal)) ++seen;
         }
         if (seen == 0) continue;
-        Random random(options_.seed, item, face,
-                      static_cast<uint64_t>(i) * static_cast<uint64_t>(patches_v) +
-                          static_cast<uint64_t>(j));
-        // One point in each cell of a lattice; thin patches have a row as often as their width asks.
+        Random random(
+            options_.seed, item, face,
+            static_cast<uint64_t>(i) * static_cast<uint64_t>(patches_v) + static_cast<uint64_t>(j));
+        // One point in each cell of a lattice; thin patches have a row as often as their width
+        // asks.
         const int count_u =
             static_cast<int>(length_u / patches_u / options_.spacing_m + random.Uniform());
         const int count_v =
@@ -145,8 +146,7 @@ class Sampler {
             const double r = radius * std::sqrt(v);
             const Eigen::Vector3d local(r * std::cos(2.0 * kPi * u), r * std::sin(2.0 * kPi * u),
                                         half_height * out.z());
-            return SurfacePoint{solid.center + solid.map_R_local * local,
-                                solid.map_R_local * out};
+            return SurfacePoint{solid.center + solid.map_R_local * local, solid.map_R_local * out};
           },
           item, static_cast<uint64_t>(cap) + 1, cloud);
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The map of a town: points spread evenly over the surfaces that a mapping vehicle could see from
-// the streets, with a little noise. Insides, undersides, back yards and what is hidden are left out,
-// and so is everything that moves.
+// the streets, with a little noise. Insides, undersides, back yards and what is hidden are left
+// out, and so is everything that moves.
 //
 // Each patch of surface draws its points from the seed and its own number: the same map on any
 // number of threads.
@@ -23,9 +23,10 @@ namespace voxloc::sim {
 
 struct MapSamplingOptions {
   uint64_t seed = 1;
-  double spacing_m = 0.1;        // from point to point, about: spacing^-2 points a m^2, [0.01, 2]
-  double noise_m = 0.01;         // standard deviation across the surface, [0, 1]
-  double view_distance_m = 45.0;  // surfaces farther than this from every street are left out, [5, 200]
+  double spacing_m = 0.1;  // from point to point, about: spacing^-2 points a m^2, [0.01, 2]
+  double noise_m = 0.01;   // standard deviation across the surface, [0, 1]
+  double view_distance_m =
+      45.0;  // surfaces farther than this from every street are left out, [5, 200]
   size_t max_points = 100'000'000;
 };
 

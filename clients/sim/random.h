@@ -27,9 +27,8 @@ namespace voxloc::sim {
 class Random {
  public:
   explicit Random(uint64_t seed, uint64_t a = 0, uint64_t b = 0, uint64_t c = 0)
-      : state_(HashWord(
-            HashWord(HashWord(HashWord(seed + kStep) + a * kStep + 1) + b * kStep + 2) +
-            c * kStep + 3)) {}
+      : state_(HashWord(HashWord(HashWord(HashWord(seed + kStep) + a * kStep + 1) + b * kStep + 2) +
+                        c * kStep + 3)) {}
 
   [[nodiscard]] uint64_t Next() {
     state_ += kStep;

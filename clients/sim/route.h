@@ -6,10 +6,9 @@
 #ifndef VOXLOC_CLIENTS_SIM_ROUTE_H_
 #define VOXLOC_CLIENTS_SIM_ROUTE_H_
 
+#include <Eigen/Core>
 #include <cstdint>
 #include <vector>
-
-#include <Eigen/Core>
 
 #include "clients/sim/random.h"
 #include "clients/sim/street_network.h"

@@ -23,16 +23,17 @@ What is written:
   OUT/poses_tum.txt     the same as: stamp x y z qx qy qz qw
   OUT/simulation.json   every option and seed, and the counts
 base is the sensor's own frame. A scan is a snapshot at its stamp: no motion distortion. Range
-noise is along the ray. Without noise every point lies on a surface to 0.01 mm. Parked cars are in
-the map; moving cars and pedestrians are in the scans only. The same options give the same bytes,
-whatever the number of threads.
+noise is along the ray. Without noise every point within 100 m lies on a surface to 0.01 mm. Parked
+cars are in the map; moving cars and pedestrians are in the scans only. The same options give the
+same bytes, whatever the number of threads.
 
 Examples:
   The demo's drive: 300 m of town, 200 scans, 20 seconds
     voxloc simulate --size 300 --scans 200 demo
-  The accuracy set: nothing moves, 2 cm of noise, map points every 5 cm, the whole town driven;
+  The accuracy set: nothing moves, 2 cm of noise, map points every 5 cm, 800 m driven;
   replay then thins each scan to about 1,500 points
     voxloc simulate --seed 1 --scans 240 --rate 2 --noise 0.02 --map-spacing 0.05 accuracy
+    voxloc map load --map accuracy accuracy/map
     voxloc replay --map accuracy --scans accuracy/scans --poses accuracy/poses.txt \
         --points 1500 --perturb 0.5,0.5,0,0,0,2
   Dense traffic: much in the scans is not in the map
@@ -55,12 +56,10 @@ void AddTownOptions(CLI::App& command, TownOptions& town) {
                   "Share of the inner streets left out, 0 to 1")
       ->capture_default_str()
       ->group("Town");
-  command
-      .add_option("--density", town.building_density, "Share of the plots with a house, 0 to 1")
+  command.add_option("--density", town.building_density, "Share of the plots with a house, 0 to 1")
       ->capture_default_str()
       ->group("Town");
-  command
-      .add_option("--trees", town.tree_density, "Share of the places for trees taken, 0 to 1")
+  command.add_option("--trees", town.tree_density, "Share of the places for trees taken, 0 to 1")
       ->capture_default_str()
       ->group("Town");
   command
@@ -97,8 +96,7 @@ void AddLidarOptions(CLI::App& command, LidarOptions& lidar) {
       .add_option("--max-range", lidar.max_range_m, "Farther surfaces give no return, m (to 1000)")
       ->capture_default_str()
       ->group("LiDAR");
-  command
-      .add_option("--noise", lidar.range_noise_m, "Standard deviation of the range, m (0 to 1)")
+  command.add_option("--noise", lidar.range_noise_m, "Standard deviation of the range, m (0 to 1)")
       ->capture_default_str()
       ->group("LiDAR");
   command.add_option("--dropout", lidar.dropout, "Share of the returns lost, 0 to 1")
@@ -181,14 +179,12 @@ CLI::App* AddSimulateCommand(CLI::App& program, SimulateArguments& arguments) {
   command->footer(kManual);
   command->add_option("OUT", arguments.writer.directory, "Directory to write to, empty or new")
       ->required();
-  command
-      ->add_flag("--force", arguments.writer.replace, "Replace an earlier simulation in OUT")
+  command->add_flag("--force", arguments.writer.replace, "Replace an earlier simulation in OUT")
       ->group("Output");
   command->add_option("--threads", arguments.writer.threads, "Threads; 0: all cores (to 1024)")
       ->capture_default_str()
       ->group("Output");
-  command
-      ->add_option("--seed", arguments.seed, "Everything follows from it: the town and its map")
+  command->add_option("--seed", arguments.seed, "Everything follows from it: the town and its map")
       ->capture_default_str()
       ->group("Town");
   command
@@ -211,8 +207,7 @@ absl::StatusOr<SimulationOptions> SimulationOf(const SimulateArguments& argument
   SimulationOptions options = arguments.simulation;
   options.town.seed = arguments.seed;
   options.map.seed = arguments.seed;
-  const uint64_t drive_seed =
-      arguments.drive_seed_given ? arguments.drive_seed : arguments.seed;
+  const uint64_t drive_seed = arguments.drive_seed_given ? arguments.drive_seed : arguments.seed;
   options.drive.seed = drive_seed;
   options.lidar.seed = drive_seed;
   options.traffic.seed = drive_seed;
@@ -222,8 +217,8 @@ absl::StatusOr<SimulationOptions> SimulationOf(const SimulateArguments& argument
     valid = absl::SimpleAtod(parts[static_cast<size_t>(axis)], &options.map_origin[axis]);
   }
   if (!valid) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--map-origin is '", arguments.map_origin, "'; it takes three numbers: X,Y,Z"));
+    return absl::InvalidArgumentError(absl::StrCat("--map-origin is '", arguments.map_origin,
+                                                   "'; it takes three numbers: X,Y,Z"));
   }
   if (arguments.writer.threads < 0 || arguments.writer.threads > 1024) {
     return absl::InvalidArgumentError(

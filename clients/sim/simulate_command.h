@@ -2,16 +2,15 @@
 //
 // `voxloc simulate`: the command line of the simulator. Its help is the simulator's manual.
 //
-// The program adds the sub-command, parses, and when the sub-command was given runs it. No server is
-// needed.
+// The program adds the sub-command, parses, and when the sub-command was given runs it. No server
+// is needed.
 
 #ifndef VOXLOC_CLIENTS_SIM_SIMULATE_COMMAND_H_
 #define VOXLOC_CLIENTS_SIM_SIMULATE_COMMAND_H_
 
+#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
-
-#include <CLI/CLI.hpp>
 
 #include "absl/status/statusor.h"
 #include "clients/sim/dataset_writer.h"

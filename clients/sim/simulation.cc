@@ -52,13 +52,13 @@ std::string SimulationJson(const SimulationOptions& options, const SimulationSum
   json["traffic"] = {{"seed", options.traffic.seed},
                      {"cars_per_km", options.traffic.cars_per_km},
                      {"pedestrians_per_km", options.traffic.pedestrians_per_km}};
-  json["map"] = {{"seed", options.map.seed},
-                 {"spacing_m", options.map.spacing_m},
-                 {"noise_m", options.map.noise_m},
-                 {"view_distance_m", options.map.view_distance_m},
-                 {"tile_size_m", options.tile_size_m},
-                 {"origin",
-                  {options.map_origin.x(), options.map_origin.y(), options.map_origin.z()}}};
+  json["map"] = {
+      {"seed", options.map.seed},
+      {"spacing_m", options.map.spacing_m},
+      {"noise_m", options.map.noise_m},
+      {"view_distance_m", options.map.view_distance_m},
+      {"tile_size_m", options.tile_size_m},
+      {"origin", {options.map_origin.x(), options.map_origin.y(), options.map_origin.z()}}};
   if (summary != nullptr) {
     json["result"] = {{"solids", summary->solids},
                       {"moving_objects", summary->moving_objects},

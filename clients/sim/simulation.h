@@ -5,10 +5,9 @@
 #ifndef VOXLOC_CLIENTS_SIM_SIMULATION_H_
 #define VOXLOC_CLIENTS_SIM_SIMULATION_H_
 
+#include <Eigen/Core>
 #include <cstddef>
 #include <string>
-
-#include <Eigen/Core>
 
 #include "absl/status/status.h"
 #include "clients/sim/drive.h"

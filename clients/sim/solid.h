@@ -12,10 +12,9 @@
 #ifndef VOXLOC_CLIENTS_SIM_SOLID_H_
 #define VOXLOC_CLIENTS_SIM_SOLID_H_
 
+#include <Eigen/Core>
 #include <cstdint>
 #include <limits>
-
-#include <Eigen/Core>
 
 namespace voxloc::sim {
 

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// StreetNetwork: where the streets of a town run. Junctions on an irregular grid, joined by straight
-// streets of two lanes, some left out so that T-junctions appear, none of them a dead end.
+// StreetNetwork: where the streets of a town run. Junctions on an irregular grid, joined by
+// straight streets of two lanes, some left out so that T-junctions appear, none of them a dead end.
 //
-// Cross-section from the centre line outwards, on each side: a lane (traffic keeps right), a parking
-// strip (or none), the kerb, a pavement. Near a junction, within its clear radius, there is nothing
-// but ground. Town frame, metres. Immutable; any number of threads may use one.
+// Cross-section from the centre line outwards, on each side: a lane (traffic keeps right), a
+// parking strip (or none), the kerb, a pavement. Near a junction, within its clear radius, there is
+// nothing but ground. Town frame, metres. Immutable; any number of threads may use one.
 
 #ifndef VOXLOC_CLIENTS_SIM_STREET_NETWORK_H_
 #define VOXLOC_CLIENTS_SIM_STREET_NETWORK_H_
 
+#include <Eigen/Core>
 #include <array>
 #include <vector>
-
-#include <Eigen/Core>
 
 #include "clients/sim/random.h"
 

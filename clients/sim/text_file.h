@@ -18,7 +18,7 @@ namespace voxloc::sim {
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file.write(text.data(), static_cast<std::streamsize>(text.size()));
   file.close();
-  if (file.fail()) return absl::UnavailableError(absl::StrCat(path, ": cannot write"));
+  if (file.fail()) return absl::InternalError(absl::StrCat(path, ": cannot write"));
   return absl::OkStatus();
 }
 

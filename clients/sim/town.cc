@@ -179,9 +179,9 @@ class TownBuilder {
       }
       footprints_.push_back(footprint);
       if (!built) {
-        AddGarden(FrameBeside(street, side, middle_m, edge_m + 0.5), width_m, depth_m,
-                  Random(options_.seed, kTrees, street_index * 2 + static_cast<uint64_t>(side),
-                         plot));
+        AddGarden(
+            FrameBeside(street, side, middle_m, edge_m + 0.5), width_m, depth_m,
+            Random(options_.seed, kTrees, street_index * 2 + static_cast<uint64_t>(side), plot));
         continue;
       }
       // The threshold is level with the highest ground along the front.
@@ -197,10 +197,10 @@ class TownBuilder {
       }
       frame.origin.z() = high;
       frame.rotation = frame.rotation * YawRotation(yaw);
-      AddBuilding({frame, width_m, depth_m, high - low + 0.5},
-                  Random(options_.seed, kHouses, street_index * 2 + static_cast<uint64_t>(side),
-                         plot),
-                  solids_);
+      AddBuilding(
+          {frame, width_m, depth_m, high - low + 0.5},
+          Random(options_.seed, kHouses, street_index * 2 + static_cast<uint64_t>(side), plot),
+          solids_);
     }
   }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Town: a procedural town. Streets on an irregular grid, houses along them, pavements, parked cars,
-// street furniture, gardens and trees, on a ground that rises and falls. Everything follows from the
-// options; the same options give the same town on every machine.
+// street furniture, gardens and trees, on a ground that rises and falls. Everything follows from
+// the options; the same options give the same town on every machine.
 //
 // Town frame: x east, y north, z up, metres; zero at the middle, at ground level. Immutable; any
 // number of threads may use one.

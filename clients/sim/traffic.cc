@@ -16,8 +16,7 @@ absl::Status ValidateTrafficOptions(const TrafficOptions& options) {
   return status;
 }
 
-Traffic::Traffic(const Town& town, const TrafficOptions& options)
-    : town_(town), options_(options) {
+Traffic::Traffic(const Town& town, const TrafficOptions& options) : town_(town), options_(options) {
   AddMovers(true, options.cars_per_km);
   AddMovers(false, options.pedestrians_per_km);
 }
@@ -38,7 +37,8 @@ void Traffic::AddMovers(bool cars, double per_km) {
       mover.speed_mps = cars ? random.Uniform(3.0, 12.0) : random.Uniform(0.6, 1.8);
       mover.looks = random.Next();
       const Side side = mover.forward == random.Chance(0.5) ? kRight : kLeft;
-      const double pavement_m = street.KerbOffset(side) + random.Uniform(0.3, 0.9) * street.pavement_m;
+      const double pavement_m =
+          street.KerbOffset(side) + random.Uniform(0.3, 0.9) * street.pavement_m;
       // People walk on either pavement; cars keep to the right.
       const bool right_of_travel = (side == kRight) == mover.forward;
       mover.right_m = cars ? 0.5 * kLaneWidth_m : (right_of_travel ? pavement_m : -pavement_m);
@@ -55,8 +55,7 @@ std::vector<Solid> Traffic::At(double stamp_s, const Eigen::Vector3d& ego) const
     const Street& street = town_.streets.streets()[mover.street];
     const double usable_m = street.length_m - 2.0 * kJunctionClearRadius_m;
     const double gone_m = std::fmod(mover.start_m + mover.speed_mps * stamp_s, usable_m);
-    const double along_m =
-        kJunctionClearRadius_m + (mover.forward ? gone_m : usable_m - gone_m);
+    const double along_m = kJunctionClearRadius_m + (mover.forward ? gone_m : usable_m - gone_m);
     const Eigen::Vector2d place =
         street.PointAt(along_m, mover.forward ? mover.right_m : -mover.right_m);
     const double clearance_m = mover.car ? kCarClearance_m : kPedestrianClearance_m;

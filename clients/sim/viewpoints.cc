@@ -22,8 +22,8 @@ Viewpoints::Viewpoints(const Town& town, const RayCaster& caster, double max_dis
     const int count = std::max(1, static_cast<int>(std::lround(street.length_m / kEyeDistance_m)));
     for (int i = 0; i < count; ++i) {
       const Eigen::Vector2d point = street.PointAt((i + 0.5) * street.length_m / count, 0.0);
-      eyes_.push_back({point.x(), point.y(),
-                       town.scene.ground().Height(point.x(), point.y()) + kEyeHeight_m});
+      eyes_.push_back(
+          {point.x(), point.y(), town.scene.ground().Height(point.x(), point.y()) + kEyeHeight_m});
     }
   }
   cells_per_side_ = static_cast<int>(std::ceil(2.0 * half_size_m_ / kCell_m));
@@ -55,9 +55,9 @@ bool Viewpoints::See(const Eigen::Vector3d& point, const Eigen::Vector3d& normal
     return std::clamp(static_cast<int>((position + half_size_m_) / kCell_m), 0,
                       cells_per_side_ - 1);
   };
-  const size_t cell = static_cast<size_t>(cell_of(point.y())) *
-                          static_cast<size_t>(cells_per_side_) +
-                      static_cast<size_t>(cell_of(point.x()));
+  const size_t cell =
+      static_cast<size_t>(cell_of(point.y())) * static_cast<size_t>(cells_per_side_) +
+      static_cast<size_t>(cell_of(point.x()));
   for (const int i : eyes_of_cell_[cell]) {
     const Eigen::Vector3d& eye = eyes_[static_cast<size_t>(i)];
     if ((eye - point).dot(normal) > 0.0 && caster_.Sees(eye, point)) return true;

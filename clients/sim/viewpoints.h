@@ -8,9 +8,8 @@
 #ifndef VOXLOC_CLIENTS_SIM_VIEWPOINTS_H_
 #define VOXLOC_CLIENTS_SIM_VIEWPOINTS_H_
 
-#include <vector>
-
 #include <Eigen/Core>
+#include <vector>
 
 #include "clients/sim/ray_caster.h"
 #include "clients/sim/town.h"

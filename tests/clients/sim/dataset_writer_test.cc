@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "clients/sim/dataset_writer.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "clients/dataset/map_source.h"
+#include "clients/dataset/scan_directory.h"
+#include "clients/dataset/trajectory_file.h"
+#include "core/cloud/cloud_io.h"
+#include "tests/clients/sim/surface_distance.h"
+
+namespace voxloc::sim {
+namespace {
+
+namespace fs = std::filesystem;
+
+class DatasetWriterTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    root_ = fs::path(testing::TempDir()) /
+            testing::UnitTest::GetInstance()->current_test_info()->name();
+    fs::remove_all(root_);
+    fs::create_directories(root_);
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  static SimulationOptions Tiny() {
+    SimulationOptions options;
+    options.town.size_m = 100.0;
+    options.lidar.rings = 8;
+    options.lidar.azimuth_steps = 90;
+    options.lidar.range_noise_m = 0.0;
+    options.drive.scans = 6;
+    options.map.spacing_m = 0.5;
+    options.map.noise_m = 0.0;
+    options.traffic.pedestrians_per_km = 100.0;
+    return options;
+  }
+
+  static std::map<std::string, std::string> FilesOf(const fs::path& directory) {
+    std::map<std::string, std::string> files;
+    for (const auto& entry : fs::recursive_directory_iterator(directory)) {
+      if (!entry.is_regular_file()) continue;
+      std::ifstream in(entry.path(), std::ios::binary);
+      files[fs::relative(entry.path(), directory).string()] =
+          std::string(std::istreambuf_iterator<char>(in), {});
+    }
+    return files;
+  }
+
+  fs::path root_;
+};
+
+TEST_F(DatasetWriterTest, WhatIsWrittenReadsBackAsTheSimulation) {
+  const SimulationOptions options = Tiny();
+  const std::string out = (root_ / "new" / "set").string();
+  const SimulationSummary summary = *WriteSimulation(options, {out});
+
+  const Town town = *BuildTown(options.town);
+  const std::vector<TileSource> tiles = *ResolveMapSources({out + "/map"});
+  EXPECT_EQ(tiles.size(), summary.map_tiles);
+  size_t map_points = 0;
+  for (const TileSource& tile : tiles) {
+    const PointCloud cloud = *LoadTile(tile);
+    map_points += cloud.size();
+    ASSERT_TRUE(tile.bounds.has_value());
+    EXPECT_NEAR(tile.bounds->max.x() - tile.bounds->min.x(), 20.0, 1e-9);
+    for (size_t i = 0; i < cloud.size(); i += 97) {
+      const Eigen::Vector3d point = cloud.Point(i);
+      EXPECT_TRUE((point.head<2>().array() >= tile.bounds->min.array() - 1e-4).all());
+      EXPECT_TRUE((point.head<2>().array() <= tile.bounds->max.array() + 1e-4).all());
+      EXPECT_LT(SurfaceDistance(town.scene, {}, point), 2e-5);
+    }
+  }
+  EXPECT_EQ(map_points, summary.map_points);
+  EXPECT_GT(map_points, 1000U);
+
+  const std::vector<std::string> scans = *ListClouds(out + "/scans");
+  const auto kitti = *ReadTrajectory(out + "/poses.txt", TrajectoryFormat::kKitti);
+  const auto tum = *ReadTrajectory(out + "/poses_tum.txt", TrajectoryFormat::kTum);
+  ASSERT_EQ(scans.size(), 6U);
+  ASSERT_EQ(kitti.size(), 6U);
+  ASSERT_EQ(tum.size(), 6U);
+  const Traffic traffic(town, options.traffic);
+  size_t scan_points = 0;
+  for (size_t k = 0; k < scans.size(); ++k) {
+    EXPECT_EQ(fs::path(scans[k]).filename().string(), "00000" + std::to_string(k) + ".pcd");
+    EXPECT_LT(TranslationDistance(kitti[k].pose, tum[k].pose), 1e-9);
+    EXPECT_LT(RotationDistance(kitti[k].pose, tum[k].pose), 1e-7);
+    EXPECT_EQ(tum[k].stamp_ns, static_cast<int64_t>(k) * 100'000'000);
+    const PointCloud scan = *ReadCloud(scans[k]);
+    scan_points += scan.size();
+    const auto moving =
+        traffic.At(static_cast<double>(tum[k].stamp_ns) * 1e-9, kitti[k].pose.translation);
+    for (size_t i = 0; i < scan.size(); i += 13) {
+      EXPECT_LT(SurfaceDistance(town.scene, moving, kitti[k].pose * scan.Point(i)), 1e-5);
+    }
+  }
+  EXPECT_EQ(scan_points, summary.scan_points);
+
+  const nlohmann::json record = nlohmann::json::parse(FilesOf(out).at("simulation.json"));
+  EXPECT_EQ(record["complete"], true);
+  EXPECT_EQ(record["town"]["size_m"], 100.0);
+  EXPECT_EQ(record["result"]["map_points"], map_points);
+}
+
+TEST_F(DatasetWriterTest, TheNumberOfThreadsChangesNoByte) {
+  ASSERT_TRUE(WriteSimulation(Tiny(), {(root_ / "one").string(), false, 1}).ok());
+  ASSERT_TRUE(WriteSimulation(Tiny(), {(root_ / "three").string(), false, 3}).ok());
+  EXPECT_TRUE(FilesOf(root_ / "one") == FilesOf(root_ / "three"));
+}
+
+TEST_F(DatasetWriterTest, AMapOriginMovesMapAndPosesAndLosesNothing) {
+  SimulationOptions options = Tiny();
+  const std::string near = (root_ / "near").string();
+  ASSERT_TRUE(WriteSimulation(options, {near}).ok());
+  options.map_origin = {400000.0, 4000000.0, 100.0};
+  const std::string far = (root_ / "far").string();
+  ASSERT_TRUE(WriteSimulation(options, {far}).ok());
+  const auto at_zero = *ReadTrajectory(near + "/poses.txt", TrajectoryFormat::kKitti);
+  const auto at_utm = *ReadTrajectory(far + "/poses.txt", TrajectoryFormat::kKitti);
+  for (size_t i = 0; i < at_zero.size(); ++i) {
+    EXPECT_LT((at_utm[i].pose.translation - at_zero[i].pose.translation - options.map_origin)
+                  .cwiseAbs()
+                  .maxCoeff(),
+              2e-9);
+  }
+  const Town town = *BuildTown(options.town);
+  const std::vector<TileSource> tiles = *ResolveMapSources({far + "/map"});
+  for (const TileSource& tile : tiles) {
+    const PointCloud cloud = *LoadTile(tile);
+    for (size_t i = 0; i < cloud.size(); i += 211) {
+      EXPECT_LT(SurfaceDistance(town.scene, {}, cloud.Point(i) - options.map_origin), 2e-5);
+    }
+  }
+  EXPECT_EQ(FilesOf(near + "/scans"), FilesOf(far + "/scans"));
+}
+
+TEST_F(DatasetWriterTest, ADirectoryInUseIsNotWrittenTo) {
+  const std::string out = (root_ / "set").string();
+  ASSERT_TRUE(WriteSimulation(Tiny(), {out}).ok());
+  EXPECT_EQ(WriteSimulation(Tiny(), {out}).status().code(), absl::StatusCode::kAlreadyExists);
+
+  SimulationOptions fewer = Tiny();
+  fewer.drive.scans = 2;
+  ASSERT_TRUE(WriteSimulation(fewer, {out, true}).ok());
+  EXPECT_EQ(ListClouds(out + "/scans")->size(), 2U);
+
+  const fs::path foreign = root_ / "foreign";
+  fs::create_directories(foreign);
+  std::ofstream(foreign / "letter.txt") << "dear reader";
+  for (const bool replace : {false, true}) {
+    EXPECT_EQ(WriteSimulation(Tiny(), {foreign.string(), replace}).status().code(),
+              absl::StatusCode::kFailedPrecondition);
+  }
+  EXPECT_EQ(FilesOf(foreign).size(), 1U);
+  EXPECT_FALSE(WriteSimulation(Tiny(), {(foreign / "letter.txt").string()}).ok());
+}
+
+TEST_F(DatasetWriterTest, AbsurdOptionsLeaveTheDiskAlone) {
+  SimulationOptions options = Tiny();
+  options.lidar.rings = 0;
+  EXPECT_EQ(WriteSimulation(options, {(root_ / "set").string()}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_FALSE(fs::exists(root_ / "set"));
+}
+
+TEST_F(DatasetWriterTest, ReportsEachPhaseToItsEnd) {
+  std::map<std::string, std::pair<size_t, size_t>> last;
+  ASSERT_TRUE(WriteSimulation(Tiny(), {(root_ / "set").string()},
+                              [&](absl::string_view phase, size_t done, size_t total) {
+                                last[std::string(phase)] = {done, total};
+                              })
+                  .ok());
+  ASSERT_EQ(last.size(), 3U);
+  for (const auto& [phase, progress] : last) EXPECT_EQ(progress.first, progress.second) << phase;
+}
+
+}  // namespace
+}  // namespace voxloc::sim

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "clients/sim/simulate_command.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <vector>
+
+namespace voxloc::sim {
+namespace {
+
+struct Parsed {
+  SimulateArguments arguments;
+  absl::StatusOr<SimulationOptions> options;
+};
+
+Parsed Parse(std::vector<std::string> words) {
+  Parsed parsed;
+  CLI::App program("voxloc");
+  AddSimulateCommand(program, parsed.arguments);
+  words.insert(words.begin(), "simulate");
+  std::vector<std::string> reversed(words.rbegin(), words.rend());
+  program.parse(reversed);
+  parsed.options = SimulationOf(parsed.arguments);
+  return parsed;
+}
+
+TEST(SimulateCommandTest, DefaultsAreTheDemosDrive) {
+  const Parsed parsed = Parse({"out"});
+  ASSERT_TRUE(parsed.options.ok()) << parsed.options.status();
+  EXPECT_EQ(parsed.arguments.writer.directory, "out");
+  EXPECT_FALSE(parsed.arguments.writer.replace);
+  EXPECT_EQ(parsed.options->town.size_m, 300.0);
+  EXPECT_EQ(parsed.options->drive.scans, 200);
+  EXPECT_EQ(parsed.options->lidar.range_noise_m, 0.02);
+  EXPECT_EQ(parsed.options->traffic.cars_per_km, 0.0);
+  EXPECT_TRUE(parsed.options->map_origin.isZero(0.0));
+}
+
+TEST(SimulateCommandTest, OneSeedRulesAllUnlessTheDriveHasItsOwn) {
+  const SimulationOptions one = *Parse({"--seed", "9", "out"}).options;
+  EXPECT_EQ(one.town.seed, 9U);
+  EXPECT_EQ(one.map.seed, 9U);
+  EXPECT_EQ(one.drive.seed, 9U);
+  EXPECT_EQ(one.lidar.seed, 9U);
+  EXPECT_EQ(one.traffic.seed, 9U);
+  const SimulationOptions two = *Parse({"--seed", "9", "--drive-seed", "4", "out"}).options;
+  EXPECT_EQ(two.town.seed, 9U);
+  EXPECT_EQ(two.drive.seed, 4U);
+  EXPECT_EQ(two.lidar.seed, 4U);
+}
+
+TEST(SimulateCommandTest, OptionsArriveWhereTheyBelong) {
+  const SimulationOptions options = *Parse({"--size",
+                                            "500",
+                                            "--density",
+                                            "0.5",
+                                            "--rings",
+                                            "64",
+                                            "--steps",
+                                            "900",
+                                            "--noise",
+                                            "0.01",
+                                            "--rate",
+                                            "2",
+                                            "--speed",
+                                            "12",
+                                            "--traffic-cars",
+                                            "30",
+                                            "--map-spacing",
+                                            "0.05",
+                                            "--tile-size",
+                                            "50",
+                                            "--map-origin",
+                                            "400000,4000000.5,-3",
+                                            "out"})
+                                         .options;
+  EXPECT_EQ(options.town.size_m, 500.0);
+  EXPECT_EQ(options.town.building_density, 0.5);
+  EXPECT_EQ(options.lidar.rings, 64);
+  EXPECT_EQ(options.lidar.azimuth_steps, 900);
+  EXPECT_EQ(options.lidar.range_noise_m, 0.01);
+  EXPECT_EQ(options.drive.rate_hz, 2.0);
+  EXPECT_EQ(options.drive.max_speed_mps, 12.0);
+  EXPECT_EQ(options.traffic.cars_per_km, 30.0);
+  EXPECT_EQ(options.map.spacing_m, 0.05);
+  EXPECT_EQ(options.tile_size_m, 50);
+  EXPECT_EQ(options.map_origin, Eigen::Vector3d(400000.0, 4000000.5, -3.0));
+}
+
+TEST(SimulateCommandTest, AbsurdOptionsAreNamed) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{"--size=-1", "out"}, "size"},
+      {{"--rings=0", "out"}, "rings"},
+      {{"--scans=0", "out"}, "scans"},
+      {{"--map-spacing=0.0001", "out"}, "spacing"},
+      {{"--rings=200", "--steps=36000", "out"}, "rays a scan"},
+      {{"--map-origin=1,2", "out"}, "map-origin"},
+      {{"--map-origin=1,2,north", "out"}, "map-origin"},
+      {{"--threads=-1", "out"}, "threads"},
+      {{"--tile-size=0", "out"}, "tile size"},
+  };
+  for (const auto& [words, expected] : cases) {
+    const absl::Status status = Parse(words).options.status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << words.front();
+    EXPECT_NE(status.message().find(expected), absl::string_view::npos) << status;
+  }
+}
+
+TEST(SimulateCommandTest, TheHelpTeachesWithExamples) {
+  CLI::App program("voxloc");
+  SimulateArguments arguments;
+  CLI::App* command = AddSimulateCommand(program, arguments);
+  const std::string help = command->help();
+  for (const char* text :
+       {"--size", "--seed", "--map-origin", "--traffic-cars", "--force", "map_T_base",
+        "voxloc simulate --size 300 --scans 200 demo", "--map-spacing 0.05 accuracy"}) {
+    EXPECT_NE(help.find(text), std::string::npos) << text;
+  }
+}
+
+TEST(SimulateCommandTest, RunsAndDescribesWhatItDid) {
+  const std::string out = testing::TempDir() + "simulate_command_test_out";
+  std::filesystem::remove_all(out);
+  const Parsed parsed =
+      Parse({"--size=100", "--scans=2", "--rings=4", "--steps=60", "--map-spacing=1", out});
+  const absl::StatusOr<SimulationSummary> summary = RunSimulate(parsed.arguments);
+  ASSERT_TRUE(summary.ok()) << summary.status();
+  EXPECT_EQ(summary->scans, 2U);
+  EXPECT_NE(DescribeSimulation(parsed.arguments, *summary).find("scans  2,"), std::string::npos);
+  std::filesystem::remove_all(out);
+}
+
+}  // namespace
+}  // namespace voxloc::sim
