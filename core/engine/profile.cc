@@ -35,18 +35,31 @@ Profile AutowareProfile() {
 }
 
 Profile PreciseProfile() {
-  Stage soft;
-  soft.cells.cell_size_m = 2.0;
-  soft.cells.gaussian.identity_seed = true;
+  // Large soft cells pull from far away, smaller ones bring the pose to a centimetre, and small sharp
+  // cells with few outliers in their mixture end within the noise of map and scan.
+  Stage far;
+  far.cells.cell_size_m = 4.0;
+  far.cells.gaussian.identity_seed = true;
+  far.curvature = Curvature::kReweighted;
+  far.max_step = 0.5;
+  far.epsilon = 0.01;
 
-  Stage sharp;
-  sharp.cells.cell_size_m = 1.0;
-  sharp.cells.gaussian.eigenvalue_ratio = 0.001;
-  sharp.epsilon = 1e-4;
+  Stage near = far;
+  near.cells.cell_size_m = 2.0;
+  near.epsilon = 0.002;
+
+  Stage sharp = near;
+  sharp.cells.cell_size_m = 0.5;
+  sharp.cells.gaussian.identity_seed = false;
+  sharp.cells.gaussian.eigenvalue_ratio = 0.003;
+  sharp.outlier_ratio = 0.1;
+  sharp.epsilon = 2e-4;
+  sharp.max_iterations = 40;
 
   Profile profile;
   profile.name = "precise";
-  profile.stages = {soft, sharp};
+  profile.stages = {far, near, sharp};
+  profile.acceptance_threshold = 0.75;
   return profile;
 }
 

@@ -30,11 +30,23 @@ enum class NeighborSearch {
   kDirect1,  // the point's own cell
 };
 
+// What stands for the Hessian in the Newton step.
+enum class Curvature {
+  // The exact second derivatives: quadratic convergence near an optimum, and directions that may
+  // point anywhere far from it.
+  kExact,
+  // Those of reweighted least squares, sum w J'BJ: negative definite everywhere, so every step climbs,
+  // and a full step never overshoots the quadratic that bounds the score from below. Wide basin,
+  // linear convergence.
+  kReweighted,
+};
+
 struct Stage {
   CellStatistics cells;
   NeighborSearch search = NeighborSearch::kRadius;
   // Share of outliers in the score's mixture, in (0, 1).
   double outlier_ratio = 0.55;
+  Curvature curvature = Curvature::kExact;
   // Longest step of one iteration, metres and radians mixed.
   double max_step = 0.1;
   // The stage ends with the first step shorter than this.

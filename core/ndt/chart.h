@@ -94,6 +94,14 @@ VOXLOC_HD ChartDerivatives<S> ComputeChartDerivatives(const AngleTerms<S>& a,
            {a.cr * a.sp * a.cy - a.sr * a.sy, -a.cr * a.sp * a.sy - a.sr * a.cy, S(0)}}};
 }
 
+// Without the second-order rows: what is left of the Hessian when R x is taken as linear in p.
+template <typename S>
+VOXLOC_HD void DropSecondOrder(ChartDerivatives<S>& derivatives) {
+  for (int i = 0; i < 15; ++i) {
+    for (int j = 0; j < 3; ++j) derivatives.second[i][j] = S(0);
+  }
+}
+
 }  // namespace voxloc::ndt
 
 #endif  // VOXLOC_CORE_NDT_CHART_H_

@@ -55,22 +55,24 @@ VOXLOC_HD PairTerms<T> ComputePairTerms(const Vector3<T>& q, const Symmetric3<T>
 }
 
 // Adds one pair, with w = e: the constant factor d1 d2 is applied to the sums of the whole scan.
-// `e` may be zeroed beforehand where a lane holds no pair.
+// `e` may be zeroed beforehand where a lane holds no pair. `curvature` is d2 for the exact Hessian. 0
+// leaves out the term in (Bq)(Bq)', which only ever weakens the curvature: M is then w B, the matrix
+// of reweighted least squares.
 template <typename T, typename S>
-VOXLOC_HD void AddPair(const PairTerms<T>& pair, const Symmetric3<T>& information, S d2,
+VOXLOC_HD void AddPair(const PairTerms<T>& pair, const Symmetric3<T>& information, S curvature,
                        PairSums<T>& sums) {
   const T& e = pair.e;
   sums.exponentials = sums.exponentials + e;
   sums.s.x = sums.s.x + e * pair.bq.x;
   sums.s.y = sums.s.y + e * pair.bq.y;
   sums.s.z = sums.s.z + e * pair.bq.z;
-  const Vector3<T> d2bq = {pair.bq.x * d2, pair.bq.y * d2, pair.bq.z * d2};
-  sums.m.xx = sums.m.xx + e * (information.xx - d2bq.x * pair.bq.x);
-  sums.m.xy = sums.m.xy + e * (information.xy - d2bq.x * pair.bq.y);
-  sums.m.xz = sums.m.xz + e * (information.xz - d2bq.x * pair.bq.z);
-  sums.m.yy = sums.m.yy + e * (information.yy - d2bq.y * pair.bq.y);
-  sums.m.yz = sums.m.yz + e * (information.yz - d2bq.y * pair.bq.z);
-  sums.m.zz = sums.m.zz + e * (information.zz - d2bq.z * pair.bq.z);
+  const Vector3<T> cbq = {pair.bq.x * curvature, pair.bq.y * curvature, pair.bq.z * curvature};
+  sums.m.xx = sums.m.xx + e * (information.xx - cbq.x * pair.bq.x);
+  sums.m.xy = sums.m.xy + e * (information.xy - cbq.x * pair.bq.y);
+  sums.m.xz = sums.m.xz + e * (information.xz - cbq.x * pair.bq.z);
+  sums.m.yy = sums.m.yy + e * (information.yy - cbq.y * pair.bq.y);
+  sums.m.yz = sums.m.yz + e * (information.yz - cbq.y * pair.bq.z);
+  sums.m.zz = sums.m.zz + e * (information.zz - cbq.z * pair.bq.z);
 }
 
 // Sums over points. The Hessian's upper triangle is stored row by row: (0,0) (0,1) ... (5,5).

@@ -121,10 +121,12 @@ VOXLOC_HD void AccumulateChunk(const cpu::AccumulateArguments& in, cpu::ChunkSum
   for (int i = 0; i < in.padded_count; i += kLanes) {
     uint32_t taken[kLanes];
     uint32_t most = 0;
+    uint32_t any = 0;  // a candidate that some lane has accepted
     for (int lane = 0; lane < kLanes; ++lane) {
       taken[lane] =
           AcceptCandidates(in, i + lane, in.accepted + static_cast<uint32_t>(lane) * in.accepted_stride);
       most = taken[lane] > most ? taken[lane] : most;
+      any = taken[lane] > 0 ? in.accepted[static_cast<uint32_t>(lane) * in.accepted_stride] : any;
       sums.matched_points += taken[lane] > 0 ? 1 : 0;
       sums.pairs += taken[lane];
     }
@@ -140,8 +142,7 @@ VOXLOC_HD void AccumulateChunk(const cpu::AccumulateArguments& in, cpu::ChunkSum
     for (uint32_t k = 0; k < most; ++k) {
       const IntVector active = counts > static_cast<int32_t>(k);
       uint32_t index[kLanes];
-      // Lanes without a k-th candidate repeat some valid one and are masked.
-      const uint32_t any = in.list_begin[i];
+      // Lanes without a k-th candidate take another lane's and are masked.
       for (int lane = 0; lane < kLanes; ++lane) {
         index[lane] =
             k < taken[lane] ? in.accepted[static_cast<uint32_t>(lane) * in.accepted_stride + k] : any;
@@ -153,7 +154,7 @@ VOXLOC_HD void AccumulateChunk(const cpu::AccumulateArguments& in, cpu::ChunkSum
       pair.e = Keep(active, pair.e);
       best = Max(best, pair.e);
       if constexpr (kWithDerivatives) {
-        ndt::AddPair(pair, candidate.information, in.d2, pairs);
+        ndt::AddPair(pair, candidate.information, in.curvature, pairs);
       } else {
         pairs.exponentials = pairs.exponentials + pair.e;
       }

@@ -73,6 +73,7 @@ struct AccumulateArguments {
   // the search takes all.
   float squared_radius_m2;
   float d2;
+  float curvature;  // see ndt::AddPair
   const ndt::ChartDerivatives<float>* chart;  // null: no derivatives wanted
   // Scratch for eight lists as long as the longest one.
   uint32_t* accepted;

@@ -112,11 +112,12 @@ Evaluation ScanEvaluator::Evaluate(const ChartVector& chart, bool with_derivativ
 
   ndt::ChartDerivatives<float> derivatives;
   if (with_derivatives) {
-    const ndt::ChartDerivatives<double> exact = ndt::ComputeChartDerivatives(
+    ndt::ChartDerivatives<double> exact = ndt::ComputeChartDerivatives(
         stage_.small_angle_shortcut
             ? ndt::ComputeShortcutAngleTerms(chart[3], chart[4], chart[5])
             : angles,
         stage_.exact_pitch_curvature);
+    if (stage_.curvature == Curvature::kReweighted) ndt::DropSecondOrder(exact);
     for (int i = 0; i < 8; ++i) {
       for (int j = 0; j < 3; ++j) derivatives.first[i][j] = static_cast<float>(exact.first[i][j]);
     }
@@ -176,6 +177,8 @@ void ScanEvaluator::EvaluateChunk(const EvaluationFrame& frame, Chunk& chunk) co
                                      ? static_cast<float>(radius_m * radius_m)
                                      : std::numeric_limits<float>::infinity();
   accumulate.d2 = static_cast<float>(constants_.d2);
+  accumulate.curvature =
+      stage_.curvature == Curvature::kExact ? accumulate.d2 : 0.0F;
   accumulate.chart = frame.chart;
   accumulate.accepted = chunk.accepted.data();
   accumulate.accepted_stride = stride;
