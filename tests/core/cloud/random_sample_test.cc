@@ -45,7 +45,7 @@ TEST(RandomSampleTest, SameSeedSameChoiceOtherSeedOtherChoice) {
 
 TEST(RandomSampleTest, AskingForAllOrMoreGivesAll) {
   const PointCloud cloud = Numbered(20);
-  for (const size_t wanted : {0, 20, 21, 1000}) {
+  for (const size_t wanted : std::vector<size_t>{0, 20, 21, 1000}) {
     EXPECT_TRUE(SameBits(RandomSample(cloud, wanted, 1), cloud)) << wanted;
   }
   EXPECT_TRUE(RandomSample(PointCloud(), 5, 1).empty());
