@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Config: everything that can be set about a server, with its default. A plain value, fixed once the
+// server has started.
+
+#ifndef VOXLOC_SERVER_CONFIG_H_
+#define VOXLOC_SERVER_CONFIG_H_
+
+#include <cstdint>
+#include <string>
+
+namespace voxloc::server {
+
+// What requests are held to. GetServerInfo tells clients the values.
+struct Limits {
+  uint64_t max_message_bytes = uint64_t{16} << 20;
+  uint32_t max_points_per_scan = 2'000'000;
+  uint32_t max_sessions = 1024;
+  uint32_t max_waiting_scans = 8;  // per session, while one is aligned
+  uint32_t max_queued_scans = 4096;
+  uint32_t max_batch = 1024;  // scans in one call of the engine
+  uint32_t max_iterations = 1000;
+  uint32_t max_poses_per_set = 100'000;
+  uint32_t max_searches = 16;  // scoring streams at once
+  uint32_t max_maps = 64;
+  uint32_t max_tiles_per_map = 100'000;
+  uint64_t max_points_per_tile = 50'000'000;
+  uint64_t max_points_per_map = 2'000'000'000;
+  double max_map_extent_m = 1e6;
+  uint64_t max_chunk_bytes = uint64_t{8} << 20;
+  uint32_t max_map_transactions = 16;
+};
+
+struct Config {
+  std::string listen = "127.0.0.1:50051";
+  std::string metrics_listen = "127.0.0.1:9464";  // "off": no metrics endpoint
+  std::string data_dir;                            // empty: none
+  std::string engine = "auto";                     // auto, cpu, cuda
+  std::string ready_file;                          // empty: none
+  uint32_t threads = 0;                            // of the CPU engine; 0: one per processor
+  std::string log_level = "info";                  // trace, debug, info, warn, error
+  std::string default_profile = "autoware";
+  bool reflection = true;
+  double drain_delay_s = 0.2;    // from NOT_SERVING to the first refusal of connections
+  double drain_timeout_s = 5.0;  // from then to the end of the streams that are still open
+  Limits limits;
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_CONFIG_H_

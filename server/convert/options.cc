@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/convert/options.h"
+
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "server/convert/pose.h"
+
+namespace voxloc::server {
+namespace {
+
+absl::Status Outside(absl::string_view field, double value, absl::string_view allowed) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, " is ", value, "; allowed is ", allowed));
+}
+
+absl::Status NotYet(absl::string_view what) {
+  return absl::UnimplementedError(absl::StrCat(what, " is not yet available"));
+}
+
+absl::Status OverrideSearch(const v1::AlignmentOverrides& overrides, Profile& profile) {
+  for (Stage& stage : profile.stages) {
+    switch (overrides.line_search()) {
+      case v1::LINE_SEARCH_UNSPECIFIED:
+        break;
+      case v1::LINE_SEARCH_CLAMPED_STEP:
+        stage.line_search = false;
+        break;
+      case v1::LINE_SEARCH_MORE_THUENTE:
+        stage.line_search = true;
+        break;
+      default:
+        return Outside("overrides.line_search", overrides.line_search(), "0 to 2");
+    }
+    switch (overrides.curvature()) {
+      case v1::CURVATURE_UNSPECIFIED:
+        break;
+      case v1::CURVATURE_EXACT:
+        stage.curvature = Curvature::kExact;
+        break;
+      case v1::CURVATURE_REWEIGHTED:
+        stage.curvature = Curvature::kReweighted;
+        break;
+      default:
+        return Outside("overrides.curvature", overrides.curvature(), "0 to 2");
+    }
+    switch (overrides.search_method()) {
+      case v1::SEARCH_METHOD_UNSPECIFIED:
+        break;
+      case v1::SEARCH_METHOD_RADIUS:
+        stage.search = NeighborSearch::kRadius;
+        break;
+      case v1::SEARCH_METHOD_DIRECT7:
+        stage.search = NeighborSearch::kDirect7;
+        break;
+      case v1::SEARCH_METHOD_DIRECT1:
+        stage.search = NeighborSearch::kDirect1;
+        break;
+      default:
+        return Outside("overrides.search_method", overrides.search_method(), "0 to 3");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status OverrideNumbers(const v1::AlignmentOverrides& overrides, const Limits& limits,
+                             Profile& profile) {
+  for (Stage& stage : profile.stages) {
+    if (overrides.has_max_iterations()) {
+      const uint32_t value = overrides.max_iterations().value();
+      if (value < 1 || value > limits.max_iterations) {
+        return Outside("overrides.max_iterations", value,
+                       absl::StrCat("1 to ", limits.max_iterations));
+      }
+      stage.max_iterations = static_cast<int>(value);
+    }
+    if (overrides.has_step_size_m()) {
+      stage.max_step = overrides.step_size_m().value();
+      if (!(stage.max_step > 0.0 && stage.max_step <= 100.0)) {
+        return Outside("overrides.step_size_m", stage.max_step, "over 0 and up to 100");
+      }
+    }
+    if (overrides.has_transformation_epsilon()) {
+      stage.epsilon = overrides.transformation_epsilon().value();
+      if (!(stage.epsilon >= 0.0 && stage.epsilon <= 100.0)) {
+        return Outside("overrides.transformation_epsilon", stage.epsilon, "0 to 100");
+      }
+    }
+    if (overrides.has_outlier_ratio()) {
+      stage.outlier_ratio = overrides.outlier_ratio().value();
+      if (!(stage.outlier_ratio > 0.0 && stage.outlier_ratio < 1.0)) {
+        return Outside("overrides.outlier_ratio", stage.outlier_ratio,
+                       "between 0 and 1, ends excluded");
+      }
+    }
+    if (overrides.has_step_floor()) stage.step_floor = overrides.step_floor().value();
+    if (overrides.has_small_angle_shortcut()) {
+      stage.small_angle_shortcut = overrides.small_angle_shortcut().value();
+    }
+    if (overrides.has_exact_pitch_curvature()) {
+      stage.exact_pitch_curvature = overrides.exact_pitch_curvature().value();
+    }
+    if (overrides.has_float_transform()) {
+      stage.float_transform = overrides.float_transform().value();
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ApplyOverrides(const v1::AlignmentOverrides& overrides, const Limits& limits,
+                            AlignOptions& options) {
+  if (overrides.degeneracy_aware().value()) return NotYet("overrides.degeneracy_aware");
+  if (absl::Status status = OverrideNumbers(overrides, limits, options.profile); !status.ok()) {
+    return status;
+  }
+  if (absl::Status status = OverrideSearch(overrides, options.profile); !status.ok()) {
+    return status;
+  }
+  const v1::RegularizationOptions& regularization = overrides.regularization();
+  if (regularization.has_enable()) options.regularize = regularization.enable().value();
+  if (regularization.has_scale_factor()) {
+    const double scale = regularization.scale_factor().value();
+    if (!(scale >= 0.0 && scale <= 1e6)) {
+      return Outside("overrides.regularization.scale_factor", scale, "0 to 1e6");
+    }
+    options.profile.regularization_scale = scale;
+  }
+  if (regularization.has_score_includes_regularization()) {
+    options.profile.score_includes_regularization =
+        regularization.score_includes_regularization().value();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ApplyGate(const v1::GateOptions& gate, AlignOptions& options) {
+  if (gate.has_validation()) return NotYet("gate.validation");
+  switch (gate.score_type()) {
+    case v1::SCORE_TYPE_UNSPECIFIED:
+      break;
+    case v1::SCORE_TYPE_TRANSFORM_PROBABILITY:
+      options.profile.acceptance_score = ScoreKind::kTransformProbability;
+      break;
+    case v1::SCORE_TYPE_NVTL:
+      options.profile.acceptance_score = ScoreKind::kNearestVoxelLikelihood;
+      break;
+    default:
+      return Outside("gate.score_type", gate.score_type(), "0 to 2");
+  }
+  if (gate.has_score_threshold()) {
+    options.profile.acceptance_threshold = gate.score_threshold().value();
+    if (!std::isfinite(options.profile.acceptance_threshold)) {
+      return Outside("gate.score_threshold", options.profile.acceptance_threshold,
+                     "a finite number");
+    }
+  }
+  if (gate.has_min_matched_ratio()) {
+    options.min_matched_ratio = gate.min_matched_ratio().value();
+    if (!(options.min_matched_ratio >= 0.0 && options.min_matched_ratio <= 1.0)) {
+      return Outside("gate.min_matched_ratio", options.min_matched_ratio, "0 to 1");
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<AlignOptions> AlignOptionsFromProto(const v1::AlignmentOptions& options,
+                                                   const std::string& default_profile,
+                                                   const Limits& limits) {
+  AlignOptions result;
+  auto profile = FindProfile(options.profile().empty() ? default_profile : options.profile());
+  if (!profile.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "options.profile is '", absl::CEscape(options.profile().substr(0, 64)),
+        "'; allowed is ", absl::StrJoin(ProfileNames(), ", ")));
+  }
+  result.profile = *std::move(profile);
+  if (options.has_covariance()) return NotYet("options.covariance");
+  if (absl::Status status = ApplyOverrides(options.overrides(), limits, result); !status.ok()) {
+    return status;
+  }
+  if (absl::Status status = ApplyGate(options.gate(), result); !status.ok()) return status;
+  if (absl::Status status = ValidateProfile(result.profile); !status.ok()) return status;
+  return result;
+}
+
+absl::StatusOr<ScanFilters> ScanFiltersFromProto(const v1::ScanFilter& filter) {
+  ScanFilters filters;
+  if (!(filter.min_range_m() >= 0.0 && std::isfinite(filter.min_range_m()))) {
+    return Outside("filter.min_range_m", filter.min_range_m(), "a finite number from 0");
+  }
+  if (!(filter.max_range_m() >= 0.0)) {
+    return Outside("filter.max_range_m", filter.max_range_m(), "0 (no limit) or more");
+  }
+  if (!(filter.voxel_leaf_m() >= 0.0 && std::isfinite(filter.voxel_leaf_m()))) {
+    return Outside("filter.voxel_leaf_m", filter.voxel_leaf_m(), "0 (off) or more");
+  }
+  if (filter.min_range_m() > 0.0 || filter.max_range_m() > 0.0) {
+    FilterOptions& sensor = filters.sensor.emplace();
+    sensor.min_range_m = filter.min_range_m();
+    if (filter.max_range_m() > 0.0) sensor.max_range_m = filter.max_range_m();
+    if (absl::Status status = ValidateFilterOptions(sensor); !status.ok()) return status;
+  }
+  if (filter.has_min_height_m() || filter.has_max_height_m() || filter.has_box() ||
+      filter.voxel_leaf_m() > 0.0 || filter.max_points() > 0) {
+    FilterOptions& base = filters.base.emplace();
+    if (filter.has_min_height_m()) base.min_height_m = filter.min_height_m().value();
+    if (filter.has_max_height_m()) base.max_height_m = filter.max_height_m().value();
+    if (filter.has_box()) {
+      auto box = BoxFromProto(filter.box(), "filter.box");
+      if (!box.ok()) return box.status();
+      base.box = *box;
+    }
+    base.voxel_leaf_m = filter.voxel_leaf_m();
+    base.max_points = filter.max_points();
+    base.random_seed = filter.random_seed();
+    if (absl::Status status = ValidateFilterOptions(base); !status.ok()) return status;
+  }
+  return filters;
+}
+
+absl::StatusOr<OutputChoice> OutputFromProto(const v1::OutputOptions& output) {
+  if (output.point_colors()) return NotYet("output.point_colors");
+  if (output.has_no_ground()) return NotYet("output.no_ground");
+  if (output.diagnostics()) return NotYet("output.diagnostics");
+  OutputChoice choice;
+  choice.trace = output.trace();
+  choice.point_scores = output.point_scores();
+  choice.aligned_cloud = output.aligned_cloud();
+  choice.hessian = output.hessian();
+  return choice;
+}
+
+}  // namespace voxloc::server

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/convert/pose.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+
+namespace voxloc::server {
+namespace {
+
+constexpr double kMinQuaternionLength = 1e-6;
+constexpr double kMaxMountM = 1000.0;
+
+absl::StatusOr<Pose> Checked(const Eigen::Vector3d& position, double x, double y, double z, double w,
+                             absl::string_view name) {
+  if (!position.allFinite()) {
+    return absl::InvalidArgumentError(absl::StrCat(name, ".position is (", position.x(), ", ",
+                                                   position.y(), ", ", position.z(),
+                                                   "); it must be finite"));
+  }
+  // Scaled first, so that no finite quaternion overflows.
+  const Eigen::Vector4d coefficients(x, y, z, w);
+  const double largest = coefficients.cwiseAbs().maxCoeff();
+  if (!coefficients.allFinite() || !(largest > 0.0) ||
+      !(largest * (coefficients / largest).norm() >= kMinQuaternionLength)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ".orientation is (", x, ", ", y, ", ", z, ", ", w,
+                     "); it must be a finite quaternion (x, y, z, w) of length 1, (0, 0, 0, 1) for "
+                     "no rotation"));
+  }
+  const Eigen::Vector4d scaled = coefficients / largest;
+  return Pose{position,
+              Eigen::Quaterniond(scaled.w(), scaled.x(), scaled.y(), scaled.z()).normalized()};
+}
+
+}  // namespace
+
+absl::StatusOr<Pose> PoseFromProto(const v1::Pose& pose, absl::string_view name) {
+  const v1::Vector3& position = pose.position();
+  const v1::Quaternion& q = pose.orientation();
+  return Checked({position.x(), position.y(), position.z()}, q.x(), q.y(), q.z(), q.w(), name);
+}
+
+absl::StatusOr<Pose> PoseFromNumbers(const double* seven, absl::string_view name) {
+  return Checked({seven[0], seven[1], seven[2]}, seven[3], seven[4], seven[5], seven[6], name);
+}
+
+void PoseToProto(const Pose& pose, v1::Pose& proto) {
+  VectorToProto(pose.translation, *proto.mutable_position());
+  const double sign = pose.rotation.w() < 0.0 ? -1.0 : 1.0;
+  v1::Quaternion& q = *proto.mutable_orientation();
+  q.set_x(sign * pose.rotation.x());
+  q.set_y(sign * pose.rotation.y());
+  q.set_z(sign * pose.rotation.z());
+  q.set_w(sign * pose.rotation.w());
+}
+
+absl::StatusOr<Pose> MountFromProto(const v1::Pose& pose) {
+  auto mount = PoseFromProto(pose, "base_t_sensor");
+  if (mount.ok() && !(mount->translation.norm() <= kMaxMountM)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("base_t_sensor.position is ", mount->translation.norm(),
+                     " m from the base; allowed is up to ", kMaxMountM, " m"));
+  }
+  return mount;
+}
+
+absl::StatusOr<Eigen::Vector3d> VectorFromProto(const v1::Vector3& vector, absl::string_view name) {
+  const Eigen::Vector3d result(vector.x(), vector.y(), vector.z());
+  if (!result.allFinite()) {
+    return absl::InvalidArgumentError(absl::StrCat(name, " is (", result.x(), ", ", result.y(),
+                                                   ", ", result.z(), "); it must be finite"));
+  }
+  return result;
+}
+
+void VectorToProto(const Eigen::Vector3d& vector, v1::Vector3& proto) {
+  proto.set_x(vector.x());
+  proto.set_y(vector.y());
+  proto.set_z(vector.z());
+}
+
+absl::StatusOr<FilterOptions::Box> BoxFromProto(const v1::Box& box, absl::string_view name) {
+  if (!box.has_min() || !box.has_max()) {
+    return absl::InvalidArgumentError(absl::StrCat(name, " needs both min and max"));
+  }
+  auto min = VectorFromProto(box.min(), absl::StrCat(name, ".min"));
+  if (!min.ok()) return min.status();
+  auto max = VectorFromProto(box.max(), absl::StrCat(name, ".max"));
+  if (!max.ok()) return max.status();
+  if ((min->array() > max->array()).any()) {
+    return absl::InvalidArgumentError(absl::StrCat(name, ".max lies below ", name, ".min"));
+  }
+  return FilterOptions::Box{*min, *max};
+}
+
+}  // namespace voxloc::server

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Poses, positions and boxes on the wire. `name` is the field's, for messages. Thread-safe: no shared
+// state.
+
+#ifndef VOXLOC_SERVER_CONVERT_POSE_H_
+#define VOXLOC_SERVER_CONVERT_POSE_H_
+
+#include <Eigen/Core>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/cloud/filters.h"
+#include "core/geometry/pose.h"
+#include "voxloc/v1/geometry.pb.h"
+
+namespace voxloc::server {
+
+// InvalidArgument: a value that is not finite, a quaternion shorter than 1e-6.
+[[nodiscard]] absl::StatusOr<Pose> PoseFromProto(const v1::Pose& pose, absl::string_view name);
+[[nodiscard]] absl::StatusOr<Pose> PoseFromNumbers(const double* seven, absl::string_view name);
+
+// Of unit length with w >= 0.
+void PoseToProto(const Pose& pose, v1::Pose& proto);
+
+// base_T_sensor; InvalidArgument also when the sensor is more than 1 km from the base.
+[[nodiscard]] absl::StatusOr<Pose> MountFromProto(const v1::Pose& pose);
+
+[[nodiscard]] absl::StatusOr<Eigen::Vector3d> VectorFromProto(const v1::Vector3& vector,
+                                                              absl::string_view name);
+void VectorToProto(const Eigen::Vector3d& vector, v1::Vector3& proto);
+
+// InvalidArgument: a corner is missing or not finite, or `max` lies below `min`.
+[[nodiscard]] absl::StatusOr<FilterOptions::Box> BoxFromProto(const v1::Box& box,
+                                                              absl::string_view name);
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_CONVERT_POSE_H_

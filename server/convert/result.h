@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Results on the wire. Thread-safe: no shared state.
+
+#ifndef VOXLOC_SERVER_CONVERT_RESULT_H_
+#define VOXLOC_SERVER_CONVERT_RESULT_H_
+
+#include "core/cloud/filters.h"
+#include "core/cloud/point_cloud.h"
+#include "core/engine/align.h"
+#include "server/scan_recipe.h"
+#include "voxloc/v1/alignment.pb.h"
+#include "voxloc/v1/cloud.pb.h"
+
+namespace voxloc::server {
+
+void ScoresToProto(const PoseScore& scores, v1::Scores& proto);
+
+void PointCountsToProto(const FilterCounts& counts, v1::PointCounts& proto);
+
+// Pose, scores, counters, covariance, and what `output` asks for; not the verdict, nor what the
+// engine does not know.
+void AlignResultToProto(const AlignResult& result, const PointCloud& scan_base,
+                        const OutputChoice& output, v1::AlignmentResult& proto);
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_CONVERT_RESULT_H_

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// voxlocd: reads the command line, serves until a signal comes, drains.
+
+#include <signal.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <thread>
+
+#include "server/command_line.h"
+#include "server/server.h"
+
+namespace {
+
+constexpr int kExitFailed = 1;
+constexpr int kExitUsage = 2;
+constexpr int kExitAddressTaken = 3;
+
+int ExitCodeOf(const absl::Status& status) {
+  if (absl::IsAlreadyExists(status)) return kExitAddressTaken;
+  return absl::IsInvalidArgument(status) || absl::IsNotFound(status) ? kExitUsage : kExitFailed;
+}
+
+int Fail(const absl::Status& status) {
+  std::cerr << "voxlocd: " << status.message() << std::endl;
+  return ExitCodeOf(status);
+}
+
+int WaitFor(const sigset_t& signals) {
+  int signal = 0;
+  while (sigwait(&signals, &signal) != 0) {
+  }
+  return signal;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // Blocked before any thread is there, so that all inherit it: only sigwait sees them.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+
+  auto command_line = voxloc::server::ParseCommandLine(argc, argv);
+  if (!command_line.ok()) return Fail(command_line.status());
+  if (!command_line->text.empty()) {
+    std::cout << command_line->text;
+    return EXIT_SUCCESS;
+  }
+  auto server = voxloc::server::Server::Start(*command_line);
+  if (!server.ok()) return Fail(server.status());
+
+  WaitFor(signals);
+  // A second signal does not wait for the drain.
+  std::thread([signals] { std::_Exit(128 + WaitFor(signals)); }).detach();
+  (*server)->Drain();
+  server->reset();
+  return EXIT_SUCCESS;
+}

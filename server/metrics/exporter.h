@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// MetricsExporter: serves Metrics to Prometheus at /metrics, from its own thread.
+
+#ifndef VOXLOC_SERVER_METRICS_EXPORTER_H_
+#define VOXLOC_SERVER_METRICS_EXPORTER_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "server/metrics/metrics.h"
+
+namespace prometheus {
+class Exposer;
+}  // namespace prometheus
+
+namespace voxloc::server {
+
+class ProcessCollector;
+
+class MetricsExporter {
+ public:
+  // `address` is ADDR:PORT, port 0 for a free one. AlreadyExists: the address is taken or cannot be
+  // listened on.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<MetricsExporter>> Start(
+      const std::string& address, const Metrics& metrics);
+  ~MetricsExporter();
+
+  [[nodiscard]] int port() const;
+
+ private:
+  MetricsExporter();
+
+  std::shared_ptr<prometheus::Registry> registry_;
+  std::shared_ptr<ProcessCollector> process_;
+  std::unique_ptr<prometheus::Exposer> exposer_;
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_METRICS_EXPORTER_H_

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/rpc/get_server_info.h"
+
+#include "absl/time/clock.h"
+#include "server/convert/profile.h"
+#include "server/version.h"
+
+namespace voxloc::server {
+namespace {
+
+void LimitsToProto(const Limits& limits, v1::Limits& proto) {
+  proto.set_max_message_bytes(limits.max_message_bytes);
+  proto.set_max_points_per_scan(limits.max_points_per_scan);
+  proto.set_max_sessions(limits.max_sessions);
+  proto.set_max_waiting_scans(limits.max_waiting_scans);
+  proto.set_max_queued_scans(limits.max_queued_scans);
+  proto.set_max_iterations(limits.max_iterations);
+  proto.set_max_poses_per_set(limits.max_poses_per_set);
+  proto.set_max_searches(limits.max_searches);
+  proto.set_max_maps(limits.max_maps);
+  proto.set_max_tiles_per_map(limits.max_tiles_per_map);
+  proto.set_max_points_per_tile(limits.max_points_per_tile);
+  proto.set_max_points_per_map(limits.max_points_per_map);
+  proto.set_max_map_extent_m(limits.max_map_extent_m);
+  proto.set_max_chunk_bytes(limits.max_chunk_bytes);
+  proto.set_max_map_transactions(limits.max_map_transactions);
+}
+
+void DeviceToProto(const EngineInfo& info, v1::Device& device) {
+  device.set_name(info.name);
+  device.set_kind(info.name == "cpu" ? v1::DEVICE_KIND_CPU : v1::DEVICE_KIND_CUDA);
+  device.set_model(info.device);
+  device.set_healthy(true);
+  device.set_memory_total_bytes(info.memory_bytes_total);
+  device.set_memory_free_bytes(info.memory_bytes_free);
+  device.set_threads(static_cast<uint32_t>(info.threads));
+}
+
+}  // namespace
+
+absl::Status GetServerInfo(const Runtime& runtime, const v1::GetServerInfoRequest& /*request*/,
+                           v1::GetServerInfoResponse& response) {
+  response.set_version(kVersion);
+  response.set_git_revision(kGitRevision);
+  response.set_build_type(kBuildType);
+  response.set_state(runtime.sessions.draining() ? v1::SERVER_STATE_DRAINING
+                                                 : v1::SERVER_STATE_SERVING);
+  response.set_engine(runtime.engine_name);
+  DeviceToProto(runtime.engine->Info(), *response.add_devices());
+  LimitsToProto(runtime.config.limits, *response.mutable_limits());
+  for (const std::string& name : ProfileNames()) {
+    if (auto profile = FindProfile(name); profile.ok()) {
+      ProfileToProto(*profile, *response.add_profiles());
+    }
+  }
+  response.set_default_profile(runtime.config.default_profile);
+  response.set_started_at_ns(runtime.started_unix_ns);
+  response.set_now_ns(absl::GetCurrentTimeNanos());
+  response.set_open_sessions(static_cast<uint32_t>(runtime.sessions.open()));
+  response.set_maps(static_cast<uint32_t>(runtime.maps.size()));
+  return absl::OkStatus();
+}
+
+}  // namespace voxloc::server

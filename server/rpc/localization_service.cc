@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/rpc/localization_service.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include "server/rpc/align_scan.h"
+#include "server/rpc/align_scans.h"
+#include "server/rpc/score_poses.h"
+#include "server/rpc/unary.h"
+#include "voxloc/v1/localization_service.grpc.pb.h"
+
+namespace voxloc::server {
+namespace {
+
+class LocalizationService : public v1::LocalizationService::CallbackService {
+ public:
+  explicit LocalizationService(Runtime& runtime) : runtime_(runtime) {}
+
+  grpc::ServerBidiReactor<v1::AlignScansRequest, v1::AlignScansResponse>* AlignScans(
+      grpc::CallbackServerContext* context) override {
+    return StartAlignScans(runtime_, *context);
+  }
+
+  grpc::ServerUnaryReactor* AlignScan(grpc::CallbackServerContext* context,
+                                      const v1::AlignScanRequest* request,
+                                      v1::AlignScanResponse* response) override {
+    return StartAlignScan(runtime_, *context, *request, *response);
+  }
+
+  grpc::ServerWriteReactor<v1::EstimateInitialPoseResponse>* EstimateInitialPose(
+      grpc::CallbackServerContext* /*context*/,
+      const v1::EstimateInitialPoseRequest* /*request*/) override {
+    return RefuseStream<v1::EstimateInitialPoseResponse>(runtime_, RpcMethod::kEstimateInitialPose,
+                                                         "EstimateInitialPose");
+  }
+
+  grpc::ServerBidiReactor<v1::ScorePosesRequest, v1::ScorePosesResponse>* ScorePoses(
+      grpc::CallbackServerContext* context) override {
+    return StartScorePoses(runtime_, *context);
+  }
+
+ private:
+  Runtime& runtime_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeLocalizationService(Runtime& runtime) {
+  return std::make_unique<LocalizationService>(runtime);
+}
+
+}  // namespace voxloc::server

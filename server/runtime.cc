@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/runtime.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+
+namespace voxloc::server {
+namespace {
+
+// Streams post one task at a time; the rest is room for maps that are to be freed.
+constexpr size_t kSpareTasks = 1024;
+
+}  // namespace
+
+Runtime::Runtime(const CommandLine& command_line, std::unique_ptr<Engine> its_engine)
+    : config(command_line.config),
+      origins(command_line.origins),
+      started_unix_ns(absl::GetCurrentTimeNanos()),
+      engine(std::move(its_engine)),
+      engine_name(engine->Info().name),
+      metrics(engine_name.c_str()),
+      searches(config.limits.max_searches),
+      transactions(config.limits.max_map_transactions),
+      mapping("mapping", config.limits.max_map_transactions + kSpareTasks, metrics.depth_mapping),
+      scoring("scoring", config.limits.max_searches + kSpareTasks, metrics.depth_scoring),
+      maps(config.limits.max_maps, metrics, mapping),
+      sessions(config.limits.max_sessions, metrics),
+      scheduler(*engine, {config.limits.max_queued_scans, config.limits.max_batch}, metrics) {}
+
+absl::StatusOr<MapView> FindMap(const Runtime& runtime, const std::string& name,
+                                uint64_t min_revision) {
+  if (absl::Status status = ValidateMapName(name); !status.ok()) return status;
+  auto view = runtime.maps.Find(name);
+  if (view.ok() && view->snapshot->revision < min_revision) {
+    return absl::FailedPreconditionError(absl::StrCat("map ", name, " is at revision ",
+                                                      view->snapshot->revision,
+                                                      ", below the ", min_revision,
+                                                      " asked for"));
+  }
+  return view;
+}
+
+}  // namespace voxloc::server

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runtime: the parts of a running server, as its RPCs see them. Built and owned by Server; every RPC
+// ends before it does. The parts are thread-safe.
+
+#ifndef VOXLOC_SERVER_RUNTIME_H_
+#define VOXLOC_SERVER_RUNTIME_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "core/engine/engine.h"
+#include "server/admission.h"
+#include "server/command_line.h"
+#include "server/config.h"
+#include "server/map_directory.h"
+#include "server/metrics/metrics.h"
+#include "server/scheduler.h"
+#include "server/session_registry.h"
+#include "server/work_queue.h"
+
+namespace voxloc::server {
+
+struct Runtime {
+  Runtime(const CommandLine& command_line, std::unique_ptr<Engine> its_engine);
+
+  const Config config;
+  const std::map<std::string, ConfigOrigin> origins;
+  const int64_t started_unix_ns;
+  const std::unique_ptr<Engine> engine;
+  const std::string engine_name;
+  Metrics metrics;
+
+  Admission searches;      // scoring streams
+  Admission transactions;  // of maps
+
+  // In the order in which they may need each other: the last is destroyed first.
+  WorkQueue mapping;
+  WorkQueue scoring;
+  MapDirectory maps;
+  SessionRegistry sessions;
+  Scheduler scheduler;
+};
+
+// Looks up a map by a name from a client. InvalidArgument: not a name; NotFound: no such map;
+// FailedPrecondition: its revision is below `min_revision`.
+[[nodiscard]] absl::StatusOr<MapView> FindMap(const Runtime& runtime, const std::string& name,
+                                              uint64_t min_revision);
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_RUNTIME_H_

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/scheduler.h"
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "server/thread_name.h"
+
+namespace voxloc::server {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Weight of the newest batch in the running mean of their times.
+constexpr double kNewestWeight = 0.2;
+
+}  // namespace
+
+Scheduler::Scheduler(Engine& engine, const Options& options, const Metrics& metrics)
+    : engine_(engine), options_(options), metrics_(metrics), worker_([this] {
+        NameThisThread("tracking");
+        Run();
+      }) {}
+
+Scheduler::~Scheduler() { Stop(); }
+
+std::shared_ptr<Scheduler::Lane> Scheduler::OpenLane(size_t capacity) const {
+  return std::make_shared<Lane>(capacity);
+}
+
+void Scheduler::Submit(const std::shared_ptr<Lane>& lane, std::unique_ptr<ScanTask> task) {
+  std::optional<std::unique_ptr<ScanTask>> displaced;
+  std::optional<double> retry_after_s;
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (lane->closed || stopping_) return;
+    if (!lane->waiting.full() && queued_ >= options_.max_queued) {
+      const double batches = 1.0 + static_cast<double>(queued_ / options_.max_batch);
+      retry_after_s = batches * batch_s_;
+    } else {
+      displaced = lane->waiting.Put(std::move(task));
+      if (!displaced.has_value()) ++queued_;
+      if (!lane->queued) {
+        lane->queued = true;
+        ready_.push_back(lane);
+      }
+      metrics_.depth_tracking.Set(static_cast<double>(queued_));
+    }
+  }
+  if (retry_after_s.has_value()) task->Refuse(*retry_after_s);
+  if (displaced.has_value()) (*displaced)->Supersede();
+}
+
+void Scheduler::Close(Lane& lane) {
+  Batch dropped;  // destroyed outside the lock
+  const absl::MutexLock lock(&mutex_);
+  lane.closed = true;
+  while (!lane.waiting.empty()) {
+    dropped.push_back(lane.waiting.Take());
+    --queued_;
+  }
+  metrics_.depth_tracking.Set(static_cast<double>(queued_));
+}
+
+void Scheduler::Stop() {
+  {
+    const absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+  }
+  if (worker_.joinable()) worker_.join();
+  std::deque<std::shared_ptr<Lane>> dropped;
+  const absl::MutexLock lock(&mutex_);
+  dropped.swap(ready_);
+}
+
+bool Scheduler::HasWork() const { return stopping_ || !ready_.empty(); }
+
+Scheduler::Batch Scheduler::TakeBatch() {
+  Batch batch;
+  while (!ready_.empty() && batch.size() < options_.max_batch) {
+    Lane& lane = *ready_.front();
+    while (!lane.waiting.empty() && batch.size() < options_.max_batch) {
+      batch.push_back(lane.waiting.Take());
+    }
+    if (!lane.waiting.empty()) break;
+    lane.queued = false;
+    ready_.pop_front();
+  }
+  queued_ -= batch.size();
+  metrics_.depth_tracking.Set(static_cast<double>(queued_));
+  return batch;
+}
+
+void Scheduler::Run() {
+  while (true) {
+    Batch batch;
+    {
+      const absl::MutexLock lock(&mutex_);
+      mutex_.Await(absl::Condition(this, &Scheduler::HasWork));
+      if (stopping_) return;
+      batch = TakeBatch();
+    }
+    if (batch.empty()) continue;  // of lanes that were closed
+    const double seconds = RunBatch(std::move(batch));
+    const absl::MutexLock lock(&mutex_);
+    batch_s_ += kNewestWeight * (seconds - batch_s_);
+  }
+}
+
+double Scheduler::RunBatch(Batch batch) {
+  const Clock::time_point start = Clock::now();
+  std::vector<AlignJob> jobs;
+  Batch running;
+  jobs.reserve(batch.size());
+  running.reserve(batch.size());
+  for (std::unique_ptr<ScanTask>& task : batch) {
+    AlignJob job;
+    if (!task->Prepare(job)) continue;
+    jobs.push_back(std::move(job));
+    running.push_back(std::move(task));
+  }
+  batch.clear();
+  if (jobs.empty()) return SecondsSince(start);
+
+  const Clock::time_point align_start = Clock::now();
+  std::vector<AlignResult> results = engine_.Align(jobs);
+  const BatchFacts facts = {jobs.size(), SecondsSince(align_start)};
+  for (size_t i = 0; i < running.size(); ++i) {
+    running[i]->Complete(std::move(results[i]), facts);
+  }
+  metrics_.batch_size.Observe(static_cast<double>(facts.size));
+  metrics_.stage_align_s.Observe(facts.align_s);
+  return SecondsSince(start);
+}
+
+}  // namespace voxloc::server

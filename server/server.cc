@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/server.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "server/engine_factory.h"
+#include "server/logging.h"
+#include "server/metrics/exporter.h"
+#include "server/ready_file.h"
+#include "server/rpc/admin_service.h"
+#include "server/rpc/localization_service.h"
+#include "server/rpc/map_service.h"
+#include "server/runtime.h"
+#include "server/version.h"
+
+namespace voxloc::server {
+namespace {
+
+constexpr int kKeepaliveTimeMs = 30'000;
+constexpr int kKeepaliveTimeoutMs = 10'000;
+constexpr int kMinPingIntervalMs = 10'000;
+
+// The services whose health is told, "" for the process.
+constexpr const char* kHealthNames[] = {"", "voxloc.v1.LocalizationService",
+                                        "voxloc.v1.MapService", "voxloc.v1.AdminService"};
+
+std::string WithPort(const std::string& address, int port) {
+  const size_t colon = address.rfind(':');
+  return absl::StrCat(address.substr(0, colon), ":", port);
+}
+
+absl::Status CheckAddress(absl::string_view flag, const std::string& address) {
+  const size_t colon = address.rfind(':');
+  if (colon != std::string::npos && colon > 0 && colon + 1 < address.size()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(flag, " is '", address, "'; allowed is ADDR:PORT, such as 127.0.0.1:50051"));
+}
+
+void Configure(const Config& config, grpc::ServerBuilder& builder) {
+  const auto message_bytes = static_cast<int>(config.limits.max_message_bytes);
+  builder.SetMaxReceiveMessageSize(message_bytes);
+  builder.SetMaxSendMessageSize(message_bytes);
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveTimeMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                             kMinPingIntervalMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+}
+
+}  // namespace
+
+class Server::Impl {
+ public:
+  Impl(const CommandLine& command_line, std::unique_ptr<Engine> engine)
+      : runtime_(command_line, std::move(engine)) {}
+
+  ~Impl() {
+    ready_file_.reset();
+    if (grpc_server_ != nullptr) Shutdown(absl::ZeroDuration());
+  }
+
+  absl::Status Start() {
+    const Config& config = runtime_.config;
+    if (absl::Status status = CheckAddress("listen", config.listen); !status.ok()) return status;
+    if (auto profile = FindProfile(config.default_profile); !profile.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("default_profile: ", profile.status().message()));
+    }
+    if (absl::Status status = StartMetrics(); !status.ok()) return status;
+    if (absl::Status status = StartGrpc(); !status.ok()) return status;
+    LogStart();
+    if (config.ready_file.empty()) return absl::OkStatus();
+    auto ready = ReadyFile::Write(config.ready_file,
+                                  {address_, metrics_address_, runtime_.engine_name});
+    if (!ready.ok()) return ready.status();
+    ready_file_ = *std::move(ready);
+    return absl::OkStatus();
+  }
+
+  void Drain() {
+    if (grpc_server_ == nullptr) return;
+    const Config& config = runtime_.config;
+    Log(LogLevel::kInfo, "draining",
+        {{"sessions", runtime_.sessions.open()},
+         {"delay_s", config.drain_delay_s},
+         {"timeout_s", config.drain_timeout_s}});
+    ready_file_.reset();
+    if (auto* health = grpc_server_->GetHealthCheckService()) health->Shutdown();
+    runtime_.sessions.Drain({config.drain_delay_s + config.drain_timeout_s,
+                             config.drain_delay_s + config.drain_timeout_s,
+                             "the server is stopping"});
+    absl::SleepFor(absl::Seconds(config.drain_delay_s));
+    Shutdown(absl::Seconds(config.drain_timeout_s));
+    Log(LogLevel::kInfo, "stopped", {});
+  }
+
+  const std::string& address() const { return address_; }
+  const std::string& metrics_address() const { return metrics_address_; }
+
+ private:
+  absl::Status StartMetrics() {
+    const std::string& listen = runtime_.config.metrics_listen;
+    if (listen == "off") return absl::OkStatus();
+    if (absl::Status status = CheckAddress("metrics_listen", listen); !status.ok()) return status;
+    auto exporter = MetricsExporter::Start(listen, runtime_.metrics);
+    if (!exporter.ok()) return exporter.status();
+    exporter_ = *std::move(exporter);
+    metrics_address_ = WithPort(listen, exporter_->port());
+    return absl::OkStatus();
+  }
+
+  absl::Status StartGrpc() {
+    const Config& config = runtime_.config;
+    grpc::EnableDefaultHealthCheckService(true);
+    if (config.reflection) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    grpc::ServerBuilder builder;
+    Configure(config, builder);
+    int port = 0;
+    builder.AddListeningPort(config.listen, grpc::InsecureServerCredentials(), &port);
+    services_.push_back(MakeLocalizationService(runtime_));
+    services_.push_back(MakeMapService(runtime_));
+    services_.push_back(MakeAdminService(runtime_));
+    for (const auto& service : services_) builder.RegisterService(service.get());
+    grpc_server_ = builder.BuildAndStart();
+    if (grpc_server_ == nullptr || port == 0) {
+      return absl::AlreadyExistsError(absl::StrCat("cannot serve gRPC on ", config.listen,
+                                                   ": the address is taken or not this machine's"));
+    }
+    address_ = WithPort(config.listen, port);
+    if (auto* health = grpc_server_->GetHealthCheckService()) {
+      for (const char* name : kHealthNames) health->SetServingStatus(name, true);
+    }
+    return absl::OkStatus();
+  }
+
+  void LogStart() const {
+    const Config& config = runtime_.config;
+    const EngineInfo info = runtime_.engine->Info();
+    Log(LogLevel::kInfo, "serving",
+        {{"listen", address_},
+         {"metrics", metrics_address_.empty() ? "off" : metrics_address_},
+         {"engine", info.name},
+         {"device", info.device},
+         {"threads", info.threads},
+         {"version", kVersion}});
+    if (!config.data_dir.empty()) {
+      Log(LogLevel::kWarn, "maps_not_kept",
+          {{"data_dir", config.data_dir},
+           {"detail", "maps are not yet kept across restarts; load them again after one"}});
+    }
+  }
+
+  // Waits until every RPC is over; those that are not by then are cancelled.
+  void Shutdown(absl::Duration grace) {
+    grpc_server_->Shutdown(absl::ToChronoTime(absl::Now() + grace));
+    runtime_.scheduler.Stop();
+    runtime_.scoring.Stop();
+    runtime_.mapping.Stop();
+    grpc_server_.reset();
+    exporter_.reset();
+  }
+
+  Runtime runtime_;
+  std::unique_ptr<MetricsExporter> exporter_;
+  std::vector<std::unique_ptr<grpc::Service>> services_;
+  std::unique_ptr<grpc::Server> grpc_server_;
+  std::unique_ptr<ReadyFile> ready_file_;
+  std::string address_;
+  std::string metrics_address_;
+};
+
+Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Server::~Server() = default;
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(const CommandLine& command_line) {
+  auto engine = MakeEngine(command_line.config);
+  if (!engine.ok()) return engine.status();
+  return Start(command_line, *std::move(engine));
+}
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(const CommandLine& command_line,
+                                                      std::unique_ptr<Engine> engine) {
+  SetLogLevel(LogLevelOf(command_line.config.log_level));
+  auto impl = std::make_unique<Impl>(command_line, std::move(engine));
+  if (absl::Status status = impl->Start(); !status.ok()) return status;
+  return absl::WrapUnique(new Server(std::move(impl)));
+}
+
+void Server::Drain() { impl_->Drain(); }
+const std::string& Server::address() const { return impl_->address(); }
+const std::string& Server::metrics_address() const { return impl_->metrics_address(); }
+
+}  // namespace voxloc::server

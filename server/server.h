@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Server: everything that serves, from the engine to the ports, and its life: Start, Drain, end. One
+// process may have several. Start and Drain from one thread at a time.
+
+#ifndef VOXLOC_SERVER_SERVER_H_
+#define VOXLOC_SERVER_SERVER_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "core/engine/engine.h"
+#include "server/command_line.h"
+
+namespace voxloc::server {
+
+class Server {
+ public:
+  // Serving when it returns, with the ready file written. AlreadyExists: an address is taken;
+  // InvalidArgument, FailedPrecondition: the configuration cannot be served.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<Server>> Start(
+      const CommandLine& command_line);
+  // The same with an engine of the caller's.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<Server>> Start(
+      const CommandLine& command_line, std::unique_ptr<Engine> engine);
+
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+  // Ends what Drain has not, at once.
+  ~Server();
+
+  // Says NOT_SERVING and refuses new work, waits drain_delay_s, tells the open sessions, closes the
+  // port, gives open streams drain_timeout_s to end, then cancels them. Returns when all is over.
+  void Drain();
+
+  // Address and port as served: "127.0.0.1:50051".
+  [[nodiscard]] const std::string& address() const;
+  [[nodiscard]] const std::string& metrics_address() const;  // empty: off
+
+ private:
+  class Impl;
+  explicit Server(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_SERVER_H_

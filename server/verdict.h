@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What to think of an alignment: one status, in the order of precedence that AlignmentStatus has, and
+// what to tell people. Pure functions.
+
+#ifndef VOXLOC_SERVER_VERDICT_H_
+#define VOXLOC_SERVER_VERDICT_H_
+
+#include <optional>
+#include <string>
+
+#include <Eigen/Core>
+
+#include "core/cloud/point_cloud.h"
+#include "core/engine/align.h"
+#include "core/geometry/covariance.h"
+#include "core/geometry/pose.h"
+#include "voxloc/v1/alignment.pb.h"
+
+namespace voxloc::server {
+
+struct Verdict {
+  v1::AlignmentStatus status = v1::ALIGNMENT_STATUS_UNSPECIFIED;
+  std::string detail;
+  bool accepted = false;
+};
+
+// Of a result whose own status is ok, aligned with this profile.
+[[nodiscard]] Verdict JudgeResult(const AlignResult& result, const Profile& profile,
+                                  double min_matched_ratio);
+
+// How far a scan reaches from the base, metres: no point of it lies farther.
+[[nodiscard]] double ReachOf(const PointCloud& scan_base);
+
+// Whether a scan of this reach at this pose can come within `margin_m` of the map's bounds on every
+// axis. False: no point of it can have a map cell near it, as long as no cell is larger than the
+// margin.
+[[nodiscard]] bool CanTouch(const Bounds& map, const Pose& map_T_base, double reach_m,
+                            double margin_m);
+
+// The covariance of the pose, about fixed map axes: the inverse of the negative Hessian. nullopt
+// where that is not positive definite.
+[[nodiscard]] std::optional<Matrix6> LaplaceCovariance(const AlignResult& result);
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_VERDICT_H_
