@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "clients/cli/commands.h"
+#include "clients/cli/json_output.h"
+#include "clients/cli/pose_flag.h"
+#include "clients/cli/pose_text.h"
+#include "clients/cli/scan_flags.h"
+#include "clients/cli/server_flags.h"
+#include "clients/cli/text_table.h"
+#include "clients/cpp/align.h"
+#include "clients/cpp/messages.h"
+
+namespace voxloc::cli {
+namespace {
+
+struct Options {
+  ServerFlags server;
+  ScanFlags scan;
+  std::string map;
+  std::string profile;
+  std::string guess = "0,0,0,0,0,0";
+  std::string file;
+};
+
+std::string ResultText(const v1::AlignmentResult& result, const absl::StatusOr<Pose>& pose,
+                       double round_trip_ms) {
+  std::string text;
+  const auto line = [&text](absl::string_view key, absl::string_view value) {
+    absl::StrAppend(&text, absl::StrFormat("%-9s %s\n", key, value));
+  };
+  const std::string status = client::StatusName(result.status());
+  line("status", result.detail().empty() ? status : absl::StrCat(status, ": ", result.detail()));
+  if (pose.ok()) line("pose", PoseText(*pose));
+  const v1::Scores& scores = result.scores();
+  line("scores", absl::StrFormat("NVTL %.3f   TP %.3f   matched %.1f %%", scores.nvtl(),
+                                 scores.transform_probability(), 100.0 * scores.matched_ratio()));
+  line("work",
+       absl::StrFormat("%d iterations, %s   %s of %s points", result.iterations(),
+                       client::TerminationName(result.termination_reason()),
+                       Grouped(result.points().used()), Grouped(result.points().received())));
+  line("time", absl::StrFormat("%.2f ms round trip, %.2f ms engine (%s)", round_trip_ms,
+                               1e3 * result.timings().align_s(), result.engine()));
+  line("map", absl::StrCat(result.map(), ", revision ", result.map_revision()));
+  return text;
+}
+
+Json ResultJson(const v1::AlignmentResult& result, const absl::StatusOr<Pose>& pose,
+                double round_trip_ms) {
+  Json rpy = nullptr;
+  if (pose.ok()) rpy = RosNumbers(*pose);
+  return {{"status", client::StatusName(result.status())},
+          {"detail", result.detail()},
+          {"accepted", result.accepted()},
+          {"pose", pose.ok() ? PoseJson(*pose) : Json(nullptr)},
+          {"pose_rpy_deg", rpy},
+          {"scores",
+           {{"score", result.scores().score()},
+            {"transform_probability", result.scores().transform_probability()},
+            {"nvtl", result.scores().nvtl()},
+            {"matched_ratio", result.scores().matched_ratio()}}},
+          {"iterations", result.iterations()},
+          {"evaluations", result.evaluations()},
+          {"termination", client::TerminationName(result.termination_reason())},
+          {"points_received", result.points().received()},
+          {"points_used", result.points().used()},
+          {"map", result.map()},
+          {"map_revision", result.map_revision()},
+          {"engine", result.engine()},
+          {"latency_ms", round_trip_ms},
+          {"engine_ms", 1e3 * result.timings().align_s()}};
+}
+
+absl::StatusOr<ExitCode> Align(const Options& options) {
+  const absl::StatusOr<Pose> guess = ParsePoseText(options.guess);
+  if (!guess.ok()) return guess.status();
+  absl::StatusOr<FilteredCloud> scan = LoadScan(options.file, options.scan.filter());
+  if (!scan.ok()) return scan.status();
+  absl::StatusOr<client::Channel> channel = Connect(options.server);
+  if (!channel.ok()) return channel.status();
+  v1::AlignScanRequest request;
+  request.set_map(options.map);
+  request.set_vehicle("voxloc align");
+  request.mutable_options()->set_profile(options.profile);
+  client::EncodeCloud(scan->cloud, request.mutable_scan()->mutable_cloud());
+  client::EncodePose(*guess, request.mutable_scan()->mutable_guess_map_t_base());
+  const auto sent = std::chrono::steady_clock::now();
+  absl::StatusOr<v1::AlignmentResult> result =
+      client::AlignScan(*channel, request, options.server.timeout_s);
+  if (!result.ok()) return result.status();
+  const double round_trip_ms =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - sent).count();
+  absl::StatusOr<Pose> pose = absl::NotFoundError("no pose");
+  if (result->has_map_t_base()) pose = client::DecodePose(result->map_t_base());
+  if (options.server.prints_text()) {
+    std::fputs(ResultText(*result, pose, round_trip_ms).c_str(), stdout);
+  }
+  const absl::Status written =
+      WriteJson(options.server.json, ResultJson(*result, pose, round_trip_ms));
+  if (!written.ok()) return written;
+  return result->accepted() ? ExitCode::kOk : ExitCode::kNotAccepted;
+}
+
+}  // namespace
+
+void AddAlignCommand(CLI::App* parent, Work* chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = parent->add_subcommand("align", "Find the pose of one scan in a map");
+  command->footer(
+      "Ends with 4 when the pose is not accepted.\n\n"
+      "Example:\n"
+      "  voxloc align --map town --guess 12.5,-3,0,0,0,90 --leaf 1.5 scans/000042.pcd");
+  command->add_option("--map", options->map, "Name of the map")->type_name("NAME")->required();
+  command
+      ->add_option("--profile", options->profile,
+                   "How to align: autoware, precise, or another that the server lists")
+      ->type_name("P");
+  AddPoseFlag(command, "--guess", "Where the search starts: metres, degrees, ROS angles",
+              &options->guess);
+  AddScanFlags(command, &options->scan);
+  AddServerFlags(command, &options->server);
+  command->add_option("FILE", options->file, "The scan: PCD, PLY or KITTI .bin")->required();
+  command->callback([options, chosen] { *chosen = [options] { return Align(*options); }; });
+}
+
+}  // namespace voxloc::cli

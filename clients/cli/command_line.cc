@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <sstream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "clients/cli/nearest_name.h"
+
+namespace voxloc::cli {
+namespace {
+
+constexpr char kManual[] =
+    "Start here:\n"
+    "  voxlocd                                       the server, in another terminal\n"
+    "  voxloc simulate --size 300 --scans 200 town   a town, a drive, the true poses\n"
+    "  voxloc map load --map town town/map\n"
+    "  voxloc replay --map town --scans town/scans --poses town/poses.txt --report report.html\n\n"
+    "Exit codes: 0 done; 1 failed; 2 wrong usage; 3 the server cannot be reached or does not\n"
+    "answer in time; 4 done, but the result is not accepted.";
+
+void BuildCommands(CLI::App* app, Work* chosen) {
+  app->set_version_flag("--version", std::string("voxloc ") + VOXLOC_VERSION);
+  app->footer(kManual);
+  app->require_subcommand(1);
+  CLI::App* map = app->add_subcommand("map", "Load, list, describe and delete maps");
+  map->require_subcommand(1);
+  map->footer(
+      "Examples:\n"
+      "  voxloc map load --map town town/map\n"
+      "  voxloc map list");
+  AddMapLoadCommand(map, chosen);
+  AddMapListCommand(map, chosen);
+  AddMapInfoCommand(map, chosen);
+  AddMapDropCommand(map, chosen);
+  AddAlignCommand(app, chosen);
+  AddReplayCommand(app, chosen);
+  AddScoreCommand(app, chosen);
+  AddSimulateCommand(app, chosen);
+  AddInfoCommand(app, chosen);
+}
+
+// The command that the arguments came to, "voxloc map load".
+const CLI::App* DeepestCommand(const CLI::App& app, std::string* path) {
+  const CLI::App* command = &app;
+  *path = app.get_name();
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+    absl::StrAppend(path, " ", command->get_name());
+  }
+  return command;
+}
+
+std::vector<std::string> FlagsOf(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::vector<std::string> CommandsOf(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : command.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(sub->get_name());
+  }
+  return names;
+}
+
+// What nobody asked for, as a message; empty when every argument is known.
+std::string UnknownArgument(const CLI::App& app, const CLI::App& command, const std::string& path) {
+  for (const std::string& argument : app.remaining(true)) {
+    const bool flag = absl::StartsWith(argument, "-") && argument.size() > 1;
+    const bool takes_command = !CommandsOf(command).empty();
+    if (!flag && !takes_command) {
+      return absl::StrCat(path, " does not take '", argument, "'");
+    }
+    const std::string typed = argument.substr(0, argument.find('='));
+    const std::string nearest = NearestName(typed, flag ? FlagsOf(command) : CommandsOf(command));
+    const std::string meant = nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?");
+    return absl::StrCat(path, " has no ", flag ? "flag " : "command ", typed, meant);
+  }
+  return "";
+}
+
+}  // namespace
+
+ParsedCommandLine ParseCommandLine(const std::vector<std::string>& arguments) {
+  ParsedCommandLine parsed;
+  CLI::App app("voxloc: find where LiDAR scans were taken, by a voxloc server", "voxloc");
+  Work chosen;
+  try {
+    BuildCommands(&app, &chosen);
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    app.parse(reversed);
+    parsed.work = std::move(chosen);
+  } catch (const CLI::Success& success) {  // help or version
+    std::ostringstream out;
+    std::ostringstream none;
+    app.exit(success, out, none);
+    parsed.out = out.str();
+  } catch (const std::exception& problem) {
+    std::string path;
+    const CLI::App* command = DeepestCommand(app, &path);
+    const std::string unknown = UnknownArgument(app, *command, path);
+    parsed.error = absl::StrCat("voxloc: ", unknown.empty() ? problem.what() : unknown, "\nTry '",
+                                path, " --help'.\n");
+    parsed.exit_code = ExitCode::kUsage;
+  }
+  return parsed;
+}
+
+}  // namespace voxloc::cli

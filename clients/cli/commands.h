@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The commands of `voxloc`, one source file each.
+//
+// Each function adds its command to `parent`. When the command line names it, `*chosen` becomes the
+// function that does its work and returns the exit code; errors are printed by the caller.
+
+#ifndef VOXLOC_CLIENTS_CLI_COMMANDS_H_
+#define VOXLOC_CLIENTS_CLI_COMMANDS_H_
+
+#include <functional>
+
+#include "absl/status/statusor.h"
+#include "clients/cli/exit_code.h"
+
+namespace CLI {
+class App;
+}
+
+namespace voxloc::cli {
+
+using Work = std::function<absl::StatusOr<ExitCode>()>;
+
+void AddInfoCommand(CLI::App* parent, Work* chosen);
+void AddMapLoadCommand(CLI::App* parent, Work* chosen);
+void AddMapListCommand(CLI::App* parent, Work* chosen);
+void AddMapInfoCommand(CLI::App* parent, Work* chosen);
+void AddMapDropCommand(CLI::App* parent, Work* chosen);
+void AddAlignCommand(CLI::App* parent, Work* chosen);
+void AddReplayCommand(CLI::App* parent, Work* chosen);
+void AddScoreCommand(CLI::App* parent, Work* chosen);
+void AddSimulateCommand(CLI::App* parent, Work* chosen);
+
+}  // namespace voxloc::cli
+
+#endif  // VOXLOC_CLIENTS_CLI_COMMANDS_H_

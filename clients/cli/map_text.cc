@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/cli/map_text.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/time.h"
+#include "clients/cli/text_table.h"
+
+namespace voxloc::cli {
+namespace {
+
+std::string ExtentText(const v1::MapInfo& map) {
+  if (!map.has_bounds()) return "-";
+  const v1::Vector3& low = map.bounds().min();
+  const v1::Vector3& high = map.bounds().max();
+  return absl::StrFormat("%.0f x %.0f x %.0f m", high.x() - low.x(), high.y() - low.y(),
+                         high.z() - low.z());
+}
+
+std::string TimeText(int64_t unix_ns) {
+  return absl::FormatTime("%Y-%m-%d %H:%M:%S UTC", absl::FromUnixNanos(unix_ns),
+                          absl::UTCTimeZone());
+}
+
+Json VectorJson(const v1::Vector3& vector) {
+  return Json::array({vector.x(), vector.y(), vector.z()});
+}
+
+}  // namespace
+
+std::string MapTableText(const std::vector<v1::MapInfo>& maps) {
+  using Align = TextTable::Align;
+  TextTable table({{"map"},
+                   {"revision", Align::kRight},
+                   {"tiles", Align::kRight},
+                   {"points", Align::kRight},
+                   {"extent", Align::kRight},
+                   {"memory", Align::kRight},
+                   {"committed"}});
+  for (const v1::MapInfo& map : maps) {
+    table.AddRow({map.name(), absl::StrCat(map.revision()), absl::StrCat(map.tiles()),
+                  Grouped(map.points()), ExtentText(map), ByteText(map.memory_bytes()),
+                  TimeText(map.committed_at_ns())});
+  }
+  return table.Text();
+}
+
+std::string MapDetailText(const v1::MapInfo& map) {
+  std::string text;
+  const auto line = [&text](absl::string_view key, absl::string_view value) {
+    absl::StrAppend(&text, absl::StrFormat("%-10s %s\n", key, value));
+  };
+  line("map", map.name());
+  line("revision", absl::StrCat(map.revision()));
+  line("tiles", absl::StrCat(map.tiles()));
+  line("points", Grouped(map.points()));
+  line("extent", ExtentText(map));
+  if (map.has_bounds()) {
+    const v1::Vector3& low = map.bounds().min();
+    const v1::Vector3& high = map.bounds().max();
+    line("bounds", absl::StrFormat("%.1f %.1f %.1f to %.1f %.1f %.1f m", low.x(), low.y(), low.z(),
+                                   high.x(), high.y(), high.z()));
+  }
+  line("memory", ByteText(map.memory_bytes()));
+  line("profiles", absl::StrJoin(map.options().profiles(), ", "));
+  line("committed", TimeText(map.committed_at_ns()));
+  line("durable", map.durable() ? "yes" : "no, lost when the server stops");
+  if (map.cells().empty()) return text;
+  using Align = TextTable::Align;
+  TextTable cells({{"cell size", Align::kRight},
+                   {"identity seed"},
+                   {"eigenvalue ratio", Align::kRight},
+                   {"least points", Align::kRight},
+                   {"cells", Align::kRight}});
+  for (const v1::MapCells& kind : map.cells()) {
+    const v1::CellStatistics& statistics = kind.statistics();
+    cells.AddRow({absl::StrFormat("%g m", statistics.cell_size_m()),
+                  statistics.identity_seed() ? "yes" : "no",
+                  absl::StrFormat("%g", statistics.eigenvalue_ratio()),
+                  absl::StrCat(statistics.min_points()), Grouped(kind.cells())});
+  }
+  return absl::StrCat(text, "\n", cells.Text());
+}
+
+Json MapJson(const v1::MapInfo& map) {
+  Json cells = Json::array();
+  for (const v1::MapCells& kind : map.cells()) {
+    cells.push_back({{"cell_size_m", kind.statistics().cell_size_m()},
+                     {"min_points", kind.statistics().min_points()},
+                     {"identity_seed", kind.statistics().identity_seed()},
+                     {"eigenvalue_ratio", kind.statistics().eigenvalue_ratio()},
+                     {"cells", kind.cells()}});
+  }
+  Json bounds = nullptr;
+  if (map.has_bounds()) {
+    bounds = {{"min", VectorJson(map.bounds().min())}, {"max", VectorJson(map.bounds().max())}};
+  }
+  Json profiles = Json::array();
+  for (const std::string& profile : map.options().profiles()) profiles.push_back(profile);
+  return {{"name", map.name()},
+          {"revision", map.revision()},
+          {"tiles", map.tiles()},
+          {"points", map.points()},
+          {"bounds", bounds},
+          {"memory_bytes", map.memory_bytes()},
+          {"profiles", profiles},
+          {"cells", cells},
+          {"committed_at_ns", map.committed_at_ns()},
+          {"durable", map.durable()}};
+}
+
+}  // namespace voxloc::cli

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/cli/pose_text.h"
+
+#include <cmath>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "core/geometry/euler.h"
+
+namespace voxloc::cli {
+namespace {
+
+constexpr double kDegreesPerRadian = 57.295779513082320877;
+
+}  // namespace
+
+absl::StatusOr<Pose> ParsePoseText(absl::string_view text) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(text, ',');
+  if (parts.size() != 6) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", text, "' has ", parts.size(),
+                     " values; expected 6: X,Y,Z,ROLL,PITCH,YAW in metres and degrees"));
+  }
+  std::array<double, 6> values{};
+  for (size_t i = 0; i < 6; ++i) {
+    const absl::string_view part = absl::StripAsciiWhitespace(parts[i]);
+    if (!absl::SimpleAtod(part, &values[i]) || !std::isfinite(values[i])) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", part, "' in '", text, "' is not a finite number"));
+    }
+  }
+  return Pose{Eigen::Vector3d(values[0], values[1], values[2]),
+              RotationFromRosAngles(values[3] / kDegreesPerRadian, values[4] / kDegreesPerRadian,
+                                    values[5] / kDegreesPerRadian)};
+}
+
+std::array<double, 6> RosNumbers(const Pose& pose) {
+  const Eigen::Vector3d angles = RosAnglesFromRotation(pose.rotation) * kDegreesPerRadian;
+  return {pose.translation.x(), pose.translation.y(), pose.translation.z(),
+          angles.x(),           angles.y(),           angles.z()};
+}
+
+std::string PoseText(const Pose& pose) {
+  const std::array<double, 6> n = RosNumbers(pose);
+  return absl::StrFormat("x %.3f  y %.3f  z %.3f m   roll %.3f  pitch %.3f  yaw %.3f deg", n[0],
+                         n[1], n[2], n[3], n[4], n[5]);
+}
+
+}  // namespace voxloc::cli

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/cli/replay/replay_input.h"
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "clients/dataset/scan_directory.h"
+
+namespace voxloc::cli {
+
+absl::StatusOr<ReplayInput> ReadReplayInput(const ReplayFiles& files) {
+  const absl::StatusOr<TrajectoryFormat> format = TrajectoryFormatNamed(files.pose_format);
+  if (!format.ok()) return format.status();
+  ReplayInput input;
+  absl::StatusOr<std::vector<std::string>> scans = ListClouds(files.scans);
+  if (!scans.ok()) return scans.status();
+  input.scans = *std::move(scans);
+  absl::StatusOr<std::vector<StampedPose>> truth = ReadTrajectory(files.poses, *format);
+  if (!truth.ok()) return truth.status();
+  input.truth = *std::move(truth);
+  if (input.truth.size() != input.scans.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(files.scans, " has ", input.scans.size(), " scans, but ", files.poses, " has ",
+                     input.truth.size(), " poses; there must be one for each"));
+  }
+  if (!files.guesses.empty()) {
+    const absl::StatusOr<std::vector<StampedPose>> guesses = ReadTrajectory(files.guesses, *format);
+    if (!guesses.ok()) return guesses.status();
+    if (guesses->size() != input.scans.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(files.scans, " has ", input.scans.size(), " scans, but ", files.guesses,
+                       " has ", guesses->size(), " guesses; there must be one for each"));
+    }
+    for (const StampedPose& guess : *guesses) input.guesses.push_back(guess.pose);
+  }
+  if (files.max_scans > 0 && files.max_scans < input.scans.size()) {
+    input.scans.resize(files.max_scans);
+    input.truth.resize(files.max_scans);
+    if (!input.guesses.empty()) input.guesses.resize(files.max_scans);
+  }
+  return input;
+}
+
+Pose GuessSource::GuessFor(size_t index, const std::optional<Pose>& previous) const {
+  Pose guess = input_.truth[index].pose;
+  if (kind_ == Kind::kPrevious && previous.has_value()) guess = *previous;
+  if (kind_ == Kind::kFile) guess = input_.guesses[index];
+  if (!perturbation_.has_value()) return guess;
+  return Perturb(guess, *perturbation_, seed_, index);
+}
+
+}  // namespace voxloc::cli

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/cli/replay/replay_row.h"
+
+#include "absl/status/statusor.h"
+#include "clients/cpp/messages.h"
+
+namespace voxloc::cli {
+namespace {
+
+constexpr double kDegreesPerRadian = 57.295779513082320877;
+
+}  // namespace
+
+void FillRow(const v1::AlignmentResult& result, double latency_ms, ReplayRow* row) {
+  row->answered = result.status() != v1::ALIGNMENT_STATUS_SUPERSEDED;
+  row->accepted = result.status() == v1::ALIGNMENT_STATUS_OK ||
+                  (result.status() == v1::ALIGNMENT_STATUS_DEGENERATE && result.accepted());
+  row->status = client::StatusName(result.status());
+  row->detail = result.detail();
+  row->latency_ms = latency_ms;
+  row->engine_ms = 1e3 * result.timings().align_s();
+  row->queue_ms = 1e3 * result.timings().queue_wait_s();
+  row->server_ms = 1e3 * result.timings().server_s();
+  row->map_revision = result.map_revision();
+  row->engine = result.engine();
+  if (!result.has_map_t_base()) return;
+  const absl::StatusOr<Pose> pose = client::DecodePose(result.map_t_base());
+  if (!pose.ok()) return;
+  row->map_T_base = *pose;
+  row->translation_error_m = TranslationDistance(*pose, row->truth_map_T_base);
+  row->rotation_error_deg = kDegreesPerRadian * RotationDistance(*pose, row->truth_map_T_base);
+  row->score = result.scores().score();
+  row->transform_probability = result.scores().transform_probability();
+  row->nvtl = result.scores().nvtl();
+  row->matched_ratio = result.scores().matched_ratio();
+  row->iterations = result.iterations();
+  row->evaluations = result.evaluations();
+  row->termination = client::TerminationName(result.termination_reason());
+  row->points_used = result.points().used();
+}
+
+}  // namespace voxloc::cli

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What became of one scan of a replay.
+
+#ifndef VOXLOC_CLIENTS_CLI_REPLAY_REPLAY_ROW_H_
+#define VOXLOC_CLIENTS_CLI_REPLAY_REPLAY_ROW_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/geometry/pose.h"
+#include "voxloc/v1/alignment.pb.h"
+
+namespace voxloc::cli {
+
+struct ReplayRow {
+  size_t index = 0;
+  std::string file;  // the name without its directory
+  int64_t stamp_ns = 0;
+  Pose truth_map_T_base;
+  Pose guess_map_T_base;
+  double sent_s = 0.0;  // since the replay began
+
+  bool answered = false;  // with anything but SUPERSEDED
+  bool accepted = false;  // OK, or DEGENERATE with a score over the threshold
+  std::string status;     // "OK", "SUPERSEDED", ...; empty: no reply
+  std::string detail;
+
+  std::optional<Pose> map_T_base;    // with every scan that was aligned
+  double translation_error_m = 0.0;  // meaningful with map_T_base
+  double rotation_error_deg = 0.0;
+
+  double score = 0.0;
+  double transform_probability = 0.0;
+  double nvtl = 0.0;
+  double matched_ratio = 0.0;
+  uint32_t iterations = 0;
+  uint32_t evaluations = 0;
+  std::string termination;
+  uint32_t points_used = 0;
+  uint64_t map_revision = 0;
+  std::string engine;
+
+  double latency_ms = 0.0;  // from before the scan is encoded until its reply is decoded
+  double engine_ms = 0.0;   // the engine's call
+  double queue_ms = 0.0;    // waiting in the server
+  double server_ms = 0.0;   // from receipt to reply, the two above included
+};
+
+// Takes the reply over. `row` has index, truth and guess already.
+void FillRow(const v1::AlignmentResult& result, double latency_ms, ReplayRow* row);
+
+}  // namespace voxloc::cli
+
+#endif  // VOXLOC_CLIENTS_CLI_REPLAY_REPLAY_ROW_H_

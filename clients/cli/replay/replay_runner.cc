@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/cli/replay/replay_runner.h"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace voxloc::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsBetween(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+std::string FileName(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
+// A scan that is on its way.
+struct InFlight {
+  size_t index = 0;
+  Clock::time_point sent;
+  PointCloud picture;
+};
+
+class Runner {
+ public:
+  Runner(const ReplayInput& input, const GuessSource& guesses, const ReplayOptions& options,
+         ScanLoader* loader, client::LocalizationSession* session)
+      : input_(input),
+        guesses_(guesses),
+        options_(options),
+        loader_(*loader),
+        session_(*session),
+        rows_(input.scans.size()) {}
+
+  absl::Status ClosedLoop() {
+    for (size_t i = 0; i < rows_.size(); ++i) {
+      if (absl::Status status = SendNext(i); !status.ok()) return status;
+      if (absl::Status status = ReceiveNext(); !status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status OpenLoop() {
+    absl::Status received;
+    std::thread receiver([this, &received] {
+      for (size_t i = 0; i < rows_.size() && received.ok(); ++i) received = ReceiveSent(i);
+      if (!received.ok()) receiver_failed_ = true;
+    });
+    absl::Status sent;
+    for (size_t i = 0; i < rows_.size() && sent.ok() && !receiver_failed_; ++i) {
+      const auto due = std::chrono::duration<double>(static_cast<double>(i) / options_.rate_hz);
+      std::this_thread::sleep_until(start_ + std::chrono::duration_cast<Clock::duration>(due));
+      sent = SendNext(i);
+      SetSent(i + 1, !sent.ok());
+    }
+    receiver.join();
+    // A receiver that ended early is the cause of what the sender then met, unless a file was bad.
+    return received.ok() ? sent : received;
+  }
+
+  std::vector<ReplayRow> TakeRows() { return std::move(rows_); }
+
+ private:
+  absl::Status SendNext(size_t index) {
+    absl::StatusOr<LoadedScan> scan = loader_.Next();
+    if (!scan.ok()) return scan.status();
+    std::optional<Pose> previous;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      previous = previous_;
+    }
+    ReplayRow& row = rows_[index];
+    row.index = index;
+    row.file = FileName(input_.scans[index]);
+    row.stamp_ns = input_.truth[index].stamp_ns;
+    row.truth_map_T_base = input_.truth[index].pose;
+    row.guess_map_T_base = guesses_.GuessFor(index, previous);
+    client::ScanInput message;
+    message.stamp_ns = row.stamp_ns;
+    message.cloud = &scan->cloud;
+    message.guess_map_T_base = row.guess_map_T_base;
+    const Clock::time_point now = Clock::now();
+    row.sent_s = SecondsBetween(start_, now);
+    {
+      // Sequences count from 1 in the order of sending; the reply may come before Send returns.
+      const std::lock_guard<std::mutex> lock(mutex_);
+      in_flight_[index + 1] = {index, now, std::move(scan->picture)};
+    }
+    return session_.Send(message).status();
+  }
+
+  absl::Status ReceiveNext() {
+    absl::StatusOr<v1::AlignmentResult> result = session_.Receive(options_.timeout_s);
+    const Clock::time_point arrived = Clock::now();
+    if (!result.ok()) return result.status();
+    InFlight scan;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      const auto found = in_flight_.find(result->sequence());
+      if (found == in_flight_.end()) {
+        return absl::InternalError(
+            absl::StrCat("a result of scan ", result->sequence(), ", which was not sent"));
+      }
+      scan = std::move(found->second);
+      in_flight_.erase(found);
+    }
+    ReplayRow& row = rows_[scan.index];
+    FillRow(*result, 1e3 * SecondsBetween(scan.sent, arrived), &row);
+    if (row.map_T_base.has_value()) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (!previous_.has_value() || scan.index >= previous_index_) {
+        previous_ = row.map_T_base;
+        previous_index_ = scan.index;
+      }
+    }
+    if (options_.on_reply) options_.on_reply(row, scan.picture);
+    return absl::OkStatus();
+  }
+
+  // The reply number `count`, once that many scans were sent: the wait for the sending is not part
+  // of the answer's timeout.
+  absl::Status ReceiveSent(size_t count) {
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      changed_.wait(lock, [this, count] { return sent_ > count || failed_; });
+      if (sent_ <= count) return absl::OkStatus();
+    }
+    return ReceiveNext();
+  }
+
+  void SetSent(size_t count, bool failed) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    failed_ = failed;
+    if (!failed) sent_ = count;
+    changed_.notify_all();
+  }
+
+  const ReplayInput& input_;
+  const GuessSource& guesses_;
+  const ReplayOptions& options_;
+  ScanLoader& loader_;
+  client::LocalizationSession& session_;
+  const Clock::time_point start_ = Clock::now();
+  std::vector<ReplayRow> rows_;  // each is written by the sender, then by the receiver
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<uint64_t, InFlight> in_flight_;
+  std::optional<Pose> previous_;
+  size_t previous_index_ = 0;
+  size_t sent_ = 0;
+  bool failed_ = false;
+  std::atomic<bool> receiver_failed_{false};
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<ReplayRow>> RunReplay(const ReplayInput& input,
+                                                 const GuessSource& guesses,
+                                                 const ReplayOptions& options, ScanLoader* loader,
+                                                 client::LocalizationSession* session) {
+  Runner runner(input, guesses, options, loader, session);
+  const absl::Status status = options.rate_hz > 0.0 ? runner.OpenLoop() : runner.ClosedLoop();
+  if (!status.ok()) return status;
+  return runner.TakeRows();
+}
+
+}  // namespace voxloc::cli

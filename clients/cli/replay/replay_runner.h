@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sends the scans of a replay through a session and collects what becomes of them.
+//
+// Closed loop: one scan is in flight at a time. Open loop: scan i leaves i / rate seconds after the
+// first, whatever has come back, and what the server cannot keep up with is answered SUPERSEDED.
+
+#ifndef VOXLOC_CLIENTS_CLI_REPLAY_REPLAY_RUNNER_H_
+#define VOXLOC_CLIENTS_CLI_REPLAY_REPLAY_RUNNER_H_
+
+#include <functional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "clients/cli/replay/replay_input.h"
+#include "clients/cli/replay/replay_row.h"
+#include "clients/cli/replay/scan_loader.h"
+#include "clients/cpp/session.h"
+
+namespace voxloc::cli {
+
+struct ReplayOptions {
+  double rate_hz = 0.0;     // 0: closed loop
+  double timeout_s = 10.0;  // for each answer; 0: no limit
+  // Called after each reply, one at a time, with the scan's row, and its picture points where the
+  // loader keeps them. In open loop by a thread of the replay's own.
+  std::function<void(const ReplayRow& row, const PointCloud& picture)> on_reply;
+};
+
+// A row per scan, in the order of sending. The session stays open. An error of a scan's file, of
+// the session, or a missing answer ends the replay.
+[[nodiscard]] absl::StatusOr<std::vector<ReplayRow>> RunReplay(
+    const ReplayInput& input, const GuessSource& guesses, const ReplayOptions& options,
+    ScanLoader* loader, client::LocalizationSession* session);
+
+}  // namespace voxloc::cli
+
+#endif  // VOXLOC_CLIENTS_CLI_REPLAY_REPLAY_RUNNER_H_

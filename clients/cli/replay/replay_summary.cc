@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/cli/replay/replay_summary.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "clients/cli/text_table.h"
+
+namespace voxloc::cli {
+namespace {
+
+Json DistributionJson(const Distribution& d) {
+  return {{"mean", d.mean}, {"p50", d.p50}, {"p95", d.p95}, {"p99", d.p99}, {"max", d.max}};
+}
+
+Json RowJson(const ReplayRow& row) {
+  const bool aligned = row.map_T_base.has_value();
+  return {{"index", row.index},
+          {"file", row.file},
+          {"stamp_s", static_cast<double>(row.stamp_ns) * 1e-9},
+          {"stamp_ns", row.stamp_ns},
+          {"sent_s", row.sent_s},
+          {"status", row.status},
+          {"detail", row.detail},
+          {"answered", row.answered},
+          {"accepted", row.accepted},
+          {"pose", aligned ? PoseJson(*row.map_T_base) : Json(nullptr)},
+          {"truth", PoseJson(row.truth_map_T_base)},
+          {"guess", PoseJson(row.guess_map_T_base)},
+          {"translation_error_m", aligned ? Json(row.translation_error_m) : Json(nullptr)},
+          {"rotation_error_deg", aligned ? Json(row.rotation_error_deg) : Json(nullptr)},
+          {"scores",
+           {{"score", row.score},
+            {"transform_probability", row.transform_probability},
+            {"nvtl", row.nvtl},
+            {"matched_ratio", row.matched_ratio}}},
+          {"iterations", row.iterations},
+          {"evaluations", row.evaluations},
+          {"termination", row.termination},
+          {"points_used", row.points_used},
+          {"map_revision", row.map_revision},
+          {"engine", row.engine},
+          {"latency_ms", row.latency_ms},
+          {"engine_ms", row.engine_ms},
+          {"queue_ms", row.queue_ms},
+          {"server_ms", row.server_ms}};
+}
+
+std::string Number(double value, int digits) {
+  return std::isfinite(value) ? absl::StrFormat("%.*f", digits, value) : "-";
+}
+
+}  // namespace
+
+ReplaySummary SummarizeReplay(const std::vector<ReplayRow>& rows) {
+  ReplaySummary summary;
+  summary.scans = rows.size();
+  std::vector<double> translation, rotation, iterations, nvtl, points;
+  std::vector<double> latency, engine, server, queue, overhead;
+  for (const ReplayRow& row : rows) {
+    ++summary.statuses[row.status];
+    if (row.status == "SUPERSEDED") ++summary.superseded;
+    if (row.accepted) ++summary.accepted;
+    if (row.map_T_base.has_value()) {
+      translation.push_back(row.translation_error_m);
+      rotation.push_back(row.rotation_error_deg);
+      iterations.push_back(row.iterations);
+      nvtl.push_back(row.nvtl);
+      points.push_back(row.points_used);
+    }
+    if (!row.answered) continue;
+    ++summary.answered;
+    latency.push_back(row.latency_ms);
+    engine.push_back(row.engine_ms);
+    server.push_back(row.server_ms);
+    queue.push_back(row.queue_ms);
+    overhead.push_back(row.latency_ms - row.engine_ms);
+  }
+  summary.translation_error_m = Summarize(std::move(translation));
+  summary.rotation_error_deg = Summarize(std::move(rotation));
+  summary.iterations = Summarize(std::move(iterations));
+  summary.nvtl = Summarize(std::move(nvtl));
+  summary.points_used = Summarize(std::move(points));
+  summary.latency_ms = Summarize(std::move(latency));
+  summary.engine_ms = Summarize(std::move(engine));
+  summary.server_ms = Summarize(std::move(server));
+  summary.queue_ms = Summarize(std::move(queue));
+  summary.overhead_ms = Summarize(std::move(overhead));
+  return summary;
+}
+
+std::string SummaryText(const ReplaySetting& setting, const ReplaySummary& summary) {
+  using Align = TextTable::Align;
+  TextTable table({{""},
+                   {"mean", Align::kRight},
+                   {"p50", Align::kRight},
+                   {"p95", Align::kRight},
+                   {"p99", Align::kRight},
+                   {"max", Align::kRight}});
+  const auto row = [&table](const std::string& name, const Distribution& d, int digits,
+                            double factor = 1.0) {
+    table.AddRow({name, Number(factor * d.mean, digits), Number(factor * d.p50, digits),
+                  Number(factor * d.p95, digits), Number(factor * d.p99, digits),
+                  Number(factor * d.max, digits)});
+  };
+  row("position error, cm", summary.translation_error_m, 2, 100.0);
+  row("rotation error, deg", summary.rotation_error_deg, 3);
+  row("round trip, ms", summary.latency_ms, 2);
+  row("  of it engine, ms", summary.engine_ms, 2);
+  row("  of it the rest, ms", summary.overhead_ms, 2);
+  row("iterations", summary.iterations, 1);
+  row("NVTL", summary.nvtl, 2);
+  row("points used", summary.points_used, 0);
+  const double percent = summary.answered == 0 ? 0.0
+                                               : 100.0 * static_cast<double>(summary.accepted) /
+                                                     static_cast<double>(summary.answered);
+  std::string text = absl::StrFormat(
+      "map %s, profile %s, engine %s: %d scans, %d answered, %d accepted (%.1f %%), %.1f s\n",
+      setting.map, setting.profile, setting.engine, summary.scans, summary.answered,
+      summary.accepted, percent, setting.elapsed_s);
+  const size_t ok = summary.statuses.count("OK") > 0 ? summary.statuses.at("OK") : 0;
+  if (ok != summary.scans) {
+    absl::StrAppend(&text, "status: ",
+                    absl::StrJoin(summary.statuses, ", ",
+                                  [](std::string* out, const std::pair<std::string, size_t>& s) {
+                                    absl::StrAppend(out, s.first.empty() ? "none" : s.first, " ",
+                                                    s.second);
+                                  }),
+                    "\n");
+  }
+  return absl::StrCat(text, "\n", table.Text());
+}
+
+Json ReplayJson(const ReplaySetting& setting, const ReplaySummary& summary,
+                const std::vector<ReplayRow>& rows) {
+  Json statuses = Json::object();
+  for (const auto& entry : summary.statuses) statuses[entry.first] = entry.second;
+  Json results = Json::array();
+  for (const ReplayRow& row : rows) results.push_back(RowJson(row));
+  return {{"map", setting.map},
+          {"profile", setting.profile},
+          {"engine", setting.engine},
+          {"server", setting.server},
+          {"server_version", setting.server_version},
+          {"scans_path", setting.scans},
+          {"guess", setting.guess},
+          {"perturb", setting.perturb},
+          {"rate_hz", setting.rate_hz},
+          {"elapsed_s", setting.elapsed_s},
+          {"scans", summary.scans},
+          {"answered", summary.answered},
+          {"accepted", summary.accepted},
+          {"superseded", summary.superseded},
+          {"statuses", statuses},
+          {"translation_error_m", DistributionJson(summary.translation_error_m)},
+          {"rotation_error_deg", DistributionJson(summary.rotation_error_deg)},
+          {"latency_ms", DistributionJson(summary.latency_ms)},
+          {"engine_ms", DistributionJson(summary.engine_ms)},
+          {"overhead_ms", DistributionJson(summary.overhead_ms)},
+          {"server_ms", DistributionJson(summary.server_ms)},
+          {"queue_ms", DistributionJson(summary.queue_ms)},
+          {"iterations", DistributionJson(summary.iterations)},
+          {"nvtl", DistributionJson(summary.nvtl)},
+          {"points_used", DistributionJson(summary.points_used)},
+          {"results", results}};
+}
+
+}  // namespace voxloc::cli

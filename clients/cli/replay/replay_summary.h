@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The numbers of a whole replay, for people and as JSON.
+
+#ifndef VOXLOC_CLIENTS_CLI_REPLAY_REPLAY_SUMMARY_H_
+#define VOXLOC_CLIENTS_CLI_REPLAY_REPLAY_SUMMARY_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "clients/cli/json_output.h"
+#include "clients/cli/replay/replay_row.h"
+#include "clients/cli/statistics.h"
+
+namespace voxloc::cli {
+
+// What the replay ran on.
+struct ReplaySetting {
+  std::string server;
+  std::string server_version;
+  std::string engine;
+  std::string map;
+  std::string profile;
+  std::string scans;     // the directory
+  std::string guess;     // "truth", "previous", or the file
+  std::string perturb;   // as typed; empty: none
+  double rate_hz = 0.0;  // 0: closed loop
+  double elapsed_s = 0.0;
+};
+
+struct ReplaySummary {
+  size_t scans = 0;
+  size_t answered = 0;  // replies other than SUPERSEDED
+  size_t accepted = 0;  // OK, or DEGENERATE with a score over the threshold
+  size_t superseded = 0;
+  std::map<std::string, size_t> statuses;
+
+  // Over the answers that have a pose, whatever their verdict.
+  Distribution translation_error_m;
+  Distribution rotation_error_deg;
+  Distribution iterations;
+  Distribution nvtl;
+  Distribution points_used;
+  // Over the answered scans.
+  Distribution latency_ms;
+  Distribution engine_ms;
+  Distribution server_ms;
+  Distribution queue_ms;
+  Distribution overhead_ms;  // round trip minus the engine's call
+};
+
+[[nodiscard]] ReplaySummary SummarizeReplay(const std::vector<ReplayRow>& rows);
+
+// The table at the end of a replay.
+[[nodiscard]] std::string SummaryText(const ReplaySetting& setting, const ReplaySummary& summary);
+
+// docs/cli.md describes every key.
+[[nodiscard]] Json ReplayJson(const ReplaySetting& setting, const ReplaySummary& summary,
+                              const std::vector<ReplayRow>& rows);
+
+}  // namespace voxloc::cli
+
+#endif  // VOXLOC_CLIENTS_CLI_REPLAY_REPLAY_SUMMARY_H_

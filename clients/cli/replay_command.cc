@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+
+#include "absl/strings/str_format.h"
+#include "clients/cli/commands.h"
+#include "clients/cli/replay/live_report.h"
+#include "clients/cli/replay/replay_runner.h"
+#include "clients/cli/replay/replay_summary.h"
+#include "clients/cli/report/report.h"
+#include "clients/cli/scan_flags.h"
+#include "clients/cli/server_flags.h"
+
+namespace voxloc::cli {
+namespace {
+
+struct Options {
+  ServerFlags server;
+  ScanFlags scan;
+  ReplayFiles files;
+  std::string map;
+  std::string profile;
+  std::string guess = "truth";
+  std::string perturb;
+  double rate_hz = 0.0;
+  std::string report;
+};
+
+// Points of each scan that the report's map is drawn from.
+constexpr size_t kPicturePoints = 6000;
+
+GuessSource::Kind KindOf(const Options& options) {
+  if (!options.files.guesses.empty()) return GuessSource::Kind::kFile;
+  return options.guess == "previous" ? GuessSource::Kind::kPrevious : GuessSource::Kind::kTruth;
+}
+
+absl::StatusOr<std::unique_ptr<client::LocalizationSession>> OpenSession(const Options& options) {
+  absl::StatusOr<client::Channel> channel = Connect(options.server);
+  if (!channel.ok()) return channel.status();
+  client::SessionOptions session;
+  session.open.set_vehicle("voxloc replay");
+  session.open.set_map(options.map);
+  session.open.mutable_options()->set_profile(options.profile);
+  session.open_timeout_s = options.server.timeout_s;
+  session.max_outstanding = 4096;
+  return client::LocalizationSession::Open(*channel, session);
+}
+
+ReplaySetting SettingOf(const Options& options, const v1::SessionOpened& opened) {
+  ReplaySetting setting;
+  setting.server = options.server.server;
+  setting.server_version = opened.server_version();
+  setting.engine = opened.engine();
+  setting.map = options.map;
+  setting.profile = opened.profile().name();
+  setting.scans = options.files.scans;
+  setting.guess = options.files.guesses.empty() ? options.guess : options.files.guesses;
+  setting.perturb = options.perturb;
+  setting.rate_hz = options.rate_hz;
+  return setting;
+}
+
+absl::StatusOr<ExitCode> Replay(const Options& options) {
+  const absl::StatusOr<ReplayInput> input = ReadReplayInput(options.files);
+  if (!input.ok()) return input.status();
+  std::optional<Perturbation> perturbation;
+  if (!options.perturb.empty()) {
+    const absl::StatusOr<Perturbation> parsed = ParsePerturbation(options.perturb);
+    if (!parsed.ok()) return parsed.status();
+    perturbation = *parsed;
+  }
+  const GuessSource guesses(*input, KindOf(options), perturbation, options.scan.seed);
+  const absl::StatusOr<std::unique_ptr<client::LocalizationSession>> session = OpenSession(options);
+  if (!session.ok()) return session.status();
+  ReplaySetting setting = SettingOf(options, (*session)->opened());
+
+  MapPicture picture;
+  ReplayOptions replay;
+  replay.rate_hz = options.rate_hz;
+  replay.timeout_s = options.server.timeout_s;
+  const auto start = std::chrono::steady_clock::now();
+  absl::StatusOr<std::vector<ReplayRow>> rows = absl::InternalError("not run");
+  {
+    LiveReport live(input->scans.size());
+    replay.on_reply = [&live, &picture](const ReplayRow& row, const PointCloud& cloud) {
+      live.Add(row);
+      if (row.accepted && row.map_T_base.has_value()) picture.Add(*row.map_T_base, cloud);
+    };
+    ScanLoader loader(input->scans, options.scan.filter(),
+                      options.report.empty() ? 0 : kPicturePoints);
+    rows = RunReplay(*input, guesses, replay, &loader, session->get());
+  }
+  if (!rows.ok()) return rows.status();
+  setting.elapsed_s =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  // The results are here; how the session ends no longer matters.
+  (*session)->Close(options.server.timeout_s).IgnoreError();
+
+  const ReplaySummary summary = SummarizeReplay(*rows);
+  if (options.server.prints_text()) std::fputs(SummaryText(setting, summary).c_str(), stdout);
+  const Json json = ReplayJson(setting, summary, *rows);
+  if (absl::Status status = WriteJson(options.server.json, json); !status.ok()) return status;
+  if (!options.report.empty()) {
+    if (absl::Status status = WriteReport(options.report, json, picture); !status.ok()) {
+      return status;
+    }
+    if (options.server.prints_text()) absl::PrintF("\nreport: %s\n", options.report);
+  }
+  return summary.accepted > 0 ? ExitCode::kOk : ExitCode::kNotAccepted;
+}
+
+constexpr char kManual[] =
+    "Poses are map_T_base, one a line, one for every scan in the order of the scans' names:\n"
+    "  kitti  12 numbers of a 3x4 row-major matrix; scan i has the stamp 0.1 s * i\n"
+    "  tum    stamp x y z qx qy qz qw\n"
+    "Each scan's search starts at its guess: the truth, the pose of the previous answer (the\n"
+    "first from the truth), or the file's. --perturb then moves every guess by the given amounts,\n"
+    "each with a sign of its own that the seed decides.\n"
+    "One scan is in flight at a time; with --rate scans leave on schedule, and those that the\n"
+    "server passes over are counted as SUPERSEDED. Percentiles are by nearest rank. Ends with 4\n"
+    "when no scan was accepted.\n\n"
+    "Examples:\n"
+    "  voxloc replay --map town --scans drive/scans --poses drive/poses.txt --points 1500 \\\n"
+    "      --guess previous --perturb 0.3,0.3,0.1,0.5,0.5,1 --report report.html\n"
+    "  voxloc replay --map yard --scans scans --poses poses.txt --leaf 1.5 --rate 10 --json -";
+
+void AddFileFlags(CLI::App* command, Options* options) {
+  command->add_option("--scans", options->files.scans, "Directory of scans: PCD, PLY or KITTI .bin")
+      ->type_name("DIR")
+      ->required();
+  command->add_option("--poses", options->files.poses, "The true pose of every scan")
+      ->type_name("FILE")
+      ->required();
+  command
+      ->add_option("--pose-format", options->files.pose_format,
+                   "What the files of poses and guesses hold")
+      ->check(CLI::IsMember({"kitti", "tum"}))
+      ->capture_default_str();
+  CLI::Option* guess =
+      command->add_option("--guess", options->guess, "Where the search for each scan starts")
+          ->check(CLI::IsMember({"truth", "previous"}))
+          ->capture_default_str();
+  command->add_option("--guesses", options->files.guesses, "A guess for every scan, like --poses")
+      ->type_name("FILE")
+      ->excludes(guess);
+  command->add_option("--max-scans", options->files.max_scans, "Stop after N scans; 0: all")
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void AddReplayCommand(CLI::App* parent, Work* chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      parent->add_subcommand("replay", "Send a recorded drive and compare with the truth");
+  command->footer(kManual);
+  command->add_option("--map", options->map, "Name of the map")->type_name("NAME")->required();
+  AddFileFlags(command, options.get());
+  command
+      ->add_option("--perturb", options->perturb,
+                   "Move each guess: metres along the map's axes, degrees about them")
+      ->type_name("DX,DY,DZ,DROLL,DPITCH,DYAW")
+      ->check([](const std::string& text) {
+        return std::string(ParsePerturbation(text).status().message());
+      });
+  command
+      ->add_option("--profile", options->profile,
+                   "How to align: autoware, precise, or another that the server lists")
+      ->type_name("P");
+  command
+      ->add_option("--rate", options->rate_hz,
+                   "Send HZ scans a second, whatever has come back; 0: one at a time")
+      ->type_name("HZ")
+      ->check(CLI::Range(0.0, 1e5))
+      ->capture_default_str();
+  command->add_option("--report", options->report, "Write an HTML report that needs no network")
+      ->type_name("FILE");
+  AddScanFlags(command, &options->scan);
+  AddServerFlags(command, &options->server);
+  command->callback([options, chosen] { *chosen = [options] { return Replay(*options); }; });
+}
+
+}  // namespace voxloc::cli

@@ -1,0 +1,131 @@
+// A line chart over time: axes, series, the 95th percentile, and the cursor of the selection.
+
+const chartMargin = { left: 46, right: 36, top: 10, bottom: 26 };
+
+// `series`: { name, color, value(row) } each; `p95`: a level to mark, or null.
+function addChart(parent, title, unit, series, p95) {
+  const card = element("div", { class: "card" });
+  const head = element("div", { class: "card-head" });
+  head.append(element("h2", {}, title), element("span", { class: "unit" }, unit));
+  if (series.length > 1) {
+    const legend = element("ul", { class: "legend" });
+    series.forEach((one) => {
+      const item = element("li", {}, one.name);
+      const key = element("i", { class: "key" });
+      key.style.borderColor = one.color;
+      item.prepend(key);
+      legend.append(item);
+    });
+    head.append(legend);
+  }
+  const svg = svgElement("svg", { role: "img", "aria-label": title + " over time" });
+  card.append(head, svg);
+  parent.append(card);
+
+  let scale = null;
+  const draw = () => { scale = drawChart(svg, series, p95); drawCursor(selection.index); };
+  const drawCursor = (index) => {
+    svg.querySelectorAll(".mark").forEach((mark) => mark.remove());
+    if (index === null || !scale) return;
+    const row = rows[index];
+    const x = scale.x(row.t);
+    svg.append(svgElement("line", {
+      class: "cursor mark", x1: x, x2: x, y1: scale.y(scale.high), y2: scale.y(scale.low),
+    }));
+    series.forEach((one) => {
+      const value = one.value(row);
+      if (!finite(value)) return;
+      const dot = svgElement("circle", { class: "mark", cx: x, cy: scale.y(value), r: 4 });
+      dot.style.cssText = "stroke: var(--card); stroke-width: 2; fill: " + one.color;
+      svg.append(dot);
+    });
+  };
+  selection.listeners.push(drawCursor);
+  new ResizeObserver(draw).observe(svg);
+  svg.addEventListener("pointermove", (event) => {
+    const left = svg.getBoundingClientRect().left;
+    selection.set(scale.nearest(event.clientX - left), { x: event.clientX, y: event.clientY });
+  });
+  svg.addEventListener("pointerleave", () => selection.set(null, null));
+}
+
+function drawChart(svg, series, p95) {
+  const width = svg.clientWidth || 600;
+  const height = svg.clientHeight || 200;
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  svg.replaceChildren();
+  const values = [];
+  series.forEach((one) => rows.forEach((row) => {
+    const value = one.value(row);
+    if (finite(value)) values.push(value);
+  }));
+  const top = values.reduce((most, value) => Math.max(most, value), 0);
+  const bottom = values.reduce((least, value) => Math.min(least, value), 0);
+  const span = Math.max(top - bottom, 1e-9);
+  const marks = ticks(bottom, bottom + span * 1.04, 5);
+  const low = Math.min(bottom, marks.values[0]);
+  const high = bottom + span * 1.08;
+  const last = rows.length ? Math.max(rows[rows.length - 1].t, 1e-9) : 1;
+  const plotWidth = width - chartMargin.left - chartMargin.right;
+  const plotHeight = height - chartMargin.top - chartMargin.bottom;
+  const x = (t) => chartMargin.left + plotWidth * t / last;
+  const y = (value) => chartMargin.top + plotHeight * (high - value) / (high - low);
+  drawAxes(svg, marks, ticks(0, last, Math.max(2, Math.floor(plotWidth / 90))), x, y, width, height);
+  if (finite(p95) && p95 > 0) {
+    svg.append(svgElement("line", {
+      class: "p95", x1: x(0), x2: x(last), y1: y(p95), y2: y(p95),
+    }));
+    svg.append(svgElement("text", { x: x(last) + 6, y: y(p95) + 4 }, "p95"));
+  }
+  series.forEach((one) => drawSeries(svg, one, x, y));
+  const nearest = (pixel) => {
+    if (!rows.length) return null;
+    const t = (pixel - chartMargin.left) / plotWidth * last;
+    let best = 0;
+    rows.forEach((row, i) => { if (Math.abs(row.t - t) < Math.abs(rows[best].t - t)) best = i; });
+    return best;
+  };
+  return { x, y, low, high, nearest };
+}
+
+function drawAxes(svg, vertical, horizontal, x, y, width, height) {
+  const digits = (step) => Math.max(0, Math.min(4, Math.ceil(-Math.log10(step) - 1e-9)));
+  vertical.values.forEach((value, i) => {
+    svg.append(
+      svgElement("line", {
+        class: i === 0 ? "axis" : "grid", x1: chartMargin.left, x2: width - chartMargin.right,
+        y1: y(value), y2: y(value),
+      }),
+      svgElement("text", { x: chartMargin.left - 8, y: y(value) + 4, "text-anchor": "end" },
+        value.toFixed(digits(vertical.step))));
+  });
+  horizontal.values.forEach((t) => {
+    svg.append(svgElement("text", { x: x(t), y: height - 8, "text-anchor": "middle" },
+      t.toFixed(digits(horizontal.step)) + (timeUnit ? " " + timeUnit : "")));
+  });
+}
+
+function drawSeries(svg, one, x, y) {
+  let path = "";
+  let pen = false;
+  rows.forEach((row) => {
+    const value = one.value(row);
+    if (!finite(value)) { pen = false; return; }
+    path += `${pen ? "L" : "M"}${x(row.t).toFixed(1)} ${y(value).toFixed(1)}`;
+    pen = true;
+  });
+  const line = svgElement("path", { class: "series", d: path });
+  line.style.stroke = one.color;
+  svg.append(line);
+  rows.forEach((row, i) => {
+    const value = one.value(row);
+    if (!finite(value)) return;
+    // A scan between two without a value has no line: it gets a dot of its own.
+    const before = i > 0 && finite(one.value(rows[i - 1]));
+    const after = i + 1 < rows.length && finite(one.value(rows[i + 1]));
+    if (row.accepted && (before || after)) return;
+    const dot = svgElement("circle", { cx: x(row.t), cy: y(value), r: 3 });
+    dot.style.fill = row.accepted ? one.color : statusColor(row);
+    svg.append(dot);
+  });
+}

@@ -1,0 +1,218 @@
+// The map from above: the surroundings on one canvas, the paths and the selection on another, both
+// in the map's axes, x to the right and y up. Wheel and buttons zoom, dragging pans.
+
+function decodePicture(picture) {
+  const bytes = Uint8Array.from(atob(picture.base64), (letter) => letter.charCodeAt(0));
+  const shades = Array.from({ length: 12 }, () => []);
+  for (let at = 0; at < bytes.length; at += 6) {
+    const x = bytes[at] | (bytes[at + 1] << 8);
+    const y = bytes[at + 2] | (bytes[at + 3] << 8);
+    // What stands upright matters most: walls are dark, the ground is faint.
+    const upright = Math.min(1, bytes[at + 5] / 96);
+    const shade = 0.28 * bytes[at + 4] / 255 + 0.72 * upright;
+    shades[Math.min(11, Math.floor(shade * 12))].push(x, y);
+  }
+  return shades;
+}
+
+function addMap(box) {
+  const [ground, paths] = box.querySelectorAll("canvas");
+  const shades = decodePicture(data.picture);
+  document.getElementById("map-empty").hidden = data.picture.cells > 0;
+  const posed = rows.map((row, index) => ({ row, index })).filter((one) => one.row.pose);
+  let exaggeration = 1;
+  let view = null;  // { x, y, scale }: the point in the middle, and pixels per metre
+  let frame = 0;
+
+  const shown = (row) => [0, 1].map(
+    (axis) => row.truth[axis] + exaggeration * (row.pose[axis] - row.truth[axis]));
+
+  function fit() {
+    const xs = rows.map((row) => row.truth[0]);
+    const ys = rows.map((row) => row.truth[1]);
+    const low = [xs, ys].map((values) => values.reduce((a, b) => Math.min(a, b), Infinity));
+    const high = [xs, ys].map((values) => values.reduce((a, b) => Math.max(a, b), -Infinity));
+    const margin = Math.max(14, 0.07 * Math.max(high[0] - low[0], high[1] - low[1]));
+    view = {
+      x: (low[0] + high[0]) / 2, y: (low[1] + high[1]) / 2,
+      scale: Math.min(box.clientWidth / (high[0] - low[0] + 2 * margin),
+        box.clientHeight / (high[1] - low[1] + 2 * margin)),
+    };
+  }
+
+  const toPixel = (x, y) => [
+    box.clientWidth / 2 + (x - view.x) * view.scale, box.clientHeight / 2 - (y - view.y) * view.scale];
+
+  function prepare(canvas) {
+    const ratio = window.devicePixelRatio || 1;
+    canvas.width = Math.round(box.clientWidth * ratio);
+    canvas.height = Math.round(box.clientHeight * ratio);
+    const pen = canvas.getContext("2d");
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    return pen;
+  }
+
+  function drawGround() {
+    const pen = prepare(ground);
+    const [from, to] = ["--map-low", "--map-high"].map((name) => cssColor(name).split(",").map(Number));
+    const size = Math.max(1, data.picture.cell_m * view.scale * 1.05);
+    shades.forEach((cells, shade) => {
+      const part = shade / (shades.length - 1);
+      const color = from.map((value, i) => Math.round(value + (to[i] - value) * part));
+      pen.fillStyle = `rgb(${color.join(",")})`;
+      for (let i = 0; i < cells.length; i += 2) {
+        const [x, y] = toPixel(data.picture.low[0] + data.picture.cell_m * cells[i],
+          data.picture.low[1] + data.picture.cell_m * (cells[i + 1] + 1));
+        if (x > -size && y > -size && x < box.clientWidth && y < box.clientHeight) {
+          pen.fillRect(x, y, size, size);
+        }
+      }
+    });
+  }
+
+  function line(pen, points, width, color, alpha) {
+    pen.beginPath();
+    points.forEach(([x, y], i) => (i ? pen.lineTo(x, y) : pen.moveTo(x, y)));
+    pen.lineWidth = width;
+    pen.strokeStyle = color;
+    pen.globalAlpha = alpha;
+    pen.stroke();
+    pen.globalAlpha = 1;
+  }
+
+  function disc(pen, [x, y], radius, color) {
+    pen.beginPath();
+    pen.arc(x, y, radius, 0, 2 * Math.PI);
+    pen.fillStyle = color;
+    pen.fill();
+    pen.lineWidth = 2;
+    pen.strokeStyle = cssColor("--card");
+    pen.stroke();
+  }
+
+  function label(pen, text, [x, y]) {
+    pen.font = "600 12px system-ui, sans-serif";
+    pen.lineWidth = 4;
+    pen.lineJoin = "round";
+    pen.strokeStyle = cssColor("--card");
+    pen.strokeText(text, x, y);
+    pen.fillStyle = cssColor("--ink");
+    pen.fillText(text, x, y);
+  }
+
+  function drawPaths() {
+    const pen = prepare(paths);
+    pen.lineJoin = "round";
+    pen.lineCap = "round";
+    line(pen, rows.map((row) => toPixel(row.truth[0], row.truth[1])), 8, cssColor("--truth"), 0.55);
+    line(pen, posed.map((one) => toPixel(...shown(one.row))), 2.2, cssColor("--estimate"), 1);
+    const bad = cssColor("--bad");
+    posed.filter((one) => !one.row.accepted)
+      .forEach((one) => disc(pen, toPixel(...shown(one.row)), 4.5, bad));
+    if (rows.length) {
+      const first = toPixel(rows[0].truth[0], rows[0].truth[1]);
+      const end = rows[rows.length - 1];
+      const last = toPixel(end.truth[0], end.truth[1]);
+      disc(pen, first, 5, cssColor("--good"));
+      label(pen, "start", [first[0] + 10, first[1] + 4]);
+      if (Math.hypot(first[0] - last[0], first[1] - last[1]) > 30) {
+        disc(pen, last, 5, cssColor("--ink"));
+        label(pen, "end", [last[0] + 10, last[1] + 4]);
+      }
+    }
+    if (selection.index !== null) drawSelected(pen, rows[selection.index]);
+    drawScaleBar(pen);
+  }
+
+  function drawSelected(pen, row) {
+    const truth = toPixel(row.truth[0], row.truth[1]);
+    disc(pen, truth, 6, cssColor("--truth"));
+    if (!row.pose) return;
+    const at = toPixel(...shown(row));
+    const [qx, qy, qz, qw] = row.pose.slice(3);
+    const heading = Math.atan2(2 * (qw * qz + qx * qy), 1 - 2 * (qy * qy + qz * qz));
+    const tip = [at[0] + 22 * Math.cos(heading), at[1] - 22 * Math.sin(heading)];
+    line(pen, [at, tip], 3, cssColor("--estimate"), 1);
+    disc(pen, at, 5, cssColor("--estimate"));
+  }
+
+  function drawScaleBar(pen) {
+    const length = ticks(0, 130 / view.scale, 1).step;
+    const metres = length * view.scale > 160 ? length / 2 : length;
+    const pixels = metres * view.scale;
+    const y = box.clientHeight - 18;
+    const ends = [[18, y - 5], [18, y], [18 + pixels, y], [18 + pixels, y - 5]];
+    line(pen, ends, 5, cssColor("--card"), 0.9);
+    line(pen, ends, 1.8, cssColor("--ink"), 1);
+    label(pen, significantLength(metres), [22, y - 7]);
+  }
+
+  const significantLength = (metres) =>
+    (metres >= 1000 ? metres / 1000 + " km" : Number(metres.toPrecision(3)) + " m");
+
+  function draw() {
+    if (!box.clientWidth || !rows.length) return;
+    if (!view) fit();
+    drawGround();
+    drawPaths();
+  }
+  function drawSoon() {
+    cancelAnimationFrame(frame);
+    frame = requestAnimationFrame(draw);
+  }
+  function zoom(factor, x, y) {
+    const from = { x: view.x + (x - box.clientWidth / 2) / view.scale, y: view.y - (y - box.clientHeight / 2) / view.scale };
+    const scale = Math.min(4000, Math.max(0.01, view.scale * factor));
+    view = {
+      x: from.x - (x - box.clientWidth / 2) / scale, y: from.y + (y - box.clientHeight / 2) / scale, scale,
+    };
+    drawSoon();
+  }
+  function nearest(x, y) {
+    let best = null;
+    let distance = 40;
+    rows.forEach((row, i) => {
+      const at = toPixel(row.truth[0], row.truth[1]);
+      const away = Math.hypot(at[0] - x, at[1] - y);
+      if (away < distance) { distance = away; best = i; }
+    });
+    return best;
+  }
+
+  let dragged = null;
+  box.addEventListener("pointerdown", (event) => {
+    dragged = { x: event.clientX, y: event.clientY };
+    box.setPointerCapture(event.pointerId);
+    box.classList.add("dragging");
+    selection.set(null, null);
+  });
+  box.addEventListener("pointermove", (event) => {
+    if (!view) return;
+    if (dragged) {
+      view.x -= (event.clientX - dragged.x) / view.scale;
+      view.y += (event.clientY - dragged.y) / view.scale;
+      dragged = { x: event.clientX, y: event.clientY };
+      drawSoon();
+      return;
+    }
+    const corner = box.getBoundingClientRect();
+    selection.set(nearest(event.clientX - corner.left, event.clientY - corner.top),
+      { x: event.clientX, y: event.clientY });
+  });
+  const release = () => { dragged = null; box.classList.remove("dragging"); };
+  box.addEventListener("pointerup", release);
+  box.addEventListener("pointercancel", release);
+  box.addEventListener("pointerleave", () => selection.set(null, null));
+  box.addEventListener("wheel", (event) => {
+    event.preventDefault();
+    const corner = box.getBoundingClientRect();
+    zoom(Math.exp(-0.0016 * event.deltaY), event.clientX - corner.left, event.clientY - corner.top);
+  }, { passive: false });
+  const middle = (factor) => () => zoom(factor, box.clientWidth / 2, box.clientHeight / 2);
+  document.getElementById("zoom-in").addEventListener("click", middle(1.6));
+  document.getElementById("zoom-out").addEventListener("click", middle(1 / 1.6));
+  document.getElementById("zoom-fit").addEventListener("click", () => { fit(); drawSoon(); });
+  selection.listeners.push(() => { if (view) drawPaths(); });
+  new ResizeObserver(drawSoon).observe(box);
+  return { draw: drawSoon, exaggerate(factor) { exaggeration = factor; if (view) drawPaths(); } };
+}

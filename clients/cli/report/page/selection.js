@@ -1,0 +1,64 @@
+// The scan under the pointer, shared by the map and all charts, and the box that tells about it.
+
+const data = JSON.parse(document.getElementById("voxloc-data").textContent);
+const replay = data.replay;
+const rows = replay.results;
+const start = rows.length ? rows[0].stamp_s : 0;
+const rising = rows.every((row, i) => i === 0 || row.stamp_s > rows[i - 1].stamp_s);
+// Seconds since the first scan; scan numbers where the stamps do not rise.
+rows.forEach((row, i) => { row.t = rising ? row.stamp_s - start : i; });
+const timeUnit = rising ? "s" : "";
+
+// Errors in the unit that suits them.
+const inMetres = replay.translation_error_m.p95 >= 1;
+const errorUnit = inMetres ? "m" : "cm";
+const errorFactor = inMetres ? 1 : 100;
+
+const selection = {
+  index: null,
+  listeners: [],
+  set(index, pointer) {
+    if (index !== this.index) {
+      this.index = index;
+      this.listeners.forEach((listener) => listener(index));
+    }
+    showReadout(index === null ? null : rows[index], pointer);
+  },
+};
+
+function showReadout(row, pointer) {
+  const box = document.getElementById("readout");
+  box.hidden = row === null || !pointer;
+  if (box.hidden) return;
+  box.replaceChildren();
+  const head = element("h3", {}, row.file);
+  const badge = element("span", { class: "badge" }, row.status || "no reply");
+  badge.style.setProperty("--badge", statusColor(row));
+  head.append(badge);
+  const list = element("dl");
+  const add = (name, value) => list.append(element("dt", {}, name), element("dd", {}, value));
+  add(rising ? "time" : "scan", fixed(row.t, rising ? 2 : 0) + " " + timeUnit);
+  if (row.pose) {
+    add("position error", significant(row.translation_error_m * errorFactor) + " " + errorUnit);
+    add("rotation error", fixed(row.rotation_error_deg, 3) + "\u00b0");
+    add("NVTL", fixed(row.scores.nvtl, 2));
+    add("iterations", String(row.iterations));
+    add("points", String(row.points_used));
+  }
+  add("round trip", fixed(row.latency_ms, 2) + " ms");
+  if (row.pose) add("engine", fixed(row.engine_ms, 2) + " ms");
+  box.append(head, list);
+  const size = box.getBoundingClientRect();
+  const right = pointer.x + 16 + size.width < window.innerWidth - 8;
+  const x = right ? pointer.x + 16 : pointer.x - 16 - size.width;
+  const y = Math.min(pointer.y + 12, window.innerHeight - size.height - 8);
+  box.style.left = Math.max(8, x) + "px";
+  box.style.top = Math.max(8, y) + "px";
+}
+
+document.addEventListener("keydown", (event) => {
+  const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+  if (!step || selection.index === null) return;
+  event.preventDefault();
+  selection.set(Math.min(rows.length - 1, Math.max(0, selection.index + step)), null);
+});

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/cli/scan_flags.h"
+
+#include <CLI/CLI.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "core/cloud/cloud_io.h"
+
+namespace voxloc::cli {
+
+FilterOptions ScanFlags::filter() const {
+  FilterOptions options;
+  options.min_range_m = min_range_m;
+  if (max_range_m > 0.0) options.max_range_m = max_range_m;
+  options.voxel_leaf_m = leaf_m;
+  options.max_points = points;
+  options.random_seed = seed;
+  return options;
+}
+
+void AddScanFlags(CLI::App* command, ScanFlags* flags) {
+  command
+      ->add_option("--leaf", flags->leaf_m,
+                   "Thin each scan by a voxel grid of S metres, keeping centroids; 0: do not")
+      ->type_name("S")
+      ->check(CLI::Range(0.0, 1e3))
+      ->capture_default_str();
+  command
+      ->add_option("--points", flags->points,
+                   "Then keep a seeded random choice of N points; 0: all")
+      ->type_name("N")
+      ->capture_default_str();
+  command
+      ->add_option("--min-range", flags->min_range_m,
+                   "Drop points nearer to the sensor than M metres; missing returns are often "
+                   "written as zeros")
+      ->type_name("M")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
+  command
+      ->add_option("--max-range", flags->max_range_m,
+                   "Drop points farther from the sensor than M metres; 0: no limit")
+      ->type_name("M")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
+  command->add_option("--seed", flags->seed, "Seed of every random choice")
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+absl::StatusOr<FilteredCloud> LoadScan(const std::string& path, const FilterOptions& filter) {
+  absl::StatusOr<PointCloud> cloud = ReadCloud(path);
+  if (!cloud.ok()) return cloud.status();
+  absl::StatusOr<FilteredCloud> filtered = FilterCloud(*cloud, filter);
+  if (!filtered.ok()) {
+    return absl::Status(filtered.status().code(),
+                        absl::StrCat(path, ": ", filtered.status().message()));
+  }
+  return filtered;
+}
+
+}  // namespace voxloc::cli

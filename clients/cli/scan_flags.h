@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How scans are read and thinned before they are sent: --leaf, --points, --min-range, --max-range.
+// Thinning on this side saves the wire.
+
+#ifndef VOXLOC_CLIENTS_CLI_SCAN_FLAGS_H_
+#define VOXLOC_CLIENTS_CLI_SCAN_FLAGS_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "core/cloud/filters.h"
+
+namespace CLI {
+class App;
+}
+
+namespace voxloc::cli {
+
+struct ScanFlags {
+  double leaf_m = 0.0;
+  size_t points = 0;
+  double min_range_m = 0.0;
+  double max_range_m = 0.0;  // 0: no limit
+  uint64_t seed = 0;
+
+  [[nodiscard]] FilterOptions filter() const;
+};
+
+void AddScanFlags(CLI::App* command, ScanFlags* flags);
+
+// The scan in its file's frame, filtered. The error names the file.
+[[nodiscard]] absl::StatusOr<FilteredCloud> LoadScan(const std::string& path,
+                                                     const FilterOptions& filter);
+
+}  // namespace voxloc::cli
+
+#endif  // VOXLOC_CLIENTS_CLI_SCAN_FLAGS_H_

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "clients/cli/commands.h"
+#include "clients/cli/json_output.h"
+#include "clients/cli/pose_flag.h"
+#include "clients/cli/pose_text.h"
+#include "clients/cli/scan_flags.h"
+#include "clients/cli/server_flags.h"
+#include "clients/cli/text_table.h"
+#include "clients/cpp/messages.h"
+#include "clients/cpp/score_client.h"
+#include "clients/dataset/trajectory_file.h"
+
+namespace voxloc::cli {
+namespace {
+
+struct Options {
+  ServerFlags server;
+  ScanFlags scan;
+  std::string map;
+  std::string profile;
+  int stage = -1;  // the last one
+  std::string at = "0,0,0,0,0,0";
+  std::string poses;
+  std::string pose_format = "kitti";
+  std::string file;
+};
+
+absl::StatusOr<std::vector<Pose>> PosesOf(const Options& options) {
+  if (options.poses.empty()) {
+    const absl::StatusOr<Pose> pose = ParsePoseText(options.at);
+    if (!pose.ok()) return pose.status();
+    return std::vector<Pose>{*pose};
+  }
+  const absl::StatusOr<TrajectoryFormat> format = TrajectoryFormatNamed(options.pose_format);
+  if (!format.ok()) return format.status();
+  const absl::StatusOr<std::vector<StampedPose>> trajectory =
+      ReadTrajectory(options.poses, *format);
+  if (!trajectory.ok()) return trajectory.status();
+  std::vector<Pose> poses;
+  for (const StampedPose& stamped : *trajectory) poses.push_back(stamped.pose);
+  return poses;
+}
+
+absl::Status CheckSizes(const v1::PoseScores& scores, size_t poses) {
+  const auto count = static_cast<int>(poses);
+  if (scores.score_size() == count && scores.transform_probability_size() == count &&
+      scores.nvtl_size() == count && scores.matched_ratio_size() == count) {
+    return absl::OkStatus();
+  }
+  return absl::InternalError(
+      absl::StrCat("the server scored ", scores.score_size(), " of ", poses, " poses"));
+}
+
+std::string ScoresText(const std::vector<Pose>& poses, const v1::PoseScores& scores) {
+  using Align = TextTable::Align;
+  TextTable table({{"pose", Align::kRight},
+                   {"x", Align::kRight},
+                   {"y", Align::kRight},
+                   {"z", Align::kRight},
+                   {"yaw", Align::kRight},
+                   {"NVTL", Align::kRight},
+                   {"TP", Align::kRight},
+                   {"matched", Align::kRight}});
+  for (size_t i = 0; i < poses.size(); ++i) {
+    const std::array<double, 6> numbers = RosNumbers(poses[i]);
+    const auto at = static_cast<int>(i);
+    table.AddRow({absl::StrCat(i), absl::StrFormat("%.3f", numbers[0]),
+                  absl::StrFormat("%.3f", numbers[1]), absl::StrFormat("%.3f", numbers[2]),
+                  absl::StrFormat("%.2f", numbers[5]), absl::StrFormat("%.3f", scores.nvtl(at)),
+                  absl::StrFormat("%.3f", scores.transform_probability(at)),
+                  absl::StrFormat("%.1f %%", 100.0 * scores.matched_ratio(at))});
+  }
+  return table.Text();
+}
+
+Json ScoresJson(const Options& options, const v1::ScoreReady& ready, const std::vector<Pose>& poses,
+                const v1::PoseScores& scores) {
+  Json rows = Json::array();
+  for (size_t i = 0; i < poses.size(); ++i) {
+    const auto at = static_cast<int>(i);
+    rows.push_back({{"pose", PoseJson(poses[i])},
+                    {"score", scores.score(at)},
+                    {"transform_probability", scores.transform_probability(at)},
+                    {"nvtl", scores.nvtl(at)},
+                    {"matched_ratio", scores.matched_ratio(at)}});
+  }
+  return {{"map", options.map},       {"map_revision", ready.map_revision()},
+          {"engine", ready.engine()}, {"points_used", ready.points().used()},
+          {"poses", poses.size()},    {"results", rows}};
+}
+
+absl::StatusOr<ExitCode> Score(const Options& options) {
+  const absl::StatusOr<std::vector<Pose>> poses = PosesOf(options);
+  if (!poses.ok()) return poses.status();
+  absl::StatusOr<FilteredCloud> scan = LoadScan(options.file, options.scan.filter());
+  if (!scan.ok()) return scan.status();
+  absl::StatusOr<client::Channel> channel = Connect(options.server);
+  if (!channel.ok()) return channel.status();
+  v1::ScoreSetup setup;
+  setup.set_map(options.map);
+  setup.mutable_options()->set_profile(options.profile);
+  if (options.stage >= 0) setup.mutable_stage()->set_value(static_cast<uint32_t>(options.stage));
+  client::EncodeCloud(scan->cloud, setup.mutable_cloud());
+  absl::StatusOr<std::unique_ptr<client::ScoreClient>> scorer =
+      client::ScoreClient::Open(*channel, setup, options.server.timeout_s);
+  if (!scorer.ok()) return scorer.status();
+  absl::StatusOr<v1::PoseScores> scores = (*scorer)->Score(*poses);
+  if (!scores.ok()) return scores.status();
+  if (absl::Status status = CheckSizes(*scores, poses->size()); !status.ok()) return status;
+  if (options.server.prints_text()) std::fputs(ScoresText(*poses, *scores).c_str(), stdout);
+  const absl::Status written =
+      WriteJson(options.server.json, ScoresJson(options, (*scorer)->ready(), *poses, *scores));
+  if (!written.ok()) return written;
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void AddScoreCommand(CLI::App* parent, Work* chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      parent->add_subcommand("score", "Tell how well a scan fits a map at given poses");
+  command->footer(
+      "Nothing is aligned: the poses are scored as they are.\n\n"
+      "Examples:\n"
+      "  voxloc score --map town --at 12.5,-3,0,0,0,90 scans/000042.pcd\n"
+      "  voxloc score --map town --poses candidates.txt --json scores.json scans/000042.pcd");
+  command->add_option("--map", options->map, "Name of the map")->type_name("NAME")->required();
+  command
+      ->add_option("--profile", options->profile,
+                   "Whose cells to score against: autoware, precise, ...")
+      ->type_name("P");
+  command->add_option("--stage", options->stage, "Index of the profile's stage; -1: the last one")
+      ->type_name("N")
+      ->check(CLI::Range(-1, 1000))
+      ->capture_default_str();
+  AddPoseFlag(command, "--at", "The pose to score: metres, degrees, ROS angles", &options->at);
+  command->add_option("--poses", options->poses, "Score every pose of this file instead")
+      ->type_name("FILE")
+      ->excludes("--at");
+  command->add_option("--pose-format", options->pose_format, "What the file holds")
+      ->check(CLI::IsMember({"kitti", "tum"}))
+      ->capture_default_str();
+  AddScanFlags(command, &options->scan);
+  AddServerFlags(command, &options->server);
+  command->add_option("FILE", options->file, "The scan: PCD, PLY or KITTI .bin")->required();
+  command->callback([options, chosen] { *chosen = [options] { return Score(*options); }; });
+}
+
+}  // namespace voxloc::cli

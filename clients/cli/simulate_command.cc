@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/sim/simulate_command.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "clients/cli/commands.h"
+#include "clients/cli/json_output.h"
+#include "clients/cli/progress.h"
+
+namespace voxloc::cli {
+namespace {
+
+struct Options {
+  sim::SimulateArguments arguments;
+  std::string json;
+};
+
+absl::StatusOr<ExitCode> Simulate(const Options& options) {
+  std::unique_ptr<ProgressBar> bar;
+  std::string step_of_bar;
+  const auto progress = [&bar, &step_of_bar](absl::string_view step, size_t done, size_t total) {
+    if (bar == nullptr || step_of_bar != step) {
+      bar.reset();
+      step_of_bar = std::string(step);
+      bar = std::make_unique<ProgressBar>("simulating", step_of_bar, total);
+    }
+    bar->Update(done);
+  };
+  const absl::StatusOr<sim::SimulationSummary> summary =
+      sim::RunSimulate(options.arguments, progress);
+  bar.reset();
+  if (!summary.ok()) return summary.status();
+  if (options.json != "-") {
+    std::fputs(sim::DescribeSimulation(options.arguments, *summary).c_str(), stdout);
+  }
+  const Json result = {{"directory", options.arguments.writer.directory},
+                       {"map_points", summary->map_points},
+                       {"map_tiles", summary->map_tiles},
+                       {"scans", summary->scans},
+                       {"scan_points", summary->scan_points},
+                       {"drive_length_m", summary->drive_length_m},
+                       {"drive_duration_s", summary->drive_duration_s}};
+  if (absl::Status status = WriteJson(options.json, result); !status.ok()) return status;
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void AddSimulateCommand(CLI::App* parent, Work* chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = sim::AddSimulateCommand(*parent, options->arguments);
+  command
+      ->add_option("--json", options->json, "Write the counts as JSON to FILE; -: standard output")
+      ->type_name("FILE")
+      ->group("Output");
+  command->callback([options, chosen] { *chosen = [options] { return Simulate(*options); }; });
+}
+
+}  // namespace voxloc::cli

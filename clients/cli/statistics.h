@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Mean, percentiles and maximum of a list of numbers.
+
+#ifndef VOXLOC_CLIENTS_CLI_STATISTICS_H_
+#define VOXLOC_CLIENTS_CLI_STATISTICS_H_
+
+#include <cstddef>
+#include <vector>
+
+namespace voxloc::cli {
+
+// Percentiles are by nearest rank: p50 is the smallest value that at least half of the values do
+// not exceed, so it is always one of them. Every number is NaN when there are no values.
+struct Distribution {
+  size_t count = 0;
+  double mean = 0.0;
+  double p50 = 0.0;
+  double p95 = 0.0;
+  double p99 = 0.0;
+  double max = 0.0;
+};
+
+[[nodiscard]] Distribution Summarize(std::vector<double> values);
+
+// The value of rank ceil(percent / 100 * n), counted from 1, of values in ascending order; NaN of
+// none.
+[[nodiscard]] double NearestRank(const std::vector<double>& ascending, double percent);
+
+}  // namespace voxloc::cli
+
+#endif  // VOXLOC_CLIENTS_CLI_STATISTICS_H_

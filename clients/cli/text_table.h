@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A table for the terminal: columns as wide as their widest cell, two spaces apart, numbers to the
+// right.
+
+#ifndef VOXLOC_CLIENTS_CLI_TEXT_TABLE_H_
+#define VOXLOC_CLIENTS_CLI_TEXT_TABLE_H_
+
+#include <string>
+#include <vector>
+
+namespace voxloc::cli {
+
+class TextTable {
+ public:
+  enum class Align { kLeft, kRight };
+  struct Column {
+    std::string title;
+    Align align = Align::kLeft;
+  };
+
+  explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  // Missing cells are empty.
+  void AddRow(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+
+  // Title line and rows, each ended by a newline, without blanks at their ends.
+  [[nodiscard]] std::string Text() const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// 12345678 as "12,345,678".
+[[nodiscard]] std::string Grouped(uint64_t number);
+
+// 1536 as "1.5 KiB".
+[[nodiscard]] std::string ByteText(uint64_t bytes);
+
+}  // namespace voxloc::cli
+
+#endif  // VOXLOC_CLIENTS_CLI_TEXT_TABLE_H_

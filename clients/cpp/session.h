@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A vehicle's session: scans in, results out.
+//
+// Every scan that Send has taken is answered by exactly one result, also across a reconnect: when
+// the server becomes unavailable, the session opens again with growing waits, sends the unanswered
+// scans once more, and gives scans without a guess the last accepted pose as theirs until the new
+// session has accepted a scan. Any other error ends the session, as does the last failed attempt;
+// Receive then hands out what has arrived, and the error after that.
+//
+// Threads: one thread of the session's own reads. Send may be called by one thread and Receive by
+// another; all methods are safe from any thread. The destructor cancels what is open and joins.
+
+#ifndef VOXLOC_CLIENTS_CPP_SESSION_H_
+#define VOXLOC_CLIENTS_CPP_SESSION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "clients/cpp/backoff.h"
+#include "clients/cpp/channel.h"
+#include "core/cloud/point_cloud.h"
+#include "core/geometry/pose.h"
+#include "voxloc/v1/localization_service.pb.h"
+
+namespace voxloc::client {
+
+struct SessionOptions {
+  // What the session is opened with: map, vehicle, profile, filters, limits.
+  v1::OpenSession open;
+  // For the answer to `open`, also when reconnecting. 0: no limit.
+  double open_timeout_s = 10.0;
+  ReconnectOptions reconnect;
+  // Send refuses a scan while this many are unanswered or not received.
+  size_t max_outstanding = 256;
+};
+
+// A scan to send. The cloud is copied into the message.
+struct ScanInput {
+  int64_t stamp_ns = 0;
+  const PointCloud* cloud = nullptr;  // in the sensor's frame; required
+  std::optional<Pose> guess_map_T_base;
+  double timeout_s = 0.0;  // 0: the session's
+};
+
+class LocalizationSession {
+ public:
+  // Waits until the session is open. Unavailable: the server cannot be reached; DeadlineExceeded:
+  // it does not answer; else what the server says (NotFound: no such map, ...).
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<LocalizationSession>> Open(
+      const Channel& channel, const SessionOptions& options);
+  ~LocalizationSession();
+  LocalizationSession(const LocalizationSession&) = delete;
+  LocalizationSession& operator=(const LocalizationSession&) = delete;
+
+  // What the server said when the session was last opened.
+  [[nodiscard]] v1::SessionOpened opened() const;
+
+  // How often the session was opened again.
+  [[nodiscard]] int reconnects() const;
+
+  // Hands a scan over; returns its sequence number, counted from 1. Does not wait for the answer,
+  // but for the connection to take the bytes. While the session reconnects the scan is kept.
+  // InvalidArgument: no cloud, a message over the server's limit. ResourceExhausted: too many
+  // outstanding. Otherwise the error that ended the session.
+  [[nodiscard]] absl::StatusOr<uint64_t> Send(const ScanInput& scan);
+
+  // The next result, in the order of completion. DeadlineExceeded: none within `timeout_s` (0: no
+  // limit). OutOfRange: the session was closed and all results were received. Otherwise the error
+  // that ended the session.
+  [[nodiscard]] absl::StatusOr<v1::AlignmentResult> Receive(double timeout_s);
+
+  // The result of one scan; others stay for later calls.
+  [[nodiscard]] absl::StatusOr<v1::AlignmentResult> ReceiveResultOf(uint64_t sequence,
+                                                                    double timeout_s);
+
+  // Ends the session once the server has answered every scan; their results can still be received.
+  // Cancels and returns DeadlineExceeded when that takes longer than `timeout_s` (0: no limit).
+  absl::Status Close(double timeout_s);
+
+ private:
+  struct Impl;
+  explicit LocalizationSession(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace voxloc::client
+
+#endif  // VOXLOC_CLIENTS_CPP_SESSION_H_

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/cli/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace voxloc::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(CommandLine, EveryCommandHasHelpWithAnExample) {
+  const std::vector<std::vector<std::string>> commands = {
+      {"map", "load"}, {"map", "list"}, {"map", "info"}, {"map", "drop"}, {"align"},
+      {"replay"},      {"score"},       {"info"},        {"simulate"},    {"map"}};
+  for (std::vector<std::string> command : commands) {
+    command.emplace_back("--help");
+    const ParsedCommandLine parsed = ParseCommandLine(command);
+    EXPECT_EQ(parsed.exit_code, ExitCode::kOk) << command[0];
+    EXPECT_FALSE(parsed.work);
+    EXPECT_THAT(parsed.out, HasSubstr("Example")) << command[0];
+    EXPECT_THAT(parsed.out, HasSubstr("voxloc " + command[0])) << command[0];
+  }
+  EXPECT_THAT(ParseCommandLine({"--help"}).out, HasSubstr("Exit codes: 0 done"));
+  EXPECT_THAT(ParseCommandLine({"--version"}).out, HasSubstr("voxloc "));
+}
+
+TEST(CommandLine, TheCommonFlagsAreEverywhere) {
+  for (std::vector<std::string> command : std::vector<std::vector<std::string>>{{"map", "load"},
+                                                                                {"map", "list"},
+                                                                                {"map", "info"},
+                                                                                {"map", "drop"},
+                                                                                {"align"},
+                                                                                {"replay"},
+                                                                                {"score"},
+                                                                                {"info"}}) {
+    command.emplace_back("--help");
+    const std::string help = ParseCommandLine(command).out;
+    EXPECT_THAT(help, HasSubstr("--server ADDR"));
+    EXPECT_THAT(help, HasSubstr("--timeout S"));
+    EXPECT_THAT(help, HasSubstr("--json FILE"));
+  }
+}
+
+TEST(CommandLine, AcceptsWhatTheManualShows) {
+  const std::vector<std::vector<std::string>> lines = {
+      {"map", "load", "--server", "a:1", "--map", "town", "--tile-size", "50", "a.pcd", "dir"},
+      {"map", "load", "--map", "town", "--poses", "p.txt", "--profiles", "autoware,precise", "d"},
+      {"map", "drop", "--map", "town"},
+      {"align", "--map", "m", "--guess", "-1,2,3,-4,5,6", "scan.pcd"},
+      {"replay",
+       "--map",
+       "m",
+       "--scans",
+       "d",
+       "--poses",
+       "p",
+       "--pose-format",
+       "tum",
+       "--guess",
+       "previous",
+       "--perturb",
+       "0.5,0.5,0,0,0,2",
+       "--seed",
+       "3",
+       "--profile",
+       "precise",
+       "--leaf",
+       "1.5",
+       "--points",
+       "1500",
+       "--rate",
+       "10",
+       "--json",
+       "-",
+       "--report",
+       "r.html",
+       "--min-range",
+       "1"},
+      {"replay", "--map", "m", "--scans", "d", "--poses", "p", "--guesses", "g.txt"},
+      {"score", "--map", "m", "--at=-1,2,3,4,5,6", "scan.pcd"},
+      {"simulate", "--size", "300", "--scans", "200", "out"},
+      {"info", "--server", "a:1"}};
+  for (const std::vector<std::string>& line : lines) {
+    const ParsedCommandLine parsed = ParseCommandLine(line);
+    EXPECT_TRUE(parsed.work) << line[0] << ": " << parsed.error;
+    EXPECT_EQ(parsed.error, "");
+  }
+}
+
+struct Mistake {
+  std::vector<std::string> line;
+  std::string says;
+};
+
+TEST(CommandLine, ExplainsMistakes) {
+  const std::vector<Mistake> mistakes = {
+      {{"replay", "--mpa", "town"}, "voxloc replay has no flag --mpa; did you mean --map?"},
+      {{"replay", "--map=t", "--scans", "d", "--poses", "p", "--pertrub=1"},
+       "has no flag --pertrub; did you mean --perturb?"},
+      {{"map", "laod"}, "voxloc map has no command laod; did you mean load?"},
+      {{"repaly"}, "voxloc has no command repaly; did you mean replay?"},
+      {{"map", "info"}, "--map is required"},
+      {{"map", "list", "stray"}, "voxloc map list does not take 'stray'"},
+      {{"align", "--map", "m", "--guess", "1,2,3", "f.pcd"}, "has 3 values; expected 6"},
+      {{"replay", "--map", "m", "--scans", "d", "--poses", "p", "--guess", "lucky"}, "lucky"},
+      {{"replay", "--map", "m", "--scans", "d", "--poses", "p", "--perturb", "1"}, "--perturb"},
+      {{"replay", "--map", "m", "--scans", "d", "--poses", "p", "--guess", "truth", "--guesses",
+        "g"},
+       "--guess"},
+      {{"info", "--timeout", "-1"}, "--timeout"},
+      {{}, "A subcommand is required"}};
+  for (const Mistake& mistake : mistakes) {
+    const ParsedCommandLine parsed = ParseCommandLine(mistake.line);
+    EXPECT_FALSE(parsed.work);
+    EXPECT_EQ(parsed.exit_code, ExitCode::kUsage);
+    EXPECT_THAT(parsed.error, HasSubstr(mistake.says));
+    EXPECT_THAT(parsed.error, HasSubstr("--help"));
+  }
+}
+
+}  // namespace
+}  // namespace voxloc::cli

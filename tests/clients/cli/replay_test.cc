@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+
+#include "clients/cli/replay/replay_input.h"
+#include "clients/cli/replay/replay_row.h"
+#include "clients/cli/replay/replay_summary.h"
+#include "clients/cpp/messages.h"
+#include "core/cloud/cloud_io.h"
+
+namespace voxloc::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+Pose At(double x, double yaw_deg) {
+  return Pose{Eigen::Vector3d(x, 0.0, 0.0), Eigen::Quaterniond(Eigen::AngleAxisd(
+                                                yaw_deg * M_PI / 180.0, Eigen::Vector3d::UnitZ()))};
+}
+
+v1::AlignmentResult ResultAt(const Pose& pose, v1::AlignmentStatus status, bool accepted) {
+  v1::AlignmentResult result;
+  result.set_status(status);
+  result.set_accepted(accepted);
+  result.set_iterations(4);
+  result.mutable_timings()->set_align_s(0.002);
+  client::EncodePose(pose, result.mutable_map_t_base());
+  return result;
+}
+
+TEST(ReplayRow, MeasuresErrorsAgainstTheTruth) {
+  ReplayRow row;
+  row.truth_map_T_base = At(10.0, 90.0);
+  FillRow(ResultAt(At(10.25, 92.0), v1::ALIGNMENT_STATUS_OK, true), 3.5, &row);
+  ASSERT_TRUE(row.map_T_base.has_value());
+  EXPECT_NEAR(row.translation_error_m, 0.25, 1e-12);
+  EXPECT_NEAR(row.rotation_error_deg, 2.0, 1e-9);
+  EXPECT_EQ(row.status, "OK");
+  EXPECT_NEAR(row.engine_ms, 2.0, 1e-12);
+  EXPECT_EQ(row.latency_ms, 3.5);
+}
+
+TEST(ReplayRow, AcceptsOkAndDegenerateOverTheThresholdOnly) {
+  const auto accepted = [](v1::AlignmentStatus status, bool passed_gate) {
+    ReplayRow row;
+    FillRow(ResultAt(Pose(), status, passed_gate), 1.0, &row);
+    return row.accepted;
+  };
+  EXPECT_TRUE(accepted(v1::ALIGNMENT_STATUS_OK, true));
+  EXPECT_TRUE(accepted(v1::ALIGNMENT_STATUS_DEGENERATE, true));
+  EXPECT_FALSE(accepted(v1::ALIGNMENT_STATUS_DEGENERATE, false));
+  EXPECT_FALSE(accepted(v1::ALIGNMENT_STATUS_AMBIGUOUS, true));
+  EXPECT_FALSE(accepted(v1::ALIGNMENT_STATUS_LOW_SCORE, false));
+}
+
+class ReplaySummaryTest : public ::testing::Test {
+ protected:
+  ReplaySummaryTest() : rows_(4) {
+    for (size_t i = 0; i < rows_.size(); ++i) rows_[i].index = i;
+    FillRow(ResultAt(At(0.01, 0.0), v1::ALIGNMENT_STATUS_OK, true), 4.0, &rows_[0]);
+    FillRow(ResultAt(At(0.03, 0.0), v1::ALIGNMENT_STATUS_LOW_SCORE, false), 6.0, &rows_[1]);
+    v1::AlignmentResult superseded;
+    superseded.set_status(v1::ALIGNMENT_STATUS_SUPERSEDED);
+    FillRow(superseded, 1.0, &rows_[2]);
+    v1::AlignmentResult no_map;
+    no_map.set_status(v1::ALIGNMENT_STATUS_NO_MAP);
+    FillRow(no_map, 2.0, &rows_[3]);
+  }
+  std::vector<ReplayRow> rows_;
+};
+
+TEST_F(ReplaySummaryTest, CountsWhatBecameOfTheScans) {
+  const ReplaySummary summary = SummarizeReplay(rows_);
+  EXPECT_EQ(summary.scans, 4u);
+  EXPECT_EQ(summary.answered, 3u);
+  EXPECT_EQ(summary.accepted, 1u);
+  EXPECT_EQ(summary.superseded, 1u);
+  EXPECT_EQ(summary.translation_error_m.count, 2u);
+  EXPECT_NEAR(summary.translation_error_m.mean, 0.02, 1e-12);
+  EXPECT_EQ(summary.latency_ms.count, 3u);
+  EXPECT_EQ(summary.latency_ms.p50, 4.0);
+  EXPECT_NEAR(summary.overhead_ms.max, 4.0, 1e-12);
+}
+
+TEST_F(ReplaySummaryTest, JsonHasTheKeysThatScriptsRelyOn) {
+  const Json json = ReplayJson(ReplaySetting(), SummarizeReplay(rows_), rows_);
+  const Json parsed = Json::parse(json.dump());
+  for (const char* key : {"scans", "answered", "accepted", "superseded"}) {
+    ASSERT_TRUE(parsed.contains(key)) << key;
+    EXPECT_TRUE(parsed[key].is_number_unsigned()) << key;
+  }
+  for (const char* key :
+       {"translation_error_m", "rotation_error_deg", "latency_ms", "engine_ms", "iterations"}) {
+    ASSERT_TRUE(parsed.contains(key)) << key;
+    for (const char* statistic : {"mean", "p50", "p95", "p99", "max"}) {
+      EXPECT_TRUE(parsed[key][statistic].is_number()) << key << "." << statistic;
+    }
+  }
+  ASSERT_TRUE(parsed["results"].is_array());
+  ASSERT_EQ(parsed["results"].size(), 4u);
+  const Json& row = parsed["results"][0];
+  EXPECT_TRUE(row["stamp_s"].is_number());
+  EXPECT_EQ(row["pose"].size(), 7u);
+  EXPECT_EQ(row["truth"].size(), 7u);
+  EXPECT_TRUE(row["translation_error_m"].is_number_float());
+  EXPECT_TRUE(row["rotation_error_deg"].is_number());
+  EXPECT_EQ(row["status"], "OK");
+  EXPECT_TRUE(row["scores"]["nvtl"].is_number());
+  EXPECT_EQ(row["iterations"], 4);
+  EXPECT_TRUE(parsed["results"][2]["pose"].is_null());
+  EXPECT_TRUE(parsed["results"][2]["translation_error_m"].is_null());
+}
+
+TEST(ReplaySummary, WithoutAnAnswerItsNumbersAreNull) {
+  const std::vector<ReplayRow> none(2);
+  const Json parsed = Json::parse(ReplayJson(ReplaySetting(), SummarizeReplay(none), none).dump());
+  EXPECT_EQ(parsed["answered"], 0);
+  EXPECT_TRUE(parsed["translation_error_m"]["mean"].is_null());
+}
+
+TEST_F(ReplaySummaryTest, TheTableNamesStatusesOtherThanOk) {
+  const std::string text = SummaryText(ReplaySetting(), SummarizeReplay(rows_));
+  EXPECT_THAT(text, HasSubstr("4 scans, 3 answered, 1 accepted (33.3 %)"));
+  EXPECT_THAT(text, HasSubstr("LOW_SCORE 1"));
+  EXPECT_THAT(text, HasSubstr("position error, cm"));
+}
+
+class ReplayInputTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const std::filesystem::path parent = std::filesystem::temp_directory_path();
+    std::string pattern = (parent / "voxloc_replay_XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    directory_ = pattern;
+    std::filesystem::create_directory(directory_ / "scans");
+    PointCloud cloud;
+    cloud.PushBack(1.0f, 2.0f, 3.0f);
+    std::vector<StampedPose> truth;
+    for (int i = 0; i < 3; ++i) {
+      const std::string name = "scans/" + std::to_string(i) + ".pcd";
+      ASSERT_TRUE(WritePcd((directory_ / name).string(), cloud).ok());
+      truth.push_back({i * 100000000, At(i, 10.0 * i)});
+    }
+    files_.scans = (directory_ / "scans").string();
+    files_.poses = (directory_ / "poses.txt").string();
+    ASSERT_TRUE(WriteTrajectory(files_.poses, TrajectoryFormat::kKitti, truth).ok());
+    short_poses_ = (directory_ / "short.txt").string();
+    truth.pop_back();
+    ASSERT_TRUE(WriteTrajectory(short_poses_, TrajectoryFormat::kKitti, truth).ok());
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  std::filesystem::path directory_;
+  ReplayFiles files_;
+  std::string short_poses_;
+};
+
+TEST_F(ReplayInputTest, ReadsAPoseForEveryScan) {
+  const auto input = ReadReplayInput(files_);
+  ASSERT_TRUE(input.ok()) << input.status();
+  EXPECT_EQ(input->scans.size(), 3u);
+  EXPECT_EQ(input->truth[2].stamp_ns, 200000000);
+  EXPECT_NEAR(input->truth[2].pose.translation.x(), 2.0, 1e-9);
+}
+
+TEST_F(ReplayInputTest, RefusesCountsThatDiffer) {
+  ReplayFiles files = files_;
+  files.poses = short_poses_;
+  const absl::Status poses = ReadReplayInput(files).status();
+  EXPECT_EQ(poses.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(poses.message()), HasSubstr("3 scans"));
+  EXPECT_THAT(std::string(poses.message()), HasSubstr("2 poses"));
+  files = files_;
+  files.guesses = short_poses_;
+  EXPECT_THAT(std::string(ReadReplayInput(files).status().message()), HasSubstr("2 guesses"));
+}
+
+TEST_F(ReplayInputTest, GuessesComeFromWhereTheyWereAskedFor) {
+  files_.guesses = files_.poses;
+  const auto input = ReadReplayInput(files_);
+  ASSERT_TRUE(input.ok()) << input.status();
+  using Kind = GuessSource::Kind;
+  const Pose answer = At(77.0, 0.0);
+  EXPECT_EQ(GuessSource(*input, Kind::kTruth, std::nullopt, 0).GuessFor(1, answer).translation.x(),
+            1.0);
+  const GuessSource previous(*input, Kind::kPrevious, std::nullopt, 0);
+  EXPECT_EQ(previous.GuessFor(0, std::nullopt).translation.x(), 0.0);
+  EXPECT_EQ(previous.GuessFor(1, answer).translation.x(), 77.0);
+  EXPECT_EQ(GuessSource(*input, Kind::kFile, std::nullopt, 0).GuessFor(2, answer).translation.x(),
+            2.0);
+}
+
+TEST_F(ReplayInputTest, PerturbationMovesEveryGuessByTheGivenAmounts) {
+  const auto input = ReadReplayInput(files_);
+  ASSERT_TRUE(input.ok()) << input.status();
+  Perturbation by;
+  by.translation_m = Eigen::Vector3d(0.5, 0.25, 0.125);
+  by.rotation_rpy_deg = Eigen::Vector3d(0.0, 0.0, 2.0);
+  const GuessSource source(*input, GuessSource::Kind::kTruth, by, 5);
+  for (size_t i = 0; i < 3; ++i) {
+    const Pose guess = source.GuessFor(i, std::nullopt);
+    const Pose& truth = input->truth[i].pose;
+    const Eigen::Vector3d moved = (guess.translation - truth.translation).cwiseAbs();
+    EXPECT_LT((moved - by.translation_m).norm(), 1e-12);
+    EXPECT_NEAR(RotationDistance(guess, truth), 2.0 * M_PI / 180.0, 1e-9);
+    EXPECT_EQ(guess.translation, source.GuessFor(i, std::nullopt).translation);
+  }
+}
+
+}  // namespace
+}  // namespace voxloc::cli

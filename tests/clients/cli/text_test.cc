@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Poses, tables and exit codes as people and shells see them.
+
+#include <gtest/gtest.h>
+
+#include "clients/cli/exit_code.h"
+#include "clients/cli/pose_text.h"
+#include "clients/cli/text_table.h"
+
+namespace voxloc::cli {
+namespace {
+
+TEST(PoseText, ReadsMetresAndDegreesInRosOrder) {
+  const absl::StatusOr<Pose> pose = ParsePoseText("1.5, -2,3e1,0,0,90");
+  ASSERT_TRUE(pose.ok()) << pose.status();
+  EXPECT_EQ(pose->translation, Eigen::Vector3d(1.5, -2.0, 30.0));
+  // A quarter turn to the left takes x to y.
+  EXPECT_LT((pose->rotation * Eigen::Vector3d::UnitX() - Eigen::Vector3d::UnitY()).norm(), 1e-12);
+  // Rz Ry Rx: with 90 degrees of pitch first applied to what roll has turned.
+  const absl::StatusOr<Pose> turned = ParsePoseText("0,0,0,90,90,0");
+  ASSERT_TRUE(turned.ok());
+  EXPECT_LT((turned->rotation * Eigen::Vector3d::UnitY() - Eigen::Vector3d::UnitX()).norm(), 1e-12);
+}
+
+TEST(PoseText, GivesBackWhatItRead) {
+  const absl::StatusOr<Pose> pose = ParsePoseText("4e5,-4e6,100.25,10,-20,170");
+  ASSERT_TRUE(pose.ok());
+  const std::array<double, 6> numbers = RosNumbers(*pose);
+  const std::array<double, 6> expected = {4e5, -4e6, 100.25, 10.0, -20.0, 170.0};
+  for (size_t i = 0; i < 6; ++i) EXPECT_NEAR(numbers[i], expected[i], 1e-9) << i;
+  EXPECT_EQ(PoseText(*pose),
+            "x 400000.000  y -4000000.000  z 100.250 m   roll 10.000  pitch -20.000  yaw 170.000 "
+            "deg");
+}
+
+TEST(PoseText, SaysWhatIsWrong) {
+  EXPECT_EQ(ParsePoseText("1,2,3").status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(ParsePoseText("1,2,3,4,5,six").status().message(),
+            "'six' in '1,2,3,4,5,six' is not a finite number");
+  EXPECT_FALSE(ParsePoseText("1,2,3,4,5,nan").ok());
+  EXPECT_FALSE(ParsePoseText("1,2,3,4,5,").ok());
+}
+
+TEST(TextTable, AlignsColumns) {
+  TextTable table({{"name"}, {"points", TextTable::Align::kRight}, {"note"}});
+  table.AddRow({"town", "1,234"});
+  table.AddRow({"a", "5", "old"});
+  EXPECT_EQ(table.Text(),
+            "name  points  note\n"
+            "town   1,234\n"
+            "a          5  old\n");
+}
+
+TEST(TextTable, WritesNumbersForPeople) {
+  EXPECT_EQ(Grouped(0), "0");
+  EXPECT_EQ(Grouped(999), "999");
+  EXPECT_EQ(Grouped(1234567), "1,234,567");
+  EXPECT_EQ(ByteText(512), "512 B");
+  EXPECT_EQ(ByteText(1536), "1.5 KiB");
+  EXPECT_EQ(ByteText(uint64_t{3} << 30), "3.0 GiB");
+}
+
+TEST(ExitCode, TellsAnUnreachableServerFromAFailure) {
+  EXPECT_EQ(ExitCodeFor(absl::OkStatus()), ExitCode::kOk);
+  EXPECT_EQ(ExitCodeFor(absl::UnavailableError("")), ExitCode::kUnreachable);
+  EXPECT_EQ(ExitCodeFor(absl::DeadlineExceededError("")), ExitCode::kUnreachable);
+  EXPECT_EQ(ExitCodeFor(absl::NotFoundError("")), ExitCode::kFailed);
+}
+
+}  // namespace
+}  // namespace voxloc::cli

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Calls of one request and one answer, and scoring.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "clients/cpp/align.h"
+#include "clients/cpp/backoff.h"
+#include "clients/cpp/map_client.h"
+#include "clients/cpp/messages.h"
+#include "clients/cpp/rpc_status.h"
+#include "clients/cpp/score_client.h"
+#include "tests/clients/cpp/fake_server.h"
+
+namespace voxloc::client {
+namespace {
+
+using ::testing::HasSubstr;
+
+Channel ChannelTo(const FakeServer& server) {
+  ChannelOptions options;
+  options.server = server.address();
+  return *Channel::Create(options);
+}
+
+TEST(RpcStatus, KeepsEveryCode) {
+  const std::vector<std::pair<grpc::StatusCode, absl::StatusCode>> pairs = {
+      {grpc::StatusCode::CANCELLED, absl::StatusCode::kCancelled},
+      {grpc::StatusCode::UNKNOWN, absl::StatusCode::kUnknown},
+      {grpc::StatusCode::INVALID_ARGUMENT, absl::StatusCode::kInvalidArgument},
+      {grpc::StatusCode::DEADLINE_EXCEEDED, absl::StatusCode::kDeadlineExceeded},
+      {grpc::StatusCode::NOT_FOUND, absl::StatusCode::kNotFound},
+      {grpc::StatusCode::ALREADY_EXISTS, absl::StatusCode::kAlreadyExists},
+      {grpc::StatusCode::PERMISSION_DENIED, absl::StatusCode::kPermissionDenied},
+      {grpc::StatusCode::RESOURCE_EXHAUSTED, absl::StatusCode::kResourceExhausted},
+      {grpc::StatusCode::FAILED_PRECONDITION, absl::StatusCode::kFailedPrecondition},
+      {grpc::StatusCode::ABORTED, absl::StatusCode::kAborted},
+      {grpc::StatusCode::OUT_OF_RANGE, absl::StatusCode::kOutOfRange},
+      {grpc::StatusCode::UNIMPLEMENTED, absl::StatusCode::kUnimplemented},
+      {grpc::StatusCode::INTERNAL, absl::StatusCode::kInternal},
+      {grpc::StatusCode::UNAVAILABLE, absl::StatusCode::kUnavailable},
+      {grpc::StatusCode::DATA_LOSS, absl::StatusCode::kDataLoss},
+      {grpc::StatusCode::UNAUTHENTICATED, absl::StatusCode::kUnauthenticated}};
+  for (const auto& pair : pairs) {
+    const absl::Status status = ToAbslStatus(grpc::Status(pair.first, "why"), "host:1", "Call");
+    EXPECT_EQ(status.code(), pair.second);
+    EXPECT_EQ(status.message(), "host:1 Call: why");
+  }
+  EXPECT_TRUE(ToAbslStatus(grpc::Status::OK, "host:1", "Call").ok());
+}
+
+TEST(Channel, RefusesAddressesWithoutAPort) {
+  ChannelOptions options;
+  EXPECT_EQ(Channel::Create(options).status().code(), absl::StatusCode::kInvalidArgument);
+  options.server = "localhost";
+  EXPECT_THAT(std::string(Channel::Create(options).status().message()), HasSubstr("HOST:PORT"));
+  options.server = "unix:/tmp/socket";
+  EXPECT_TRUE(Channel::Create(options).ok());
+}
+
+TEST(Backoff, GrowsUpToItsLongestWaitAndIsBounded) {
+  ReconnectOptions options;
+  options.max_attempts = 20;
+  options.initial_wait_s = 0.1;
+  options.max_wait_s = 2.0;
+  options.factor = 2.0;
+  options.jitter = 0.25;
+  Backoff backoff(options, 1);
+  double nominal = 0.1;
+  int attempts = 0;
+  while (backoff.MayTry()) {
+    const double wait = backoff.NextWait();
+    EXPECT_GE(wait, 0.75 * nominal);
+    EXPECT_LE(wait, 1.25 * nominal);
+    nominal = std::min(2.0, 2.0 * nominal);
+    ++attempts;
+  }
+  EXPECT_EQ(attempts, 20);
+  backoff.Reset();
+  EXPECT_TRUE(backoff.MayTry());
+  EXPECT_LE(backoff.NextWait(), 0.125);
+}
+
+TEST(MapClient, ReadsAllPages) {
+  FakeBehaviour behaviour;
+  behaviour.list_maps = [](const v1::ListMapsRequest& request, v1::ListMapsResponse* response) {
+    response->add_maps()->set_name(request.page_token().empty() ? "a" : "b");
+    if (request.page_token().empty()) response->set_next_page_token("more");
+    return grpc::Status::OK;
+  };
+  FakeServer server(behaviour);
+  const auto maps = MapClient(ChannelTo(server)).List(20.0);
+  ASSERT_TRUE(maps.ok()) << maps.status();
+  ASSERT_EQ(maps->size(), 2u);
+  EXPECT_EQ((*maps)[1].name(), "b");
+}
+
+TEST(MapClient, NamesTheMapToDropAndTheCallThatFailed) {
+  FakeBehaviour behaviour;
+  behaviour.delete_map = [](const v1::DeleteMapRequest& request, v1::DeleteMapResponse* response) {
+    if (request.map() != "town") return grpc::Status(grpc::StatusCode::NOT_FOUND, "no such map");
+    response->set_revision(request.revision());
+    return grpc::Status::OK;
+  };
+  FakeServer server(behaviour);
+  const MapClient client(ChannelTo(server));
+  EXPECT_EQ(*client.Drop("town", 7, 20.0), 7u);
+  const absl::Status status = client.Drop("moon", 0, 20.0).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("DeleteMap: no such map"));
+  EXPECT_EQ(client.Get("town", 20.0).status().code(), absl::StatusCode::kUnimplemented);
+}
+
+TEST(AlignScan, KeepsItsDeadline) {
+  FakeBehaviour behaviour;
+  behaviour.align_scan = [](const v1::AlignScanRequest&, v1::AlignScanResponse*) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    return grpc::Status::OK;
+  };
+  FakeServer server(behaviour);
+  const auto result = AlignScan(ChannelTo(server), v1::AlignScanRequest(), 0.1);
+  EXPECT_EQ(result.status().code(), absl::StatusCode::kDeadlineExceeded) << result.status();
+}
+
+// Answers each set in two messages, the score of a pose being its x.
+grpc::Status ScoreByX(FakeBehaviour::ScoreStream* stream) {
+  v1::ScorePosesRequest request;
+  while (stream->Read(&request)) {
+    v1::ScorePosesResponse response;
+    if (request.has_setup()) {
+      response.mutable_ready()->set_map_revision(3);
+      stream->Write(response);
+      continue;
+    }
+    const int poses = request.poses().map_t_base_size() / 7;
+    const bool refused = poses > 0 && request.poses().map_t_base(0) < 0.0;
+    for (int part = refused ? 1 : 0; part < 2; ++part) {
+      response.Clear();
+      v1::PoseScores* scores = response.mutable_scores();
+      scores->set_sequence(request.poses().sequence());
+      scores->set_last(part == 1);
+      if (refused) scores->set_detail("pose 0 is bad");
+      const int first = part == 0 ? 0 : poses / 2;
+      const int end = part == 0 ? poses / 2 : poses;
+      for (int i = first; i < end && !refused; ++i) {
+        scores->add_nvtl(request.poses().map_t_base(7 * i));
+        scores->add_score(request.poses().map_t_base(7 * i + 6));
+      }
+      stream->Write(response);
+    }
+  }
+  return grpc::Status::OK;
+}
+
+TEST(ScoreClient, PutsTheAnswersOfManySetsTogether) {
+  FakeBehaviour behaviour;
+  behaviour.score_poses = ScoreByX;
+  FakeServer server(behaviour);
+  const auto client = ScoreClient::Open(ChannelTo(server), v1::ScoreSetup(), 20.0);
+  ASSERT_TRUE(client.ok()) << client.status();
+  EXPECT_EQ((*client)->ready().map_revision(), 3u);
+  std::vector<Pose> poses(2500);
+  for (size_t i = 0; i < poses.size(); ++i) poses[i].translation.x() = static_cast<double>(i);
+  const auto scores = (*client)->Score(poses);
+  ASSERT_TRUE(scores.ok()) << scores.status();
+  ASSERT_EQ(scores->nvtl_size(), 2500);
+  for (int i = 0; i < 2500; ++i) ASSERT_EQ(scores->nvtl(i), i);
+  EXPECT_EQ(scores->score(7), 1.0);  // w of the quaternion
+}
+
+TEST(ScoreClient, StaysUsableAfterARefusedSet) {
+  FakeBehaviour behaviour;
+  behaviour.score_poses = ScoreByX;
+  FakeServer server(behaviour);
+  const auto client = ScoreClient::Open(ChannelTo(server), v1::ScoreSetup(), 20.0);
+  ASSERT_TRUE(client.ok()) << client.status();
+  std::vector<Pose> poses(2);
+  poses[0].translation.x() = -1.0;
+  const absl::Status refused = (*client)->Score(poses).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("pose 0 is bad"));
+  poses[0].translation.x() = 4.0;
+  EXPECT_EQ((*client)->Score(poses)->nvtl(0), 4.0);
+}
+
+TEST(Messages, PosesSurviveTheWire) {
+  const Pose pose{Eigen::Vector3d(4e5, 4e6, -100.25), Eigen::Quaterniond(0.5, -0.5, 0.5, 0.5)};
+  v1::Pose message;
+  EncodePose(pose, &message);
+  const auto decoded = DecodePose(message);
+  ASSERT_TRUE(decoded.ok());
+  EXPECT_EQ(decoded->translation, pose.translation);
+  EXPECT_LT(RotationDistance(*decoded, pose), 1e-12);
+  EXPECT_FALSE(DecodePose(v1::Pose()).ok());
+  EXPECT_EQ(StatusName(v1::ALIGNMENT_STATUS_LOW_SCORE), "LOW_SCORE");
+}
+
+}  // namespace
+}  // namespace voxloc::client

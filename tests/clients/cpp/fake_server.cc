@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tests/clients/cpp/fake_server.h"
+
+#include <grpcpp/security/server_credentials.h>
+
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace voxloc::client {
+namespace {
+
+grpc::Status Unimplemented() {
+  return grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "the test does not answer this");
+}
+
+}  // namespace
+
+class FakeServer::Localization final : public v1::LocalizationService::Service {
+ public:
+  explicit Localization(const FakeBehaviour& behaviour) : behaviour_(behaviour) {}
+
+  grpc::Status AlignScans(grpc::ServerContext* context,
+                          FakeBehaviour::AlignStream* stream) override {
+    return behaviour_.align_scans ? behaviour_.align_scans(context, stream) : Unimplemented();
+  }
+  grpc::Status AlignScan(grpc::ServerContext*, const v1::AlignScanRequest* request,
+                         v1::AlignScanResponse* response) override {
+    return behaviour_.align_scan ? behaviour_.align_scan(*request, response) : Unimplemented();
+  }
+  grpc::Status ScorePoses(grpc::ServerContext*, FakeBehaviour::ScoreStream* stream) override {
+    return behaviour_.score_poses ? behaviour_.score_poses(stream) : Unimplemented();
+  }
+
+ private:
+  const FakeBehaviour& behaviour_;
+};
+
+class FakeServer::Maps final : public v1::MapService::Service {
+ public:
+  explicit Maps(const FakeBehaviour& behaviour) : behaviour_(behaviour) {}
+
+  grpc::Status UpdateMapTiles(grpc::ServerContext*, FakeBehaviour::UpdateStream* stream) override {
+    return behaviour_.update_map_tiles ? behaviour_.update_map_tiles(stream) : Unimplemented();
+  }
+  grpc::Status ListMaps(grpc::ServerContext*, const v1::ListMapsRequest* request,
+                        v1::ListMapsResponse* response) override {
+    return behaviour_.list_maps ? behaviour_.list_maps(*request, response) : Unimplemented();
+  }
+  grpc::Status GetMap(grpc::ServerContext*, const v1::GetMapRequest* request,
+                      v1::GetMapResponse* response) override {
+    return behaviour_.get_map ? behaviour_.get_map(*request, response) : Unimplemented();
+  }
+  grpc::Status DeleteMap(grpc::ServerContext*, const v1::DeleteMapRequest* request,
+                         v1::DeleteMapResponse* response) override {
+    return behaviour_.delete_map ? behaviour_.delete_map(*request, response) : Unimplemented();
+  }
+
+ private:
+  const FakeBehaviour& behaviour_;
+};
+
+FakeServer::FakeServer(FakeBehaviour behaviour)
+    : behaviour_(std::move(behaviour)),
+      localization_(std::make_unique<Localization>(behaviour_)),
+      maps_(std::make_unique<Maps>(behaviour_)) {
+  Start();
+}
+
+FakeServer::~FakeServer() { Stop(); }
+
+std::string FakeServer::address() const { return absl::StrCat("127.0.0.1:", port_); }
+
+void FakeServer::Start() {
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort(absl::StrCat("127.0.0.1:", port_), grpc::InsecureServerCredentials(),
+                           &port_);
+  builder.RegisterService(localization_.get());
+  builder.RegisterService(maps_.get());
+  server_ = builder.BuildAndStart();
+}
+
+void FakeServer::Stop() {
+  if (server_ == nullptr) return;
+  server_->Shutdown(std::chrono::system_clock::now());
+  server_->Wait();
+  server_.reset();
+}
+
+}  // namespace voxloc::client

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A server in the test's process that answers as the test tells it to, over a real connection. It
+// can be stopped and started again on the same port.
+
+#ifndef VOXLOC_TESTS_CLIENTS_CPP_FAKE_SERVER_H_
+#define VOXLOC_TESTS_CLIENTS_CPP_FAKE_SERVER_H_
+
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "voxloc/v1/admin_service.grpc.pb.h"
+#include "voxloc/v1/localization_service.grpc.pb.h"
+#include "voxloc/v1/map_service.grpc.pb.h"
+
+namespace voxloc::client {
+
+// What a test replaces; anything left empty answers UNIMPLEMENTED.
+struct FakeBehaviour {
+  using AlignStream = grpc::ServerReaderWriter<v1::AlignScansResponse, v1::AlignScansRequest>;
+  using ScoreStream = grpc::ServerReaderWriter<v1::ScorePosesResponse, v1::ScorePosesRequest>;
+  using UpdateStream =
+      grpc::ServerReaderWriter<v1::UpdateMapTilesResponse, v1::UpdateMapTilesRequest>;
+
+  std::function<grpc::Status(grpc::ServerContext*, AlignStream*)> align_scans;
+  std::function<grpc::Status(const v1::AlignScanRequest&, v1::AlignScanResponse*)> align_scan;
+  std::function<grpc::Status(ScoreStream*)> score_poses;
+  std::function<grpc::Status(UpdateStream*)> update_map_tiles;
+  std::function<grpc::Status(const v1::ListMapsRequest&, v1::ListMapsResponse*)> list_maps;
+  std::function<grpc::Status(const v1::GetMapRequest&, v1::GetMapResponse*)> get_map;
+  std::function<grpc::Status(const v1::DeleteMapRequest&, v1::DeleteMapResponse*)> delete_map;
+};
+
+class FakeServer {
+ public:
+  explicit FakeServer(FakeBehaviour behaviour);
+  ~FakeServer();
+
+  // HOST:PORT, the same after a restart.
+  [[nodiscard]] std::string address() const;
+
+  // Ends all streams at once: clients see UNAVAILABLE or CANCELLED as the connection breaks.
+  void Stop();
+  void Start();
+
+ private:
+  class Localization;
+  class Maps;
+
+  FakeBehaviour behaviour_;
+  std::unique_ptr<Localization> localization_;
+  std::unique_ptr<Maps> maps_;
+  std::unique_ptr<grpc::Server> server_;
+  int port_ = 0;
+};
+
+}  // namespace voxloc::client
+
+#endif  // VOXLOC_TESTS_CLIENTS_CPP_FAKE_SERVER_H_

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/cpp/session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "clients/cpp/messages.h"
+#include "tests/clients/cpp/fake_server.h"
+
+namespace voxloc::client {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+PointCloud ThreePoints() {
+  PointCloud cloud;
+  cloud.PushBack(1.0f, 2.0f, 3.0f);
+  cloud.PushBack(-4.0f, 5.5f, 0.0f);
+  cloud.PushBack(0.25f, 0.0f, -9.0f);
+  return cloud;
+}
+
+Channel ChannelTo(const std::string& address) {
+  ChannelOptions options;
+  options.server = address;
+  return *Channel::Create(options);
+}
+
+SessionOptions OptionsFor(const std::string& map) {
+  SessionOptions options;
+  options.open.set_map(map);
+  options.open_timeout_s = 20.0;
+  options.reconnect.initial_wait_s = 0.02;
+  options.reconnect.max_wait_s = 0.1;
+  return options;
+}
+
+// Reads `open` and answers it.
+bool AnswerOpen(FakeBehaviour::AlignStream* stream) {
+  v1::AlignScansRequest request;
+  if (!stream->Read(&request) || !request.has_open()) return false;
+  v1::AlignScansResponse response;
+  response.mutable_opened()->set_session("s-1");
+  response.mutable_opened()->set_max_message_bytes(1 << 20);
+  return stream->Write(response);
+}
+
+void AnswerScan(const v1::Scan& scan, FakeBehaviour::AlignStream* stream) {
+  v1::AlignScansResponse response;
+  v1::AlignmentResult* result = response.mutable_result();
+  result->set_sequence(scan.sequence());
+  result->set_stamp_ns(scan.stamp_ns());
+  result->set_status(v1::ALIGNMENT_STATUS_OK);
+  result->set_accepted(true);
+  *result->mutable_map_t_base() = scan.guess_map_t_base();
+  stream->Write(response);
+}
+
+grpc::Status Echo(grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
+  if (!AnswerOpen(stream)) return grpc::Status::OK;
+  v1::AlignScansRequest request;
+  while (stream->Read(&request)) AnswerScan(request.scan(), stream);
+  return grpc::Status::OK;
+}
+
+TEST(LocalizationSession, SendsTheCloudAsFloatsAndTheGuessAsAPose) {
+  v1::Scan seen;
+  FakeBehaviour behaviour;
+  behaviour.align_scans = [&seen](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
+    AnswerOpen(stream);
+    v1::AlignScansRequest request;
+    while (stream->Read(&request)) {
+      seen = request.scan();
+      AnswerScan(request.scan(), stream);
+    }
+    return grpc::Status::OK;
+  };
+  FakeServer server(behaviour);
+  auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("town"));
+  ASSERT_TRUE(session.ok()) << session.status();
+  EXPECT_EQ((*session)->opened().session(), "s-1");
+  PointCloud cloud = ThreePoints();
+  cloud.origin = Eigen::Vector3d(10.0, 20.0, 30.0);
+  ScanInput scan;
+  scan.stamp_ns = 123;
+  scan.cloud = &cloud;
+  scan.guess_map_T_base = Pose{Eigen::Vector3d(7.0, 8.0, 9.0), Eigen::Quaterniond::Identity()};
+  const auto sequence = (*session)->Send(scan);
+  ASSERT_TRUE(sequence.ok()) << sequence.status();
+  const auto result = (*session)->ReceiveResultOf(*sequence, 20.0);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_TRUE((*session)->Close(20.0).ok());
+
+  EXPECT_EQ(seen.stamp_ns(), 123);
+  EXPECT_EQ(seen.cloud().layout(), v1::CLOUD_LAYOUT_FLOAT32_XYZ);
+  EXPECT_EQ(seen.cloud().origin().y(), 20.0);
+  EXPECT_EQ(seen.guess_map_t_base().position().z(), 9.0);
+  ASSERT_EQ(seen.cloud().data().size(), 36u);
+  std::vector<float> values(9);
+  std::memcpy(values.data(), seen.cloud().data().data(), 36);
+  EXPECT_THAT(values, ElementsAre(1.0f, 2.0f, 3.0f, -4.0f, 5.5f, 0.0f, 0.25f, 0.0f, -9.0f));
+}
+
+TEST(LocalizationSession, MatchesResultsThatComeInAnotherOrder) {
+  FakeBehaviour behaviour;
+  behaviour.align_scans = [](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
+    AnswerOpen(stream);
+    std::vector<v1::Scan> scans;
+    v1::AlignScansRequest request;
+    while (scans.size() < 3 && stream->Read(&request)) scans.push_back(request.scan());
+    for (const size_t i : {2, 0, 1}) AnswerScan(scans[i], stream);
+    while (stream->Read(&request)) {
+    }
+    return grpc::Status::OK;
+  };
+  FakeServer server(behaviour);
+  auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("town"));
+  ASSERT_TRUE(session.ok()) << session.status();
+  const PointCloud cloud = ThreePoints();
+  for (int64_t stamp : {100, 200, 300}) {
+    ScanInput scan;
+    scan.stamp_ns = stamp;
+    scan.cloud = &cloud;
+    ASSERT_TRUE((*session)->Send(scan).ok());
+  }
+  EXPECT_EQ((*session)->ReceiveResultOf(1, 20.0)->stamp_ns(), 100);
+  EXPECT_EQ((*session)->Receive(20.0)->stamp_ns(), 300);
+  EXPECT_EQ((*session)->Receive(20.0)->stamp_ns(), 200);
+  EXPECT_EQ((*session)->Receive(0.05).status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_TRUE((*session)->Close(20.0).ok());
+  EXPECT_EQ((*session)->Receive(1.0).status().code(), absl::StatusCode::kOutOfRange);
+}
+
+TEST(LocalizationSession, SaysWhichServerAndCallFailed) {
+  FakeBehaviour behaviour;
+  behaviour.align_scans = [](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
+    v1::AlignScansRequest request;
+    stream->Read(&request);
+    return grpc::Status(grpc::StatusCode::NOT_FOUND, "no map 'moon'");
+  };
+  FakeServer server(behaviour);
+  const auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("moon"));
+  EXPECT_EQ(session.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(session.status().message()),
+              ::testing::AllOf(HasSubstr(server.address()), HasSubstr("AlignScans"),
+                               HasSubstr("no map 'moon'")));
+}
+
+TEST(LocalizationSession, ReportsAServerThatCannotBeReached) {
+  FakeServer server(FakeBehaviour{});
+  server.Stop();
+  const auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("town"));
+  EXPECT_EQ(session.status().code(), absl::StatusCode::kUnavailable) << session.status();
+}
+
+TEST(LocalizationSession, GivesUpOnAServerThatDoesNotAnswerOpen) {
+  FakeBehaviour behaviour;
+  behaviour.align_scans = [](grpc::ServerContext* context, FakeBehaviour::AlignStream*) {
+    while (!context->IsCancelled()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return grpc::Status::CANCELLED;
+  };
+  FakeServer server(behaviour);
+  SessionOptions options = OptionsFor("town");
+  options.open_timeout_s = 0.2;
+  const auto session = LocalizationSession::Open(ChannelTo(server.address()), options);
+  EXPECT_EQ(session.status().code(), absl::StatusCode::kDeadlineExceeded) << session.status();
+}
+
+TEST(LocalizationSession, RefusesWhatTheServerWouldNotTake) {
+  FakeBehaviour behaviour;
+  behaviour.align_scans = Echo;
+  FakeServer server(behaviour);
+  SessionOptions options = OptionsFor("town");
+  options.max_outstanding = 2;
+  auto session = LocalizationSession::Open(ChannelTo(server.address()), options);
+  ASSERT_TRUE(session.ok()) << session.status();
+  PointCloud large;
+  for (int i = 0; i < 100000; ++i) large.PushBack(1.0f, 1.0f, 1.0f);
+  ScanInput scan;
+  EXPECT_EQ((*session)->Send(scan).status().code(), absl::StatusCode::kInvalidArgument);
+  scan.cloud = &large;
+  EXPECT_EQ((*session)->Send(scan).status().code(), absl::StatusCode::kInvalidArgument);
+  const PointCloud small = ThreePoints();
+  scan.cloud = &small;
+  EXPECT_TRUE((*session)->Send(scan).ok());
+  EXPECT_TRUE((*session)->Send(scan).ok());
+  EXPECT_EQ((*session)->Send(scan).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE((*session)->Receive(20.0).ok());
+  EXPECT_TRUE((*session)->Send(scan).ok());
+}
+
+// The first server answers one scan, then is gone with others unanswered; the second answers all.
+TEST(LocalizationSession, ResumesWithTheLastPoseWhenTheServerComesBack) {
+  std::atomic<int> generation{0};
+  std::mutex mutex;
+  std::vector<v1::Scan> second_saw;
+  std::atomic<int> first_saw{0};
+  FakeBehaviour behaviour;
+  behaviour.align_scans = [&](grpc::ServerContext* context, FakeBehaviour::AlignStream* stream) {
+    if (!AnswerOpen(stream)) return grpc::Status::OK;
+    const bool first = generation == 0;
+    v1::AlignScansRequest request;
+    while (stream->Read(&request)) {
+      if (!first) {
+        const std::lock_guard<std::mutex> lock(mutex);
+        second_saw.push_back(request.scan());
+      }
+      if (!first || ++first_saw == 1) AnswerScan(request.scan(), stream);
+    }
+    return context->IsCancelled() ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "stopping")
+                                  : grpc::Status::OK;
+  };
+  FakeServer server(behaviour);
+  SessionOptions options = OptionsFor("town");
+  options.reconnect.max_attempts = 100;
+  auto session = LocalizationSession::Open(ChannelTo(server.address()), options);
+  ASSERT_TRUE(session.ok()) << session.status();
+  const PointCloud cloud = ThreePoints();
+  ScanInput with_guess;
+  with_guess.cloud = &cloud;
+  with_guess.guess_map_T_base =
+      Pose{Eigen::Vector3d(5.0, 6.0, 7.0), Eigen::Quaterniond::Identity()};
+  ASSERT_TRUE((*session)->Send(with_guess).ok());
+  ASSERT_TRUE((*session)->ReceiveResultOf(1, 20.0).ok());
+  ScanInput without_guess;
+  without_guess.cloud = &cloud;
+  ASSERT_TRUE((*session)->Send(without_guess).ok());
+  while (first_saw < 2) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+
+  server.Stop();
+  generation = 1;
+  ASSERT_TRUE((*session)->Send(without_guess).ok());
+  server.Start();
+  std::set<uint64_t> answered;
+  for (int i = 0; i < 2; ++i) {
+    const auto result = (*session)->Receive(30.0);
+    ASSERT_TRUE(result.ok()) << result.status();
+    answered.insert(result->sequence());
+  }
+  EXPECT_THAT(answered, ElementsAre(2u, 3u));
+  EXPECT_EQ((*session)->reconnects(), 1);
+  EXPECT_TRUE((*session)->Close(20.0).ok());
+  const std::lock_guard<std::mutex> lock(mutex);
+  ASSERT_EQ(second_saw.size(), 2u);
+  EXPECT_EQ(second_saw[0].guess_map_t_base().position().x(), 5.0);
+}
+
+TEST(LocalizationSession, StopsTryingAfterTheLastAttempt) {
+  FakeBehaviour behaviour;
+  behaviour.align_scans = [](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
+    AnswerOpen(stream);
+    v1::AlignScansRequest request;
+    while (stream->Read(&request)) {
+    }
+    return grpc::Status(grpc::StatusCode::UNAVAILABLE, "stopping");
+  };
+  FakeServer server(behaviour);
+  SessionOptions options = OptionsFor("town");
+  options.reconnect.max_attempts = 2;
+  auto session = LocalizationSession::Open(ChannelTo(server.address()), options);
+  ASSERT_TRUE(session.ok()) << session.status();
+  server.Stop();
+  const auto result = (*session)->Receive(30.0);
+  EXPECT_EQ(result.status().code(), absl::StatusCode::kUnavailable) << result.status();
+  EXPECT_THAT(std::string(result.status().message()), HasSubstr("2 attempts"));
+  const PointCloud cloud = ThreePoints();
+  ScanInput scan;
+  scan.cloud = &cloud;
+  EXPECT_EQ((*session)->Send(scan).status().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST(LocalizationSession, DoesNotReconnectAfterOtherErrors) {
+  std::atomic<int> opened{0};
+  FakeBehaviour behaviour;
+  behaviour.align_scans = [&opened](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
+    ++opened;
+    AnswerOpen(stream);
+    v1::AlignScansRequest request;
+    stream->Read(&request);
+    return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many");
+  };
+  FakeServer server(behaviour);
+  auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("town"));
+  ASSERT_TRUE(session.ok()) << session.status();
+  const PointCloud cloud = ThreePoints();
+  ScanInput scan;
+  scan.cloud = &cloud;
+  ASSERT_TRUE((*session)->Send(scan).ok());
+  EXPECT_EQ((*session)->Receive(20.0).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(opened, 1);
+}
+
+}  // namespace
+}  // namespace voxloc::client
