@@ -7,56 +7,12 @@
 #include <memory>
 #include <numeric>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "core/map/block_index.h"
 
 namespace voxloc {
 namespace {
-
-constexpr uint32_t kNoBlock = 0xffffffffU;
-// Below this many blocks in the bounding box, blocks are found by a table instead of a hash.
-constexpr int64_t kMaxTableBlocks = int64_t{1} << 22;
-
-// Numbers the blocks that points fall in, in the order in which they are first met.
-class BlockNumbering {
- public:
-  BlockNumbering(const CellKey& first, const CellKey& last) : first_(first) {
-    size_x_ = int64_t{last.x} - first.x + 1;
-    size_y_ = int64_t{last.y} - first.y + 1;
-    const int64_t size_z = int64_t{last.z} - first.z + 1;
-    // Extents stay below 2^25 blocks, so the product of two fits 64 bits.
-    if (size_x_ * size_y_ <= kMaxTableBlocks && size_x_ * size_y_ * size_z <= kMaxTableBlocks) {
-      table_.assign(static_cast<size_t>(size_x_ * size_y_ * size_z), kNoBlock);
-    }
-  }
-
-  uint32_t NumberOf(const CellKey& block) {
-    if (table_.empty()) {
-      const auto [it, inserted] = hash_.try_emplace(block, static_cast<uint32_t>(keys_.size()));
-      if (inserted) keys_.push_back(block);
-      return it->second;
-    }
-    uint32_t& number = table_[static_cast<size_t>(
-        (block.x - first_.x) +
-        size_x_ * ((block.y - first_.y) + size_y_ * (block.z - first_.z)))];
-    if (number == kNoBlock) {
-      number = static_cast<uint32_t>(keys_.size());
-      keys_.push_back(block);
-    }
-    return number;
-  }
-
-  const std::vector<CellKey>& keys() const { return keys_; }
-
- private:
-  CellKey first_;
-  int64_t size_x_ = 0;
-  int64_t size_y_ = 0;
-  std::vector<uint32_t> table_;
-  absl::flat_hash_map<CellKey, uint32_t> hash_;
-  std::vector<CellKey> keys_;
-};
 
 bool IsFinitePoint(float x, float y, float z) {
   // One test for three: the sum of finite numbers scaled by zero is zero, of others NaN.
@@ -79,8 +35,8 @@ struct SortedPoints {
 
 SortedPoints SortByBlock(const PointCloud& cloud, const Bounds& bounds, double cell_size_m) {
   const double inverse = 1.0 / cell_size_m;
-  BlockNumbering numbering(BlockOf(CellOf(bounds.min, cell_size_m)),
-                           BlockOf(CellOf(bounds.max, cell_size_m)));
+  BlockIndex index(BlockOf(CellOf(bounds.min, cell_size_m)),
+                   BlockOf(CellOf(bounds.max, cell_size_m)));
   const size_t n = cloud.size();
   std::vector<uint32_t> block_of(n);
   std::vector<uint16_t> place_of(n);
@@ -88,13 +44,13 @@ SortedPoints SortByBlock(const PointCloud& cloud, const Bounds& bounds, double c
   const Eigen::Vector3d origin = cloud.origin;
   for (size_t i = 0; i < n; ++i) {
     if (!IsFinitePoint(cloud.x[i], cloud.y[i], cloud.z[i])) {
-      block_of[i] = kNoBlock;
+      block_of[i] = BlockIndex::kNone;
       continue;
     }
     const CellKey cell = {FloorIndex((origin.x() + static_cast<double>(cloud.x[i])) * inverse),
                           FloorIndex((origin.y() + static_cast<double>(cloud.y[i])) * inverse),
                           FloorIndex((origin.z() + static_cast<double>(cloud.z[i])) * inverse)};
-    const uint32_t number = numbering.NumberOf(BlockOf(cell));
+    const uint32_t number = index.Name(BlockOf(cell));
     if (number == counts.size()) counts.push_back(0);
     ++counts[number];
     block_of[i] = number;
@@ -102,7 +58,7 @@ SortedPoints SortByBlock(const PointCloud& cloud, const Bounds& bounds, double c
   }
 
   SortedPoints sorted;
-  sorted.blocks = numbering.keys();
+  sorted.blocks = index.blocks();
   std::vector<uint32_t> cursor(counts.size());
   uint32_t begin = 0;
   for (size_t b = 0; b < counts.size(); ++b) {
@@ -114,7 +70,7 @@ SortedPoints SortByBlock(const PointCloud& cloud, const Bounds& bounds, double c
   sorted.y.resize(begin);
   sorted.z.resize(begin);
   for (size_t i = 0; i < n; ++i) {
-    if (block_of[i] == kNoBlock) continue;
+    if (block_of[i] == BlockIndex::kNone) continue;
     const uint32_t at = cursor[block_of[i]]++;
     sorted.place[at] = place_of[i];
     sorted.x[at] = cloud.x[i];

@@ -5,6 +5,28 @@
 #include <algorithm>
 
 namespace voxloc::cpu {
+namespace {
+
+// An index of the region that the cells' index positions span.
+BlockIndex BlockIndexFor(const MapCellBlocks& blocks, double cell_size_m) {
+  CellKey first;
+  CellKey last;
+  bool any = false;
+  for (const auto& block : blocks) {
+    for (const MapCell& cell : block->cells) {
+      const CellKey at = BlockOf(CellOf(cell.index, cell_size_m));
+      first = any ? CellKey{std::min(first.x, at.x), std::min(first.y, at.y),
+                            std::min(first.z, at.z)}
+                  : at;
+      last = any ? CellKey{std::max(last.x, at.x), std::max(last.y, at.y), std::max(last.z, at.z)}
+                 : at;
+      any = true;
+    }
+  }
+  return any ? BlockIndex(first, last) : BlockIndex();
+}
+
+}  // namespace
 
 GaussianGrid::GaussianGrid(const MapCellBlocks& blocks, const CellStatistics& statistics)
     : cell_size_m_(statistics.cell_size_m) {
@@ -12,17 +34,15 @@ GaussianGrid::GaussianGrid(const MapCellBlocks& blocks, const CellStatistics& st
   // cells that share one.
   size_t total = 0;
   for (const auto& block : blocks) total += block->cells.size();
-  block_number_.reserve(blocks.size());
+  blocks_ = BlockIndexFor(blocks, cell_size_m_);
   std::vector<size_t> slot_of;  // of each cell, in the order of the blocks
   slot_of.reserve(total);
   std::vector<uint32_t> counts;
   for (const auto& block : blocks) {
     for (const MapCell& cell : block->cells) {
       const CellKey at = CellOf(cell.index, cell_size_m_);
-      const auto [it, inserted] =
-          block_number_.try_emplace(BlockOf(at), static_cast<uint32_t>(block_number_.size()));
-      if (inserted) counts.resize(counts.size() + kBlockCells, 0);
-      const size_t slot = size_t{it->second} * kBlockCells + PlaceInBlock(at);
+      const size_t slot = size_t{blocks_.Name(BlockOf(at))} * kBlockCells + PlaceInBlock(at);
+      if (slot >= counts.size()) counts.resize(blocks_.blocks().size() * kBlockCells, 0);
       ++counts[slot];
       slot_of.push_back(slot);
     }
@@ -35,8 +55,7 @@ GaussianGrid::GaussianGrid(const MapCellBlocks& blocks, const CellStatistics& st
   }
   begin_.back() = begin;
 
-  index_.resize(total);
-  mean_.resize(total);
+  positions_.resize(total);
   information_.resize(total);
   std::vector<uint32_t> cursor(begin_.begin(), begin_.end() - 1);
   size_t i = 0;
@@ -44,8 +63,10 @@ GaussianGrid::GaussianGrid(const MapCellBlocks& blocks, const CellStatistics& st
     for (const MapCell& cell : block->cells) {
       const uint32_t to = cursor[slot_of[i++]]++;
       const Eigen::Vector3d corner = CellCorner(CellOf(cell.index, cell_size_m_), cell_size_m_);
-      index_[to] = (cell.index - corner).cast<float>();
-      mean_[to] = (cell.mean - corner).cast<float>();
+      for (int axis = 0; axis < 3; ++axis) {
+        positions_[to].index[axis] = static_cast<float>(cell.index[axis] - corner[axis]);
+        positions_[to].mean[axis] = static_cast<float>(cell.mean[axis] - corner[axis]);
+      }
       const ndt::Symmetric3<double>& b = cell.information;
       information_[to] = {{static_cast<float>(b.xx), static_cast<float>(b.xy),
                            static_cast<float>(b.xz), static_cast<float>(b.yy),
@@ -55,32 +76,38 @@ GaussianGrid::GaussianGrid(const MapCellBlocks& blocks, const CellStatistics& st
 }
 
 size_t GaussianGrid::MemoryBytes() const {
-  return block_number_.capacity() * (sizeof(CellKey) + sizeof(uint32_t) + 1) +
+  return blocks_.MemoryBytes() +
          begin_.capacity() * sizeof(uint32_t) +
-         (index_.capacity() + mean_.capacity()) * sizeof(Eigen::Vector3f) +
+         positions_.capacity() * sizeof(Position) +
          information_.capacity() * sizeof(InformationRow);
 }
 
 void GaussianGrid::CellsAround(const CellKey& key, Run (&runs)[27]) const {
-  constexpr uint32_t kNone = 0xffffffffU;
-  constexpr uint32_t kUnknown = 0xfffffffeU;
   // The neighbourhood spans at most two blocks along each axis.
   const CellKey low = BlockOf({key.x - 1, key.y - 1, key.z - 1});
-  uint32_t numbers[8];
-  std::fill(std::begin(numbers), std::end(numbers), kUnknown);
+  const CellKey high = BlockOf({key.x + 1, key.y + 1, key.z + 1});
+  uint32_t numbers[2][2][2];
+  for (int32_t z = low.z; z <= high.z; ++z) {
+    for (int32_t y = low.y; y <= high.y; ++y) {
+      for (int32_t x = low.x; x <= high.x; ++x) {
+        numbers[z - low.z][y - low.y][x - low.x] = blocks_.Find({x, y, z});
+      }
+    }
+  }
   int i = 0;
   for (int32_t dz = -1; dz <= 1; ++dz) {
     for (int32_t dy = -1; dy <= 1; ++dy) {
       for (int32_t dx = -1; dx <= 1; ++dx, ++i) {
         const CellKey cell = {key.x + dx, key.y + dy, key.z + dz};
         const CellKey block = BlockOf(cell);
-        uint32_t& number =
-            numbers[(block.x - low.x) + 2 * (block.y - low.y) + 4 * (block.z - low.z)];
-        if (number == kUnknown) {
-          const auto it = block_number_.find(block);
-          number = it == block_number_.end() ? kNone : it->second;
+        const uint32_t number =
+            numbers[block.z - low.z][block.y - low.y][block.x - low.x];
+        if (number == BlockIndex::kNone) {
+          runs[i] = {};
+          continue;
         }
-        runs[i] = number == kNone ? Run{} : RunAt(number, PlaceInBlock(cell));
+        const size_t at = size_t{number} * kBlockCells + PlaceInBlock(cell);
+        runs[i] = {begin_[at], begin_[at + 1]};
       }
     }
   }

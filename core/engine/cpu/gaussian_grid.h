@@ -11,10 +11,8 @@
 #include <cstdint>
 #include <vector>
 
-#include <Eigen/Core>
-
-#include "absl/container/flat_hash_map.h"
 #include "core/engine/cpu/kernels.h"
+#include "core/map/block_index.h"
 #include "core/map/cells.h"
 #include "core/map/lattice.h"
 
@@ -28,39 +26,30 @@ class GaussianGrid {
     uint32_t end = 0;
   };
 
+  // Where a cell is, relative to the low corner of the lattice cell of its index position, metres.
+  struct Position {
+    float index[3];
+    float mean[3];
+  };
+
   GaussianGrid(const MapCellBlocks& blocks, const CellStatistics& statistics);
 
   [[nodiscard]] double cell_size_m() const { return cell_size_m_; }
   [[nodiscard]] size_t size() const { return information_.size(); }
   [[nodiscard]] size_t MemoryBytes() const;
 
-  // The cells whose index position lies in the lattice cell.
-  [[nodiscard]] Run CellsAt(const CellKey& key) const {
-    const auto it = block_number_.find(BlockOf(key));
-    if (it == block_number_.end()) return {};
-    return RunAt(it->second, PlaceInBlock(key));
-  }
-
-  // The cells whose index position lies in the lattice cell or one of the 26 around it, 27 runs, x
-  // fastest. Costs one look-up for each block touched.
+  // The cells whose index position lies in the lattice cell or one of the 26 around it: 27 runs, x
+  // fastest, then y, then z. Costs one look-up for each block touched.
   void CellsAround(const CellKey& key, Run (&runs)[27]) const;
 
-  // Positions relative to the low corner of the lattice cell of the index position, metres.
-  [[nodiscard]] const Eigen::Vector3f& index_position(size_t cell) const { return index_[cell]; }
-  [[nodiscard]] const Eigen::Vector3f& mean(size_t cell) const { return mean_[cell]; }
+  [[nodiscard]] const Position& position(size_t cell) const { return positions_[cell]; }
   [[nodiscard]] const InformationRow* information() const { return information_.data(); }
 
  private:
-  [[nodiscard]] Run RunAt(uint32_t block, uint32_t place) const {
-    const size_t at = size_t{block} * kBlockCells + place;
-    return {begin_[at], begin_[at + 1]};
-  }
-
   double cell_size_m_;
-  absl::flat_hash_map<CellKey, uint32_t> block_number_;
+  BlockIndex blocks_;
   std::vector<uint32_t> begin_;  // of each lattice cell of each block, and one past the last
-  std::vector<Eigen::Vector3f> index_;
-  std::vector<Eigen::Vector3f> mean_;
+  std::vector<Position> positions_;
   std::vector<InformationRow> information_;
 };
 

@@ -25,27 +25,29 @@ VOXLOC_HD void LocateAxis(const DoubleVector& coordinate, double cell_size, doub
   const DoubleVector limit = DoubleVector{} + kLargestCell;
   scaled = scaled > limit ? limit : scaled;
   scaled = scaled < -limit ? -limit : scaled;
-  IntVector index = __builtin_convertvector(scaled, IntVector);
-  const LongVector above = __builtin_convertvector(index, DoubleVector) > scaled;
-  index += __builtin_convertvector(above, IntVector);  // true is -1
-  const DoubleVector corner = __builtin_convertvector(index, DoubleVector) * cell_size;
-  Store(index, cell);
-  Store(__builtin_convertvector(coordinate - corner, FloatVector), local);
+  // Rounded towards zero, then down.
+  const DoubleVector truncated =
+      __builtin_convertvector(__builtin_convertvector(scaled, HalfIntVector), DoubleVector);
+  const DoubleVector one = DoubleVector{} + 1.0;
+  const DoubleVector floor =
+      truncated - (DoubleVector)((LongVector)one & (LongVector)(truncated > scaled));
+  Store(__builtin_convertvector(floor, HalfIntVector), cell);
+  Store(__builtin_convertvector(coordinate - floor * cell_size, HalfVector), local);
 }
 
 void Locate(const cpu::LocateArguments& in, const cpu::LocatedPoints& out) {
   const double inverse = 1.0 / in.cell_size_m;
   int32_t* cells[3] = {out.cell_x, out.cell_y, out.cell_z};
   float* locals[3] = {out.local_x, out.local_y, out.local_z};
-  for (int i = 0; i < in.padded_count; i += kLanes) {
-    const auto x = Load<FloatVector>(in.x + i);
-    const auto y = Load<FloatVector>(in.y + i);
-    const auto z = Load<FloatVector>(in.z + i);
+  for (int i = 0; i < in.padded_count; i += kDoubleLanes) {
+    const auto x = Load<HalfVector>(in.x + i);
+    const auto y = Load<HalfVector>(in.y + i);
+    const auto z = Load<HalfVector>(in.z + i);
     for (int axis = 0; axis < 3; ++axis) {
       const double* r = in.rotation[axis];
       DoubleVector coordinate;
       if (in.float_transform) {
-        const FloatVector sum = x * static_cast<float>(r[0]) + y * static_cast<float>(r[1]) +
+        const HalfVector sum = x * static_cast<float>(r[0]) + y * static_cast<float>(r[1]) +
                                 z * static_cast<float>(r[2]) +
                                 static_cast<float>(in.translation[axis]);
         coordinate = __builtin_convertvector(sum, DoubleVector);
@@ -74,13 +76,8 @@ VOXLOC_HD uint32_t AcceptCandidates(const cpu::AccumulateArguments& in, int poin
     const FloatVector dy = y - Load<FloatVector>(in.candidates.index_y + at);
     const FloatVector dz = z - Load<FloatVector>(in.candidates.index_z + at);
     const FloatVector squared = dx * dx + dy * dy + dz * dz;
-    float distance[kLanes];
-    Store(squared, distance);
-    const uint32_t here = count - c < kLanes ? count - c : kLanes;
-    for (uint32_t j = 0; j < here; ++j) {
-      accepted[taken] = at + j;
-      taken += distance[j] < in.squared_radius_m2 ? 1U : 0U;
-    }
+    const IntVector inside = squared < FloatVector{} + in.squared_radius_m2;
+    taken += WriteActive(inside, count - c, at, accepted + taken);
   }
   return taken;
 }

@@ -75,7 +75,7 @@ struct AccumulateArguments {
   float d2;
   float curvature;  // see ndt::AddPair
   const ndt::ChartDerivatives<float>* chart;  // null: no derivatives wanted
-  // Scratch for eight lists as long as the longest one.
+  // Scratch for eight lists, each eight entries longer than the longest one.
   uint32_t* accepted;
   uint32_t accepted_stride;
   float* best;  // out, if not null: e of each point's best pair

@@ -25,8 +25,11 @@ constexpr int kLanes = 8;
 using FloatVector = float __attribute__((vector_size(32)));
 using HalfVector = float __attribute__((vector_size(16)));
 using IntVector = int32_t __attribute__((vector_size(32)));
-using DoubleVector = double __attribute__((vector_size(64)));
-using LongVector = int64_t __attribute__((vector_size(64)));
+// Doubles come four at a time: that is what a register of today's common instruction sets holds.
+using DoubleVector = double __attribute__((vector_size(32)));
+using LongVector = int64_t __attribute__((vector_size(32)));
+using HalfIntVector = int32_t __attribute__((vector_size(16)));
+constexpr int kDoubleLanes = 4;
 
 struct Lanes {
   FloatVector v = {};
@@ -77,10 +80,47 @@ VOXLOC_HD Lanes Exp(const Lanes& x) {
   return Keep(x.v > lowest, {result});
 }
 
+// Writes the numbers first + j of the lanes j < `count` whose mask is set to `to`, ascending, and
+// returns how many there are. May write up to eight entries.
+VOXLOC_HD uint32_t WriteActive(const IntVector& mask, uint32_t count, uint32_t first, uint32_t* to) {
+#if defined(__AVX2__)
+  // Byte k of entry m is the place of the k-th bit that is set in m.
+  struct Places {
+    uint64_t of[256];
+  };
+  static constexpr auto kPlaces = [] {
+    Places places{};
+    for (uint64_t m = 0; m < 256; ++m) {
+      int k = 0;
+      for (uint64_t bit = 0; bit < 8; ++bit) {
+        if ((m >> bit & 1U) != 0) places.of[m] |= bit << (8 * k++);
+      }
+    }
+    return places;
+  }();
+  const uint32_t wanted = count >= kLanes ? 0xffU : (1U << count) - 1U;
+  const auto bits =
+      static_cast<uint32_t>(__builtin_ia32_movmskps256((FloatVector)mask)) & wanted;
+  using ByteVector = uint8_t __attribute__((vector_size(8)));
+  const auto bytes = Load<ByteVector>(&kPlaces.of[bits]);
+  Store(__builtin_convertvector(bytes, IntVector) + static_cast<int32_t>(first), to);
+  return static_cast<uint32_t>(__builtin_popcount(bits));
+#else
+  int32_t active[kLanes];
+  Store(mask, active);
+  uint32_t written = 0;
+  for (uint32_t j = 0; j < (count < kLanes ? count : kLanes); ++j) {
+    to[written] = first + j;
+    written += active[j] != 0 ? 1U : 0U;
+  }
+  return written;
+#endif
+}
+
 // Sum of the lanes, in double, in a fixed order.
 VOXLOC_HD double SumLanes(const Lanes& a) {
-  const DoubleVector d = __builtin_convertvector(a.v, DoubleVector);
-  return ((d[0] + d[1]) + (d[2] + d[3])) + ((d[4] + d[5]) + (d[6] + d[7]));
+  const auto lane = [&a](int i) { return static_cast<double>(a.v[i]); };
+  return ((lane(0) + lane(1)) + (lane(2) + lane(3))) + ((lane(4) + lane(5)) + (lane(6) + lane(7)));
 }
 
 // Eight rows of eight floats, transposed: lane l of column c is row l's entry c.

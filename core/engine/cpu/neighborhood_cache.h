@@ -41,7 +41,7 @@ class NeighborhoodCache {
 
  private:
   List Build(const CellKey& key);
-  void Append(uint32_t cell, float shift_x, float shift_y, float shift_z);
+  void Reserve(uint32_t more);
 
   const GaussianGrid* grid_ = nullptr;
   NeighborSearch search_ = NeighborSearch::kRadius;

@@ -158,7 +158,7 @@ void ScanEvaluator::EvaluateChunk(const EvaluationFrame& frame, Chunk& chunk) co
   }
   chunk.lists_valid = true;
 
-  const uint32_t stride = chunk.neighborhoods.longest() + 1;
+  const uint32_t stride = chunk.neighborhoods.longest() + 8;
   if (chunk.accepted.size() < size_t{8} * stride) chunk.accepted.resize(size_t{8} * stride);
   AccumulateArguments accumulate{};
   accumulate.x = chunk.x;
