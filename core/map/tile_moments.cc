@@ -25,12 +25,19 @@ int32_t FloorIndex(double value) {
   return truncated - static_cast<int32_t>(value < static_cast<double>(truncated));
 }
 
+// A point in the order of its block: its offset from the cloud's origin and its cell's place.
+struct PlacedPoint {
+  float x;
+  float y;
+  float z;
+  uint32_t place;
+};
+
 // Points brought into the order of their blocks, keeping their order within one.
 struct SortedPoints {
-  std::vector<CellKey> blocks;       // by number
-  std::vector<uint32_t> block_end;   // by number: end of its run below
-  std::vector<uint16_t> place;
-  std::vector<float> x, y, z;        // offsets from the cloud's origin
+  std::vector<CellKey> blocks;      // by number
+  std::vector<uint32_t> block_end;  // by number: end of its run below
+  std::vector<PlacedPoint> points;
 };
 
 SortedPoints SortByBlock(const PointCloud& cloud, const Bounds& bounds, double cell_size_m) {
@@ -65,17 +72,10 @@ SortedPoints SortByBlock(const PointCloud& cloud, const Bounds& bounds, double c
     cursor[b] = begin;
     begin += counts[b];
   }
-  sorted.place.resize(begin);
-  sorted.x.resize(begin);
-  sorted.y.resize(begin);
-  sorted.z.resize(begin);
+  sorted.points.resize(begin);
   for (size_t i = 0; i < n; ++i) {
     if (block_of[i] == BlockIndex::kNone) continue;
-    const uint32_t at = cursor[block_of[i]]++;
-    sorted.place[at] = place_of[i];
-    sorted.x[at] = cloud.x[i];
-    sorted.y[at] = cloud.y[i];
-    sorted.z[at] = cloud.z[i];
+    sorted.points[cursor[block_of[i]]++] = {cloud.x[i], cloud.y[i], cloud.z[i], place_of[i]};
   }
   sorted.block_end = std::move(cursor);
   return sorted;
@@ -87,24 +87,25 @@ struct BlockAccumulator {
   FloatSum float_sums[kBlockCells];
 };
 
-void AppendBlock(const SortedPoints& points, const Eigen::Vector3d& origin, uint32_t number,
+void AppendBlock(const SortedPoints& sorted, const Eigen::Vector3d& origin, uint32_t number,
                  BlockAccumulator& accumulator, TileMoments& tile) {
-  const uint32_t begin = number == 0 ? 0 : points.block_end[number - 1];
-  const uint32_t end = points.block_end[number];
-  const CellKey block = points.blocks[number];
+  const uint32_t begin = number == 0 ? 0 : sorted.block_end[number - 1];
+  const uint32_t end = sorted.block_end[number];
+  const CellKey block = sorted.blocks[number];
   const double size = tile.cell_size_m;
   // The centre of place 0, relative to the cloud's origin, so that offsets need one subtraction.
   const Eigen::Vector3d base = CellCentre(CellAt(block, 0), size) - origin;
   for (uint32_t i = begin; i < end; ++i) {
-    const uint32_t place = points.place[i];
-    ndt::AddPoint({static_cast<double>(points.x[i]) - (base.x() + size * (place & 7U)),
-                   static_cast<double>(points.y[i]) - (base.y() + size * ((place >> 3) & 7U)),
-                   static_cast<double>(points.z[i]) - (base.z() + size * (place >> 6))},
+    const PlacedPoint& point = sorted.points[i];
+    const uint32_t place = point.place;
+    ndt::AddPoint({static_cast<double>(point.x) - (base.x() + size * (place & 7U)),
+                   static_cast<double>(point.y) - (base.y() + size * ((place >> 3) & 7U)),
+                   static_cast<double>(point.z) - (base.z() + size * (place >> 6))},
                   accumulator.moments[place]);
     FloatSum& sum = accumulator.float_sums[place];
-    sum.x += points.x[i];
-    sum.y += points.y[i];
-    sum.z += points.z[i];
+    sum.x += point.x;
+    sum.y += point.y;
+    sum.z += point.z;
   }
 
   TileMoments::Block run;
@@ -153,14 +154,14 @@ absl::StatusOr<TileMoments> BuildTileMoments(const PointCloud& cloud_map, double
   tile.points = bounds.finite_points;
   tile.not_finite = cloud_map.size() - bounds.finite_points;
 
-  const SortedPoints points = SortByBlock(cloud_map, bounds, cell_size_m);
-  std::vector<uint32_t> order(points.blocks.size());
+  const SortedPoints sorted = SortByBlock(cloud_map, bounds, cell_size_m);
+  std::vector<uint32_t> order(sorted.blocks.size());
   std::iota(order.begin(), order.end(), 0U);
   std::sort(order.begin(), order.end(),
-            [&](uint32_t a, uint32_t b) { return points.blocks[a] < points.blocks[b]; });
+            [&](uint32_t a, uint32_t b) { return sorted.blocks[a] < sorted.blocks[b]; });
   const auto accumulator = std::make_unique<BlockAccumulator>();
   for (const uint32_t number : order) {
-    AppendBlock(points, cloud_map.origin, number, *accumulator, tile);
+    AppendBlock(sorted, cloud_map.origin, number, *accumulator, tile);
   }
   return tile;
 }
