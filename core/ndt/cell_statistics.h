@@ -56,14 +56,21 @@ struct GaussianOptions {
   double eigenvalue_ratio = 0.01;
 };
 
+// Cells whose points spread less than 0.1 mm, all axes together, are one point: what is left of their
+// covariance is rounding.
+constexpr double kMinTotalVariance = 1e-8;  // m^2
+// Larger information, of cells flattened by a tiny eigenvalue ratio, would overflow when squared in
+// float32.
+constexpr double kMaxInformation = 1e15;  // 1/m^2
+
 struct CellGaussian {
   Vector3<double> mean_from_centre;    // m
   Symmetric3<double> covariance;       // m^2, regularised
   Symmetric3<double> information;      // its inverse, 1/m^2
 };
 
-// False when the cell has too few points, or its covariance no positive eigenvalue (all points in one
-// place) or no finite inverse: such a cell takes no part in matching.
+// False when the cell has too few points, when they all lie in one place, or when the covariance has no
+// inverse of finite size: such a cell takes no part in matching.
 VOXLOC_HD bool ComputeGaussian(const CellMoments& moments, const GaussianOptions& options,
                                CellGaussian& gaussian) {
   if (moments.count < options.min_points || moments.count < 2) return false;
@@ -78,9 +85,9 @@ VOXLOC_HD bool ComputeGaussian(const CellMoments& moments, const GaussianOptions
   // The trace bounds the largest eigenvalue: most cells are seen to need no regularisation without
   // their eigenvalues.
   const double trace = covariance.xx + covariance.yy + covariance.zz;
+  if (!(trace > kMinTotalVariance)) return false;
   if (!EigenvaluesExceed(covariance, options.eigenvalue_ratio * trace)) {
     Eigen3<double> eigen = EigenDecompose(covariance);
-    if (!(eigen.value[2] > 0.0)) return false;
     const double floor = options.eigenvalue_ratio * eigen.value[2];
     for (int i = 0; i < 2; ++i) {
       if (eigen.value[i] < floor) {
@@ -93,7 +100,7 @@ VOXLOC_HD bool ComputeGaussian(const CellMoments& moments, const GaussianOptions
                            std::abs(information.xz) + std::abs(information.yy) +
                            std::abs(information.yz) + std::abs(information.zz);
   // Also false for NaN: a ratio of zero leaves flat cells singular.
-  if (!(magnitude < 1e30) || !(information.xx > 0.0)) return false;
+  if (!(magnitude < kMaxInformation) || !(information.xx > 0.0)) return false;
   gaussian.mean_from_centre = mean;
   gaussian.covariance = covariance;
   gaussian.information = information;

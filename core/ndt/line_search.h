@@ -2,8 +2,8 @@
 //
 // The line search of More and Thuente (ACM Transactions on Mathematical Software 20, 1994) as a state
 // machine: Trial() says where phi and its slope are wanted, Update() takes them. It ends at a step
-// with sufficient decrease (mu = 1e-4) and curvature (nu = 0.9), when the interval has collapsed, or
-// after ten steps.
+// with sufficient decrease (mu = 1e-4) and curvature (nu = 0.9), at an end of the range of steps that
+// the search would leave, or after ten further trials.
 
 #ifndef VOXLOC_CORE_NDT_LINE_SEARCH_H_
 #define VOXLOC_CORE_NDT_LINE_SEARCH_H_
@@ -23,7 +23,9 @@ class LineSearch {
         slope_zero_(slope_zero),
         min_step_(min_step),
         max_step_(max_step),
-        trial_(std::fmin(std::fmax(first_trial, min_step), max_step)) {
+        trial_(std::fmin(std::fmax(first_trial, min_step), max_step)),
+        last_width_(max_step - min_step),
+        width_before_last_(2.0 * last_width_) {
     lower_ = upper_ = {0.0, 0.0, slope_zero * (1.0 - kMu)};
   }
 
@@ -31,18 +33,27 @@ class LineSearch {
 
   // phi and its slope at Trial(). True when the search is over and Trial() is the step to take.
   VOXLOC_HD bool Update(double phi, double slope) {
+    if (!std::isfinite(phi + slope)) return true;
     const Sample psi = {trial_, phi - phi_zero_ - kMu * slope_zero_ * trial_,
                         slope - kMu * slope_zero_};
-    if (iterations_ > 0) {
-      if (open_interval_ && psi.value <= 0.0 && psi.slope >= 0.0) CloseInterval();
-      if (UpdateInterval(open_interval_ ? psi : Sample{trial_, phi, slope})) return true;
-    }
     if (psi.value <= 0.0 && std::abs(slope) <= -kNu * slope_zero_) return true;
     if (iterations_ == kMaxIterations || !(max_step_ > min_step_)) return true;
     ++iterations_;
-    const double next = SelectTrial(open_interval_ ? psi : Sample{trial_, phi, slope});
+    if (on_psi_ && psi.value <= 0.0 && slope >= 0.0) SwitchToPhi();
+    const Sample trial = on_psi_ ? psi : Sample{trial_, phi, slope};
+    double next = SelectTrial(trial);
+    UpdateInterval(trial);
+    if (bracketed_) {
+      // Halved where interpolation does not shrink it fast enough.
+      const double width = std::abs(upper_.step - lower_.step);
+      if (width >= kShrink * width_before_last_) {
+        next = lower_.step + 0.5 * (upper_.step - lower_.step);
+      }
+      width_before_last_ = last_width_;
+      last_width_ = width;
+    }
     const double clamped = std::fmin(std::fmax(next, min_step_), max_step_);
-    if (clamped == trial_ || !std::isfinite(next)) return true;
+    if (clamped == trial_) return true;
     trial_ = clamped;
     return false;
   }
@@ -56,11 +67,16 @@ class LineSearch {
 
   static constexpr double kMu = 1e-4;
   static constexpr double kNu = 0.9;
+  static constexpr double kShrink = 0.66;
   static constexpr int kMaxIterations = 10;
+  // Bounds of an extrapolation, in lengths of the last advance.
+  static constexpr double kLeastAdvance = 1.1;
+  static constexpr double kMostAdvance = 4.0;
 
-  // From psi to phi as the function that the interval refers to.
-  VOXLOC_HD void CloseInterval() {
-    open_interval_ = false;
+  // The interval refers to psi, phi less the line of sufficient decrease, until a trial has that
+  // decrease and a minimiser of phi behind it.
+  VOXLOC_HD void SwitchToPhi() {
+    on_psi_ = false;
     lower_ = ToPhi(lower_);
     upper_ = ToPhi(upper_);
   }
@@ -69,39 +85,41 @@ class LineSearch {
             psi.slope + kMu * slope_zero_};
   }
 
-  // Cases U1 to U3 of the paper. True when the interval cannot shrink any more.
-  VOXLOC_HD bool UpdateInterval(const Sample& t) {
+  // Cases U1 to U3 of the paper. `lower_` is the best step so far; once bracketed, a minimiser lies
+  // between the two.
+  VOXLOC_HD void UpdateInterval(const Sample& t) {
     if (t.value > lower_.value) {
       upper_ = t;
-    } else if (t.slope * (lower_.step - t.step) > 0.0) {
-      lower_ = t;
-    } else if (t.slope * (lower_.step - t.step) < 0.0) {
-      upper_ = lower_;
-      lower_ = t;
-    } else {
-      return true;
+      bracketed_ = true;
+      return;
     }
-    return false;
+    if (t.slope * lower_.slope < 0.0) {
+      upper_ = lower_;
+      bracketed_ = true;
+    }
+    lower_ = t;
   }
 
-  // The minimiser of the cubic through both values and slopes (Nocedal and Wright, equation 3.59).
+  // The minimiser of the cubic through both values and slopes (Nocedal and Wright, equation 3.59); not
+  // finite where there is none.
   VOXLOC_HD static double CubicMinimizer(const Sample& a, const Sample& b) {
     const double z = 3.0 * (b.value - a.value) / (b.step - a.step) - b.slope - a.slope;
-    const double w = std::sqrt(std::fmax(z * z - b.slope * a.slope, 0.0));
+    const double w =
+        std::copysign(std::sqrt(std::fmax(z * z - b.slope * a.slope, 0.0)), b.step - a.step);
     return a.step + (b.step - a.step) * (w - a.slope - z) / (b.slope - a.slope + 2.0 * w);
   }
   VOXLOC_HD static double SecantMinimizer(const Sample& a, const Sample& b) {
-    return a.step - (a.step - b.step) / (a.slope - b.slope) * a.slope;
+    return b.step - (b.step - a.step) / (b.slope - a.slope) * b.slope;
   }
 
   // Section 4 of the paper.
   VOXLOC_HD double SelectTrial(const Sample& t) const {
-    if (t.step == lower_.step) return max_step_;
+    const double advance = t.step - lower_.step;
     if (t.value > lower_.value) {  // case 1
       const double cubic = CubicMinimizer(lower_, t);
       const double quadratic =
-          lower_.step - 0.5 * (lower_.step - t.step) * lower_.slope /
-                            (lower_.slope - (lower_.value - t.value) / (lower_.step - t.step));
+          lower_.step + 0.5 * advance * lower_.slope /
+                            (lower_.slope - (t.value - lower_.value) / advance);
       return std::abs(cubic - lower_.step) < std::abs(quadratic - lower_.step)
                  ? cubic
                  : 0.5 * (quadratic + cubic);
@@ -111,16 +129,24 @@ class LineSearch {
       const double secant = SecantMinimizer(lower_, t);
       return std::abs(cubic - t.step) >= std::abs(secant - t.step) ? cubic : secant;
     }
+    const double farthest = t.step + kMostAdvance * advance;
     if (std::abs(t.slope) <= std::abs(lower_.slope)) {  // case 3
       const double cubic = CubicMinimizer(lower_, t);
       const double secant = SecantMinimizer(lower_, t);
-      const double next = std::abs(cubic - t.step) < std::abs(secant - t.step) ? cubic : secant;
-      if (upper_.step == lower_.step) return next;
-      const double guard = t.step + 0.66 * (upper_.step - t.step);
-      return t.step > lower_.step ? std::fmin(guard, next) : std::fmax(guard, next);
+      // Minimisers on the wrong side, or none, mean that the function goes on falling.
+      const double by_cubic = (cubic - t.step) * advance > 0.0 ? cubic : farthest;
+      const double by_secant = (secant - t.step) * advance > 0.0 ? secant : farthest;
+      const bool cubic_is_nearer = std::abs(by_cubic - t.step) < std::abs(by_secant - t.step);
+      if (bracketed_) {
+        const double next = cubic_is_nearer ? by_cubic : by_secant;
+        const double guard = t.step + kShrink * (upper_.step - t.step);
+        return advance > 0.0 ? std::fmin(guard, next) : std::fmax(guard, next);
+      }
+      const double nearest = t.step + kLeastAdvance * advance;
+      const double next = cubic_is_nearer ? by_secant : by_cubic;
+      return std::fmax(std::fmin(next, farthest), nearest);
     }
-    // case 4
-    return upper_.step == t.step ? max_step_ : CubicMinimizer(upper_, t);
+    return bracketed_ ? CubicMinimizer(upper_, t) : farthest;  // case 4
   }
 
   double phi_zero_;
@@ -130,7 +156,10 @@ class LineSearch {
   double trial_;
   Sample lower_;
   Sample upper_;
-  bool open_interval_ = true;
+  bool on_psi_ = true;
+  bool bracketed_ = false;
+  double last_width_;
+  double width_before_last_;
   int iterations_ = 0;
 };
 

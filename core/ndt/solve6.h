@@ -21,7 +21,7 @@ struct Matrix6x6 {
 };
 
 // Pivots of L D L' (no exchange of rows) must stay above this share of the diagonal they came from,
-// or the factorisation has lost too many digits.
+// and of the entries below them, or the factorisation has lost too many digits.
 constexpr double kMinRelativePivot = 1e-6;
 
 // Solves H d = -g by L D L'. False where a pivot is too small; d is then undefined.
@@ -41,6 +41,7 @@ VOXLOC_HD bool SolveByFactorization(const Matrix6x6& hessian, const double (&gra
     for (int i = j + 1; i < 6; ++i) {
       double entry = hessian.m[i][j];
       for (int k = 0; k < j; ++k) entry -= l[i][k] * l[j][k] * d[k];
+      if (!(std::abs(entry) * kMinRelativePivot < std::abs(pivot))) return false;
       l[i][j] = entry / pivot;
     }
   }
