@@ -141,6 +141,9 @@ absl::StatusOr<TileMoments> BuildTileMoments(const PointCloud& cloud_map, double
     return absl::InvalidArgumentError(
         absl::StrCat("none of the tile's ", cloud_map.size(), " points is finite"));
   }
+  if (!cloud_map.origin.allFinite()) {
+    return absl::InvalidArgumentError("the origin of the tile's cloud is not finite");
+  }
   const double reach_m = std::max(bounds.max.cwiseAbs().maxCoeff(), bounds.min.cwiseAbs().maxCoeff());
   if (!(reach_m < kMaxCellIndex * cell_size_m)) {
     return absl::InvalidArgumentError(absl::StrCat(

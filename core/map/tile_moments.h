@@ -51,8 +51,8 @@ struct TileMoments {
   [[nodiscard]] size_t MemoryBytes() const;
 };
 
-// InvalidArgument when the cell size is not positive and finite, when no point is finite, or when a
-// point lies more than 2^27 cells from the origin.
+// InvalidArgument when the cell size is not positive and finite, when no point or not the origin is
+// finite, or when a point lies more than 2^27 cells from the map's zero.
 [[nodiscard]] absl::StatusOr<TileMoments> BuildTileMoments(const PointCloud& cloud_map,
                                                            double cell_size_m);
 

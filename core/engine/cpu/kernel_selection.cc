@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/engine/cpu/kernels.h"
+#include "core/engine/cpu/kernel_selection.h"
 
 namespace voxloc {
 
@@ -16,14 +16,20 @@ extern const cpu::Kernels kKernels;
 
 namespace cpu {
 
-const Kernels& SelectKernels() {
+std::vector<const Kernels*> AvailableKernels() {
+  std::vector<const Kernels*> available = {&baseline::kKernels};
 #if defined(VOXLOC_HAVE_X86_64_V3)
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
       __builtin_cpu_supports("bmi2")) {
-    return x86_64_v3::kKernels;
+    available.push_back(&x86_64_v3::kKernels);
   }
 #endif
-  return baseline::kKernels;
+  return available;
+}
+
+const Kernels& SelectKernels() {
+  static const Kernels& widest = *AvailableKernels().back();
+  return widest;
 }
 
 }  // namespace cpu

@@ -18,13 +18,14 @@ using ndt::Vector3;
 
 constexpr double kLargestCell = 268435456.0;  // 2^28
 
-// Cell index and place in the cell along one axis.
-VOXLOC_HD void LocateAxis(const DoubleVector& coordinate, double cell_size, double inverse,
-                          int32_t* cell, float* local) {
-  DoubleVector scaled = coordinate * inverse;
-  const DoubleVector limit = DoubleVector{} + kLargestCell;
-  scaled = scaled > limit ? limit : scaled;
-  scaled = scaled < -limit ? -limit : scaled;
+// Cell index and place in the cell along one axis. Coordinates beyond the last cell, or no number at
+// all, are moved to its border, so that places stay small whatever comes.
+VOXLOC_HD void LocateAxis(DoubleVector coordinate, double cell_size, double inverse, int32_t* cell,
+                          float* local) {
+  const DoubleVector limit = DoubleVector{} + kLargestCell * cell_size;
+  coordinate = coordinate < limit ? coordinate : limit;
+  coordinate = coordinate > -limit ? coordinate : -limit;
+  const DoubleVector scaled = coordinate * inverse;
   // Rounded towards zero, then down.
   const DoubleVector truncated =
       __builtin_convertvector(__builtin_convertvector(scaled, HalfIntVector), DoubleVector);

@@ -50,7 +50,7 @@ struct ScanEvaluator::EvaluationFrame {
   float* point_scores = nullptr;
 };
 
-ScanEvaluator::ScanEvaluator() : kernels_(SelectKernels()) {}
+ScanEvaluator::ScanEvaluator(const Kernels& kernels) : kernels_(kernels) {}
 ScanEvaluator::~ScanEvaluator() = default;
 
 void ScanEvaluator::SetScan(const PointCloud& scan) {

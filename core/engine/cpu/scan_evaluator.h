@@ -26,7 +26,7 @@ namespace voxloc::cpu {
 
 class ScanEvaluator {
  public:
-  ScanEvaluator();
+  explicit ScanEvaluator(const Kernels& kernels = SelectKernels());
   ~ScanEvaluator();
 
   // Takes the points of a scan in its base frame. Those that are not finite are left out.
