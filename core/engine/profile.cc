@@ -35,30 +35,34 @@ Profile AutowareProfile() {
 }
 
 Profile PreciseProfile() {
-  // Large soft cells pull from far away, smaller ones bring the pose to a centimetre, and small sharp
-  // cells with few outliers in their mixture end within the noise of map and scan.
+  // Ever smaller cells: the large and soft ones pull from metres away, the last ones, sharp and with
+  // few outliers in their mixture, end within the noise of map and scan.
   Stage far;
-  far.cells.cell_size_m = 4.0;
+  far.cells.cell_size_m = 10.0;
   far.cells.gaussian.identity_seed = true;
   far.curvature = Curvature::kReweighted;
   far.max_step = 0.5;
-  far.epsilon = 0.01;
+  far.epsilon = 0.03;
+  far.max_iterations = 60;
+
+  Stage middle = far;
+  middle.cells.cell_size_m = 4.0;
+  middle.epsilon = 0.01;
 
   Stage near = far;
   near.cells.cell_size_m = 2.0;
   near.epsilon = 0.002;
 
-  Stage sharp = near;
+  Stage sharp = far;
   sharp.cells.cell_size_m = 0.5;
   sharp.cells.gaussian.identity_seed = false;
   sharp.cells.gaussian.eigenvalue_ratio = 0.003;
   sharp.outlier_ratio = 0.1;
   sharp.epsilon = 2e-4;
-  sharp.max_iterations = 40;
 
   Profile profile;
   profile.name = "precise";
-  profile.stages = {far, near, sharp};
+  profile.stages = {far, middle, near, sharp};
   profile.acceptance_threshold = 0.75;
   return profile;
 }
