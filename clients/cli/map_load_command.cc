@@ -109,7 +109,7 @@ absl::StatusOr<ExitCode> LoadMap(const Options& options) {
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (options.server.prints_text()) {
-    absl::PrintF("map %s, revision %d: %s points of %d clouds in %d tiles, %.1f s\n", options.map,
+    absl::PrintF("map %s, revision %d: %s points, clouds %d, tiles %d, %.1f s\n", options.map,
                  committed->map().revision(), Grouped(counts.points), counts.files, counts.tiles,
                  seconds);
     if ((*transaction)->points_not_finite() > 0) {

@@ -32,6 +32,9 @@ struct Options {
 // Points of each scan that the report's map is drawn from.
 constexpr size_t kPicturePoints = 6000;
 
+// Scans that are read before they are due, in open loop.
+constexpr size_t kScansAhead = 64;
+
 GuessSource::Kind KindOf(const Options& options) {
   if (!options.files.guesses.empty()) return GuessSource::Kind::kFile;
   return options.guess == "previous" ? GuessSource::Kind::kPrevious : GuessSource::Kind::kTruth;
@@ -90,7 +93,8 @@ absl::StatusOr<ExitCode> Replay(const Options& options) {
       if (row.accepted && row.map_T_base.has_value()) picture.Add(*row.map_T_base, cloud);
     };
     ScanLoader loader(input->scans, options.scan.filter(),
-                      options.report.empty() ? 0 : kPicturePoints);
+                      options.report.empty() ? 0 : kPicturePoints,
+                      options.rate_hz > 0.0 ? kScansAhead : 0);
     rows = RunReplay(*input, guesses, replay, &loader, session->get());
   }
   if (!rows.ok()) return rows.status();

@@ -31,7 +31,7 @@ std::string LiveReport::Text() const {
   if (recent_poses_ > 0) {
     const auto poses = static_cast<double>(recent_poses_);
     absl::StrAppend(
-        &text, absl::StrFormat("error %.1f cm %.2f deg   ", 100.0 * translation_error_m_ / poses,
+        &text, absl::StrFormat("error %.1f cm %.3f deg   ", 100.0 * translation_error_m_ / poses,
                                rotation_error_deg_ / poses));
   }
   const auto recent = static_cast<double>(recent_);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads and thins the scans of a replay ahead of their use, so that disks do not show in latencies.
-// One thread of its own; Next is for one other. At most `depth` scans are kept in memory.
+// Reads and thins the scans of a replay. With a depth, a thread of its own works that many scans
+// ahead, for scans that leave on schedule; without, Next does the work, and nothing competes with
+// the server while it aligns. Next is for one thread.
 
 #ifndef VOXLOC_CLIENTS_CLI_REPLAY_SCAN_LOADER_H_
 #define VOXLOC_CLIENTS_CLI_REPLAY_SCAN_LOADER_H_
@@ -14,20 +15,16 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "clients/cli/replay/loaded_scan.h"
 #include "core/cloud/filters.h"
 
 namespace voxloc::cli {
-
-struct LoadedScan {
-  PointCloud cloud;    // as it is sent
-  PointCloud picture;  // a choice of the points before thinning, for the report; may be empty
-};
 
 class ScanLoader {
  public:
   // `picture_points`: how many points of each scan the report wants. 0: none.
   ScanLoader(std::vector<std::string> paths, const FilterOptions& filter, size_t picture_points,
-             size_t depth = 16);
+             size_t depth);
   ~ScanLoader();
   ScanLoader(const ScanLoader&) = delete;
   ScanLoader& operator=(const ScanLoader&) = delete;
@@ -37,16 +34,17 @@ class ScanLoader {
 
  private:
   void Run();
-  absl::StatusOr<LoadedScan> Load(const std::string& path) const;
 
   const std::vector<std::string> paths_;
   const FilterOptions filter_;
   const size_t picture_points_;
   const size_t depth_;
+  size_t next_ = 0;  // without a depth
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<absl::StatusOr<LoadedScan>> ready_;
+  std::deque<LoadedScan> ready_;
+  absl::Status error_;  // of the scan after those that are ready
   bool stopping_ = false;
   std::thread thread_;
 };

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/cli/replay/loaded_scan.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/cloud/cloud_io.h"
+
+namespace voxloc::cli {
+
+absl::StatusOr<LoadedScan> LoadReplayScan(const std::string& path, const FilterOptions& filter,
+                                          size_t picture_points) {
+  absl::StatusOr<PointCloud> cloud = ReadCloud(path);
+  if (!cloud.ok()) return cloud.status();
+  absl::StatusOr<FilteredCloud> filtered = FilterCloud(*cloud, filter);
+  if (!filtered.ok()) {
+    return absl::Status(filtered.status().code(),
+                        absl::StrCat(path, ": ", filtered.status().message()));
+  }
+  LoadedScan scan;
+  scan.cloud = std::move(filtered->cloud);
+  if (picture_points > 0) {
+    FilterOptions picture = filter;
+    picture.voxel_leaf_m = 0.0;
+    picture.max_points = picture_points;
+    absl::StatusOr<FilteredCloud> chosen = FilterCloud(*cloud, picture);
+    if (chosen.ok()) scan.picture = std::move(chosen->cloud);
+  }
+  return scan;
+}
+
+}  // namespace voxloc::cli

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tests/e2e/child_process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace voxloc {
+namespace {
+
+pid_t Spawn(const std::vector<std::string>& arguments, const std::string& out,
+            const std::string& error) {
+  std::vector<char*> raw;
+  for (const std::string& argument : arguments) raw.push_back(const_cast<char*>(argument.c_str()));
+  raw.push_back(nullptr);
+  const pid_t pid = fork();
+  if (pid != 0) return pid;
+  const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const int to_out = open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  const int to_error =
+      error == out ? to_out : open(error.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  dup2(nothing, STDIN_FILENO);
+  dup2(to_out, STDOUT_FILENO);
+  dup2(to_error, STDERR_FILENO);
+  execv(raw[0], raw.data());
+  _exit(127);
+}
+
+int ExitCodeOf(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : -1; }
+
+std::string ContentOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream content;
+  content << file.rdbuf();
+  return content.str();
+}
+
+}  // namespace
+
+ProcessResult RunProcess(const std::vector<std::string>& arguments) {
+  std::string directory = (std::filesystem::temp_directory_path() / "voxloc_run_XXXXXX").string();
+  ProcessResult result;
+  if (mkdtemp(directory.data()) == nullptr) return result;
+  const pid_t pid = Spawn(arguments, directory + "/out", directory + "/error");
+  int status = 0;
+  if (pid > 0 && waitpid(pid, &status, 0) == pid) result.exit_code = ExitCodeOf(status);
+  result.out = ContentOf(directory + "/out");
+  result.error = ContentOf(directory + "/error");
+  std::filesystem::remove_all(directory);
+  return result;
+}
+
+ChildProcess::ChildProcess(const std::vector<std::string>& arguments,
+                           const std::string& output_path)
+    : pid_(Spawn(arguments, output_path, output_path)) {}
+
+ChildProcess::~ChildProcess() {
+  if (!running()) return;
+  kill(pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+}
+
+bool ChildProcess::running() {
+  if (pid_ <= 0) return false;
+  int status = 0;
+  if (waitpid(pid_, &status, WNOHANG) == 0) return true;
+  exit_code_ = ExitCodeOf(status);
+  pid_ = -1;
+  return false;
+}
+
+int ChildProcess::Stop() {
+  if (!running()) return exit_code_;
+  kill(pid_, SIGTERM);
+  int status = 0;
+  waitpid(pid_, &status, 0);
+  pid_ = -1;
+  exit_code_ = ExitCodeOf(status);
+  return exit_code_;
+}
+
+}  // namespace voxloc

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The real programs, together: voxlocd is started, and voxloc simulates, loads, replays, aligns and
+// scores through it, and meets bad input.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/e2e/child_process.h"
+
+namespace voxloc {
+namespace {
+
+using ::nlohmann::json;
+using ::testing::HasSubstr;
+
+namespace fs = std::filesystem;
+
+json JsonIn(const fs::path& path) {
+  std::ifstream file(path);
+  return json::parse(file, nullptr, false);
+}
+
+// One server and one simulated town for all tests.
+class CommandLineE2e : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    std::string pattern = (fs::temp_directory_path() / "voxloc_e2e_XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    directory_ = pattern;
+    server_ = std::make_unique<ChildProcess>(
+        std::vector<std::string>{VOXLOC_VOXLOCD, "--listen=127.0.0.1:0",
+                                 "--metrics-listen=127.0.0.1:0",
+                                 "--data-dir=" + (directory_ / "maps").string(),
+                                 "--ready-file=" + (directory_ / "ready.json").string()},
+        (directory_ / "server.log").string());
+    for (int i = 0; i < 600 && !fs::exists(directory_ / "ready.json"); ++i) {
+      ASSERT_TRUE(server_->running()) << "voxlocd ended before it was ready";
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    const json ready = JsonIn(directory_ / "ready.json");
+    ASSERT_TRUE(ready.contains("listen"));
+    address_ = ready["listen"];
+    const ProcessResult simulated =
+        Voxloc({"simulate", "--size", "150", "--scans", "25", "--map-spacing", "0.15", Town()});
+    ASSERT_EQ(simulated.exit_code, 0) << simulated.error;
+    const ProcessResult loaded = WithServer({"map", "load", "--map", "town", Town("map")});
+    ASSERT_EQ(loaded.exit_code, 0) << loaded.error;
+  }
+
+  static void TearDownTestSuite() {
+    if (server_ != nullptr) {
+      EXPECT_EQ(server_->Stop(), 0) << "voxlocd did not end cleanly";
+    }
+    server_.reset();
+    fs::remove_all(directory_);
+  }
+
+  static std::string Town(const std::string& name = "") {
+    return (directory_ / "town" / name).string();
+  }
+
+  static ProcessResult Voxloc(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), VOXLOC_VOXLOC);
+    return RunProcess(arguments);
+  }
+
+  static ProcessResult WithServer(std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--server", address_});
+    return Voxloc(std::move(arguments));
+  }
+
+  static std::vector<std::string> ReplayOf(const std::string& poses) {
+    return {"replay",   "--map", "town",        "--scans", Town("scans"), "--poses", poses,
+            "--points", "1500",  "--min-range", "1",       "--profile",   "precise"};
+  }
+
+  static std::vector<std::string> Plus(std::vector<std::string> arguments,
+                                       const std::vector<std::string>& more) {
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+
+  static fs::path directory_;
+  static std::string address_;
+  static std::unique_ptr<ChildProcess> server_;
+};
+
+fs::path CommandLineE2e::directory_;
+std::string CommandLineE2e::address_;
+std::unique_ptr<ChildProcess> CommandLineE2e::server_;
+
+TEST_F(CommandLineE2e, ReplayTracksTheDriveAndWritesJsonAndReport) {
+  const fs::path out = directory_ / "replay.json";
+  const fs::path report = directory_ / "report.html";
+  const ProcessResult run =
+      WithServer(Plus(ReplayOf(Town("poses.txt")), {"--perturb", "0.3,0.3,0.1,0.5,0.5,1", "--json",
+                                                    out.string(), "--report", report.string()}));
+  ASSERT_EQ(run.exit_code, 0) << run.error;
+  EXPECT_THAT(run.out, HasSubstr("25 scans, 25 answered, 25 accepted (100.0 %)"));
+  const json result = JsonIn(out);
+  ASSERT_FALSE(result.is_discarded());
+  EXPECT_EQ(result["scans"], 25);
+  EXPECT_EQ(result["accepted"], 25);
+  EXPECT_LT(result["translation_error_m"]["max"], 0.05);
+  EXPECT_LT(result["rotation_error_deg"]["max"], 0.2);
+  EXPECT_GT(result["latency_ms"]["p50"], result["engine_ms"]["p50"]);
+  EXPECT_EQ(result["results"].size(), 25u);
+  EXPECT_GT(fs::file_size(report), 50000u);
+}
+
+TEST_F(CommandLineE2e, ReplayFollowsThePreviousAnswer) {
+  const ProcessResult run = WithServer(
+      Plus(ReplayOf(Town("poses_tum.txt")), {"--pose-format", "tum", "--guess", "previous",
+                                             "--perturb", "0.2,0.2,0.1,0,0,1", "--json", "-"}));
+  ASSERT_EQ(run.exit_code, 0) << run.error;
+  const json result = json::parse(run.out, nullptr, false);
+  ASSERT_FALSE(result.is_discarded()) << run.out.substr(0, 200);
+  EXPECT_EQ(result["accepted"], 25);
+  EXPECT_LT(result["translation_error_m"]["p50"], 0.02);
+}
+
+TEST_F(CommandLineE2e, OpenLoopAnswersEveryScanOnce) {
+  const ProcessResult run =
+      WithServer(Plus(ReplayOf(Town("poses.txt")), {"--rate", "2000", "--json", "-"}));
+  ASSERT_EQ(run.exit_code, 0) << run.error;
+  const json result = json::parse(run.out, nullptr, false);
+  ASSERT_FALSE(result.is_discarded());
+  EXPECT_EQ(result["answered"].get<int>() + result["superseded"].get<int>(), 25);
+}
+
+TEST_F(CommandLineE2e, MapsAreLoadedListedDescribedAndDropped) {
+  ASSERT_EQ(
+      WithServer({"map", "load", "--map", "second", "--tile-size", "40", Town("map")}).exit_code,
+      0);
+  EXPECT_THAT(WithServer({"map", "list"}).out, HasSubstr("second"));
+  const json second = json::parse(WithServer({"map", "info", "--map", "second", "--json", "-"}).out,
+                                  nullptr, false);
+  const json town =
+      json::parse(WithServer({"map", "info", "--map", "town", "--json", "-"}).out, nullptr, false);
+  ASSERT_FALSE(second.is_discarded() || town.is_discarded());
+  EXPECT_EQ(second["points"], town["points"]);
+  EXPECT_NE(second["tiles"], town["tiles"]);
+  EXPECT_EQ(WithServer({"map", "drop", "--map", "second"}).exit_code, 0);
+  const ProcessResult gone = WithServer({"map", "info", "--map", "second"});
+  EXPECT_EQ(gone.exit_code, 1);
+  EXPECT_THAT(gone.error, HasSubstr("second"));
+}
+
+TEST_F(CommandLineE2e, AlignTellsAGoodPoseFromABadOne) {
+  const std::string scan = Town("scans/000000.pcd");
+  std::ifstream poses(Town("poses_tum.txt"));
+  double stamp, x, y, z, qx, qy, qz, qw;
+  poses >> stamp >> x >> y >> z >> qx >> qy >> qz >> qw;
+  ASSERT_TRUE(poses.good());
+  const double yaw = std::atan2(2 * (qw * qz + qx * qy), 1 - 2 * (qy * qy + qz * qz));
+  std::ostringstream guess;
+  guess << x << "," << y << "," << z << ",0,0," << yaw * 180.0 / M_PI;
+  const ProcessResult good = WithServer({"align", "--map", "town", "--guess", guess.str(),
+                                         "--points", "1500", "--min-range", "1", scan});
+  EXPECT_EQ(good.exit_code, 0) << good.out << good.error;
+  EXPECT_THAT(good.out, HasSubstr("status    OK"));
+  const ProcessResult bad =
+      WithServer({"align", "--map", "town", "--guess", "5000,0,0,0,0,0", scan});
+  EXPECT_EQ(bad.exit_code, 4);
+  EXPECT_THAT(bad.out, HasSubstr("OUT_OF_MAP"));
+  const ProcessResult scored =
+      WithServer({"score", "--map", "town", "--at", guess.str(), "--json", "-", scan});
+  ASSERT_EQ(scored.exit_code, 0) << scored.error;
+  EXPECT_GT(json::parse(scored.out)["results"][0]["nvtl"], 1.0);
+}
+
+TEST_F(CommandLineE2e, BadInputFailsWithAReason) {
+  struct Case {
+    std::vector<std::string> arguments;
+    int exit_code;
+    std::string says;
+  };
+  const fs::path short_poses = directory_ / "short.txt";
+  std::ofstream(short_poses) << "1 0 0 0 0 1 0 0 0 0 1 0\n";
+  const fs::path lying = directory_ / "lying.pcd";
+  std::ofstream(lying) << "VERSION 0.7\nFIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nCOUNT 1 1 1\n"
+                          "WIDTH 1000\nHEIGHT 1\nPOINTS 1000\nDATA binary\nabc";
+  const std::vector<Case> cases = {
+      {{"map", "load", "--map", "x", "/no/such/file.pcd"}, 1, "/no/such/file.pcd"},
+      {{"map", "load", "--map", "x", lying.string()}, 1, "lying.pcd"},
+      {{"map", "load", "--map", "not a name", Town("map")}, 1, "map name"},
+      {{"align", "--map", "town", Town("scans")}, 1, "scans"},
+      {{"align", "--map", "town", lying.string()}, 1, "lying.pcd"},
+      {{"align", "--map", "moon", Town("scans/000000.pcd")}, 1, "moon"},
+      {{"align", "--map", "town", "--profile", "perfect", Town("scans/000000.pcd")}, 1, "perfect"},
+      {ReplayOf(short_poses.string()), 1, "25 scans"},
+      {ReplayOf("/no/such/poses.txt"), 1, "/no/such/poses.txt"},
+      {Plus(ReplayOf(Town("poses.txt")), {"--json", "/no/such/directory/out.json"}), 1,
+       "/no/such/directory/out.json"},
+      {{"align", "--map", "town", "--gues", "0,0,0,0,0,0", Town("scans/000000.pcd")}, 2, "--guess"},
+      {{"map", "info", "--map", "town", "--timeout", "soon"}, 2, "--timeout"},
+  };
+  for (const Case& one : cases) {
+    const ProcessResult run = WithServer(one.arguments);
+    EXPECT_EQ(run.exit_code, one.exit_code) << one.says << ": " << run.out << run.error;
+    EXPECT_THAT(run.error, HasSubstr(one.says));
+  }
+  EXPECT_EQ(WithServer({"info"}).exit_code, 0) << "the server lives on";
+}
+
+TEST_F(CommandLineE2e, AnUnreachableServerHasAnExitCodeOfItsOwn) {
+  const std::vector<std::vector<std::string>> commands = {
+      {"info"},
+      {"map", "list"},
+      {"map", "load", "--map", "x", Town("map")},
+      ReplayOf(Town("poses.txt")),
+      {"align", "--map", "town", Town("scans/000000.pcd")},
+      {"score", "--map", "town", Town("scans/000000.pcd")}};
+  for (const std::vector<std::string>& command : commands) {
+    const ProcessResult run = Voxloc(Plus(command, {"--server", "127.0.0.1:1", "--timeout", "5"}));
+    EXPECT_EQ(run.exit_code, 3) << command[0] << ": " << run.error;
+    EXPECT_THAT(run.error, HasSubstr("127.0.0.1:1"));
+  }
+}
+
+}  // namespace
+}  // namespace voxloc
