@@ -16,7 +16,10 @@ absl::Status Draining() {
 
 }  // namespace
 
-absl::StatusOr<uint64_t> SessionRegistry::Open(std::weak_ptr<DrainListener> listener) {
+SessionPlace::~SessionPlace() { registry_.Close(number_); }
+
+absl::StatusOr<std::shared_ptr<SessionPlace>> SessionRegistry::Open(
+    std::weak_ptr<DrainListener> listener) {
   const absl::MutexLock lock(&mutex_);
   if (draining_) {
     metrics_.rejected_sessions.Increment();
@@ -29,7 +32,7 @@ absl::StatusOr<uint64_t> SessionRegistry::Open(std::weak_ptr<DrainListener> list
   }
   sessions_.emplace(++last_, std::move(listener));
   metrics_.sessions_active.Set(static_cast<double>(sessions_.size()));
-  return last_;
+  return std::make_shared<SessionPlace>(*this, last_);
 }
 
 void SessionRegistry::Close(uint64_t session) {

@@ -32,15 +32,33 @@ class DrainListener {
   virtual void OnDraining(const DrainNotice& notice) = 0;
 };
 
+class SessionRegistry;
+
+class SessionPlace {
+ public:
+  SessionPlace(SessionRegistry& registry, uint64_t number)
+      : registry_(registry), number_(number) {}
+  SessionPlace(const SessionPlace&) = delete;
+  SessionPlace& operator=(const SessionPlace&) = delete;
+  ~SessionPlace();
+
+  // Unique in this process.
+  [[nodiscard]] uint64_t number() const { return number_; }
+
+ private:
+  SessionRegistry& registry_;
+  const uint64_t number_;
+};
+
 class SessionRegistry {
  public:
   SessionRegistry(size_t max_sessions, const Metrics& metrics)
       : max_sessions_(max_sessions), metrics_(metrics) {}
 
-  // The session's number, unique in this process. ResourceExhausted: too many; Unavailable: the
-  // server is draining.
-  [[nodiscard]] absl::StatusOr<uint64_t> Open(std::weak_ptr<DrainListener> listener);
-  void Close(uint64_t session);
+  // The right to have a session, which ends when it is destroyed. ResourceExhausted: too many;
+  // Unavailable: the server is draining. The registry must outlive its places.
+  [[nodiscard]] absl::StatusOr<std::shared_ptr<SessionPlace>> Open(
+      std::weak_ptr<DrainListener> listener);
 
   // From now on all new work is refused. Tells the open sessions.
   void Drain(const DrainNotice& notice);
@@ -51,6 +69,9 @@ class SessionRegistry {
   [[nodiscard]] size_t open() const;
 
  private:
+  friend class SessionPlace;
+  void Close(uint64_t session);
+
   const size_t max_sessions_;
   const Metrics& metrics_;
   mutable absl::Mutex mutex_;

@@ -76,7 +76,6 @@ class AlignScansStream : public Base,
     cancelled_->store(true, std::memory_order_relaxed);
     if (lane_ == nullptr) return;
     runtime_.scheduler.Close(*lane_);
-    runtime_.sessions.Close(session_);
     const absl::MutexLock lock(&mutex_);
     Log(LogLevel::kInfo, "session_closed",
         {{"session", source_->session}, {"map", source_->map}, {"answered", answered_}});
@@ -121,11 +120,11 @@ class AlignScansStream : public Base,
     if (absl::Status status = runtime_.sessions.Admit(); !status.ok()) return status;
     auto opened = OpenSession(runtime_, open);
     if (!opened.ok()) return opened.status();
-    auto session = runtime_.sessions.Open(weak_from_this());
-    if (!session.ok()) return session.status();
-    session_ = *session;
-    opened->source.session =
-        absl::StrCat("s", absl::Hex(runtime_.started_unix_ns / 1'000'000), "-", session_);
+    auto place = runtime_.sessions.Open(weak_from_this());
+    if (!place.ok()) return place.status();
+    opened->source.session = absl::StrCat("s", absl::Hex(runtime_.started_unix_ns / 1'000'000),
+                                          "-", (*place)->number());
+    Hold(*std::move(place));
     source_ = std::make_shared<const ScanSource>(opened->source);
     lane_ = runtime_.scheduler.OpenLane(opened->max_waiting_scans);
     Log(LogLevel::kInfo, "session_opened",
@@ -200,7 +199,6 @@ class AlignScansStream : public Base,
   StopToken stop_;
 
   // Used by OnRequest alone, and by OnEnded after it.
-  uint64_t session_ = 0;
   std::shared_ptr<const ScanSource> source_;
   std::shared_ptr<Scheduler::Lane> lane_;  // null until the session is open
 

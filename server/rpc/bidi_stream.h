@@ -66,12 +66,19 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response> {
     return !lagging_;
   }
 
+  // Keeps what the stream occupies, such as a place among those allowed, until just before the client
+  // can learn that the call is over. What is held must not call the stream as it goes.
+  void Hold(std::shared_ptr<void> held) {
+    const absl::MutexLock lock(&mutex_);
+    if (!finished_) held_ = std::move(held);
+  }
+
   // Ends the call once everything before it has been sent. The first end counts.
   void End(const absl::Status& status) {
     const absl::MutexLock lock(&mutex_);
     if (end_.has_value()) return;
     end_ = ToGrpcStatus(status);
-    if (outgoing_.empty()) this->Finish(*end_);
+    if (outgoing_.empty()) FinishNow();
   }
 
   [[nodiscard]] bool ended() const {
@@ -93,6 +100,12 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response> {
   grpc::CallbackServerContext& context() const { return context_; }
 
  private:
+  void FinishNow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    finished_ = true;
+    held_.reset();
+    this->Finish(*end_);
+  }
+
   void StartReading() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     incoming_ = std::make_unique<Request>();
     this->StartRead(incoming_.get());
@@ -126,7 +139,7 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response> {
       if (!outgoing_.empty()) {
         this->StartWrite(outgoing_.front().get());
       } else if (end_.has_value()) {
-        this->Finish(*end_);
+        FinishNow();
       }
       if (outgoing_.size() < kMaxBacklog / 2 && !end_.has_value()) {
         caught_up = std::exchange(lagging_, false);
@@ -158,6 +171,8 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response> {
   // The first is being written.
   std::deque<std::unique_ptr<Response>> outgoing_ ABSL_GUARDED_BY(mutex_);
   std::optional<grpc::Status> end_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<void> held_ ABSL_GUARDED_BY(mutex_);
+  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   bool lagging_ ABSL_GUARDED_BY(mutex_) = false;
   bool read_held_ ABSL_GUARDED_BY(mutex_) = false;
 };

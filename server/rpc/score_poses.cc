@@ -31,13 +31,14 @@ class ScorePosesStream : public Base, public std::enable_shared_from_this<ScoreP
 
  protected:
   void Begin() override {
-    pass_ = runtime_.searches.Enter();
-    if (pass_ == nullptr) {
+    std::shared_ptr<void> pass = runtime_.searches.Enter();
+    if (pass == nullptr) {
       runtime_.metrics.rejected_searches.Increment();
       End(absl::ResourceExhaustedError(absl::StrCat(
           "the server has ", runtime_.searches.limit(), " scoring streams open, its limit")));
       return;
     }
+    Hold(std::move(pass));
     ReadNext();
   }
 
@@ -142,7 +143,6 @@ class ScorePosesStream : public Base, public std::enable_shared_from_this<ScoreP
   }
 
   Runtime& runtime_;
-  std::unique_ptr<Admission::Pass> pass_;
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
   StopToken stop_;
 

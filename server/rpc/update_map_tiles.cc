@@ -76,14 +76,15 @@ class UpdateMapTilesStream : public Base,
 
  protected:
   void Begin() override {
-    pass_ = runtime_.transactions.Enter();
-    if (pass_ == nullptr) {
+    std::shared_ptr<void> pass = runtime_.transactions.Enter();
+    if (pass == nullptr) {
       runtime_.metrics.rejected_transactions.Increment();
       End(absl::ResourceExhaustedError(absl::StrCat("the server has ",
                                                     runtime_.transactions.limit(),
                                                     " map transactions open, its limit")));
       return;
     }
+    Hold(std::move(pass));
     ReadNext();
   }
 
@@ -238,7 +239,6 @@ class UpdateMapTilesStream : public Base,
   }
 
   Runtime& runtime_;
-  std::unique_ptr<Admission::Pass> pass_;
   // Used on the mapping queue alone, by one message after another.
   std::unique_ptr<MapTransaction> transaction_;
   bool done_ = false;

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <Eigen/Eigenvalues>
+
+#include <memory>
+#include <set>
+#include <string>
+
+#include "core/geometry/covariance.h"
+#include "server/convert/pose.h"
+#include "tests/server/gated_engine.h"
+#include "tests/server/small_town.h"
+#include "tests/server/test_server.h"
+
+namespace voxloc::server {
+namespace {
+
+using ::testing::HasSubstr;
+
+Pose PoseOfResult(const v1::AlignmentResult& result) {
+  auto pose = PoseFromProto(result.map_t_base(), "map_t_base");
+  return pose.ok() ? *pose : Pose{};
+}
+
+class AlignScans : public ::testing::Test {
+ protected:
+  void SetUp() override { server_.LoadTown(); }
+  TestServer server_;
+};
+
+TEST_F(AlignScans, FindsTheVehicleFromAGuessNearby) {
+  for (const char* profile : {"autoware", "precise"}) {
+    SCOPED_TRACE(profile);
+    TestSession session(server_);
+    v1::OpenSession open;
+    open.set_map("town");
+    open.mutable_options()->set_profile(profile);
+    session.Open(open);
+    EXPECT_EQ(session.opened().profile().name(), profile);
+    EXPECT_EQ(session.opened().map_revision(), 1);
+    session.Send(GoodScan(5));
+    const v1::AlignmentResult result = session.ReadResult();
+    EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_OK) << result.ShortDebugString();
+    EXPECT_TRUE(result.accepted());
+    EXPECT_EQ(result.sequence(), 5);
+    EXPECT_EQ(result.stamp_ns(), 500'000'000);
+    EXPECT_EQ(result.map_revision(), 1);
+    EXPECT_EQ(result.engine(), "cpu");
+    EXPECT_EQ(result.points().received(), 1500);
+    EXPECT_EQ(result.points().used(), 1500);
+    EXPECT_GT(result.initial_scores().matched_ratio(), 0.9);
+    EXPECT_GT(result.scores().matched_ratio(), 0.1);
+    EXPECT_LT(TranslationDistance(PoseOfResult(result), VehiclePose()), 0.05);
+    EXPECT_LT(RotationDistance(PoseOfResult(result), VehiclePose()), 0.005);
+    EXPECT_EQ(result.timings().batch_size(), 1);
+    EXPECT_GE(result.timings().server_s(),
+              result.timings().queue_wait_s() + result.timings().prepare_s() +
+                  result.timings().align_s() + result.timings().estimate_s());
+    session.HalfClose();
+    EXPECT_TRUE(session.Finish().ok());
+  }
+}
+
+TEST_F(AlignScans, GivesTheInverseOfTheHessianAsCovarianceAboutFixedAxes) {
+  TestSession session(server_);
+  v1::OpenSession open;
+  open.set_map("town");
+  open.mutable_output()->set_hessian(true);
+  session.Open(open);
+  session.Send(GoodScan());
+  const v1::AlignmentResult result = session.ReadResult();
+  ASSERT_EQ(result.covariance_size(), 36);
+  ASSERT_EQ(result.hessian_size(), 36);
+  Matrix6 covariance;
+  Matrix6 hessian;
+  for (int i = 0; i < 36; ++i) {
+    covariance(i / 6, i % 6) = result.covariance(i);
+    hessian(i / 6, i % 6) = result.hessian(i);
+  }
+  // Translation is the same in the chart and about fixed axes.
+  const Matrix6 chart = (-hessian).inverse();
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) EXPECT_NEAR(covariance(i, j), chart(i, j), 1e-9);
+  }
+  EXPECT_TRUE(covariance.isApprox(covariance.transpose(), 1e-12));
+  EXPECT_GT(covariance.eigenvalues().real().minCoeff(), 0.0);
+}
+
+TEST_F(AlignScans, GivesTraceScoresAndCloudOnRequest) {
+  TestSession session(server_);
+  v1::OpenSession open;
+  open.set_map("town");
+  open.mutable_output()->set_trace(true);
+  open.mutable_output()->set_point_scores(true);
+  open.mutable_output()->set_aligned_cloud(true);
+  session.Open(open);
+  session.Send(GoodScan());
+  const v1::AlignmentResult result = session.ReadResult();
+  EXPECT_EQ(result.trace().iterations_size(), static_cast<int>(result.iterations()));
+  EXPECT_EQ(result.point_scores().best_score_size(), 1500);
+  EXPECT_EQ(result.aligned_cloud().data().size(), 1500 * 12);
+}
+
+TEST_F(AlignScans, AcceptsASensorThatIsMountedElsewhere) {
+  const Pose base_T_sensor{{0.8, 0.1, 1.2}, Eigen::Quaterniond(0.9, 0.0, 0.1, 0.4).normalized()};
+  TestSession session(server_);
+  v1::OpenSession open;
+  open.set_map("town");
+  *open.mutable_base_t_sensor() = PoseOf(base_T_sensor);
+  open.mutable_filter()->set_max_range_m(24.0);
+  session.Open(open);
+  v1::Scan scan = GoodScan();
+  *scan.mutable_cloud() = CloudOf(Transform(base_T_sensor.Inverse(), ScanFrom(VehiclePose())));
+  session.Send(scan);
+  const v1::AlignmentResult result = session.ReadResult();
+  EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_OK) << result.detail();
+  EXPECT_LT(TranslationDistance(PoseOfResult(result), VehiclePose()), 0.05);
+  EXPECT_GT(result.points().filtered_out(), 0);
+}
+
+TEST_F(AlignScans, AnswersAScanWithoutAGuess) {
+  TestSession session(server_);
+  session.Open();
+  v1::Scan scan = GoodScan();
+  scan.clear_guess_map_t_base();
+  session.Send(scan);
+  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_NO_PRIOR);
+}
+
+TEST_F(AlignScans, AnswersAStaleScan) {
+  TestSession session(server_);
+  v1::OpenSession open;
+  open.set_map("town");
+  open.mutable_limits()->set_max_delay_s(10.0);
+  session.Open(open);
+  session.Send(GoodScan());  // stamped in 1970
+  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_STALE);
+}
+
+TEST_F(AlignScans, SaysLowScoreAndLowOverlap) {
+  TestSession session(server_);
+  v1::OpenSession open;
+  open.set_map("town");
+  open.mutable_options()->mutable_gate()->mutable_score_threshold()->set_value(1000.0);
+  session.Open(open);
+  session.Send(GoodScan());
+  v1::AlignmentResult result = session.ReadResult();
+  EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_LOW_SCORE);
+  EXPECT_FALSE(result.accepted());
+  EXPECT_TRUE(result.has_map_t_base());
+
+  v1::AlignScansRequest request;
+  request.mutable_configure()->set_sequence(9);
+  request.mutable_configure()->mutable_options()->mutable_gate()->mutable_min_matched_ratio()
+      ->set_value(1.0);
+  session.Send(request);
+  const v1::AlignScansResponse configured = session.Read();
+  ASSERT_TRUE(configured.has_configured()) << configured.ShortDebugString();
+  EXPECT_EQ(configured.configured().sequence(), 9);
+  v1::Scan scan = GoodScan();
+  v1::Cloud& cloud = *scan.mutable_cloud();
+  v1::Cloud far = CloudOf({0.0F, 0.0F, 60.0F, 1.0F, 0.0F, 60.0F});
+  cloud.mutable_data()->append(far.data());
+  session.Send(scan);
+  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_LOW_OVERLAP);
+}
+
+TEST_F(AlignScans, SaysNotConvergedAtTheLimitOfIterations) {
+  TestSession session(server_);
+  v1::OpenSession open;
+  open.set_map("town");
+  open.mutable_options()->mutable_overrides()->mutable_max_iterations()->set_value(1);
+  session.Open(open);
+  session.Send(GoodScan());
+  const v1::AlignmentResult result = session.ReadResult();
+  EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_NOT_CONVERGED);
+  EXPECT_EQ(result.termination_reason(), v1::TERMINATION_REASON_MAX_ITERATIONS);
+}
+
+TEST_F(AlignScans, KeepsTheOldOptionsWhenAConfigureIsRejected) {
+  TestSession session(server_);
+  session.Open();
+  v1::AlignScansRequest request;
+  request.mutable_configure()->set_sequence(3);
+  request.mutable_configure()->mutable_options()->mutable_overrides()->mutable_step_size_m()
+      ->set_value(-1.0);
+  session.Send(request);
+  v1::AlignScansResponse response = session.Read();
+  ASSERT_TRUE(response.has_rejected());
+  EXPECT_EQ(response.rejected().kind(), v1::SESSION_REQUEST_KIND_CONFIGURE);
+  EXPECT_EQ(response.rejected().reason(), v1::REJECTION_REASON_INVALID);
+  EXPECT_EQ(response.rejected().sequence(), 3);
+  EXPECT_THAT(response.rejected().detail(), HasSubstr("step_size_m is -1"));
+  session.Send(GoodScan());
+  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+}
+
+TEST_F(AlignScans, RejectsWhatIsNotYetThereByName) {
+  TestSession session(server_);
+  session.Open();
+  v1::AlignScansRequest request;
+  request.mutable_pose()->set_stamp_ns(77);
+  session.Send(request);
+  v1::AlignScansResponse response = session.Read();
+  EXPECT_EQ(response.rejected().kind(), v1::SESSION_REQUEST_KIND_POSE);
+  EXPECT_EQ(response.rejected().reason(), v1::REJECTION_REASON_NOT_AVAILABLE);
+  EXPECT_EQ(response.rejected().stamp_ns(), 77);
+  request.mutable_reference()->set_stamp_ns(78);
+  session.Send(request);
+  EXPECT_EQ(session.Read().rejected().kind(), v1::SESSION_REQUEST_KIND_REFERENCE);
+  request.mutable_activate()->set_sequence(79);
+  session.Send(request);
+  response = session.Read();
+  EXPECT_EQ(response.rejected().kind(), v1::SESSION_REQUEST_KIND_ACTIVATE);
+  EXPECT_EQ(response.rejected().sequence(), 79);
+  request.mutable_configure()->mutable_options()->mutable_covariance();
+  session.Send(request);
+  response = session.Read();
+  EXPECT_EQ(response.rejected().kind(), v1::SESSION_REQUEST_KIND_CONFIGURE);
+  EXPECT_EQ(response.rejected().reason(), v1::REJECTION_REASON_NOT_AVAILABLE);
+}
+
+TEST_F(AlignScans, GoesOnWithNewRevisionsAndSaysWhenTheMapIsGone) {
+  TestSession session(server_);
+  session.Open();
+  session.Send(GoodScan());
+  EXPECT_EQ(session.ReadResult().map_revision(), 1);
+  server_.LoadTown();
+  session.Send(GoodScan());
+  EXPECT_EQ(session.ReadResult().map_revision(), 2);
+  v1::DeleteMapRequest request;
+  request.set_map("town");
+  v1::DeleteMapResponse response;
+  ASSERT_TRUE(server_.maps->DeleteMap(TestServer::NewContext().get(), request, &response).ok());
+  EXPECT_EQ(response.revision(), 2);
+  session.Send(GoodScan());
+  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_NO_MAP);
+  server_.LoadTown();
+  session.Send(GoodScan());
+  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+}
+
+TEST_F(AlignScans, ServesOneScanWithoutASession) {
+  v1::AlignScanRequest request;
+  request.set_map("town");
+  *request.mutable_scan() = GoodScan(4);
+  v1::AlignScanResponse response;
+  const grpc::Status status =
+      server_.localization->AlignScan(TestServer::NewContext().get(), request, &response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(response.result().status(), v1::ALIGNMENT_STATUS_OK);
+  EXPECT_EQ(response.result().sequence(), 4);
+  EXPECT_LT(TranslationDistance(PoseOfResult(response.result()), VehiclePose()), 0.05);
+}
+
+// While the engine is held at a gate, everything that happens around it can be told in advance.
+class BusyEngine : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    server_.LoadTown();
+    gate_->Close();
+  }
+  void TearDown() override { gate_->Open(); }
+
+  const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
+  TestServer server_{[](Config& config) { config.limits.max_queued_scans = 3; },
+                     std::make_unique<GatedEngine>(gate_)};
+};
+
+TEST_F(BusyEngine, TheNewestScanWinsAndEachGetsOneReply) {
+  TestSession session(server_);
+  session.Open();
+  session.Send(GoodScan(1));
+  gate_->AwaitBatches(1);
+  for (uint64_t sequence = 2; sequence <= 5; ++sequence) session.Send(GoodScan(sequence));
+  // 2, 3 and 4 give way, each as the next one comes; 5 waits.
+  for (uint64_t sequence = 2; sequence <= 4; ++sequence) {
+    const v1::AlignmentResult result = session.ReadResult();
+    EXPECT_EQ(result.sequence(), sequence);
+    EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_SUPERSEDED);
+    EXPECT_FALSE(result.has_map_t_base());
+  }
+  gate_->Open();
+  for (const uint64_t sequence : {1, 5}) {
+    const v1::AlignmentResult result = session.ReadResult();
+    EXPECT_EQ(result.sequence(), sequence);
+    EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_OK);
+  }
+  session.HalfClose();
+  EXPECT_FALSE(session.Read().has_result());
+  EXPECT_TRUE(session.Finish().ok());
+}
+
+TEST_F(BusyEngine, ASessionMayAskForMoreScansToWait) {
+  TestSession session(server_);
+  v1::OpenSession open;
+  open.set_map("town");
+  open.mutable_limits()->set_max_waiting_scans(2);
+  session.Open(open);
+  EXPECT_EQ(session.opened().limits().max_waiting_scans(), 2);
+  session.Send(GoodScan(1));
+  gate_->AwaitBatches(1);
+  for (uint64_t sequence = 2; sequence <= 4; ++sequence) session.Send(GoodScan(sequence));
+  EXPECT_EQ(session.ReadResult().sequence(), 2);
+  gate_->Open();
+  std::set<uint64_t> aligned;
+  for (int i = 0; i < 3; ++i) aligned.insert(session.ReadResult().sequence());
+  EXPECT_EQ(aligned, (std::set<uint64_t>{1, 3, 4}));
+}
+
+TEST_F(BusyEngine, WhatGathersMeanwhileGoesInOneBatch) {
+  TestSession first(server_);
+  TestSession second(server_);
+  TestSession third(server_);
+  for (TestSession* session : {&first, &second, &third}) session->Open();
+  first.Send(GoodScan(1));
+  gate_->AwaitBatches(1);
+  // A superseded reply proves that the scan behind it waits.
+  for (TestSession* session : {&second, &third}) {
+    session->Send(GoodScan(1));
+    session->Send(GoodScan(2));
+    EXPECT_EQ(session->ReadResult().status(), v1::ALIGNMENT_STATUS_SUPERSEDED);
+  }
+  gate_->Open();
+  EXPECT_EQ(first.ReadResult().timings().batch_size(), 1);
+  EXPECT_EQ(second.ReadResult().timings().batch_size(), 2);
+  EXPECT_EQ(third.ReadResult().timings().batch_size(), 2);
+  EXPECT_EQ(gate_->batches(), (std::vector<size_t>{1, 2}));
+}
+
+TEST_F(BusyEngine, AFullQueueIsOverloadedWithAHint) {
+  TestSession busy(server_);
+  busy.Open();
+  busy.Send(GoodScan(1));
+  gate_->AwaitBatches(1);
+  std::vector<std::unique_ptr<TestSession>> waiting;
+  for (int i = 0; i < 3; ++i) {
+    waiting.push_back(std::make_unique<TestSession>(server_));
+    waiting.back()->Open();
+    waiting.back()->Send(GoodScan(1));
+    waiting.back()->Send(GoodScan(2));
+    EXPECT_EQ(waiting.back()->ReadResult().status(), v1::ALIGNMENT_STATUS_SUPERSEDED);
+  }
+  busy.Send(GoodScan(2));
+  const v1::AlignmentResult result = busy.ReadResult();
+  EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_OVERLOADED);
+  EXPECT_GT(result.retry_after_s(), 0.0);
+
+  v1::AlignScanRequest request;
+  request.set_map("town");
+  *request.mutable_scan() = GoodScan();
+  v1::AlignScanResponse response;
+  EXPECT_EQ(server_.localization->AlignScan(TestServer::NewContext().get(), request, &response)
+                .error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);
+  gate_->Open();
+  EXPECT_EQ(busy.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+}
+
+TEST_F(BusyEngine, AScanPastItsTimeoutIsAnsweredWithoutBeingAligned) {
+  TestSession busy(server_);
+  busy.Open();
+  busy.Send(GoodScan(1));
+  gate_->AwaitBatches(1);
+  v1::Scan scan = GoodScan(2);
+  scan.set_timeout_s(1e-9);
+  busy.Send(scan);
+  // The reply to a rejected message proves that the scan before it has been received.
+  v1::AlignScansRequest request;
+  request.mutable_pose();
+  busy.Send(request);
+  EXPECT_TRUE(busy.Read().has_rejected());
+  gate_->Open();
+  EXPECT_EQ(busy.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+  const v1::AlignmentResult result = busy.ReadResult();
+  EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_DEADLINE);
+  EXPECT_FALSE(result.has_map_t_base());
+  EXPECT_EQ(gate_->batches().size(), 1);
+}
+
+TEST_F(BusyEngine, HalfClosingWaitsForTheScansUnderWay) {
+  TestSession session(server_);
+  session.Open();
+  session.Send(GoodScan(1));
+  gate_->AwaitBatches(1);
+  session.Send(GoodScan(2));
+  session.HalfClose();
+  gate_->Open();
+  EXPECT_EQ(session.ReadResult().sequence(), 1);
+  EXPECT_EQ(session.ReadResult().sequence(), 2);
+  EXPECT_TRUE(session.Finish().ok());
+}
+
+TEST_F(BusyEngine, AClientThatVanishesLeavesTheOthersAlone) {
+  {
+    TestSession vanishing(server_);
+    vanishing.Open();
+    vanishing.Send(GoodScan(1));
+    gate_->AwaitBatches(1);
+    vanishing.Send(GoodScan(2));
+    vanishing.Cancel();
+    EXPECT_EQ(vanishing.Finish().error_code(), grpc::StatusCode::CANCELLED);
+  }
+  TestSession session(server_);
+  session.Open();
+  session.Send(GoodScan(7));
+  gate_->Open();
+  EXPECT_EQ(session.ReadResult().sequence(), 7);
+}
+
+TEST_F(BusyEngine, MapsAreUpdatedWhileTheEngineAligns) {
+  TestSession session(server_);
+  session.Open();
+  session.Send(GoodScan(1));
+  gate_->AwaitBatches(1);
+  server_.LoadTown();
+  session.Send(GoodScan(2));
+  gate_->Open();
+  EXPECT_EQ(session.ReadResult().map_revision(), 1);  // as it was when the scan began
+  EXPECT_EQ(session.ReadResult().map_revision(), 2);
+}
+
+}  // namespace
+}  // namespace voxloc::server

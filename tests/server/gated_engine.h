@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// GatedEngine: a CPU engine whose alignments wait at a gate, for tests that need to know what happens
+// while the engine is busy. Thread-safe.
+
+#ifndef VOXLOC_TESTS_SERVER_GATED_ENGINE_H_
+#define VOXLOC_TESTS_SERVER_GATED_ENGINE_H_
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "core/engine/cpu/cpu_engine.h"
+#include "core/engine/engine.h"
+
+namespace voxloc::server {
+
+// Shared by the engine and the test that steers it.
+class Gate {
+ public:
+  void Close() {
+    const absl::MutexLock lock(&mutex_);
+    open_ = false;
+  }
+  void Open() {
+    const absl::MutexLock lock(&mutex_);
+    open_ = true;
+  }
+  // Waits until as many batches have come to the gate, over all time.
+  void AwaitBatches(size_t count) {
+    const absl::MutexLock lock(&mutex_);
+    const auto come = [this, count]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return batches_.size() >= count;
+    };
+    mutex_.Await(absl::Condition(&come));
+  }
+  // Sizes of the batches that have come, in their order.
+  [[nodiscard]] std::vector<size_t> batches() const {
+    const absl::MutexLock lock(&mutex_);
+    return batches_;
+  }
+
+  void Pass(size_t batch_size) {
+    const absl::MutexLock lock(&mutex_);
+    batches_.push_back(batch_size);
+    mutex_.Await(absl::Condition(&open_));
+  }
+
+ private:
+  mutable absl::Mutex mutex_;
+  bool open_ ABSL_GUARDED_BY(mutex_) = true;
+  std::vector<size_t> batches_ ABSL_GUARDED_BY(mutex_);
+};
+
+class GatedEngine : public Engine {
+ public:
+  explicit GatedEngine(std::shared_ptr<Gate> gate)
+      : gate_(std::move(gate)), engine_(MakeCpuEngine({1})) {}
+
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
+      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
+    return engine_->BuildTile(cloud_map, statistics);
+  }
+  absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
+      absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
+      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
+    return engine_->Compose(tiles, statistics, previous);
+  }
+  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
+    gate_->Pass(jobs.size());
+    return engine_->Align(jobs);
+  }
+  absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
+    return engine_->Score(request);
+  }
+  EngineInfo Info() const override { return engine_->Info(); }
+
+ private:
+  const std::shared_ptr<Gate> gate_;
+  const std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_TESTS_SERVER_GATED_ENGINE_H_
