@@ -113,7 +113,7 @@ function addStatistics() {
     }
     body.append(line);
   };
-  add(`Position error, ${errorUnit}`, translation, inMetres ? 3 : 2);
+  add(`Position error, ${errorUnit}`, translation, errorUnit === "m" ? 3 : 2);
   add("Rotation error, degrees", rotation, 3);
   add("Round trip, ms", latency, 2);
   add("of it the engine", engine, 2, true);
@@ -137,7 +137,7 @@ function addRows(chosen) {
     const value = (number, digits) => element("td", {}, row.pose ? fixed(number, digits) : "\u2013");
     line.append(element("td", {}, row.file), verdict,
       element("td", {}, rising ? fixed(row.t, 2) : "\u2013"),
-      value(row.translation_error_m * errorFactor, inMetres ? 3 : 2),
+      value(row.translation_error_m * errorFactor, errorUnit === "m" ? 3 : 2),
       value(row.rotation_error_deg, 3), value(row.scores.nvtl, 2), value(row.iterations, 0),
       element("td", {}, fixed(row.latency_ms, 2)), value(row.engine_ms, 2));
     line.addEventListener("pointerenter", () => selection.set(row.index, null));

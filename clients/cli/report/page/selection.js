@@ -10,9 +10,9 @@ rows.forEach((row, i) => { row.t = rising ? row.stamp_s - start : i; });
 const timeUnit = rising ? "s" : "";
 
 // Errors in the unit that suits them.
-const inMetres = replay.translation_error_m.p95 >= 1;
-const errorUnit = inMetres ? "m" : "cm";
-const errorFactor = inMetres ? 1 : 100;
+const [errorUnit, errorFactor] =
+  [["m", 1], ["cm", 100], ["mm", 1000]].find(([, factor]) => replay.translation_error_m.p95 * factor >= 1) ||
+  ["mm", 1000];
 
 const selection = {
   index: null,
