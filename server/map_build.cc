@@ -16,14 +16,14 @@ namespace {
 constexpr double kMinCellSizeM = 0.1;
 constexpr double kMaxCellSizeM = 100.0;
 
-void ScaleCells(double first_cell_size_m, Profile& profile) {
-  if (first_cell_size_m == 0.0 || profile.stages.empty()) return;
-  const double own = profile.stages.front().cells.cell_size_m;
-  // The first stage gets exactly the size asked for, whatever the rounding of the factor.
+void ScaleCells(double score_cell_size_m, Profile& profile) {
+  if (score_cell_size_m == 0.0) return;
+  const double own = profile.stages[profile.score_stage].cells.cell_size_m;
+  // The score stage gets exactly the size asked for, whatever the rounding of the factor.
   for (Stage& stage : profile.stages) {
     stage.cells.cell_size_m = stage.cells.cell_size_m == own
-                                  ? first_cell_size_m
-                                  : stage.cells.cell_size_m * (first_cell_size_m / own);
+                                  ? score_cell_size_m
+                                  : stage.cells.cell_size_m * (score_cell_size_m / own);
   }
 }
 

@@ -51,7 +51,7 @@ absl::Status ScoreWork::Start(const v1::ScoreSetup& setup, const StopToken& stop
   if (!profile.ok()) return profile.status();
   align_.profile = *std::move(profile);
   const size_t stages = align_.profile.stages.size();
-  const size_t stage = setup.has_stage() ? setup.stage().value() : stages - 1;
+  const size_t stage = setup.has_stage() ? setup.stage().value() : align_.profile.score_stage;
   if (stage >= stages) {
     return absl::InvalidArgumentError(absl::StrCat("stage is ", stage, "; profile ",
                                                    align_.profile.name, " has stages 0 to ",

@@ -86,9 +86,9 @@ struct AlignResult {
   absl::Status status;
   Pose map_T_base;
   Termination termination = Termination::kConverged;
-  PoseScore before;  // at the guess, under the first stage's cells
-  PoseScore after;   // at map_T_base, under the last stage's cells
-  ChartVector gradient = ChartVector::Zero();  // at map_T_base
+  PoseScore before;  // at the guess, under the cells of the profile's score stage
+  PoseScore after;   // at map_T_base, under the same
+  ChartVector gradient = ChartVector::Zero();  // at map_T_base, of the last stage that ran
   Matrix6 hessian = Matrix6::Zero();           // of the score, which is maximised
   int iterations = 0;        // over all stages
   int evaluations = 0;

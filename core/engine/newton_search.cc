@@ -29,12 +29,15 @@ class Search {
 
   void Run() {
     chart_ = ChartFromPose(job_.map_T_base_guess);
+    if (job_.profile.score_stage != 0) result_.before = ScoreAt(chart_);
+    size_t last = 0;
     for (size_t s = 0; s < job_.profile.stages.size(); ++s) {
+      last = s;
       RunStage(static_cast<int>(s), job_.profile.stages[s]);
       if (!MayContinue(result_.termination)) break;
     }
     result_.map_T_base = PoseFromChart(chart_);
-    result_.after = at_.score;
+    result_.after = job_.profile.score_stage == last ? at_.score : ScoreAt(chart_);
     result_.gradient = Eigen::Map<const ChartVector>(at_.derivatives.gradient);
     result_.hessian = ToEigen(at_.derivatives.hessian);
   }
@@ -48,7 +51,7 @@ class Search {
   void RunStage(int number, const Stage& stage) {
     evaluator_.BeginStage(stage);
     at_ = EvaluateAt(chart_);
-    if (number == 0) result_.before = at_.score;
+    if (number == 0 && job_.profile.score_stage == 0) result_.before = at_.score;
     ndt::OscillationCounter oscillation;
     oscillation.Visit(PositionOf(chart_));
     result_.reached_iteration_limit = false;
@@ -111,6 +114,11 @@ class Search {
     chart_ += length * unit;
     at_ = next;
     return length;
+  }
+
+  PoseScore ScoreAt(const ChartVector& chart) {
+    evaluator_.BeginStage(job_.profile.stages[job_.profile.score_stage]);
+    return EvaluateAt(chart).score;
   }
 
   Evaluation EvaluateAt(const ChartVector& chart) {

@@ -38,11 +38,11 @@ Profile PreciseProfile() {
   // Ever smaller cells: the large and soft ones pull from metres away, the last ones, sharp and with
   // few outliers in their mixture, end within the noise of map and scan.
   Stage far;
-  far.cells.cell_size_m = 10.0;
+  far.cells.cell_size_m = 8.0;
   far.cells.gaussian.identity_seed = true;
   far.curvature = Curvature::kReweighted;
   far.max_step = 0.5;
-  far.epsilon = 0.03;
+  far.epsilon = 0.02;
   far.max_iterations = 60;
 
   Stage middle = far;
@@ -63,7 +63,7 @@ Profile PreciseProfile() {
   Profile profile;
   profile.name = "precise";
   profile.stages = {far, middle, near, sharp};
-  profile.acceptance_threshold = 0.75;
+  profile.score_stage = 2;
   return profile;
 }
 
@@ -96,6 +96,11 @@ absl::Status ValidateProfile(const Profile& profile) {
     return absl::InvalidArgumentError(absl::StrCat("profile \"", profile.name, "\" has ",
                                                    profile.stages.size(),
                                                    " stages; allowed is 1 to ", kMaxStages));
+  }
+  if (profile.score_stage >= profile.stages.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("score_stage is ", profile.score_stage,
+                                                   "; the profile has ", profile.stages.size(),
+                                                   " stages, counted from 0"));
   }
   for (size_t i = 0; i < profile.stages.size(); ++i) {
     const Stage& stage = profile.stages[i];

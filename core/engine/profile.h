@@ -13,6 +13,7 @@
 #ifndef VOXLOC_CORE_ENGINE_PROFILE_H_
 #define VOXLOC_CORE_ENGINE_PROFILE_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -71,8 +72,11 @@ enum class ScoreKind { kTransformProbability, kNearestVoxelLikelihood };
 struct Profile {
   std::string name;
   std::vector<Stage> stages;
+  // The stage whose cells a result's scores are computed with, before and after. The sharp cells of a
+  // last stage say how exact a pose is, soft ones whether it is right.
+  size_t score_stage = 0;
   // What a result must exceed to be accepted. Scores depend on cell size and statistics, so a
-  // threshold belongs to its profile; they are those of the last stage.
+  // threshold belongs to its profile.
   ScoreKind acceptance_score = ScoreKind::kNearestVoxelLikelihood;
   double acceptance_threshold = 2.3;
   // Weight of a reference pose per point-cell pair, where a request brings one.

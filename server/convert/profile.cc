@@ -54,6 +54,7 @@ void ProfileToProto(const Profile& profile, v1::Profile& proto) {
   proto.set_score_threshold(profile.acceptance_threshold);
   proto.set_regularization_scale_factor(profile.regularization_scale);
   proto.set_score_includes_regularization(profile.score_includes_regularization);
+  proto.set_score_stage(static_cast<uint32_t>(profile.score_stage));
 }
 
 }  // namespace voxloc::server

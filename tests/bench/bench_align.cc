@@ -106,6 +106,7 @@ absl::Status Run(const Options& options) {
                     {"accepted", accept},
                     {"position_m", {t.x(), t.y(), t.z()}},
                     {"points", result.after.points},
+                    {"pairs", result.after.pairs},
                     {"align_ms", measured.scan_ms[i]},
                     {"iterations", result.iterations},
                     {"evaluations", result.evaluations},
