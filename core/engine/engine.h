@@ -50,7 +50,9 @@ class Engine {
   // One result a job, in their order.
   [[nodiscard]] virtual std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) = 0;
 
-  // FailedPrecondition: the map lacks the stage's cells. Cancelled, DeadlineExceeded: the stop token.
+  // InvalidArgument: a scan without finite points, a pose that is not finite, a stage that
+  // ValidateProfile refuses. FailedPrecondition: the map lacks the stage's cells. Cancelled,
+  // DeadlineExceeded: the stop token.
   [[nodiscard]] virtual absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) = 0;
 
   [[nodiscard]] virtual EngineInfo Info() const = 0;

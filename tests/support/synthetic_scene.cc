@@ -21,6 +21,9 @@ struct Upright {
   }
 };
 
+// Points on the ground, as a share of those on as much wall: a LiDAR sees the ground at a flat angle.
+constexpr double kGroundShare = 0.2;
+
 double GroundHeight(double x, double y) {
   return 0.02 * x - 0.01 * y + 0.25 * std::sin(0.13 * x) * std::cos(0.11 * y);
 }
@@ -29,7 +32,7 @@ std::vector<Upright> MakeUprights(const SceneOptions& options) {
   RandomNumbers random(options.seed);
   const double reach = options.half_extent_m - 1.0;
   std::vector<Upright> uprights;
-  for (int i = 0; i < 14; ++i) {
+  for (int i = 0; i < 30; ++i) {
     const Eigen::Vector2d centre(random.Uniform(-reach, reach), random.Uniform(-reach, reach));
     const double heading = 0.5 * M_PI * random.Index(4) + random.Uniform(-0.3, 0.3);
     const Eigen::Vector2d half =
@@ -51,13 +54,13 @@ class Sampler {
         uprights_(MakeUprights(options)),
         random_(options.seed * 1000003 + stream) {
     const double edge = 2.0 * options.half_extent_m;
-    area_end_.push_back(edge * edge);
+    area_end_.push_back(kGroundShare * edge * edge);
     for (const Upright& upright : uprights_) {
       area_end_.push_back(area_end_.back() + upright.AreaM2());
     }
   }
 
-  double AreaM2() const { return area_end_.back(); }
+  double WeightedAreaM2() const { return area_end_.back(); }
 
   Eigen::Vector3d Draw() {
     const double at = random_.Uniform(0.0, area_end_.back());
@@ -100,7 +103,7 @@ PointCloud SceneMap(const SceneOptions& options, const Eigen::Vector3d& origin) 
   Sampler sampler(options, 1);
   PointCloud cloud;
   cloud.origin = origin;
-  const auto count = static_cast<size_t>(sampler.AreaM2() * options.points_per_m2);
+  const auto count = static_cast<size_t>(sampler.WeightedAreaM2() * options.points_per_m2);
   cloud.Reserve(count);
   for (size_t i = 0; i < count; ++i) Push(sampler.Draw(), cloud);
   return cloud;

@@ -81,6 +81,14 @@ absl::Status CheckScan(const PointCloud* scan) {
   return absl::OkStatus();
 }
 
+absl::Status CheckAnyFinite(const PointCloud& scan) {
+  for (size_t i = 0; i < scan.size(); ++i) {
+    if (scan.IsFinite(i)) return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("none of the scan's ", scan.size(), " points is finite"));
+}
+
 absl::StatusOr<const CpuMap*> CheckMap(const ResidentMap* map, absl::Span<const Stage> stages) {
   const auto* cpu_map = dynamic_cast<const CpuMap*>(map);
   if (cpu_map == nullptr) {
@@ -142,6 +150,9 @@ class CpuEngine : public Engine {
   absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
       absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
       absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
+    for (const CellStatistics& s : statistics) {
+      if (absl::Status status = ValidateCellStatistics(s); !status.ok()) return status;
+    }
     std::vector<std::shared_ptr<const CpuTile>> cpu_tiles;
     for (const auto& tile : tiles) {
       auto cpu_tile = std::dynamic_pointer_cast<const CpuTile>(tile);
@@ -149,7 +160,6 @@ class CpuEngine : public Engine {
         return absl::InvalidArgumentError("a tile does not belong to the CPU engine");
       }
       for (const CellStatistics& s : statistics) {
-        if (absl::Status status = ValidateCellStatistics(s); !status.ok()) return status;
         if (cpu_tile->Lattice(s.cell_size_m) == nullptr) {
           return absl::InvalidArgumentError(
               absl::StrCat("a tile was built without a lattice of ", s.cell_size_m, " m"));
@@ -187,6 +197,10 @@ class CpuEngine : public Engine {
 
   absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
     if (absl::Status status = CheckScan(request.scan.get()); !status.ok()) return status;
+    if (absl::Status status = CheckAnyFinite(*request.scan); !status.ok()) return status;
+    Profile of_one_stage;
+    of_one_stage.stages = {request.stage};
+    if (absl::Status status = ValidateProfile(of_one_stage); !status.ok()) return status;
     const absl::StatusOr<const CpuMap*> map =
         CheckMap(request.map.get(), absl::MakeConstSpan(&request.stage, 1));
     if (!map.ok()) return map.status();

@@ -161,9 +161,11 @@ VOXLOC_HD void AccumulateChunk(const cpu::AccumulateArguments& in, cpu::ChunkSum
     best_sum = best_sum + best;
     if (in.best != nullptr) Store(best.v, in.best + i);
     if constexpr (kWithDerivatives) {
-      const Vector3<Lanes> point = {{Load<FloatVector>(in.x + i)},
-                                    {Load<FloatVector>(in.y + i)},
-                                    {Load<FloatVector>(in.z + i)}};
+      // Points without a pair are taken for zero: their sums are, but zero times infinity is not.
+      const IntVector matched = counts > 0;
+      const Vector3<Lanes> point = {Keep(matched, {Load<FloatVector>(in.x + i)}),
+                                    Keep(matched, {Load<FloatVector>(in.y + i)}),
+                                    Keep(matched, {Load<FloatVector>(in.z + i)})};
       ndt::AddPoint(point, pairs, *in.chart, derivatives);
     }
   }

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whole alignments on the synthetic scene.
+
+#include "core/engine/align.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <iostream>
+#include <memory>
+#include <vector>
+
+#include "core/geometry/euler.h"
+#include "tests/core/engine/engine_scene.h"
+
+namespace voxloc {
+namespace {
+
+constexpr double kDegree = M_PI / 180.0;
+
+// Half a metre in eight directions, two degrees of yaw to either side.
+std::vector<AlignJob> PerturbedJobs(const Profile& profile) {
+  std::vector<AlignJob> jobs;
+  for (int i = 0; i < 8; ++i) {
+    AlignJob job = SceneJob(profile);
+    const double heading = 2.0 * M_PI * i / 8.0;
+    job.map_T_base_guess =
+        Displaced(ScenePose(), {0.49 * std::cos(heading), 0.49 * std::sin(heading), 0.1},
+                  (i % 2 == 0 ? 2.0 : -2.0) * kDegree);
+    job.want_trace = true;
+    jobs.push_back(job);
+  }
+  return jobs;
+}
+
+TEST(AlignTest, BothProfilesConvergeFromHalfAMetreAndTwoDegrees) {
+  for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
+    SCOPED_TRACE(profile.name);
+    const double limit_m = profile.name == "precise" ? 0.005 : 0.02;
+    double largest = 0.0;
+    for (const AlignResult& result : SharedScene().engine->Align(PerturbedJobs(profile))) {
+      ASSERT_TRUE(result.status.ok()) << result.status;
+      EXPECT_EQ(result.termination, Termination::kConverged);
+      EXPECT_FALSE(result.reached_iteration_limit);
+      EXPECT_EQ(Judge(result, profile), Acceptance::kAccepted)
+          << result.after.nearest_voxel_likelihood;
+      EXPECT_GT(result.after.score, 0.0);
+      largest = std::max(largest, TranslationDistance(result.map_T_base, ScenePose()));
+      EXPECT_LE(RotationDistance(result.map_T_base, ScenePose()), 0.2 * kDegree);
+    }
+    EXPECT_LE(largest, limit_m);
+    std::cout << profile.name << ": largest error " << largest << " m" << std::endl;
+  }
+}
+
+TEST(AlignTest, ALineSearchConvergesToo) {
+  Profile profile = AutowareProfile();
+  profile.stages[0].line_search = true;
+  for (const AlignResult& result : SharedScene().engine->Align(PerturbedJobs(profile))) {
+    ASSERT_TRUE(result.status.ok()) << result.status;
+    EXPECT_EQ(result.termination, Termination::kConverged);
+    EXPECT_LE(TranslationDistance(result.map_T_base, ScenePose()), 0.03);
+    EXPECT_GE(result.evaluations, result.iterations + 1);
+    for (const IterationTrace& trace : result.trace) {
+      EXPECT_LE(trace.step_length, profile.stages[0].max_step);
+    }
+  }
+}
+
+// Replays a trace by its own numbers.
+void ExpectConsistent(const AlignResult& result, const Profile& profile, int& reversals) {
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  ASSERT_EQ(result.trace.size(), static_cast<size_t>(result.iterations));
+  // One evaluation a step, one where each stage begins, and those under the score stage's cells.
+  const auto last_stage = static_cast<size_t>(result.trace.back().stage);
+  const int for_scores =
+      (profile.score_stage != 0 ? 1 : 0) + (profile.score_stage != last_stage ? 1 : 0);
+  EXPECT_EQ(result.evaluations,
+            result.iterations + static_cast<int>(last_stage) + 1 + for_scores);
+  for (size_t i = 0; i < result.trace.size(); ++i) {
+    const IterationTrace& trace = result.trace[i];
+    const Stage& stage = profile.stages[static_cast<size_t>(trace.stage)];
+    if (i > 0) {
+      EXPECT_GE(trace.stage, result.trace[i - 1].stage);
+      EXPECT_EQ(trace.map_T_base.translation, result.trace[i - 1].map_T_base_after.translation);
+    }
+    // The step solves the Newton system.
+    const ChartVector residual = trace.hessian * trace.newton_step + trace.gradient;
+    EXPECT_LE(residual.norm(), 1e-7 * trace.gradient.norm());
+    EXPECT_NEAR(trace.newton_step_norm, trace.newton_step.norm(), 1e-12);
+    EXPECT_EQ(trace.hessian, trace.hessian.transpose());
+
+    const double along = trace.gradient.dot(trace.newton_step);
+    EXPECT_EQ(trace.reversed, along < 0.0);
+    reversals += trace.reversed ? 1 : 0;
+    EXPECT_NEAR(trace.slope, -std::abs(along) / trace.newton_step_norm,
+                1e-9 * trace.gradient.norm());
+    const double floor = stage.step_floor ? 0.5 * stage.epsilon : 0.0;
+    EXPECT_DOUBLE_EQ(trace.step_length,
+                     std::max(std::min(trace.newton_step_norm, stage.max_step), floor));
+    const ChartVector unit =
+        trace.newton_step / trace.newton_step_norm * (trace.reversed ? -1.0 : 1.0);
+    const Pose after =
+        PoseFromChart(ChartFromPose(trace.map_T_base) + trace.step_length * unit);
+    EXPECT_LE(TranslationDistance(after, trace.map_T_base_after), 1e-12);
+    EXPECT_LE(RotationDistance(after, trace.map_T_base_after), 1e-9);
+    EXPECT_GT(trace.score.pairs, 0u);
+  }
+  EXPECT_EQ(result.trace.back().map_T_base_after.translation, result.map_T_base.translation);
+  if (profile.score_stage == 0) {
+    EXPECT_EQ(result.trace.front().score.score, result.before.score);
+  }
+}
+
+TEST(AlignTest, TheTraceTellsEveryStep) {
+  for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
+    SCOPED_TRACE(profile.name);
+    int reversals = 0;
+    for (const AlignResult& result : SharedScene().engine->Align(PerturbedJobs(profile))) {
+      ExpectConsistent(result, profile, reversals);
+      EXPECT_EQ(result.trace.back().stage, static_cast<int>(profile.stages.size()) - 1);
+    }
+    // The reweighted curvature never points downhill.
+    if (profile.name == "precise") {
+      EXPECT_EQ(reversals, 0);
+    }
+  }
+}
+
+TEST(AlignTest, FarStartsOfTheExactCurvatureAreTurnedRound) {
+  Profile profile = AutowareProfile();
+  int reversals = 0;
+  std::vector<AlignJob> jobs = PerturbedJobs(profile);
+  for (AlignJob& job : jobs) {
+    job.map_T_base_guess = Displaced(job.map_T_base_guess, {3.0, 2.0, 0.8}, 0.2);
+  }
+  for (const AlignResult& result : SharedScene().engine->Align(jobs)) {
+    ExpectConsistent(result, profile, reversals);
+  }
+  EXPECT_GT(reversals, 0);
+}
+
+TEST(AlignTest, TraceAndPointScoresComeOnlyWhenWanted) {
+  AlignJob job = SceneJob(AutowareProfile());
+  AlignResult result = AlignOne(*SharedScene().engine, job);
+  EXPECT_TRUE(result.trace.empty());
+  EXPECT_TRUE(result.point_scores.empty());
+  job.want_point_scores = true;
+  result = AlignOne(*SharedScene().engine, job);
+  ASSERT_EQ(result.point_scores.size(), job.scan->size());
+  double sum = 0.0;
+  size_t matched = 0;
+  for (const float score : result.point_scores) {
+    sum += static_cast<double>(score);
+    matched += score > 0.0F ? 1 : 0;
+  }
+  EXPECT_LE(matched, result.after.matched_points);
+  EXPECT_NEAR(sum / static_cast<double>(result.after.matched_points),
+              result.after.nearest_voxel_likelihood, 1e-5);
+}
+
+TEST(AlignTest, NothingToMatchEndsWithAZeroStep) {
+  AlignJob job = SceneJob(PreciseProfile());
+  job.map_T_base_guess.translation.x() += 500.0;
+  const AlignResult result = AlignOne(*SharedScene().engine, job);
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_EQ(result.termination, Termination::kZeroStep);
+  EXPECT_EQ(result.after.matched_points, 0u);
+  EXPECT_EQ(result.after.pairs, 0u);
+  EXPECT_EQ(result.after.score, 0.0);
+  EXPECT_EQ(result.after.nearest_voxel_likelihood, 0.0);
+  EXPECT_EQ(result.after.points, job.scan->size());
+  EXPECT_EQ(result.iterations, 0);
+  EXPECT_LE(TranslationDistance(result.map_T_base, job.map_T_base_guess), 1e-12);
+  EXPECT_EQ(Judge(result, job.profile), Acceptance::kLowScore);
+}
+
+TEST(AlignTest, TheIterationLimitIsReported) {
+  AlignJob job = PerturbedJobs(AutowareProfile())[0];
+  job.profile.stages[0].max_iterations = 2;
+  const AlignResult result = AlignOne(*SharedScene().engine, job);
+  ASSERT_TRUE(result.status.ok());
+  EXPECT_EQ(result.termination, Termination::kMaxIterations);
+  EXPECT_TRUE(result.reached_iteration_limit);
+  EXPECT_EQ(result.iterations, 2);
+  EXPECT_EQ(result.evaluations, 3);
+  EXPECT_EQ(Judge(result, job.profile), Acceptance::kNotConverged);
+}
+
+TEST(AlignTest, ARaisedStopTokenEndsWithAFinitePose) {
+  for (const bool by_deadline : {false, true}) {
+    AlignJob job = PerturbedJobs(PreciseProfile())[0];
+    if (by_deadline) {
+      job.stop.deadline = absl::InfinitePast();
+    } else {
+      job.stop.cancelled = std::make_shared<const std::atomic<bool>>(true);
+    }
+    const AlignResult result = AlignOne(*SharedScene().engine, job);
+    ASSERT_TRUE(result.status.ok()) << result.status;
+    EXPECT_EQ(result.termination,
+              by_deadline ? Termination::kDeadline : Termination::kCancelled);
+    EXPECT_EQ(result.iterations, 0);
+    EXPECT_LE(TranslationDistance(result.map_T_base, job.map_T_base_guess), 1e-12);
+    EXPECT_EQ(Judge(result, job.profile), Acceptance::kNotConverged);
+  }
+}
+
+TEST(AlignTest, AStopTokenThatIsNotRaisedChangesNothing) {
+  AlignJob job = PerturbedJobs(AutowareProfile())[1];
+  const AlignResult expected = AlignOne(*SharedScene().engine, job);
+  job.stop.cancelled = std::make_shared<const std::atomic<bool>>(false);
+  const AlignResult result = AlignOne(*SharedScene().engine, job);
+  EXPECT_EQ(result.map_T_base.translation, expected.map_T_base.translation);
+  EXPECT_EQ(result.iterations, expected.iterations);
+}
+
+}  // namespace
+}  // namespace voxloc

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whatever is put in, an engine answers: with an error that says why, or with a finite result.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/core/engine/engine_scene.h"
+
+namespace voxloc {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+std::shared_ptr<const PointCloud> Cloud(const std::vector<Eigen::Vector3f>& points) {
+  auto cloud = std::make_shared<PointCloud>();
+  for (const Eigen::Vector3f& p : points) cloud->PushBack(p.x(), p.y(), p.z());
+  return cloud;
+}
+
+AlignResult AlignWith(const std::function<void(AlignJob&)>& change) {
+  AlignJob job = SceneJob(PreciseProfile());
+  change(job);
+  return AlignOne(*SharedScene().engine, job);
+}
+
+void ExpectRefused(const std::function<void(AlignJob&)>& change, absl::StatusCode code,
+                   const std::string& message) {
+  const AlignResult result = AlignWith(change);
+  EXPECT_EQ(result.status.code(), code) << result.status;
+  EXPECT_THAT(std::string(result.status.message()), HasSubstr(message));
+}
+
+TEST(BadInputTest, ScansWithoutAFinitePointAreRefused) {
+  const auto code = absl::StatusCode::kInvalidArgument;
+  ExpectRefused([](AlignJob& job) { job.scan = nullptr; }, code, "no points");
+  ExpectRefused([](AlignJob& job) { job.scan = Cloud({}); }, code, "no points");
+  ExpectRefused([](AlignJob& job) { job.scan = Cloud({{kNaN, 0, 0}, {0, HUGE_VALF, 0}}); }, code,
+                "none of the scan's 2 points is finite");
+}
+
+TEST(BadInputTest, PointsThatAreNotFiniteAreLeftOut) {
+  const AlignJob clean = SceneJob(AutowareProfile());
+  auto dirty = std::make_shared<PointCloud>();
+  for (size_t i = 0; i < clean.scan->size(); ++i) {
+    if (i % 3 == 0) dirty->PushBack(kNaN, 1.0F, HUGE_VALF);
+    dirty->PushBack(clean.scan->x[i], clean.scan->y[i], clean.scan->z[i]);
+  }
+  AlignJob job = clean;
+  job.scan = dirty;
+  job.want_point_scores = true;
+  const AlignResult expected = AlignOne(*SharedScene().engine, clean);
+  const AlignResult result = AlignOne(*SharedScene().engine, job);
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_EQ(result.map_T_base.translation, expected.map_T_base.translation);
+  EXPECT_EQ(result.after.points, clean.scan->size());
+  EXPECT_EQ(result.after.transform_probability, expected.after.transform_probability);
+  ASSERT_EQ(result.point_scores.size(), dirty->size());
+  for (size_t i = 0; i < dirty->size(); ++i) {
+    if (!dirty->IsFinite(i)) {
+      EXPECT_EQ(result.point_scores[i], 0.0F);
+    }
+  }
+}
+
+TEST(BadInputTest, OnePointIsAligned) {
+  for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
+    const AlignResult result = AlignWith([&](AlignJob& job) {
+      job.profile = profile;
+      job.scan = Cloud({{1.0F, 2.0F, -1.4F}});
+    });
+    ASSERT_TRUE(result.status.ok()) << result.status;
+    EXPECT_TRUE(result.map_T_base.translation.allFinite());
+    EXPECT_TRUE(result.map_T_base.rotation.coeffs().allFinite());
+    EXPECT_EQ(result.after.points, 1u);
+    EXPECT_NE(result.termination, Termination::kNotFinite);
+  }
+}
+
+// A few points in another country do not spoil the sums of those beside them in memory.
+TEST(BadInputTest, PointsFarBeyondTheLatticeDoNotSpoilTheOthers) {
+  const AlignJob clean = SceneJob(AutowareProfile());
+  const AlignResult expected = AlignOne(*SharedScene().engine, clean);
+  for (const float far : {1e9F, 1e20F, 3e38F, -3e38F}) {
+    auto scan = std::make_shared<PointCloud>();
+    for (size_t i = 0; i < clean.scan->size(); ++i) {
+      scan->PushBack(clean.scan->x[i], clean.scan->y[i], clean.scan->z[i]);
+      if (i % 10 == 0) scan->PushBack(far, i % 20 == 0 ? -far : 0.0F, 0.5F * far);
+    }
+    for (const bool float_transform : {false, true}) {
+      AlignJob job = clean;
+      job.scan = scan;
+      job.profile.stages[0].float_transform = float_transform;
+      const AlignResult result = AlignOne(*SharedScene().engine, job);
+      ASSERT_TRUE(result.status.ok()) << result.status;
+      EXPECT_EQ(result.termination, Termination::kConverged) << far;
+      EXPECT_LE(TranslationDistance(result.map_T_base, expected.map_T_base), 1e-3);
+      EXPECT_EQ(result.after.points, scan->size());
+      EXPECT_LE(result.after.matched_points, clean.scan->size());
+    }
+  }
+}
+
+TEST(BadInputTest, GuessesThatAreNotFiniteAreRefused) {
+  for (int i = 0; i < 7; ++i) {
+    for (const double bad : {std::nan(""), HUGE_VAL}) {
+      ExpectRefused(
+          [&](AlignJob& job) {
+            if (i < 3) {
+              job.map_T_base_guess.translation[i] = bad;
+            } else {
+              job.map_T_base_guess.rotation.coeffs()[i - 3] = bad;
+            }
+          },
+          absl::StatusCode::kInvalidArgument, "not finite");
+    }
+  }
+}
+
+TEST(BadInputTest, GuessesFarOutsideTheMapFindNothing) {
+  for (const double far : {1e5, 1e9, 1e12, -1e12, 1e200}) {
+    for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
+      const AlignResult result = AlignWith([&](AlignJob& job) {
+        job.profile = profile;
+        job.map_T_base_guess.translation = {far, -far, far};
+      });
+      ASSERT_TRUE(result.status.ok()) << result.status;
+      EXPECT_EQ(result.termination, Termination::kZeroStep);
+      EXPECT_EQ(result.after.matched_points, 0u);
+      EXPECT_TRUE(result.map_T_base.translation.allFinite());
+    }
+  }
+}
+
+TEST(BadInputTest, MapsThatDoNotFitAreRefused) {
+  const auto code = absl::StatusCode::kFailedPrecondition;
+  ExpectRefused([](AlignJob& job) { job.map = nullptr; }, code, "does not belong");
+
+  class ForeignMap : public ResidentMap {
+   public:
+    const std::vector<CellStatistics>& statistics() const override { return statistics_; }
+    size_t cells(size_t) const override { return 0; }
+    size_t MemoryBytes() const override { return 0; }
+    absl::StatusOr<std::vector<MapCell>> CellsInBox(size_t, const Eigen::Vector3d&,
+                                                    const Eigen::Vector3d&,
+                                                    size_t) const override {
+      return std::vector<MapCell>();
+    }
+
+   private:
+    std::vector<CellStatistics> statistics_ = AllStatistics();
+  };
+  ExpectRefused([](AlignJob& job) { job.map = std::make_shared<ForeignMap>(); }, code,
+                "does not belong");
+
+  // The message names what is missing and what there is.
+  const auto only_autoware = LoadMap(*SharedScene().engine, {SceneMap()},
+                                     RequiredStatistics({AutowareProfile()}));
+  const auto use_it = [&](AlignJob& job) { job.map = only_autoware; };
+  ExpectRefused(use_it, code, "has no " + ToString(PreciseProfile().stages[0].cells));
+  ExpectRefused(use_it, code, "it has " + ToString(AutowareProfile().stages[0].cells));
+}
+
+TEST(BadInputTest, AMapWithoutUsableCellsFindsNothing) {
+  PointCloud sparse;
+  for (int i = 0; i < 50; ++i) {
+    sparse.PushBack(10.0F * static_cast<float>(i), 0.0F, 0.0F);
+  }
+  for (const auto& map : {LoadMap(*SharedScene().engine, {}, AllStatistics()),
+                          LoadMap(*SharedScene().engine, {sparse}, AllStatistics())}) {
+    ASSERT_NE(map, nullptr);
+    for (size_t i = 0; i < map->statistics().size(); ++i) EXPECT_EQ(map->cells(i), 0u);
+    const AlignResult result = AlignWith([&](AlignJob& job) { job.map = map; });
+    ASSERT_TRUE(result.status.ok()) << result.status;
+    EXPECT_EQ(result.termination, Termination::kZeroStep);
+    EXPECT_EQ(result.after.matched_points, 0u);
+  }
+}
+
+// One point written many times is no cell: its covariance is rounding alone.
+TEST(BadInputTest, AMapOfRepeatedPointsDoesNotOverflow) {
+  PointCloud repeated = SceneMap();
+  for (int i = 0; i < 2000; ++i) {
+    // Fifteen copies of each, two cells apart and above the scene's own points.
+    const auto x = static_cast<float>(0.37 + 1.0 * (i / 15 % 12));
+    const auto y = static_cast<float>(-0.21 + 1.0 * (i / 180));
+    repeated.PushBack(x, y, 9.123F);
+  }
+  const auto map = LoadMap(*SharedScene().engine, {repeated}, AllStatistics());
+  auto scan = std::make_shared<PointCloud>(*SceneJob(PreciseProfile()).scan);
+  for (int i = 0; i < 200; ++i) {
+    scan->PushBack(0.1F * static_cast<float>(i % 20), 0.1F * static_cast<float>(i / 20), 7.6F);
+  }
+  for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
+    const AlignResult result = AlignWith([&](AlignJob& job) {
+      job.map = map;
+      job.scan = scan;
+      job.profile = profile;
+    });
+    ASSERT_TRUE(result.status.ok()) << result.status;
+    EXPECT_NE(result.termination, Termination::kNotFinite);
+    EXPECT_LE(TranslationDistance(result.map_T_base, ScenePose()), 0.1);
+  }
+}
+
+TEST(BadInputTest, AbsurdProfilesAreRefusedBeforeAnythingRuns) {
+  const auto code = absl::StatusCode::kInvalidArgument;
+  ExpectRefused([](AlignJob& job) { job.profile.stages.clear(); }, code, "stages");
+  ExpectRefused([](AlignJob& job) { job.profile.stages[0].cells.cell_size_m = 0.0; }, code,
+                "cell size");
+  ExpectRefused([](AlignJob& job) { job.profile.stages[2].max_iterations = 1'000'000'000; }, code,
+                "max_iterations");
+  ExpectRefused([](AlignJob& job) { job.profile.stages[1].max_step = -1.0; }, code, "max_step");
+}
+
+TEST(BadInputTest, ABadJobLeavesItsNeighborsAlone) {
+  std::vector<AlignJob> jobs(3, SceneJob(AutowareProfile()));
+  jobs[1].scan = nullptr;
+  const std::vector<AlignResult> results = SharedScene().engine->Align(jobs);
+  ASSERT_EQ(results.size(), 3u);
+  EXPECT_TRUE(results[0].status.ok());
+  EXPECT_FALSE(results[1].status.ok());
+  EXPECT_TRUE(results[2].status.ok());
+  EXPECT_EQ(results[0].map_T_base.translation, results[2].map_T_base.translation);
+  EXPECT_TRUE(SharedScene().engine->Align({}).empty());
+}
+
+TEST(BadInputTest, TilesThatCannotBeBuiltAreRefused) {
+  Engine& engine = *SharedScene().engine;
+  const std::vector<CellStatistics> statistics = AllStatistics();
+  const auto code = [&](const PointCloud& cloud, absl::Span<const CellStatistics> wanted) {
+    return engine.BuildTile(cloud, wanted).status().code();
+  };
+  const auto invalid = absl::StatusCode::kInvalidArgument;
+  EXPECT_EQ(code({}, statistics), invalid);
+  EXPECT_EQ(code(*Cloud({{kNaN, kNaN, kNaN}}), statistics), invalid);
+  EXPECT_EQ(code(*Cloud({{0, 0, 0}, {3e38F, 0, 0}}), statistics), invalid);
+  EXPECT_EQ(code(*Cloud({{0, 0, 0}}), {}), invalid);
+  CellStatistics absurd;
+  absurd.cell_size_m = 0.0;
+  EXPECT_EQ(code(*Cloud({{0, 0, 0}}), absl::MakeConstSpan(&absurd, 1)), invalid);
+  EXPECT_TRUE(engine.BuildTile(*Cloud({{0, 0, 0}}), statistics).ok());
+}
+
+}  // namespace
+}  // namespace voxloc

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The grid of cells and the lists of neighbours, against a search through all cells.
+
+#include "core/engine/cpu/neighborhood_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/engine/cpu/gaussian_grid.h"
+#include "tests/support/random_numbers.h"
+
+namespace voxloc::cpu {
+namespace {
+
+// Cells at random places around zero, several to a lattice cell, some indexed outside their own.
+MapCellBlocks RandomBlocks(const CellStatistics& statistics, int count, double reach,
+                           uint64_t seed) {
+  RandomNumbers random(seed);
+  std::vector<MapCell> cells;
+  for (int i = 0; i < count; ++i) {
+    MapCell cell;
+    cell.mean = random.InBox(reach);
+    cell.mean.z() *= 0.2;
+    cell.key = CellOf(cell.mean, statistics.cell_size_m);
+    cell.index = cell.mean + random.InBox(0.2 * statistics.cell_size_m);
+    cell.information.xx = static_cast<double>(i);  // tells the cells apart
+    cells.push_back(cell);
+  }
+  std::stable_sort(cells.begin(), cells.end(), [](const MapCell& a, const MapCell& b) {
+    return BlockOf(a.key) < BlockOf(b.key);
+  });
+  MapCellBlocks blocks;
+  for (size_t begin = 0; begin < cells.size();) {
+    auto block = std::make_shared<MapCellBlock>();
+    block->key = BlockOf(cells[begin].key);
+    while (begin < cells.size() && BlockOf(cells[begin].key) == block->key) {
+      block->cells.push_back(cells[begin++]);
+    }
+    blocks.push_back(std::move(block));
+  }
+  return blocks;
+}
+
+std::vector<MapCell> Flatten(const MapCellBlocks& blocks) {
+  std::vector<MapCell> cells;
+  for (const auto& block : blocks) {
+    cells.insert(cells.end(), block->cells.begin(), block->cells.end());
+  }
+  return cells;
+}
+
+// Sizes of steps along the axes from one lattice cell to another, if none is over one.
+bool IsNeighbor(const CellKey& from, const CellKey& to, NeighborSearch search) {
+  const int dx = std::abs(to.x - from.x);
+  const int dy = std::abs(to.y - from.y);
+  const int dz = std::abs(to.z - from.z);
+  switch (search) {
+    case NeighborSearch::kRadius:
+      return std::max({dx, dy, dz}) <= 1;
+    case NeighborSearch::kDirect7:
+      return dx + dy + dz <= 1;
+    case NeighborSearch::kDirect1:
+      return dx + dy + dz == 0;
+  }
+  return false;
+}
+
+std::vector<CellKey> Queries(double reach_cells, uint64_t seed) {
+  RandomNumbers random(seed);
+  std::vector<CellKey> keys = {{0, 0, 0}, {-1, -1, -1}, {7, 7, 0}, {8, 8, 0}, {-8, -9, -1}};
+  for (int i = 0; i < 400; ++i) {
+    const Eigen::Vector3d at = random.InBox(reach_cells);
+    keys.push_back({static_cast<int32_t>(std::floor(at.x())),
+                    static_cast<int32_t>(std::floor(at.y())),
+                    static_cast<int32_t>(std::floor(0.2 * at.z()))});
+  }
+  // Beyond everything.
+  keys.push_back({1 << 28, -(1 << 28), 1 << 28});
+  keys.push_back({-(1 << 28), 1 << 28, 0});
+  return keys;
+}
+
+TEST(NeighborhoodCacheTest, ListsHoldTheCellsOfASearchThroughAll) {
+  for (const double size : {0.5, 2.0}) {
+    CellStatistics statistics;
+    statistics.cell_size_m = size;
+    const MapCellBlocks blocks = RandomBlocks(statistics, 3000, 12.0 * size, 71);
+    const std::vector<MapCell> cells = Flatten(blocks);
+    const GaussianGrid grid(blocks, statistics);
+    EXPECT_EQ(grid.size(), cells.size());
+    NeighborhoodCache cache;
+    for (const NeighborSearch search :
+         {NeighborSearch::kRadius, NeighborSearch::kDirect7, NeighborSearch::kDirect1}) {
+      cache.Reset(&grid, search);
+      uint32_t longest = 0;
+      for (const CellKey& key : Queries(14.0, 72)) {
+        std::vector<size_t> expected;
+        for (const MapCell& cell : cells) {
+          if (IsNeighbor(key, CellOf(cell.index, size), search)) {
+            expected.push_back(static_cast<size_t>(cell.information.xx));
+          }
+        }
+        const NeighborhoodCache::List list = cache.Find(key);
+        const CandidateArrays arrays = cache.arrays();
+        const Eigen::Vector3d corner = CellCorner(key, size);
+        std::vector<size_t> found;
+        for (uint32_t at = list.begin; at < list.begin + list.count; ++at) {
+          const auto id =
+              static_cast<size_t>(grid.information()[arrays.cells[at].cell].entry[0]);
+          found.push_back(id);
+          const auto cell = std::find_if(cells.begin(), cells.end(), [&](const MapCell& c) {
+            return static_cast<size_t>(c.information.xx) == id;
+          });
+          ASSERT_NE(cell, cells.end());
+          const Eigen::Vector3d index = cell->index - corner;
+          const Eigen::Vector3d mean = cell->mean - corner;
+          EXPECT_NEAR(static_cast<double>(arrays.index_x[at]), index.x(), 1e-6 * size);
+          EXPECT_NEAR(static_cast<double>(arrays.index_y[at]), index.y(), 1e-6 * size);
+          EXPECT_NEAR(static_cast<double>(arrays.index_z[at]), index.z(), 1e-6 * size);
+          for (int axis = 0; axis < 3; ++axis) {
+            EXPECT_NEAR(static_cast<double>(arrays.cells[at].mean[axis]), mean[axis], 1e-6 * size);
+          }
+        }
+        std::sort(expected.begin(), expected.end());
+        std::sort(found.begin(), found.end());
+        EXPECT_EQ(found, expected);
+        longest = std::max(longest, list.count);
+        // A second look gives the same list.
+        const NeighborhoodCache::List again = cache.Find(key);
+        EXPECT_EQ(again.begin, list.begin);
+        EXPECT_EQ(again.count, list.count);
+      }
+      EXPECT_EQ(cache.longest(), longest);
+      EXPECT_GT(longest, 0u);
+    }
+  }
+}
+
+TEST(NeighborhoodCacheTest, AResetForgetsTheOldGrid) {
+  CellStatistics statistics;
+  const MapCellBlocks blocks = RandomBlocks(statistics, 500, 10.0, 73);
+  const GaussianGrid grid(blocks, statistics);
+  const GaussianGrid empty({}, statistics);
+  EXPECT_EQ(empty.size(), 0u);
+  NeighborhoodCache cache;
+  cache.Reset(&grid, NeighborSearch::kRadius);
+  EXPECT_GT(cache.Find({0, 0, 0}).count, 0u);
+  EXPECT_GT(cache.size(), 0u);
+  cache.Reset(&empty, NeighborSearch::kRadius);
+  EXPECT_EQ(cache.size(), 0u);
+  EXPECT_EQ(cache.Find({0, 0, 0}).count, 0u);
+}
+
+}  // namespace
+}  // namespace voxloc::cpu

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The same job gives the same bits with any number of threads, alone and in any batch.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/core/engine/engine_scene.h"
+
+namespace voxloc {
+namespace {
+
+// Everything of a result, as bytes.
+std::string Bits(const AlignResult& result) {
+  std::string bits;
+  const auto append = [&bits](const void* data, size_t size) {
+    bits.append(static_cast<const char*>(data), size);
+  };
+  const auto append_pose = [&](const Pose& pose) {
+    append(pose.translation.data(), 3 * sizeof(double));
+    append(pose.rotation.coeffs().data(), 4 * sizeof(double));
+  };
+  const auto append_score = [&](const PoseScore& score) {
+    const double values[] = {score.score, score.transform_probability,
+                             score.nearest_voxel_likelihood};
+    append(values, sizeof(values));
+    const size_t counts[] = {score.points, score.matched_points, score.pairs};
+    append(counts, sizeof(counts));
+  };
+  append_pose(result.map_T_base);
+  append_score(result.before);
+  append_score(result.after);
+  append(result.gradient.data(), 6 * sizeof(double));
+  append(result.hessian.data(), 36 * sizeof(double));
+  const int numbers[] = {static_cast<int>(result.termination), result.iterations,
+                         result.evaluations, result.oscillations};
+  append(numbers, sizeof(numbers));
+  for (const IterationTrace& trace : result.trace) {
+    append_pose(trace.map_T_base_after);
+    append(trace.newton_step.data(), 6 * sizeof(double));
+    append(trace.hessian.data(), 36 * sizeof(double));
+  }
+  append(result.point_scores.data(), result.point_scores.size() * sizeof(float));
+  return bits;
+}
+
+// Small scans and one of over 10,000 points, under both profiles. The map belongs to `engine`.
+std::vector<AlignJob> Jobs(Engine& engine) {
+  const std::vector<PointCloud> tiles = CutIntoTiles(SceneMap(), 3, 3, {-31, -31}, {20.7, 20.7});
+  const auto map = LoadMap(engine, tiles, AllStatistics());
+  std::vector<AlignJob> jobs;
+  for (const size_t points : {size_t{7}, size_t{300}, size_t{1500}, size_t{12345}}) {
+    const auto scan = std::make_shared<const PointCloud>(SceneScan(ScenePose(), points));
+    for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
+      AlignJob job;
+      job.map = map;
+      job.scan = scan;
+      job.map_T_base_guess = Displaced(ScenePose(), {0.3, -0.2, 0.02}, 0.02);
+      job.profile = profile;
+      job.want_trace = true;
+      job.want_point_scores = true;
+      jobs.push_back(job);
+    }
+  }
+  return jobs;
+}
+
+std::vector<std::string> Alone(Engine& engine, const std::vector<AlignJob>& jobs) {
+  std::vector<std::string> bits;
+  for (const AlignJob& job : jobs) {
+    const AlignResult result = AlignOne(engine, job);
+    EXPECT_TRUE(result.status.ok()) << result.status;
+    EXPECT_FALSE(result.point_scores.empty());
+    bits.push_back(Bits(result));
+  }
+  return bits;
+}
+
+TEST(DeterminismTest, ThreadsAndBatchesDoNotChangeABit) {
+  const auto one = MakeCpuEngine({1});
+  const std::vector<AlignJob> jobs_of_one = Jobs(*one);
+  const std::vector<std::string> expected = Alone(*one, jobs_of_one);
+  for (const size_t threads : {size_t{1}, size_t{2}, size_t{4}}) {
+    SCOPED_TRACE(std::to_string(threads) + " threads");
+    const auto engine = MakeCpuEngine({threads});
+    EXPECT_EQ(engine->Info().threads, threads);
+    std::vector<AlignJob> jobs = Jobs(*engine);
+    const std::vector<std::string> alone = Alone(*engine, jobs);
+    const std::vector<AlignResult> batch = engine->Align(jobs);
+    // Every job at another place, and in a batch too small for the threads.
+    std::rotate(jobs.begin(), jobs.begin() + 3, jobs.end());
+    const std::vector<AlignResult> rotated = engine->Align(jobs);
+    const std::vector<AlignResult> pair = engine->Align(absl::MakeConstSpan(jobs).subspan(3, 2));
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      EXPECT_TRUE(alone[i] == expected[i]) << "job " << i << " alone";
+      EXPECT_TRUE(Bits(batch[i]) == expected[i]) << "job " << i << " in the batch";
+      EXPECT_TRUE(Bits(rotated[i]) == expected[(i + 3) % jobs.size()])
+          << "place " << i << " of the rotated batch";
+    }
+    EXPECT_TRUE(Bits(pair[0]) == expected[6]);
+    EXPECT_TRUE(Bits(pair[1]) == expected[7]);
+  }
+}
+
+TEST(DeterminismTest, CallersAtOnceDoNotChangeABit) {
+  const auto engine = MakeCpuEngine({2});
+  const std::vector<AlignJob> jobs = Jobs(*engine);
+  const std::vector<std::string> expected = Alone(*engine, jobs);
+  std::vector<std::vector<AlignResult>> results(4);
+  std::vector<std::thread> callers;
+  for (size_t c = 0; c < results.size(); ++c) {
+    callers.emplace_back([&, c] {
+      if (c % 2 == 0) {
+        results[c] = engine->Align(jobs);
+      } else {
+        for (const AlignJob& job : jobs) results[c].push_back(AlignOne(*engine, job));
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  for (const auto& of_caller : results) {
+    ASSERT_EQ(of_caller.size(), jobs.size());
+    for (size_t i = 0; i < jobs.size(); ++i) EXPECT_TRUE(Bits(of_caller[i]) == expected[i]);
+  }
+}
+
+}  // namespace
+}  // namespace voxloc
