@@ -39,7 +39,7 @@ struct Config {
   std::string ready_file;                          // empty: none
   uint32_t threads = 0;                            // of the CPU engine; 0: one per processor
   std::string log_level = "info";                  // trace, debug, info, warn, error
-  std::string default_profile = "autoware";
+  std::string default_profile = "precise";
   bool reflection = true;
   double drain_delay_s = 0.2;    // from NOT_SERVING to the first refusal of connections
   double drain_timeout_s = 5.0;  // from then to the end of the streams that are still open
