@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The figures that describe a set of samples: mean, and percentiles by nearest rank (the smallest
-// sample that at least p per cent of all samples do not exceed).
+// Mean, percentiles and maximum of a list of numbers.
 
 #ifndef VOXLOC_CLIENTS_DATASET_SUMMARY_H_
 #define VOXLOC_CLIENTS_DATASET_SUMMARY_H_
@@ -11,6 +10,8 @@
 
 namespace voxloc {
 
+// Percentiles are by nearest rank: p50 is the smallest value that at least half of the values do
+// not exceed, so it is always one of them. Every number is NaN when there are no values.
 struct Summary {
   size_t count = 0;
   double mean = 0.0;
@@ -20,8 +21,11 @@ struct Summary {
   double max = 0.0;
 };
 
-// All zero where there is no sample.
-[[nodiscard]] Summary Summarize(std::vector<double> samples);
+[[nodiscard]] Summary Summarize(std::vector<double> values);
+
+// The value of rank ceil(percent / 100 * n), counted from 1, of values in ascending order; NaN of
+// none.
+[[nodiscard]] double NearestRank(const std::vector<double>& ascending, double percent);
 
 }  // namespace voxloc
 

@@ -12,7 +12,7 @@
 namespace voxloc::cli {
 namespace {
 
-Json DistributionJson(const Distribution& d) {
+Json SummaryJson(const Summary& d) {
   return {{"mean", d.mean}, {"p50", d.p50}, {"p95", d.p95}, {"p99", d.p99}, {"max", d.max}};
 }
 
@@ -100,7 +100,7 @@ std::string SummaryText(const ReplaySetting& setting, const ReplaySummary& summa
                    {"p95", Align::kRight},
                    {"p99", Align::kRight},
                    {"max", Align::kRight}});
-  const auto row = [&table](const std::string& name, const Distribution& d, int digits,
+  const auto row = [&table](const std::string& name, const Summary& d, int digits,
                             double factor = 1.0) {
     table.AddRow({name, Number(factor * d.mean, digits), Number(factor * d.p50, digits),
                   Number(factor * d.p95, digits), Number(factor * d.p99, digits),
@@ -155,16 +155,16 @@ Json ReplayJson(const ReplaySetting& setting, const ReplaySummary& summary,
           {"accepted", summary.accepted},
           {"superseded", summary.superseded},
           {"statuses", statuses},
-          {"translation_error_m", DistributionJson(summary.translation_error_m)},
-          {"rotation_error_deg", DistributionJson(summary.rotation_error_deg)},
-          {"latency_ms", DistributionJson(summary.latency_ms)},
-          {"engine_ms", DistributionJson(summary.engine_ms)},
-          {"overhead_ms", DistributionJson(summary.overhead_ms)},
-          {"server_ms", DistributionJson(summary.server_ms)},
-          {"queue_ms", DistributionJson(summary.queue_ms)},
-          {"iterations", DistributionJson(summary.iterations)},
-          {"nvtl", DistributionJson(summary.nvtl)},
-          {"points_used", DistributionJson(summary.points_used)},
+          {"translation_error_m", SummaryJson(summary.translation_error_m)},
+          {"rotation_error_deg", SummaryJson(summary.rotation_error_deg)},
+          {"latency_ms", SummaryJson(summary.latency_ms)},
+          {"engine_ms", SummaryJson(summary.engine_ms)},
+          {"overhead_ms", SummaryJson(summary.overhead_ms)},
+          {"server_ms", SummaryJson(summary.server_ms)},
+          {"queue_ms", SummaryJson(summary.queue_ms)},
+          {"iterations", SummaryJson(summary.iterations)},
+          {"nvtl", SummaryJson(summary.nvtl)},
+          {"points_used", SummaryJson(summary.points_used)},
           {"results", results}};
 }
 

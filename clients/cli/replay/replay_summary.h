@@ -11,7 +11,7 @@
 
 #include "clients/cli/json_output.h"
 #include "clients/cli/replay/replay_row.h"
-#include "clients/cli/statistics.h"
+#include "clients/dataset/summary.h"
 
 namespace voxloc::cli {
 
@@ -37,17 +37,17 @@ struct ReplaySummary {
   std::map<std::string, size_t> statuses;
 
   // Over the answers that have a pose, whatever their verdict.
-  Distribution translation_error_m;
-  Distribution rotation_error_deg;
-  Distribution iterations;
-  Distribution nvtl;
-  Distribution points_used;
+  Summary translation_error_m;
+  Summary rotation_error_deg;
+  Summary iterations;
+  Summary nvtl;
+  Summary points_used;
   // Over the answered scans.
-  Distribution latency_ms;
-  Distribution engine_ms;
-  Distribution server_ms;
-  Distribution queue_ms;
-  Distribution overhead_ms;  // round trip minus the engine's call
+  Summary latency_ms;
+  Summary engine_ms;
+  Summary server_ms;
+  Summary queue_ms;
+  Summary overhead_ms;  // round trip minus the engine's call
 };
 
 [[nodiscard]] ReplaySummary SummarizeReplay(const std::vector<ReplayRow>& rows);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clients/cli/statistics.h"
+#include "clients/dataset/summary.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <cmath>
 #include <random>
 
-namespace voxloc::cli {
+namespace voxloc {
 namespace {
 
 // The definition, word for word: the smallest value that at least `percent` of the values do not
@@ -23,13 +23,13 @@ double NaivePercentile(const std::vector<double>& values, size_t percent) {
   return smallest;
 }
 
-TEST(Statistics, PercentilesFollowTheDefinition) {
+TEST(Summary, PercentilesFollowTheDefinition) {
   std::mt19937_64 random(7);
   std::uniform_int_distribution<int> value(-20, 60);  // few values, so that some are equal
   for (size_t count = 1; count <= 230; ++count) {
     std::vector<double> values;
     for (size_t i = 0; i < count; ++i) values.push_back(0.25 * value(random));
-    const Distribution d = Summarize(values);
+    const Summary d = Summarize(values);
     ASSERT_EQ(d.count, count);
     ASSERT_EQ(d.p50, NaivePercentile(values, 50)) << count;
     ASSERT_EQ(d.p95, NaivePercentile(values, 95)) << count;
@@ -41,8 +41,8 @@ TEST(Statistics, PercentilesFollowTheDefinition) {
   }
 }
 
-TEST(Statistics, NothingHasNoStatistics) {
-  const Distribution d = Summarize({});
+TEST(Summary, NothingHasNoSummary) {
+  const Summary d = Summarize({});
   EXPECT_EQ(d.count, 0u);
   EXPECT_TRUE(std::isnan(d.mean));
   EXPECT_TRUE(std::isnan(d.p50));
@@ -50,4 +50,4 @@ TEST(Statistics, NothingHasNoStatistics) {
 }
 
 }  // namespace
-}  // namespace voxloc::cli
+}  // namespace voxloc
