@@ -41,8 +41,8 @@ struct Config {
   std::string log_level = "info";                  // trace, debug, info, warn, error
   std::string default_profile = "precise";
   bool reflection = true;
-  double drain_delay_s = 0.2;    // from NOT_SERVING to the first refusal of connections
-  double drain_timeout_s = 5.0;  // from then to the end of the streams that are still open
+  double drain_delay_s = 0.2;    // after NOT_SERVING, for it to get about
+  double drain_timeout_s = 5.0;  // then, for open calls to end by themselves
   Limits limits;
 };
 

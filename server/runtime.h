@@ -12,6 +12,7 @@
 #include <string>
 
 #include "core/engine/engine.h"
+#include "server/active_calls.h"
 #include "server/admission.h"
 #include "server/command_line.h"
 #include "server/config.h"
@@ -32,6 +33,7 @@ struct Runtime {
   const std::unique_ptr<Engine> engine;
   const std::string engine_name;
   Metrics metrics;
+  ActiveCalls calls;
 
   Admission searches;      // scoring streams
   Admission transactions;  // of maps

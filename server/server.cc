@@ -71,7 +71,7 @@ class Server::Impl {
 
   ~Impl() {
     ready_file_.reset();
-    if (grpc_server_ != nullptr) Shutdown(absl::ZeroDuration());
+    if (grpc_server_ != nullptr) Shutdown();
   }
 
   absl::Status Start() {
@@ -105,7 +105,8 @@ class Server::Impl {
                              config.drain_delay_s + config.drain_timeout_s,
                              "the server is stopping"});
     absl::SleepFor(absl::Seconds(config.drain_delay_s));
-    Shutdown(absl::Seconds(config.drain_timeout_s));
+    runtime_.calls.AwaitNone(absl::Seconds(config.drain_timeout_s));
+    Shutdown();
     Log(LogLevel::kInfo, "stopped", {});
   }
 
@@ -165,9 +166,9 @@ class Server::Impl {
     }
   }
 
-  // Waits until every RPC is over; those that are not by then are cancelled.
-  void Shutdown(absl::Duration grace) {
-    grpc_server_->Shutdown(absl::ToChronoTime(absl::Now() + grace));
+  // Cancels what is still open, and waits until it is over.
+  void Shutdown() {
+    grpc_server_->Shutdown(std::chrono::system_clock::now());
     runtime_.scheduler.Stop();
     runtime_.scoring.Stop();
     runtime_.mapping.Stop();

@@ -163,10 +163,10 @@ std::vector<Setting> MakeSettings() {
   table.push_back(Switch("reflection", "whether clients can list the services",
                          [](auto& c) -> auto& { return c.reflection; }));
   table.push_back(Number("drain_delay_s", 0.0, 3600.0,
-                         "at SIGTERM: seconds between saying NOT_SERVING and closing the port",
+                         "at SIGTERM: seconds in which NOT_SERVING gets about before anything else",
                          [](auto& c) -> auto& { return c.drain_delay_s; }));
   table.push_back(Number("drain_timeout_s", 0.0, 3600.0,
-                         "at SIGTERM: seconds that open streams then have to end",
+                         "at SIGTERM: seconds that open calls then have to end by themselves",
                          [](auto& c) -> auto& { return c.drain_timeout_s; }));
   AppendLimits(table);
   return table;

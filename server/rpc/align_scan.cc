@@ -8,7 +8,7 @@
 
 #include "server/convert/pose.h"
 #include "server/convert/status.h"
-#include "server/rpc/call_metrics.h"
+#include "server/rpc/call_scope.h"
 #include "server/rpc/deadline.h"
 #include "server/scan_work.h"
 #include "server/session.h"
@@ -63,7 +63,7 @@ class AlignScanCall : public grpc::ServerUnaryReactor,
   AlignScanCall(Runtime& runtime, grpc::CallbackServerContext& context,
                 const v1::AlignScanRequest& request, v1::AlignScanResponse& response)
       : runtime_(runtime),
-        metrics_(runtime.metrics, RpcMethod::kAlignScan),
+        call_(runtime, RpcMethod::kAlignScan),
         request_(request),
         response_(response) {
     stop_.cancelled = cancelled_;
@@ -95,7 +95,7 @@ class AlignScanCall : public grpc::ServerUnaryReactor,
   void OnCancel() override { cancelled_->store(true, std::memory_order_relaxed); }
 
   void OnDone() override {
-    metrics_.Ended(status_);
+    call_.Ended(status_);
     const std::shared_ptr<AlignScanCall> last = std::move(self_);
   }
 
@@ -106,7 +106,7 @@ class AlignScanCall : public grpc::ServerUnaryReactor,
   }
 
   Runtime& runtime_;
-  const CallMetrics metrics_;
+  const CallScope call_;
   const v1::AlignScanRequest& request_;
   v1::AlignScanResponse& response_;
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);

@@ -29,7 +29,7 @@ class AlignScansStream : public Base,
                          public std::enable_shared_from_this<AlignScansStream> {
  public:
   AlignScansStream(Runtime& runtime, grpc::CallbackServerContext& context)
-      : Base(runtime.metrics, RpcMethod::kAlignScans, context), runtime_(runtime) {
+      : Base(runtime, RpcMethod::kAlignScans, context), runtime_(runtime) {
     stop_.cancelled = cancelled_;
     stop_.deadline = DeadlineOf(context);
   }

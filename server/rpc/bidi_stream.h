@@ -22,15 +22,15 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "server/convert/status.h"
-#include "server/rpc/call_metrics.h"
+#include "server/rpc/call_scope.h"
 
 namespace voxloc::server {
 
 template <typename Request, typename Response>
 class BidiStream : public grpc::ServerBidiReactor<Request, Response> {
  public:
-  BidiStream(const Metrics& metrics, RpcMethod method, grpc::CallbackServerContext& context)
-      : call_(metrics, method), context_(context) {}
+  BidiStream(Runtime& runtime, RpcMethod method, grpc::CallbackServerContext& context)
+      : call_(runtime, method), context_(context) {}
 
   // Hands the stream to gRPC, which gives its share of it back when the call is done.
   template <typename Stream>
@@ -163,7 +163,7 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response> {
     const std::shared_ptr<BidiStream> last = std::move(self_);
   }
 
-  const CallMetrics call_;
+  const CallScope call_;
   grpc::CallbackServerContext& context_;
   std::shared_ptr<BidiStream> self_;
   mutable absl::Mutex mutex_;

@@ -24,7 +24,7 @@ using Base = BidiStream<v1::ScorePosesRequest, v1::ScorePosesResponse>;
 class ScorePosesStream : public Base, public std::enable_shared_from_this<ScorePosesStream> {
  public:
   ScorePosesStream(Runtime& runtime, grpc::CallbackServerContext& context)
-      : Base(runtime.metrics, RpcMethod::kScorePoses, context), runtime_(runtime) {
+      : Base(runtime, RpcMethod::kScorePoses, context), runtime_(runtime) {
     stop_.cancelled = cancelled_;
     stop_.deadline = DeadlineOf(context);
   }

@@ -9,7 +9,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include "server/convert/status.h"
-#include "server/rpc/call_metrics.h"
+#include "server/rpc/call_scope.h"
 #include "server/runtime.h"
 
 namespace voxloc::server {
@@ -19,19 +19,19 @@ template <typename Serve, typename Request, typename Response>
 grpc::ServerUnaryReactor* ServeUnary(Runtime& runtime, RpcMethod method,
                                      grpc::CallbackServerContext& context, const Serve& serve,
                                      const Request* request, Response* response) {
-  const CallMetrics metrics(runtime.metrics, method);
+  const CallScope call(runtime, method);
   const grpc::Status status = ToGrpcStatus(serve(runtime, *request, *response));
   grpc::ServerUnaryReactor* const reactor = context.DefaultReactor();
   reactor->Finish(status);
-  metrics.Ended(status);
+  call.Ended(status);
   return reactor;
 }
 
 inline grpc::Status NotYetAvailable(Runtime& runtime, RpcMethod method, const char* name) {
-  const CallMetrics metrics(runtime.metrics, method);
+  const CallScope call(runtime, method);
   const grpc::Status status(grpc::StatusCode::UNIMPLEMENTED,
                             std::string(name) + " is not yet available on this server");
-  metrics.Ended(status);
+  call.Ended(status);
   return status;
 }
 

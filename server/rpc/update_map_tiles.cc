@@ -72,7 +72,7 @@ class UpdateMapTilesStream : public Base,
                              public std::enable_shared_from_this<UpdateMapTilesStream> {
  public:
   UpdateMapTilesStream(Runtime& runtime, grpc::CallbackServerContext& context)
-      : Base(runtime.metrics, RpcMethod::kUpdateMapTiles, context), runtime_(runtime) {}
+      : Base(runtime, RpcMethod::kUpdateMapTiles, context), runtime_(runtime) {}
 
  protected:
   void Begin() override {

@@ -121,7 +121,7 @@ TEST(Service, TellsWhatItIs) {
   EXPECT_EQ(info.devices(0).threads(), 2);
   EXPECT_EQ(info.limits().max_sessions(), 77);
   EXPECT_EQ(info.profiles_size(), 2);
-  EXPECT_EQ(info.default_profile(), "precise");
+  EXPECT_EQ(info.default_profile(), Config().default_profile);
   EXPECT_EQ(info.open_sessions(), 1);
   EXPECT_EQ(info.maps(), 1);
   EXPECT_GE(info.now_ns(), info.started_at_ns());

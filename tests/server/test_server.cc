@@ -90,12 +90,12 @@ void TestSession::Send(const v1::Scan& scan) {
 
 void TestSession::Send(const v1::AlignScansRequest& request) {
   // False when the server has ended the stream: Finish says why.
-  static_cast<void>(stream_->Write(request));
+  if (!finished_) static_cast<void>(stream_->Write(request));
 }
 
 v1::AlignScansResponse TestSession::Read() {
   v1::AlignScansResponse response;
-  if (!stream_->Read(&response)) response.Clear();
+  if (finished_ || !stream_->Read(&response)) response.Clear();
   return response;
 }
 
@@ -107,7 +107,10 @@ v1::AlignmentResult TestSession::ReadResult() {
 
 void TestSession::HalfClose() { stream_->WritesDone(); }
 
-grpc::Status TestSession::Finish() { return stream_->Finish(); }
+grpc::Status TestSession::Finish() {
+  finished_ = true;
+  return stream_->Finish();
+}
 
 TestUpdate::TestUpdate(TestServer& server)
     : context_(TestServer::NewContext()), stream_(server.maps->UpdateMapTiles(context_.get())) {}

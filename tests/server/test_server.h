@@ -70,6 +70,7 @@ class TestSession {
   std::unique_ptr<grpc::ClientContext> context_;
   std::unique_ptr<grpc::ClientReaderWriter<v1::AlignScansRequest, v1::AlignScansResponse>> stream_;
   v1::SessionOpened opened_;
+  bool finished_ = false;
 };
 
 // A transaction's client.

@@ -380,7 +380,10 @@ TEST_F(UpdateMapTiles, FixesHowAMapIsBuiltWhenItIsCreated) {
   EXPECT_TRUE(update.Finish().ok());
 
   TestSession session(server_);
-  session.Open();
+  v1::OpenSession autoware;
+  autoware.set_map("town");
+  autoware.mutable_options()->set_profile("autoware");
+  session.Open(autoware);
   EXPECT_EQ(session.opened().profile().stages(0).cells().cell_size_m(), 1.5);
   session.Send(GoodScan());
   EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);

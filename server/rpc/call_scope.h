@@ -1,28 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CallMetrics: counts one RPC from its beginning to its end. One thread at a time uses it.
+// CallScope: counts one RPC from its beginning to its end. One thread at a time uses it.
 
-#ifndef VOXLOC_SERVER_RPC_CALL_METRICS_H_
-#define VOXLOC_SERVER_RPC_CALL_METRICS_H_
+#ifndef VOXLOC_SERVER_RPC_CALL_SCOPE_H_
+#define VOXLOC_SERVER_RPC_CALL_SCOPE_H_
 
 #include <chrono>
 #include <cstddef>
 
 #include <grpcpp/support/status.h>
 
-#include "server/metrics/metrics.h"
+#include "server/runtime.h"
 
 namespace voxloc::server {
 
-class CallMetrics {
+class CallScope {
  public:
-  CallMetrics(const Metrics& metrics, RpcMethod method)
-      : rpc_(metrics.rpc(method)), start_(std::chrono::steady_clock::now()) {
+  CallScope(Runtime& runtime, RpcMethod method)
+      : calls_(runtime.calls),
+        rpc_(runtime.metrics.rpc(method)),
+        start_(std::chrono::steady_clock::now()) {
+    calls_.Enter();
     rpc_.started.Increment();
     rpc_.in_flight.Add(1.0);
   }
-  CallMetrics(const CallMetrics&) = delete;
-  CallMetrics& operator=(const CallMetrics&) = delete;
+  CallScope(const CallScope&) = delete;
+  CallScope& operator=(const CallScope&) = delete;
 
   // Once.
   void Ended(const grpc::Status& status) const {
@@ -31,13 +34,15 @@ class CallMetrics {
     rpc_.in_flight.Add(-1.0);
     rpc_.duration_s.Observe(
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count());
+    calls_.Leave();
   }
 
  private:
+  ActiveCalls& calls_;
   const RpcMetrics& rpc_;
   const std::chrono::steady_clock::time_point start_;
 };
 
 }  // namespace voxloc::server
 
-#endif  // VOXLOC_SERVER_RPC_CALL_METRICS_H_
+#endif  // VOXLOC_SERVER_RPC_CALL_SCOPE_H_

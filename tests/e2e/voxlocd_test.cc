@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The program itself: what it prints, how it starts, drains and ends.
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "voxloc/v1/admin_service.grpc.pb.h"
+#include "voxloc/v1/map_service.grpc.pb.h"
+
+namespace voxloc {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A run of voxlocd. Its output goes to a file.
+class Voxlocd {
+ public:
+  explicit Voxlocd(std::vector<std::string> arguments)
+      : log_(::testing::TempDir() + "/voxlocd_test_" + std::to_string(getpid()) + "_" +
+             std::to_string(++runs_) + ".log") {
+    arguments.insert(arguments.begin(), VOXLOC_VOXLOCD);
+    std::vector<char*> pointers;
+    for (std::string& argument : arguments) pointers.push_back(argument.data());
+    pointers.push_back(nullptr);
+    pid_ = fork();
+    if (pid_ == 0) {
+      const int fd = open(log_.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+      dup2(fd, STDOUT_FILENO);
+      dup2(fd, STDERR_FILENO);
+      execv(pointers[0], pointers.data());
+      _exit(127);
+    }
+  }
+  ~Voxlocd() {
+    if (pid_ > 0) {
+      kill(pid_, SIGKILL);
+      Wait();
+    }
+  }
+
+  void Signal(int signal) const { kill(pid_, signal); }
+
+  // The exit code; 1000 plus the signal that ended it.
+  int Wait() {
+    int status = 0;
+    waitpid(pid_, &status, 0);
+    pid_ = 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+  }
+
+  // Whether it has ended by itself.
+  bool Ended() {
+    siginfo_t info{};
+    return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == pid_;
+  }
+
+  std::string Output() const {
+    std::ifstream file(log_);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+
+ private:
+  static int runs_;
+  const std::string log_;
+  pid_t pid_ = 0;
+};
+int Voxlocd::runs_ = 0;
+
+class VoxlocdTest : public ::testing::Test {
+ protected:
+  // Starts a server and waits for its ready file.
+  std::unique_ptr<Voxlocd> Start(std::vector<std::string> more = {}) {
+    more.push_back("--listen=127.0.0.1:0");
+    more.push_back("--metrics-listen=127.0.0.1:0");
+    more.push_back("--ready-file=" + ready_);
+    auto run = std::make_unique<Voxlocd>(more);
+    while (!std::ifstream(ready_).good() && !run->Ended()) std::this_thread::yield();
+    std::ifstream file(ready_);
+    const nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
+    EXPECT_FALSE(json.is_discarded()) << run->Output();
+    if (!json.is_discarded()) {
+      listen_ = json.at("listen");
+      metrics_ = json.at("metrics");
+      EXPECT_EQ(json.at("engine"), "cpu");
+    }
+    return run;
+  }
+
+  const std::string ready_ =
+      ::testing::TempDir() + "/voxlocd_ready_" + std::to_string(getpid()) + ".json";
+  std::string listen_;
+  std::string metrics_;
+};
+
+TEST_F(VoxlocdTest, ServesUntilSigtermAndEndsWellThen) {
+  for (const int signal : {SIGTERM, SIGINT}) {
+    const auto run = Start({"--drain-delay-s=0", "--data-dir=/nowhere"});
+    const auto stub = v1::AdminService::NewStub(
+        grpc::CreateChannel(listen_, grpc::InsecureChannelCredentials()));
+    grpc::ClientContext context;
+    v1::GetServerInfoResponse info;
+    ASSERT_TRUE(stub->GetServerInfo(&context, v1::GetServerInfoRequest(), &info).ok());
+    EXPECT_EQ(info.engine(), "cpu");
+    run->Signal(signal);
+    EXPECT_EQ(run->Wait(), 0);
+    EXPECT_FALSE(std::ifstream(ready_).good());
+    EXPECT_THAT(run->Output(), HasSubstr("event=serving"));
+    EXPECT_THAT(run->Output(), HasSubstr("not yet kept across restarts"));
+    EXPECT_THAT(run->Output(), HasSubstr("event=stopped"));
+  }
+}
+
+TEST_F(VoxlocdTest, ASecondSignalEndsItAtOnce) {
+  const auto run = Start({"--drain-delay-s=3600"});
+  run->Signal(SIGTERM);
+  while (std::ifstream(ready_).good()) std::this_thread::yield();  // it drains
+  run->Signal(SIGTERM);
+  EXPECT_EQ(run->Wait(), 128 + SIGTERM);
+}
+
+TEST_F(VoxlocdTest, OpenStreamsHoldTheEndUpNoLongerThanTheTimeout) {
+  const auto run = Start({"--drain-delay-s=0", "--drain-timeout-s=0.1"});
+  const auto stub = v1::MapService::NewStub(
+      grpc::CreateChannel(listen_, grpc::InsecureChannelCredentials()));
+  grpc::ClientContext context;
+  const auto stream = stub->UpdateMapTiles(&context);
+  v1::UpdateMapTilesRequest request;
+  request.mutable_begin()->set_map("town");
+  request.mutable_begin()->set_create(true);
+  ASSERT_TRUE(stream->Write(request));
+  v1::UpdateMapTilesResponse response;
+  ASSERT_TRUE(stream->Read(&response));
+  run->Signal(SIGTERM);
+  EXPECT_EQ(run->Wait(), 0);
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST_F(VoxlocdTest, RefusesAnAddressThatIsTaken) {
+  const auto run = Start();
+  Voxlocd second({"--listen=" + listen_, "--metrics-listen=off"});
+  EXPECT_EQ(second.Wait(), 3);
+  EXPECT_THAT(second.Output(), HasSubstr("cannot serve gRPC on " + listen_));
+  Voxlocd third({"--listen=127.0.0.1:0", "--metrics-listen=" + metrics_});
+  EXPECT_EQ(third.Wait(), 3);
+  EXPECT_THAT(third.Output(), HasSubstr("cannot serve metrics on " + metrics_));
+  EXPECT_FALSE(run->Ended());
+}
+
+TEST_F(VoxlocdTest, SaysWhatIsWrongWithItsFlags) {
+  Voxlocd unknown({"--listn=x"});
+  EXPECT_EQ(unknown.Wait(), 2);
+  EXPECT_THAT(unknown.Output(), HasSubstr("did you mean --listen?"));
+  Voxlocd profile({"--default-profile=nonsense"});
+  EXPECT_EQ(profile.Wait(), 2);
+  EXPECT_THAT(profile.Output(), HasSubstr("nonsense"));
+  Voxlocd help({"--help"});
+  EXPECT_EQ(help.Wait(), 0);
+  EXPECT_THAT(help.Output(), HasSubstr("Exit codes"));
+}
+
+}  // namespace
+}  // namespace voxloc

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "core/cloud/crc32c.h"
+#include "server/command_line.h"
+#include "server/logging.h"
+#include "server/settings.h"
+
+namespace voxloc::server {
+namespace {
+
+using ::testing::HasSubstr;
+
+absl::StatusOr<CommandLine> Parse(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "voxlocd");
+  return ParseCommandLine(static_cast<int>(arguments.size()), arguments.data());
+}
+
+std::string MessageOf(std::vector<const char*> arguments) {
+  return std::string(Parse(std::move(arguments)).status().message());
+}
+
+TEST(CommandLineTest, TakesFlagsInBothForms) {
+  auto parsed = Parse({"--listen=0.0.0.0:1", "--engine", "cpu", "--limits.max-sessions=5",
+                       "--reflection=false", "--drain-delay-s=1.5"});
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(parsed->config.listen, "0.0.0.0:1");
+  EXPECT_EQ(parsed->config.engine, "cpu");
+  EXPECT_EQ(parsed->config.limits.max_sessions, 5);
+  EXPECT_FALSE(parsed->config.reflection);
+  EXPECT_EQ(parsed->config.drain_delay_s, 1.5);
+  EXPECT_EQ(parsed->origins.at("limits.max_sessions"), ConfigOrigin::kFlag);
+  EXPECT_EQ(parsed->origins.count("threads"), 0);
+}
+
+TEST(CommandLineTest, NamesTheNearestFlag) {
+  EXPECT_THAT(MessageOf({"--lisen=x"}), HasSubstr("did you mean --listen?"));
+  EXPECT_THAT(MessageOf({"--limits.max-sesions", "4"}),
+              HasSubstr("did you mean --limits.max-sessions?"));
+  EXPECT_THAT(MessageOf({"--qqqqqqqqqq"}), HasSubstr("unknown flag --qqqqqqqqqq See"));
+  EXPECT_THAT(MessageOf({"serve"}), HasSubstr("unknown argument serve"));
+}
+
+TEST(CommandLineTest, SaysWhatIsWrongWithAValue) {
+  EXPECT_THAT(MessageOf({"--engine=gpu"}), HasSubstr("one of auto, cpu, cuda"));
+  EXPECT_THAT(MessageOf({"--threads=many"}), HasSubstr("threads is 'many'"));
+  EXPECT_THAT(MessageOf({"--limits.max-sessions=0"}), HasSubstr("from 1 to"));
+  EXPECT_THAT(MessageOf({"--drain-delay-s=nan"}), HasSubstr("drain_delay_s is 'nan'"));
+  EXPECT_THAT(MessageOf({"--reflection=maybe"}), HasSubstr("true or false"));
+}
+
+TEST(CommandLineTest, TeachesWithHelp) {
+  auto parsed = Parse({"--help"});
+  ASSERT_TRUE(parsed.ok());
+  EXPECT_THAT(parsed->text, HasSubstr("Examples:"));
+  for (const Setting& setting : Settings()) {
+    EXPECT_THAT(parsed->text, HasSubstr(FlagOfKey(setting.key)));
+  }
+  EXPECT_THAT(Parse({"--version"})->text, HasSubstr("voxlocd "));
+}
+
+TEST(CommandLineTest, ReadsAFileThatFlagsWinOver) {
+  const std::string path = ::testing::TempDir() + "/voxloc_config_test.yaml";
+  std::ofstream(path) << "listen: 1.2.3.4:5\nlog-level: warn\nlimits:\n  max_sessions: 7\n"
+                         "  max_maps: 3\n";
+  const std::string flag = "--config=" + path;
+  auto parsed = Parse({flag.c_str(), "--limits.max-maps=4"});
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(parsed->config.listen, "1.2.3.4:5");
+  EXPECT_EQ(parsed->config.log_level, "warn");
+  EXPECT_EQ(parsed->config.limits.max_sessions, 7);
+  EXPECT_EQ(parsed->config.limits.max_maps, 4);
+  EXPECT_EQ(parsed->origins.at("listen"), ConfigOrigin::kFile);
+  EXPECT_EQ(parsed->origins.at("limits.max_maps"), ConfigOrigin::kFlag);
+  std::ofstream(path) << "limits: {max_sessions: minus}\n";
+  EXPECT_THAT(MessageOf({flag.c_str()}), HasSubstr(path));
+  EXPECT_EQ(Parse({"--config=/no/such/file"}).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(CommandLineTest, RefusesBadYamlByNameAndLine) {
+  EXPECT_THAT(std::string(ParseYamlSettings("listen: a\nlimits:\n  max_sesions: 3\n", "f.yaml")
+                              .status()
+                              .message()),
+              HasSubstr("f.yaml: unknown key limits.max_sesions in line 3; did you mean "
+                        "limits.max_sessions?"));
+  for (const char* bad : {"- a\n- b\n", "listen: [a, b]\n", "a: b: c\n", "{"}) {
+    EXPECT_FALSE(ParseYamlSettings(bad, "f.yaml").ok()) << bad;
+  }
+  EXPECT_TRUE(ParseYamlSettings("", "f.yaml").ok());
+}
+
+TEST(SettingsTest, EveryDefaultIsOneThatItsSettingTakes) {
+  const Config defaults;
+  for (const Setting& setting : Settings()) {
+    Config config;
+    EXPECT_TRUE(setting.set(setting.get(defaults), config).ok()) << setting.key;
+    EXPECT_EQ(setting.get(config), setting.get(defaults)) << setting.key;
+    EXPECT_EQ(FindSetting(setting.key), &setting);
+  }
+}
+
+TEST(LoggingTest, WritesOneLineThatNoValueCanForge) {
+  EXPECT_EQ(FormatLogLine(LogLevel::kInfo, "session_opened",
+                          {{"session", "s-1"}, {"points", 12}, {"share", 0.5}}),
+            "level=info event=session_opened session=s-1 points=12 share=0.5");
+  EXPECT_EQ(FormatLogLine(LogLevel::kWarn, "x", {{"vehicle", "a b\nlevel=error \"q\""}}),
+            "level=warn event=x vehicle=\"a b\\nlevel=error \\\"q\\\"\"");
+  EXPECT_EQ(FormatLogLine(LogLevel::kInfo, "x", {{"empty", ""}}), "level=info event=x empty=\"\"");
+}
+
+TEST(Crc32cTest, AgreesWithPublishedVectors) {
+  EXPECT_EQ(Crc32c(""), 0U);
+  EXPECT_EQ(Crc32c("123456789"), 0xe3069283U);
+  // RFC 3720, appendix B.4.
+  EXPECT_EQ(Crc32c(std::string(32, '\0')), 0x8a9136aaU);
+  EXPECT_EQ(Crc32c(std::string(32, '\xff')), 0x62a8ab43U);
+  std::string ascending;
+  for (char c = 0; c < 32; ++c) ascending.push_back(c);
+  EXPECT_EQ(Crc32c(ascending), 0x46dd794eU);
+}
+
+TEST(Crc32cTest, GoesOnWhereItStopped) {
+  const std::string text = "the quick brown fox jumps over the lazy dog";
+  for (size_t cut = 0; cut <= text.size(); ++cut) {
+    EXPECT_EQ(ExtendCrc32c(Crc32c(text.substr(0, cut)), text.substr(cut)), Crc32c(text)) << cut;
+  }
+}
+
+}  // namespace
+}  // namespace voxloc::server
