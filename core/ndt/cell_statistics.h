@@ -3,9 +3,9 @@
 // From the points of a cell to its Gaussian.
 //
 // CellMoments are what a map keeps of its points: count, sum and sum of outer products relative to
-// the cell's centre, in double. Moments of the same cell add exactly, so a cell does not depend on how
-// its points were cut into tiles. A CellGaussian is what a scan is matched against; CellStatistics are
-// the choices on the way from one to the other.
+// the cell's centre, in double. Moments of the same cell add exactly, so a cell does not depend on
+// how its points were cut into tiles. A CellGaussian is what a scan is matched against;
+// CellStatistics are the choices on the way from one to the other.
 
 #ifndef VOXLOC_CORE_NDT_CELL_STATISTICS_H_
 #define VOXLOC_CORE_NDT_CELL_STATISTICS_H_
@@ -20,8 +20,8 @@ namespace voxloc::ndt {
 
 struct CellMoments {
   uint64_t count = 0;
-  Vector3<double> sum;         // of (p - centre), m
-  Symmetric3<double> outer;    // of (p - centre)(p - centre)', m^2
+  Vector3<double> sum;       // of (p - centre), m
+  Symmetric3<double> outer;  // of (p - centre)(p - centre)', m^2
 };
 
 VOXLOC_HD void AddPoint(const Vector3<double>& point_from_centre, CellMoments& moments) {
@@ -49,28 +49,28 @@ VOXLOC_HD void AddMoments(const CellMoments& more, CellMoments& moments) {
 struct GaussianOptions {
   // Cells of fewer points have no Gaussian. At least 3, or a covariance says nothing.
   uint32_t min_points = 6;
-  // Adds I / (n - 1) m^2 to the covariance, as an accumulator that starts at the identity does. Softens
-  // cells of few points (sigma 0.45 m at 6 points, 0.1 m at 100).
+  // Adds I / (n - 1) m^2 to the covariance, as an accumulator that starts at the identity does.
+  // Softens cells of few points (sigma 0.45 m at 6 points, 0.1 m at 100).
   bool identity_seed = false;
   // Eigenvalues below this share of the largest are raised to it.
   double eigenvalue_ratio = 0.01;
 };
 
-// Cells whose points spread less than 0.1 mm, all axes together, are one point: what is left of their
-// covariance is rounding.
+// Cells whose points spread less than 0.1 mm, all axes together, are one point: what is left of
+// their covariance is rounding.
 constexpr double kMinTotalVariance = 1e-8;  // m^2
 // Larger information, of cells flattened by a tiny eigenvalue ratio, would overflow when squared in
 // float32.
 constexpr double kMaxInformation = 1e15;  // 1/m^2
 
 struct CellGaussian {
-  Vector3<double> mean_from_centre;    // m
-  Symmetric3<double> covariance;       // m^2, regularised
-  Symmetric3<double> information;      // its inverse, 1/m^2
+  Vector3<double> mean_from_centre;  // m
+  Symmetric3<double> covariance;     // m^2, regularised
+  Symmetric3<double> information;    // its inverse, 1/m^2
 };
 
-// False when the cell has too few points, when they all lie in one place, or when the covariance has no
-// inverse of finite size: such a cell takes no part in matching.
+// False when the cell has too few points, when they all lie in one place, or when the covariance
+// has no inverse of finite size: such a cell takes no part in matching.
 VOXLOC_HD bool ComputeGaussian(const CellMoments& moments, const GaussianOptions& options,
                                CellGaussian& gaussian) {
   if (moments.count < options.min_points || moments.count < 2) return false;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The line search of More and Thuente (ACM Transactions on Mathematical Software 20, 1994) as a state
-// machine: Trial() says where phi and its slope are wanted, Update() takes them. It ends at a step
-// with sufficient decrease (mu = 1e-4) and curvature (nu = 0.9), at an end of the range of steps that
-// the search would leave, or after ten further trials.
+// The line search of More and Thuente (ACM Transactions on Mathematical Software 20, 1994) as a
+// state machine: Trial() says where phi and its slope are wanted, Update() takes them. It ends at a
+// step with sufficient decrease (mu = 1e-4) and curvature (nu = 0.9), at an end of the range of
+// steps that the search would leave, or after ten further trials.
 
 #ifndef VOXLOC_CORE_NDT_LINE_SEARCH_H_
 #define VOXLOC_CORE_NDT_LINE_SEARCH_H_
@@ -100,8 +100,8 @@ class LineSearch {
     lower_ = t;
   }
 
-  // The minimiser of the cubic through both values and slopes (Nocedal and Wright, equation 3.59); not
-  // finite where there is none.
+  // The minimiser of the cubic through both values and slopes (Nocedal and Wright, equation 3.59);
+  // not finite where there is none.
   VOXLOC_HD static double CubicMinimizer(const Sample& a, const Sample& b) {
     const double z = 3.0 * (b.value - a.value) / (b.step - a.step) - b.slope - a.slope;
     const double w =
@@ -118,8 +118,8 @@ class LineSearch {
     if (t.value > lower_.value) {  // case 1
       const double cubic = CubicMinimizer(lower_, t);
       const double quadratic =
-          lower_.step + 0.5 * advance * lower_.slope /
-                            (lower_.slope - (t.value - lower_.value) / advance);
+          lower_.step +
+          0.5 * advance * lower_.slope / (lower_.slope - (t.value - lower_.value) / advance);
       return std::abs(cubic - lower_.step) < std::abs(quadratic - lower_.step)
                  ? cubic
                  : 0.5 * (quadratic + cubic);

@@ -74,8 +74,8 @@ VOXLOC_HD void SolveByEigenvalues(const Matrix6x6& hessian, const double (&gradi
         if (!(std::abs(apq) > small) || apq == 0.0) continue;
         rotated = true;
         const double theta = (a[q][q] - a[p][p]) / (2.0 * apq);
-        const double t = (theta >= 0.0 ? 1.0 : -1.0) /
-                         (std::abs(theta) + std::sqrt(theta * theta + 1.0));
+        const double t =
+            (theta >= 0.0 ? 1.0 : -1.0) / (std::abs(theta) + std::sqrt(theta * theta + 1.0));
         const double c = 1.0 / std::sqrt(t * t + 1.0);
         const double s = t * c;
         a[p][p] -= t * apq;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compares an engine's float32 evaluation with the brute-force one in double: the score to 1e-5, every
-// derivative to 1e-5 of the sum of its pairs' magnitudes, counts exactly.
+// Compares an engine's float32 evaluation with the brute-force one in double: the score to 1e-5,
+// every derivative to 1e-5 of the sum of its pairs' magnitudes, counts exactly.
 
 #ifndef VOXLOC_TESTS_SUPPORT_EVALUATION_COMPARISON_H_
 #define VOXLOC_TESTS_SUPPORT_EVALUATION_COMPARISON_H_

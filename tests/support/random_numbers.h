@@ -5,12 +5,11 @@
 #ifndef VOXLOC_TESTS_SUPPORT_RANDOM_NUMBERS_H_
 #define VOXLOC_TESTS_SUPPORT_RANDOM_NUMBERS_H_
 
+#include <Eigen/Core>
+#include <Eigen/QR>
 #include <cmath>
 #include <cstdint>
 #include <random>
-
-#include <Eigen/Core>
-#include <Eigen/QR>
 
 namespace voxloc {
 

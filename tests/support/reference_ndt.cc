@@ -2,10 +2,9 @@
 
 #include "tests/support/reference_ndt.h"
 
+#include <Eigen/Geometry>
 #include <algorithm>
 #include <cmath>
-
-#include <Eigen/Geometry>
 
 namespace voxloc::reference {
 namespace {
@@ -36,8 +35,7 @@ Eigen::Matrix3d RotationProduct(const Eigen::Vector3d& angles, const std::array<
 Eigen::Vector3d TransformedPoint(const Eigen::Vector3f& point, const ChartVector& chart,
                                  const Eigen::Matrix3d& rotation, bool in_float) {
   if (!in_float) return rotation * point.cast<double>() + chart.head<3>();
-  const Eigen::Vector3f sum =
-      rotation.cast<float>() * point + chart.head<3>().cast<float>();
+  const Eigen::Vector3f sum = rotation.cast<float>() * point + chart.head<3>().cast<float>();
   return sum.cast<double>();
 }
 

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NDT a second time, to compare with: every point against every cell, one pair at a time, in double,
-// the textbook's formulas (Magnusson 2009, equations 6.8 to 6.13) with the derivatives of the rotation
-// as products of matrices. Slow and plain; shares no code with core/ndt.
+// NDT a second time, to compare with: every point against every cell, one pair at a time, in
+// double, the textbook's formulas (Magnusson 2009, equations 6.8 to 6.13) with the derivatives of
+// the rotation as products of matrices. Slow and plain; shares no code with core/ndt.
 
 #ifndef VOXLOC_TESTS_SUPPORT_REFERENCE_NDT_H_
 #define VOXLOC_TESTS_SUPPORT_REFERENCE_NDT_H_
 
+#include <Eigen/Core>
 #include <array>
 #include <cstddef>
 #include <vector>
-
-#include <Eigen/Core>
 
 #include "core/cloud/point_cloud.h"
 #include "core/engine/profile.h"

@@ -13,15 +13,16 @@ namespace {
 // An upright rectangle or a pole standing on the ground.
 struct Upright {
   Eigen::Vector2d from;
-  Eigen::Vector2d to;       // a wall's other end; a pole's is `from`
+  Eigen::Vector2d to;  // a wall's other end; a pole's is `from`
   double height_m = 0.0;
-  double radius_m = 0.0;    // of a pole; 0: a wall
+  double radius_m = 0.0;  // of a pole; 0: a wall
   double AreaM2() const {
     return height_m * (radius_m > 0.0 ? 2.0 * M_PI * radius_m : (to - from).norm());
   }
 };
 
-// Points on the ground, as a share of those on as much wall: a LiDAR sees the ground at a flat angle.
+// Points on the ground, as a share of those on as much wall: a LiDAR sees the ground at a flat
+// angle.
 constexpr double kGroundShare = 0.2;
 
 double GroundHeight(double x, double y) {
@@ -71,8 +72,7 @@ class Sampler {
       const double y = random_.Uniform(-options_.half_extent_m, options_.half_extent_m);
       point = {x, y, GroundHeight(x, y)};
     } else {
-      const Upright& upright =
-          uprights_[static_cast<size_t>(surface - area_end_.begin()) - 1];
+      const Upright& upright = uprights_[static_cast<size_t>(surface - area_end_.begin()) - 1];
       const double along = random_.Uniform(0.0, 1.0);
       Eigen::Vector2d foot = upright.from + along * (upright.to - upright.from);
       if (upright.radius_m > 0.0) {

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A small street scene for tests: undulating ground, walls and poles in a square around the map's
-// zero. A map and a scan are drawn from the same surfaces independently, each with its own noise, so
-// the true pose of a scan is known. The same arguments give the same points.
+// zero. A map and a scan are drawn from the same surfaces independently, each with its own noise,
+// so the true pose of a scan is known. The same arguments give the same points.
 
 #ifndef VOXLOC_TESTS_SUPPORT_SYNTHETIC_SCENE_H_
 #define VOXLOC_TESTS_SUPPORT_SYNTHETIC_SCENE_H_
 
+#include <Eigen/Core>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
-
-#include <Eigen/Core>
 
 #include "core/cloud/point_cloud.h"
 #include "core/geometry/pose.h"

@@ -78,8 +78,7 @@ void ExpectConsistent(const AlignResult& result, const Profile& profile, int& re
   const auto last_stage = static_cast<size_t>(result.trace.back().stage);
   const int for_scores =
       (profile.score_stage != 0 ? 1 : 0) + (profile.score_stage != last_stage ? 1 : 0);
-  EXPECT_EQ(result.evaluations,
-            result.iterations + static_cast<int>(last_stage) + 1 + for_scores);
+  EXPECT_EQ(result.evaluations, result.iterations + static_cast<int>(last_stage) + 1 + for_scores);
   for (size_t i = 0; i < result.trace.size(); ++i) {
     const IterationTrace& trace = result.trace[i];
     const Stage& stage = profile.stages[static_cast<size_t>(trace.stage)];
@@ -103,8 +102,7 @@ void ExpectConsistent(const AlignResult& result, const Profile& profile, int& re
                      std::max(std::min(trace.newton_step_norm, stage.max_step), floor));
     const ChartVector unit =
         trace.newton_step / trace.newton_step_norm * (trace.reversed ? -1.0 : 1.0);
-    const Pose after =
-        PoseFromChart(ChartFromPose(trace.map_T_base) + trace.step_length * unit);
+    const Pose after = PoseFromChart(ChartFromPose(trace.map_T_base) + trace.step_length * unit);
     EXPECT_LE(TranslationDistance(after, trace.map_T_base_after), 1e-12);
     EXPECT_LE(RotationDistance(after, trace.map_T_base_after), 1e-9);
     EXPECT_GT(trace.score.pairs, 0u);
@@ -200,8 +198,7 @@ TEST(AlignTest, ARaisedStopTokenEndsWithAFinitePose) {
     }
     const AlignResult result = AlignOne(*SharedScene().engine, job);
     ASSERT_TRUE(result.status.ok()) << result.status;
-    EXPECT_EQ(result.termination,
-              by_deadline ? Termination::kDeadline : Termination::kCancelled);
+    EXPECT_EQ(result.termination, by_deadline ? Termination::kDeadline : Termination::kCancelled);
     EXPECT_EQ(result.iterations, 0);
     EXPECT_LE(TranslationDistance(result.map_T_base, job.map_T_base_guess), 1e-12);
     EXPECT_EQ(Judge(result, job.profile), Acceptance::kNotConverged);

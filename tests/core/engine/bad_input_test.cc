@@ -44,8 +44,11 @@ TEST(BadInputTest, ScansWithoutAFinitePointAreRefused) {
   const auto code = absl::StatusCode::kInvalidArgument;
   ExpectRefused([](AlignJob& job) { job.scan = nullptr; }, code, "no points");
   ExpectRefused([](AlignJob& job) { job.scan = Cloud({}); }, code, "no points");
-  ExpectRefused([](AlignJob& job) { job.scan = Cloud({{kNaN, 0, 0}, {0, HUGE_VALF, 0}}); }, code,
-                "none of the scan's 2 points is finite");
+  ExpectRefused(
+      [](AlignJob& job) {
+        job.scan = Cloud({{kNaN, 0, 0}, {0, HUGE_VALF, 0}});
+      },
+      code, "none of the scan's 2 points is finite");
 }
 
 TEST(BadInputTest, PointsThatAreNotFiniteAreLeftOut) {
@@ -151,8 +154,7 @@ TEST(BadInputTest, MapsThatDoNotFitAreRefused) {
     size_t cells(size_t) const override { return 0; }
     size_t MemoryBytes() const override { return 0; }
     absl::StatusOr<std::vector<MapCell>> CellsInBox(size_t, const Eigen::Vector3d&,
-                                                    const Eigen::Vector3d&,
-                                                    size_t) const override {
+                                                    const Eigen::Vector3d&, size_t) const override {
       return std::vector<MapCell>();
     }
 
@@ -163,8 +165,8 @@ TEST(BadInputTest, MapsThatDoNotFitAreRefused) {
                 "does not belong");
 
   // The message names what is missing and what there is.
-  const auto only_autoware = LoadMap(*SharedScene().engine, {SceneMap()},
-                                     RequiredStatistics({AutowareProfile()}));
+  const auto only_autoware =
+      LoadMap(*SharedScene().engine, {SceneMap()}, RequiredStatistics({AutowareProfile()}));
   const auto use_it = [&](AlignJob& job) { job.map = only_autoware; };
   ExpectRefused(use_it, code, "has no " + ToString(PreciseProfile().stages[0].cells));
   ExpectRefused(use_it, code, "it has " + ToString(AutowareProfile().stages[0].cells));

@@ -133,9 +133,9 @@ TEST_F(ComposeTest, CellsInABoxAreThoseWhoseMeanLiesInIt) {
   const Eigen::Vector3d max(5.0, 12.0, 2.0);
   size_t expected = 0;
   for (const MapCell& cell : AllCells(*map, statistics_[0])) {
-    expected +=
-        (cell.mean.array() >= min.array()).all() && (cell.mean.array() <= max.array()).all() ? 1
-                                                                                             : 0;
+    expected += (cell.mean.array() >= min.array()).all() && (cell.mean.array() <= max.array()).all()
+                    ? 1
+                    : 0;
   }
   const auto cells = map->CellsInBox(0, min, max, expected);
   ASSERT_TRUE(cells.ok()) << cells.status();

@@ -131,7 +131,8 @@ TEST(EvaluationAccuracyTest, TheOldPitchCurvatureAndTheShortcutAreTakenAsTheyAre
   }
 }
 
-// Float32 coordinates of 4e5 m come in steps of 3 cm: points land elsewhere, and the score shows it.
+// Float32 coordinates of 4e5 m come in steps of 3 cm: points land elsewhere, and the score shows
+// it.
 TEST(EvaluationAccuracyTest, TheFloatTransformRoundsAsFloat32MapCoordinatesDo) {
   Engine& engine = *SharedScene().engine;
   const Eigen::Vector3d origin(4e5, -4e5, 0.0);

@@ -73,9 +73,8 @@ TEST(RealDataAccuracyTest, EvaluationsAgreeWithBruteForceOnEverySet) {
       const AlignResult result = AlignOne(engine, job);
       ASSERT_TRUE(result.status.ok()) << result.status;
       ASSERT_FALSE(result.trace.empty());
-      const reference::Evaluation expected =
-          reference::Evaluate(AllCells(*job.map, stage.cells), *job.scan,
-                              ChartFromPose(job.map_T_base_guess), stage);
+      const reference::Evaluation expected = reference::Evaluate(
+          AllCells(*job.map, stage.cells), *job.scan, ChartFromPose(job.map_T_base_guess), stage);
       EXPECT_GT(expected.matched_points, expected.points / 4);
       const IterationTrace& at = result.trace[0];
       ExpectEvaluationsAgree(at.score, at.gradient, at.hessian, expected, 1e-5, largest);

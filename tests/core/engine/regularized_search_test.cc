@@ -65,10 +65,9 @@ TEST(RegularizedSearchTest, TheTransformProbabilityHoldsItsScoreOnlyWhereTheProf
     const AlignResult without = AlignOne(engine, free);
     ASSERT_TRUE(with.status.ok() && without.status.ok());
     // At the guess, which is the true pose: the weight times the pairs times the squared distance.
-    const double added =
-        included ? -kScale * static_cast<double>(without.before.pairs) * pull.forward_m *
-                       pull.forward_m
-                 : 0.0;
+    const double added = included ? -kScale * static_cast<double>(without.before.pairs) *
+                                        pull.forward_m * pull.forward_m
+                                  : 0.0;
     EXPECT_NEAR(with.before.score, without.before.score + added, 1e-6 * std::abs(added) + 1e-9);
     EXPECT_NEAR(with.before.transform_probability,
                 with.before.score / static_cast<double>(with.before.points), 1e-9);

@@ -49,11 +49,10 @@ TEST(ScoreTest, EveryPoseAndEveryPointIsScoredAsByBruteForce) {
       const reference::Evaluation expected =
           reference::Evaluate(cells, *request.scan, ChartFromPose(request.map_T_base[i]), stage);
       ExpectScoresAgree(result->poses[i], expected, 1e-5, largest);
-      const double peak = -reference::ScoreConstants(stage.outlier_ratio,
-                                                     stage.cells.cell_size_m).d1;
+      const double peak =
+          -reference::ScoreConstants(stage.outlier_ratio, stage.cells.cell_size_m).d1;
       for (size_t p = 0; p < request.scan->size(); ++p) {
-        const auto score =
-            static_cast<double>(result->point_scores[i * request.scan->size() + p]);
+        const auto score = static_cast<double>(result->point_scores[i * request.scan->size() + p]);
         EXPECT_NEAR(score, expected.best[p], 2e-4 * peak);
       }
     }
@@ -130,8 +129,7 @@ TEST(ScoreTest, WhatCannotBeScoredIsAnError) {
   EXPECT_EQ(code([](ScoreRequest& r) { r.map_T_base[1].translation.z() = HUGE_VAL; }), invalid);
   EXPECT_EQ(code([](ScoreRequest& r) { r.stage.outlier_ratio = 0.0; }), invalid);
   EXPECT_EQ(code([](ScoreRequest& r) { r.stage.cells.cell_size_m = -1.0; }), invalid);
-  EXPECT_EQ(code([](ScoreRequest& r) { r.map = nullptr; }),
-            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(code([](ScoreRequest& r) { r.map = nullptr; }), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(code([](ScoreRequest& r) { r.stage.cells.cell_size_m = 3.0; }),
             absl::StatusCode::kFailedPrecondition);
 }

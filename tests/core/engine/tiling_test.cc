@@ -14,8 +14,8 @@ namespace voxloc {
 namespace {
 
 const std::vector<Eigen::Vector3d>& StartErrors() {
-  static const auto& errors = *new std::vector<Eigen::Vector3d>{
-      {0.4, -0.3, 0.05}, {-0.3, 0.35, -0.05}, {0.0, 0.0, 0.0}};
+  static const auto& errors =
+      *new std::vector<Eigen::Vector3d>{{0.4, -0.3, 0.05}, {-0.3, 0.35, -0.05}, {0.0, 0.0, 0.0}};
   return errors;
 }
 

@@ -21,7 +21,9 @@ TEST(BlockIndexTest, BlocksAreNumberedInTheOrderInWhichTheyAreNamed) {
     RandomNumbers random(43);
     std::vector<CellKey> named;
     for (int i = 0; i < 2000; ++i) {
-      const auto draw = [&](int32_t low, int32_t high) { return low + random.Index(high - low + 1); };
+      const auto draw = [&](int32_t low, int32_t high) {
+        return low + random.Index(high - low + 1);
+      };
       const CellKey block = {draw(region[0].x, region[1].x), draw(region[0].y, region[1].y),
                              draw(region[0].z, region[1].z)};
       uint32_t expected = 0;

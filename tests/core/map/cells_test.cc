@@ -180,9 +180,8 @@ TEST(CellsTest, BlocksWhoseTilesDidNotChangeAreShared) {
   size_t anew = 0;
   ASSERT_EQ(after.size(), fresh.size());
   for (size_t i = 0; i < after.size(); ++i) {
-    const auto old = std::find_if(before.begin(), before.end(), [&](const auto& block) {
-      return block->key == after[i]->key;
-    });
+    const auto old = std::find_if(before.begin(), before.end(),
+                                  [&](const auto& block) { return block->key == after[i]->key; });
     ASSERT_NE(old, before.end());
     const auto& sources = after[i]->sources;
     const auto& old_sources = (*old)->sources;
@@ -210,9 +209,7 @@ TEST(CellsTest, BlocksWhoseTilesDidNotChangeAreShared) {
   EXPECT_LT(without.size(), after.size());
 }
 
-TEST(CellsTest, NoTilesMakeNoCells) {
-  EXPECT_TRUE(ComposeCells({}, Merged(2.0)).empty());
-}
+TEST(CellsTest, NoTilesMakeNoCells) { EXPECT_TRUE(ComposeCells({}, Merged(2.0)).empty()); }
 
 TEST(CellsTest, StatisticsOutsideTheirLimitsAreNamed) {
   EXPECT_TRUE(ValidateCellStatistics({}).ok());

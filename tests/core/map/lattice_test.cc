@@ -16,7 +16,7 @@ TEST(LatticeTest, ACellCoversItsLowBorderAndNotItsHighOne) {
   const struct {
     double coordinate_m;
     int32_t index;
-  } rows[] = {{0.0, 0},     {1.999, 0},  {2.0, 1},     {-1e-9, -1}, {-2.0, -1},
+  } rows[] = {{0.0, 0},     {1.999, 0}, {2.0, 1},       {-1e-9, -1},     {-2.0, -1},
               {-2.001, -2}, {-0.5, -1}, {4e6, 2000000}, {-4e6, -2000000}};
   for (const auto& row : rows) {
     EXPECT_EQ(CellIndex(row.coordinate_m, 0.5), row.index) << row.coordinate_m;

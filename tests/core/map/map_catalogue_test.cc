@@ -71,10 +71,8 @@ TEST(MapCatalogueTest, ARevisionFollowsTheOneItIsBasedOn) {
   // Based on a map that is not there.
   EXPECT_EQ(catalogue.Publish(Snapshot("port", 3), 2).code(), absl::StatusCode::kAborted);
   // Not above its base.
-  EXPECT_EQ(catalogue.Publish(Snapshot("town", 2), 2).code(),
-            absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(catalogue.Publish(Snapshot("town", 1), 2).code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(catalogue.Publish(Snapshot("town", 2), 2).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(catalogue.Publish(Snapshot("town", 1), 2).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ((*catalogue.Find("town"))->revision, 2u);
 }
 

@@ -26,7 +26,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 struct PlainCell {
   uint64_t count = 0;
-  Eigen::Vector3d sum = Eigen::Vector3d::Zero();      // from the cell's centre
+  Eigen::Vector3d sum = Eigen::Vector3d::Zero();  // from the cell's centre
   Eigen::Matrix3d outer = Eigen::Matrix3d::Zero();
   Eigen::Vector3f float_sum = Eigen::Vector3f::Zero();  // from the cloud's origin
 };
@@ -135,8 +135,8 @@ TEST(TileMomentsTest, PointsFarApartAreKept) {
 
 TEST(TileMomentsTest, PointsThatAreNotFiniteAreLeftOutAndCounted) {
   PointCloud cloud = RandomCloud(100, 5.0, 54);
-  const float bad[][3] = {{kNaN, 0, 0},       {0, kNaN, 0},       {0, 0, kNaN},
-                          {kInfinity, 0, 0},  {0, -kInfinity, 0}, {kInfinity, -kInfinity, kNaN},
+  const float bad[][3] = {{kNaN, 0, 0},      {0, kNaN, 0},       {0, 0, kNaN},
+                          {kInfinity, 0, 0}, {0, -kInfinity, 0}, {kInfinity, -kInfinity, kNaN},
                           {0, 0, kInfinity}};
   for (const auto& p : bad) cloud.PushBack(p[0], p[1], p[2]);
   const absl::StatusOr<TileMoments> tile = BuildTileMoments(cloud, 2.0);
@@ -169,8 +169,7 @@ TEST(TileMomentsTest, LimitsAreErrorsThatNameTheirValue) {
   }
   PointCloud far_origin = cloud;
   far_origin.origin.x() = 1e12;
-  EXPECT_EQ(BuildTileMoments(far_origin, 2.0).status().code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(BuildTileMoments(far_origin, 2.0).status().code(), absl::StatusCode::kInvalidArgument);
   for (int axis = 0; axis < 3; ++axis) {
     for (const double value : {std::nan(""), HUGE_VAL}) {
       PointCloud no_origin = cloud;

@@ -4,12 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <Eigen/Eigenvalues>
+#include <Eigen/LU>
 #include <cmath>
 #include <limits>
 #include <vector>
-
-#include <Eigen/Eigenvalues>
-#include <Eigen/LU>
 
 #include "tests/support/random_numbers.h"
 #include "tests/support/reference_ndt.h"
@@ -87,21 +86,19 @@ TEST(CellStatisticsTest, SmallEigenvaluesAreRaisedToTheirShareOfTheLargest) {
       const double narrowness = std::pow(10.0, random.Uniform(-5.0, 0.0));
       std::vector<Eigen::Vector3d> points;
       for (int i = 0; i < 30; ++i) {
-        points.push_back(axes *
-                         random.InBox(1.0).cwiseProduct(Eigen::Vector3d(1.0, narrowness, flatness)));
+        points.push_back(
+            axes * random.InBox(1.0).cwiseProduct(Eigen::Vector3d(1.0, narrowness, flatness)));
       }
       GaussianOptions options;
       options.eigenvalue_ratio = ratio;
       CellGaussian gaussian;
       ASSERT_TRUE(ComputeGaussian(MomentsOf(points), options, gaussian));
       const Eigen::SelfAdjointEigenSolver<Eigen::Matrix3d> sample(TwoPass(points).covariance);
-      const Eigen::Vector3d values =
-          sample.eigenvalues().cwiseMax(ratio * sample.eigenvalues()[2]);
+      const Eigen::Vector3d values = sample.eigenvalues().cwiseMax(ratio * sample.eigenvalues()[2]);
       const Eigen::Matrix3d expected =
           sample.eigenvectors() * values.asDiagonal() * sample.eigenvectors().transpose();
       EXPECT_LE((ToEigen(gaussian.covariance) - expected).norm(), 1e-12);
-      const Eigen::Matrix3d product =
-          ToEigen(gaussian.covariance) * ToEigen(gaussian.information);
+      const Eigen::Matrix3d product = ToEigen(gaussian.covariance) * ToEigen(gaussian.information);
       EXPECT_LE((product - Eigen::Matrix3d::Identity()).norm(), 1e-9 / ratio);
     }
   }

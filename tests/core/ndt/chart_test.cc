@@ -4,11 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <Eigen/Geometry>
 #include <algorithm>
 #include <array>
 #include <cmath>
-
-#include <Eigen/Geometry>
 
 #include "tests/support/random_numbers.h"
 #include "tests/support/reference_ndt.h"

@@ -42,7 +42,7 @@ TEST(NewtonTest, StepsAreClampedFromBothSides) {
   const struct {
     double norm, min_step, max_step, expected;
   } rows[] = {
-      {0.05, 0.005, 0.1, 0.05}, {0.5, 0.005, 0.1, 0.1},   {0.001, 0.005, 0.1, 0.005},
+      {0.05, 0.005, 0.1, 0.05}, {0.5, 0.005, 0.1, 0.1}, {0.001, 0.005, 0.1, 0.005},
       {0.001, 0.0, 0.1, 0.001}, {0.5, 0.2, 0.1, 0.2},
   };
   for (const auto& row : rows) {
@@ -52,9 +52,8 @@ TEST(NewtonTest, StepsAreClampedFromBothSides) {
 
 TEST(NewtonTest, OneEntryThatIsNotFiniteIsSeen) {
   EXPECT_TRUE(IsFinite(Diagonal(-4.0, 2.0)));
-  for (const double bad :
-       {std::nan(""), std::numeric_limits<double>::infinity(),
-        -std::numeric_limits<double>::infinity()}) {
+  for (const double bad : {std::nan(""), std::numeric_limits<double>::infinity(),
+                           -std::numeric_limits<double>::infinity()}) {
     Derivatives score = Diagonal(-4.0, 2.0);
     score.score = bad;
     EXPECT_FALSE(IsFinite(score));

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Score, gradient and Hessian of random points with their neighbours held fixed, against differences
-// of the score itself, which is evaluated here in long double from Eigen matrices.
+// Score, gradient and Hessian of random points with their neighbours held fixed, against
+// differences of the score itself, which is evaluated here in long double from Eigen matrices.
 
 #include "core/ndt/point_terms.h"
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <iostream>
-#include <vector>
-
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 #include <Eigen/Geometry>
+#include <algorithm>
+#include <iostream>
+#include <vector>
 
 #include "core/engine/profile.h"
 #include "core/ndt/cell_statistics.h"
@@ -239,8 +238,8 @@ TEST(PointTermsTest, TheReweightedCurvatureIsTheSumOfWeightedProductsAndNeverPos
           const Eigen::Matrix3d information = reference::ToEigen(neighbor.information);
           const Eigen::Vector3d q = moved - neighbor.mean;
           const double e = std::exp(-0.5 * constants.d2 * q.dot(information * q));
-          expected += constants.d1 * constants.d2 * e * jacobian.transpose() * information *
-                      jacobian;
+          expected +=
+              constants.d1 * constants.d2 * e * jacobian.transpose() * information * jacobian;
         }
       }
       const Sums exact = Compute(problem);

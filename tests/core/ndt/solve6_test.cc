@@ -4,12 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <Eigen/QR>
+#include <Eigen/SVD>
 #include <algorithm>
 #include <cmath>
 #include <iostream>
-
-#include <Eigen/QR>
-#include <Eigen/SVD>
 
 #include "core/geometry/covariance.h"
 #include "core/geometry/euler.h"
@@ -138,8 +137,7 @@ TEST(Solve6Test, ScalesOfMetresAndRadiansDoNotHurt) {
     for (double& value : values) value = -random.Uniform(0.5, 2.0);
     ChartVector scale;
     scale << 1.0, 1.0, 1.0, 100.0, 100.0, 100.0;
-    const Matrix6 h =
-        scale.asDiagonal() * WithEigenvalues(values, random) * scale.asDiagonal();
+    const Matrix6 h = scale.asDiagonal() * WithEigenvalues(values, random) * scale.asDiagonal();
     const ChartVector g = scale.cwiseProduct(RandomVector(random));
     const ChartVector expected = ByEigen(h, g);
     EXPECT_LE((Solve(h, g) - expected).norm(), 1e-9 * expected.norm());

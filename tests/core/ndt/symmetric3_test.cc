@@ -4,12 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <Eigen/Eigenvalues>
+#include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 #include <vector>
-
-#include <Eigen/Eigenvalues>
-#include <Eigen/LU>
 
 #include "tests/support/random_numbers.h"
 #include "tests/support/reference_ndt.h"
@@ -37,7 +36,7 @@ std::vector<Symmetric3<double>> Samples() {
       {3.0, 0.0, 0.0, 1.0, 0.0, 2.0},  // diagonal, out of order
       {1.0, 1.0, 1.0, 1.0, 1.0, 1.0},  // of rank one
       {2.0, 1.0, 0.0, 2.0, 0.0, 2.0},
-      {0.0, 1.0, 0.0, 0.0, 0.0, 0.0},     // diagonal zero
+      {0.0, 1.0, 0.0, 0.0, 0.0, 0.0},      // diagonal zero
       {1.0, 1e-17, 0.0, 1.0, 1e-17, 1.0},  // off the diagonal only rounding
       {1e-300, 0.0, 0.0, 1e-300, 0.0, 1e-300},
   };
@@ -88,9 +87,9 @@ TEST(Symmetric3Test, EigenvaluesInFloatAreGoodToFloat) {
   RandomNumbers random(12);
   for (int i = 0; i < 200; ++i) {
     const Symmetric3<double> a = WithEigenvalues(random.InBox(1.0), random);
-    const Symmetric3<float> narrow = {
-        static_cast<float>(a.xx), static_cast<float>(a.xy), static_cast<float>(a.xz),
-        static_cast<float>(a.yy), static_cast<float>(a.yz), static_cast<float>(a.zz)};
+    const Symmetric3<float> narrow = {static_cast<float>(a.xx), static_cast<float>(a.xy),
+                                      static_cast<float>(a.xz), static_cast<float>(a.yy),
+                                      static_cast<float>(a.yz), static_cast<float>(a.zz)};
     const Eigen3<float> ours = EigenDecompose(narrow);
     const Eigen::SelfAdjointEigenSolver<Eigen::Matrix3d> solver(ToEigen(a));
     for (int k = 0; k < 3; ++k) {

@@ -34,8 +34,7 @@ TEST(KernelsTest, EveryInstructionSetAgreesWithBruteForce) {
   const AlignJob job = SceneJob(AutowareProfile());
   const auto* map = dynamic_cast<const CpuMap*>(job.map.get());
   ASSERT_NE(map, nullptr);
-  const ChartVector chart =
-      ChartFromPose(Displaced(ScenePose(), {0.2, 0.1, -0.05}, 0.01));
+  const ChartVector chart = ChartFromPose(Displaced(ScenePose(), {0.2, 0.1, -0.05}, 0.01));
   for (const Stage& stage : {AutowareProfile().stages[0], PreciseProfile().stages.back()}) {
     const reference::Evaluation expected =
         reference::Evaluate(AllCells(*map, stage.cells), *job.scan, chart, stage);
@@ -58,8 +57,7 @@ TEST(KernelsTest, EveryInstructionSetAgreesWithBruteForce) {
       std::vector<float> best_again(job.scan->size());
       const Evaluation score_only =
           evaluator.Evaluate(chart, /*with_derivatives=*/false, nullptr, best_again.data());
-      EXPECT_NEAR(score_only.score.score, evaluation.score.score,
-                  1e-6 * evaluation.score.score);
+      EXPECT_NEAR(score_only.score.score, evaluation.score.score, 1e-6 * evaluation.score.score);
       EXPECT_EQ(score_only.score.pairs, evaluation.score.pairs);
       for (size_t i = 0; i < best.size(); ++i) {
         EXPECT_NEAR(static_cast<double>(best[i]), static_cast<double>(best_again[i]), 1e-5);
@@ -70,8 +68,8 @@ TEST(KernelsTest, EveryInstructionSetAgreesWithBruteForce) {
 
 // Indices and places against floor() in double, on all sides of zero and beyond the lattice.
 TEST(KernelsTest, PointsAreLocatedAsByFloor) {
-  const float xs[16] = {0.0F,  -0.0F, 1.99F, 2.0F,   -0.01F, -2.0F, -2.01F, 1000.5F,
-                        -1e4F, 1e5F,  3e7F,  -3e7F,  1e30F,  -1e30F, 3e38F, 7.25F};
+  const float xs[16] = {0.0F,  -0.0F, 1.99F, 2.0F,  -0.01F, -2.0F,  -2.01F, 1000.5F,
+                        -1e4F, 1e5F,  3e7F,  -3e7F, 1e30F,  -1e30F, 3e38F,  7.25F};
   const float zeros[16] = {};
   for (const Kernels* kernels : AvailableKernels()) {
     SCOPED_TRACE(kernels->instruction_set);
@@ -89,8 +87,7 @@ TEST(KernelsTest, PointsAreLocatedAsByFloor) {
     kernels->locate(in, {cells[0], cells[1], cells[2], locals[0], locals[1], locals[2]});
     for (int i = 0; i < 16; ++i) {
       for (int axis = 0; axis < 3; ++axis) {
-        const double at =
-            static_cast<double>(axis < 2 ? xs[i] : 0.0F) + in.translation[axis];
+        const double at = static_cast<double>(axis < 2 ? xs[i] : 0.0F) + in.translation[axis];
         if (std::abs(at) < 5e8) {
           EXPECT_EQ(cells[axis][i], static_cast<int32_t>(std::floor(at / 2.0))) << xs[i];
           EXPECT_NEAR(static_cast<double>(locals[axis][i]), at - 2.0 * std::floor(at / 2.0), 1e-6);

@@ -111,8 +111,7 @@ TEST(NeighborhoodCacheTest, ListsHoldTheCellsOfASearchThroughAll) {
         const Eigen::Vector3d corner = CellCorner(key, size);
         std::vector<size_t> found;
         for (uint32_t at = list.begin; at < list.begin + list.count; ++at) {
-          const auto id =
-              static_cast<size_t>(grid.information()[arrays.cells[at].cell].entry[0]);
+          const auto id = static_cast<size_t>(grid.information()[arrays.cells[at].cell].entry[0]);
           found.push_back(id);
           const auto cell = std::find_if(cells.begin(), cells.end(), [&](const MapCell& c) {
             return static_cast<size_t>(c.information.xx) == id;
