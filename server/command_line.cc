@@ -2,9 +2,9 @@
 
 #include "server/command_line.h"
 
-#include <CLI/CLI.hpp>
 #include <yaml-cpp/yaml.h>
 
+#include <CLI/CLI.hpp>
 #include <exception>
 #include <fstream>
 #include <sstream>
@@ -22,7 +22,8 @@ namespace {
 
 constexpr char kDescription[] =
     "voxlocd finds LiDAR scans in prior maps, over gRPC (voxloc.v1).\n\n"
-    "It keeps maps and engine resident: send a map with `voxloc map load`, then stream scans to it.";
+    "It keeps maps and engine resident: send a map with `voxloc map load`, then stream scans to "
+    "it.";
 
 constexpr char kFooter[] =
     "Examples:\n"
@@ -63,10 +64,9 @@ absl::Status UnknownFlag(const std::string& argument) {
   std::vector<std::string> known = {"--help", "--version", "--config"};
   for (const Setting& setting : Settings()) known.push_back(FlagOfKey(setting.key));
   const std::string nearest = NearestName(flag, known);
-  return absl::InvalidArgumentError(
-      absl::StrCat("unknown ", absl::StartsWith(flag, "-") ? "flag " : "argument ", flag,
-                   nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?"),
-                   " See voxlocd --help"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "unknown ", absl::StartsWith(flag, "-") ? "flag " : "argument ", flag,
+      nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?"), " See voxlocd --help"));
 }
 
 absl::Status Flatten(const YAML::Node& node, const std::string& prefix, absl::string_view name,

@@ -24,8 +24,8 @@ struct CommandLine {
   std::string text;
 };
 
-// InvalidArgument names the flag or key, its value and what is allowed; NotFound, a file that is not
-// there.
+// InvalidArgument names the flag or key, its value and what is allowed; NotFound, a file that is
+// not there.
 [[nodiscard]] absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv);
 
 // Keys and values of a YAML document: nested maps give keys with dots.

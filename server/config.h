@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Config: everything that can be set about a server, with its default. A plain value, fixed once the
-// server has started.
+// Config: everything that can be set about a server, with its default. A plain value, fixed once
+// the server has started.
 
 #ifndef VOXLOC_SERVER_CONFIG_H_
 #define VOXLOC_SERVER_CONFIG_H_
@@ -34,11 +34,11 @@ struct Limits {
 struct Config {
   std::string listen = "127.0.0.1:50051";
   std::string metrics_listen = "127.0.0.1:9464";  // "off": no metrics endpoint
-  std::string data_dir;                            // empty: none
-  std::string engine = "auto";                     // auto, cpu, cuda
-  std::string ready_file;                          // empty: none
-  uint32_t threads = 0;                            // of the CPU engine; 0: one per processor
-  std::string log_level = "info";                  // trace, debug, info, warn, error
+  std::string data_dir;                           // empty: none
+  std::string engine = "auto";                    // auto, cpu, cuda
+  std::string ready_file;                         // empty: none
+  uint32_t threads = 0;                           // of the CPU engine; 0: one per processor
+  std::string log_level = "info";                 // trace, debug, info, warn, error
   std::string default_profile = "precise";
   bool reflection = true;
   double drain_delay_s = 0.2;    // after NOT_SERVING, for it to get about

@@ -4,9 +4,9 @@
 //
 //   2026-01-31T12:00:00.123Z level=info event=session_opened session=s-7 map=town
 //
-// Lines are handed to a thread of their own, so that no caller waits for a slow reader; when it falls
-// far behind, the oldest lines are lost. Values with spaces, quotes or control characters are quoted
-// and escaped: what a client names cannot forge a line. Thread-safe.
+// Lines are handed to a thread of their own, so that no caller waits for a slow reader; when it
+// falls far behind, the oldest lines are lost. Values with spaces, quotes or control characters are
+// quoted and escaped: what a client names cannot forge a line. Thread-safe.
 
 #ifndef VOXLOC_SERVER_LOGGING_H_
 #define VOXLOC_SERVER_LOGGING_H_

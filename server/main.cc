@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "server/command_line.h"
+#include "server/grpc_log.h"
 #include "server/server.h"
 
 namespace {
@@ -51,6 +52,7 @@ int main(int argc, char** argv) {
     std::cout << command_line->text;
     return EXIT_SUCCESS;
   }
+  voxloc::server::SendGrpcLogToOurs();
   auto server = voxloc::server::Server::Start(*command_line);
   if (!server.ok()) return Fail(server.status());
 

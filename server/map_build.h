@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MapBuild: how a map is built, fixed when it is created: the profiles that it serves, at which cell
-// size, and so the cell statistics that it carries. A plain value.
+// MapBuild: how a map is built, fixed when it is created: the profiles that it serves, at which
+// cell size, and so the cell statistics that it carries. A plain value.
 
 #ifndef VOXLOC_SERVER_MAP_BUILD_H_
 #define VOXLOC_SERVER_MAP_BUILD_H_
@@ -28,8 +28,8 @@ struct MapBuild {
 // InvalidArgument: an unknown profile, a cell size that is not within 0.1 to 100 m.
 [[nodiscard]] absl::StatusOr<MapBuild> MakeMapBuild(const MapBuildRequest& request);
 
-// The profile with its cell sizes as the map has them. FailedPrecondition: the map was built without
-// the profile.
+// The profile with its cell sizes as the map has them. FailedPrecondition: the map was built
+// without the profile.
 [[nodiscard]] absl::StatusOr<Profile> ProfileOnMap(Profile profile, const MapBuild& build,
                                                    absl::string_view map);
 

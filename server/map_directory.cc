@@ -49,8 +49,7 @@ size_t MapDirectory::size() const {
 
 absl::StatusOr<MapView> MapDirectory::Publish(std::unique_ptr<MapSnapshot> snapshot,
                                               std::shared_ptr<const MapBuild> build,
-                                              TileChecksums checksums,
-                                              uint64_t base_revision) {
+                                              TileChecksums checksums, uint64_t base_revision) {
   MapView view;
   view.facts = FactsOf(*snapshot, std::move(build), std::move(checksums));
   std::shared_ptr<const MapSnapshot> previous;  // let go outside the lock

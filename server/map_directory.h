@@ -58,13 +58,12 @@ class MapDirectory {
   [[nodiscard]] std::vector<MapView> List() const;  // by name
   [[nodiscard]] size_t size() const;
 
-  // Makes `snapshot` the successor of revision `base_revision` (0: the map must not exist), and gives
-  // it its revision, one higher. Tiles of revision 0 get the new one. Errors: see
+  // Makes `snapshot` the successor of revision `base_revision` (0: the map must not exist), and
+  // gives it its revision, one higher. Tiles of revision 0 get the new one. Errors: see
   // MapCatalogue::Publish.
   [[nodiscard]] absl::StatusOr<MapView> Publish(std::unique_ptr<MapSnapshot> snapshot,
                                                 std::shared_ptr<const MapBuild> build,
-                                                TileChecksums checksums,
-                                                uint64_t base_revision);
+                                                TileChecksums checksums, uint64_t base_revision);
 
   // Returns the last revision. NotFound; Aborted when the map is not at `revision` (0: any).
   [[nodiscard]] absl::StatusOr<uint64_t> Remove(absl::string_view name, uint64_t revision);
@@ -80,7 +79,8 @@ class MapDirectory {
   WorkQueue& mapping_;
   mutable absl::Mutex mutex_;
   MapCatalogue catalogue_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, std::shared_ptr<const MapFacts>, std::less<>> facts_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, std::shared_ptr<const MapFacts>, std::less<>> facts_
+      ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace voxloc::server

@@ -24,8 +24,8 @@ std::string Quoted(absl::string_view id) {
 
 absl::Status CheckTileId(absl::string_view id) {
   if (id.empty() || id.size() > kMaxTileIdBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("tile_id has ", id.size(),
-                                                   " bytes; allowed is 1 to ", kMaxTileIdBytes));
+    return absl::InvalidArgumentError(
+        absl::StrCat("tile_id has ", id.size(), " bytes; allowed is 1 to ", kMaxTileIdBytes));
   }
   for (const char c : id) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
@@ -77,9 +77,8 @@ absl::Status MapTransaction::Start() {
 absl::Status MapTransaction::CheckOrder(const TileChunk& chunk) const {
   if (!unfinished_.has_value()) {
     if (chunk.index == 0) return absl::OkStatus();
-    return absl::FailedPreconditionError(absl::StrCat("tile ", Quoted(chunk.tile_id),
-                                                      " begins with chunk ", chunk.index,
-                                                      "; the first is 0"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "tile ", Quoted(chunk.tile_id), " begins with chunk ", chunk.index, "; the first is 0"));
   }
   if (unfinished_->tile_id != chunk.tile_id) {
     return absl::FailedPreconditionError(absl::StrCat("a chunk of tile ", Quoted(chunk.tile_id),
@@ -115,9 +114,8 @@ absl::StatusOr<std::optional<TileReceipt>> MapTransaction::AddChunk(TileChunk ch
                                                      " points, the limit"));
   }
   if (staged_points_ + tile.sent > limits.max_points_per_map) {
-    return absl::ResourceExhaustedError(absl::StrCat("the transaction has over ",
-                                                     limits.max_points_per_map,
-                                                     " points, the limit of a map"));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the transaction has over ", limits.max_points_per_map, " points, the limit of a map"));
   }
   if (tile.points.empty()) {
     tile.points = std::move(chunk.points);
@@ -126,9 +124,8 @@ absl::StatusOr<std::optional<TileReceipt>> MapTransaction::AddChunk(TileChunk ch
   }
   if (!chunk.last) return std::nullopt;
   if (chunk.total_points != tile.sent) {
-    return absl::DataLossError(absl::StrCat("tile ", Quoted(tile.tile_id), " came with ",
-                                            tile.sent, " points, and should have ",
-                                            chunk.total_points));
+    return absl::DataLossError(absl::StrCat("tile ", Quoted(tile.tile_id), " came with ", tile.sent,
+                                            " points, and should have ", chunk.total_points));
   }
   auto receipt = FinishTile();
   if (!receipt.ok()) return receipt.status();
@@ -180,9 +177,8 @@ bool MapTransaction::Has(const std::string& tile_id) const {
 absl::StatusOr<bool> MapTransaction::RemoveTile(const std::string& tile_id) {
   if (absl::Status status = CheckTileId(tile_id); !status.ok()) return status;
   if (unfinished_.has_value()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("a removal came before the last chunk of tile ",
-                     Quoted(unfinished_->tile_id)));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "a removal came before the last chunk of tile ", Quoted(unfinished_->tile_id)));
   }
   if (absl::Status status = CheckRoom(tile_id); !status.ok()) return status;
   const bool existed = Has(tile_id);
@@ -212,8 +208,8 @@ absl::StatusOr<MapView> MapTransaction::Current() const {
 
 absl::StatusOr<CommitReceipt> MapTransaction::Commit() {
   if (unfinished_.has_value()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "a commit came before the last chunk of tile ", Quoted(unfinished_->tile_id)));
+    return absl::FailedPreconditionError(
+        absl::StrCat("a commit came before the last chunk of tile ", Quoted(unfinished_->tile_id)));
   }
   for (int attempt = 1;; ++attempt) {
     auto current = Current();
@@ -258,9 +254,9 @@ absl::StatusOr<CommitReceipt> MapTransaction::CommitOnto(const MapView& current)
       tiles, build_->statistics, previous == nullptr ? nullptr : previous->resident.get());
   if (!resident.ok()) return resident.status();
   next->resident = *std::move(resident);
-  auto view = runtime_.maps.Publish(
-      std::move(next), previous == nullptr ? build_ : current.facts->build, std::move(checksums),
-      previous == nullptr ? 0 : previous->revision);
+  auto view =
+      runtime_.maps.Publish(std::move(next), previous == nullptr ? build_ : current.facts->build,
+                            std::move(checksums), previous == nullptr ? 0 : previous->revision);
   if (!view.ok()) return view.status();
   receipt.view = *std::move(view);
   return receipt;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // MapTransaction: changes of a map, gathered, built and then published as one revision, or dropped.
-// Until Commit nothing of it is visible. Not thread-safe: one thread at a time; the calls that build
-// take as long as the engine needs.
+// Until Commit nothing of it is visible. Not thread-safe: one thread at a time; the calls that
+// build take as long as the engine needs.
 
 #ifndef VOXLOC_SERVER_MAP_TRANSACTION_H_
 #define VOXLOC_SERVER_MAP_TRANSACTION_H_
@@ -66,8 +66,8 @@ class MapTransaction {
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<MapTransaction>> Open(
       Runtime& runtime, const TransactionBegin& begin);
 
-  // A receipt when the tile is complete. FailedPrecondition: out of order; DataLoss: a count does not
-  // match; ResourceExhausted: a limit; InvalidArgument: points that cannot be built.
+  // A receipt when the tile is complete. FailedPrecondition: out of order; DataLoss: a count does
+  // not match; ResourceExhausted: a limit; InvalidArgument: points that cannot be built.
   [[nodiscard]] absl::StatusOr<std::optional<TileReceipt>> AddChunk(TileChunk chunk);
 
   // Whether there was such a tile.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ready file: tells scripts where a server listens. It appears whole, once the server is serving,
-// and is removed with its owner. Not thread-safe.
+// The ready file: tells scripts where a server listens. It appears whole, once the server is
+// serving, and is removed with its owner. Not thread-safe.
 
 #ifndef VOXLOC_SERVER_READY_FILE_H_
 #define VOXLOC_SERVER_READY_FILE_H_

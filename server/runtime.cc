@@ -36,9 +36,8 @@ absl::StatusOr<MapView> FindMap(const Runtime& runtime, const std::string& name,
   auto view = runtime.maps.Find(name);
   if (view.ok() && view->snapshot->revision < min_revision) {
     return absl::FailedPreconditionError(absl::StrCat("map ", name, " is at revision ",
-                                                      view->snapshot->revision,
-                                                      ", below the ", min_revision,
-                                                      " asked for"));
+                                                      view->snapshot->revision, ", below the ",
+                                                      min_revision, " asked for"));
   }
   return view;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runtime: the parts of a running server, as its RPCs see them. Built and owned by Server; every RPC
-// ends before it does. The parts are thread-safe.
+// Runtime: the parts of a running server, as its RPCs see them. Built and owned by Server; every
+// RPC ends before it does. The parts are thread-safe.
 
 #ifndef VOXLOC_SERVER_RUNTIME_H_
 #define VOXLOC_SERVER_RUNTIME_H_

@@ -48,9 +48,9 @@ absl::StatusOr<PreparedScan> PrepareScan(const v1::Cloud& cloud, const ScanRecip
 
 absl::Status RequirePoints(const FilterCounts& counts) {
   if (counts.kept > 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "no point is left of ", counts.received, ": ", counts.not_finite, " not finite, ",
-      counts.out_of_limits, " outside the limits of the filter"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("no point is left of ", counts.received, ": ", counts.not_finite,
+                   " not finite, ", counts.out_of_limits, " outside the limits of the filter"));
 }
 
 }  // namespace voxloc::server

@@ -17,7 +17,7 @@ namespace voxloc::server {
 struct AlignOptions {
   Profile profile;                 // overrides applied, cell sizes its own
   double min_matched_ratio = 0.0;  // a result below it is LOW_OVERLAP
-  bool regularize = true;  // where a scan brings a reference position
+  bool regularize = true;          // where a scan brings a reference position
 };
 
 // What is kept of a scan: first by distance from the sensor, then in the base frame.

@@ -175,7 +175,9 @@ void ScanWork::Complete(AlignResult result, const BatchFacts& batch) {
       AnswerWithout(v1::ALIGNMENT_STATUS_OVERLOADED, result.status.message());
     } else {
       Log(LogLevel::kError, "engine_failed",
-          {{"session", source_->session}, {"map", source_->map}, {"error", result.status.message()}});
+          {{"session", source_->session},
+           {"map", source_->map},
+           {"error", result.status.message()}});
       result_.reset();
       client_->Fail(absl::InternalError("the engine failed; the server's log has more"));
     }

@@ -6,14 +6,13 @@
 #ifndef VOXLOC_SERVER_SCAN_WORK_H_
 #define VOXLOC_SERVER_SCAN_WORK_H_
 
+#include <Eigen/Core>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-
-#include <Eigen/Core>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"

@@ -4,8 +4,8 @@
 //
 // Each session has a Lane, in which a few scans wait; when it is full, the newest takes the oldest
 // one's place. One worker takes what waits in all lanes and hands it to the engine as one batch: an
-// idle engine starts a scan at once, and while it is busy scans gather for the next call. There is no
-// timer.
+// idle engine starts a scan at once, and while it is busy scans gather for the next call. There is
+// no timer.
 //
 // Thread-safe. Nothing here waits for the engine but the worker. Every task gets exactly one of the
 // three calls that end it, or is destroyed without one when its lane was closed. The engine must

@@ -53,9 +53,8 @@ absl::Status ScoreWork::Start(const v1::ScoreSetup& setup, const StopToken& stop
   const size_t stages = align_.profile.stages.size();
   const size_t stage = setup.has_stage() ? setup.stage().value() : align_.profile.score_stage;
   if (stage >= stages) {
-    return absl::InvalidArgumentError(absl::StrCat("stage is ", stage, "; profile ",
-                                                   align_.profile.name, " has stages 0 to ",
-                                                   stages - 1));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "stage is ", stage, "; profile ", align_.profile.name, " has stages 0 to ", stages - 1));
   }
   auto scan = PrepareScan(setup.cloud(), *recipe);
   if (!scan.ok()) return scan.status();
@@ -104,8 +103,8 @@ absl::Status ScoreWork::Score(absl::Span<const Pose> poses, v1::PoseScores& scor
   request_.map_T_base.clear();
   std::vector<bool> touches(poses.size());
   for (size_t i = 0; i < poses.size(); ++i) {
-    touches[i] = CanTouch(map_.facts->bounds, poses[i], reach_m_,
-                          2.0 * request_.stage.cells.cell_size_m);
+    touches[i] =
+        CanTouch(map_.facts->bounds, poses[i], reach_m_, 2.0 * request_.stage.cells.cell_size_m);
     if (touches[i]) request_.map_T_base.push_back(poses[i]);
   }
   ScoreResult result;

@@ -31,10 +31,11 @@ namespace {
 constexpr int kKeepaliveTimeMs = 30'000;
 constexpr int kKeepaliveTimeoutMs = 10'000;
 constexpr int kMinPingIntervalMs = 10'000;
+constexpr uint32_t kSpareStreams = 64;
 
 // The services whose health is told, "" for the process.
-constexpr const char* kHealthNames[] = {"", "voxloc.v1.LocalizationService",
-                                        "voxloc.v1.MapService", "voxloc.v1.AdminService"};
+constexpr const char* kHealthNames[] = {"", "voxloc.v1.LocalizationService", "voxloc.v1.MapService",
+                                        "voxloc.v1.AdminService"};
 
 std::string WithPort(const std::string& address, int port) {
   const size_t colon = address.rfind(':');
@@ -54,6 +55,11 @@ void Configure(const Config& config, grpc::ServerBuilder& builder) {
   const auto message_bytes = static_cast<int>(config.limits.max_message_bytes);
   builder.SetMaxReceiveMessageSize(message_bytes);
   builder.SetMaxSendMessageSize(message_bytes);
+  // Per connection: a coarse guard, above everything that is refused with a reason.
+  const Limits& limits = config.limits;
+  const uint32_t streams =
+      limits.max_sessions + limits.max_searches + limits.max_map_transactions + kSpareStreams;
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, static_cast<int>(streams));
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveTimeMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
@@ -85,8 +91,8 @@ class Server::Impl {
     if (absl::Status status = StartGrpc(); !status.ok()) return status;
     LogStart();
     if (config.ready_file.empty()) return absl::OkStatus();
-    auto ready = ReadyFile::Write(config.ready_file,
-                                  {address_, metrics_address_, runtime_.engine_name});
+    auto ready =
+        ReadyFile::Write(config.ready_file, {address_, metrics_address_, runtime_.engine_name});
     if (!ready.ok()) return ready.status();
     ready_file_ = *std::move(ready);
     return absl::OkStatus();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Server: everything that serves, from the engine to the ports, and its life: Start, Drain, end. One
-// process may have several. Start and Drain from one thread at a time.
+// Server: everything that serves, from the engine to the ports, and its life: Start, Drain, end.
+// One process may have several. Start and Drain from one thread at a time.
 
 #ifndef VOXLOC_SERVER_SERVER_H_
 #define VOXLOC_SERVER_SERVER_H_
@@ -31,8 +31,8 @@ class Server {
   ~Server();
 
   // Says NOT_SERVING, refuses new work and tells the open sessions, waits drain_delay_s, gives open
-  // calls drain_timeout_s to end, then closes the port and cancels what is left. Returns when all is
-  // over.
+  // calls drain_timeout_s to end, then closes the port and cancels what is left. Returns when all
+  // is over.
   void Drain();
 
   // Address and port as served: "127.0.0.1:50051".

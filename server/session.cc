@@ -36,8 +36,8 @@ absl::Status CheckAvailable(const v1::OpenSession& open) {
 
 absl::Status CheckVehicle(const std::string& vehicle) {
   if (vehicle.size() <= kMaxVehicleBytes) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("vehicle has ", vehicle.size(),
-                                                 " bytes; allowed is up to ", kMaxVehicleBytes));
+  return absl::InvalidArgumentError(
+      absl::StrCat("vehicle has ", vehicle.size(), " bytes; allowed is up to ", kMaxVehicleBytes));
 }
 
 absl::StatusOr<ScanRecipe> RecipeFromProto(const Runtime& runtime,
@@ -73,8 +73,7 @@ absl::StatusOr<OpenedSession> OpenSession(const Runtime& runtime, const v1::Open
   if (absl::Status status = CheckSeconds("limits.timeout_s", asked.timeout_s()); !status.ok()) {
     return status;
   }
-  if (absl::Status status = CheckSeconds("limits.max_delay_s", asked.max_delay_s());
-      !status.ok()) {
+  if (absl::Status status = CheckSeconds("limits.max_delay_s", asked.max_delay_s()); !status.ok()) {
     return status;
   }
   auto map = FindMap(runtime, open.map(), open.min_map_revision());
@@ -105,8 +104,7 @@ absl::StatusOr<ScanSource> ConfigureSession(const Runtime& runtime, const ScanSo
     if (!align.ok()) return align.status();
     changed.recipe.align = *std::move(align);
     if (auto map = runtime.maps.Find(source.map); map.ok()) {
-      auto profile =
-          ProfileOnMap(changed.recipe.align.profile, *map->facts->build, source.map);
+      auto profile = ProfileOnMap(changed.recipe.align.profile, *map->facts->build, source.map);
       if (!profile.ok()) return absl::InvalidArgumentError(profile.status().message());
     }
   }

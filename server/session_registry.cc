@@ -53,9 +53,7 @@ void SessionRegistry::Drain(const DrainNotice& notice) {
   for (const std::shared_ptr<DrainListener>& listener : listeners) listener->OnDraining(notice);
 }
 
-absl::Status SessionRegistry::Admit() const {
-  return draining() ? Draining() : absl::OkStatus();
-}
+absl::Status SessionRegistry::Admit() const { return draining() ? Draining() : absl::OkStatus(); }
 
 bool SessionRegistry::draining() const {
   const absl::MutexLock lock(&mutex_);

@@ -36,8 +36,7 @@ class SessionRegistry;
 
 class SessionPlace {
  public:
-  SessionPlace(SessionRegistry& registry, uint64_t number)
-      : registry_(registry), number_(number) {}
+  SessionPlace(SessionRegistry& registry, uint64_t number) : registry_(registry), number_(number) {}
   SessionPlace(const SessionPlace&) = delete;
   SessionPlace& operator=(const SessionPlace&) = delete;
   ~SessionPlace();

@@ -19,8 +19,7 @@ namespace voxloc::server {
 namespace {
 
 absl::Status Refuse(absl::string_view key, absl::string_view value, absl::string_view allowed) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(key, " is '", value, "'; allowed is ", allowed));
+  return absl::InvalidArgumentError(absl::StrCat(key, " is '", value, "'; allowed is ", allowed));
 }
 
 // `field` is a function from Config& to the value's place.
@@ -93,81 +92,98 @@ constexpr uint64_t kMax48 = uint64_t{1} << 48;
 
 void AppendLimits(std::vector<Setting>& table) {
   // The largest message is one that gRPC, which counts in int, can take.
-  table.push_back(Count("limits.max_message_bytes", 65'536, 2'000'000'000,
-                        "most bytes of a message, either way",
-                        [](auto& c) -> auto& { return c.limits.max_message_bytes; }));
-  table.push_back(Count("limits.max_points_per_scan", 1, kMax32, "most points of a scan",
-                        [](auto& c) -> auto& { return c.limits.max_points_per_scan; }));
-  table.push_back(Count("limits.max_sessions", 1, 1'000'000, "most sessions at once",
-                        [](auto& c) -> auto& { return c.limits.max_sessions; }));
-  table.push_back(Count("limits.max_waiting_scans", 1, 64,
-                        "most scans of a session that may wait while one is aligned; a session "
-                        "that asks for nothing has 1",
-                        [](auto& c) -> auto& { return c.limits.max_waiting_scans; }));
-  table.push_back(Count("limits.max_queued_scans", 1, 1'000'000, "most scans that wait in all",
-                        [](auto& c) -> auto& { return c.limits.max_queued_scans; }));
-  table.push_back(Count("limits.max_batch", 1, 1'000'000,
-                        "most scans that the engine takes at once",
-                        [](auto& c) -> auto& { return c.limits.max_batch; }));
-  table.push_back(Count("limits.max_iterations", 1, 1000, "most Newton steps of a stage",
-                        [](auto& c) -> auto& { return c.limits.max_iterations; }));
-  table.push_back(Count("limits.max_poses_per_set", 1, 10'000'000,
-                        "most poses of a set in ScorePoses",
-                        [](auto& c) -> auto& { return c.limits.max_poses_per_set; }));
-  table.push_back(Count("limits.max_searches", 1, 10'000, "most scoring streams at once",
-                        [](auto& c) -> auto& { return c.limits.max_searches; }));
-  table.push_back(Count("limits.max_maps", 1, 10'000, "most maps",
-                        [](auto& c) -> auto& { return c.limits.max_maps; }));
-  table.push_back(Count("limits.max_tiles_per_map", 1, 10'000'000, "most tiles of a map",
-                        [](auto& c) -> auto& { return c.limits.max_tiles_per_map; }));
-  table.push_back(Count("limits.max_points_per_tile", 1, kMax32, "most points of a tile",
-                        [](auto& c) -> auto& { return c.limits.max_points_per_tile; }));
-  table.push_back(Count("limits.max_points_per_map", 1, kMax48,
-                        "most points of a map, and of one transaction",
-                        [](auto& c) -> auto& { return c.limits.max_points_per_map; }));
-  table.push_back(Number("limits.max_map_extent_m", 1.0, 1e7,
-                         "largest extent of a map on an axis, metres",
-                         [](auto& c) -> auto& { return c.limits.max_map_extent_m; }));
-  table.push_back(Count("limits.max_chunk_bytes", 1024, 2'000'000'000,
-                        "most bytes of points in a tile chunk",
-                        [](auto& c) -> auto& { return c.limits.max_chunk_bytes; }));
-  table.push_back(Count("limits.max_map_transactions", 1, 10'000,
-                        "most map transactions at once",
-                        [](auto& c) -> auto& { return c.limits.max_map_transactions; }));
+  table.push_back(Count(
+      "limits.max_message_bytes", 65'536, 2'000'000'000, "most bytes of a message, either way",
+      [](auto& c) -> auto& { return c.limits.max_message_bytes; }));
+  table.push_back(Count(
+      "limits.max_points_per_scan", 1, kMax32, "most points of a scan",
+      [](auto& c) -> auto& { return c.limits.max_points_per_scan; }));
+  table.push_back(Count(
+      "limits.max_sessions", 1, 1'000'000, "most sessions at once",
+      [](auto& c) -> auto& { return c.limits.max_sessions; }));
+  table.push_back(Count(
+      "limits.max_waiting_scans", 1, 64,
+      "most scans of a session that may wait while one is aligned; a session "
+      "that asks for nothing has 1",
+      [](auto& c) -> auto& { return c.limits.max_waiting_scans; }));
+  table.push_back(Count(
+      "limits.max_queued_scans", 1, 1'000'000, "most scans that wait in all",
+      [](auto& c) -> auto& { return c.limits.max_queued_scans; }));
+  table.push_back(Count(
+      "limits.max_batch", 1, 1'000'000, "most scans that the engine takes at once",
+      [](auto& c) -> auto& { return c.limits.max_batch; }));
+  table.push_back(Count(
+      "limits.max_iterations", 1, 1000, "most Newton steps of a stage",
+      [](auto& c) -> auto& { return c.limits.max_iterations; }));
+  table.push_back(Count(
+      "limits.max_poses_per_set", 1, 10'000'000, "most poses of a set in ScorePoses",
+      [](auto& c) -> auto& { return c.limits.max_poses_per_set; }));
+  table.push_back(Count(
+      "limits.max_searches", 1, 10'000, "most scoring streams at once",
+      [](auto& c) -> auto& { return c.limits.max_searches; }));
+  table.push_back(Count(
+      "limits.max_maps", 1, 10'000, "most maps",
+      [](auto& c) -> auto& { return c.limits.max_maps; }));
+  table.push_back(Count(
+      "limits.max_tiles_per_map", 1, 10'000'000, "most tiles of a map",
+      [](auto& c) -> auto& { return c.limits.max_tiles_per_map; }));
+  table.push_back(Count(
+      "limits.max_points_per_tile", 1, kMax32, "most points of a tile",
+      [](auto& c) -> auto& { return c.limits.max_points_per_tile; }));
+  table.push_back(Count(
+      "limits.max_points_per_map", 1, kMax48, "most points of a map, and of one transaction",
+      [](auto& c) -> auto& { return c.limits.max_points_per_map; }));
+  table.push_back(Number(
+      "limits.max_map_extent_m", 1.0, 1e7, "largest extent of a map on an axis, metres",
+      [](auto& c) -> auto& { return c.limits.max_map_extent_m; }));
+  table.push_back(Count(
+      "limits.max_chunk_bytes", 1024, 2'000'000'000, "most bytes of points in a tile chunk",
+      [](auto& c) -> auto& { return c.limits.max_chunk_bytes; }));
+  table.push_back(Count(
+      "limits.max_map_transactions", 1, 10'000, "most map transactions at once",
+      [](auto& c) -> auto& { return c.limits.max_map_transactions; }));
 }
 
 std::vector<Setting> MakeSettings() {
   std::vector<Setting> table;
-  table.push_back(Text("listen", "ADDR:PORT", "where to serve gRPC; port 0 picks a free one",
-                       [](auto& c) -> auto& { return c.listen; }));
-  table.push_back(Text("metrics_listen", "ADDR:PORT|off",
-                       "where to serve Prometheus metrics, at /metrics; port 0 picks a free one",
-                       [](auto& c) -> auto& { return c.metrics_listen; }));
-  table.push_back(Text("data_dir", "DIR",
-                       "folder for maps; taken, but maps are not yet kept across restarts",
-                       [](auto& c) -> auto& { return c.data_dir; }));
-  table.push_back(Choice("engine", {"auto", "cpu", "cuda"},
-                         "what aligns scans; auto takes the GPU where there is one",
-                         [](auto& c) -> auto& { return c.engine; }));
-  table.push_back(Text("ready_file", "FILE",
-                       "written once the server is serving, as JSON with the addresses and the "
-                       "engine; removed at its end",
-                       [](auto& c) -> auto& { return c.ready_file; }));
-  table.push_back(Count("threads", 0, 4096, "threads of the CPU engine; 0: one per processor",
-                        [](auto& c) -> auto& { return c.threads; }));
-  table.push_back(Choice("log_level", {"trace", "debug", "info", "warn", "error"},
-                         "how much to log, to standard error",
-                         [](auto& c) -> auto& { return c.log_level; }));
-  table.push_back(Text("default_profile", "NAME", "profile of requests that name none",
-                       [](auto& c) -> auto& { return c.default_profile; }));
-  table.push_back(Switch("reflection", "whether clients can list the services",
-                         [](auto& c) -> auto& { return c.reflection; }));
-  table.push_back(Number("drain_delay_s", 0.0, 3600.0,
-                         "at SIGTERM: seconds in which NOT_SERVING gets about before anything else",
-                         [](auto& c) -> auto& { return c.drain_delay_s; }));
-  table.push_back(Number("drain_timeout_s", 0.0, 3600.0,
-                         "at SIGTERM: seconds that open calls then have to end by themselves",
-                         [](auto& c) -> auto& { return c.drain_timeout_s; }));
+  table.push_back(Text(
+      "listen", "ADDR:PORT", "where to serve gRPC; port 0 picks a free one",
+      [](auto& c) -> auto& { return c.listen; }));
+  table.push_back(Text(
+      "metrics_listen", "ADDR:PORT|off",
+      "where to serve Prometheus metrics, at /metrics; port 0 picks a free one",
+      [](auto& c) -> auto& { return c.metrics_listen; }));
+  table.push_back(Text(
+      "data_dir", "DIR", "folder for maps; taken, but maps are not yet kept across restarts",
+      [](auto& c) -> auto& { return c.data_dir; }));
+  table.push_back(Choice(
+      "engine", {"auto", "cpu", "cuda"}, "what aligns scans; auto takes the GPU where there is one",
+      [](auto& c) -> auto& { return c.engine; }));
+  table.push_back(Text(
+      "ready_file", "FILE",
+      "written once the server is serving, as JSON with the addresses and the "
+      "engine; removed at its end",
+      [](auto& c) -> auto& { return c.ready_file; }));
+  table.push_back(Count(
+      "threads", 0, 4096, "threads of the CPU engine; 0: one per processor",
+      [](auto& c) -> auto& { return c.threads; }));
+  table.push_back(Choice(
+      "log_level", {"trace", "debug", "info", "warn", "error"},
+      "how much to log, to standard error", [](auto& c) -> auto& { return c.log_level; }));
+  table.push_back(Text(
+      "default_profile", "NAME", "profile of requests that name none",
+      [](auto& c) -> auto& { return c.default_profile; }));
+  table.push_back(Switch(
+      "reflection", "whether clients can list the services",
+      [](auto& c) -> auto& { return c.reflection; }));
+  table.push_back(Number(
+      "drain_delay_s", 0.0, 3600.0,
+      "at SIGTERM: seconds in which NOT_SERVING gets about before anything else",
+      [](auto& c) -> auto& { return c.drain_delay_s; }));
+  table.push_back(Number(
+      "drain_timeout_s", 0.0, 3600.0,
+      "at SIGTERM: seconds that open calls then have to end by themselves",
+      [](auto& c) -> auto& { return c.drain_timeout_s; }));
   AppendLimits(table);
   return table;
 }

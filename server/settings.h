@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The names of the configuration's values: the one table that the command line, the configuration
-// file and GetConfig share. A key such as `limits.max_sessions` is the flag `--limits.max-sessions`.
-// Thread-safe: the table is constant.
+// file and GetConfig share. A key such as `limits.max_sessions` is the flag
+// `--limits.max-sessions`. Thread-safe: the table is constant.
 
 #ifndef VOXLOC_SERVER_SETTINGS_H_
 #define VOXLOC_SERVER_SETTINGS_H_

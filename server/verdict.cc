@@ -3,7 +3,6 @@
 #include "server/verdict.h"
 
 #include <Eigen/Cholesky>
-
 #include <algorithm>
 #include <cmath>
 
@@ -15,10 +14,10 @@ namespace {
 
 std::string LowScore(const AlignResult& result, const Profile& profile) {
   const bool tp = profile.acceptance_score == ScoreKind::kTransformProbability;
-  return absl::StrCat(tp ? "transform probability " : "nvtl ",
-                      tp ? result.after.transform_probability
-                         : result.after.nearest_voxel_likelihood,
-                      " is not over the threshold ", profile.acceptance_threshold);
+  return absl::StrCat(
+      tp ? "transform probability " : "nvtl ",
+      tp ? result.after.transform_probability : result.after.nearest_voxel_likelihood,
+      " is not over the threshold ", profile.acceptance_threshold);
 }
 
 std::string NotConverged(const AlignResult& result) {
@@ -30,8 +29,7 @@ std::string NotConverged(const AlignResult& result) {
 
 }  // namespace
 
-Verdict JudgeResult(const AlignResult& result, const Profile& profile,
-                    double min_matched_ratio) {
+Verdict JudgeResult(const AlignResult& result, const Profile& profile, double min_matched_ratio) {
   if (result.termination == Termination::kDeadline) {
     return {v1::ALIGNMENT_STATUS_DEADLINE, "the deadline passed while the scan was aligned", false};
   }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What to think of an alignment: one status, in the order of precedence that AlignmentStatus has, and
-// what to tell people. Pure functions.
+// What to think of an alignment: one status, in the order of precedence that AlignmentStatus has,
+// and what to tell people. Pure functions.
 
 #ifndef VOXLOC_SERVER_VERDICT_H_
 #define VOXLOC_SERVER_VERDICT_H_
 
+#include <Eigen/Core>
 #include <optional>
 #include <string>
-
-#include <Eigen/Core>
 
 #include "core/cloud/point_cloud.h"
 #include "core/engine/align.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// WorkQueue: a bounded queue of tasks and one thread that runs them in order. For work that must not
-// run on gRPC's threads and is not tracking: building maps, scoring. Thread-safe.
+// WorkQueue: a bounded queue of tasks and one thread that runs them in order. For work that must
+// not run on gRPC's threads and is not tracking: building maps, scoring. Thread-safe.
 //
 // A task is run exactly once or, when the queue is stopped before its turn, destroyed without being
 // run.

@@ -47,9 +47,9 @@ absl::StatusOr<size_t> CheckCloud(const v1::Cloud& cloud) {
   if (size == 0) return 0;
   const uint32_t point_bytes = PointBytes(cloud.layout());
   if (point_bytes == 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "cloud.layout is ", static_cast<int>(cloud.layout()),
-        "; allowed is FLOAT32_XYZ (1), FLOAT32_XYZI (2) or INT16_XYZ (3)"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("cloud.layout is ", static_cast<int>(cloud.layout()),
+                     "; allowed is FLOAT32_XYZ (1), FLOAT32_XYZI (2) or INT16_XYZ (3)"));
   }
   const uint32_t stride = StrideOf(cloud);
   if (stride < point_bytes || stride > kMaxStride) {
@@ -58,9 +58,8 @@ absl::StatusOr<size_t> CheckCloud(const v1::Cloud& cloud) {
                                                    kMaxStride, " for this layout"));
   }
   if (size % stride != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("cloud.data has ", size,
-                                                   " bytes, which is not a multiple of the stride ",
-                                                   stride));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "cloud.data has ", size, " bytes, which is not a multiple of the stride ", stride));
   }
   if (cloud.layout() == v1::CLOUD_LAYOUT_INT16_XYZ &&
       !(cloud.scale_m() > 0.0 && cloud.scale_m() <= kMaxScanReachM)) {
@@ -149,9 +148,8 @@ DecodedCloud DecodeScan(const v1::Cloud& cloud) {
 
 absl::StatusOr<DecodedCloud> DecodeTilePoints(const v1::Cloud& cloud, uint64_t max_bytes) {
   if (cloud.data().size() > max_bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat("cloud.data has ", cloud.data().size(),
-                                                     " bytes; allowed in a chunk is up to ",
-                                                     max_bytes));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "cloud.data has ", cloud.data().size(), " bytes; allowed in a chunk is up to ", max_bytes));
   }
   auto count = CheckCloud(cloud);
   if (!count.ok()) return count.status();

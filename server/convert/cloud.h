@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Clouds on the wire: from bytes to structure of arrays in one pass, and back. Thread-safe: no shared
-// state.
+// Clouds on the wire: from bytes to structure of arrays in one pass, and back. Thread-safe: no
+// shared state.
 
 #ifndef VOXLOC_SERVER_CONVERT_CLOUD_H_
 #define VOXLOC_SERVER_CONVERT_CLOUD_H_
@@ -16,19 +16,19 @@
 
 namespace voxloc::server {
 
-// Scan points farther than this from the sensor, on any axis, count as filtered out: no LiDAR sees so
-// far, and the arithmetic behind stays within its ranges.
+// Scan points farther than this from the sensor, on any axis, count as filtered out: no LiDAR sees
+// so far, and the arithmetic behind stays within its ranges.
 inline constexpr double kMaxScanReachM = 1e5;
 
-// The number of points. InvalidArgument: malformed, or more than `max_points`. Takes no time: it does
-// not look at the points.
+// The number of points. InvalidArgument: malformed, or more than `max_points`. Takes no time: it
+// does not look at the points.
 [[nodiscard]] absl::StatusOr<size_t> CheckScanCloud(const v1::Cloud& cloud, uint64_t max_points);
 
 struct DecodedCloud {
-  PointCloud cloud;           // finite points, in their order; without intensity
-  size_t received = 0;        // = cloud.size() + not_finite + out_of_reach
+  PointCloud cloud;     // finite points, in their order; without intensity
+  size_t received = 0;  // = cloud.size() + not_finite + out_of_reach
   size_t not_finite = 0;
-  size_t out_of_reach = 0;    // 0 for tiles
+  size_t out_of_reach = 0;  // 0 for tiles
 };
 
 // Of a cloud that CheckScanCloud has passed.

@@ -14,8 +14,7 @@ namespace voxloc::server {
 namespace {
 
 absl::Status Outside(absl::string_view field, double value, absl::string_view allowed) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(field, " is ", value, "; allowed is ", allowed));
+  return absl::InvalidArgumentError(absl::StrCat(field, " is ", value, "; allowed is ", allowed));
 }
 
 absl::Status NotYet(absl::string_view what) {
@@ -174,9 +173,9 @@ absl::StatusOr<AlignOptions> AlignOptionsFromProto(const v1::AlignmentOptions& o
   AlignOptions result;
   auto profile = FindProfile(options.profile().empty() ? default_profile : options.profile());
   if (!profile.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "options.profile is '", absl::CEscape(options.profile().substr(0, 64)),
-        "'; allowed is ", absl::StrJoin(ProfileNames(), ", ")));
+    return absl::InvalidArgumentError(
+        absl::StrCat("options.profile is '", absl::CEscape(options.profile().substr(0, 64)),
+                     "'; allowed is ", absl::StrJoin(ProfileNames(), ", ")));
   }
   result.profile = *std::move(profile);
   if (options.has_covariance()) return NotYet("options.covariance");

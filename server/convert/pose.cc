@@ -12,8 +12,8 @@ namespace {
 constexpr double kMinQuaternionLength = 1e-6;
 constexpr double kMaxMountM = 1000.0;
 
-absl::StatusOr<Pose> Checked(const Eigen::Vector3d& position, double x, double y, double z, double w,
-                             absl::string_view name) {
+absl::StatusOr<Pose> Checked(const Eigen::Vector3d& position, double x, double y, double z,
+                             double w, absl::string_view name) {
   if (!position.allFinite()) {
     return absl::InvalidArgumentError(absl::StrCat(name, ".position is (", position.x(), ", ",
                                                    position.y(), ", ", position.z(),

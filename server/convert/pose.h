@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Poses, positions and boxes on the wire. `name` is the field's, for messages. Thread-safe: no shared
-// state.
+// Poses, positions and boxes on the wire. `name` is the field's, for messages. Thread-safe: no
+// shared state.
 
 #ifndef VOXLOC_SERVER_CONVERT_POSE_H_
 #define VOXLOC_SERVER_CONVERT_POSE_H_

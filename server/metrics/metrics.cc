@@ -19,20 +19,19 @@ using Labels = prometheus::Labels;
 using Buckets = prometheus::Histogram::BucketBoundaries;
 
 constexpr std::array<const char*, kRpcMethods> kMethodNames = {
-    "AlignScans", "AlignScan", "EstimateInitialPose", "ScorePoses", "UpdateMapTiles",
-    "GetMap",     "ListMaps",  "DeleteMap",           "ListTiles",  "GetCells",
-    "WatchMap",   "GetServerInfo", "GetConfig",       "SetLogLevel", "Drain"};
+    "AlignScans", "AlignScan",     "EstimateInitialPose", "ScorePoses",  "UpdateMapTiles",
+    "GetMap",     "ListMaps",      "DeleteMap",           "ListTiles",   "GetCells",
+    "WatchMap",   "GetServerInfo", "GetConfig",           "SetLogLevel", "Drain"};
 
 constexpr std::array<const char*, kStatusCodes> kCodeNames = {
-    "OK",                "CANCELLED",           "UNKNOWN",       "INVALID_ARGUMENT",
-    "DEADLINE_EXCEEDED", "NOT_FOUND",           "ALREADY_EXISTS", "PERMISSION_DENIED",
-    "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED",       "OUT_OF_RANGE",
-    "UNIMPLEMENTED",     "INTERNAL",            "UNAVAILABLE",   "DATA_LOSS",
-    "UNAUTHENTICATED"};
+    "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
+    "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
+    "ABORTED",   "OUT_OF_RANGE",   "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
+    "DATA_LOSS", "UNAUTHENTICATED"};
 
 constexpr std::array<const char*, kAlignmentStatuses> kStatusNames = {
-    "UNSPECIFIED", "OK",      "LOW_SCORE", "NOT_CONVERGED", "DEGENERATE", "AMBIGUOUS",
-    "LOW_OVERLAP", "OUT_OF_MAP", "NO_MAP", "NO_PRIOR",      "NOT_ACTIVE", "STALE",
+    "UNSPECIFIED", "OK",         "LOW_SCORE",  "NOT_CONVERGED", "DEGENERATE", "AMBIGUOUS",
+    "LOW_OVERLAP", "OUT_OF_MAP", "NO_MAP",     "NO_PRIOR",      "NOT_ACTIVE", "STALE",
     "DEADLINE",    "SUPERSEDED", "OVERLOADED", "INVALID_INPUT"};
 
 // 50 ms, the objective, and 100 ms, the period of a 10 Hz scanner, are borders.
@@ -68,9 +67,9 @@ void RegisterRpcs(Registrar& make, std::array<RpcMetrics, kRpcMethods>& rpcs) {
     const Labels method = {{"method", kMethodNames[i]}};
     rpcs[i].started = make.MakeCounter("voxloc_rpc_started_total", "RPCs begun.", method);
     rpcs[i].in_flight = make.MakeGauge("voxloc_rpc_in_flight", "RPCs that have not ended.", method);
-    rpcs[i].duration_s = make.MakeHistogram(
-        "voxloc_rpc_duration_seconds", "From the beginning of an RPC to its end.",
-        LatencyBuckets(), method);
+    rpcs[i].duration_s =
+        make.MakeHistogram("voxloc_rpc_duration_seconds",
+                           "From the beginning of an RPC to its end.", LatencyBuckets(), method);
     for (size_t code = 0; code < kStatusCodes; ++code) {
       rpcs[i].handled[code] =
           make.MakeCounter("voxloc_rpc_handled_total", "RPCs ended, by status code.",
@@ -97,9 +96,9 @@ void RegisterScans(Registrar& make, Metrics& m) {
     m.results[i] = make.MakeCounter("voxloc_align_result_total", "Replies to scans, by status.",
                                     {{"status", kStatusNames[i]}});
   }
-  m.scan_duration_s = make.MakeHistogram(
-      "voxloc_scan_duration_seconds", "From a scan's receipt to the hand-over of its reply.",
-      LatencyBuckets());
+  m.scan_duration_s =
+      make.MakeHistogram("voxloc_scan_duration_seconds",
+                         "From a scan's receipt to the hand-over of its reply.", LatencyBuckets());
   m.iterations = make.MakeHistogram("voxloc_align_iterations", "Newton steps of a scan.",
                                     {1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 100, 1000});
   m.nvtl = make.MakeHistogram("voxloc_align_score",
@@ -129,9 +128,8 @@ void RegisterQueues(Registrar& make, Metrics& m) {
   m.wait_tracking_s =
       make.MakeHistogram("voxloc_queue_wait_seconds", "From receipt to the start of the work.",
                          LatencyBuckets(), {{"class", "tracking"}});
-  m.batch_size =
-      make.MakeHistogram("voxloc_batch_size", "Scans in one call of the engine.",
-                         {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096});
+  m.batch_size = make.MakeHistogram("voxloc_batch_size", "Scans in one call of the engine.",
+                                    {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096});
   const auto stage = [&make](const char* name) {
     return make.MakeHistogram("voxloc_stage_duration_seconds", "Time in one stage of the work.",
                               LatencyBuckets(), {{"stage", name}});
@@ -151,9 +149,9 @@ void RegisterMaps(Registrar& make, Metrics& m) {
   m.map_cells = make.MakeGauge("voxloc_map_voxels", "Cells of all maps, over all statistics.");
   m.map_bytes = make.MakeGauge("voxloc_map_bytes", "Memory of all maps.", {{"memory", "host"}});
   m.map_commits = make.MakeCounter("voxloc_map_commits_total", "Revisions published.");
-  m.map_commit_s = make.MakeHistogram("voxloc_map_swap_seconds",
-                                      "From a commit to the new revision being in use.",
-                                      LatencyBuckets());
+  m.map_commit_s =
+      make.MakeHistogram("voxloc_map_swap_seconds",
+                         "From a commit to the new revision being in use.", LatencyBuckets());
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Metrics: every metric of the server, registered once, each with its handle kept ready. Label values
-// come from fixed sets, never from clients. Thread-safe.
+// Metrics: every metric of the server, registered once, each with its handle kept ready. Label
+// values come from fixed sets, never from clients. Thread-safe.
 
 #ifndef VOXLOC_SERVER_METRICS_METRICS_H_
 #define VOXLOC_SERVER_METRICS_METRICS_H_

@@ -66,7 +66,8 @@ double OpenFiles() {
 
 }  // namespace
 
-ProcessCollector::ProcessCollector() : started_s_(absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch())) {}
+ProcessCollector::ProcessCollector()
+    : started_s_(absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch())) {}
 
 std::vector<prometheus::MetricFamily> ProcessCollector::Collect() const {
   using prometheus::MetricType;

@@ -20,8 +20,8 @@ class AdminService : public v1::AdminService::CallbackService {
   grpc::ServerUnaryReactor* GetServerInfo(grpc::CallbackServerContext* context,
                                           const v1::GetServerInfoRequest* request,
                                           v1::GetServerInfoResponse* response) override {
-    return ServeUnary(runtime_, RpcMethod::kGetServerInfo, *context, server::GetServerInfo,
-                      request, response);
+    return ServeUnary(runtime_, RpcMethod::kGetServerInfo, *context, server::GetServerInfo, request,
+                      response);
   }
 
   grpc::ServerUnaryReactor* GetConfig(grpc::CallbackServerContext* context,

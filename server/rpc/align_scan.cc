@@ -77,9 +77,9 @@ class AlignScanCall : public grpc::ServerUnaryReactor,
       EndWith(source.status());
       return;
     }
-    auto work = std::make_unique<ScanWork>(
-        runtime_, std::make_shared<const ScanSource>(*std::move(source)), self_, nullptr,
-        request_.scan(), stop_);
+    auto work =
+        std::make_unique<ScanWork>(runtime_, std::make_shared<const ScanSource>(*std::move(source)),
+                                   self_, nullptr, request_.scan(), stop_);
     if (work->Check()) runtime_.scheduler.Submit(runtime_.scheduler.OpenLane(1), std::move(work));
   }
 

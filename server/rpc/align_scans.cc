@@ -122,8 +122,8 @@ class AlignScansStream : public Base,
     if (!opened.ok()) return opened.status();
     auto place = runtime_.sessions.Open(weak_from_this());
     if (!place.ok()) return place.status();
-    opened->source.session = absl::StrCat("s", absl::Hex(runtime_.started_unix_ns / 1'000'000),
-                                          "-", (*place)->number());
+    opened->source.session =
+        absl::StrCat("s", absl::Hex(runtime_.started_unix_ns / 1'000'000), "-", (*place)->number());
     Hold(*std::move(place));
     source_ = std::make_shared<const ScanSource>(opened->source);
     lane_ = runtime_.scheduler.OpenLane(opened->max_waiting_scans);

@@ -66,8 +66,8 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response> {
     return !lagging_;
   }
 
-  // Keeps what the stream occupies, such as a place among those allowed, until just before the client
-  // can learn that the call is over. What is held must not call the stream as it goes.
+  // Keeps what the stream occupies, such as a place among those allowed, until just before the
+  // client can learn that the call is over. What is held must not call the stream as it goes.
   void Hold(std::shared_ptr<void> held) {
     const absl::MutexLock lock(&mutex_);
     if (!finished_) held_ = std::move(held);

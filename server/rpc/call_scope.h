@@ -5,10 +5,10 @@
 #ifndef VOXLOC_SERVER_RPC_CALL_SCOPE_H_
 #define VOXLOC_SERVER_RPC_CALL_SCOPE_H_
 
+#include <grpcpp/support/status.h>
+
 #include <chrono>
 #include <cstddef>
-
-#include <grpcpp/support/status.h>
 
 #include "server/runtime.h"
 

@@ -28,8 +28,8 @@ absl::Status GetConfig(const Runtime& runtime, const v1::GetConfigRequest& /*req
     entry.set_key(setting.key);
     entry.set_value(setting.get(runtime.config));
     const auto origin = runtime.origins.find(setting.key);
-    entry.set_source(SourceToProto(origin == runtime.origins.end() ? ConfigOrigin::kDefault
-                                                                   : origin->second));
+    entry.set_source(
+        SourceToProto(origin == runtime.origins.end() ? ConfigOrigin::kDefault : origin->second));
   }
   return absl::OkStatus();
 }

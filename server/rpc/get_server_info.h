@@ -11,7 +11,8 @@
 
 namespace voxloc::server {
 
-[[nodiscard]] absl::Status GetServerInfo(const Runtime& runtime, const v1::GetServerInfoRequest& request,
+[[nodiscard]] absl::Status GetServerInfo(const Runtime& runtime,
+                                         const v1::GetServerInfoRequest& request,
                                          v1::GetServerInfoResponse& response);
 
 }  // namespace voxloc::server

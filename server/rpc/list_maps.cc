@@ -20,11 +20,10 @@ constexpr uint32_t kLargestPage = 1000;
 absl::Status ListMaps(const Runtime& runtime, const v1::ListMapsRequest& request,
                       v1::ListMapsResponse& response) {
   if (request.page_size() > kLargestPage) {
-    return absl::InvalidArgumentError(absl::StrCat("page_size is ", request.page_size(),
-                                                   "; allowed is up to ", kLargestPage));
+    return absl::InvalidArgumentError(
+        absl::StrCat("page_size is ", request.page_size(), "; allowed is up to ", kLargestPage));
   }
-  const int size =
-      static_cast<int>(request.page_size() == 0 ? kDefaultPage : request.page_size());
+  const int size = static_cast<int>(request.page_size() == 0 ? kDefaultPage : request.page_size());
   for (const MapView& view : runtime.maps.List()) {
     if (!request.page_token().empty() && view.snapshot->name <= request.page_token()) continue;
     if (response.maps_size() == size) {

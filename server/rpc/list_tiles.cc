@@ -43,11 +43,10 @@ bool Touches(const Bounds& bounds, const FilterOptions::Box& box) {
 absl::Status ListTiles(const Runtime& runtime, const v1::ListTilesRequest& request,
                        v1::ListTilesResponse& response) {
   if (request.page_size() > kLargestPage) {
-    return absl::InvalidArgumentError(absl::StrCat("page_size is ", request.page_size(),
-                                                   "; allowed is up to ", kLargestPage));
+    return absl::InvalidArgumentError(
+        absl::StrCat("page_size is ", request.page_size(), "; allowed is up to ", kLargestPage));
   }
-  const int size =
-      static_cast<int>(request.page_size() == 0 ? kDefaultPage : request.page_size());
+  const int size = static_cast<int>(request.page_size() == 0 ? kDefaultPage : request.page_size());
   std::optional<FilterOptions::Box> region;
   if (request.has_region()) {
     auto box = BoxFromProto(request.region(), "region");

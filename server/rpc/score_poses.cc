@@ -18,9 +18,9 @@ namespace {
 
 using Base = BidiStream<v1::ScorePosesRequest, v1::ScorePosesResponse>;
 
-// Works in steps on the scoring queue, at most one of them posted at a time: a message, or a slice of
-// a pose set. Between two steps other streams have their turn. The next message is read when the last
-// one is done, and a client that does not take its scores holds its own steps back.
+// Works in steps on the scoring queue, at most one of them posted at a time: a message, or a slice
+// of a pose set. Between two steps other streams have their turn. The next message is read when the
+// last one is done, and a client that does not take its scores holds its own steps back.
 class ScorePosesStream : public Base, public std::enable_shared_from_this<ScorePosesStream> {
  public:
   ScorePosesStream(Runtime& runtime, grpc::CallbackServerContext& context)
@@ -34,8 +34,8 @@ class ScorePosesStream : public Base, public std::enable_shared_from_this<ScoreP
     std::shared_ptr<void> pass = runtime_.searches.Enter();
     if (pass == nullptr) {
       runtime_.metrics.rejected_searches.Increment();
-      End(absl::ResourceExhaustedError(absl::StrCat(
-          "the server has ", runtime_.searches.limit(), " scoring streams open, its limit")));
+      End(absl::ResourceExhaustedError(absl::StrCat("the server has ", runtime_.searches.limit(),
+                                                    " scoring streams open, its limit")));
       return;
     }
     Hold(std::move(pass));
@@ -132,7 +132,8 @@ class ScorePosesStream : public Base, public std::enable_shared_from_this<ScoreP
     v1::PoseScores& scores = *response->mutable_scores();
     scores.set_sequence(sequence_);
     scores.set_first_pose(static_cast<uint32_t>(next_));
-    if (absl::Status status = work_->Score(absl::MakeConstSpan(poses_).subspan(next_, size), scores);
+    if (absl::Status status =
+            work_->Score(absl::MakeConstSpan(poses_).subspan(next_, size), scores);
         !status.ok()) {
       return status;
     }

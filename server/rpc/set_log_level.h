@@ -11,7 +11,8 @@
 
 namespace voxloc::server {
 
-[[nodiscard]] absl::Status SetLogLevel(const Runtime& runtime, const v1::SetLogLevelRequest& request,
+[[nodiscard]] absl::Status SetLogLevel(const Runtime& runtime,
+                                       const v1::SetLogLevelRequest& request,
                                        v1::SetLogLevelResponse& response);
 
 }  // namespace voxloc::server

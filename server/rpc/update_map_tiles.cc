@@ -49,10 +49,9 @@ absl::StatusOr<TileChunk> ChunkFromProto(const v1::TileChunk& proto, const Limit
   chunk.bytes = proto.cloud().data();
   chunk.crc32c = Crc32c(chunk.bytes);
   if (chunk.crc32c != proto.crc32c()) {
-    return absl::DataLossError(absl::StrCat("chunk ", proto.chunk_index(), ": the CRC32C is ",
-                                            absl::Hex(chunk.crc32c, absl::kZeroPad8),
-                                            ", and should be ",
-                                            absl::Hex(proto.crc32c(), absl::kZeroPad8)));
+    return absl::DataLossError(absl::StrCat(
+        "chunk ", proto.chunk_index(), ": the CRC32C is ", absl::Hex(chunk.crc32c, absl::kZeroPad8),
+        ", and should be ", absl::Hex(proto.crc32c(), absl::kZeroPad8)));
   }
   auto decoded = DecodeTilePoints(proto.cloud(), limits.max_chunk_bytes);
   if (!decoded.ok()) return decoded.status();
@@ -79,9 +78,8 @@ class UpdateMapTilesStream : public Base,
     std::shared_ptr<void> pass = runtime_.transactions.Enter();
     if (pass == nullptr) {
       runtime_.metrics.rejected_transactions.Increment();
-      End(absl::ResourceExhaustedError(absl::StrCat("the server has ",
-                                                    runtime_.transactions.limit(),
-                                                    " map transactions open, its limit")));
+      End(absl::ResourceExhaustedError(absl::StrCat(
+          "the server has ", runtime_.transactions.limit(), " map transactions open, its limit")));
       return;
     }
     Hold(std::move(pass));
@@ -196,9 +194,8 @@ class UpdateMapTilesStream : public Base,
 
   absl::Status HandleCommit(const v1::CommitUpdate& proto) {
     if (proto.comment().size() > kMaxCommentBytes) {
-      return absl::InvalidArgumentError(absl::StrCat("comment has ", proto.comment().size(),
-                                                     " bytes; allowed is up to ",
-                                                     kMaxCommentBytes));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "comment has ", proto.comment().size(), " bytes; allowed is up to ", kMaxCommentBytes));
     }
     const auto start = std::chrono::steady_clock::now();
     auto receipt = transaction_->Commit();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Everything that a client can get wrong, against the real server: each fault has its answer, and the
-// server goes on as if nothing had been.
+// Everything that a client can get wrong, against the real server: each fault has its answer, and
+// the server goes on as if nothing had been.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -112,8 +112,8 @@ class VoxlocdTest : public ::testing::Test {
 TEST_F(VoxlocdTest, ServesUntilSigtermAndEndsWellThen) {
   for (const int signal : {SIGTERM, SIGINT}) {
     const auto run = Start({"--drain-delay-s=0", "--data-dir=/nowhere"});
-    const auto stub = v1::AdminService::NewStub(
-        grpc::CreateChannel(listen_, grpc::InsecureChannelCredentials()));
+    const auto stub =
+        v1::AdminService::NewStub(grpc::CreateChannel(listen_, grpc::InsecureChannelCredentials()));
     grpc::ClientContext context;
     v1::GetServerInfoResponse info;
     ASSERT_TRUE(stub->GetServerInfo(&context, v1::GetServerInfoRequest(), &info).ok());
@@ -137,8 +137,8 @@ TEST_F(VoxlocdTest, ASecondSignalEndsItAtOnce) {
 
 TEST_F(VoxlocdTest, OpenStreamsHoldTheEndUpNoLongerThanTheTimeout) {
   const auto run = Start({"--drain-delay-s=0", "--drain-timeout-s=0.1"});
-  const auto stub = v1::MapService::NewStub(
-      grpc::CreateChannel(listen_, grpc::InsecureChannelCredentials()));
+  const auto stub =
+      v1::MapService::NewStub(grpc::CreateChannel(listen_, grpc::InsecureChannelCredentials()));
   grpc::ClientContext context;
   const auto stream = stub->UpdateMapTiles(&context);
   v1::UpdateMapTilesRequest request;

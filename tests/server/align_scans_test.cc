@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Eigenvalues>
-
 #include <memory>
 #include <set>
 #include <string>
@@ -154,7 +153,10 @@ TEST_F(AlignScans, SaysLowScoreAndLowOverlap) {
 
   v1::AlignScansRequest request;
   request.mutable_configure()->set_sequence(9);
-  request.mutable_configure()->mutable_options()->mutable_gate()->mutable_min_matched_ratio()
+  request.mutable_configure()
+      ->mutable_options()
+      ->mutable_gate()
+      ->mutable_min_matched_ratio()
       ->set_value(1.0);
   session.Send(request);
   const v1::AlignScansResponse configured = session.Read();
@@ -185,7 +187,10 @@ TEST_F(AlignScans, KeepsTheOldOptionsWhenAConfigureIsRejected) {
   session.Open();
   v1::AlignScansRequest request;
   request.mutable_configure()->set_sequence(3);
-  request.mutable_configure()->mutable_options()->mutable_overrides()->mutable_step_size_m()
+  request.mutable_configure()
+      ->mutable_options()
+      ->mutable_overrides()
+      ->mutable_step_size_m()
       ->set_value(-1.0);
   session.Send(request);
   v1::AlignScansResponse response = session.Read();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GatedEngine: a CPU engine whose alignments wait at a gate, for tests that need to know what happens
-// while the engine is busy. Thread-safe.
+// GatedEngine: a CPU engine whose alignments wait at a gate, for tests that need to know what
+// happens while the engine is busy. Thread-safe.
 
 #ifndef VOXLOC_TESTS_SERVER_GATED_ENGINE_H_
 #define VOXLOC_TESTS_SERVER_GATED_ENGINE_H_

@@ -111,9 +111,9 @@ TEST(Service, TellsWhatItIs) {
   TestSession session(server);
   session.Open();
   v1::GetServerInfoResponse info;
-  ASSERT_TRUE(server.admin
-                  ->GetServerInfo(TestServer::NewContext().get(), v1::GetServerInfoRequest(), &info)
-                  .ok());
+  ASSERT_TRUE(
+      server.admin->GetServerInfo(TestServer::NewContext().get(), v1::GetServerInfoRequest(), &info)
+          .ok());
   EXPECT_EQ(info.state(), v1::SERVER_STATE_SERVING);
   EXPECT_EQ(info.engine(), "cpu");
   ASSERT_EQ(info.devices_size(), 1);
@@ -143,12 +143,11 @@ TEST(Service, SetsTheLogLevel) {
   TestServer server;
   v1::SetLogLevelRequest request;
   v1::SetLogLevelResponse response;
-  EXPECT_EQ(server.admin->SetLogLevel(TestServer::NewContext().get(), request, &response)
-                .error_code(),
-            grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(
+      server.admin->SetLogLevel(TestServer::NewContext().get(), request, &response).error_code(),
+      grpc::StatusCode::INVALID_ARGUMENT);
   request.set_level(v1::LOG_LEVEL_WARN);
-  ASSERT_TRUE(
-      server.admin->SetLogLevel(TestServer::NewContext().get(), request, &response).ok());
+  ASSERT_TRUE(server.admin->SetLogLevel(TestServer::NewContext().get(), request, &response).ok());
   EXPECT_EQ(response.previous_level(), v1::LOG_LEVEL_ERROR);
 }
 
@@ -176,14 +175,12 @@ TEST(Service, DeletesAMapOnlyAtTheRevisionAskedFor) {
   request.set_map("town");
   request.set_revision(9);
   v1::DeleteMapResponse response;
-  EXPECT_EQ(
-      server.maps->DeleteMap(TestServer::NewContext().get(), request, &response).error_code(),
-      grpc::StatusCode::ABORTED);
+  EXPECT_EQ(server.maps->DeleteMap(TestServer::NewContext().get(), request, &response).error_code(),
+            grpc::StatusCode::ABORTED);
   request.set_revision(1);
   EXPECT_TRUE(server.maps->DeleteMap(TestServer::NewContext().get(), request, &response).ok());
-  EXPECT_EQ(
-      server.maps->DeleteMap(TestServer::NewContext().get(), request, &response).error_code(),
-      grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(server.maps->DeleteMap(TestServer::NewContext().get(), request, &response).error_code(),
+            grpc::StatusCode::NOT_FOUND);
 }
 
 TEST(Service, SaysWhatItDoesNotOfferYet) {
@@ -208,10 +205,10 @@ TEST(Service, SaysWhatItDoesNotOfferYet) {
 TEST(Service, TellsTheHealthOfEachServiceByName) {
   TestServer server;
   std::string response;
-  for (const char* service : {"", "voxloc.v1.LocalizationService", "voxloc.v1.MapService",
-                              "voxloc.v1.AdminService"}) {
-    ASSERT_TRUE(CallRaw(server, "/grpc.health.v1.Health/Check", HealthRequest(service), &response)
-                    .ok())
+  for (const char* service :
+       {"", "voxloc.v1.LocalizationService", "voxloc.v1.MapService", "voxloc.v1.AdminService"}) {
+    ASSERT_TRUE(
+        CallRaw(server, "/grpc.health.v1.Health/Check", HealthRequest(service), &response).ok())
         << service;
     EXPECT_EQ(response, std::string("\x08\x01", 2)) << service;  // SERVING
   }

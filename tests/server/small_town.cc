@@ -28,10 +28,9 @@ void AddWall(double x, double y, double heading, double length, double height, N
   for (double along = 0.0; along < length; along += 0.2) {
     for (double up = 0.0; up < height; up += 0.25) {
       const double depth = 0.15 * std::sin(along) + kNoiseM * noise.Next();
-      town.PushBack(
-          static_cast<float>(x + along * std::cos(heading) - depth * std::sin(heading)),
-          static_cast<float>(y + along * std::sin(heading) + depth * std::cos(heading)),
-          static_cast<float>(up + kNoiseM * noise.Next()));
+      town.PushBack(static_cast<float>(x + along * std::cos(heading) - depth * std::sin(heading)),
+                    static_cast<float>(y + along * std::sin(heading) + depth * std::cos(heading)),
+                    static_cast<float>(up + kNoiseM * noise.Next()));
     }
   }
 }

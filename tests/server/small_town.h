@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A small town in a cloud, and scans of it from exact poses: what the server's tests align. The same
-// on every machine.
+// A small town in a cloud, and scans of it from exact poses: what the server's tests align. The
+// same on every machine.
 
 #ifndef VOXLOC_TESTS_SERVER_SMALL_TOWN_H_
 #define VOXLOC_TESTS_SERVER_SMALL_TOWN_H_

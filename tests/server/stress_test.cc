@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Many clients at once that come, stay, cancel and vanish, while maps change: for sanitizers to look
-// at, and to show that every scan gets its one reply.
+// Many clients at once that come, stay, cancel and vanish, while maps change: for sanitizers to
+// look at, and to show that every scan gets its one reply.
 
 #include <gtest/gtest.h>
 
@@ -115,9 +115,9 @@ TEST(Stress, ClientsThatComeAndGoWhileMapsChange) {
   }
   for (std::thread& client : clients) client.join();
   v1::GetServerInfoResponse info;
-  ASSERT_TRUE(server.admin
-                  ->GetServerInfo(TestServer::NewContext().get(), v1::GetServerInfoRequest(), &info)
-                  .ok());
+  ASSERT_TRUE(
+      server.admin->GetServerInfo(TestServer::NewContext().get(), v1::GetServerInfoRequest(), &info)
+          .ok());
   EXPECT_EQ(info.maps(), 1);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TestServer: the real server in this process, on ports of its own, and stubs to talk to it. Streams
-// give up after a minute, so that a fault fails a test in place of hanging it.
+// TestServer: the real server in this process, on ports of its own, and stubs to talk to it.
+// Streams give up after a minute, so that a fault fails a test in place of hanging it.
 
 #ifndef VOXLOC_TESTS_SERVER_TEST_SERVER_H_
 #define VOXLOC_TESTS_SERVER_TEST_SERVER_H_

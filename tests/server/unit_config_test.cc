@@ -84,11 +84,11 @@ TEST(CommandLineTest, ReadsAFileThatFlagsWinOver) {
 }
 
 TEST(CommandLineTest, RefusesBadYamlByNameAndLine) {
-  EXPECT_THAT(std::string(ParseYamlSettings("listen: a\nlimits:\n  max_sesions: 3\n", "f.yaml")
-                              .status()
-                              .message()),
-              HasSubstr("f.yaml: unknown key limits.max_sesions in line 3; did you mean "
-                        "limits.max_sessions?"));
+  EXPECT_THAT(
+      std::string(
+          ParseYamlSettings("listen: a\nlimits:\n  max_sesions: 3\n", "f.yaml").status().message()),
+      HasSubstr("f.yaml: unknown key limits.max_sesions in line 3; did you mean "
+                "limits.max_sessions?"));
   for (const char* bad : {"- a\n- b\n", "listen: [a, b]\n", "a: b: c\n", "{"}) {
     EXPECT_FALSE(ParseYamlSettings(bad, "f.yaml").ok()) << bad;
   }

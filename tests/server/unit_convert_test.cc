@@ -106,9 +106,9 @@ TEST(ConvertCloud, ReadsEveryLayoutAndStride) {
 TEST(ConvertCloud, DropsAndCountsWhatIsNotFiniteOrOutOfReach) {
   const auto nan = static_cast<float>(kNan);
   const auto infinity = static_cast<float>(kInfinity);
-  const DecodedCloud decoded = DecodeScan(CloudOf(
-      {1.0F, 2.0F, 3.0F, nan, 0.0F, 0.0F, 0.0F, infinity, 0.0F, 3e38F, 0.0F, 0.0F, 4.0F, 5.0F,
-       6.0F}));
+  const DecodedCloud decoded =
+      DecodeScan(CloudOf({1.0F, 2.0F, 3.0F, nan, 0.0F, 0.0F, 0.0F, infinity, 0.0F, 3e38F, 0.0F,
+                          0.0F, 4.0F, 5.0F, 6.0F}));
   EXPECT_EQ(decoded.received, 5);
   EXPECT_EQ(decoded.not_finite, 2);
   EXPECT_EQ(decoded.out_of_reach, 1);

@@ -136,8 +136,8 @@ TEST_F(SchedulerTest, LetsTheNewestTakeTheOldestPlace) {
   EXPECT_EQ(record_.events(), Events{"superseded b"});
   gate_->Open();
   record_.Await(4);
-  EXPECT_EQ(record_.events(), (Events{"superseded b", "completed a of 1", "completed c of 2",
-                                      "completed d of 2"}));
+  EXPECT_EQ(record_.events(),
+            (Events{"superseded b", "completed a of 1", "completed c of 2", "completed d of 2"}));
 }
 
 TEST_F(SchedulerTest, RefusesWhatIsOneTooManyButNotWhatTakesAPlace) {

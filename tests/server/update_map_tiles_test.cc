@@ -142,8 +142,7 @@ TEST_F(UpdateMapTiles, ReplacesRemovesAndClears) {
   EXPECT_EQ(tiles.tiles(0).revision(), 1);
   EXPECT_EQ(tiles.tiles(1).tile_id(), "b");
   EXPECT_EQ(tiles.tiles(1).revision(), 2);
-  EXPECT_EQ(tiles.tiles(0).crc32c(),
-            TileRequest("a", Strip(-40.0, -10.0)).chunk().crc32c());
+  EXPECT_EQ(tiles.tiles(0).crc32c(), TileRequest("a", Strip(-40.0, -10.0)).chunk().crc32c());
   {
     TestUpdate update(server_);
     v1::UpdateMapTilesRequest begin = BeginRequest("town", false);
@@ -344,8 +343,7 @@ TEST_F(UpdateMapTiles, SaysWhatIsWrongWithAStream) {
             grpc::StatusCode::INVALID_ARGUMENT);
   PointCloud far;
   far.PushBack(3e38F, 0.0F, 0.0F);
-  EXPECT_EQ(Fails({begin, TileRequest("t", far)}).error_code(),
-            grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(Fails({begin, TileRequest("t", far)}).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
 TEST_F(UpdateMapTiles, RefusesAbsurdOptionsAndWhatIsNotYetThere) {
