@@ -25,7 +25,7 @@
 
 namespace voxloc {
 
-// Ends a search early. Engines look at it before every evaluation.
+// Ends a search early. Engines look at it before every iteration.
 struct StopToken {
   std::shared_ptr<const std::atomic<bool>> cancelled;  // may be null
   absl::Time deadline = absl::InfiniteFuture();

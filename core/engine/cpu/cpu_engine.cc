@@ -258,21 +258,26 @@ class CpuEngine : public Engine {
       result.status = map.status();
       return;
     }
-    std::unique_ptr<ScanEvaluator> evaluator = evaluators_.Take();
-    evaluator->SetScan(*job.scan);
-    if (evaluator->points() == 0) {
-      result.status = absl::InvalidArgumentError(
-          absl::StrCat("none of the scan's ", job.scan->size(), " points is finite"));
-    } else {
-      MapEvaluator on_map(**map, *evaluator, pool);
-      RunSchedule(job, on_map, result);
-      if (job.want_point_scores) {
-        result.point_scores.assign(job.scan->size(), 0.0F);
-        (void)evaluator->Evaluate(ChartFromPose(result.map_T_base), /*with_derivatives=*/false,
-                                  pool, result.point_scores.data());
+    try {
+      std::unique_ptr<ScanEvaluator> evaluator = evaluators_.Take();
+      evaluator->SetScan(*job.scan);
+      if (evaluator->points() == 0) {
+        result.status = absl::InvalidArgumentError(
+            absl::StrCat("none of the scan's ", job.scan->size(), " points is finite"));
+      } else {
+        MapEvaluator on_map(**map, *evaluator, pool);
+        RunSchedule(job, on_map, result);
+        if (job.want_point_scores) {
+          result.point_scores.assign(job.scan->size(), 0.0F);
+          (void)evaluator->Evaluate(ChartFromPose(result.map_T_base), /*with_derivatives=*/false,
+                                    pool, result.point_scores.data());
+        }
       }
+      evaluators_.Return(std::move(evaluator));
+    } catch (const std::bad_alloc&) {
+      result.status = absl::ResourceExhaustedError(
+          absl::StrCat("no memory to align a scan of ", job.scan->size(), " points"));
     }
-    evaluators_.Return(std::move(evaluator));
   }
 
   cpu::ThreadPool pool_;
