@@ -163,7 +163,7 @@ void AddMapLoadCommand(CLI::App* parent, Work* chosen) {
       ->type_name("P,...");
   command
       ->add_option("--cell-size", options->cell_size_m,
-                   "Cell size of each profile's first stage, metres; 0: the profiles' own")
+                   "Cell size of each profile's score stage, metres; 0: the profiles' own")
       ->type_name("S")
       ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str();

@@ -25,7 +25,7 @@ struct Options {
   ScanFlags scan;
   std::string map;
   std::string profile;
-  int stage = -1;  // the last one
+  int stage = -1;  // the profile's score stage
   std::string at = "0,0,0,0,0,0";
   std::string poses;
   std::string pose_format = "kitti";
@@ -137,7 +137,7 @@ void AddScoreCommand(CLI::App* parent, Work* chosen) {
       ->add_option("--profile", options->profile,
                    "Whose cells to score against: autoware, precise, ...")
       ->type_name("P");
-  command->add_option("--stage", options->stage, "Index of the profile's stage; -1: the last one")
+  command->add_option("--stage", options->stage, "Index of the profile's stage; -1: its score stage")
       ->type_name("N")
       ->check(CLI::Range(-1, 1000))
       ->capture_default_str();
