@@ -30,6 +30,16 @@ elseif(voxloc_cuda_wish STREQUAL "AUTO" OR voxloc_cuda_wish STREQUAL "ON")
     set(CMAKE_CUDA_STANDARD 17)
     set(CMAKE_CUDA_STANDARD_REQUIRED ON)
     enable_language(CUDA)
+    find_package(CUDAToolkit REQUIRED)
+    if(VOXLOC_CCACHE AND NOT CMAKE_CUDA_COMPILER_LAUNCHER)
+      set(CMAKE_CUDA_COMPILER_LAUNCHER ${VOXLOC_CCACHE})
+    endif()
+    # Warnings as for C++, as far as nvcc's own code generation stays quiet under them; sums and
+    # products are fused as in any CUDA program. Host code gets the same warnings through -Xcompiler.
+    set(VOXLOC_CUDA_FLAGS
+      --expt-relaxed-constexpr -lineinfo
+      "-Xcompiler=-Wall,-Wextra,-Wshadow"
+      $<$<BOOL:${VOXLOC_WERROR}>:-Werror=all-warnings>)
     set(VOXLOC_CUDA_ENABLED ON)
     set(VOXLOC_CUDA_WHY
       "nvcc ${CMAKE_CUDA_COMPILER_VERSION}, architectures ${CMAKE_CUDA_ARCHITECTURES}")

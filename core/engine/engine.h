@@ -36,8 +36,8 @@ class Engine {
  public:
   virtual ~Engine() = default;
 
-  // What maps keep of a tile's points, on every lattice that `statistics` name. InvalidArgument: see
-  // BuildTileMoments; ResourceExhausted: no memory.
+  // What maps keep of a tile's points, on every lattice that `statistics` name. InvalidArgument:
+  // see BuildTileMoments; ResourceExhausted: no memory.
   [[nodiscard]] virtual absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
       const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) = 0;
 
@@ -56,6 +56,10 @@ class Engine {
   [[nodiscard]] virtual absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) = 0;
 
   [[nodiscard]] virtual EngineInfo Info() const = 0;
+
+  // Ok while it can compute. An engine that has failed for good answers everything with this
+  // status.
+  [[nodiscard]] virtual absl::Status Health() const = 0;
 };
 
 }  // namespace voxloc

@@ -76,6 +76,7 @@ class GatedEngine : public Engine {
     return engine_->Score(request);
   }
   EngineInfo Info() const override { return engine_->Info(); }
+  absl::Status Health() const override { return engine_->Health(); }
 
  private:
   const std::shared_ptr<Gate> gate_;

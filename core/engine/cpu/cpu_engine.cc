@@ -247,6 +247,8 @@ class CpuEngine : public Engine {
     return info;
   }
 
+  absl::Status Health() const override { return absl::OkStatus(); }
+
  private:
   void AlignOne(const AlignJob& job, cpu::ThreadPool* pool, AlignResult& result) {
     result.status = CheckScan(job.scan.get());

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The engine for one NVIDIA GPU. An alignment, from the guess to the last stage of its profile,
+// runs inside one kernel launch, and a batch of any size is one launch too.
+//
+// Thread-safe. Each call works on a stream of its own, never the default stream, and returns when
+// its work is done: what it was given may be changed or freed after that. Tracking goes on streams
+// of high priority, building maps and long batches on low ones. Results do not depend on the batch,
+// on what else runs, or on how many blocks the device can spare: the same job gives the same bits.
+
+#ifndef VOXLOC_CUDA_CUDA_ENGINE_H_
+#define VOXLOC_CUDA_CUDA_ENGINE_H_
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "core/engine/engine.h"
+
+namespace voxloc {
+
+struct CudaEngineOptions {
+  int device = 0;  // ordinal, as the driver counts those it shows to this process
+  // What the engine may hold of the device's memory; 0: all there is.
+  size_t memory_limit_bytes = 0;
+};
+
+// Devices that can be used; 0 where there is no driver or no device. `why_none` may be null.
+[[nodiscard]] int CudaDeviceCount(std::string* why_none = nullptr);
+
+// NotFound: no such device. FailedPrecondition: a device that this build has no code for.
+[[nodiscard]] absl::StatusOr<std::unique_ptr<Engine>> MakeCudaEngine(
+    const CudaEngineOptions& options = {});
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CUDA_CUDA_ENGINE_H_

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Device: one GPU as this process uses it: its properties, its memory, its health. Thread-safe.
+//
+// Errors come back as absl::Status. No memory is RESOURCE_EXHAUSTED, and everything goes on; an
+// error that ends the context (an illegal address, a fault of the hardware) makes the device
+// unhealthy for good, and every later call is answered UNAVAILABLE.
+
+#ifndef VOXLOC_CUDA_RUNTIME_DEVICE_H_
+#define VOXLOC_CUDA_RUNTIME_DEVICE_H_
+
+#include <cuda_runtime_api.h>
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+
+namespace voxloc::cuda {
+
+struct DeviceOptions {
+  int ordinal = 0;
+  // What the engine may hold of the device's memory; 0: all there is.
+  size_t memory_limit_bytes = 0;
+};
+
+struct DeviceProperties {
+  std::string name;
+  int major = 0;  // compute capability
+  int minor = 0;
+  int multiprocessors = 0;
+  size_t memory_bytes = 0;
+};
+
+// Devices that this process can see; 0 where there is no driver. `why_none`, if not null, is told
+// the driver's reason.
+[[nodiscard]] int CountDevices(std::string* why_none = nullptr);
+
+class Device {
+ public:
+  // NotFound: no such device, with the driver's reason and the devices there are.
+  // FailedPrecondition: a device of a compute capability that this build has no code for.
+  [[nodiscard]] static absl::StatusOr<std::shared_ptr<Device>> Open(const DeviceOptions& options);
+
+  ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  [[nodiscard]] int ordinal() const { return ordinal_; }
+  [[nodiscard]] const DeviceProperties& properties() const { return properties_; }
+
+  // Makes this the calling thread's device. Unavailable once unhealthy.
+  [[nodiscard]] absl::Status MakeCurrent();
+
+  // Turns the result of a call into a status; `what` says what was being done. An error that ends
+  // the context is remembered.
+  absl::Status Check(cudaError_t error, absl::string_view what);
+  [[nodiscard]] bool healthy() const { return healthy_.load(std::memory_order_acquire); }
+
+  // Device memory, ready for use on any stream. ResourceExhausted: there is none left, or the limit
+  // is reached. Memory may be freed once nothing that uses it is queued or running; freeing never
+  // waits for other work on the device. The device must be current for Allocate.
+  [[nodiscard]] absl::StatusOr<void*> Allocate(size_t bytes);
+  void Free(void* memory, size_t bytes);
+  [[nodiscard]] size_t memory_in_use() const { return in_use_.load(std::memory_order_relaxed); }
+  // What another allocation can hope for: the smaller of the limit's rest and the device's free
+  // memory.
+  [[nodiscard]] size_t MemoryFree();
+  // Gives memory that is kept for reuse back to the driver.
+  void TrimMemory();
+
+  // Times that pinned host memory could not be had and pageable memory was taken instead.
+  [[nodiscard]] size_t pageable_fallbacks() const {
+    return pageable_fallbacks_.load(std::memory_order_relaxed);
+  }
+  void CountPageableFallback() { pageable_fallbacks_.fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  Device() = default;
+
+  int ordinal_ = 0;
+  DeviceProperties properties_;
+  size_t memory_limit_bytes_ = 0;
+  // Null where the driver has no memory pools (some Jetsons): plain allocations then.
+  cudaMemPool_t pool_ = nullptr;
+  // Orders allocations against each other; nothing is launched on it.
+  cudaStream_t memory_stream_ = nullptr;
+  std::atomic<size_t> in_use_{0};
+  std::atomic<size_t> pageable_fallbacks_{0};
+  std::atomic<bool> healthy_{true};
+  mutable absl::Mutex mutex_;
+  std::string fault_ ABSL_GUARDED_BY(mutex_);  // what made it unhealthy
+};
+
+// Returns the status of a CUDA call where it is an error.
+#define VOXLOC_CUDA_TRY(device, call, what)                                               \
+  do {                                                                                    \
+    if (absl::Status voxloc_status = (device).Check((call), what); !voxloc_status.ok()) { \
+      return voxloc_status;                                                               \
+    }                                                                                     \
+  } while (false)
+
+// Returns a status where it is an error.
+#define VOXLOC_TRY(expression)                                                                \
+  do {                                                                                        \
+    if (absl::Status voxloc_status = (expression); !voxloc_status.ok()) return voxloc_status; \
+  } while (false)
+
+}  // namespace voxloc::cuda
+
+#endif  // VOXLOC_CUDA_RUNTIME_DEVICE_H_

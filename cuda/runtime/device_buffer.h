@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// DeviceBuffer: an array in device memory that grows and never shrinks. Moved, never copied; not
+// thread-safe. It may be destroyed or grown once nothing queued or running uses it.
+
+#ifndef VOXLOC_CUDA_RUNTIME_DEVICE_BUFFER_H_
+#define VOXLOC_CUDA_RUNTIME_DEVICE_BUFFER_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "cuda/runtime/device.h"
+
+namespace voxloc::cuda {
+
+template <typename T>
+class DeviceBuffer {
+  static_assert(std::is_trivially_copyable_v<T>, "device memory is copied as bytes");
+
+ public:
+  explicit DeviceBuffer(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+  DeviceBuffer(DeviceBuffer&& other) noexcept
+      : device_(other.device_),
+        data_(std::exchange(other.data_, nullptr)),
+        capacity_(std::exchange(other.capacity_, 0)) {}
+  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(data_, other.data_);
+    std::swap(capacity_, other.capacity_);
+    return *this;
+  }
+  ~DeviceBuffer() { Release(); }
+
+  // Room for `count` entries; what was there is lost where the buffer grows. Grows by half at
+  // least.
+  [[nodiscard]] absl::Status Reserve(size_t count) {
+    if (count <= capacity_) return absl::OkStatus();
+    return Allocate(std::max(count, capacity_ + capacity_ / 2));
+  }
+  // Likewise, with no reserve: for what is filled once and kept.
+  [[nodiscard]] absl::Status ReserveExactly(size_t count) {
+    if (count <= capacity_) return absl::OkStatus();
+    return Allocate(count);
+  }
+
+  [[nodiscard]] T* data() const { return data_; }
+  [[nodiscard]] size_t capacity() const { return capacity_; }
+  [[nodiscard]] size_t MemoryBytes() const { return capacity_ * sizeof(T); }
+
+ private:
+  absl::Status Allocate(size_t count) {
+    Release();
+    absl::StatusOr<void*> memory = device_->Allocate(count * sizeof(T));
+    if (!memory.ok()) return memory.status();
+    data_ = static_cast<T*>(*memory);
+    capacity_ = count;
+    return absl::OkStatus();
+  }
+  void Release() {
+    if (data_ != nullptr) device_->Free(data_, capacity_ * sizeof(T));
+    data_ = nullptr;
+    capacity_ = 0;
+  }
+
+  std::shared_ptr<Device> device_;
+  T* data_ = nullptr;
+  size_t capacity_ = 0;
+};
+
+}  // namespace voxloc::cuda
+
+#endif  // VOXLOC_CUDA_RUNTIME_DEVICE_BUFFER_H_

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PinnedBuffer: host memory for transfers, page-locked so that they run beside other work and at
+// full speed, and mapped, so that a kernel can read and write small things in place. It grows and
+// never shrinks. Where there is no more page-locked memory it is ordinary memory: transfers from it
+// still work, and the device counts it. Not thread-safe.
+
+#ifndef VOXLOC_CUDA_RUNTIME_PINNED_BUFFER_H_
+#define VOXLOC_CUDA_RUNTIME_PINNED_BUFFER_H_
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "cuda/runtime/device.h"
+
+namespace voxloc::cuda {
+
+class PinnedBuffer {
+ public:
+  explicit PinnedBuffer(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+  PinnedBuffer(PinnedBuffer&& other) noexcept { *this = std::move(other); }
+  PinnedBuffer& operator=(PinnedBuffer&& other) noexcept;
+  ~PinnedBuffer() { Release(); }
+
+  // Room for `bytes`, aligned to 256; what was there is lost where the buffer grows. Grows by half
+  // at least. ResourceExhausted: neither kind of memory is left. The device must be current.
+  [[nodiscard]] absl::Status Reserve(size_t bytes);
+
+  [[nodiscard]] std::byte* data() const { return data_; }
+  [[nodiscard]] size_t capacity() const { return capacity_; }
+  // Where the device sees data(); null where the memory is not page-locked.
+  [[nodiscard]] std::byte* device_data() const { return device_data_; }
+
+ private:
+  void Release();
+
+  std::shared_ptr<Device> device_;
+  std::byte* data_ = nullptr;
+  std::byte* device_data_ = nullptr;
+  bool pinned_ = false;
+  size_t capacity_ = 0;
+};
+
+}  // namespace voxloc::cuda
+
+#endif  // VOXLOC_CUDA_RUNTIME_PINNED_BUFFER_H_

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stream and Event: owners of what their names say, made by Create, moved, never copied. The device
+// must be current where they are made. Nothing in this room uses the default stream.
+
+#ifndef VOXLOC_CUDA_RUNTIME_STREAM_H_
+#define VOXLOC_CUDA_RUNTIME_STREAM_H_
+
+#include <cuda_runtime_api.h>
+
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "cuda/runtime/device.h"
+
+namespace voxloc::cuda {
+
+// Work on a stream of high priority goes before waiting blocks of others; it interrupts none.
+enum class Priority { kHigh, kLow };
+
+class Stream {
+ public:
+  [[nodiscard]] static absl::StatusOr<Stream> Create(std::shared_ptr<Device> device,
+                                                     Priority priority);
+
+  Stream() = default;
+  Stream(Stream&& other) noexcept { *this = std::move(other); }
+  Stream& operator=(Stream&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(stream_, other.stream_);
+    return *this;
+  }
+  ~Stream();
+
+  [[nodiscard]] cudaStream_t get() const { return stream_; }
+  // Waits for all that is queued; the first error of that work.
+  [[nodiscard]] absl::Status Synchronize() const;
+
+ private:
+  std::shared_ptr<Device> device_;
+  cudaStream_t stream_ = nullptr;
+};
+
+class Event {
+ public:
+  [[nodiscard]] static absl::StatusOr<Event> Create(std::shared_ptr<Device> device);
+
+  Event() = default;
+  Event(Event&& other) noexcept { *this = std::move(other); }
+  Event& operator=(Event&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(event_, other.event_);
+    return *this;
+  }
+  ~Event();
+
+  [[nodiscard]] absl::Status Record(const Stream& stream) const;
+  [[nodiscard]] absl::Status Synchronize() const;
+  // Milliseconds from `start`, which like this one must have been recorded and have happened.
+  [[nodiscard]] absl::StatusOr<double> MillisecondsSince(const Event& start) const;
+
+ private:
+  std::shared_ptr<Device> device_;
+  cudaEvent_t event_ = nullptr;
+};
+
+}  // namespace voxloc::cuda
+
+#endif  // VOXLOC_CUDA_RUNTIME_STREAM_H_
