@@ -22,6 +22,7 @@
 #include "core/geometry/euler.h"
 #include "core/geometry/pose.h"
 #include "core/map/resident_map.h"
+#include "core/ndt/search.h"
 
 namespace voxloc {
 
@@ -43,28 +44,7 @@ struct AlignJob {
   bool want_point_scores = false;
 };
 
-enum class Termination {
-  kConverged,      // the last step was shorter than epsilon
-  kMaxIterations,  // the limit of the last stage was reached
-  kZeroStep,       // gradient exactly zero: nothing to do, or no point met a cell
-  kNotFinite,      // a number overflowed; the pose is the last finite one
-  kCancelled,      // the stop token was raised; the pose is the best so far
-  kDeadline,       // its deadline passed; likewise
-};
 [[nodiscard]] absl::string_view ToString(Termination termination);
-
-// Scores of one pose under one stage's cells.
-struct PoseScore {
-  double score = 0.0;                  // sum over all pairs
-  double transform_probability = 0.0;  // score / points; "TP"
-  double nearest_voxel_likelihood = 0.0;  // mean over matched points of their best pair; "NVTL"
-  size_t points = 0;
-  size_t matched_points = 0;  // points with at least one cell
-  size_t pairs = 0;
-  [[nodiscard]] double matched_ratio() const {
-    return points == 0 ? 0.0 : static_cast<double>(matched_points) / static_cast<double>(points);
-  }
-};
 
 struct IterationTrace {
   int stage = 0;

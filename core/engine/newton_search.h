@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The search on the host: Newton's method through the stages of a profile, for engines that evaluate
-// a scan at one pose at a time. Thread-safe as far as the evaluator is.
+// The search on the host: Newton's method through the stages of a profile, for engines that
+// evaluate a scan at one pose at a time. Thread-safe as far as the evaluator is.
 
 #ifndef VOXLOC_CORE_ENGINE_NEWTON_SEARCH_H_
 #define VOXLOC_CORE_ENGINE_NEWTON_SEARCH_H_
 
 #include "core/engine/align.h"
 #include "core/geometry/euler.h"
-#include "core/ndt/newton.h"
+#include "core/ndt/search.h"
 
 namespace voxloc {
 
-// A scan at one pose: without regularisation.
-struct Evaluation {
-  ndt::Derivatives derivatives;
-  PoseScore score;
-};
+// A scan at one pose: without regularisation. `finite` need not be filled.
+using ndt::Evaluation;
 
 class PoseEvaluator {
  public:
@@ -25,6 +22,9 @@ class PoseEvaluator {
   virtual void BeginStage(const Stage& stage) = 0;
   [[nodiscard]] virtual Evaluation Evaluate(const ChartVector& chart) = 0;
 };
+
+// What ndt::NewtonSearch needs of a job. The profile must be valid.
+[[nodiscard]] ndt::SearchRules RulesOf(const AlignJob& job);
 
 // Runs all stages and fills everything of `result` but `point_scores`.
 void RunSchedule(const AlignJob& job, PoseEvaluator& evaluator, AlignResult& result);

@@ -6,12 +6,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/ndt/search.h"
 
 namespace voxloc {
 namespace {
 
 constexpr int kMaxIterationLimit = 1000;
-constexpr size_t kMaxStages = 8;
+constexpr size_t kMaxStages = ndt::kMaxStages;
 
 Stage AutowareStage() {
   Stage stage;

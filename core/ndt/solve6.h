@@ -24,30 +24,33 @@ struct Matrix6x6 {
 // and of the entries below them, or the factorisation has lost too many digits.
 constexpr double kMinRelativePivot = 1e-6;
 
-// Solves H d = -g by L D L'. False where a pivot is too small; d is then undefined.
+// Solves H d = -g by L D L'. False where a pivot is too small; d is then undefined. Each pivot's
+// column is taken off all that is left at once: the chain of dependent operations is short.
 VOXLOC_HD bool SolveByFactorization(const Matrix6x6& hessian, const double (&gradient)[6],
                                     double (&step)[6]) {
-  double l[6][6];
-  double d[6];
+  double a[6][6];  // its lower triangle: what is left of H, and below finished pivots L
   double y[6];
+  for (int i = 0; i < 6; ++i) {
+    y[i] = -gradient[i];
+    for (int j = 0; j <= i; ++j) a[i][j] = hessian.m[i][j];
+  }
+  double inverse[6];
   for (int j = 0; j < 6; ++j) {
-    double pivot = hessian.m[j][j];
-    for (int k = 0; k < j; ++k) pivot -= l[j][k] * l[j][k] * d[k];
+    const double pivot = a[j][j];
     if (!(std::abs(pivot) > kMinRelativePivot * std::abs(hessian.m[j][j]))) return false;
-    d[j] = pivot;
-    double value = -gradient[j];
-    for (int k = 0; k < j; ++k) value -= l[j][k] * y[k];
-    y[j] = value;
+    inverse[j] = 1.0 / pivot;
+    double column[6];
     for (int i = j + 1; i < 6; ++i) {
-      double entry = hessian.m[i][j];
-      for (int k = 0; k < j; ++k) entry -= l[i][k] * l[j][k] * d[k];
-      if (!(std::abs(entry) * kMinRelativePivot < std::abs(pivot))) return false;
-      l[i][j] = entry / pivot;
+      column[i] = a[i][j];
+      if (!(std::abs(column[i]) * kMinRelativePivot < std::abs(pivot))) return false;
+      a[i][j] *= inverse[j];
+      for (int k = j + 1; k <= i; ++k) a[i][k] -= a[i][j] * column[k];
+      y[i] -= a[i][j] * y[j];
     }
   }
   for (int i = 5; i >= 0; --i) {
-    double value = y[i] / d[i];
-    for (int k = i + 1; k < 6; ++k) value -= l[k][i] * step[k];
+    double value = y[i] * inverse[i];
+    for (int k = i + 1; k < 6; ++k) value -= a[k][i] * step[k];
     step[i] = value;
   }
   return true;

@@ -113,9 +113,8 @@ Evaluation ScanEvaluator::Evaluate(const ChartVector& chart, bool with_derivativ
   ndt::ChartDerivatives<float> derivatives;
   if (with_derivatives) {
     ndt::ChartDerivatives<double> exact = ndt::ComputeChartDerivatives(
-        stage_.small_angle_shortcut
-            ? ndt::ComputeShortcutAngleTerms(chart[3], chart[4], chart[5])
-            : angles,
+        stage_.small_angle_shortcut ? ndt::ComputeShortcutAngleTerms(chart[3], chart[4], chart[5])
+                                    : angles,
         stage_.exact_pitch_curvature);
     if (stage_.curvature == Curvature::kReweighted) ndt::DropSecondOrder(exact);
     for (int i = 0; i < 8; ++i) {
@@ -177,8 +176,7 @@ void ScanEvaluator::EvaluateChunk(const EvaluationFrame& frame, Chunk& chunk) co
                                      ? static_cast<float>(radius_m * radius_m)
                                      : std::numeric_limits<float>::infinity();
   accumulate.d2 = static_cast<float>(constants_.d2);
-  accumulate.curvature =
-      stage_.curvature == Curvature::kExact ? accumulate.d2 : 0.0F;
+  accumulate.curvature = stage_.curvature == Curvature::kExact ? accumulate.d2 : 0.0F;
   accumulate.chart = frame.chart;
   accumulate.accepted = chunk.accepted.data();
   accumulate.accepted_stride = stride;
@@ -206,17 +204,9 @@ Evaluation ScanEvaluator::SumChunks(bool with_derivatives) const {
     total.pairs += sums.pairs;
   }
   Evaluation evaluation;
-  PoseScore& score = evaluation.score;
-  score.score = -constants_.d1 * total.exponentials;
-  score.points = points_;
-  score.matched_points = total.matched_points;
-  score.pairs = total.pairs;
-  if (points_ > 0) score.transform_probability = score.score / static_cast<double>(points_);
-  if (total.matched_points > 0) {
-    score.nearest_voxel_likelihood =
-        -constants_.d1 * total.best / static_cast<double>(total.matched_points);
-  }
-  evaluation.derivatives.score = score.score;
+  evaluation.score = ComputePoseScore(-constants_.d1, total.exponentials, total.best, points_,
+                                      total.matched_points, total.pairs);
+  evaluation.derivatives.score = evaluation.score.score;
   if (with_derivatives) {
     const double factor = constants_.d1 * constants_.d2;
     int k = 0;
