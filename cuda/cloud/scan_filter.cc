@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cuda/cloud/scan_filter.h"
+
+#include <Eigen/Core>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "cuda/cloud/scan_filter_kernels.h"
+#include "cuda/runtime/device_buffer.h"
+#include "cuda/runtime/pinned_buffer.h"
+#include "cuda/runtime/stream.h"
+
+namespace voxloc::cuda {
+namespace {
+
+// Workspaces for more points are not kept.
+constexpr size_t kMaxKeptPoints = size_t{1} << 20;
+// Points are counted in 32 bits, and CUB takes some of its sizes as int.
+constexpr size_t kMaxPoints = std::numeric_limits<int32_t>::max();
+
+absl::Status CheckColumns(const PointCloud& cloud) {
+  const size_t points = cloud.size();
+  if (cloud.y.size() == points && cloud.z.size() == points &&
+      (!cloud.has_intensity() || cloud.intensity.size() == points)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the cloud's columns x, y, z and intensity have ", points, ", ", cloud.y.size(), ", ",
+      cloud.z.size(), " and ", cloud.intensity.size(), " values; allowed is one length"));
+}
+
+ScanLimits LimitsOf(const PointCloud& cloud, const FilterOptions& options) {
+  ScanLimits limits{};
+  limits.min_squared_m2 =
+      options.min_range_m > 0.0 ? options.min_range_m * options.min_range_m : 0.0;
+  limits.max_squared_m2 = options.max_range_m * options.max_range_m;
+  limits.min_height_m = options.min_height_m;
+  limits.max_height_m = options.max_height_m;
+  limits.has_box = options.box.has_value();
+  for (int axis = 0; axis < 3; ++axis) {
+    limits.origin_m[axis] = cloud.origin[axis];
+    if (!options.box.has_value()) continue;
+    limits.box_min_m[axis] = options.box->min[axis];
+    limits.box_max_m[axis] = options.box->max[axis];
+  }
+  return limits;
+}
+
+float FloatOfOrderedBits(uint32_t ordered_bits) {
+  const uint32_t bits = FloatBits(ordered_bits);
+  float value = 0.0F;
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
+// Two points with the same bounds as those that were kept.
+PointCloud CornersOf(const ScanSummary& summary, const Eigen::Vector3d& origin) {
+  std::array<float, 3> min{};
+  std::array<float, 3> max{};
+  for (size_t axis = 0; axis < 3; ++axis) {
+    min[axis] = FloatOfOrderedBits(~summary.max_complement_of_min[axis]);
+    max[axis] = FloatOfOrderedBits(summary.max[axis]);
+  }
+  PointCloud corners;
+  corners.origin = origin;
+  corners.PushBack(min[0], min[1], min[2]);
+  corners.PushBack(max[0], max[1], max[2]);
+  return corners;
+}
+
+// Whether a grid of this leaf can be laid over a cloud depends on its bounds alone, so the CPU's
+// own filter is asked about the corners.
+absl::StatusOr<VoxelLattice> LatticeOf(const PointCloud& corners, double leaf_m) {
+  const absl::StatusOr<PointCloud> possible = VoxelDownsample(corners, leaf_m);
+  if (!possible.ok()) return possible.status();
+  const Bounds bounds = ComputeBounds(corners);
+  const Eigen::Vector3d first = (bounds.min / leaf_m).array().floor();
+  const Eigen::Vector3d last = (bounds.max / leaf_m).array().floor();
+  VoxelLattice lattice{};
+  lattice.leaf_m = leaf_m;
+  for (int axis = 0; axis < 3; ++axis) {
+    lattice.origin_m[axis] = corners.origin[axis];
+    lattice.first_index[axis] = first[axis];
+    for (auto left = static_cast<uint64_t>(last[axis] - first[axis]); left != 0; left >>= 1) {
+      ++lattice.bits[axis];
+    }
+  }
+  return lattice;
+}
+
+}  // namespace
+
+// Memory and a stream for one call at a time. Buffers grow only while the stream is at rest.
+class ScanFilter::Workspace {
+ public:
+  static absl::StatusOr<std::unique_ptr<Workspace>> Create(const std::shared_ptr<Device>& device) {
+    absl::StatusOr<Stream> stream = Stream::Create(device, Priority::kHigh);
+    if (!stream.ok()) return stream.status();
+    auto workspace = std::make_unique<Workspace>(device, *std::move(stream));
+    VOXLOC_TRY(workspace->summary_host_.Reserve(sizeof(ScanSummary)));
+    VOXLOC_TRY(workspace->summary_.Reserve(1));
+    return workspace;
+  }
+
+  Workspace(const std::shared_ptr<Device>& device, Stream stream)
+      : device_(device),
+        columns_(device),
+        keep_(device),
+        selected_(device),
+        kept_(device),
+        keys_(device),
+        order_(device),
+        rank_(device),
+        head_(device),
+        start_(device),
+        scratch_(device),
+        summary_(device),
+        summary_host_(device),
+        stream_(std::move(stream)) {}
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+  // After a failure work may still be queued.
+  ~Workspace() { (void)stream_.Synchronize(); }
+
+  // Everything but the random choice. The cloud has points, as many as fit.
+  absl::Status Run(const PointCloud& cloud, const FilterOptions& options, FilteredCloud& result) {
+    VOXLOC_TRY(Upload(cloud));
+    const auto points = static_cast<uint32_t>(cloud.size());
+    VOXLOC_CUDA_TRY(*device_,
+                    ClassifyPoints(on_device_, points, LimitsOf(cloud, options), keep_.data(),
+                                   summary_.data(), stream_.get()),
+                    "classifying a scan's points");
+    absl::StatusOr<ScanSummary> summary = FetchSummary();
+    if (!summary.ok()) return summary.status();
+    result.counts.not_finite = summary->not_finite;
+    result.counts.out_of_limits = summary->out_of_limits;
+    result.counts.kept = summary->kept;
+    if (summary->kept == 0) return absl::OkStatus();
+
+    VOXLOC_TRY(Keep(points, summary->kept));
+    if (options.voxel_leaf_m == 0.0) {
+      VOXLOC_CUDA_TRY(*device_,
+                      SplitColumns(kept_.data(), summary->kept, on_device_, stream_.get()),
+                      "splitting a scan into columns");
+      return Download(summary->kept, result.cloud);
+    }
+    const absl::StatusOr<VoxelLattice> lattice =
+        LatticeOf(CornersOf(*summary, cloud.origin), options.voxel_leaf_m);
+    if (!lattice.ok()) return lattice.status();
+    VOXLOC_TRY(Thin(summary->kept, *lattice));
+    summary = FetchSummary();
+    if (!summary.ok()) return summary.status();
+    return Download(summary->voxels, result.cloud);
+  }
+
+  [[nodiscard]] size_t capacity_points() const { return keep_.capacity(); }
+
+ private:
+  absl::Status Upload(const PointCloud& cloud) {
+    const size_t points = cloud.size();
+    VOXLOC_TRY(columns_.Reserve(points * 4));
+    VOXLOC_TRY(keep_.Reserve(points));
+    float* const columns = columns_.data();
+    on_device_ = {columns, columns + points, columns + 2 * points,
+                  cloud.has_intensity() ? columns + 3 * points : nullptr};
+    VOXLOC_TRY(CopyUp(cloud.x, on_device_.x));
+    VOXLOC_TRY(CopyUp(cloud.y, on_device_.y));
+    VOXLOC_TRY(CopyUp(cloud.z, on_device_.z));
+    return CopyUp(cloud.intensity, on_device_.intensity);
+  }
+
+  absl::Status CopyUp(const std::vector<float>& from, float* to) {
+    if (from.empty()) return absl::OkStatus();
+    return device_->Check(cudaMemcpyAsync(to, from.data(), from.size() * sizeof(float),
+                                          cudaMemcpyHostToDevice, stream_.get()),
+                          "copying a scan to the device");
+  }
+
+  // Waits for all that was queued.
+  absl::StatusOr<ScanSummary> FetchSummary() {
+    VOXLOC_CUDA_TRY(*device_,
+                    cudaMemcpyAsync(summary_host_.data(), summary_.data(), sizeof(ScanSummary),
+                                    cudaMemcpyDeviceToHost, stream_.get()),
+                    "fetching the counts of a scan");
+    VOXLOC_TRY(stream_.Synchronize());
+    ScanSummary summary{};
+    std::memcpy(&summary, summary_host_.data(), sizeof(summary));
+    return summary;
+  }
+
+  absl::Status Keep(uint32_t points, uint32_t kept) {
+    size_t scratch_bytes = 0;
+    VOXLOC_CUDA_TRY(*device_, KeepScratchBytes(points, &scratch_bytes), "sizing a selection");
+    VOXLOC_TRY(scratch_.Reserve(scratch_bytes));
+    VOXLOC_TRY(selected_.Reserve(size_t{kept} + 1));
+    VOXLOC_TRY(kept_.Reserve(kept));
+    VOXLOC_CUDA_TRY(*device_,
+                    KeepSelected(on_device_, points, keep_.data(), kept, selected_.data(),
+                                 selected_.data() + kept, kept_.data(), scratch_.data(),
+                                 scratch_bytes, stream_.get()),
+                    "keeping a scan's points");
+    return absl::OkStatus();
+  }
+
+  absl::Status Thin(uint32_t points, const VoxelLattice& lattice) {
+    // Keep may still be running in the scratch memory.
+    VOXLOC_TRY(stream_.Synchronize());
+    size_t scratch_bytes = 0;
+    VOXLOC_CUDA_TRY(*device_, ThinScratchBytes(points, &scratch_bytes), "sizing a voxel grid");
+    VOXLOC_TRY(scratch_.Reserve(scratch_bytes));
+    VOXLOC_TRY(keys_.Reserve(2 * size_t{points}));
+    VOXLOC_TRY(order_.Reserve(2 * size_t{points}));
+    VOXLOC_TRY(rank_.Reserve(points));
+    VOXLOC_TRY(head_.Reserve(points));
+    VOXLOC_TRY(start_.Reserve(points));
+    const VoxelArrays arrays = {{keys_.data(), keys_.data() + points},
+                                {order_.data(), order_.data() + points},
+                                rank_.data(),
+                                head_.data(),
+                                start_.data()};
+    VOXLOC_CUDA_TRY(*device_,
+                    ThinByVoxels(kept_.data(), points, lattice, arrays, scratch_.data(),
+                                 scratch_bytes, on_device_, summary_.data(), stream_.get()),
+                    "thinning a scan by voxels");
+    return absl::OkStatus();
+  }
+
+  absl::Status Download(size_t points, PointCloud& cloud) {
+    VOXLOC_TRY(CopyDown(on_device_.x, points, cloud.x));
+    VOXLOC_TRY(CopyDown(on_device_.y, points, cloud.y));
+    VOXLOC_TRY(CopyDown(on_device_.z, points, cloud.z));
+    if (on_device_.intensity != nullptr) {
+      VOXLOC_TRY(CopyDown(on_device_.intensity, points, cloud.intensity));
+    }
+    return stream_.Synchronize();
+  }
+
+  absl::Status CopyDown(const float* from, size_t points, std::vector<float>& to) {
+    to.resize(points);
+    return device_->Check(cudaMemcpyAsync(to.data(), from, points * sizeof(float),
+                                          cudaMemcpyDeviceToHost, stream_.get()),
+                          "copying a scan from the device");
+  }
+
+  const std::shared_ptr<Device> device_;
+  DeviceBuffer<float> columns_;  // x, y, z, intensity; what goes up, and later what comes down
+  CloudColumns on_device_;
+  DeviceBuffer<uint8_t> keep_;
+  DeviceBuffer<uint32_t> selected_;  // and, behind them, their number
+  DeviceBuffer<float4> kept_;
+  DeviceBuffer<uint64_t> keys_;
+  DeviceBuffer<uint32_t> order_;
+  DeviceBuffer<uint32_t> rank_;
+  DeviceBuffer<uint8_t> head_;
+  DeviceBuffer<uint32_t> start_;
+  DeviceBuffer<std::byte> scratch_;
+  DeviceBuffer<ScanSummary> summary_;
+  PinnedBuffer summary_host_;
+  Stream stream_;
+};
+
+absl::StatusOr<std::unique_ptr<ScanFilter>> ScanFilter::Create(std::shared_ptr<Device> device) {
+  VOXLOC_TRY(device->MakeCurrent());
+  return std::unique_ptr<ScanFilter>(new ScanFilter(std::move(device)));
+}
+
+ScanFilter::~ScanFilter() = default;
+
+absl::StatusOr<FilteredCloud> ScanFilter::Filter(const PointCloud& cloud,
+                                                 const FilterOptions& options) {
+  VOXLOC_TRY(ValidateFilterOptions(options));
+  VOXLOC_TRY(CheckColumns(cloud));
+  FilteredCloud result;
+  result.cloud.origin = cloud.origin;
+  result.counts.received = cloud.size();
+  if (cloud.empty()) return result;
+  if (cloud.size() > kMaxPoints) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the cloud has ", cloud.size(), " points, allowed are ", kMaxPoints));
+  }
+  absl::StatusOr<std::unique_ptr<Workspace>> workspace = TakeWorkspace();
+  if (!workspace.ok()) return workspace.status();
+  // After a failure the workspace ends here, and its memory is free for what comes next.
+  VOXLOC_TRY((*workspace)->Run(cloud, options, result));
+  ReturnWorkspace(*std::move(workspace));
+
+  const size_t within_limits = result.counts.kept;
+  if (options.max_points > 0 && result.cloud.size() > options.max_points) {
+    result.cloud = RandomSample(result.cloud, options.max_points, options.random_seed);
+  }
+  result.counts.kept = result.cloud.size();
+  result.counts.thinned = within_limits - result.counts.kept;
+  return result;
+}
+
+absl::StatusOr<std::unique_ptr<ScanFilter::Workspace>> ScanFilter::TakeWorkspace() {
+  VOXLOC_TRY(device_->MakeCurrent());
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!idle_.empty()) {
+      std::unique_ptr<Workspace> workspace = std::move(idle_.back());
+      idle_.pop_back();
+      return workspace;
+    }
+  }
+  return Workspace::Create(device_);
+}
+
+void ScanFilter::ReturnWorkspace(std::unique_ptr<Workspace> workspace) {
+  if (workspace->capacity_points() > kMaxKeptPoints) return;
+  absl::MutexLock lock(&mutex_);
+  idle_.push_back(std::move(workspace));
+}
+
+}  // namespace voxloc::cuda

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ScanFilter: what core/cloud/filters.h does to a scan, done on the device, for raw clouds that are
+// large. The result is the CPU's to the last bit: the same points stay, voxels come in the order in
+// which they are first met, and their centroids are summed in double in the order of their points.
+//
+// Thread-safe. Each call works on a stream of its own, of high priority, and returns when its work
+// is done. Device memory for calls of up to 2^20 points is kept for the next ones, as much as were
+// under way at once; that of larger clouds (about 75 bytes a point) is freed after the call.
+
+#ifndef VOXLOC_CUDA_CLOUD_SCAN_FILTER_H_
+#define VOXLOC_CUDA_CLOUD_SCAN_FILTER_H_
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "core/cloud/filters.h"
+#include "core/cloud/point_cloud.h"
+#include "cuda/runtime/device.h"
+
+namespace voxloc::cuda {
+
+class ScanFilter {
+ public:
+  // Shares the device. Unavailable: the device is out of service.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<ScanFilter>> Create(
+      std::shared_ptr<Device> device);
+  ~ScanFilter();
+  ScanFilter(const ScanFilter&) = delete;
+  ScanFilter& operator=(const ScanFilter&) = delete;
+
+  // FilterCloud's result and errors. InvalidArgument also: the cloud's columns differ in length.
+  // ResourceExhausted: no memory, or 2^31 points and more; later calls work. Unavailable: the
+  // device has failed.
+  [[nodiscard]] absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud,
+                                                     const FilterOptions& options);
+
+ private:
+  class Workspace;
+
+  explicit ScanFilter(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+  absl::StatusOr<std::unique_ptr<Workspace>> TakeWorkspace();
+  void ReturnWorkspace(std::unique_ptr<Workspace> workspace);
+
+  const std::shared_ptr<Device> device_;
+  absl::Mutex mutex_;
+  std::vector<std::unique_ptr<Workspace>> idle_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace voxloc::cuda
+
+#endif  // VOXLOC_CUDA_CLOUD_SCAN_FILTER_H_
