@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace voxloc::server {
 
@@ -36,6 +37,8 @@ struct Config {
   std::string metrics_listen = "127.0.0.1:9464";  // "off": no metrics endpoint
   std::string data_dir;                           // empty: none
   std::string engine = "auto";                    // auto, cpu, cuda
+  std::vector<uint32_t> devices = {0};            // GPUs, as the driver counts them
+  uint64_t gpu_memory_limit_bytes = 0;            // on each GPU; 0: all there is
   std::string ready_file;                         // empty: none
   uint32_t threads = 0;                           // of the CPU engine; 0: one per processor
   std::string log_level = "info";                 // trace, debug, info, warn, error

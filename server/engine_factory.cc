@@ -3,17 +3,31 @@
 #include "server/engine_factory.h"
 
 #include "core/engine/cpu/cpu_engine.h"
+#if defined(VOXLOC_HAVE_CUDA)
+#include "core/engine/replicated_engine.h"
+#include "cuda/cuda_engine.h"
+#endif
 
 namespace voxloc::server {
 
-absl::StatusOr<std::unique_ptr<Engine>> MakeEngine(const Config& config) {
-  if (config.engine == "cuda") {
-    return absl::FailedPreconditionError(
-        "engine is 'cuda', but this build has no CUDA engine; use --engine=cpu or --engine=auto");
-  }
-  CpuEngineOptions options;
-  options.threads = config.threads;
-  return MakeCpuEngine(options);
+absl::StatusOr<EngineChoice> MakeEngine(const Config& config) {
+  EngineSource source;
+  source.make_cpu = [&config] {
+    CpuEngineOptions options;
+    options.threads = config.threads;
+    return MakeCpuEngine(options);
+  };
+#if defined(VOXLOC_HAVE_CUDA)
+  source.count_gpus = CudaDeviceCount;
+  source.make_gpu = [&config](uint32_t device) {
+    CudaEngineOptions options;
+    options.device = static_cast<int>(device);
+    options.memory_limit_bytes = config.gpu_memory_limit_bytes;
+    return MakeCudaEngine(options);
+  };
+  source.unite = MakeReplicatedEngine;
+#endif
+  return ChooseEngine(config, source);
 }
 
 }  // namespace voxloc::server

@@ -15,12 +15,13 @@ constexpr size_t kSpareTasks = 1024;
 
 }  // namespace
 
-Runtime::Runtime(const CommandLine& command_line, std::unique_ptr<Engine> its_engine)
+Runtime::Runtime(const CommandLine& command_line, EngineChoice choice)
     : config(command_line.config),
       origins(command_line.origins),
       started_unix_ns(absl::GetCurrentTimeNanos()),
-      engine(std::move(its_engine)),
+      engine(std::move(choice.engine)),
       engine_name(engine->Info().name),
+      engine_note(std::move(choice.note)),
       metrics(engine_name.c_str()),
       searches(config.limits.max_searches),
       transactions(config.limits.max_map_transactions),
@@ -28,7 +29,9 @@ Runtime::Runtime(const CommandLine& command_line, std::unique_ptr<Engine> its_en
       scoring("scoring", config.limits.max_searches + kSpareTasks, metrics.depth_scoring),
       maps(config.limits.max_maps, metrics, mapping),
       sessions(config.limits.max_sessions, metrics),
-      scheduler(*engine, {config.limits.max_queued_scans, config.limits.max_batch}, metrics) {}
+      scheduler(*engine, {config.limits.max_queued_scans, config.limits.max_batch}, metrics) {
+  metrics.engine_fallback.Set(engine_note.empty() ? 0.0 : 1.0);
+}
 
 absl::StatusOr<MapView> FindMap(const Runtime& runtime, const std::string& name,
                                 uint64_t min_revision) {

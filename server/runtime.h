@@ -16,6 +16,7 @@
 #include "server/admission.h"
 #include "server/command_line.h"
 #include "server/config.h"
+#include "server/engine_choice.h"
 #include "server/map_directory.h"
 #include "server/metrics/metrics.h"
 #include "server/scheduler.h"
@@ -25,13 +26,14 @@
 namespace voxloc::server {
 
 struct Runtime {
-  Runtime(const CommandLine& command_line, std::unique_ptr<Engine> its_engine);
+  Runtime(const CommandLine& command_line, EngineChoice choice);
 
   const Config config;
   const std::map<std::string, ConfigOrigin> origins;
   const int64_t started_unix_ns;
   const std::unique_ptr<Engine> engine;
   const std::string engine_name;
+  const std::string engine_note;  // why it is not what was asked for; empty: it is
   Metrics metrics;
   ActiveCalls calls;
 

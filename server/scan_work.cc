@@ -179,7 +179,10 @@ void ScanWork::Complete(AlignResult result, const BatchFacts& batch) {
            {"map", source_->map},
            {"error", result.status.message()}});
       result_.reset();
-      client_->Fail(absl::InternalError("the engine failed; the server's log has more"));
+      client_->Fail(runtime_.engine->Health().ok()
+                        ? absl::InternalError("the engine failed; the server's log has more")
+                        : absl::UnavailableError("the engine has failed for good; the server's log "
+                                                 "has more, and a restart may mend it"));
     }
     return;
   }

@@ -16,6 +16,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "server/engine_factory.h"
+#include "server/health_watch.h"
 #include "server/logging.h"
 #include "server/metrics/exporter.h"
 #include "server/ready_file.h"
@@ -32,10 +33,14 @@ constexpr int kKeepaliveTimeMs = 30'000;
 constexpr int kKeepaliveTimeoutMs = 10'000;
 constexpr int kMinPingIntervalMs = 10'000;
 constexpr uint32_t kSpareStreams = 64;
+constexpr absl::Duration kHealthPeriod = absl::Milliseconds(100);
 
 // The services whose health is told, "" for the process.
 constexpr const char* kHealthNames[] = {"", "voxloc.v1.LocalizationService", "voxloc.v1.MapService",
                                         "voxloc.v1.AdminService"};
+// Those that serve nothing once the engine has failed.
+constexpr const char* kNamesOfEngine[] = {"", "voxloc.v1.LocalizationService",
+                                          "voxloc.v1.MapService"};
 
 std::string WithPort(const std::string& address, int port) {
   const size_t colon = address.rfind(':');
@@ -72,8 +77,8 @@ void Configure(const Config& config, grpc::ServerBuilder& builder) {
 
 class Server::Impl {
  public:
-  Impl(const CommandLine& command_line, std::unique_ptr<Engine> engine)
-      : runtime_(command_line, std::move(engine)) {}
+  Impl(const CommandLine& command_line, EngineChoice choice)
+      : runtime_(command_line, std::move(choice)) {}
 
   ~Impl() {
     ready_file_.reset();
@@ -124,7 +129,7 @@ class Server::Impl {
     const std::string& listen = runtime_.config.metrics_listen;
     if (listen == "off") return absl::OkStatus();
     if (absl::Status status = CheckAddress("metrics_listen", listen); !status.ok()) return status;
-    auto exporter = MetricsExporter::Start(listen, runtime_.metrics);
+    auto exporter = MetricsExporter::Start(listen, runtime_.metrics, *runtime_.engine);
     if (!exporter.ok()) return exporter.status();
     exporter_ = *std::move(exporter);
     metrics_address_ = WithPort(listen, exporter_->port());
@@ -152,7 +157,19 @@ class Server::Impl {
     if (auto* health = grpc_server_->GetHealthCheckService()) {
       for (const char* name : kHealthNames) health->SetServingStatus(name, true);
     }
+    health_watch_ =
+        std::make_unique<HealthWatch>(*runtime_.engine, kHealthPeriod,
+                                      [this](const absl::Status& health) { TellHealth(health); });
     return absl::OkStatus();
+  }
+
+  void TellHealth(const absl::Status& health) {
+    Log(health.ok() ? LogLevel::kInfo : LogLevel::kError,
+        health.ok() ? "engine_healthy" : "engine_unhealthy",
+        {{"engine", runtime_.engine_name}, {"error", health.message()}});
+    auto* service = grpc_server_->GetHealthCheckService();
+    if (service == nullptr) return;
+    for (const char* name : kNamesOfEngine) service->SetServingStatus(name, health.ok());
   }
 
   void LogStart() const {
@@ -174,6 +191,7 @@ class Server::Impl {
 
   // Cancels what is still open, and waits until it is over.
   void Shutdown() {
+    health_watch_.reset();
     grpc_server_->Shutdown(std::chrono::system_clock::now());
     runtime_.scheduler.Stop();
     runtime_.scoring.Stop();
@@ -186,6 +204,7 @@ class Server::Impl {
   std::unique_ptr<MetricsExporter> exporter_;
   std::vector<std::unique_ptr<grpc::Service>> services_;
   std::unique_ptr<grpc::Server> grpc_server_;
+  std::unique_ptr<HealthWatch> health_watch_;
   std::unique_ptr<ReadyFile> ready_file_;
   std::string address_;
   std::string metrics_address_;
@@ -195,15 +214,16 @@ Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Server::~Server() = default;
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const CommandLine& command_line) {
-  auto engine = MakeEngine(command_line.config);
-  if (!engine.ok()) return engine.status();
-  return Start(command_line, *std::move(engine));
+  SetLogLevel(LogLevelOf(command_line.config.log_level));
+  auto choice = MakeEngine(command_line.config);
+  if (!choice.ok()) return choice.status();
+  return Start(command_line, *std::move(choice));
 }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const CommandLine& command_line,
-                                                      std::unique_ptr<Engine> engine) {
+                                                      EngineChoice choice) {
   SetLogLevel(LogLevelOf(command_line.config.log_level));
-  auto impl = std::make_unique<Impl>(command_line, std::move(engine));
+  auto impl = std::make_unique<Impl>(command_line, std::move(choice));
   if (absl::Status status = impl->Start(); !status.ok()) return status;
   return absl::WrapUnique(new Server(std::move(impl)));
 }

@@ -10,8 +10,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "core/engine/engine.h"
 #include "server/command_line.h"
+#include "server/engine_choice.h"
 
 namespace voxloc::server {
 
@@ -23,7 +23,7 @@ class Server {
       const CommandLine& command_line);
   // The same with an engine of the caller's.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<Server>> Start(
-      const CommandLine& command_line, std::unique_ptr<Engine> engine);
+      const CommandLine& command_line, EngineChoice choice);
 
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;

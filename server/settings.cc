@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 
 namespace voxloc::server {
 namespace {
@@ -71,6 +72,56 @@ Setting Count(std::string key, uint64_t min, uint64_t max, std::string help, Fie
   };
   return {key, "N", std::move(help), std::move(set),
           [field](const Config& config) { return absl::StrCat(field(config)); }};
+}
+
+// A whole number of bytes, or of KiB, MiB, GiB or TiB with the suffix K, M, G or T.
+bool ParseBytes(absl::string_view value, uint64_t& bytes) {
+  constexpr absl::string_view kSuffixes = "KMGT";
+  uint64_t unit = 1;
+  if (!value.empty()) {
+    const size_t place = kSuffixes.find(value.back());
+    if (place != absl::string_view::npos) {
+      unit = uint64_t{1} << (10 * (place + 1));
+      value.remove_suffix(1);
+    }
+  }
+  uint64_t count = 0;
+  if (!absl::SimpleAtoi(value, &count)) return false;
+  if (count > std::numeric_limits<uint64_t>::max() / unit) return false;
+  bytes = count * unit;
+  return true;
+}
+
+template <typename Field>
+Setting Bytes(std::string key, std::string help, Field field) {
+  auto set = [key, field](absl::string_view value, Config& config) {
+    if (ParseBytes(value, field(config))) return absl::OkStatus();
+    return Refuse(key, value, "a whole number of bytes, or of KiB, MiB, GiB, TiB as in 512M or 8G");
+  };
+  return {key, "BYTES", std::move(help), std::move(set),
+          [field](const Config& config) { return absl::StrCat(field(config)); }};
+}
+
+// Whole numbers, each once, with commas between.
+template <typename Field>
+Setting Ordinals(std::string key, std::string help, Field field) {
+  auto set = [key, field](absl::string_view value, Config& config) {
+    std::vector<uint32_t> parsed;
+    for (const absl::string_view word : absl::StrSplit(value, ',')) {
+      uint32_t ordinal = 0;
+      if (!absl::SimpleAtoi(word, &ordinal)) {
+        return Refuse(key, value, "whole numbers with commas between, such as 0 or 0,1");
+      }
+      if (std::find(parsed.begin(), parsed.end(), ordinal) != parsed.end()) {
+        return Refuse(key, value, absl::StrCat("each number once, and ", ordinal, " is repeated"));
+      }
+      parsed.push_back(ordinal);
+    }
+    field(config) = std::move(parsed);
+    return absl::OkStatus();
+  };
+  return {key, "N,...", std::move(help), std::move(set),
+          [field](const Config& config) { return absl::StrJoin(field(config), ","); }};
 }
 
 template <typename Field>
@@ -159,6 +210,12 @@ std::vector<Setting> MakeSettings() {
   table.push_back(Choice(
       "engine", {"auto", "cpu", "cuda"}, "what aligns scans; auto takes the GPU where there is one",
       [](auto& c) -> auto& { return c.engine; }));
+  table.push_back(Ordinals(
+      "devices", "GPUs to use, as the driver counts them; maps are kept on each",
+      [](auto& c) -> auto& { return c.devices; }));
+  table.push_back(Bytes(
+      "gpu_memory_limit", "most memory to use on each GPU, such as 8G; 0: all there is",
+      [](auto& c) -> auto& { return c.gpu_memory_limit_bytes; }));
   table.push_back(Text(
       "ready_file", "FILE",
       "written once the server is serving, as JSON with the addresses and the "

@@ -30,6 +30,10 @@ struct EngineInfo {
   size_t threads = 0;  // of a CPU engine
   size_t memory_bytes_total = 0;  // of the device; 0: not limited by the engine
   size_t memory_bytes_free = 0;
+  // Of an engine that spreads its work over several: each of them, and whether it can compute.
+  // Empty: it is one.
+  std::vector<EngineInfo> parts;
+  bool healthy = true;  // of a part
 };
 
 class Engine {

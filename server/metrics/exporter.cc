@@ -10,6 +10,7 @@
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
+#include "server/metrics/engine.h"
 #include "server/metrics/process.h"
 
 namespace voxloc::server {
@@ -18,13 +19,16 @@ MetricsExporter::MetricsExporter() = default;
 MetricsExporter::~MetricsExporter() = default;
 
 absl::StatusOr<std::unique_ptr<MetricsExporter>> MetricsExporter::Start(const std::string& address,
-                                                                        const Metrics& metrics) {
+                                                                        const Metrics& metrics,
+                                                                        const Engine& engine) {
   auto exporter = absl::WrapUnique(new MetricsExporter());
   exporter->registry_ = metrics.registry();
+  exporter->engine_ = std::make_shared<EngineCollector>(engine);
   exporter->process_ = std::make_shared<ProcessCollector>();
   try {
     exporter->exposer_ = std::make_unique<prometheus::Exposer>(address, 1);
     exporter->exposer_->RegisterCollectable(exporter->registry_);
+    exporter->exposer_->RegisterCollectable(exporter->engine_);
     exporter->exposer_->RegisterCollectable(exporter->process_);
   } catch (const std::exception&) {  // how the library says that it cannot listen
     return absl::AlreadyExistsError(absl::StrCat("cannot serve metrics on ", address,

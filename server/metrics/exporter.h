@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MetricsExporter: serves Metrics to Prometheus at /metrics, from its own thread.
+// MetricsExporter: serves Metrics, and what engine and process say about themselves, to Prometheus
+// at /metrics, from its own thread. The engine must outlive it.
 
 #ifndef VOXLOC_SERVER_METRICS_EXPORTER_H_
 #define VOXLOC_SERVER_METRICS_EXPORTER_H_
@@ -9,6 +10,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "core/engine/engine.h"
 #include "server/metrics/metrics.h"
 
 namespace prometheus {
@@ -17,6 +19,7 @@ class Exposer;
 
 namespace voxloc::server {
 
+class EngineCollector;
 class ProcessCollector;
 
 class MetricsExporter {
@@ -24,7 +27,7 @@ class MetricsExporter {
   // `address` is ADDR:PORT, port 0 for a free one. AlreadyExists: the address is taken or cannot be
   // listened on.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<MetricsExporter>> Start(
-      const std::string& address, const Metrics& metrics);
+      const std::string& address, const Metrics& metrics, const Engine& engine);
   ~MetricsExporter();
 
   [[nodiscard]] int port() const;
@@ -33,6 +36,7 @@ class MetricsExporter {
   MetricsExporter();
 
   std::shared_ptr<prometheus::Registry> registry_;
+  std::shared_ptr<EngineCollector> engine_;
   std::shared_ptr<ProcessCollector> process_;
   std::unique_ptr<prometheus::Exposer> exposer_;
 };

@@ -7,6 +7,7 @@
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -141,13 +142,13 @@ void RegisterQueues(Registrar& make, Metrics& m) {
   m.stage_build_s = stage("build_tile");
 }
 
-void RegisterMaps(Registrar& make, Metrics& m) {
+void RegisterMaps(Registrar& make, const char* memory, Metrics& m) {
   m.poses_scored = make.MakeCounter("voxloc_poses_scored_total", "Poses scored by ScorePoses.");
   m.maps = make.MakeGauge("voxloc_maps", "Maps that are resident.");
   m.map_tiles = make.MakeGauge("voxloc_map_tiles", "Tiles of all maps.");
   m.map_points = make.MakeGauge("voxloc_map_points", "Points of all maps.");
   m.map_cells = make.MakeGauge("voxloc_map_voxels", "Cells of all maps, over all statistics.");
-  m.map_bytes = make.MakeGauge("voxloc_map_bytes", "Memory of all maps.", {{"memory", "host"}});
+  m.map_bytes = make.MakeGauge("voxloc_map_bytes", "Memory of all maps.", {{"memory", memory}});
   m.map_commits = make.MakeCounter("voxloc_map_commits_total", "Revisions published.");
   m.map_commit_s =
       make.MakeHistogram("voxloc_map_swap_seconds",
@@ -161,10 +162,12 @@ Metrics::Metrics(const char* engine) : registry_(std::make_shared<prometheus::Re
   make.MakeGauge("voxloc_build_info", "What this server is; always 1.",
                  {{"version", kVersion}, {"git", kGitRevision}, {"engine", engine}})
       .Set(1.0);
+  engine_fallback =
+      make.MakeGauge("voxloc_engine_fallback", "1: the engine is not what was asked for.");
   RegisterRpcs(make, rpcs);
   RegisterScans(make, *this);
   RegisterQueues(make, *this);
-  RegisterMaps(make, *this);
+  RegisterMaps(make, std::strcmp(engine, "cpu") == 0 ? "host" : "device", *this);
 }
 
 Metrics::~Metrics() = default;

@@ -65,6 +65,8 @@ class Metrics {
  public:
   std::array<RpcMetrics, kRpcMethods> rpcs;
 
+  Gauge engine_fallback;  // 1: the engine is not what was asked for
+
   Gauge sessions_active;
   Counter rejected_sessions;      // too many, or draining
   Counter rejected_scans;         // the queue was full

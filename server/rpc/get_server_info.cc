@@ -2,6 +2,7 @@
 
 #include "server/rpc/get_server_info.h"
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "server/convert/profile.h"
 #include "server/version.h"
@@ -27,14 +28,27 @@ void LimitsToProto(const Limits& limits, v1::Limits& proto) {
   proto.set_max_map_transactions(limits.max_map_transactions);
 }
 
-void DeviceToProto(const EngineInfo& info, v1::Device& device) {
+void DeviceToProto(const EngineInfo& info, bool healthy, v1::Device& device) {
   device.set_name(info.name);
   device.set_kind(info.name == "cpu" ? v1::DEVICE_KIND_CPU : v1::DEVICE_KIND_CUDA);
   device.set_model(info.device);
-  device.set_healthy(true);
+  device.set_healthy(healthy);
   device.set_memory_total_bytes(info.memory_bytes_total);
   device.set_memory_free_bytes(info.memory_bytes_free);
   device.set_threads(static_cast<uint32_t>(info.threads));
+}
+
+void EngineToProto(const Runtime& runtime, v1::GetServerInfoResponse& response) {
+  const EngineInfo info = runtime.engine->Info();
+  const absl::Status health = runtime.engine->Health();
+  response.set_engine(runtime.engine_name);
+  response.set_engine_note(
+      health.ok() ? runtime.engine_note
+                  : absl::StrCat("the engine has failed for good: ", health.message()));
+  for (const EngineInfo& part : info.parts) {
+    DeviceToProto(part, part.healthy, *response.add_devices());
+  }
+  if (info.parts.empty()) DeviceToProto(info, health.ok(), *response.add_devices());
 }
 
 }  // namespace
@@ -46,8 +60,7 @@ absl::Status GetServerInfo(const Runtime& runtime, const v1::GetServerInfoReques
   response.set_build_type(kBuildType);
   response.set_state(runtime.sessions.draining() ? v1::SERVER_STATE_DRAINING
                                                  : v1::SERVER_STATE_SERVING);
-  response.set_engine(runtime.engine_name);
-  DeviceToProto(runtime.engine->Info(), *response.add_devices());
+  EngineToProto(runtime, response);
   LimitsToProto(runtime.config.limits, *response.mutable_limits());
   for (const std::string& name : ProfileNames()) {
     if (auto profile = FindProfile(name); profile.ok()) {

@@ -15,7 +15,8 @@
 
 namespace voxloc::server {
 
-TestServer::TestServer(const Adjust& adjust, std::unique_ptr<Engine> engine) {
+TestServer::TestServer(const Adjust& adjust, std::unique_ptr<Engine> engine,
+                       const std::string& engine_note) {
   CommandLine command_line;
   command_line.config.listen = "127.0.0.1:0";
   command_line.config.metrics_listen = "off";
@@ -24,7 +25,7 @@ TestServer::TestServer(const Adjust& adjust, std::unique_ptr<Engine> engine) {
   command_line.config.drain_timeout_s = 0.0;
   if (adjust) adjust(command_line.config);
   if (engine == nullptr) engine = MakeCpuEngine({2});
-  auto server = Server::Start(command_line, std::move(engine));
+  auto server = Server::Start(command_line, {std::move(engine), engine_note});
   if (!server.ok()) {
     std::cerr << "the test's server does not start: " << server.status() << std::endl;
     std::abort();

@@ -15,6 +15,7 @@
 namespace voxloc::server {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 absl::StatusOr<CommandLine> Parse(std::vector<const char*> arguments) {
@@ -37,6 +38,23 @@ TEST(CommandLineTest, TakesFlagsInBothForms) {
   EXPECT_EQ(parsed->config.drain_delay_s, 1.5);
   EXPECT_EQ(parsed->origins.at("limits.max_sessions"), ConfigOrigin::kFlag);
   EXPECT_EQ(parsed->origins.count("threads"), 0);
+}
+
+TEST(CommandLineTest, TakesGpusAndTheirMemory) {
+  auto parsed = Parse({"--engine=cuda", "--devices=2,0", "--gpu-memory-limit=8G"});
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_THAT(parsed->config.devices, ElementsAre(2, 0));
+  EXPECT_EQ(parsed->config.gpu_memory_limit_bytes, uint64_t{8} << 30);
+  EXPECT_EQ(FindSetting("devices")->get(parsed->config), "2,0");
+  EXPECT_EQ(FindSetting("gpu_memory_limit")->get(parsed->config), "8589934592");
+  EXPECT_EQ(Parse({"--gpu-memory-limit=512"})->config.gpu_memory_limit_bytes, 512);
+  for (const char* bad : {"", "0,", "a", "-1", "0;1", "4294967296"}) {
+    EXPECT_THAT(MessageOf({"--devices", bad}), HasSubstr("with commas between")) << bad;
+  }
+  EXPECT_THAT(MessageOf({"--devices=0,1,0"}), HasSubstr("each number once, and 0 is repeated"));
+  for (const char* bad : {"", "G", "8X", "-1", "1.5G", "99999999999T", "8GiB"}) {
+    EXPECT_THAT(MessageOf({"--gpu-memory-limit", bad}), HasSubstr("as in 512M or 8G")) << bad;
+  }
 }
 
 TEST(CommandLineTest, NamesTheNearestFlag) {

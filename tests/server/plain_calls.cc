@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tests/server/plain_calls.h"
+
+#include <arpa/inet.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace voxloc::server {
+
+grpc::Status CallRaw(TestServer& server, const std::string& method, const std::string& request,
+                     std::string* response) {
+  const auto context = TestServer::NewContext();
+  grpc::CompletionQueue queue;
+  const auto finished = [&queue] {
+    void* tag = nullptr;
+    bool ok = false;
+    return queue.Next(&tag, &ok) && ok;
+  };
+  grpc::GenericStub stub(server.NewChannel());
+  const auto call = stub.PrepareCall(context.get(), method, &queue);
+  call->StartCall(nullptr);
+  EXPECT_TRUE(finished());
+  const grpc::Slice slice(request);
+  call->Write(grpc::ByteBuffer(&slice, 1), nullptr);
+  static_cast<void>(finished());
+  call->WritesDone(nullptr);
+  static_cast<void>(finished());
+  grpc::ByteBuffer received;
+  call->Read(&received, nullptr);
+  grpc::Slice all;
+  if (finished() && received.TrySingleSlice(&all).ok()) {
+    response->assign(reinterpret_cast<const char*>(all.begin()), all.size());
+  }
+  grpc::Status status;
+  call->Finish(&status, nullptr);
+  static_cast<void>(finished());
+  return status;
+}
+
+std::string HealthRequest(const std::string& service) {
+  if (service.empty()) return "";
+  return absl::StrCat("\x0a", std::string(1, static_cast<char>(service.size())), service);
+}
+
+std::string HttpGet(const std::string& address, const std::string& path) {
+  const std::pair<std::string, std::string> parts = absl::StrSplit(address, ':');
+  int port = 0;
+  EXPECT_TRUE(absl::SimpleAtoi(parts.second, &port));
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(static_cast<uint16_t>(port));
+  inet_pton(AF_INET, parts.first.c_str(), &to.sin_addr);
+  std::string text;
+  if (connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof(to)) == 0) {
+    const std::string request =
+        absl::StrCat("GET ", path, " HTTP/1.0\r\nHost: ", parts.first, "\r\n\r\n");
+    EXPECT_EQ(write(fd, request.data(), request.size()), static_cast<ssize_t>(request.size()));
+    char buffer[4096];
+    for (ssize_t got = 0; (got = read(fd, buffer, sizeof(buffer))) > 0;) {
+      text.append(buffer, static_cast<size_t>(got));
+    }
+  }
+  close(fd);
+  return text;
+}
+
+std::map<std::string, double> ParseMetrics(const std::string& text) {
+  std::map<std::string, double> values;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    const size_t space = line.rfind(' ');
+    double value = 0.0;
+    if (space != absl::string_view::npos && line[0] != '#' &&
+        absl::SimpleAtod(line.substr(space + 1), &value)) {
+      values[std::string(line.substr(0, space))] = value;
+    }
+  }
+  return values;
+}
+
+}  // namespace voxloc::server

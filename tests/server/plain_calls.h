@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Calls of a server that need no stubs: health, reflection, metrics. Expectations inside fail the
+// test. Thread-safe: no shared state.
+
+#ifndef VOXLOC_TESTS_SERVER_PLAIN_CALLS_H_
+#define VOXLOC_TESTS_SERVER_PLAIN_CALLS_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <map>
+#include <string>
+
+#include "tests/server/test_server.h"
+
+namespace voxloc::server {
+
+// One message there and one back, as raw bytes, by the method's name.
+grpc::Status CallRaw(TestServer& server, const std::string& method, const std::string& request,
+                     std::string* response);
+
+// HealthCheckRequest {string service = 1}, and the responses to it.
+[[nodiscard]] std::string HealthRequest(const std::string& service);
+inline const std::string kServing("\x08\x01", 2);
+inline const std::string kNotServing("\x08\x02", 2);
+
+[[nodiscard]] std::string HttpGet(const std::string& address, const std::string& path);
+
+// Values of an exposition by name and labels, as they stand in the text.
+[[nodiscard]] std::map<std::string, double> ParseMetrics(const std::string& text);
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_TESTS_SERVER_PLAIN_CALLS_H_
