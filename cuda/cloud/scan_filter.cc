@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -270,6 +271,7 @@ absl::StatusOr<std::unique_ptr<ScanFilter>> ScanFilter::Create(std::shared_ptr<D
   return std::unique_ptr<ScanFilter>(new ScanFilter(std::move(device)));
 }
 
+ScanFilter::ScanFilter(std::shared_ptr<Device> device) : device_(std::move(device)) {}
 ScanFilter::~ScanFilter() = default;
 
 absl::StatusOr<FilteredCloud> ScanFilter::Filter(const PointCloud& cloud,

@@ -12,7 +12,6 @@
 #define VOXLOC_CUDA_CLOUD_SCAN_FILTER_H_
 
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -42,7 +41,7 @@ class ScanFilter {
  private:
   class Workspace;
 
-  explicit ScanFilter(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+  explicit ScanFilter(std::shared_ptr<Device> device);
   absl::StatusOr<std::unique_ptr<Workspace>> TakeWorkspace();
   void ReturnWorkspace(std::unique_ptr<Workspace> workspace);
 
