@@ -38,6 +38,8 @@ elseif(voxloc_cuda_wish STREQUAL "AUTO" OR voxloc_cuda_wish STREQUAL "ON")
     # products are fused as in any CUDA program. Host code gets the same warnings through -Xcompiler.
     set(VOXLOC_CUDA_FLAGS
       --expt-relaxed-constexpr -lineinfo
+      # Headers with Eigen types are for the host here.
+      -DEIGEN_NO_CUDA
       "-Xcompiler=-Wall,-Wextra,-Wshadow"
       $<$<BOOL:${VOXLOC_WERROR}>:-Werror=all-warnings>)
     set(VOXLOC_CUDA_ENABLED ON)

@@ -15,17 +15,6 @@ Matrix6 ToEigen(const ndt::Matrix6x6& matrix) {
 
 ChartVector ToEigen(const double (&vector)[6]) { return Eigen::Map<const ChartVector>(vector); }
 
-// Termination::kConverged while the search may go on.
-Termination InterruptOf(const StopToken& stop) {
-  if (stop.cancelled && stop.cancelled->load(std::memory_order_relaxed)) {
-    return Termination::kCancelled;
-  }
-  if (stop.deadline != absl::InfiniteFuture() && absl::Now() >= stop.deadline) {
-    return Termination::kDeadline;
-  }
-  return Termination::kConverged;
-}
-
 IterationTrace TraceOf(const ndt::NewtonSearch& search) {
   const ndt::NewtonDirection& direction = search.step_direction();
   const Evaluation& from = search.step_evaluation();
@@ -64,6 +53,16 @@ ndt::SearchRules RulesOf(const AlignJob& job) {
     rules.regularization_scale = profile.regularization_scale;
   }
   return rules;
+}
+
+Termination InterruptOf(const StopToken& stop) {
+  if (stop.cancelled && stop.cancelled->load(std::memory_order_relaxed)) {
+    return Termination::kCancelled;
+  }
+  if (stop.deadline != absl::InfiniteFuture() && absl::Now() >= stop.deadline) {
+    return Termination::kDeadline;
+  }
+  return Termination::kConverged;
 }
 
 void RunSchedule(const AlignJob& job, PoseEvaluator& evaluator, AlignResult& result) {

@@ -26,6 +26,9 @@ class PoseEvaluator {
 // What ndt::NewtonSearch needs of a job. The profile must be valid.
 [[nodiscard]] ndt::SearchRules RulesOf(const AlignJob& job);
 
+// What a search that looks at the stop token now is told: kConverged while it may go on.
+[[nodiscard]] Termination InterruptOf(const StopToken& stop);
+
 // Runs all stages and fills everything of `result` but `point_scores`.
 void RunSchedule(const AlignJob& job, PoseEvaluator& evaluator, AlignResult& result);
 

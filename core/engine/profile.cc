@@ -27,6 +27,14 @@ Stage AutowareStage() {
 
 }  // namespace
 
+bool operator==(const Stage& a, const Stage& b) {
+  return a.cells == b.cells && a.search == b.search && a.outlier_ratio == b.outlier_ratio &&
+         a.curvature == b.curvature && a.max_step == b.max_step && a.epsilon == b.epsilon &&
+         a.step_floor == b.step_floor && a.max_iterations == b.max_iterations &&
+         a.line_search == b.line_search && a.exact_pitch_curvature == b.exact_pitch_curvature &&
+         a.small_angle_shortcut == b.small_angle_shortcut && a.float_transform == b.float_transform;
+}
+
 Profile AutowareProfile() {
   Profile profile;
   profile.name = "autoware";
@@ -36,8 +44,8 @@ Profile AutowareProfile() {
 }
 
 Profile PreciseProfile() {
-  // Ever smaller cells: the large and soft ones pull from metres away, the last ones, sharp and with
-  // few outliers in their mixture, end within the noise of map and scan.
+  // Ever smaller cells: the large and soft ones pull from metres away, the last ones, sharp and
+  // with few outliers in their mixture, end within the noise of map and scan.
   Stage far;
   far.cells.cell_size_m = 8.0;
   far.cells.gaussian.identity_seed = true;
@@ -76,8 +84,8 @@ const std::vector<std::string>& ProfileNames() {
 absl::StatusOr<Profile> FindProfile(absl::string_view name) {
   if (name == "autoware") return AutowareProfile();
   if (name == "precise") return PreciseProfile();
-  return absl::NotFoundError(absl::StrCat("no profile \"", name, "\"; there are: ",
-                                          absl::StrJoin(ProfileNames(), ", ")));
+  return absl::NotFoundError(
+      absl::StrCat("no profile \"", name, "\"; there are: ", absl::StrJoin(ProfileNames(), ", ")));
 }
 
 std::vector<CellStatistics> RequiredStatistics(const std::vector<Profile>& profiles) {
@@ -108,8 +116,8 @@ absl::Status ValidateProfile(const Profile& profile) {
     const auto check = [&](absl::string_view field, double value, bool valid,
                            absl::string_view allowed) {
       if (valid) return absl::OkStatus();
-      return absl::InvalidArgumentError(absl::StrCat("stage ", i, ": ", field, " is ", value,
-                                                     "; allowed is ", allowed));
+      return absl::InvalidArgumentError(
+          absl::StrCat("stage ", i, ": ", field, " is ", value, "; allowed is ", allowed));
     };
     for (const absl::Status& status :
          {ValidateCellStatistics(stage.cells),
@@ -130,9 +138,8 @@ absl::Status ValidateProfile(const Profile& profile) {
         "regularization_scale is ", profile.regularization_scale, "; allowed is 0 to 1e6"));
   }
   if (!(profile.acceptance_threshold > -1e9 && profile.acceptance_threshold < 1e9)) {
-    return absl::InvalidArgumentError(absl::StrCat("acceptance_threshold is ",
-                                                   profile.acceptance_threshold,
-                                                   "; it must be finite"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "acceptance_threshold is ", profile.acceptance_threshold, "; it must be finite"));
   }
   return absl::OkStatus();
 }

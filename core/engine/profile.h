@@ -2,11 +2,12 @@
 //
 // Profiles: how a scan is aligned, as a schedule of stages.
 //
-// The stages run one after another inside one call, each from where the last one ended. A stage names
-// the cells it matches against and the rules of its search. Two profiles are built in:
+// The stages run one after another inside one call, each from where the last one ended. A stage
+// names the cells it matches against and the rules of its search. Two profiles are built in:
 //
-//   autoware  one stage with the numbers of Autoware's ndt_scan_matcher, its peculiarities included;
-//   precise   starts soft, for the basin of convergence, and ends sharp, for the accuracy.
+//   autoware  one stage with the numbers of Autoware's ndt_scan_matcher, its peculiarities
+//   included; precise   starts soft, for the basin of convergence, and ends sharp, for the
+//   accuracy.
 //
 // Every peculiarity of the reference is one option below, so each can be set to what is right.
 
@@ -36,7 +37,8 @@ enum class Curvature {
   // The exact second derivatives: quadratic convergence near an optimum, and directions that may
   // point anywhere far from it.
   kExact,
-  // Those of reweighted least squares, sum w J'BJ: negative definite everywhere, so every step climbs,
+  // Those of reweighted least squares, sum w J'BJ: negative definite everywhere, so every step
+  // climbs,
   // and a full step never overshoots the quadratic that bounds the score from below. Wide basin,
   // linear convergence.
   kReweighted,
@@ -58,7 +60,8 @@ struct Stage {
   int max_iterations = 30;
   // Searches along each step as More and Thuente do; off, the step is clamped and taken.
   bool line_search = false;
-  // The sign of the curvature along pitch: exact, or as the reference's releases up to 1.9.0 have it.
+  // The sign of the curvature along pitch: exact, or as the reference's releases up to 1.9.0 have
+  // it.
   bool exact_pitch_curvature = true;
   // Takes angles below 1e-4 rad for zero in derivatives.
   bool small_angle_shortcut = false;
@@ -67,13 +70,15 @@ struct Stage {
   bool float_transform = false;
 };
 
+[[nodiscard]] bool operator==(const Stage& a, const Stage& b);
+
 enum class ScoreKind { kTransformProbability, kNearestVoxelLikelihood };
 
 struct Profile {
   std::string name;
   std::vector<Stage> stages;
-  // The stage whose cells a result's scores are computed with, before and after. The sharp cells of a
-  // last stage say how exact a pose is, soft ones whether it is right.
+  // The stage whose cells a result's scores are computed with, before and after. The sharp cells of
+  // a last stage say how exact a pose is, soft ones whether it is right.
   size_t score_stage = 0;
   // What a result must exceed to be accepted. Scores depend on cell size and statistics, so a
   // threshold belongs to its profile.
@@ -92,7 +97,8 @@ struct Profile {
 [[nodiscard]] absl::StatusOr<Profile> FindProfile(absl::string_view name);
 [[nodiscard]] const std::vector<std::string>& ProfileNames();
 
-// The statistics that the stages of these profiles need, without repetition, in order of appearance.
+// The statistics that the stages of these profiles need, without repetition, in order of
+// appearance.
 [[nodiscard]] std::vector<CellStatistics> RequiredStatistics(const std::vector<Profile>& profiles);
 
 // InvalidArgument names the stage, the field, its value and what is allowed.

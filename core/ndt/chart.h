@@ -22,15 +22,16 @@ struct AngleTerms {
 
 template <typename S>
 VOXLOC_HD AngleTerms<S> ComputeAngleTerms(S roll, S pitch, S yaw) {
-  return {std::sin(roll), std::cos(roll), std::sin(pitch),
-          std::cos(pitch), std::sin(yaw), std::cos(yaw)};
+  return {std::sin(roll),  std::cos(roll), std::sin(pitch),
+          std::cos(pitch), std::sin(yaw),  std::cos(yaw)};
 }
 
-// The same with angles below 1e-4 rad taken for zero: the reference's shortcut, which it applies to
+// The same with small angles taken for zero: the reference's shortcut, which it applies to
 // derivatives only.
+constexpr double kSmallAngle = 1e-4;  // rad
 template <typename S>
 VOXLOC_HD AngleTerms<S> ComputeShortcutAngleTerms(S roll, S pitch, S yaw) {
-  const S limit = S(1e-4);
+  const S limit = S(kSmallAngle);
   return ComputeAngleTerms<S>(std::abs(roll) < limit ? S(0) : roll,
                               std::abs(pitch) < limit ? S(0) : pitch,
                               std::abs(yaw) < limit ? S(0) : yaw);
@@ -54,8 +55,8 @@ template <typename S>
 struct ChartDerivatives {
   // First: d/droll (y z), d/dpitch (x y z), d/dyaw (x y z).
   S first[8][3];
-  // Second: roll roll (y z), roll pitch (y z), roll yaw (y z), pitch pitch (x y z), pitch yaw (x y z),
-  // yaw yaw (x y z).
+  // Second: roll roll (y z), roll pitch (y z), roll yaw (y z), pitch pitch (x y z), pitch yaw (x y
+  // z), yaw yaw (x y z).
   S second[15][3];
 };
 

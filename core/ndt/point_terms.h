@@ -28,7 +28,12 @@
 namespace voxloc::ndt {
 
 VOXLOC_HD double Exp(double x) { return std::exp(x); }
+#if defined(__CUDA_ARCH__)
+// The device's own instruction: 2 units in the last place, and of the exponent's magnitude.
+VOXLOC_HD float Exp(float x) { return __expf(x); }
+#else
 VOXLOC_HD float Exp(float x) { return std::exp(x); }
+#endif
 
 // The sums over the pairs of one point.
 template <typename T>
@@ -55,9 +60,9 @@ VOXLOC_HD PairTerms<T> ComputePairTerms(const Vector3<T>& q, const Symmetric3<T>
 }
 
 // Adds one pair, with w = e: the constant factor d1 d2 is applied to the sums of the whole scan.
-// `e` may be zeroed beforehand where a lane holds no pair. `curvature` is d2 for the exact Hessian. 0
-// leaves out the term in (Bq)(Bq)', which only ever weakens the curvature: M is then w B, the matrix
-// of reweighted least squares.
+// `e` may be zeroed beforehand where a lane holds no pair. `curvature` is d2 for the exact Hessian.
+// 0 leaves out the term in (Bq)(Bq)', which only ever weakens the curvature: M is then w B, the
+// matrix of reweighted least squares.
 template <typename T, typename S>
 VOXLOC_HD void AddPair(const PairTerms<T>& pair, const Symmetric3<T>& information, S curvature,
                        PairSums<T>& sums) {
@@ -95,8 +100,9 @@ VOXLOC_HD T DotRowXY(const S (&row)[3], const Vector3<T>& x) {
   return x.x * row[0] + x.y * row[1];
 }
 
-// Adds what the pair sums of the scan point x (in the scan's frame) contribute.
-template <typename T, typename S>
+// Adds what the pair sums of the scan point x (in the scan's frame) contribute. Without second
+// order, the second derivatives of R x are taken for zero.
+template <bool kSecondOrder = true, typename T, typename S>
 VOXLOC_HD void AddPoint(const Vector3<T>& x, const PairSums<T>& pairs,
                         const ChartDerivatives<S>& chart, DerivativeSums<T>& sums) {
   const Vector3<T>& s = pairs.s;
@@ -122,16 +128,6 @@ VOXLOC_HD void AddPoint(const Vector3<T>& x, const PairSums<T>& pairs,
   const Vector3<T> mp = Multiply(m, jp);
   const Vector3<T> my = Multiply(m, jy);
 
-  const T krr = s.y * DotRow(chart.second[0], x) + s.z * DotRow(chart.second[1], x);
-  const T krp = s.y * DotRow(chart.second[2], x) + s.z * DotRow(chart.second[3], x);
-  const T kry = s.y * DotRowXY(chart.second[4], x) + s.z * DotRowXY(chart.second[5], x);
-  const T kpp = s.x * DotRow(chart.second[6], x) + s.y * DotRow(chart.second[7], x) +
-                s.z * DotRow(chart.second[8], x);
-  const T kpy = s.x * DotRowXY(chart.second[9], x) + s.y * DotRowXY(chart.second[10], x) +
-                s.z * DotRowXY(chart.second[11], x);
-  const T kyy = s.x * DotRowXY(chart.second[12], x) + s.y * DotRowXY(chart.second[13], x) +
-                s.z * DotRowXY(chart.second[14], x);
-
   T* h = sums.hessian;
   h[0] = h[0] + m.xx;
   h[1] = h[1] + m.xy;
@@ -148,12 +144,22 @@ VOXLOC_HD void AddPoint(const Vector3<T>& x, const PairSums<T>& pairs,
   h[12] = h[12] + mr.z;
   h[13] = h[13] + mp.z;
   h[14] = h[14] + my.z;
-  h[15] = h[15] + (jr_y * mr.y + jr_z * mr.z + krr);
-  h[16] = h[16] + (jr_y * mp.y + jr_z * mp.z + krp);
-  h[17] = h[17] + (jr_y * my.y + jr_z * my.z + kry);
-  h[18] = h[18] + (Dot(jp, mp) + kpp);
-  h[19] = h[19] + (Dot(jp, my) + kpy);
-  h[20] = h[20] + (Dot(jy, my) + kyy);
+  h[15] = h[15] + (jr_y * mr.y + jr_z * mr.z);
+  h[16] = h[16] + (jr_y * mp.y + jr_z * mp.z);
+  h[17] = h[17] + (jr_y * my.y + jr_z * my.z);
+  h[18] = h[18] + Dot(jp, mp);
+  h[19] = h[19] + Dot(jp, my);
+  h[20] = h[20] + Dot(jy, my);
+  if constexpr (kSecondOrder) {
+    const S(&k)[15][3] = chart.second;
+    h[15] = h[15] + (s.y * DotRow(k[0], x) + s.z * DotRow(k[1], x));
+    h[16] = h[16] + (s.y * DotRow(k[2], x) + s.z * DotRow(k[3], x));
+    h[17] = h[17] + (s.y * DotRowXY(k[4], x) + s.z * DotRowXY(k[5], x));
+    h[18] = h[18] + (s.x * DotRow(k[6], x) + s.y * DotRow(k[7], x) + s.z * DotRow(k[8], x));
+    h[19] = h[19] + (s.x * DotRowXY(k[9], x) + s.y * DotRowXY(k[10], x) + s.z * DotRowXY(k[11], x));
+    h[20] =
+        h[20] + (s.x * DotRowXY(k[12], x) + s.y * DotRowXY(k[13], x) + s.z * DotRowXY(k[14], x));
+  }
 }
 
 }  // namespace voxloc::ndt

@@ -47,15 +47,15 @@ constexpr size_t kMaxChunkBytes = size_t{16} << kReferenceBits;
 // What a matched pair needs. The mean is relative to the low corner of the lattice cell of the
 // index position, metres; the information matrix in 1/m^2.
 struct alignas(16) Gaussian {
-  float mean_x;
-  float mean_y;
-  float mean_z;
   float xx;
   float xy;
   float xz;
   float yy;
   float yz;
   float zz;
+  float mean_x;
+  float mean_y;
+  float mean_z;
   float padding[3];
 };
 static_assert(sizeof(Candidate) == 16 && sizeof(Gaussian) == 48, "read as 16-byte vectors");

@@ -3,23 +3,20 @@
 #include "core/engine/cpu/cpu_engine.h"
 
 #include <algorithm>
-#include <limits>
 #include <new>
 #include <set>
-#include <string>
 #include <thread>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/clock.h"
 #include "core/engine/cpu/cpu_map.h"
 #include "core/engine/cpu/kernels.h"
 #include "core/engine/cpu/scan_evaluator.h"
 #include "core/engine/cpu/thread_pool.h"
+#include "core/engine/job_check.h"
 #include "core/engine/newton_search.h"
 
 namespace voxloc {
@@ -73,50 +70,13 @@ class MapEvaluator : public PoseEvaluator {
   cpu::ThreadPool* pool_;
 };
 
-absl::Status CheckScan(const PointCloud* scan) {
-  if (scan == nullptr || scan->empty()) return absl::InvalidArgumentError("the scan has no points");
-  if (scan->size() > std::numeric_limits<uint32_t>::max()) {
-    return absl::ResourceExhaustedError(absl::StrCat("the scan has ", scan->size(), " points"));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckAnyFinite(const PointCloud& scan) {
-  for (size_t i = 0; i < scan.size(); ++i) {
-    if (scan.IsFinite(i)) return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("none of the scan's ", scan.size(), " points is finite"));
-}
-
 absl::StatusOr<const CpuMap*> CheckMap(const ResidentMap* map, absl::Span<const Stage> stages) {
   const auto* cpu_map = dynamic_cast<const CpuMap*>(map);
   if (cpu_map == nullptr) {
     return absl::FailedPreconditionError("the map does not belong to the CPU engine");
   }
-  for (const Stage& stage : stages) {
-    if (cpu_map->Grid(stage.cells) != nullptr) continue;
-    const auto append = [](std::string* out, const CellStatistics& s) { *out += ToString(s); };
-    return absl::FailedPreconditionError(
-        absl::StrCat("the map has no ", ToString(stage.cells), "; it has ",
-                     absl::StrJoin(cpu_map->statistics(), "; ", append)));
-  }
+  if (absl::Status status = CheckCells(*cpu_map, stages); !status.ok()) return status;
   return cpu_map;
-}
-
-absl::Status CheckPose(const Pose& pose) {
-  if (pose.translation.allFinite() && pose.rotation.coeffs().allFinite()) return absl::OkStatus();
-  return absl::InvalidArgumentError("a pose has a component that is not finite");
-}
-
-absl::Status CheckStopped(const StopToken& stop) {
-  if (stop.cancelled && stop.cancelled->load(std::memory_order_relaxed)) {
-    return absl::CancelledError("scoring was cancelled");
-  }
-  if (absl::Now() >= stop.deadline) {
-    return absl::DeadlineExceededError("the deadline passed while scoring");
-  }
-  return absl::OkStatus();
 }
 
 class CpuEngine : public Engine {
@@ -182,8 +142,8 @@ class CpuEngine : public Engine {
     std::vector<size_t> whole;
     for (size_t i = 0; i < jobs.size(); ++i) {
       const size_t points = jobs[i].scan != nullptr ? jobs[i].scan->size() : 0;
-      const bool spread = points >= kChunksWorthSpreading * cpu::kPointsPerChunk &&
-                          jobs.size() < pool_.threads();
+      const bool spread =
+          points >= kChunksWorthSpreading * cpu::kPointsPerChunk && jobs.size() < pool_.threads();
       if (spread) {
         AlignOne(jobs[i], &pool_, results[i]);
       } else {
@@ -196,17 +156,10 @@ class CpuEngine : public Engine {
   }
 
   absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
-    if (absl::Status status = CheckScan(request.scan.get()); !status.ok()) return status;
-    if (absl::Status status = CheckAnyFinite(*request.scan); !status.ok()) return status;
-    Profile of_one_stage;
-    of_one_stage.stages = {request.stage};
-    if (absl::Status status = ValidateProfile(of_one_stage); !status.ok()) return status;
+    if (absl::Status status = CheckRequest(request); !status.ok()) return status;
     const absl::StatusOr<const CpuMap*> map =
         CheckMap(request.map.get(), absl::MakeConstSpan(&request.stage, 1));
     if (!map.ok()) return map.status();
-    for (const Pose& pose : request.map_T_base) {
-      if (absl::Status status = CheckPose(pose); !status.ok()) return status;
-    }
     const size_t poses = request.map_T_base.size();
     const size_t points = request.scan->size();
     ScoreResult result;
@@ -225,8 +178,7 @@ class CpuEngine : public Engine {
       evaluator->SetStage((*map)->Grid(request.stage.cells), request.stage);
       const size_t end = std::min(poses, (task + 1) * kPosesPerTask);
       for (size_t i = task * kPosesPerTask; i < end; ++i) {
-        float* rows =
-            request.want_point_scores ? result.point_scores.data() + i * points : nullptr;
+        float* rows = request.want_point_scores ? result.point_scores.data() + i * points : nullptr;
         result.poses[i] = evaluator
                               ->Evaluate(ChartFromPose(request.map_T_base[i]),
                                          /*with_derivatives=*/false, nullptr, rows)
@@ -251,8 +203,7 @@ class CpuEngine : public Engine {
 
  private:
   void AlignOne(const AlignJob& job, cpu::ThreadPool* pool, AlignResult& result) {
-    result.status = CheckScan(job.scan.get());
-    if (result.status.ok()) result.status = CheckPose(job.map_T_base_guess);
+    result.status = CheckScanAndGuess(job);
     if (result.status.ok()) result.status = ValidateProfile(job.profile);
     if (!result.status.ok()) return;
     const absl::StatusOr<const CpuMap*> map = CheckMap(job.map.get(), job.profile.stages);
@@ -264,8 +215,7 @@ class CpuEngine : public Engine {
       std::unique_ptr<ScanEvaluator> evaluator = evaluators_.Take();
       evaluator->SetScan(*job.scan);
       if (evaluator->points() == 0) {
-        result.status = absl::InvalidArgumentError(
-            absl::StrCat("none of the scan's ", job.scan->size(), " points is finite"));
+        result.status = NoFinitePoint(*job.scan);
       } else {
         MapEvaluator on_map(**map, *evaluator, pool);
         RunSchedule(job, on_map, result);

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/engine/job_check.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+
+namespace voxloc {
+namespace {
+
+absl::Status CheckScan(const PointCloud* scan) {
+  if (scan == nullptr || scan->empty()) return absl::InvalidArgumentError("the scan has no points");
+  if (scan->size() > std::numeric_limits<uint32_t>::max()) {
+    return absl::ResourceExhaustedError(absl::StrCat("the scan has ", scan->size(), " points"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckPose(const Pose& pose) {
+  if (pose.translation.allFinite() && pose.rotation.coeffs().allFinite()) return absl::OkStatus();
+  return absl::InvalidArgumentError("a pose has a component that is not finite");
+}
+
+}  // namespace
+
+absl::Status CheckScanAndGuess(const AlignJob& job) {
+  const absl::Status status = CheckScan(job.scan.get());
+  return status.ok() ? CheckPose(job.map_T_base_guess) : status;
+}
+
+absl::Status CheckRequest(const ScoreRequest& request) {
+  if (absl::Status status = CheckScan(request.scan.get()); !status.ok()) return status;
+  const PointCloud& scan = *request.scan;
+  size_t first_finite = 0;
+  while (first_finite < scan.size() && !scan.IsFinite(first_finite)) ++first_finite;
+  if (first_finite == scan.size()) return NoFinitePoint(scan);
+  Profile of_one_stage;
+  of_one_stage.stages = {request.stage};
+  if (absl::Status status = ValidateProfile(of_one_stage); !status.ok()) return status;
+  for (const Pose& pose : request.map_T_base) {
+    if (absl::Status status = CheckPose(pose); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status NoFinitePoint(const PointCloud& scan) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("none of the scan's ", scan.size(), " points is finite"));
+}
+
+absl::Status CheckCells(const ResidentMap& map, absl::Span<const Stage> stages) {
+  const std::vector<CellStatistics>& has = map.statistics();
+  for (const Stage& stage : stages) {
+    if (std::find(has.begin(), has.end(), stage.cells) != has.end()) continue;
+    const auto append = [](std::string* out, const CellStatistics& s) { *out += ToString(s); };
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the map has no ", ToString(stage.cells), "; it has ", absl::StrJoin(has, "; ", append)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckStopped(const StopToken& stop) {
+  if (stop.cancelled && stop.cancelled->load(std::memory_order_relaxed)) {
+    return absl::CancelledError("scoring was cancelled");
+  }
+  if (absl::Now() >= stop.deadline) {
+    return absl::DeadlineExceededError("the deadline passed while scoring");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace voxloc

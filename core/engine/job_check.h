@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What every engine asks of a job before it starts, in the same words.
+
+#ifndef VOXLOC_CORE_ENGINE_JOB_CHECK_H_
+#define VOXLOC_CORE_ENGINE_JOB_CHECK_H_
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "core/engine/align.h"
+#include "core/engine/score.h"
+
+namespace voxloc {
+
+// InvalidArgument: no scan, or one without points; a guess that is not finite. ResourceExhausted:
+// more points than can be counted. Says nothing about profile and map.
+[[nodiscard]] absl::Status CheckScanAndGuess(const AlignJob& job);
+
+// InvalidArgument: as above, no point that is finite, a pose that is not, a stage that
+// ValidateProfile refuses.
+[[nodiscard]] absl::Status CheckRequest(const ScoreRequest& request);
+
+// InvalidArgument: none of the scan's points is finite.
+[[nodiscard]] absl::Status NoFinitePoint(const PointCloud& scan);
+
+// FailedPrecondition: the map was not composed with the cells of a stage; says which it has.
+[[nodiscard]] absl::Status CheckCells(const ResidentMap& map, absl::Span<const Stage> stages);
+
+// Cancelled, DeadlineExceeded: the stop token is raised.
+[[nodiscard]] absl::Status CheckStopped(const StopToken& stop);
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_ENGINE_JOB_CHECK_H_

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One alignment: a cluster of blocks evaluates the scan at a pose, every block adds up the same
+// sums in the same order and takes the same step from them, and so on to the end. Blocks meet once
+// an evaluation, to exchange their sums; the host is not asked anything.
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <new>
+
+#include "cuda/align/align_kernel.h"
+#include "cuda/align/cluster.cuh"
+#include "cuda/align/point_match.cuh"
+#include "cuda/align/virtual_warps.h"
+#include "cuda/align/warp_sums.cuh"
+
+namespace voxloc::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kWarps = kThreads / 32;
+constexpr int kLargestCluster = kRows;
+static_assert(kWarps == kColumns, "a cluster's warp has one column");
+
+// Sums of all rows, of two evaluations: while some blocks still read one, others may already write
+// the next.
+using RowSums = double[2][kRows][32];
+
+struct Shared {
+  alignas(16) unsigned char search[sizeof(ndt::NewtonSearch)];
+  ndt::SearchRules rules;
+  StageTerms stage;
+  int stage_number;
+  bool done;
+  RigidTransform map_T_base;
+  ndt::ChartDerivatives<float> chart;
+  double angle_terms[12];  // sines and cosines: exact, then as derivatives want them
+  RowSums rows;
+};
+
+__device__ __forceinline__ ndt::NewtonSearch& SearchOf(Shared& shared) {
+  return *std::launder(reinterpret_cast<ndt::NewtonSearch*>(shared.search));
+}
+
+__device__ __forceinline__ uint64_t NowNs() {
+  uint64_t now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+// Called by the first warp: from the pose wanted to the transform, and to the angles' sines and
+// cosines for the derivatives.
+__device__ __noinline__ void PreparePose(Shared& shared, int lane) {
+  const ndt::NewtonSearch& search = SearchOf(shared);
+  if (lane < 6) {
+    const double angle = search.wanted()[3 + lane % 3];
+    const bool shortcut = lane >= 3 && std::abs(angle) < ndt::kSmallAngle;
+    double sine;
+    double cosine;
+    sincos(shortcut ? 0.0 : angle, &sine, &cosine);
+    shared.angle_terms[2 * lane] = sine;
+    shared.angle_terms[2 * lane + 1] = cosine;
+  }
+  __syncwarp();
+  if (lane == 0) {
+    const double* t = shared.angle_terms;
+    shared.map_T_base.rotation = ndt::ComputeRotation<double>({t[0], t[1], t[2], t[3], t[4], t[5]});
+    for (int i = 0; i < 3; ++i) shared.map_T_base.translation[i] = search.wanted()[i];
+  }
+}
+
+// Called by one thread.
+__device__ __noinline__ void PrepareDerivatives(Shared& shared) {
+  const double* t = shared.angle_terms + (shared.stage.small_angle_shortcut ? 6 : 0);
+  const ndt::ChartDerivatives<double> exact = ndt::ComputeChartDerivatives<double>(
+      {t[0], t[1], t[2], t[3], t[4], t[5]}, shared.stage.exact_pitch_curvature);
+#pragma unroll
+  for (int j = 0; j < 3; ++j) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) shared.chart.first[i][j] = static_cast<float>(exact.first[i][j]);
+#pragma unroll
+    for (int i = 0; i < 15; ++i) shared.chart.second[i][j] = static_cast<float>(exact.second[i][j]);
+  }
+}
+
+// What one chunk adds: lane i gets the sum of slot i over the chunk's points.
+__device__ __forceinline__ float SumChunk(const Shared& shared, const ndt::Vector3<float>& point,
+                                          const MatchedPoint& matched) {
+  ndt::DerivativeSums<float> derivatives;
+  // A point without a pair is taken for zero: its sums are, but zero times infinity is not.
+  const bool any = matched.pairs > 0;
+  const ndt::Vector3<float> x = {any ? point.x : 0.0F, any ? point.y : 0.0F, any ? point.z : 0.0F};
+  if (shared.stage.second_order) {
+    ndt::AddPoint<true>(x, matched.sums, shared.chart, derivatives);
+  } else {
+    ndt::AddPoint<false>(x, matched.sums, shared.chart, derivatives);
+  }
+  float values[32];
+  values[kExponentials] = matched.sums.exponentials;
+  values[kBest] = matched.best;
+  values[kMatched] = any ? 1.0F : 0.0F;
+  values[kPairs] = static_cast<float>(matched.pairs);
+#pragma unroll
+  for (int i = 0; i < ndt::kGradientSize; ++i) values[kGradient + i] = derivatives.gradient[i];
+#pragma unroll
+  for (int i = 0; i < ndt::kHessianSize; ++i) values[kHessian + i] = derivatives.hessian[i];
+  values[31] = 0.0F;
+  return SumOverLanes(values);
+}
+
+struct ScanView {
+  const float* x;
+  const float* y;
+  const float* z;
+  uint32_t points;
+  uint32_t chunks;
+};
+
+__device__ __forceinline__ float EvaluateChunk(const Shared& shared, const ScanView& scan,
+                                               uint32_t chunk, bool& derivatives_ready) {
+  const uint32_t i = chunk * kPointsPerChunk + threadIdx.x % 32;
+  ndt::Vector3<float> point;
+  MatchedPoint matched;
+  if (i < scan.points) {
+    point = {__ldg(scan.x + i), __ldg(scan.y + i), __ldg(scan.z + i)};
+    matched = MatchPoint<true>(
+        shared.stage, LocatePoint(shared.map_T_base, point.x, point.y, point.z, shared.stage));
+  }
+  __syncwarp();
+  if (!derivatives_ready) {
+    __syncthreads();
+    derivatives_ready = true;
+  }
+  return SumChunk(shared, point, matched);
+}
+
+// The sum of one row and column, for every lane its slot.
+__device__ __forceinline__ double EvaluateColumn(const Shared& shared, const ScanView& scan,
+                                                 uint32_t row, uint32_t column,
+                                                 bool& derivatives_ready) {
+  double sum = 0.0;
+  for (uint32_t chunk = row + kRows * column; chunk < scan.chunks; chunk += kVirtualWarps) {
+    sum += static_cast<double>(EvaluateChunk(shared, scan, chunk, derivatives_ready));
+  }
+  return sum;
+}
+
+// The first warp's lanes, one slot each: the search takes the sums.
+__device__ __noinline__ void TakeSums(Shared& shared, const double (&rows)[kRows][32],
+                                      const ScanView& scan, int lane) {
+  double sum = 0.0;
+  double row_sum[kRows];
+#pragma unroll
+  for (int row = 0; row < kRows; ++row) row_sum[row] = rows[row][lane];
+  const auto interrupt =
+      static_cast<Termination>(static_cast<int>(__shfl_sync(0xffffffffU, row_sum[0], kInterrupt)));
+#pragma unroll
+  for (int row = 0; row < kRows; ++row) sum += row_sum[row];
+  const bool finite = __all_sync(0xffffffffU, lane == kInterrupt || isfinite(sum)) != 0;
+
+  ndt::NewtonSearch& search = SearchOf(shared);
+  ndt::Evaluation& next = search.next();
+  const double scaled = shared.stage.derivative_scale * sum;
+  if (lane >= kGradient && lane < kHessian) next.derivatives.gradient[lane - kGradient] = scaled;
+  if (lane >= kHessian && lane < kInterrupt) {
+    // Upper triangle, row by row.
+    int i = 0;
+    int first = kHessian;
+    while (lane >= first + 6 - i) {
+      first += 6 - i;
+      ++i;
+    }
+    const int j = i + lane - first;
+    next.derivatives.hessian.m[i][j] = scaled;
+    next.derivatives.hessian.m[j][i] = scaled;
+  }
+  const double best = __shfl_sync(0xffffffffU, sum, kBest);
+  const double matched = __shfl_sync(0xffffffffU, sum, kMatched);
+  const double pairs = __shfl_sync(0xffffffffU, sum, kPairs);
+  __syncwarp();
+  if (lane == 0) {
+    next.score = ComputePoseScore(shared.stage.largest, sum, best, scan.points,
+                                  static_cast<size_t>(matched), static_cast<size_t>(pairs));
+    next.derivatives.score = next.score.score;
+    next.finite = finite;
+    search.Advance(shared.rules, interrupt);
+    shared.done = search.done();
+    shared.stage_number = search.wanted_stage();
+  }
+  __syncwarp();
+}
+
+__device__ __noinline__ void RecordIteration(const ndt::NewtonSearch& search,
+                                             DeviceIteration& record) {
+  const ndt::Evaluation& from = search.step_evaluation();
+  for (int i = 0; i < 6; ++i) {
+    record.from[i] = search.step_from()[i];
+    record.after[i] = search.chart()[i];
+    record.gradient[i] = from.derivatives.gradient[i];
+    for (int j = 0; j < 6; ++j) record.hessian[i][j] = from.derivatives.hessian.m[i][j];
+  }
+  record.score = from.score;
+  record.direction = search.step_direction();
+  record.length = search.step_length();
+  record.stage = search.step_stage();
+}
+
+__device__ __noinline__ void WriteResult(const ndt::NewtonSearch& search, DeviceResult& result) {
+  for (int i = 0; i < 6; ++i) {
+    result.chart[i] = search.chart()[i];
+    result.gradient[i] = search.current().derivatives.gradient[i];
+    for (int j = 0; j < 6; ++j) result.hessian[i][j] = search.current().derivatives.hessian.m[i][j];
+  }
+  result.before = search.before();
+  result.after = search.after();
+  result.termination = search.termination();
+  result.iterations = search.iterations();
+  result.evaluations = search.evaluations();
+  result.oscillations = search.oscillations();
+  result.reached_iteration_limit = search.reached_iteration_limit();
+}
+
+// The best pair of each point at the final pose.
+__device__ __noinline__ void WritePointScores(const Shared& shared, const ScanView& scan,
+                                              uint32_t rank, uint32_t cluster,
+                                              float* point_scores) {
+  const auto largest = static_cast<float>(shared.stage.largest);
+  for (uint32_t i = rank * kThreads + threadIdx.x; i < scan.points; i += cluster * kThreads) {
+    const MatchedPoint matched = MatchPoint<false>(
+        shared.stage, LocatePoint(shared.map_T_base, __ldg(scan.x + i), __ldg(scan.y + i),
+                                  __ldg(scan.z + i), shared.stage));
+    point_scores[i] = largest * matched.best;
+  }
+}
+
+// Copies by all threads of the block; both are multiples of four bytes long.
+template <typename T>
+__device__ __forceinline__ void CopyToShared(const T& from, T& to) {
+  static_assert(sizeof(T) % 4 == 0, "copied by words");
+  for (uint32_t i = threadIdx.x; i < sizeof(T) / 4; i += kThreads) {
+    reinterpret_cast<uint32_t*>(&to)[i] = reinterpret_cast<const uint32_t*>(&from)[i];
+  }
+}
+
+// Compiled twice: for a job that has its multiprocessors to itself, and for many jobs side by side,
+// in few registers.
+template <int kBlocksPerMultiprocessor>
+__global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
+    AlignKernel(const AlignArguments arguments) {
+  __shared__ Shared shared;
+  // Of a block with several rows: the columns of each, to be added in order.
+  extern __shared__ double columns[];  // [rows of this block][kColumns][32]
+
+  const uint64_t started_ns = NowNs();
+  const uint32_t cluster = ClusterSize();
+  const uint32_t rank = ClusterRank();
+  const DeviceJob& job = arguments.jobs[blockIdx.x / cluster];
+  const AlignProgram& program = arguments.programs[job.program];
+  const DeviceScan& device_scan = arguments.scans[job.scan];
+  const ScanView scan = {device_scan.x, device_scan.x + device_scan.stride,
+                         device_scan.x + 2 * size_t{device_scan.stride}, device_scan.points,
+                         (device_scan.points + kPointsPerChunk - 1) / kPointsPerChunk};
+  const auto warp = threadIdx.x / 32;
+  const auto lane = static_cast<int>(threadIdx.x % 32);
+  const uint32_t rows_here = kRows / cluster;
+  const uint32_t first_row = rank * rows_here;
+
+  if (threadIdx.x == 0) {
+    ndt::SearchRules& rules = shared.rules;
+    for (int i = 0; i < program.stages; ++i) rules.stage[i] = program.rules[i];
+    rules.stages = program.stages;
+    rules.score_stage = program.score_stage;
+    rules.regularized = job.regularized;
+    rules.score_includes_regularization = job.score_includes_regularization;
+    rules.reference_x = job.reference_x;
+    rules.reference_y = job.reference_y;
+    rules.regularization_scale = job.regularization_scale;
+    new (shared.search) ndt::NewtonSearch(rules, job.guess);
+    shared.done = false;
+    shared.stage_number = SearchOf(shared).wanted_stage();
+  }
+  __syncthreads();
+
+  int stage_loaded = -1;
+  int parity = 0;
+  uint32_t trace_at = job.trace_begin;
+  while (!shared.done) {
+    // The stage first: what follows is separated from it by the barrier below.
+    if (shared.stage_number != stage_loaded) {
+      stage_loaded = shared.stage_number;
+      CopyToShared(program.terms[stage_loaded], shared.stage);
+    }
+    if (warp == 0) PreparePose(shared, lane);
+    __syncthreads();
+
+    // The derivatives of the chart are needed only after the first points are matched: another warp
+    // computes them meanwhile.
+    if (threadIdx.x == kThreads - 32) PrepareDerivatives(shared);
+    bool derivatives_ready = false;
+    double(&rows)[kRows][32] = shared.rows[parity];
+    if (cluster == 1) {
+      for (uint32_t row = warp; row < kRows; row += kWarps) {
+        double sum = 0.0;
+        for (uint32_t column = 0; column < kColumns; ++column) {
+          sum += EvaluateColumn(shared, scan, row, column, derivatives_ready);
+        }
+        rows[row][lane] = sum;
+      }
+      if (!derivatives_ready) __syncthreads();
+    } else {
+      for (uint32_t row = 0; row < rows_here; ++row) {
+        columns[(row * kColumns + warp) * 32 + static_cast<uint32_t>(lane)] =
+            EvaluateColumn(shared, scan, first_row + row, warp, derivatives_ready);
+      }
+      if (!derivatives_ready) __syncthreads();
+    }
+    __syncthreads();
+
+    Termination interrupt = job.interrupt;
+    if (job.deadline_ns != 0 && NowNs() - started_ns >= job.deadline_ns) {
+      interrupt = Termination::kDeadline;
+    }
+    if (cluster > 1) {
+      for (uint32_t row = warp; row < rows_here; row += kWarps) {
+        double sum = 0.0;
+        for (uint32_t column = 0; column < kColumns; ++column) {
+          sum += columns[(row * kColumns + column) * 32 + static_cast<uint32_t>(lane)];
+        }
+        if (first_row + row == 0 && lane == kInterrupt) sum = static_cast<int>(interrupt);
+        for (uint32_t to = 0; to < cluster; ++to) {
+          StoreInCluster(&rows[first_row + row][lane], to, sum);
+        }
+      }
+      SynchronizeCluster();
+    } else if (warp == 0) {
+      if (lane == 0) rows[0][kInterrupt] = static_cast<int>(interrupt);
+      __syncwarp();
+    }
+
+    if (warp == 0) {
+      TakeSums(shared, rows, scan, lane);
+      if (lane == 0 && rank == 0 && job.want_trace && SearchOf(shared).stepped()) {
+        RecordIteration(SearchOf(shared), arguments.trace[trace_at++]);
+      }
+    }
+    parity = 1 - parity;
+    __syncthreads();
+  }
+
+  if (rank == 0 && threadIdx.x == 0) {
+    WriteResult(SearchOf(shared), arguments.results[blockIdx.x / cluster]);
+  }
+  if (job.want_point_scores) {
+    CopyToShared(program.terms[program.score_stage], shared.stage);
+    if (warp == 0) PreparePose(shared, lane);
+    __syncthreads();
+    WritePointScores(shared, scan, rank, cluster, arguments.point_scores + job.point_scores_begin);
+  }
+  // Nobody leaves while others may write to its shared memory.
+  if (cluster > 1) SynchronizeCluster();
+}
+
+constexpr int kBlocksAlone = 1;
+constexpr int kBlocksInBatch = 4;
+
+using Kernel = void (*)(AlignArguments);
+
+// The launch of one kernel: with clusters of this many blocks.
+class Launch {
+ public:
+  Launch(uint32_t jobs, int cluster, cudaStream_t stream) {
+    config_.gridDim = dim3(jobs * static_cast<uint32_t>(cluster));
+    config_.blockDim = dim3(kThreads);
+    config_.stream = stream;
+    if (cluster == 1) return;
+    config_.dynamicSmemBytes =
+        sizeof(double) * 32 * kColumns * static_cast<size_t>(kRows / cluster);
+    attribute_.id = cudaLaunchAttributeClusterDimension;
+    attribute_.val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
+    config_.attrs = &attribute_;
+    config_.numAttrs = 1;
+  }
+  Launch(const Launch&) = delete;
+  Launch& operator=(const Launch&) = delete;
+
+  [[nodiscard]] const cudaLaunchConfig_t& config() const { return config_; }
+
+ private:
+  cudaLaunchConfig_t config_{};
+  cudaLaunchAttribute attribute_{};
+};
+
+}  // namespace
+
+absl::StatusOr<AlignLimits> QueryAlignLimits(Device& device) {
+  VOXLOC_TRY(device.MakeCurrent());
+  AlignLimits limits;
+  int blocks = 0;
+  VOXLOC_CUDA_TRY(device,
+                  cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+                      &blocks, AlignKernel<kBlocksInBatch>, kThreads, 0),
+                  "asking for the alignment kernel's occupancy");
+  limits.resident_blocks = std::max(1, blocks * device.properties().multiprocessors);
+  if (device.properties().major < 9) return limits;
+  VOXLOC_CUDA_TRY(device,
+                  cudaFuncSetAttribute(AlignKernel<kBlocksAlone>,
+                                       cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
+                  "allowing large clusters");
+  for (int cluster = kLargestCluster; cluster > 1; cluster /= 2) {
+    const Launch launch(1, cluster, nullptr);
+    int active = 0;
+    const absl::Status status = device.Check(
+        cudaOccupancyMaxActiveClusters(&active, AlignKernel<kBlocksAlone>, &launch.config()),
+        "asking for the largest cluster");
+    if (!device.healthy()) return status;
+    if (status.ok() && active > 0) {
+      limits.largest_cluster = cluster;
+      break;
+    }
+  }
+  return limits;
+}
+
+absl::Status LaunchAlign(Device& device, const AlignArguments& arguments, int cluster,
+                         cudaStream_t stream) {
+  const Launch launch(arguments.job_count, cluster, stream);
+  const bool alone = cluster > 1 || arguments.job_count <=
+                                        static_cast<uint32_t>(device.properties().multiprocessors);
+  const Kernel kernel = alone ? AlignKernel<kBlocksAlone> : AlignKernel<kBlocksInBatch>;
+  return device.Check(cudaLaunchKernelEx(&launch.config(), kernel, arguments),
+                      "launching an alignment");
+}
+
+}  // namespace voxloc::cuda

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kernel that aligns a batch, from host code. Launches only queue work on the stream; all
+// arrays are device memory, or page-locked host memory that the device sees, and must stay until it
+// is done.
+
+#ifndef VOXLOC_CUDA_ALIGN_ALIGN_KERNEL_H_
+#define VOXLOC_CUDA_ALIGN_ALIGN_KERNEL_H_
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "cuda/align/device_job.h"
+#include "cuda/runtime/device.h"
+
+namespace voxloc::cuda {
+
+struct AlignArguments {
+  const AlignProgram* programs;
+  const DeviceScan* scans;
+  const DeviceJob* jobs;
+  uint32_t job_count;
+  DeviceResult* results;   // one a job
+  DeviceIteration* trace;  // null: no job wants one
+  float* point_scores;     // null: no job wants them
+};
+
+// What the kernel can use on a device.
+struct AlignLimits {
+  // Blocks that may work on one job: a power of two up to 16; 1 where there are no clusters.
+  int largest_cluster = 1;
+  // Jobs that run at the same time with a block each.
+  int resident_blocks = 1;
+};
+[[nodiscard]] absl::StatusOr<AlignLimits> QueryAlignLimits(Device& device);
+
+// One launch. `cluster` blocks work on each job, at most the largest cluster.
+[[nodiscard]] absl::Status LaunchAlign(Device& device, const AlignArguments& arguments, int cluster,
+                                       cudaStream_t stream);
+
+}  // namespace voxloc::cuda
+
+#endif  // VOXLOC_CUDA_ALIGN_ALIGN_KERNEL_H_

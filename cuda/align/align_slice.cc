@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cuda/align/align_slice.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "core/engine/job_check.h"
+#include "core/engine/newton_search.h"
+#include "core/geometry/euler.h"
+#include "cuda/align/map_access.h"
+
+namespace voxloc::cuda {
+namespace {
+
+// A slice holds at most so much, whatever the batch: it is about 2 ms of work on a large device.
+constexpr size_t kMaxPoints = size_t{1} << 21;      // of all jobs
+constexpr size_t kMaxIterations = size_t{1} << 18;  // recorded
+constexpr size_t kMaxScoredPoints = size_t{1} << 26;
+// Slices of this many jobs for every block that the device can hold.
+constexpr size_t kJobsPerBlock = 2;
+
+constexpr size_t kAlignment = 256;
+size_t Aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+ChartVector ToEigen(const double (&vector)[6]) { return Eigen::Map<const ChartVector>(vector); }
+
+Matrix6 ToEigen(const double (&matrix)[6][6]) {
+  return Eigen::Map<const Eigen::Matrix<double, 6, 6, Eigen::RowMajor>>(&matrix[0][0]);
+}
+
+IterationTrace TraceOf(const DeviceIteration& record) {
+  const ndt::NewtonDirection& direction = record.direction;
+  IterationTrace trace;
+  trace.stage = record.stage;
+  trace.map_T_base = PoseFromChart(ToEigen(record.from));
+  trace.score = record.score;
+  trace.gradient = ToEigen(record.gradient);
+  trace.hessian = ToEigen(record.hessian);
+  trace.newton_step = ToEigen(direction.unit) * direction.norm * (direction.reversed ? -1.0 : 1.0);
+  trace.newton_step_norm = direction.norm;
+  trace.step_length = record.length;
+  trace.reversed = direction.reversed;
+  trace.slope = direction.slope;
+  trace.map_T_base_after = PoseFromChart(ToEigen(record.after));
+  return trace;
+}
+
+}  // namespace
+
+AlignSlice::AlignSlice(std::shared_ptr<Device> device, const AlignLimits& limits)
+    : device_(device),
+      limits_(limits),
+      upload_(device),
+      device_upload_(device),
+      results_(device),
+      device_results_(device),
+      device_trace_(device),
+      trace_(device),
+      device_scores_(device),
+      scores_(device) {}
+
+absl::StatusOr<std::unique_ptr<AlignSlice>> AlignSlice::Create(std::shared_ptr<Device> device,
+                                                               const AlignLimits& limits,
+                                                               Priority priority) {
+  VOXLOC_TRY(device->MakeCurrent());
+  std::unique_ptr<AlignSlice> slice(new AlignSlice(device, limits));
+  absl::StatusOr<Stream> stream = Stream::Create(device, priority);
+  if (!stream.ok()) return stream.status();
+  slice->stream_ = *std::move(stream);
+  for (Event& event : slice->events_) {
+    absl::StatusOr<Event> made = Event::Create(device);
+    if (!made.ok()) return made.status();
+    event = *std::move(made);
+  }
+  return slice;
+}
+
+void AlignSlice::Clear() {
+  // Left over from a call that broke off: what was queued writes to memory of this slice.
+  if (std::exchange(launched_, false)) (void)stream_.Synchronize();
+  entries_.clear();
+  jobs_.clear();
+  programs_.clear();
+  program_of_.clear();
+  scan_count_ = 0;
+  scan_numbers_.clear();
+  floats_ = 0;
+  work_ = 0;
+  iterations_ = 0;
+  scored_points_ = 0;
+  status_ = absl::OkStatus();
+}
+
+bool AlignSlice::Add(const AlignJob& job, AlignResult& result) {
+  const size_t points = job.scan != nullptr ? job.scan->size() : 0;
+  size_t iterations = 0;
+  if (job.want_trace) {
+    for (const Stage& stage : job.profile.stages) {
+      iterations += static_cast<size_t>(std::max(0, stage.max_iterations));
+    }
+  }
+  const size_t scored = job.want_point_scores ? points : 0;
+  const size_t most_jobs = kJobsPerBlock * static_cast<size_t>(limits_.resident_blocks);
+  if (!entries_.empty() &&
+      (entries_.size() >= most_jobs || work_ + points > kMaxPoints ||
+       iterations_ + iterations > kMaxIterations || scored_points_ + scored > kMaxScoredPoints)) {
+    return false;
+  }
+  result.status = CheckScanAndGuess(job);
+  if (!result.status.ok()) return true;
+  const absl::StatusOr<uint32_t> scan = ScanOf(job);
+  const absl::StatusOr<uint32_t> program = scan.ok() ? ProgramOf(job) : scan.status();
+  if (!program.ok()) {
+    result.status = program.status();
+    return true;
+  }
+
+  DeviceJob packed{};
+  const ChartVector guess = ChartFromPose(job.map_T_base_guess);
+  std::copy(guess.data(), guess.data() + 6, packed.guess);
+  packed.program = *program;
+  packed.scan = *scan;
+  packed.interrupt = InterruptOf(job.stop);
+  if (job.stop.deadline != absl::InfiniteFuture()) {
+    const int64_t left_ns = absl::ToInt64Nanoseconds(job.stop.deadline - absl::Now());
+    packed.deadline_ns = static_cast<uint64_t>(std::max<int64_t>(1, left_ns));
+  }
+  const ndt::SearchRules rules = RulesOf(job);
+  packed.regularized = rules.regularized;
+  packed.score_includes_regularization = rules.score_includes_regularization;
+  packed.reference_x = rules.reference_x;
+  packed.reference_y = rules.reference_y;
+  packed.regularization_scale = rules.regularization_scale;
+  packed.want_trace = job.want_trace;
+  packed.trace_begin = iterations_;
+  packed.want_point_scores = job.want_point_scores;
+  packed.point_scores_begin = scored_points_;
+  iterations_ += static_cast<uint32_t>(iterations);
+  if (job.want_point_scores) scored_points_ += scans_[*scan].points;
+  work_ += points;
+  jobs_.push_back(packed);
+  entries_.push_back({&job, &result});
+  return true;
+}
+
+absl::StatusOr<uint32_t> AlignSlice::ProgramOf(const AlignJob& job) {
+  for (size_t i = programs_.size(); i-- > 0;) {
+    const AlignJob& known = *program_of_[i];
+    if (known.map == job.map && known.profile.score_stage == job.profile.score_stage &&
+        known.profile.stages == job.profile.stages) {
+      return static_cast<uint32_t>(i);
+    }
+  }
+  VOXLOC_TRY(ValidateProfile(job.profile));
+  const absl::StatusOr<const CudaMap*> map = CheckMap(*device_, job.map.get(), job.profile.stages);
+  if (!map.ok()) return map.status();
+  AlignProgram program{};
+  const ndt::SearchRules rules = RulesOf(job);
+  program.stages = rules.stages;
+  program.score_stage = rules.score_stage;
+  for (size_t i = 0; i < job.profile.stages.size(); ++i) {
+    const Stage& stage = job.profile.stages[i];
+    program.rules[i] = rules.stage[i];
+    program.terms[i] = MakeStageTerms(stage, *(*map)->Blocks(stage.cells));
+  }
+  programs_.push_back(program);
+  program_of_.push_back(&job);
+  return static_cast<uint32_t>(programs_.size() - 1);
+}
+
+absl::StatusOr<uint32_t> AlignSlice::ScanOf(const AlignJob& job) {
+  const PointCloud& cloud = *job.scan;
+  const auto [it, inserted] = scan_numbers_.try_emplace(&cloud, static_cast<uint32_t>(scan_count_));
+  if (!inserted) return it->second;
+  if (scan_count_ == scans_.size()) scans_.emplace_back();
+  PackedScan& scan = scans_[scan_count_];
+  PackScan(cloud, scan);
+  if (scan.points == 0) {
+    scan_numbers_.erase(it);
+    return NoFinitePoint(cloud);
+  }
+  floats_ += scan.floats.size();
+  ++scan_count_;
+  return it->second;
+}
+
+int AlignSlice::ChooseCluster() const {
+  const auto jobs = static_cast<int>(jobs_.size());
+  uint32_t most_points = 0;
+  for (size_t i = 0; i < scan_count_; ++i) most_points = std::max(most_points, scans_[i].points);
+  const auto chunks = static_cast<int>(most_points / kPointsPerChunk + 1);
+  int cluster = limits_.largest_cluster;
+  while (cluster > 1 &&
+         (jobs * cluster > device_->properties().multiprocessors || cluster > chunks)) {
+    cluster /= 2;
+  }
+  return cluster;
+}
+
+void AlignSlice::Launch() {
+  if (entries_.empty()) return;
+  launched_ = true;
+  status_ = device_->MakeCurrent();
+  if (status_.ok()) status_ = Queue();
+}
+
+absl::Status AlignSlice::Queue() {
+  const size_t programs_bytes = Aligned(programs_.size() * sizeof(AlignProgram));
+  const size_t scans_bytes = Aligned(scan_count_ * sizeof(DeviceScan));
+  const size_t jobs_bytes = Aligned(jobs_.size() * sizeof(DeviceJob));
+  const size_t bytes = programs_bytes + scans_bytes + jobs_bytes + floats_ * sizeof(float);
+  VOXLOC_TRY(upload_.Reserve(bytes));
+  VOXLOC_TRY(device_upload_.Reserve(bytes));
+  VOXLOC_TRY(results_.Reserve(jobs_.size() * sizeof(DeviceResult)));
+  const bool mapped = results_.device_data() != nullptr;
+  if (!mapped) VOXLOC_TRY(device_results_.Reserve(jobs_.size()));
+  if (iterations_ > 0) {
+    VOXLOC_TRY(device_trace_.Reserve(iterations_));
+    VOXLOC_TRY(trace_.Reserve(iterations_ * sizeof(DeviceIteration)));
+  }
+  if (scored_points_ > 0) {
+    VOXLOC_TRY(device_scores_.Reserve(scored_points_));
+    VOXLOC_TRY(scores_.Reserve(scored_points_ * sizeof(float)));
+  }
+
+  std::byte* to = upload_.data();
+  std::byte* device_base = device_upload_.data();
+  std::memcpy(to, programs_.data(), programs_.size() * sizeof(AlignProgram));
+  std::memcpy(to + programs_bytes + scans_bytes, jobs_.data(), jobs_.size() * sizeof(DeviceJob));
+  auto* device_scans = reinterpret_cast<DeviceScan*>(to + programs_bytes);
+  size_t points_at = programs_bytes + scans_bytes + jobs_bytes;
+  for (size_t i = 0; i < scan_count_; ++i) {
+    const PackedScan& scan = scans_[i];
+    device_scans[i] = {reinterpret_cast<const float*>(device_base + points_at), scan.stride,
+                       scan.points};
+    std::memcpy(to + points_at, scan.floats.data(), scan.floats.size() * sizeof(float));
+    points_at += scan.floats.size() * sizeof(float);
+  }
+
+  cudaStream_t stream = stream_.get();
+  if (timed_) VOXLOC_TRY(events_[0].Record(stream_));
+  VOXLOC_CUDA_TRY(*device_, cudaMemcpyAsync(device_base, to, bytes, cudaMemcpyHostToDevice, stream),
+                  "uploading scans");
+  if (timed_) VOXLOC_TRY(events_[1].Record(stream_));
+  AlignArguments arguments{};
+  arguments.programs = reinterpret_cast<const AlignProgram*>(device_base);
+  arguments.scans = reinterpret_cast<const DeviceScan*>(device_base + programs_bytes);
+  arguments.jobs = reinterpret_cast<const DeviceJob*>(device_base + programs_bytes + scans_bytes);
+  arguments.job_count = static_cast<uint32_t>(jobs_.size());
+  arguments.results =
+      mapped ? reinterpret_cast<DeviceResult*>(results_.device_data()) : device_results_.data();
+  arguments.trace = device_trace_.data();
+  arguments.point_scores = device_scores_.data();
+  VOXLOC_TRY(LaunchAlign(*device_, arguments, ChooseCluster(), stream));
+  if (timed_) VOXLOC_TRY(events_[2].Record(stream_));
+  if (!mapped) {
+    VOXLOC_CUDA_TRY(
+        *device_,
+        cudaMemcpyAsync(results_.data(), device_results_.data(),
+                        jobs_.size() * sizeof(DeviceResult), cudaMemcpyDeviceToHost, stream),
+        "reading results");
+  }
+  if (iterations_ > 0) {
+    VOXLOC_CUDA_TRY(
+        *device_,
+        cudaMemcpyAsync(trace_.data(), device_trace_.data(), iterations_ * sizeof(DeviceIteration),
+                        cudaMemcpyDeviceToHost, stream),
+        "reading the trace");
+  }
+  if (scored_points_ > 0) {
+    VOXLOC_CUDA_TRY(*device_,
+                    cudaMemcpyAsync(scores_.data(), device_scores_.data(),
+                                    scored_points_ * sizeof(float), cudaMemcpyDeviceToHost, stream),
+                    "reading point scores");
+  }
+  if (timed_) VOXLOC_TRY(events_[3].Record(stream_));
+  return absl::OkStatus();
+}
+
+void AlignSlice::Finish() {
+  if (!std::exchange(launched_, false)) return;
+  // What was queued before an error still runs, on memory of this slice.
+  absl::Status finished = stream_.Synchronize();
+  if (status_.ok()) status_ = std::move(finished);
+  if (status_.ok() && timed_) status_ = Read();
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    entries_[i].result->status = status_;
+    if (status_.ok()) FillResult(i);
+  }
+}
+
+absl::Status AlignSlice::Read() {
+  double* times[] = {&times_.upload_ms, &times_.kernel_ms, &times_.download_ms};
+  for (int i = 0; i < 3; ++i) {
+    const absl::StatusOr<double> ms = events_[i + 1].MillisecondsSince(events_[i]);
+    if (!ms.ok()) return ms.status();
+    *times[i] = *ms;
+  }
+  return absl::OkStatus();
+}
+
+void AlignSlice::FillResult(size_t i) const {
+  const DeviceResult& from = reinterpret_cast<const DeviceResult*>(results_.data())[i];
+  const DeviceJob& job = jobs_[i];
+  AlignResult& result = *entries_[i].result;
+  result.map_T_base = PoseFromChart(ToEigen(from.chart));
+  result.termination = from.termination;
+  result.before = from.before;
+  result.after = from.after;
+  result.gradient = ToEigen(from.gradient);
+  result.hessian = ToEigen(from.hessian);
+  result.iterations = from.iterations;
+  result.evaluations = from.evaluations;
+  result.oscillations = from.oscillations;
+  result.reached_iteration_limit = from.reached_iteration_limit;
+  if (job.want_trace) {
+    const auto* records = reinterpret_cast<const DeviceIteration*>(trace_.data()) + job.trace_begin;
+    result.trace.reserve(static_cast<size_t>(from.iterations));
+    for (int k = 0; k < from.iterations; ++k) result.trace.push_back(TraceOf(records[k]));
+  }
+  if (job.want_point_scores) {
+    const PackedScan& scan = scans_[job.scan];
+    const auto* scores = reinterpret_cast<const float*>(scores_.data()) + job.point_scores_begin;
+    result.point_scores.assign(entries_[i].job->scan->size(), 0.0F);
+    for (uint32_t k = 0; k < scan.points; ++k) {
+      result.point_scores[scan.PlaceInCloud(k)] = scores[k];
+    }
+  }
+}
+
+}  // namespace voxloc::cuda

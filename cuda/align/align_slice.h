@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// AlignSlice: jobs that go to the device together: packed into one upload, aligned by one launch,
+// their results read back. A workspace with a stream and memory of its own; used by one thread at a
+// time. Between Launch and Finish the device works and the caller is free to pack another slice.
+
+#ifndef VOXLOC_CUDA_ALIGN_ALIGN_SLICE_H_
+#define VOXLOC_CUDA_ALIGN_ALIGN_SLICE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/engine/align.h"
+#include "cuda/align/align_kernel.h"
+#include "cuda/align/packed_scan.h"
+#include "cuda/map/cuda_map.h"
+#include "cuda/runtime/device.h"
+#include "cuda/runtime/device_buffer.h"
+#include "cuda/runtime/pinned_buffer.h"
+#include "cuda/runtime/stream.h"
+
+namespace voxloc::cuda {
+
+// Where the time of a slice went, milliseconds on the device's clock.
+struct SliceTimes {
+  double upload_ms = 0.0;
+  double kernel_ms = 0.0;
+  double download_ms = 0.0;
+};
+
+class AlignSlice {
+ public:
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<AlignSlice>> Create(
+      std::shared_ptr<Device> device, const AlignLimits& limits, Priority priority);
+
+  // Forgets the last slice.
+  void Clear();
+
+  // Takes a job in, unless it is full: false, and the job belongs to the next slice. A job that
+  // cannot be run is answered in `result` at once. `job` and `result` must stay until Finish.
+  [[nodiscard]] bool Add(const AlignJob& job, AlignResult& result);
+  [[nodiscard]] bool empty() const { return entries_.empty(); }
+
+  // Queues upload, kernel and download. An error goes to every job of the slice.
+  void Launch();
+  // Waits for them and fills the results.
+  void Finish();
+
+  // Records times from the next Launch on; off by default, events cost a few microseconds.
+  void set_timed(bool timed) { timed_ = timed; }
+  // Of the last slice that finished.
+  [[nodiscard]] const SliceTimes& times() const { return times_; }
+
+ private:
+  struct Entry {
+    const AlignJob* job;
+    AlignResult* result;
+  };
+  AlignSlice(std::shared_ptr<Device> device, const AlignLimits& limits);
+  absl::StatusOr<uint32_t> ProgramOf(const AlignJob& job);
+  absl::StatusOr<uint32_t> ScanOf(const AlignJob& job);
+  absl::Status Queue();
+  absl::Status Read();
+  void FillResult(size_t i) const;
+  [[nodiscard]] int ChooseCluster() const;
+
+  std::shared_ptr<Device> device_;
+  AlignLimits limits_;
+  Stream stream_;
+  Event events_[4];  // before upload, before the kernel, before the download, at the end
+  bool timed_ = false;
+  SliceTimes times_;
+
+  std::vector<Entry> entries_;
+  std::vector<DeviceJob> jobs_;
+  std::vector<AlignProgram> programs_;
+  std::vector<const AlignJob*> program_of_;  // a job of each program
+  // The first `scan_count_` are in use, the rest keep their memory.
+  std::vector<PackedScan> scans_;
+  size_t scan_count_ = 0;
+  absl::flat_hash_map<const PointCloud*, uint32_t> scan_numbers_;
+  size_t floats_ = 0;           // of all scans
+  size_t work_ = 0;             // points of all jobs
+  uint32_t iterations_ = 0;     // that may be recorded
+  uint32_t scored_points_ = 0;  // whose scores are wanted
+  bool launched_ = false;
+  absl::Status status_;  // of Launch
+
+  PinnedBuffer upload_;
+  DeviceBuffer<std::byte> device_upload_;
+  PinnedBuffer results_;
+  DeviceBuffer<DeviceResult> device_results_;  // where the host's memory is not mapped
+  DeviceBuffer<DeviceIteration> device_trace_;
+  PinnedBuffer trace_;
+  DeviceBuffer<float> device_scores_;
+  PinnedBuffer scores_;
+};
+
+}  // namespace voxloc::cuda
+
+#endif  // VOXLOC_CUDA_ALIGN_ALIGN_SLICE_H_

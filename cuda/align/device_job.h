@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What travels between host and device for a batch of alignments: plain structs, the same on both
+// sides.
+
+#ifndef VOXLOC_CUDA_ALIGN_DEVICE_JOB_H_
+#define VOXLOC_CUDA_ALIGN_DEVICE_JOB_H_
+
+#include <cstdint>
+
+#include "core/ndt/search.h"
+#include "cuda/align/stage_terms.h"
+
+namespace voxloc::cuda {
+
+// Stages and the map's cells for them: what jobs of one profile in one map share.
+struct AlignProgram {
+  ndt::StageRules rules[ndt::kMaxStages];
+  StageTerms terms[ndt::kMaxStages];
+  int stages;
+  int score_stage;
+};
+
+// Points in the base frame, metres: x, y and z one after another, each `stride` long.
+struct DeviceScan {
+  const float* x;
+  uint32_t stride;
+  uint32_t points;
+};
+
+struct DeviceJob {
+  double guess[6];  // chart
+  double reference_x;
+  double reference_y;
+  double regularization_scale;
+  uint64_t deadline_ns;  // from the beginning of the kernel; 0: none
+  uint32_t program;
+  uint32_t scan;
+  // Iteration records may be written from here on in the trace array.
+  uint32_t trace_begin;
+  // Place in the array of point scores.
+  uint32_t point_scores_begin;
+  Termination interrupt;  // raised before the start; kConverged: none
+  bool regularized;
+  bool score_includes_regularization;
+  bool want_trace;
+  bool want_point_scores;
+};
+
+struct DeviceIteration {
+  double from[6];
+  double after[6];
+  PoseScore score;
+  double gradient[6];
+  double hessian[6][6];
+  ndt::NewtonDirection direction;
+  double length;
+  int stage;
+};
+
+struct DeviceResult {
+  double chart[6];
+  PoseScore before;
+  PoseScore after;
+  double gradient[6];
+  double hessian[6][6];
+  Termination termination;
+  int iterations;
+  int evaluations;
+  int oscillations;
+  bool reached_iteration_limit;
+};
+
+}  // namespace voxloc::cuda
+
+#endif  // VOXLOC_CUDA_ALIGN_DEVICE_JOB_H_

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cuda/align/packed_scan.h"
+
+#include <cmath>
+
+#include "cuda/align/virtual_warps.h"
+
+namespace voxloc::cuda {
+
+void PackScan(const PointCloud& cloud, PackedScan& packed) {
+  const size_t n = cloud.size();
+  packed.stride =
+      static_cast<uint32_t>((n + kPointsPerChunk - 1) / kPointsPerChunk * kPointsPerChunk);
+  packed.floats.resize(size_t{3} * packed.stride);
+  packed.sources.clear();
+  float* x = packed.floats.data();
+  float* y = x + packed.stride;
+  float* z = y + packed.stride;
+  const Eigen::Vector3f origin = cloud.origin.cast<float>();
+  uint32_t not_finite = 0;
+  for (size_t i = 0; i < n; ++i) {
+    x[i] = cloud.x[i] + origin.x();
+    y[i] = cloud.y[i] + origin.y();
+    z[i] = cloud.z[i] + origin.z();
+    // Zero times a number that is not finite is none.
+    not_finite += x[i] * 0.0F + y[i] * 0.0F + z[i] * 0.0F == 0.0F ? 0U : 1U;
+  }
+  packed.points = static_cast<uint32_t>(n);
+  if (not_finite == 0) return;
+  packed.points = 0;
+  packed.sources.reserve(n - not_finite);
+  for (uint32_t i = 0; i < n; ++i) {
+    if (!std::isfinite(x[i]) || !std::isfinite(y[i]) || !std::isfinite(z[i])) continue;
+    const uint32_t to = packed.points++;
+    x[to] = x[i];
+    y[to] = y[i];
+    z[to] = z[i];
+    packed.sources.push_back(i);
+  }
+}
+
+}  // namespace voxloc::cuda

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PackedScan: the finite points of a cloud as kernels read them: base frame, metres, x, y and z one
+// after another, each padded to whole chunks.
+
+#ifndef VOXLOC_CUDA_ALIGN_PACKED_SCAN_H_
+#define VOXLOC_CUDA_ALIGN_PACKED_SCAN_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/cloud/point_cloud.h"
+
+namespace voxloc::cuda {
+
+struct PackedScan {
+  uint32_t points = 0;
+  uint32_t stride = 0;
+  std::vector<float> floats;      // 3 stride
+  std::vector<uint32_t> sources;  // places in the cloud; empty where every point is finite
+
+  [[nodiscard]] size_t PlaceInCloud(size_t point) const {
+    return sources.empty() ? point : sources[point];
+  }
+};
+
+// Memory of `packed` is used again. The cloud has fewer than 2^32 points.
+void PackScan(const PointCloud& cloud, PackedScan& packed);
+
+}  // namespace voxloc::cuda
+
+#endif  // VOXLOC_CUDA_ALIGN_PACKED_SCAN_H_

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a kernel needs of a stage, by value: the cells it matches against, the constants of its
+// score, its peculiarities. Made on the host from a Stage and the map.
+
+#ifndef VOXLOC_CUDA_ALIGN_STAGE_TERMS_H_
+#define VOXLOC_CUDA_ALIGN_STAGE_TERMS_H_
+
+#include <cstdint>
+
+#include "cuda/map/cell_blocks.h"
+
+namespace voxloc {
+struct Stage;
+}
+
+namespace voxloc::cuda {
+
+struct StageTerms {
+  CellBlocks blocks;
+  // Candidates at least this far away, squared, do not count; infinite where the search takes all
+  // that `reach` lets through.
+  float squared_radius_m2;
+  // Largest number of axes along which the cell of a candidate may differ from the point's: 3, 1 or
+  // 0.
+  int reach;
+  double inverse_cell_size;  // 1/m
+  float cell_size_m;
+  // A cell's mean is also where the search finds it.
+  bool mean_is_index;
+  bool float_transform;
+  bool exact_pitch_curvature;
+  bool small_angle_shortcut;
+  bool second_order;  // Curvature::kExact
+  float d2;
+  float curvature;          // see ndt::AddPair
+  double largest;           // -d1
+  double derivative_scale;  // d1 d2
+};
+
+// `blocks` are those of the stage's cell statistics.
+[[nodiscard]] StageTerms MakeStageTerms(const Stage& stage, const CellBlocks& blocks);
+
+}  // namespace voxloc::cuda
+
+#endif  // VOXLOC_CUDA_ALIGN_STAGE_TERMS_H_

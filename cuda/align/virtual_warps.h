@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The order in which a scan's points are summed, whatever the number of blocks and threads that
+// share the work.
+//
+// Points are taken in chunks of 32, a warp each, and a chunk is summed by a fixed tree over its
+// lanes, in float32. Chunk c belongs to row c mod 16 and in it to column (c / 16) mod 8. The chunks
+// of a row and column are added one after another, then the columns of a row, then the rows, in
+// double. A cluster of 16 blocks gives each block a row and each of its warps a column; a lone
+// block gives each warp whole rows. Both add the same numbers in the same order, so the bits are
+// the same.
+
+#ifndef VOXLOC_CUDA_ALIGN_VIRTUAL_WARPS_H_
+#define VOXLOC_CUDA_ALIGN_VIRTUAL_WARPS_H_
+
+namespace voxloc::cuda {
+
+constexpr int kPointsPerChunk = 32;
+constexpr int kRows = 16;
+constexpr int kColumns = 8;
+constexpr int kVirtualWarps = kRows * kColumns;
+
+// Sums of a scan, in the order in which the lanes of a warp hold them.
+enum Slot {
+  kExponentials = 0,
+  kBest = 1,
+  kMatched = 2,
+  kPairs = 3,
+  kGradient = 4,   // 6
+  kHessian = 10,   // 21
+  kInterrupt = 31  // no sum: row 0's holds a Termination
+};
+
+}  // namespace voxloc::cuda
+
+#endif  // VOXLOC_CUDA_ALIGN_VIRTUAL_WARPS_H_

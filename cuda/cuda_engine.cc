@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cuda/cuda_engine.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/engine/job_check.h"
+#include "cuda/align/align_kernel.h"
+#include "cuda/align/align_slice.h"
+#include "cuda/align/map_access.h"
+#include "cuda/map/cuda_map.h"
+#include "cuda/map/map_builder.h"
+#include "cuda/runtime/device.h"
+#include "cuda/runtime/pool.h"
+#include "cuda/score/score_slice.h"
+
+namespace voxloc {
+namespace {
+
+using cuda::AlignSlice;
+using cuda::CudaMap;
+using cuda::CudaTile;
+using cuda::Device;
+using cuda::ScoreSlice;
+
+// Calls that may work at the same time; others wait for one of them.
+constexpr size_t kMaxTrackingCalls = 16;
+constexpr size_t kMaxBulkCalls = 4;
+// Slices of one call in flight: one is packed or read while others run, and the end of one overlaps
+// the beginning of the next.
+constexpr size_t kSlicesInFlight = 3;
+// Batches of more points are not tracking: they go on streams of low priority, slice by slice.
+constexpr size_t kMaxTrackingPoints = size_t{1} << 20;
+
+// Workspaces of a call that takes several slices.
+template <typename Slice>
+struct Slices {
+  std::unique_ptr<Slice> slice[kSlicesInFlight];
+};
+
+class CudaEngine : public Engine {
+ public:
+  CudaEngine(std::shared_ptr<Device> device, std::unique_ptr<cuda::MapBuilder> map_builder,
+             const cuda::AlignLimits& limits)
+      : device_(device),
+        map_builder_(std::move(map_builder)),
+        tracking_(
+            kMaxTrackingCalls,
+            [device, limits] { return AlignSlice::Create(device, limits, cuda::Priority::kHigh); }),
+        bulk_(kMaxBulkCalls,
+              [device, limits]() -> absl::StatusOr<std::unique_ptr<Slices<AlignSlice>>> {
+                auto slices = std::make_unique<Slices<AlignSlice>>();
+                for (auto& slice : slices->slice) {
+                  auto made = AlignSlice::Create(device, limits, cuda::Priority::kLow);
+                  if (!made.ok()) return made.status();
+                  slice = *std::move(made);
+                }
+                return slices;
+              }),
+        scoring_(kMaxBulkCalls, [device]() -> absl::StatusOr<std::unique_ptr<Slices<ScoreSlice>>> {
+          auto slices = std::make_unique<Slices<ScoreSlice>>();
+          for (auto& slice : slices->slice) {
+            auto made = ScoreSlice::Create(device);
+            if (!made.ok()) return made.status();
+            slice = *std::move(made);
+          }
+          return slices;
+        }) {}
+
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
+      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
+    return map_builder_->BuildTile(cloud_map, statistics);
+  }
+
+  absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
+      absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
+      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
+    std::vector<std::shared_ptr<const CudaTile>> cuda_tiles;
+    cuda_tiles.reserve(tiles.size());
+    for (const auto& tile : tiles) {
+      auto cuda_tile = std::dynamic_pointer_cast<const CudaTile>(tile);
+      if (cuda_tile == nullptr) {
+        return absl::InvalidArgumentError("a tile does not belong to the CUDA engine");
+      }
+      cuda_tiles.push_back(std::move(cuda_tile));
+    }
+    return map_builder_->Compose(cuda_tiles, statistics, dynamic_cast<const CudaMap*>(previous));
+  }
+
+  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
+    std::vector<AlignResult> results(jobs.size());
+    if (absl::Status status = TryAlign(jobs, results); !status.ok()) {
+      for (AlignResult& result : results) result.status = status;
+    }
+    return results;
+  }
+
+  absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
+    if (absl::Status status = CheckRequest(request); !status.ok()) return status;
+    const absl::StatusOr<const CudaMap*> map =
+        cuda::CheckMap(*device_, request.map.get(), absl::MakeConstSpan(&request.stage, 1));
+    if (!map.ok()) return map.status();
+    const size_t poses = request.map_T_base.size();
+    const size_t points = request.scan->size();
+    ScoreResult result;
+    try {
+      result.poses.resize(poses);
+      if (request.want_point_scores) result.point_scores.assign(poses * points, 0.0F);
+    } catch (const std::bad_alloc&) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("no memory for the scores of ", poses, " poses and ", points, " points"));
+    }
+    if (absl::Status status = TryScore(request, **map, result); !status.ok()) return status;
+    return result;
+  }
+
+  EngineInfo Info() const override {
+    const cuda::DeviceProperties& properties = device_->properties();
+    EngineInfo info;
+    info.name = "cuda";
+    info.device = absl::StrCat("device ", device_->ordinal(), ", ", properties.name,
+                               ", compute capability ", properties.major, ".", properties.minor);
+    info.memory_bytes_total = properties.memory_bytes;
+    info.memory_bytes_free = device_->MemoryFree();
+    return info;
+  }
+
+  absl::Status Health() const override {
+    return device_->healthy() ? absl::OkStatus() : device_->MakeCurrent();
+  }
+
+ private:
+  absl::Status TryAlign(absl::Span<const AlignJob> jobs, std::vector<AlignResult>& results) {
+    if (jobs.empty()) return absl::OkStatus();
+    if (absl::Status status = device_->MakeCurrent(); !status.ok()) return status;
+    size_t points = 0;
+    for (const AlignJob& job : jobs) points += job.scan != nullptr ? job.scan->size() : 0;
+    try {
+      size_t done = 0;
+      if (points <= kMaxTrackingPoints) {
+        absl::StatusOr<cuda::Pool<AlignSlice>::Lease> slice = tracking_.Take();
+        if (!slice.ok()) return slice.status();
+        done = Fill(**slice, jobs, 0, results);
+        (*slice)->Launch();
+        (*slice)->Finish();
+      }
+      if (done == jobs.size()) return absl::OkStatus();
+      absl::StatusOr<cuda::Pool<Slices<AlignSlice>>::Lease> slices = bulk_.Take();
+      if (!slices.ok()) return slices.status();
+      size_t turn = 0;
+      for (auto& slice : (*slices)->slice) slice->Clear();
+      for (; done < jobs.size(); ++turn) {
+        AlignSlice& slice = *(*slices)->slice[turn % kSlicesInFlight];
+        slice.Finish();
+        done = Fill(slice, jobs, done, results);
+        slice.Launch();
+      }
+      for (size_t i = 0; i < kSlicesInFlight; ++i) {
+        AlignSlice& slice = *(*slices)->slice[(turn + i) % kSlicesInFlight];
+        slice.Finish();
+        slice.Clear();
+      }
+    } catch (const std::bad_alloc&) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("no host memory to align ", jobs.size(), " scans"));
+    }
+    return absl::OkStatus();
+  }
+
+  // Fills a slice with jobs from `first` on; the first job that is not in it.
+  static size_t Fill(AlignSlice& slice, absl::Span<const AlignJob> jobs, size_t first,
+                     std::vector<AlignResult>& results) {
+    slice.Clear();
+    while (first < jobs.size() && slice.Add(jobs[first], results[first])) ++first;
+    return first;
+  }
+
+  absl::Status TryScore(const ScoreRequest& request, const CudaMap& map, ScoreResult& result) {
+    const cuda::StageTerms terms =
+        cuda::MakeStageTerms(request.stage, *map.Blocks(request.stage.cells));
+    try {
+      cuda::PackedScan scan;
+      cuda::PackScan(*request.scan, scan);
+      absl::StatusOr<cuda::Pool<Slices<ScoreSlice>>::Lease> slices = scoring_.Take();
+      if (!slices.ok()) return slices.status();
+      const size_t poses = request.map_T_base.size();
+      const size_t per_slice = ScoreSlice::PosesPerSlice(scan.points);
+      const size_t count = (poses + per_slice - 1) / per_slice;
+      absl::Status status;
+      // Every slice that was launched is waited for, whatever happens: it uses what is on this
+      // stack.
+      for (size_t i = 0; i < count + kSlicesInFlight; ++i) {
+        ScoreSlice& slice = *(*slices)->slice[i % kSlicesInFlight];
+        if (i >= kSlicesInFlight && i - kSlicesInFlight < count) {
+          absl::Status finished = slice.Finish(result);
+          if (status.ok()) status = std::move(finished);
+        }
+        if (i >= count) continue;
+        if (status.ok()) status = CheckStopped(request.stop);
+        if (status.ok()) {
+          status = slice.Launch(request, terms, scan, i * per_slice,
+                                std::min(poses, (i + 1) * per_slice));
+        }
+      }
+      return status;
+    } catch (const std::bad_alloc&) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("no host memory to score ", request.map_T_base.size(), " poses"));
+    }
+  }
+
+  // Declared first, so that it outlives everything that gives memory back to it.
+  const std::shared_ptr<Device> device_;
+  const std::unique_ptr<cuda::MapBuilder> map_builder_;
+  cuda::Pool<AlignSlice> tracking_;
+  cuda::Pool<Slices<AlignSlice>> bulk_;
+  cuda::Pool<Slices<ScoreSlice>> scoring_;
+};
+
+}  // namespace
+
+int CudaDeviceCount(std::string* why_none) { return cuda::CountDevices(why_none); }
+
+absl::StatusOr<std::unique_ptr<Engine>> MakeCudaEngine(const CudaEngineOptions& options) {
+  absl::StatusOr<std::shared_ptr<Device>> device =
+      Device::Open({options.device, options.memory_limit_bytes});
+  if (!device.ok()) return device.status();
+  const absl::StatusOr<cuda::AlignLimits> limits = cuda::QueryAlignLimits(**device);
+  if (!limits.ok()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "CUDA device ", options.device, " (", (*device)->properties().name, ", compute capability ",
+        (*device)->properties().major, ".", (*device)->properties().minor,
+        ") cannot run this build: ", limits.status().message()));
+  }
+  absl::StatusOr<std::unique_ptr<cuda::MapBuilder>> map_builder = cuda::MapBuilder::Create(*device);
+  if (!map_builder.ok()) return map_builder.status();
+  return std::make_unique<CudaEngine>(*device, *std::move(map_builder), *limits);
+}
+
+}  // namespace voxloc

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One warp scores one pose: chunk after chunk of the scan, with sums in the order that alignments
+// have (virtual_warps.h). Warps do not wait for each other.
+
+#include <cuda_runtime.h>
+
+#include "core/ndt/chart.h"
+#include "cuda/align/point_match.cuh"
+#include "cuda/align/virtual_warps.h"
+#include "cuda/score/score_kernel.h"
+
+namespace voxloc::cuda {
+namespace {
+
+constexpr int kThreads = 128;
+constexpr uint32_t kWarps = kThreads / 32;
+constexpr uint32_t kAllLanes = 0xffffffffU;
+
+__device__ __forceinline__ RigidTransform TransformOf(const DevicePose& pose) {
+  const double x = pose.x;
+  const double y = pose.y;
+  const double z = pose.z;
+  const double w = pose.w;
+  return {{{{1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)},
+            {2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)},
+            {2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)}}},
+          {pose.translation[0], pose.translation[1], pose.translation[2]}};
+}
+
+// The tree of SumOverLanes; every lane gets the sum.
+__device__ __forceinline__ float SumOfLanes(float value) {
+#pragma unroll
+  for (int distance = 16; distance > 0; distance /= 2) {
+    value += __shfl_xor_sync(kAllLanes, value, distance);
+  }
+  return value;
+}
+
+__device__ __forceinline__ uint32_t SumOfLanes(uint32_t value) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_add_sync(kAllLanes, value);
+#else
+#pragma unroll
+  for (int distance = 16; distance > 0; distance /= 2) {
+    value += __shfl_xor_sync(kAllLanes, value, distance);
+  }
+  return value;
+#endif
+}
+
+__global__ void __launch_bounds__(kThreads, 8) ScoreKernel(const ScoreArguments arguments) {
+  const uint32_t pose = blockIdx.x * kWarps + threadIdx.x / 32;
+  if (pose >= arguments.pose_count) return;
+  const uint32_t lane = threadIdx.x % 32;
+  const StageTerms& stage = arguments.stage;
+  const DeviceScan& scan = arguments.scan;
+  const float* y = scan.x + scan.stride;
+  const float* z = y + scan.stride;
+  const RigidTransform map_T_base = TransformOf(arguments.poses[pose]);
+  const uint32_t chunks = (scan.points + kPointsPerChunk - 1) / kPointsPerChunk;
+
+  // Lane r holds the sums of row r: of the exponentials where r < 16, of the best pairs in lane 16
+  // + r.
+  double row_sum = 0.0;
+  uint32_t matched_points = 0;
+  uint32_t pairs = 0;
+  for (uint32_t column = 0; column < kColumns; ++column) {
+    double column_sum = 0.0;
+    for (uint32_t first = kRows * column; first < chunks; first += kVirtualWarps) {
+      for (uint32_t row = 0; row < kRows && first + row < chunks; ++row) {
+        const uint32_t i = (first + row) * kPointsPerChunk + lane;
+        MatchedPoint matched;
+        if (i < scan.points) {
+          matched = MatchPoint<false>(
+              stage, LocatePoint(map_T_base, __ldg(scan.x + i), __ldg(y + i), __ldg(z + i), stage));
+          if (arguments.point_scores != nullptr) {
+            arguments.point_scores[size_t{pose} * scan.points + i] =
+                static_cast<float>(stage.largest) * matched.best;
+          }
+        }
+        __syncwarp();
+        const float exponentials = SumOfLanes(matched.sums.exponentials);
+        const float best = SumOfLanes(matched.best);
+        if (lane % kRows == row)
+          column_sum += static_cast<double>(lane < kRows ? exponentials : best);
+        matched_points +=
+            static_cast<uint32_t>(__popc(__ballot_sync(kAllLanes, matched.pairs > 0)));
+        pairs += SumOfLanes(static_cast<uint32_t>(matched.pairs));
+      }
+    }
+    row_sum += column_sum;
+  }
+
+  // Rows in order: the lanes from 16 on add up the best pairs, the others the exponentials.
+  double sum = 0.0;
+#pragma unroll
+  for (int row = 0; row < kRows; ++row) {
+    sum += __shfl_sync(kAllLanes, row_sum, row + static_cast<int>(lane & kRows));
+  }
+  const double best = __shfl_sync(kAllLanes, sum, kRows);
+  if (lane == 0) arguments.scores[pose] = {sum, best, matched_points, pairs};
+}
+
+}  // namespace
+
+absl::Status LaunchScore(Device& device, const ScoreArguments& arguments, cudaStream_t stream) {
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3((arguments.pose_count + kWarps - 1) / kWarps);
+  config.blockDim = dim3(kThreads);
+  config.stream = stream;
+  return device.Check(cudaLaunchKernelEx(&config, ScoreKernel, arguments), "launching the scoring");
+}
+
+}  // namespace voxloc::cuda
