@@ -13,6 +13,12 @@ endif()
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 include(GNUInstallDirs)
 
+# Programs look for shared libraries in ../lib first, which scripts/package fills. As DT_RPATH, the
+# older kind, it holds for the libraries of libraries as well.
+set(CMAKE_INSTALL_RPATH "\$ORIGIN/../lib")
+set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
+add_link_options(-Wl,--disable-new-dtags)
+
 # gRPC asks for -pthread and GoogleTest does not; said once here, all precompiled headers fit all.
 add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-pthread>")
 

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# The last words of the configuration, and the list of test programs for scripts/test.
+# The last words of the configuration, and the lists of test programs for scripts/test and
+# scripts/package.
 
 get_property(programs GLOBAL PROPERTY VOXLOC_GTEST_PROGRAMS)
 list(JOIN programs "\n" programs)
 file(WRITE ${CMAKE_BINARY_DIR}/gtest-programs.txt "${programs}\n")
+get_property(programs GLOBAL PROPERTY VOXLOC_PORTABLE_TESTS)
+list(JOIN programs "\n" programs)
+file(WRITE ${CMAKE_BINARY_DIR}/portable-tests.txt "${programs}\n")
 
 # Tests of the server may start it.
 if(TARGET suite-server AND TARGET voxlocd)

@@ -35,16 +35,17 @@ function(voxloc_executable)
 endfunction()
 
 # voxloc_add_test(NAME name SOURCES ... LINK ... [DEFINITIONS ...] [PROGRAMS ...] [TIMEOUT seconds]
-#   [SERIAL])
+#   [SERIAL] [BUILD_TREE])
 # One GoogleTest program, one CTest entry of the same name, in <build>/tests. PROGRAMS: targets that
 # it starts, built before it. SERIAL: nothing else runs beside it (for what measures time).
+# BUILD_TREE: it reads files of the build or source tree, so scripts/package leaves it out.
 # Tests find real data through VOXLOC_DATA_DIR and VOXLOC_GOLDEN_DIR when they run;
 # VOXLOC_SOURCE_DIR is the tree they came from.
 # Its labels are the folders it lies in: a test of tests/core/ndt has `core` and `core/ndt`
 # (`ctest -L core`); the target suite-core builds all with the label `core`. Its results go to
 # <build>/test-results/<name>.xml, where scripts/test counts.
 function(voxloc_add_test)
-  cmake_parse_arguments(ARG "SERIAL" "NAME;TIMEOUT" "SOURCES;LINK;DEFINITIONS;PROGRAMS" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL;BUILD_TREE" "NAME;TIMEOUT" "SOURCES;LINK;DEFINITIONS;PROGRAMS" ${ARGN})
   voxloc_check_arguments(voxloc_add_test)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 900)
@@ -69,6 +70,9 @@ function(voxloc_add_test)
       "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/tsan.supp:halt_on_error=1")
   endif()
   file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR}/tests ${CMAKE_CURRENT_SOURCE_DIR})
+  if(NOT ARG_BUILD_TREE)
+    set_property(GLOBAL APPEND PROPERTY VOXLOC_PORTABLE_TESTS "${ARG_NAME} ${folder}")
+  endif()
   set(labels)
   while(folder AND NOT folder MATCHES "^\\.\\.")
     list(PREPEND labels ${folder})

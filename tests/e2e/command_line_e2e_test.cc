@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "tests/e2e/child_process.h"
+#include "tests/e2e/program_path.h"
 
 namespace voxloc {
 namespace {
@@ -41,7 +42,7 @@ class CommandLineE2e : public ::testing::Test {
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     directory_ = pattern;
     server_ = std::make_unique<ChildProcess>(
-        std::vector<std::string>{VOXLOC_VOXLOCD, "--listen=127.0.0.1:0",
+        std::vector<std::string>{ProgramPath(VOXLOC_VOXLOCD), "--listen=127.0.0.1:0",
                                  "--metrics-listen=127.0.0.1:0",
                                  "--data-dir=" + (directory_ / "maps").string(),
                                  "--ready-file=" + (directory_ / "ready.json").string()},
@@ -73,7 +74,7 @@ class CommandLineE2e : public ::testing::Test {
   }
 
   static ProcessResult Voxloc(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), VOXLOC_VOXLOC);
+    arguments.insert(arguments.begin(), ProgramPath(VOXLOC_VOXLOC));
     return RunProcess(arguments);
   }
 

@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/e2e/program_path.h"
 #include "voxloc/v1/admin_service.grpc.pb.h"
 #include "voxloc/v1/map_service.grpc.pb.h"
 
@@ -32,7 +33,7 @@ class Voxlocd {
   explicit Voxlocd(std::vector<std::string> arguments)
       : log_(::testing::TempDir() + "/voxlocd_test_" + std::to_string(getpid()) + "_" +
              std::to_string(++runs_) + ".log") {
-    arguments.insert(arguments.begin(), VOXLOC_VOXLOCD);
+    arguments.insert(arguments.begin(), ProgramPath(VOXLOC_VOXLOCD));
     std::vector<char*> pointers;
     for (std::string& argument : arguments) pointers.push_back(argument.data());
     pointers.push_back(nullptr);

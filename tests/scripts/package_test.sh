@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# scripts/package on the build folder given: what is packed runs from where it is unpacked, with
+# nothing of this shell's environment.
+set -euo pipefail
+build=${1:?the build folder}
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+for program in bin/voxlocd bin/voxloc bin/voxloc_bench tests/geometry_test; do
+  if [[ ! -x $build/$program ]]; then
+    echo "$build has no $program"
+    exit 77
+  fi
+done
+if grep -q '^VOXLOC_SANITIZE:STRING=.' "$build/CMakeCache.txt"; then
+  echo "a build with sanitizers is not for packing"
+  exit 77
+fi
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failures=0
+fail() { echo "FAILED $1"; failures=$((failures + 1)); }
+plain() { env -i PATH=/usr/bin:/bin "$@"; }
+
+# expect STATUS WORDS ARGUMENT...: a call that is refused.
+expect() {
+  local status=0 output
+  output=$(scripts/package "${@:3}" 2>&1) || status=$?
+  [[ $status == "$1" && $output == *"$2"* ]] || fail "package ${*:3}: status $status, $output"
+}
+expect 0 'Examples: scripts/package' --help
+expect 2 "unknown option '--nonsense'" --nonsense
+expect 2 '--suite chooses tests' --suite core
+expect 2 '--build needs a value' --build
+expect 1 'is not a build folder' --build "$folder"
+expect 2 'no test lies in tests/core/geo' --build "$build" --tests --suite core/geo --output "$folder"
+
+said=$(scripts/package --build "$build" --tests --suite core/geometry --output "$folder")
+[[ $said =~ \ MB,\ 4\ programs,\ [0-9]+\ libraries\;\ needs\ glibc\ 2\.[0-9]+\ or\ newer$ ]] ||
+  fail "its last words: $said"
+mkdir "$folder/a folder"
+tar -xzf "$folder"/voxloc-*-linux-*.tar.gz -C "$folder/a folder"
+packages=("$folder/a folder"/*)
+package=${packages[0]}
+[[ ${#packages[@]} == 1 && $package == */voxloc-*-linux-* ]] || fail "not one folder: ${packages[*]}"
+for file in share/doc/voxloc/LICENSE share/doc/voxloc/README.md bin/voxloc-run-tests; do
+  [[ -f $package/$file ]] || fail "there is no $file"
+done
+[[ $(ls "$package/tests") == geometry_test ]] || fail "other tests: $(ls "$package/tests")"
+if compgen -G "$package/lib/libc.so*" >/dev/null; then fail "glibc is packed"; fi
+
+for program in voxlocd voxloc; do
+  [[ $(plain "$package/bin/$program" --version) == "$program "* ]] || fail "$program does not start"
+done
+taken=$(plain ldd "$package/bin/voxlocd" | grep -c "$package/bin/../lib/" || true)
+((taken > 10)) || fail "only $taken libraries are taken from the package"
+
+status=0
+said=$(cd / && plain "$package/bin/voxloc-run-tests") || status=$?
+[[ $status == 0 && $(tail -n 1 <<<"$said") =~ ^[1-9][0-9]*\ passed,\ 0\ failed,\ 0\ skipped$ ]] ||
+  fail "the tests: status $status, $said"
+printf '#!/bin/sh\nexit 3\n' >"$package/tests/geometry_test"
+status=0
+said=$(plain "$package/bin/voxloc-run-tests" --results "$folder/results") || status=$?
+[[ $status == 1 && $(tail -n 1 <<<"$said") == "0 passed, 1 failed, 0 skipped" ]] ||
+  fail "a program that fails: status $status, $said"
+
+((failures > 0)) || echo ok
+exit $((failures > 0))
