@@ -3,6 +3,35 @@
 # voxlocd with the CPU engine.
 #   docker build -t voxloc .
 #   docker run --rm -p 50051:50051 -p 9464:9464 -v voxloc-data:/var/lib/voxloc voxloc
+#
+# With the CUDA engine too, for a host with NVIDIA's driver and container toolkit.
+#   docker build --target gpu -t voxloc:gpu .
+#   docker run --rm --gpus all -p 50051:50051 -p 9464:9464 -v voxloc-data:/var/lib/voxloc voxloc:gpu
+
+# --- gpu ---
+
+FROM nvidia/cuda:13.0.1-devel-ubuntu24.04 AS build-gpu
+WORKDIR /src
+COPY scripts/install-dependencies scripts/
+RUN scripts/install-dependencies --no-tests
+COPY . .
+RUN scripts/package --cuda --output /out
+RUN mkdir /opt/voxloc && tar -xzf /out/voxloc-*.tar.gz -C /opt/voxloc --strip-components=1
+
+# The runtime image has cuSOLVER, which the engine loads where it is there.
+FROM nvidia/cuda:13.0.1-runtime-ubuntu24.04 AS gpu
+COPY --from=build-gpu /opt/voxloc/ /opt/voxloc/
+RUN ln -s /opt/voxloc/bin/voxlocd /opt/voxloc/bin/voxloc /usr/local/bin/ \
+    && useradd --uid 10001 --user-group --no-create-home --home-dir /var/lib/voxloc \
+        --shell /usr/sbin/nologin voxloc \
+    && install -d -o voxloc -g voxloc /var/lib/voxloc
+USER voxloc
+VOLUME /var/lib/voxloc
+EXPOSE 50051 9464
+ENTRYPOINT ["voxlocd"]
+CMD ["--listen=0.0.0.0:50051", "--metrics-listen=0.0.0.0:9464", "--data-dir=/var/lib/voxloc"]
+
+# --- the default: the CPU engine alone ---
 
 FROM debian:12-slim AS build
 WORKDIR /src
