@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CudaMap: a map in device memory, one layer of cells for each statistics it was composed with.
+// Immutable; any thread may read it, and kernels on any stream: it is complete, with nothing
+// queued, when it is made. Whoever queues work that reads it holds it until that work is done. It
+// keeps its tiles alive, and shares what it can of its memory with maps composed from it.
+
+#ifndef VOXLOC_CUDA_MAP_CUDA_MAP_H_
+#define VOXLOC_CUDA_MAP_CUDA_MAP_H_
+
+#include <Eigen/Core>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/map/resident_map.h"
+#include "cuda/map/cell_blocks.h"
+#include "cuda/map/cuda_tile.h"
+#include "cuda/map/map_layer.h"
+#include "cuda/runtime/device.h"
+
+namespace voxloc::cuda {
+
+class CudaMap : public ResidentMap {
+ public:
+  // One layer for each statistics, in their order.
+  CudaMap(std::shared_ptr<Device> device, std::vector<std::shared_ptr<const CudaTile>> tiles,
+          std::vector<CellStatistics> statistics, std::vector<MapLayer> layers);
+
+  [[nodiscard]] const Device& device() const { return *device_; }
+  [[nodiscard]] const std::vector<std::shared_ptr<const CudaTile>>& tiles() const { return tiles_; }
+
+  // Null where the map was not composed with these statistics.
+  [[nodiscard]] const MapLayer* Layer(const CellStatistics& statistics) const;
+  // The same, for kernels. Valid as long as the map.
+  [[nodiscard]] const CellBlocks* Blocks(const CellStatistics& statistics) const;
+
+  [[nodiscard]] const std::vector<CellStatistics>& statistics() const override {
+    return statistics_;
+  }
+  [[nodiscard]] size_t cells(size_t statistics_index) const override {
+    return layers_[statistics_index].cells;
+  }
+  // Slabs that several maps share count in each of them.
+  [[nodiscard]] size_t MemoryBytes() const override;
+  // Computed anew from the tiles' moments, in double.
+  [[nodiscard]] absl::StatusOr<std::vector<MapCell>> CellsInBox(size_t statistics_index,
+                                                                const Eigen::Vector3d& min,
+                                                                const Eigen::Vector3d& max,
+                                                                size_t max_cells) const override;
+
+ private:
+  const std::shared_ptr<Device> device_;
+  const std::vector<std::shared_ptr<const CudaTile>> tiles_;
+  const std::vector<CellStatistics> statistics_;
+  const std::vector<MapLayer> layers_;
+};
+
+}  // namespace voxloc::cuda
+
+#endif  // VOXLOC_CUDA_MAP_CUDA_MAP_H_
