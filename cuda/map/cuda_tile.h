@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "core/map/resident_map.h"
 #include "core/map/tile_moments.h"
+#include "cuda/map/block_set.h"
 #include "cuda/runtime/device.h"
 #include "cuda/runtime/device_buffer.h"
 
@@ -33,8 +34,7 @@ struct TileLattice {
   DeviceBuffer<FloatSum> float_sums;  // empty where no statistics has a float32 index
 
   std::vector<TileMoments::Block> blocks;  // ascending by key
-  CellKey first_block;                     // the box around the blocks, both corners included
-  CellKey last_block;
+  BlockBox box;                            // around them
 };
 
 class CudaTile : public ResidentTile {

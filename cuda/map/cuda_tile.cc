@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cuda/map/cuda_tile.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "cuda/runtime/stream.h"
+
+namespace voxloc::cuda {
+namespace {
+
+template <typename T>
+absl::Status Copy(Device& device, const DeviceBuffer<T>& from, size_t count, std::vector<T>& to,
+                  const Stream& stream) {
+  if (from.data() == nullptr) return absl::OkStatus();
+  to.resize(count);
+  return device.Check(cudaMemcpyAsync(to.data(), from.data(), count * sizeof(T),
+                                      cudaMemcpyDeviceToHost, stream.get()),
+                      "copying a tile from the device");
+}
+
+}  // namespace
+
+const TileLattice* CudaTile::Lattice(double cell_size_m) const {
+  for (const TileLattice& lattice : lattices_) {
+    if (lattice.cell_size_m == cell_size_m) return &lattice;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<TileMoments> CudaTile::Download(double cell_size_m) const {
+  const TileLattice* lattice = Lattice(cell_size_m);
+  if (lattice == nullptr) {
+    return absl::NotFoundError(
+        absl::StrCat("the tile was built without a lattice of ", cell_size_m, " m"));
+  }
+  TileMoments moments;
+  moments.cell_size_m = cell_size_m;
+  moments.origin = points_.origin;
+  moments.points = points_.finite;
+  moments.not_finite = points_.not_finite;
+  moments.blocks = lattice->blocks;
+  VOXLOC_TRY(device_->MakeCurrent());
+  const absl::StatusOr<Stream> stream = Stream::Create(device_, Priority::kLow);
+  if (!stream.ok()) return stream.status();
+  const size_t cells = lattice->cells;
+  absl::Status status = Copy(*device_, lattice->places, cells, moments.places, *stream);
+  status.Update(Copy(*device_, lattice->moments, cells, moments.moments, *stream));
+  status.Update(Copy(*device_, lattice->float_sums, cells, moments.float_sums, *stream));
+  // Whatever happened, nothing may be written to the host's memory after it is gone.
+  status.Update(stream->Synchronize());
+  if (!status.ok()) return status;
+  return moments;
+}
+
+size_t CudaTile::cells() const {
+  size_t most = 0;
+  for (const TileLattice& lattice : lattices_) most = std::max(most, lattice.cells);
+  return most;
+}
+
+size_t CudaTile::MemoryBytes() const {
+  size_t bytes = sizeof(*this);
+  for (const TileLattice& lattice : lattices_) {
+    bytes += lattice.places.MemoryBytes() + lattice.moments.MemoryBytes() +
+             lattice.float_sums.MemoryBytes() +
+             lattice.blocks.capacity() * sizeof(TileMoments::Block);
+  }
+  return bytes;
+}
+
+}  // namespace voxloc::cuda

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cuda/map/staged_upload.h"
+
+#include <algorithm>
+#include <cstring>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace voxloc::cuda {
+namespace {
+
+constexpr size_t kChunkBytes = size_t{512} << 10;
+// A thread is worth its start when it has this much to copy.
+constexpr size_t kBytesPerLane = size_t{4} << 20;
+constexpr size_t kMaxLanes = 4;
+
+std::vector<StagedUpload::Piece> CutIntoChunks(absl::Span<const StagedUpload::Piece> pieces) {
+  std::vector<StagedUpload::Piece> chunks;
+  for (const StagedUpload::Piece& piece : pieces) {
+    for (size_t done = 0; done < piece.bytes; done += kChunkBytes) {
+      chunks.push_back({static_cast<const std::byte*>(piece.from) + done,
+                        static_cast<std::byte*>(piece.to) + done,
+                        std::min(kChunkBytes, piece.bytes - done)});
+    }
+  }
+  return chunks;
+}
+
+}  // namespace
+
+absl::Status StagedUpload::AddLane() {
+  auto lane = std::make_unique<Lane>(device_);
+  VOXLOC_TRY(lane->memory.Reserve(2 * kChunkBytes));
+  for (Event& sent : lane->sent) {
+    absl::StatusOr<Event> event = Event::Create(device_);
+    if (!event.ok()) return event.status();
+    sent = *std::move(event);
+  }
+  lanes_.push_back(std::move(lane));
+  return absl::OkStatus();
+}
+
+absl::Status StagedUpload::Run(Lane& lane, absl::Span<const Piece> chunks, size_t first,
+                               size_t step, const Stream& stream) {
+  VOXLOC_TRY(device_->MakeCurrent());
+  size_t turn = 0;
+  for (size_t i = first; i < chunks.size(); i += step, turn ^= 1) {
+    if (lane.used[turn]) VOXLOC_TRY(lane.sent[turn].Synchronize());
+    std::byte* const staged = lane.memory.data() + turn * kChunkBytes;
+    std::memcpy(staged, chunks[i].from, chunks[i].bytes);
+    VOXLOC_CUDA_TRY(*device_,
+                    cudaMemcpyAsync(chunks[i].to, staged, chunks[i].bytes, cudaMemcpyHostToDevice,
+                                    stream.get()),
+                    "copying to the device");
+    VOXLOC_TRY(lane.sent[turn].Record(stream));
+    lane.used[turn] = true;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StagedUpload::Upload(absl::Span<const Piece> pieces, const Stream& stream) {
+  const std::vector<Piece> chunks = CutIntoChunks(pieces);
+  size_t bytes = 0;
+  for (const Piece& chunk : chunks) bytes += chunk.bytes;
+  const size_t lanes = std::clamp<size_t>(bytes / kBytesPerLane, 1, kMaxLanes);
+  while (lanes_.size() < lanes) VOXLOC_TRY(AddLane());
+
+  std::vector<std::thread> helpers;
+  size_t alone_from = lanes;  // lanes from here on have no thread of their own
+  for (size_t i = 1; i < lanes; ++i) {
+    try {
+      helpers.emplace_back([this, &chunks, &stream, i, lanes] {
+        lanes_[i]->status = Run(*lanes_[i], chunks, i, lanes, stream);
+      });
+    } catch (const std::system_error&) {
+      alone_from = i;
+      break;
+    }
+  }
+  absl::Status status = Run(*lanes_[0], chunks, 0, lanes, stream);
+  for (size_t i = alone_from; i < lanes && status.ok(); ++i) {
+    status = Run(*lanes_[i], chunks, i, lanes, stream);
+  }
+  for (std::thread& helper : helpers) helper.join();
+  for (size_t i = 1; i < alone_from && status.ok(); ++i) status = lanes_[i]->status;
+  return status;
+}
+
+}  // namespace voxloc::cuda

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cuda/map/tile_builder.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "cuda/cloud/scan_filter_kernels.h"
+
+namespace voxloc::cuda {
+namespace {
+
+// Work memory for more points is not kept.
+constexpr size_t kMaxKeptPoints = size_t{1} << 21;
+// Points are counted in 32 bits, and CUB takes some of its sizes as int.
+constexpr size_t kMaxPoints = std::numeric_limits<int32_t>::max();
+// A key of 64 bits has one for points that are not finite.
+constexpr int kMaxKeyBits = 63;
+
+absl::Status CheckColumns(const PointCloud& cloud) {
+  const size_t points = cloud.size();
+  if (cloud.y.size() != points || cloud.z.size() != points) {
+    return absl::InvalidArgumentError(absl::StrCat("the tile's columns x, y and z have ", points,
+                                                   ", ", cloud.y.size(), " and ", cloud.z.size(),
+                                                   " values; allowed is one length"));
+  }
+  if (points > kMaxPoints) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the tile has ", points, " points, allowed are ", kMaxPoints));
+  }
+  return absl::OkStatus();
+}
+
+Eigen::Vector3f OffsetOf(const uint32_t (&ordered)[3], bool complemented) {
+  Eigen::Vector3f offset;
+  for (int axis = 0; axis < 3; ++axis) {
+    const uint32_t bits = FloatBits(complemented ? ~ordered[axis] : ordered[axis]);
+    std::memcpy(&offset[axis], &bits, sizeof(bits));
+  }
+  return offset;
+}
+
+Bounds BoundsOf(const PointSummary& summary, const Eigen::Vector3d& origin) {
+  Bounds bounds;
+  bounds.finite_points = summary.finite;
+  bounds.min = origin + OffsetOf(summary.max_complement_of_min, true).cast<double>();
+  bounds.max = origin + OffsetOf(summary.max, false).cast<double>();
+  return bounds;
+}
+
+// The error that BuildTileMoments would give for points with these bounds: it is asked about the
+// farthest of their corners.
+absl::Status CheckReach(const PointCloud& cloud, const PointSummary& summary, const Bounds& bounds,
+                        double cell_size_m) {
+  PointCloud corner;
+  corner.origin = cloud.origin;
+  const bool max_is_farther = bounds.max.cwiseAbs().maxCoeff() > bounds.min.cwiseAbs().maxCoeff();
+  const Eigen::Vector3f offset =
+      max_is_farther ? OffsetOf(summary.max, false) : OffsetOf(summary.max_complement_of_min, true);
+  corner.PushBack(offset.x(), offset.y(), offset.z());
+  return BuildTileMoments(corner, cell_size_m).status();
+}
+
+absl::StatusOr<CellKeyLayout> LayoutFor(const PointCloud& cloud, const Bounds& bounds,
+                                        double cell_size_m) {
+  CellKeyLayout layout{};
+  layout.cell_size_m = cell_size_m;
+  layout.inverse_cell_size = 1.0 / cell_size_m;
+  const CellKey first = BlockOf(CellOf(bounds.min, cell_size_m));
+  const CellKey last = BlockOf(CellOf(bounds.max, cell_size_m));
+  const int32_t firsts[3] = {first.x, first.y, first.z};
+  const int32_t extents[3] = {last.x - first.x, last.y - first.y, last.z - first.z};
+  for (int axis = 0; axis < 3; ++axis) {
+    layout.origin_m[axis] = cloud.origin[axis];
+    layout.first_block[axis] = firsts[axis];
+    for (int32_t rest = extents[axis]; rest != 0; rest >>= 1) ++layout.bits[axis];
+  }
+  if (layout.KeyBits() > kMaxKeyBits) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the tile spans ", int64_t{extents[0]} + 1, " x ", int64_t{extents[1]} + 1,
+                     " x ", int64_t{extents[2]} + 1, " blocks of ", kBlockSize, " cells of ",
+                     cell_size_m, " m; allowed is 2^", kMaxKeyBits - 3 * kBlockBits, " in all"));
+  }
+  return layout;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TileBuilder>> TileBuilder::Create(std::shared_ptr<Device> device) {
+  VOXLOC_TRY(device->MakeCurrent());
+  absl::StatusOr<Stream> stream = Stream::Create(device, Priority::kLow);
+  if (!stream.ok()) return stream.status();
+  std::unique_ptr<TileBuilder> builder(new TileBuilder(device, *std::move(stream)));
+  VOXLOC_TRY(builder->summary_.Reserve(1));
+  VOXLOC_TRY(builder->counts_.Reserve(2));
+  return builder;
+}
+
+TileBuilder::TileBuilder(std::shared_ptr<Device> device, Stream stream)
+    : device_(std::move(device)),
+      buffers_(device_),
+      summary_(device_),
+      counts_(device_),
+      host_(device_),
+      upload_(device_),
+      stream_(std::move(stream)) {}
+
+absl::StatusOr<std::shared_ptr<const CudaTile>> TileBuilder::Build(
+    const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) {
+  if (statistics.empty()) {
+    return absl::InvalidArgumentError("a tile needs at least one cell statistics");
+  }
+  for (const CellStatistics& s : statistics) VOXLOC_TRY(ValidateCellStatistics(s));
+  VOXLOC_TRY(CheckColumns(cloud_map));
+  absl::StatusOr<std::shared_ptr<const CudaTile>> tile = Run(cloud_map, statistics);
+  if (!tile.ok() || buffers_.head.capacity() > kMaxKeptPoints) {
+    // After an error work may still be queued.
+    (void)stream_.Synchronize();
+    buffers_ = Buffers(device_);
+  }
+  return tile;
+}
+
+absl::StatusOr<std::shared_ptr<const CudaTile>> TileBuilder::Run(
+    const PointCloud& cloud, absl::Span<const CellStatistics> statistics) {
+  std::map<double, bool> lattices;  // by cell size: whether float sums are wanted
+  for (const CellStatistics& s : statistics) lattices[s.cell_size_m] |= s.float_index;
+  const double finest_m = lattices.begin()->first;
+  // With no point at all the CPU's function says what is wrong.
+  if (cloud.empty()) return BuildTileMoments(cloud, finest_m).status();
+
+  const absl::StatusOr<PointColumns> points = UploadPoints(cloud);
+  if (!points.ok()) return points.status();
+  const absl::StatusOr<PointSummary> summary = Summarize(*points);
+  if (!summary.ok()) return summary.status();
+  if (summary->finite == 0) return BuildTileMoments(cloud, finest_m).status();
+  const Bounds bounds = BoundsOf(*summary, cloud.origin);
+
+  std::vector<CellKeyLayout> layouts;
+  for (const auto& [cell_size_m, with_float_sums] : lattices) {
+    VOXLOC_TRY(CheckReach(cloud, *summary, bounds, cell_size_m));
+    const absl::StatusOr<CellKeyLayout> layout = LayoutFor(cloud, bounds, cell_size_m);
+    if (!layout.ok()) return layout.status();
+    layouts.push_back(*layout);
+  }
+  std::vector<TileLattice> built;
+  for (const CellKeyLayout& layout : layouts) {
+    absl::StatusOr<TileLattice> lattice =
+        BuildLattice(*points, summary->finite, layout, lattices[layout.cell_size_m]);
+    if (!lattice.ok()) return lattice.status();
+    built.push_back(*std::move(lattice));
+  }
+  CudaTile::Points taken;
+  taken.origin = cloud.origin;
+  taken.finite = summary->finite;
+  taken.not_finite = cloud.size() - summary->finite;
+  return std::make_shared<const CudaTile>(device_, taken, std::move(built));
+}
+
+absl::StatusOr<PointColumns> TileBuilder::UploadPoints(const PointCloud& cloud) {
+  const size_t points = cloud.size();
+  VOXLOC_TRY(buffers_.columns.Reserve(3 * points));
+  float* const columns = buffers_.columns.data();
+  const size_t bytes = points * sizeof(float);
+  const StagedUpload::Piece pieces[] = {{cloud.x.data(), columns, bytes},
+                                        {cloud.y.data(), columns + points, bytes},
+                                        {cloud.z.data(), columns + 2 * points, bytes}};
+  VOXLOC_TRY(upload_.Upload(pieces, stream_));
+  return PointColumns{columns, columns + points, columns + 2 * points,
+                      static_cast<uint32_t>(points)};
+}
+
+absl::StatusOr<PointSummary> TileBuilder::Summarize(const PointColumns& points) {
+  VOXLOC_CUDA_TRY(*device_, SummarizePoints(points, summary_.data(), stream_.get()),
+                  "looking through a tile's points");
+  const absl::StatusOr<const std::byte*> fetched = Fetch(summary_.data(), sizeof(PointSummary));
+  if (!fetched.ok()) return fetched.status();
+  PointSummary summary{};
+  std::memcpy(&summary, *fetched, sizeof(summary));
+  return summary;
+}
+
+absl::StatusOr<TileLattice> TileBuilder::BuildLattice(const PointColumns& points, uint32_t finite,
+                                                      const CellKeyLayout& layout,
+                                                      bool with_float_sums) {
+  const size_t count = points.count;
+  const bool wide_keys = layout.KeyBits() + (finite == points.count ? 0 : 1) > 32;
+  size_t scratch_bytes = 0;
+  VOXLOC_CUDA_TRY(*device_, SortScratchBytes(points.count, wide_keys, &scratch_bytes),
+                  "sizing the sort of a tile");
+  VOXLOC_TRY(buffers_.scratch.Reserve(scratch_bytes));
+  // Both arrays of 32-bit keys are padded to whole 64-bit words.
+  const size_t key_words = wide_keys ? count : count / 2 + 1;
+  VOXLOC_TRY(buffers_.keys.Reserve(2 * key_words));
+  VOXLOC_TRY(buffers_.order.Reserve(2 * count));
+  VOXLOC_TRY(buffers_.head.Reserve(count));
+  VOXLOC_TRY(buffers_.begin.Reserve(2 * count));
+  const CellArrays arrays = {wide_keys,
+                             {buffers_.keys.data(), buffers_.keys.data() + key_words},
+                             {buffers_.order.data(), buffers_.order.data() + count},
+                             buffers_.head.data(),
+                             buffers_.begin.data(),
+                             buffers_.begin.data() + count,
+                             counts_.data()};
+  SortedPoints sorted{};
+  VOXLOC_CUDA_TRY(*device_,
+                  SortIntoCells(points, finite, layout, arrays, buffers_.scratch.data(),
+                                scratch_bytes, &sorted, stream_.get()),
+                  "sorting a tile's points");
+  uint32_t counts[2] = {};
+  absl::StatusOr<const std::byte*> fetched = Fetch(counts_.data(), sizeof(counts));
+  if (!fetched.ok()) return fetched.status();
+  std::memcpy(counts, *fetched, sizeof(counts));
+  sorted.cells = counts[0];
+  const uint32_t blocks = counts[1];
+
+  TileLattice lattice(device_);
+  lattice.cell_size_m = layout.cell_size_m;
+  lattice.cells = sorted.cells;
+  VOXLOC_TRY(lattice.places.ReserveExactly(sorted.cells));
+  VOXLOC_TRY(lattice.moments.ReserveExactly(sorted.cells));
+  if (with_float_sums) VOXLOC_TRY(lattice.float_sums.ReserveExactly(sorted.cells));
+  VOXLOC_TRY(buffers_.blocks.Reserve(blocks));
+  absl::Status status = device_->Check(
+      SumMoments(sorted, lattice.places.data(), lattice.moments.data(), stream_.get()),
+      "summing a tile's cells");
+  if (status.ok() && with_float_sums) {
+    status = device_->Check(SumFloats(sorted, lattice.float_sums.data(), stream_.get()),
+                            "summing a tile's cells in float32");
+  }
+  if (status.ok()) {
+    status = device_->Check(
+        ListBlocks(sorted, arrays.block_begin, blocks, buffers_.blocks.data(), stream_.get()),
+        "listing a tile's blocks");
+  }
+  if (status.ok()) {
+    fetched = Fetch(buffers_.blocks.data(), blocks * sizeof(TileMoments::Block));
+    status = fetched.status();
+  }
+  if (!status.ok()) {
+    (void)stream_.Synchronize();  // the lattice's memory goes now
+    return status;
+  }
+  lattice.blocks.resize(blocks);
+  std::memcpy(lattice.blocks.data(), *fetched, blocks * sizeof(TileMoments::Block));
+  for (const TileMoments::Block& block : lattice.blocks) lattice.box.Include(block.key);
+  return lattice;
+}
+
+absl::StatusOr<const std::byte*> TileBuilder::Fetch(const void* from, size_t bytes) {
+  VOXLOC_TRY(host_.Reserve(bytes));
+  VOXLOC_CUDA_TRY(*device_,
+                  cudaMemcpyAsync(host_.data(), from, bytes, cudaMemcpyDeviceToHost, stream_.get()),
+                  "copying from the device");
+  VOXLOC_TRY(stream_.Synchronize());
+  return host_.data();
+}
+
+}  // namespace voxloc::cuda

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// TileBuilder: from the points of a tile to the moments of its cells, on the device. A workspace
+// with a stream of low priority and memory of its own; used by one thread at a time.
+
+#ifndef VOXLOC_CUDA_MAP_TILE_BUILDER_H_
+#define VOXLOC_CUDA_MAP_TILE_BUILDER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/cloud/point_cloud.h"
+#include "core/map/cells.h"
+#include "cuda/map/cuda_tile.h"
+#include "cuda/map/staged_upload.h"
+#include "cuda/map/tile_kernels.h"
+#include "cuda/runtime/device.h"
+#include "cuda/runtime/device_buffer.h"
+#include "cuda/runtime/pinned_buffer.h"
+#include "cuda/runtime/stream.h"
+
+namespace voxloc::cuda {
+
+class TileBuilder {
+ public:
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<TileBuilder>> Create(
+      std::shared_ptr<Device> device);
+
+  ~TileBuilder() { (void)stream_.Synchronize(); }
+  TileBuilder(const TileBuilder&) = delete;
+  TileBuilder& operator=(const TileBuilder&) = delete;
+
+  // See MapBuilder::BuildTile. The device must be current.
+  [[nodiscard]] absl::StatusOr<std::shared_ptr<const CudaTile>> Build(
+      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics);
+
+ private:
+  // Kept from tile to tile, unless one was very large.
+  struct Buffers {
+    explicit Buffers(const std::shared_ptr<Device>& device)
+        : columns(device),
+          keys(device),
+          order(device),
+          head(device),
+          begin(device),
+          scratch(device),
+          blocks(device) {}
+
+    DeviceBuffer<float> columns;  // x, then y, then z
+    DeviceBuffer<uint64_t> keys;  // two arrays, of 32 or 64 bits a key
+    DeviceBuffer<uint32_t> order;
+    DeviceBuffer<uint8_t> head;
+    DeviceBuffer<uint32_t> begin;  // of cells, then of blocks
+    DeviceBuffer<std::byte> scratch;
+    DeviceBuffer<TileMoments::Block> blocks;
+  };
+
+  TileBuilder(std::shared_ptr<Device> device, Stream stream);
+  absl::StatusOr<std::shared_ptr<const CudaTile>> Run(const PointCloud& cloud,
+                                                      absl::Span<const CellStatistics> statistics);
+  absl::StatusOr<PointColumns> UploadPoints(const PointCloud& cloud);
+  absl::StatusOr<PointSummary> Summarize(const PointColumns& points);
+  absl::StatusOr<TileLattice> BuildLattice(const PointColumns& points, uint32_t finite,
+                                           const CellKeyLayout& layout, bool with_float_sums);
+  // Copies from the device and waits for all that was queued. What it returns is valid until the
+  // next call.
+  absl::StatusOr<const std::byte*> Fetch(const void* from, size_t bytes);
+
+  const std::shared_ptr<Device> device_;
+  Buffers buffers_;
+  DeviceBuffer<PointSummary> summary_;
+  DeviceBuffer<uint32_t> counts_;
+  PinnedBuffer host_;
+  StagedUpload upload_;
+  Stream stream_;
+};
+
+}  // namespace voxloc::cuda
+
+#endif  // VOXLOC_CUDA_MAP_TILE_BUILDER_H_
