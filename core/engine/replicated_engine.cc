@@ -277,11 +277,11 @@ class ReplicatedEngine : public Engine {
     return own != nullptr && &own->replicas() == &replicas_ ? own : nullptr;
   }
 
-  // What the engine has of a map. Of a map that is not this engine's it has nothing, and says so.
+  // What the engine has of a map; null, which it refuses, where the map is not of this engine.
   [[nodiscard]] std::shared_ptr<const ResidentMap> MapThere(
       const std::shared_ptr<const ResidentMap>& map, size_t replica) const {
     const ReplicatedMap* const own = OwnMap(map.get());
-    return own == nullptr ? map : own->parts()[replica];
+    return own == nullptr ? nullptr : own->parts()[replica];
   }
 
   const ReplicaSet replicas_;

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// FaultyEngine: a CPU engine that fails, runs out of memory or waits when a test says so, and that
+// counts what it is asked. Thread-safe.
+
+#ifndef VOXLOC_TESTS_CORE_ENGINE_FAULTY_ENGINE_H_
+#define VOXLOC_TESTS_CORE_ENGINE_FAULTY_ENGINE_H_
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "core/engine/cpu/cpu_engine.h"
+#include "core/engine/engine.h"
+
+namespace voxloc {
+
+// Shared by the engine and the test that steers it.
+struct Faults {
+  // The engine has failed for good.
+  std::atomic<bool> failed{false};
+  // It fails within the next call of that kind, whose jobs it has begun by then.
+  std::atomic<bool> fail_in_align{false};
+  std::atomic<bool> fail_in_score{false};
+  std::atomic<bool> fail_in_build{false};
+  std::atomic<bool> out_of_memory{false};  // for tiles and maps
+
+  std::atomic<size_t> compositions_with_previous{0};
+  std::weak_ptr<const ResidentTile> last_tile;  // read it when nothing is being built
+
+  void Close() {
+    const absl::MutexLock lock(&mutex_);
+    open_ = false;
+  }
+  void Open() {
+    const absl::MutexLock lock(&mutex_);
+    open_ = true;
+  }
+  void Pass(size_t jobs) {
+    const absl::MutexLock lock(&mutex_);
+    batches_.push_back(jobs);
+    mutex_.Await(absl::Condition(&open_));
+  }
+  // Waits for that many batches to have come, over all time.
+  void AwaitBatches(size_t count) {
+    const absl::MutexLock lock(&mutex_);
+    const auto come = [this, count]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return batches_.size() >= count;
+    };
+    mutex_.Await(absl::Condition(&come));
+  }
+  // Sizes of the batches of jobs, or of poses, in the order in which they came.
+  std::vector<size_t> batches() const {
+    const absl::MutexLock lock(&mutex_);
+    return batches_;
+  }
+
+ private:
+  mutable absl::Mutex mutex_;
+  bool open_ ABSL_GUARDED_BY(mutex_) = true;
+  std::vector<size_t> batches_ ABSL_GUARDED_BY(mutex_);
+};
+
+class FaultyEngine : public Engine {
+ public:
+  explicit FaultyEngine(std::shared_ptr<Faults> faults, std::string name = "cpu")
+      : faults_(std::move(faults)), name_(std::move(name)), engine_(MakeCpuEngine({1})) {}
+
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
+      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
+    if (faults_->fail_in_build.exchange(false)) faults_->failed = true;
+    if (absl::Status status = Health(); !status.ok()) return status;
+    if (faults_->out_of_memory) return absl::ResourceExhaustedError("no memory for a tile");
+    auto tile = engine_->BuildTile(cloud_map, statistics);
+    if (tile.ok()) faults_->last_tile = *tile;
+    return tile;
+  }
+
+  absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
+      absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
+      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
+    if (absl::Status status = Health(); !status.ok()) return status;
+    if (faults_->out_of_memory) return absl::ResourceExhaustedError("no memory for a map");
+    if (previous != nullptr) ++faults_->compositions_with_previous;
+    return engine_->Compose(tiles, statistics, previous);
+  }
+
+  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
+    faults_->Pass(jobs.size());
+    std::vector<AlignResult> results = engine_->Align(jobs);
+    if (faults_->fail_in_align.exchange(false)) faults_->failed = true;
+    if (!faults_->failed) return results;
+    // The first job got through.
+    for (size_t i = results.size() == 1 ? 0 : 1; i < results.size(); ++i) {
+      results[i] = AlignResult();
+      results[i].status = Health();
+    }
+    return results;
+  }
+
+  absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
+    faults_->Pass(request.map_T_base.size());
+    if (faults_->fail_in_score.exchange(false)) faults_->failed = true;
+    if (absl::Status status = Health(); !status.ok()) return status;
+    return engine_->Score(request);
+  }
+
+  EngineInfo Info() const override {
+    EngineInfo info = engine_->Info();
+    info.name = name_;
+    info.device = "card";
+    info.memory_bytes_total = 1000;
+    info.memory_bytes_free = 600;
+    return info;
+  }
+
+  absl::Status Health() const override {
+    return faults_->failed ? absl::UnavailableError("fell off the bus") : absl::OkStatus();
+  }
+
+ private:
+  const std::shared_ptr<Faults> faults_;
+  const std::string name_;
+  const std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_TESTS_CORE_ENGINE_FAULTY_ENGINE_H_
