@@ -5,50 +5,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "tests/core/engine/engine_scene.h"
+#include "tests/support/result_bits.h"
 
 namespace voxloc {
 namespace {
-
-// Everything of a result, as bytes.
-std::string Bits(const AlignResult& result) {
-  std::string bits;
-  const auto append = [&bits](const void* data, size_t size) {
-    bits.append(static_cast<const char*>(data), size);
-  };
-  const auto append_pose = [&](const Pose& pose) {
-    append(pose.translation.data(), 3 * sizeof(double));
-    append(pose.rotation.coeffs().data(), 4 * sizeof(double));
-  };
-  const auto append_score = [&](const PoseScore& score) {
-    const double values[] = {score.score, score.transform_probability,
-                             score.nearest_voxel_likelihood};
-    append(values, sizeof(values));
-    const size_t counts[] = {score.points, score.matched_points, score.pairs};
-    append(counts, sizeof(counts));
-  };
-  append_pose(result.map_T_base);
-  append_score(result.before);
-  append_score(result.after);
-  append(result.gradient.data(), 6 * sizeof(double));
-  append(result.hessian.data(), 36 * sizeof(double));
-  const int numbers[] = {static_cast<int>(result.termination), result.iterations,
-                         result.evaluations, result.oscillations};
-  append(numbers, sizeof(numbers));
-  for (const IterationTrace& trace : result.trace) {
-    append_pose(trace.map_T_base_after);
-    append(trace.newton_step.data(), 6 * sizeof(double));
-    append(trace.hessian.data(), 36 * sizeof(double));
-  }
-  append(result.point_scores.data(), result.point_scores.size() * sizeof(float));
-  return bits;
-}
 
 // Small scans and one of over 10,000 points, under both profiles. The map belongs to `engine`.
 std::vector<AlignJob> Jobs(Engine& engine) {

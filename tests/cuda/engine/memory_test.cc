@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the engine holds of the device's memory does not grow with what it has done.
+
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <iostream>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "cuda/cuda_engine.h"
+#include "tests/cuda/engine/engine_pair.h"
+
+namespace voxloc {
+namespace {
+
+// The driver hands memory out in pieces of this size.
+constexpr size_t kDriverPiece = size_t{2} << 20;
+// With a limit the engine counts every byte that it holds.
+constexpr size_t kLimit = size_t{4} << 30;
+
+struct Memory {
+  size_t engine_free = 0;  // under the limit: exact
+  size_t device_free = 0;  // by the driver, which keeps what it may use again
+};
+
+class CudaMemoryTest : public CudaEngineTest {
+ protected:
+  void SetUp() override {
+    CudaEngineTest::SetUp();
+    if (IsSkipped()) return;
+    CudaEngineOptions options;
+    options.memory_limit_bytes = kLimit;
+    auto made = MakeCudaEngine(options);
+    ASSERT_TRUE(made.ok()) << made.status();
+    engine_ = *std::move(made);
+    clouds_ = CutIntoTiles(SceneMap(), 4, 4, {-31.0, -31.0}, {15.5, 15.5});
+    other_ = clouds_[5];
+    for (float& z : other_.z) z += 0.2F;
+    for (const PointCloud& cloud : clouds_) {
+      auto tile = engine_->BuildTile(cloud, AllStatistics());
+      ASSERT_TRUE(tile.ok()) << tile.status();
+      tiles_.push_back(*std::move(tile));
+    }
+    auto map = engine_->Compose(tiles_, AllStatistics(), nullptr);
+    ASSERT_TRUE(map.ok()) << map.status();
+    map_ = *std::move(map);
+  }
+
+  Memory Now() const {
+    Memory memory;
+    memory.engine_free = engine_->Info().memory_bytes_free;
+    size_t total = 0;
+    EXPECT_EQ(cudaMemGetInfo(&memory.device_free, &total), cudaSuccess);
+    return memory;
+  }
+
+  // A tile goes and another comes, every second time the first again.
+  void Swap(int round) {
+    auto tile = engine_->BuildTile(round % 2 == 0 ? other_ : clouds_[5], AllStatistics());
+    ASSERT_TRUE(tile.ok()) << tile.status();
+    tiles_[5] = *std::move(tile);
+    auto map = engine_->Compose(tiles_, AllStatistics(), map_.get());
+    ASSERT_TRUE(map.ok()) << map.status();
+    map_ = *std::move(map);
+  }
+
+  // Jobs of several sizes, one by one and in batches, `count` in all.
+  void Align(size_t count) {
+    static const std::vector<size_t> kBatches = {1, 1, 8, 30, 60};
+    size_t done = 0;
+    for (size_t i = 0; done < count; ++i) {
+      const size_t size = std::min(kBatches[i % kBatches.size()], count - done);
+      std::vector<AlignJob> jobs(size, SceneJob(i % 2 == 0 ? AutowareProfile() : PreciseProfile()));
+      for (size_t j = 0; j < size; ++j) {
+        jobs[j].map = map_;
+        jobs[j].want_trace = j % 3 == 0;
+        jobs[j].want_point_scores = j % 5 == 0;
+      }
+      for (const AlignResult& result : engine_->Align(jobs)) {
+        ASSERT_TRUE(result.status.ok()) << result.status;
+      }
+      done += size;
+    }
+  }
+
+  void ExpectSame(const Memory& early, const Memory& late) const {
+    std::cout << "held by the engine: " << kLimit - early.engine_free << " bytes early, "
+              << kLimit - late.engine_free << " late; free on the device: " << early.device_free
+              << " early, " << late.device_free << " late" << std::endl;
+    EXPECT_LT(early.engine_free, kLimit);
+    EXPECT_EQ(late.engine_free, early.engine_free);
+    EXPECT_GE(late.device_free + kDriverPiece, early.device_free);
+  }
+
+  std::unique_ptr<Engine> engine_;
+  std::vector<PointCloud> clouds_;
+  PointCloud other_;
+  std::vector<std::shared_ptr<const ResidentTile>> tiles_;
+  std::shared_ptr<const ResidentMap> map_;
+};
+
+TEST_F(CudaMemoryTest, TenThousandAlignmentsHoldNoMoreThanAHundred) {
+  Align(100);
+  const Memory early = Now();
+  Align(9'900);
+  ExpectSame(early, Now());
+}
+
+TEST_F(CudaMemoryTest, AThousandTileSwapsHoldNoMoreThanAHundred) {
+  for (int i = 0; i < 100; ++i) Swap(i);
+  const Memory early = Now();
+  for (int i = 100; i < 1000; ++i) Swap(i);
+  ExpectSame(early, Now());
+}
+
+TEST_F(CudaMemoryTest, AlignmentsAmongTileSwapsHoldNoMore) {
+  const auto round = [&](int i) {
+    Swap(i);
+    Align(10);
+  };
+  for (int i = 0; i < 100; ++i) round(i);
+  const Memory early = Now();
+  for (int i = 100; i < 400; ++i) round(i);
+  ExpectSame(early, Now());
+}
+
+TEST_F(CudaMemoryTest, WhatAMapHeldIsFreeWhenItGoes) {
+  Align(100);
+  Swap(0);
+  Swap(1);
+  const Memory before = Now();
+  {
+    std::vector<std::shared_ptr<const ResidentMap>> maps;
+    for (int i = 0; i < 20; ++i) maps.push_back(LoadMap(*engine_, clouds_, AllStatistics()));
+    EXPECT_LT(Now().engine_free, before.engine_free);
+  }
+  Swap(0);
+  Swap(1);
+  ExpectSame(before, Now());
+}
+
+TEST_F(CudaMemoryTest, CallersThatComeAndGoLeaveNothing) {
+  const auto round = [&] {
+    std::vector<std::thread> callers;
+    for (int c = 0; c < 4; ++c) callers.emplace_back([&] { Align(100); });
+    for (std::thread& caller : callers) caller.join();
+  };
+  for (int i = 0; i < 20; ++i) round();
+  const Memory early = Now();
+  for (int i = 0; i < 20; ++i) round();
+  const Memory late = Now();
+  std::cout << kLimit - early.engine_free << " bytes early, " << kLimit - late.engine_free
+            << " late" << std::endl;
+  // How many worked at the same time is chance; what each may hold is not.
+  EXPECT_GE(late.engine_free + (size_t{64} << 20), early.engine_free);
+}
+
+TEST_F(CudaMemoryTest, AnEngineThatGoesLeavesNothing) {
+  // The driver's own share of a first engine stays.
+  Align(100);
+  const auto one_more = [&] {
+    auto made = MakeCudaEngine();
+    ASSERT_TRUE(made.ok()) << made.status();
+    AlignJob job = SceneJob(PreciseProfile());
+    job.map = LoadMap(**made, clouds_, AllStatistics());
+    ASSERT_NE(job.map, nullptr);
+    ASSERT_TRUE(AlignOne(**made, job).status.ok());
+  };
+  for (int i = 0; i < 3; ++i) one_more();
+  const size_t early = Now().device_free;
+  for (int i = 0; i < 20; ++i) one_more();
+  const size_t late = Now().device_free;
+  std::cout << "free on the device: " << early << " early, " << late << " late" << std::endl;
+  EXPECT_GE(late + kDriverPiece, early);
+}
+
+}  // namespace
+}  // namespace voxloc

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a search tells of itself on the device: its trace, its reversals, its end.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <iostream>
+#include <memory>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "core/geometry/euler.h"
+#include "tests/cuda/engine/engine_pair.h"
+
+namespace voxloc {
+namespace {
+
+constexpr double kDegree = M_PI / 180.0;
+
+class CudaSearchTest : public CudaEngineTest {
+ protected:
+  // Half a metre in eight directions, two degrees of yaw to either side.
+  static std::vector<AlignJob> PerturbedJobs(const Profile& profile) {
+    std::vector<AlignJob> jobs;
+    for (int i = 0; i < 8; ++i) {
+      AlignJob job = CudaSceneJob(profile);
+      const double heading = 2.0 * M_PI * i / 8.0;
+      job.map_T_base_guess =
+          Displaced(ScenePose(), {0.49 * std::cos(heading), 0.49 * std::sin(heading), 0.1},
+                    (i % 2 == 0 ? 2.0 : -2.0) * kDegree);
+      job.want_trace = true;
+      jobs.push_back(job);
+    }
+    return jobs;
+  }
+  // So far away that the exact curvature points downhill.
+  static std::vector<AlignJob> FarJobs() {
+    std::vector<AlignJob> jobs = PerturbedJobs(AutowareProfile());
+    for (AlignJob& job : jobs) {
+      job.map_T_base_guess = Displaced(job.map_T_base_guess, {3.0, 2.0, 0.8}, 0.2);
+    }
+    return jobs;
+  }
+};
+
+// Replays a trace by its own numbers.
+void ExpectConsistent(const AlignResult& result, const Profile& profile) {
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  ASSERT_EQ(result.trace.size(), static_cast<size_t>(result.iterations));
+  for (size_t i = 0; i < result.trace.size(); ++i) {
+    SCOPED_TRACE(i);
+    const IterationTrace& trace = result.trace[i];
+    const Stage& stage = profile.stages[static_cast<size_t>(trace.stage)];
+    if (i > 0) {
+      EXPECT_GE(trace.stage, result.trace[i - 1].stage);
+      EXPECT_EQ(trace.map_T_base.translation, result.trace[i - 1].map_T_base_after.translation);
+    }
+    const ChartVector residual = trace.hessian * trace.newton_step + trace.gradient;
+    EXPECT_LE(residual.norm(), 1e-7 * trace.gradient.norm());
+    EXPECT_NEAR(trace.newton_step_norm, trace.newton_step.norm(), 1e-12);
+    EXPECT_EQ(trace.hessian, trace.hessian.transpose());
+    const double along = trace.gradient.dot(trace.newton_step);
+    EXPECT_EQ(trace.reversed, along < 0.0);
+    EXPECT_NEAR(trace.slope, -std::abs(along) / trace.newton_step_norm,
+                1e-9 * trace.gradient.norm());
+    if (!stage.line_search) {
+      const double floor = stage.step_floor ? 0.5 * stage.epsilon : 0.0;
+      EXPECT_DOUBLE_EQ(trace.step_length,
+                       std::max(std::min(trace.newton_step_norm, stage.max_step), floor));
+    }
+    EXPECT_LE(trace.step_length, stage.max_step);
+    const ChartVector unit =
+        trace.newton_step / trace.newton_step_norm * (trace.reversed ? -1.0 : 1.0);
+    const Pose after = PoseFromChart(ChartFromPose(trace.map_T_base) + trace.step_length * unit);
+    EXPECT_LE(TranslationDistance(after, trace.map_T_base_after), 1e-12);
+    EXPECT_LE(RotationDistance(after, trace.map_T_base_after), 1e-9);
+    EXPECT_GT(trace.score.pairs, 0u);
+  }
+  EXPECT_EQ(result.trace.back().map_T_base_after.translation, result.map_T_base.translation);
+}
+
+// Step by step. Ways part a little with every step, so only the beginning is held closely.
+void ExpectSameWay(const AlignResult& cuda, const AlignResult& cpu, size_t steps) {
+  ASSERT_TRUE(cuda.status.ok()) << cuda.status;
+  ASSERT_EQ(cuda.trace.empty(), cpu.trace.empty());
+  for (size_t i = 0; i < std::min({steps, cuda.trace.size(), cpu.trace.size()}); ++i) {
+    SCOPED_TRACE(i);
+    const IterationTrace& a = cuda.trace[i];
+    const IterationTrace& b = cpu.trace[i];
+    EXPECT_EQ(a.stage, b.stage);
+    EXPECT_EQ(a.reversed, b.reversed);
+    EXPECT_LE(TranslationDistance(a.map_T_base_after, b.map_T_base_after), 1e-3);
+    EXPECT_LE(RotationDistance(a.map_T_base_after, b.map_T_base_after), 0.005 * kDegree);
+    EXPECT_NEAR(a.score.score, b.score.score, 1e-3 * b.score.score);
+    EXPECT_NEAR(a.newton_step_norm, b.newton_step_norm, 1e-3 * b.newton_step_norm + 1e-4);
+    EXPECT_NEAR(a.step_length, b.step_length, 1e-3 * b.step_length + 1e-4);
+  }
+}
+
+TEST_F(CudaSearchTest, TheTraceTellsEveryStep) {
+  for (const bool line_search : {false, true}) {
+    for (Profile profile : {AutowareProfile(), PreciseProfile()}) {
+      SCOPED_TRACE(profile.name);
+      for (Stage& stage : profile.stages) stage.line_search = line_search;
+      const ResultPair results =
+          AlignOnBoth(PerturbedJobs(profile), {SceneMapPair().cpu, SceneMapPair().cuda});
+      for (size_t i = 0; i < results.cuda.size(); ++i) {
+        SCOPED_TRACE(i);
+        ExpectConsistent(results.cuda[i], profile);
+        ExpectSameWay(results.cuda[i], results.cpu[i], 4);
+        EXPECT_EQ(results.cuda[i].trace.back().stage, static_cast<int>(profile.stages.size()) - 1);
+        EXPECT_EQ(results.cuda[i].reached_iteration_limit, results.cpu[i].reached_iteration_limit);
+      }
+    }
+  }
+}
+
+TEST_F(CudaSearchTest, FarStartsAreTurnedRoundAsOnTheCpu) {
+  const ResultPair results = AlignOnBoth(FarJobs(), SceneMapPair());
+  int reversals = 0;
+  int oscillations = 0;
+  for (size_t i = 0; i < results.cuda.size(); ++i) {
+    SCOPED_TRACE(i);
+    ExpectConsistent(results.cuda[i], AutowareProfile());
+    ExpectSameWay(results.cuda[i], results.cpu[i], 3);
+    for (const IterationTrace& step : results.cuda[i].trace) reversals += step.reversed ? 1 : 0;
+    oscillations += results.cuda[i].oscillations;
+  }
+  std::cout << reversals << " reversals, " << oscillations << " oscillations" << std::endl;
+  EXPECT_GT(reversals, 0);
+}
+
+TEST_F(CudaSearchTest, TraceAndPointScoresComeOnlyWhenWanted) {
+  // In one batch with jobs that want them.
+  std::vector<AlignJob> jobs(4, CudaSceneJob(AutowareProfile()));
+  jobs[1].want_trace = true;
+  jobs[2].want_point_scores = true;
+  jobs[3].want_trace = jobs[3].want_point_scores = true;
+  const std::vector<AlignResult> results = CudaEngine().Align(jobs);
+  ASSERT_EQ(results.size(), 4u);
+  for (size_t i = 0; i < 4; ++i) {
+    SCOPED_TRACE(i);
+    ASSERT_TRUE(results[i].status.ok()) << results[i].status;
+    EXPECT_EQ(results[i].trace.empty(), !jobs[i].want_trace);
+    EXPECT_EQ(results[i].point_scores.empty(), !jobs[i].want_point_scores);
+    EXPECT_EQ(results[i].map_T_base.translation, results[0].map_T_base.translation);
+  }
+  const AlignResult& scored = results[2];
+  ASSERT_EQ(scored.point_scores.size(), jobs[2].scan->size());
+  double sum = 0.0;
+  for (const float score : scored.point_scores) sum += static_cast<double>(score);
+  EXPECT_NEAR(sum / static_cast<double>(scored.after.matched_points),
+              scored.after.nearest_voxel_likelihood, 1e-5);
+}
+
+TEST_F(CudaSearchTest, PointScoresAreThoseOfTheCpu) {
+  for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
+    AlignJob job = SceneJob(profile);
+    job.want_point_scores = true;
+    const ResultPair results = AlignOnBoth({job}, SceneMapPair());
+    ASSERT_EQ(results.cuda[0].point_scores.size(), results.cpu[0].point_scores.size());
+    double largest = 0.0;
+    for (size_t i = 0; i < results.cpu[0].point_scores.size(); ++i) {
+      largest = std::max(largest, std::abs(static_cast<double>(results.cuda[0].point_scores[i]) -
+                                           static_cast<double>(results.cpu[0].point_scores[i])));
+    }
+    // The poses differ by what the alignments differ.
+    EXPECT_LE(largest, 0.02);
+    std::cout << profile.name << ": largest difference of a point's score " << largest << std::endl;
+  }
+}
+
+TEST_F(CudaSearchTest, NothingToMatchEndsWithAZeroStep) {
+  AlignJob job = CudaSceneJob(PreciseProfile());
+  job.map_T_base_guess.translation.x() += 500.0;
+  const AlignResult result = AlignOne(CudaEngine(), job);
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_EQ(result.termination, Termination::kZeroStep);
+  EXPECT_EQ(result.after.matched_points, 0u);
+  EXPECT_EQ(result.after.pairs, 0u);
+  EXPECT_EQ(result.after.score, 0.0);
+  EXPECT_EQ(result.after.nearest_voxel_likelihood, 0.0);
+  EXPECT_EQ(result.after.points, job.scan->size());
+  EXPECT_EQ(result.iterations, 0);
+  EXPECT_LE(TranslationDistance(result.map_T_base, job.map_T_base_guess), 1e-12);
+}
+
+TEST_F(CudaSearchTest, TheIterationLimitIsReported) {
+  AlignJob job = PerturbedJobs(AutowareProfile())[0];
+  job.profile.stages[0].max_iterations = 2;
+  const AlignResult result = AlignOne(CudaEngine(), job);
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_EQ(result.termination, Termination::kMaxIterations);
+  EXPECT_TRUE(result.reached_iteration_limit);
+  EXPECT_EQ(result.iterations, 2);
+  EXPECT_EQ(result.evaluations, 3);
+}
+
+// Alone and between jobs that go on.
+TEST_F(CudaSearchTest, ARaisedStopTokenEndsItsOwnJobOnly) {
+  for (const bool by_deadline : {false, true}) {
+    std::vector<AlignJob> jobs = PerturbedJobs(PreciseProfile());
+    const std::vector<AlignResult> expected = CudaEngine().Align(jobs);
+    for (const size_t i : {size_t{0}, size_t{3}}) {
+      if (by_deadline) {
+        jobs[i].stop.deadline = absl::InfinitePast();
+      } else {
+        jobs[i].stop.cancelled = std::make_shared<const std::atomic<bool>>(true);
+      }
+    }
+    std::vector<AlignResult> results = CudaEngine().Align(jobs);
+    results.push_back(AlignOne(CudaEngine(), jobs[0]));
+    ASSERT_EQ(results.size(), 9u);
+    for (size_t i = 0; i < results.size(); ++i) {
+      SCOPED_TRACE(i);
+      const AlignResult& result = results[i];
+      ASSERT_TRUE(result.status.ok()) << result.status;
+      if (i == 0 || i == 3 || i == 8) {
+        EXPECT_EQ(result.termination,
+                  by_deadline ? Termination::kDeadline : Termination::kCancelled);
+        EXPECT_EQ(result.iterations, 0);
+        EXPECT_LE(TranslationDistance(result.map_T_base, jobs[i % 8].map_T_base_guess), 1e-12);
+      } else {
+        EXPECT_EQ(result.map_T_base.translation, expected[i].map_T_base.translation);
+        EXPECT_EQ(result.iterations, expected[i].iterations);
+      }
+    }
+  }
+}
+
+TEST_F(CudaSearchTest, AStopTokenThatIsNotRaisedChangesNothing) {
+  AlignJob job = PerturbedJobs(AutowareProfile())[1];
+  const AlignResult expected = AlignOne(CudaEngine(), job);
+  job.stop.cancelled = std::make_shared<const std::atomic<bool>>(false);
+  job.stop.deadline = absl::Now() + absl::Hours(1);
+  const AlignResult result = AlignOne(CudaEngine(), job);
+  EXPECT_EQ(result.map_T_base.translation, expected.map_T_base.translation);
+  EXPECT_EQ(result.iterations, expected.iterations);
+}
+
+// A search that has no other end: steps never get shorter than an epsilon of zero.
+TEST_F(CudaSearchTest, ADeadlineEndsALongSearch) {
+  AlignJob job = CudaSceneJob(AutowareProfile());
+  job.scan = std::make_shared<const PointCloud>(SceneScan(ScenePose(), 200'000));
+  job.map_T_base_guess = Displaced(ScenePose(), {0.3, 0.2, 0.0}, 0.02);
+  Stage& stage = job.profile.stages[0];
+  stage.step_floor = false;
+  stage.epsilon = 0.0;
+  stage.max_step = 1e-5;
+  stage.max_iterations = 1000;
+  (void)AlignOne(CudaEngine(), CudaSceneJob(AutowareProfile()));  // whatever is done once only
+  job.stop.deadline = absl::Now() + absl::Milliseconds(5);
+  const absl::Time start = absl::Now();
+  const AlignResult result = AlignOne(CudaEngine(), job);
+  std::cout << result.iterations << " iterations in " << absl::Now() - start << std::endl;
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_EQ(result.termination, Termination::kDeadline);
+  EXPECT_LT(result.iterations, 1000);
+  EXPECT_TRUE(result.map_T_base.translation.allFinite());
+  EXPECT_LT(absl::Now() - start, absl::Seconds(1));
+}
+
+}  // namespace
+}  // namespace voxloc

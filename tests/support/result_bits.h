@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Everything of an alignment's result as bytes, to compare bit by bit.
+
+#ifndef VOXLOC_TESTS_SUPPORT_RESULT_BITS_H_
+#define VOXLOC_TESTS_SUPPORT_RESULT_BITS_H_
+
+#include <cstddef>
+#include <string>
+
+#include "core/engine/align.h"
+
+namespace voxloc {
+
+inline std::string Bits(const AlignResult& result) {
+  std::string bits;
+  const auto append = [&bits](const void* data, size_t size) {
+    if (size > 0) bits.append(static_cast<const char*>(data), size);
+  };
+  const auto append_pose = [&](const Pose& pose) {
+    append(pose.translation.data(), 3 * sizeof(double));
+    append(pose.rotation.coeffs().data(), 4 * sizeof(double));
+  };
+  const auto append_score = [&](const PoseScore& score) {
+    const double values[] = {score.score, score.transform_probability,
+                             score.nearest_voxel_likelihood};
+    append(values, sizeof(values));
+    const size_t counts[] = {score.points, score.matched_points, score.pairs};
+    append(counts, sizeof(counts));
+  };
+  append_pose(result.map_T_base);
+  append_score(result.before);
+  append_score(result.after);
+  append(result.gradient.data(), 6 * sizeof(double));
+  append(result.hessian.data(), 36 * sizeof(double));
+  const int numbers[] = {static_cast<int>(result.termination), result.iterations,
+                         result.evaluations, result.oscillations};
+  append(numbers, sizeof(numbers));
+  for (const IterationTrace& trace : result.trace) {
+    append_pose(trace.map_T_base_after);
+    append(trace.newton_step.data(), 6 * sizeof(double));
+    append(trace.hessian.data(), 36 * sizeof(double));
+  }
+  append(result.point_scores.data(), result.point_scores.size() * sizeof(float));
+  return bits;
+}
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_TESTS_SUPPORT_RESULT_BITS_H_
