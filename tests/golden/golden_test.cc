@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The autoware profile against what the reference computed: every set found in VOXLOC_GOLDEN_DIR when
-// the test runs, within the tolerances that the set states.
+// The autoware profile against what the reference computed: every set found in VOXLOC_GOLDEN_DIR
+// when the test runs, within the tolerances that the set states. On every engine of this build; the
+// CUDA engine's tests skip where there is no device.
 
 #include <gtest/gtest.h>
 
@@ -18,6 +19,11 @@
 #include "tests/golden/golden_set.h"
 #include "tests/support/real_data.h"
 
+#if defined(VOXLOC_HAVE_CUDA)
+#include "cuda/cuda_engine.h"
+#include "tests/support/cuda_device.h"
+#endif
+
 namespace voxloc::golden {
 namespace {
 
@@ -33,19 +39,34 @@ Pose PoseOf(const nlohmann::json& matrix) {
   return pose.value_or(Pose{});
 }
 
-// The engine with the set's map in it.
+std::vector<std::string> EngineNames() {
+#if defined(VOXLOC_HAVE_CUDA)
+  return {"cpu", "cuda"};
+#else
+  return {"cpu"};
+#endif
+}
+
+absl::StatusOr<std::unique_ptr<Engine>> MakeEngine(const std::string& name) {
+#if defined(VOXLOC_HAVE_CUDA)
+  if (name == "cuda") return MakeCudaEngine();
+#endif
+  return MakeCpuEngine();
+}
+
+// An engine with the set's map in it.
 struct LoadedSet {
   GoldenSet set;
   Profile profile;
-  std::unique_ptr<Engine> engine;
+  Engine* engine = nullptr;
   std::shared_ptr<const ResidentMap> map;
 };
 
-LoadedSet Load(const std::string& directory, const std::string& name) {
+LoadedSet Load(Engine& engine, const std::string& directory, const std::string& name) {
   LoadedSet loaded;
   loaded.set = LoadGoldenSet(directory, name);
   loaded.profile = loaded.set.MakeProfile();
-  loaded.engine = MakeCpuEngine();
+  loaded.engine = &engine;
   const std::vector<CellStatistics> statistics = RequiredStatistics({loaded.profile});
   std::vector<std::shared_ptr<const ResidentTile>> tiles;
   for (const PointCloud& cloud : loaded.set.Tiles()) {
@@ -59,21 +80,40 @@ LoadedSet Load(const std::string& directory, const std::string& name) {
   return loaded;
 }
 
-// Calls `check` with every set there is; skips, saying so, where there is none.
-template <typename Check>
-void ForEachGoldenSet(const Check& check) {
-  const auto directory = GoldenDir();
-  if (!directory) GTEST_SKIP() << "no golden sets: set VOXLOC_GOLDEN_DIR";
-  const std::vector<std::string> names = ListGoldenSets(*directory);
-  if (names.empty()) GTEST_SKIP() << "no golden sets in " << *directory;
-  for (const std::string& name : names) {
-    SCOPED_TRACE(name);
-    std::cout << "golden set " << name << std::endl;
-    const LoadedSet loaded = Load(*directory, name);
-    if (loaded.map == nullptr) continue;
-    check(loaded);
+// The name of an engine.
+class GoldenTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+#if defined(VOXLOC_HAVE_CUDA)
+    if (GetParam() == "cuda") VOXLOC_REQUIRE_CUDA_DEVICE();
+#endif
+    auto engine = MakeEngine(GetParam());
+    ASSERT_TRUE(engine.ok()) << engine.status();
+    engine_ = *std::move(engine);
   }
-}
+
+  // Calls `check` with every set there is; skips, saying so, where there is none.
+  template <typename Check>
+  void ForEachGoldenSet(const Check& check) {
+    const auto directory = GoldenDir();
+    if (!directory) GTEST_SKIP() << "no golden sets: set VOXLOC_GOLDEN_DIR";
+    const std::vector<std::string> names = ListGoldenSets(*directory);
+    if (names.empty()) GTEST_SKIP() << "no golden sets in " << *directory;
+    for (const std::string& name : names) {
+      SCOPED_TRACE(name);
+      std::cout << "golden set " << name << std::endl;
+      const LoadedSet loaded = Load(*engine_, *directory, name);
+      if (loaded.map == nullptr) continue;
+      check(loaded);
+    }
+  }
+
+ private:
+  std::unique_ptr<Engine> engine_;
+};
+
+INSTANTIATE_TEST_SUITE_P(, GoldenTest, ::testing::ValuesIn(EngineNames()),
+                         [](const auto& engine) { return engine.param; });
 
 AlignJob MakeJob(const LoadedSet& loaded, const Pose& guess) {
   AlignJob job;
@@ -85,7 +125,7 @@ AlignJob MakeJob(const LoadedSet& loaded, const Pose& guess) {
   return job;
 }
 
-TEST(GoldenTest, goldenScoreConstantsMatchTheReference) {
+TEST_P(GoldenTest, goldenScoreConstantsMatchTheReference) {
   ForEachGoldenSet([](const LoadedSet& loaded) {
     const Stage& stage = loaded.profile.stages[0];
     const ndt::ScoreConstants constants =
@@ -95,7 +135,7 @@ TEST(GoldenTest, goldenScoreConstantsMatchTheReference) {
   });
 }
 
-TEST(GoldenTest, goldenCellsMatchTheReference) {
+TEST_P(GoldenTest, goldenCellsMatchTheReference) {
   ForEachGoldenSet([](const LoadedSet& loaded) {
     const auto& json = loaded.set.json;
     ASSERT_EQ(loaded.map->cells(0), json.at("voxel_count").get<size_t>());
@@ -104,8 +144,8 @@ TEST(GoldenTest, goldenCellsMatchTheReference) {
     ASSERT_TRUE(cells.ok()) << cells.status();
     for (const auto& voxel : json.at("voxels")) {
       const Eigen::Vector3d mean(voxel.at("mean")[0], voxel.at("mean")[1], voxel.at("mean")[2]);
-      const auto nearest = std::min_element(
-          cells->begin(), cells->end(), [&](const MapCell& a, const MapCell& b) {
+      const auto nearest =
+          std::min_element(cells->begin(), cells->end(), [&](const MapCell& a, const MapCell& b) {
             return (a.mean - mean).squaredNorm() < (b.mean - mean).squaredNorm();
           });
       EXPECT_LE((nearest->mean - mean).norm(), loaded.set.Tolerance("cell_mean_m"));
@@ -125,7 +165,7 @@ TEST(GoldenTest, goldenCellsMatchTheReference) {
   });
 }
 
-TEST(GoldenTest, goldenDerivativesMatchTheReference) {
+TEST_P(GoldenTest, goldenDerivativesMatchTheReference) {
   ForEachGoldenSet([](const LoadedSet& loaded) {
     const auto& entries = loaded.set.json.at("derivatives");
     double largest_gradient = 0.0;
@@ -174,7 +214,7 @@ TEST(GoldenTest, goldenDerivativesMatchTheReference) {
   });
 }
 
-TEST(GoldenTest, goldenAlignmentsMatchTheReference) {
+TEST_P(GoldenTest, goldenAlignmentsMatchTheReference) {
   ForEachGoldenSet([](const LoadedSet& loaded) {
     const auto& only_finite = loaded.set.json.at("alignments_only_finite");
     for (const auto& entry : loaded.set.json.at("alignments")) {
