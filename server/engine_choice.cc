@@ -17,7 +17,7 @@ EngineChoice Cpu(const Config& config, const EngineSource& source, std::string n
                  absl::string_view reason) {
   Log(LogLevel::kInfo, "engine_chosen",
       {{"engine", "cpu"}, {"asked", config.engine}, {"reason", reason}});
-  return {source.make_cpu(), std::move(note)};
+  return {source.make_cpu(), {}, std::move(note)};
 }
 
 absl::Status CheckDevices(const Config& config, int devices) {
@@ -49,9 +49,12 @@ class Gpus {
         continue;
       }
       engines_.push_back(*std::move(engine));
+      devices_.push_back(device);
     }
     return absl::OkStatus();
   }
+
+  [[nodiscard]] const std::vector<uint32_t>& devices() const { return devices_; }
 
   // Empty: none was left out.
   [[nodiscard]] std::string note() const { return absl::StrJoin(left_out_, "; "); }
@@ -69,6 +72,7 @@ class Gpus {
   const EngineSource& source_;
   std::unique_ptr<Engine> reference_;
   std::vector<std::unique_ptr<Engine>> engines_;
+  std::vector<uint32_t> devices_;  // theirs
   std::vector<std::string> left_out_;
 };
 
@@ -97,9 +101,9 @@ absl::StatusOr<EngineChoice> ChooseEngine(const Config& config, const EngineSour
   std::vector<std::unique_ptr<Engine>> engines = gpus.Take();
   if (engines.empty()) return Cpu(config, source, gpus.note(), gpus.note());
   EngineChoice choice;
+  choice.devices = gpus.devices();
   choice.note = gpus.note();
-  const size_t used = engines.size();
-  if (used == 1) {
+  if (engines.size() == 1) {
     choice.engine = std::move(engines.front());
   } else {
     auto united = source.unite(std::move(engines));
@@ -109,7 +113,7 @@ absl::StatusOr<EngineChoice> ChooseEngine(const Config& config, const EngineSour
   Log(LogLevel::kInfo, "engine_chosen",
       {{"engine", "cuda"},
        {"asked", config.engine},
-       {"devices", used},
+       {"devices", absl::StrJoin(choice.devices, ",")},
        {"reason", "found, and passed the self-test"}});
   return choice;
 }

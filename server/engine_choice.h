@@ -31,7 +31,8 @@ struct EngineSource {
 
 struct EngineChoice {
   std::unique_ptr<Engine> engine;
-  std::string note;  // why it is not what was asked for; empty: it is
+  std::vector<uint32_t> devices;  // its GPUs, in its order
+  std::string note;               // why it is not what was asked for; empty: it is
 };
 
 // `cpu` gives the CPU engine. `cuda` and `auto` give that of config.devices: devices that fail the

@@ -21,6 +21,7 @@ Runtime::Runtime(const CommandLine& command_line, EngineChoice choice)
       started_unix_ns(absl::GetCurrentTimeNanos()),
       engine(std::move(choice.engine)),
       engine_name(engine->Info().name),
+      engine_devices(std::move(choice.devices)),
       engine_note(std::move(choice.note)),
       metrics(engine_name.c_str()),
       searches(config.limits.max_searches),

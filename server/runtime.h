@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/engine/engine.h"
 #include "server/active_calls.h"
@@ -33,7 +34,8 @@ struct Runtime {
   const int64_t started_unix_ns;
   const std::unique_ptr<Engine> engine;
   const std::string engine_name;
-  const std::string engine_note;  // why it is not what was asked for; empty: it is
+  const std::vector<uint32_t> engine_devices;  // its GPUs, in its order
+  const std::string engine_note;               // why it is not what was asked for; empty: it is
   Metrics metrics;
   ActiveCalls calls;
 

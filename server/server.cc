@@ -129,7 +129,8 @@ class Server::Impl {
     const std::string& listen = runtime_.config.metrics_listen;
     if (listen == "off") return absl::OkStatus();
     if (absl::Status status = CheckAddress("metrics_listen", listen); !status.ok()) return status;
-    auto exporter = MetricsExporter::Start(listen, runtime_.metrics, *runtime_.engine);
+    auto exporter =
+        MetricsExporter::Start(listen, runtime_.metrics, *runtime_.engine, runtime_.engine_devices);
     if (!exporter.ok()) return exporter.status();
     exporter_ = *std::move(exporter);
     metrics_address_ = WithPort(listen, exporter_->port());

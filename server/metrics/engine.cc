@@ -6,6 +6,10 @@
 #include <prometheus/metric_family.h>
 #include <prometheus/metric_type.h>
 
+#include <string>
+
+#include "server/engine_devices.h"
+
 namespace voxloc::server {
 namespace {
 
@@ -39,21 +43,21 @@ std::vector<prometheus::MetricFamily> EngineCollector::Collect() const {
       Gauges("voxloc_engine_healthy", "1: the engine can compute. 0: it has failed for good.");
   healthy.metric.push_back(Value(engine_.Health().ok() ? 1.0 : 0.0));
 
+  prometheus::MetricFamily device_healthy =
+      Gauges("voxloc_engine_device_healthy", "The same of each device.");
   prometheus::MetricFamily total = Gauges("voxloc_engine_memory_total_bytes",
                                           "Memory of each device; none where it is the host's.");
   prometheus::MetricFamily used =
       Gauges("voxloc_engine_memory_used_bytes", "Memory of each device that is not free.");
-  const EngineInfo info = engine_.Info();
-  std::vector<EngineInfo> devices = info.parts;
-  if (devices.empty()) devices.push_back(info);
-  for (const EngineInfo& device : devices) {
+  for (const EngineInfo& device : DevicesOf(engine_, ordinals_)) {
+    device_healthy.metric.push_back(Value(device.name, device.healthy ? 1.0 : 0.0));
     if (device.memory_bytes_total == 0) continue;
     const auto bytes = static_cast<double>(device.memory_bytes_total);
     total.metric.push_back(Value(device.name, bytes));
     used.metric.push_back(
         Value(device.name, bytes - static_cast<double>(device.memory_bytes_free)));
   }
-  return {healthy, total, used};
+  return {healthy, device_healthy, total, used};
 }
 
 }  // namespace voxloc::server

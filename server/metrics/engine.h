@@ -8,6 +8,8 @@
 
 #include <prometheus/collectable.h>
 
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "core/engine/engine.h"
@@ -16,11 +18,14 @@ namespace voxloc::server {
 
 class EngineCollector : public prometheus::Collectable {
  public:
-  explicit EngineCollector(const Engine& engine) : engine_(engine) {}
+  // `ordinals`: see DevicesOf.
+  EngineCollector(const Engine& engine, std::vector<uint32_t> ordinals)
+      : engine_(engine), ordinals_(std::move(ordinals)) {}
   [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
   const Engine& engine_;
+  const std::vector<uint32_t> ordinals_;
 };
 
 }  // namespace voxloc::server

@@ -18,12 +18,12 @@ namespace voxloc::server {
 MetricsExporter::MetricsExporter() = default;
 MetricsExporter::~MetricsExporter() = default;
 
-absl::StatusOr<std::unique_ptr<MetricsExporter>> MetricsExporter::Start(const std::string& address,
-                                                                        const Metrics& metrics,
-                                                                        const Engine& engine) {
+absl::StatusOr<std::unique_ptr<MetricsExporter>> MetricsExporter::Start(
+    const std::string& address, const Metrics& metrics, const Engine& engine,
+    const std::vector<uint32_t>& ordinals) {
   auto exporter = absl::WrapUnique(new MetricsExporter());
   exporter->registry_ = metrics.registry();
-  exporter->engine_ = std::make_shared<EngineCollector>(engine);
+  exporter->engine_ = std::make_shared<EngineCollector>(engine, ordinals);
   exporter->process_ = std::make_shared<ProcessCollector>();
   try {
     exporter->exposer_ = std::make_unique<prometheus::Exposer>(address, 1);

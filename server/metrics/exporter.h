@@ -6,8 +6,10 @@
 #ifndef VOXLOC_SERVER_METRICS_EXPORTER_H_
 #define VOXLOC_SERVER_METRICS_EXPORTER_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/engine/engine.h"
@@ -25,9 +27,10 @@ class ProcessCollector;
 class MetricsExporter {
  public:
   // `address` is ADDR:PORT, port 0 for a free one. AlreadyExists: the address is taken or cannot be
-  // listened on.
+  // listened on. `ordinals`: see DevicesOf.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<MetricsExporter>> Start(
-      const std::string& address, const Metrics& metrics, const Engine& engine);
+      const std::string& address, const Metrics& metrics, const Engine& engine,
+      const std::vector<uint32_t>& ordinals);
   ~MetricsExporter();
 
   [[nodiscard]] int port() const;

@@ -2,9 +2,11 @@
 
 #include "server/rpc/get_server_info.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "server/convert/profile.h"
+#include "server/engine_devices.h"
 #include "server/version.h"
 
 namespace voxloc::server {
@@ -28,27 +30,25 @@ void LimitsToProto(const Limits& limits, v1::Limits& proto) {
   proto.set_max_map_transactions(limits.max_map_transactions);
 }
 
-void DeviceToProto(const EngineInfo& info, bool healthy, v1::Device& device) {
+void DeviceToProto(const EngineInfo& info, v1::Device& device) {
   device.set_name(info.name);
-  device.set_kind(info.name == "cpu" ? v1::DEVICE_KIND_CPU : v1::DEVICE_KIND_CUDA);
+  device.set_kind(absl::StartsWith(info.name, "cpu") ? v1::DEVICE_KIND_CPU : v1::DEVICE_KIND_CUDA);
   device.set_model(info.device);
-  device.set_healthy(healthy);
+  device.set_healthy(info.healthy);
   device.set_memory_total_bytes(info.memory_bytes_total);
   device.set_memory_free_bytes(info.memory_bytes_free);
   device.set_threads(static_cast<uint32_t>(info.threads));
 }
 
 void EngineToProto(const Runtime& runtime, v1::GetServerInfoResponse& response) {
-  const EngineInfo info = runtime.engine->Info();
   const absl::Status health = runtime.engine->Health();
   response.set_engine(runtime.engine_name);
   response.set_engine_note(
       health.ok() ? runtime.engine_note
                   : absl::StrCat("the engine has failed for good: ", health.message()));
-  for (const EngineInfo& part : info.parts) {
-    DeviceToProto(part, part.healthy, *response.add_devices());
+  for (const EngineInfo& device : DevicesOf(*runtime.engine, runtime.engine_devices)) {
+    DeviceToProto(device, *response.add_devices());
   }
-  if (info.parts.empty()) DeviceToProto(info, health.ok(), *response.add_devices());
 }
 
 }  // namespace

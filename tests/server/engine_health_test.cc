@@ -8,9 +8,12 @@
 
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/engine/replicated_engine.h"
 #include "server/health_watch.h"
 #include "tests/server/fake_gpu.h"
 #include "tests/server/plain_calls.h"
@@ -115,8 +118,8 @@ TEST_F(EngineHealth, AnswersScansUnavailableOnceTheEngineHasFailed) {
 }
 
 TEST(EngineNote, IsToldByInfoAndMetric) {
-  TestServer server([](Config& config) { config.metrics_listen = "127.0.0.1:0"; }, nullptr,
-                    "GPU 0 failed the self-test: something differs");
+  TestServer server([](Config& config) { config.metrics_listen = "127.0.0.1:0"; },
+                    EngineChoice{nullptr, {}, "GPU 0 failed the self-test: something differs"});
   v1::GetServerInfoResponse info;
   ASSERT_TRUE(
       server.admin->GetServerInfo(TestServer::NewContext().get(), v1::GetServerInfoRequest(), &info)
@@ -128,6 +131,44 @@ TEST(EngineNote, IsToldByInfoAndMetric) {
   EXPECT_EQ(metrics["voxloc_engine_healthy"], 1.0);
   EXPECT_EQ(metrics.count("voxloc_engine_memory_total_bytes{device=\"cpu\"}"), 0);
   EXPECT_EQ(metrics.count("voxloc_map_bytes{memory=\"host\"}"), 1);
+}
+
+TEST(EngineDevices, AreToldOneByOne) {
+  auto faults = std::make_shared<GpuFaults>();
+  std::vector<std::unique_ptr<Engine>> gpus;
+  gpus.push_back(std::make_unique<FakeGpu>());
+  gpus.push_back(std::make_unique<FakeGpu>(faults));
+  auto engine = MakeReplicatedEngine(std::move(gpus));
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  TestServer server([](Config& config) { config.metrics_listen = "127.0.0.1:0"; },
+                    EngineChoice{*std::move(engine), {0, 3}, ""});
+  server.LoadTown();
+  faults->dead = true;
+  // Each has a scan or two to do: the one that fails is found out, and the other does its work.
+  for (int i = 0; i < 4; ++i) {
+    v1::AlignScanRequest request;
+    request.set_map("town");
+    *request.mutable_scan() = GoodScan();
+    v1::AlignScanResponse response;
+    EXPECT_TRUE(
+        server.localization->AlignScan(TestServer::NewContext().get(), request, &response).ok());
+  }
+  v1::GetServerInfoResponse info;
+  ASSERT_TRUE(
+      server.admin->GetServerInfo(TestServer::NewContext().get(), v1::GetServerInfoRequest(), &info)
+          .ok());
+  EXPECT_EQ(info.engine(), "cuda");
+  EXPECT_EQ(info.engine_note(), "");
+  ASSERT_EQ(info.devices_size(), 2);
+  EXPECT_EQ(info.devices(0).name(), "cuda:0");
+  EXPECT_TRUE(info.devices(0).healthy());
+  EXPECT_EQ(info.devices(1).name(), "cuda:3");
+  EXPECT_FALSE(info.devices(1).healthy());
+  auto metrics = ParseMetrics(HttpGet(server.server().metrics_address(), "/metrics"));
+  EXPECT_EQ(metrics["voxloc_engine_healthy"], 1.0);
+  EXPECT_EQ(metrics["voxloc_engine_device_healthy{device=\"cuda:0\"}"], 1.0);
+  EXPECT_EQ(metrics.at("voxloc_engine_device_healthy{device=\"cuda:3\"}"), 0.0);
+  EXPECT_EQ(metrics["voxloc_engine_memory_total_bytes{device=\"cuda:3\"}"], 1000.0);
 }
 
 TEST(HealthWatchTest, TellsChangesOnly) {

@@ -205,14 +205,14 @@ TEST(Service, RefusesAnAddressThatIsTaken) {
   second.config.log_level = "error";
   second.config.listen = server.server().address();
   second.config.metrics_listen = "off";
-  EXPECT_EQ(Server::Start(second, {MakeCpuEngine({1}), ""}).status().code(),
+  EXPECT_EQ(Server::Start(second, {MakeCpuEngine({1}), {}, ""}).status().code(),
             absl::StatusCode::kAlreadyExists);
   second.config.listen = "127.0.0.1:0";
   second.config.metrics_listen = server.server().metrics_address();
-  EXPECT_EQ(Server::Start(second, {MakeCpuEngine({1}), ""}).status().code(),
+  EXPECT_EQ(Server::Start(second, {MakeCpuEngine({1}), {}, ""}).status().code(),
             absl::StatusCode::kAlreadyExists);
   second.config.metrics_listen = "nonsense";
-  EXPECT_EQ(Server::Start(second, {MakeCpuEngine({1}), ""}).status().code(),
+  EXPECT_EQ(Server::Start(second, {MakeCpuEngine({1}), {}, ""}).status().code(),
             absl::StatusCode::kInvalidArgument);
 }
 

@@ -15,8 +15,10 @@
 
 namespace voxloc::server {
 
-TestServer::TestServer(const Adjust& adjust, std::unique_ptr<Engine> engine,
-                       const std::string& engine_note) {
+TestServer::TestServer(const Adjust& adjust, std::unique_ptr<Engine> engine)
+    : TestServer(adjust, EngineChoice{std::move(engine), {}, ""}) {}
+
+TestServer::TestServer(const Adjust& adjust, EngineChoice choice) {
   CommandLine command_line;
   command_line.config.listen = "127.0.0.1:0";
   command_line.config.metrics_listen = "off";
@@ -24,8 +26,8 @@ TestServer::TestServer(const Adjust& adjust, std::unique_ptr<Engine> engine,
   command_line.config.drain_delay_s = 0.0;
   command_line.config.drain_timeout_s = 0.0;
   if (adjust) adjust(command_line.config);
-  if (engine == nullptr) engine = MakeCpuEngine({2});
-  auto server = Server::Start(command_line, {std::move(engine), engine_note});
+  if (choice.engine == nullptr) choice.engine = MakeCpuEngine({2});
+  auto server = Server::Start(command_line, std::move(choice));
   if (!server.ok()) {
     std::cerr << "the test's server does not start: " << server.status() << std::endl;
     std::abort();

@@ -126,6 +126,7 @@ TEST_F(EngineChoiceTest, LeavesOutTheGpuThatFailsAmongSeveral) {
   const auto choice = Choose("auto", {0, 1, 2});
   EXPECT_EQ(NameOf(choice), "cuda");
   EXPECT_EQ(united_, 2);
+  EXPECT_THAT(choice->devices, ElementsAre(0, 2));
   EXPECT_THAT(choice->note, HasSubstr("GPU 1 failed the self-test"));
 }
 
