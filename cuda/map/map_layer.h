@@ -15,7 +15,6 @@
 #include "absl/container/flat_hash_map.h"
 #include "core/map/lattice.h"
 #include "cuda/map/cell_blocks.h"
-#include "cuda/runtime/device.h"
 #include "cuda/runtime/device_buffer.h"
 
 namespace voxloc::cuda {
@@ -33,12 +32,10 @@ struct LayerBlock {
 };
 
 struct MapLayer {
-  explicit MapLayer(const std::shared_ptr<Device>& device) : table(device) {}
-
   CellBlocks blocks{};
   size_t cells = 0;
   std::vector<LayerBlock> layer_blocks;  // ascending by key: all that the hash table holds
-  DeviceBuffer<BlockSlot> table;
+  std::shared_ptr<const DeviceBuffer<BlockSlot>> table;  // null without a cell
   std::vector<std::shared_ptr<const Slab>> slabs;
   // Of the blocks with a cell whose index position lies in another block: these others.
   absl::flat_hash_map<CellKey, std::vector<CellKey>> strays;

@@ -191,7 +191,7 @@ absl::StatusOr<TileLattice> TileBuilder::BuildLattice(const PointColumns& points
   const size_t count = points.count;
   const bool wide_keys = layout.KeyBits() + (finite == points.count ? 0 : 1) > 32;
   size_t scratch_bytes = 0;
-  VOXLOC_CUDA_TRY(*device_, SortScratchBytes(points.count, wide_keys, &scratch_bytes),
+  VOXLOC_CUDA_TRY(*device_, ScratchBytes(points.count, &scratch_bytes),
                   "sizing the sort of a tile");
   VOXLOC_TRY(buffers_.scratch.Reserve(scratch_bytes));
   // Both arrays of 32-bit keys are padded to whole 64-bit words.
@@ -209,8 +209,8 @@ absl::StatusOr<TileLattice> TileBuilder::BuildLattice(const PointColumns& points
                              counts_.data()};
   SortedPoints sorted{};
   VOXLOC_CUDA_TRY(*device_,
-                  SortIntoCells(points, finite, layout, arrays, buffers_.scratch.data(),
-                                scratch_bytes, &sorted, stream_.get()),
+                  SortIntoCells(points, finite, layout, arrays,
+                                {buffers_.scratch.data(), scratch_bytes}, &sorted, stream_.get()),
                   "sorting a tile's points");
   uint32_t counts[2] = {};
   absl::StatusOr<const std::byte*> fetched = Fetch(counts_.data(), sizeof(counts));

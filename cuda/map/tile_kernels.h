@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "core/map/tile_moments.h"
+#include "cuda/map/device_sort.h"
 
 namespace voxloc::cuda {
 
@@ -71,15 +72,12 @@ struct SortedPoints {
 
 cudaError_t SummarizePoints(const PointColumns& points, PointSummary* summary, cudaStream_t stream);
 
-// Bytes of scratch that SortIntoCells needs for as many points.
-cudaError_t SortScratchBytes(uint32_t points, bool wide_keys, size_t* bytes);
-
 // Sorts the points by cell, those that are not finite last, finds where cells and blocks begin, and
 // counts them. `sorted` is filled except for its number of cells, which only the device knows. A
 // key has a bit to spare where some points are not finite. `finite` is at least 1.
 cudaError_t SortIntoCells(const PointColumns& points, uint32_t finite, const CellKeyLayout& layout,
-                          const CellArrays& arrays, void* scratch, size_t scratch_bytes,
-                          SortedPoints* sorted, cudaStream_t stream);
+                          const CellArrays& arrays, const Scratch& scratch, SortedPoints* sorted,
+                          cudaStream_t stream);
 
 // The blocks of the cells, as the host knows them.
 cudaError_t ListBlocks(const SortedPoints& sorted, const uint32_t* block_begin, uint32_t count,

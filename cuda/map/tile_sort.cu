@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <thrust/iterator/counting_iterator.h>
-
 #include <algorithm>
-#include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_select.cuh>
 
 #include "cuda/cloud/scan_filter_kernels.h"
+#include "cuda/map/device_sort.h"
 #include "cuda/map/tile_kernels.h"
 
 namespace voxloc::cuda {
@@ -149,51 +146,32 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <typename Key>
-cudaError_t ScratchBytes(uint32_t points, size_t* bytes) {
-  cub::DoubleBuffer<Key> keys;
-  cub::DoubleBuffer<uint32_t> order;
-  size_t sort_bytes = 0;
-  cudaError_t error =
-      cub::DeviceRadixSort::SortPairs(nullptr, sort_bytes, keys, order, points, 0, 8 * sizeof(Key));
-  if (error != cudaSuccess) return error;
-  size_t select_bytes = 0;
-  error = cub::DeviceSelect::Flagged(nullptr, select_bytes, thrust::counting_iterator<uint32_t>(0),
-                                     static_cast<const uint8_t*>(nullptr),
-                                     static_cast<uint32_t*>(nullptr),
-                                     static_cast<uint32_t*>(nullptr), points);
-  *bytes = std::max(sort_bytes, select_bytes);
-  return error;
-}
-
-template <typename Key>
 cudaError_t Sort(const PointColumns& points, uint32_t finite, const CellKeyLayout& layout,
-                 const CellArrays& arrays, void* scratch, size_t scratch_bytes,
-                 SortedPoints* sorted, cudaStream_t stream) {
+                 const CellArrays& arrays, const Scratch& scratch, SortedPoints* sorted,
+                 cudaStream_t stream) {
   const int bits = layout.KeyBits();
   const bool all_finite = finite == points.count;
-  cub::DoubleBuffer<Key> keys(static_cast<Key*>(arrays.keys[0]), static_cast<Key*>(arrays.keys[1]));
-  cub::DoubleBuffer<uint32_t> order(arrays.order[0], arrays.order[1]);
-  KeyKernel<Key><<<Blocks(points.count), kThreads, 0, stream>>>(
-      points, layout, all_finite ? Key{0} : Key{1} << bits, keys.Current(), order.Current());
+  SortBuffers<Key> buffers = {
+      {static_cast<Key*>(arrays.keys[0]), static_cast<Key*>(arrays.keys[1])},
+      {arrays.order[0], arrays.order[1]}};
+  const Key not_finite = all_finite ? Key{0} : static_cast<Key>(Key{1} << bits);
+  KeyKernel<Key><<<Blocks(points.count), kThreads, 0, stream>>>(points, layout, not_finite,
+                                                                buffers.keys[0], buffers.values[0]);
   cudaError_t error = cudaGetLastError();
   if (error != cudaSuccess) return error;
-  error = cub::DeviceRadixSort::SortPairs(scratch, scratch_bytes, keys, order, points.count, 0,
-                                          all_finite ? bits : bits + 1, stream);
+  error = SortByKey(scratch, buffers, points.count, all_finite ? bits : bits + 1, stream);
   if (error != cudaSuccess) return error;
 
-  const thrust::counting_iterator<uint32_t> numbers(0);
-  MarkCellsKernel<Key>
-      <<<Blocks(finite), kThreads, 0, stream>>>(keys.Current(), finite, arrays.head);
-  error = cub::DeviceSelect::Flagged(scratch, scratch_bytes, numbers, arrays.head,
-                                     arrays.cell_begin, arrays.counts, finite, stream);
+  const Key* const keys = buffers.keys[0];
+  MarkCellsKernel<Key><<<Blocks(finite), kThreads, 0, stream>>>(keys, finite, arrays.head);
+  error = SelectMarked(scratch, arrays.head, finite, arrays.cell_begin, arrays.counts, stream);
   if (error != cudaSuccess) return error;
   MarkBlocksKernel<Key><<<Blocks(finite), kThreads, 0, stream>>>(
-      keys.Current(), arrays.cell_begin, arrays.counts, finite, arrays.head);
-  error = cub::DeviceSelect::Flagged(scratch, scratch_bytes, numbers, arrays.head,
-                                     arrays.block_begin, arrays.counts + 1, finite, stream);
+      keys, arrays.cell_begin, arrays.counts, finite, arrays.head);
+  error = SelectMarked(scratch, arrays.head, finite, arrays.block_begin, arrays.counts + 1, stream);
   if (error != cudaSuccess) return error;
-  *sorted = {points,          layout, arrays.wide_keys,  keys.Current(),
-             order.Current(), finite, arrays.cell_begin, 0};
+  *sorted = {points, layout, arrays.wide_keys, keys, buffers.values[0], finite, arrays.cell_begin,
+             0};
   return cudaGetLastError();
 }
 
@@ -207,15 +185,11 @@ cudaError_t SummarizePoints(const PointColumns& points, PointSummary* summary,
   return cudaGetLastError();
 }
 
-cudaError_t SortScratchBytes(uint32_t points, bool wide_keys, size_t* bytes) {
-  return wide_keys ? ScratchBytes<uint64_t>(points, bytes) : ScratchBytes<uint32_t>(points, bytes);
-}
-
 cudaError_t SortIntoCells(const PointColumns& points, uint32_t finite, const CellKeyLayout& layout,
-                          const CellArrays& arrays, void* scratch, size_t scratch_bytes,
-                          SortedPoints* sorted, cudaStream_t stream) {
+                          const CellArrays& arrays, const Scratch& scratch, SortedPoints* sorted,
+                          cudaStream_t stream) {
   const auto sort = arrays.wide_keys ? Sort<uint64_t> : Sort<uint32_t>;
-  return sort(points, finite, layout, arrays, scratch, scratch_bytes, sorted, stream);
+  return sort(points, finite, layout, arrays, scratch, sorted, stream);
 }
 
 cudaError_t ListBlocks(const SortedPoints& sorted, const uint32_t* block_begin, uint32_t count,

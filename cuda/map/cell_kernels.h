@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From the moments of tiles to Gaussians, on the device: as ComposeCells does it, in double and in
+// the same order. Both functions queue their work on `stream` and return; what the pointers name
+// must stay until the work is done. All pointers are to device memory. Functions of no state:
+// thread-safe.
+
+#ifndef VOXLOC_CUDA_MAP_CELL_KERNELS_H_
+#define VOXLOC_CUDA_MAP_CELL_KERNELS_H_
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "cuda/map/cell_blocks.h"
+#include "cuda/map/source_cells.h"
+
+namespace voxloc::cuda {
+
+// How the lattice cell of an index position becomes a key: its block relative to `first`, z
+// highest, then y, then x, and below it the place in the block.
+struct IndexKeyLayout {
+  int32_t first[3];
+  uint32_t size[3];  // blocks along each axis
+  int bits[3];       // of a block's coordinate from `first`
+
+  [[nodiscard]] int KeyBits() const { return bits[0] + bits[1] + bits[2] + 3 * kBlockBits; }
+};
+
+// A record of a chunk, all but where its cell lies in the block, and the mean, relative to the same
+// corner.
+struct IndexedGaussian {
+  CellRecord record;
+  CellMean mean;
+};
+
+// A block that the index position of a cell of another block lies in.
+struct Stray {
+  uint32_t source_block;
+  int32_t x;
+  int32_t y;
+  int32_t z;
+};
+
+// One entry for each cell of every source run; `of_block` one for each source block.
+struct GaussianArrays {
+  uint2* sources;  // work array
+  uint64_t* keys;  // 1 << KeyBits() where there is no Gaussian, or its key does not fit
+  uint32_t* numbers;
+  IndexedGaussian* gaussians;
+  uint32_t* of_block;  // Gaussians
+  Stray* strays;       // in no particular order, the same block perhaps many times
+  uint32_t stray_capacity;
+  uint32_t* stray_count;  // may exceed the capacity
+};
+cudaError_t ComputeGaussians(const SourceTable& table, const CellRules& rules,
+                             const IndexKeyLayout& layout, const GaussianArrays& arrays,
+                             cudaStream_t stream);
+
+// MapCell for the way over the bus.
+struct PlainCell {
+  int32_t key[3];
+  uint32_t padding;
+  uint64_t count;
+  double mean[3];
+  double index[3];
+  double covariance[6];  // xx xy xz yy yz zz
+  double information[6];
+};
+
+struct CellBox {
+  double min[3];
+  double max[3];
+};
+
+// Cells in ComposeCells' order, with gaps: `keep` says which entries hold a cell whose mean lies in
+// the box.
+cudaError_t ComputeCells(const SourceTable& table, const CellRules& rules, const CellBox& box,
+                         uint2* sources, PlainCell* cells, uint8_t* keep, cudaStream_t stream);
+// The entries that `selected` names, in its order.
+cudaError_t GatherCells(const PlainCell* cells, const uint32_t* selected, uint32_t count,
+                        PlainCell* gathered, cudaStream_t stream);
+
+}  // namespace voxloc::cuda
+
+#endif  // VOXLOC_CUDA_MAP_CELL_KERNELS_H_

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cuda/map/cells_in_box.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "cuda/map/cell_kernels.h"
+#include "cuda/map/device_sort.h"
+#include "cuda/map/packed_upload.h"
+#include "cuda/map/source_list.h"
+#include "cuda/runtime/device_buffer.h"
+#include "cuda/runtime/pinned_buffer.h"
+#include "cuda/runtime/stream.h"
+
+namespace voxloc::cuda {
+namespace {
+
+// Cells computed at a time, so that a box around everything needs little memory.
+constexpr size_t kEntriesPerSlice = size_t{1} << 16;
+
+MapCell ToMapCell(const PlainCell& plain) {
+  MapCell cell;
+  cell.key = {plain.key[0], plain.key[1], plain.key[2]};
+  cell.count = plain.count;
+  cell.mean = Eigen::Vector3d(plain.mean[0], plain.mean[1], plain.mean[2]);
+  cell.index = Eigen::Vector3d(plain.index[0], plain.index[1], plain.index[2]);
+  const double(&c)[6] = plain.covariance;
+  const double(&b)[6] = plain.information;
+  cell.covariance = {c[0], c[1], c[2], c[3], c[4], c[5]};
+  cell.information = {b[0], b[1], b[2], b[3], b[4], b[5]};
+  return cell;
+}
+
+// Whether a cell's mean in the block may lie in the box: rounding can move it out of its cell, but
+// not by another cell. A bound that is not a number bounds nothing, as on the CPU.
+bool MayMeet(const CellKey& block, double cell_size_m, const CellBox& box) {
+  const int32_t keys[3] = {block.x, block.y, block.z};
+  for (int axis = 0; axis < 3; ++axis) {
+    const double first = static_cast<double>(keys[axis]) * kBlockSize - 1.0;
+    const double end = first + kBlockSize + 2.0;
+    if (end * cell_size_m < box.min[axis] || first * cell_size_m > box.max[axis]) return false;
+  }
+  return true;
+}
+
+class Download {
+ public:
+  Download(const std::shared_ptr<Device>& device, Stream stream)
+      : device_(device),
+        runs_(device),
+        blocks_(device),
+        sources_(device),
+        cells_(device),
+        gathered_(device),
+        keep_(device),
+        selected_(device),
+        scratch_(device),
+        host_(device),
+        stream_(std::move(stream)) {}
+  Download(const Download&) = delete;
+  Download& operator=(const Download&) = delete;
+  ~Download() { (void)stream_.Synchronize(); }
+
+  absl::Status Begin(const SourceList& list) {
+    runs_.Add(list.runs, &table_.runs);
+    return runs_.Send(stream_);
+  }
+
+  // Appends the cells of these blocks that lie in the box.
+  absl::Status Slice(absl::Span<const SourceBlock> slice, uint32_t entries,
+                     const CellStatistics& statistics, const CellBox& box, size_t max_cells,
+                     std::vector<MapCell>& found) {
+    std::vector<SourceBlock> blocks(slice.begin(), slice.end());
+    for (SourceBlock& block : blocks) block.first_entry -= slice.front().first_entry;
+    size_t scratch_bytes = 0;
+    VOXLOC_CUDA_TRY(*device_, ScratchBytes(entries, &scratch_bytes), "sizing a selection");
+    VOXLOC_TRY(scratch_.Reserve(scratch_bytes));
+    VOXLOC_TRY(sources_.Reserve(entries));
+    VOXLOC_TRY(cells_.Reserve(entries));
+    VOXLOC_TRY(keep_.Reserve(entries));
+    VOXLOC_TRY(selected_.Reserve(size_t{entries} + 1));
+    VOXLOC_TRY(host_.Reserve(sizeof(uint32_t)));
+    table_.block_count = static_cast<uint32_t>(blocks.size());
+    table_.entries = entries;
+    blocks_.Add(blocks, &table_.blocks);
+    VOXLOC_TRY(blocks_.Send(stream_));
+    VOXLOC_CUDA_TRY(*device_,
+                    ComputeCells(table_, CellRules(statistics), box, sources_.data(), cells_.data(),
+                                 keep_.data(), stream_.get()),
+                    "computing cells");
+    uint32_t* const count_on_device = selected_.data() + entries;
+    VOXLOC_CUDA_TRY(*device_,
+                    SelectMarked({scratch_.data(), scratch_bytes}, keep_.data(), entries,
+                                 selected_.data(), count_on_device, stream_.get()),
+                    "selecting cells");
+    VOXLOC_TRY(Fetch(count_on_device, sizeof(uint32_t)));
+    uint32_t count = 0;
+    std::memcpy(&count, host_.data(), sizeof(count));
+    if (count > max_cells - found.size()) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("the box holds more than ", max_cells, " cells; ask for a smaller one"));
+    }
+    if (count == 0) return absl::OkStatus();
+    VOXLOC_TRY(gathered_.Reserve(count));
+    VOXLOC_TRY(host_.Reserve(count * sizeof(PlainCell)));
+    VOXLOC_CUDA_TRY(
+        *device_,
+        GatherCells(cells_.data(), selected_.data(), count, gathered_.data(), stream_.get()),
+        "gathering cells");
+    VOXLOC_TRY(Fetch(gathered_.data(), count * sizeof(PlainCell)));
+    for (uint32_t i = 0; i < count; ++i) {
+      PlainCell plain{};
+      std::memcpy(&plain, host_.data() + i * sizeof(plain), sizeof(plain));
+      found.push_back(ToMapCell(plain));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  // Into host_, and waits.
+  absl::Status Fetch(const void* from, size_t bytes) {
+    VOXLOC_CUDA_TRY(
+        *device_, cudaMemcpyAsync(host_.data(), from, bytes, cudaMemcpyDeviceToHost, stream_.get()),
+        "fetching cells");
+    return stream_.Synchronize();
+  }
+
+  const std::shared_ptr<Device> device_;
+  SourceTable table_{};
+  PackedUpload runs_;
+  PackedUpload blocks_;
+  DeviceBuffer<uint2> sources_;
+  DeviceBuffer<PlainCell> cells_;
+  DeviceBuffer<PlainCell> gathered_;
+  DeviceBuffer<uint8_t> keep_;
+  DeviceBuffer<uint32_t> selected_;  // and, behind them, their number
+  DeviceBuffer<std::byte> scratch_;
+  PinnedBuffer host_;
+  Stream stream_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<MapCell>> DownloadCells(
+    const std::shared_ptr<Device>& device, absl::Span<const std::shared_ptr<const CudaTile>> tiles,
+    const CellStatistics& statistics, const Eigen::Vector3d& min, const Eigen::Vector3d& max,
+    size_t max_cells) {
+  VOXLOC_TRY(device->MakeCurrent());
+  const CellBox box = {{min.x(), min.y(), min.z()}, {max.x(), max.y(), max.z()}};
+  BlockBox region;
+  for (const auto& tile : tiles) region.Include(tile->Lattice(statistics.cell_size_m)->box);
+  const absl::StatusOr<SourceList> sources = CollectSources(
+      tiles, statistics.cell_size_m, region,
+      [&](const CellKey& block) { return MayMeet(block, statistics.cell_size_m, box); });
+  if (!sources.ok()) return sources.status();
+  std::vector<MapCell> found;
+  if (sources->blocks.empty()) return found;
+  absl::StatusOr<Stream> stream = Stream::Create(device, Priority::kLow);
+  if (!stream.ok()) return stream.status();
+  Download download(device, *std::move(stream));
+  VOXLOC_TRY(download.Begin(*sources));
+  const std::vector<SourceBlock>& blocks = sources->blocks;
+  for (size_t begin = 0; begin < blocks.size();) {
+    size_t end = begin;
+    uint32_t entries = 0;
+    while (end < blocks.size() && (end == begin || entries < kEntriesPerSlice)) {
+      ++end;
+      const uint32_t next = end < blocks.size() ? blocks[end].first_entry : sources->entries;
+      entries = next - blocks[begin].first_entry;
+    }
+    VOXLOC_TRY(download.Slice(absl::MakeConstSpan(&blocks[begin], end - begin), entries, statistics,
+                              box, max_cells, found));
+    begin = end;
+  }
+  return found;
+}
+
+}  // namespace voxloc::cuda

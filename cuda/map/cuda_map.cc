@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cuda/map/cuda_map.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cuda/map/cells_in_box.h"
+
+namespace voxloc::cuda {
+
+size_t MapLayer::MemoryBytes() const {
+  size_t bytes = layer_blocks.capacity() * sizeof(LayerBlock);
+  if (table != nullptr) bytes += table->MemoryBytes();
+  for (const auto& slab : slabs) bytes += slab->MemoryBytes();
+  return bytes;
+}
+
+CudaMap::CudaMap(std::shared_ptr<Device> device, std::vector<std::shared_ptr<const CudaTile>> tiles,
+                 std::vector<CellStatistics> statistics, std::vector<MapLayer> layers)
+    : device_(std::move(device)),
+      tiles_(std::move(tiles)),
+      statistics_(std::move(statistics)),
+      layers_(std::move(layers)) {}
+
+const MapLayer* CudaMap::Layer(const CellStatistics& statistics) const {
+  const auto it = std::find(statistics_.begin(), statistics_.end(), statistics);
+  return it == statistics_.end() ? nullptr
+                                 : &layers_[static_cast<size_t>(it - statistics_.begin())];
+}
+
+const CellBlocks* CudaMap::Blocks(const CellStatistics& statistics) const {
+  const MapLayer* layer = Layer(statistics);
+  return layer == nullptr ? nullptr : &layer->blocks;
+}
+
+size_t CudaMap::MemoryBytes() const {
+  size_t bytes = 0;
+  for (const MapLayer& layer : layers_) bytes += layer.MemoryBytes();
+  return bytes;
+}
+
+absl::StatusOr<std::vector<MapCell>> CudaMap::CellsInBox(size_t statistics_index,
+                                                         const Eigen::Vector3d& min,
+                                                         const Eigen::Vector3d& max,
+                                                         size_t max_cells) const {
+  return DownloadCells(device_, tiles_, statistics_[statistics_index], min, max, max_cells);
+}
+
+}  // namespace voxloc::cuda

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The sort and the selection that this room takes from CUB, which is slow to compile and so
+// included in one file only. Both queue their work on `stream` and return; what the pointers name
+// must stay until the work is done. All pointers are to device memory. Functions of no state:
+// thread-safe.
+
+#ifndef VOXLOC_CUDA_MAP_DEVICE_SORT_H_
+#define VOXLOC_CUDA_MAP_DEVICE_SORT_H_
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace voxloc::cuda {
+
+// A radix sort goes back and forth between the two; what counts is in the first.
+template <typename Key>
+struct SortBuffers {
+  Key* keys[2];
+  uint32_t* values[2];
+};
+
+struct Scratch {
+  void* memory;
+  size_t bytes;
+};
+
+// What either function needs for as many entries.
+cudaError_t ScratchBytes(uint32_t count, size_t* bytes);
+
+// Stable, ascending by the keys' `bits` low bits, of which there is at least one. Swaps the
+// pointers so that the result is in the first buffers. Keys are uint32_t or uint64_t.
+template <typename Key>
+cudaError_t SortByKey(const Scratch& scratch, SortBuffers<Key>& buffers, uint32_t count, int bits,
+                      cudaStream_t stream);
+
+// The numbers, ascending, of the entries whose mark is not zero, and how many they are.
+cudaError_t SelectMarked(const Scratch& scratch, const uint8_t* marks, uint32_t count,
+                         uint32_t* selected, uint32_t* selected_count, cudaStream_t stream);
+
+}  // namespace voxloc::cuda
+
+#endif  // VOXLOC_CUDA_MAP_DEVICE_SORT_H_

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cuda/map/gaussian_sorter.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+
+namespace voxloc::cuda {
+namespace {
+
+// Strays are few; where they are not, their number is known after the first attempt.
+constexpr uint32_t kFirstStrayCapacity = 4096;
+// One bit of a key of 64 is for entries without a Gaussian.
+constexpr int kMaxKeyBits = 63;
+
+absl::StatusOr<IndexKeyLayout> LayoutFor(const BlockBox& box) {
+  IndexKeyLayout layout{};
+  const int64_t sizes[3] = {box.SizeX(), box.SizeY(), box.SizeZ()};
+  const int32_t firsts[3] = {box.first.x, box.first.y, box.first.z};
+  for (int axis = 0; axis < 3; ++axis) {
+    layout.first[axis] = firsts[axis];
+    layout.size[axis] = static_cast<uint32_t>(sizes[axis]);
+    for (int64_t rest = sizes[axis] - 1; rest != 0; rest >>= 1) ++layout.bits[axis];
+  }
+  if (layout.KeyBits() > kMaxKeyBits) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the map spans ", sizes[0], " x ", sizes[1], " x ", sizes[2], " blocks of ",
+                     kBlockSize, " cells; allowed is 2^", kMaxKeyBits - 3 * kBlockBits, " in all"));
+  }
+  return layout;
+}
+
+}  // namespace
+
+GaussianSorter::GaussianSorter(const std::shared_ptr<Device>& device)
+    : device_(device),
+      upload_(device),
+      sources_(device),
+      keys_(device),
+      numbers_(device),
+      gaussians_(device),
+      scratch_(device),
+      counts_(device),
+      strays_(device),
+      host_(device) {}
+
+absl::Status GaussianSorter::Reserve(const SourceList& sources) {
+  const size_t entries = sources.entries;
+  VOXLOC_TRY(sources_.Reserve(entries));
+  VOXLOC_TRY(keys_.Reserve(2 * entries));
+  VOXLOC_TRY(numbers_.Reserve(2 * entries));
+  VOXLOC_TRY(gaussians_.Reserve(entries));
+  VOXLOC_TRY(counts_.Reserve(1 + sources.blocks.size()));
+  VOXLOC_TRY(strays_.Reserve(kFirstStrayCapacity));
+  VOXLOC_CUDA_TRY(*device_, ScratchBytes(sources.entries, &scratch_bytes_),
+                  "sizing the sort of a map's cells");
+  return scratch_.Reserve(scratch_bytes_);
+}
+
+GaussianArrays GaussianSorter::Arrays() const {
+  return {sources_.data(),
+          keys_.data(),
+          numbers_.data(),
+          gaussians_.data(),
+          counts_.data() + 1,
+          strays_.data(),
+          static_cast<uint32_t>(strays_.capacity()),
+          counts_.data()};
+}
+
+absl::StatusOr<GaussianReport> GaussianSorter::Compute(const SourceList& sources,
+                                                       const CellStatistics& statistics,
+                                                       const BlockBox& key_box,
+                                                       const Stream& stream) {
+  GaussianReport report;
+  report.of_block.resize(sources.blocks.size());
+  entries_ = sources.entries;
+  sorted_ = {};
+  if (entries_ == 0) return report;
+  const absl::StatusOr<IndexKeyLayout> layout = LayoutFor(key_box);
+  if (!layout.ok()) return layout.status();
+  VOXLOC_TRY(Reserve(sources));
+  SourceTable table{};
+  table.block_count = static_cast<uint32_t>(sources.blocks.size());
+  table.entries = entries_;
+  upload_.Add(sources.runs, &table.runs);
+  upload_.Add(sources.blocks, &table.blocks);
+  VOXLOC_TRY(upload_.Send(stream));
+
+  const size_t count_bytes = (1 + sources.blocks.size()) * sizeof(uint32_t);
+  VOXLOC_TRY(host_.Reserve(count_bytes));
+  uint32_t strays = 0;
+  for (;;) {
+    VOXLOC_CUDA_TRY(*device_,
+                    ComputeGaussians(table, CellRules(statistics), *layout, Arrays(), stream.get()),
+                    "computing a map's cells");
+    VOXLOC_CUDA_TRY(*device_,
+                    cudaMemcpyAsync(host_.data(), counts_.data(), count_bytes,
+                                    cudaMemcpyDeviceToHost, stream.get()),
+                    "counting a map's cells");
+    VOXLOC_TRY(stream.Synchronize());
+    std::memcpy(&strays, host_.data(), sizeof(strays));
+    if (strays <= strays_.capacity()) break;
+    VOXLOC_TRY(strays_.Reserve(strays));
+  }
+  std::memcpy(report.of_block.data(), host_.data() + sizeof(uint32_t),
+              count_bytes - sizeof(uint32_t));
+  report.strays.resize(strays);
+  if (strays > 0) {
+    VOXLOC_TRY(host_.Reserve(strays * sizeof(Stray)));
+    VOXLOC_CUDA_TRY(*device_,
+                    cudaMemcpyAsync(host_.data(), strays_.data(), strays * sizeof(Stray),
+                                    cudaMemcpyDeviceToHost, stream.get()),
+                    "fetching where a map's cells are found");
+    VOXLOC_TRY(stream.Synchronize());
+    std::memcpy(report.strays.data(), host_.data(), strays * sizeof(Stray));
+  }
+  sorted_.gaussians = gaussians_.data();
+  sorted_.layout = *layout;
+  sorted_.cell_size_m = static_cast<float>(statistics.cell_size_m);
+  sorted_.float_index = statistics.float_index;
+  return report;
+}
+
+absl::StatusOr<SortedGaussians> GaussianSorter::Sort(const Stream& stream) {
+  if (entries_ == 0) return sorted_;
+  SortBuffers<uint64_t> buffers = {{keys_.data(), keys_.data() + entries_},
+                                   {numbers_.data(), numbers_.data() + entries_}};
+  VOXLOC_CUDA_TRY(*device_,
+                  SortByKey({scratch_.data(), scratch_bytes_}, buffers, entries_,
+                            sorted_.layout.KeyBits() + 1, stream.get()),
+                  "sorting a map's cells");
+  sorted_.keys = buffers.keys[0];
+  sorted_.numbers = buffers.values[0];
+  sorted_.count = entries_;
+  return sorted_;
+}
+
+}  // namespace voxloc::cuda

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// GaussianSorter: the first half of composing a layer: the Gaussians of source blocks, by the
+// lattice cell of their index position. Device memory of its own, used by one thread at a time; its
+// memory must be idle when a new set is begun, which Synchronize sees to.
+
+#ifndef VOXLOC_CUDA_MAP_GAUSSIAN_SORTER_H_
+#define VOXLOC_CUDA_MAP_GAUSSIAN_SORTER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/map/cells.h"
+#include "cuda/map/cell_kernels.h"
+#include "cuda/map/device_sort.h"
+#include "cuda/map/list_kernels.h"
+#include "cuda/map/packed_upload.h"
+#include "cuda/map/source_list.h"
+#include "cuda/runtime/device.h"
+#include "cuda/runtime/device_buffer.h"
+#include "cuda/runtime/pinned_buffer.h"
+#include "cuda/runtime/stream.h"
+
+namespace voxloc::cuda {
+
+// What the host learns of them.
+struct GaussianReport {
+  std::vector<uint32_t> of_block;  // by source block
+  std::vector<Stray> strays;       // in no particular order, with repetitions
+};
+
+class GaussianSorter {
+ public:
+  explicit GaussianSorter(const std::shared_ptr<Device>& device);
+
+  // Computes the Gaussians and waits for the report. Those whose index position lies outside
+  // `key_box` are left out of what Sort sorts. InvalidArgument: the box is too large for keys.
+  [[nodiscard]] absl::StatusOr<GaussianReport> Compute(const SourceList& sources,
+                                                       const CellStatistics& statistics,
+                                                       const BlockBox& key_box,
+                                                       const Stream& stream);
+  // Queues the sort of what Compute made. The result is valid until the next Compute.
+  [[nodiscard]] absl::StatusOr<SortedGaussians> Sort(const Stream& stream);
+
+  [[nodiscard]] size_t capacity() const { return gaussians_.capacity(); }
+
+ private:
+  absl::Status Reserve(const SourceList& sources);
+  [[nodiscard]] GaussianArrays Arrays() const;
+
+  const std::shared_ptr<Device> device_;
+  PackedUpload upload_;
+  DeviceBuffer<uint2> sources_;
+  DeviceBuffer<uint64_t> keys_;     // two arrays
+  DeviceBuffer<uint32_t> numbers_;  // two arrays
+  DeviceBuffer<IndexedGaussian> gaussians_;
+  DeviceBuffer<std::byte> scratch_;
+  DeviceBuffer<uint32_t> counts_;  // of strays, then of each source block
+  DeviceBuffer<Stray> strays_;
+  PinnedBuffer host_;
+  uint32_t entries_ = 0;
+  size_t scratch_bytes_ = 0;
+  SortedGaussians sorted_{};
+};
+
+}  // namespace voxloc::cuda
+
+#endif  // VOXLOC_CUDA_MAP_GAUSSIAN_SORTER_H_

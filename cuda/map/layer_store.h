@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// LayerStore: the second half of composing a layer: from sorted Gaussians to chunks in a new slab
+// and a hash table that finds them, beside what is shared with the layer before. Device memory of
+// its own, used by one thread at a time.
+
+#ifndef VOXLOC_CUDA_MAP_LAYER_STORE_H_
+#define VOXLOC_CUDA_MAP_LAYER_STORE_H_
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "cuda/map/block_set.h"
+#include "cuda/map/list_kernels.h"
+#include "cuda/map/map_layer.h"
+#include "cuda/map/packed_upload.h"
+#include "cuda/runtime/device.h"
+#include "cuda/runtime/device_buffer.h"
+#include "cuda/runtime/pinned_buffer.h"
+#include "cuda/runtime/stream.h"
+
+namespace voxloc::cuda {
+
+class LayerStore {
+ public:
+  explicit LayerStore(const std::shared_ptr<Device>& device)
+      : device_(device), upload_(device), memory_upload_(device), sizes_(device), host_(device) {}
+
+  // Makes the chunks of the targets (ascending by key) and completes `layer`, which is empty but
+  // for its strays and holds all new memory when this fails. `previous` (may be null) lends the
+  // chunks of all other blocks. `region` holds all blocks of the layer. Done when it returns,
+  // unless it fails. InvalidArgument: the region is too large; ResourceExhausted: memory, or too
+  // many cells in one block.
+  [[nodiscard]] absl::Status Fill(const SortedGaussians& sorted,
+                                  const std::vector<CellKey>& targets, const MapLayer* previous,
+                                  const BlockBox& region, double cell_size_m, const Stream& stream,
+                                  MapLayer& layer);
+
+ private:
+  absl::Status Measure(const SortedGaussians& sorted, const std::vector<CellKey>& targets,
+                       const Stream& stream, std::vector<TargetSize>& sizes);
+  absl::Status PlaceTable(const MapLayer* previous, const BlockBox& region, const Stream& stream,
+                          MapLayer& layer, bool* rebuilt);
+
+  const std::shared_ptr<Device> device_;
+  PackedUpload upload_;  // the targets
+  const TargetBlock* targets_ = nullptr;
+  PackedUpload memory_upload_;  // where they go
+  DeviceBuffer<TargetSize> sizes_;
+  PinnedBuffer host_;
+};
+
+}  // namespace voxloc::cuda
+
+#endif  // VOXLOC_CUDA_MAP_LAYER_STORE_H_

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cuda/map/map_builder.h"
+
+#include <new>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "cuda/map/map_composer.h"
+#include "cuda/map/tile_builder.h"
+
+namespace voxloc::cuda {
+namespace {
+
+// Calls that may work at the same time; one more does not make the device faster, and costs memory.
+constexpr size_t kMaxTileBuilders = 2;
+constexpr size_t kMaxComposers = 2;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<MapBuilder>> MapBuilder::Create(std::shared_ptr<Device> device) {
+  VOXLOC_TRY(device->MakeCurrent());
+  return std::unique_ptr<MapBuilder>(new MapBuilder(std::move(device)));
+}
+
+MapBuilder::MapBuilder(std::shared_ptr<Device> device)
+    : device_(std::move(device)),
+      tile_builders_(kMaxTileBuilders, [this] { return TileBuilder::Create(device_); }),
+      composers_(kMaxComposers, [this] { return MapComposer::Create(device_); }) {}
+
+MapBuilder::~MapBuilder() = default;
+
+absl::StatusOr<std::shared_ptr<const CudaTile>> MapBuilder::BuildTile(
+    const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) {
+  VOXLOC_TRY(device_->MakeCurrent());
+  try {
+    absl::StatusOr<Pool<TileBuilder>::Lease> builder = tile_builders_.Take();
+    if (!builder.ok()) return builder.status();
+    return (*builder)->Build(cloud_map, statistics);
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no memory to build a tile of ", cloud_map.size(), " points"));
+  }
+}
+
+absl::StatusOr<std::shared_ptr<const CudaMap>> MapBuilder::Compose(
+    absl::Span<const std::shared_ptr<const CudaTile>> tiles,
+    absl::Span<const CellStatistics> statistics, const CudaMap* previous) {
+  VOXLOC_TRY(device_->MakeCurrent());
+  try {
+    absl::StatusOr<Pool<MapComposer>::Lease> composer = composers_.Take();
+    if (!composer.ok()) return composer.status();
+    return (*composer)->Compose(tiles, statistics, previous);
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("no memory to compose the map");
+  }
+}
+
+}  // namespace voxloc::cuda

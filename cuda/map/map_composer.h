@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// MapComposer: from the moments of tiles to a map, on the device. A workspace with a stream of low
+// priority and memory of its own; used by one thread at a time.
+//
+// A layer is made in two halves: the Gaussians of the source blocks concerned, sorted by the
+// lattice cell of their index position; then the chunks of the target blocks, those with a Gaussian
+// in them or in a block around them. After a change of few tiles only the targets near these tiles
+// are made; the other chunks are shared with the map before.
+
+#ifndef VOXLOC_CUDA_MAP_MAP_COMPOSER_H_
+#define VOXLOC_CUDA_MAP_MAP_COMPOSER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/map/cells.h"
+#include "cuda/map/cuda_map.h"
+#include "cuda/map/gaussian_sorter.h"
+#include "cuda/map/layer_store.h"
+#include "cuda/map/tile_change.h"
+#include "cuda/runtime/device.h"
+#include "cuda/runtime/stream.h"
+
+namespace voxloc::cuda {
+
+class MapComposer {
+ public:
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<MapComposer>> Create(
+      std::shared_ptr<Device> device);
+
+  ~MapComposer() { (void)stream_.Synchronize(); }
+  MapComposer(const MapComposer&) = delete;
+  MapComposer& operator=(const MapComposer&) = delete;
+
+  // See MapBuilder::Compose. The device must be current.
+  [[nodiscard]] absl::StatusOr<std::shared_ptr<const CudaMap>> Compose(
+      absl::Span<const std::shared_ptr<const CudaTile>> tiles,
+      absl::Span<const CellStatistics> statistics, const CudaMap* previous);
+
+ private:
+  using Tiles = absl::Span<const std::shared_ptr<const CudaTile>>;
+  // Device memory, kept from map to map unless one was very large.
+  struct Buffers {
+    explicit Buffers(const std::shared_ptr<Device>& device) : sorter(device), store(device) {}
+
+    GaussianSorter sorter;
+    LayerStore store;
+  };
+
+  MapComposer(std::shared_ptr<Device> device, Stream stream);
+  absl::Status ComposeLayer(Tiles tiles, const CellStatistics& statistics, const MapLayer* previous,
+                            const TileChange& change, MapLayer& layer);
+  // Both compute the Gaussians that the targets need, fill layer.strays and return the targets.
+  absl::StatusOr<std::vector<CellKey>> GatherAll(Tiles tiles, const CellStatistics& statistics,
+                                                 const BlockBox& region, MapLayer& layer);
+  absl::StatusOr<std::vector<CellKey>> GatherChanged(Tiles tiles, const CellStatistics& statistics,
+                                                     const MapLayer& previous,
+                                                     const TileChange& change, MapLayer& layer);
+
+  const std::shared_ptr<Device> device_;
+  std::unique_ptr<Buffers> buffers_;
+  Stream stream_;
+};
+
+}  // namespace voxloc::cuda
+
+#endif  // VOXLOC_CUDA_MAP_MAP_COMPOSER_H_

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SourceList: on the host, the runs of tiles' cells that a composition reads, block by block, and
+// their way to the device. A plain value.
+
+#ifndef VOXLOC_CUDA_MAP_SOURCE_LIST_H_
+#define VOXLOC_CUDA_MAP_SOURCE_LIST_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "cuda/map/block_set.h"
+#include "cuda/map/cuda_tile.h"
+#include "cuda/map/source_cells.h"
+
+namespace voxloc::cuda {
+
+struct SourceList {
+  std::vector<SourceBlock> blocks;  // ascending by key
+  std::vector<SourceRun> runs;      // by block, then in the order of the tiles
+  uint32_t entries = 0;             // cells of all runs
+  BlockBox box;                     // around the blocks
+
+  [[nodiscard]] CellKey Key(size_t block) const {
+    return {blocks[block].x, blocks[block].y, blocks[block].z};
+  }
+};
+
+// Of the blocks within `region` that are wanted. All tiles must have a lattice of that size.
+// ResourceExhausted: more cells than can be counted.
+[[nodiscard]] absl::StatusOr<SourceList> CollectSources(
+    absl::Span<const std::shared_ptr<const CudaTile>> tiles, double cell_size_m,
+    const BlockBox& region, absl::FunctionRef<bool(const CellKey&)> wanted);
+
+}  // namespace voxloc::cuda
+
+#endif  // VOXLOC_CUDA_MAP_SOURCE_LIST_H_
