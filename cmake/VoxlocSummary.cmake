@@ -16,8 +16,6 @@ endif()
 
 if(TARGET voxloc_cuda)
   set(engines "cpu, cuda (${VOXLOC_CUDA_WHY})")
-elseif(VOXLOC_CUDA_ENABLED)
-  set(engines "cpu (${VOXLOC_CUDA_WHY}: found, but this version has no CUDA engine yet)")
 else()
   set(engines "cpu (CUDA: ${VOXLOC_CUDA_WHY})")
 endif()

@@ -15,7 +15,7 @@ Matrix6 ToEigen(const ndt::Matrix6x6& matrix) {
 
 ChartVector ToEigen(const double (&vector)[6]) { return Eigen::Map<const ChartVector>(vector); }
 
-IterationTrace TraceOf(const ndt::NewtonSearch& search) {
+IterationTrace TraceOf(const ndt::NewtonSearch<PoseScore>& search) {
   const ndt::NewtonDirection& direction = search.step_direction();
   const Evaluation& from = search.step_evaluation();
   IterationTrace trace;
@@ -45,6 +45,7 @@ ndt::SearchRules RulesOf(const AlignJob& job) {
     rules.stage[i] = {stage.max_step, stage.epsilon, stage.max_iterations, stage.step_floor,
                       stage.line_search};
   }
+  rules.traced = job.want_trace;
   if (job.regularization_position_map) {
     rules.regularized = true;
     rules.score_includes_regularization = profile.score_includes_regularization;
@@ -70,7 +71,7 @@ void RunSchedule(const AlignJob& job, PoseEvaluator& evaluator, AlignResult& res
   const ChartVector guess = ChartFromPose(job.map_T_base_guess);
   double chart[6];
   Eigen::Map<ChartVector>(chart, 6) = guess;
-  ndt::NewtonSearch search(rules, chart);
+  ndt::NewtonSearch<PoseScore> search(rules, chart);
   int stage = -1;
   while (!search.done()) {
     if (search.wanted_stage() != stage) {

@@ -13,7 +13,7 @@
 namespace voxloc {
 
 // A scan at one pose: without regularisation. `finite` need not be filled.
-using ndt::Evaluation;
+using Evaluation = ndt::Evaluation<PoseScore>;
 
 class PoseEvaluator {
  public:

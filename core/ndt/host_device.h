@@ -3,9 +3,9 @@
 // VOXLOC_HD marks a formula that the CPU and the GPU share.
 //
 // The formulas of core/ndt are templates on their numbers. T is what flows through the hot loop: a
-// float, a double, or a pack of float lanes; S is the plain scalar that goes with it. They are always
-// inlined, so a translation unit built for another instruction set leaves no copy behind that the
-// linker could pick for a machine which lacks it.
+// float, a double, or a pack of float lanes; S is the plain scalar that goes with it. They are
+// always inlined, so a translation unit built for another instruction set leaves no copy behind
+// that the linker could pick for a machine which lacks it.
 
 #ifndef VOXLOC_CORE_NDT_HOST_DEVICE_H_
 #define VOXLOC_CORE_NDT_HOST_DEVICE_H_

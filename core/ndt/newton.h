@@ -45,8 +45,9 @@ VOXLOC_HD NewtonDirection ComputeNewtonDirection(const Derivatives& at_pose) {
   for (int i = 0; i < 6; ++i) squared += step[i] * step[i];
   direction.norm = std::sqrt(squared);
   if (!(direction.norm > 0.0)) return direction;
+  const double inverse = 1.0 / direction.norm;
   for (int i = 0; i < 6; ++i) {
-    direction.unit[i] = step[i] / direction.norm;
+    direction.unit[i] = step[i] * inverse;
     direction.slope -= at_pose.gradient[i] * direction.unit[i];
   }
   if (direction.slope > 0.0) {

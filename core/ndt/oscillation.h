@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counts how long a search went to and fro: the longest run of consecutive steps whose directions are
-// more than acos(-0.9) apart. A step of length zero ends a run.
+// Counts how long a search went to and fro: the longest run of consecutive steps whose directions
+// are more than acos(-0.9) apart. A step of length zero ends a run.
 
 #ifndef VOXLOC_CORE_NDT_OSCILLATION_H_
 #define VOXLOC_CORE_NDT_OSCILLATION_H_
@@ -20,9 +20,10 @@ class OscillationCounter {
     if (visited_ > 0) {
       const Vector3<double> step = {position.x - last_.x, position.y - last_.y,
                                     position.z - last_.z};
-      const double lengths = std::sqrt(Dot(step, step) * Dot(step_, step_));
+      const double along = Dot(step, step_);
       const bool reversed =
-          visited_ > 1 && lengths > 0.0 && Dot(step, step_) / lengths < kReversalCosine;
+          visited_ > 1 && along < 0.0 &&
+          along * along > kReversalCosine * kReversalCosine * (Dot(step, step) * Dot(step_, step_));
       run_ = reversed ? run_ + 1 : 0;
       longest_ = run_ > longest_ ? run_ : longest_;
       step_ = step;

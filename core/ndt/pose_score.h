@@ -18,24 +18,34 @@ struct PoseScore {
   size_t points = 0;
   size_t matched_points = 0;  // points with at least one cell
   size_t pairs = 0;
+  // What a regularisation adds counts for the transform probability too.
+  VOXLOC_HD void AddToScore(double added) {
+    score += added;
+    if (points > 0) transform_probability = score / static_cast<double>(points);
+  }
   [[nodiscard]] VOXLOC_HD double matched_ratio() const {
     return points == 0 ? 0.0 : static_cast<double>(matched_points) / static_cast<double>(points);
   }
 };
 
-// From the sums over a scan. `exponentials` is the sum of all pairs' e, `best` that of each point's
-// largest; `largest` is the score of a perfect pair, -d1.
-VOXLOC_HD PoseScore ComputePoseScore(double largest, double exponentials, double best,
-                                     size_t points, size_t matched_points, size_t pairs) {
+// The same before its divisions, which a kernel leaves for the end. Counts are whole numbers.
+struct PoseSums {
+  double score = 0.0;
+  double best = 0.0;  // sum of each point's best pair
+  double matched_points = 0.0;
+  double pairs = 0.0;
+
+  VOXLOC_HD void AddToScore(double added) { score += added; }
+};
+
+VOXLOC_HD PoseScore ToPoseScore(const PoseSums& sums, size_t points) {
   PoseScore score;
-  score.score = largest * exponentials;
+  score.score = sums.score;
   score.points = points;
-  score.matched_points = matched_points;
-  score.pairs = pairs;
-  if (points > 0) score.transform_probability = score.score / static_cast<double>(points);
-  if (matched_points > 0) {
-    score.nearest_voxel_likelihood = largest * best / static_cast<double>(matched_points);
-  }
+  score.matched_points = static_cast<size_t>(sums.matched_points);
+  score.pairs = static_cast<size_t>(sums.pairs);
+  if (points > 0) score.transform_probability = sums.score / static_cast<double>(points);
+  if (score.matched_points > 0) score.nearest_voxel_likelihood = sums.best / sums.matched_points;
   return score;
 }
 

@@ -24,6 +24,20 @@ struct Matrix6x6 {
 // and of the entries below them, or the factorisation has lost too many digits.
 constexpr double kMinRelativePivot = 1e-6;
 
+// 1 / x for a pivot: on the device without the branches of a division.
+VOXLOC_HD double Reciprocal(double x) {
+#if defined(__CUDA_ARCH__)
+  double inverse;
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(inverse) : "d"(x));  // 20 bits
+  double error = fma(-x, inverse, 1.0);
+  inverse = fma(inverse, error, inverse);
+  error = fma(-x, inverse, 1.0);
+  return fma(inverse, error, inverse);
+#else
+  return 1.0 / x;
+#endif
+}
+
 // Solves H d = -g by L D L'. False where a pivot is too small; d is then undefined. Each pivot's
 // column is taken off all that is left at once: the chain of dependent operations is short.
 VOXLOC_HD bool SolveByFactorization(const Matrix6x6& hessian, const double (&gradient)[6],
@@ -35,19 +49,22 @@ VOXLOC_HD bool SolveByFactorization(const Matrix6x6& hessian, const double (&gra
     for (int j = 0; j <= i; ++j) a[i][j] = hessian.m[i][j];
   }
   double inverse[6];
+  bool accurate = true;
   for (int j = 0; j < 6; ++j) {
     const double pivot = a[j][j];
-    if (!(std::abs(pivot) > kMinRelativePivot * std::abs(hessian.m[j][j]))) return false;
-    inverse[j] = 1.0 / pivot;
+    const double size = std::abs(pivot);
+    accurate = accurate && size > kMinRelativePivot * std::abs(hessian.m[j][j]);
+    inverse[j] = Reciprocal(pivot);
     double column[6];
     for (int i = j + 1; i < 6; ++i) {
       column[i] = a[i][j];
-      if (!(std::abs(column[i]) * kMinRelativePivot < std::abs(pivot))) return false;
+      accurate = accurate && std::abs(column[i]) * kMinRelativePivot < size;
       a[i][j] *= inverse[j];
       for (int k = j + 1; k <= i; ++k) a[i][k] -= a[i][j] * column[k];
       y[i] -= a[i][j] * y[j];
     }
   }
+  if (!accurate) return false;
   for (int i = 5; i >= 0; --i) {
     double value = y[i] * inverse[i];
     for (int k = i + 1; k < 6; ++k) value -= a[k][i] * step[k];

@@ -63,8 +63,8 @@ VOXLOC_HD Symmetric3<S> Inverse(const Symmetric3<S>& a) {
           (a.xx * a.yy - a.xy * a.xy) * scale};
 }
 
-// Whether a - shift I is positive definite, by the pivots of its Cholesky factor: every eigenvalue of
-// `a` is then above `shift`. Far cheaper than the eigenvalues themselves.
+// Whether a - shift I is positive definite, by the pivots of its Cholesky factor: every eigenvalue
+// of `a` is then above `shift`. Far cheaper than the eigenvalues themselves.
 template <typename S>
 VOXLOC_HD bool EigenvaluesExceed(const Symmetric3<S>& a, S shift) {
   const S p0 = a.xx - shift;
@@ -104,8 +104,8 @@ VOXLOC_HD Eigen3<S> EigenDecompose(const Symmetric3<S>& a) {
           continue;
         }
         const S theta = (m[q][q] - m[p][p]) / (S(2) * apq);
-        const S t = (theta >= S(0) ? S(1) : S(-1)) /
-                    (std::abs(theta) + std::sqrt(theta * theta + S(1)));
+        const S t =
+            (theta >= S(0) ? S(1) : S(-1)) / (std::abs(theta) + std::sqrt(theta * theta + S(1)));
         const S c = S(1) / std::sqrt(t * t + S(1));
         const S s = t * c;
         const int r = 3 - p - q;

@@ -27,20 +27,23 @@ static_assert(kWarps == kColumns, "a cluster's warp has one column");
 // the next.
 using RowSums = double[2][kRows][32];
 
+using Search = ndt::NewtonSearch<PoseSums>;
+
 struct Shared {
-  alignas(16) unsigned char search[sizeof(ndt::NewtonSearch)];
+  alignas(16) unsigned char search[sizeof(Search)];
   ndt::SearchRules rules;
   StageTerms stage;
   int stage_number;
   bool done;
   RigidTransform map_T_base;
-  ndt::ChartDerivatives<float> chart;
+  alignas(16) ndt::ChartDerivatives<float> chart;
   double angle_terms[12];  // sines and cosines: exact, then as derivatives want them
   RowSums rows;
+  ArrivalBarrier arrived[2];  // of the rows of other blocks
 };
 
-__device__ __forceinline__ ndt::NewtonSearch& SearchOf(Shared& shared) {
-  return *std::launder(reinterpret_cast<ndt::NewtonSearch*>(shared.search));
+__device__ __forceinline__ Search& SearchOf(Shared& shared) {
+  return *std::launder(reinterpret_cast<Search*>(shared.search));
 }
 
 __device__ __forceinline__ uint64_t NowNs() {
@@ -52,7 +55,7 @@ __device__ __forceinline__ uint64_t NowNs() {
 // Called by the first warp: from the pose wanted to the transform, and to the angles' sines and
 // cosines for the derivatives.
 __device__ __noinline__ void PreparePose(Shared& shared, int lane) {
-  const ndt::NewtonSearch& search = SearchOf(shared);
+  const Search& search = SearchOf(shared);
   if (lane < 6) {
     const double angle = search.wanted()[3 + lane % 3];
     const bool shortcut = lane >= 3 && std::abs(angle) < ndt::kSmallAngle;
@@ -117,6 +120,7 @@ struct ScanView {
   uint32_t chunks;
 };
 
+template <int kPairsAtOnce>
 __device__ __forceinline__ float EvaluateChunk(const Shared& shared, const ScanView& scan,
                                                uint32_t chunk, bool& derivatives_ready) {
   const uint32_t i = chunk * kPointsPerChunk + threadIdx.x % 32;
@@ -124,7 +128,7 @@ __device__ __forceinline__ float EvaluateChunk(const Shared& shared, const ScanV
   MatchedPoint matched;
   if (i < scan.points) {
     point = {__ldg(scan.x + i), __ldg(scan.y + i), __ldg(scan.z + i)};
-    matched = MatchPoint<true>(
+    matched = MatchPoint<true, kPairsAtOnce>(
         shared.stage, LocatePoint(shared.map_T_base, point.x, point.y, point.z, shared.stage));
   }
   __syncwarp();
@@ -135,32 +139,18 @@ __device__ __forceinline__ float EvaluateChunk(const Shared& shared, const ScanV
   return SumChunk(shared, point, matched);
 }
 
-// The sum of one row and column, for every lane its slot.
-__device__ __forceinline__ double EvaluateColumn(const Shared& shared, const ScanView& scan,
-                                                 uint32_t row, uint32_t column,
-                                                 bool& derivatives_ready) {
-  double sum = 0.0;
-  for (uint32_t chunk = row + kRows * column; chunk < scan.chunks; chunk += kVirtualWarps) {
-    sum += static_cast<double>(EvaluateChunk(shared, scan, chunk, derivatives_ready));
-  }
-  return sum;
-}
-
 // The first warp's lanes, one slot each: the search takes the sums.
-__device__ __noinline__ void TakeSums(Shared& shared, const double (&rows)[kRows][32],
-                                      const ScanView& scan, int lane) {
-  double sum = 0.0;
+__device__ __noinline__ void TakeSums(Shared& shared, const double (&rows)[kRows][32], int lane) {
   double row_sum[kRows];
 #pragma unroll
   for (int row = 0; row < kRows; ++row) row_sum[row] = rows[row][lane];
   const auto interrupt =
       static_cast<Termination>(static_cast<int>(__shfl_sync(0xffffffffU, row_sum[0], kInterrupt)));
-#pragma unroll
-  for (int row = 0; row < kRows; ++row) sum += row_sum[row];
+  const double sum = SumByPairs(row_sum);
   const bool finite = __all_sync(0xffffffffU, lane == kInterrupt || isfinite(sum)) != 0;
 
-  ndt::NewtonSearch& search = SearchOf(shared);
-  ndt::Evaluation& next = search.next();
+  Search& search = SearchOf(shared);
+  ndt::Evaluation<PoseSums>& next = search.next();
   const double scaled = shared.stage.derivative_scale * sum;
   if (lane >= kGradient && lane < kHessian) next.derivatives.gradient[lane - kGradient] = scaled;
   if (lane >= kHessian && lane < kInterrupt) {
@@ -175,14 +165,15 @@ __device__ __noinline__ void TakeSums(Shared& shared, const double (&rows)[kRows
     next.derivatives.hessian.m[i][j] = scaled;
     next.derivatives.hessian.m[j][i] = scaled;
   }
-  const double best = __shfl_sync(0xffffffffU, sum, kBest);
-  const double matched = __shfl_sync(0xffffffffU, sum, kMatched);
-  const double pairs = __shfl_sync(0xffffffffU, sum, kPairs);
+  if (lane == kExponentials) {
+    next.score.score = shared.stage.largest * sum;
+    next.derivatives.score = next.score.score;
+  }
+  if (lane == kBest) next.score.best = shared.stage.largest * sum;
+  if (lane == kMatched) next.score.matched_points = sum;
+  if (lane == kPairs) next.score.pairs = sum;
   __syncwarp();
   if (lane == 0) {
-    next.score = ComputePoseScore(shared.stage.largest, sum, best, scan.points,
-                                  static_cast<size_t>(matched), static_cast<size_t>(pairs));
-    next.derivatives.score = next.score.score;
     next.finite = finite;
     search.Advance(shared.rules, interrupt);
     shared.done = search.done();
@@ -191,9 +182,8 @@ __device__ __noinline__ void TakeSums(Shared& shared, const double (&rows)[kRows
   __syncwarp();
 }
 
-__device__ __noinline__ void RecordIteration(const ndt::NewtonSearch& search,
-                                             DeviceIteration& record) {
-  const ndt::Evaluation& from = search.step_evaluation();
+__device__ __noinline__ void RecordIteration(const Search& search, DeviceIteration& record) {
+  const ndt::Evaluation<PoseSums>& from = search.step_evaluation();
   for (int i = 0; i < 6; ++i) {
     record.from[i] = search.step_from()[i];
     record.after[i] = search.chart()[i];
@@ -206,7 +196,7 @@ __device__ __noinline__ void RecordIteration(const ndt::NewtonSearch& search,
   record.stage = search.step_stage();
 }
 
-__device__ __noinline__ void WriteResult(const ndt::NewtonSearch& search, DeviceResult& result) {
+__device__ __noinline__ void WriteResult(const Search& search, DeviceResult& result) {
   for (int i = 0; i < 6; ++i) {
     result.chart[i] = search.chart()[i];
     result.gradient[i] = search.current().derivatives.gradient[i];
@@ -227,7 +217,7 @@ __device__ __noinline__ void WritePointScores(const Shared& shared, const ScanVi
                                               float* point_scores) {
   const auto largest = static_cast<float>(shared.stage.largest);
   for (uint32_t i = rank * kThreads + threadIdx.x; i < scan.points; i += cluster * kThreads) {
-    const MatchedPoint matched = MatchPoint<false>(
+    const MatchedPoint matched = MatchPoint<false, 1>(
         shared.stage, LocatePoint(shared.map_T_base, __ldg(scan.x + i), __ldg(scan.y + i),
                                   __ldg(scan.z + i), shared.stage));
     point_scores[i] = largest * matched.best;
@@ -245,7 +235,7 @@ __device__ __forceinline__ void CopyToShared(const T& from, T& to) {
 
 // Compiled twice: for a job that has its multiprocessors to itself, and for many jobs side by side,
 // in few registers.
-template <int kBlocksPerMultiprocessor>
+template <int kBlocksPerMultiprocessor, int kPairsAtOnce>
 __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     AlignKernel(const AlignArguments arguments) {
   __shared__ Shared shared;
@@ -271,22 +261,32 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     for (int i = 0; i < program.stages; ++i) rules.stage[i] = program.rules[i];
     rules.stages = program.stages;
     rules.score_stage = program.score_stage;
+    rules.traced = job.want_trace;
     rules.regularized = job.regularized;
     rules.score_includes_regularization = job.score_includes_regularization;
     rules.reference_x = job.reference_x;
     rules.reference_y = job.reference_y;
     rules.regularization_scale = job.regularization_scale;
-    new (shared.search) ndt::NewtonSearch(rules, job.guess);
+    new (shared.search) Search(rules, job.guess);
     shared.done = false;
     shared.stage_number = SearchOf(shared).wanted_stage();
+    for (ArrivalBarrier& barrier : shared.arrived) Initialize(barrier);
   }
   __syncthreads();
+  if (cluster > 1) SynchronizeCluster();
+
+  // A lone block gives each warp whole rows, a block of a cluster each warp one column of its rows.
+  const bool alone = cluster == 1;
+  const uint32_t row_begin = alone ? warp : first_row;
+  const uint32_t row_end = alone ? kRows : first_row + rows_here;
+  const uint32_t row_step = alone ? kWarps : 1;
+  const uint32_t column_begin = alone ? 0 : warp;
+  const uint32_t column_step = alone ? 1 : kColumns;
 
   int stage_loaded = -1;
-  int parity = 0;
+  uint32_t evaluation = 0;
   uint32_t trace_at = job.trace_begin;
   while (!shared.done) {
-    // The stage first: what follows is separated from it by the barrier below.
     if (shared.stage_number != stage_loaded) {
       stage_loaded = shared.stage_number;
       CopyToShared(program.terms[stage_loaded], shared.stage);
@@ -298,30 +298,32 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     // computes them meanwhile.
     if (threadIdx.x == kThreads - 32) PrepareDerivatives(shared);
     bool derivatives_ready = false;
-    double(&rows)[kRows][32] = shared.rows[parity];
-    if (cluster == 1) {
-      for (uint32_t row = warp; row < kRows; row += kWarps) {
-        double sum = 0.0;
-        for (uint32_t column = 0; column < kColumns; ++column) {
-          sum += EvaluateColumn(shared, scan, row, column, derivatives_ready);
+    double(&rows)[kRows][32] = shared.rows[evaluation % 2];
+    for (uint32_t row = row_begin; row < row_end; row += row_step) {
+      double row_sum = 0.0;
+      for (uint32_t column = column_begin; column < kColumns; column += column_step) {
+        double column_sum = 0.0;
+        for (uint32_t chunk = row + kRows * column; chunk < scan.chunks; chunk += kVirtualWarps) {
+          column_sum += static_cast<double>(
+              EvaluateChunk<kPairsAtOnce>(shared, scan, chunk, derivatives_ready));
         }
-        rows[row][lane] = sum;
+        row_sum += column_sum;
       }
-      if (!derivatives_ready) __syncthreads();
-    } else {
-      for (uint32_t row = 0; row < rows_here; ++row) {
-        columns[(row * kColumns + warp) * 32 + static_cast<uint32_t>(lane)] =
-            EvaluateColumn(shared, scan, first_row + row, warp, derivatives_ready);
-      }
-      if (!derivatives_ready) __syncthreads();
+      double* to = alone ? &rows[row][0] : columns + ((row - first_row) * kColumns + warp) * 32;
+      to[lane] = row_sum;
     }
+    if (!derivatives_ready) __syncthreads();
     __syncthreads();
 
     Termination interrupt = job.interrupt;
     if (job.deadline_ns != 0 && NowNs() - started_ns >= job.deadline_ns) {
       interrupt = Termination::kDeadline;
     }
-    if (cluster > 1) {
+    if (alone) {
+      if (threadIdx.x == 0) rows[0][kInterrupt] = static_cast<int>(interrupt);
+    } else {
+      ArrivalBarrier& arrived = shared.arrived[evaluation % 2];
+      if (threadIdx.x == 0) Expect(arrived, sizeof(rows));
       for (uint32_t row = warp; row < rows_here; row += kWarps) {
         double sum = 0.0;
         for (uint32_t column = 0; column < kColumns; ++column) {
@@ -329,22 +331,20 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
         }
         if (first_row + row == 0 && lane == kInterrupt) sum = static_cast<int>(interrupt);
         for (uint32_t to = 0; to < cluster; ++to) {
-          StoreInCluster(&rows[first_row + row][lane], to, sum);
+          Send(&rows[first_row + row][lane], arrived, to, sum);
         }
       }
-      SynchronizeCluster();
-    } else if (warp == 0) {
-      if (lane == 0) rows[0][kInterrupt] = static_cast<int>(interrupt);
-      __syncwarp();
+      if (warp == 0) Wait(arrived, evaluation / 2 % 2);
     }
 
     if (warp == 0) {
-      TakeSums(shared, rows, scan, lane);
+      __syncwarp();
+      TakeSums(shared, rows, lane);
       if (lane == 0 && rank == 0 && job.want_trace && SearchOf(shared).stepped()) {
         RecordIteration(SearchOf(shared), arguments.trace[trace_at++]);
       }
     }
-    parity = 1 - parity;
+    ++evaluation;
     __syncthreads();
   }
 
@@ -361,10 +361,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   if (cluster > 1) SynchronizeCluster();
 }
 
-constexpr int kBlocksAlone = 1;
-constexpr int kBlocksInBatch = 4;
-
 using Kernel = void (*)(AlignArguments);
+constexpr Kernel kAloneKernel = AlignKernel<1, 2>;
+constexpr Kernel kBatchKernel = AlignKernel<4, 1>;
 
 // The launch of one kernel: with clusters of this many blocks.
 class Launch {
@@ -398,21 +397,19 @@ absl::StatusOr<AlignLimits> QueryAlignLimits(Device& device) {
   AlignLimits limits;
   int blocks = 0;
   VOXLOC_CUDA_TRY(device,
-                  cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-                      &blocks, AlignKernel<kBlocksInBatch>, kThreads, 0),
+                  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kBatchKernel, kThreads, 0),
                   "asking for the alignment kernel's occupancy");
   limits.resident_blocks = std::max(1, blocks * device.properties().multiprocessors);
   if (device.properties().major < 9) return limits;
-  VOXLOC_CUDA_TRY(device,
-                  cudaFuncSetAttribute(AlignKernel<kBlocksAlone>,
-                                       cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
-                  "allowing large clusters");
+  VOXLOC_CUDA_TRY(
+      device, cudaFuncSetAttribute(kAloneKernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
+      "allowing large clusters");
   for (int cluster = kLargestCluster; cluster > 1; cluster /= 2) {
     const Launch launch(1, cluster, nullptr);
     int active = 0;
-    const absl::Status status = device.Check(
-        cudaOccupancyMaxActiveClusters(&active, AlignKernel<kBlocksAlone>, &launch.config()),
-        "asking for the largest cluster");
+    const absl::Status status =
+        device.Check(cudaOccupancyMaxActiveClusters(&active, kAloneKernel, &launch.config()),
+                     "asking for the largest cluster");
     if (!device.healthy()) return status;
     if (status.ok() && active > 0) {
       limits.largest_cluster = cluster;
@@ -427,7 +424,7 @@ absl::Status LaunchAlign(Device& device, const AlignArguments& arguments, int cl
   const Launch launch(arguments.job_count, cluster, stream);
   const bool alone = cluster > 1 || arguments.job_count <=
                                         static_cast<uint32_t>(device.properties().multiprocessors);
-  const Kernel kernel = alone ? AlignKernel<kBlocksAlone> : AlignKernel<kBlocksInBatch>;
+  const Kernel kernel = alone ? kAloneKernel : kBatchKernel;
   return device.Check(cudaLaunchKernelEx(&launch.config(), kernel, arguments),
                       "launching an alignment");
 }

@@ -11,6 +11,7 @@
 #include "core/engine/newton_search.h"
 #include "core/geometry/euler.h"
 #include "cuda/align/map_access.h"
+#include "cuda/align/virtual_warps.h"
 
 namespace voxloc::cuda {
 namespace {
@@ -31,12 +32,12 @@ Matrix6 ToEigen(const double (&matrix)[6][6]) {
   return Eigen::Map<const Eigen::Matrix<double, 6, 6, Eigen::RowMajor>>(&matrix[0][0]);
 }
 
-IterationTrace TraceOf(const DeviceIteration& record) {
+IterationTrace TraceOf(const DeviceIteration& record, size_t points) {
   const ndt::NewtonDirection& direction = record.direction;
   IterationTrace trace;
   trace.stage = record.stage;
   trace.map_T_base = PoseFromChart(ToEigen(record.from));
-  trace.score = record.score;
+  trace.score = ToPoseScore(record.score, points);
   trace.gradient = ToEigen(record.gradient);
   trace.hessian = ToEigen(record.hessian);
   trace.newton_step = ToEigen(direction.unit) * direction.norm * (direction.reversed ? -1.0 : 1.0);
@@ -308,8 +309,9 @@ void AlignSlice::FillResult(size_t i) const {
   AlignResult& result = *entries_[i].result;
   result.map_T_base = PoseFromChart(ToEigen(from.chart));
   result.termination = from.termination;
-  result.before = from.before;
-  result.after = from.after;
+  const size_t points = scans_[job.scan].points;
+  result.before = ToPoseScore(from.before, points);
+  result.after = ToPoseScore(from.after, points);
   result.gradient = ToEigen(from.gradient);
   result.hessian = ToEigen(from.hessian);
   result.iterations = from.iterations;
@@ -319,7 +321,7 @@ void AlignSlice::FillResult(size_t i) const {
   if (job.want_trace) {
     const auto* records = reinterpret_cast<const DeviceIteration*>(trace_.data()) + job.trace_begin;
     result.trace.reserve(static_cast<size_t>(from.iterations));
-    for (int k = 0; k < from.iterations; ++k) result.trace.push_back(TraceOf(records[k]));
+    for (int k = 0; k < from.iterations; ++k) result.trace.push_back(TraceOf(records[k], points));
   }
   if (job.want_point_scores) {
     const PackedScan& scan = scans_[job.scan];

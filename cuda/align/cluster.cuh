@@ -38,15 +38,65 @@ __device__ __forceinline__ void SynchronizeCluster() {
 #endif
 }
 
-// Writes to the variable of block `rank` that lies where `mine` does in this block's shared memory.
-__device__ __forceinline__ void StoreInCluster(double* mine, uint32_t rank, double value) {
+// A barrier in shared memory that counts the bytes that other blocks of the cluster write to this
+// one. Waiting for it is a matter of this block alone: unlike a barrier of the cluster, it leaves
+// what the multiprocessor has cached of global memory where it is.
+struct alignas(8) ArrivalBarrier {
+  uint64_t state;
+};
+
+__device__ __forceinline__ uint32_t SharedAddress(const void* shared) {
+  return static_cast<uint32_t>(__cvta_generic_to_shared(shared));
+}
+
+// By one thread; the cluster must be synchronised before the barrier is used.
+__device__ __forceinline__ void Initialize(ArrivalBarrier& barrier) {
 #if __CUDA_ARCH__ >= 900
-  const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(mine));
-  uint32_t remote;
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(address), "r"(rank));
-  asm volatile("st.shared::cluster.f64 [%0], %1;" ::"r"(remote), "d"(value) : "memory");
-#else
-  *mine = value;
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(SharedAddress(&barrier)) : "memory");
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+#endif
+}
+
+// By one thread, once for every phase: how many bytes complete it.
+__device__ __forceinline__ void Expect(ArrivalBarrier& barrier, uint32_t bytes) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile(
+      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(SharedAddress(&barrier)),
+      "r"(bytes)
+      : "memory");
+#endif
+}
+
+// Writes to where `mine` lies, in block `rank`, and counts it at that block's barrier.
+__device__ __forceinline__ void Send(const double* mine, const ArrivalBarrier& barrier,
+                                     uint32_t rank, double value) {
+#if __CUDA_ARCH__ >= 900
+  uint32_t to;
+  uint32_t at;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(to) : "r"(SharedAddress(mine)), "r"(rank));
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(at) : "r"(SharedAddress(&barrier)), "r"(rank));
+  asm volatile(
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b64 [%0], %1, [%2];" ::"r"(to),
+      "l"(__double_as_longlong(value)), "r"(at)
+      : "memory");
+#endif
+}
+
+// Waits until the phase of this parity is complete.
+__device__ __forceinline__ void Wait(ArrivalBarrier& barrier, uint32_t parity) {
+#if __CUDA_ARCH__ >= 900
+  uint32_t done = 0;
+  while (done == 0) {
+    asm volatile(
+        "{\n"
+        ".reg .pred complete;\n"
+        "mbarrier.try_wait.parity.shared::cta.b64 complete, [%1], %2;\n"
+        "selp.u32 %0, 1, 0, complete;\n"
+        "}\n"
+        : "=r"(done)
+        : "r"(SharedAddress(&barrier)), "r"(parity)
+        : "memory");
+  }
 #endif
 }
 

@@ -50,7 +50,7 @@ struct DeviceJob {
 struct DeviceIteration {
   double from[6];
   double after[6];
-  PoseScore score;
+  PoseSums score;
   double gradient[6];
   double hessian[6][6];
   ndt::NewtonDirection direction;
@@ -60,8 +60,8 @@ struct DeviceIteration {
 
 struct DeviceResult {
   double chart[6];
-  PoseScore before;
-  PoseScore after;
+  PoseSums before;
+  PoseSums after;
   double gradient[6];
   double hessian[6][6];
   Termination termination;

@@ -5,6 +5,9 @@
 #ifndef VOXLOC_CUDA_ALIGN_POINT_MATCH_CUH_
 #define VOXLOC_CUDA_ALIGN_POINT_MATCH_CUH_
 
+#include <cuda_fp16.h>
+
+#include <cmath>
 #include <cstdint>
 
 #include "core/ndt/chart.h"
@@ -52,7 +55,7 @@ __device__ __forceinline__ LocatedPoint LocatePoint(const RigidTransform& map_T_
                                        __dmul_rn(static_cast<double>(z), r[2])),
                              t);
     }
-    coordinate = fmax(fmin(coordinate, limit), -limit);
+    if (!(fabs(coordinate) < limit)) coordinate = copysign(limit, coordinate);
     const int cell = __double2int_rd(__dmul_rn(coordinate, stage.inverse_cell_size));
     located.cell[axis] = cell;
     located.local[axis] = static_cast<float>(
@@ -63,9 +66,9 @@ __device__ __forceinline__ LocatedPoint LocatePoint(const RigidTransform& map_T_
 
 // The list of candidates of a lattice cell, in its block's chunk.
 struct CandidateList {
-  const std::byte* chunk;
-  const float4* candidates;
-  uint32_t count;
+  const uint4* pairs;  // of candidates
+  uint32_t count;      // of candidates, a multiple of kListStep
+  const std::byte* records;
 };
 
 __device__ __forceinline__ CandidateList FindCandidates(const CellBlocks& blocks,
@@ -76,7 +79,7 @@ __device__ __forceinline__ CandidateList FindCandidates(const CellBlocks& blocks
   const bool inside = x < static_cast<uint32_t>(blocks.size_x) &&
                       y < static_cast<uint32_t>(blocks.size_y) &&
                       z < static_cast<uint32_t>(blocks.size_z);
-  if (blocks.slots == nullptr || !inside) return {nullptr, nullptr, 0};
+  if (blocks.slots == nullptr || !inside) return {nullptr, 0, nullptr};
   const uint64_t key = PackBlockKey(x, y, z);
   uint32_t at = HashBlock(x, y, z) & blocks.slot_mask;
   const std::byte* chunk = nullptr;
@@ -89,46 +92,58 @@ __device__ __forceinline__ CandidateList FindCandidates(const CellBlocks& blocks
     if (slot.x == kNoBlock) break;
     at = (at + 1) & blocks.slot_mask;
   }
-  if (chunk == nullptr) return {nullptr, nullptr, 0};
+  if (chunk == nullptr) return {nullptr, 0, nullptr};
   constexpr int kMask = kBlockSize - 1;
   const int place =
       (cell[0] & kMask) | (cell[1] & kMask) << kBlockBits | (cell[2] & kMask) << (2 * kBlockBits);
-  const auto* list_begin = reinterpret_cast<const uint32_t*>(chunk) + place;
-  const uint32_t begin = __ldg(list_begin);
-  const uint32_t end = __ldg(list_begin + 1);
-  return {chunk, reinterpret_cast<const float4*>(chunk + kListBeginBytes) + begin, end - begin};
+  const auto* list_begin = reinterpret_cast<const uint32_t*>(chunk);
+  const uint32_t begin = __ldg(list_begin + place);
+  const uint32_t end = __ldg(list_begin + place + 1);
+  const uint32_t all = __ldg(list_begin + kBlockCells);
+  const std::byte* candidates = chunk + kListBeginBytes;
+  return {reinterpret_cast<const uint4*>(candidates + size_t{begin} * sizeof(Candidate)),
+          end - begin, candidates + size_t{all} * sizeof(Candidate)};
 }
 
-struct CellShift {
-  int x;
-  int y;
-  int z;
+__device__ __forceinline__ __half2 AsHalves(uint32_t bits) {
+  return *reinterpret_cast<const __half2*>(&bits);
+}
+
+// A point's place in its cell, as candidates have theirs.
+struct HalfPlace {
+  __half2 xy;
+  __half2 z;  // twice
 };
-__device__ __forceinline__ CellShift ShiftOf(uint32_t reference) {
-  const int code = static_cast<int>(reference >> kReferenceBits);
-  return {code % 3 - 1, code / 3 % 3 - 1, code / 9 - 1};
+__device__ __forceinline__ HalfPlace ToHalf(const LocatedPoint& point, float inverse_cell_size) {
+  return {__floats2half2_rn(point.local[0] * inverse_cell_size, point.local[1] * inverse_cell_size),
+          __float2half2_rn(point.local[2] * inverse_cell_size)};
 }
 
-// Which of up to 32 candidates the point is matched with, one bit each.
-__device__ __forceinline__ uint32_t AcceptCandidates(const StageTerms& stage,
-                                                     const LocatedPoint& point,
-                                                     const float4* candidates, uint32_t count) {
-  uint32_t accepted = 0;
-  for (uint32_t k = 0; k < count; ++k) {
-    const float4 candidate = __ldg(candidates + k);
-    const float dx = __fsub_rn(point.local[0], candidate.x);
-    const float dy = __fsub_rn(point.local[1], candidate.y);
-    const float dz = __fsub_rn(point.local[2], candidate.z);
-    const float squared =
-        __fadd_rn(__fadd_rn(__fmul_rn(dx, dx), __fmul_rn(dy, dy)), __fmul_rn(dz, dz));
-    bool accept = squared < stage.squared_radius_m2;
-    if (stage.reach < 3) {
-      const CellShift shift = ShiftOf(__float_as_uint(candidate.w));
-      accept = accept && abs(shift.x) + abs(shift.y) + abs(shift.z) <= stage.reach;
-    }
-    accepted |= static_cast<uint32_t>(accept) << k;
+// Whether a candidate may be within reach. `xy` and `z_record` are the two words of a Candidate.
+__device__ __forceinline__ bool MayReach(const HalfPlace& place, uint32_t xy, uint32_t z_record,
+                                         __half reach) {
+  const __half2 d_xy = __hsub2(place.xy, AsHalves(xy));
+  const __half d_z = __hsub(__low2half(place.z), __low2half(AsHalves(z_record)));
+  const __half2 squares = __hmul2(d_xy, d_xy);
+  return __hlt(__hadd(__hfma(d_z, d_z, __low2half(squares)), __high2half(squares)), reach);
+}
+
+// Which of up to 32 candidates may be within reach, one bit each.
+__device__ __forceinline__ uint32_t FindReachable(const uint4* pairs, uint32_t count,
+                                                  const HalfPlace& place, __half reach) {
+  uint32_t reachable = 0;
+#pragma unroll 2
+  for (uint32_t k = 0; k < count; k += kListStep) {
+    const uint4 a = __ldg(pairs + k / 2);
+    const uint4 b = __ldg(pairs + k / 2 + 1);
+    uint32_t bits = 0;
+    bits |= MayReach(place, a.x, a.y, reach) ? 1U : 0U;
+    bits |= MayReach(place, a.z, a.w, reach) ? 2U : 0U;
+    bits |= MayReach(place, b.x, b.y, reach) ? 4U : 0U;
+    bits |= MayReach(place, b.z, b.w, reach) ? 8U : 0U;
+    reachable |= bits << k;
   }
-  return accepted;
+  return reachable;
 }
 
 struct MatchedPoint {
@@ -137,42 +152,95 @@ struct MatchedPoint {
   int pairs = 0;
 };
 
-// Sums over the pairs of a point. Candidates are tested first and the accepted ones summed after,
-// so that the threads of a warp sum at the same time. Without derivatives, only the exponentials.
-template <bool kWithDerivatives>
+// Takes the first candidate whose bit is set: its record. Any where none is.
+__device__ __forceinline__ uint32_t TakeRecord(const uint4* pairs, uint32_t& reachable) {
+  const int k = max(__ffs(static_cast<int>(reachable)) - 1, 0);
+  reachable &= reachable - 1;
+  return __ldg(reinterpret_cast<const uint16_t*>(pairs) + 4 * k + 3);
+}
+
+// A pair of a point and a cell: terms, and the cell's information. The terms of a pair that does
+// not count are zero.
+struct CellPair {
+  ndt::PairTerms<float> terms;
+  ndt::Symmetric3<float> information;
+  bool counts;
+};
+
+// Looks at a candidate exactly.
+__device__ __forceinline__ CellPair MatchCell(const StageTerms& stage, const LocatedPoint& point,
+                                              const float4* record) {
+  const float4 low = __ldg(record);
+  const float4 middle = __ldg(record + 1);
+  const float4 high = __ldg(record + 2);
+  constexpr int kMask = kBlockSize - 1;
+  const float size_m = stage.cell_size_m;
+  const float cells_x = high.y - static_cast<float>(point.cell[0] & kMask);
+  const float cells_y = high.z - static_cast<float>(point.cell[1] & kMask);
+  const float cells_z = high.w - static_cast<float>(point.cell[2] & kMask);
+  // Unfused, as the CPU engine has it: both take the same cells.
+  const float shift_x = __fmul_rn(cells_x, size_m);
+  const float shift_y = __fmul_rn(cells_y, size_m);
+  const float shift_z = __fmul_rn(cells_z, size_m);
+  const float dx = __fsub_rn(point.local[0], __fadd_rn(middle.z, shift_x));
+  const float dy = __fsub_rn(point.local[1], __fadd_rn(middle.w, shift_y));
+  const float dz = __fsub_rn(point.local[2], __fadd_rn(high.x, shift_z));
+  const float squared =
+      __fadd_rn(__fadd_rn(__fmul_rn(dx, dx), __fmul_rn(dy, dy)), __fmul_rn(dz, dz));
+  CellPair pair;
+  pair.counts = squared < stage.squared_radius_m2;
+  if (stage.reach < 3) {
+    pair.counts = pair.counts && fabsf(cells_x) + fabsf(cells_y) + fabsf(cells_z) <=
+                                     static_cast<float>(stage.reach);
+  }
+  ndt::Vector3<float> q = {dx, dy, dz};
+  if (!stage.mean_is_index) {
+    const float4 mean = __ldg(record + 3);
+    q = {__fsub_rn(point.local[0], __fadd_rn(mean.x, shift_x)),
+         __fsub_rn(point.local[1], __fadd_rn(mean.y, shift_y)),
+         __fsub_rn(point.local[2], __fadd_rn(mean.z, shift_z))};
+  }
+  pair.information = {low.x, low.y, low.z, low.w, middle.x, middle.y};
+  pair.terms = ndt::ComputePairTerms(q, pair.information, stage.d2);
+  return pair;
+}
+
+// Sums over the pairs of a point. Candidates are first told roughly from the rest and looked at
+// exactly after, so that the threads of a warp sum at the same time; kAtOnce of them together,
+// which hides the time of reading where few warps run, and does not change the order. Without
+// derivatives, only the exponentials.
+template <bool kWithDerivatives, int kAtOnce>
 __device__ __forceinline__ MatchedPoint MatchPoint(const StageTerms& stage,
                                                    const LocatedPoint& point) {
   MatchedPoint matched;
   const CandidateList list = FindCandidates(stage.blocks, point.cell);
+  if (list.count == 0) return matched;
+  const HalfPlace place = ToHalf(point, static_cast<float>(stage.inverse_cell_size));
+  const __half reach = __float2half_ru(stage.reach < 3 ? HUGE_VALF : kReachInHalf);
+  const uint32_t record_words = stage.mean_is_index ? 3 : 4;  // of 16 bytes
+  const auto* records = reinterpret_cast<const float4*>(list.records);
   for (uint32_t first = 0; first < list.count; first += 32) {
-    const float4* candidates = list.candidates + first;
-    uint32_t accepted = AcceptCandidates(stage, point, candidates, min(list.count - first, 32U));
-    matched.pairs += __popc(accepted);
-    while (accepted != 0) {
-      const float4 candidate = __ldg(candidates + (__ffs(static_cast<int>(accepted)) - 1));
-      accepted &= accepted - 1;
-      const uint32_t reference = __float_as_uint(candidate.w);
-      const auto* cell =
-          reinterpret_cast<const float4*>(list.chunk + size_t{reference & kReferenceMask} * 16);
-      const float4 low = __ldg(cell);
-      const float4 high = __ldg(cell + 1);
-      const ndt::Symmetric3<float> information = {low.x, low.y, low.z, low.w, high.x, high.y};
-      ndt::Vector3<float> mean = {candidate.x, candidate.y, candidate.z};
-      if (!stage.mean_is_index) {
-        const CellShift shift = ShiftOf(reference);
-        const float size_m = stage.cell_size_m;
-        mean = {__fadd_rn(high.z, static_cast<float>(shift.x) * size_m),
-                __fadd_rn(high.w, static_cast<float>(shift.y) * size_m),
-                __fadd_rn(__ldg(cell + 2).x, static_cast<float>(shift.z) * size_m)};
+    const uint4* pairs = list.pairs + first / 2;
+    uint32_t reachable = FindReachable(pairs, min(list.count - first, 32U), place, reach);
+    while (reachable != 0) {
+      CellPair pair[kAtOnce];
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        const bool any = reachable != 0;
+        const uint32_t record = TakeRecord(pairs, reachable);
+        pair[i] = MatchCell(stage, point, records + size_t{record} * record_words);
+        pair[i].counts = pair[i].counts && any;
+        if (!pair[i].counts) pair[i].terms.e = 0.0F;
       }
-      const ndt::Vector3<float> q = {point.local[0] - mean.x, point.local[1] - mean.y,
-                                     point.local[2] - mean.z};
-      const ndt::PairTerms<float> pair = ndt::ComputePairTerms(q, information, stage.d2);
-      matched.best = fmaxf(matched.best, pair.e);
-      if constexpr (kWithDerivatives) {
-        ndt::AddPair(pair, information, stage.curvature, matched.sums);
-      } else {
-        matched.sums.exponentials += pair.e;
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        matched.pairs += pair[i].counts ? 1 : 0;
+        matched.best = fmaxf(matched.best, pair[i].terms.e);
+        if constexpr (kWithDerivatives) {
+          ndt::AddPair(pair[i].terms, pair[i].information, stage.curvature, matched.sums);
+        } else {
+          matched.sums.exponentials += pair[i].terms.e;
+        }
       }
     }
   }

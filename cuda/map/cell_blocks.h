@@ -4,15 +4,19 @@
 //
 // Cells are grouped by blocks of 8x8x8 lattice cells. For every lattice cell of a block there is
 // the list of all Gaussians that a point in it can reach; a point therefore finds its candidates by
-// one look-up of its block and one contiguous read, and never looks at empty cells. A block's lists
-// and the Gaussians they name lie in one piece of memory, a chunk, with no reference to other
-// blocks. A Gaussian on a block's border is repeated in the chunks of its neighbours; that is what
-// lets snapshots share the chunks of blocks that did not change.
+// one look-up of its block and one contiguous read, and never looks at empty cells. Most candidates
+// turn out too far away, so a list holds little of each: enough to tell in half precision. What is
+// exact is in the Gaussian's record. A block's lists and the records they name lie in one piece of
+// memory, a chunk, with no reference to other blocks. A Gaussian near a block's border is repeated
+// in the chunks of its neighbours; that is what lets snapshots share the chunks of blocks that did
+// not change.
 //
 // A chunk, 16-byte aligned:
 //   uint32_t   list_begin[kBlockCells + 1]    the list of place p is [list_begin[p],
-//   list_begin[p+1]) uint32_t   padding[3] Candidate  candidates[list_begin[kBlockCells]] Gaussian
-//   gaussians[...]                 each once, in the order of their halo cell
+//   list_begin[p+1]) uint32_t   padding[3] Candidate  candidates[list_begin[kBlockCells]]
+//   CellRecord records[...]                   each once; with its CellMean behind it where the
+//   layer's
+//                                             means are not the index positions
 //
 // Blocks are found through an open-addressing hash table in device memory, at most a quarter full.
 
@@ -27,44 +31,59 @@
 
 namespace voxloc::cuda {
 
-// One entry of a list. The position is that at which the neighbour search finds the Gaussian
-// (MapCell::index), relative to the low corner of the lattice cell whose list this is, metres:
-// float32 of the offset from the corner of the Gaussian's own index cell, plus, in float32, the
-// distance between the two corners.
-struct alignas(16) Candidate {
-  float index_x;
-  float index_y;
-  float index_z;
-  // Bits 0 to 26: byte offset from the chunk's start, divided by 16, of the Gaussian. Bits 27 to
-  // 31: where its index cell lies from here, (dx + 1) + 3 (dy + 1) + 9 (dz + 1).
-  uint32_t reference;
+// One entry of a list: the position at which the neighbour search finds a Gaussian
+// (MapCell::index), in units of the cell size from the low corner of the lattice cell whose list
+// this is, as IEEE half precision; and the place of its record among the chunk's. Lists are filled
+// up to a multiple of kListStep with entries whose three coordinates are kNowhere.
+struct alignas(8) Candidate {
+  uint16_t half_x;
+  uint16_t half_y;
+  uint16_t half_z;
+  uint16_t record;
 };
-constexpr int kReferenceBits = 27;
-constexpr uint32_t kReferenceMask = (1U << kReferenceBits) - 1;
-// Chunks are smaller than this, which the reference must address.
-constexpr size_t kMaxChunkBytes = size_t{16} << kReferenceBits;
+constexpr uint32_t kListStep = 4;
+constexpr uint16_t kNowhere = 0x7c00;  // infinity
+constexpr size_t kMaxRecords = 65536;  // of a chunk
+// In units of the cell size squared: a candidate whose squared distance, computed in half
+// precision, is not below this is certainly farther than one cell size away.
+constexpr float kReachInHalf = 1.01F;
 
-// What a matched pair needs. The mean is relative to the low corner of the lattice cell of the
-// index position, metres; the information matrix in 1/m^2.
-struct alignas(16) Gaussian {
+// What a matched pair needs, in float32. Positions are relative to the low corner of the lattice
+// cell that the index position lies in, metres. That cell is given relative to the block, -1 to 8
+// on every axis. The information matrix is in 1/m^2.
+struct alignas(16) CellRecord {
   float xx;
   float xy;
   float xz;
   float yy;
   float yz;
   float zz;
-  float mean_x;
-  float mean_y;
-  float mean_z;
-  float padding[3];
+  float index_x;
+  float index_y;
+  float index_z;
+  float cell_x;
+  float cell_y;
+  float cell_z;
 };
-static_assert(sizeof(Candidate) == 16 && sizeof(Gaussian) == 48, "read as 16-byte vectors");
+// Follows the record in layers with CellStatistics::float_index; elsewhere the mean is the index.
+struct alignas(16) CellMean {
+  float x;
+  float y;
+  float z;
+  float padding;
+};
+static_assert(sizeof(CellRecord) == 48 && sizeof(CellMean) == 16, "read as 16-byte vectors");
 
 constexpr size_t kListBeginBytes = (kBlockCells + 4) * sizeof(uint32_t);
-static_assert(kListBeginBytes % 16 == 0, "candidates follow, aligned");
+static_assert(kListBeginBytes % 16 == 0 && kListStep * sizeof(Candidate) % 16 == 0,
+              "candidates and records are 16-byte aligned");
 
-constexpr size_t ChunkBytes(size_t candidates, size_t gaussians) {
-  return kListBeginBytes + candidates * sizeof(Candidate) + gaussians * sizeof(Gaussian);
+constexpr size_t RecordBytes(bool float_index) {
+  return float_index ? sizeof(CellRecord) + sizeof(CellMean) : sizeof(CellRecord);
+}
+// `candidates` with those that fill up the lists.
+constexpr size_t ChunkBytes(size_t candidates, size_t records, bool float_index) {
+  return kListBeginBytes + candidates * sizeof(Candidate) + records * RecordBytes(float_index);
 }
 
 // One slot of the hash table. A slot whose chunk is null but whose key is used is a block that has

@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(kThreads, 8) ScoreKernel(const ScoreArguments 
         const uint32_t i = (first + row) * kPointsPerChunk + lane;
         MatchedPoint matched;
         if (i < scan.points) {
-          matched = MatchPoint<false>(
+          matched = MatchPoint<false, 1>(
               stage, LocatePoint(map_T_base, __ldg(scan.x + i), __ldg(y + i), __ldg(z + i), stage));
           if (arguments.point_scores != nullptr) {
             arguments.point_scores[size_t{pose} * scan.points + i] =
@@ -92,12 +92,10 @@ __global__ void __launch_bounds__(kThreads, 8) ScoreKernel(const ScoreArguments 
     row_sum += column_sum;
   }
 
-  // Rows in order: the lanes from 16 on add up the best pairs, the others the exponentials.
-  double sum = 0.0;
+  // Rows by pairs of neighbours: the lower lanes add up the exponentials, the upper the best pairs.
+  double sum = row_sum;
 #pragma unroll
-  for (int row = 0; row < kRows; ++row) {
-    sum += __shfl_sync(kAllLanes, row_sum, row + static_cast<int>(lane & kRows));
-  }
+  for (int apart = 1; apart < kRows; apart *= 2) sum += __shfl_xor_sync(kAllLanes, sum, apart);
   const double best = __shfl_sync(kAllLanes, sum, kRows);
   if (lane == 0) arguments.scores[pose] = {sum, best, matched_points, pairs};
 }

@@ -107,8 +107,10 @@ absl::Status ScoreSlice::Finish(ScoreResult& result) {
   const auto* point_scores = reinterpret_cast<const float*>(point_scores_.data());
   for (size_t i = begin_; i < end_; ++i) {
     const DeviceScore& score = scores[i - begin_];
-    result.poses[i] = ComputePoseScore(largest_, score.exponentials, score.best, points,
-                                       score.matched_points, score.pairs);
+    result.poses[i] =
+        ToPoseScore({largest_ * score.exponentials, largest_ * score.best,
+                     static_cast<double>(score.matched_points), static_cast<double>(score.pairs)},
+                    points);
     if (!request_->want_point_scores) continue;
     const float* from = point_scores + (i - begin_) * points;
     float* to = result.point_scores.data() + i * cloud_points;

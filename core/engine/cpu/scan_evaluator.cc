@@ -204,8 +204,10 @@ Evaluation ScanEvaluator::SumChunks(bool with_derivatives) const {
     total.pairs += sums.pairs;
   }
   Evaluation evaluation;
-  evaluation.score = ComputePoseScore(-constants_.d1, total.exponentials, total.best, points_,
-                                      total.matched_points, total.pairs);
+  evaluation.score =
+      ToPoseScore({-constants_.d1 * total.exponentials, -constants_.d1 * total.best,
+                   static_cast<double>(total.matched_points), static_cast<double>(total.pairs)},
+                  points_);
   evaluation.derivatives.score = evaluation.score.score;
   if (with_derivatives) {
     const double factor = constants_.d1 * constants_.d2;
