@@ -27,12 +27,12 @@ struct Options {
 };
 
 struct Measured {
-  std::vector<double> align_ms;           // per job
-  std::vector<double> evaluation_ms;      // per job and evaluation
-  std::vector<double> scan_ms;            // median of each scan's repetitions
+  std::vector<double> align_ms;       // per job
+  std::vector<double> evaluation_ms;  // per job and evaluation
+  std::vector<double> scan_ms;        // median of each scan's repetitions
   double total_s = 0.0;
   double point_evaluations = 0.0;
-  std::vector<AlignResult> results;       // of the last repetition
+  std::vector<AlignResult> results;  // of the last repetition
 };
 
 // Runs every scan in batches of `batch` jobs, all scans in rotation, `repeat` times.
@@ -163,8 +163,8 @@ Command AddAlignCommand(CLI::App& program) {
   CLI::App* app = program.add_subcommand("align", "Time alignments, and compare them with truth");
   AddEngineFlags(*app, options->engine);
   AddMapFlags(*app, options->map);
-  app->get_option("--map")->required();
   AddScanFlags(*app, options->scans);
+  RequireMapAndScans(*app);
   app->add_option("--profile", options->profile, "autoware or precise")->capture_default_str();
   app->add_option("--repeat", options->repeat, "Timed rounds over all scans, after one to warm up")
       ->check(CLI::Range(1, 1'000'000))

@@ -2,14 +2,13 @@
 //
 // `voxloc_bench build`: how long points in memory take to become a map to align in.
 
-#include <cmath>
 #include <cstdio>
 #include <memory>
-#include <random>
 
 #include "core/engine/profile.h"
 #include "tests/bench/bench_data.h"
 #include "tests/bench/bench_options.h"
+#include "tests/bench/synthetic_data.h"
 
 namespace voxloc::bench {
 namespace {
@@ -24,29 +23,6 @@ struct Options {
   size_t repeat = 11;
   std::string json;
 };
-
-// Points of a square with a rolling ground and walls every 20 m, in random order: 60 % ground, 40 %
-// walls up to 12 m, 2 cm of noise.
-PointCloud SyntheticCloud(size_t points, double extent_m, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  const auto uniform = [&] { return static_cast<double>(random() >> 11) * 0x1.0p-53; };
-  PointCloud cloud;
-  cloud.Reserve(points);
-  for (size_t i = 0; i < points; ++i) {
-    double x = (uniform() - 0.5) * extent_m;
-    double y = (uniform() - 0.5) * extent_m;
-    double z = 0.5 * std::sin(0.05 * x) + 0.5 * std::cos(0.04 * y);
-    if (uniform() < 0.4) {
-      double& across = uniform() < 0.5 ? x : y;
-      across = std::round(across / 20.0) * 20.0;
-      z += 12.0 * uniform();
-    }
-    const auto noise = [&] { return 0.02 * (uniform() + uniform() + uniform() - 1.5) * 2.0; };
-    cloud.PushBack(static_cast<float>(x + noise()), static_cast<float>(y + noise()),
-                   static_cast<float>(z + noise()));
-  }
-  return cloud;
-}
 
 absl::Status Run(const Options& options) {
   auto engine = MakeEngine(options.engine);
@@ -74,9 +50,9 @@ absl::Status Run(const Options& options) {
   }
   const Summary summary = Summarize(build_ms);
   std::printf("engine  %s\n", (*engine)->Info().device.c_str());
-  std::printf("build   %zu points in %zu tiles, %zu cells of %g m: p50 %.1f  p95 %.1f  max %.1f ms\n",
-              points, clouds.size(), cells, options.cell_size_m, summary.p50, summary.p95,
-              summary.max);
+  std::printf(
+      "build   %zu points in %zu tiles, %zu cells of %g m: p50 %.1f  p95 %.1f  max %.1f ms\n",
+      points, clouds.size(), cells, options.cell_size_m, summary.p50, summary.p95, summary.max);
   return WriteJson(options.json, {{"engine", (*engine)->Info().name},
                                   {"device", (*engine)->Info().device},
                                   {"points", points},

@@ -20,8 +20,8 @@ void AddMapFlags(CLI::App& app, MapOptions& options) {
 }
 
 void AddScanFlags(CLI::App& app, ScanOptions& options) {
-  app.add_option("--scans", options.scans, "Directory of scans")->required();
-  app.add_option("--poses", options.poses, "True poses of the scans")->required();
+  app.add_option("--scans", options.scans, "Directory of scans");
+  app.add_option("--poses", options.poses, "True poses of the scans");
   app.add_option("--pose-format", options.pose_format, "kitti or tum")->capture_default_str();
   auto* guesses =
       app.add_option("--guesses", options.guesses, "Start poses, in the form of --poses");
@@ -35,6 +35,10 @@ void AddScanFlags(CLI::App& app, ScanOptions& options) {
       ->capture_default_str();
   app.add_option("--min-range", options.min_range_m, "Drop returns nearer than this, m")
       ->capture_default_str();
+}
+
+void RequireMapAndScans(CLI::App& app) {
+  for (const char* option : {"--map", "--scans", "--poses"}) app.get_option(option)->required();
 }
 
 absl::StatusOr<std::vector<PointCloud>> LoadMapClouds(const MapOptions& options) {

@@ -5,12 +5,11 @@
 #ifndef VOXLOC_TESTS_BENCH_BENCH_DATA_H_
 #define VOXLOC_TESTS_BENCH_BENCH_DATA_H_
 
+#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include <CLI/CLI.hpp>
 
 #include "absl/status/statusor.h"
 #include "core/cloud/point_cloud.h"
@@ -48,8 +47,11 @@ struct BenchScan {
   Pose map_T_base_guess;
 };
 
+// None of them is required.
 void AddMapFlags(CLI::App& app, MapOptions& options);
 void AddScanFlags(CLI::App& app, ScanOptions& options);
+// Makes the map, the scans and their poses required.
+void RequireMapAndScans(CLI::App& app);
 
 // The points of the map's files, tile by tile.
 [[nodiscard]] absl::StatusOr<std::vector<PointCloud>> LoadMapClouds(const MapOptions& options);

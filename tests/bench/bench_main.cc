@@ -2,10 +2,9 @@
 //
 // voxloc_bench: the engines in process, no server. Reading and thinning are outside the timing.
 
+#include <CLI/CLI.hpp>
 #include <iostream>
 #include <vector>
-
-#include <CLI/CLI.hpp>
 
 #include "tests/bench/bench_options.h"
 
@@ -13,11 +12,12 @@ int main(int argc, char** argv) {
   CLI::App program(
       "Times voxloc's engines in process.\n\n"
       "  voxloc_bench align --map map.ply --scans scans --poses poses.txt --guesses guesses.txt\n"
-      "  voxloc_bench build --synthetic 1000000 --extent 200\n");
+      "  voxloc_bench build --synthetic 1000000 --extent 200\n"
+      "  voxloc_bench gpu --json gpu.json\n");
   program.require_subcommand(1);
-  const std::vector<voxloc::bench::Command> commands = {voxloc::bench::AddAlignCommand(program),
-                                                        voxloc::bench::AddBuildCommand(program),
-                                                        voxloc::bench::AddScoreCommand(program)};
+  const std::vector<voxloc::bench::Command> commands = {
+      voxloc::bench::AddAlignCommand(program), voxloc::bench::AddBuildCommand(program),
+      voxloc::bench::AddScoreCommand(program), voxloc::bench::AddGpuCommand(program)};
   CLI11_PARSE(program, argc, argv);
   for (const voxloc::bench::Command& command : commands) {
     if (!command.app->parsed()) continue;

@@ -9,6 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "core/engine/cpu/cpu_engine.h"
 
+#if defined(VOXLOC_HAVE_CUDA)
+#include "cuda/cuda_engine.h"
+#endif
+
 namespace voxloc::bench {
 
 void AddEngineFlags(CLI::App& app, EngineOptions& options) {
@@ -16,12 +20,25 @@ void AddEngineFlags(CLI::App& app, EngineOptions& options) {
       ->capture_default_str();
   app.add_option("--threads", options.threads, "Threads of the CPU engine; 0: one per processor")
       ->capture_default_str();
+  app.add_option("--device", options.device, "Device of the CUDA engine, as the driver counts them")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
 }
 
 absl::StatusOr<std::unique_ptr<Engine>> MakeEngine(const EngineOptions& options) {
   if (options.engine == "cpu") return MakeCpuEngine({options.threads});
+#if defined(VOXLOC_HAVE_CUDA)
+  if (options.engine == "cuda") {
+    CudaEngineOptions cuda;
+    cuda.device = options.device;
+    return MakeCudaEngine(cuda);
+  }
+  constexpr char kEngines[] = "cpu, cuda";
+#else
+  constexpr char kEngines[] = "cpu";
+#endif
   return absl::UnimplementedError(
-      absl::StrCat("--engine=", options.engine, " is not in this build; there is: cpu"));
+      absl::StrCat("--engine=", options.engine, " is not in this build; there is: ", kEngines));
 }
 
 nlohmann::json ToJson(const Summary& summary) {

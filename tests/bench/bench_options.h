@@ -5,13 +5,12 @@
 #ifndef VOXLOC_TESTS_BENCH_BENCH_OPTIONS_H_
 #define VOXLOC_TESTS_BENCH_BENCH_OPTIONS_H_
 
+#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
-
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -23,6 +22,7 @@ namespace voxloc::bench {
 struct EngineOptions {
   std::string engine = "cpu";
   size_t threads = 1;
+  int device = 0;
 };
 
 // A command that was chosen on the command line is run through `run`.
@@ -34,6 +34,7 @@ struct Command {
 [[nodiscard]] Command AddAlignCommand(CLI::App& program);
 [[nodiscard]] Command AddBuildCommand(CLI::App& program);
 [[nodiscard]] Command AddScoreCommand(CLI::App& program);
+[[nodiscard]] Command AddGpuCommand(CLI::App& program);
 
 void AddEngineFlags(CLI::App& app, EngineOptions& options);
 [[nodiscard]] absl::StatusOr<std::unique_ptr<Engine>> MakeEngine(const EngineOptions& options);

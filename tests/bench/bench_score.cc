@@ -43,8 +43,7 @@ absl::Status Run(const Options& options) {
     Perturbation spread;
     spread.translation_m = Eigen::Vector3d(share, 1.0 - share, 0.2 * share);
     spread.rotation_rpy_deg = Eigen::Vector3d(0.5 * share, 0.5 * share, 5.0 * share);
-    request.map_T_base.push_back(
-        Perturb(scans->front().map_T_base, spread, options.scans.seed, i));
+    request.map_T_base.push_back(Perturb(scans->front().map_T_base, spread, options.scans.seed, i));
   }
   std::vector<double> poses_per_s;
   double best = 0.0;
@@ -75,8 +74,8 @@ Command AddScoreCommand(CLI::App& program) {
   CLI::App* app = program.add_subcommand("score", "Time the scoring of many poses of one scan");
   AddEngineFlags(*app, options->engine);
   AddMapFlags(*app, options->map);
-  app->get_option("--map")->required();
   AddScanFlags(*app, options->scans);
+  RequireMapAndScans(*app);
   app->add_option("--count", options->poses, "Poses to score")
       ->check(CLI::Range(1, 100'000'000))
       ->capture_default_str();

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tests/bench/gpu_row.h"
+
+#include <chrono>
+#include <utility>
+
+namespace voxloc::bench {
+namespace {
+
+constexpr size_t kWarmUpCalls = 10;
+constexpr double kWarmUpShare = 0.2;  // of the budget
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Adds up what the calls did.
+class Tally {
+ public:
+  void Add(const CallResult& call, const std::optional<CallSplit>& split) {
+    ms_.push_back(call.ms);
+    seconds_ += call.ms * 1e-3;
+    items_ += call.items;
+    iterations_ += call.iterations;
+    point_evaluations_ += call.point_evaluations;
+    errors_m_.insert(errors_m_.end(), call.errors_m.begin(), call.errors_m.end());
+    if (split) {
+      upload_ms_.push_back(split->upload_ms);
+      kernel_ms_.push_back(split->kernel_ms);
+      download_ms_.push_back(split->download_ms);
+    }
+  }
+
+  [[nodiscard]] Measured Finish() const {
+    Measured measured;
+    measured.ms = Summarize(ms_);
+    measured.items_per_s = items_ / seconds_;
+    measured.point_evaluations_per_s = point_evaluations_ / seconds_;
+    measured.items_per_call = items_ / static_cast<double>(ms_.size());
+    measured.iterations_per_item = iterations_ / items_;
+    measured.error_m = Summarize(errors_m_);
+    if (!kernel_ms_.empty()) {
+      measured.split = CallSplit{Summarize(upload_ms_).p50, Summarize(kernel_ms_).p50,
+                                 Summarize(download_ms_).p50};
+    }
+    return measured;
+  }
+  [[nodiscard]] size_t calls() const { return ms_.size(); }
+
+ private:
+  std::vector<double> ms_;
+  double seconds_ = 0.0;
+  double items_ = 0.0;
+  double iterations_ = 0.0;
+  double point_evaluations_ = 0.0;
+  std::vector<double> errors_m_;
+  std::vector<double> upload_ms_;
+  std::vector<double> kernel_ms_;
+  std::vector<double> download_ms_;
+};
+
+}  // namespace
+
+absl::StatusOr<Measured> Measure(const Row& row, Engine& engine, const Budget& budget) {
+  const absl::StatusOr<Call> call = row.prepare(engine);
+  if (!call.ok()) return call.status();
+  Tally tally;
+  const Clock::time_point warming = Clock::now();
+  for (size_t i = 0; i < kWarmUpCalls; ++i) {
+    const auto result = (*call)(i);
+    if (!result.ok()) return result.status();
+    // One call that fills the budget is enough, and counts.
+    if (result->ms * 1e-3 > budget.seconds) {
+      tally.Add(*result, LastCallSplit(engine));
+      return tally.Finish();
+    }
+    if (SecondsSince(warming) > kWarmUpShare * budget.seconds) break;
+  }
+  const Clock::time_point start = Clock::now();
+  while (tally.calls() == 0 ||
+         (tally.calls() < budget.most_repeats && SecondsSince(start) < budget.seconds)) {
+    const auto result = (*call)(tally.calls());
+    if (!result.ok()) return result.status();
+    tally.Add(*result, LastCallSplit(engine));
+  }
+  return tally.Finish();
+}
+
+nlohmann::json ToJson(const Measured& measured) {
+  nlohmann::json json = {{"ms", ToJson(measured.ms)},
+                         {"calls", measured.ms.count},
+                         {"items_per_call", measured.items_per_call},
+                         {"items_per_s", measured.items_per_s}};
+  if (measured.point_evaluations_per_s > 0.0) {
+    json["point_evaluations_per_s"] = measured.point_evaluations_per_s;
+  }
+  if (measured.error_m.count > 0) {
+    json["iterations"] = measured.iterations_per_item;
+    json["error_m"] = ToJson(measured.error_m);
+  }
+  if (measured.split) {
+    json["upload_ms"] = measured.split->upload_ms;
+    json["kernel_ms"] = measured.split->kernel_ms;
+    json["download_ms"] = measured.split->download_ms;
+  }
+  return json;
+}
+
+}  // namespace voxloc::bench

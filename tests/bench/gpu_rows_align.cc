@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Alignments: single ones, batches, candidates of a start pose.
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <random>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/engine/profile.h"
+#include "tests/bench/gpu_row.h"
+
+namespace voxloc::bench {
+namespace {
+
+struct Spread {
+  double translation_m = 0.0;  // along x and y; a fifth of it along z
+  double yaw_rad = 0.0;
+};
+
+// Within the spread around the pose, evenly.
+Pose SpreadPose(const Pose& pose, const Spread& spread, std::mt19937_64& random) {
+  const auto uniform = [&] { return static_cast<double>(random() >> 11) * 0x1.0p-52 - 1.0; };
+  Pose moved = pose;
+  moved.translation +=
+      spread.translation_m * Eigen::Vector3d(uniform(), uniform(), 0.2 * uniform());
+  const Eigen::AngleAxisd turn(spread.yaw_rad * uniform(), Eigen::Vector3d::UnitZ());
+  moved.rotation = (turn * moved.rotation).normalized();
+  return moved;
+}
+
+// Jobs of a call and the truth of each; the maps come with the engine.
+struct Batch {
+  std::vector<AlignJob> jobs;
+  std::vector<Pose> truth;
+
+  void Add(const BenchScan& scan, const Pose& guess, const Profile& profile) {
+    AlignJob job;
+    job.scan = scan.cloud;
+    job.map_T_base_guess = guess;
+    job.profile = profile;
+    jobs.push_back(std::move(job));
+    truth.push_back(scan.map_T_base);
+  }
+};
+
+absl::StatusOr<CallResult> AlignOnce(Engine& engine, const Batch& batch, bool with_errors) {
+  std::vector<AlignResult> results;
+  CallResult call;
+  call.ms = TimeMs([&] { results = engine.Align(batch.jobs); });
+  call.items = static_cast<double>(results.size());
+  for (size_t i = 0; i < results.size(); ++i) {
+    const AlignResult& result = results[i];
+    if (!result.status.ok()) return result.status;
+    call.iterations += result.iterations;
+    call.point_evaluations +=
+        static_cast<double>(result.evaluations) * static_cast<double>(result.after.points);
+    if (with_errors) {
+      call.errors_m.push_back(TranslationDistance(result.map_T_base, batch.truth[i]));
+    }
+  }
+  return call;
+}
+
+// The batches in rotation, in a map of their profile's cells.
+Row MakeRow(const std::string& name, const GpuData& data, const Profile& profile,
+            std::vector<Batch> batches) {
+  const auto shared = std::make_shared<const std::vector<Batch>>(std::move(batches));
+  Row row;
+  row.name = name;
+  row.item = "alignments";
+  row.prepare = [shared, profile, clouds = &data.map](Engine& engine) -> absl::StatusOr<Call> {
+    const auto map = BuildMap(engine, *clouds, RequiredStatistics({profile}));
+    if (!map.ok()) return map.status();
+    auto placed = std::make_shared<std::vector<Batch>>(*shared);
+    for (Batch& batch : *placed) {
+      for (AlignJob& job : batch.jobs) job.map = map->resident;
+    }
+    return Call([placed, &engine](size_t round) {
+      return AlignOnce(engine, (*placed)[round % placed->size()], round < placed->size());
+    });
+  };
+  return row;
+}
+
+// The first scan at its own guess. Copies of it in rotation: no call finds its points in a cache.
+std::vector<Batch> FirstScan(const std::vector<BenchScan>& scans, const Profile& profile) {
+  std::vector<Batch> batches(16);
+  for (Batch& batch : batches) {
+    BenchScan copy = scans[0];
+    copy.cloud = std::make_shared<const PointCloud>(*copy.cloud);
+    batch.Add(copy, copy.map_T_base_guess, profile);
+  }
+  return batches;
+}
+
+std::vector<Batch> OneByOne(const std::vector<BenchScan>& scans, const Profile& profile) {
+  std::vector<Batch> batches(scans.size());
+  for (size_t i = 0; i < scans.size(); ++i) {
+    batches[i].Add(scans[i], scans[i].map_T_base_guess, profile);
+  }
+  return batches;
+}
+
+// All scans in turn until there are `size` jobs; a second batch begins with another.
+std::vector<Batch> InTurn(const std::vector<BenchScan>& scans, size_t size,
+                          const Profile& profile) {
+  std::vector<Batch> batches(2);
+  for (size_t b = 0; b < batches.size(); ++b) {
+    for (size_t i = 0; i < size; ++i) {
+      const BenchScan& scan = scans[(i + 7 * b) % scans.size()];
+      batches[b].Add(scan, scan.map_T_base_guess, profile);
+    }
+  }
+  return batches;
+}
+
+// The first scan many times, from places around its guess.
+std::vector<Batch> Spreading(const std::vector<BenchScan>& scans, size_t size, const Spread& spread,
+                             const Profile& profile) {
+  std::mt19937_64 random(7);
+  std::vector<Batch> batches(4);
+  for (Batch& batch : batches) {
+    for (size_t i = 0; i < size; ++i) {
+      batch.Add(scans[0], SpreadPose(scans[0].map_T_base_guess, spread, random), profile);
+    }
+  }
+  return batches;
+}
+
+}  // namespace
+
+std::vector<Row> AlignRows(const GpuData& data) {
+  const Profile autoware = AutowareProfile();
+  const Profile precise = PreciseProfile();
+  const std::vector<BenchScan>& scans = data.scans;
+  const std::string points = absl::StrCat(scans[0].cloud->size(), " points");
+  std::vector<Row> rows;
+  const auto add = [&](const std::string& name, const Profile& profile,
+                       std::vector<Batch> batches) {
+    rows.push_back(MakeRow(name, data, profile, std::move(batches)));
+  };
+  add(absl::StrCat("one scan of ", points), autoware, FirstScan(scans, autoware));
+  add(absl::StrCat("one scan, ", scans.size(), " in turn"), autoware, OneByOne(scans, autoware));
+  if (!data.dense_scans.empty()) {
+    add(absl::StrCat("one scan of ", data.dense_scans[0].cloud->size(), " points"), autoware,
+        OneByOne(data.dense_scans, autoware));
+  }
+  for (const size_t size : {8, 64, 256, 1024}) {
+    add(absl::StrCat("batch of ", size, ", scans in turn"), autoware,
+        InTurn(scans, size, autoware));
+  }
+  add("batch of 4096, starts within 0.1 m", autoware, Spreading(scans, 4096, {0.1, 0.0}, autoware));
+  add("batch of 4096, scans in turn", autoware, InTurn(scans, 4096, autoware));
+  add("200 candidates within 0.5 m, 5 deg", autoware,
+      Spreading(scans, 200, {0.5, 5.0 * M_PI / 180.0}, autoware));
+  add("200 candidates within 5 m, any heading", autoware,
+      Spreading(scans, 200, {5.0, M_PI}, autoware));
+  add("precise: one scan, in turn", precise, OneByOne(scans, precise));
+  add("precise: batch of 256, in turn", precise, InTurn(scans, 256, precise));
+  add("precise: batch of 4096, in turn", precise, InTurn(scans, 4096, precise));
+  return rows;
+}
+
+}  // namespace voxloc::bench
