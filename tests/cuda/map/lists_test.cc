@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The lists of candidates against the 27 cells that the CPU engine looks through.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/engine/cpu/gaussian_grid.h"
+#include "core/map/cells.h"
+#include "cuda/map/block_set.h"
+#include "tests/cuda/map/layer_download.h"
+#include "tests/cuda/map/map_fixture.h"
+
+namespace voxloc::cuda {
+namespace {
+
+// A Gaussian as a cell of the map sees it.
+struct Neighbor {
+  int shift[3];  // of its index cell from this one
+  float index[3];
+  float mean[3];
+  cpu::InformationRow information;
+
+  [[nodiscard]] int Faces() const {
+    return std::abs(shift[0]) + std::abs(shift[1]) + std::abs(shift[2]);
+  }
+  // From its index position to the cell, in units of the cell size.
+  [[nodiscard]] double Distance(double cell_size_m) const {
+    double squared = 0.0;
+    for (int axis = 0; axis < 3; ++axis) {
+      const double at = static_cast<double>(index[axis]) / cell_size_m + shift[axis];
+      const double gap = std::max({-at, at - 1.0, 0.0});
+      squared += gap * gap;
+    }
+    return std::sqrt(squared);
+  }
+};
+
+std::vector<Neighbor> NeighborsOnCpu(const cpu::GaussianGrid& grid, const CellKey& cell) {
+  cpu::GaussianGrid::Run runs[27];
+  grid.CellsAround(cell, runs);
+  std::vector<Neighbor> neighbors;
+  for (int i = 0; i < 27; ++i) {
+    for (uint32_t k = runs[i].begin; k < runs[i].end; ++k) {
+      Neighbor neighbor{};
+      neighbor.shift[0] = i % 3 - 1;
+      neighbor.shift[1] = i / 3 % 3 - 1;
+      neighbor.shift[2] = i / 9 - 1;
+      for (int axis = 0; axis < 3; ++axis) {
+        neighbor.index[axis] = grid.position(k).index[axis];
+        neighbor.mean[axis] = grid.position(k).mean[axis];
+      }
+      neighbor.information = grid.information()[k];
+      neighbors.push_back(neighbor);
+    }
+  }
+  return neighbors;
+}
+
+float FromHalf(uint16_t bits) {
+  const int exponent = (bits >> 10) & 31;
+  const int fraction = bits & 1023;
+  const float magnitude = exponent == 0
+                              ? std::ldexp(static_cast<float>(fraction), -24)
+                              : std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
+  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+}
+
+// Whether the entry is this neighbour, as far as rounding lets it be told.
+bool IsSame(const ListEntry& entry, const Neighbor& neighbor, const CellKey& cell) {
+  const float shifts[3] = {entry.record.cell_x, entry.record.cell_y, entry.record.cell_z};
+  const float index[3] = {entry.record.index_x, entry.record.index_y, entry.record.index_z};
+  const float mean[3] = {entry.mean.x, entry.mean.y, entry.mean.z};
+  const int place[3] = {cell.x & 7, cell.y & 7, cell.z & 7};
+  for (int axis = 0; axis < 3; ++axis) {
+    if (shifts[axis] != static_cast<float>(place[axis] + neighbor.shift[axis])) return false;
+    if (std::abs(index[axis] - neighbor.index[axis]) > 1e-6F) return false;
+    if (std::abs(mean[axis] - neighbor.mean[axis]) > 1e-6F) return false;
+  }
+  const float b[6] = {entry.record.xx, entry.record.xy, entry.record.xz,
+                      entry.record.yy, entry.record.yz, entry.record.zz};
+  float largest = 0.0F;
+  for (const float value : b) largest = std::max(largest, std::abs(value));
+  for (int i = 0; i < 6; ++i) {
+    const float expected = neighbor.information.entry[i];
+    if (std::abs(b[i] - expected) > 1e-4F * largest) return false;
+  }
+  return true;
+}
+
+// The list has, in the CPU's order, all that is near enough and little else.
+void ExpectListOf(const std::vector<ListEntry>& list, const std::vector<Neighbor>& neighbors,
+                  const CellKey& cell, double cell_size_m) {
+  size_t next = 0;
+  for (const Neighbor& neighbor : neighbors) {
+    const double distance = neighbor.Distance(cell_size_m);
+    const bool listed = next < list.size() && IsSame(list[next], neighbor, cell);
+    if (neighbor.Faces() <= 1 || distance < 1.0) {
+      ASSERT_TRUE(listed) << "cell " << cell.x << " " << cell.y << " " << cell.z
+                          << ", neighbour at " << neighbor.shift[0] << " " << neighbor.shift[1]
+                          << " " << neighbor.shift[2] << ", distance " << distance << ", entry "
+                          << next << " of " << list.size();
+    } else if (listed) {
+      ASSERT_LT(distance, 1.001);
+    }
+    if (!listed) continue;
+    const Candidate& candidate = list[next].candidate;
+    const uint16_t halves[3] = {candidate.half_x, candidate.half_y, candidate.half_z};
+    for (int axis = 0; axis < 3; ++axis) {
+      const double at = static_cast<double>(neighbor.index[axis]) / cell_size_m +
+                        static_cast<double>(neighbor.shift[axis]);
+      ASSERT_NEAR(FromHalf(halves[axis]), at, 0.0006) << axis;
+    }
+    ++next;
+  }
+  ASSERT_EQ(next, list.size());
+}
+
+class CudaListsTest : public CudaMapTest {
+ protected:
+  void ExpectAsOnCpu(const std::vector<PointCloud>& clouds) {
+    const auto map = Compose(BuildAll(clouds, TestStatistics()), TestStatistics());
+    if (map == nullptr) return;
+    for (const CellStatistics& statistics : TestStatistics()) {
+      SCOPED_TRACE(ToString(statistics));
+      std::vector<TileMoments> moments;
+      for (const PointCloud& cloud : clouds) {
+        moments.push_back(*BuildTileMoments(cloud, statistics.cell_size_m));
+      }
+      std::vector<const TileMoments*> tiles;
+      for (const TileMoments& tile : moments) tiles.push_back(&tile);
+      const MapCellBlocks blocks = ComposeCells(tiles, statistics);
+      const cpu::GaussianGrid grid(blocks, statistics);
+      const std::map<CellKey, Chunk> chunks = DownloadChunks(*map, statistics);
+
+      BlockBox box;
+      for (const auto& block : blocks) {
+        for (const MapCell& cell : block->cells) {
+          box.Include(BlockOf(CellOf(cell.index, statistics.cell_size_m)));
+        }
+      }
+      const BlockBox around = box.Dilated();
+      for (int32_t z = around.first.z; z <= around.last.z; ++z) {
+        for (int32_t y = around.first.y; y <= around.last.y; ++y) {
+          for (int32_t x = around.first.x; x <= around.last.x; ++x) {
+            const auto chunk = chunks.find({x, y, z});
+            for (uint32_t place = 0; place < kBlockCells; ++place) {
+              const CellKey cell = CellAt({x, y, z}, place);
+              const std::vector<ListEntry> list =
+                  chunk == chunks.end() ? std::vector<ListEntry>()
+                                        : ListOf(chunk->second, place, statistics.float_index);
+              ExpectListOf(list, NeighborsOnCpu(grid, cell), cell, statistics.cell_size_m);
+              if (HasFatalFailure()) return;
+            }
+          }
+        }
+      }
+      for (const auto& [key, chunk] : chunks) EXPECT_TRUE(around.Contains(key));
+    }
+  }
+};
+
+TEST_F(CudaListsTest, HoldWhatTheCpuLooksThrough) { ExpectAsOnCpu(SceneTiles()); }
+
+TEST_F(CudaListsTest, HoldWhatTheCpuLooksThroughFarFromTheOrigin) {
+  ExpectAsOnCpu(SceneTiles({4e5, 4e6, 100.0}));
+}
+
+// In map coordinates of float32 the reference's running means lie decimetres off, in other cells
+// and blocks than their points.
+TEST_F(CudaListsTest, FindCellsWhereTheirFloatIndexIs) {
+  std::vector<PointCloud> clouds = SceneTiles();
+  for (PointCloud& cloud : clouds) {
+    for (size_t i = 0; i < cloud.size(); ++i) {
+      cloud.x[i] += 40000.0F;
+      cloud.y[i] += 400000.0F;
+    }
+  }
+  const auto map = Compose(BuildAll(clouds, TestStatistics()), TestStatistics());
+  ASSERT_NE(map, nullptr);
+  EXPECT_GT(map->Layer(TestStatistics()[1])->strays.size(), 0u);
+  ExpectAsOnCpu(clouds);
+}
+
+TEST_F(CudaListsTest, OfTilesOnTopOfEachOtherAreTheCpus) {
+  const PointCloud scene = SceneTiles()[9];
+  std::vector<PointCloud> layers(12);
+  for (size_t i = 0; i < scene.size(); ++i) {
+    layers[i % layers.size()].PushBack(scene.x[i], scene.y[i], scene.z[i]);
+  }
+  ExpectAsOnCpu(layers);
+}
+
+TEST_F(CudaListsTest, OfRealCloudsAreTheCpus) {
+  const std::vector<NamedCloud> clouds = RealClouds();
+  if (clouds.empty()) GTEST_SKIP() << "no real data";
+  for (const NamedCloud& named : clouds) {
+    if (named.name.find("scans") != std::string::npos) continue;
+    SCOPED_TRACE(named.name);
+    ExpectAsOnCpu({named.cloud});
+  }
+}
+
+}  // namespace
+}  // namespace voxloc::cuda
