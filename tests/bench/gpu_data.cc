@@ -10,7 +10,7 @@
 namespace voxloc::bench {
 namespace {
 
-constexpr size_t kSyntheticMapPoints = 300'000;
+constexpr size_t kSyntheticMapPoints = 1'500'000;
 constexpr double kSyntheticMapM = 140.0;
 constexpr size_t kSyntheticScans = 20;
 constexpr size_t kSyntheticScanPoints = 1531;
