@@ -47,7 +47,7 @@ std::vector<std::string> EngineNames() {
 #endif
 }
 
-absl::StatusOr<std::unique_ptr<Engine>> MakeEngine(const std::string& name) {
+absl::StatusOr<std::unique_ptr<Engine>> MakeEngine([[maybe_unused]] const std::string& name) {
 #if defined(VOXLOC_HAVE_CUDA)
   if (name == "cuda") return MakeCudaEngine();
 #endif
