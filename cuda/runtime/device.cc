@@ -28,6 +28,10 @@ bool LeavesContextUsable(cudaError_t error) {
   }
 }
 
+// Freed memory is kept for the next tile or map up to this, beyond which half of it goes back to
+// the driver.
+constexpr size_t kMostKept = size_t{128} << 20;
+
 std::string Describe(cudaError_t error) {
   return absl::StrCat(cudaGetErrorString(error), " (", cudaGetErrorName(error), ")");
 }
@@ -74,7 +78,7 @@ absl::StatusOr<std::shared_ptr<Device>> Device::Open(const DeviceOptions& option
     pool.allocType = cudaMemAllocationTypePinned;
     pool.location = {cudaMemLocationTypeDevice, options.ordinal};
     VOXLOC_CUDA_TRY(*device, cudaMemPoolCreate(&device->pool_, &pool), "creating a memory pool");
-    // Freed memory stays with the process: buffers come and go with tiles, at the same sizes.
+    // The pool keeps all that is freed; Free trims it.
     uint64_t keep_all = UINT64_MAX;
     VOXLOC_CUDA_TRY(
         *device, cudaMemPoolSetAttribute(device->pool_, cudaMemPoolAttrReleaseThreshold, &keep_all),
@@ -144,7 +148,20 @@ void Device::Free(void* memory, size_t bytes) {
   if (!healthy() || cudaSetDevice(ordinal_) != cudaSuccess) return;
   const cudaError_t error =
       pool_ == nullptr ? cudaFree(memory) : cudaFreeAsync(memory, memory_stream_);
-  (void)Check(error, "freeing memory");
+  if (!Check(error, "freeing memory").ok() || pool_ == nullptr) return;
+  if (freed_.fetch_add(bytes, std::memory_order_relaxed) + bytes < kMostKept) return;
+  freed_.store(0, std::memory_order_relaxed);
+  if (UnusedInPool() > kMostKept) TrimMemory(kMostKept / 2);
+}
+
+size_t Device::UnusedInPool() {
+  uint64_t reserved = 0;
+  uint64_t used = 0;
+  const bool known =
+      pool_ != nullptr &&
+      cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemCurrent, &reserved) == cudaSuccess &&
+      cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrUsedMemCurrent, &used) == cudaSuccess;
+  return known && reserved > used ? reserved - used : 0;
 }
 
 size_t Device::MemoryFree() {
@@ -153,23 +170,15 @@ size_t Device::MemoryFree() {
   if (!MakeCurrent().ok() || !Check(cudaMemGetInfo(&free, &total), "asking for free memory").ok()) {
     return 0;
   }
-  if (pool_ != nullptr) {
-    uint64_t reserved = 0;
-    uint64_t used = 0;
-    if (cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemCurrent, &reserved) ==
-            cudaSuccess &&
-        cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrUsedMemCurrent, &used) == cudaSuccess) {
-      free += reserved - used;
-    }
-  }
+  free += UnusedInPool();
   if (memory_limit_bytes_ == 0) return free;
   return std::min(free, memory_limit_bytes_ - std::min(memory_in_use(), memory_limit_bytes_));
 }
 
-void Device::TrimMemory() {
-  if (pool_ == nullptr || !MakeCurrent().ok()) return;
-  (void)Check(cudaStreamSynchronize(memory_stream_), "trimming memory");
-  (void)Check(cudaMemPoolTrimTo(pool_, 0), "trimming memory");
+void Device::TrimMemory(size_t keep_bytes) {
+  if (!Check(cudaStreamSynchronize(memory_stream_), "trimming memory").ok()) return;
+  (void)Check(cudaMemPoolTrimTo(pool_, in_use_.load(std::memory_order_relaxed) + keep_bytes),
+              "trimming memory");
 }
 
 }  // namespace voxloc::cuda

@@ -73,8 +73,6 @@ class Device {
   // What another allocation can hope for: the smaller of the limit's rest and the device's free
   // memory.
   [[nodiscard]] size_t MemoryFree();
-  // Gives memory that is kept for reuse back to the driver.
-  void TrimMemory();
 
   // Times that pinned host memory could not be had and pageable memory was taken instead.
   [[nodiscard]] size_t pageable_fallbacks() const {
@@ -84,6 +82,9 @@ class Device {
 
  private:
   Device() = default;
+  [[nodiscard]] size_t UnusedInPool();
+  // Gives memory that is kept for reuse back to the driver, all but so much.
+  void TrimMemory(size_t keep_bytes);
 
   int ordinal_ = 0;
   DeviceProperties properties_;
@@ -93,6 +94,7 @@ class Device {
   // Orders allocations against each other; nothing is launched on it.
   cudaStream_t memory_stream_ = nullptr;
   std::atomic<size_t> in_use_{0};
+  std::atomic<size_t> freed_{0};  // since memory was last thought of as too much
   std::atomic<size_t> pageable_fallbacks_{0};
   std::atomic<bool> healthy_{true};
   mutable absl::Mutex mutex_;

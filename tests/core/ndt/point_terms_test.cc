@@ -260,7 +260,7 @@ TEST(PointTermsTest, APointWithoutNeighborsAddsNothing) {
   const ChartDerivatives<double> chart =
       ComputeChartDerivatives(ComputeAngleTerms(0.1, 0.2, 0.3), true);
   DerivativeSums<double> sums;
-  AddPoint<double>({1.0, 2.0, 3.0}, {}, chart, sums);
+  AddPoint<true, double>({1.0, 2.0, 3.0}, {}, chart, sums);
   for (const double g : sums.gradient) EXPECT_EQ(g, 0.0);
   for (const double h : sums.hessian) EXPECT_EQ(h, 0.0);
 }

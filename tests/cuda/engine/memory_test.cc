@@ -19,6 +19,8 @@ namespace {
 
 // The driver hands memory out in pieces of this size.
 constexpr size_t kDriverPiece = size_t{2} << 20;
+// What the engine may keep of memory that it has no use for at the moment.
+constexpr size_t kKept = size_t{128} << 20;
 // With a limit the engine counts every byte that it holds.
 constexpr size_t kLimit = size_t{4} << 30;
 
@@ -74,8 +76,9 @@ class CudaMemoryTest : public CudaEngineTest {
     size_t done = 0;
     for (size_t i = 0; done < count; ++i) {
       const size_t size = std::min(kBatches[i % kBatches.size()], count - done);
-      std::vector<AlignJob> jobs(size, SceneJob(i % 2 == 0 ? AutowareProfile() : PreciseProfile()));
+      std::vector<AlignJob> jobs;
       for (size_t j = 0; j < size; ++j) {
+        jobs.push_back(SceneJob((i + j) % 2 == 0 ? AutowareProfile() : PreciseProfile()));
         jobs[j].map = map_;
         jobs[j].want_trace = j % 3 == 0;
         jobs[j].want_point_scores = j % 5 == 0;
@@ -135,12 +138,14 @@ TEST_F(CudaMemoryTest, WhatAMapHeldIsFreeWhenItGoes) {
   const Memory before = Now();
   {
     std::vector<std::shared_ptr<const ResidentMap>> maps;
-    for (int i = 0; i < 20; ++i) maps.push_back(LoadMap(*engine_, clouds_, AllStatistics()));
+    for (int i = 0; i < 60; ++i) maps.push_back(LoadMap(*engine_, clouds_, AllStatistics()));
     EXPECT_LT(Now().engine_free, before.engine_free);
   }
   Swap(0);
   Swap(1);
-  ExpectSame(before, Now());
+  const Memory after = Now();
+  EXPECT_EQ(after.engine_free, before.engine_free);
+  EXPECT_GE(after.device_free + kKept, before.device_free);
 }
 
 TEST_F(CudaMemoryTest, CallersThatComeAndGoLeaveNothing) {
