@@ -70,7 +70,7 @@ TEST_F(CudaMapBadInputTest, StatisticsThatMakeNoSenseAreRefused) {
 }
 
 TEST_F(CudaMapBadInputTest, TilesOfOtherLatticesAreRefused) {
-  const Tiles tiles = {Build(SceneTiles()[0], {TestStatistics()[0]})};
+  const Tiles tiles = {Build(SceneTiles()[0], {TestStatistics()[0], TestStatistics()[3]})};
   EXPECT_THAT(
       std::string(builder_->Compose(tiles, {{TestStatistics()[2]}}, nullptr).status().message()),
       HasSubstr("without a lattice of 1 m"));

@@ -60,6 +60,7 @@ class CudaCellsInBoxTest : public CudaMapTest {
       const auto everywhere = map->CellsInBox(s, -kEverywhere, kEverywhere, kNoLimit);
       ASSERT_TRUE(everywhere.ok()) << everywhere.status();
       ExpectSameCells(*everywhere, all);
+      if (all.empty()) continue;  // a thin scan
 
       // A box whose borders no mean is near.
       const Eigen::Vector3d min = all[all.size() / 2].mean - Eigen::Vector3d(9.1, 7.3, 2.9);

@@ -175,8 +175,8 @@ TEST_F(CudaListsTest, FindCellsWhereTheirFloatIndexIs) {
   std::vector<PointCloud> clouds = SceneTiles();
   for (PointCloud& cloud : clouds) {
     for (size_t i = 0; i < cloud.size(); ++i) {
-      cloud.x[i] += 40000.0F;
-      cloud.y[i] += 400000.0F;
+      cloud.x[i] += 400003.0F;
+      cloud.y[i] += 4000009.0F;
     }
   }
   const auto map = Compose(BuildAll(clouds, TestStatistics()), TestStatistics());

@@ -15,6 +15,7 @@ namespace voxloc::cuda {
 std::vector<CellStatistics> TestStatistics() {
   CellStatistics merged;
   CellStatistics as_reference;
+  as_reference.cell_size_m = 1.3;
   as_reference.gaussian.identity_seed = true;
   as_reference.merge_tiles = false;
   as_reference.float_index = true;
@@ -22,7 +23,7 @@ std::vector<CellStatistics> TestStatistics() {
   sharp.cell_size_m = 1.0;
   sharp.gaussian.eigenvalue_ratio = 0.001;
   CellStatistics per_tile;
-  per_tile.cell_size_m = 0.7;
+  per_tile.cell_size_m = 1.3;
   per_tile.gaussian.min_points = 3;
   per_tile.merge_tiles = false;
   return {merged, as_reference, sharp, per_tile};

@@ -82,7 +82,7 @@ TEST_F(CudaTileSwapTest, LeavesTheSameBitsAsComposingAnew) {
 }
 
 TEST_F(CudaTileSwapTest, SharesWhatHasNotChanged) {
-  const std::vector<CellStatistics> statistics = {TestStatistics()[0]};
+  const std::vector<CellStatistics> statistics = {TestStatistics()[2]};
   const std::vector<Tiles> variants = BuildVariants(statistics);
   Tiles tiles = variants[0];
   const auto before = Compose(tiles, statistics);
