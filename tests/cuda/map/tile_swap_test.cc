@@ -27,9 +27,11 @@ PointCloud Moved(PointCloud cloud, const Eigen::Vector3f& by) {
 class CudaTileSwapTest : public CudaMapTest {
  protected:
   // Each tile of the scene as it is, lifted, and moved to where others are.
-  std::vector<Tiles> BuildVariants(const std::vector<CellStatistics>& statistics) {
+  std::vector<Tiles> BuildVariants(const std::vector<CellStatistics>& statistics,
+                                   const Eigen::Vector3f& offset = Eigen::Vector3f::Zero()) {
     std::vector<Tiles> variants(3);
-    for (const PointCloud& cloud : SceneTiles()) {
+    for (const PointCloud& tile : SceneTiles()) {
+      const PointCloud cloud = Moved(tile, offset);
       variants[0].push_back(Build(cloud, statistics));
       variants[1].push_back(Build(Moved(cloud, {0.3F, -0.2F, 17.5F}), statistics));
       variants[2].push_back(Build(Moved(cloud, {-21.0F, 30.0F, -40.0F}), statistics));
@@ -53,32 +55,45 @@ class CudaTileSwapTest : public CudaMapTest {
       }
     }
   }
+
+  // Tiles replaced, added and taken away at random.
+  void ExpectSwapsAsComposedAnew(const std::vector<Tiles>& variants,
+                                 const std::vector<CellStatistics>& statistics, int swaps) {
+    Tiles tiles = variants[0];
+    auto map = Compose(tiles, statistics);
+    ASSERT_NE(map, nullptr);
+    RandomNumbers random(7);
+    for (int swap = 0; swap < swaps; ++swap) {
+      SCOPED_TRACE(swap);
+      const auto at = static_cast<size_t>(random.Index(static_cast<int>(tiles.size())));
+      const auto variant = static_cast<size_t>(random.Index(3));
+      const int what = random.Index(6);
+      if (what == 0 && tiles.size() > 10) {
+        tiles.erase(tiles.begin() + static_cast<std::ptrdiff_t>(at));
+      } else if (what == 1) {
+        tiles.insert(tiles.begin() + static_cast<std::ptrdiff_t>(at), variants[variant][at % 16]);
+      } else {
+        tiles[at] = variants[variant][at % 16];
+      }
+      // The same tile twice is possible here, and allowed.
+      map = Compose(tiles, statistics, map.get());
+      ASSERT_NE(map, nullptr);
+      ExpectAsComposedAnew(*map);
+      if (HasFatalFailure()) return;
+    }
+  }
 };
 
 TEST_F(CudaTileSwapTest, LeavesTheSameBitsAsComposingAnew) {
-  const std::vector<Tiles> variants = BuildVariants(TestStatistics());
-  Tiles tiles = variants[0];
-  auto map = Compose(tiles, TestStatistics());
-  ASSERT_NE(map, nullptr);
-  RandomNumbers random(7);
-  for (int swap = 0; swap < 50; ++swap) {
-    SCOPED_TRACE(swap);
-    const auto at = static_cast<size_t>(random.Index(static_cast<int>(tiles.size())));
-    const auto variant = static_cast<size_t>(random.Index(3));
-    const int what = random.Index(6);
-    if (what == 0 && tiles.size() > 10) {
-      tiles.erase(tiles.begin() + static_cast<std::ptrdiff_t>(at));
-    } else if (what == 1) {
-      tiles.insert(tiles.begin() + static_cast<std::ptrdiff_t>(at), variants[variant][at % 16]);
-    } else {
-      tiles[at] = variants[variant][at % 16];
-    }
-    // The same tile twice is possible here, and allowed.
-    map = Compose(tiles, TestStatistics(), map.get());
-    ASSERT_NE(map, nullptr);
-    ExpectAsComposedAnew(*map);
-    if (HasFatalFailure()) return;
-  }
+  ExpectSwapsAsComposedAnew(BuildVariants(TestStatistics()), TestStatistics(), 50);
+}
+
+// Cells are found in other blocks than their points lie in.
+TEST_F(CudaTileSwapTest, LeavesTheSameBitsWhereFloatIndicesStray) {
+  const std::vector<CellStatistics> statistics = {TestStatistics()[1]};
+  const std::vector<Tiles> variants = BuildVariants(statistics, {400003.0F, 4000009.0F, 0.0F});
+  EXPECT_GT(Compose(variants[0], statistics)->Layer(statistics[0])->strays.size(), 0u);
+  ExpectSwapsAsComposedAnew(variants, statistics, 30);
 }
 
 TEST_F(CudaTileSwapTest, SharesWhatHasNotChanged) {
