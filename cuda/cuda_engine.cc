@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "core/engine/job_check.h"
 #include "cuda/align/align_kernel.h"
 #include "cuda/align/align_slice.h"
@@ -42,7 +45,7 @@ struct Slices {
   std::unique_ptr<Slice> slice[kSlicesInFlight];
 };
 
-class CudaEngine : public Engine {
+class CudaEngine : public Engine, public CudaCallTimer {
  public:
   CudaEngine(std::shared_ptr<Device> device, std::unique_ptr<cuda::MapBuilder> map_builder,
              const cuda::AlignLimits& limits)
@@ -133,10 +136,22 @@ class CudaEngine : public Engine {
     return device_->healthy() ? absl::OkStatus() : device_->MakeCurrent();
   }
 
+  void TimeCalls(bool timed) override {
+    absl::MutexLock lock(&mutex_);
+    timed_ = timed;
+    last_align_.reset();
+  }
+
+  std::optional<CudaCallTimes> LastAlign() const override {
+    absl::MutexLock lock(&mutex_);
+    return last_align_;
+  }
+
  private:
   absl::Status TryAlign(absl::Span<const AlignJob> jobs, std::vector<AlignResult>& results) {
     if (jobs.empty()) return absl::OkStatus();
     if (absl::Status status = device_->MakeCurrent(); !status.ok()) return status;
+    CallTimer timer(*this);
     size_t points = 0;
     for (const AlignJob& job : jobs) points += job.scan != nullptr ? job.scan->size() : 0;
     try {
@@ -144,24 +159,31 @@ class CudaEngine : public Engine {
       if (points <= kMaxTrackingPoints) {
         absl::StatusOr<cuda::Pool<AlignSlice>::Lease> slice = tracking_.Take();
         if (!slice.ok()) return slice.status();
+        timer.Begin(**slice);
         done = Fill(**slice, jobs, 0, results);
         (*slice)->Launch();
         (*slice)->Finish();
+        timer.End(**slice);
       }
       if (done == jobs.size()) return absl::OkStatus();
       absl::StatusOr<cuda::Pool<Slices<AlignSlice>>::Lease> slices = bulk_.Take();
       if (!slices.ok()) return slices.status();
       size_t turn = 0;
-      for (auto& slice : (*slices)->slice) slice->Clear();
+      for (auto& slice : (*slices)->slice) {
+        slice->Clear();
+        timer.Begin(*slice);
+      }
       for (; done < jobs.size(); ++turn) {
         AlignSlice& slice = *(*slices)->slice[turn % kSlicesInFlight];
         slice.Finish();
+        timer.End(slice);
         done = Fill(slice, jobs, done, results);
         slice.Launch();
       }
       for (size_t i = 0; i < kSlicesInFlight; ++i) {
         AlignSlice& slice = *(*slices)->slice[(turn + i) % kSlicesInFlight];
         slice.Finish();
+        timer.End(slice);
         slice.Clear();
       }
     } catch (const std::bad_alloc&) {
@@ -170,6 +192,35 @@ class CudaEngine : public Engine {
     }
     return absl::OkStatus();
   }
+
+  // Adds up the times of a call's slices.
+  class CallTimer {
+   public:
+    explicit CallTimer(CudaEngine& engine) : engine_(engine) {
+      absl::MutexLock lock(&engine_.mutex_);
+      timed_ = engine_.timed_;
+    }
+    CallTimer(const CallTimer&) = delete;
+    CallTimer& operator=(const CallTimer&) = delete;
+    ~CallTimer() {
+      if (!timed_) return;
+      absl::MutexLock lock(&engine_.mutex_);
+      engine_.last_align_ = times_;
+    }
+    void Begin(AlignSlice& slice) const { slice.set_timed(timed_); }
+    // After Finish.
+    void End(const AlignSlice& slice) {
+      if (!timed_ || slice.empty()) return;
+      times_.upload_ms += slice.times().upload_ms;
+      times_.kernel_ms += slice.times().kernel_ms;
+      times_.download_ms += slice.times().download_ms;
+    }
+
+   private:
+    CudaEngine& engine_;
+    bool timed_ = false;
+    CudaCallTimes times_;
+  };
 
   // Fills a slice with jobs from `first` on; the first job that is not in it.
   static size_t Fill(AlignSlice& slice, absl::Span<const AlignJob> jobs, size_t first,
@@ -219,6 +270,10 @@ class CudaEngine : public Engine {
   cuda::Pool<AlignSlice> tracking_;
   cuda::Pool<Slices<AlignSlice>> bulk_;
   cuda::Pool<Slices<ScoreSlice>> scoring_;
+
+  mutable absl::Mutex mutex_;
+  bool timed_ ABSL_GUARDED_BY(mutex_) = false;
+  std::optional<CudaCallTimes> last_align_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -18,10 +18,10 @@
 namespace voxloc::cuda {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr int kWarps = kThreads / 32;
+constexpr int kMostThreads = 256;
+constexpr uint32_t kAllLanes = 0xffffffffU;
 constexpr int kLargestCluster = kRows;
-static_assert(kWarps == kColumns, "a cluster's warp has one column");
+static_assert(kMostThreads == 32 * kColumns, "a warp of a cluster has one column");
 
 // Sums of all rows, of two evaluations: while some blocks still read one, others may already write
 // the next.
@@ -37,7 +37,6 @@ struct Shared {
   bool done;
   RigidTransform map_T_base;
   alignas(16) ndt::ChartDerivatives<float> chart;
-  double angle_terms[12];  // sines and cosines: exact, then as derivatives want them
   RowSums rows;
   ArrivalBarrier arrived[2];  // of the rows of other blocks
 };
@@ -52,38 +51,43 @@ __device__ __forceinline__ uint64_t NowNs() {
   return now;
 }
 
-// Called by the first warp: from the pose wanted to the transform, and to the angles' sines and
-// cosines for the derivatives.
+// Called by one warp: from the pose wanted to the transform of points.
 __device__ __noinline__ void PreparePose(Shared& shared, int lane) {
-  const Search& search = SearchOf(shared);
-  if (lane < 6) {
-    const double angle = search.wanted()[3 + lane % 3];
-    const bool shortcut = lane >= 3 && std::abs(angle) < ndt::kSmallAngle;
-    double sine;
-    double cosine;
-    sincos(shortcut ? 0.0 : angle, &sine, &cosine);
-    shared.angle_terms[2 * lane] = sine;
-    shared.angle_terms[2 * lane + 1] = cosine;
+  const double(&wanted)[6] = SearchOf(shared).wanted();
+  double sine = 0.0;
+  double cosine = 0.0;
+  if (lane < 3) sincos(wanted[3 + lane], &sine, &cosine);
+  double t[6];
+#pragma unroll
+  for (int i = 0; i < 3; ++i) {
+    t[2 * i] = __shfl_sync(kAllLanes, sine, i);
+    t[2 * i + 1] = __shfl_sync(kAllLanes, cosine, i);
   }
-  __syncwarp();
   if (lane == 0) {
-    const double* t = shared.angle_terms;
     shared.map_T_base.rotation = ndt::ComputeRotation<double>({t[0], t[1], t[2], t[3], t[4], t[5]});
-    for (int i = 0; i < 3; ++i) shared.map_T_base.translation[i] = search.wanted()[i];
+    for (int i = 0; i < 3; ++i) shared.map_T_base.translation[i] = wanted[i];
   }
 }
 
-// Called by one thread.
-__device__ __noinline__ void PrepareDerivatives(Shared& shared) {
-  const double* t = shared.angle_terms + (shared.stage.small_angle_shortcut ? 6 : 0);
-  const ndt::ChartDerivatives<double> exact = ndt::ComputeChartDerivatives<double>(
-      {t[0], t[1], t[2], t[3], t[4], t[5]}, shared.stage.exact_pitch_curvature);
+// Called by another warp at the same time: from the pose wanted to the derivatives of its chart.
+// From the exact sines and cosines on in float32, which is what they are needed in.
+__device__ __noinline__ void PrepareDerivatives(Shared& shared, const StageTerms& stage, int lane) {
+  double sine = 0.0;
+  double cosine = 0.0;
+  if (lane < 3) {
+    const double angle = SearchOf(shared).wanted()[3 + lane];
+    const bool shortcut = stage.small_angle_shortcut && std::abs(angle) < ndt::kSmallAngle;
+    sincos(shortcut ? 0.0 : angle, &sine, &cosine);
+  }
+  float t[6];
 #pragma unroll
-  for (int j = 0; j < 3; ++j) {
-#pragma unroll
-    for (int i = 0; i < 8; ++i) shared.chart.first[i][j] = static_cast<float>(exact.first[i][j]);
-#pragma unroll
-    for (int i = 0; i < 15; ++i) shared.chart.second[i][j] = static_cast<float>(exact.second[i][j]);
+  for (int i = 0; i < 3; ++i) {
+    t[2 * i] = __shfl_sync(kAllLanes, static_cast<float>(sine), i);
+    t[2 * i + 1] = __shfl_sync(kAllLanes, static_cast<float>(cosine), i);
+  }
+  if (lane == 0) {
+    shared.chart = ndt::ComputeChartDerivatives<float>({t[0], t[1], t[2], t[3], t[4], t[5]},
+                                                       stage.exact_pitch_curvature);
   }
 }
 
@@ -122,7 +126,7 @@ struct ScanView {
 
 template <int kPairsAtOnce>
 __device__ __forceinline__ float EvaluateChunk(const Shared& shared, const ScanView& scan,
-                                               uint32_t chunk, bool& derivatives_ready) {
+                                               uint32_t chunk) {
   const uint32_t i = chunk * kPointsPerChunk + threadIdx.x % 32;
   ndt::Vector3<float> point;
   MatchedPoint matched;
@@ -132,10 +136,6 @@ __device__ __forceinline__ float EvaluateChunk(const Shared& shared, const ScanV
         shared.stage, LocatePoint(shared.map_T_base, point.x, point.y, point.z, shared.stage));
   }
   __syncwarp();
-  if (!derivatives_ready) {
-    __syncthreads();
-    derivatives_ready = true;
-  }
   return SumChunk(shared, point, matched);
 }
 
@@ -145,9 +145,9 @@ __device__ __noinline__ void TakeSums(Shared& shared, const double (&rows)[kRows
 #pragma unroll
   for (int row = 0; row < kRows; ++row) row_sum[row] = rows[row][lane];
   const auto interrupt =
-      static_cast<Termination>(static_cast<int>(__shfl_sync(0xffffffffU, row_sum[0], kInterrupt)));
+      static_cast<Termination>(static_cast<int>(__shfl_sync(kAllLanes, row_sum[0], kInterrupt)));
   const double sum = SumByPairs(row_sum);
-  const bool finite = __all_sync(0xffffffffU, lane == kInterrupt || isfinite(sum)) != 0;
+  const bool finite = __all_sync(kAllLanes, lane == kInterrupt || isfinite(sum)) != 0;
 
   Search& search = SearchOf(shared);
   ndt::Evaluation<PoseSums>& next = search.next();
@@ -216,7 +216,7 @@ __device__ __noinline__ void WritePointScores(const Shared& shared, const ScanVi
                                               uint32_t rank, uint32_t cluster,
                                               float* point_scores) {
   const auto largest = static_cast<float>(shared.stage.largest);
-  for (uint32_t i = rank * kThreads + threadIdx.x; i < scan.points; i += cluster * kThreads) {
+  for (uint32_t i = rank * blockDim.x + threadIdx.x; i < scan.points; i += cluster * blockDim.x) {
     const MatchedPoint matched = MatchPoint<false, 1>(
         shared.stage, LocatePoint(shared.map_T_base, __ldg(scan.x + i), __ldg(scan.y + i),
                                   __ldg(scan.z + i), shared.stage));
@@ -228,14 +228,14 @@ __device__ __noinline__ void WritePointScores(const Shared& shared, const ScanVi
 template <typename T>
 __device__ __forceinline__ void CopyToShared(const T& from, T& to) {
   static_assert(sizeof(T) % 4 == 0, "copied by words");
-  for (uint32_t i = threadIdx.x; i < sizeof(T) / 4; i += kThreads) {
+  for (uint32_t i = threadIdx.x; i < sizeof(T) / 4; i += blockDim.x) {
     reinterpret_cast<uint32_t*>(&to)[i] = reinterpret_cast<const uint32_t*>(&from)[i];
   }
 }
 
-// Compiled twice: for a job that has its multiprocessors to itself, and for many jobs side by side,
-// in few registers.
-template <int kBlocksPerMultiprocessor, int kPairsAtOnce>
+// Compiled several times: the fewer jobs share a multiprocessor, the more registers and the larger
+// blocks.
+template <int kThreads, int kBlocksPerMultiprocessor, int kPairsAtOnce>
 __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     AlignKernel(const AlignArguments arguments) {
   __shared__ Shared shared;
@@ -251,7 +251,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   const ScanView scan = {device_scan.x, device_scan.x + device_scan.stride,
                          device_scan.x + 2 * size_t{device_scan.stride}, device_scan.points,
                          (device_scan.points + kPointsPerChunk - 1) / kPointsPerChunk};
-  const auto warp = threadIdx.x / 32;
+  const uint32_t warps = blockDim.x / 32;
+  const uint32_t warp = threadIdx.x / 32;
   const auto lane = static_cast<int>(threadIdx.x % 32);
   const uint32_t rows_here = kRows / cluster;
   const uint32_t first_row = rank * rows_here;
@@ -279,7 +280,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   const bool alone = cluster == 1;
   const uint32_t row_begin = alone ? warp : first_row;
   const uint32_t row_end = alone ? kRows : first_row + rows_here;
-  const uint32_t row_step = alone ? kWarps : 1;
+  const uint32_t row_step = alone ? warps : 1;
   const uint32_t column_begin = alone ? 0 : warp;
   const uint32_t column_step = alone ? 1 : kColumns;
 
@@ -292,27 +293,24 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
       CopyToShared(program.terms[stage_loaded], shared.stage);
     }
     if (warp == 0) PreparePose(shared, lane);
+    if (warp == warps - 1) PrepareDerivatives(shared, program.terms[stage_loaded], lane);
     __syncthreads();
 
-    // The derivatives of the chart are needed only after the first points are matched: another warp
-    // computes them meanwhile.
-    if (threadIdx.x == kThreads - 32) PrepareDerivatives(shared);
-    bool derivatives_ready = false;
     double(&rows)[kRows][32] = shared.rows[evaluation % 2];
     for (uint32_t row = row_begin; row < row_end; row += row_step) {
       double row_sum = 0.0;
       for (uint32_t column = column_begin; column < kColumns; column += column_step) {
+        const uint32_t first_chunk = row + kRows * column;
+        if (first_chunk >= scan.chunks) break;
         double column_sum = 0.0;
-        for (uint32_t chunk = row + kRows * column; chunk < scan.chunks; chunk += kVirtualWarps) {
-          column_sum += static_cast<double>(
-              EvaluateChunk<kPairsAtOnce>(shared, scan, chunk, derivatives_ready));
+        for (uint32_t chunk = first_chunk; chunk < scan.chunks; chunk += kVirtualWarps) {
+          column_sum += static_cast<double>(EvaluateChunk<kPairsAtOnce>(shared, scan, chunk));
         }
         row_sum += column_sum;
       }
       double* to = alone ? &rows[row][0] : columns + ((row - first_row) * kColumns + warp) * 32;
       to[lane] = row_sum;
     }
-    if (!derivatives_ready) __syncthreads();
     __syncthreads();
 
     Termination interrupt = job.interrupt;
@@ -324,7 +322,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     } else {
       ArrivalBarrier& arrived = shared.arrived[evaluation % 2];
       if (threadIdx.x == 0) Expect(arrived, sizeof(rows));
-      for (uint32_t row = warp; row < rows_here; row += kWarps) {
+      for (uint32_t row = warp; row < rows_here; row += warps) {
         double sum = 0.0;
         for (uint32_t column = 0; column < kColumns; ++column) {
           sum += columns[(row * kColumns + column) * 32 + static_cast<uint32_t>(lane)];
@@ -361,16 +359,27 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   if (cluster > 1) SynchronizeCluster();
 }
 
-using Kernel = void (*)(AlignArguments);
-constexpr Kernel kAloneKernel = AlignKernel<1, 2>;
-constexpr Kernel kBatchKernel = AlignKernel<4, 1>;
+struct Variant {
+  void (*kernel)(AlignArguments);
+  int threads;
+};
+// For clusters, and for up to one, two and many jobs for each multiprocessor.
+constexpr Variant kAlone = {AlignKernel<kMostThreads, 1, 2>, kMostThreads};
+constexpr Variant kFew = {AlignKernel<kMostThreads, 2, 2>, kMostThreads};
+constexpr Variant kMany = {AlignKernel<128, 8, 1>, 128};
+
+const Variant& VariantFor(const Device& device, uint32_t jobs, int cluster) {
+  const auto multiprocessors = static_cast<uint32_t>(device.properties().multiprocessors);
+  if (cluster > 1 || jobs <= multiprocessors) return kAlone;
+  return jobs <= 2 * multiprocessors ? kFew : kMany;
+}
 
 // The launch of one kernel: with clusters of this many blocks.
 class Launch {
  public:
-  Launch(uint32_t jobs, int cluster, cudaStream_t stream) {
+  Launch(const Variant& variant, uint32_t jobs, int cluster, cudaStream_t stream) {
     config_.gridDim = dim3(jobs * static_cast<uint32_t>(cluster));
-    config_.blockDim = dim3(kThreads);
+    config_.blockDim = dim3(static_cast<unsigned>(variant.threads));
     config_.stream = stream;
     if (cluster == 1) return;
     config_.dynamicSmemBytes =
@@ -396,19 +405,21 @@ absl::StatusOr<AlignLimits> QueryAlignLimits(Device& device) {
   VOXLOC_TRY(device.MakeCurrent());
   AlignLimits limits;
   int blocks = 0;
-  VOXLOC_CUDA_TRY(device,
-                  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kBatchKernel, kThreads, 0),
-                  "asking for the alignment kernel's occupancy");
+  VOXLOC_CUDA_TRY(
+      device,
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kMany.kernel, kMany.threads, 0),
+      "asking for the alignment kernel's occupancy");
   limits.resident_blocks = std::max(1, blocks * device.properties().multiprocessors);
   if (device.properties().major < 9) return limits;
   VOXLOC_CUDA_TRY(
-      device, cudaFuncSetAttribute(kAloneKernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
+      device,
+      cudaFuncSetAttribute(kAlone.kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
       "allowing large clusters");
   for (int cluster = kLargestCluster; cluster > 1; cluster /= 2) {
-    const Launch launch(1, cluster, nullptr);
+    const Launch launch(kAlone, 1, cluster, nullptr);
     int active = 0;
     const absl::Status status =
-        device.Check(cudaOccupancyMaxActiveClusters(&active, kAloneKernel, &launch.config()),
+        device.Check(cudaOccupancyMaxActiveClusters(&active, kAlone.kernel, &launch.config()),
                      "asking for the largest cluster");
     if (!device.healthy()) return status;
     if (status.ok() && active > 0) {
@@ -421,11 +432,9 @@ absl::StatusOr<AlignLimits> QueryAlignLimits(Device& device) {
 
 absl::Status LaunchAlign(Device& device, const AlignArguments& arguments, int cluster,
                          cudaStream_t stream) {
-  const Launch launch(arguments.job_count, cluster, stream);
-  const bool alone = cluster > 1 || arguments.job_count <=
-                                        static_cast<uint32_t>(device.properties().multiprocessors);
-  const Kernel kernel = alone ? kAloneKernel : kBatchKernel;
-  return device.Check(cudaLaunchKernelEx(&launch.config(), kernel, arguments),
+  const Variant& variant = VariantFor(device, arguments.job_count, cluster);
+  const Launch launch(variant, arguments.job_count, cluster, stream);
+  return device.Check(cudaLaunchKernelEx(&launch.config(), variant.kernel, arguments),
                       "launching an alignment");
 }
 

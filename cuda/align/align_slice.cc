@@ -20,8 +20,8 @@ namespace {
 constexpr size_t kMaxPoints = size_t{1} << 21;      // of all jobs
 constexpr size_t kMaxIterations = size_t{1} << 18;  // recorded
 constexpr size_t kMaxScoredPoints = size_t{1} << 26;
-// Slices of this many jobs for every block that the device can hold.
-constexpr size_t kJobsPerBlock = 2;
+// Two slices fill the device, a third waits behind them.
+constexpr size_t kSlicesThatFill = 2;
 
 constexpr size_t kAlignment = 256;
 size_t Aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
@@ -104,7 +104,8 @@ bool AlignSlice::Add(const AlignJob& job, AlignResult& result) {
     }
   }
   const size_t scored = job.want_point_scores ? points : 0;
-  const size_t most_jobs = kJobsPerBlock * static_cast<size_t>(limits_.resident_blocks);
+  const size_t most_jobs =
+      std::max<size_t>(1, static_cast<size_t>(limits_.resident_blocks) / kSlicesThatFill);
   if (!entries_.empty() &&
       (entries_.size() >= most_jobs || work_ + points > kMaxPoints ||
        iterations_ + iterations > kMaxIterations || scored_points_ + scored > kMaxScoredPoints)) {
@@ -255,6 +256,13 @@ absl::Status AlignSlice::Queue() {
       mapped ? reinterpret_cast<DeviceResult*>(results_.device_data()) : device_results_.data();
   arguments.trace = device_trace_.data();
   arguments.point_scores = device_scores_.data();
+  if (iterations_ > 0) {
+    // Searches that end early leave the rest as it is; all of it is read back.
+    VOXLOC_CUDA_TRY(
+        *device_,
+        cudaMemsetAsync(device_trace_.data(), 0, iterations_ * sizeof(DeviceIteration), stream),
+        "clearing the trace");
+  }
   VOXLOC_TRY(LaunchAlign(*device_, arguments, ChooseCluster(), stream));
   if (timed_) VOXLOC_TRY(events_[2].Record(stream_));
   if (!mapped) {

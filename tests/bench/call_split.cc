@@ -2,8 +2,34 @@
 
 #include "tests/bench/call_split.h"
 
+#if defined(VOXLOC_HAVE_CUDA)
+#include "cuda/cuda_engine.h"
+#endif
+
 namespace voxloc::bench {
 
-std::optional<CallSplit> LastCallSplit(const Engine& /*engine*/) { return std::nullopt; }
+#if defined(VOXLOC_HAVE_CUDA)
+
+SplitTimer::SplitTimer(Engine& engine) : timer_(dynamic_cast<CudaCallTimer*>(&engine)) {
+  if (timer_ != nullptr) timer_->TimeCalls(true);
+}
+
+SplitTimer::~SplitTimer() {
+  if (timer_ != nullptr) timer_->TimeCalls(false);
+}
+
+std::optional<CallSplit> SplitTimer::LastCall() const {
+  const std::optional<CudaCallTimes> times = timer_->LastAlign();
+  if (!times) return std::nullopt;
+  return CallSplit{times->upload_ms, times->kernel_ms, times->download_ms};
+}
+
+#else
+
+SplitTimer::SplitTimer(Engine& /*engine*/) {}
+SplitTimer::~SplitTimer() = default;
+std::optional<CallSplit> SplitTimer::LastCall() const { return std::nullopt; }
+
+#endif
 
 }  // namespace voxloc::bench

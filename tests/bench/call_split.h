@@ -9,16 +9,35 @@
 
 #include "core/engine/engine.h"
 
+namespace voxloc {
+class CudaCallTimer;
+}
+
 namespace voxloc::bench {
 
+// Of a batch in several slices, their sum: they overlap each other.
 struct CallSplit {
   double upload_ms = 0.0;
   double kernel_ms = 0.0;
   double download_ms = 0.0;
 };
 
-// Of the last Align or Score on this engine; nothing where the engine does not tell.
-[[nodiscard]] std::optional<CallSplit> LastCallSplit(const Engine& engine);
+// Has the engine time its calls of Align as long as this lives. Engines that cannot are not
+// available.
+class SplitTimer {
+ public:
+  explicit SplitTimer(Engine& engine);
+  ~SplitTimer();
+  SplitTimer(const SplitTimer&) = delete;
+  SplitTimer& operator=(const SplitTimer&) = delete;
+
+  [[nodiscard]] bool available() const { return timer_ != nullptr; }
+  // Nothing where no Align has ended since.
+  [[nodiscard]] std::optional<CallSplit> LastCall() const;
+
+ private:
+  CudaCallTimer* timer_ = nullptr;
+};
 
 }  // namespace voxloc::bench
 
