@@ -15,6 +15,7 @@
 #include "cuda/align/align_kernel.h"
 #include "cuda/align/align_slice.h"
 #include "cuda/align/map_access.h"
+#include "cuda/cloud/scan_filter.h"
 #include "cuda/map/cuda_map.h"
 #include "cuda/map/map_builder.h"
 #include "cuda/runtime/device.h"
@@ -39,6 +40,9 @@ constexpr size_t kSlicesInFlight = 3;
 // Batches of more points are not tracking: they go on streams of low priority, slice by slice.
 constexpr size_t kMaxTrackingPoints = size_t{1} << 20;
 
+// Raw clouds of fewer points are filtered on the processor.
+constexpr size_t kPointsWorthFiltering = 10'000;
+
 // Workspaces of a call that takes several slices.
 template <typename Slice>
 struct Slices {
@@ -48,9 +52,10 @@ struct Slices {
 class CudaEngine : public Engine, public CudaCallTimer {
  public:
   CudaEngine(std::shared_ptr<Device> device, std::unique_ptr<cuda::MapBuilder> map_builder,
-             const cuda::AlignLimits& limits)
+             std::unique_ptr<cuda::ScanFilter> scan_filter, const cuda::AlignLimits& limits)
       : device_(device),
         map_builder_(std::move(map_builder)),
+        scan_filter_(std::move(scan_filter)),
         tracking_(
             kMaxTrackingCalls,
             [device, limits] { return AlignSlice::Create(device, limits, cuda::Priority::kHigh); }),
@@ -119,6 +124,17 @@ class CudaEngine : public Engine, public CudaCallTimer {
     }
     if (absl::Status status = TryScore(request, **map, result); !status.ok()) return status;
     return result;
+  }
+
+  // Small clouds are filtered here sooner than they are on the device; and where the device cannot,
+  // for want of memory or for good, the result is the same here.
+  absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud,
+                                       const FilterOptions& options) override {
+    if (cloud.size() < kPointsWorthFiltering) return FilterCloud(cloud, options);
+    absl::StatusOr<FilteredCloud> filtered = scan_filter_->Filter(cloud, options);
+    const absl::StatusCode code = filtered.status().code();
+    if (filtered.ok() || code == absl::StatusCode::kInvalidArgument) return filtered;
+    return FilterCloud(cloud, options);
   }
 
   EngineInfo Info() const override {
@@ -267,6 +283,7 @@ class CudaEngine : public Engine, public CudaCallTimer {
   // Declared first, so that it outlives everything that gives memory back to it.
   const std::shared_ptr<Device> device_;
   const std::unique_ptr<cuda::MapBuilder> map_builder_;
+  const std::unique_ptr<cuda::ScanFilter> scan_filter_;
   cuda::Pool<AlignSlice> tracking_;
   cuda::Pool<Slices<AlignSlice>> bulk_;
   cuda::Pool<Slices<ScoreSlice>> scoring_;
@@ -293,7 +310,10 @@ absl::StatusOr<std::unique_ptr<Engine>> MakeCudaEngine(const CudaEngineOptions& 
   }
   absl::StatusOr<std::unique_ptr<cuda::MapBuilder>> map_builder = cuda::MapBuilder::Create(*device);
   if (!map_builder.ok()) return map_builder.status();
-  return std::make_unique<CudaEngine>(*device, *std::move(map_builder), *limits);
+  absl::StatusOr<std::unique_ptr<cuda::ScanFilter>> scan_filter = cuda::ScanFilter::Create(*device);
+  if (!scan_filter.ok()) return scan_filter.status();
+  return std::make_unique<CudaEngine>(*device, *std::move(map_builder), *std::move(scan_filter),
+                                      *limits);
 }
 
 }  // namespace voxloc

@@ -10,8 +10,9 @@
 namespace voxloc::server {
 namespace {
 
-absl::Status Filter(const FilterOptions& options, PointCloud& cloud, FilterCounts& counts) {
-  auto filtered = FilterCloud(cloud, options);
+absl::Status Filter(const FilterOptions& options, Engine& engine, PointCloud& cloud,
+                    FilterCounts& counts) {
+  auto filtered = engine.Filter(cloud, options);
   if (!filtered.ok()) return filtered.status();
   cloud = std::move(filtered->cloud);
   counts.not_finite += filtered->counts.not_finite;
@@ -22,7 +23,8 @@ absl::Status Filter(const FilterOptions& options, PointCloud& cloud, FilterCount
 
 }  // namespace
 
-absl::StatusOr<PreparedScan> PrepareScan(const v1::Cloud& cloud, const ScanRecipe& recipe) {
+absl::StatusOr<PreparedScan> PrepareScan(const v1::Cloud& cloud, const ScanRecipe& recipe,
+                                         Engine& engine) {
   DecodedCloud decoded = DecodeScan(cloud);
   PreparedScan prepared;
   FilterCounts& counts = prepared.counts;
@@ -31,13 +33,14 @@ absl::StatusOr<PreparedScan> PrepareScan(const v1::Cloud& cloud, const ScanRecip
   counts.out_of_limits = decoded.out_of_reach;
   PointCloud points = std::move(decoded.cloud);
   if (recipe.filters.sensor.has_value()) {
-    if (absl::Status status = Filter(*recipe.filters.sensor, points, counts); !status.ok()) {
+    if (absl::Status status = Filter(*recipe.filters.sensor, engine, points, counts);
+        !status.ok()) {
       return status;
     }
   }
   if (recipe.base_T_sensor.has_value()) points = Transform(*recipe.base_T_sensor, points);
   if (recipe.filters.base.has_value()) {
-    if (absl::Status status = Filter(*recipe.filters.base, points, counts); !status.ok()) {
+    if (absl::Status status = Filter(*recipe.filters.base, engine, points, counts); !status.ok()) {
       return status;
     }
   }

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "core/engine/engine.h"
 #include "server/scan_recipe.h"
 #include "voxloc/v1/cloud.pb.h"
 
@@ -19,10 +20,10 @@ struct PreparedScan {
   FilterCounts counts;
 };
 
-// Decodes, filters and moves into the base frame a cloud that CheckScanCloud has passed. Errors are
-// those of FilterCloud.
+// Decodes, filters by the engine and moves into the base frame a cloud that CheckScanCloud has
+// passed. Errors are those of Engine::Filter.
 [[nodiscard]] absl::StatusOr<PreparedScan> PrepareScan(const v1::Cloud& cloud,
-                                                       const ScanRecipe& recipe);
+                                                       const ScanRecipe& recipe, Engine& engine);
 
 // InvalidArgument, with the counts, when nothing is left of a scan.
 [[nodiscard]] absl::Status RequirePoints(const FilterCounts& counts);

@@ -143,7 +143,7 @@ bool ScanWork::FindPlace(AlignJob& job) {
 }
 
 bool ScanWork::PreparePoints(AlignJob& job) {
-  auto prepared = PrepareScan(scan_->cloud(), source_->recipe);
+  auto prepared = PrepareScan(scan_->cloud(), source_->recipe, *runtime_.engine);
   scan_ = nullptr;
   message_.reset();
   absl::Status status = prepared.status();

@@ -56,7 +56,7 @@ absl::Status ScoreWork::Start(const v1::ScoreSetup& setup, const StopToken& stop
     return absl::InvalidArgumentError(absl::StrCat(
         "stage is ", stage, "; profile ", align_.profile.name, " has stages 0 to ", stages - 1));
   }
-  auto scan = PrepareScan(setup.cloud(), *recipe);
+  auto scan = PrepareScan(setup.cloud(), *recipe, *runtime_.engine);
   if (!scan.ok()) return scan.status();
   scan_ = *std::move(scan);
   if (absl::Status status = RequirePoints(scan_.counts); !status.ok()) return status;

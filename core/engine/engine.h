@@ -17,6 +17,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "core/cloud/filters.h"
 #include "core/cloud/point_cloud.h"
 #include "core/engine/align.h"
 #include "core/engine/score.h"
@@ -58,6 +59,13 @@ class Engine {
   // ValidateProfile refuses. FailedPrecondition: the map lacks the stage's cells. Cancelled,
   // DeadlineExceeded: the stop token.
   [[nodiscard]] virtual absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) = 0;
+
+  // Prepares a raw scan: FilterCloud's result to the last bit, and its errors, wherever it is
+  // computed.
+  [[nodiscard]] virtual absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud,
+                                                             const FilterOptions& options) {
+    return FilterCloud(cloud, options);
+  }
 
   [[nodiscard]] virtual EngineInfo Info() const = 0;
 

@@ -3,6 +3,7 @@
 #include "core/engine/replicated_engine.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -120,6 +121,15 @@ class ReplicatedEngine : public Engine {
       if (!status.ok()) return std::move(status);
     }
     return result;
+  }
+
+  absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud,
+                                       const FilterOptions& options) override {
+    const std::vector<size_t> in_service = replicas_.InService();
+    if (in_service.empty()) return FilterCloud(cloud, options);
+    // In turn: a filter is short, and no engine has to be waited for.
+    const size_t turn = filter_turn_.fetch_add(1, std::memory_order_relaxed);
+    return replicas_.engine(in_service[turn % in_service.size()]).Filter(cloud, options);
   }
 
   EngineInfo Info() const override {
@@ -286,6 +296,7 @@ class ReplicatedEngine : public Engine {
 
   const ReplicaSet replicas_;
   WorkLedger ledger_;
+  std::atomic<size_t> filter_turn_{0};
 };
 
 }  // namespace

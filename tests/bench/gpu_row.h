@@ -42,6 +42,7 @@ struct Row {
 [[nodiscard]] std::vector<Row> AlignRows(const GpuData& data);
 [[nodiscard]] std::vector<Row> ScoreRows(const GpuData& data);
 [[nodiscard]] std::vector<Row> BuildRows();
+[[nodiscard]] std::vector<Row> FilterRows();
 
 struct Budget {
   double seconds = 2.0;  // of one row on one engine, after warming up
