@@ -176,7 +176,7 @@ class CudaEngine : public Engine, public CudaCallTimer {
         absl::StatusOr<cuda::Pool<AlignSlice>::Lease> slice = tracking_.Take();
         if (!slice.ok()) return slice.status();
         timer.Begin(**slice);
-        done = Fill(**slice, jobs, 0, results);
+        done = Fill(**slice, jobs, 0, jobs.size(), results);
         (*slice)->Launch();
         (*slice)->Finish();
         timer.End(**slice);
@@ -193,7 +193,7 @@ class CudaEngine : public Engine, public CudaCallTimer {
         AlignSlice& slice = *(*slices)->slice[turn % kSlicesInFlight];
         slice.Finish();
         timer.End(slice);
-        done = Fill(slice, jobs, done, results);
+        done = Fill(slice, jobs, done, SliceSize(slice, turn, jobs.size() - done), results);
         slice.Launch();
       }
       for (size_t i = 0; i < kSlicesInFlight; ++i) {
@@ -238,11 +238,21 @@ class CudaEngine : public Engine, public CudaCallTimer {
     CudaCallTimes times_;
   };
 
-  // Fills a slice with jobs from `first` on; the first job that is not in it.
-  static size_t Fill(AlignSlice& slice, absl::Span<const AlignJob> jobs, size_t first,
+  // Jobs for the next slice of a long batch. The first ones are small, so that the device starts
+  // soon, and so are the last, so that little is left to read when it is done.
+  static size_t SliceSize(const AlignSlice& slice, size_t turn, size_t left) {
+    const size_t most = slice.most_jobs();
+    const size_t least = std::max<size_t>(1, most / 4);
+    if (turn < 2) return least * (turn + 1);
+    return std::clamp(left / kSlicesInFlight, least, most);
+  }
+
+  // Fills a slice with up to `most` jobs from `first` on; the first job that is not in it.
+  static size_t Fill(AlignSlice& slice, absl::Span<const AlignJob> jobs, size_t first, size_t most,
                      std::vector<AlignResult>& results) {
     slice.Clear();
-    while (first < jobs.size() && slice.Add(jobs[first], results[first])) ++first;
+    const size_t end = std::min(jobs.size(), first + most);
+    while (first < end && slice.Add(jobs[first], results[first])) ++first;
     return first;
   }
 

@@ -95,6 +95,10 @@ void AlignSlice::Clear() {
   status_ = absl::OkStatus();
 }
 
+size_t AlignSlice::most_jobs() const {
+  return std::max<size_t>(1, static_cast<size_t>(limits_.resident_blocks) / kSlicesThatFill);
+}
+
 bool AlignSlice::Add(const AlignJob& job, AlignResult& result) {
   const size_t points = job.scan != nullptr ? job.scan->size() : 0;
   size_t iterations = 0;
@@ -104,10 +108,8 @@ bool AlignSlice::Add(const AlignJob& job, AlignResult& result) {
     }
   }
   const size_t scored = job.want_point_scores ? points : 0;
-  const size_t most_jobs =
-      std::max<size_t>(1, static_cast<size_t>(limits_.resident_blocks) / kSlicesThatFill);
   if (!entries_.empty() &&
-      (entries_.size() >= most_jobs || work_ + points > kMaxPoints ||
+      (entries_.size() >= most_jobs() || work_ + points > kMaxPoints ||
        iterations_ + iterations > kMaxIterations || scored_points_ + scored > kMaxScoredPoints)) {
     return false;
   }
@@ -130,12 +132,13 @@ bool AlignSlice::Add(const AlignJob& job, AlignResult& result) {
     const int64_t left_ns = absl::ToInt64Nanoseconds(job.stop.deadline - absl::Now());
     packed.deadline_ns = static_cast<uint64_t>(std::max<int64_t>(1, left_ns));
   }
-  const ndt::SearchRules rules = RulesOf(job);
-  packed.regularized = rules.regularized;
-  packed.score_includes_regularization = rules.score_includes_regularization;
-  packed.reference_x = rules.reference_x;
-  packed.reference_y = rules.reference_y;
-  packed.regularization_scale = rules.regularization_scale;
+  if (job.regularization_position_map) {
+    packed.regularized = true;
+    packed.score_includes_regularization = job.profile.score_includes_regularization;
+    packed.reference_x = job.regularization_position_map->x();
+    packed.reference_y = job.regularization_position_map->y();
+    packed.regularization_scale = job.profile.regularization_scale;
+  }
   packed.want_trace = job.want_trace;
   packed.trace_begin = iterations_;
   packed.want_point_scores = job.want_point_scores;
