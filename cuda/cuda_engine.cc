@@ -56,14 +56,15 @@ class CudaEngine : public Engine, public CudaCallTimer {
       : device_(device),
         map_builder_(std::move(map_builder)),
         scan_filter_(std::move(scan_filter)),
-        tracking_(
-            kMaxTrackingCalls,
-            [device, limits] { return AlignSlice::Create(device, limits, cuda::Priority::kHigh); }),
+        tracking_(kMaxTrackingCalls,
+                  [device, limits] {
+                    return AlignSlice::Create(device, limits, cuda::SliceUse::kWholeCall);
+                  }),
         bulk_(kMaxBulkCalls,
               [device, limits]() -> absl::StatusOr<std::unique_ptr<Slices<AlignSlice>>> {
                 auto slices = std::make_unique<Slices<AlignSlice>>();
                 for (auto& slice : slices->slice) {
-                  auto made = AlignSlice::Create(device, limits, cuda::Priority::kLow);
+                  auto made = AlignSlice::Create(device, limits, cuda::SliceUse::kPartOfCall);
                   if (!made.ok()) return made.status();
                   slice = *std::move(made);
                 }
@@ -176,7 +177,7 @@ class CudaEngine : public Engine, public CudaCallTimer {
         absl::StatusOr<cuda::Pool<AlignSlice>::Lease> slice = tracking_.Take();
         if (!slice.ok()) return slice.status();
         timer.Begin(**slice);
-        done = Fill(**slice, jobs, 0, jobs.size(), results);
+        done = Fill(**slice, jobs, 0, results);
         (*slice)->Launch();
         (*slice)->Finish();
         timer.End(**slice);
@@ -193,7 +194,7 @@ class CudaEngine : public Engine, public CudaCallTimer {
         AlignSlice& slice = *(*slices)->slice[turn % kSlicesInFlight];
         slice.Finish();
         timer.End(slice);
-        done = Fill(slice, jobs, done, SliceSize(slice, turn, jobs.size() - done), results);
+        done = Fill(slice, jobs, done, results);
         slice.Launch();
       }
       for (size_t i = 0; i < kSlicesInFlight; ++i) {
@@ -238,21 +239,11 @@ class CudaEngine : public Engine, public CudaCallTimer {
     CudaCallTimes times_;
   };
 
-  // Jobs for the next slice of a long batch. The first ones are small, so that the device starts
-  // soon, and so are the last, so that little is left to read when it is done.
-  static size_t SliceSize(const AlignSlice& slice, size_t turn, size_t left) {
-    const size_t most = slice.most_jobs();
-    const size_t least = std::max<size_t>(1, most / 4);
-    if (turn < 2) return least * (turn + 1);
-    return std::clamp(left / kSlicesInFlight, least, most);
-  }
-
-  // Fills a slice with up to `most` jobs from `first` on; the first job that is not in it.
-  static size_t Fill(AlignSlice& slice, absl::Span<const AlignJob> jobs, size_t first, size_t most,
+  // Fills a slice with jobs from `first` on; the first job that is not in it.
+  static size_t Fill(AlignSlice& slice, absl::Span<const AlignJob> jobs, size_t first,
                      std::vector<AlignResult>& results) {
     slice.Clear();
-    const size_t end = std::min(jobs.size(), first + most);
-    while (first < end && slice.Add(jobs[first], results[first])) ++first;
+    while (first < jobs.size() && slice.Add(jobs[first], results[first])) ++first;
     return first;
   }
 

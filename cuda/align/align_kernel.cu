@@ -368,7 +368,8 @@ constexpr Variant kAlone = {AlignKernel<kMostThreads, 1, 2>, kMostThreads};
 constexpr Variant kFew = {AlignKernel<kMostThreads, 2, 2>, kMostThreads};
 constexpr Variant kMany = {AlignKernel<128, 8, 1>, 128};
 
-const Variant& VariantFor(const Device& device, uint32_t jobs, int cluster) {
+const Variant& VariantFor(const Device& device, uint32_t jobs, int cluster, bool beside_others) {
+  if (beside_others) return kMany;
   const auto multiprocessors = static_cast<uint32_t>(device.properties().multiprocessors);
   if (cluster > 1 || jobs <= multiprocessors) return kAlone;
   return jobs <= 2 * multiprocessors ? kFew : kMany;
@@ -431,8 +432,8 @@ absl::StatusOr<AlignLimits> QueryAlignLimits(Device& device) {
 }
 
 absl::Status LaunchAlign(Device& device, const AlignArguments& arguments, int cluster,
-                         cudaStream_t stream) {
-  const Variant& variant = VariantFor(device, arguments.job_count, cluster);
+                         bool beside_others, cudaStream_t stream) {
+  const Variant& variant = VariantFor(device, arguments.job_count, cluster, beside_others);
   const Launch launch(variant, arguments.job_count, cluster, stream);
   return device.Check(cudaLaunchKernelEx(&launch.config(), variant.kernel, arguments),
                       "launching an alignment");

@@ -37,9 +37,10 @@ struct AlignLimits {
 };
 [[nodiscard]] absl::StatusOr<AlignLimits> QueryAlignLimits(Device& device);
 
-// One launch. `cluster` blocks work on each job, at most the largest cluster.
+// One launch. `cluster` blocks work on each job, at most the largest cluster. `beside_others`:
+// further launches will share the device, which few jobs must then not fill.
 [[nodiscard]] absl::Status LaunchAlign(Device& device, const AlignArguments& arguments, int cluster,
-                                       cudaStream_t stream);
+                                       bool beside_others, cudaStream_t stream);
 
 }  // namespace voxloc::cuda
 

@@ -51,9 +51,10 @@ IterationTrace TraceOf(const DeviceIteration& record, size_t points) {
 
 }  // namespace
 
-AlignSlice::AlignSlice(std::shared_ptr<Device> device, const AlignLimits& limits)
+AlignSlice::AlignSlice(std::shared_ptr<Device> device, const AlignLimits& limits, SliceUse use)
     : device_(device),
       limits_(limits),
+      part_of_more_(use == SliceUse::kPartOfCall),
       upload_(device),
       device_upload_(device),
       results_(device),
@@ -65,10 +66,11 @@ AlignSlice::AlignSlice(std::shared_ptr<Device> device, const AlignLimits& limits
 
 absl::StatusOr<std::unique_ptr<AlignSlice>> AlignSlice::Create(std::shared_ptr<Device> device,
                                                                const AlignLimits& limits,
-                                                               Priority priority) {
+                                                               SliceUse use) {
   VOXLOC_TRY(device->MakeCurrent());
-  std::unique_ptr<AlignSlice> slice(new AlignSlice(device, limits));
-  absl::StatusOr<Stream> stream = Stream::Create(device, priority);
+  std::unique_ptr<AlignSlice> slice(new AlignSlice(device, limits, use));
+  absl::StatusOr<Stream> stream =
+      Stream::Create(device, use == SliceUse::kWholeCall ? Priority::kHigh : Priority::kLow);
   if (!stream.ok()) return stream.status();
   slice->stream_ = *std::move(stream);
   for (Event& event : slice->events_) {
@@ -193,6 +195,7 @@ absl::StatusOr<uint32_t> AlignSlice::ScanOf(const AlignJob& job) {
 }
 
 int AlignSlice::ChooseCluster() const {
+  if (part_of_more_) return 1;
   const auto jobs = static_cast<int>(jobs_.size());
   uint32_t most_points = 0;
   for (size_t i = 0; i < scan_count_; ++i) most_points = std::max(most_points, scans_[i].points);
@@ -266,7 +269,7 @@ absl::Status AlignSlice::Queue() {
         cudaMemsetAsync(device_trace_.data(), 0, iterations_ * sizeof(DeviceIteration), stream),
         "clearing the trace");
   }
-  VOXLOC_TRY(LaunchAlign(*device_, arguments, ChooseCluster(), stream));
+  VOXLOC_TRY(LaunchAlign(*device_, arguments, ChooseCluster(), part_of_more_, stream));
   if (timed_) VOXLOC_TRY(events_[2].Record(stream_));
   if (!mapped) {
     VOXLOC_CUDA_TRY(

@@ -33,10 +33,14 @@ struct SliceTimes {
   double download_ms = 0.0;
 };
 
+// A whole call of tracking goes on a stream of high priority and takes the blocks that it finds;
+// parts of a long batch go on streams of low priority and share the device with each other.
+enum class SliceUse { kWholeCall, kPartOfCall };
+
 class AlignSlice {
  public:
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<AlignSlice>> Create(
-      std::shared_ptr<Device> device, const AlignLimits& limits, Priority priority);
+      std::shared_ptr<Device> device, const AlignLimits& limits, SliceUse use);
 
   // Forgets the last slice.
   void Clear();
@@ -63,7 +67,7 @@ class AlignSlice {
     const AlignJob* job;
     AlignResult* result;
   };
-  AlignSlice(std::shared_ptr<Device> device, const AlignLimits& limits);
+  AlignSlice(std::shared_ptr<Device> device, const AlignLimits& limits, SliceUse use);
   absl::StatusOr<uint32_t> ProgramOf(const AlignJob& job);
   absl::StatusOr<uint32_t> ScanOf(const AlignJob& job);
   absl::Status Queue();
@@ -72,7 +76,8 @@ class AlignSlice {
   [[nodiscard]] int ChooseCluster() const;
 
   std::shared_ptr<Device> device_;
-  AlignLimits limits_;
+  const AlignLimits limits_;
+  const bool part_of_more_;
   Stream stream_;
   Event events_[4];  // before upload, before the kernel, before the download, at the end
   bool timed_ = false;
