@@ -20,8 +20,6 @@ namespace {
 constexpr size_t kMaxPoints = size_t{1} << 21;      // of all jobs
 constexpr size_t kMaxIterations = size_t{1} << 18;  // recorded
 constexpr size_t kMaxScoredPoints = size_t{1} << 26;
-// Two slices fill the device, a third waits behind them.
-constexpr size_t kSlicesThatFill = 2;
 
 constexpr size_t kAlignment = 256;
 size_t Aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
@@ -97,10 +95,6 @@ void AlignSlice::Clear() {
   status_ = absl::OkStatus();
 }
 
-size_t AlignSlice::most_jobs() const {
-  return std::max<size_t>(1, static_cast<size_t>(limits_.resident_blocks) / kSlicesThatFill);
-}
-
 bool AlignSlice::Add(const AlignJob& job, AlignResult& result) {
   const size_t points = job.scan != nullptr ? job.scan->size() : 0;
   size_t iterations = 0;
@@ -110,8 +104,10 @@ bool AlignSlice::Add(const AlignJob& job, AlignResult& result) {
     }
   }
   const size_t scored = job.want_point_scores ? points : 0;
+  // One slice fills the device; the next ones wait behind it.
+  const auto most_jobs = static_cast<size_t>(limits_.resident_blocks);
   if (!entries_.empty() &&
-      (entries_.size() >= most_jobs() || work_ + points > kMaxPoints ||
+      (entries_.size() >= most_jobs || work_ + points > kMaxPoints ||
        iterations_ + iterations > kMaxIterations || scored_points_ + scored > kMaxScoredPoints)) {
     return false;
   }

@@ -48,8 +48,6 @@ class AlignSlice {
   // Takes a job in, unless it is full: false, and the job belongs to the next slice. A job that
   // cannot be run is answered in `result` at once. `job` and `result` must stay until Finish.
   [[nodiscard]] bool Add(const AlignJob& job, AlignResult& result);
-  // Jobs that a slice takes in at most.
-  [[nodiscard]] size_t most_jobs() const;
   [[nodiscard]] bool empty() const { return entries_.empty(); }
 
   // Queues upload, kernel and download. An error goes to every job of the slice.
