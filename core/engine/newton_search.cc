@@ -9,28 +9,17 @@
 namespace voxloc {
 namespace {
 
-Matrix6 ToEigen(const ndt::Matrix6x6& matrix) {
-  return Eigen::Map<const Eigen::Matrix<double, 6, 6, Eigen::RowMajor>>(&matrix.m[0][0]);
+Matrix6 ToEigen(const double (&matrix)[6][6]) {
+  return Eigen::Map<const Eigen::Matrix<double, 6, 6, Eigen::RowMajor>>(&matrix[0][0]);
 }
 
 ChartVector ToEigen(const double (&vector)[6]) { return Eigen::Map<const ChartVector>(vector); }
 
 IterationTrace TraceOf(const ndt::NewtonSearch<PoseScore>& search) {
-  const ndt::NewtonDirection& direction = search.step_direction();
   const Evaluation& from = search.step_evaluation();
-  IterationTrace trace;
-  trace.stage = search.step_stage();
-  trace.map_T_base = PoseFromChart(ToEigen(search.step_from()));
-  trace.score = from.score;
-  trace.gradient = ToEigen(from.derivatives.gradient);
-  trace.hessian = ToEigen(from.derivatives.hessian);
-  trace.newton_step = ToEigen(direction.unit) * direction.norm * (direction.reversed ? -1.0 : 1.0);
-  trace.newton_step_norm = direction.norm;
-  trace.step_length = search.step_length();
-  trace.reversed = direction.reversed;
-  trace.slope = direction.slope;
-  trace.map_T_base_after = PoseFromChart(ToEigen(search.chart()));
-  return trace;
+  return MakeTrace({search.step_stage(), search.step_from(), search.chart(), from.score,
+                    from.derivatives.gradient, from.derivatives.hessian.m, search.step_direction(),
+                    search.step_length()});
 }
 
 }  // namespace
@@ -66,6 +55,23 @@ Termination InterruptOf(const StopToken& stop) {
   return Termination::kConverged;
 }
 
+IterationTrace MakeTrace(const IterationParts& parts) {
+  const ndt::NewtonDirection& direction = parts.direction;
+  IterationTrace trace;
+  trace.stage = parts.stage;
+  trace.map_T_base = PoseFromChart(ToEigen(parts.from));
+  trace.score = parts.score;
+  trace.gradient = ToEigen(parts.gradient);
+  trace.hessian = ToEigen(parts.hessian);
+  trace.newton_step = ToEigen(direction.unit) * direction.norm * (direction.reversed ? -1.0 : 1.0);
+  trace.newton_step_norm = direction.norm;
+  trace.step_length = parts.length;
+  trace.reversed = direction.reversed;
+  trace.slope = direction.slope;
+  trace.map_T_base_after = PoseFromChart(ToEigen(parts.after));
+  return trace;
+}
+
 void RunSchedule(const AlignJob& job, PoseEvaluator& evaluator, AlignResult& result) {
   const ndt::SearchRules rules = RulesOf(job);
   const ChartVector guess = ChartFromPose(job.map_T_base_guess);
@@ -89,7 +95,7 @@ void RunSchedule(const AlignJob& job, PoseEvaluator& evaluator, AlignResult& res
   result.before = search.before();
   result.after = search.after();
   result.gradient = ToEigen(search.current().derivatives.gradient);
-  result.hessian = ToEigen(search.current().derivatives.hessian);
+  result.hessian = ToEigen(search.current().derivatives.hessian.m);
   result.iterations = search.iterations();
   result.evaluations = search.evaluations();
   result.oscillations = search.oscillations();

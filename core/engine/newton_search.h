@@ -29,6 +29,19 @@ class PoseEvaluator {
 // What a search that looks at the stop token now is told: kConverged while it may go on.
 [[nodiscard]] Termination InterruptOf(const StopToken& stop);
 
+// One iteration: evaluated at the chart `from`, it led by a step of `length` to `after`.
+struct IterationParts {
+  int stage;
+  const double (&from)[6];
+  const double (&after)[6];
+  PoseScore score;
+  const double (&gradient)[6];
+  const double (&hessian)[6][6];
+  const ndt::NewtonDirection& direction;
+  double length;
+};
+[[nodiscard]] IterationTrace MakeTrace(const IterationParts& parts);
+
 // Runs all stages and fills everything of `result` but `point_scores`.
 void RunSchedule(const AlignJob& job, PoseEvaluator& evaluator, AlignResult& result);
 

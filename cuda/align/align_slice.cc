@@ -31,20 +31,8 @@ Matrix6 ToEigen(const double (&matrix)[6][6]) {
 }
 
 IterationTrace TraceOf(const DeviceIteration& record, size_t points) {
-  const ndt::NewtonDirection& direction = record.direction;
-  IterationTrace trace;
-  trace.stage = record.stage;
-  trace.map_T_base = PoseFromChart(ToEigen(record.from));
-  trace.score = ToPoseScore(record.score, points);
-  trace.gradient = ToEigen(record.gradient);
-  trace.hessian = ToEigen(record.hessian);
-  trace.newton_step = ToEigen(direction.unit) * direction.norm * (direction.reversed ? -1.0 : 1.0);
-  trace.newton_step_norm = direction.norm;
-  trace.step_length = record.length;
-  trace.reversed = direction.reversed;
-  trace.slope = direction.slope;
-  trace.map_T_base_after = PoseFromChart(ToEigen(record.after));
-  return trace;
+  return MakeTrace({record.stage, record.from, record.after, ToPoseScore(record.score, points),
+                    record.gradient, record.hessian, record.direction, record.length});
 }
 
 }  // namespace

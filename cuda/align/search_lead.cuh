@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Device code: what leads an alignment between two evaluations. It is the state of the search in
+// shared memory, and one warp's work on it: from the sums of the scan to the next pose, and from
+// the pose to what the evaluation of points needs. Every block of a cluster does it for itself, to
+// the same bits.
+
+#ifndef VOXLOC_CUDA_ALIGN_SEARCH_LEAD_CUH_
+#define VOXLOC_CUDA_ALIGN_SEARCH_LEAD_CUH_
+
+#include <cstdint>
+#include <new>
+
+#include "cuda/align/cluster.cuh"
+#include "cuda/align/device_job.h"
+#include "cuda/align/point_match.cuh"
+#include "cuda/align/virtual_warps.h"
+#include "cuda/align/warp_sums.cuh"
+
+namespace voxloc::cuda {
+
+constexpr uint32_t kAllLanes = 0xffffffffU;
+
+// Sums of all rows, of two evaluations: while some blocks still read one, others may already write
+// the next.
+using RowSums = double[2][kRows][32];
+
+using Search = ndt::NewtonSearch<PoseSums>;
+
+struct Shared {
+  alignas(16) unsigned char search[sizeof(Search)];
+  ndt::SearchRules rules;
+  StageTerms stage;
+  int stage_number;
+  bool done;
+  RigidTransform map_T_base;
+  alignas(16) ndt::ChartDerivatives<float> chart;
+  RowSums rows;
+  ArrivalBarrier arrived[2];  // of the rows of other blocks
+};
+
+__device__ __forceinline__ Search& SearchOf(Shared& shared) {
+  return *std::launder(reinterpret_cast<Search*>(shared.search));
+}
+
+// Called by one warp: from the pose wanted to the transform of points.
+inline __device__ __noinline__ void PreparePose(Shared& shared, int lane) {
+  const double(&wanted)[6] = SearchOf(shared).wanted();
+  double sine = 0.0;
+  double cosine = 0.0;
+  if (lane < 3) sincos(wanted[3 + lane], &sine, &cosine);
+  double t[6];
+#pragma unroll
+  for (int i = 0; i < 3; ++i) {
+    t[2 * i] = __shfl_sync(kAllLanes, sine, i);
+    t[2 * i + 1] = __shfl_sync(kAllLanes, cosine, i);
+  }
+  if (lane == 0) {
+    shared.map_T_base.rotation = ndt::ComputeRotation<double>({t[0], t[1], t[2], t[3], t[4], t[5]});
+    for (int i = 0; i < 3; ++i) shared.map_T_base.translation[i] = wanted[i];
+  }
+}
+
+// Called by another warp at the same time: from the pose wanted to the derivatives of its chart.
+// From the exact sines and cosines on in float32, which is what they are needed in.
+inline __device__ __noinline__ void PrepareDerivatives(Shared& shared, const StageTerms& stage,
+                                                       int lane) {
+  double sine = 0.0;
+  double cosine = 0.0;
+  if (lane < 3) {
+    const double angle = SearchOf(shared).wanted()[3 + lane];
+    const bool shortcut = stage.small_angle_shortcut && std::abs(angle) < ndt::kSmallAngle;
+    sincos(shortcut ? 0.0 : angle, &sine, &cosine);
+  }
+  float t[6];
+#pragma unroll
+  for (int i = 0; i < 3; ++i) {
+    t[2 * i] = __shfl_sync(kAllLanes, static_cast<float>(sine), i);
+    t[2 * i + 1] = __shfl_sync(kAllLanes, static_cast<float>(cosine), i);
+  }
+  if (lane == 0) {
+    shared.chart = ndt::ComputeChartDerivatives<float>({t[0], t[1], t[2], t[3], t[4], t[5]},
+                                                       stage.exact_pitch_curvature);
+  }
+}
+
+// The first warp's lanes, one slot each: the search takes the sums.
+inline __device__ __noinline__ void TakeSums(Shared& shared, const double (&rows)[kRows][32],
+                                             int lane) {
+  double row_sum[kRows];
+#pragma unroll
+  for (int row = 0; row < kRows; ++row) row_sum[row] = rows[row][lane];
+  const auto interrupt =
+      static_cast<Termination>(static_cast<int>(__shfl_sync(kAllLanes, row_sum[0], kInterrupt)));
+  const double sum = SumByPairs(row_sum);
+  const bool finite = __all_sync(kAllLanes, lane == kInterrupt || isfinite(sum)) != 0;
+
+  Search& search = SearchOf(shared);
+  ndt::Evaluation<PoseSums>& next = search.next();
+  const double scaled = shared.stage.derivative_scale * sum;
+  if (lane >= kGradient && lane < kHessian) next.derivatives.gradient[lane - kGradient] = scaled;
+  if (lane >= kHessian && lane < kInterrupt) {
+    // Upper triangle, row by row.
+    int i = 0;
+    int first = kHessian;
+    while (lane >= first + 6 - i) {
+      first += 6 - i;
+      ++i;
+    }
+    const int j = i + lane - first;
+    next.derivatives.hessian.m[i][j] = scaled;
+    next.derivatives.hessian.m[j][i] = scaled;
+  }
+  if (lane == kExponentials) {
+    next.score.score = shared.stage.largest * sum;
+    next.derivatives.score = next.score.score;
+  }
+  if (lane == kBest) next.score.best = shared.stage.largest * sum;
+  if (lane == kMatched) next.score.matched_points = sum;
+  if (lane == kPairs) next.score.pairs = sum;
+  __syncwarp();
+  if (lane == 0) {
+    next.finite = finite;
+    search.Advance(shared.rules, interrupt);
+    shared.done = search.done();
+    shared.stage_number = search.wanted_stage();
+  }
+  __syncwarp();
+}
+
+inline __device__ __noinline__ void RecordIteration(const Search& search, DeviceIteration& record) {
+  const ndt::Evaluation<PoseSums>& from = search.step_evaluation();
+  for (int i = 0; i < 6; ++i) {
+    record.from[i] = search.step_from()[i];
+    record.after[i] = search.chart()[i];
+    record.gradient[i] = from.derivatives.gradient[i];
+    for (int j = 0; j < 6; ++j) record.hessian[i][j] = from.derivatives.hessian.m[i][j];
+  }
+  record.score = from.score;
+  record.direction = search.step_direction();
+  record.length = search.step_length();
+  record.stage = search.step_stage();
+}
+
+inline __device__ __noinline__ void WriteResult(const Search& search, DeviceResult& result) {
+  for (int i = 0; i < 6; ++i) {
+    result.chart[i] = search.chart()[i];
+    result.gradient[i] = search.current().derivatives.gradient[i];
+    for (int j = 0; j < 6; ++j) result.hessian[i][j] = search.current().derivatives.hessian.m[i][j];
+  }
+  result.before = search.before();
+  result.after = search.after();
+  result.termination = search.termination();
+  result.iterations = search.iterations();
+  result.evaluations = search.evaluations();
+  result.oscillations = search.oscillations();
+  result.reached_iteration_limit = search.reached_iteration_limit();
+}
+
+}  // namespace voxloc::cuda
+
+#endif  // VOXLOC_CUDA_ALIGN_SEARCH_LEAD_CUH_
