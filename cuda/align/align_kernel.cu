@@ -142,13 +142,13 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   __syncthreads();
   if (cluster > 1) SynchronizeCluster();
 
-  // A lone block gives each warp whole rows, a block of a cluster each warp one column of its rows.
+  // Rows and columns that have chunks are shared out among the warps: by a lone block whole rows,
+  // which a warp then adds up itself; by a block of a cluster single columns of its rows.
   const bool alone = cluster == 1;
-  const uint32_t row_begin = alone ? warp : first_row;
-  const uint32_t row_end = alone ? kRows : first_row + rows_here;
-  const uint32_t row_step = alone ? warps : 1;
-  const uint32_t column_begin = alone ? 0 : warp;
-  const uint32_t column_step = alone ? 1 : kColumns;
+  const uint32_t columns_used = min((scan.chunks + kRows - 1) / kRows, uint32_t{kColumns});
+  const uint32_t parts = alone ? kRows / warps * columns_used : rows_here * columns_used;
+  const uint32_t first_part = alone ? 0 : warp;
+  const uint32_t part_step = alone ? 1 : warps;
 
   int stage_loaded = -1;
   uint32_t evaluation = 0;
@@ -163,19 +163,21 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     __syncthreads();
 
     double(&rows)[kRows][32] = shared.rows[evaluation % 2];
-    for (uint32_t row = row_begin; row < row_end; row += row_step) {
-      double row_sum = 0.0;
-      for (uint32_t column = column_begin; column < kColumns; column += column_step) {
-        const uint32_t first_chunk = row + kRows * column;
-        if (first_chunk >= scan.chunks) break;
-        double column_sum = 0.0;
-        for (uint32_t chunk = first_chunk; chunk < scan.chunks; chunk += kVirtualWarps) {
-          column_sum += static_cast<double>(EvaluateChunk<kPairsAtOnce>(shared, scan, chunk));
-        }
-        row_sum += column_sum;
+    double row_sum = 0.0;
+    for (uint32_t part = first_part; part < parts; part += part_step) {
+      const uint32_t row_here = part / columns_used;
+      const uint32_t column = part - row_here * columns_used;
+      const uint32_t row = alone ? warp + warps * row_here : first_row + row_here;
+      double column_sum = 0.0;
+      for (uint32_t chunk = row + kRows * column; chunk < scan.chunks; chunk += kVirtualWarps) {
+        column_sum += static_cast<double>(EvaluateChunk<kPairsAtOnce>(shared, scan, chunk));
       }
-      double* to = alone ? &rows[row][0] : columns + ((row - first_row) * kColumns + warp) * 32;
-      to[lane] = row_sum;
+      if (!alone) {
+        columns[(row_here * kColumns + column) * 32 + static_cast<uint32_t>(lane)] = column_sum;
+        continue;
+      }
+      row_sum = column == 0 ? column_sum : row_sum + column_sum;
+      if (column == columns_used - 1) rows[row][lane] = row_sum;
     }
     __syncthreads();
 
@@ -190,7 +192,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
       if (threadIdx.x == 0) Expect(arrived, sizeof(rows));
       for (uint32_t row = warp; row < rows_here; row += warps) {
         double sum = 0.0;
-        for (uint32_t column = 0; column < kColumns; ++column) {
+        for (uint32_t column = 0; column < columns_used; ++column) {
           sum += columns[(row * kColumns + column) * 32 + static_cast<uint32_t>(lane)];
         }
         if (first_row + row == 0 && lane == kInterrupt) sum = static_cast<int>(interrupt);
@@ -229,7 +231,7 @@ struct Variant {
   void (*kernel)(AlignArguments);
   int threads;
 };
-// For clusters, and for up to one, two and many jobs for each multiprocessor.
+// For up to one, two and many blocks for each multiprocessor.
 constexpr Variant kAlone = {AlignKernel<kMostThreads, 1, 2>, kMostThreads};
 constexpr Variant kFew = {AlignKernel<kMostThreads, 2, 2>, kMostThreads};
 constexpr Variant kMany = {AlignKernel<128, 8, 1>, 128};
@@ -237,8 +239,9 @@ constexpr Variant kMany = {AlignKernel<128, 8, 1>, 128};
 const Variant& VariantFor(const Device& device, uint32_t jobs, int cluster, bool beside_others) {
   if (beside_others) return kMany;
   const auto multiprocessors = static_cast<uint32_t>(device.properties().multiprocessors);
-  if (cluster > 1 || jobs <= multiprocessors) return kAlone;
-  return jobs <= 2 * multiprocessors ? kFew : kMany;
+  const uint32_t blocks = jobs * static_cast<uint32_t>(cluster);
+  if (blocks <= multiprocessors) return kAlone;
+  return cluster > 1 || blocks <= 2 * multiprocessors ? kFew : kMany;
 }
 
 // The launch of one kernel: with clusters of this many blocks.
@@ -278,10 +281,12 @@ absl::StatusOr<AlignLimits> QueryAlignLimits(Device& device) {
       "asking for the alignment kernel's occupancy");
   limits.resident_blocks = std::max(1, blocks * device.properties().multiprocessors);
   if (device.properties().major < 9) return limits;
-  VOXLOC_CUDA_TRY(
-      device,
-      cudaFuncSetAttribute(kAlone.kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
-      "allowing large clusters");
+  for (const Variant& variant : {kAlone, kFew}) {
+    VOXLOC_CUDA_TRY(
+        device,
+        cudaFuncSetAttribute(variant.kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
+        "allowing large clusters");
+  }
   for (int cluster = kLargestCluster; cluster > 1; cluster /= 2) {
     const Launch launch(kAlone, 1, cluster, nullptr);
     int active = 0;

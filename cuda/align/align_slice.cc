@@ -21,6 +21,9 @@ constexpr size_t kMaxPoints = size_t{1} << 21;      // of all jobs
 constexpr size_t kMaxIterations = size_t{1} << 18;  // recorded
 constexpr size_t kMaxScoredPoints = size_t{1} << 26;
 
+// Blocks of clusters that a multiprocessor is given.
+constexpr int kBlocksPerMultiprocessor = 2;
+
 constexpr size_t kAlignment = 256;
 size_t Aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -186,7 +189,8 @@ int AlignSlice::ChooseCluster() const {
   const auto chunks = static_cast<int>(most_points / kPointsPerChunk + 1);
   int cluster = limits_.largest_cluster;
   while (cluster > 1 &&
-         (jobs * cluster > device_->properties().multiprocessors || cluster > chunks)) {
+         (jobs * cluster > kBlocksPerMultiprocessor * device_->properties().multiprocessors ||
+          cluster > chunks)) {
     cluster /= 2;
   }
   return cluster;

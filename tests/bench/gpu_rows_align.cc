@@ -148,7 +148,7 @@ std::vector<Row> AlignRows(const GpuData& data) {
     add(absl::StrCat("one scan of ", data.dense_scans[0].cloud->size(), " points"), autoware,
         OneByOne(data.dense_scans, autoware));
   }
-  for (const size_t size : {8, 64, 256, 1024}) {
+  for (const size_t size : {8, 16, 32, 64, 128, 256, 1024}) {
     add(absl::StrCat("batch of ", size, ", scans in turn"), autoware,
         InTurn(scans, size, autoware));
   }
