@@ -113,17 +113,9 @@ class CudaEngine : public Engine, public CudaCallTimer {
     const absl::StatusOr<const CudaMap*> map =
         cuda::CheckMap(*device_, request.map.get(), absl::MakeConstSpan(&request.stage, 1));
     if (!map.ok()) return map.status();
-    const size_t poses = request.map_T_base.size();
-    const size_t points = request.scan->size();
-    ScoreResult result;
-    try {
-      result.poses.resize(poses);
-      if (request.want_point_scores) result.point_scores.assign(poses * points, 0.0F);
-    } catch (const std::bad_alloc&) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("no memory for the scores of ", poses, " poses and ", points, " points"));
-    }
-    if (absl::Status status = TryScore(request, **map, result); !status.ok()) return status;
+    absl::StatusOr<ScoreResult> result = MakeScoreResult(request);
+    if (!result.ok()) return result.status();
+    if (absl::Status status = TryScore(request, **map, *result); !status.ok()) return status;
     return result;
   }
 

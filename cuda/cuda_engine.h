@@ -18,6 +18,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/engine/engine.h"
+#include "cuda/call_times.h"
 
 namespace voxloc {
 
@@ -25,14 +26,6 @@ struct CudaEngineOptions {
   int device = 0;  // ordinal, as the driver counts those it shows to this process
   // What the engine may hold of the device's memory; 0: all there is.
   size_t memory_limit_bytes = 0;
-};
-
-// Where a call spent its time, milliseconds on the device's clock. The slices of a long batch
-// overlap each other; these are their sums.
-struct CudaCallTimes {
-  double upload_ms = 0.0;
-  double kernel_ms = 0.0;
-  double download_ms = 0.0;
 };
 
 // For benchmarks: an engine that MakeCudaEngine made is one of these too (dynamic_cast). Timing

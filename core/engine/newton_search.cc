@@ -9,12 +9,6 @@
 namespace voxloc {
 namespace {
 
-Matrix6 ToEigen(const double (&matrix)[6][6]) {
-  return Eigen::Map<const Eigen::Matrix<double, 6, 6, Eigen::RowMajor>>(&matrix[0][0]);
-}
-
-ChartVector ToEigen(const double (&vector)[6]) { return Eigen::Map<const ChartVector>(vector); }
-
 IterationTrace TraceOf(const ndt::NewtonSearch<PoseScore>& search) {
   const Evaluation& from = search.step_evaluation();
   return MakeTrace({search.step_stage(), search.step_from(), search.chart(), from.score,

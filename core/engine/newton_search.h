@@ -23,6 +23,14 @@ class PoseEvaluator {
   [[nodiscard]] virtual Evaluation Evaluate(const ChartVector& chart) = 0;
 };
 
+// From the plain arrays of core/ndt.
+[[nodiscard]] inline ChartVector ToEigen(const double (&vector)[6]) {
+  return Eigen::Map<const ChartVector>(vector);
+}
+[[nodiscard]] inline Matrix6 ToEigen(const double (&matrix)[6][6]) {
+  return Eigen::Map<const Eigen::Matrix<double, 6, 6, Eigen::RowMajor>>(&matrix[0][0]);
+}
+
 // What ndt::NewtonSearch needs of a job. The profile must be valid.
 [[nodiscard]] ndt::SearchRules RulesOf(const AlignJob& job);
 

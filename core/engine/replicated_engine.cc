@@ -98,20 +98,13 @@ class ReplicatedEngine : public Engine {
 
   absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
     const size_t poses = request.map_T_base.size();
-    const size_t points = request.scan == nullptr ? 0 : request.scan->size();
-    ScoreResult result;
-    try {
-      result.poses.resize(poses);
-      if (request.want_point_scores) result.point_scores.resize(poses * points);
-    } catch (const std::bad_alloc&) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("no memory for the scores of ", poses, " poses and ", points, " points"));
-    }
+    absl::StatusOr<ScoreResult> result = MakeScoreResult(request);
+    if (!result.ok()) return result.status();
     // A request without poses is one empty lot: an engine still says whether it is a good one.
     const size_t lots = std::max<size_t>(1, (poses + kPosesPerLot - 1) / kPosesPerLot);
     std::vector<absl::Status> statuses(lots);
     const auto score = [&](size_t replica, absl::Span<const size_t> items) {
-      absl::Status status = ScoreLots(request, replica, items, result);
+      absl::Status status = ScoreLots(request, replica, items, *result);
       for (const size_t lot : items) statuses[lot] = status;
       return status.ok() ? std::vector<size_t>() : std::vector<size_t>(items.begin(), items.end());
     };

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "core/cloud/point_cloud.h"
 #include "core/engine/align.h"
 #include "core/engine/profile.h"
@@ -30,6 +31,10 @@ struct ScoreResult {
   // Best pair of each point, 0 where unmatched: M rows of N, row-major; empty unless wanted.
   std::vector<float> point_scores;
 };
+
+// Room for the answer: every pose, and every point of every pose where these are wanted.
+// ResourceExhausted: there is no memory for it.
+[[nodiscard]] absl::StatusOr<ScoreResult> MakeScoreResult(const ScoreRequest& request);
 
 }  // namespace voxloc
 

@@ -27,12 +27,6 @@ constexpr int kBlocksPerMultiprocessor = 2;
 constexpr size_t kAlignment = 256;
 size_t Aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-ChartVector ToEigen(const double (&vector)[6]) { return Eigen::Map<const ChartVector>(vector); }
-
-Matrix6 ToEigen(const double (&matrix)[6][6]) {
-  return Eigen::Map<const Eigen::Matrix<double, 6, 6, Eigen::RowMajor>>(&matrix[0][0]);
-}
-
 IterationTrace TraceOf(const DeviceIteration& record, size_t points) {
   return MakeTrace({record.stage, record.from, record.after, ToPoseScore(record.score, points),
                     record.gradient, record.hessian, record.direction, record.length});

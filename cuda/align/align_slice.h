@@ -18,6 +18,7 @@
 #include "core/engine/align.h"
 #include "cuda/align/align_kernel.h"
 #include "cuda/align/packed_scan.h"
+#include "cuda/call_times.h"
 #include "cuda/map/cuda_map.h"
 #include "cuda/runtime/device.h"
 #include "cuda/runtime/device_buffer.h"
@@ -25,13 +26,6 @@
 #include "cuda/runtime/stream.h"
 
 namespace voxloc::cuda {
-
-// Where the time of a slice went, milliseconds on the device's clock.
-struct SliceTimes {
-  double upload_ms = 0.0;
-  double kernel_ms = 0.0;
-  double download_ms = 0.0;
-};
 
 // A whole call of tracking goes on a stream of high priority and takes the blocks that it finds;
 // parts of a long batch go on streams of low priority and share the device with each other.
@@ -58,7 +52,7 @@ class AlignSlice {
   // Records times from the next Launch on; off by default, events cost a few microseconds.
   void set_timed(bool timed) { timed_ = timed; }
   // Of the last slice that finished.
-  [[nodiscard]] const SliceTimes& times() const { return times_; }
+  [[nodiscard]] const CudaCallTimes& times() const { return times_; }
 
  private:
   struct Entry {
@@ -79,7 +73,7 @@ class AlignSlice {
   Stream stream_;
   Event events_[4];  // before upload, before the kernel, before the download, at the end
   bool timed_ = false;
-  SliceTimes times_;
+  CudaCallTimes times_;
 
   std::vector<Entry> entries_;
   std::vector<DeviceJob> jobs_;

@@ -20,6 +20,8 @@
 namespace voxloc::cuda {
 namespace {
 
+// Calls that may work at the same time; others wait for one of them.
+constexpr size_t kMaxCalls = 16;
 // Workspaces for more points are not kept.
 constexpr size_t kMaxKeptPoints = size_t{1} << 20;
 // Points are counted in 32 bits, and CUB takes some of its sizes as int.
@@ -271,7 +273,9 @@ absl::StatusOr<std::unique_ptr<ScanFilter>> ScanFilter::Create(std::shared_ptr<D
   return std::unique_ptr<ScanFilter>(new ScanFilter(std::move(device)));
 }
 
-ScanFilter::ScanFilter(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+ScanFilter::ScanFilter(std::shared_ptr<Device> device)
+    : device_(std::move(device)),
+      workspaces_(kMaxCalls, [this] { return Workspace::Create(device_); }) {}
 ScanFilter::~ScanFilter() = default;
 
 absl::StatusOr<FilteredCloud> ScanFilter::Filter(const PointCloud& cloud,
@@ -286,11 +290,15 @@ absl::StatusOr<FilteredCloud> ScanFilter::Filter(const PointCloud& cloud,
     return absl::ResourceExhaustedError(
         absl::StrCat("the cloud has ", cloud.size(), " points, allowed are ", kMaxPoints));
   }
-  absl::StatusOr<std::unique_ptr<Workspace>> workspace = TakeWorkspace();
-  if (!workspace.ok()) return workspace.status();
-  // After a failure the workspace ends here, and its memory is free for what comes next.
-  VOXLOC_TRY((*workspace)->Run(cloud, options, result));
-  ReturnWorkspace(*std::move(workspace));
+  VOXLOC_TRY(device_->MakeCurrent());
+  {
+    absl::StatusOr<Pool<Workspace>::Lease> workspace = workspaces_.Take();
+    if (!workspace.ok()) return workspace.status();
+    const absl::Status status = (*workspace)->Run(cloud, options, result);
+    // Its memory is free for what comes next.
+    if (!status.ok() || (*workspace)->capacity_points() > kMaxKeptPoints) workspace->Discard();
+    VOXLOC_TRY(status);
+  }
 
   const size_t within_limits = result.counts.kept;
   if (options.max_points > 0 && result.cloud.size() > options.max_points) {
@@ -299,25 +307,6 @@ absl::StatusOr<FilteredCloud> ScanFilter::Filter(const PointCloud& cloud,
   result.counts.kept = result.cloud.size();
   result.counts.thinned = within_limits - result.counts.kept;
   return result;
-}
-
-absl::StatusOr<std::unique_ptr<ScanFilter::Workspace>> ScanFilter::TakeWorkspace() {
-  VOXLOC_TRY(device_->MakeCurrent());
-  {
-    absl::MutexLock lock(&mutex_);
-    if (!idle_.empty()) {
-      std::unique_ptr<Workspace> workspace = std::move(idle_.back());
-      idle_.pop_back();
-      return workspace;
-    }
-  }
-  return Workspace::Create(device_);
-}
-
-void ScanFilter::ReturnWorkspace(std::unique_ptr<Workspace> workspace) {
-  if (workspace->capacity_points() > kMaxKeptPoints) return;
-  absl::MutexLock lock(&mutex_);
-  idle_.push_back(std::move(workspace));
 }
 
 }  // namespace voxloc::cuda

@@ -12,14 +12,12 @@
 #define VOXLOC_CUDA_CLOUD_SCAN_FILTER_H_
 
 #include <memory>
-#include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "core/cloud/filters.h"
 #include "core/cloud/point_cloud.h"
 #include "cuda/runtime/device.h"
+#include "cuda/runtime/pool.h"
 
 namespace voxloc::cuda {
 
@@ -42,12 +40,9 @@ class ScanFilter {
   class Workspace;
 
   explicit ScanFilter(std::shared_ptr<Device> device);
-  absl::StatusOr<std::unique_ptr<Workspace>> TakeWorkspace();
-  void ReturnWorkspace(std::unique_ptr<Workspace> workspace);
 
   const std::shared_ptr<Device> device_;
-  absl::Mutex mutex_;
-  std::vector<std::unique_ptr<Workspace>> idle_ ABSL_GUARDED_BY(mutex_);
+  Pool<Workspace> workspaces_;
 };
 
 }  // namespace voxloc::cuda

@@ -28,11 +28,14 @@ class Pool {
    public:
     Lease(Pool* pool, std::unique_ptr<T> workspace)
         : pool_(pool), workspace_(std::move(workspace)) {}
-    Lease(Lease&& other) noexcept = default;
+    Lease(Lease&& other) noexcept
+        : pool_(std::exchange(other.pool_, nullptr)), workspace_(std::move(other.workspace_)) {}
     Lease& operator=(Lease&&) = delete;
     ~Lease() {
-      if (workspace_ != nullptr) pool_->Return(std::move(workspace_));
+      if (pool_ != nullptr) pool_->Return(std::move(workspace_));
     }
+    // Ends the workspace: it is not to be used again, and its memory is wanted back.
+    void Discard() { workspace_ = nullptr; }
     T* operator->() const { return workspace_.get(); }
     T& operator*() const { return *workspace_; }
 
@@ -72,7 +75,7 @@ class Pool {
   void Return(std::unique_ptr<T> workspace) {
     absl::MutexLock lock(&mutex_);
     ++free_;
-    idle_.push_back(std::move(workspace));
+    if (workspace != nullptr) idle_.push_back(std::move(workspace));
   }
 
   absl::Mutex mutex_;

@@ -18,17 +18,13 @@ SplitTimer::~SplitTimer() {
   if (timer_ != nullptr) timer_->TimeCalls(false);
 }
 
-std::optional<CallSplit> SplitTimer::LastCall() const {
-  const std::optional<CudaCallTimes> times = timer_->LastAlign();
-  if (!times) return std::nullopt;
-  return CallSplit{times->upload_ms, times->kernel_ms, times->download_ms};
-}
+std::optional<CudaCallTimes> SplitTimer::LastCall() const { return timer_->LastAlign(); }
 
 #else
 
 SplitTimer::SplitTimer(Engine& /*engine*/) {}
 SplitTimer::~SplitTimer() = default;
-std::optional<CallSplit> SplitTimer::LastCall() const { return std::nullopt; }
+std::optional<CudaCallTimes> SplitTimer::LastCall() const { return std::nullopt; }
 
 #endif
 

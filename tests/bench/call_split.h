@@ -8,19 +8,13 @@
 #include <optional>
 
 #include "core/engine/engine.h"
+#include "cuda/call_times.h"
 
 namespace voxloc {
 class CudaCallTimer;
 }
 
 namespace voxloc::bench {
-
-// Of a batch in several slices, their sum: they overlap each other.
-struct CallSplit {
-  double upload_ms = 0.0;
-  double kernel_ms = 0.0;
-  double download_ms = 0.0;
-};
 
 // Has the engine time its calls of Align as long as this lives. Engines that cannot are not
 // available.
@@ -33,7 +27,7 @@ class SplitTimer {
 
   [[nodiscard]] bool available() const { return timer_ != nullptr; }
   // Nothing where no Align has ended since.
-  [[nodiscard]] std::optional<CallSplit> LastCall() const;
+  [[nodiscard]] std::optional<CudaCallTimes> LastCall() const;
 
  private:
   CudaCallTimer* timer_ = nullptr;

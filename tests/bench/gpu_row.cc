@@ -31,7 +31,7 @@ class Tally {
     errors_m_.insert(errors_m_.end(), call.errors_m.begin(), call.errors_m.end());
   }
 
-  void AddSplit(const CallSplit& split) {
+  void AddSplit(const CudaCallTimes& split) {
     upload_ms_.push_back(split.upload_ms);
     kernel_ms_.push_back(split.kernel_ms);
     download_ms_.push_back(split.download_ms);
@@ -46,8 +46,8 @@ class Tally {
     measured.iterations_per_item = iterations_ / items_;
     measured.error_m = Summarize(errors_m_);
     if (!kernel_ms_.empty()) {
-      measured.split = CallSplit{Summarize(upload_ms_).p50, Summarize(kernel_ms_).p50,
-                                 Summarize(download_ms_).p50};
+      measured.split = CudaCallTimes{Summarize(upload_ms_).p50, Summarize(kernel_ms_).p50,
+                                     Summarize(download_ms_).p50};
     }
     return measured;
   }

@@ -56,7 +56,7 @@ struct Measured {
   double items_per_call = 0.0;
   double iterations_per_item = 0.0;
   Summary error_m;
-  std::optional<CallSplit> split;  // medians
+  std::optional<CudaCallTimes> split;  // medians
 };
 // Warms up with a few calls, then repeats within the budget, at least once.
 [[nodiscard]] absl::StatusOr<Measured> Measure(const Row& row, Engine& engine,

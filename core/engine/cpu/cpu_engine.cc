@@ -162,14 +162,8 @@ class CpuEngine : public Engine {
     if (!map.ok()) return map.status();
     const size_t poses = request.map_T_base.size();
     const size_t points = request.scan->size();
-    ScoreResult result;
-    try {
-      result.poses.resize(poses);
-      if (request.want_point_scores) result.point_scores.assign(poses * points, 0.0F);
-    } catch (const std::bad_alloc&) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("no memory for the scores of ", poses, " poses and ", points, " points"));
-    }
+    absl::StatusOr<ScoreResult> result = MakeScoreResult(request);
+    if (!result.ok()) return result.status();
     const size_t tasks = (poses + kPosesPerTask - 1) / kPosesPerTask;
     pool_.ParallelFor(tasks, [&](size_t task) {
       if (!CheckStopped(request.stop).ok()) return;
@@ -178,11 +172,12 @@ class CpuEngine : public Engine {
       evaluator->SetStage((*map)->Grid(request.stage.cells), request.stage);
       const size_t end = std::min(poses, (task + 1) * kPosesPerTask);
       for (size_t i = task * kPosesPerTask; i < end; ++i) {
-        float* rows = request.want_point_scores ? result.point_scores.data() + i * points : nullptr;
-        result.poses[i] = evaluator
-                              ->Evaluate(ChartFromPose(request.map_T_base[i]),
-                                         /*with_derivatives=*/false, nullptr, rows)
-                              .score;
+        float* rows =
+            request.want_point_scores ? result->point_scores.data() + i * points : nullptr;
+        result->poses[i] = evaluator
+                               ->Evaluate(ChartFromPose(request.map_T_base[i]),
+                                          /*with_derivatives=*/false, nullptr, rows)
+                               .score;
       }
       evaluators_.Return(std::move(evaluator));
     });
