@@ -10,49 +10,11 @@
 #include <memory>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "core/engine/cpu/cpu_engine.h"
 #include "core/engine/engine.h"
+#include "tests/support/gate.h"
 
 namespace voxloc::server {
-
-// Shared by the engine and the test that steers it.
-class Gate {
- public:
-  void Close() {
-    const absl::MutexLock lock(&mutex_);
-    open_ = false;
-  }
-  void Open() {
-    const absl::MutexLock lock(&mutex_);
-    open_ = true;
-  }
-  // Waits until as many batches have come to the gate, over all time.
-  void AwaitBatches(size_t count) {
-    const absl::MutexLock lock(&mutex_);
-    const auto come = [this, count]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-      return batches_.size() >= count;
-    };
-    mutex_.Await(absl::Condition(&come));
-  }
-  // Sizes of the batches that have come, in their order.
-  [[nodiscard]] std::vector<size_t> batches() const {
-    const absl::MutexLock lock(&mutex_);
-    return batches_;
-  }
-
-  void Pass(size_t batch_size) {
-    const absl::MutexLock lock(&mutex_);
-    batches_.push_back(batch_size);
-    mutex_.Await(absl::Condition(&open_));
-  }
-
- private:
-  mutable absl::Mutex mutex_;
-  bool open_ ABSL_GUARDED_BY(mutex_) = true;
-  std::vector<size_t> batches_ ABSL_GUARDED_BY(mutex_);
-};
 
 class GatedEngine : public Engine {
  public:

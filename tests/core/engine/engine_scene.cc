@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "core/geometry/euler.h"
+#include "tests/support/random_numbers.h"
 
 namespace voxloc {
 
@@ -66,6 +67,20 @@ AlignJob SceneJob(const Profile& profile) {
   job.map_T_base_guess = ScenePose();
   job.profile = profile;
   return job;
+}
+
+ScoreRequest SceneScoreRequest(const Stage& stage, size_t poses) {
+  const AlignJob job = SceneJob(AutowareProfile());
+  ScoreRequest request;
+  request.map = job.map;
+  request.scan = job.scan;
+  request.stage = stage;
+  RandomNumbers random(61);
+  for (size_t i = 0; i < poses; ++i) {
+    request.map_T_base.push_back(
+        Displaced(ScenePose(), random.InBox(0.8), random.Uniform(-0.05, 0.05)));
+  }
+  return request;
 }
 
 AlignResult AlignOne(Engine& engine, const AlignJob& job) {

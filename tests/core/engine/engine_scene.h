@@ -39,6 +39,9 @@ const SceneInEngine& SharedScene();
 // Aligns a scan of 1,500 points taken at ScenePose() in the shared scene, beginning there.
 AlignJob SceneJob(const Profile& profile);
 
+// The scan of the scene's jobs at poses around the true one, in SharedScene()'s map.
+ScoreRequest SceneScoreRequest(const Stage& stage, size_t poses);
+
 AlignResult AlignOne(Engine& engine, const AlignJob& job);
 
 }  // namespace voxloc

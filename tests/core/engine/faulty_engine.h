@@ -13,16 +13,15 @@
 #include <utility>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
 #include "core/engine/cpu/cpu_engine.h"
 #include "core/engine/engine.h"
+#include "tests/support/gate.h"
 
 namespace voxloc {
 
-// Shared by the engine and the test that steers it.
-struct Faults {
+// Shared by the engine and the test that steers it. Batches of jobs, and of poses, pass its gate.
+struct Faults : public Gate {
   // The engine has failed for good.
   std::atomic<bool> failed{false};
   // It fails within the next call of that kind, whose jobs it has begun by then.
@@ -33,38 +32,6 @@ struct Faults {
 
   std::atomic<size_t> compositions_with_previous{0};
   std::weak_ptr<const ResidentTile> last_tile;  // read it when nothing is being built
-
-  void Close() {
-    const absl::MutexLock lock(&mutex_);
-    open_ = false;
-  }
-  void Open() {
-    const absl::MutexLock lock(&mutex_);
-    open_ = true;
-  }
-  void Pass(size_t jobs) {
-    const absl::MutexLock lock(&mutex_);
-    batches_.push_back(jobs);
-    mutex_.Await(absl::Condition(&open_));
-  }
-  // Waits for that many batches to have come, over all time.
-  void AwaitBatches(size_t count) {
-    const absl::MutexLock lock(&mutex_);
-    const auto come = [this, count]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-      return batches_.size() >= count;
-    };
-    mutex_.Await(absl::Condition(&come));
-  }
-  // Sizes of the batches of jobs, or of poses, in the order in which they came.
-  std::vector<size_t> batches() const {
-    const absl::MutexLock lock(&mutex_);
-    return batches_;
-  }
-
- private:
-  mutable absl::Mutex mutex_;
-  bool open_ ABSL_GUARDED_BY(mutex_) = true;
-  std::vector<size_t> batches_ ABSL_GUARDED_BY(mutex_);
 };
 
 class FaultyEngine : public Engine {

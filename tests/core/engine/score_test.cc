@@ -21,23 +21,9 @@
 namespace voxloc {
 namespace {
 
-ScoreRequest SceneRequest(const Stage& stage, size_t poses) {
-  const AlignJob job = SceneJob(AutowareProfile());
-  ScoreRequest request;
-  request.map = job.map;
-  request.scan = job.scan;
-  request.stage = stage;
-  RandomNumbers random(61);
-  for (size_t i = 0; i < poses; ++i) {
-    request.map_T_base.push_back(
-        Displaced(ScenePose(), random.InBox(0.8), random.Uniform(-0.05, 0.05)));
-  }
-  return request;
-}
-
 TEST(ScoreTest, EveryPoseAndEveryPointIsScoredAsByBruteForce) {
   for (const Stage& stage : {AutowareProfile().stages[0], PreciseProfile().stages.back()}) {
-    ScoreRequest request = SceneRequest(stage, 6);
+    ScoreRequest request = SceneScoreRequest(stage, 6);
     request.want_point_scores = true;
     const auto result = SharedScene().engine->Score(request);
     ASSERT_TRUE(result.ok()) << result.status();
@@ -65,7 +51,7 @@ TEST(ScoreTest, AnAlignmentsScoreIsThatOfItsPose) {
   job.want_point_scores = true;
   const AlignResult aligned = AlignOne(*SharedScene().engine, job);
   ASSERT_TRUE(aligned.status.ok());
-  ScoreRequest request = SceneRequest(job.profile.stages.back(), 0);
+  ScoreRequest request = SceneScoreRequest(job.profile.stages.back(), 0);
   request.map_T_base = {aligned.map_T_base};
   request.want_point_scores = true;
   const auto scored = SharedScene().engine->Score(request);
@@ -78,14 +64,15 @@ TEST(ScoreTest, AnAlignmentsScoreIsThatOfItsPose) {
 }
 
 TEST(ScoreTest, NoPosesMakeNoScores) {
-  const auto result = SharedScene().engine->Score(SceneRequest(AutowareProfile().stages[0], 0));
+  const auto result =
+      SharedScene().engine->Score(SceneScoreRequest(AutowareProfile().stages[0], 0));
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_TRUE(result->poses.empty());
   EXPECT_TRUE(result->point_scores.empty());
 }
 
 TEST(ScoreTest, ScoresDoNotDependOnThreadsOrCompany) {
-  const ScoreRequest request = SceneRequest(AutowareProfile().stages[0], 40);
+  const ScoreRequest request = SceneScoreRequest(AutowareProfile().stages[0], 40);
   const auto together = SharedScene().engine->Score(request);
   ASSERT_TRUE(together.ok());
   for (const size_t i : {size_t{0}, size_t{17}, size_t{39}}) {
@@ -100,7 +87,7 @@ TEST(ScoreTest, ScoresDoNotDependOnThreadsOrCompany) {
 }
 
 TEST(ScoreTest, AStopTokenEndsIt) {
-  ScoreRequest request = SceneRequest(AutowareProfile().stages[0], 40);
+  ScoreRequest request = SceneScoreRequest(AutowareProfile().stages[0], 40);
   request.stop.cancelled = std::make_shared<const std::atomic<bool>>(true);
   EXPECT_EQ(SharedScene().engine->Score(request).status().code(), absl::StatusCode::kCancelled);
   request.stop.cancelled = nullptr;
@@ -111,7 +98,7 @@ TEST(ScoreTest, AStopTokenEndsIt) {
 
 TEST(ScoreTest, WhatCannotBeScoredIsAnError) {
   Engine& engine = *SharedScene().engine;
-  const ScoreRequest good = SceneRequest(AutowareProfile().stages[0], 2);
+  const ScoreRequest good = SceneScoreRequest(AutowareProfile().stages[0], 2);
   const auto code = [&](auto&& change) {
     ScoreRequest request = good;
     change(request);

@@ -21,16 +21,8 @@ namespace {
 class CudaScoreTest : public CudaEngineTest {
  protected:
   static ScoreRequest Request(const Stage& stage, size_t poses) {
-    const AlignJob job = CudaSceneJob(AutowareProfile());
-    ScoreRequest request;
-    request.map = job.map;
-    request.scan = job.scan;
-    request.stage = stage;
-    RandomNumbers random(61);
-    for (size_t i = 0; i < poses; ++i) {
-      request.map_T_base.push_back(
-          Displaced(ScenePose(), random.InBox(0.8), random.Uniform(-0.05, 0.05)));
-    }
+    ScoreRequest request = SceneScoreRequest(stage, poses);
+    request.map = SceneMapPair().cuda;
     return request;
   }
 

@@ -12,6 +12,7 @@
 
 #include "absl/time/clock.h"
 #include "core/geometry/euler.h"
+#include "tests/core/engine/trace_check.h"
 #include "tests/cuda/engine/engine_pair.h"
 
 namespace voxloc {
@@ -45,42 +46,6 @@ class CudaSearchTest : public CudaEngineTest {
   }
 };
 
-// Replays a trace by its own numbers.
-void ExpectConsistent(const AlignResult& result, const Profile& profile) {
-  ASSERT_TRUE(result.status.ok()) << result.status;
-  ASSERT_EQ(result.trace.size(), static_cast<size_t>(result.iterations));
-  for (size_t i = 0; i < result.trace.size(); ++i) {
-    SCOPED_TRACE(i);
-    const IterationTrace& trace = result.trace[i];
-    const Stage& stage = profile.stages[static_cast<size_t>(trace.stage)];
-    if (i > 0) {
-      EXPECT_GE(trace.stage, result.trace[i - 1].stage);
-      EXPECT_EQ(trace.map_T_base.translation, result.trace[i - 1].map_T_base_after.translation);
-    }
-    const ChartVector residual = trace.hessian * trace.newton_step + trace.gradient;
-    EXPECT_LE(residual.norm(), 1e-7 * trace.gradient.norm());
-    EXPECT_NEAR(trace.newton_step_norm, trace.newton_step.norm(), 1e-12);
-    EXPECT_EQ(trace.hessian, trace.hessian.transpose());
-    const double along = trace.gradient.dot(trace.newton_step);
-    EXPECT_EQ(trace.reversed, along < 0.0);
-    EXPECT_NEAR(trace.slope, -std::abs(along) / trace.newton_step_norm,
-                1e-9 * trace.gradient.norm());
-    if (!stage.line_search) {
-      const double floor = stage.step_floor ? 0.5 * stage.epsilon : 0.0;
-      EXPECT_DOUBLE_EQ(trace.step_length,
-                       std::max(std::min(trace.newton_step_norm, stage.max_step), floor));
-    }
-    EXPECT_LE(trace.step_length, stage.max_step);
-    const ChartVector unit =
-        trace.newton_step / trace.newton_step_norm * (trace.reversed ? -1.0 : 1.0);
-    const Pose after = PoseFromChart(ChartFromPose(trace.map_T_base) + trace.step_length * unit);
-    EXPECT_LE(TranslationDistance(after, trace.map_T_base_after), 1e-12);
-    EXPECT_LE(RotationDistance(after, trace.map_T_base_after), 1e-9);
-    EXPECT_GT(trace.score.pairs, 0u);
-  }
-  EXPECT_EQ(result.trace.back().map_T_base_after.translation, result.map_T_base.translation);
-}
-
 // Step by step. Ways part a little with every step, so only the beginning is held closely.
 void ExpectSameWay(const AlignResult& cuda, const AlignResult& cpu, size_t steps) {
   ASSERT_TRUE(cuda.status.ok()) << cuda.status;
@@ -108,7 +73,7 @@ TEST_F(CudaSearchTest, TheTraceTellsEveryStep) {
           AlignOnBoth(PerturbedJobs(profile), {SceneMapPair().cpu, SceneMapPair().cuda});
       for (size_t i = 0; i < results.cuda.size(); ++i) {
         SCOPED_TRACE(i);
-        ExpectConsistent(results.cuda[i], profile);
+        ExpectConsistentTrace(results.cuda[i], profile);
         ExpectSameWay(results.cuda[i], results.cpu[i], 4);
         EXPECT_EQ(results.cuda[i].trace.back().stage, static_cast<int>(profile.stages.size()) - 1);
         EXPECT_EQ(results.cuda[i].reached_iteration_limit, results.cpu[i].reached_iteration_limit);
@@ -123,7 +88,7 @@ TEST_F(CudaSearchTest, FarStartsAreTurnedRoundAsOnTheCpu) {
   int oscillations = 0;
   for (size_t i = 0; i < results.cuda.size(); ++i) {
     SCOPED_TRACE(i);
-    ExpectConsistent(results.cuda[i], AutowareProfile());
+    ExpectConsistentTrace(results.cuda[i], AutowareProfile());
     ExpectSameWay(results.cuda[i], results.cpu[i], 3);
     for (const IterationTrace& step : results.cuda[i].trace) reversals += step.reversed ? 1 : 0;
     oscillations += results.cuda[i].oscillations;

@@ -87,14 +87,8 @@ TEST_F(CudaCellsInBoxTest, AreThoseOfTheCpuFarFromTheOrigin) {
   ExpectAsOnCpu(SceneTiles({4e5, 4e6, 100.0}));
 }
 
-// Many tiles in the same cells, as when every scan of a drive is a tile.
 TEST_F(CudaCellsInBoxTest, OfTilesOnTopOfEachOtherAreThoseOfTheCpu) {
-  const PointCloud scene = SceneTiles()[9];
-  std::vector<PointCloud> layers(12);
-  for (size_t i = 0; i < scene.size(); ++i) {
-    layers[i % layers.size()].PushBack(scene.x[i], scene.y[i], scene.z[i]);
-  }
-  ExpectAsOnCpu(layers);
+  ExpectAsOnCpu(TilesOnTopOfEachOther());
 }
 
 TEST_F(CudaCellsInBoxTest, OfRealCloudsAreThoseOfTheCpu) {

@@ -185,14 +185,7 @@ TEST_F(CudaListsTest, FindCellsWhereTheirFloatIndexIs) {
   ExpectAsOnCpu(clouds);
 }
 
-TEST_F(CudaListsTest, OfTilesOnTopOfEachOtherAreTheCpus) {
-  const PointCloud scene = SceneTiles()[9];
-  std::vector<PointCloud> layers(12);
-  for (size_t i = 0; i < scene.size(); ++i) {
-    layers[i % layers.size()].PushBack(scene.x[i], scene.y[i], scene.z[i]);
-  }
-  ExpectAsOnCpu(layers);
-}
+TEST_F(CudaListsTest, OfTilesOnTopOfEachOtherAreTheCpus) { ExpectAsOnCpu(TilesOnTopOfEachOther()); }
 
 TEST_F(CudaListsTest, OfRealCloudsAreTheCpus) {
   const std::vector<NamedCloud> clouds = RealClouds();
@@ -200,8 +193,8 @@ TEST_F(CudaListsTest, OfRealCloudsAreTheCpus) {
   for (const NamedCloud& named : clouds) {
     if (named.name.find("scans") != std::string::npos) continue;
     SCOPED_TRACE(named.name);
-    // Off the planes of the lattice: which side of one a mean lies on that is right on it is a matter
-    // of rounding.
+    // Off the planes of the lattice: which side of one a mean lies on that is right on it is a
+    // matter of rounding.
     PointCloud cloud = named.cloud;
     cloud.origin += Eigen::Vector3d(0.1234, 0.2345, 0.3456);
     ExpectAsOnCpu({cloud});

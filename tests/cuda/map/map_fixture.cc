@@ -36,6 +36,15 @@ std::vector<PointCloud> SceneTiles(const Eigen::Vector3d& origin) {
   return CutIntoTiles(SceneMap(options, origin), 4, 4, {-31.3, -31.3}, {15.7, 15.7});
 }
 
+std::vector<PointCloud> TilesOnTopOfEachOther() {
+  const PointCloud scene = SceneTiles()[9];
+  std::vector<PointCloud> layers(12);
+  for (size_t i = 0; i < scene.size(); ++i) {
+    layers[i % layers.size()].PushBack(scene.x[i], scene.y[i], scene.z[i]);
+  }
+  return layers;
+}
+
 std::vector<NamedCloud> RealClouds() {
   std::vector<NamedCloud> clouds;
   const auto folder = RealDataDir();

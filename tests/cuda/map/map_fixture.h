@@ -26,6 +26,9 @@ std::vector<CellStatistics> TestStatistics();
 // The synthetic scene, thin enough for an instrumented run, cut into 4 x 4 tiles.
 std::vector<PointCloud> SceneTiles(const Eigen::Vector3d& origin = Eigen::Vector3d::Zero());
 
+// Many tiles in the same cells, as when every scan of a drive is a tile.
+std::vector<PointCloud> TilesOnTopOfEachOther();
+
 struct NamedCloud {
   std::string name;
   PointCloud cloud;

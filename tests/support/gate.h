@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Gate: holds the batches of an engine up until a test opens it, and remembers their sizes.
+// Thread-safe.
+
+#ifndef VOXLOC_TESTS_SUPPORT_GATE_H_
+#define VOXLOC_TESTS_SUPPORT_GATE_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+
+namespace voxloc {
+
+class Gate {
+ public:
+  void Close() {
+    const absl::MutexLock lock(&mutex_);
+    open_ = false;
+  }
+  void Open() {
+    const absl::MutexLock lock(&mutex_);
+    open_ = true;
+  }
+  // Waits until as many batches have come to the gate, over all time.
+  void AwaitBatches(size_t count) {
+    const absl::MutexLock lock(&mutex_);
+    const auto come = [this, count]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return batches_.size() >= count;
+    };
+    mutex_.Await(absl::Condition(&come));
+  }
+  // Sizes of the batches that have come, in their order.
+  [[nodiscard]] std::vector<size_t> batches() const {
+    const absl::MutexLock lock(&mutex_);
+    return batches_;
+  }
+
+  void Pass(size_t batch_size) {
+    const absl::MutexLock lock(&mutex_);
+    batches_.push_back(batch_size);
+    mutex_.Await(absl::Condition(&open_));
+  }
+
+ private:
+  mutable absl::Mutex mutex_;
+  bool open_ ABSL_GUARDED_BY(mutex_) = true;
+  std::vector<size_t> batches_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_TESTS_SUPPORT_GATE_H_
