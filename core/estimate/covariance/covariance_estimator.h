@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The covariances of a batch of results, by whatever method each asks for. What the methods need of
+// the engine is asked of it in as few calls as there are kinds of work: all offset poses of all
+// scans are aligned as one batch. Thread-safe: no shared state.
+
+#ifndef VOXLOC_CORE_ESTIMATE_COVARIANCE_COVARIANCE_ESTIMATOR_H_
+#define VOXLOC_CORE_ESTIMATE_COVARIANCE_COVARIANCE_ESTIMATOR_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "core/engine/engine.h"
+#include "core/estimate/covariance/covariance_options.h"
+
+namespace voxloc {
+
+struct CovarianceReport {
+  // Not ok: the engine could not do what the method needs (its status). What follows is then of
+  // the fixed method.
+  absl::Status status;
+  CovarianceMethod method = CovarianceMethod::kFixed;
+  // About fixed map axes, order x y z rx ry rz. Symmetric; positive definite for kFixed and
+  // kCalibrated; the other methods may give what the reference gives, which need not be.
+  Matrix6 covariance = Matrix6::Zero();
+  std::vector<Pose> offset_map_T_base;   // MULTI_NDT and MULTI_NDT_SCORE
+  std::vector<Pose> aligned_map_T_base;  // MULTI_NDT: where alignments from them ended
+  std::vector<double> nvtl;  // MULTI_NDT: at their ends; MULTI_NDT_SCORE: at the offsets
+};
+
+// A scan that was aligned: `job` as it was given to the engine, its result with an ok status.
+struct AlignedScan {
+  const AlignJob* job = nullptr;
+  const AlignResult* result = nullptr;
+};
+
+struct CovarianceRequest {
+  AlignedScan scan;
+  const CovarianceOptions* options = nullptr;  // valid
+};
+
+// One report a request, in their order.
+[[nodiscard]] std::vector<CovarianceReport> EstimateCovariances(
+    Engine& engine, absl::Span<const CovarianceRequest> requests);
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_ESTIMATE_COVARIANCE_COVARIANCE_ESTIMATOR_H_

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From many aligned candidates to a few distinct hypotheses, ranked, with how clearly the best one
+// leads. Pure functions; the order of candidates does not matter but for equals.
+
+#ifndef VOXLOC_CORE_ESTIMATE_INITIAL_POSE_HYPOTHESES_H_
+#define VOXLOC_CORE_ESTIMATE_INITIAL_POSE_HYPOTHESES_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "core/engine/align.h"
+
+namespace voxloc {
+
+struct HypothesisOptions {
+  size_t max_hypotheses = 5;           // 1 to 100
+  double min_separation_m = 1.0;       // nearer than this, and than the angle, poses are one; > 0
+  double min_separation_rad = 0.1745;  // > 0
+  double ambiguity_gap = 0.1;          // a gap below it is ambiguous; 0 to 1
+};
+
+[[nodiscard]] absl::Status ValidateHypothesisOptions(const HypothesisOptions& options);
+
+struct PoseHypothesis {
+  AlignResult result;  // of its best candidate
+  size_t support = 0;  // candidates that ended here
+};
+
+struct RankedHypotheses {
+  std::vector<PoseHypothesis> hypotheses;  // best NVTL first
+  // (best - second) / best; 1 with one hypothesis, 0 with none.
+  double ambiguity_gap = 0.0;
+  bool ambiguous = false;
+};
+
+// Candidates whose status is not ok, or that matched no point, are left out.
+[[nodiscard]] RankedHypotheses RankHypotheses(absl::Span<const AlignResult> candidates,
+                                              const HypothesisOptions& options);
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_ESTIMATE_INITIAL_POSE_HYPOTHESES_H_

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What sits on top of an alignment: its covariance, what the scan observes, how likely the pose is
+// right, the scores without the ground. For a batch of scans at once. Thread-safe: no shared state.
+
+#ifndef VOXLOC_CORE_ESTIMATE_SCAN_ESTIMATE_H_
+#define VOXLOC_CORE_ESTIMATE_SCAN_ESTIMATE_H_
+
+#include <Eigen/Core>
+#include <optional>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "core/engine/engine.h"
+#include "core/estimate/covariance/covariance_estimator.h"
+#include "core/estimate/covariance/degeneracy.h"
+#include "core/estimate/quality/confidence.h"
+#include "core/estimate/quality/no_ground.h"
+
+namespace voxloc {
+
+struct EstimateOptions {
+  CovarianceOptions covariance;
+  bool confidence = true;
+  std::optional<double> no_ground_z_margin_m;  // nullopt: no scores without the ground
+};
+
+// The job must have been run with want_point_scores where `options->confidence` is set.
+struct EstimateRequest {
+  AlignedScan scan;
+  const EstimateOptions* options = nullptr;
+  Eigen::Vector3d sensor_position_base = Eigen::Vector3d::Zero();  // where the rays leave from
+  std::optional<Matrix6> guess_covariance;  // about fixed map axes, positive definite
+};
+
+struct Confidence {
+  double value = 0.0;  // [0, 1]
+  QualitySignals signals;
+};
+
+struct ScanEstimate {
+  CovarianceReport covariance;
+  Degeneracy degeneracy;
+  std::optional<Confidence> confidence;  // where asked for
+  std::optional<NoGroundScores> no_ground;
+};
+
+// One estimate a request, in their order.
+[[nodiscard]] std::vector<ScanEstimate> EstimateScans(Engine& engine,
+                                                      absl::Span<const EstimateRequest> requests);
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_ESTIMATE_SCAN_ESTIMATE_H_
