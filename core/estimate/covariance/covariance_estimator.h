@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "core/engine/engine.h"
+#include "core/estimate/covariance/aligned_scan.h"
 #include "core/estimate/covariance/covariance_options.h"
 
 namespace voxloc {
@@ -27,12 +28,6 @@ struct CovarianceReport {
   std::vector<Pose> offset_map_T_base;   // MULTI_NDT and MULTI_NDT_SCORE
   std::vector<Pose> aligned_map_T_base;  // MULTI_NDT: where alignments from them ended
   std::vector<double> nvtl;  // MULTI_NDT: at their ends; MULTI_NDT_SCORE: at the offsets
-};
-
-// A scan that was aligned: `job` as it was given to the engine, its result with an ok status.
-struct AlignedScan {
-  const AlignJob* job = nullptr;
-  const AlignResult* result = nullptr;
 };
 
 struct CovarianceRequest {

@@ -6,6 +6,8 @@
 #define VOXLOC_CORE_ESTIMATE_GLOBAL_SEARCH_GLOBAL_SEARCH_H_
 
 #include <Eigen/Core>
+#include <cstddef>
+#include <memory>
 #include <optional>
 
 #include "absl/status/status.h"
@@ -30,11 +32,26 @@ struct PoseRegion {
 // InvalidArgument names the field, its value and what is allowed.
 [[nodiscard]] absl::Status ValidatePoseRegion(const PoseRegion& region);
 
-// InvalidArgument: a region that does not touch the map, or too large to search. Cancelled.
-[[nodiscard]] absl::StatusOr<PoseSearchResult> SearchRegion(Engine& engine,
-                                                            const PoseSearchJob& job,
-                                                            const PoseRegion& region,
-                                                            const PoseSearchObserver& observer);
+// Keeps what it has derived from the maps that it searched, up to a limit, the least recently used
+// going first. Thread-safe. The engine must outlive it.
+class GlobalSearch {
+ public:
+  GlobalSearch(Engine& engine, size_t cache_bytes);
+  ~GlobalSearch();
+  GlobalSearch(const GlobalSearch&) = delete;
+  GlobalSearch& operator=(const GlobalSearch&) = delete;
+
+  // InvalidArgument: a region that does not touch the map, or one too large to search. Cancelled.
+  // What the engine says of the job.
+  [[nodiscard]] absl::StatusOr<PoseSearchResult> Search(const PoseSearchJob& job,
+                                                        const PoseRegion& region,
+                                                        const PoseSearchObserver& observer);
+
+ private:
+  class Cache;
+  Engine& engine_;
+  const std::unique_ptr<Cache> cache_;
+};
 
 }  // namespace voxloc
 
