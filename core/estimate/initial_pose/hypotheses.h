@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // From many aligned candidates to a few distinct hypotheses, ranked, with how clearly the best one
-// leads. Pure functions; the order of candidates does not matter but for equals.
+// leads. Pure functions; the order of candidates does not matter but for equals, of which the first
+// is the better.
 
 #ifndef VOXLOC_CORE_ESTIMATE_INITIAL_POSE_HYPOTHESES_H_
 #define VOXLOC_CORE_ESTIMATE_INITIAL_POSE_HYPOTHESES_H_
@@ -31,12 +32,15 @@ struct PoseHypothesis {
 
 struct RankedHypotheses {
   std::vector<PoseHypothesis> hypotheses;  // best NVTL first
-  // (best - second) / best; 1 with one hypothesis, 0 with none.
+  // (best - second) / best, the second counting where only one is wanted too; 1 when there is but
+  // one, 0 with none.
   double ambiguity_gap = 0.0;
-  bool ambiguous = false;
+  bool ambiguous = false;  // there are two, and the gap is below the option
 };
 
-// Candidates whose status is not ok, or that matched no point, are left out.
+// From the best candidate down: each joins the first hypothesis that it is nearer to than both
+// separations, or else is a new one while there is room. Candidates whose status is not ok, that
+// matched no point or have a component that is not finite are left out.
 [[nodiscard]] RankedHypotheses RankHypotheses(absl::Span<const AlignResult> candidates,
                                               const HypothesisOptions& options);
 

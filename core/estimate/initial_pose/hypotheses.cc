@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/estimate/initial_pose/hypotheses.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace voxloc {
+namespace {
+
+constexpr size_t kMostHypotheses = 100;
+
+double Likelihood(const AlignResult& result) { return result.after.nearest_voxel_likelihood; }
+
+bool IsCandidate(const AlignResult& result) {
+  return result.status.ok() && result.after.matched_points > 0 &&
+         std::isfinite(Likelihood(result)) && result.map_T_base.translation.allFinite() &&
+         result.map_T_base.rotation.coeffs().allFinite();
+}
+
+// A hypothesis as the index of its best candidate.
+struct Cluster {
+  size_t best;
+  size_t support;
+};
+
+}  // namespace
+
+absl::Status ValidateHypothesisOptions(const HypothesisOptions& options) {
+  if (options.max_hypotheses < 1 || options.max_hypotheses > kMostHypotheses) {
+    return absl::InvalidArgumentError(absl::StrCat("max_hypotheses is ", options.max_hypotheses,
+                                                   "; it must be 1 to ", kMostHypotheses));
+  }
+  const auto check_separation = [](const char* name, double value) {
+    if (value > 0.0 && std::isfinite(value)) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " is ", value, "; it must be greater than 0 and finite"));
+  };
+  if (auto status = check_separation("min_separation_m", options.min_separation_m); !status.ok()) {
+    return status;
+  }
+  if (auto status = check_separation("min_separation_rad", options.min_separation_rad);
+      !status.ok()) {
+    return status;
+  }
+  if (!(options.ambiguity_gap >= 0.0 && options.ambiguity_gap <= 1.0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("ambiguity_gap is ", options.ambiguity_gap, "; it must be 0 to 1"));
+  }
+  return absl::OkStatus();
+}
+
+RankedHypotheses RankHypotheses(absl::Span<const AlignResult> candidates,
+                                const HypothesisOptions& options) {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    if (IsCandidate(candidates[i])) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return Likelihood(candidates[a]) > Likelihood(candidates[b]);
+  });
+
+  const auto same = [&](size_t a, size_t b) {
+    const Pose& map_T_a = candidates[a].map_T_base;
+    const Pose& map_T_b = candidates[b].map_T_base;
+    return TranslationDistance(map_T_a, map_T_b) < options.min_separation_m &&
+           RotationDistance(map_T_a, map_T_b) < options.min_separation_rad;
+  };
+  // The gap needs a second, also where only the best is wanted.
+  const size_t most = std::clamp<size_t>(options.max_hypotheses, 2, kMostHypotheses);
+  std::vector<Cluster> clusters;
+  for (const size_t candidate : order) {
+    const auto home = std::find_if(clusters.begin(), clusters.end(), [&](const Cluster& cluster) {
+      return same(cluster.best, candidate);
+    });
+    if (home != clusters.end()) {
+      ++home->support;
+    } else if (clusters.size() < most) {
+      clusters.push_back({candidate, 1});
+    }
+  }
+
+  RankedHypotheses ranked;
+  if (clusters.size() == 1) ranked.ambiguity_gap = 1.0;
+  if (clusters.size() > 1) {
+    // A best of zero leads nobody.
+    const double best = Likelihood(candidates[clusters[0].best]);
+    const double second = Likelihood(candidates[clusters[1].best]);
+    ranked.ambiguity_gap = best > 0.0 ? (best - second) / best : 0.0;
+    ranked.ambiguous = ranked.ambiguity_gap < options.ambiguity_gap;
+  }
+  if (clusters.size() > options.max_hypotheses) clusters.resize(options.max_hypotheses);
+  for (const Cluster& cluster : clusters) {
+    ranked.hypotheses.push_back({candidates[cluster.best], cluster.support});
+  }
+  return ranked;
+}
+
+}  // namespace voxloc

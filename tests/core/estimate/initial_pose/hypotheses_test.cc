@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/estimate/initial_pose/hypotheses.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "core/geometry/euler.h"
+
+namespace voxloc {
+namespace {
+
+AlignResult Candidate(double x_m, double yaw_rad, double likelihood) {
+  AlignResult result;
+  result.map_T_base.translation.x() = x_m;
+  result.map_T_base.rotation = RotationFromRosAngles(0.0, 0.0, yaw_rad);
+  result.after.nearest_voxel_likelihood = likelihood;
+  result.after.points = 100;
+  result.after.matched_points = 90;
+  return result;
+}
+
+std::vector<double> PlacesOf(const RankedHypotheses& ranked) {
+  std::vector<double> places;
+  for (const PoseHypothesis& hypothesis : ranked.hypotheses) {
+    places.push_back(hypothesis.result.map_T_base.translation.x());
+  }
+  return places;
+}
+
+TEST(HypothesesTest, NearCandidatesAreOneAndTheirBestStandsForThem) {
+  const std::vector<AlignResult> candidates = {Candidate(0.3, 0.0, 2.0), Candidate(10.0, 0.0, 1.0),
+                                               Candidate(0.0, 0.1, 3.0), Candidate(10.4, 0.1, 1.5),
+                                               Candidate(-0.3, 0.0, 2.5)};
+  const RankedHypotheses ranked = RankHypotheses(candidates, {});
+  EXPECT_THAT(PlacesOf(ranked), testing::ElementsAre(0.0, 10.4));
+  EXPECT_EQ(ranked.hypotheses[0].support, 3u);
+  EXPECT_EQ(ranked.hypotheses[1].support, 2u);
+  EXPECT_DOUBLE_EQ(ranked.ambiguity_gap, 0.5);
+  EXPECT_FALSE(ranked.ambiguous);
+}
+
+TEST(HypothesesTest, PosesAreDistinctWhenEitherDistanceReachesItsSeparation) {
+  HypothesisOptions options;
+  options.min_separation_m = 1.0;
+  options.min_separation_rad = 0.2;
+  const struct {
+    double x_m;
+    double yaw_rad;
+    size_t hypotheses;
+  } rows[] = {{0.999, 0.199, 1},
+              {1.0, 0.0, 2},
+              {0.0, 0.201, 2},
+              {1.5, 0.3, 2},
+              {0.0, 6.2, 1}};  // 6.2 rad is 0.083 the other way round
+  for (const auto& row : rows) {
+    const std::vector<AlignResult> candidates = {Candidate(0.0, 0.0, 2.0),
+                                                 Candidate(row.x_m, row.yaw_rad, 1.0)};
+    EXPECT_EQ(RankHypotheses(candidates, options).hypotheses.size(), row.hypotheses)
+        << row.x_m << " m, " << row.yaw_rad << " rad";
+  }
+}
+
+TEST(HypothesesTest, IsAmbiguousWhenTheSecondIsNearlyAsGood) {
+  HypothesisOptions options;
+  options.ambiguity_gap = 0.1;
+  const auto rank = [&](double second) {
+    return RankHypotheses(
+        std::vector<AlignResult>{Candidate(0.0, 0.0, 4.0), Candidate(9.0, 0.0, second)}, options);
+  };
+  EXPECT_TRUE(rank(4.0).ambiguous);
+  EXPECT_EQ(rank(4.0).ambiguity_gap, 0.0);
+  EXPECT_TRUE(rank(3.7).ambiguous);
+  EXPECT_FALSE(rank(3.5).ambiguous);
+  EXPECT_DOUBLE_EQ(rank(3.0).ambiguity_gap, 0.25);
+}
+
+TEST(HypothesesTest, TheGapCountsASecondThatIsNotListed) {
+  HypothesisOptions options;
+  options.max_hypotheses = 1;
+  const RankedHypotheses ranked = RankHypotheses(
+      std::vector<AlignResult>{Candidate(0.0, 0.0, 4.0), Candidate(9.0, 0.0, 3.9)}, options);
+  EXPECT_THAT(PlacesOf(ranked), testing::ElementsAre(0.0));
+  EXPECT_NEAR(ranked.ambiguity_gap, 0.025, 1e-12);
+  EXPECT_TRUE(ranked.ambiguous);
+}
+
+TEST(HypothesesTest, OneHasNoRivalAndNoneIsNotAmbiguous) {
+  const RankedHypotheses one =
+      RankHypotheses(std::vector<AlignResult>{Candidate(0.0, 0.0, 0.1)}, {});
+  EXPECT_EQ(one.hypotheses.size(), 1u);
+  EXPECT_EQ(one.ambiguity_gap, 1.0);
+  EXPECT_FALSE(one.ambiguous);
+  const RankedHypotheses none = RankHypotheses({}, {});
+  EXPECT_TRUE(none.hypotheses.empty());
+  EXPECT_EQ(none.ambiguity_gap, 0.0);
+  EXPECT_FALSE(none.ambiguous);
+}
+
+TEST(HypothesesTest, LeavesOutWhatFailedOrMatchedNothing) {
+  std::vector<AlignResult> candidates(6, Candidate(0.0, 0.0, 9.0));
+  candidates[0].status = absl::InvalidArgumentError("no");
+  candidates[1].after.matched_points = 0;
+  candidates[2].after.nearest_voxel_likelihood = std::nan("");
+  candidates[3].map_T_base.translation.y() = std::numeric_limits<double>::infinity();
+  candidates[4].map_T_base.rotation.w() = std::nan("");
+  candidates[5] = Candidate(5.0, 0.0, 1.0);
+  EXPECT_THAT(PlacesOf(RankHypotheses(candidates, {})), testing::ElementsAre(5.0));
+}
+
+TEST(HypothesesTest, ListsNoMoreThanWanted) {
+  std::vector<AlignResult> candidates;
+  for (int i = 0; i < 500; ++i) candidates.push_back(Candidate(10.0 * i, 0.0, 1.0 + i));
+  HypothesisOptions options;
+  options.max_hypotheses = 3;
+  EXPECT_THAT(PlacesOf(RankHypotheses(candidates, options)),
+              testing::ElementsAre(4990.0, 4980.0, 4970.0));
+}
+
+TEST(HypothesesTest, OfEqualsTheFirstIsTheBetter) {
+  const std::vector<AlignResult> candidates = {Candidate(7.0, 0.0, 2.0), Candidate(3.0, 0.0, 2.0)};
+  EXPECT_THAT(PlacesOf(RankHypotheses(candidates, {})), testing::ElementsAre(7.0, 3.0));
+}
+
+TEST(HypothesesTest, RefusesOptionsOutOfRangeByName) {
+  EXPECT_TRUE(ValidateHypothesisOptions({}).ok());
+  const double nan = std::nan("");
+  const double infinity = std::numeric_limits<double>::infinity();
+  const struct {
+    HypothesisOptions options;
+    const char* name;
+  } rows[] = {
+      {{0, 1.0, 0.1, 0.1}, "max_hypotheses is 0"}, {{101, 1.0, 0.1, 0.1}, "max_hypotheses is 101"},
+      {{5, 0.0, 0.1, 0.1}, "min_separation_m"},    {{5, -1.0, 0.1, 0.1}, "min_separation_m"},
+      {{5, nan, 0.1, 0.1}, "min_separation_m"},    {{5, infinity, 0.1, 0.1}, "min_separation_m"},
+      {{5, 1.0, 0.0, 0.1}, "min_separation_rad"},  {{5, 1.0, nan, 0.1}, "min_separation_rad"},
+      {{5, 1.0, 0.1, -0.1}, "ambiguity_gap"},      {{5, 1.0, 0.1, 1.1}, "ambiguity_gap"},
+      {{5, 1.0, 0.1, nan}, "ambiguity_gap"}};
+  for (const auto& row : rows) {
+    const absl::Status status = ValidateHypothesisOptions(row.options);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << row.name;
+    EXPECT_THAT(std::string(status.message()), testing::HasSubstr(row.name));
+  }
+}
+
+}  // namespace
+}  // namespace voxloc
