@@ -3,14 +3,6 @@
 #include "core/engine/align.h"
 
 namespace voxloc {
-namespace {
-
-// A search that hit its limit is still believed when it went to and fro around an optimum for more
-// steps than this.
-constexpr int kOscillationRescue = 10;
-
-}  // namespace
-
 absl::string_view ToString(Termination termination) {
   switch (termination) {
     case Termination::kConverged:
@@ -29,16 +21,27 @@ absl::string_view ToString(Termination termination) {
   return "unknown";
 }
 
+Judgement JudgeInDetail(const AlignResult& result, const Profile& profile, int max_oscillations) {
+  Judgement judgement;
+  judgement.finished = result.termination == Termination::kConverged ||
+                       result.termination == Termination::kZeroStep ||
+                       result.termination == Termination::kMaxIterations;
+  judgement.under_iteration_limit = !result.reached_iteration_limit;
+  judgement.oscillating = result.oscillations > max_oscillations;
+  judgement.score = profile.acceptance_score == ScoreKind::kTransformProbability
+                        ? result.after.transform_probability
+                        : result.after.nearest_voxel_likelihood;
+  judgement.over_threshold = judgement.score > profile.acceptance_threshold;
+  if (!judgement.finished || !(judgement.under_iteration_limit || judgement.oscillating)) {
+    judgement.acceptance = Acceptance::kNotConverged;
+  } else {
+    judgement.acceptance = judgement.over_threshold ? Acceptance::kAccepted : Acceptance::kLowScore;
+  }
+  return judgement;
+}
+
 Acceptance Judge(const AlignResult& result, const Profile& profile) {
-  const bool finished = result.termination == Termination::kConverged ||
-                        result.termination == Termination::kZeroStep ||
-                        result.termination == Termination::kMaxIterations;
-  const bool limited = result.reached_iteration_limit && result.oscillations <= kOscillationRescue;
-  if (!finished || limited) return Acceptance::kNotConverged;
-  const double score = profile.acceptance_score == ScoreKind::kTransformProbability
-                           ? result.after.transform_probability
-                           : result.after.nearest_voxel_likelihood;
-  return score > profile.acceptance_threshold ? Acceptance::kAccepted : Acceptance::kLowScore;
+  return JudgeInDetail(result, profile).acceptance;
 }
 
 }  // namespace voxloc

@@ -5,13 +5,12 @@
 #ifndef VOXLOC_CORE_ENGINE_ALIGN_H_
 #define VOXLOC_CORE_ENGINE_ALIGN_H_
 
+#include <Eigen/Core>
 #include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <Eigen/Core>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -70,17 +69,33 @@ struct AlignResult {
   PoseScore after;   // at map_T_base, under the same
   ChartVector gradient = ChartVector::Zero();  // at map_T_base, of the last stage that ran
   Matrix6 hessian = Matrix6::Zero();           // of the score, which is maximised
-  int iterations = 0;        // over all stages
+  int iterations = 0;                          // over all stages
   int evaluations = 0;
-  int oscillations = 0;      // longest run of reversals in the last stage
+  int oscillations = 0;                  // longest run of reversals in the last stage
   bool reached_iteration_limit = false;  // of the last stage
-  std::vector<IterationTrace> trace;  // empty unless wanted
-  std::vector<float> point_scores;    // best pair of each point, 0 where unmatched; empty unless wanted
+  std::vector<IterationTrace> trace;     // empty unless wanted
+  std::vector<float>
+      point_scores;  // best pair of each point, 0 where unmatched; empty unless wanted
 };
 
-// Whether a result is one to act on: finished, its score above the profile's threshold, and under the
-// iteration limit or oscillating around an optimum (more than ten reversals in a row).
+// A search that hit its limit is still believed when it went to and fro around an optimum for more
+// reversals in a row than this.
+constexpr int kMaxOscillations = 10;
+
+// Whether a result is one to act on: finished, its score above the profile's threshold, and under
+// the iteration limit or oscillating around an optimum.
 enum class Acceptance { kAccepted, kLowScore, kNotConverged };
+
+struct Judgement {
+  bool finished = false;  // neither stopped on the way nor overflowed
+  bool under_iteration_limit = false;
+  bool oscillating = false;     // more than `max_oscillations` reversals in a row
+  double score = 0.0;           // the one that the profile judges by
+  bool over_threshold = false;  // it is, strictly
+  Acceptance acceptance = Acceptance::kNotConverged;
+};
+[[nodiscard]] Judgement JudgeInDetail(const AlignResult& result, const Profile& profile,
+                                      int max_oscillations = kMaxOscillations);
 [[nodiscard]] Acceptance Judge(const AlignResult& result, const Profile& profile);
 
 }  // namespace voxloc

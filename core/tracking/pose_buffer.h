@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PoseBuffer: a vehicle's latest poses by time, and the pose between two of them. A session keeps
+// two: the poses that guesses are interpolated from, and, with the identity for a rotation, the
+// reference positions (GNSS) for the regularisation. The rules are those of Autoware's
+// SmartPoseBuffer, with a bound on its size. Not thread-safe: its session locks.
+
+#ifndef VOXLOC_CORE_TRACKING_POSE_BUFFER_H_
+#define VOXLOC_CORE_TRACKING_POSE_BUFFER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/geometry/covariance.h"
+#include "core/geometry/pose.h"
+
+namespace voxloc {
+
+struct StampedPose {
+  int64_t stamp_ns = 0;  // of any clock; 0 is a stamp like any other
+  Pose map_T_base;
+  Matrix6 covariance = Matrix6::Zero();  // about fixed map axes; finite
+};
+
+// The names in brackets are Autoware's.
+struct PoseBufferOptions {
+  // Both poses that an interpolation rests on must be nearer in time than this, and nearer to each
+  // other than that. > 0.
+  double timeout_s = 1.0;              // [validation.initial_pose_timeout_sec]
+  double distance_tolerance_m = 10.0;  // [validation.initial_pose_distance_tolerance_m]
+  // The oldest pose goes when there are more. 2 to kMaxBufferedPoses.
+  size_t max_poses = 2000;
+};
+
+constexpr size_t kMaxBufferedPoses = 100'000;
+
+// For reference positions: as good as no validation, 1000 s and 1000 m.
+[[nodiscard]] PoseBufferOptions ReferenceBufferOptions();
+
+// InvalidArgument names the field, its value and what is allowed.
+[[nodiscard]] absl::Status ValidatePoseBufferOptions(const PoseBufferOptions& options);
+
+class PoseBuffer {
+ public:
+  explicit PoseBuffer(const PoseBufferOptions& options) : options_(options) {}
+
+  // A stamp before the last one's, as in a replayed log, empties the buffer first.
+  // InvalidArgument, and nothing changes: a component that is not finite, a rotation of no length.
+  [[nodiscard]] absl::Status Push(const StampedPose& pose);
+
+  // The pose at this stamp: position, roll, pitch and yaw (ROS) linear between the last pose not
+  // after it and the next one, angles the short way; the covariance is the older pose's. At or
+  // after the last stamp it is the last pose: nothing is extrapolated. FailedPrecondition: fewer
+  // than 2 poses, a stamp before the first one's, poses that are too old, too new or too far apart.
+  [[nodiscard]] absl::StatusOr<StampedPose> Interpolate(int64_t stamp_ns) const;
+
+  // Forgets the poses before this stamp.
+  void PopOld(int64_t stamp_ns);
+  void Clear() { poses_.clear(); }
+
+  [[nodiscard]] size_t size() const { return poses_.size(); }
+
+ private:
+  PoseBufferOptions options_;
+  std::deque<StampedPose> poses_;  // stamps never fall
+};
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_TRACKING_POSE_BUFFER_H_

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// RecoveryPolicy: when a session has lost its vehicle, and where to look for it: around the last
+// good pose, moved by what odometry says since then, in a disc that grows with every search. A
+// session keeps one only where its client asked for it. Not thread-safe: its session locks.
+
+#ifndef VOXLOC_CORE_TRACKING_RECOVERY_H_
+#define VOXLOC_CORE_TRACKING_RECOVERY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "core/estimate/initial_pose/hypotheses.h"
+#include "core/geometry/pose.h"
+
+namespace voxloc {
+
+constexpr size_t kMaxRecoveryCandidates = 1024;
+
+struct RecoveryOptions {
+  // Scans in a row without an accepted result after which each scan is searched for. >= 1.
+  int64_t lost_after_scans = 5;
+  // Of the first search, and what it grows to by a factor a search. 0 < initial <= max.
+  double initial_radius_m = 3.0;
+  double max_radius_m = 20.0;
+  double radius_growth = 1.5;  // > 1
+  // Poses aligned in one search, 1 to kMaxRecoveryCandidates; the share of them that look in any
+  // direction, 0 to 1; how far the headings of the others are spread around the last one, 0 to pi.
+  size_t candidates = 64;
+  double all_around_share = 0.25;
+  double heading_spread_rad = 0.35;
+  // What a pose must have to be proposed, besides a result that is accepted. 0 to 1.
+  double min_matched_ratio = 0.5;
+  double min_confidence = 0.5;   // where a confidence is available
+  HypothesisOptions hypotheses;  // an ambiguous pose is not proposed
+  // Whether the session takes a proposed pose as its own. Not looked at here.
+  bool apply = false;
+};
+
+// InvalidArgument names the field, its value and what is allowed.
+[[nodiscard]] absl::Status ValidateRecoveryOptions(const RecoveryOptions& options);
+
+// Where to look.
+struct RecoverySearch {
+  Pose map_T_base;  // the middle
+  double radius_m = 0.0;
+  uint64_t number = 0;  // of the searches since the last good pose, from 0; also the seed
+};
+
+class RecoveryPolicy {
+ public:
+  explicit RecoveryPolicy(const RecoveryOptions& options) : options_(options) {}
+
+  // A scan was accepted at this pose, or a proposed pose was applied: the vehicle is not lost.
+  // `odometry_T_base`: what the session's pose buffer says at that scan; nullopt: nothing.
+  void Found(const Pose& map_T_base, const std::optional<Pose>& odometry_T_base);
+  // A scan was aligned, or could not be, without an accepted result.
+  void Missed() { ++missed_; }
+  // Forgets all, as when the session is activated anew.
+  void Reset();
+
+  // The last good pose, moved along with odometry where it is known then and now. nullopt: there
+  // has been none.
+  [[nodiscard]] std::optional<Pose> Expected(const std::optional<Pose>& odometry_T_base) const;
+
+  // The search for this scan, each wider than the one before; nullopt: the vehicle is not lost, or
+  // there has been no good pose.
+  [[nodiscard]] std::optional<RecoverySearch> NextSearch(
+      const std::optional<Pose>& odometry_T_base);
+
+  [[nodiscard]] bool lost() const { return missed_ >= options_.lost_after_scans; }
+  [[nodiscard]] const RecoveryOptions& options() const { return options_; }
+
+ private:
+  RecoveryOptions options_;
+  int64_t missed_ = 0;
+  uint64_t searches_ = 0;
+  std::optional<Pose> good_map_T_base_;
+  std::optional<Pose> good_odometry_T_base_;
+};
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_TRACKING_RECOVERY_H_

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Looks for a lost vehicle: candidates in a disc, aligned as one batch, and a pose proposed only
+// where everything speaks for it. Thread-safe: no shared state.
+
+#ifndef VOXLOC_CORE_TRACKING_RECOVERY_SEARCH_H_
+#define VOXLOC_CORE_TRACKING_RECOVERY_SEARCH_H_
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/engine/engine.h"
+#include "core/estimate/covariance/aligned_scan.h"
+#include "core/estimate/initial_pose/hypotheses.h"
+#include "core/tracking/recovery.h"
+
+namespace voxloc {
+
+// options.candidates poses; the first is the middle. Evenly over the disc, at the middle's height
+// and tilt; headings around the middle's, or all around. The same search and options give the same
+// poses.
+[[nodiscard]] std::vector<Pose> MakeRecoveryCandidates(const RecoverySearch& search,
+                                                       const RecoveryOptions& options);
+
+// How likely an alignment is right, in [0, 1]; nullopt: not known. May be empty.
+using ConfidenceFunction = std::function<std::optional<double>(const AlignedScan&)>;
+
+struct RecoveryReport {
+  double radius_m = 0.0;  // that was searched
+  size_t candidates = 0;  // that were aligned
+  // The best of them; a good one is in `proposal` too.
+  RankedHypotheses ranked;
+  std::optional<double> confidence;  // of the best, where it was asked for and known
+  std::optional<AlignResult> proposal;
+  // Why there is no proposal, with the value and what is asked for; empty where there is one.
+  std::string detail;
+};
+
+// `job` names map, scan, profile and regularisation; its guess is not used. Its stop token ends the
+// search without a proposal. `job.want_point_scores` must be set where `confidence` needs them:
+// they are then computed for the best candidate only.
+[[nodiscard]] RecoveryReport SearchForVehicle(Engine& engine, const AlignJob& job,
+                                              const RecoverySearch& search,
+                                              const RecoveryOptions& options,
+                                              const ConfidenceFunction& confidence);
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_TRACKING_RECOVERY_SEARCH_H_

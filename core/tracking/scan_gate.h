@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ScanGate: the checks around the alignment of one scan, in the order, with the conditions and
+// under the keys of Autoware's ndt_scan_matcher (`scan_matching_status`). It says whether the scan
+// is to be aligned, whether its result is to be believed, and leaves the record of both.
+//
+//   ScanGate gate(options);
+//   if (gate.BeforeAlign(facts) == Rejection::kNone) {
+//     ... align, estimate ...
+//     accepted = gate.AfterAlign(...);
+//   }
+//   diagnostics = gate.Finish(skipped);
+//
+// One object a scan, one thread at a time.
+
+#ifndef VOXLOC_CORE_TRACKING_SCAN_GATE_H_
+#define VOXLOC_CORE_TRACKING_SCAN_GATE_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "core/engine/align.h"
+#include "core/tracking/diagnostics.h"
+
+namespace voxloc {
+
+// The names in brackets are Autoware's. Which score decides, and its threshold
+// [score_estimation.converged_param_*], are the profile's.
+struct GateOptions {
+  double timeout_s = 1.0;             // a delay beyond it warns [sensor_points.timeout_sec]; >= 0
+  double required_distance_m = 10.0;  // [sensor_points.required_distance]; >= 0
+  // Between guess and result; beyond it a warning
+  // [validation.initial_to_result_distance_tolerance_m]; >= 0.
+  double initial_to_result_distance_tolerance_m = 3.0;
+  double max_execution_time_s = 0.1;  // [validation.critical_upper_bound_exe_time_ms]; >= 0
+  int64_t max_skipped_scans = 5;  // as many in a row warn [validation.skipping_publish_num]; >= 1
+  int max_oscillations = kMaxOscillations;  // a constant there; >= 0
+};
+
+// InvalidArgument names the field, its value and what is allowed.
+[[nodiscard]] absl::Status ValidateGateOptions(const GateOptions& options);
+
+// Scans in a row without an accepted result. One a session, which locks.
+class SkippedScans {
+ public:
+  // Counts a scan: 0 after one that was accepted, or that came while the session was inactive.
+  int64_t Count(bool accepted, bool active) {
+    return count_ = accepted || !active ? 0 : count_ + 1;
+  }
+  [[nodiscard]] int64_t count() const { return count_; }
+
+ private:
+  int64_t count_ = 0;
+};
+
+// What is known of a scan before it is aligned. What comes after the first fact that rejects it is
+// not looked at.
+struct ScanFacts {
+  int64_t stamp_ns = 0;
+  size_t points = 0;              // as received
+  double delay_s = 0.0;           // from the stamp to the receipt
+  absl::Status transform;         // of the points into the base frame; not ok: why there is none
+  double max_distance_m = 0.0;    // of a point from the base
+  bool active = true;             // the session
+  absl::Status guess;             // not ok: why there is none
+  bool out_of_map_range = false;  // the map may not reach as far as the scan
+  bool has_map = true;
+};
+
+// Why a scan is not aligned.
+enum class Rejection { kNone, kNoPoints, kNoTransform, kTooNear, kInactive, kNoGuess, kNoMap };
+
+class ScanGate {
+ public:
+  explicit ScanGate(const GateOptions& options) : options_(options) {}
+
+  // The first fact that rejects the scan; kNone: it is to be aligned.
+  [[nodiscard]] Rejection BeforeAlign(const ScanFacts& facts);
+
+  // Whether the result, whose own status is ok, is to be believed. `execution_time_s` is all that
+  // the scan has taken, from its receipt.
+  [[nodiscard]] bool AfterAlign(const AlignResult& result, const Profile& profile,
+                                const Pose& map_T_base_guess, double execution_time_s);
+
+  // Counts the scan, whether it was aligned or not, and hands out the record.
+  [[nodiscard]] Diagnostics Finish(SkippedScans& skipped);
+
+ private:
+  void CheckScores(const AlignResult& result, const Profile& profile, const Judgement& judgement);
+
+  GateOptions options_;
+  Diagnostics diagnostics_;
+  bool active_ = true;
+  bool accepted_ = false;
+};
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_TRACKING_SCAN_GATE_H_
