@@ -53,6 +53,15 @@ absl::Status ValidateHypothesisOptions(const HypothesisOptions& options) {
   return absl::OkStatus();
 }
 
+const AlignResult* BestCandidate(absl::Span<const AlignResult> candidates) {
+  const AlignResult* best = nullptr;
+  for (const AlignResult& candidate : candidates) {
+    if (!IsCandidate(candidate)) continue;
+    if (best == nullptr || Likelihood(candidate) > Likelihood(*best)) best = &candidate;
+  }
+  return best;
+}
+
 RankedHypotheses RankHypotheses(absl::Span<const AlignResult> candidates,
                                 const HypothesisOptions& options) {
   std::vector<size_t> order;

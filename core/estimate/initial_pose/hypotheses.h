@@ -38,6 +38,9 @@ struct RankedHypotheses {
   bool ambiguous = false;  // there are two, and the gap is below the option
 };
 
+// The best candidate, which is RankHypotheses' first; null: there is none.
+[[nodiscard]] const AlignResult* BestCandidate(absl::Span<const AlignResult> candidates);
+
 // From the best candidate down: each joins the first hypothesis that it is nearer to than both
 // separations, or else is a new one while there is room. Candidates whose status is not ok, that
 // matched no point or have a component that is not finite are left out.

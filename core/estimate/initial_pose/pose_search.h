@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <vector>
+#include <optional>
 
 #include "absl/types/span.h"
 #include "core/engine/align.h"
@@ -27,6 +27,9 @@ struct PoseSearchJob {
   StopToken stop;
   uint64_t seed = 0;
   HypothesisOptions hypotheses;
+  // The NVTL that the best must exceed to be reliable, whichever score decides acceptance. nullopt:
+  // the profile's threshold where that is one of NVTL, or else Autoware's 2.3.
+  std::optional<double> reliable_likelihood;
 };
 
 enum class PoseSearchPhase { kPreparing, kSearching, kAligning, kRanking };
@@ -51,13 +54,15 @@ using PoseSearchObserver = std::function<void(const PoseSearchProgress&)>;
 
 struct PoseSearchResult {
   RankedHypotheses ranked;
-  // Autoware's `reliable`: the best NVTL is over the profile's NVTL threshold.
-  bool reliable = false;
+  bool reliable = false;   // as IsReliable says of the best
   bool timed_out = false;  // the deadline cut it short
   uint64_t candidates_scored = 0;
   size_t candidates_aligned = 0;
   size_t largest_batch = 0;  // jobs in one call of the engine
 };
+
+// Autoware's `reliable`: there is a hypothesis, and its NVTL is over the threshold for it.
+[[nodiscard]] bool IsReliable(const RankedHypotheses& ranked, const PoseSearchJob& job);
 
 }  // namespace voxloc
 

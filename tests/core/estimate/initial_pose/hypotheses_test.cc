@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/estimate/initial_pose/pose_search.h"
 #include "core/geometry/euler.h"
 
 namespace voxloc {
@@ -111,6 +112,9 @@ TEST(HypothesesTest, LeavesOutWhatFailedOrMatchedNothing) {
   candidates[4].map_T_base.rotation.w() = std::nan("");
   candidates[5] = Candidate(5.0, 0.0, 1.0);
   EXPECT_THAT(PlacesOf(RankHypotheses(candidates, {})), testing::ElementsAre(5.0));
+  EXPECT_EQ(BestCandidate(candidates), &candidates[5]);
+  candidates.pop_back();
+  EXPECT_EQ(BestCandidate(candidates), nullptr);
 }
 
 TEST(HypothesesTest, ListsNoMoreThanWanted) {
@@ -125,6 +129,28 @@ TEST(HypothesesTest, ListsNoMoreThanWanted) {
 TEST(HypothesesTest, OfEqualsTheFirstIsTheBetter) {
   const std::vector<AlignResult> candidates = {Candidate(7.0, 0.0, 2.0), Candidate(3.0, 0.0, 2.0)};
   EXPECT_THAT(PlacesOf(RankHypotheses(candidates, {})), testing::ElementsAre(7.0, 3.0));
+  EXPECT_EQ(BestCandidate(candidates), candidates.data());
+}
+
+TEST(HypothesesTest, IsReliableWhenTheBestLikelihoodExceedsItsThreshold) {
+  PoseSearchJob job;
+  job.profile = AutowareProfile();
+  job.profile.acceptance_threshold = 1.5;
+  const auto reliable = [&job](double likelihood) {
+    return IsReliable(RankHypotheses(std::vector<AlignResult>{Candidate(0.0, 0.0, likelihood)}, {}),
+                      job);
+  };
+  EXPECT_TRUE(reliable(1.6));
+  EXPECT_FALSE(reliable(1.5));
+  // A threshold of the other score says nothing about this one.
+  job.profile.acceptance_score = ScoreKind::kTransformProbability;
+  EXPECT_TRUE(reliable(2.31));
+  EXPECT_FALSE(reliable(2.3));
+  job.reliable_likelihood = 4.0;
+  EXPECT_TRUE(reliable(4.1));
+  EXPECT_FALSE(reliable(4.0));
+  job.reliable_likelihood = -1.0;
+  EXPECT_FALSE(IsReliable({}, job));
 }
 
 TEST(HypothesesTest, RefusesOptionsOutOfRangeByName) {
