@@ -18,12 +18,14 @@
 namespace voxloc {
 
 struct CovarianceReport {
-  // Not ok: the engine could not do what the method needs (its status). What follows is then of
-  // the fixed method.
+  // Not ok: what the method needs could not be had. The engine's status; Cancelled or
+  // DeadlineExceeded, where an alignment from an offset pose was cut short; FailedPrecondition,
+  // where the Hessian's x, y block has no inverse. What follows is then of the fixed method.
   absl::Status status;
   CovarianceMethod method = CovarianceMethod::kFixed;
-  // About fixed map axes, order x y z rx ry rz. Symmetric; positive definite for kFixed and
-  // kCalibrated; the other methods may give what the reference gives, which need not be.
+  // About fixed map axes, order x y z rx ry rz. Symmetric; positive definite for kCalibrated, and
+  // for kFixed where its matrix does not couple position and rotation. The other methods give what
+  // the reference gives, which need not be.
   Matrix6 covariance = Matrix6::Zero();
   std::vector<Pose> offset_map_T_base;   // MULTI_NDT and MULTI_NDT_SCORE
   std::vector<Pose> aligned_map_T_base;  // MULTI_NDT: where alignments from them ended

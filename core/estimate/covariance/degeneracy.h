@@ -19,7 +19,7 @@ namespace voxloc {
 enum class AxisObservation { kObserved, kWeak, kUnobserved };
 
 struct DegeneracyLimits {
-  // Shares of the largest eigenvalue below which a direction is weakly or not at all observed.
+  // Shares of the largest eigenvalue up to which a direction is weakly or not at all observed.
   double weak_ratio = 0.0;
   double unobserved_ratio = 0.0;
 };
@@ -29,14 +29,18 @@ struct Degeneracy {
   Matrix6 eigenvectors = Matrix6::Identity();  // column i belongs to eigenvalue i; scaled axes
   double condition = 0.0;                      // largest over smallest; infinite when that is <= 0
   double rotation_scale_m = 1.0;               // L
-  // x y z rx ry rz, fixed map axes: the worst direction that the axis has a large part in.
+  // x y z rx ry rz, fixed map axes: kUnobserved where at least a tenth of the axis, as a share of
+  // its square, lies in the directions of eigenvalues up to unobserved_ratio times the largest;
+  // else kWeak by weak_ratio likewise. All are kUnobserved where the information is not finite or
+  // no eigenvalue is positive. It is the span of those directions that counts, so the verdict does
+  // not depend on how the solver chose vectors within it.
   std::array<AxisObservation, 6> axes{};
 
   [[nodiscard]] bool degenerate() const;  // any axis unobserved
 };
 
 // `information` about fixed map axes, order x y z rx ry rz, per metre and radian; symmetric, may be
-// indefinite.
+// indefinite. `rotation_scale_m` is over 0.
 [[nodiscard]] Degeneracy AnalyzeDegeneracy(const Matrix6& information, double rotation_scale_m,
                                            const DegeneracyLimits& limits);
 

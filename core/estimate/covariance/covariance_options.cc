@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/estimate/covariance/covariance_options.h"
+
+#include <Eigen/Eigenvalues>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+
+namespace voxloc {
+namespace {
+
+constexpr double kSymmetryTolerance = 1e-9;
+
+// Of the matrix scaled to a unit diagonal, whose eigenvalues then do not depend on units: what is
+// below this cannot be told from zero.
+constexpr double kLeastEigenvalue = 1e-12;
+
+absl::Status CheckPositive(absl::string_view name, double value) {
+  if (std::isfinite(value) && value > 0.0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, " is ", value, "; allowed is over 0, finite"));
+}
+
+}  // namespace
+
+Matrix6 CovarianceOptions::DefaultFixedCovariance() {
+  Matrix6 covariance = Matrix6::Zero();
+  covariance.diagonal() << 0.0225, 0.0225, 0.0225, 0.000625, 0.000625, 0.000625;
+  return covariance;
+}
+
+absl::Status CheckPositiveDefinite(const Matrix6& covariance, absl::string_view name) {
+  const double largest = covariance.cwiseAbs().maxCoeff();
+  for (int i = 0; i < 6; ++i) {
+    for (int j = 0; j < 6; ++j) {
+      const double value = covariance(i, j);
+      if (!std::isfinite(value)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(name, " (", i, ", ", j, ") is ", value, "; it must be finite"));
+      }
+      if (std::abs(value - covariance(j, i)) > kSymmetryTolerance * largest) {
+        return absl::InvalidArgumentError(absl::StrCat(name, " (", i, ", ", j, ") is ", value,
+                                                       " and (", j, ", ", i, ") is ",
+                                                       covariance(j, i), "; it must be symmetric"));
+      }
+    }
+    if (!(covariance(i, i) > 0.0)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, " (", i, ", ", i, ") is ", covariance(i, i), "; allowed is over 0"));
+    }
+  }
+  const Eigen::Matrix<double, 6, 1> scale = covariance.diagonal().cwiseSqrt().cwiseInverse();
+  const Matrix6 correlation = scale.asDiagonal() * covariance * scale.asDiagonal();
+  const double least =
+      Eigen::SelfAdjointEigenSolver<Matrix6>(correlation, Eigen::EigenvaluesOnly).eigenvalues()[0];
+  if (least > kLeastEigenvalue) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      name, " is not positive definite: the smallest eigenvalue of its correlations is ", least,
+      "; allowed is over ", kLeastEigenvalue));
+}
+
+absl::Status ValidateCovarianceOptions(const CovarianceOptions& options) {
+  if (absl::Status status = CheckPositiveDefinite(options.fixed, "the fixed covariance");
+      !status.ok()) {
+    return status;
+  }
+  const size_t offsets = options.offsets_base.size();
+  if (offsets < 1 || offsets > kMaxCovarianceOffsets) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "there are ", offsets, " offset poses; allowed is 1 to ", kMaxCovarianceOffsets));
+  }
+  for (size_t i = 0; i < offsets; ++i) {
+    const Eigen::Vector2d& offset = options.offsets_base[i];
+    if (offset.allFinite()) continue;
+    return absl::InvalidArgumentError(absl::StrCat("offset pose ", i, " is (", offset.x(), ", ",
+                                                   offset.y(), "); it must be finite"));
+  }
+  if (absl::Status status = CheckPositive("temperature", options.temperature); !status.ok()) {
+    return status;
+  }
+  return CheckPositive("scale_factor", options.scale_factor);
+}
+
+}  // namespace voxloc
