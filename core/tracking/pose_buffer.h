@@ -47,6 +47,12 @@ class PoseBuffer {
  public:
   explicit PoseBuffer(const PoseBufferOptions& options) : options_(options) {}
 
+  // How near poses must be from now on; valid as in PoseBufferOptions.
+  void SetLimits(double timeout_s, double distance_tolerance_m) {
+    options_.timeout_s = timeout_s;
+    options_.distance_tolerance_m = distance_tolerance_m;
+  }
+
   // A stamp before the last one's, as in a replayed log, empties the buffer first.
   // InvalidArgument, and nothing changes: a component that is not finite, a rotation of no length.
   [[nodiscard]] absl::Status Push(const StampedPose& pose);
