@@ -20,6 +20,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "core/engine/align.h"
 #include "core/tracking/diagnostics.h"
 
@@ -83,11 +84,16 @@ class ScanGate {
   [[nodiscard]] bool AfterAlign(const AlignResult& result, const Profile& profile,
                                 const Pose& map_T_base_guess, double execution_time_s);
 
+  // After AfterAlign: the result is rejected for a reason that the reference does not know.
+  void Doubt(absl::string_view why);
+
   // Counts the scan, whether it was aligned or not, and hands out the record.
   [[nodiscard]] Diagnostics Finish(SkippedScans& skipped);
 
  private:
-  void CheckScores(const AlignResult& result, const Profile& profile, const Judgement& judgement);
+  // False: the profile's kind of score is unknown.
+  [[nodiscard]] bool CheckScores(const AlignResult& result, const Profile& profile,
+                                 const Judgement& judgement);
 
   GateOptions options_;
   Diagnostics diagnostics_;

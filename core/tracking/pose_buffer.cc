@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/tracking/pose_buffer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/geometry/euler.h"
+
+namespace voxloc {
+namespace {
+
+// Exact for any two stamps: their difference may be beyond what int64 holds.
+double SecondsBetween(int64_t a_ns, int64_t b_ns) {
+  const auto [earlier, later] = std::minmax(a_ns, b_ns);
+  return static_cast<double>(static_cast<uint64_t>(later) - static_cast<uint64_t>(earlier)) * 1e-9;
+}
+
+// The way from one angle to another, in [-pi, pi).
+double AngleBetween(double from, double to) { return -WrapAngle(from - to); }
+
+Pose Between(const Pose& from, const Pose& to, double share) {
+  const Eigen::Vector3d start = RosAnglesFromRotation(from.rotation);
+  const Eigen::Vector3d end = RosAnglesFromRotation(to.rotation);
+  Eigen::Vector3d at;
+  for (int i = 0; i < 3; ++i) at[i] = start[i] + share * AngleBetween(start[i], end[i]);
+  return {from.translation + share * (to.translation - from.translation),
+          RotationFromRosAngles(at.x(), at.y(), at.z()).normalized()};
+}
+
+}  // namespace
+
+PoseBufferOptions ReferenceBufferOptions() {
+  PoseBufferOptions options;
+  options.timeout_s = 1000.0;
+  options.distance_tolerance_m = 1000.0;
+  return options;
+}
+
+absl::Status ValidatePoseBufferOptions(const PoseBufferOptions& options) {
+  if (!(options.timeout_s > 0.0 && std::isfinite(options.timeout_s))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("timeout_s is ", options.timeout_s, "; allowed is a finite value over 0"));
+  }
+  if (!(options.distance_tolerance_m > 0.0 && std::isfinite(options.distance_tolerance_m))) {
+    return absl::InvalidArgumentError(absl::StrCat("distance_tolerance_m is ",
+                                                   options.distance_tolerance_m,
+                                                   "; allowed is a finite value over 0"));
+  }
+  if (options.max_poses < 2 || options.max_poses > kMaxBufferedPoses) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("max_poses is ", options.max_poses, "; allowed is 2 to ", kMaxBufferedPoses));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PoseBuffer::Push(const StampedPose& pose) {
+  auto checked = PoseFromQuaternion(pose.map_T_base.translation, pose.map_T_base.rotation);
+  if (!checked.ok()) return checked.status();
+  if (!pose.covariance.allFinite()) {
+    return absl::InvalidArgumentError("pose covariance has a value that is not finite");
+  }
+  if (!poses_.empty() && pose.stamp_ns < poses_.back().stamp_ns) poses_.clear();
+  if (poses_.size() >= options_.max_poses) poses_.pop_front();
+  poses_.push_back({pose.stamp_ns, *checked, pose.covariance});
+  return absl::OkStatus();
+}
+
+absl::StatusOr<StampedPose> PoseBuffer::Interpolate(int64_t stamp_ns) const {
+  if (poses_.size() < 2) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "there are ", poses_.size(), " poses to interpolate between; needed are at least 2"));
+  }
+  const int64_t first_ns = poses_.front().stamp_ns;
+  if (stamp_ns < first_ns) {
+    return absl::FailedPreconditionError(absl::StrCat("the stamp ", stamp_ns, " ns is ",
+                                                      SecondsBetween(stamp_ns, first_ns),
+                                                      " s before that of the first pose"));
+  }
+  auto newer = std::upper_bound(
+      poses_.begin(), poses_.end(), stamp_ns,
+      [](int64_t stamp, const StampedPose& pose) { return stamp < pose.stamp_ns; });
+  const auto older = std::prev(newer);
+  if (newer == poses_.end()) newer = older;
+
+  const double old_s = SecondsBetween(older->stamp_ns, stamp_ns);
+  const double new_s = SecondsBetween(newer->stamp_ns, stamp_ns);
+  if (!(old_s < options_.timeout_s && new_s < options_.timeout_s)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the stamp ", stamp_ns, " ns is ", old_s, " s after the pose before it and ", new_s,
+        " s away from the one after it; both must be less than ", options_.timeout_s, " s"));
+  }
+  const double distance_m = TranslationDistance(older->map_T_base, newer->map_T_base);
+  if (!(distance_m < options_.distance_tolerance_m)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the poses around the stamp ", stamp_ns, " ns are ", distance_m,
+                     " m apart; they must be nearer than ", options_.distance_tolerance_m, " m"));
+  }
+  StampedPose pose = {stamp_ns, older->map_T_base, older->covariance};
+  if (newer != older) {
+    const double share = old_s / SecondsBetween(older->stamp_ns, newer->stamp_ns);
+    pose.map_T_base = Between(older->map_T_base, newer->map_T_base, share);
+  }
+  return pose;
+}
+
+void PoseBuffer::PopOld(int64_t stamp_ns) {
+  while (!poses_.empty() && poses_.front().stamp_ns < stamp_ns) poses_.pop_front();
+}
+
+}  // namespace voxloc

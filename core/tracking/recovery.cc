@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/tracking/recovery.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+
+namespace voxloc {
+namespace {
+
+absl::Status CheckWithin(absl::string_view field, double value, double low, double high) {
+  if (value >= low && value <= high) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, " is ", value, "; allowed is ", low, " to ", high));
+}
+
+}  // namespace
+
+absl::Status ValidateRecoveryOptions(const RecoveryOptions& options) {
+  if (options.lost_after_scans < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("lost_after_scans is ", options.lost_after_scans, "; allowed is from 1"));
+  }
+  if (!(options.initial_radius_m > 0.0 && std::isfinite(options.initial_radius_m))) {
+    return absl::InvalidArgumentError(absl::StrCat("initial_radius_m is ", options.initial_radius_m,
+                                                   "; allowed is a finite value over 0"));
+  }
+  if (!(options.max_radius_m >= options.initial_radius_m && std::isfinite(options.max_radius_m))) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "max_radius_m is ", options.max_radius_m,
+        "; allowed is a finite value from initial_radius_m, ", options.initial_radius_m));
+  }
+  if (!(options.radius_growth > 1.0 && std::isfinite(options.radius_growth))) {
+    return absl::InvalidArgumentError(absl::StrCat("radius_growth is ", options.radius_growth,
+                                                   "; allowed is a finite value over 1"));
+  }
+  if (options.candidates < 1 || options.candidates > kMaxRecoveryCandidates) {
+    return absl::InvalidArgumentError(absl::StrCat("candidates is ", options.candidates,
+                                                   "; allowed is 1 to ", kMaxRecoveryCandidates));
+  }
+  const struct {
+    absl::string_view field;
+    double value;
+    double high;
+  } ranges[] = {
+      {"all_around_share", options.all_around_share, 1.0},
+      {"heading_spread_rad", options.heading_spread_rad, M_PI},
+      {"min_matched_ratio", options.min_matched_ratio, 1.0},
+      {"min_confidence", options.min_confidence, 1.0},
+  };
+  for (const auto& range : ranges) {
+    if (absl::Status status = CheckWithin(range.field, range.value, 0.0, range.high);
+        !status.ok()) {
+      return status;
+    }
+  }
+  return ValidateHypothesisOptions(options.hypotheses);
+}
+
+void RecoveryPolicy::Found(const Pose& map_T_base, const std::optional<Pose>& odometry_T_base) {
+  Reset();
+  good_map_T_base_ = map_T_base;
+  good_odometry_T_base_ = odometry_T_base;
+}
+
+void RecoveryPolicy::Reset() {
+  missed_ = 0;
+  searches_ = 0;
+  good_map_T_base_.reset();
+  good_odometry_T_base_.reset();
+}
+
+std::optional<Pose> RecoveryPolicy::Expected(const std::optional<Pose>& odometry_T_base) const {
+  if (!good_map_T_base_ || !odometry_T_base || !good_odometry_T_base_) return good_map_T_base_;
+  const Pose then_T_now = good_odometry_T_base_->Inverse() * *odometry_T_base;
+  return *good_map_T_base_ * then_T_now;
+}
+
+std::optional<RecoverySearch> RecoveryPolicy::NextSearch(
+    const std::optional<Pose>& odometry_T_base) {
+  const std::optional<Pose> expected = Expected(odometry_T_base);
+  if (!lost() || !expected) return std::nullopt;
+  const double grown = std::pow(options_.radius_growth, static_cast<double>(searches_));
+  RecoverySearch search;
+  search.map_T_base = *expected;
+  search.radius_m = std::min(options_.initial_radius_m * grown, options_.max_radius_m);
+  search.number = searches_++;
+  return search;
+}
+
+}  // namespace voxloc

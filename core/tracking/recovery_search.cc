@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/tracking/recovery_search.h"
+
+#include <cmath>
+#include <random>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace voxloc {
+namespace {
+
+// Uniform from 0 to 1, the same with every standard library.
+double Draw(std::mt19937_64& generator) { return static_cast<double>(generator() >> 11) * 0x1p-53; }
+
+Pose Turned(const Pose& map_T_base, double yaw_rad) {
+  const Eigen::Quaterniond turn(Eigen::AngleAxisd(yaw_rad, Eigen::Vector3d::UnitZ()));
+  return {map_T_base.translation, (turn * map_T_base.rotation).normalized()};
+}
+
+// Whether candidate i is one of those that look in any direction: they are spread evenly over all.
+bool LooksAllAround(size_t i, double share) {
+  const auto index = static_cast<double>(i);
+  return std::floor((index + 1.0) * share) > std::floor(index * share);
+}
+
+// Why this result is not one to propose; empty: it is.
+std::string Objection(const RecoveryReport& report, const AlignResult& best, const Profile& profile,
+                      const RecoveryOptions& options) {
+  const Judgement judgement = JudgeInDetail(best, profile);
+  if (judgement.acceptance == Acceptance::kNotConverged) {
+    return absl::StrCat("the best candidate did not converge: ", ToString(best.termination));
+  }
+  if (judgement.acceptance == Acceptance::kLowScore) {
+    return absl::StrCat("the best candidate's score is ", judgement.score, "; it must be over ",
+                        profile.acceptance_threshold);
+  }
+  if (best.after.matched_ratio() < options.min_matched_ratio) {
+    return absl::StrCat("the best candidate's matched ratio is ", best.after.matched_ratio(),
+                        "; asked for is at least ", options.min_matched_ratio);
+  }
+  if (report.ranked.ambiguous) {
+    return absl::StrCat("the two best hypotheses are ambiguous: their gap is ",
+                        report.ranked.ambiguity_gap, "; asked for is at least ",
+                        options.hypotheses.ambiguity_gap);
+  }
+  if (report.confidence && *report.confidence < options.min_confidence) {
+    return absl::StrCat("the best candidate's confidence is ", *report.confidence,
+                        "; asked for is at least ", options.min_confidence);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::vector<Pose> MakeRecoveryCandidates(const RecoverySearch& search,
+                                         const RecoveryOptions& options) {
+  // Along a spiral of the golden angle, equal areas of the disc get equally many points.
+  const double golden_angle = M_PI * (3.0 - std::sqrt(5.0));
+  std::mt19937_64 generator(search.number);
+  const double phase = 2.0 * M_PI * Draw(generator);
+  std::vector<Pose> poses;
+  poses.reserve(options.candidates);
+  poses.push_back(search.map_T_base);
+  for (size_t i = 1; i < options.candidates; ++i) {
+    const auto index = static_cast<double>(i);
+    const double share = index / static_cast<double>(options.candidates - 1);
+    const double angle = phase + index * golden_angle;
+    const double reach_m = search.radius_m * std::sqrt(share);
+    const double spread =
+        LooksAllAround(i, options.all_around_share) ? M_PI : options.heading_spread_rad;
+    Pose pose = Turned(search.map_T_base, spread * (2.0 * Draw(generator) - 1.0));
+    pose.translation.x() += reach_m * std::cos(angle);
+    pose.translation.y() += reach_m * std::sin(angle);
+    poses.push_back(pose);
+  }
+  return poses;
+}
+
+RecoveryReport SearchForVehicle(Engine& engine, const AlignJob& job, const RecoverySearch& search,
+                                const RecoveryOptions& options,
+                                const ConfidenceFunction& confidence) {
+  RecoveryReport report;
+  report.radius_m = search.radius_m;
+  std::vector<AlignJob> jobs;
+  for (const Pose& map_T_base : MakeRecoveryCandidates(search, options)) {
+    jobs.push_back(job);
+    jobs.back().map_T_base_guess = map_T_base;
+    jobs.back().want_trace = false;
+    jobs.back().want_point_scores = false;
+  }
+  const std::vector<AlignResult> results = engine.Align(jobs);
+  report.candidates = results.size();
+  report.ranked = RankHypotheses(results, options.hypotheses);
+  if (report.ranked.hypotheses.empty()) {
+    const absl::Status& status = results.front().status;
+    report.detail = status.ok() ? "no candidate has a map cell near it" : status.ToString();
+    return report;
+  }
+  AlignResult best = report.ranked.hypotheses.front().result;
+  report.detail = Objection(report, best, job.profile, options);
+  if (!report.detail.empty()) return report;
+
+  if (confidence) {
+    // Once more from where it ended, for what the confidence is computed from.
+    AlignJob again = job;
+    again.map_T_base_guess = best.map_T_base;
+    best = std::move(engine.Align({&again, 1}).front());
+    if (!best.status.ok()) {
+      report.detail = best.status.ToString();
+      return report;
+    }
+    report.confidence = confidence({&again, &best});
+    report.detail = Objection(report, best, job.profile, options);
+    if (!report.detail.empty()) return report;
+  }
+  report.proposal = std::move(best);
+  return report;
+}
+
+}  // namespace voxloc

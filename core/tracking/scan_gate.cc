@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/tracking/scan_gate.h"
+
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace voxloc {
+namespace {
+
+absl::Status CheckAtLeastZero(absl::string_view field, double value) {
+  if (value >= 0.0 && std::isfinite(value)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, " is ", value, "; allowed is a finite value from 0"));
+}
+
+bool IsKnown(ScoreKind kind) {
+  return kind == ScoreKind::kTransformProbability || kind == ScoreKind::kNearestVoxelLikelihood;
+}
+
+// Scores before and after are those of two evaluations at least; a search that stepped without
+// evaluating where it came to has none at its end.
+bool HasBothScores(const AlignResult& result) { return result.evaluations > result.iterations; }
+
+}  // namespace
+
+absl::Status ValidateGateOptions(const GateOptions& options) {
+  const std::pair<absl::string_view, double> limits[] = {
+      {"timeout_s", options.timeout_s},
+      {"required_distance_m", options.required_distance_m},
+      {"initial_to_result_distance_tolerance_m", options.initial_to_result_distance_tolerance_m},
+      {"max_execution_time_s", options.max_execution_time_s},
+      {"max_oscillations", options.max_oscillations},
+  };
+  for (const auto& [field, value] : limits) {
+    if (absl::Status status = CheckAtLeastZero(field, value); !status.ok()) return status;
+  }
+  if (options.max_skipped_scans < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("max_skipped_scans is ", options.max_skipped_scans, "; allowed is from 1"));
+  }
+  return absl::OkStatus();
+}
+
+Rejection ScanGate::BeforeAlign(const ScanFacts& facts) {
+  active_ = facts.active;
+  diagnostics_.SetInt("topic_time_stamp", facts.stamp_ns);
+  diagnostics_.SetInt("sensor_points_size", static_cast<int64_t>(facts.points));
+  if (facts.points == 0) {
+    diagnostics_.Warn("the scan has no points");
+    return Rejection::kNoPoints;
+  }
+  diagnostics_.SetDouble("sensor_points_delay_time_sec", facts.delay_s);
+  if (facts.delay_s > options_.timeout_s) {
+    diagnostics_.Warn(absl::StrCat("the scan is ", facts.delay_s, " s old; expected is up to ",
+                                   options_.timeout_s, " s"));
+  }
+  diagnostics_.SetBool("is_succeed_transform_sensor_points", facts.transform.ok());
+  if (!facts.transform.ok()) {
+    diagnostics_.Error(absl::StrCat("the points could not be moved into the base frame: ",
+                                    facts.transform.message()));
+    return Rejection::kNoTransform;
+  }
+  diagnostics_.SetDouble("sensor_points_max_distance", facts.max_distance_m);
+  if (facts.max_distance_m < options_.required_distance_m) {
+    diagnostics_.Warn(absl::StrCat("the farthest point is ", facts.max_distance_m,
+                                   " m away; required are ", options_.required_distance_m, " m"));
+    return Rejection::kTooNear;
+  }
+  diagnostics_.SetBool("is_activated", facts.active);
+  if (!facts.active) {
+    diagnostics_.Warn("the session is not active");
+    return Rejection::kInactive;
+  }
+  diagnostics_.SetBool("is_succeed_interpolate_initial_pose", facts.guess.ok());
+  if (!facts.guess.ok()) {
+    diagnostics_.Warn(absl::StrCat("there is no guess: ", facts.guess.message()));
+    return Rejection::kNoGuess;
+  }
+  if (facts.out_of_map_range) diagnostics_.Warn("the scan may reach beyond the map");
+  diagnostics_.SetBool("is_set_map_points", facts.has_map);
+  if (!facts.has_map) {
+    diagnostics_.Warn("there is no map");
+    return Rejection::kNoMap;
+  }
+  return Rejection::kNone;
+}
+
+bool ScanGate::AfterAlign(const AlignResult& result, const Profile& profile,
+                          const Pose& map_T_base_guess, double execution_time_s) {
+  const Judgement judgement = JudgeInDetail(result, profile, options_.max_oscillations);
+  diagnostics_.SetInt("iteration_num", result.iterations);
+  if (!judgement.under_iteration_limit) {
+    diagnostics_.Warn(
+        absl::StrCat("the search ended at its limit, after ", result.iterations, " iterations"));
+  }
+  if (!judgement.finished) {
+    diagnostics_.Warn(absl::StrCat("the search ended early: ", ToString(result.termination)));
+  }
+  diagnostics_.SetInt("local_optimal_solution_oscillation_num", result.oscillations);
+  if (judgement.oscillating) {
+    diagnostics_.Warn(absl::StrCat("the search oscillated ", result.oscillations,
+                                   " times; expected is up to ", options_.max_oscillations));
+  }
+  if (!CheckScores(result, profile, judgement)) return false;
+  accepted_ = judgement.acceptance == Acceptance::kAccepted;
+
+  const double distance_m = (result.map_T_base.translation - map_T_base_guess.translation).norm();
+  diagnostics_.SetDouble("distance_initial_to_result", distance_m);
+  if (distance_m > options_.initial_to_result_distance_tolerance_m) {
+    diagnostics_.Warn(absl::StrCat("the result is ", distance_m,
+                                   " m away from the guess; expected are up to ",
+                                   options_.initial_to_result_distance_tolerance_m, " m"));
+  }
+  diagnostics_.SetDouble("execution_time", execution_time_s * 1e3);
+  if (execution_time_s > options_.max_execution_time_s) {
+    diagnostics_.Warn(absl::StrCat("the scan took ", execution_time_s * 1e3,
+                                   " ms; expected are up to ", options_.max_execution_time_s * 1e3,
+                                   " ms"));
+  }
+  return accepted_;
+}
+
+bool ScanGate::CheckScores(const AlignResult& result, const Profile& profile,
+                           const Judgement& judgement) {
+  const double tp = result.after.transform_probability;
+  const double nvtl = result.after.nearest_voxel_likelihood;
+  diagnostics_.SetDouble("transform_probability", tp);
+  diagnostics_.SetDouble("nearest_voxel_transformation_likelihood", nvtl);
+  if (!IsKnown(profile.acceptance_score)) {
+    diagnostics_.Error(absl::StrCat("the profile judges by a score of unknown type ",
+                                    static_cast<int>(profile.acceptance_score)));
+    return false;
+  }
+  if (HasBothScores(result)) {
+    const double tp_before = result.before.transform_probability;
+    const double nvtl_before = result.before.nearest_voxel_likelihood;
+    diagnostics_.SetDouble("transform_probability_diff", tp - tp_before);
+    diagnostics_.SetDouble("transform_probability_before", tp_before);
+    diagnostics_.SetDouble("nearest_voxel_transformation_likelihood_diff", nvtl - nvtl_before);
+    diagnostics_.SetDouble("nearest_voxel_transformation_likelihood_before", nvtl_before);
+  } else {
+    diagnostics_.Warn(absl::StrCat("the scores of ", result.iterations,
+                                   " iterations are not complete: ", result.evaluations,
+                                   " evaluations"));
+  }
+  if (!judgement.over_threshold) {
+    diagnostics_.Warn(absl::StrCat(profile.acceptance_score == ScoreKind::kTransformProbability
+                                       ? "transform_probability"
+                                       : "nearest_voxel_transformation_likelihood",
+                                   " is ", judgement.score, "; it must be over ",
+                                   profile.acceptance_threshold));
+  }
+  return true;
+}
+
+void ScanGate::Doubt(absl::string_view why) {
+  diagnostics_.Warn(why);
+  accepted_ = false;
+}
+
+Diagnostics ScanGate::Finish(SkippedScans& skipped) {
+  const int64_t count = skipped.Count(accepted_, active_);
+  diagnostics_.SetInt("skipping_publish_num", count);
+  if (count >= options_.max_skipped_scans) {
+    diagnostics_.Warn(absl::StrCat("no result of the last ", count, " scans was accepted"));
+  }
+  return std::move(diagnostics_);
+}
+
+}  // namespace voxloc
