@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -20,6 +21,7 @@
 #include "core/cloud/filters.h"
 #include "core/cloud/point_cloud.h"
 #include "core/engine/align.h"
+#include "core/engine/bound.h"
 #include "core/engine/score.h"
 #include "core/map/resident_map.h"
 
@@ -65,6 +67,18 @@ class Engine {
   [[nodiscard]] virtual absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud,
                                                              const FilterOptions& options) {
     return FilterCloud(cloud, options);
+  }
+
+  // A grid to bound the nodes of searches with. ResourceExhausted: no memory for it.
+  [[nodiscard]] virtual absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> KeepBoundGrid(
+      BoundGrid grid) {
+    return std::make_shared<const HostBoundGrid>(std::move(grid));
+  }
+
+  // The nodes with at least min_hits, ascending. InvalidArgument: see CheckRequest.
+  // FailedPrecondition: a grid of another engine. Cancelled, DeadlineExceeded: the stop token.
+  [[nodiscard]] virtual absl::StatusOr<std::vector<BoundHit>> Bound(const BoundRequest& request) {
+    return BoundOnHost(request);
   }
 
   [[nodiscard]] virtual EngineInfo Info() const = 0;

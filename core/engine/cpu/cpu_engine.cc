@@ -185,6 +185,12 @@ class CpuEngine : public Engine {
     return result;
   }
 
+  absl::StatusOr<std::vector<BoundHit>> Bound(const BoundRequest& request) override {
+    return BoundOnHost(request, [this](size_t count, absl::FunctionRef<void(size_t)> body) {
+      pool_.ParallelFor(count, body);
+    });
+  }
+
   EngineInfo Info() const override {
     EngineInfo info;
     info.name = "cpu";

@@ -194,7 +194,9 @@ void Accumulate(const cpu::AccumulateArguments& in, cpu::ChunkSums& sums) {
 
 }  // namespace
 
+bool BoundRow(const cpu::BoundRowArguments& in);  // bound_kernels.cc
+
 extern const cpu::Kernels kKernels;
-const cpu::Kernels kKernels = {VOXLOC_TEXT(VOXLOC_KERNEL_NAMESPACE), Locate, Accumulate};
+const cpu::Kernels kKernels = {VOXLOC_TEXT(VOXLOC_KERNEL_NAMESPACE), Locate, Accumulate, BoundRow};
 
 }  // namespace voxloc::VOXLOC_KERNEL_NAMESPACE

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 
+#include "core/engine/cpu/bound_kernels.h"
 #include "core/ndt/chart.h"
 
 namespace voxloc::cpu {
@@ -96,6 +97,7 @@ struct Kernels {
   const char* instruction_set;
   void (*locate)(const LocateArguments&, const LocatedPoints&);
   void (*accumulate)(const AccumulateArguments&, ChunkSums&);
+  bool (*bound_row)(const BoundRowArguments&);  // whether any node has enough hits
 };
 
 // The best for this processor. Always the same one within a process.

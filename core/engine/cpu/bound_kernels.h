@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The hot loop of bounding on the processor, behind plain structs like those of kernels.h: counts
+// the hits of neighbouring nodes, all heights of a node at once.
+
+#ifndef VOXLOC_CORE_ENGINE_CPU_BOUND_KERNELS_H_
+#define VOXLOC_CORE_ENGINE_CPU_BOUND_KERNELS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace voxloc::cpu {
+
+// Where a point looks, from its node's place on: `offset` words on in a plane, and up by 64 times
+// words_up plus bits_up z levels.
+struct BoundEntry {
+  int64_t offset;
+  int32_t words_up;  // may be negative
+  uint32_t bits_up;  // below 64
+};
+
+struct BoundRowArguments {
+  const uint64_t* first;  // the first node's place in the first plane of the level
+  size_t nodes;           // next to each other; seven words beyond the last may be read
+  size_t plane;           // words from one plane to the next
+  int32_t words;          // in a column
+  const BoundEntry* entries;
+  size_t entry_count;  // at most 255
+  const uint64_t* allowed_z;
+  uint32_t min_hits;
+  // Out, one a node: hits << 16 | z level; 0 where there are fewer than min_hits.
+  uint32_t* found;
+};
+
+}  // namespace voxloc::cpu
+
+#endif  // VOXLOC_CORE_ENGINE_CPU_BOUND_KERNELS_H_
