@@ -25,8 +25,9 @@ ndt::SearchRules RulesOf(const AlignJob& job) {
   rules.score_stage = static_cast<int>(profile.score_stage);
   for (size_t i = 0; i < profile.stages.size(); ++i) {
     const Stage& stage = profile.stages[i];
-    rules.stage[i] = {stage.max_step, stage.epsilon, stage.max_iterations, stage.step_floor,
-                      stage.line_search};
+    rules.stage[i] = {stage.max_step,       stage.epsilon,
+                      stage.max_iterations, stage.step_floor,
+                      stage.line_search,    {stage.observed_ratio, stage.rotation_scale_m}};
   }
   rules.traced = job.want_trace;
   if (job.regularization_position_map) {

@@ -32,7 +32,9 @@ bool operator==(const Stage& a, const Stage& b) {
          a.curvature == b.curvature && a.max_step == b.max_step && a.epsilon == b.epsilon &&
          a.step_floor == b.step_floor && a.max_iterations == b.max_iterations &&
          a.line_search == b.line_search && a.exact_pitch_curvature == b.exact_pitch_curvature &&
-         a.small_angle_shortcut == b.small_angle_shortcut && a.float_transform == b.float_transform;
+         a.small_angle_shortcut == b.small_angle_shortcut &&
+         a.float_transform == b.float_transform && a.observed_ratio == b.observed_ratio &&
+         a.rotation_scale_m == b.rotation_scale_m;
 }
 
 Profile AutowareProfile() {
@@ -129,7 +131,11 @@ absl::Status ValidateProfile(const Profile& profile) {
                 "0 to 100"),
           check("max_iterations", stage.max_iterations,
                 stage.max_iterations >= 1 && stage.max_iterations <= kMaxIterationLimit,
-                absl::StrCat("1 to ", kMaxIterationLimit))}) {
+                absl::StrCat("1 to ", kMaxIterationLimit)),
+          check("observed_ratio", stage.observed_ratio,
+                stage.observed_ratio >= 0.0 && stage.observed_ratio < 1.0, "0 to below 1"),
+          check("rotation_scale_m", stage.rotation_scale_m,
+                stage.rotation_scale_m >= 0.01 && stage.rotation_scale_m <= 1e4, "0.01 to 1e4")}) {
       if (!status.ok()) return status;
     }
   }

@@ -37,10 +37,11 @@ VOXLOC_HD bool IsFinite(const Derivatives& d) {
   return std::isfinite(sum);
 }
 
-VOXLOC_HD NewtonDirection ComputeNewtonDirection(const Derivatives& at_pose) {
+VOXLOC_HD NewtonDirection ComputeNewtonDirection(const Derivatives& at_pose,
+                                                 const ObservedDirections& observed = {}) {
   NewtonDirection direction;
   double step[6];
-  SolveNewtonStep(at_pose.hessian, at_pose.gradient, step);
+  SolveNewtonStep(at_pose.hessian, at_pose.gradient, step, observed);
   double squared = 0.0;
   for (int i = 0; i < 6; ++i) squared += step[i] * step[i];
   direction.norm = std::sqrt(squared);

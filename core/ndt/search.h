@@ -22,7 +22,7 @@ namespace voxloc {
 enum class Termination {
   kConverged,      // the last step was shorter than epsilon
   kMaxIterations,  // the limit of the last stage was reached
-  kZeroStep,       // gradient exactly zero: nothing to do, or no point met a cell
+  kZeroStep,       // nothing to do, no point met a cell, or no direction was observed
   kNotFinite,      // a number overflowed; the pose is the last finite one
   kCancelled,      // the stop token was raised; the pose is the best so far
   kDeadline,       // its deadline passed; likewise
@@ -38,6 +38,7 @@ struct StageRules {
   int max_iterations = 30;
   bool step_floor = false;
   bool line_search = false;
+  ObservedDirections observed;
 };
 
 struct SearchRules {
@@ -162,11 +163,11 @@ class NewtonSearch {
   VOXLOC_HD void Iterate(const SearchRules& rules, Termination interrupt) {
     if (!current().finite) return EndStage(rules, Termination::kNotFinite);
     if (interrupt != Termination::kConverged) return EndStage(rules, interrupt);
-    const NewtonDirection direction = ComputeNewtonDirection(current().derivatives);
+    const StageRules& stage = rules.stage[wanted_stage_];
+    const NewtonDirection direction = ComputeNewtonDirection(current().derivatives, stage.observed);
     if (!(direction.norm > 0.0) || direction.slope == 0.0) {
       return EndStage(rules, Termination::kZeroStep);
     }
-    const StageRules& stage = rules.stage[wanted_stage_];
     const double floor = stage.step_floor ? 0.5 * stage.epsilon : 0.0;
     trial_ = ClampStepLength(direction.norm, floor, stage.max_step);
     if (stage.line_search) {

@@ -6,6 +6,8 @@
 // singular value is below 6 eps of the largest are left alone. A well-conditioned H has no such
 // direction and is factored as L D L'; any other is diagonalised by Jacobi rotations, whose
 // eigenvalues are the singular values up to their signs.
+//
+// On request the step keeps to the directions that are observed; it is then always diagonalised.
 
 #ifndef VOXLOC_CORE_NDT_SOLVE6_H_
 #define VOXLOC_CORE_NDT_SOLVE6_H_
@@ -18,6 +20,15 @@ namespace voxloc::ndt {
 
 struct Matrix6x6 {
   double m[6][6];
+};
+
+// Directions that a step may take: eigenvectors of -H, the curvature of a score that is maximised.
+struct ObservedDirections {
+  // Those whose eigenvalue is over this share of the largest, which must be positive. 0: all
+  // that can be solved for, whatever their sign.
+  double ratio = 0.0;
+  // With a ratio, a radian counts as this many metres; over 0.
+  double rotation_scale_m = 1.0;
 };
 
 // Pivots of L D L' (no exchange of rows) must stay above this share of the diagonal they came from,
@@ -75,12 +86,15 @@ VOXLOC_HD bool SolveByFactorization(const Matrix6x6& hessian, const double (&gra
 
 // The least-norm solution of H d = -g by the eigen decomposition.
 VOXLOC_HD void SolveByEigenvalues(const Matrix6x6& hessian, const double (&gradient)[6],
-                                  double (&step)[6]) {
+                                  double (&step)[6], const ObservedDirections& observed = {}) {
+  const bool selective = observed.ratio > 0.0;
+  // Angles are multiplied by the rotation scale, so derivatives by its inverse.
+  const double inverse_scale = selective ? 1.0 / observed.rotation_scale_m : 1.0;
   double a[6][6];
   double v[6][6];
   for (int i = 0; i < 6; ++i) {
     for (int j = 0; j < 6; ++j) {
-      a[i][j] = hessian.m[i][j];
+      a[i][j] = hessian.m[i][j] * (i < 3 ? 1.0 : inverse_scale) * (j < 3 ? 1.0 : inverse_scale);
       v[i][j] = i == j ? 1.0 : 0.0;
     }
   }
@@ -118,22 +132,28 @@ VOXLOC_HD void SolveByEigenvalues(const Matrix6x6& hessian, const double (&gradi
     if (!rotated) break;
   }
   double largest = 0.0;
-  for (int i = 0; i < 6; ++i) largest = std::fmax(largest, std::abs(a[i][i]));
-  const double threshold = 6.0 * 2.220446049250313e-16 * largest;
+  for (int i = 0; i < 6; ++i) {
+    largest = std::fmax(largest, selective ? -a[i][i] : std::abs(a[i][i]));
+  }
+  const double rounding = 6.0 * 2.220446049250313e-16;
+  const double threshold = (selective ? std::fmax(observed.ratio, rounding) : rounding) * largest;
   for (int i = 0; i < 6; ++i) step[i] = 0.0;
   for (int k = 0; k < 6; ++k) {
-    if (!(std::abs(a[k][k]) > threshold)) continue;
+    if (!((selective ? -a[k][k] : std::abs(a[k][k])) > threshold)) continue;
     double projection = 0.0;
-    for (int i = 0; i < 6; ++i) projection += v[i][k] * gradient[i];
+    for (int i = 0; i < 6; ++i) {
+      projection += v[i][k] * (i < 3 ? gradient[i] : inverse_scale * gradient[i]);
+    }
     const double factor = -projection / a[k][k];
     for (int i = 0; i < 6; ++i) step[i] += factor * v[i][k];
   }
+  for (int i = 3; i < 6; ++i) step[i] *= inverse_scale;
 }
 
 VOXLOC_HD void SolveNewtonStep(const Matrix6x6& hessian, const double (&gradient)[6],
-                               double (&step)[6]) {
-  if (!SolveByFactorization(hessian, gradient, step)) {
-    SolveByEigenvalues(hessian, gradient, step);
+                               double (&step)[6], const ObservedDirections& observed = {}) {
+  if (observed.ratio > 0.0 || !SolveByFactorization(hessian, gradient, step)) {
+    SolveByEigenvalues(hessian, gradient, step, observed);
   }
 }
 
