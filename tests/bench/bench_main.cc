@@ -17,7 +17,8 @@ int main(int argc, char** argv) {
   program.require_subcommand(1);
   const std::vector<voxloc::bench::Command> commands = {
       voxloc::bench::AddAlignCommand(program), voxloc::bench::AddBuildCommand(program),
-      voxloc::bench::AddScoreCommand(program), voxloc::bench::AddGpuCommand(program)};
+      voxloc::bench::AddScoreCommand(program), voxloc::bench::AddGpuCommand(program),
+      voxloc::bench::AddInitialPoseCommand(program)};
   CLI11_PARSE(program, argc, argv);
   for (const voxloc::bench::Command& command : commands) {
     if (!command.app->parsed()) continue;

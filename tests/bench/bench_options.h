@@ -35,6 +35,7 @@ struct Command {
 [[nodiscard]] Command AddBuildCommand(CLI::App& program);
 [[nodiscard]] Command AddScoreCommand(CLI::App& program);
 [[nodiscard]] Command AddGpuCommand(CLI::App& program);
+[[nodiscard]] Command AddInitialPoseCommand(CLI::App& program);
 
 void AddEngineFlags(CLI::App& app, EngineOptions& options);
 [[nodiscard]] absl::StatusOr<std::unique_ptr<Engine>> MakeEngine(const EngineOptions& options);

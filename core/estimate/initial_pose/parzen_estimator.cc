@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/estimate/initial_pose/parzen_estimator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/geometry/euler.h"
+
+namespace voxloc {
+namespace {
+
+// Autoware's numbers.
+constexpr size_t kCandidates = 100;      // drawn for each proposal
+constexpr size_t kTrialsPerGood = 10;    // one in ten trials is good ...
+constexpr size_t kMostGood = 10;         // ... but no more than ten are
+constexpr double kWeightOfTheBad = 5.0;  // of the bad trials' log density
+
+PlanarPose Planar(const PoseParameters& parameters) {
+  return {parameters[0], parameters[1], WrapAngle(parameters[5])};
+}
+
+}  // namespace
+
+PoseParameters ParametersFromPose(const Pose& map_T_base) {
+  PoseParameters parameters;
+  parameters << map_T_base.translation, RosAnglesFromRotation(map_T_base.rotation);
+  return parameters;
+}
+
+Pose PoseFromParameters(const PoseParameters& parameters) {
+  return {parameters.head<3>(),
+          RotationFromRosAngles(parameters[3], parameters[4], parameters[5]).normalized()};
+}
+
+ParzenEstimator::ParzenEstimator(const PosePrior& prior, size_t startup_trials, uint64_t seed)
+    : prior_(prior), startup_trials_(startup_trials), random_(seed) {}
+
+void ParzenEstimator::AddTrial(const PoseParameters& parameters, double score) {
+  const double comparable = std::isnan(score) ? -std::numeric_limits<double>::infinity() : score;
+  trials_.push_back({Planar(parameters), comparable});
+}
+
+PoseParameters ParzenEstimator::Draw() {
+  PoseParameters parameters;
+  for (int i = 0; i < 5; ++i) parameters[i] = random_.Normal(prior_.mean[i], prior_.sigma[i]);
+  parameters[5] = random_.Uniform(-M_PI, M_PI);
+  return parameters;
+}
+
+std::vector<PoseParameters> ParzenEstimator::Propose(size_t count) {
+  const size_t good = std::min(kMostGood, trials_.size() / kTrialsPerGood);
+  const bool guided = trials_.size() >= startup_trials_ && good > 0;
+  std::vector<PoseParameters> drawn(guided ? count * kCandidates : count);
+  for (PoseParameters& parameters : drawn) parameters = Draw();
+  if (!guided) return drawn;
+
+  std::stable_sort(trials_.begin(), trials_.end(),
+                   [](const Trial& a, const Trial& b) { return a.score > b.score; });
+  std::vector<PlanarPose> tried;
+  for (const Trial& trial : trials_) tried.push_back(trial.pose);
+  std::vector<PlanarPose> candidates;
+  for (const PoseParameters& parameters : drawn) candidates.push_back(Planar(parameters));
+  const std::vector<double> among_good =
+      LogParzenSums(candidates, absl::MakeConstSpan(tried).first(good));
+  std::vector<double> among_bad =
+      LogParzenSums(candidates, absl::MakeConstSpan(tried).subspan(good));
+
+  // The number of trials by which the sums would have to be divided is the same for all candidates
+  // of a proposal, and so it is left out.
+  std::vector<PoseParameters> proposals;
+  for (size_t begin = 0; begin < drawn.size(); begin += kCandidates) {
+    size_t best = begin;
+    double best_ratio = -std::numeric_limits<double>::infinity();
+    for (size_t i = begin; i < begin + kCandidates; ++i) {
+      const double ratio = among_good[i] - kWeightOfTheBad * among_bad[i];
+      if (ratio > best_ratio) {
+        best = i;
+        best_ratio = ratio;
+      }
+    }
+    proposals.push_back(drawn[best]);
+    for (size_t i = begin + kCandidates; i < drawn.size(); ++i) {
+      among_bad[i] = LogOfSum(among_bad[i], LogParzenKernel(candidates[i], candidates[best]));
+    }
+  }
+  return proposals;
+}
+
+}  // namespace voxloc

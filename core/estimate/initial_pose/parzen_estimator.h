@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ParzenEstimator: a tree-structured Parzen estimator over poses, with Autoware's numbers. Told
+// where trials ended and how well, it proposes poses to try: of many drawn from the prior, those
+// that lie near good trials and far from bad ones. One thread at a time per instance.
+//
+// Autoware proposes one pose, waits for its trial, and proposes the next. Here q can be proposed at
+// once, so that they are aligned as one batch, by a constant lie: while its trial is out, a
+// proposal counts as a bad trial at the place that it proposes. The next one of the same batch then
+// looks elsewhere, as it would when it knew of that trial, whereas without the lie all q would
+// crowd around the same maximum; and a lie that were good would draw them there. With q = 1 there
+// is no lie and the rule is Autoware's.
+
+#ifndef VOXLOC_CORE_ESTIMATE_INITIAL_POSE_PARZEN_ESTIMATOR_H_
+#define VOXLOC_CORE_ESTIMATE_INITIAL_POSE_PARZEN_ESTIMATOR_H_
+
+#include <Eigen/Core>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/estimate/initial_pose/parzen_density.h"
+#include "core/estimate/initial_pose/random_draws.h"
+#include "core/geometry/pose.h"
+
+namespace voxloc {
+
+// A pose as it is drawn and compared: x, y, z in metres; roll, pitch, yaw as ROS has them.
+using PoseParameters = Eigen::Matrix<double, 6, 1>;
+
+[[nodiscard]] PoseParameters ParametersFromPose(const Pose& map_T_base);
+[[nodiscard]] Pose PoseFromParameters(const PoseParameters& parameters);
+
+// x, y, z, roll and pitch are normal and independent; yaw is anything.
+struct PosePrior {
+  using Vector5 = Eigen::Matrix<double, 5, 1>;
+  Vector5 mean = Vector5::Zero();
+  Vector5 sigma = Vector5::Zero();
+};
+
+class ParzenEstimator {
+ public:
+  // Proposals are draws from the prior while it knows of fewer than `startup_trials`, or of fewer
+  // than ten.
+  ParzenEstimator(const PosePrior& prior, size_t startup_trials, uint64_t seed);
+
+  // A trial that ended there; a larger score is better, and one that is no number is worst.
+  void AddTrial(const PoseParameters& parameters, double score);
+
+  [[nodiscard]] std::vector<PoseParameters> Propose(size_t count);
+
+ private:
+  struct Trial {
+    PlanarPose pose;
+    double score;
+  };
+
+  [[nodiscard]] PoseParameters Draw();
+
+  const PosePrior prior_;
+  const size_t startup_trials_;
+  RandomDraws random_;
+  std::vector<Trial> trials_;
+};
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_ESTIMATE_INITIAL_POSE_PARZEN_ESTIMATOR_H_
