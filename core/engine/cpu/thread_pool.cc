@@ -3,7 +3,7 @@
 #include "core/engine/cpu/thread_pool.h"
 
 #include <algorithm>
-#include <atomic>
+#include <utility>
 
 namespace voxloc::cpu {
 
@@ -29,14 +29,14 @@ ThreadPool::~ThreadPool() {
   for (std::thread& worker : workers_) worker.join();
 }
 
-void ThreadPool::TakeIndices(Range& range) {
+void ThreadPool::TakeIndices(Range& range, bool sharing) const {
   size_t done = 0;
-  for (;;) {
+  do {
     const size_t i = range.next.fetch_add(1, std::memory_order_relaxed);
     if (i >= range.count) break;
     range.body(i);
     ++done;
-  }
+  } while (!sharing || range_count_.load(std::memory_order_relaxed) <= 1);
   if (done == 0) return;
   absl::MutexLock lock(&range.mutex);
   range.finished += done;
@@ -51,12 +51,14 @@ void ThreadPool::ParallelFor(size_t count, absl::FunctionRef<void(size_t)> body)
   {
     absl::MutexLock lock(&mutex_);
     ranges_.push_back(range);
+    range_count_.store(ranges_.size(), std::memory_order_relaxed);
   }
-  TakeIndices(*range);
+  TakeIndices(*range, /*sharing=*/false);
   {
     absl::MutexLock lock(&mutex_);
     const auto it = std::find(ranges_.begin(), ranges_.end(), range);
     if (it != ranges_.end()) ranges_.erase(it);
+    range_count_.store(ranges_.size(), std::memory_order_relaxed);
   }
   absl::MutexLock lock(&range->mutex);
   const auto all_finished = [&range]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(range->mutex) {
@@ -75,14 +77,15 @@ void ThreadPool::Work() {
       };
       mutex_.Await(absl::Condition(&has_work));
       if (ranges_.empty()) return;
-      range = ranges_.front();
-      // A range whose indices are all taken leaves the queue.
-      if (range->next.load(std::memory_order_relaxed) >= range->count) {
-        ranges_.pop_front();
-        continue;
-      }
+      range = std::move(ranges_.front());
+      ranges_.pop_front();
+      // A range whose indices are all taken leaves the queue; another goes to its end.
+      const bool exhausted = range->next.load(std::memory_order_relaxed) >= range->count;
+      if (!exhausted) ranges_.push_back(range);
+      range_count_.store(ranges_.size(), std::memory_order_relaxed);
+      if (exhausted) continue;
     }
-    TakeIndices(*range);
+    TakeIndices(*range, /*sharing=*/true);
   }
 }
 

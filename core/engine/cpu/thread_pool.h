@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ThreadPool: runs the same function over a range of indices, on the caller's thread and the pool's.
-// Several callers may use it at once; each waits for its own range only. Functions must not throw and
-// may not call ParallelFor of the same pool.
+// ThreadPool: runs the same function over a range of indices, on the caller's thread and the
+// pool's. Several callers may use it at once; each waits for its own range only, and works on it
+// itself. The pool's threads take turns between their ranges, index by index, so that a long range
+// leaves a short one its share. Functions must not throw and may not call ParallelFor of the same
+// pool.
 
 #ifndef VOXLOC_CORE_ENGINE_CPU_THREAD_POOL_H_
 #define VOXLOC_CORE_ENGINE_CPU_THREAD_POOL_H_
 
+#include <atomic>
 #include <cstddef>
 #include <deque>
 #include <memory>
@@ -36,10 +39,12 @@ class ThreadPool {
   struct Range;
 
   void Work();
-  static void TakeIndices(Range& range);
+  // Until none is left or, where `sharing`, another range is there too.
+  void TakeIndices(Range& range, bool sharing) const;
 
   absl::Mutex mutex_;
   std::deque<std::shared_ptr<Range>> ranges_ ABSL_GUARDED_BY(mutex_);
+  std::atomic<size_t> range_count_{0};  // of ranges_, to be looked at without the lock
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> workers_;
 };

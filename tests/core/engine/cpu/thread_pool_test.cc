@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "absl/synchronization/notification.h"
+
 namespace voxloc::cpu {
 namespace {
 
@@ -51,6 +53,44 @@ TEST(ThreadPoolTest, CallersAtOnceEachGetTheirOwnIndices) {
   }
   for (std::thread& caller : callers) caller.join();
   EXPECT_EQ(faults, 0);
+}
+
+TEST(ThreadPoolTest, ALongRangeLeavesAShortOneItsShare) {
+  constexpr size_t kLong = 1000;
+  ThreadPool pool(2);  // one caller and one thread of the pool
+  absl::Notification long_caller_in, pool_in_long, short_caller_in, pool_in_short;
+  std::atomic<size_t> long_done{0};
+  size_t long_done_before_short = kLong;
+  std::atomic<bool> caller_holds{false};
+  std::thread long_caller([&] {
+    const std::thread::id caller = std::this_thread::get_id();
+    pool.ParallelFor(kLong, [&](size_t) {
+      if (std::this_thread::get_id() == caller) {
+        // Leaves all other indices to the pool, until that has helped the short range.
+        if (!caller_holds.exchange(true)) long_caller_in.Notify();
+        pool_in_short.WaitForNotification();
+      } else if (long_done.load() == 0) {
+        pool_in_long.Notify();
+        short_caller_in.WaitForNotification();
+      }
+      ++long_done;
+    });
+  });
+  long_caller_in.WaitForNotification();
+  pool_in_long.WaitForNotification();
+  const std::thread::id caller = std::this_thread::get_id();
+  pool.ParallelFor(2, [&](size_t) {
+    if (std::this_thread::get_id() == caller) {
+      short_caller_in.Notify();
+      pool_in_short.WaitForNotification();
+    } else {
+      long_done_before_short = long_done.load();
+      pool_in_short.Notify();
+    }
+  });
+  long_caller.join();
+  EXPECT_LE(long_done_before_short, 2);
+  EXPECT_EQ(long_done, kLong);
 }
 
 TEST(ThreadPoolTest, AnUnusedPoolEnds) {
