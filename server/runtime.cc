@@ -28,6 +28,9 @@ Runtime::Runtime(const CommandLine& command_line, EngineChoice choice)
       transactions(config.limits.max_map_transactions),
       mapping("mapping", config.limits.max_map_transactions + kSpareTasks, metrics.depth_mapping),
       scoring("scoring", config.limits.max_searches + kSpareTasks, metrics.depth_scoring),
+      searching("searching",
+                {config.limits.max_searches, config.limits.max_searches, /*background=*/true},
+                metrics.depth_searching),
       maps(config.limits.max_maps, metrics, mapping),
       sessions(config.limits.max_sessions, metrics),
       scheduler(*engine, {config.limits.max_queued_scans, config.limits.max_batch}, metrics) {

@@ -39,12 +39,13 @@ struct Runtime {
   Metrics metrics;
   ActiveCalls calls;
 
-  Admission searches;      // scoring streams
+  Admission searches;      // scoring streams and searches
   Admission transactions;  // of maps
 
   // In the order in which they may need each other: the last is destroyed first.
   WorkQueue mapping;
   WorkQueue scoring;
+  WorkQueue searching;
   MapDirectory maps;
   SessionRegistry sessions;
   Scheduler scheduler;

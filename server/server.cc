@@ -195,6 +195,7 @@ class Server::Impl {
     health_watch_.reset();
     grpc_server_->Shutdown(std::chrono::system_clock::now());
     runtime_.scheduler.Stop();
+    runtime_.searching.Stop();
     runtime_.scoring.Stop();
     runtime_.mapping.Stop();
     grpc_server_.reset();

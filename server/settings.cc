@@ -170,8 +170,16 @@ void AppendLimits(std::vector<Setting>& table) {
       "limits.max_poses_per_set", 1, 10'000'000, "most poses of a set in ScorePoses",
       [](auto& c) -> auto& { return c.limits.max_poses_per_set; }));
   table.push_back(Count(
-      "limits.max_searches", 1, 10'000, "most scoring streams at once",
+      "limits.max_searches", 1, 10'000,
+      "most scoring streams and searches for an initial pose at once",
       [](auto& c) -> auto& { return c.limits.max_searches; }));
+  table.push_back(Count(
+      "limits.max_particles", 1, 1'000'000, "most candidates that a search around a prior aligns",
+      [](auto& c) -> auto& { return c.limits.max_particles; }));
+  table.push_back(Bytes(
+      "limits.search_cache_bytes",
+      "most memory for what searches of regions and whole maps keep of them, such as 1G",
+      [](auto& c) -> auto& { return c.limits.search_cache_bytes; }));
   table.push_back(Count(
       "limits.max_maps", 1, 10'000, "most maps",
       [](auto& c) -> auto& { return c.limits.max_maps; }));

@@ -118,13 +118,15 @@ void RegisterQueues(Registrar& make, Metrics& m) {
   };
   m.rejected_sessions = rejected("tracking", "sessions");
   m.rejected_scans = rejected("tracking", "queue_full");
-  m.rejected_searches = rejected("scoring", "streams");
+  m.rejected_scoring = rejected("scoring", "streams");
+  m.rejected_searches = rejected("searching", "searches");
   m.rejected_transactions = rejected("mapping", "transactions");
   const auto depth = [&make](const char* queue) {
     return make.MakeGauge("voxloc_queue_depth", "Tasks that wait.", {{"class", queue}});
   };
   m.depth_tracking = depth("tracking");
   m.depth_scoring = depth("scoring");
+  m.depth_searching = depth("searching");
   m.depth_mapping = depth("mapping");
   m.wait_tracking_s =
       make.MakeHistogram("voxloc_queue_wait_seconds", "From receipt to the start of the work.",
@@ -142,8 +144,27 @@ void RegisterQueues(Registrar& make, Metrics& m) {
   m.stage_build_s = stage("build_tile");
 }
 
-void RegisterMaps(Registrar& make, const char* memory, Metrics& m) {
+void RegisterSearches(Registrar& make, Metrics& m) {
   m.poses_scored = make.MakeCounter("voxloc_poses_scored_total", "Poses scored by ScorePoses.");
+  const auto searches = [&make](const char* found) {
+    return make.MakeCounter("voxloc_searches_total",
+                            "Searches for an initial pose that were answered, by what they found.",
+                            {{"found", found}});
+  };
+  m.searches_reliable = searches("reliable");
+  m.searches_ambiguous = searches("ambiguous");
+  m.searches_unreliable = searches("unreliable");
+  m.searches_nothing = searches("nothing");
+  m.searches_timed_out =
+      make.MakeCounter("voxloc_searches_timed_out_total", "Searches that their timeout cut short.");
+  m.search_candidates = make.MakeCounter("voxloc_search_candidates_aligned_total",
+                                         "Candidates that searches aligned.");
+  m.search_duration_s = make.MakeHistogram(
+      "voxloc_search_duration_seconds", "From a search's receipt to the hand-over of its result.",
+      {0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100});
+}
+
+void RegisterMaps(Registrar& make, const char* memory, Metrics& m) {
   m.maps = make.MakeGauge("voxloc_maps", "Maps that are resident.");
   m.map_tiles = make.MakeGauge("voxloc_map_tiles", "Tiles of all maps.");
   m.map_points = make.MakeGauge("voxloc_map_points", "Points of all maps.");
@@ -167,6 +188,7 @@ Metrics::Metrics(const char* engine) : registry_(std::make_shared<prometheus::Re
   RegisterRpcs(make, rpcs);
   RegisterScans(make, *this);
   RegisterQueues(make, *this);
+  RegisterSearches(make, *this);
   RegisterMaps(make, std::strcmp(engine, "cpu") == 0 ? "host" : "device", *this);
 }
 

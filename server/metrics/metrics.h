@@ -70,7 +70,8 @@ class Metrics {
   Gauge sessions_active;
   Counter rejected_sessions;      // too many, or draining
   Counter rejected_scans;         // the queue was full
-  Counter rejected_searches;      // too many scoring streams
+  Counter rejected_scoring;       // too many scoring streams
+  Counter rejected_searches;      // too many searches
   Counter rejected_transactions;  // too many map transactions
 
   Counter scans_received;
@@ -85,6 +86,7 @@ class Metrics {
 
   Gauge depth_tracking;
   Gauge depth_scoring;
+  Gauge depth_searching;
   Gauge depth_mapping;
   Histogram wait_tracking_s;
   Histogram batch_size;
@@ -101,6 +103,13 @@ class Metrics {
   Histogram matched_ratio;
 
   Counter poses_scored;
+  Counter searches_reliable;    // their best hypothesis passes, and is not ambiguous
+  Counter searches_ambiguous;   // another hypothesis is as good
+  Counter searches_unreliable;  // their best hypothesis does not pass
+  Counter searches_nothing;     // without any hypothesis
+  Counter searches_timed_out;
+  Counter search_candidates;
+  Histogram search_duration_s;
   Gauge maps;
   Gauge map_tiles;
   Gauge map_points;

@@ -33,7 +33,7 @@ class ScorePosesStream : public Base, public std::enable_shared_from_this<ScoreP
   void Begin() override {
     std::shared_ptr<void> pass = runtime_.searches.Enter();
     if (pass == nullptr) {
-      runtime_.metrics.rejected_searches.Increment();
+      runtime_.metrics.rejected_scoring.Increment();
       End(absl::ResourceExhaustedError(absl::StrCat("the server has ", runtime_.searches.limit(),
                                                     " scoring streams open, its limit")));
       return;

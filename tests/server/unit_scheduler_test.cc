@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "server/admission.h"
@@ -267,6 +269,30 @@ TEST(WorkQueueTest, DropsWhatWaitsWhenItStops) {
   go.Notify();
   stop.join();
   EXPECT_EQ(held.use_count(), 1);
+}
+
+TEST(WorkQueueTest, RunsAsManyTasksAtOnceAsItHasThreads) {
+  constexpr int kThreads = 3;
+  constexpr int kTasks = 9;
+  WorkQueue queue("test", WorkQueue::Options{kTasks, kThreads, true}, Gauge());
+  absl::Mutex mutex;
+  int running = 0;
+  int most = 0;
+  absl::BlockingCounter ended(kTasks);
+  for (int i = 0; i < kTasks; ++i) {
+    ASSERT_TRUE(queue.Post([&] {
+      {
+        const absl::MutexLock lock(&mutex);
+        most = std::max(most, ++running);
+        const auto all_at_once = [&] { return most == kThreads; };
+        mutex.Await(absl::Condition(&all_at_once));
+        --running;
+      }
+      ended.DecrementCount();
+    }));
+  }
+  ended.Wait();
+  EXPECT_EQ(most, kThreads);
 }
 
 TEST(AdmissionTest, LetsInAsManyAsAllowed) {
