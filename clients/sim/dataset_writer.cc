@@ -47,7 +47,7 @@ absl::Status PrepareDirectory(const DatasetWriterOptions& writer) {
   return absl::OkStatus();
 }
 
-absl::Status WriteScans(const Town& town, const SimulationOptions& options,
+absl::Status WriteScans(const World& world, const SimulationOptions& options,
                         const std::vector<DrivePose>& drive, const Traffic& traffic,
                         const DatasetWriterOptions& writer, const SimulationProgress& progress,
                         SimulationSummary& summary) {
@@ -63,9 +63,9 @@ absl::Status WriteScans(const Town& town, const SimulationOptions& options,
       const std::lock_guard<std::mutex> lock(mutex);
       if (!status.ok()) return;
     }
-    const Pose& town_T_sensor = drive[i].town_T_sensor;
-    const RayCaster caster(town.scene, traffic.At(drive[i].stamp_s, town_T_sensor.translation));
-    const PointCloud scan = lidar.Scan(caster, town_T_sensor, i);
+    const Pose& world_T_sensor = drive[i].world_T_sensor;
+    const RayCaster caster(world.scene, traffic.At(drive[i].stamp_s, world_T_sensor.translation));
+    const PointCloud scan = lidar.Scan(caster, world_T_sensor, i);
     const absl::Status written =
         WritePcd(absl::StrFormat("%s/%06u.pcd", directory, static_cast<unsigned>(i)), scan);
     const std::lock_guard<std::mutex> lock(mutex);
@@ -82,7 +82,7 @@ absl::Status WritePoses(const SimulationOptions& options, const std::vector<Driv
                         const std::string& directory) {
   std::vector<StampedPose> poses;
   for (const DrivePose& at : drive) {
-    Pose map_T_sensor = at.town_T_sensor;
+    Pose map_T_sensor = at.world_T_sensor;
     map_T_sensor.translation += options.map_origin;
     poses.push_back({std::llround(at.stamp_s * 1e9), map_T_sensor});
   }
@@ -97,11 +97,11 @@ absl::StatusOr<SimulationSummary> WriteSimulation(const SimulationOptions& optio
                                                   const DatasetWriterOptions& writer,
                                                   const SimulationProgress& progress) {
   if (absl::Status status = ValidateSimulationOptions(options); !status.ok()) return status;
-  const absl::StatusOr<Town> town = BuildTown(options.town);
-  if (!town.ok()) return town.status();
-  const absl::StatusOr<std::vector<DrivePose>> drive = PlanDrive(*town, options.drive);
+  const absl::StatusOr<World> world = BuildWorld(options);
+  if (!world.ok()) return world.status();
+  const absl::StatusOr<std::vector<DrivePose>> drive = PlanDrive(*world, options.drive);
   if (!drive.ok()) return drive.status();
-  const Traffic traffic(*town, options.traffic);
+  const Traffic traffic(*world, options.traffic);
 
   if (absl::Status status = PrepareDirectory(writer); !status.ok()) return status;
   const std::string record = absl::StrCat(writer.directory, "/", kRecord);
@@ -114,11 +114,11 @@ absl::StatusOr<SimulationSummary> WriteSimulation(const SimulationOptions& optio
     };
   };
   SimulationSummary summary;
-  summary.solids = town->scene.solids().size();
+  summary.solids = world->scene.solids().size();
   summary.moving_objects = traffic.size();
   {
     absl::StatusOr<PointCloud> map =
-        SampleMap(*town, options.map, writer.threads, in_phase("map points"));
+        SampleMap(*world, options.map, writer.threads, in_phase("map points"));
     if (!map.ok()) return map.status();
     map->origin = options.map_origin;
     const absl::StatusOr<size_t> tiles =
@@ -128,13 +128,13 @@ absl::StatusOr<SimulationSummary> WriteSimulation(const SimulationOptions& optio
     summary.map_points = map->size();
     summary.map_tiles = *tiles;
   }
-  status = WriteScans(*town, options, *drive, traffic, writer, progress, summary);
+  status = WriteScans(*world, options, *drive, traffic, writer, progress, summary);
   if (!status.ok()) return status;
   status = WritePoses(options, *drive, writer.directory);
   if (!status.ok()) return status;
   for (size_t i = 1; i < drive->size(); ++i) {
     summary.drive_length_m +=
-        TranslationDistance((*drive)[i - 1].town_T_sensor, (*drive)[i].town_T_sensor);
+        TranslationDistance((*drive)[i - 1].world_T_sensor, (*drive)[i].world_T_sensor);
   }
   summary.drive_duration_s = drive->back().stamp_s;
   status = WriteTextFile(record, SimulationJson(options, &summary));

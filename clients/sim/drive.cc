@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "clients/sim/frame.h"
@@ -85,25 +86,33 @@ absl::Status ValidateDriveOptions(const DriveOptions& options) {
   return status;
 }
 
-absl::StatusOr<std::vector<DrivePose>> PlanDrive(const Town& town, const DriveOptions& options) {
+absl::StatusOr<std::vector<DrivePose>> PlanDrive(const World& world, const DriveOptions& options) {
   if (absl::Status status = ValidateDriveOptions(options); !status.ok()) return status;
   const double last_stamp_s = (options.scans - 1) / options.rate_hz;
   // The route goes on until braking for what lies behind its end cannot reach back to the last
   // scan.
   const double braking_s = 2.0 * options.max_speed_mps / options.max_longitudinal_mps2;
-  RouteBuilder route(town.streets, options.seed);
+  RouteBuilder route(world.streets, options.seed);
+  const std::string wanted =
+      absl::StrCat("a drive of ", options.scans, " scans at ", options.rate_hz, " Hz and ",
+                   options.max_speed_mps, " m/s");
+  bool dead_end = false;
   double planned_m = 0.0;
   Schedule schedule;
   do {
     planned_m = std::max(1.5 * planned_m, 200.0);
     if (planned_m > kMaxRoute_m) {
       return absl::InvalidArgumentError(
-          absl::StrCat("a drive of ", options.scans, " scans at ", options.rate_hz, " Hz and ",
-                       options.max_speed_mps, " m/s is over ", kMaxRoute_m / 1000.0, " km long"));
+          absl::StrCat(wanted, " is over ", kMaxRoute_m / 1000.0, " km long"));
     }
-    while (route.points().back().arc_m < planned_m) route.Extend();
+    while (!dead_end && route.points().back().arc_m < planned_m) dead_end = !route.Extend();
     schedule = MakeSchedule(route.points(), options);
-  } while (schedule.time_s.back() < last_stamp_s + braking_s);
+  } while (!dead_end && schedule.time_s.back() < last_stamp_s + braking_s);
+  if (schedule.time_s.back() < last_stamp_s) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(wanted, " takes ", last_stamp_s, " s, but the street ends after ",
+                     route.points().back().arc_m, " m and ", schedule.time_s.back(), " s"));
+  }
 
   std::vector<DrivePose> drive;
   drive.reserve(static_cast<size_t>(options.scans));
@@ -122,7 +131,7 @@ absl::StatusOr<std::vector<DrivePose>> PlanDrive(const Town& town, const DriveOp
     const Eigen::Vector2d position = from.position + fraction * (to.position - from.position);
     const double heading = from.heading_rad + fraction * (to.heading_rad - from.heading_rad);
     drive.push_back({stamp_s, schedule.speed_mps[i] + acceleration * since_s,
-                     StandOn(town.scene.ground(), position, heading, options.sensor_height_m)});
+                     StandOn(world.scene.ground(), position, heading, options.sensor_height_m)});
   }
   return drive;
 }

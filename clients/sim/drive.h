@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Drive: a vehicle's way through a town with the exact pose of its sensor at each scan.
+// Drive: a vehicle's way through a world with the exact pose of its sensor at each scan.
 //
 // The vehicle follows a Route at the speed that its limits allow, its wheels on the ground, so it
 // rolls and pitches with the slope. The sensor sits above the middle of the vehicle, x ahead, y
@@ -15,7 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "clients/sim/town.h"
+#include "clients/sim/world.h"
 #include "core/geometry/pose.h"
 
 namespace voxloc::sim {
@@ -35,10 +35,10 @@ struct DriveOptions {
 struct DrivePose {
   double stamp_s = 0.0;  // from the start of the drive
   double speed_mps = 0.0;
-  Pose town_T_sensor;
+  Pose world_T_sensor;
 };
 
-[[nodiscard]] absl::StatusOr<std::vector<DrivePose>> PlanDrive(const Town& town,
+[[nodiscard]] absl::StatusOr<std::vector<DrivePose>> PlanDrive(const World& world,
                                                                const DriveOptions& options);
 
 }  // namespace voxloc::sim

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LocalFrame: a place in the town to build at. x to the right along a street or a facade, y towards
-// the street, z up (or along the ground's normal). Boxes and cylinders are added in its
+// LocalFrame: a place in the world to build at. x to the right along a street or a facade, y
+// towards the street, z up (or along the ground's normal). Boxes and cylinders are added in its
 // coordinates.
 
 #ifndef VOXLOC_CLIENTS_SIM_FRAME_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ground: the height field under a town, bilinear between the nodes of a regular grid, so that a
+// Ground: the height field under a world, bilinear between the nodes of a regular grid, so that a
 // ray's hit in a cell is the root of a quadratic: exact, and the same for scans and map points.
 //
 // Immutable after construction; any number of threads may use one.

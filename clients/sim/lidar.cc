@@ -43,11 +43,11 @@ Lidar::Lidar(const LidarOptions& options) : options_(options) {
   }
 }
 
-PointCloud Lidar::Scan(const RayCaster& caster, const Pose& town_T_sensor,
+PointCloud Lidar::Scan(const RayCaster& caster, const Pose& world_T_sensor,
                        uint64_t scan_number) const {
   PointCloud cloud;
   cloud.Reserve(static_cast<size_t>(rays_per_scan()));
-  const Eigen::Matrix3d rotation = town_T_sensor.rotation.toRotationMatrix();
+  const Eigen::Matrix3d rotation = world_T_sensor.rotation.toRotationMatrix();
   const double step_rad = 2.0 * kPi / options_.azimuth_steps;
   const double phase_rad = Random(options_.seed, scan_number).Uniform() * step_rad;
   for (int step = 0; step < options_.azimuth_steps; ++step) {
@@ -58,7 +58,7 @@ PointCloud Lidar::Scan(const RayCaster& caster, const Pose& town_T_sensor,
       const Eigen::Vector3d direction(cos_azimuth * cos_elevation_[ring],
                                       sin_azimuth * cos_elevation_[ring], sin_elevation_[ring]);
       const RayHit hit =
-          caster.Cast({town_T_sensor.translation, rotation * direction}, options_.max_range_m);
+          caster.Cast({world_T_sensor.translation, rotation * direction}, options_.max_range_m);
       Random random(options_.seed, scan_number, static_cast<uint64_t>(step), ring + 1);
       const bool lost = random.Chance(options_.dropout);
       if (hit.range_m == kNoHit || hit.range_m < options_.min_range_m || lost) {

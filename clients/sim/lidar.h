@@ -41,7 +41,7 @@ class Lidar {
 
   // The scan with the given number, in the sensor frame, ordered by azimuth step, then ring from
   // the lowest. Each scan starts at an azimuth of its own, as free-running sensors do.
-  [[nodiscard]] PointCloud Scan(const RayCaster& caster, const Pose& town_T_sensor,
+  [[nodiscard]] PointCloud Scan(const RayCaster& caster, const Pose& world_T_sensor,
                                 uint64_t scan_number) const;
 
   [[nodiscard]] const LidarOptions& options() const { return options_; }

@@ -29,11 +29,11 @@ struct SurfacePoint {
 
 class Sampler {
  public:
-  Sampler(const Town& town, const MapSamplingOptions& options)
-      : town_(town),
+  Sampler(const World& world, const MapSamplingOptions& options)
+      : world_(world),
         options_(options),
-        caster_(town.scene),
-        viewpoints_(town, caster_, options.view_distance_m) {}
+        caster_(world.scene),
+        viewpoints_(world, caster_, options.view_distance_m) {}
 
   // One work item per solid, then one per row of ground cells.
   [[nodiscard]] size_t items() const { return solids().size() + GroundRows(); }
@@ -52,9 +52,9 @@ class Sampler {
   }
 
  private:
-  [[nodiscard]] const std::vector<Solid>& solids() const { return town_.scene.solids(); }
+  [[nodiscard]] const std::vector<Solid>& solids() const { return world_.scene.solids(); }
   [[nodiscard]] size_t GroundRows() const {
-    const Ground& ground = town_.scene.ground();
+    const Ground& ground = world_.scene.ground();
     return static_cast<size_t>(std::lround(2.0 * ground.half_size_m() / ground.cell_m()));
   }
 
@@ -124,7 +124,7 @@ class Sampler {
     }
   }
 
-  // Cylinders of a town are round: both radii are the same.
+  // Cylinders are round: both radii are the same.
   void SampleCylinder(const Solid& solid, size_t item, PointCloud& cloud) const {
     const double radius = solid.half_extent.x();
     const double half_height = solid.half_extent.z();
@@ -169,13 +169,13 @@ class Sampler {
   }
 
   void SampleGroundRow(size_t row, size_t item, PointCloud& cloud) const {
-    const Ground& ground = town_.scene.ground();
+    const Ground& ground = world_.scene.ground();
     const double cell_m = ground.cell_m();
     const double south = static_cast<double>(row) * cell_m - ground.half_size_m();
     for (size_t column = 0; column < GroundRows(); ++column) {
       const double west = static_cast<double>(column) * cell_m - ground.half_size_m();
       const Eigen::Vector2d middle(west + 0.5 * cell_m, south + 0.5 * cell_m);
-      if (town_.streets.DistanceToStreets(middle) > options_.view_distance_m) continue;
+      if (world_.streets.DistanceToStreets(middle) > options_.view_distance_m) continue;
       SampleSurface(
           cell_m, cell_m, 1,
           [&](double u, double v) {
@@ -187,7 +187,7 @@ class Sampler {
     }
   }
 
-  const Town& town_;
+  const World& world_;
   MapSamplingOptions options_;
   RayCaster caster_;
   Viewpoints viewpoints_;
@@ -202,10 +202,10 @@ absl::Status ValidateMapSamplingOptions(const MapSamplingOptions& options) {
   return status;
 }
 
-absl::StatusOr<PointCloud> SampleMap(const Town& town, const MapSamplingOptions& options,
+absl::StatusOr<PointCloud> SampleMap(const World& world, const MapSamplingOptions& options,
                                      int threads, const SampleProgress& progress) {
   if (absl::Status status = ValidateMapSamplingOptions(options); !status.ok()) return status;
-  const Sampler sampler(town, options);
+  const Sampler sampler(world, options);
   constexpr size_t kItemsPerChunk = 64;
   const size_t chunks = (sampler.items() + kItemsPerChunk - 1) / kItemsPerChunk;
   std::vector<PointCloud> parts(chunks);
@@ -226,10 +226,9 @@ absl::StatusOr<PointCloud> SampleMap(const Town& town, const MapSamplingOptions&
     progress(++done, chunks);
   });
   if (points.load() > options.max_points) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the map would have over ", options.max_points, " points; take a wider map ",
-                     "spacing than ", options.spacing_m, " m or a smaller town than ",
-                     town.options.size_m, " m"));
+    return absl::ResourceExhaustedError(absl::StrCat("the map would have over ", options.max_points,
+                                                     " points; take a wider map ", "spacing than ",
+                                                     options.spacing_m, " m, or less of a world"));
   }
   PointCloud map;
   map.Reserve(points.load());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The map of a town: points spread evenly over the surfaces that a mapping vehicle could see from
+// The map of a world: points spread evenly over the surfaces that a mapping vehicle could see from
 // the streets, with a little noise. Insides, undersides, back yards and what is hidden are left
 // out, and so is everything that moves.
 //
@@ -16,7 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "clients/sim/town.h"
+#include "clients/sim/world.h"
 #include "core/cloud/point_cloud.h"
 
 namespace voxloc::sim {
@@ -35,9 +35,9 @@ struct MapSamplingOptions {
 // done of total work items; called from any thread, one call at a time.
 using SampleProgress = std::function<void(size_t done, size_t total)>;
 
-// In the town's frame, around a zero origin. ResourceExhausted when the map would have more than
+// In the world's frame, around a zero origin. ResourceExhausted when the map would have more than
 // max_points.
-[[nodiscard]] absl::StatusOr<PointCloud> SampleMap(const Town& town,
+[[nodiscard]] absl::StatusOr<PointCloud> SampleMap(const World& world,
                                                    const MapSamplingOptions& options, int threads,
                                                    const SampleProgress& progress = nullptr);
 

@@ -23,26 +23,29 @@ RouteBuilder::RouteBuilder(const StreetNetwork& streets, uint64_t seed)
   AppendLane(LaneOf(leg_));
 }
 
-void RouteBuilder::Extend() {
+bool RouteBuilder::Extend() {
+  const std::optional<Leg> next = ChooseNext();
+  if (!next.has_value()) return false;
   const Lane from = LaneOf(leg_);
-  leg_ = ChooseNext();
+  leg_ = *next;
   ++visits_[static_cast<size_t>(leg_.street)];
   const Lane to = LaneOf(leg_);
   AppendTurn(from, to);
   AppendLane(to);
+  return true;
 }
 
 RouteBuilder::Lane RouteBuilder::LaneOf(const Leg& leg) const {
   const Street& street = streets_.streets()[static_cast<size_t>(leg.street)];
   const double right_m = leg.forward ? 0.5 * kLaneWidth_m : -0.5 * kLaneWidth_m;
-  const Eigen::Vector2d low = street.PointAt(kJunctionClearRadius_m, right_m);
-  const Eigen::Vector2d high = street.PointAt(street.length_m - kJunctionClearRadius_m, right_m);
+  const Eigen::Vector2d low = street.PointAt(street.clear_m, right_m);
+  const Eigen::Vector2d high = street.PointAt(street.length_m - street.clear_m, right_m);
   if (leg.forward) return {low, high, street.direction};
   return {high, low, -street.direction};
 }
 
-// One of the streets driven least so far, so that a drive sees much of the town.
-RouteBuilder::Leg RouteBuilder::ChooseNext() {
+// One of the streets driven least so far, so that a drive sees much of the world.
+std::optional<RouteBuilder::Leg> RouteBuilder::ChooseNext() {
   const Street& street = streets_.streets()[static_cast<size_t>(leg_.street)];
   const int junction = leg_.forward ? street.to : street.from;
   int fewest = std::numeric_limits<int>::max();
@@ -54,9 +57,10 @@ RouteBuilder::Leg RouteBuilder::ChooseNext() {
     fewest = std::min(fewest, visits);
     if (visits == fewest) choices.push_back(next);
   }
+  if (choices.empty()) return std::nullopt;
   const int choice = random_.UniformInt(0, static_cast<int>(choices.size()) - 1);
   const int next = choices[static_cast<size_t>(choice)];
-  return {next, streets_.streets()[static_cast<size_t>(next)].from == junction};
+  return Leg{next, streets_.streets()[static_cast<size_t>(next)].from == junction};
 }
 
 void RouteBuilder::Append(const Eigen::Vector2d& position, const Eigen::Vector2d& heading,

@@ -8,6 +8,7 @@
 
 #include <Eigen/Core>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "clients/sim/random.h"
@@ -28,8 +29,9 @@ class RouteBuilder {
   // `streets` must outlive the builder. The walk starts on a random street and never turns back.
   RouteBuilder(const StreetNetwork& streets, uint64_t seed);
 
-  // Goes on through the next junction and to the end of the next street.
-  void Extend();
+  // Goes on through the next junction and to the end of the next street. False, and nothing more,
+  // at a dead end.
+  bool Extend();
 
   [[nodiscard]] const std::vector<RoutePoint>& points() const { return points_; }
 
@@ -44,7 +46,7 @@ class RouteBuilder {
     Eigen::Vector2d direction;
   };
   [[nodiscard]] Lane LaneOf(const Leg& leg) const;
-  [[nodiscard]] Leg ChooseNext();
+  [[nodiscard]] std::optional<Leg> ChooseNext();
   void Append(const Eigen::Vector2d& position, const Eigen::Vector2d& heading, double curvature);
   void AppendLane(const Lane& lane);
   void AppendTurn(const Lane& from, const Lane& to);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scene: what rays meet. A ground, solids, and their spatial index, in the town's frame.
+// Scene: what rays meet. A ground, solids, and their spatial index, in the world's frame.
 //
 // Immutable after construction; any number of threads may use one.
 

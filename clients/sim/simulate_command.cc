@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "clients/sim/simulate_command.h"
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 
 namespace voxloc::sim {
 namespace {
 
 constexpr char kDescription[] =
-    "Simulate a vehicle with a LiDAR driving through a made-up town: a map, scans, exact poses.";
+    "Simulate a vehicle with a LiDAR driving through a made-up town, or through a scene where "
+    "scans leave part of the pose open: a map, scans, exact poses.";
+
+constexpr double kTunnelSlope = 0.02;
+constexpr double kMaxMapView_m = 200.0;
 
 constexpr char kManual[] = R"(
 What is written:
@@ -27,6 +34,13 @@ noise is along the ray. Without noise every point within 100 m lies on a surface
 cars are in the map; moving cars and pedestrians are in the scans only. The same options give the
 same bytes, whatever the number of threads.
 
+Scenes:
+  town      streets, houses, trees, parked cars: scans fix the whole pose
+  corridor  a straight street between smooth walls, no end in sight: scans do not change along it
+  tunnel    the same under a vault, slightly uphill
+  field     open ground with tracks across it: z, roll and pitch are fixed; x, y and yaw by the
+            relief and the posts only, with --relief 0 and --posts 0 not at all
+
 Examples:
   The demo's drive: 300 m of town, 200 scans, 20 seconds
     voxloc simulate --size 300 --scans 200 demo
@@ -40,38 +54,78 @@ Examples:
     voxloc simulate --traffic-cars 60 --traffic-people 300 --parked 0.9 --scans 400 traffic
   The same town at UTM coordinates, another drive through it
     voxloc simulate --seed 1 --drive-seed 7 --map-origin 400000,4000000,100 utm
+  Drives where scans leave part of the pose open
+    voxloc simulate --scene corridor --scans 240 --rate 2 corridor
+    voxloc simulate --scene tunnel --length 500 --slope 0.04 tunnel
+    voxloc simulate --scene field --size 150 --relief 0 --posts 2 --max-range 60 field
 )";
 
-void AddTownOptions(CLI::App& command, TownOptions& town) {
-  command.add_option("--size", town.size_m, "Edge of the town, m (100 to 2000)")
+// Remembers that the option was given, so that it can be refused with a scene that has no use for
+// it.
+CLI::Option* OnlyFor(std::vector<SceneKind> scenes, CLI::Option* option,
+                     SimulateArguments& arguments) {
+  return option->each(
+      [&arguments, scenes = std::move(scenes), name = option->get_name()](const std::string&) {
+        arguments.scene_options.push_back({name, scenes});
+      });
+}
+
+void AddTownOptions(CLI::App& command, SimulateArguments& arguments) {
+  TownOptions& town = arguments.simulation.town;
+  const auto add = [&](const char* name, double& value, const char* help) {
+    OnlyFor({SceneKind::kTown}, command.add_option(name, value, help), arguments)
+        ->capture_default_str()
+        ->group("Town");
+  };
+  add("--street-spacing", town.street_spacing_m, "From junction to junction, about, m (50 to 300)");
+  add("--missing-streets", town.missing_streets, "Share of the inner streets left out, 0 to 1");
+  add("--density", town.building_density, "Share of the plots with a house, 0 to 1");
+  add("--trees", town.tree_density, "Share of the places for trees taken, 0 to 1");
+  add("--parked", town.parked_car_density,
+      "Share of the parking places taken, 0 to 1; parked cars are in the map");
+}
+
+void AddFieldOptions(CLI::App& command, SimulateArguments& arguments) {
+  const std::vector<SceneKind> both = {SceneKind::kTown, SceneKind::kField};
+  OnlyFor(both,
+          command.add_option("--size", arguments.simulation.town.size_m,
+                             "Edge of the town, or of what the tracks cross, m (100 to 2000)"),
+          arguments)
       ->capture_default_str()
-      ->group("Town");
-  command
-      .add_option("--street-spacing", town.street_spacing_m,
-                  "From junction to junction, about, m (50 to 300)")
+      ->group("Town and field");
+  OnlyFor(both,
+          command.add_option("--relief", arguments.relief_m,
+                             "From the lowest to the highest ground, about, m (0 to 20); unless "
+                             "given 4 in a town, 0.5 in a field"),
+          arguments)
+      ->group("Town and field");
+  OnlyFor({SceneKind::kField},
+          command.add_option("--posts", arguments.simulation.field.posts_per_hectare,
+                             "Posts and trees a hectare (0 to 100)"),
+          arguments)
       ->capture_default_str()
-      ->group("Town");
-  command
-      .add_option("--missing-streets", town.missing_streets,
-                  "Share of the inner streets left out, 0 to 1")
-      ->capture_default_str()
-      ->group("Town");
-  command.add_option("--density", town.building_density, "Share of the plots with a house, 0 to 1")
-      ->capture_default_str()
-      ->group("Town");
-  command.add_option("--trees", town.tree_density, "Share of the places for trees taken, 0 to 1")
-      ->capture_default_str()
-      ->group("Town");
-  command
-      .add_option("--parked", town.parked_car_density,
-                  "Share of the parking places taken, 0 to 1; parked cars are in the map")
-      ->capture_default_str()
-      ->group("Town");
-  command
-      .add_option("--relief", town.relief_m,
-                  "From the lowest to the highest ground, about, m (0 to 20)")
-      ->capture_default_str()
-      ->group("Town");
+      ->group("Field");
+}
+
+void AddPassageOptions(CLI::App& command, SimulateArguments& arguments) {
+  PassageOptions& passage = arguments.simulation.passage;
+  const std::vector<SceneKind> both = {SceneKind::kCorridor, SceneKind::kTunnel};
+  constexpr char kGroup[] = "Corridor and tunnel";
+  const auto add = [&](const char* name, double& value, const char* help) {
+    OnlyFor(both, command.add_option(name, value, help), arguments)
+        ->capture_default_str()
+        ->group(kGroup);
+  };
+  add("--length", passage.length_m, "That can be driven, m (50 to 3000)");
+  add("--width", passage.width_m, "From wall to wall, m (8 to 40)");
+  add("--height", passage.height_m, "Of the walls, or of the crown of the vault, m (3 to 30)");
+  add("--heading", passage.heading_deg, "Of the axis, from x to y, deg (-180 to 180)");
+  OnlyFor(both,
+          command.add_option("--slope", arguments.slope,
+                             "Rise of the axis, m per m (-0.15 to 0.15); unless given 0 in a "
+                             "corridor, 0.02 in a tunnel"),
+          arguments)
+      ->group(kGroup);
 }
 
 void AddLidarOptions(CLI::App& command, LidarOptions& lidar) {
@@ -156,9 +210,9 @@ void AddMapOptions(CLI::App& command, SimulateArguments& arguments) {
       ->capture_default_str()
       ->group("Map");
   command
-      .add_option("--map-view", map.view_distance_m,
-                  "How far from a street surfaces are mapped, m (5 to 200)")
-      ->capture_default_str()
+      .add_option("--map-view", arguments.map_view_m,
+                  "How far from a street surfaces are mapped, m (5 to 200); unless given 45, in a "
+                  "field the LiDAR's range")
       ->group("Map");
   command
       .add_option("--tile-size", arguments.simulation.tile_size_m,
@@ -167,7 +221,7 @@ void AddMapOptions(CLI::App& command, SimulateArguments& arguments) {
       ->group("Map");
   command
       .add_option("--map-origin", arguments.map_origin,
-                  "X,Y,Z of the town's middle in the map, m; tiles are then written in float64")
+                  "X,Y,Z of the scene's middle in the map, m; tiles are then written in float64")
       ->capture_default_str()
       ->group("Map");
 }
@@ -184,9 +238,15 @@ CLI::App* AddSimulateCommand(CLI::App& program, SimulateArguments& arguments) {
   command->add_option("--threads", arguments.writer.threads, "Threads; 0: all cores (to 1024)")
       ->capture_default_str()
       ->group("Output");
-  command->add_option("--seed", arguments.seed, "Everything follows from it: the town and its map")
+  command->add_option("--seed", arguments.seed, "Everything follows from it: the scene and its map")
       ->capture_default_str()
-      ->group("Town");
+      ->group("Scene");
+  command
+      ->add_option("--scene", arguments.scene,
+                   "town; corridor or tunnel: nothing fixes the position along the axis; field: "
+                   "little fixes x, y and yaw")
+      ->capture_default_str()
+      ->group("Scene");
   command
       ->add_option_function<uint64_t>(
           "--drive-seed",
@@ -196,7 +256,9 @@ CLI::App* AddSimulateCommand(CLI::App& program, SimulateArguments& arguments) {
           },
           "The drive, the LiDAR's noise and the traffic; the default is --seed")
       ->group("Drive");
-  AddTownOptions(*command, arguments.simulation.town);
+  AddTownOptions(*command, arguments);
+  AddFieldOptions(*command, arguments);
+  AddPassageOptions(*command, arguments);
   AddLidarOptions(*command, arguments.simulation.lidar);
   AddDriveOptions(*command, arguments.simulation.drive, arguments.simulation.traffic);
   AddMapOptions(*command, arguments);
@@ -205,6 +267,29 @@ CLI::App* AddSimulateCommand(CLI::App& program, SimulateArguments& arguments) {
 
 absl::StatusOr<SimulationOptions> SimulationOf(const SimulateArguments& arguments) {
   SimulationOptions options = arguments.simulation;
+  const absl::StatusOr<SceneKind> scene = SceneNamed(arguments.scene);
+  if (!scene.ok()) return scene.status();
+  options.scene = *scene;
+  for (const auto& [name, scenes] : arguments.scene_options) {
+    if (std::find(scenes.begin(), scenes.end(), *scene) != scenes.end()) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, " has no use in --scene ", arguments.scene,
+        "; it is for: ", absl::StrJoin(scenes, ", ", [](std::string* out, SceneKind kind) {
+          absl::StrAppend(out, ToString(kind));
+        })));
+  }
+  options.field.seed = arguments.seed;
+  options.field.size_m = options.town.size_m;
+  if (arguments.relief_m.has_value()) {
+    options.town.relief_m = options.field.relief_m = *arguments.relief_m;
+  }
+  options.passage.slope =
+      arguments.slope.value_or(*scene == SceneKind::kTunnel ? kTunnelSlope : 0.0);
+  if (arguments.map_view_m.has_value()) {
+    options.map.view_distance_m = *arguments.map_view_m;
+  } else if (*scene == SceneKind::kField) {
+    options.map.view_distance_m = std::min(options.lidar.max_range_m, kMaxMapView_m);
+  }
   options.town.seed = arguments.seed;
   options.map.seed = arguments.seed;
   const uint64_t drive_seed = arguments.drive_seed_given ? arguments.drive_seed : arguments.seed;
@@ -240,11 +325,11 @@ std::string DescribeSimulation(const SimulateArguments& arguments,
   const double points_a_scan =
       static_cast<double>(summary.scan_points) / static_cast<double>(summary.scans);
   return absl::StrFormat(
-      "%s\n  town   %u solids, %u moving objects\n  map    %u points in %u tiles\n"
+      "%s\n  scene  %s, %u solids, %u moving objects\n  map    %u points in %u tiles\n"
       "  drive  %.0f m in %.1f s\n  scans  %u, %.0f points each\n",
-      arguments.writer.directory, summary.solids, summary.moving_objects, summary.map_points,
-      summary.map_tiles, summary.drive_length_m, summary.drive_duration_s, summary.scans,
-      points_a_scan);
+      arguments.writer.directory, arguments.scene, summary.solids, summary.moving_objects,
+      summary.map_points, summary.map_tiles, summary.drive_length_m, summary.drive_duration_s,
+      summary.scans, points_a_scan);
 }
 
 }  // namespace voxloc::sim

@@ -2,13 +2,100 @@
 #include "clients/sim/simulation.h"
 
 #include <nlohmann/json.hpp>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "clients/sim/limits.h"
 
 namespace voxloc::sim {
+namespace {
+
+struct SceneName {
+  SceneKind kind;
+  absl::string_view name;
+};
+constexpr SceneName kScenes[] = {{SceneKind::kTown, "town"},
+                                 {SceneKind::kCorridor, "corridor"},
+                                 {SceneKind::kTunnel, "tunnel"},
+                                 {SceneKind::kField, "field"}};
+
+absl::Status ValidateScene(const SimulationOptions& options) {
+  switch (options.scene) {
+    case SceneKind::kTown:
+      return ValidateTownOptions(options.town);
+    case SceneKind::kCorridor:
+    case SceneKind::kTunnel:
+      return ValidatePassageOptions(options.passage);
+    case SceneKind::kField:
+      return ValidateFieldOptions(options.field);
+  }
+  return absl::InvalidArgumentError("no such scene");
+}
+
+nlohmann::ordered_json SceneJson(const SimulationOptions& options) {
+  switch (options.scene) {
+    case SceneKind::kTown:
+      return {{"seed", options.town.seed},
+              {"size_m", options.town.size_m},
+              {"street_spacing_m", options.town.street_spacing_m},
+              {"missing_streets", options.town.missing_streets},
+              {"building_density", options.town.building_density},
+              {"tree_density", options.town.tree_density},
+              {"parked_car_density", options.town.parked_car_density},
+              {"relief_m", options.town.relief_m}};
+    case SceneKind::kCorridor:
+    case SceneKind::kTunnel:
+      return {{"length_m", options.passage.length_m},
+              {"width_m", options.passage.width_m},
+              {"height_m", options.passage.height_m},
+              {"slope", options.passage.slope},
+              {"heading_deg", options.passage.heading_deg}};
+    case SceneKind::kField:
+      return {{"seed", options.field.seed},
+              {"size_m", options.field.size_m},
+              {"relief_m", options.field.relief_m},
+              {"posts_per_hectare", options.field.posts_per_hectare}};
+  }
+  return {};
+}
+
+}  // namespace
+
+absl::string_view ToString(SceneKind kind) {
+  for (const SceneName& scene : kScenes) {
+    if (scene.kind == kind) return scene.name;
+  }
+  return "unknown";
+}
+
+absl::StatusOr<SceneKind> SceneNamed(absl::string_view name) {
+  std::vector<absl::string_view> names;
+  for (const SceneName& scene : kScenes) {
+    if (scene.name == name) return scene.kind;
+    names.push_back(scene.name);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("scene is '", name, "'; there are: ", absl::StrJoin(names, ", ")));
+}
+
+absl::StatusOr<World> BuildWorld(const SimulationOptions& options) {
+  const double sight_m = options.lidar.max_range_m;
+  switch (options.scene) {
+    case SceneKind::kTown:
+      return BuildTown(options.town);
+    case SceneKind::kCorridor:
+      return BuildPassage(options.passage, Roof::kNone, sight_m);
+    case SceneKind::kTunnel:
+      return BuildPassage(options.passage, Roof::kVault, sight_m);
+    case SceneKind::kField:
+      return BuildField(options.field, sight_m);
+  }
+  return absl::InvalidArgumentError("no such scene");
+}
 
 absl::Status ValidateSimulationOptions(const SimulationOptions& options) {
-  absl::Status status = ValidateTownOptions(options.town);
+  absl::Status status = ValidateScene(options);
   status.Update(ValidateLidarOptions(options.lidar));
   status.Update(ValidateDriveOptions(options.drive));
   status.Update(ValidateTrafficOptions(options.traffic));
@@ -24,14 +111,7 @@ std::string SimulationJson(const SimulationOptions& options, const SimulationSum
   nlohmann::ordered_json json;
   json["format"] = "voxloc simulation 1";
   json["complete"] = summary != nullptr;
-  json["town"] = {{"seed", options.town.seed},
-                  {"size_m", options.town.size_m},
-                  {"street_spacing_m", options.town.street_spacing_m},
-                  {"missing_streets", options.town.missing_streets},
-                  {"building_density", options.town.building_density},
-                  {"tree_density", options.town.tree_density},
-                  {"parked_car_density", options.town.parked_car_density},
-                  {"relief_m", options.town.relief_m}};
+  json[std::string(ToString(options.scene))] = SceneJson(options);
   json["lidar"] = {{"seed", options.lidar.seed},
                    {"rings", options.lidar.rings},
                    {"min_elevation_deg", options.lidar.min_elevation_deg},

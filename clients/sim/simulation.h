@@ -10,26 +10,43 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "clients/sim/drive.h"
+#include "clients/sim/field.h"
 #include "clients/sim/lidar.h"
 #include "clients/sim/map_sampler.h"
+#include "clients/sim/passage.h"
 #include "clients/sim/town.h"
 #include "clients/sim/traffic.h"
 
 namespace voxloc::sim {
 
+// The worlds there are to drive through.
+enum class SceneKind { kTown, kCorridor, kTunnel, kField };
+
+// As on the command line and in the record: "town" and so on.
+[[nodiscard]] absl::string_view ToString(SceneKind kind);
+[[nodiscard]] absl::StatusOr<SceneKind> SceneNamed(absl::string_view name);
+
 struct SimulationOptions {
+  SceneKind scene = SceneKind::kTown;
   TownOptions town;
+  PassageOptions passage;  // the corridor or the tunnel
+  FieldOptions field;
   LidarOptions lidar;
   DriveOptions drive;
   TrafficOptions traffic;
   MapSamplingOptions map;
   int tile_size_m = 20;  // [5, 1000]
-  // Where the town's zero lies in the map's frame, each within 1e8 m.
+  // Where the world's zero lies in the map's frame, each within 1e8 m.
   Eigen::Vector3d map_origin = Eigen::Vector3d::Zero();
 };
 
 [[nodiscard]] absl::Status ValidateSimulationOptions(const SimulationOptions& options);
+
+// The chosen scene; of the others' options nothing is looked at.
+[[nodiscard]] absl::StatusOr<World> BuildWorld(const SimulationOptions& options);
 
 struct SimulationSummary {
   size_t solids = 0;
@@ -42,7 +59,8 @@ struct SimulationSummary {
   double drive_duration_s = 0.0;
 };
 
-// Every option under its room, then "result" where there is one. "complete" says whether there is.
+// Every option under its room, the scene's under its name, then "result" where there is one.
+// "complete" says whether there is.
 [[nodiscard]] std::string SimulationJson(const SimulationOptions& options,
                                          const SimulationSummary* summary);
 

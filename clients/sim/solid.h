@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Solids: the convex primitives that a town is made of, each an affine image of a unit shape, so
+// Solids: the convex primitives that a world is made of, each an affine image of a unit shape, so
 // that a ray's first hit has a closed form.
 //
 //   kBox        |x/hx| <= 1, |y/hy| <= 1, |z/hz| <= 1

@@ -89,6 +89,13 @@ StreetNetwork::StreetNetwork(double half_size_m, double spacing_m, double missin
   }
 }
 
+StreetNetwork::StreetNetwork(Street street) : streets_at_({{0}, {0}}) {
+  street.from = 0;
+  street.to = 1;
+  junctions_ = {street.start, street.start + street.length_m * street.direction};
+  streets_.push_back(street);
+}
+
 double StreetNetwork::DistanceToStreets(const Eigen::Vector2d& point) const {
   double nearest = std::numeric_limits<double>::infinity();
   for (const Street& street : streets_) nearest = std::min(nearest, street.DistanceTo(point));

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// StreetNetwork: where the streets of a town run. Junctions on an irregular grid, joined by
-// straight streets of two lanes, some left out so that T-junctions appear, none of them a dead end.
+// StreetNetwork: where streets run. Either junctions on an irregular grid, joined by straight
+// streets of two lanes, some left out so that T-junctions appear, none of them a dead end; or one
+// street.
 //
 // Cross-section from the centre line outwards, on each side: a lane (traffic keeps right), a
 // parking strip (or none), the kerb, a pavement. Near a junction, within its clear radius, there is
-// nothing but ground. Town frame, metres. Immutable; any number of threads may use one.
+// nothing but ground. World frame, metres. Immutable; any number of threads may use one.
 
 #ifndef VOXLOC_CLIENTS_SIM_STREET_NETWORK_H_
 #define VOXLOC_CLIENTS_SIM_STREET_NETWORK_H_
@@ -33,6 +34,7 @@ struct Street {
   double length_m = 0.0;
   std::array<bool, 2> parking = {false, false};
   double pavement_m = 2.0;
+  double clear_m = kJunctionClearRadius_m;  // its lanes begin and end this far from its ends
 
   [[nodiscard]] double KerbOffset(Side side) const {
     return kLaneWidth_m + (parking[side] ? kParkingWidth_m : 0.0);
@@ -50,6 +52,8 @@ class StreetNetwork {
   // Junctions lie within [-half_size_m, half_size_m]^2, about spacing_m apart. A street that could
   // go without making a dead end is left out with the probability `missing`.
   StreetNetwork(double half_size_m, double spacing_m, double missing, Random random);
+  // One street with two dead ends.
+  explicit StreetNetwork(Street street);
 
   [[nodiscard]] const std::vector<Eigen::Vector2d>& junctions() const { return junctions_; }
   [[nodiscard]] const std::vector<Street>& streets() const { return streets_; }

@@ -12,13 +12,13 @@
 #include "clients/sim/furniture.h"
 #include "clients/sim/limits.h"
 #include "clients/sim/random.h"
+#include "clients/sim/relief.h"
 
 namespace voxloc::sim {
 namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 constexpr double kKerbHeight_m = 0.12;
-constexpr double kGroundCell_m = 2.0;
 // Ground goes on beyond the town, so that its outermost houses stand on something.
 constexpr double kGroundMargin_m = 20.0;
 // Room between the outermost streets and the town's edge.
@@ -26,34 +26,6 @@ constexpr double kBorder_m = 25.0;
 
 // Streams of chance, one per concern, so that more trees do not move the houses.
 enum Stream : uint64_t { kStreets = 1, kRelief, kPlots, kHouses, kFurniture, kCars, kTrees };
-
-Ground MakeGround(const TownOptions& options) {
-  struct Wave {
-    double amplitude;
-    double kx;
-    double ky;
-    double phase;
-  };
-  Random random(options.seed, kRelief);
-  std::vector<Wave> waves;
-  // Long waves carry most of the height; the slopes stay those of streets.
-  for (const double wavelength : {260.0, 210.0, 160.0, 110.0, 75.0}) {
-    const double heading = random.Uniform(0.0, 2.0 * kPi);
-    const double k = 2.0 * kPi / wavelength;
-    waves.push_back({options.relief_m * wavelength / 1630.0, k * std::cos(heading),
-                     k * std::sin(heading), random.Uniform(0.0, 2.0 * kPi)});
-  }
-  const auto height = [&](double x, double y) {
-    double sum = 0.0;
-    for (const Wave& wave : waves) {
-      sum += wave.amplitude * std::sin(wave.kx * x + wave.ky * y + wave.phase);
-    }
-    return sum;
-  };
-  const double middle = height(0.0, 0.0);
-  return Ground(0.5 * options.size_m + kGroundMargin_m, kGroundCell_m,
-                [&](double x, double y) { return height(x, y) - middle; });
-}
 
 // A rectangle that something already stands on.
 struct Footprint {
@@ -86,9 +58,10 @@ class TownBuilder {
       : options_(options),
         streets_(0.5 * options.size_m - kBorder_m, options.street_spacing_m,
                  options.missing_streets, Random(options.seed, kStreets)),
-        ground_(MakeGround(options)) {}
+        ground_(RollingGround(0.5 * options.size_m + kGroundMargin_m, options.relief_m,
+                              Random(options.seed, kRelief))) {}
 
-  Town Build() && {
+  World Build() && {
     for (size_t i = 0; i < streets_.streets().size(); ++i) {
       for (const Side side : {kLeft, kRight}) {
         AddPlots(i, side);
@@ -98,7 +71,7 @@ class TownBuilder {
       }
     }
     AddOpenGroundTrees();
-    return {options_, std::move(streets_), Scene(std::move(ground_), std::move(solids_))};
+    return {std::move(streets_), Scene(std::move(ground_), std::move(solids_))};
   }
 
  private:
@@ -315,7 +288,7 @@ absl::Status ValidateTownOptions(const TownOptions& options) {
   return status;
 }
 
-absl::StatusOr<Town> BuildTown(const TownOptions& options) {
+absl::StatusOr<World> BuildTown(const TownOptions& options) {
   if (absl::Status status = ValidateTownOptions(options); !status.ok()) return status;
   return TownBuilder(options).Build();
 }

@@ -3,9 +3,6 @@
 // Town: a procedural town. Streets on an irregular grid, houses along them, pavements, parked cars,
 // street furniture, gardens and trees, on a ground that rises and falls. Everything follows from
 // the options; the same options give the same town on every machine.
-//
-// Town frame: x east, y north, z up, metres; zero at the middle, at ground level. Immutable; any
-// number of threads may use one.
 
 #ifndef VOXLOC_CLIENTS_SIM_TOWN_H_
 #define VOXLOC_CLIENTS_SIM_TOWN_H_
@@ -14,8 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "clients/sim/scene.h"
-#include "clients/sim/street_network.h"
+#include "clients/sim/world.h"
 
 namespace voxloc::sim {
 
@@ -32,13 +28,7 @@ struct TownOptions {
 
 [[nodiscard]] absl::Status ValidateTownOptions(const TownOptions& options);
 
-struct Town {
-  TownOptions options;
-  StreetNetwork streets;
-  Scene scene;
-};
-
-[[nodiscard]] absl::StatusOr<Town> BuildTown(const TownOptions& options);
+[[nodiscard]] absl::StatusOr<World> BuildTown(const TownOptions& options);
 
 }  // namespace voxloc::sim
 

@@ -16,13 +16,14 @@ absl::Status ValidateTrafficOptions(const TrafficOptions& options) {
   return status;
 }
 
-Traffic::Traffic(const Town& town, const TrafficOptions& options) : town_(town), options_(options) {
+Traffic::Traffic(const World& world, const TrafficOptions& options)
+    : world_(world), options_(options) {
   AddMovers(true, options.cars_per_km);
   AddMovers(false, options.pedestrians_per_km);
 }
 
 void Traffic::AddMovers(bool cars, double per_km) {
-  const std::vector<Street>& streets = town_.streets.streets();
+  const std::vector<Street>& streets = world_.streets.streets();
   for (size_t i = 0; i < streets.size(); ++i) {
     const Street& street = streets[i];
     Random random(options_.seed, cars ? 1 : 2, i);
@@ -52,17 +53,17 @@ std::vector<Solid> Traffic::At(double stamp_s, const Eigen::Vector3d& ego) const
   constexpr double kPedestrianClearance_m = 2.0;
   std::vector<Solid> solids;
   for (const Mover& mover : movers_) {
-    const Street& street = town_.streets.streets()[mover.street];
-    const double usable_m = street.length_m - 2.0 * kJunctionClearRadius_m;
+    const Street& street = world_.streets.streets()[mover.street];
+    const double usable_m = street.length_m - 2.0 * street.clear_m;
     const double gone_m = std::fmod(mover.start_m + mover.speed_mps * stamp_s, usable_m);
-    const double along_m = kJunctionClearRadius_m + (mover.forward ? gone_m : usable_m - gone_m);
+    const double along_m = street.clear_m + (mover.forward ? gone_m : usable_m - gone_m);
     const Eigen::Vector2d place =
         street.PointAt(along_m, mover.forward ? mover.right_m : -mover.right_m);
     const double clearance_m = mover.car ? kCarClearance_m : kPedestrianClearance_m;
     if ((place - ego.head<2>()).norm() < clearance_m) continue;
     const Eigen::Vector2d heading = mover.forward ? street.direction : -street.direction;
     const double yaw = std::atan2(heading.y(), heading.x());
-    const Ground& ground = town_.scene.ground();
+    const Ground& ground = world_.scene.ground();
     LocalFrame frame;
     frame.origin = {place.x(), place.y(), ground.Height(place.x(), place.y())};
     if (mover.car) {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "clients/sim/town.h"
+#include "clients/sim/world.h"
 
 namespace voxloc::sim {
 
@@ -26,8 +26,8 @@ struct TrafficOptions {
 
 class Traffic {
  public:
-  // `town` must outlive the traffic; `options` must be valid.
-  Traffic(const Town& town, const TrafficOptions& options);
+  // `world` must outlive the traffic; `options` must be valid.
+  Traffic(const World& world, const TrafficOptions& options);
 
   // All moving objects at that moment, without those that would touch the vehicle at `ego`.
   [[nodiscard]] std::vector<Solid> At(double stamp_s, const Eigen::Vector3d& ego) const;
@@ -46,7 +46,7 @@ class Traffic {
   };
   void AddMovers(bool cars, double per_km);
 
-  const Town& town_;
+  const World& world_;
   TrafficOptions options_;
   std::vector<Mover> movers_;
 };

@@ -16,14 +16,14 @@ constexpr double kApart_m = 8.0;
 
 }  // namespace
 
-Viewpoints::Viewpoints(const Town& town, const RayCaster& caster, double max_distance_m)
-    : caster_(caster), half_size_m_(town.scene.ground().half_size_m()) {
-  for (const Street& street : town.streets.streets()) {
+Viewpoints::Viewpoints(const World& world, const RayCaster& caster, double max_distance_m)
+    : caster_(caster), half_size_m_(world.scene.ground().half_size_m()) {
+  for (const Street& street : world.streets.streets()) {
     const int count = std::max(1, static_cast<int>(std::lround(street.length_m / kEyeDistance_m)));
     for (int i = 0; i < count; ++i) {
       const Eigen::Vector2d point = street.PointAt((i + 0.5) * street.length_m / count, 0.0);
       eyes_.push_back(
-          {point.x(), point.y(), town.scene.ground().Height(point.x(), point.y()) + kEyeHeight_m});
+          {point.x(), point.y(), world.scene.ground().Height(point.x(), point.y()) + kEyeHeight_m});
     }
   }
   cells_per_side_ = static_cast<int>(std::ceil(2.0 * half_size_m_ / kCell_m));

@@ -3,7 +3,8 @@
 // Viewpoints: from where a mapping vehicle would have seen a surface. Points along all streets, and
 // for any place the few of them that matter: the nearest, well apart from each other.
 //
-// The caster and the town must outlive it. Const after construction; any number of threads may ask.
+// The caster and the world must outlive it. Const after construction; any number of threads may
+// ask.
 
 #ifndef VOXLOC_CLIENTS_SIM_VIEWPOINTS_H_
 #define VOXLOC_CLIENTS_SIM_VIEWPOINTS_H_
@@ -12,13 +13,13 @@
 #include <vector>
 
 #include "clients/sim/ray_caster.h"
-#include "clients/sim/town.h"
+#include "clients/sim/world.h"
 
 namespace voxloc::sim {
 
 class Viewpoints {
  public:
-  Viewpoints(const Town& town, const RayCaster& caster, double max_distance_m);
+  Viewpoints(const World& world, const RayCaster& caster, double max_distance_m);
 
   // Whether a surface point with the given outward normal faces one of its viewpoints with nothing
   // in between.

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "clients/sim/passage.h"
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "clients/sim/limits.h"
+
+namespace voxloc::sim {
+namespace {
+
+constexpr double kPi = 3.14159265358979323846;
+constexpr double kSlabThickness_m = 0.4;
+constexpr double kFoundation_m = 1.0;
+constexpr double kGroundCell_m = 5.0;
+constexpr double kBeyondSight_m = 10.0;
+constexpr int kVaultSlabs = 12;
+
+Eigen::Vector2d Axis(const PassageOptions& options) {
+  const double heading = options.heading_deg * kPi / 180.0;
+  return {std::cos(heading), std::sin(heading)};
+}
+
+// A slab as long as the passage. Its inner face stands on the line from `from` to `to` in the
+// cross-section (y left, z up); seen along the axis, the passage is to the right of that line.
+void AddSlab(const LocalFrame& passage, double half_length_m, const Eigen::Vector2d& from,
+             const Eigen::Vector2d& to, std::vector<Solid>& solids) {
+  const Eigen::Vector2d along = (to - from).normalized();
+  LocalFrame slab = passage.At({0.0, 0.5 * (from.x() + to.x()), 0.5 * (from.y() + to.y())});
+  Eigen::Matrix3d passage_R_slab;
+  passage_R_slab.col(0) = Eigen::Vector3d::UnitX();
+  passage_R_slab.col(1) = Eigen::Vector3d(0.0, along.x(), along.y());
+  passage_R_slab.col(2) = Eigen::Vector3d(0.0, -along.y(), along.x());
+  slab.rotation = passage.rotation * passage_R_slab;
+  const double half_width = 0.5 * (to - from).norm();
+  AddBox(slab, Label::kBuilding, {-half_length_m, -half_width, 0.0},
+         {half_length_m, half_width, kSlabThickness_m}, solids);
+}
+
+// The cross-section's inner edge from the right foot to the left one.
+std::vector<Eigen::Vector2d> VaultEdge(const PassageOptions& options) {
+  const double half_width = 0.5 * options.width_m;
+  const double springing = options.height_m / 3.0;
+  std::vector<Eigen::Vector2d> edge = {{-half_width, -kFoundation_m}};
+  for (int i = 0; i <= kVaultSlabs; ++i) {
+    const double angle = kPi * i / kVaultSlabs;
+    edge.push_back({-half_width * std::cos(angle),
+                    springing + (options.height_m - springing) * std::sin(angle)});
+  }
+  edge.push_back({half_width, -kFoundation_m});
+  return edge;
+}
+
+}  // namespace
+
+absl::Status ValidatePassageOptions(const PassageOptions& options) {
+  absl::Status status = CheckRange("length", options.length_m, 50.0, 3000.0);
+  status.Update(CheckRange("width", options.width_m, 8.0, 40.0));
+  status.Update(CheckRange("height", options.height_m, 3.0, 30.0));
+  status.Update(CheckRange("slope", options.slope, -0.15, 0.15));
+  status.Update(CheckRange("heading", options.heading_deg, -180.0, 180.0));
+  return status;
+}
+
+LocalFrame PassageFrame(const PassageOptions& options) {
+  const Eigen::Vector2d axis = Axis(options);
+  const Eigen::Vector3d up(-options.slope * axis.x(), -options.slope * axis.y(), 1.0);
+  return {Eigen::Vector3d::Zero(), TiltedRotation(std::atan2(axis.y(), axis.x()), up.normalized())};
+}
+
+absl::StatusOr<World> BuildPassage(const PassageOptions& options, Roof roof, double sight_m) {
+  if (absl::Status status = ValidatePassageOptions(options); !status.ok()) return status;
+  const Eigen::Vector2d axis = Axis(options);
+  Street street;
+  street.clear_m = sight_m + kBeyondSight_m;
+  street.length_m = options.length_m + 2.0 * street.clear_m;
+  street.direction = axis;
+  street.start = -0.5 * street.length_m * axis;
+  street.pavement_m = 0.5 * options.width_m - kLaneWidth_m;
+
+  const LocalFrame frame = PassageFrame(options);
+  const double half_length_m =
+      0.5 * street.length_m * std::sqrt(1.0 + options.slope * options.slope);
+  std::vector<Solid> solids;
+  if (roof == Roof::kVault) {
+    const std::vector<Eigen::Vector2d> edge = VaultEdge(options);
+    for (size_t i = 1; i < edge.size(); ++i) {
+      AddSlab(frame, half_length_m, edge[i - 1], edge[i], solids);
+    }
+  } else {
+    const double side = 0.5 * options.width_m;
+    AddSlab(frame, half_length_m, {-side, -kFoundation_m}, {-side, options.height_m}, solids);
+    AddSlab(frame, half_length_m, {side, options.height_m}, {side, -kFoundation_m}, solids);
+  }
+  Ground ground(0.5 * street.length_m + options.width_m, kGroundCell_m, [&](double x, double y) {
+    return options.slope * axis.dot(Eigen::Vector2d(x, y));
+  });
+  return World{StreetNetwork(street), Scene(std::move(ground), std::move(solids))};
+}
+
+}  // namespace voxloc::sim
