@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/tracking/pose_buffer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace voxloc {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kDegree = M_PI / 180.0;
+constexpr int64_t kSecond = 1'000'000'000;
+
+Eigen::Quaterniond Yaw(double degrees) {
+  return Eigen::Quaterniond(Eigen::AngleAxisd(degrees * kDegree, Eigen::Vector3d::UnitZ()));
+}
+
+StampedPose At(int64_t stamp_ns, double x, double y = 0.0, double yaw_degrees = 0.0) {
+  StampedPose pose;
+  pose.stamp_ns = stamp_ns;
+  pose.map_T_base = {{x, y, 0.0}, Yaw(yaw_degrees)};
+  return pose;
+}
+
+double YawDegrees(const Pose& pose) {
+  const Eigen::Vector3d forward = pose.rotation * Eigen::Vector3d::UnitX();
+  return std::atan2(forward.y(), forward.x()) / kDegree;
+}
+
+PoseBuffer Filled(const PoseBufferOptions& options, const std::vector<StampedPose>& poses) {
+  PoseBuffer buffer(options);
+  for (const StampedPose& pose : poses) EXPECT_TRUE(buffer.Push(pose).ok());
+  return buffer;
+}
+
+std::string Refusal(const PoseBuffer& buffer, int64_t stamp_ns) {
+  const auto pose = buffer.Interpolate(stamp_ns);
+  EXPECT_EQ(pose.status().code(), absl::StatusCode::kFailedPrecondition) << pose.status();
+  return std::string(pose.status().message());
+}
+
+TEST(PoseBufferTest, HalvesTheWayOfTheReferencesOwnExample) {
+  const PoseBuffer buffer =
+      Filled(ReferenceBufferOptions(), {At(10 * kSecond, 10, 20, 0), At(20 * kSecond, 20, 40, 90)});
+  const auto pose = buffer.Interpolate(15 * kSecond);
+  ASSERT_TRUE(pose.ok()) << pose.status();
+  EXPECT_EQ(pose->stamp_ns, 15 * kSecond);
+  EXPECT_TRUE(pose->map_T_base.translation.isApprox(Eigen::Vector3d(15, 30, 0), 1e-12));
+  EXPECT_NEAR(YawDegrees(pose->map_T_base), 45.0, 1e-9);
+}
+
+TEST(PoseBufferTest, MovesRollPitchAndYawEachLinearly) {
+  const auto rotation = [](double roll, double pitch, double yaw) {
+    return Eigen::Quaterniond(Eigen::AngleAxisd(yaw, Eigen::Vector3d::UnitZ()) *
+                              Eigen::AngleAxisd(pitch, Eigen::Vector3d::UnitY()) *
+                              Eigen::AngleAxisd(roll, Eigen::Vector3d::UnitX()));
+  };
+  StampedPose from = At(0, 0);
+  from.map_T_base.rotation = rotation(0.4, -0.2, 1.0);
+  StampedPose to = At(kSecond, 1);
+  to.map_T_base.rotation = rotation(-0.4, 0.6, 2.0);
+  const auto pose = Filled({}, {from, to}).Interpolate(kSecond / 4);
+  ASSERT_TRUE(pose.ok()) << pose.status();
+  EXPECT_LT(pose->map_T_base.rotation.angularDistance(rotation(0.2, 0.0, 1.25)), 1e-9);
+}
+
+TEST(PoseBufferTest, TurnsTheShortWay) {
+  const struct {
+    double from, to, halfway;
+  } rows[] = {
+      {170, -170, 180}, {-170, 170, 180}, {-100, 100, 180}, {100, -90, -175},
+      {-89, 90, 0.5},   {10, 350, 0},     {0, 180, -90},  // a half turn goes the negative way
+  };
+  for (const auto& row : rows) {
+    const PoseBuffer buffer = Filled({}, {At(0, 0, 0, row.from), At(kSecond / 2, 0, 0, row.to)});
+    const auto pose = buffer.Interpolate(kSecond / 4);
+    ASSERT_TRUE(pose.ok()) << pose.status();
+    EXPECT_NEAR(pose->map_T_base.rotation.angularDistance(Yaw(row.halfway)), 0.0, 1e-7)
+        << row.from << " to " << row.to << " gave " << YawDegrees(pose->map_T_base);
+  }
+}
+
+TEST(PoseBufferTest, GivesTheOlderPosesCovariance) {
+  StampedPose older = At(0, 0);
+  older.covariance = 2.0 * Matrix6::Identity();
+  StampedPose newer = At(kSecond, 1);
+  newer.covariance = 3.0 * Matrix6::Identity();
+  const PoseBuffer buffer = Filled({}, {older, newer});
+  EXPECT_EQ(buffer.Interpolate(kSecond - 1)->covariance, older.covariance);
+  EXPECT_EQ(buffer.Interpolate(kSecond)->covariance, newer.covariance);
+}
+
+TEST(PoseBufferTest, NeedsTwoPoses) {
+  EXPECT_THAT(Refusal(PoseBuffer({}), 0), HasSubstr("there are 0 poses"));
+  EXPECT_THAT(Refusal(Filled({}, {At(0, 0)}), 0), HasSubstr("there are 1 poses"));
+}
+
+TEST(PoseBufferTest, RefusesAStampBeforeTheFirst) {
+  const PoseBuffer buffer = Filled({}, {At(kSecond, 0), At(kSecond + kSecond / 2, 0)});
+  EXPECT_THAT(Refusal(buffer, kSecond - kSecond / 4), HasSubstr("0.25 s before"));
+  EXPECT_THAT(Refusal(buffer, kSecond - 1), HasSubstr("before that of the first pose"));
+  EXPECT_TRUE(buffer.Interpolate(kSecond).ok());
+}
+
+TEST(PoseBufferTest, DoesNotExtrapolate) {
+  const PoseBuffer buffer = Filled({}, {At(0, 0), At(kSecond, 5, 1, 30)});
+  const auto pose = buffer.Interpolate(kSecond + 900'000'000);
+  ASSERT_TRUE(pose.ok()) << pose.status();
+  EXPECT_EQ(pose->stamp_ns, kSecond + 900'000'000);
+  EXPECT_EQ(pose->map_T_base.translation, Eigen::Vector3d(5, 1, 0));
+  EXPECT_NEAR(YawDegrees(pose->map_T_base), 30.0, 1e-9);
+  EXPECT_THAT(Refusal(buffer, 2 * kSecond), HasSubstr("less than 1 s"));
+}
+
+TEST(PoseBufferTest, PosesMustBeNearerInTimeThanTheTimeout) {
+  const struct {
+    int64_t older, newer, at;
+    bool ok;
+  } rows[] = {
+      {0, 1'900'000'000, 950'000'000, true},  {0, 2'000'000'000, 1'000'000'000, false},
+      {0, 1'900'000'000, 900'000'000, false}, {0, 1'900'000'000, 1'000'000'000, false},
+      {0, 1'999'999'998, 999'999'999, true},
+  };
+  for (const auto& row : rows) {
+    const PoseBuffer buffer = Filled({}, {At(row.older, 0), At(row.newer, 1)});
+    EXPECT_EQ(buffer.Interpolate(row.at).ok(), row.ok) << row.newer << " at " << row.at;
+  }
+}
+
+TEST(PoseBufferTest, PosesMustBeNearerToEachOtherThanTheTolerance) {
+  const struct {
+    double x, y, z;
+    bool ok;
+  } rows[] = {{9.999, 0, 0, true}, {10, 0, 0, false}, {6, 8, 0, false},
+              {6, 7, 3, true},     {6, 7, 4, false},  {0, 0, -11, false}};
+  for (const auto& row : rows) {
+    StampedPose newer = At(kSecond, 0);
+    newer.map_T_base.translation = {row.x, row.y, row.z};
+    const PoseBuffer buffer = Filled({}, {At(0, 0), newer});
+    const auto pose = buffer.Interpolate(kSecond / 2);
+    EXPECT_EQ(pose.ok(), row.ok) << row.x << " " << row.y << " " << row.z;
+    if (!row.ok) {
+      EXPECT_THAT(Refusal(buffer, kSecond / 2), HasSubstr("nearer than 10 m"));
+    }
+  }
+}
+
+TEST(PoseBufferTest, ItsLimitsCanBeChanged) {
+  PoseBuffer buffer = Filled({}, {At(0, 0), At(3 * kSecond, 12)});
+  EXPECT_FALSE(buffer.Interpolate(kSecond).ok());
+  buffer.SetLimits(2.5, 12.5);
+  EXPECT_TRUE(buffer.Interpolate(kSecond).ok());
+}
+
+TEST(PoseBufferTest, TheReferencesBufferSpansAThousandSeconds) {
+  const PoseBufferOptions options = ReferenceBufferOptions();
+  const PoseBuffer near = Filled(options, {At(0, 0), At(999 * kSecond, 999)});
+  EXPECT_TRUE(near.Interpolate(kSecond).ok());
+  const PoseBuffer late = Filled(options, {At(0, 0), At(1001 * kSecond, 999)});
+  EXPECT_FALSE(late.Interpolate(kSecond).ok());
+  const PoseBuffer far = Filled(options, {At(0, 0), At(999 * kSecond, 1000)});
+  EXPECT_FALSE(far.Interpolate(kSecond).ok());
+}
+
+TEST(PoseBufferTest, AStampThatGoesBackEmptiesItFirst) {
+  PoseBuffer buffer = Filled({}, {At(kSecond, 0), At(2 * kSecond, 1), At(3 * kSecond, 2)});
+  ASSERT_TRUE(buffer.Push(At(3 * kSecond - 1, 7)).ok());
+  EXPECT_EQ(buffer.size(), 1u);
+  EXPECT_THAT(Refusal(buffer, 3 * kSecond), HasSubstr("there are 1 poses"));
+  ASSERT_TRUE(buffer.Push(At(3 * kSecond, 8)).ok());
+  EXPECT_EQ(buffer.Interpolate(3 * kSecond)->map_T_base.translation.x(), 8.0);
+}
+
+TEST(PoseBufferTest, TheLastOfEqualStampsCounts) {
+  const PoseBuffer buffer =
+      Filled({}, {At(0, 0), At(kSecond / 2, 1), At(kSecond / 2, 2), At(kSecond, 4)});
+  EXPECT_EQ(buffer.size(), 4u);
+  EXPECT_EQ(buffer.Interpolate(kSecond / 2)->map_T_base.translation.x(), 2.0);
+  EXPECT_EQ(buffer.Interpolate(3 * kSecond / 4)->map_T_base.translation.x(), 3.0);
+  EXPECT_EQ(buffer.Interpolate(kSecond / 4)->map_T_base.translation.x(), 0.5);
+
+  const PoseBuffer only_equal = Filled({}, {At(0, 1), At(0, 2)});
+  EXPECT_EQ(only_equal.Interpolate(0)->map_T_base.translation.x(), 2.0);
+}
+
+TEST(PoseBufferTest, PopsWhatIsOlderThanAStamp) {
+  PoseBuffer buffer = Filled({}, {At(1, 0), At(2, 0), At(2, 0), At(3, 0)});
+  buffer.PopOld(2);
+  EXPECT_EQ(buffer.size(), 3u);
+  buffer.PopOld(3);
+  EXPECT_EQ(buffer.size(), 1u);
+  buffer.PopOld(4);  // newer than all: two fresh poses are needed
+  EXPECT_EQ(buffer.size(), 0u);
+  buffer.PopOld(5);
+  EXPECT_EQ(buffer.size(), 0u);
+}
+
+TEST(PoseBufferTest, ClearingForgetsAll) {
+  PoseBuffer buffer = Filled({}, {At(5, 0), At(6, 0)});
+  buffer.Clear();
+  EXPECT_EQ(buffer.size(), 0u);
+  EXPECT_TRUE(buffer.Push(At(1, 0)).ok());
+  EXPECT_EQ(buffer.size(), 1u);
+}
+
+TEST(PoseBufferTest, TheOldestGoesWhenItIsFull) {
+  PoseBufferOptions options;
+  options.max_poses = 3;
+  PoseBuffer buffer(options);
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(buffer.Push(At(i * 1000, i)).ok());
+    EXPECT_LE(buffer.size(), 3u);
+  }
+  EXPECT_FALSE(buffer.Interpolate(96'999).ok());
+  EXPECT_EQ(buffer.Interpolate(97'000)->map_T_base.translation.x(), 97.0);
+  EXPECT_EQ(buffer.Interpolate(98'500)->map_T_base.translation.x(), 98.5);
+}
+
+TEST(PoseBufferTest, ABadPoseIsRefusedAndChangesNothing) {
+  StampedPose bad_position = At(1, kNan);
+  StampedPose infinite = At(1, std::numeric_limits<double>::infinity());
+  StampedPose bad_rotation = At(1, 0);
+  bad_rotation.map_T_base.rotation.z() = kNan;
+  StampedPose no_rotation = At(1, 0);
+  no_rotation.map_T_base.rotation.coeffs().setZero();
+  StampedPose bad_covariance = At(1, 0);
+  bad_covariance.covariance(2, 3) = kNan;
+  for (const StampedPose& bad :
+       {bad_position, infinite, bad_rotation, no_rotation, bad_covariance}) {
+    PoseBuffer buffer = Filled({}, {At(10, 0), At(11, 1)});  // the bad one's stamp goes back
+    const absl::Status status = buffer.Push(bad);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_FALSE(status.message().empty());
+    EXPECT_EQ(buffer.size(), 2u);
+    EXPECT_TRUE(buffer.Interpolate(10).ok());
+  }
+}
+
+TEST(PoseBufferTest, StampsOfTodayKeepTheirNanoseconds) {
+  const int64_t now_ns = 1'790'000'000'123'456'789;
+  const PoseBuffer buffer = Filled({}, {At(now_ns, 0), At(now_ns + 1000, 1)});
+  EXPECT_NEAR(buffer.Interpolate(now_ns + 1)->map_T_base.translation.x(), 0.001, 1e-12);
+  EXPECT_NEAR(buffer.Interpolate(now_ns + 999)->map_T_base.translation.x(), 0.999, 1e-12);
+}
+
+TEST(PoseBufferTest, StampsAroundZeroAreStampsLikeOthers) {
+  const PoseBuffer buffer = Filled({}, {At(-kSecond / 2, 1), At(0, 2), At(kSecond / 2, 4)});
+  EXPECT_EQ(buffer.Interpolate(-kSecond / 4)->map_T_base.translation.x(), 1.5);
+  EXPECT_EQ(buffer.Interpolate(0)->map_T_base.translation.x(), 2.0);
+  EXPECT_EQ(buffer.Interpolate(kSecond / 4)->map_T_base.translation.x(), 3.0);
+}
+
+TEST(PoseBufferTest, TheWidestStampsAreTooFarApart) {
+  constexpr int64_t kFirst = std::numeric_limits<int64_t>::min();
+  constexpr int64_t kLast = std::numeric_limits<int64_t>::max();
+  const PoseBuffer buffer = Filled(ReferenceBufferOptions(), {At(kFirst, 0), At(kLast, 1)});
+  EXPECT_THAT(Refusal(buffer, 0), HasSubstr("less than 1000 s"));
+  EXPECT_THAT(Refusal(buffer, kLast - 1), HasSubstr("less than 1000 s"));
+  EXPECT_TRUE(buffer.Interpolate(kLast).ok());
+}
+
+TEST(PoseBufferTest, OptionsOutOfRangeAreNamed) {
+  EXPECT_TRUE(ValidatePoseBufferOptions({}).ok());
+  EXPECT_TRUE(ValidatePoseBufferOptions(ReferenceBufferOptions()).ok());
+  const double infinity = std::numeric_limits<double>::infinity();
+  const struct {
+    PoseBufferOptions options;
+    const char* field;
+  } rows[] = {
+      {{0.0, 10.0, 10}, "timeout_s is 0"},
+      {{-1.0, 10.0, 10}, "timeout_s is -1"},
+      {{kNan, 10.0, 10}, "timeout_s is nan"},
+      {{1.0, 0.0, 10}, "distance_tolerance_m is 0"},
+      {{1.0, infinity, 10}, "distance_tolerance_m is inf"},
+      {{1.0, 10.0, 1}, "max_poses is 1; allowed is 2 to"},
+      {{1.0, 10.0, kMaxBufferedPoses + 1}, "max_poses is 100001"},
+  };
+  for (const auto& row : rows) {
+    const absl::Status status = ValidatePoseBufferOptions(row.options);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), HasSubstr(row.field));
+  }
+}
+
+TEST(PoseBufferTest, TheDefaultsAreTheReferences) {
+  EXPECT_EQ(PoseBufferOptions().timeout_s, 1.0);
+  EXPECT_EQ(PoseBufferOptions().distance_tolerance_m, 10.0);
+  EXPECT_EQ(ReferenceBufferOptions().timeout_s, 1000.0);
+  EXPECT_EQ(ReferenceBufferOptions().distance_tolerance_m, 1000.0);
+}
+
+}  // namespace
+}  // namespace voxloc

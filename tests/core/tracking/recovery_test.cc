@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/tracking/recovery.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string>
+
+namespace voxloc {
+namespace {
+
+using ::testing::HasSubstr;
+
+Pose PoseAt(double x, double y, double yaw_rad) {
+  return {{x, y, 1.5}, Eigen::Quaterniond(Eigen::AngleAxisd(yaw_rad, Eigen::Vector3d::UnitZ()))};
+}
+
+RecoveryPolicy LostPolicy(const RecoveryOptions& options = {},
+                          const std::optional<Pose>& odometry = std::nullopt) {
+  RecoveryPolicy policy(options);
+  policy.Found(PoseAt(10, 20, 0.5), odometry);
+  for (int64_t i = 0; i < options.lost_after_scans; ++i) policy.Missed();
+  return policy;
+}
+
+TEST(RecoveryPolicyTest, AVehicleIsLostAfterSoManyMissesInARow) {
+  RecoveryOptions options;
+  options.lost_after_scans = 3;
+  RecoveryPolicy policy(options);
+  policy.Found(PoseAt(0, 0, 0), std::nullopt);
+  policy.Missed();
+  policy.Missed();
+  EXPECT_FALSE(policy.NextSearch(std::nullopt));
+  policy.Found(PoseAt(1, 0, 0), std::nullopt);
+  policy.Missed();
+  policy.Missed();
+  EXPECT_FALSE(policy.lost());
+  EXPECT_FALSE(policy.NextSearch(std::nullopt));
+  policy.Missed();
+  EXPECT_TRUE(policy.lost());
+  const auto search = policy.NextSearch(std::nullopt);
+  ASSERT_TRUE(search);
+  EXPECT_EQ(search->map_T_base.translation.x(), 1.0);
+}
+
+TEST(RecoveryPolicyTest, AVehicleThatWasNeverFoundIsNotSearchedFor) {
+  RecoveryPolicy policy({});
+  for (int i = 0; i < 100; ++i) policy.Missed();
+  EXPECT_FALSE(policy.NextSearch(std::nullopt));
+  EXPECT_FALSE(policy.NextSearch(PoseAt(0, 0, 0)));
+}
+
+TEST(RecoveryPolicyTest, TheRadiusGrowsWithEverySearchUpToItsLimit) {
+  RecoveryOptions options;
+  options.initial_radius_m = 2.0;
+  options.max_radius_m = 12.0;
+  options.radius_growth = 1.5;
+  RecoveryPolicy policy = LostPolicy(options);
+  uint64_t number = 0;
+  for (const double radius_m : {2.0, 3.0, 4.5, 6.75, 10.125, 12.0, 12.0, 12.0}) {
+    const auto search = policy.NextSearch(std::nullopt);
+    ASSERT_TRUE(search);
+    EXPECT_DOUBLE_EQ(search->radius_m, radius_m);
+    EXPECT_EQ(search->number, number++);
+    policy.Missed();
+  }
+  for (int i = 0; i < 5000; ++i) (void)policy.NextSearch(std::nullopt);
+  EXPECT_DOUBLE_EQ(policy.NextSearch(std::nullopt)->radius_m, 12.0);
+
+  policy.Found(PoseAt(0, 0, 0), std::nullopt);
+  for (int64_t i = 0; i < options.lost_after_scans; ++i) policy.Missed();
+  EXPECT_DOUBLE_EQ(policy.NextSearch(std::nullopt)->radius_m, 2.0);
+}
+
+TEST(RecoveryPolicyTest, WithoutOdometryTheMiddleStays) {
+  const Pose good = PoseAt(10, 20, 0.5);
+  RecoveryPolicy without_then = LostPolicy({}, std::nullopt);
+  RecoveryPolicy without_now = LostPolicy({}, PoseAt(0, 0, 0));
+  for (const auto& search :
+       {without_then.NextSearch(PoseAt(5, 5, 1.0)), without_now.NextSearch(std::nullopt)}) {
+    ASSERT_TRUE(search);
+    EXPECT_EQ(search->map_T_base.translation, good.translation);
+    EXPECT_LT(RotationDistance(search->map_T_base, good), 1e-12);
+  }
+}
+
+TEST(RecoveryPolicyTest, TheMiddleMovesAsTheOdometryDoes) {
+  // The odometry has an origin and a heading of its own: only what it moved by counts. It drove
+  // 4 m ahead and 1 m to the left, and turned left by 0.2.
+  const double heading = -1.1;
+  const Pose then = PoseAt(-70, 30, heading);
+  const Pose now = PoseAt(-70 + 4.0 * std::cos(heading) - 1.0 * std::sin(heading),
+                          30 + 4.0 * std::sin(heading) + 1.0 * std::cos(heading), heading + 0.2);
+  RecoveryPolicy policy = LostPolicy({}, then);
+  const auto search = policy.NextSearch(now);
+  ASSERT_TRUE(search);
+  const Eigen::Vector3d expected(10 + 4.0 * std::cos(0.5) - 1.0 * std::sin(0.5),
+                                 20 + 4.0 * std::sin(0.5) + 1.0 * std::cos(0.5), 1.5);
+  EXPECT_LT((search->map_T_base.translation - expected).norm(), 1e-9);
+  EXPECT_LT(RotationDistance(search->map_T_base, PoseAt(0, 0, 0.7)), 1e-9);
+  EXPECT_LT(TranslationDistance(*policy.Expected(now), search->map_T_base), 1e-12);
+}
+
+TEST(RecoveryPolicyTest, ResettingForgetsTheVehicle) {
+  RecoveryPolicy policy = LostPolicy();
+  policy.Reset();
+  EXPECT_FALSE(policy.lost());
+  EXPECT_FALSE(policy.Expected(std::nullopt));
+  for (int i = 0; i < 100; ++i) policy.Missed();
+  EXPECT_FALSE(policy.NextSearch(std::nullopt));
+}
+
+TEST(RecoveryOptionsTest, ValuesOutOfRangeAreNamed) {
+  EXPECT_TRUE(ValidateRecoveryOptions({}).ok());
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const struct {
+    std::function<void(RecoveryOptions&)> spoil;
+    const char* text;
+  } rows[] = {
+      {[](RecoveryOptions& o) { o.lost_after_scans = 0; }, "lost_after_scans is 0"},
+      {[](RecoveryOptions& o) { o.initial_radius_m = 0.0; }, "initial_radius_m is 0"},
+      {[&](RecoveryOptions& o) { o.initial_radius_m = nan; }, "initial_radius_m is nan"},
+      {[](RecoveryOptions& o) { o.max_radius_m = 2.5; },
+       "max_radius_m is 2.5; allowed is a finite value from initial_radius_m, 3"},
+      {[](RecoveryOptions& o) { o.max_radius_m = std::numeric_limits<double>::infinity(); },
+       "max_radius_m is inf"},
+      {[](RecoveryOptions& o) { o.radius_growth = 1.0; }, "radius_growth is 1; allowed"},
+      {[](RecoveryOptions& o) { o.candidates = 0; }, "candidates is 0; allowed is 1 to 1024"},
+      {[](RecoveryOptions& o) { o.candidates = 1025; }, "candidates is 1025"},
+      {[](RecoveryOptions& o) { o.all_around_share = 1.1; }, "all_around_share is 1.1"},
+      {[](RecoveryOptions& o) { o.heading_spread_rad = -0.1; }, "heading_spread_rad is -0.1"},
+      {[](RecoveryOptions& o) { o.min_matched_ratio = 2.0; }, "min_matched_ratio is 2"},
+      {[&](RecoveryOptions& o) { o.min_confidence = nan; }, "min_confidence is nan"},
+      {[](RecoveryOptions& o) { o.hypotheses.max_hypotheses = 0; }, "max_hypotheses is 0"},
+  };
+  for (const auto& row : rows) {
+    RecoveryOptions options;
+    row.spoil(options);
+    const absl::Status status = ValidateRecoveryOptions(options);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), HasSubstr(row.text));
+  }
+}
+
+}  // namespace
+}  // namespace voxloc
