@@ -62,7 +62,7 @@ TEST_F(DatasetWriterTest, WhatIsWrittenReadsBackAsTheSimulation) {
   const std::string out = (root_ / "new" / "set").string();
   const SimulationSummary summary = *WriteSimulation(options, {out});
 
-  const Town town = *BuildTown(options.town);
+  const World town = *BuildTown(options.town);
   const std::vector<TileSource> tiles = *ResolveMapSources({out + "/map"});
   EXPECT_EQ(tiles.size(), summary.map_tiles);
   size_t map_points = 0;
@@ -116,6 +116,28 @@ TEST_F(DatasetWriterTest, TheNumberOfThreadsChangesNoByte) {
   EXPECT_TRUE(FilesOf(root_ / "one") == FilesOf(root_ / "three"));
 }
 
+TEST_F(DatasetWriterTest, WritesEverySceneTheSameOnAnyNumberOfThreads) {
+  for (const SceneKind scene : {SceneKind::kCorridor, SceneKind::kTunnel, SceneKind::kField}) {
+    SimulationOptions options = Tiny();
+    options.scene = scene;
+    options.lidar.max_range_m = 40.0;
+    options.passage.length_m = 60.0;
+    options.field.size_m = 100.0;
+    const std::string name(ToString(scene));
+    const std::string one = (root_ / (name + "1")).string();
+    const std::string three = (root_ / (name + "3")).string();
+    const auto summary = WriteSimulation(options, {one, false, 1});
+    ASSERT_TRUE(summary.ok()) << summary.status();
+    EXPECT_EQ(summary->scans, 6U);
+    EXPECT_GT(summary->map_points, 1000U);
+    ASSERT_TRUE(WriteSimulation(options, {three, false, 3}).ok());
+    EXPECT_TRUE(FilesOf(one) == FilesOf(three)) << name;
+    const nlohmann::json record = nlohmann::json::parse(FilesOf(one).at("simulation.json"));
+    EXPECT_TRUE(record.contains(name));
+    EXPECT_FALSE(record.contains("town"));
+  }
+}
+
 TEST_F(DatasetWriterTest, AMapOriginMovesMapAndPosesAndLosesNothing) {
   SimulationOptions options = Tiny();
   const std::string near = (root_ / "near").string();
@@ -131,7 +153,7 @@ TEST_F(DatasetWriterTest, AMapOriginMovesMapAndPosesAndLosesNothing) {
                   .maxCoeff(),
               2e-9);
   }
-  const Town town = *BuildTown(options.town);
+  const World town = *BuildTown(options.town);
   const std::vector<TileSource> tiles = *ResolveMapSources({far + "/map"});
   for (const TileSource& tile : tiles) {
     const PointCloud cloud = *LoadTile(tile);

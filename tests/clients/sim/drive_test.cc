@@ -6,13 +6,14 @@
 #include <cmath>
 
 #include "clients/sim/route.h"
+#include "clients/sim/town.h"
 #include "core/geometry/euler.h"
 #include "tests/clients/sim/surface_distance.h"
 
 namespace voxloc::sim {
 namespace {
 
-Town SmallTown() {
+World SmallTown() {
   TownOptions options;
   options.size_m = 250.0;
   options.seed = 6;
@@ -27,7 +28,7 @@ DriveOptions Fine(int scans) {
 }
 
 TEST(RouteTest, CurvatureIsContinuousAndAgreesWithTheHeadings) {
-  const Town town = SmallTown();
+  const World town = SmallTown();
   RouteBuilder route(town.streets, 3);
   for (int i = 0; i < 30; ++i) route.Extend();
   double tightest = 0.0;
@@ -47,7 +48,7 @@ TEST(RouteTest, CurvatureIsContinuousAndAgreesWithTheHeadings) {
 }
 
 TEST(RouteTest, DrivesOnTheRightAndSeesMuchOfTheTown) {
-  const Town town = SmallTown();
+  const World town = SmallTown();
   RouteBuilder route(town.streets, 3);
   for (size_t i = 0; i < 2 * town.streets.streets().size(); ++i) route.Extend();
   std::vector<bool> seen(town.streets.streets().size(), false);
@@ -72,7 +73,7 @@ TEST(RouteTest, DrivesOnTheRightAndSeesMuchOfTheTown) {
 }
 
 TEST(DriveTest, KeepsItsLimitsAndNeverJumps) {
-  const Town town = SmallTown();
+  const World town = SmallTown();
   const DriveOptions options = Fine(1500);
   const std::vector<DrivePose> drive = *PlanDrive(town, options);
   ASSERT_EQ(drive.size(), 1500U);
@@ -81,7 +82,7 @@ TEST(DriveTest, KeepsItsLimitsAndNeverJumps) {
     const double step_s = drive[i].stamp_s - drive[i - 1].stamp_s;
     EXPECT_NEAR(step_s, 0.05, 1e-9);
     const double speed =
-        TranslationDistance(drive[i - 1].town_T_sensor, drive[i].town_T_sensor) / step_s;
+        TranslationDistance(drive[i - 1].world_T_sensor, drive[i].world_T_sensor) / step_s;
     fastest = std::max(fastest, speed);
     EXPECT_LT(speed, options.max_speed_mps * 1.05);
     EXPECT_GT(speed, 0.5);
@@ -89,23 +90,23 @@ TEST(DriveTest, KeepsItsLimitsAndNeverJumps) {
     EXPECT_LT(std::abs(drive[i].speed_mps - drive[i - 1].speed_mps) / step_s,
               options.max_longitudinal_mps2 + 1e-6);
     const double turn_rate =
-        RotationDistance(drive[i - 1].town_T_sensor, drive[i].town_T_sensor) / step_s;
+        RotationDistance(drive[i - 1].world_T_sensor, drive[i].world_T_sensor) / step_s;
     EXPECT_LT(turn_rate * drive[i].speed_mps, options.max_lateral_mps2 * 1.25);
   }
   EXPECT_GT(fastest, 0.9 * options.max_speed_mps);
 }
 
 TEST(DriveTest, TheSensorLooksAheadFromAboveTheGroundAndTiltsWithIt) {
-  const Town town = SmallTown();
+  const World town = SmallTown();
   const std::vector<DrivePose> drive = *PlanDrive(town, Fine(600));
   for (size_t i = 1; i + 1 < drive.size(); ++i) {
-    const Pose& pose = drive[i].town_T_sensor;
+    const Pose& pose = drive[i].world_T_sensor;
     const Eigen::Vector3d foot = pose * Eigen::Vector3d(0.0, 0.0, -1.9);
     EXPECT_NEAR(foot.z(), town.scene.ground().Height(foot.x(), foot.y()), 0.03);
     const Eigen::Vector3d up = pose.rotation * Eigen::Vector3d::UnitZ();
     EXPECT_LT(std::acos(up.dot(town.scene.ground().Normal(foot.x(), foot.y()))), 0.03);
     const Eigen::Vector3d motion =
-        drive[i + 1].town_T_sensor.translation - drive[i - 1].town_T_sensor.translation;
+        drive[i + 1].world_T_sensor.translation - drive[i - 1].world_T_sensor.translation;
     const Eigen::Vector3d ahead = pose.rotation * Eigen::Vector3d::UnitX();
     EXPECT_GT(motion.normalized().dot(ahead), std::cos(0.12));
     EXPECT_NEAR(pose.rotation.norm(), 1.0, 1e-12);
@@ -118,7 +119,7 @@ TEST(DriveTest, NeverTouchesAnythingThatStands) {
     town_options.size_m = 250.0;
     town_options.seed = seed;
     town_options.parked_car_density = 1.0;
-    const Town town = *BuildTown(town_options);
+    const World town = *BuildTown(town_options);
     DriveOptions options;
     options.scans = 250;
     options.seed = seed;
@@ -127,7 +128,7 @@ TEST(DriveTest, NeverTouchesAnythingThatStands) {
       for (const double x : {-2.2, -1.1, 0.0, 1.1, 2.2}) {
         for (const double y : {-0.9, 0.9}) {
           for (const double z : {-1.6, -0.2}) {
-            const Eigen::Vector3d point = at.town_T_sensor * Eigen::Vector3d(x, y, z);
+            const Eigen::Vector3d point = at.world_T_sensor * Eigen::Vector3d(x, y, z);
             for (const Solid& solid : town.scene.solids()) {
               ASSERT_GT(SignedDistance(solid, point), 0.0)
                   << "seed " << seed << " stamp " << at.stamp_s << " label "
@@ -141,17 +142,32 @@ TEST(DriveTest, NeverTouchesAnythingThatStands) {
 }
 
 TEST(DriveTest, AShorterDriveIsTheStartOfALongerOne) {
-  const Town town = SmallTown();
+  const World town = SmallTown();
   const std::vector<DrivePose> brief = *PlanDrive(town, Fine(50));
   const std::vector<DrivePose> lengthy = *PlanDrive(town, Fine(3000));
   for (size_t i = 0; i < brief.size(); ++i) {
-    EXPECT_LT(TranslationDistance(brief[i].town_T_sensor, lengthy[i].town_T_sensor), 1e-9);
-    EXPECT_LT(RotationDistance(brief[i].town_T_sensor, lengthy[i].town_T_sensor), 1e-7);
+    EXPECT_LT(TranslationDistance(brief[i].world_T_sensor, lengthy[i].world_T_sensor), 1e-9);
+    EXPECT_LT(RotationDistance(brief[i].world_T_sensor, lengthy[i].world_T_sensor), 1e-7);
   }
 }
 
+TEST(DriveTest, EndsBeforeADeadEndOrIsRefused) {
+  Street street;
+  street.length_m = 118.0;  // 100 m of lane
+  const World world = {StreetNetwork(street), Scene(Ground(200.0), {})};
+  DriveOptions options = Fine(250);  // 99.6 m at 8 m/s
+  const auto whole = PlanDrive(world, options);
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  EXPECT_NEAR(TranslationDistance(whole->front().world_T_sensor, whole->back().world_T_sensor),
+              249 * 0.05 * 8.0, 1e-6);
+  options.scans = 252;
+  const absl::Status status = PlanDrive(world, options).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("ends after 100 m"), absl::string_view::npos) << status;
+}
+
 TEST(DriveTest, AbsurdOptionsAreRefused) {
-  const Town town = SmallTown();
+  const World town = SmallTown();
   for (const auto& spoil : std::vector<void (*)(DriveOptions&)>{
            [](DriveOptions& o) { o.scans = 0; }, [](DriveOptions& o) { o.rate_hz = -1.0; },
            [](DriveOptions& o) { o.max_speed_mps = 0.0; },

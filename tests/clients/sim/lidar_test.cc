@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "clients/sim/drive.h"
+#include "clients/sim/town.h"
 #include "clients/sim/traffic.h"
 #include "tests/clients/sim/surface_distance.h"
 
@@ -22,7 +23,7 @@ LidarOptions Exact() {
 TEST(LidarTest, WithoutNoiseEveryPointLiesOnASurface) {
   TownOptions town_options;
   town_options.size_m = 200.0;
-  const Town town = *BuildTown(town_options);
+  const World town = *BuildTown(town_options);
   TrafficOptions traffic_options;
   traffic_options.cars_per_km = 60.0;
   traffic_options.pedestrians_per_km = 200.0;
@@ -38,10 +39,10 @@ TEST(LidarTest, WithoutNoiseEveryPointLiesOnASurface) {
   uint64_t number = 0;
   const std::vector<DrivePose> drive = *PlanDrive(town, drive_options);
   for (const DrivePose& at : drive) {
-    const std::vector<Solid> moving = traffic.At(at.stamp_s, at.town_T_sensor.translation);
-    const PointCloud scan = lidar.Scan(RayCaster(town.scene, moving), at.town_T_sensor, number++);
+    const std::vector<Solid> moving = traffic.At(at.stamp_s, at.world_T_sensor.translation);
+    const PointCloud scan = lidar.Scan(RayCaster(town.scene, moving), at.world_T_sensor, number++);
     for (size_t i = 0; i < scan.size(); ++i) {
-      ASSERT_LT(SurfaceDistance(town.scene, moving, at.town_T_sensor * scan.Point(i)), 1e-5);
+      ASSERT_LT(SurfaceDistance(town.scene, moving, at.world_T_sensor * scan.Point(i)), 1e-5);
       ++points;
     }
   }

@@ -5,12 +5,13 @@
 
 #include <cmath>
 
+#include "clients/sim/town.h"
 #include "tests/clients/sim/surface_distance.h"
 
 namespace voxloc::sim {
 namespace {
 
-Town SmallTown() {
+World SmallTown() {
   TownOptions options;
   options.size_m = 120.0;
   return *BuildTown(options);
@@ -24,7 +25,7 @@ MapSamplingOptions Coarse(double noise_m) {
 }
 
 TEST(MapSamplerTest, WithoutNoiseEveryPointLiesOnASurface) {
-  const Town town = SmallTown();
+  const World town = SmallTown();
   const PointCloud map = *SampleMap(town, Coarse(0.0), 1);
   ASSERT_GT(map.size(), 50000U);
   for (size_t i = 0; i < map.size(); i += 41) {
@@ -34,7 +35,7 @@ TEST(MapSamplerTest, WithoutNoiseEveryPointLiesOnASurface) {
 }
 
 TEST(MapSamplerTest, NoPointLiesInsideSomethingOrBelowGround) {
-  const Town town = SmallTown();
+  const World town = SmallTown();
   const PointCloud map = *SampleMap(town, Coarse(0.0), 1);
   size_t inside = 0;
   size_t checked = 0;
@@ -54,7 +55,7 @@ TEST(MapSamplerTest, NoPointLiesInsideSomethingOrBelowGround) {
 }
 
 TEST(MapSamplerTest, DensityFollowsTheSpacing) {
-  const Town town = SmallTown();
+  const World town = SmallTown();
   MapSamplingOptions options = Coarse(0.01);
   const double coarse = static_cast<double>(SampleMap(town, options, 0)->size());
   options.spacing_m = 0.15;
@@ -79,7 +80,7 @@ TEST(MapSamplerTest, NoiseIsAcrossTheSurface) {
   town_options.relief_m = 0.0;
   town_options.building_density = 0.0;
   town_options.tree_density = 0.0;
-  const Town town = *BuildTown(town_options);
+  const World town = *BuildTown(town_options);
   const PointCloud map = *SampleMap(town, Coarse(0.03), 0);
   double squares = 0.0;
   double count = 0.0;
@@ -98,7 +99,7 @@ TEST(MapSamplerTest, NoiseIsAcrossTheSurface) {
 }
 
 TEST(MapSamplerTest, TheNumberOfThreadsChangesNothing) {
-  const Town town = SmallTown();
+  const World town = SmallTown();
   const PointCloud one = *SampleMap(town, Coarse(0.01), 1);
   const PointCloud four = *SampleMap(town, Coarse(0.01), 4);
   EXPECT_EQ(one.x, four.x);
@@ -107,7 +108,7 @@ TEST(MapSamplerTest, TheNumberOfThreadsChangesNothing) {
 }
 
 TEST(MapSamplerTest, ReportsProgressToTheEnd) {
-  const Town town = SmallTown();
+  const World town = SmallTown();
   size_t last = 0;
   size_t all = 1;
   ASSERT_TRUE(SampleMap(town, Coarse(0.01), 2, [&](size_t done, size_t total) {
@@ -119,7 +120,7 @@ TEST(MapSamplerTest, ReportsProgressToTheEnd) {
 }
 
 TEST(MapSamplerTest, TooManyPointsAndAbsurdOptionsAreRefused) {
-  const Town town = SmallTown();
+  const World town = SmallTown();
   MapSamplingOptions options = Coarse(0.01);
   options.max_points = 1000;
   EXPECT_EQ(SampleMap(town, options, 0).status().code(), absl::StatusCode::kResourceExhausted);

@@ -18,7 +18,7 @@ class RayCasterTest : public testing::Test {
     TownOptions options;
     options.size_m = 160.0;
     options.seed = 5;
-    town_ = new Town(*BuildTown(options));
+    town_ = new World(*BuildTown(options));
   }
   static void TearDownTestSuite() {
     delete town_;
@@ -33,10 +33,10 @@ class RayCasterTest : public testing::Test {
             {std::cos(elevation) * std::cos(azimuth), std::cos(elevation) * std::sin(azimuth),
              std::sin(elevation)}};
   }
-  static Town* town_;
+  static World* town_;
 };
 
-Town* RayCasterTest::town_ = nullptr;
+World* RayCasterTest::town_ = nullptr;
 
 TEST_F(RayCasterTest, TheHierarchyFindsWhatTryingEverySolidFinds) {
   const RayCaster caster(town_->scene);

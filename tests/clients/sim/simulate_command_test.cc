@@ -88,6 +88,30 @@ TEST(SimulateCommandTest, OptionsArriveWhereTheyBelong) {
   EXPECT_EQ(options.map_origin, Eigen::Vector3d(400000.0, 4000000.5, -3.0));
 }
 
+TEST(SimulateCommandTest, ScenesHaveDefaultsOfTheirOwn) {
+  const SimulationOptions town = *Parse({"out"}).options;
+  EXPECT_EQ(town.scene, SceneKind::kTown);
+  EXPECT_EQ(town.town.relief_m, 4.0);
+  EXPECT_EQ(town.map.view_distance_m, 45.0);
+  const SimulationOptions corridor = *Parse({"--scene=corridor", "out"}).options;
+  EXPECT_EQ(corridor.scene, SceneKind::kCorridor);
+  EXPECT_EQ(corridor.passage.slope, 0.0);
+  const SimulationOptions tunnel = *Parse({"--scene=tunnel", "out"}).options;
+  EXPECT_EQ(tunnel.scene, SceneKind::kTunnel);
+  EXPECT_EQ(tunnel.passage.slope, 0.02);
+  EXPECT_EQ(Parse({"--scene=tunnel", "--slope=0", "out"}).options->passage.slope, 0.0);
+  const SimulationOptions field =
+      *Parse({"--scene=field", "--seed=3", "--size=150", "--max-range=80", "--posts=2", "out"})
+           .options;
+  EXPECT_EQ(field.scene, SceneKind::kField);
+  EXPECT_EQ(field.field.seed, 3U);
+  EXPECT_EQ(field.field.size_m, 150.0);
+  EXPECT_EQ(field.field.relief_m, 0.5);
+  EXPECT_EQ(field.field.posts_per_hectare, 2.0);
+  EXPECT_EQ(field.map.view_distance_m, 80.0);
+  EXPECT_EQ(Parse({"--scene=field", "--relief=0", "out"}).options->field.relief_m, 0.0);
+}
+
 TEST(SimulateCommandTest, AbsurdOptionsAreNamed) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"--size=-1", "out"}, "size"},
@@ -99,6 +123,13 @@ TEST(SimulateCommandTest, AbsurdOptionsAreNamed) {
       {{"--map-origin=1,2,north", "out"}, "map-origin"},
       {{"--threads=-1", "out"}, "threads"},
       {{"--tile-size=0", "out"}, "tile size"},
+      {{"--scene=castle", "out"}, "town, corridor, tunnel, field"},
+      {{"--scene=field", "--slope=0.1", "out"}, "--slope"},
+      {{"--scene=corridor", "--trees=0.1", "out"}, "--trees"},
+      {{"--posts=1", "out"}, "--posts"},
+      {{"--scene=tunnel", "--slope=0.5", "out"}, "slope"},
+      {{"--scene=corridor", "--width=2", "out"}, "width"},
+      {{"--scene=field", "--posts=-1", "out"}, "posts"},
   };
   for (const auto& [words, expected] : cases) {
     const absl::Status status = Parse(words).options.status();
@@ -114,7 +145,8 @@ TEST(SimulateCommandTest, TheHelpTeachesWithExamples) {
   const std::string help = command->help();
   for (const char* text :
        {"--size", "--seed", "--map-origin", "--traffic-cars", "--force", "map_T_base",
-        "voxloc simulate --size 300 --scans 200 demo", "--map-spacing 0.05 accuracy"}) {
+        "voxloc simulate --size 300 --scans 200 demo", "--scene corridor", "--scene tunnel",
+        "--scene field", "--map-spacing 0.05 accuracy"}) {
     EXPECT_NE(help.find(text), std::string::npos) << text;
   }
 }

@@ -21,16 +21,16 @@ TownOptions Small(uint64_t seed) {
   return options;
 }
 
-size_t CountLabel(const Town& town, Label label) {
+size_t CountLabel(const World& town, Label label) {
   size_t count = 0;
   for (const Solid& solid : town.scene.solids()) count += solid.label == label ? 1 : 0;
   return count;
 }
 
 TEST(TownTest, TheSameOptionsGiveTheSameTown) {
-  const Town a = *BuildTown(Small(4));
-  const Town b = *BuildTown(Small(4));
-  const Town other = *BuildTown(Small(5));
+  const World a = *BuildTown(Small(4));
+  const World b = *BuildTown(Small(4));
+  const World other = *BuildTown(Small(5));
   ASSERT_EQ(a.scene.solids().size(), b.scene.solids().size());
   for (size_t i = 0; i < a.scene.solids().size(); ++i) {
     EXPECT_EQ(a.scene.solids()[i].center, b.scene.solids()[i].center);
@@ -40,7 +40,7 @@ TEST(TownTest, TheSameOptionsGiveTheSameTown) {
 }
 
 TEST(TownTest, HasEverythingATownHas) {
-  const Town town = *BuildTown(Small(1));
+  const World town = *BuildTown(Small(1));
   for (const Label label : {Label::kPavement, Label::kBuilding, Label::kTree, Label::kPole,
                             Label::kFence, Label::kParkedCar}) {
     EXPECT_GT(CountLabel(town, label), 10U) << static_cast<int>(label);
@@ -84,7 +84,7 @@ TEST(TownTest, MissingStreetsMakeTJunctions) {
 
 TEST(TownTest, LanesAreFreeOfEverythingThatStands) {
   for (uint64_t seed = 1; seed <= 3; ++seed) {
-    const Town town = *BuildTown(Small(seed));
+    const World town = *BuildTown(Small(seed));
     for (const Street& street : town.streets.streets()) {
       for (double along = 0.0; along <= street.length_m; along += 2.0) {
         for (const double right : {-2.6, -1.6, -0.5, 0.5, 1.6, 2.6}) {
@@ -103,7 +103,7 @@ TEST(TownTest, LanesAreFreeOfEverythingThatStands) {
 TEST(TownTest, FacadesHaveDepthAndDifferFromHouseToHouse) {
   // Looking sideways at 1.6 m on the way along a street: recesses show as steps of 0.1 to 0.5 m, at
   // distances from each other that do not repeat.
-  const Town town = *BuildTown(Small(2));
+  const World town = *BuildTown(Small(2));
   const RayCaster caster(town.scene);
   size_t steps = 0;
   std::set<int> gaps_cm;
@@ -137,7 +137,7 @@ TEST(TownTest, DensitiesCount) {
   options.building_density = 0.0;
   options.tree_density = 0.0;
   options.parked_car_density = 0.0;
-  const Town bare = *BuildTown(options);
+  const World bare = *BuildTown(options);
   EXPECT_EQ(CountLabel(bare, Label::kBuilding), 0U);
   EXPECT_EQ(CountLabel(bare, Label::kTree), 0U);
   EXPECT_EQ(CountLabel(bare, Label::kParkedCar), 0U);
@@ -152,7 +152,7 @@ TEST(TownTest, ReliefIsAboutAsAskedForAndStreetsAreDrivable) {
   TownOptions options = Small(3);
   options.relief_m = 6.0;
   options.size_m = 600.0;
-  const Town town = *BuildTown(options);
+  const World town = *BuildTown(options);
   const Ground& ground = town.scene.ground();
   double low = 0.0;
   double high = 0.0;

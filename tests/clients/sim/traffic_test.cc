@@ -3,22 +3,24 @@
 
 #include <gtest/gtest.h>
 
+#include "clients/sim/town.h"
+
 namespace voxloc::sim {
 namespace {
 
-Town SmallTown() {
+World SmallTown() {
   TownOptions options;
   options.size_m = 200.0;
   return *BuildTown(options);
 }
 
 TEST(TrafficTest, ThereIsNoneUnlessAskedFor) {
-  const Town town = SmallTown();
+  const World town = SmallTown();
   EXPECT_TRUE(Traffic(town, {}).At(1.0, {0.0, 0.0, 0.0}).empty());
 }
 
 TEST(TrafficTest, IsAsDenseAsAskedFor) {
-  const Town town = SmallTown();
+  const World town = SmallTown();
   double length_km = 0.0;
   for (const Street& street : town.streets.streets()) length_km += street.length_m / 1000.0;
   TrafficOptions options;
@@ -29,7 +31,7 @@ TEST(TrafficTest, IsAsDenseAsAskedFor) {
 }
 
 TEST(TrafficTest, MovesOnTheGroundFromStampToStamp) {
-  const Town town = SmallTown();
+  const World town = SmallTown();
   TrafficOptions options;
   options.cars_per_km = 30.0;
   options.pedestrians_per_km = 60.0;
@@ -53,7 +55,7 @@ TEST(TrafficTest, MovesOnTheGroundFromStampToStamp) {
 }
 
 TEST(TrafficTest, KeepsClearOfTheVehicle) {
-  const Town town = SmallTown();
+  const World town = SmallTown();
   TrafficOptions options;
   options.cars_per_km = 200.0;
   options.pedestrians_per_km = 500.0;
