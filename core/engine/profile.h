@@ -69,11 +69,12 @@ struct Stage {
   // origin. Costs millimetres at 1e5 m.
   bool float_transform = false;
   // Moves only along directions that the scan observes, leaving the rest of the pose at the guess:
-  // those eigenvectors of the curvature whose eigenvalue is over this share of the largest. Every
-  // step then climbs. 0: moves along all. [0, 1).
+  // those eigenvectors of the Hessian whose eigenvalue is over this share of the largest. 0: moves
+  // along all. [0, 1).
   double observed_ratio = 0.0;
-  // A radian counts as this many metres there.
-  double rotation_scale_m = 10.0;
+  // A radian counts as this many metres there: about the distance at which surfaces hold the
+  // rotations that matter.
+  double rotation_scale_m = 3.0;
 };
 
 [[nodiscard]] bool operator==(const Stage& a, const Stage& b);

@@ -22,10 +22,10 @@ struct Matrix6x6 {
   double m[6][6];
 };
 
-// Directions that a step may take: eigenvectors of -H, the curvature of a score that is maximised.
+// Directions that a step may take: eigenvectors of H with a large eigenvalue, whatever its sign.
 struct ObservedDirections {
-  // Those whose eigenvalue is over this share of the largest, which must be positive. 0: all
-  // that can be solved for, whatever their sign.
+  // Those whose eigenvalue is over this share of the largest; along each of them the step then
+  // climbs, where Newton's own would go down to a minimum. 0: all that can be solved for.
   double ratio = 0.0;
   // With a ratio, a radian counts as this many metres; over 0.
   double rotation_scale_m = 1.0;
@@ -132,19 +132,17 @@ VOXLOC_HD void SolveByEigenvalues(const Matrix6x6& hessian, const double (&gradi
     if (!rotated) break;
   }
   double largest = 0.0;
-  for (int i = 0; i < 6; ++i) {
-    largest = std::fmax(largest, selective ? -a[i][i] : std::abs(a[i][i]));
-  }
-  const double rounding = 6.0 * 2.220446049250313e-16;
-  const double threshold = (selective ? std::fmax(observed.ratio, rounding) : rounding) * largest;
+  for (int i = 0; i < 6; ++i) largest = std::fmax(largest, std::abs(a[i][i]));
+  const double threshold = std::fmax(observed.ratio, 6.0 * 2.220446049250313e-16) * largest;
   for (int i = 0; i < 6; ++i) step[i] = 0.0;
   for (int k = 0; k < 6; ++k) {
-    if (!((selective ? -a[k][k] : std::abs(a[k][k])) > threshold)) continue;
+    const double size = std::abs(a[k][k]);
+    if (!(size > threshold)) continue;
     double projection = 0.0;
     for (int i = 0; i < 6; ++i) {
       projection += v[i][k] * (i < 3 ? gradient[i] : inverse_scale * gradient[i]);
     }
-    const double factor = -projection / a[k][k];
+    const double factor = -projection / (selective ? -size : a[k][k]);
     for (int i = 0; i < 6; ++i) step[i] += factor * v[i][k];
   }
   for (int i = 3; i < 6; ++i) step[i] *= inverse_scale;

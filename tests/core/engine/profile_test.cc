@@ -44,6 +44,7 @@ TEST(ProfileTest, TheAutowareProfileHasTheReferencesNumbers) {
   EXPECT_EQ(stage.epsilon, 0.01);
   EXPECT_TRUE(stage.step_floor);
   EXPECT_EQ(stage.max_iterations, 30);
+  EXPECT_EQ(stage.observed_ratio, 0.0);
   EXPECT_TRUE(stage.small_angle_shortcut);
   EXPECT_TRUE(profile.score_includes_regularization);
   EXPECT_EQ(profile.regularization_scale, 0.01);
@@ -86,6 +87,14 @@ TEST(ProfileTest, AbsurdValuesAreRefusedByName) {
   for (const double value : {-1e-9, 1e9, kNaN, kInfinity}) {
     ExpectRefused([=](Profile& p) { p.stages[0].epsilon = value; }, "stage 0: epsilon");
   }
+  for (const double value : {-1e-9, 1.0, kNaN, kInfinity}) {
+    ExpectRefused([=](Profile& p) { p.stages[3].observed_ratio = value; },
+                  "stage 3: observed_ratio");
+  }
+  for (const double value : {0.0, -3.0, 1e9, kNaN, kInfinity}) {
+    ExpectRefused([=](Profile& p) { p.stages[0].rotation_scale_m = value; },
+                  "stage 0: rotation_scale_m");
+  }
   for (const int value : {0, -1, 1'000'000'000}) {
     ExpectRefused([=](Profile& p) { p.stages[0].max_iterations = value; }, "max_iterations");
   }
@@ -111,6 +120,8 @@ TEST(ProfileTest, ValuesAtTheLimitsAreAllowed) {
   profile.stages.resize(8, profile.stages[0]);
   profile.stages[0].epsilon = 0.0;
   profile.stages[0].max_iterations = 1000;
+  profile.stages[1].observed_ratio = 0.999;
+  profile.stages[1].rotation_scale_m = 0.01;
   profile.stages[0].cells.gaussian.eigenvalue_ratio = 1.0;
   profile.regularization_scale = 0.0;
   EXPECT_TRUE(ValidateProfile(profile).ok()) << ValidateProfile(profile);

@@ -97,6 +97,21 @@ TEST_F(CudaSearchTest, FarStartsAreTurnedRoundAsOnTheCpu) {
   EXPECT_GT(reversals, 0);
 }
 
+TEST_F(CudaSearchTest, DirectionsThatAreNotObservedStayOnTheDeviceToo) {
+  for (Profile profile : {AutowareProfile(), PreciseProfile()}) {
+    SCOPED_TRACE(profile.name);
+    // So large that some directions are left out.
+    for (Stage& stage : profile.stages) stage.observed_ratio = 0.05;
+    const ResultPair results =
+        AlignOnBoth(PerturbedJobs(profile), {SceneMapPair().cpu, SceneMapPair().cuda});
+    for (size_t i = 0; i < results.cuda.size(); ++i) {
+      SCOPED_TRACE(i);
+      ExpectSameWay(results.cuda[i], results.cpu[i], 3);
+      for (const IterationTrace& step : results.cuda[i].trace) EXPECT_FALSE(step.reversed);
+    }
+  }
+}
+
 TEST_F(CudaSearchTest, TraceAndPointScoresComeOnlyWhenWanted) {
   // In one batch with jobs that want them.
   std::vector<AlignJob> jobs(4, CudaSceneJob(AutowareProfile()));

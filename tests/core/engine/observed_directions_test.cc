@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Alignments that keep to the directions a scan observes: in a corridor, which says nothing about
+// the way along it, and in a street, which says everything.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <iostream>
+#include <memory>
+#include <vector>
+
+#include "core/geometry/euler.h"
+#include "tests/core/engine/engine_scene.h"
+#include "tests/support/random_numbers.h"
+
+namespace voxloc {
+namespace {
+
+constexpr double kDegree = M_PI / 180.0;
+
+// Floor and two walls without end, along `heading` through the map's zero. Points of the stretch
+// from `from_m` to `to_m`.
+PointCloud CorridorPoints(double heading, double from_m, double to_m, size_t points,
+                          uint64_t seed) {
+  constexpr double kHalfWidth = 3.3;
+  constexpr double kHeight = 4.0;
+  RandomNumbers random(seed);
+  const Eigen::AngleAxisd turn(heading, Eigen::Vector3d::UnitZ());
+  PointCloud cloud;
+  for (size_t i = 0; i < points; ++i) {
+    Eigen::Vector3d p(random.Uniform(from_m, to_m), 0.0, 0.0);
+    if (i % 3 == 0) {
+      p.y() = random.Uniform(-kHalfWidth, kHalfWidth);
+    } else {
+      p.y() = i % 3 == 1 ? kHalfWidth : -kHalfWidth;
+      p.z() = random.Uniform(0.0, kHeight);
+    }
+    p = turn * p + 0.01 * random.NormalVector();
+    cloud.PushBack(static_cast<float>(p.x()), static_cast<float>(p.y()), static_cast<float>(p.z()));
+  }
+  return cloud;
+}
+
+struct Corridor {
+  double heading = 0.0;
+  Pose truth;
+  AlignJob job;  // from the truth
+  Eigen::Vector3d Along() const { return {std::cos(heading), std::sin(heading), 0.0}; }
+};
+
+Corridor MakeCorridor(double heading, const Profile& profile) {
+  Corridor corridor;
+  corridor.heading = heading;
+  corridor.truth.translation.z() = 1.5;
+  corridor.truth.rotation = RotationFromRosAngles(0.01, -0.02, heading + 0.1);
+  corridor.job.map =
+      LoadMap(*SharedScene().engine, {CorridorPoints(heading, -45, 45, 60000, 1)}, AllStatistics());
+  corridor.job.scan = std::make_shared<const PointCloud>(
+      Transform(corridor.truth.Inverse(), CorridorPoints(heading, -20, 20, 1500, 2)));
+  corridor.job.map_T_base_guess = corridor.truth;
+  corridor.job.profile = profile;
+  return corridor;
+}
+
+Profile Observing(Profile profile, double ratio) {
+  for (Stage& stage : profile.stages) stage.observed_ratio = ratio;
+  return profile;
+}
+
+struct CorridorError {
+  double along_m = 0.0;
+  double across_m = 0.0;
+  double rotation_rad = 0.0;
+};
+
+// From a metre along the corridor, a fifth of a metre across it, and a degree of yaw.
+CorridorError AlignInCorridor(const Profile& profile, double heading) {
+  Corridor corridor = MakeCorridor(heading, profile);
+  const Eigen::Vector3d across = Eigen::Vector3d::UnitZ().cross(corridor.Along());
+  corridor.job.map_T_base_guess = Displaced(
+      corridor.truth, corridor.Along() + 0.2 * across + Eigen::Vector3d(0, 0, 0.1), kDegree);
+  const AlignResult result = AlignOne(*SharedScene().engine, corridor.job);
+  EXPECT_TRUE(result.status.ok()) << result.status;
+  EXPECT_EQ(result.termination, Termination::kConverged);
+  const Eigen::Vector3d error = result.map_T_base.translation - corridor.truth.translation;
+  EXPECT_LE(std::abs(error.z()), 0.03);
+  return {error.dot(corridor.Along()), error.dot(across),
+          RotationDistance(result.map_T_base, corridor.truth)};
+}
+
+TEST(ObservedDirectionsTest, AlongACorridorThePriorStaysAcrossItTheScanDecides) {
+  for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
+    for (const double heading : {0.0, 0.6}) {
+      SCOPED_TRACE(profile.name);
+      SCOPED_TRACE(heading);
+      const CorridorError error = AlignInCorridor(Observing(profile, 0.006), heading);
+      EXPECT_NEAR(error.along_m, 1.0, 0.02);
+      EXPECT_LE(std::abs(error.across_m), 0.02);
+      // The step floor of the autoware profile overshoots by up to 0.29 degrees.
+      EXPECT_LE(error.rotation_rad, 0.3 * kDegree);
+      std::cout << profile.name << ": along " << error.along_m << " m, across " << error.across_m
+                << " m" << std::endl;
+    }
+  }
+}
+
+// What the option is for: chance patterns on the walls would pull.
+TEST(ObservedDirectionsTest, WithoutItAPoseDriftsAlongTheCorridor) {
+  EXPECT_GT(std::abs(AlignInCorridor(PreciseProfile(), 0.6).along_m - 1.0), 0.1);
+}
+
+TEST(ObservedDirectionsTest, ATinyShareChangesNothingWhereAllIsObserved) {
+  AlignJob job = SceneJob(PreciseProfile());
+  job.map_T_base_guess = Displaced(ScenePose(), {0.3, -0.2, 0.1}, kDegree);
+  const AlignResult normal = AlignOne(*SharedScene().engine, job);
+  job.profile = Observing(job.profile, 1e-9);
+  const AlignResult observing = AlignOne(*SharedScene().engine, job);
+  ASSERT_TRUE(observing.status.ok()) << observing.status;
+  EXPECT_EQ(observing.iterations, normal.iterations);
+  EXPECT_LE(TranslationDistance(observing.map_T_base, normal.map_T_base), 1e-5);
+  EXPECT_LE(RotationDistance(observing.map_T_base, normal.map_T_base), 1e-6);
+}
+
+TEST(ObservedDirectionsTest, WhateverTheShareAResultIsFinite) {
+  for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
+    for (const double ratio : {1e-300, 0.1, 0.999}) {
+      for (const double reach : {0.5, 5.0, 500.0}) {
+        AlignJob job = SceneJob(Observing(profile, ratio));
+        job.map_T_base_guess = Displaced(ScenePose(), {reach, 0.0, 0.0}, 0.5);
+        const AlignResult result = AlignOne(*SharedScene().engine, job);
+        ASSERT_TRUE(result.status.ok()) << result.status;
+        EXPECT_NE(result.termination, Termination::kNotFinite);
+        EXPECT_TRUE(result.map_T_base.translation.allFinite());
+        EXPECT_TRUE(result.map_T_base.rotation.coeffs().allFinite());
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace voxloc
