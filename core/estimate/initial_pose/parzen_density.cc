@@ -13,12 +13,24 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // A term smaller than the largest by this exponent (4e-18) does not change a sum.
 constexpr double kNegligible = -40.0;
 
-// The kernel's exponent.
-double Exponent(const PlanarPose& a, const PlanarPose& b) {
-  const double dx = (a.x_m - b.x_m) / kParzenWidthM;
-  const double dy = (a.y_m - b.y_m) / kParzenWidthM;
-  const double turned = std::fabs(a.yaw_rad - b.yaw_rad);
-  const double dyaw = std::min(turned, 2.0 * M_PI - turned) / kParzenWidthRad;
+// In widths of the kernel.
+struct ScaledPose {
+  double x;
+  double y;
+  double yaw;
+};
+
+ScaledPose Scale(const PlanarPose& pose) {
+  return {pose.x_m / kParzenWidthM, pose.y_m / kParzenWidthM, pose.yaw_rad / kParzenWidthRad};
+}
+
+// Of the kernel.
+double Exponent(const ScaledPose& a, const ScaledPose& b) {
+  constexpr double kTurn = 2.0 * M_PI / kParzenWidthRad;
+  const double dx = a.x - b.x;
+  const double dy = a.y - b.y;
+  const double turned = std::fabs(a.yaw - b.yaw);
+  const double dyaw = std::min(turned, kTurn - turned);
   return -0.5 * (dx * dx + dy * dy + dyaw * dyaw);
 }
 
@@ -30,7 +42,7 @@ double LogPeak() {
 }  // namespace
 
 double LogParzenKernel(const PlanarPose& pose, const PlanarPose& center) {
-  return LogPeak() + Exponent(pose, center);
+  return LogPeak() + Exponent(Scale(pose), Scale(center));
 }
 
 double LogOfSum(double a, double b) {
@@ -44,11 +56,14 @@ std::vector<double> LogParzenSums(absl::Span<const PlanarPose> poses,
   const double log_peak = LogPeak();
   std::vector<double> sums;
   sums.reserve(poses.size());
+  std::vector<ScaledPose> scaled_centers;
+  for (const PlanarPose& center : centers) scaled_centers.push_back(Scale(center));
   std::vector<double> exponents(centers.size());
   for (const PlanarPose& pose : poses) {
+    const ScaledPose scaled = Scale(pose);
     double largest = -kInfinity;
     for (size_t i = 0; i < centers.size(); ++i) {
-      exponents[i] = Exponent(pose, centers[i]);
+      exponents[i] = Exponent(scaled, scaled_centers[i]);
       largest = std::max(largest, exponents[i]);
     }
     double sum = 0.0;  // relative to the largest
