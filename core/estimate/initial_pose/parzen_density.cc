@@ -2,6 +2,7 @@
 
 #include "core/estimate/initial_pose/parzen_density.h"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,26 +14,22 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // A term smaller than the largest by this exponent (4e-18) does not change a sum.
 constexpr double kNegligible = -40.0;
 
-// In widths of the kernel.
-struct ScaledPose {
-  double x;
-  double y;
-  double yaw;
+// Poses in widths of the kernel.
+struct ScaledPoses {
+  explicit ScaledPoses(absl::Span<const PlanarPose> poses)
+      : x(poses.size()), y(poses.size()), yaw(poses.size()) {
+    for (size_t i = 0; i < poses.size(); ++i) {
+      const auto row = static_cast<Eigen::Index>(i);
+      x[row] = poses[i].x_m / kParzenWidthM;
+      y[row] = poses[i].y_m / kParzenWidthM;
+      yaw[row] = poses[i].yaw_rad / kParzenWidthRad;
+    }
+  }
+
+  Eigen::ArrayXd x;
+  Eigen::ArrayXd y;
+  Eigen::ArrayXd yaw;
 };
-
-ScaledPose Scale(const PlanarPose& pose) {
-  return {pose.x_m / kParzenWidthM, pose.y_m / kParzenWidthM, pose.yaw_rad / kParzenWidthRad};
-}
-
-// Of the kernel.
-double Exponent(const ScaledPose& a, const ScaledPose& b) {
-  constexpr double kTurn = 2.0 * M_PI / kParzenWidthRad;
-  const double dx = a.x - b.x;
-  const double dy = a.y - b.y;
-  const double turned = std::fabs(a.yaw - b.yaw);
-  const double dyaw = std::min(turned, kTurn - turned);
-  return -0.5 * (dx * dx + dy * dy + dyaw * dyaw);
-}
 
 // The logarithm of the kernel where its exponent is zero.
 double LogPeak() {
@@ -40,10 +37,6 @@ double LogPeak() {
 }
 
 }  // namespace
-
-double LogParzenKernel(const PlanarPose& pose, const PlanarPose& center) {
-  return LogPeak() + Exponent(Scale(pose), Scale(center));
-}
 
 double LogOfSum(double a, double b) {
   const double larger = std::max(a, b);
@@ -53,19 +46,20 @@ double LogOfSum(double a, double b) {
 
 std::vector<double> LogParzenSums(absl::Span<const PlanarPose> poses,
                                   absl::Span<const PlanarPose> centers) {
+  if (centers.empty()) return std::vector<double>(poses.size(), -kInfinity);
+  constexpr double kTurn = 2.0 * M_PI / kParzenWidthRad;
   const double log_peak = LogPeak();
+  const ScaledPoses from(centers);
+  const ScaledPoses to(poses);
+  Eigen::ArrayXd turned(from.yaw.size());
+  Eigen::ArrayXd exponents(from.yaw.size());
   std::vector<double> sums;
   sums.reserve(poses.size());
-  std::vector<ScaledPose> scaled_centers;
-  for (const PlanarPose& center : centers) scaled_centers.push_back(Scale(center));
-  std::vector<double> exponents(centers.size());
-  for (const PlanarPose& pose : poses) {
-    const ScaledPose scaled = Scale(pose);
-    double largest = -kInfinity;
-    for (size_t i = 0; i < centers.size(); ++i) {
-      exponents[i] = Exponent(scaled, scaled_centers[i]);
-      largest = std::max(largest, exponents[i]);
-    }
+  for (Eigen::Index i = 0; i < to.x.size(); ++i) {
+    turned = (from.yaw - to.yaw[i]).abs();
+    exponents = -0.5 * ((from.x - to.x[i]).square() + (from.y - to.y[i]).square() +
+                        turned.min(kTurn - turned).square());
+    const double largest = exponents.maxCoeff();
     double sum = 0.0;  // relative to the largest
     for (const double exponent : exponents) {
       if (exponent - largest > kNegligible) sum += std::exp(exponent - largest);

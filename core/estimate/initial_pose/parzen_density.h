@@ -23,14 +23,11 @@ struct PlanarPose {
 constexpr double kParzenWidthM = 0.25;  // along x and y
 constexpr double kParzenWidthRad = 2.5 * 3.14159265358979323846 / 180.0;
 
-// The logarithm of the kernel around `center`, which integrates to 1, at `pose`.
-[[nodiscard]] double LogParzenKernel(const PlanarPose& pose, const PlanarPose& center);
-
 // log(exp(a) + exp(b)), without overflow.
 [[nodiscard]] double LogOfSum(double a, double b);
 
-// All poses against all centres: the logarithm of the sum of the kernels at each pose. Minus
-// infinity without centres.
+// All poses against all centres: the logarithm of the sum of the kernels, each of which integrates
+// to 1, at every pose. Minus infinity without centres.
 [[nodiscard]] std::vector<double> LogParzenSums(absl::Span<const PlanarPose> poses,
                                                 absl::Span<const PlanarPose> centers);
 

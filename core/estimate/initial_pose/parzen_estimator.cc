@@ -81,8 +81,11 @@ std::vector<PoseParameters> ParzenEstimator::Propose(size_t count) {
       }
     }
     proposals.push_back(drawn[best]);
-    for (size_t i = begin + kCandidates; i < drawn.size(); ++i) {
-      among_bad[i] = LogOfSum(among_bad[i], LogParzenKernel(candidates[i], candidates[best]));
+    const size_t next = begin + kCandidates;
+    const std::vector<double> near_proposal =
+        LogParzenSums(absl::MakeConstSpan(candidates).subspan(next), {candidates[best]});
+    for (size_t i = 0; i < near_proposal.size(); ++i) {
+      among_bad[next + i] = LogOfSum(among_bad[next + i], near_proposal[i]);
     }
   }
   return proposals;
