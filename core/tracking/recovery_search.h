@@ -39,9 +39,9 @@ struct RecoveryReport {
   std::string detail;
 };
 
-// `job` names map, scan, profile and regularisation; its guess is not used. Its stop token ends the
-// search without a proposal. `job.want_point_scores` must be set where `confidence` needs them:
-// they are then computed for the best candidate only.
+// `job` names map, scan, profile and regularisation; its guess is not used, and its stop token ends
+// the search without a proposal. For the confidence the best candidate is aligned once more, from
+// where it ended, and with point scores if the job wants them; the others never have any.
 [[nodiscard]] RecoveryReport SearchForVehicle(Engine& engine, const AlignJob& job,
                                               const RecoverySearch& search,
                                               const RecoveryOptions& options,
