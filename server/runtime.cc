@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "server/logging.h"
 
 namespace voxloc::server {
 namespace {
@@ -47,6 +48,16 @@ absl::StatusOr<MapView> FindMap(const Runtime& runtime, const std::string& name,
                                                       min_revision, " asked for"));
   }
   return view;
+}
+
+absl::Status EngineFault(const Runtime& runtime, const std::string& client, const std::string& map,
+                         const absl::Status& status) {
+  Log(LogLevel::kError, "engine_failed",
+      {{"session", client}, {"map", map}, {"error", status.message()}});
+  return runtime.engine->Health().ok()
+             ? absl::InternalError("the engine failed; the server's log has more")
+             : absl::UnavailableError("the engine has failed for good; the server's log has more, "
+                                      "and a restart may mend it");
 }
 
 }  // namespace voxloc::server

@@ -56,6 +56,11 @@ struct Runtime {
 [[nodiscard]] absl::StatusOr<MapView> FindMap(const Runtime& runtime, const std::string& name,
                                               uint64_t min_revision);
 
+// Logs a failure of the engine, in work for this vehicle or session, and says what its client is
+// told: Internal, or Unavailable once the engine can compute nothing any more.
+[[nodiscard]] absl::Status EngineFault(const Runtime& runtime, const std::string& client,
+                                       const std::string& map, const absl::Status& status);
+
 }  // namespace voxloc::server
 
 #endif  // VOXLOC_SERVER_RUNTIME_H_
