@@ -39,9 +39,9 @@ Reach ReachOf(absl::Span<const BoundPoint> points) {
 absl::Status CheckScan(const BoundScan* scan, size_t classes) {
   if (scan == nullptr || scan->points_per_heading < 1 ||
       scan->points_per_heading > kMaxBoundPoints) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("points_per_heading is ", scan == nullptr ? 0 : scan->points_per_heading,
-                     "; allowed is 1 to ", kMaxBoundPoints));
+    return absl::InvalidArgumentError(absl::StrCat("points_per_heading is ",
+                                                   scan == nullptr ? 0 : scan->points_per_heading,
+                                                   "; allowed is 1 to ", kMaxBoundPoints));
   }
   if (scan->points.empty() || scan->points.size() % scan->points_per_heading != 0) {
     return absl::InvalidArgumentError(
@@ -50,8 +50,8 @@ absl::Status CheckScan(const BoundScan* scan, size_t classes) {
   }
   for (const BoundPoint& point : scan->points) {
     if (point.blur_class >= classes) {
-      return absl::InvalidArgumentError(absl::StrCat("a point's blur_class is ", point.blur_class,
-                                                     "; the grid has ", classes));
+      return absl::InvalidArgumentError(
+          absl::StrCat("a point's blur_class is ", point.blur_class, "; the grid has ", classes));
     }
   }
   return absl::OkStatus();
@@ -79,11 +79,11 @@ absl::Status CheckBlocks(const BoundRequest& request) {
     if (block.x % window != 0 || block.y % window != 0 || block.x + reach.min_x < 0 ||
         block.y + reach.min_y < 0 || last_x + reach.max_x >= shape.columns_x ||
         last_y + reach.max_y >= shape.columns_y) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "a block of ", request.nodes_x, " x ", request.nodes_y, " nodes of ", window,
-          " columns at (", block.x, ", ", block.y, ") does not keep its points within ",
-          shape.columns_x, " x ", shape.columns_y, " columns, or is not at a multiple of ",
-          window));
+      return absl::InvalidArgumentError(
+          absl::StrCat("a block of ", request.nodes_x, " x ", request.nodes_y, " nodes of ", window,
+                       " columns at (", block.x, ", ", block.y,
+                       ") does not keep its points within ", shape.columns_x, " x ",
+                       shape.columns_y, " columns, or is not at a multiple of ", window));
     }
   }
   return absl::OkStatus();
@@ -101,9 +101,9 @@ void FillEntries(const BoundRequest& request, const BoundGrid& grid, uint32_t he
     const BoundPoint& point = points[i];
     const int32_t remainder = point.x & ((1 << level.shift) - 1);
     cpu::BoundEntry& entry = entries[i];
-    entry.offset = (int64_t{point.y} * (1 << level.shift) + remainder) * level.run +
-                   (point.x >> level.shift) +
-                   static_cast<int64_t>(point.blur_class * static_cast<size_t>(words) * level.plane);
+    entry.offset =
+        (int64_t{point.y} * (1 << level.shift) + remainder) * level.run + (point.x >> level.shift) +
+        static_cast<int64_t>(point.blur_class * static_cast<size_t>(words) * level.plane);
     entry.words_up = point.z >> 6;
     entry.bits_up = static_cast<uint32_t>(point.z & 63);
   }

@@ -62,9 +62,9 @@ absl::Status ValidateBoundGridShape(const BoundGridShape& shape) {
                      "; they must ascend from 0 and stay within ", kMaxBoundShift));
   }
   if (!AscendingFromZero(shape.tolerances, 63)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("tolerances are ", absl::StrJoin(shape.tolerances, ", ", append),
-                     "; they must ascend from 0 and stay within 63"));
+    return absl::InvalidArgumentError(absl::StrCat("tolerances are ",
+                                                   absl::StrJoin(shape.tolerances, ", ", append),
+                                                   "; they must ascend from 0 and stay within 63"));
   }
   const int32_t window = 1 << shape.shifts.back();
   if (shape.columns_x < window || shape.columns_x > kMaxBoundColumns ||
@@ -74,8 +74,8 @@ absl::Status ValidateBoundGridShape(const BoundGridShape& shape) {
                                                    kMaxBoundColumns));
   }
   if (shape.columns_y < 1 || shape.columns_y > kMaxBoundColumns) {
-    return absl::InvalidArgumentError(absl::StrCat("columns_y is ", shape.columns_y,
-                                                   "; allowed is 1 to ", kMaxBoundColumns));
+    return absl::InvalidArgumentError(
+        absl::StrCat("columns_y is ", shape.columns_y, "; allowed is 1 to ", kMaxBoundColumns));
   }
   if (shape.words < 1 || shape.words > kMaxBoundWords) {
     return absl::InvalidArgumentError(
@@ -139,8 +139,7 @@ bool BoundGrid::Occupied(size_t level, size_t blur_class, int32_t x, int32_t y, 
     return false;
   }
   const Level& at = levels_[level];
-  const size_t plane =
-      blur_class * static_cast<size_t>(shape_.words) + static_cast<size_t>(z / 64);
+  const size_t plane = blur_class * static_cast<size_t>(shape_.words) + static_cast<size_t>(z / 64);
   return (words_[at.begin + plane * at.plane + at.Place(x, y)] >> (z % 64) & 1) != 0;
 }
 

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/estimate/global_search/global_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "core/engine/job_check.h"
+#include "core/engine/newton_search.h"
+#include "core/estimate/global_search/candidate_alignment.h"
+#include "core/estimate/global_search/grid_cache.h"
+#include "core/estimate/global_search/leaf_search.h"
+#include "core/estimate/global_search/search_points.h"
+
+namespace voxloc {
+namespace {
+
+// Of the time until the deadline that the search for leaves may take; the rest is for alignments.
+constexpr double kShareOfSearch = 0.7;
+
+absl::Status CheckJob(const PoseSearchJob& job, const PoseRegion& region) {
+  if (job.map == nullptr) return absl::InvalidArgumentError("there is no map to search");
+  AlignJob scan_only;
+  scan_only.scan = job.scan;
+  for (const absl::Status& status :
+       {ValidatePoseRegion(region), ValidateHypothesisOptions(job.hypotheses),
+        ValidateProfile(job.profile), CheckScanAndGuess(scan_only),
+        CheckCells(*job.map, job.profile.stages)}) {
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+std::vector<CellStatistics> StatisticsOf(const Profile& profile) {
+  std::vector<CellStatistics> statistics;
+  for (const Stage& stage : profile.stages) statistics.push_back(stage.cells);
+  return statistics;
+}
+
+std::optional<SearchArea> AreaOf(const PoseRegion& region) {
+  if (!region.box.has_value()) return std::nullopt;
+  return SearchArea{region.box->min.head<2>(), region.box->max.head<2>()};
+}
+
+// The part of the grid that the region is. InvalidArgument: there is none.
+absl::Status SetExtent(const PoseRegion& region, const SearchGrid& grid, LeafSearchJob& leaves) {
+  leaves.begin = grid.begin;
+  leaves.end = grid.end;
+  leaves.begin_z = 0;
+  leaves.end_z = grid.z_levels;
+  if (!region.box.has_value()) return absl::OkStatus();
+  // In double: a box may reach far beyond any voxel.
+  const Eigen::Array3d low = ((region.box->min - grid.corner_map).array() / grid.voxel_m).floor();
+  const Eigen::Array3d high =
+      ((region.box->max - grid.corner_map).array() / grid.voxel_m).floor() + 1.0;
+  const Eigen::Array3d least(grid.begin.x(), grid.begin.y(), 0.0);
+  const Eigen::Array3d most(grid.end.x(), grid.end.y(), grid.z_levels);
+  const Eigen::Array3d begin = low.max(least);
+  const Eigen::Array3d end = high.min(most);
+  if ((begin >= end).any()) {
+    const Eigen::Vector3d from = grid.corner_map + grid.voxel_m * least.matrix();
+    const Eigen::Vector3d to = grid.corner_map + grid.voxel_m * most.matrix();
+    return absl::InvalidArgumentError(
+        absl::StrCat("the region does not touch the map, which is at x ", from.x(), " to ", to.x(),
+                     ", y ", from.y(), " to ", to.y(), ", z ", from.z(), " to ", to.z()));
+  }
+  leaves.begin = begin.head<2>().cast<int>();
+  leaves.end = end.head<2>().cast<int>();
+  leaves.begin_z = static_cast<int32_t>(begin.z());
+  leaves.end_z = static_cast<int32_t>(end.z());
+  return absl::OkStatus();
+}
+
+// Until the leaves must be found. Past deadlines stay.
+absl::Time DeadlineOfLeaves(absl::Time deadline) {
+  if (deadline == absl::InfiniteFuture()) return deadline;
+  const absl::Time now = absl::Now();
+  return deadline <= now ? deadline : now + kShareOfSearch * (deadline - now);
+}
+
+absl::StatusOr<PoseSearchResult> SearchWithGrid(Engine& engine, const PoseSearchJob& job,
+                                                const PoseRegion& region, const SearchGrid& grid,
+                                                const std::vector<Eigen::Vector3d>& points,
+                                                const PoseSearchObserver& observer) {
+  LeafSearchJob leaf_job;
+  leaf_job.grid = &grid;
+  if (absl::Status status = SetExtent(region, grid, leaf_job); !status.ok()) return status;
+  leaf_job.headings =
+      SpreadHeadings(points, grid.voxel_m, region.yaw_rad, region.yaw_half_range_rad);
+  leaf_job.scan = TurnPoints(points, leaf_job.headings, grid.voxel_m, region.max_tilt_rad,
+                             grid.resident->shape().tolerances);
+  leaf_job.stop = job.stop;
+  leaf_job.stop.deadline = DeadlineOfLeaves(job.stop.deadline);
+
+  PoseSearchResult result;
+  const auto on_progress = [&](double fraction, uint64_t nodes) {
+    PoseSearchProgress progress;
+    progress.phase = PoseSearchPhase::kSearching;
+    progress.fraction = kShareOfSearch * fraction;
+    progress.candidates_scored = nodes;
+    observer(progress);
+  };
+  const absl::StatusOr<LeafSearchResult> found =
+      SearchLeaves(engine, leaf_job, LeafSearchOptions(),
+                   observer ? LeafSearchProgress(on_progress) : LeafSearchProgress());
+  if (!found.ok()) return found.status();
+  result.timed_out = found->timed_out;
+  result.candidates_scored = found->nodes;
+
+  std::vector<Pose> starts;
+  for (const Leaf& leaf : found->leaves) {
+    const Eigen::AngleAxisd turn(leaf_job.headings.At(leaf.heading), Eigen::Vector3d::UnitZ());
+    starts.push_back({grid.Centre(leaf.x, leaf.y, leaf.z), Eigen::Quaterniond(turn)});
+  }
+  const auto accepts = [&](const Pose& map_T_base) {
+    return Within(region, grid.voxel_m, leaf_job.headings.step_rad, map_T_base);
+  };
+  if (absl::Status status = AlignCandidates(engine, job, starts, accepts, observer, result);
+      !status.ok()) {
+    return status;
+  }
+  result.reliable = IsReliable(result.ranked, job);
+  if (observer) {
+    PoseSearchProgress progress;
+    progress.phase = PoseSearchPhase::kRanking;
+    progress.fraction = 1.0;
+    progress.candidates_scored = result.candidates_scored;
+    progress.candidates_aligned = result.candidates_aligned;
+    if (!result.ranked.hypotheses.empty()) progress.best = &result.ranked.hypotheses[0].result;
+    observer(progress);
+  }
+  return result;
+}
+
+}  // namespace
+
+class GlobalSearch::Cache : public GridCache {
+ public:
+  using GridCache::GridCache;
+};
+
+GlobalSearch::GlobalSearch(Engine& engine, size_t cache_bytes)
+    : engine_(engine), cache_(std::make_unique<Cache>(engine, cache_bytes)) {}
+
+GlobalSearch::~GlobalSearch() = default;
+
+absl::StatusOr<PoseSearchResult> GlobalSearch::Search(const PoseSearchJob& job,
+                                                      const PoseRegion& region,
+                                                      const PoseSearchObserver& observer) {
+  if (absl::Status status = CheckJob(job, region); !status.ok()) return status;
+  try {
+    if (observer) observer(PoseSearchProgress());
+    const Termination interrupt = InterruptOf(job.stop);
+    if (interrupt == Termination::kCancelled) {
+      return absl::CancelledError("the search was cancelled");
+    }
+    if (interrupt == Termination::kDeadline) {
+      PoseSearchResult result;
+      result.timed_out = true;
+      return result;
+    }
+    SearchGridOptions grid_options;
+    SearchPointOptions point_options;
+    point_options.voxel_m = grid_options.voxel_m;
+    point_options.reach_m = grid_options.reach_m;
+    const std::vector<Eigen::Vector3d> points = ChooseSearchPoints(*job.scan, point_options);
+    if (points.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat("none of the scan's ", job.scan->size(),
+                                                     " points is within ", point_options.reach_m,
+                                                     " m of the sensor"));
+    }
+    const absl::StatusOr<std::shared_ptr<const SearchGrid>> grid =
+        cache_->Get(job.map, ChooseStatistics(StatisticsOf(job.profile), grid_options.voxel_m),
+                    AreaOf(region), grid_options);
+    if (!grid.ok()) return grid.status();
+    return SearchWithGrid(engine_, job, region, **grid, points, observer);
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("no memory to search the map");
+  }
+}
+
+}  // namespace voxloc

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// LeafSearch: the places in a grid where most points of a scan meet the map, by branch and bound.
+//
+// Nodes of the coarsest level are bounded everywhere, and those with enough hits are followed down
+// to single voxels, the most promising ones first. How many are enough falls from pass to pass
+// until leaves are found; the best leaf says how many a leaf worth telling has. What is found is
+// complete: a leaf that was passed over has fewer hits than that, or no more than the last of a
+// full result, or is near a better one. The same on every engine, whatever its threads.
+
+#ifndef VOXLOC_CORE_ESTIMATE_GLOBAL_SEARCH_LEAF_SEARCH_H_
+#define VOXLOC_CORE_ESTIMATE_GLOBAL_SEARCH_LEAF_SEARCH_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/engine/engine.h"
+#include "core/estimate/global_search/search_grid.h"
+#include "core/estimate/global_search/search_points.h"
+
+namespace voxloc {
+
+struct LeafSearchOptions {
+  size_t max_leaves = 64;
+  // Leaves nearer than this in both, columns and headings, count as one.
+  int32_t min_separation_columns = 3;
+  int32_t min_separation_headings = 8;
+  double min_share = 0.3;       // of the points that must hit
+  double share_of_best = 0.85;  // of the best leaf's hits, which the others must have
+};
+
+struct Leaf {
+  uint32_t heading = 0;
+  int32_t x = 0;  // column
+  int32_t y = 0;
+  int32_t z = 0;  // level
+  uint32_t hits = 0;
+};
+
+struct LeafSearchJob {
+  const SearchGrid* grid = nullptr;
+  std::shared_ptr<const BoundScan> scan;
+  Headings headings;
+  // Columns [begin, end) and z levels [begin_z, end_z) to search, within those of the grid.
+  Eigen::Vector2i begin = Eigen::Vector2i::Zero();
+  Eigen::Vector2i end = Eigen::Vector2i::Zero();
+  int32_t begin_z = 0;
+  int32_t end_z = 0;
+  StopToken stop;
+};
+
+struct LeafSearchResult {
+  std::vector<Leaf> leaves;  // most hits first; equal ones by heading, y, x
+  uint64_t nodes = 0;        // bounded
+  bool timed_out = false;    // what was found before the deadline
+};
+
+// With the share of the work done, 0 to 1, and the nodes bounded.
+using LeafSearchProgress = std::function<void(double fraction, uint64_t nodes)>;
+
+// Cancelled. What the engine says.
+[[nodiscard]] absl::StatusOr<LeafSearchResult> SearchLeaves(Engine& engine,
+                                                            const LeafSearchJob& job,
+                                                            const LeafSearchOptions& options,
+                                                            const LeafSearchProgress& progress);
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_ESTIMATE_GLOBAL_SEARCH_LEAF_SEARCH_H_

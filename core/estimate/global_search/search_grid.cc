@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/estimate/global_search/search_grid.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "core/estimate/global_search/occupied_voxels.h"
+
+namespace voxloc {
+namespace {
+
+// A sensor stands above what it has seen by up to so much.
+constexpr double kHeadroom_m = 4.0;
+// Where the map is what limits the grid, voxels are collected first: these are 384 MB.
+constexpr size_t kMaxOccupiedVoxels = size_t{1} << 25;
+
+int32_t RoundUp(int32_t value, int32_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+struct Extent {
+  CellKey low = {std::numeric_limits<int32_t>::max(), std::numeric_limits<int32_t>::max(),
+                 std::numeric_limits<int32_t>::max()};
+  CellKey high = {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::min(),
+                  std::numeric_limits<int32_t>::min()};
+};
+
+Extent ExtentOf(const std::vector<CellKey>& voxels) {
+  Extent e;
+  for (const CellKey& v : voxels) {
+    e.low = {std::min(e.low.x, v.x), std::min(e.low.y, v.y), std::min(e.low.z, v.z)};
+    e.high = {std::max(e.high.x, v.x), std::max(e.high.y, v.y), std::max(e.high.z, v.z)};
+  }
+  return e;
+}
+
+absl::Status TooLarge(int64_t columns_x, int64_t columns_y, int64_t words,
+                      const SearchGridOptions& options) {
+  const double bytes_per_m2 =
+      8.0 * static_cast<double>(words) * static_cast<double>(options.shifts.size()) *
+      static_cast<double>(options.tolerances.size()) / (options.voxel_m * options.voxel_m);
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "the area to search, with the reach of a scan around it, is %.0f x %.0f m; allowed are %.0f "
+      "m along either side and %.0f m^2 in all: search in a smaller region",
+      static_cast<double>(columns_x) * options.voxel_m,
+      static_cast<double>(columns_y) * options.voxel_m, kMaxBoundColumns * options.voxel_m,
+      static_cast<double>(options.max_bytes) / bytes_per_m2));
+}
+
+}  // namespace
+
+const CellStatistics& ChooseStatistics(const std::vector<CellStatistics>& candidates,
+                                       double voxel_m) {
+  const CellStatistics* best = &candidates.front();
+  for (const CellStatistics& s : candidates) {
+    const bool large_enough = s.cell_size_m >= voxel_m;
+    const bool best_large_enough = best->cell_size_m >= voxel_m;
+    const bool better = large_enough && best_large_enough ? s.cell_size_m < best->cell_size_m
+                                                          : s.cell_size_m > best->cell_size_m;
+    if (better) best = &s;
+  }
+  return *best;
+}
+
+absl::StatusOr<SearchGrid> MakeSearchGrid(Engine& engine, const ResidentMap& map,
+                                          const CellStatistics& statistics,
+                                          const std::optional<SearchArea>& area,
+                                          const SearchGridOptions& options) {
+  const double voxel_m = options.voxel_m;
+  const auto index =
+      static_cast<size_t>(std::find(map.statistics().begin(), map.statistics().end(), statistics) -
+                          map.statistics().begin());
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  Eigen::Vector3d min = Eigen::Vector3d::Constant(-kInfinite);
+  Eigen::Vector3d max = Eigen::Vector3d::Constant(kInfinite);
+  if (area.has_value()) {
+    min.head<2>() = area->min.array() - options.reach_m;
+    max.head<2>() = area->max.array() + options.reach_m;
+  }
+  const absl::StatusOr<std::vector<CellKey>> voxels =
+      OccupiedVoxels(map, index, min, max, voxel_m, kMaxOccupiedVoxels);
+  if (!voxels.ok()) return voxels.status();
+  if (voxels->empty()) {
+    return absl::InvalidArgumentError(area.has_value() ? "the region does not touch the map"
+                                                       : "the map has no cells");
+  }
+
+  Extent extent = ExtentOf(*voxels);
+  if (area.has_value()) {
+    const CellKey low = CellOf({area->min.x(), area->min.y(), 0.0}, voxel_m);
+    const CellKey high = CellOf({area->max.x(), area->max.y(), 0.0}, voxel_m);
+    extent.low = {std::max(extent.low.x, low.x), std::max(extent.low.y, low.y), extent.low.z};
+    extent.high = {std::min(extent.high.x, high.x), std::min(extent.high.y, high.y), extent.high.z};
+    if (extent.low.x > extent.high.x || extent.low.y > extent.high.y) {
+      return absl::InvalidArgumentError("the region does not touch the map");
+    }
+  }
+  const int32_t window = 1 << options.shifts.back();
+  // A point's voxel, and the nodes of a window that the area's border cuts.
+  const int32_t margin =
+      RoundUp(static_cast<int32_t>(std::ceil(options.reach_m / voxel_m)) + 1 + window, window);
+  const int64_t columns_x = int64_t{extent.high.x} - extent.low.x + 1 + 2 * margin;
+  const int64_t columns_y = int64_t{extent.high.y} - extent.low.y + 1 + 2 * margin;
+  const int64_t z_levels = int64_t{extent.high.z} - extent.low.z + 1 +
+                           static_cast<int64_t>(std::ceil(kHeadroom_m / voxel_m));
+  const int64_t words = (z_levels + 63) / 64;
+  if (words > kMaxBoundWords) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "the map there is %.0f m high; allowed are %.0f m: search in a smaller region",
+        static_cast<double>(z_levels) * voxel_m, 64.0 * kMaxBoundWords * voxel_m));
+  }
+  if (columns_x > kMaxBoundColumns - window || columns_y > kMaxBoundColumns) {
+    return TooLarge(columns_x, columns_y, words, options);
+  }
+
+  BoundGridShape shape;
+  shape.columns_x = RoundUp(static_cast<int32_t>(columns_x), window);
+  shape.columns_y = static_cast<int32_t>(columns_y);
+  shape.words = static_cast<int32_t>(words);
+  shape.shifts = options.shifts;
+  shape.tolerances = options.tolerances;
+  if (shape.Words() * sizeof(uint64_t) > options.max_bytes) {
+    return TooLarge(columns_x, columns_y, words, options);
+  }
+
+  SearchGrid grid;
+  grid.voxel_m = voxel_m;
+  const CellKey corner = {extent.low.x - margin, extent.low.y - margin, extent.low.z};
+  grid.corner_map = CellCorner(corner, voxel_m);
+  grid.begin = {margin, margin};
+  grid.end = {static_cast<int>(columns_x) - margin, static_cast<int>(columns_y) - margin};
+  grid.z_levels = static_cast<int32_t>(z_levels);
+  std::vector<uint64_t> columns(static_cast<size_t>(shape.columns_x) *
+                                static_cast<size_t>(shape.columns_y) * static_cast<size_t>(words));
+  for (const CellKey& v : *voxels) {
+    const int32_t x = v.x - corner.x;
+    const int32_t y = v.y - corner.y;
+    const int32_t z = v.z - corner.z;
+    if (x < 0 || y < 0 || x >= shape.columns_x || y >= shape.columns_y) continue;
+    const size_t column =
+        static_cast<size_t>(y) * static_cast<size_t>(shape.columns_x) + static_cast<size_t>(x);
+    columns[column * static_cast<size_t>(words) + static_cast<size_t>(z / 64)] |= uint64_t{1}
+                                                                                  << (z % 64);
+  }
+  absl::StatusOr<BoundGrid> bound_grid = BoundGrid::Make(std::move(shape), columns);
+  if (!bound_grid.ok()) return bound_grid.status();
+  auto resident = engine.KeepBoundGrid(*std::move(bound_grid));
+  if (!resident.ok()) return resident.status();
+  grid.resident = *std::move(resident);
+  return grid;
+}
+
+}  // namespace voxloc
