@@ -2,25 +2,44 @@
 
 #include "core/estimate/scan_estimate.h"
 
+#include <cstddef>
+#include <utility>
+
 #include "core/estimate/covariance/calibrated_covariance.h"
 
 namespace voxloc {
 namespace {
 
-constexpr DegeneracyLimits kDegeneracyLimits = {/*weak_ratio=*/1e-2, /*unobserved_ratio=*/1e-4};
+// Calibrated covariances are there already; the other methods have work of their own.
+std::vector<CovarianceReport> ReportCovariances(Engine& engine,
+                                                absl::Span<const EstimateRequest> requests,
+                                                absl::Span<const CalibratedCovariance> calibrated) {
+  std::vector<CovarianceReport> reports(requests.size());
+  std::vector<CovarianceRequest> others;
+  std::vector<size_t> places;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const CovarianceOptions& options = requests[i].options->covariance;
+    if (options.method == CovarianceMethod::kCalibrated && calibrated[i].status.ok()) {
+      reports[i].method = options.method;
+      reports[i].covariance = options.scale_factor * calibrated[i].covariance;
+    } else {
+      others.push_back({requests[i].scan, &options});
+      places.push_back(i);
+    }
+  }
+  std::vector<CovarianceReport> other_reports = EstimateCovariances(engine, others);
+  for (size_t k = 0; k < places.size(); ++k) reports[places[k]] = std::move(other_reports[k]);
+  return reports;
+}
 
 }  // namespace
 
 std::vector<ScanEstimate> EstimateScans(Engine& engine,
                                         absl::Span<const EstimateRequest> requests) {
-  std::vector<CovarianceRequest> covariance_requests;
   std::vector<AlignedScan> scans;
-  for (const EstimateRequest& request : requests) {
-    covariance_requests.push_back({request.scan, &request.options->covariance});
-    scans.push_back(request.scan);
-  }
-  std::vector<CovarianceReport> reports = EstimateCovariances(engine, covariance_requests);
+  for (const EstimateRequest& request : requests) scans.push_back(request.scan);
   const std::vector<CalibratedCovariance> calibrated = CalibrateCovariances(engine, scans);
+  std::vector<CovarianceReport> reports = ReportCovariances(engine, requests, calibrated);
 
   std::vector<ScanEstimate> estimates(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {

@@ -16,9 +16,10 @@ int main(int argc, char** argv) {
       "  voxloc_bench gpu --json gpu.json\n");
   program.require_subcommand(1);
   const std::vector<voxloc::bench::Command> commands = {
-      voxloc::bench::AddAlignCommand(program), voxloc::bench::AddBuildCommand(program),
-      voxloc::bench::AddScoreCommand(program), voxloc::bench::AddGpuCommand(program),
-      voxloc::bench::AddInitialPoseCommand(program)};
+      voxloc::bench::AddAlignCommand(program),       voxloc::bench::AddBuildCommand(program),
+      voxloc::bench::AddScoreCommand(program),       voxloc::bench::AddGpuCommand(program),
+      voxloc::bench::AddInitialPoseCommand(program), voxloc::bench::AddCoverageCommand(program),
+      voxloc::bench::AddAccuracyCommand(program),    voxloc::bench::AddBasinCommand(program)};
   CLI11_PARSE(program, argc, argv);
   for (const voxloc::bench::Command& command : commands) {
     if (!command.app->parsed()) continue;

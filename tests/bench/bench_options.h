@@ -31,8 +31,11 @@ struct Command {
   std::function<absl::Status()> run;
 };
 
+[[nodiscard]] Command AddAccuracyCommand(CLI::App& program);
 [[nodiscard]] Command AddAlignCommand(CLI::App& program);
+[[nodiscard]] Command AddBasinCommand(CLI::App& program);
 [[nodiscard]] Command AddBuildCommand(CLI::App& program);
+[[nodiscard]] Command AddCoverageCommand(CLI::App& program);
 [[nodiscard]] Command AddScoreCommand(CLI::App& program);
 [[nodiscard]] Command AddGpuCommand(CLI::App& program);
 [[nodiscard]] Command AddInitialPoseCommand(CLI::App& program);

@@ -1,6 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Covariances that are true: full, marginal, and scaled by the scan's own residuals.
+//
+// The optimum of a score is an M-estimator, so its covariance is the sandwich H^-1 G H^-1 (Huber
+// 1967) of the exact Hessian H and the variance G of the gradient. G is not modelled: the scan is
+// cut into clusters of neighbouring points, whose gradients are taken for independent of each
+// other, while points of one cluster may share whatever errors they like (cluster-robust: Liang
+// and Zeger 1986). Leaving out each cluster in turn, C = sum_k D_k D_k' with
+// D_k = (H - H_k)^-1 g_k, corrects for the leverage of clusters that hold much of what is known
+// about a direction (the jackknife; MacKinnon and White 1985, HC3). To that is added
+//
+//   a little of the mean noise in all directions, for what so few clusters leave unmeasured;
+//   the square of the Newton step that is left, where the search ended beside its optimum;
+//   the offset of a cell's mean from a surface that bends.
+//
+// The Hessian does not see points that pass from one cell's reach into another's, and so calls a
+// wall that looks the same everywhere informative along itself. Directions of little information
+// are therefore probed: the gradient is taken a step away to both sides, and the difference
+// replaces the eigenvalue where it is smaller. What is then still below a share of the largest
+// eigenvalue is not observed and gets a standard deviation of kUnobservedSigmaM.
 
 #ifndef VOXLOC_CORE_ESTIMATE_COVARIANCE_CALIBRATED_COVARIANCE_H_
 #define VOXLOC_CORE_ESTIMATE_COVARIANCE_CALIBRATED_COVARIANCE_H_
@@ -11,19 +29,30 @@
 #include "absl/types/span.h"
 #include "core/engine/engine.h"
 #include "core/estimate/covariance/aligned_scan.h"
+#include "core/estimate/covariance/degeneracy.h"
 #include "core/geometry/covariance.h"
 
 namespace voxloc {
+
+// Of a direction that a scan does not observe, metres, rotations counted as in degeneracy.h. No
+// direction gets more. As far as an alignment can drift along such a direction.
+constexpr double kUnobservedSigmaM = 10.0;
+
+// The limits that tell the directions of CalibratedCovariance::information apart. Over simulated
+// towns of low density the smallest share is 4e-3, along corridors and tunnels and on open fields
+// the largest is 4e-4; ordinary towns are over 4e-2.
+constexpr DegeneracyLimits kDegeneracyLimits = {/*weak_ratio=*/1e-2, /*unobserved_ratio=*/1.5e-3};
 
 struct CalibratedCovariance {
   absl::Status status;  // what the engine says; otherwise the rest means nothing
   // About fixed map axes, order x y z rx ry rz.
   Matrix6 covariance = Matrix6::Zero();   // symmetric, positive definite
-  Matrix6 information = Matrix6::Zero();  // of the scan alone, before any widening; symmetric
+  Matrix6 information = Matrix6::Zero();  // -H as probed, before any widening; symmetric
   double rotation_scale_m = 1.0;          // see degeneracy.h
 };
 
-// One a scan, in their order. The profile of each job is the one that its result came from.
+// One a scan, in their order. The profile of each job is the one that its result came from. What a
+// regularisation adds to the score is not counted: the covariance is of the scan alone.
 [[nodiscard]] std::vector<CalibratedCovariance> CalibrateCovariances(
     Engine& engine, absl::Span<const AlignedScan> scans);
 

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A scan cut into clusters of neighbouring points: what the errors of one have in common, those of
+// another do not share. Pure functions; the same scan gives the same clusters in the same order.
+
+#ifndef VOXLOC_CORE_ESTIMATE_COVARIANCE_POINT_CLUSTERS_H_
+#define VOXLOC_CORE_ESTIMATE_COVARIANCE_POINT_CLUSTERS_H_
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "core/cloud/point_cloud.h"
+
+namespace voxloc {
+
+constexpr size_t kMaxPointClusters = 64;
+
+// The finite points of the scan, halved along the longest edge of their box again and again, into
+// at most kMaxPointClusters parts of equal size, none of fewer than four points where the scan has
+// as many. Without a finite point there is no cluster.
+[[nodiscard]] std::vector<std::shared_ptr<const PointCloud>> ClusterPoints(const PointCloud& scan);
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_ESTIMATE_COVARIANCE_POINT_CLUSTERS_H_

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The arithmetic of calibrated covariances: from what each cluster of points says at a pose to the
+// covariance of the pose. Pure functions in scaled axes, in which rotations are lengths.
+
+#ifndef VOXLOC_CORE_ESTIMATE_COVARIANCE_SANDWICH_H_
+#define VOXLOC_CORE_ESTIMATE_COVARIANCE_SANDWICH_H_
+
+#include <Eigen/Core>
+
+#include "absl/types/span.h"
+#include "core/geometry/covariance.h"
+
+namespace voxloc {
+
+using Vector6 = Eigen::Matrix<double, 6, 1>;
+
+// Derivatives of the score of some points, at the pose and by its coordinates.
+struct ScoreTerms {
+  Vector6 gradient = Vector6::Zero();
+  Matrix6 information = Matrix6::Zero();  // the negative Hessian
+};
+
+// The information of a whole scan by its principal directions.
+struct Spectrum {
+  Vector6 curvature = Vector6::Zero();    // eigenvalues of the sum of all clusters, ascending
+  Vector6 information = Vector6::Zero();  // the same, less where probing showed less
+  Matrix6 directions = Matrix6::Identity();
+
+  [[nodiscard]] Matrix6 InformationMatrix() const;
+};
+
+// Not probed yet: information is curvature. Zero where a number is not finite.
+[[nodiscard]] Spectrum DecomposeInformation(absl::Span<const ScoreTerms> clusters);
+
+struct SandwichOptions {
+  double unobserved_ratio = 0.0;    // of the largest information, up to which there is none
+  double unobserved_sigma_m = 0.0;  // over 0; also the largest of any direction
+  double surface_offset_m = 0.0;    // standard deviation of what all clusters have in common
+};
+
+// Symmetric and positive definite, whatever the clusters.
+[[nodiscard]] Matrix6 SandwichCovariance(absl::Span<const ScoreTerms> clusters,
+                                         const Spectrum& spectrum, const SandwichOptions& options);
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_ESTIMATE_COVARIANCE_SANDWICH_H_

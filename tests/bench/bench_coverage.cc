@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `voxloc_bench coverage`: whether covariances are true. Aligns scans with known poses and counts
+// how often the error lies inside the 1, 2 and 3 sigma ellipsoids of each method, jointly (against
+// the quantiles of chi squared with six degrees of freedom) and axis by axis.
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+
+#include "core/engine/profile.h"
+#include "core/estimate/covariance/covariance_estimator.h"
+#include "tests/bench/bench_data.h"
+#include "tests/bench/bench_options.h"
+
+namespace voxloc::bench {
+namespace {
+
+constexpr size_t kAxes = 6;
+constexpr std::array<const char*, kAxes> kAxisNames = {"x", "y", "z", "rx", "ry", "rz"};
+constexpr size_t kLevels = 3;
+// Quantiles of chi squared, six degrees of freedom, of 68.27, 95.45 and 99.73 %.
+constexpr std::array<double, kLevels> kJointQuantiles = {7.0384, 12.8489, 20.0621};
+// Scans whose covariances are estimated in one call.
+constexpr size_t kBatch = 64;
+
+struct Method {
+  CovarianceMethod method;
+  const char* name;
+};
+constexpr std::array<Method, 5> kMethods = {{{CovarianceMethod::kFixed, "fixed"},
+                                             {CovarianceMethod::kLaplace, "laplace"},
+                                             {CovarianceMethod::kMultiNdt, "multi_ndt"},
+                                             {CovarianceMethod::kMultiNdtScore, "multi_ndt_score"},
+                                             {CovarianceMethod::kCalibrated, "calibrated"}}};
+
+struct Options {
+  EngineOptions engine;
+  MapOptions map;
+  ScanOptions scans;
+  std::string profile = "autoware";
+  size_t repeats = 1;
+  std::string json;
+};
+
+using Vector6 = Eigen::Matrix<double, 6, 1>;
+
+// Of the estimate against the truth, about fixed map axes.
+Vector6 ErrorOf(const Pose& map_T_base, const Pose& true_map_T_base) {
+  const Eigen::AngleAxisd turn(map_T_base.rotation * true_map_T_base.rotation.conjugate());
+  Vector6 error;
+  error.head<3>() = map_T_base.translation - true_map_T_base.translation;
+  error.tail<3>() = WrapAngle(turn.angle()) * turn.axis();
+  return error;
+}
+
+// What one method says of many errors.
+struct Coverage {
+  size_t count = 0;
+  size_t not_positive_definite = 0;  // outside every ellipsoid
+  std::array<size_t, kLevels> inside{};
+  std::array<std::array<size_t, kLevels>, kAxes> inside_axis{};
+  std::array<std::vector<double>, kAxes> sigma;
+
+  void Add(const Vector6& error, const Matrix6& covariance) {
+    ++count;
+    const Eigen::LLT<Matrix6> factor(covariance);
+    const bool definite = factor.info() == Eigen::Success;
+    if (!definite) ++not_positive_definite;
+    const double distance = definite ? error.dot(factor.solve(error)) : INFINITY;
+    for (size_t level = 0; level < kLevels; ++level) {
+      if (distance <= kJointQuantiles[level]) ++inside[level];
+    }
+    for (size_t axis = 0; axis < kAxes; ++axis) {
+      const auto i = static_cast<Eigen::Index>(axis);
+      const double s = std::sqrt(std::max(0.0, covariance(i, i)));
+      sigma[axis].push_back(s);
+      for (size_t level = 0; level < kLevels; ++level) {
+        if (std::abs(error[i]) <= static_cast<double>(level + 1) * s) ++inside_axis[axis][level];
+      }
+    }
+  }
+
+  [[nodiscard]] double Percent(size_t inside_count) const {
+    return 100.0 * static_cast<double>(inside_count) /
+           static_cast<double>(std::max<size_t>(1, count));
+  }
+};
+
+struct Study {
+  size_t scans = 0;
+  size_t accepted = 0;
+  std::array<std::vector<double>, kAxes> error;  // absolute
+  std::array<Coverage, kMethods.size()> methods;
+};
+
+absl::Status AddRound(Engine& engine, const std::shared_ptr<const ResidentMap>& map,
+                      const Profile& profile, const std::vector<BenchScan>& scans, Study& study) {
+  for (size_t begin = 0; begin < scans.size(); begin += kBatch) {
+    const size_t end = std::min(scans.size(), begin + kBatch);
+    std::vector<AlignJob> jobs;
+    for (size_t i = begin; i < end; ++i) {
+      AlignJob& job = jobs.emplace_back();
+      job.map = map;
+      job.scan = scans[i].cloud;
+      job.map_T_base_guess = scans[i].map_T_base_guess;
+      job.profile = profile;
+    }
+    const std::vector<AlignResult> results = engine.Align(jobs);
+    std::vector<size_t> accepted;
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (!results[i].status.ok()) return results[i].status;
+      if (Judge(results[i], profile) == Acceptance::kAccepted) accepted.push_back(i);
+    }
+    study.scans += results.size();
+    study.accepted += accepted.size();
+    for (size_t m = 0; m < kMethods.size(); ++m) {
+      CovarianceOptions options;
+      options.method = kMethods[m].method;
+      std::vector<CovarianceRequest> requests;
+      for (const size_t i : accepted) requests.push_back({{&jobs[i], &results[i]}, &options});
+      const std::vector<CovarianceReport> reports = EstimateCovariances(engine, requests);
+      for (size_t k = 0; k < accepted.size(); ++k) {
+        const size_t i = accepted[k];
+        study.methods[m].Add(ErrorOf(results[i].map_T_base, scans[begin + i].map_T_base),
+                             reports[k].covariance);
+      }
+    }
+    for (const size_t i : accepted) {
+      const Vector6 error = ErrorOf(results[i].map_T_base, scans[begin + i].map_T_base);
+      for (size_t axis = 0; axis < kAxes; ++axis) {
+        study.error[axis].push_back(std::abs(error[static_cast<Eigen::Index>(axis)]));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+nlohmann::json ReportMethod(const char* name, const Coverage& coverage) {
+  nlohmann::json json = {{"name", name}, {"not_positive_definite", coverage.not_positive_definite}};
+  std::printf("%-16s", name);
+  const auto print = [](const char* what, const std::array<double, kLevels>& percent) {
+    std::printf(" | %s %5.1f %5.1f %5.1f", what, percent[0], percent[1], percent[2]);
+  };
+  std::array<double, kLevels> percent{};
+  for (size_t level = 0; level < kLevels; ++level) {
+    percent[level] = coverage.Percent(coverage.inside[level]);
+  }
+  print("joint", percent);
+  json["joint_percent"] = percent;
+  for (size_t axis = 0; axis < kAxes; ++axis) {
+    for (size_t level = 0; level < kLevels; ++level) {
+      percent[level] = coverage.Percent(coverage.inside_axis[axis][level]);
+    }
+    print(kAxisNames[axis], percent);
+    json["axis_percent"][kAxisNames[axis]] = percent;
+    json["sigma"][kAxisNames[axis]] = ToJson(Summarize(coverage.sigma[axis]));
+  }
+  std::printf("\n");
+  return json;
+}
+
+absl::Status Run(const Options& options) {
+  auto engine = MakeEngine(options.engine);
+  if (!engine.ok()) return engine.status();
+  const auto profile = FindProfile(options.profile);
+  if (!profile.ok()) return profile.status();
+  const auto clouds = LoadMapClouds(options.map);
+  if (!clouds.ok()) return clouds.status();
+  const auto map = BuildMap(**engine, *clouds, RequiredStatistics({*profile}));
+  if (!map.ok()) return map.status();
+
+  Study study;
+  for (size_t round = 0; round < options.repeats; ++round) {
+    ScanOptions scan_options = options.scans;
+    scan_options.seed += round;
+    const auto scans = LoadScans(scan_options);
+    if (!scans.ok()) return scans.status();
+    const absl::Status status = AddRound(**engine, map->resident, *profile, *scans, study);
+    if (!status.ok()) return status;
+  }
+
+  std::printf("profile %s: %zu of %zu alignments accepted\n", profile->name.c_str(), study.accepted,
+              study.scans);
+  std::printf("inside 1, 2, 3 sigma, %%; nominal 68.3 95.4 99.7\n");
+  nlohmann::json methods = nlohmann::json::array();
+  for (size_t m = 0; m < kMethods.size(); ++m) {
+    methods.push_back(ReportMethod(kMethods[m].name, study.methods[m]));
+  }
+  nlohmann::json errors;
+  std::printf("%-16s", "error p50, p95");
+  for (size_t axis = 0; axis < kAxes; ++axis) {
+    const Summary error = Summarize(study.error[axis]);
+    errors[kAxisNames[axis]] = ToJson(error);
+    std::printf(" | %s %.3g %.3g", kAxisNames[axis], 1e3 * error.p50, 1e3 * error.p95);
+  }
+  std::printf(" mm, mrad\n%-16s", "calibrated sigma");
+  for (size_t axis = 0; axis < kAxes; ++axis) {
+    const Summary sigma = Summarize(study.methods.back().sigma[axis]);
+    std::printf(" | %s %.3g %.3g", kAxisNames[axis], 1e3 * sigma.p50, 1e3 * sigma.p95);
+  }
+  std::printf(" mm, mrad\n");
+  return WriteJson(options.json, {{"profile", profile->name},
+                                  {"alignments", study.scans},
+                                  {"accepted", study.accepted},
+                                  {"error", errors},
+                                  {"methods", methods}});
+}
+
+}  // namespace
+
+Command AddCoverageCommand(CLI::App& program) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = program.add_subcommand(
+      "coverage", "Count how often true errors lie inside the covariances' ellipsoids");
+  AddEngineFlags(*app, options->engine);
+  AddMapFlags(*app, options->map);
+  AddScanFlags(*app, options->scans);
+  RequireMapAndScans(*app);
+  app->add_option("--profile", options->profile, "autoware or precise")->capture_default_str();
+  app->add_option("--repeats", options->repeats,
+                  "Rounds over all scans, each with the next seed: other points and start poses")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
+  app->add_option("--json", options->json, "Write all figures here; - is standard output");
+  return {app, [options] { return Run(*options); }};
+}
+
+}  // namespace voxloc::bench
