@@ -1,28 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The autoware profile against what the reference computed: every set found in VOXLOC_GOLDEN_DIR
-// when the test runs, within the tolerances that the set states. On every engine of this build; the
-// CUDA engine's tests skip where there is no device.
+// when the test runs, within the tolerances that the set states.
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <iostream>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "core/engine/cpu/cpu_engine.h"
-#include "core/geometry/euler.h"
 #include "core/ndt/score_function.h"
-#include "tests/golden/golden_set.h"
-#include "tests/support/real_data.h"
-
-#if defined(VOXLOC_HAVE_CUDA)
-#include "cuda/cuda_engine.h"
-#include "tests/support/cuda_device.h"
-#endif
+#include "tests/golden/golden_fixture.h"
 
 namespace voxloc::golden {
 namespace {
@@ -33,97 +22,8 @@ double Relative(double value, double expected) {
   return std::abs(value - expected) / std::max(1e-12, std::abs(expected));
 }
 
-Pose PoseOf(const nlohmann::json& matrix) {
-  const absl::StatusOr<Pose> pose = PoseFromMatrix(MatrixFromJson(matrix));
-  EXPECT_TRUE(pose.ok()) << pose.status();
-  return pose.value_or(Pose{});
-}
-
-std::vector<std::string> EngineNames() {
-#if defined(VOXLOC_HAVE_CUDA)
-  return {"cpu", "cuda"};
-#else
-  return {"cpu"};
-#endif
-}
-
-absl::StatusOr<std::unique_ptr<Engine>> MakeEngine([[maybe_unused]] const std::string& name) {
-#if defined(VOXLOC_HAVE_CUDA)
-  if (name == "cuda") return MakeCudaEngine();
-#endif
-  return MakeCpuEngine();
-}
-
-// An engine with the set's map in it.
-struct LoadedSet {
-  GoldenSet set;
-  Profile profile;
-  Engine* engine = nullptr;
-  std::shared_ptr<const ResidentMap> map;
-};
-
-LoadedSet Load(Engine& engine, const std::string& directory, const std::string& name) {
-  LoadedSet loaded;
-  loaded.set = LoadGoldenSet(directory, name);
-  loaded.profile = loaded.set.MakeProfile();
-  loaded.engine = &engine;
-  const std::vector<CellStatistics> statistics = RequiredStatistics({loaded.profile});
-  std::vector<std::shared_ptr<const ResidentTile>> tiles;
-  for (const PointCloud& cloud : loaded.set.Tiles()) {
-    auto tile = loaded.engine->BuildTile(cloud, statistics);
-    EXPECT_TRUE(tile.ok()) << tile.status();
-    if (tile.ok()) tiles.push_back(*tile);
-  }
-  auto map = loaded.engine->Compose(tiles, statistics, nullptr);
-  EXPECT_TRUE(map.ok()) << map.status();
-  if (map.ok()) loaded.map = *map;
-  return loaded;
-}
-
-// The name of an engine.
-class GoldenTest : public ::testing::TestWithParam<std::string> {
- protected:
-  void SetUp() override {
-#if defined(VOXLOC_HAVE_CUDA)
-    if (GetParam() == "cuda") VOXLOC_REQUIRE_CUDA_DEVICE();
-#endif
-    auto engine = MakeEngine(GetParam());
-    ASSERT_TRUE(engine.ok()) << engine.status();
-    engine_ = *std::move(engine);
-  }
-
-  // Calls `check` with every set there is; skips, saying so, where there is none.
-  template <typename Check>
-  void ForEachGoldenSet(const Check& check) {
-    const auto directory = GoldenDir();
-    if (!directory) GTEST_SKIP() << "no golden sets: set VOXLOC_GOLDEN_DIR";
-    const std::vector<std::string> names = ListGoldenSets(*directory);
-    if (names.empty()) GTEST_SKIP() << "no golden sets in " << *directory;
-    for (const std::string& name : names) {
-      SCOPED_TRACE(name);
-      std::cout << "golden set " << name << std::endl;
-      const LoadedSet loaded = Load(*engine_, *directory, name);
-      if (loaded.map == nullptr) continue;
-      check(loaded);
-    }
-  }
-
- private:
-  std::unique_ptr<Engine> engine_;
-};
-
 INSTANTIATE_TEST_SUITE_P(, GoldenTest, ::testing::ValuesIn(EngineNames()),
                          [](const auto& engine) { return engine.param; });
-
-AlignJob MakeJob(const LoadedSet& loaded, const Pose& guess) {
-  AlignJob job;
-  job.map = loaded.map;
-  job.scan = loaded.set.source;
-  job.map_T_base_guess = guess;
-  job.profile = loaded.profile;
-  job.regularization_position_map = loaded.set.RegularizationPosition();
-  return job;
-}
 
 TEST_P(GoldenTest, goldenScoreConstantsMatchTheReference) {
   ForEachGoldenSet([](const LoadedSet& loaded) {
@@ -181,7 +81,7 @@ TEST_P(GoldenTest, goldenDerivativesMatchTheReference) {
     for (const auto& entry : entries) {
       SCOPED_TRACE(entry.at("label").get<std::string>());
       // One iteration, traced: its first record is the evaluation at the pose itself.
-      AlignJob job = MakeJob(loaded, PoseOf(entry.at("pose")));
+      AlignJob job = loaded.MakeJob(PoseOf(entry.at("pose")));
       job.profile.stages[0].max_iterations = 1;
       job.want_trace = true;
       const AlignResult result = loaded.engine->Align({&job, 1})[0];
@@ -216,16 +116,15 @@ TEST_P(GoldenTest, goldenDerivativesMatchTheReference) {
 
 TEST_P(GoldenTest, goldenAlignmentsMatchTheReference) {
   ForEachGoldenSet([](const LoadedSet& loaded) {
-    const auto& only_finite = loaded.set.json.at("alignments_only_finite");
     for (const auto& entry : loaded.set.json.at("alignments")) {
       const std::string label = entry.at("label");
       SCOPED_TRACE(label);
-      const AlignJob job = MakeJob(loaded, PoseOf(entry.at("guess")));
+      const AlignJob job = loaded.MakeJob(PoseOf(entry.at("guess")));
       const AlignResult result = loaded.engine->Align({&job, 1})[0];
       ASSERT_TRUE(result.status.ok()) << result.status;
       ASSERT_TRUE(result.map_T_base.translation.allFinite());
       ASSERT_TRUE(result.map_T_base.rotation.coeffs().allFinite());
-      if (std::find(only_finite.begin(), only_finite.end(), label) != only_finite.end()) {
+      if (loaded.OnlyFinite(label)) {
         EXPECT_NE(result.termination, Termination::kNotFinite);
         continue;
       }
