@@ -3,18 +3,17 @@
 // `voxloc_bench align`: how long alignments take and how well they end.
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <memory>
 
 #include "core/engine/profile.h"
 #include "tests/bench/bench_data.h"
 #include "tests/bench/bench_options.h"
+#include "tests/bench/data_set.h"
+#include "tests/bench/pose_errors.h"
 
 namespace voxloc::bench {
 namespace {
-
-constexpr double kRadToDeg = 180.0 / M_PI;
 
 struct Options {
   EngineOptions engine;
@@ -77,33 +76,19 @@ absl::Status Run(const Options& options) {
   const auto scans = LoadScans(options.scans);
   if (!scans.ok()) return scans.status();
 
-  std::vector<AlignJob> jobs;
-  for (const BenchScan& scan : *scans) {
-    AlignJob job;
-    job.map = map->resident;
-    job.scan = scan.cloud;
-    job.map_T_base_guess = scan.map_T_base_guess;
-    job.profile = *profile;
-    jobs.push_back(std::move(job));
-  }
+  const std::vector<AlignJob> jobs = AlignJobs(map->resident, *scans, *profile);
   const Measured measured = Measure(**engine, jobs, options);
 
-  std::vector<double> translation, rotation, iterations, evaluations;
+  PoseErrors errors;
   nlohmann::json rows = nlohmann::json::array();
-  size_t accepted = 0;
   for (size_t i = 0; i < jobs.size(); ++i) {
     const AlignResult& result = measured.results[i];
     if (!result.status.ok()) return result.status;
-    translation.push_back(TranslationDistance(result.map_T_base, (*scans)[i].map_T_base));
-    rotation.push_back(RotationDistance(result.map_T_base, (*scans)[i].map_T_base) * kRadToDeg);
-    iterations.push_back(result.iterations);
-    evaluations.push_back(result.evaluations);
-    const bool accept = Judge(result, *profile) == Acceptance::kAccepted;
-    accepted += accept ? 1 : 0;
+    errors.Add(result, *profile, (*scans)[i].map_T_base, kLost);
     const Eigen::Vector3d& t = result.map_T_base.translation;
-    rows.push_back({{"translation_error_m", translation.back()},
-                    {"rotation_error_deg", rotation.back()},
-                    {"accepted", accept},
+    rows.push_back({{"translation_error_m", errors.translation_m.back()},
+                    {"rotation_error_deg", errors.rotation_deg.back()},
+                    {"accepted", Judge(result, *profile) == Acceptance::kAccepted},
                     {"position_m", {t.x(), t.y(), t.z()}},
                     {"points", result.after.points},
                     {"pairs", result.after.pairs},
@@ -116,8 +101,8 @@ absl::Status Run(const Options& options) {
   }
   const Summary align_ms = Summarize(measured.align_ms);
   const Summary evaluation_ms = Summarize(measured.evaluation_ms);
-  const Summary translation_m = Summarize(translation);
-  const Summary rotation_deg = Summarize(rotation);
+  const Summary translation_m = Summarize(errors.translation_m);
+  const Summary rotation_deg = Summarize(errors.rotation_deg);
   const double rate = measured.point_evaluations / measured.total_s;
   std::vector<size_t> cells;
   for (size_t i = 0; i < map->resident->statistics().size(); ++i) {
@@ -130,12 +115,12 @@ absl::Status Run(const Options& options) {
   std::printf("align        mean %.3f  p50 %.3f  p95 %.3f  p99 %.3f  max %.3f ms\n", align_ms.mean,
               align_ms.p50, align_ms.p95, align_ms.p99, align_ms.max);
   std::printf("evaluation   p50 %.4f ms; %.3g point evaluations/s\n", evaluation_ms.p50, rate);
-  std::printf("iterations   mean %.1f\n", Summarize(iterations).mean);
+  std::printf("iterations   mean %.1f\n", Summarize(errors.iterations).mean);
   std::printf("translation  p50 %.2f  p95 %.2f  max %.2f mm\n", translation_m.p50 * 1e3,
               translation_m.p95 * 1e3, translation_m.max * 1e3);
   std::printf("rotation     p50 %.4f  p95 %.4f  max %.4f deg\n", rotation_deg.p50, rotation_deg.p95,
               rotation_deg.max);
-  std::printf("accepted     %zu of %zu\n", accepted, jobs.size());
+  std::printf("accepted     %zu of %zu\n", errors.accepted, jobs.size());
 
   return WriteJson(options.json, {{"engine", (*engine)->Info().name},
                                   {"device", (*engine)->Info().device},
@@ -146,11 +131,11 @@ absl::Status Run(const Options& options) {
                                   {"build_ms", map->build_ms},
                                   {"cells", cells.front()},
                                   {"cells_by_statistics", cells},
-                                  {"iterations", {{"mean", Summarize(iterations).mean}}},
-                                  {"evaluations", {{"mean", Summarize(evaluations).mean}}},
+                                  {"iterations", {{"mean", Summarize(errors.iterations).mean}}},
+                                  {"evaluations", {{"mean", Summarize(errors.evaluations).mean}}},
                                   {"point_evaluations_per_s", rate},
                                   {"scans", jobs.size()},
-                                  {"accepted", accepted},
+                                  {"accepted", errors.accepted},
                                   {"translation_error_m", ToJson(translation_m)},
                                   {"rotation_error_deg", ToJson(rotation_deg)},
                                   {"results", rows}});
