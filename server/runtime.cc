@@ -33,6 +33,7 @@ Runtime::Runtime(const CommandLine& command_line, EngineChoice choice)
                 {config.limits.max_searches, config.limits.max_searches, /*background=*/true},
                 metrics.depth_searching),
       maps(config.limits.max_maps, metrics, mapping),
+      global_search(*engine, config.limits.search_cache_bytes),
       sessions(config.limits.max_sessions, metrics),
       scheduler(*engine, {config.limits.max_queued_scans, config.limits.max_batch}, metrics) {
   metrics.engine_fallback.Set(engine_note.empty() ? 0.0 : 1.0);

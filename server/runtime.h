@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/engine/engine.h"
+#include "core/estimate/global_search/global_search.h"
 #include "server/active_calls.h"
 #include "server/admission.h"
 #include "server/command_line.h"
@@ -47,6 +48,7 @@ struct Runtime {
   WorkQueue scoring;
   WorkQueue searching;
   MapDirectory maps;
+  GlobalSearch global_search;
   SessionRegistry sessions;
   Scheduler scheduler;
 };

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Estimates of the hypotheses that a search found: what an alignment has besides its pose.
+// Thread-safe: no shared state.
+
+#ifndef VOXLOC_CORE_ESTIMATE_HYPOTHESIS_ESTIMATES_H_
+#define VOXLOC_CORE_ESTIMATE_HYPOTHESIS_ESTIMATES_H_
+
+#include <Eigen/Core>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/engine/engine.h"
+#include "core/estimate/initial_pose/hypotheses.h"
+#include "core/estimate/initial_pose/pose_search.h"
+#include "core/estimate/scan_estimate.h"
+
+namespace voxloc {
+
+// One estimate a hypothesis, in their order. The job's deadline is of the search and not looked at.
+// Errors: what the engine says of the scores of points; Cancelled.
+[[nodiscard]] absl::StatusOr<std::vector<ScanEstimate>> EstimateHypotheses(
+    Engine& engine, const PoseSearchJob& job, const EstimateOptions& options,
+    const Eigen::Vector3d& sensor_position_base, const std::vector<PoseHypothesis>& hypotheses);
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_ESTIMATE_HYPOTHESIS_ESTIMATES_H_

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/convert/search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "server/convert/covariance.h"
+#include "server/convert/estimate.h"
+#include "server/convert/pose.h"
+#include "server/convert/result.h"
+
+namespace voxloc::server {
+namespace {
+
+// Wider than any map. Keeps candidates within the engine's ranges.
+constexpr double kMaxPriorSigmaM = 1e5;
+
+absl::StatusOr<SearchScope> PriorFromProto(const v1::PoseWithCovariance& prior,
+                                           const v1::SearchOptions& search, size_t max_particles) {
+  PriorSearchOptions options;
+  auto pose = PoseFromProto(prior.pose(), "prior.pose");
+  if (!pose.ok()) return pose.status();
+  options.map_T_base = *pose;
+  auto covariance = CovarianceFromProto(prior.covariance(), "prior.covariance");
+  if (!covariance.ok()) return covariance.status();
+  if (!covariance->has_value()) {
+    return absl::InvalidArgumentError("prior.covariance is empty; a search needs its 36 values");
+  }
+  options.covariance = **covariance;
+  const double sigma_m = std::sqrt(options.covariance.diagonal().head<3>().maxCoeff());
+  if (!(sigma_m <= kMaxPriorSigmaM)) {
+    return absl::InvalidArgumentError(absl::StrCat("prior.covariance has a standard deviation of ",
+                                                   sigma_m, " m; allowed is up to ",
+                                                   kMaxPriorSigmaM, " m"));
+  }
+  if (search.particles() > 0) options.particles = search.particles();
+  options.startup_trials = search.startup_trials() > 0
+                               ? search.startup_trials()
+                               : std::min(options.startup_trials, options.particles);
+  if (absl::Status status = ValidatePriorSearch(options, max_particles); !status.ok()) {
+    return status;
+  }
+  return SearchScope(options);
+}
+
+absl::StatusOr<SearchScope> RegionFromProto(const v1::EstimateInitialPoseRequest& request) {
+  PoseRegion region;
+  if (request.search().max_tilt_rad() != 0.0) region.max_tilt_rad = request.search().max_tilt_rad();
+  if (request.has_region()) {
+    const v1::SearchRegion& asked = request.region();
+    auto box = BoxFromProto(asked.box(), "region.box");
+    if (!box.ok()) return box.status();
+    const Eigen::Vector3d size = box->max - box->min;
+    if (!(size.x() > 0.0 && size.y() > 0.0)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("region.box is ", size.x(), " m by ", size.y(),
+                       " m; it must have an area, or the request a prior instead"));
+    }
+    region.box = PoseRegion::Box{box->min, box->max};
+    region.yaw_rad = asked.yaw_rad();
+    if (asked.yaw_half_range_rad() != 0.0) region.yaw_half_range_rad = asked.yaw_half_range_rad();
+  }
+  if (absl::Status status = ValidatePoseRegion(region); !status.ok()) return status;
+  return SearchScope(region);
+}
+
+v1::SearchPhase PhaseToProto(PoseSearchPhase phase) {
+  switch (phase) {
+    case PoseSearchPhase::kPreparing:
+      return v1::SEARCH_PHASE_PREPARING;
+    case PoseSearchPhase::kSearching:
+      return v1::SEARCH_PHASE_SEARCHING;
+    case PoseSearchPhase::kAligning:
+      return v1::SEARCH_PHASE_ALIGNING;
+    case PoseSearchPhase::kRanking:
+      return v1::SEARCH_PHASE_RANKING;
+  }
+  return v1::SEARCH_PHASE_UNSPECIFIED;
+}
+
+void ParticleToProto(const SearchParticle& particle, v1::SearchParticle& proto) {
+  proto.set_index(static_cast<uint32_t>(particle.index));
+  PoseToProto(particle.start_map_T_base, *proto.mutable_start_map_t_base());
+  PoseToProto(particle.result.map_T_base, *proto.mutable_map_t_base());
+  ScoresToProto(particle.result.after, *proto.mutable_scores());
+  proto.set_iterations(static_cast<uint32_t>(particle.result.iterations));
+}
+
+}  // namespace
+
+absl::StatusOr<SearchScope> SearchScopeFromProto(const v1::EstimateInitialPoseRequest& request,
+                                                 size_t max_particles) {
+  switch (request.scope_case()) {
+    case v1::EstimateInitialPoseRequest::kPrior:
+      return PriorFromProto(request.prior(), request.search(), max_particles);
+    case v1::EstimateInitialPoseRequest::kRegion:
+    case v1::EstimateInitialPoseRequest::kWholeMap:
+      return RegionFromProto(request);
+    case v1::EstimateInitialPoseRequest::SCOPE_NOT_SET:
+      break;
+  }
+  return absl::InvalidArgumentError("the request has no scope: prior, region or whole_map");
+}
+
+absl::StatusOr<HypothesisOptions> HypothesisOptionsFromProto(const v1::SearchOptions& search) {
+  HypothesisOptions options;
+  if (search.max_hypotheses() > 0) options.max_hypotheses = search.max_hypotheses();
+  if (search.min_separation_m() != 0.0) options.min_separation_m = search.min_separation_m();
+  if (search.min_separation_rad() != 0.0) options.min_separation_rad = search.min_separation_rad();
+  if (search.ambiguity_gap() != 0.0) options.ambiguity_gap = search.ambiguity_gap();
+  if (absl::Status status = ValidateHypothesisOptions(options); !status.ok()) return status;
+  return options;
+}
+
+void SearchProgressToProto(const PoseSearchProgress& progress, bool with_particles,
+                           v1::SearchProgress& proto) {
+  proto.set_phase(PhaseToProto(progress.phase));
+  proto.set_fraction(progress.fraction);
+  proto.set_candidates_scored(progress.candidates_scored);
+  proto.set_candidates_aligned(static_cast<uint32_t>(progress.candidates_aligned));
+  if (!with_particles) return;
+  for (const SearchParticle& particle : progress.particles) {
+    ParticleToProto(particle, *proto.add_particles());
+  }
+}
+
+void HypothesisToProto(const AlignResult& result, v1::AlignmentStatus status,
+                       v1::PoseHypothesis& proto) {
+  PoseToProto(result.map_T_base, *proto.mutable_map_t_base());
+  ScoresToProto(result.after, *proto.mutable_scores());
+  proto.set_status(status);
+}
+
+void EstimateToProto(const ScanEstimate& estimate, v1::PoseHypothesis& proto) {
+  AppendRowMajor(estimate.covariance.covariance, *proto.mutable_covariance());
+  if (estimate.confidence.has_value()) {
+    ConfidenceToProto(*estimate.confidence, *proto.mutable_confidence());
+  }
+}
+
+void SearchResultToProto(const PoseSearchResult& result, v1::SearchResult& proto) {
+  proto.set_ambiguity_gap(result.ranked.ambiguity_gap);
+  proto.set_ambiguous(result.ranked.ambiguous);
+  proto.set_reliable(result.reliable);
+  proto.set_timed_out(result.timed_out);
+  proto.set_candidates_scored(result.candidates_scored);
+  proto.set_candidates_aligned(static_cast<uint32_t>(result.candidates_aligned));
+  proto.mutable_timings()->set_batch_size(static_cast<uint32_t>(result.largest_batch));
+}
+
+}  // namespace voxloc::server
