@@ -30,7 +30,8 @@ struct PriorSearchOptions {
   // `particles`: it never does. 1 to particles.
   size_t startup_trials = 100;
   // Particles of the guided phase that are proposed, and aligned, at a time: 1 to kMaxGuidedBatch.
-  // 1 is Autoware's rule.
+  // 1 is Autoware's rule. Up to 20 found vehicles as often in `voxloc_bench initial-pose`, 50 less
+  // often: the estimator then learns from too few rounds.
   size_t guided_batch = 20;
 };
 
