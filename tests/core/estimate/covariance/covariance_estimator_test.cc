@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/estimate/covariance/covariance_estimator.h"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Eigenvalues>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/estimate/covariance/calibrated_covariance.h"
+#include "tests/core/engine/engine_scene.h"
+
+namespace voxloc {
+namespace {
+
+constexpr CovarianceMethod kMethods[] = {
+    CovarianceMethod::kFixed, CovarianceMethod::kLaplace, CovarianceMethod::kMultiNdt,
+    CovarianceMethod::kMultiNdtScore, CovarianceMethod::kCalibrated};
+
+// The shared scene's engine, which notes what it is asked and fails on request.
+class NotingEngine : public Engine {
+ public:
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
+      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
+    return engine_.BuildTile(cloud_map, statistics);
+  }
+  absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
+      absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
+      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
+    return engine_.Compose(tiles, statistics, previous);
+  }
+  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
+    batches.emplace_back(jobs.begin(), jobs.end());
+    std::vector<AlignResult> results = engine_.Align(jobs);
+    if (failing_job < results.size()) {
+      results[failing_job].status = absl::ResourceExhaustedError("no memory for this job");
+    }
+    return results;
+  }
+  absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
+    requests.push_back(request);
+    if (fail_scoring) return absl::UnavailableError("the device is gone");
+    return engine_.Score(request);
+  }
+  EngineInfo Info() const override { return engine_.Info(); }
+  absl::Status Health() const override { return engine_.Health(); }
+
+  std::vector<std::vector<AlignJob>> batches;
+  std::vector<ScoreRequest> requests;
+  size_t failing_job = SIZE_MAX;  // of a batch
+  bool fail_scoring = false;
+
+ private:
+  Engine& engine_ = *SharedScene().engine;
+};
+
+// A scan of the scene, aligned from a little beside its pose.
+struct Aligned {
+  AlignJob job;
+  AlignResult result;
+  CovarianceOptions options;
+  CovarianceRequest Request() const { return {{&job, &result}, &options}; }
+};
+
+Aligned Align(CovarianceMethod method, double off_m = 0.2) {
+  Aligned aligned;
+  aligned.job = SceneJob(AutowareProfile());
+  aligned.job.map_T_base_guess = Displaced(ScenePose(), {off_m, -0.1, 0.05}, 0.01);
+  aligned.result = AlignOne(*SharedScene().engine, aligned.job);
+  aligned.options.method = method;
+  EXPECT_TRUE(aligned.result.status.ok()) << aligned.result.status;
+  return aligned;
+}
+
+CovarianceReport EstimateOne(Engine& engine, const Aligned& aligned) {
+  const CovarianceRequest request = aligned.Request();
+  return std::move(EstimateCovariances(engine, {&request, 1})[0]);
+}
+
+void ExpectFixed(const CovarianceReport& report, const Aligned& aligned) {
+  const Eigen::Matrix3d rotation = aligned.result.map_T_base.rotation.toRotationMatrix();
+  Matrix6 expected = aligned.options.fixed;
+  expected.topLeftCorner<3, 3>() =
+      rotation * aligned.options.fixed.topLeftCorner<3, 3>() * rotation.transpose();
+  EXPECT_EQ(report.method, CovarianceMethod::kFixed);
+  EXPECT_LE((report.covariance - expected).cwiseAbs().maxCoeff(), 1e-12);
+  EXPECT_TRUE(report.offset_map_T_base.empty());
+  EXPECT_TRUE(report.aligned_map_T_base.empty());
+  EXPECT_TRUE(report.nvtl.empty());
+}
+
+TEST(CovarianceEstimatorTest, FixedTurnsItsMatrixAndAsksTheEngineNothing) {
+  Aligned aligned = Align(CovarianceMethod::kFixed);
+  aligned.options.fixed.diagonal() << 1.0, 0.25, 4.0, 0.01, 0.02, 0.03;
+  NotingEngine engine;
+  const CovarianceReport report = EstimateOne(engine, aligned);
+  EXPECT_TRUE(report.status.ok()) << report.status;
+  ExpectFixed(report, aligned);
+  EXPECT_TRUE(engine.batches.empty());
+  EXPECT_TRUE(engine.requests.empty());
+}
+
+TEST(CovarianceEstimatorTest, AllOffsetPosesOfAllScansAreOneBatch) {
+  std::vector<Aligned> scans;
+  for (const double off_m : {0.1, 0.2, 0.3}) {
+    scans.push_back(Align(CovarianceMethod::kMultiNdt, off_m));
+    scans.back().job.want_trace = true;
+    scans.back().job.want_point_scores = true;
+    scans.back().job.regularization_position_map = Eigen::Vector3d(off_m, 1.0, 2.0);
+    scans.back().job.stop.cancelled = std::make_shared<std::atomic<bool>>(false);
+  }
+  scans[1].options.offsets_base = {{0.3, 0.0}, {0.0, 0.3}};
+  std::vector<CovarianceRequest> requests;
+  for (const Aligned& scan : scans) requests.push_back(scan.Request());
+  NotingEngine engine;
+  const std::vector<CovarianceReport> reports = EstimateCovariances(engine, requests);
+  ASSERT_EQ(engine.batches.size(), 1u);
+  ASSERT_EQ(engine.batches[0].size(), 6u + 2u + 6u);
+  EXPECT_TRUE(engine.requests.empty());
+  size_t next = 0;
+  for (size_t i = 0; i < scans.size(); ++i) {
+    EXPECT_TRUE(reports[i].status.ok()) << reports[i].status;
+    ASSERT_EQ(reports[i].offset_map_T_base.size(), scans[i].options.offsets_base.size());
+    for (const Pose& start : reports[i].offset_map_T_base) {
+      const AlignJob& job = engine.batches[0][next++];
+      EXPECT_EQ(job.map_T_base_guess.translation, start.translation);
+      EXPECT_EQ(job.map, scans[i].job.map);
+      EXPECT_EQ(job.scan, scans[i].job.scan);
+      EXPECT_EQ(job.profile.stages, scans[i].job.profile.stages);
+      EXPECT_EQ(job.regularization_position_map, scans[i].job.regularization_position_map);
+      EXPECT_EQ(job.stop.cancelled, scans[i].job.stop.cancelled);
+      EXPECT_FALSE(job.want_trace);
+      EXPECT_FALSE(job.want_point_scores);
+    }
+  }
+}
+
+// The spread by its definition: n = 7 samples, the sum of squares times 6 / 49.
+TEST(CovarianceEstimatorTest, MultiNdtIsTheSpreadOfWhatItReports) {
+  Aligned aligned = Align(CovarianceMethod::kMultiNdt);
+  aligned.options.fixed = 1e-12 * Matrix6::Identity();
+  aligned.options.scale_factor = 3.0;
+  const CovarianceReport report = EstimateOne(*SharedScene().engine, aligned);
+  ASSERT_EQ(report.aligned_map_T_base.size(), 6u);
+  std::vector<Eigen::Vector2d> xy = {aligned.result.map_T_base.translation.head<2>()};
+  for (const Pose& pose : report.aligned_map_T_base) xy.emplace_back(pose.translation.head<2>());
+  Eigen::Vector2d mean = Eigen::Vector2d::Zero();
+  for (const Eigen::Vector2d& p : xy) mean += p / 7.0;
+  Eigen::Matrix2d squares = Eigen::Matrix2d::Zero();
+  for (const Eigen::Vector2d& p : xy) squares += (p - mean) * (p - mean).transpose();
+  const Eigen::Matrix2d expected = 3.0 * squares * 6.0 / 49.0;
+  // The scene's pose is tilted by two degrees.
+  EXPECT_LE((report.covariance.topLeftCorner<2, 2>() - expected).cwiseAbs().maxCoeff(),
+            5e-3 * expected.cwiseAbs().maxCoeff());
+  for (const Pose& pose : report.aligned_map_T_base) {
+    EXPECT_LE(TranslationDistance(pose, ScenePose()), 0.05);
+  }
+}
+
+TEST(CovarianceEstimatorTest, OneScoringRequestAScanUnderTheScoreStage) {
+  Aligned aligned = Align(CovarianceMethod::kMultiNdtScore);
+  aligned.job.profile = PreciseProfile();
+  aligned.result = AlignOne(*SharedScene().engine, aligned.job);
+  NotingEngine engine;
+  const CovarianceReport report = EstimateOne(engine, aligned);
+  EXPECT_TRUE(report.status.ok()) << report.status;
+  EXPECT_TRUE(engine.batches.empty());
+  ASSERT_EQ(engine.requests.size(), 1u);
+  EXPECT_EQ(engine.requests[0].map_T_base.size(), 6u);
+  EXPECT_TRUE(engine.requests[0].stage == PreciseProfile().stages[PreciseProfile().score_stage]);
+  ASSERT_EQ(report.nvtl.size(), 6u);
+  EXPECT_TRUE(report.aligned_map_T_base.empty());
+  // Half a metre and a metre off fit worse than the result.
+  for (const double nvtl : report.nvtl) {
+    EXPECT_GT(nvtl, 0.0);
+    EXPECT_LT(nvtl, aligned.result.after.nearest_voxel_likelihood);
+  }
+}
+
+TEST(CovarianceEstimatorTest, ABatchEqualsItsScansAloneBitForBit) {
+  std::vector<Aligned> scans;
+  for (int i = 0; i < 10; ++i) scans.push_back(Align(kMethods[i % 5], 0.05 * (i + 1)));
+  std::vector<CovarianceRequest> requests;
+  for (const Aligned& scan : scans) requests.push_back(scan.Request());
+  const auto together = EstimateCovariances(*SharedScene().engine, requests);
+  ASSERT_EQ(together.size(), scans.size());
+  for (size_t i = 0; i < scans.size(); ++i) {
+    SCOPED_TRACE(i);
+    const CovarianceReport alone = EstimateOne(*SharedScene().engine, scans[i]);
+    EXPECT_EQ(together[i].method, scans[i].options.method);
+    EXPECT_EQ(
+        std::memcmp(alone.covariance.data(), together[i].covariance.data(), 36 * sizeof(double)),
+        0);
+    EXPECT_EQ(alone.nvtl, together[i].nvtl);
+    ASSERT_EQ(alone.aligned_map_T_base.size(), together[i].aligned_map_T_base.size());
+    for (size_t k = 0; k < alone.aligned_map_T_base.size(); ++k) {
+      EXPECT_EQ(alone.aligned_map_T_base[k].translation,
+                together[i].aligned_map_T_base[k].translation);
+    }
+  }
+  EXPECT_TRUE(EstimateCovariances(*SharedScene().engine, {}).empty());
+}
+
+TEST(CovarianceEstimatorTest, EveryMethodIsSymmetricAndDefiniteInAnOrdinaryScene) {
+  for (const CovarianceMethod method : kMethods) {
+    const CovarianceReport report = EstimateOne(*SharedScene().engine, Align(method));
+    EXPECT_TRUE(report.status.ok()) << report.status;
+    EXPECT_EQ(report.covariance, Matrix6(report.covariance.transpose()));
+    EXPECT_TRUE(CheckPositiveDefinite(report.covariance, "covariance").ok())
+        << CheckPositiveDefinite(report.covariance, "covariance");
+  }
+}
+
+TEST(CovarianceEstimatorTest, CalibratedIsScaledAsAWhole) {
+  Aligned aligned = Align(CovarianceMethod::kCalibrated);
+  aligned.options.scale_factor = 4.0;
+  const AlignedScan scan = {&aligned.job, &aligned.result};
+  const auto calibrated = CalibrateCovariances(*SharedScene().engine, {&scan, 1});
+  const CovarianceReport report = EstimateOne(*SharedScene().engine, aligned);
+  EXPECT_TRUE(report.covariance.isApprox(4.0 * calibrated[0].covariance, 1e-12));
+}
+
+TEST(CovarianceEstimatorTest, WhatTheEngineCannotDoFallsBackToTheFixedMatrix) {
+  NotingEngine engine;
+  engine.fail_scoring = true;
+  engine.failing_job = 7;  // the second scan's second
+  const std::vector<Aligned> scans = {
+      Align(CovarianceMethod::kMultiNdt), Align(CovarianceMethod::kMultiNdt),
+      Align(CovarianceMethod::kMultiNdt), Align(CovarianceMethod::kMultiNdtScore)};
+  std::vector<CovarianceRequest> requests;
+  for (const Aligned& scan : scans) requests.push_back(scan.Request());
+  const std::vector<CovarianceReport> reports = EstimateCovariances(engine, requests);
+  EXPECT_TRUE(reports[0].status.ok()) << reports[0].status;
+  EXPECT_EQ(reports[1].status.code(), absl::StatusCode::kResourceExhausted);
+  ExpectFixed(reports[1], scans[1]);
+  EXPECT_TRUE(reports[2].status.ok()) << reports[2].status;
+  EXPECT_EQ(reports[3].status.code(), absl::StatusCode::kUnavailable);
+  ExpectFixed(reports[3], scans[3]);
+}
+
+TEST(CovarianceEstimatorTest, AHessianWithoutAnInverseFallsBackToTheFixedMatrix) {
+  Aligned aligned = Align(CovarianceMethod::kLaplace);
+  aligned.result.hessian.setZero();
+  const CovarianceReport report = EstimateOne(*SharedScene().engine, aligned);
+  EXPECT_EQ(report.status.code(), absl::StatusCode::kFailedPrecondition);
+  ExpectFixed(report, aligned);
+}
+
+TEST(CovarianceEstimatorTest, AlignmentsCutShortSayNothingAboutTheSpread) {
+  Aligned cancelled = Align(CovarianceMethod::kMultiNdt);
+  cancelled.job.stop.cancelled = std::make_shared<std::atomic<bool>>(true);
+  Aligned late = Align(CovarianceMethod::kMultiNdt);
+  late.job.stop.deadline = absl::InfinitePast();
+  Aligned late_score = Align(CovarianceMethod::kMultiNdtScore);
+  late_score.job.stop.deadline = absl::InfinitePast();
+  const struct {
+    const Aligned& scan;
+    absl::StatusCode code;
+  } rows[] = {{cancelled, absl::StatusCode::kCancelled},
+              {late, absl::StatusCode::kDeadlineExceeded},
+              {late_score, absl::StatusCode::kDeadlineExceeded}};
+  for (const auto& row : rows) {
+    const CovarianceReport report = EstimateOne(*SharedScene().engine, row.scan);
+    EXPECT_EQ(report.status.code(), row.code) << report.status;
+    ExpectFixed(report, row.scan);
+  }
+}
+
+}  // namespace
+}  // namespace voxloc

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/estimate/covariance/covariance_options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string>
+
+#include "tests/support/random_numbers.h"
+
+namespace voxloc {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// The rows of the reference's parameters that are about covariance.
+TEST(CovarianceOptionsTest, DefaultsAreTheReferences) {
+  const CovarianceOptions options;
+  for (int i = 0; i < 6; ++i) {
+    for (int j = 0; j < 6; ++j) {
+      const double expected = i != j ? 0.0 : i < 3 ? 0.0225 : 0.000625;
+      EXPECT_EQ(options.fixed(i, j), expected) << i << " " << j;
+    }
+  }
+  const double offsets_x[] = {0.0, 0.0, 0.5, -0.5, 1.0, -1.0};
+  const double offsets_y[] = {0.5, -0.5, 0.0, 0.0, 0.0, 0.0};
+  ASSERT_EQ(options.offsets_base.size(), 6u);
+  for (size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(options.offsets_base[i].x(), offsets_x[i]) << i;
+    EXPECT_EQ(options.offsets_base[i].y(), offsets_y[i]) << i;
+  }
+  EXPECT_EQ(options.temperature, 0.05);
+  EXPECT_EQ(options.scale_factor, 1.0);
+  EXPECT_TRUE(ValidateCovarianceOptions(options).ok()) << ValidateCovarianceOptions(options);
+}
+
+void ExpectRefused(const std::function<void(CovarianceOptions&)>& change,
+                   const std::string& named) {
+  CovarianceOptions options;
+  change(options);
+  const absl::Status status = ValidateCovarianceOptions(options);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << named;
+  EXPECT_THAT(std::string(status.message()), HasSubstr(named));
+}
+
+TEST(CovarianceOptionsTest, AbsurdValuesAreRefusedByName) {
+  for (const double value : {0.0, -0.05, kNaN, kInfinity}) {
+    ExpectRefused([=](CovarianceOptions& o) { o.temperature = value; }, "temperature is ");
+    ExpectRefused([=](CovarianceOptions& o) { o.scale_factor = value; }, "scale_factor is ");
+  }
+  ExpectRefused([](CovarianceOptions& o) { o.offsets_base.clear(); },
+                "0 offset poses; allowed is 1 to 64");
+  ExpectRefused(
+      [](CovarianceOptions& o) {
+        o.offsets_base.resize(65, {0.1, 0.0});
+      },
+      "65 offset poses");
+  for (const double value : {kNaN, kInfinity}) {
+    ExpectRefused([=](CovarianceOptions& o) { o.offsets_base[3].y() = value; }, "offset pose 3");
+  }
+  ExpectRefused([](CovarianceOptions& o) { o.fixed(2, 2) = 0.0; },
+                "the fixed covariance (2, 2) is 0");
+  ExpectRefused([](CovarianceOptions& o) { o.fixed(5, 5) = -1.0; }, "(5, 5) is -1");
+  ExpectRefused([](CovarianceOptions& o) { o.fixed(1, 4) = kNaN; }, "(1, 4) is nan");
+  ExpectRefused([](CovarianceOptions& o) { o.fixed(0, 0) = kInfinity; }, "(0, 0) is inf");
+  ExpectRefused([](CovarianceOptions& o) { o.fixed(0, 1) = 1e-6; }, "must be symmetric");
+  // Correlated by more than one.
+  ExpectRefused([](CovarianceOptions& o) { o.fixed(0, 1) = o.fixed(1, 0) = 0.03; },
+                "not positive definite");
+  // By exactly one: no volume.
+  ExpectRefused([](CovarianceOptions& o) { o.fixed(0, 1) = o.fixed(1, 0) = 0.0225; },
+                "not positive definite");
+}
+
+TEST(CovarianceOptionsTest, ValuesAtTheLimitsAreAllowed) {
+  CovarianceOptions options;
+  options.offsets_base.assign(kMaxCovarianceOffsets, {0.1, 0.0});
+  EXPECT_TRUE(ValidateCovarianceOptions(options).ok());
+  options.offsets_base.assign(1, {0.1, 0.0});
+  options.temperature = 1e-6;
+  options.scale_factor = 1e6;
+  // Nearly fully correlated, and of units far apart.
+  options.fixed(0, 0) = 1e8;
+  options.fixed(5, 5) = 1e-12;
+  options.fixed(0, 5) = options.fixed(5, 0) = 0.999 * std::sqrt(1e8 * 1e-12);
+  EXPECT_TRUE(ValidateCovarianceOptions(options).ok()) << ValidateCovarianceOptions(options);
+}
+
+TEST(CovarianceOptionsTest, OnlyMatricesWithPositiveEigenvaluesAreDefinite) {
+  RandomNumbers random(71);
+  for (int trial = 0; trial < 100; ++trial) {
+    Eigen::Matrix<double, 6, 1> values;
+    for (double& value : values) value = random.Uniform(0.1, 10.0);
+    const bool definite = trial % 2 == 0;
+    if (!definite) values[random.Index(6)] *= -1.0;
+    const Matrix6 axes = random.Orthogonal<6>();
+    Matrix6 matrix = axes * values.asDiagonal() * axes.transpose();
+    matrix = (0.5 * (matrix + matrix.transpose())).eval();
+    const absl::Status status = CheckPositiveDefinite(matrix, "prior");
+    EXPECT_EQ(status.ok(), definite) << values.transpose();
+    if (!definite) {
+      EXPECT_THAT(std::string(status.message()), HasSubstr("prior"));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace voxloc

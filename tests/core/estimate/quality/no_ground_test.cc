@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/estimate/quality/no_ground.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "core/geometry/euler.h"
+#include "tests/core/engine/engine_scene.h"
+
+namespace voxloc {
+namespace {
+
+using ::testing::HasSubstr;
+
+absl::StatusOr<NoGroundScores> Score(const AlignJob& job, const Pose& map_T_base, double margin_m) {
+  return ScoreWithoutGround(*SharedScene().engine, job, map_T_base, margin_m);
+}
+
+// Points at these heights, 8 m ahead.
+AlignJob JobWithHeights(const std::vector<float>& heights) {
+  AlignJob job = SceneJob(AutowareProfile());
+  auto scan = std::make_shared<PointCloud>();
+  for (const float z : heights) scan->PushBack(8.0F, 0.0F, z);
+  job.scan = scan;
+  return job;
+}
+
+TEST(NoGroundTest, OnlyPointsOverTheMarginAreKept) {
+  const AlignJob job = JobWithHeights({-1.5F, 0.0F, 0.75F, 0.875F, 3.0F});
+  Pose level;
+  level.translation = {1.0, 2.0, 30.0};
+  const auto scores = Score(job, level, 0.75);
+  ASSERT_TRUE(scores.ok()) << scores.status();
+  // At the margin is not over it.
+  EXPECT_EQ(scores->points_base->z, (std::vector<float>{0.875F, 3.0F}));
+  EXPECT_EQ(scores->score.points, 2u);
+}
+
+TEST(NoGroundTest, HeightsAreThoseOfTheMapFrame) {
+  const AlignJob job = JobWithHeights({0.0F, 1.5F});
+  // Nose up by 10 degrees: 8 m ahead is 1.39 m higher.
+  Pose climbing;
+  climbing.rotation = RotationFromRosAngles(0.0, -10.0 * M_PI / 180.0, 0.3);
+  EXPECT_EQ(Score(job, climbing, 1.3)->points_base->size(), 2u);
+  EXPECT_EQ(Score(job, climbing, 1.45)->points_base->size(), 1u);
+  Pose diving;
+  diving.rotation = RotationFromRosAngles(0.0, 10.0 * M_PI / 180.0, 0.3);
+  EXPECT_EQ(Score(job, diving, 0.8)->points_base->size(), 0u);
+  EXPECT_EQ(Score(job, diving, -1.4)->points_base->size(), 2u);
+}
+
+TEST(NoGroundTest, TheCloudsOriginAndIntensitiesCount) {
+  AlignJob job = SceneJob(AutowareProfile());
+  auto scan = std::make_shared<PointCloud>();
+  scan->origin = {0.0, 0.0, 5.0};
+  scan->PushBack(1.0F, 0.0F, -4.9F);
+  scan->PushBack(1.0F, 0.0F, -3.0F);
+  scan->intensity = {7.0F, 9.0F};
+  job.scan = scan;
+  const auto scores = Score(job, ScenePose(), 1.0);
+  ASSERT_TRUE(scores.ok()) << scores.status();
+  EXPECT_EQ(scores->points_base->z, std::vector<float>{-3.0F});
+  EXPECT_EQ(scores->points_base->intensity, std::vector<float>{9.0F});
+  EXPECT_EQ(scores->points_base->origin, scan->origin);
+}
+
+// Sums over the kept points alone, from scores that the engine gave for the whole scan.
+TEST(NoGroundTest, ScoresAreThoseOfTheKeptPointsUnderTheScoreStage) {
+  for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
+    const AlignJob job = SceneJob(profile);
+    ScoreRequest request;
+    request.map = job.map;
+    request.scan = job.scan;
+    request.map_T_base = {ScenePose()};
+    request.stage = profile.stages[profile.score_stage];
+    request.want_point_scores = true;
+    const auto whole = SharedScene().engine->Score(request);
+    ASSERT_TRUE(whole.ok()) << whole.status();
+    double best = 0.0;
+    size_t kept = 0;
+    size_t matched = 0;
+    for (size_t i = 0; i < job.scan->size(); ++i) {
+      const Eigen::Vector3d p = ScenePose() * job.scan->Point(i);
+      if (!(p.z() - ScenePose().translation.z() > 0.8)) continue;
+      ++kept;
+      if (whole->point_scores[i] == 0.0F) continue;
+      ++matched;
+      best += static_cast<double>(whole->point_scores[i]);
+    }
+    ASSERT_GT(matched, 100u);
+    ASSERT_LT(kept, job.scan->size());
+    const auto scores = Score(job, ScenePose(), 0.8);
+    ASSERT_TRUE(scores.ok()) << scores.status();
+    EXPECT_EQ(scores->score.points, kept);
+    EXPECT_EQ(scores->points_base->size(), kept);
+    EXPECT_NEAR(scores->score.nearest_voxel_likelihood, best / static_cast<double>(matched), 1e-4);
+    EXPECT_DOUBLE_EQ(scores->score.transform_probability,
+                     scores->score.score / static_cast<double>(kept));
+  }
+}
+
+TEST(NoGroundTest, WithoutAPointOverTheGroundAllScoresAreZero) {
+  const auto scores = Score(SceneJob(AutowareProfile()), ScenePose(), 1000.0);
+  ASSERT_TRUE(scores.ok()) << scores.status();
+  EXPECT_TRUE(scores->points_base->empty());
+  EXPECT_EQ(scores->score.score, 0.0);
+  EXPECT_EQ(scores->score.transform_probability, 0.0);
+  EXPECT_EQ(scores->score.nearest_voxel_likelihood, 0.0);
+  EXPECT_EQ(scores->score.points, 0u);
+}
+
+TEST(NoGroundTest, PointsThatAreNotFiniteAreLeftOut) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const AlignJob job = JobWithHeights({2.0F, nan, HUGE_VALF, 3.0F});
+  const auto scores = Score(job, Pose{}, 0.8);
+  ASSERT_TRUE(scores.ok()) << scores.status();
+  EXPECT_EQ(scores->points_base->z, (std::vector<float>{2.0F, 3.0F}));
+}
+
+TEST(NoGroundTest, BadInputIsRefused) {
+  const AlignJob good = SceneJob(AutowareProfile());
+  for (const double margin_m : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+    const absl::Status status = Score(good, ScenePose(), margin_m).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("z margin"));
+  }
+  AlignJob no_scan = good;
+  no_scan.scan = nullptr;
+  EXPECT_EQ(Score(no_scan, ScenePose(), 0.8).status().code(), absl::StatusCode::kInvalidArgument);
+  AlignJob no_stage = good;
+  no_stage.profile.score_stage = 3;
+  EXPECT_EQ(Score(no_stage, ScenePose(), 0.8).status().code(), absl::StatusCode::kInvalidArgument);
+  Pose nan = ScenePose();
+  nan.translation.y() = std::nan("");
+  EXPECT_EQ(Score(good, nan, 0.8).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace voxloc
