@@ -90,6 +90,17 @@ absl::StatusOr<Profile> FindProfile(absl::string_view name) {
       absl::StrCat("no profile \"", name, "\"; there are: ", absl::StrJoin(ProfileNames(), ", ")));
 }
 
+Profile AlongObservedDirections(Profile profile) {
+  // Soft cells see something of every direction, sharp ones along a corridor next to nothing.
+  constexpr double kSoftRatio = 0.006;
+  constexpr double kSharpRatio = 0.001;
+  for (Stage& stage : profile.stages) {
+    stage.curvature = Curvature::kReweighted;
+    stage.observed_ratio = stage.cells.gaussian.identity_seed ? kSoftRatio : kSharpRatio;
+  }
+  return profile;
+}
+
 std::vector<CellStatistics> RequiredStatistics(const std::vector<Profile>& profiles) {
   std::vector<CellStatistics> required;
   for (const Profile& profile : profiles) {

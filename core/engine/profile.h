@@ -70,7 +70,8 @@ struct Stage {
   bool float_transform = false;
   // Moves only along directions that the scan observes, leaving the rest of the pose at the guess:
   // those eigenvectors of the Hessian whose eigenvalue is over this share of the largest. 0: moves
-  // along all. [0, 1).
+  // along all. [0, 1). With kExact, whose eigenvalues pass zero on the way to an optimum, a
+  // direction may look unobserved half a metre off; with kReweighted it does not.
   double observed_ratio = 0.0;
   // A radian counts as this many metres there: about the distance at which surfaces hold the
   // rotations that matter.
@@ -103,6 +104,11 @@ struct Profile {
 // By name; NotFound lists the names there are.
 [[nodiscard]] absl::StatusOr<Profile> FindProfile(absl::string_view name);
 [[nodiscard]] const std::vector<std::string>& ProfileNames();
+
+// The profile, its stages moving only along the directions that a scan observes: with the
+// reweighted curvature, and with ratios that leave the way along a corridor to the guess and a
+// street's accuracy as it is.
+[[nodiscard]] Profile AlongObservedDirections(Profile profile);
 
 // The statistics that the stages of these profiles need, without repetition, in order of
 // appearance.

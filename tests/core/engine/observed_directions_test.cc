@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <memory>
@@ -94,7 +95,7 @@ TEST(ObservedDirectionsTest, AlongACorridorThePriorStaysAcrossItTheScanDecides) 
     for (const double heading : {0.0, 0.6}) {
       SCOPED_TRACE(profile.name);
       SCOPED_TRACE(heading);
-      const CorridorError error = AlignInCorridor(Observing(profile, 0.006), heading);
+      const CorridorError error = AlignInCorridor(AlongObservedDirections(profile), heading);
       EXPECT_NEAR(error.along_m, 1.0, 0.02);
       EXPECT_LE(std::abs(error.across_m), 0.02);
       // The step floor of the autoware profile overshoots by up to 0.29 degrees.
@@ -108,6 +109,26 @@ TEST(ObservedDirectionsTest, AlongACorridorThePriorStaysAcrossItTheScanDecides) 
 // What the option is for: chance patterns on the walls would pull.
 TEST(ObservedDirectionsTest, WithoutItAPoseDriftsAlongTheCorridor) {
   EXPECT_GT(std::abs(AlignInCorridor(PreciseProfile(), 0.6).along_m - 1.0), 0.1);
+}
+
+TEST(ObservedDirectionsTest, AStreetIsFoundAsExactlyAsWithoutIt) {
+  for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
+    SCOPED_TRACE(profile.name);
+    double largest = 0.0;
+    for (int i = 0; i < 8; ++i) {
+      AlignJob job = SceneJob(AlongObservedDirections(profile));
+      const double heading = 2.0 * M_PI * i / 8.0;
+      job.map_T_base_guess =
+          Displaced(ScenePose(), {0.49 * std::cos(heading), 0.49 * std::sin(heading), 0.1},
+                    (i % 2 == 0 ? 2.0 : -2.0) * kDegree);
+      const AlignResult result = AlignOne(*SharedScene().engine, job);
+      ASSERT_TRUE(result.status.ok()) << result.status;
+      EXPECT_EQ(Judge(result, profile), Acceptance::kAccepted);
+      largest = std::max(largest, TranslationDistance(result.map_T_base, ScenePose()));
+    }
+    EXPECT_LE(largest, profile.name == "precise" ? 0.005 : 0.02);
+    std::cout << profile.name << ": largest error " << largest << " m" << std::endl;
+  }
 }
 
 TEST(ObservedDirectionsTest, ATinyShareChangesNothingWhereAllIsObserved) {
