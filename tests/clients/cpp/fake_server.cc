@@ -30,6 +30,13 @@ class FakeServer::Localization final : public v1::LocalizationService::Service {
                          v1::AlignScanResponse* response) override {
     return behaviour_.align_scan ? behaviour_.align_scan(*request, response) : Unimplemented();
   }
+  grpc::Status EstimateInitialPose(grpc::ServerContext* context,
+                                   const v1::EstimateInitialPoseRequest* request,
+                                   FakeBehaviour::SearchStream* stream) override {
+    return behaviour_.estimate_initial_pose
+               ? behaviour_.estimate_initial_pose(context, *request, stream)
+               : Unimplemented();
+  }
   grpc::Status ScorePoses(grpc::ServerContext*, FakeBehaviour::ScoreStream* stream) override {
     return behaviour_.score_poses ? behaviour_.score_poses(stream) : Unimplemented();
   }

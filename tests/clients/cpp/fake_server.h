@@ -23,12 +23,16 @@ namespace voxloc::client {
 struct FakeBehaviour {
   using AlignStream = grpc::ServerReaderWriter<v1::AlignScansResponse, v1::AlignScansRequest>;
   using ScoreStream = grpc::ServerReaderWriter<v1::ScorePosesResponse, v1::ScorePosesRequest>;
+  using SearchStream = grpc::ServerWriter<v1::EstimateInitialPoseResponse>;
   using UpdateStream =
       grpc::ServerReaderWriter<v1::UpdateMapTilesResponse, v1::UpdateMapTilesRequest>;
 
   std::function<grpc::Status(grpc::ServerContext*, AlignStream*)> align_scans;
   std::function<grpc::Status(const v1::AlignScanRequest&, v1::AlignScanResponse*)> align_scan;
   std::function<grpc::Status(ScoreStream*)> score_poses;
+  std::function<grpc::Status(grpc::ServerContext*, const v1::EstimateInitialPoseRequest&,
+                             SearchStream*)>
+      estimate_initial_pose;
   std::function<grpc::Status(UpdateStream*)> update_map_tiles;
   std::function<grpc::Status(const v1::ListMapsRequest&, v1::ListMapsResponse*)> list_maps;
   std::function<grpc::Status(const v1::GetMapRequest&, v1::GetMapResponse*)> get_map;

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Finds a vehicle with a poor prior or none. Thread-safe; blocks until the result or the deadline.
+
+#ifndef VOXLOC_CLIENTS_CPP_SEARCH_CLIENT_H_
+#define VOXLOC_CLIENTS_CPP_SEARCH_CLIENT_H_
+
+#include <functional>
+
+#include "absl/status/statusor.h"
+#include "clients/cpp/channel.h"
+#include "voxloc/v1/localization_service.pb.h"
+
+namespace voxloc::client {
+
+// Called for every progress message, in the calling thread. False: the search is not wanted any
+// more.
+using SearchObserver = std::function<bool(const v1::SearchProgress&)>;
+
+// Errors are the server's, with its name and the call in the message; Cancelled when the observer,
+// which may be empty, says so. `timeout_s` is the deadline of the call, after which there is no
+// result at all; 0: none. For the best so far after some time set request.timeout_s, and give the
+// call some seconds more.
+[[nodiscard]] absl::StatusOr<v1::SearchResult> EstimateInitialPose(
+    const Channel& channel, const v1::EstimateInitialPoseRequest& request,
+    const SearchObserver& observer, double timeout_s);
+
+}  // namespace voxloc::client
+
+#endif  // VOXLOC_CLIENTS_CPP_SEARCH_CLIENT_H_
