@@ -21,6 +21,8 @@
 #include "cuda/runtime/device.h"
 #include "cuda/runtime/pool.h"
 #include "cuda/score/score_slice.h"
+#include "cuda/search/bound_slice.h"
+#include "cuda/search/device_bound_grid.h"
 
 namespace voxloc {
 namespace {
@@ -78,7 +80,8 @@ class CudaEngine : public Engine, public CudaCallTimer {
             slice = *std::move(made);
           }
           return slices;
-        }) {}
+        }),
+        bounding_(kMaxBulkCalls, [device] { return cuda::BoundSlice::Create(device); }) {}
 
   absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
       const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
@@ -128,6 +131,25 @@ class CudaEngine : public Engine, public CudaCallTimer {
     const absl::StatusCode code = filtered.status().code();
     if (filtered.ok() || code == absl::StatusCode::kInvalidArgument) return filtered;
     return FilterCloud(cloud, options);
+  }
+
+  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> KeepBoundGrid(BoundGrid grid) override {
+    return cuda::DeviceBoundGrid::Upload(device_, grid);
+  }
+
+  absl::StatusOr<std::vector<BoundHit>> Bound(const BoundRequest& request) override {
+    if (absl::Status status = CheckRequest(request); !status.ok()) return status;
+    const auto* grid = dynamic_cast<const cuda::DeviceBoundGrid*>(request.grid.get());
+    if (grid == nullptr || &grid->device() != device_.get()) {
+      return absl::FailedPreconditionError("the grid does not belong to this CUDA engine");
+    }
+    absl::StatusOr<cuda::Pool<cuda::BoundSlice>::Lease> slice = bounding_.Take();
+    if (!slice.ok()) return slice.status();
+    try {
+      return (*slice)->Run(request, *grid);
+    } catch (const std::bad_alloc&) {
+      return absl::ResourceExhaustedError("no host memory for the nodes found");
+    }
   }
 
   EngineInfo Info() const override {
@@ -280,6 +302,7 @@ class CudaEngine : public Engine, public CudaCallTimer {
   cuda::Pool<AlignSlice> tracking_;
   cuda::Pool<Slices<AlignSlice>> bulk_;
   cuda::Pool<Slices<ScoreSlice>> scoring_;
+  cuda::Pool<cuda::BoundSlice> bounding_;
 
   mutable absl::Mutex mutex_;
   bool timed_ ABSL_GUARDED_BY(mutex_) = false;

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cuda/search/bound_slice.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "core/engine/job_check.h"
+
+namespace voxloc::cuda {
+namespace {
+
+constexpr size_t kNodesPerSlice = size_t{1} << 21;
+
+}  // namespace
+
+BoundSlice::BoundSlice(std::shared_ptr<Device> device)
+    : device_(device),
+      upload_(device),
+      points_(device),
+      rest_(device),
+      entries_(device),
+      found_(device),
+      selected_(device),
+      count_(device),
+      scratch_(device),
+      result_(device) {}
+
+absl::StatusOr<std::unique_ptr<BoundSlice>> BoundSlice::Create(std::shared_ptr<Device> device) {
+  VOXLOC_TRY(device->MakeCurrent());
+  std::unique_ptr<BoundSlice> slice(new BoundSlice(device));
+  absl::StatusOr<Stream> stream = Stream::Create(std::move(device), Priority::kLow);
+  if (!stream.ok()) return stream.status();
+  slice->stream_ = *std::move(stream);
+  return slice;
+}
+
+absl::Status BoundSlice::Upload(const BoundRequest& request) {
+  const std::vector<BoundPoint>& points = request.scan->points;
+  const size_t points_bytes = points.size() * sizeof(BoundPoint);
+  const size_t z_bytes = request.allowed_z.size() * sizeof(uint64_t);
+  const size_t blocks_bytes = request.blocks.size() * sizeof(BoundBlock);
+  VOXLOC_TRY(upload_.Reserve(points_bytes + z_bytes + blocks_bytes));
+  VOXLOC_TRY(points_.Reserve(points.size()));
+  VOXLOC_TRY(rest_.Reserve(z_bytes + blocks_bytes));
+  // The next request of the same search has the same points.
+  if (scan_ != request.scan) {
+    scan_ = nullptr;
+    std::memcpy(upload_.data(), points.data(), points_bytes);
+    VOXLOC_CUDA_TRY(*device_,
+                    cudaMemcpyAsync(points_.data(), upload_.data(), points_bytes,
+                                    cudaMemcpyHostToDevice, stream_.get()),
+                    "uploading points");
+    scan_ = request.scan;
+  }
+  std::byte* const rest = upload_.data() + points_bytes;
+  std::memcpy(rest, request.allowed_z.data(), z_bytes);
+  std::memcpy(rest + z_bytes, request.blocks.data(), blocks_bytes);
+  return device_->Check(cudaMemcpyAsync(rest_.data(), rest, z_bytes + blocks_bytes,
+                                        cudaMemcpyHostToDevice, stream_.get()),
+                        "uploading nodes");
+}
+
+absl::StatusOr<std::vector<BoundHit>> BoundSlice::Run(const BoundRequest& request,
+                                                      const DeviceBoundGrid& grid) {
+  std::vector<BoundHit> hits;
+  if (request.blocks.empty()) return hits;
+  VOXLOC_TRY(device_->MakeCurrent());
+  const size_t nodes = request.blocks.size() * static_cast<size_t>(request.nodes_x) *
+                       static_cast<size_t>(request.nodes_y);
+  const size_t per_slice = std::min(nodes, kNodesPerSlice);
+  const size_t entries = request.scan->points.size();
+  size_t scratch_bytes = 0;
+  VOXLOC_CUDA_TRY(*device_,
+                  SelectScratchBytes(static_cast<uint32_t>(kNodesPerSlice), &scratch_bytes),
+                  "sizing a selection");
+  VOXLOC_TRY(entries_.Reserve(entries));
+  VOXLOC_TRY(found_.Reserve(per_slice));
+  VOXLOC_TRY(selected_.Reserve(per_slice));
+  VOXLOC_TRY(count_.Reserve(1));
+  VOXLOC_TRY(scratch_.Reserve(scratch_bytes));
+  VOXLOC_TRY(result_.Reserve(sizeof(uint32_t)));
+
+  absl::Status status = Upload(request);
+  const BoundGrid::Level& level = grid.level(request.level);
+  BoundArguments arguments{};
+  arguments.level = {grid.words() + level.begin, level.shift, level.run,
+                     static_cast<int32_t>(level.plane), grid.shape().words};
+  arguments.entries = entries_.data();
+  arguments.points_per_heading = static_cast<uint32_t>(request.scan->points_per_heading);
+  arguments.allowed_z = reinterpret_cast<const uint64_t*>(rest_.data());
+  arguments.blocks = reinterpret_cast<const BoundBlock*>(rest_.data() + request.allowed_z.size() *
+                                                                            sizeof(uint64_t));
+  arguments.nodes_x = static_cast<uint32_t>(request.nodes_x);
+  arguments.nodes_y = static_cast<uint32_t>(request.nodes_y);
+  arguments.min_hits = request.min_hits;
+  arguments.found = found_.data();
+  if (status.ok()) {
+    status = LaunchFillEntries(*device_, arguments.level, points_.data(),
+                               static_cast<uint32_t>(entries), entries_.data(), stream_.get());
+  }
+  for (size_t begin = 0; begin < nodes && status.ok(); begin += per_slice) {
+    status = CheckStopped(request.stop);
+    if (!status.ok()) break;
+    arguments.first_node = static_cast<uint32_t>(begin);
+    arguments.node_count = static_cast<uint32_t>(std::min(per_slice, nodes - begin));
+    status = RunSlice(arguments, hits);
+  }
+  // Whatever happened, the next request finds this one's memory free.
+  const absl::Status ended = stream_.Synchronize();
+  if (!status.ok()) {
+    scan_ = nullptr;
+    return status;
+  }
+  if (!ended.ok()) return ended;
+  return hits;
+}
+
+absl::Status BoundSlice::RunSlice(const BoundArguments& arguments, std::vector<BoundHit>& hits) {
+  VOXLOC_TRY(LaunchBound(*device_, arguments, stream_.get()));
+  VOXLOC_CUDA_TRY(*device_,
+                  SelectFound(scratch_.data(), scratch_.capacity(), found_.data(),
+                              arguments.node_count, selected_.data(), count_.data(), stream_.get()),
+                  "selecting nodes");
+  VOXLOC_CUDA_TRY(*device_,
+                  cudaMemcpyAsync(result_.data(), count_.data(), sizeof(uint32_t),
+                                  cudaMemcpyDeviceToHost, stream_.get()),
+                  "reading the number of nodes");
+  VOXLOC_TRY(stream_.Synchronize());
+  uint32_t count = 0;
+  std::memcpy(&count, result_.data(), sizeof(count));
+  if (count == 0) return absl::OkStatus();
+  VOXLOC_TRY(result_.Reserve(count * sizeof(uint64_t)));
+  VOXLOC_CUDA_TRY(*device_,
+                  cudaMemcpyAsync(result_.data(), selected_.data(), count * sizeof(uint64_t),
+                                  cudaMemcpyDeviceToHost, stream_.get()),
+                  "reading nodes");
+  VOXLOC_TRY(stream_.Synchronize());
+  hits.reserve(hits.size() + count);
+  for (uint32_t i = 0; i < count; ++i) {
+    uint64_t found = 0;
+    std::memcpy(&found, result_.data() + i * sizeof(found), sizeof(found));
+    hits.push_back({static_cast<uint32_t>(found >> 32), static_cast<uint16_t>(found >> 16),
+                    static_cast<uint16_t>(found)});
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace voxloc::cuda

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// BoundSlice: bounds the nodes of requests, so many at a time. A workspace with a stream of low
+// priority and memory of its own; used by one thread at a time, which waits for the device.
+
+#ifndef VOXLOC_CUDA_SEARCH_BOUND_SLICE_H_
+#define VOXLOC_CUDA_SEARCH_BOUND_SLICE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/engine/bound.h"
+#include "cuda/runtime/device.h"
+#include "cuda/runtime/device_buffer.h"
+#include "cuda/runtime/pinned_buffer.h"
+#include "cuda/runtime/stream.h"
+#include "cuda/search/bound_kernel.h"
+#include "cuda/search/device_bound_grid.h"
+
+namespace voxloc::cuda {
+
+class BoundSlice {
+ public:
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<BoundSlice>> Create(
+      std::shared_ptr<Device> device);
+
+  // The whole request, which must be a good one and `grid` its grid. Nothing is queued when it
+  // returns. Cancelled, DeadlineExceeded: the stop token, looked at between slices.
+  [[nodiscard]] absl::StatusOr<std::vector<BoundHit>> Run(const BoundRequest& request,
+                                                          const DeviceBoundGrid& grid);
+
+ private:
+  explicit BoundSlice(std::shared_ptr<Device> device);
+
+  absl::Status Upload(const BoundRequest& request);
+  absl::Status RunSlice(const BoundArguments& arguments, std::vector<BoundHit>& hits);
+
+  std::shared_ptr<Device> device_;
+  Stream stream_;
+  std::shared_ptr<const BoundScan> scan_;  // whose points are on the device
+  PinnedBuffer upload_;                    // points; then blocks and the allowed heights
+  DeviceBuffer<BoundPoint> points_;
+  DeviceBuffer<std::byte> rest_;
+  DeviceBuffer<DeviceBoundEntry> entries_;
+  DeviceBuffer<uint64_t> found_;
+  DeviceBuffer<uint64_t> selected_;
+  DeviceBuffer<uint32_t> count_;
+  DeviceBuffer<std::byte> scratch_;
+  PinnedBuffer result_;
+};
+
+}  // namespace voxloc::cuda
+
+#endif  // VOXLOC_CUDA_SEARCH_BOUND_SLICE_H_
