@@ -36,7 +36,9 @@ struct Command {
 [[nodiscard]] Command AddBasinCommand(CLI::App& program);
 [[nodiscard]] Command AddBuildCommand(CLI::App& program);
 [[nodiscard]] Command AddCoverageCommand(CLI::App& program);
+[[nodiscard]] Command AddQualityCommand(CLI::App& program);
 [[nodiscard]] Command AddScoreCommand(CLI::App& program);
+[[nodiscard]] Command AddSearchCommand(CLI::App& program);
 [[nodiscard]] Command AddGpuCommand(CLI::App& program);
 [[nodiscard]] Command AddInitialPoseCommand(CLI::App& program);
 
