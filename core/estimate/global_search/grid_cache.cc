@@ -52,12 +52,10 @@ GridCache::Grid GridCache::GetOrMake(const std::shared_ptr<const ResidentMap>& m
     return known->grid;
   }
   absl::StatusOr<SearchGrid> made = MakeSearchGrid(engine_, *map, statistics, area, options);
-  Entry entry{map, statistics, area, options, made.status()};
-  if (made.ok()) {
-    entry.grid = std::make_shared<const SearchGrid>(*std::move(made));
-  } else if (area.has_value() || !TooLarge(made.status())) {
-    return made.status();
-  }
+  if (!made.ok() && (area.has_value() || !TooLarge(made.status()))) return made.status();
+  Grid grid =
+      made.ok() ? Grid(std::make_shared<const SearchGrid>(*std::move(made))) : Grid(made.status());
+  Entry entry{map, statistics, area, options, std::move(grid)};
   MakeRoom(entry.MemoryBytes());
   entries_.push_front(std::move(entry));
   return entries_.front().grid;
