@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Searches for an initial pose, over a real connection: what they find, what they tell on the way,
+// and what is wrong with requests.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tests/server/pose_search_calls.h"
+#include "tests/server/small_town.h"
+#include "tests/server/test_server.h"
+
+namespace voxloc::server {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+class EstimateInitialPose : public ::testing::Test {
+ protected:
+  void SetUp() override { server_.LoadTown(); }
+
+  TestServer server_{[](Config& config) {
+    config.limits.max_searches = 2;
+    config.limits.max_particles = 2000;
+    config.limits.max_points_per_scan = 100'000;
+  }};
+};
+
+TEST_F(EstimateInitialPose, FindsTheVehicleAroundAPrior) {
+  const PoseSearchTold told = Search(server_, PriorRequest());
+  ASSERT_TRUE(told.status.ok()) << told.status.error_message();
+  ASSERT_TRUE(told.has_result);
+  const v1::SearchResult& result = told.result;
+  ASSERT_GE(result.hypotheses_size(), 1);
+  const v1::PoseHypothesis& best = result.hypotheses(0);
+  EXPECT_LT(DistanceFromVehicle(best.map_t_base()), 0.1);
+  EXPECT_LT(AngleFromVehicle(best.map_t_base()), 0.01);
+  EXPECT_EQ(best.status(), v1::ALIGNMENT_STATUS_OK);
+  EXPECT_GE(best.support(), 1);
+  EXPECT_TRUE(result.reliable());
+  EXPECT_FALSE(result.timed_out());
+  EXPECT_EQ(result.candidates_aligned(), 100);
+  EXPECT_EQ(result.points().used(), 1500);
+  EXPECT_EQ(result.map(), "town");
+  EXPECT_EQ(result.map_revision(), 1);
+  EXPECT_EQ(result.engine(), "cpu");
+  EXPECT_EQ(result.stamp_ns(), 77);
+  EXPECT_GE(result.timings().batch_size(), 1);
+  EXPECT_GT(result.timings().align_s(), 0.0);
+  EXPECT_GE(result.timings().server_s(), result.timings().align_s());
+  EXPECT_GT(result.timings().received_at_ns(), 0);
+}
+
+TEST_F(EstimateInitialPose, RanksDistinctHypothesesWithCovarianceAndConfidence) {
+  v1::EstimateInitialPoseRequest request = PriorRequest();
+  request.mutable_search()->set_max_hypotheses(3);
+  const v1::SearchResult result = Search(server_, request).result;
+  ASSERT_GE(result.hypotheses_size(), 1);
+  EXPECT_LE(result.hypotheses_size(), 3);
+  double last_nvtl = kInfinity;
+  for (const v1::PoseHypothesis& hypothesis : result.hypotheses()) {
+    EXPECT_LE(hypothesis.scores().nvtl(), last_nvtl);
+    last_nvtl = hypothesis.scores().nvtl();
+    ASSERT_EQ(hypothesis.covariance_size(), 36);
+    for (int axis = 0; axis < 6; ++axis) EXPECT_GT(hypothesis.covariance(7 * axis), 0.0);
+    ASSERT_TRUE(hypothesis.has_confidence());
+    EXPECT_GE(hypothesis.confidence().value(), 0.0);
+    EXPECT_LE(hypothesis.confidence().value(), 1.0);
+    EXPECT_GT(hypothesis.confidence().matched_ratio(), 0.0);
+  }
+  if (result.hypotheses_size() > 1) {
+    const double best = result.hypotheses(0).scores().nvtl();
+    EXPECT_NEAR(result.ambiguity_gap(), (best - result.hypotheses(1).scores().nvtl()) / best,
+                1e-12);
+  }
+}
+
+TEST_F(EstimateInitialPose, TellsHowFarItHasComeAndEveryParticleOnce) {
+  v1::EstimateInitialPoseRequest request = PriorRequest(150);
+  request.set_report_particles(true);
+  const PoseSearchTold told = Search(server_, request);
+  ASSERT_TRUE(told.status.ok());
+  ASSERT_GE(told.progress.size(), 2u);
+  EXPECT_EQ(told.progress.front().phase(), v1::SEARCH_PHASE_PREPARING);
+  double fraction = 0.0;
+  uint32_t aligned = 0;
+  uint32_t next_particle = 0;
+  for (const v1::SearchProgress& progress : told.progress) {
+    EXPECT_NE(progress.phase(), v1::SEARCH_PHASE_UNSPECIFIED);
+    EXPECT_GE(progress.fraction(), fraction);
+    EXPECT_LE(progress.fraction(), 1.0);
+    EXPECT_GE(progress.candidates_aligned(), aligned);
+    fraction = progress.fraction();
+    aligned = progress.candidates_aligned();
+    for (const v1::SearchParticle& particle : progress.particles()) {
+      EXPECT_EQ(particle.index(), next_particle++);
+      EXPECT_TRUE(particle.has_start_map_t_base());
+      EXPECT_TRUE(particle.has_map_t_base());
+    }
+  }
+  EXPECT_EQ(next_particle, 150);
+  EXPECT_EQ(aligned, 150);
+  ASSERT_TRUE(told.progress.back().has_best());
+  EXPECT_EQ(told.progress.back().best().scores().nvtl(), told.result.hypotheses(0).scores().nvtl());
+}
+
+TEST_F(EstimateInitialPose, WithoutTheirBeingAskedForSendsNoParticles) {
+  const PoseSearchTold told = Search(server_, PriorRequest());
+  EXPECT_GE(told.progress.size(), 2u);
+  for (const v1::SearchProgress& progress : told.progress) {
+    EXPECT_EQ(progress.particles_size(), 0);
+  }
+}
+
+TEST_F(EstimateInitialPose, GivesTheSameAnswerToTheSameSeed) {
+  const auto poses_of = [this](uint64_t seed) {
+    v1::EstimateInitialPoseRequest request = PriorRequest(60);
+    request.mutable_search()->set_seed(seed);
+    const v1::SearchResult result = Search(server_, request).result;
+    std::string poses;
+    for (const v1::PoseHypothesis& hypothesis : result.hypotheses()) {
+      poses += hypothesis.SerializeAsString();
+    }
+    return poses;
+  };
+  const std::string first = poses_of(5);
+  EXPECT_EQ(poses_of(5), first);
+  EXPECT_NE(poses_of(6), first);
+}
+
+TEST_F(EstimateInitialPose, FindsNothingFarOutsideTheMap) {
+  for (const double x : {1e3, 1e9, -1e300}) {
+    v1::EstimateInitialPoseRequest request = PriorRequest();
+    request.mutable_prior()->mutable_pose()->mutable_position()->set_x(x);
+    const PoseSearchTold told = Search(server_, request);
+    ASSERT_TRUE(told.status.ok()) << told.status.error_message();
+    EXPECT_EQ(told.result.hypotheses_size(), 0);
+    EXPECT_EQ(told.result.ambiguity_gap(), 0.0);
+    EXPECT_FALSE(told.result.reliable());
+  }
+}
+
+TEST_F(EstimateInitialPose, FindsTheVehicleInARegionAndInTheWholeMap) {
+  for (const v1::EstimateInitialPoseRequest& request : {RegionRequest(), WholeMapRequest()}) {
+    const PoseSearchTold told = Search(server_, request);
+    ASSERT_TRUE(told.status.ok()) << told.status.error_message();
+    const v1::SearchResult& result = told.result;
+    ASSERT_GE(result.hypotheses_size(), 1);
+    EXPECT_LT(DistanceFromVehicle(result.hypotheses(0).map_t_base()), 0.1);
+    EXPECT_LT(AngleFromVehicle(result.hypotheses(0).map_t_base()), 0.01);
+    EXPECT_EQ(result.hypotheses(0).covariance_size(), 36);
+    EXPECT_TRUE(result.reliable());
+    EXPECT_GT(result.candidates_scored(), 0);
+    EXPECT_GT(result.candidates_aligned(), 0);
+    double fraction = 0.0;
+    for (const v1::SearchProgress& progress : told.progress) {
+      EXPECT_GE(progress.fraction(), fraction);
+      fraction = progress.fraction();
+    }
+    EXPECT_EQ(fraction, 1.0);
+  }
+}
+
+TEST_F(EstimateInitialPose, LooksOnlyAtTheHeadingsOfTheRegion) {
+  v1::EstimateInitialPoseRequest request = RegionRequest();
+  request.mutable_region()->set_yaw_rad(0.4);  // the vehicle's
+  request.mutable_region()->set_yaw_half_range_rad(0.3);
+  const v1::SearchResult right = Search(server_, request).result;
+  ASSERT_GE(right.hypotheses_size(), 1);
+  EXPECT_LT(DistanceFromVehicle(right.hypotheses(0).map_t_base()), 0.1);
+  request.mutable_region()->set_yaw_rad(0.4 + M_PI);
+  const v1::SearchResult turned = Search(server_, request).result;
+  for (const v1::PoseHypothesis& wrong : turned.hypotheses()) {
+    EXPECT_GT(AngleFromVehicle(wrong.map_t_base()), 2.0);
+  }
+}
+
+TEST_F(EstimateInitialPose, SaysWhatIsWrongWithARegion) {
+  struct Case {
+    std::function<void(v1::EstimateInitialPoseRequest&)> change;
+    std::string says;
+  };
+  const std::vector<Case> cases = {
+      {[](auto& r) { r.mutable_region()->clear_box(); }, "region.box needs both min and max"},
+      {[](auto& r) { r.mutable_region()->mutable_box()->clear_max(); }, "region.box needs both"},
+      {[](auto& r) { r.mutable_region()->mutable_box()->mutable_max()->set_z(-1.0); },
+       "region.box.max lies below"},
+      {[](auto& r) { *r.mutable_region()->mutable_box()->mutable_max() = r.region().box().min(); },
+       "region.box is 0 m by 0 m"},
+      {[](auto& r) { r.mutable_region()->mutable_box()->mutable_min()->set_x(kNan); },
+       "region.box.min"},
+      {[](auto& r) {
+         r.mutable_region()->mutable_box()->mutable_min()->set_x(1e4);
+         r.mutable_region()->mutable_box()->mutable_max()->set_x(2e4);
+       },
+       "does not touch the map"},
+      {[](auto& r) { r.mutable_region()->set_yaw_rad(kInfinity); }, "yaw_rad is inf"},
+      {[](auto& r) { r.mutable_region()->set_yaw_half_range_rad(3.2); },
+       "yaw_half_range_rad is 3.2"},
+      {[](auto& r) { r.mutable_region()->set_yaw_half_range_rad(-0.1); },
+       "yaw_half_range_rad is -0.1"},
+      {[](auto& r) { r.mutable_search()->set_max_tilt_rad(0.6); }, "max_tilt_rad is 0.6"},
+      {[](auto& r) { r.mutable_search()->set_max_tilt_rad(kNan); }, "max_tilt_rad is nan"},
+  };
+  for (const Case& one : cases) {
+    v1::EstimateInitialPoseRequest request = RegionRequest();
+    one.change(request);
+    const PoseSearchTold told = Search(server_, request);
+    EXPECT_EQ(told.status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << one.says;
+    EXPECT_THAT(told.status.error_message(), HasSubstr(one.says));
+  }
+}
+
+TEST_F(EstimateInitialPose, SaysWhatIsWrongWithARequest) {
+  struct Case {
+    std::function<void(v1::EstimateInitialPoseRequest&)> change;
+    grpc::StatusCode code;
+    std::string says;
+  };
+  const auto invalid = grpc::StatusCode::INVALID_ARGUMENT;
+  const std::vector<Case> cases = {
+      {[](auto& r) { r.set_map("nowhere"); }, grpc::StatusCode::NOT_FOUND, "nowhere"},
+      {[](auto& r) { r.set_map("not a name"); }, invalid, "map name"},
+      {[](auto& r) { r.clear_scope(); }, invalid, "no scope"},
+      {[](auto& r) { r.clear_cloud(); }, invalid, "the scan has no points"},
+      {[](auto& r) { r.mutable_cloud()->mutable_data()->pop_back(); }, invalid, "stride"},
+      {[](auto& r) {
+         *r.mutable_cloud() = CloudOf({NAN, 0.0F, 0.0F});
+       },
+       invalid, "no point is left of 1: 1 not finite"},
+      {[](auto& r) { r.mutable_filter()->set_min_range_m(1e4); }, invalid, "no point is left"},
+      {[](auto& r) { r.mutable_filter()->set_voxel_leaf_m(-1.0); }, invalid, "voxel_leaf_m"},
+      {[](auto& r) { r.mutable_options()->set_profile("fastest"); }, invalid, "fastest"},
+      {[](auto& r) { r.set_vehicle(std::string(129, 'v')); }, invalid, "vehicle"},
+      {[](auto& r) { r.mutable_base_t_sensor(); }, invalid, "base_t_sensor"},
+      {[](auto& r) { r.set_timeout_s(-1.0); }, invalid, "timeout_s is -1"},
+      {[](auto& r) { r.set_timeout_s(kNan); }, invalid, "timeout_s is nan"},
+      {[](auto& r) { r.set_timeout_s(kInfinity); }, invalid, "timeout_s is inf"},
+      {[](auto& r) { r.mutable_prior()->clear_pose(); }, invalid, "prior.pose"},
+      {[](auto& r) { r.mutable_prior()->mutable_pose()->mutable_position()->set_y(kNan); }, invalid,
+       "prior.pose.position"},
+      {[](auto& r) { r.mutable_prior()->clear_covariance(); }, invalid,
+       "prior.covariance is empty"},
+      {[](auto& r) { r.mutable_prior()->add_covariance(1.0); }, invalid, "has 37 values"},
+      {[](auto& r) { r.mutable_prior()->set_covariance(0, kNan); }, invalid, "prior.covariance"},
+      {[](auto& r) { r.mutable_prior()->set_covariance(0, 0.0); }, invalid, "prior.covariance"},
+      {[](auto& r) { r.mutable_prior()->set_covariance(35, -1.0); }, invalid, "prior.covariance"},
+      {[](auto& r) { r.mutable_prior()->set_covariance(1, 0.5); }, invalid, "prior.covariance"},
+      {[](auto& r) { r.mutable_prior()->set_covariance(0, 1e30); }, invalid, "1e+15 m"},
+      {[](auto& r) { r.mutable_search()->set_particles(2001); }, invalid, "particles is 2001"},
+      {[](auto& r) { r.mutable_search()->set_startup_trials(101); }, invalid,
+       "startup_trials is 101"},
+      {[](auto& r) { r.mutable_search()->set_max_hypotheses(101); }, invalid, "101"},
+      {[](auto& r) { r.mutable_search()->set_min_separation_m(-1.0); }, invalid,
+       "min_separation_m"},
+      {[](auto& r) { r.mutable_search()->set_min_separation_rad(kNan); }, invalid,
+       "min_separation_rad"},
+      {[](auto& r) { r.mutable_search()->set_ambiguity_gap(2.0); }, invalid, "ambiguity_gap"},
+  };
+  for (const Case& one : cases) {
+    v1::EstimateInitialPoseRequest request = PriorRequest();
+    one.change(request);
+    const PoseSearchTold told = Search(server_, request);
+    EXPECT_EQ(told.status.error_code(), one.code) << one.says;
+    EXPECT_THAT(told.status.error_message(), HasSubstr(one.says));
+    EXPECT_FALSE(told.has_result);
+  }
+  EXPECT_TRUE(Search(server_, PriorRequest(20)).status.ok()) << "the server lives on";
+}
+
+TEST_F(EstimateInitialPose, NeedsAMapThatServesTheProfile) {
+  TestUpdate update(server_);
+  v1::UpdateMapTilesRequest begin = BeginRequest("plain");
+  begin.mutable_begin()->mutable_options()->add_profiles("autoware");
+  update.Write(begin);
+  ASSERT_TRUE(update.Read().has_begun());
+  update.Write(TileRequest("town", SmallTown()));
+  update.Write(CommitRequest());
+  ASSERT_TRUE(update.Read().has_tile_added());
+  ASSERT_TRUE(update.Read().has_committed());
+  ASSERT_TRUE(update.Finish().ok());
+  v1::EstimateInitialPoseRequest request = PriorRequest(20);
+  request.set_map("plain");
+  request.mutable_options()->set_profile("precise");
+  EXPECT_EQ(Search(server_, request).status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  request.mutable_options()->set_profile("autoware");
+  EXPECT_TRUE(Search(server_, request).status.ok());
+}
+
+}  // namespace
+}  // namespace voxloc::server

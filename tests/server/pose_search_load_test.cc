@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Searches for an initial pose beside everything else: their time, their places, and that they stay
+// out of the way of tracking.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "tests/server/gated_engine.h"
+#include "tests/server/plain_calls.h"
+#include "tests/server/pose_search_calls.h"
+#include "tests/server/small_town.h"
+#include "tests/server/test_server.h"
+
+namespace voxloc::server {
+namespace {
+
+using ::testing::HasSubstr;
+
+class PoseSearchLoad : public ::testing::Test {
+ protected:
+  void SetUp() override { server_.LoadTown(); }
+
+  TestServer server_{[](Config& config) {
+    config.limits.max_searches = 2;
+    config.limits.max_particles = 2000;
+  }};
+};
+
+TEST_F(PoseSearchLoad, GivesTheBestSoFarWhenItsTimeIsUp) {
+  v1::EstimateInitialPoseRequest request = PriorRequest(2000);
+  request.set_timeout_s(0.2);
+  const PoseSearchTold told = Search(server_, request);
+  ASSERT_TRUE(told.status.ok()) << told.status.error_message();
+  EXPECT_TRUE(told.result.timed_out());
+  EXPECT_LT(told.result.candidates_aligned(), 2000);
+  EXPECT_GE(told.result.timings().align_s(), 0.1);
+  // A time too short for anything is no error either.
+  request.set_timeout_s(1e-9);
+  const PoseSearchTold none = Search(server_, request);
+  ASSERT_TRUE(none.status.ok()) << none.status.error_message();
+  EXPECT_TRUE(none.result.timed_out());
+  EXPECT_FALSE(none.result.reliable());
+}
+
+TEST_F(PoseSearchLoad, EndsSoonAfterTheRpcsDeadlineAndGivesNothing) {
+  const auto context = std::make_unique<grpc::ClientContext>();
+  context->set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(300));
+  v1::EstimateInitialPoseRequest request = PriorRequest(2000);
+  const PoseSearchTold told =
+      Listen(*server_.localization->EstimateInitialPose(context.get(), request));
+  EXPECT_EQ(told.status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_FALSE(told.has_result);
+  const auto past = std::make_unique<grpc::ClientContext>();
+  past->set_deadline(std::chrono::system_clock::now() - std::chrono::seconds(1));
+  EXPECT_EQ(
+      Listen(*server_.localization->EstimateInitialPose(past.get(), request)).status.error_code(),
+      grpc::StatusCode::DEADLINE_EXCEEDED);
+}
+
+TEST_F(PoseSearchLoad, CancellingEndsItAndFreesItsPlace) {
+  // Both places are taken by searches that would take minutes.
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
+  std::vector<std::unique_ptr<PoseSearchReader>> readers;
+  for (int i = 0; i < 2; ++i) {
+    contexts.push_back(TestServer::NewContext());
+    readers.push_back(
+        server_.localization->EstimateInitialPose(contexts.back().get(), PriorRequest(2000)));
+    v1::EstimateInitialPoseResponse response;
+    ASSERT_TRUE(readers.back()->Read(&response));
+  }
+  const PoseSearchTold refused = Search(server_, PriorRequest());
+  EXPECT_EQ(refused.status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.status.error_message(), HasSubstr("2 searches"));
+  for (int i = 0; i < 2; ++i) {
+    contexts[i]->TryCancel();
+    EXPECT_EQ(Listen(*readers[i]).status.error_code(), grpc::StatusCode::CANCELLED);
+  }
+  PoseSearchTold told;
+  do {  // the client knows of its cancellation before the server does
+    told = Search(server_, PriorRequest(20));
+  } while (told.status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_TRUE(told.status.ok()) << told.status.error_message();
+}
+
+TEST_F(PoseSearchLoad, TrackingGoesOnBesideSearches) {
+  std::vector<std::thread> searches;
+  for (int i = 0; i < 2; ++i) {
+    searches.emplace_back([this] {
+      const PoseSearchTold told = Search(server_, PriorRequest(400));
+      EXPECT_TRUE(told.status.ok()) << told.status.error_message();
+      EXPECT_LT(DistanceFromVehicle(told.result.hypotheses(0).map_t_base()), 0.1);
+    });
+  }
+  std::vector<std::thread> vehicles;
+  for (int i = 0; i < 2; ++i) {
+    vehicles.emplace_back([this] {
+      TestSession session(server_);
+      session.Open();
+      for (uint64_t sequence = 1; sequence <= 20; ++sequence) {
+        session.Send(GoodScan(sequence));
+        EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+      }
+    });
+  }
+  for (std::thread& vehicle : vehicles) vehicle.join();
+  for (std::thread& search : searches) search.join();
+}
+
+TEST(PoseSearchServer, CountsSearchesAndTellsItsLimits) {
+  TestServer server([](Config& config) {
+    config.metrics_listen = "127.0.0.1:0";
+    config.limits.max_particles = 50;
+  });
+  server.LoadTown();
+  v1::GetServerInfoResponse info;
+  ASSERT_TRUE(
+      server.admin->GetServerInfo(TestServer::NewContext().get(), v1::GetServerInfoRequest(), &info)
+          .ok());
+  EXPECT_EQ(info.limits().max_particles(), 50);
+  ASSERT_TRUE(Search(server, PriorRequest(50)).status.ok());
+  auto metrics = ParseMetrics(HttpGet(server.server().metrics_address(), "/metrics"));
+  EXPECT_EQ(metrics["voxloc_searches_total{found=\"reliable\"}"] +
+                metrics["voxloc_searches_total{found=\"ambiguous\"}"],
+            1.0);
+  EXPECT_EQ(metrics["voxloc_search_candidates_aligned_total"], 50.0);
+  EXPECT_EQ(metrics["voxloc_search_duration_seconds_count"], 1.0);
+  EXPECT_EQ(metrics["voxloc_rpc_handled_total{code=\"OK\",method=\"EstimateInitialPose\"}"], 1.0);
+}
+
+TEST(PoseSearchServer, ASearchHoldsNeitherTrackingNorScoringUp) {
+  const auto gate = std::make_shared<Gate>();
+  TestServer server({}, std::make_unique<GatedEngine>(gate));
+  server.LoadTown();
+  const auto context = TestServer::NewContext();
+  gate->Close();
+  const auto reader = server.localization->EstimateInitialPose(context.get(), PriorRequest(20));
+  gate->AwaitBatches(1);  // the search is inside the engine, and stays
+  v1::ScorePosesRequest request;
+  request.mutable_setup()->set_map("town");
+  *request.mutable_setup()->mutable_cloud() = GoodScan().cloud();
+  const auto scoring_context = TestServer::NewContext();
+  const auto scoring = server.localization->ScorePoses(scoring_context.get());
+  ASSERT_TRUE(scoring->Write(request));
+  v1::ScorePosesResponse response;
+  EXPECT_TRUE(scoring->Read(&response));
+  EXPECT_TRUE(response.has_ready());
+  TestSession session(server);
+  session.Open();
+  session.Send(GoodScan());
+  gate->AwaitBatches(2);  // tracking has come to the engine, past the search
+  gate->Open();
+  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+  EXPECT_TRUE(Listen(*reader).status.ok());
+}
+
+TEST(PoseSearchServer, StopsWithSearchesUnderWay) {
+  TestServer server;
+  server.LoadTown();
+  std::vector<std::thread> searches;
+  for (int i = 0; i < 3; ++i) {
+    searches.emplace_back(
+        [&server] { EXPECT_FALSE(Search(server, PriorRequest(10'000)).status.ok()); });
+  }
+  const auto context = TestServer::NewContext();
+  const auto reader = server.localization->EstimateInitialPose(context.get(), PriorRequest(10'000));
+  v1::EstimateInitialPoseResponse response;
+  EXPECT_TRUE(reader->Read(&response));
+  server.server().Drain();
+  EXPECT_FALSE(Listen(*reader).status.ok());
+  for (std::thread& search : searches) search.join();
+}
+
+}  // namespace
+}  // namespace voxloc::server
