@@ -2,10 +2,15 @@
 
 #include "core/estimate/scan_estimate.h"
 
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <utility>
 
 #include "core/estimate/covariance/calibrated_covariance.h"
+#include "core/estimate/quality/quality_signals.h"
+#include "core/geometry/euler.h"
 
 namespace voxloc {
 namespace {
@@ -32,6 +37,20 @@ std::vector<CovarianceReport> ReportCovariances(Engine& engine,
   return reports;
 }
 
+// How far the result lies from the guess, in standard deviations of the guess; 0 without these.
+double InnovationOf(const EstimateRequest& request) {
+  if (!request.guess_covariance.has_value()) return 0.0;
+  const Pose& guess = request.scan.job->map_T_base_guess;
+  const Pose& result = request.scan.result->map_T_base;
+  const Eigen::AngleAxisd turn(result.rotation * guess.rotation.conjugate());
+  Eigen::Matrix<double, 6, 1> travel;
+  travel.head<3>() = result.translation - guess.translation;
+  travel.tail<3>() = WrapAngle(turn.angle()) * turn.axis();
+  const Eigen::LLT<Matrix6> factor(*request.guess_covariance);
+  if (factor.info() != Eigen::Success) return 0.0;
+  return std::sqrt(std::max(0.0, travel.dot(factor.solve(travel))));
+}
+
 }  // namespace
 
 std::vector<ScanEstimate> EstimateScans(Engine& engine,
@@ -49,13 +68,13 @@ std::vector<ScanEstimate> EstimateScans(Engine& engine,
     estimate.degeneracy = AnalyzeDegeneracy(calibrated[i].information,
                                             calibrated[i].rotation_scale_m, kDegeneracyLimits);
     if (request.options->confidence) {
-      Confidence confidence;
-      confidence.signals.matched_ratio = request.scan.result->after.matched_ratio();
-      confidence.signals.matched_points = request.scan.result->after.matched_points;
-      confidence.signals.nvtl = request.scan.result->after.nearest_voxel_likelihood;
-      confidence.signals.condition = estimate.degeneracy.condition;
-      confidence.value = ConfidenceOf(confidence.signals);
-      estimate.confidence = confidence;
+      absl::StatusOr<QualitySignals> signals = MeasureQuality(
+          engine, {request.scan.job, request.scan.result, request.sensor_position_base});
+      if (signals.ok()) {
+        signals->innovation = InnovationOf(request);
+        signals->condition = estimate.degeneracy.condition;
+        estimate.confidence = Confidence{ConfidenceOf(*signals), *signals};
+      }
     }
     if (request.options->no_ground_z_margin_m.has_value()) {
       absl::StatusOr<NoGroundScores> scores =

@@ -23,6 +23,10 @@ constexpr double kProbeShare = 0.05;
 // the square because surfaces bend: 0.8 mm in cells of 2 m is what the errors in z of the autoware
 // profile over simulated towns have in common.
 constexpr double kSurfaceBend = 2e-4;
+// A slide moves the observed directions by at most this share of itself; more is a bad measurement.
+constexpr double kSteepestSlide = 0.05;
+// Newton steps that make a slide follow the map.
+constexpr int kSlideRounds = 3;
 // The longest step of an evaluation that is not meant to move.
 constexpr double kNoStep = 1e-12;
 // Scans whose clusters are evaluated in one call of the engine.
@@ -76,6 +80,7 @@ class Calibration {
   explicit Calibration(const AlignedScan& scan)
       : job_(*scan.job),
         map_T_base_(scan.result->map_T_base),
+        matched_points_(scan.result->after.matched_points),
         rotation_scale_m_(RotationScale(*job_.scan)) {
     const ChartVector chart = ChartFromPose(map_T_base_);
     Vector6 scale = Vector6::Ones();
@@ -112,8 +117,9 @@ class Calibration {
       if (curvature > kDegeneracyLimits.unobserved_ratio * largest &&
           curvature < kProbedRatio * largest) {
         probed_.push_back(i);
-        jobs.push_back(EvaluationJob(job_, job_.scan, Moved(i, probe_m())));
-        jobs.push_back(EvaluationJob(job_, job_.scan, Moved(i, -probe_m())));
+        const Vector6 probe = probe_m() * spectrum_.directions.col(i);
+        jobs.push_back(EvaluationJob(job_, job_.scan, Moved(probe)));
+        jobs.push_back(EvaluationJob(job_, job_.scan, Moved(-probe)));
       }
     }
     return 2 * probed_.size();
@@ -134,6 +140,51 @@ class Calibration {
     }
   }
 
+  // Begins a slide along each direction that is not observed.
+  void BeginSlides() {
+    if (!status_.ok()) return;
+    const Vector6 travel = Travel();
+    for (int i = 0; i < 6; ++i) {
+      if (Observes(i)) continue;
+      const Vector6 direction = spectrum_.directions.col(i);
+      slides_.conservativeResize(6, slides_.cols() + 1);
+      slides_.rightCols<1>() = std::hypot(kUnobservedSigmaM, travel.dot(direction)) * direction;
+    }
+  }
+
+  // Two jobs a slide.
+  [[nodiscard]] size_t AddSlideJobs(std::vector<AlignJob>& jobs) const {
+    if (!status_.ok()) return 0;
+    for (Eigen::Index k = 0; k < slides_.cols(); ++k) {
+      jobs.push_back(EvaluationJob(job_, job_.scan, Moved(slides_.col(k))));
+      jobs.push_back(EvaluationJob(job_, job_.scan, Moved(-slides_.col(k))));
+    }
+    return 2 * static_cast<size_t>(slides_.cols());
+  }
+
+  // Lets the observed directions follow.
+  void TakeSlides(absl::Span<const AlignResult> results) {
+    for (size_t k = 0; 2 * k < results.size(); ++k) {
+      const AlignResult& ahead = results[2 * k];
+      const AlignResult& behind = results[2 * k + 1];
+      status_.Update(CheckEvaluation(ahead));
+      status_.Update(CheckEvaluation(behind));
+      // Off the map there is nothing to follow.
+      if (2 * std::min(ahead.after.matched_points, behind.after.matched_points) < matched_points_) {
+        continue;
+      }
+      auto slide = slides_.col(static_cast<Eigen::Index>(k));
+      const double steepest_m = kSteepestSlide * slide.norm();
+      const Vector6 pull = 0.5 * (Scaled(ahead).gradient - Scaled(behind).gradient);
+      for (int i = 0; i < 6; ++i) {
+        if (!Observes(i)) continue;
+        const Vector6 direction = spectrum_.directions.col(i);
+        const double follows_m = direction.dot(pull) / spectrum_.information[i];
+        if (std::abs(follows_m) < steepest_m) slide += follows_m * direction;
+      }
+    }
+  }
+
   [[nodiscard]] CalibratedCovariance Finish() const {
     CalibratedCovariance calibrated;
     calibrated.status = status_;
@@ -146,10 +197,13 @@ class Calibration {
     const double cell_m = job_.profile.stages.back().cells.cell_size_m;
     SandwichOptions options;
     options.unobserved_ratio = kDegeneracyLimits.unobserved_ratio;
-    options.unobserved_sigma_m = kUnobservedSigmaM;
     options.surface_offset_m = kSurfaceBend * cell_m * cell_m;
+    options.largest_sigma_m = kUnobservedSigmaM;
+    for (Eigen::Index k = 0; k < slides_.cols(); ++k) {
+      options.largest_sigma_m = std::max(options.largest_sigma_m, slides_.col(k).norm());
+    }
     const Matrix6 covariance = scale_.asDiagonal() *
-                               SandwichCovariance(clusters_, spectrum_, options) *
+                               SandwichCovariance(clusters_, spectrum_, slides_, options) *
                                scale_.asDiagonal();
     calibrated.covariance = 0.5 * (covariance + covariance.transpose());
     return calibrated;
@@ -168,9 +222,22 @@ class Calibration {
     return terms;
   }
 
-  // The pose moved along a principal direction.
-  [[nodiscard]] Pose Moved(int direction, double length_m) const {
-    const Vector6 by = length_m * scale_.cwiseProduct(spectrum_.directions.col(direction));
+  // From the guess to the result.
+  [[nodiscard]] Vector6 Travel() const {
+    const Eigen::AngleAxisd turn(map_T_base_.rotation * job_.map_T_base_guess.rotation.conjugate());
+    Vector6 travel;
+    travel.head<3>() = map_T_base_.translation - job_.map_T_base_guess.translation;
+    travel.tail<3>() = rotation_scale_m_ * WrapAngle(turn.angle()) * turn.axis();
+    return travel;
+  }
+
+  [[nodiscard]] bool Observes(int i) const {
+    return spectrum_.Observes(i, kDegeneracyLimits.unobserved_ratio);
+  }
+
+  // The pose moved in scaled axes.
+  [[nodiscard]] Pose Moved(const Vector6& scaled) const {
+    const Vector6 by = scale_.cwiseProduct(scaled);
     const double angle = by.tail<3>().norm();
     Pose moved = map_T_base_;
     moved.translation += by.head<3>();
@@ -184,6 +251,7 @@ class Calibration {
 
   const AlignJob& job_;
   const Pose map_T_base_;
+  const size_t matched_points_;
   const double rotation_scale_m_;
   Vector6 scale_;
   Matrix6 chart_from_scaled_;
@@ -191,6 +259,7 @@ class Calibration {
   std::vector<ScoreTerms> clusters_;
   Spectrum spectrum_;
   std::vector<int> probed_;
+  Slides slides_{6, 0};
 };
 
 // Runs the jobs of many scans as one batch.
@@ -227,6 +296,13 @@ std::vector<CalibratedCovariance> CalibrateCovariances(Engine& engine,
         engine, calibrations,
         [](Calibration& c, std::vector<AlignJob>& jobs) { return c.AddProbeJobs(jobs); },
         [](Calibration& c, absl::Span<const AlignResult> results) { c.TakeProbes(results); });
+    for (Calibration& calibration : calibrations) calibration.BeginSlides();
+    for (int round = 0; round < kSlideRounds; ++round) {
+      RunTogether(
+          engine, calibrations,
+          [](Calibration& c, std::vector<AlignJob>& jobs) { return c.AddSlideJobs(jobs); },
+          [](Calibration& c, absl::Span<const AlignResult> results) { c.TakeSlides(results); });
+    }
     for (const Calibration& calibration : calibrations) calibrated.push_back(calibration.Finish());
   }
   return calibrated;

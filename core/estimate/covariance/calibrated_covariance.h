@@ -17,8 +17,12 @@
 // The Hessian does not see points that pass from one cell's reach into another's, and so calls a
 // wall that looks the same everywhere informative along itself. Directions of little information
 // are therefore probed: the gradient is taken a step away to both sides, and the difference
-// replaces the eigenvalue where it is smaller. What is then still below a share of the largest
-// eigenvalue is not observed and gets a standard deviation of kUnobservedSigmaM.
+// replaces the eigenvalue where it is smaller.
+//
+// Along what is then still below a share of the largest eigenvalue, the scan says nothing: the pose
+// is as wrong as its guess was, and by as much as the search has slid since. Such a direction gets
+// a standard deviation of kUnobservedSigmaM and that slide. Where the pose would go if it slid on,
+// that is what the observed directions follow, is measured a standard deviation away to both sides.
 
 #ifndef VOXLOC_CORE_ESTIMATE_COVARIANCE_CALIBRATED_COVARIANCE_H_
 #define VOXLOC_CORE_ESTIMATE_COVARIANCE_CALIBRATED_COVARIANCE_H_
@@ -34,9 +38,9 @@
 
 namespace voxloc {
 
-// Of a direction that a scan does not observe, metres, rotations counted as in degeneracy.h. No
-// direction gets more. As far as an alignment can drift along such a direction.
-constexpr double kUnobservedSigmaM = 10.0;
+// Of a direction that a scan does not observe, metres, rotations counted as in degeneracy.h: how
+// wrong guesses are taken to be.
+constexpr double kUnobservedSigmaM = 2.0;
 
 // The limits that tell the directions of CalibratedCovariance::information apart. Over simulated
 // towns of low density the smallest share is 4e-3, along corridors and tunnels and on open fields

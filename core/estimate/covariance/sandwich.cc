@@ -12,7 +12,7 @@ namespace {
 
 // Share of the mean noise that every direction gets: with it, the joint coverage over simulated
 // towns is nominal where without it only each axis' is.
-constexpr double kMeanNoiseShare = 0.07;
+constexpr double kMeanNoiseShare = 0.04;
 // A cluster that holds nearly all information about a direction leaves this share of it.
 constexpr double kLeastRest = 0.1;
 // Least standard deviation, of a scan without noise in a map without.
@@ -55,6 +55,10 @@ Matrix6 Spectrum::InformationMatrix() const {
   return directions * information.asDiagonal() * directions.transpose();
 }
 
+bool Spectrum::Observes(int i, double least_ratio) const {
+  return information[i] > std::max(0.0, least_ratio * information.maxCoeff());
+}
+
 Spectrum DecomposeInformation(absl::Span<const ScoreTerms> clusters) {
   Matrix6 total = Matrix6::Zero();
   for (const ScoreTerms& cluster : clusters) total += cluster.information;
@@ -67,19 +71,13 @@ Spectrum DecomposeInformation(absl::Span<const ScoreTerms> clusters) {
 }
 
 Matrix6 SandwichCovariance(absl::Span<const ScoreTerms> clusters, const Spectrum& spectrum,
-                           const SandwichOptions& options) {
-  const double most = options.unobserved_sigma_m * options.unobserved_sigma_m;
-  const double least_information = options.unobserved_ratio * spectrum.information.maxCoeff();
+                           const Slides& slides, const SandwichOptions& options) {
   Columns whitening(6, 0);
-  Columns widening(6, 0);  // from whitened coordinates back, by the probed information
-  Matrix6 covariance = Matrix6::Zero();
+  Columns widening(6, 0);          // from whitened coordinates back, by the probed information
   Vector6 step = Vector6::Zero();  // what is left to the optimum
   for (int i = 0; i < 6; ++i) {
+    if (!spectrum.Observes(i, options.unobserved_ratio)) continue;
     const Vector6 direction = spectrum.directions.col(i);
-    if (!(spectrum.information[i] > least_information)) {
-      covariance += most * direction * direction.transpose();
-      continue;
-    }
     const double root = std::sqrt(spectrum.curvature[i]);
     const Eigen::Index column = whitening.cols();
     whitening.conservativeResize(6, column + 1);
@@ -90,15 +88,19 @@ Matrix6 SandwichCovariance(absl::Span<const ScoreTerms> clusters, const Spectrum
       step += direction * (direction.dot(cluster.gradient) / spectrum.information[i]);
     }
   }
+  Matrix6 covariance = slides * slides.transpose();
   const Eigen::Index observed = whitening.cols();
   if (observed > 0) {
     const Square noise = JackknifeCovariance(clusters, whitening);
     const double mean = noise.trace() / static_cast<double>(observed);
     const Square shared = (1.0 - kMeanNoiseShare) * noise +
                           kMeanNoiseShare * mean * Square::Identity(observed, observed);
-    covariance += widening * shared * widening.transpose() + step * step.transpose();
+    // Each slide was measured at two poses, with their noise.
+    const double slide_noise = 1.0 + 0.5 * static_cast<double>(slides.cols());
+    covariance += slide_noise * widening * shared * widening.transpose() + step * step.transpose();
   }
   covariance.diagonal().array() += options.surface_offset_m * options.surface_offset_m;
+  const double most = options.largest_sigma_m * options.largest_sigma_m;
   if (!covariance.allFinite()) return most * Matrix6::Identity();
 
   const Eigen::SelfAdjointEigenSolver<Matrix6> eigen(covariance);

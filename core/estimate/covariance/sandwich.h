@@ -28,20 +28,28 @@ struct Spectrum {
   Matrix6 directions = Matrix6::Identity();
 
   [[nodiscard]] Matrix6 InformationMatrix() const;
+  // Whether direction i holds more than this share of the largest information.
+  [[nodiscard]] bool Observes(int i, double least_ratio) const;
 };
 
 // Not probed yet: information is curvature. Zero where a number is not finite.
 [[nodiscard]] Spectrum DecomposeInformation(absl::Span<const ScoreTerms> clusters);
 
 struct SandwichOptions {
-  double unobserved_ratio = 0.0;    // of the largest information, up to which there is none
-  double unobserved_sigma_m = 0.0;  // over 0; also the largest of any direction
-  double surface_offset_m = 0.0;    // standard deviation of what all clusters have in common
+  // Of the largest information, up to which a direction is not observed.
+  double unobserved_ratio = 0.0;
+  double surface_offset_m = 0.0;  // standard deviation of what all clusters have in common
+  double largest_sigma_m = 0.0;   // over 0
 };
+
+// How far the pose may have slid along what the scan does not observe: one standard deviation for
+// each direction that is not observed, with what the observed ones follow of it.
+using Slides = Eigen::Matrix<double, 6, Eigen::Dynamic, 0, 6, 6>;
 
 // Symmetric and positive definite, whatever the clusters.
 [[nodiscard]] Matrix6 SandwichCovariance(absl::Span<const ScoreTerms> clusters,
-                                         const Spectrum& spectrum, const SandwichOptions& options);
+                                         const Spectrum& spectrum, const Slides& slides,
+                                         const SandwichOptions& options);
 
 }  // namespace voxloc
 

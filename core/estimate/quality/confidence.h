@@ -11,15 +11,26 @@
 
 namespace voxloc {
 
+// A point is explained where its best cell gives it at least half of the largest score: it then
+// lies within a standard deviation or two of what the map has there.
 struct QualitySignals {
-  double matched_ratio = 0.0;  // share of points that the map explains
+  double matched_ratio = 0.0;  // share of points with a cell near them
   size_t matched_points = 0;
   double nvtl = 0.0;
-  // Median residual of the matched points over the median that the map's cells predict; near 1
-  // when right.
+  double mean_fit = 0.0;  // mean score of a point's best cell, as a share of the largest
+  // Median squared residual of the matched points, in standard deviations of the cells of the last
+  // stage, over what a normal distribution predicts; near 1 when right.
   double residual_ratio = 0.0;
-  double sector_coverage = 0.0;     // share of the sectors around the vehicle with matched points
-  double seen_through_ratio = 0.0;  // share of the free space along the rays that the map fills
+  double sharp_ratio = 0.0;  // share of points explained under the last stage
+  // Points that stand clear of the ground, as the scan alone shows, and how many are explained.
+  size_t raised_points = 0;
+  double raised_ratio = 0.0;
+  // Shares of the sectors around the vehicle that have explained points, and, of those that have
+  // points at all, that are mostly explained.
+  double sector_coverage = 0.0;
+  double sector_agreement = 0.0;
+  size_t rays = 0;                  // whose free space was looked at
+  double seen_through_ratio = 0.0;  // share of these that pass through something in the map
   double innovation = 0.0;          // Mahalanobis distance of guess and result; 0: none known
   double condition = 1.0;           // Degeneracy::condition
 };
