@@ -3,6 +3,7 @@
 #include "core/engine/bound.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <new>
 
@@ -14,8 +15,13 @@
 namespace voxloc {
 namespace {
 
-// One thread's in a row; also how often the stop token is looked at.
-constexpr size_t kNodesPerTask = 4096;
+// One thread's in a row; also how often the stop token is looked at. Few enough that all threads
+// have something to do, many enough that neighbours profit from each other.
+constexpr size_t kMinNodesPerTask = 1024;
+constexpr size_t kMaxNodesPerTask = size_t{1} << 16;
+constexpr size_t kTasksWanted = 64;
+// Of a row, before the next row's.
+constexpr size_t kNodesPerStrip = 32;
 
 // The nearest and the farthest offsets of a heading's points.
 struct Reach {
@@ -109,40 +115,55 @@ void FillEntries(const BoundRequest& request, const BoundGrid& grid, uint32_t he
   }
 }
 
-// The rows [begin, end) of the request's nodes, all blocks' rows counted one after another.
+// Whether blocks are squares of two by two, which the kernel takes at once.
+bool InSquares(const BoundRequest& request) {
+  return request.nodes_x == 2 && request.nodes_y % 2 == 0;
+}
+
+// The rows [begin, end) of the request's nodes, all blocks' rows counted one after another; an even
+// number of them where they are taken in squares.
 void BoundRows(const BoundRequest& request, const BoundGrid& grid, size_t begin, size_t end,
                std::vector<BoundHit>& hits) {
   const auto nodes_x = static_cast<size_t>(request.nodes_x);
   const auto nodes_y = static_cast<size_t>(request.nodes_y);
+  const bool squares = InSquares(request);
   const BoundGrid::Level& level = grid.level(request.level);
   const cpu::Kernels& kernels = cpu::SelectKernels();
   std::vector<cpu::BoundEntry> entries;
-  std::vector<uint32_t> found(nodes_x);
+  std::array<uint32_t, kNodesPerStrip> found;
   uint32_t heading = 0;
-  for (size_t row = begin; row < end; ++row) {
-    const BoundBlock& block = request.blocks[row / nodes_y];
-    if (entries.empty() || block.heading != heading) {
-      heading = block.heading;
-      FillEntries(request, grid, heading, entries);
+  cpu::BoundRowArguments arguments{};
+  arguments.plane = level.plane;
+  arguments.words = grid.shape().words;
+  arguments.allowed_z = request.allowed_z.data();
+  arguments.min_hits = request.min_hits;
+  arguments.found = found.data();
+  if (squares) arguments.next_row = static_cast<size_t>(level.run) << (2 * level.shift);
+  // Strip by strip, so that what neighbouring rows look at is still in the cache.
+  for (size_t strip = 0; strip < nodes_x; strip += kNodesPerStrip) {
+    for (size_t row = begin; row < end; row += squares ? 2 : 1) {
+      const BoundBlock& block = request.blocks[row / nodes_y];
+      if (entries.empty() || block.heading != heading) {
+        heading = block.heading;
+        FillEntries(request, grid, heading, entries);
+        arguments.entries = entries.data();
+        arguments.entry_count = entries.size();
+      }
+      const int32_t y = block.y + (static_cast<int32_t>(row % nodes_y) << level.shift);
+      arguments.first = grid.words().data() + level.begin + level.Place(block.x, y) + strip;
+      arguments.nodes = squares ? 4 : std::min(kNodesPerStrip, nodes_x - strip);
+      if (!kernels.bound_row(arguments)) continue;
+      for (size_t i = 0; i < arguments.nodes; ++i) {
+        if (found[i] == 0) continue;
+        hits.push_back({static_cast<uint32_t>(row * nodes_x + strip + i),
+                        static_cast<uint16_t>(found[i] >> 16),
+                        static_cast<uint16_t>(found[i] & 0xffffU)});
+      }
     }
-    const int32_t y = block.y + (static_cast<int32_t>(row % nodes_y) << level.shift);
-    cpu::BoundRowArguments arguments{};
-    arguments.first = grid.words().data() + level.begin + level.Place(block.x, y);
-    arguments.nodes = nodes_x;
-    arguments.plane = level.plane;
-    arguments.words = grid.shape().words;
-    arguments.entries = entries.data();
-    arguments.entry_count = entries.size();
-    arguments.allowed_z = request.allowed_z.data();
-    arguments.min_hits = request.min_hits;
-    arguments.found = found.data();
-    if (!kernels.bound_row(arguments)) continue;
-    for (size_t i = 0; i < nodes_x; ++i) {
-      if (found[i] == 0) continue;
-      hits.push_back({static_cast<uint32_t>(row * nodes_x + i),
-                      static_cast<uint16_t>(found[i] >> 16),
-                      static_cast<uint16_t>(found[i] & 0xffffU)});
-    }
+  }
+  if (nodes_x > kNodesPerStrip) {
+    std::sort(hits.begin(), hits.end(),
+              [](const BoundHit& a, const BoundHit& b) { return a.node < b.node; });
   }
 }
 
@@ -187,8 +208,11 @@ absl::StatusOr<std::vector<BoundHit>> BoundOnHost(const BoundRequest& request,
     return absl::FailedPreconditionError("the grid does not belong to this engine");
   }
   const size_t rows = request.blocks.size() * static_cast<size_t>(request.nodes_y);
-  const size_t rows_per_task =
-      std::max<size_t>(1, kNodesPerTask / static_cast<size_t>(request.nodes_x));
+  const auto nodes_x = static_cast<size_t>(request.nodes_x);
+  const size_t nodes_per_task =
+      std::clamp(rows * nodes_x / kTasksWanted, kMinNodesPerTask, kMaxNodesPerTask);
+  // Even, for squares.
+  const size_t rows_per_task = std::max<size_t>(1, nodes_per_task / nodes_x / 2) * 2;
   const size_t tasks = (rows + rows_per_task - 1) / rows_per_task;
   std::vector<std::vector<BoundHit>> found(tasks);
   std::atomic<bool> out_of_memory{false};

@@ -33,6 +33,11 @@ inline Words Load(const uint64_t* from) {
   return v;
 }
 
+// A square's two rows one after the other.
+inline Words LoadSquare(const uint64_t* from, size_t next_row) {
+  return Words{from[0], from[1], from[next_row], from[next_row + 1]};
+}
+
 inline bool AnySet(const Words& v) { return (v[0] | v[1] | v[2] | v[3]) != 0; }
 
 // a + b + sum = 2 carry + sum, in every bit.
@@ -52,24 +57,27 @@ inline void Ripple(Words carry, int plane, Counters& counters) {
 }
 
 // What the point of an entry meets at each height of the nodes, for word `word` of the heights.
-template <bool kTall>
+template <bool kTall, bool kSquare>
 inline Words Look(const cpu::BoundRowArguments& in, const cpu::BoundEntry& entry,
                   const uint64_t* first, int32_t word) {
+  const auto load = [&in](const uint64_t* from) {
+    return kSquare ? LoadSquare(from, in.next_row) : Load(from);
+  };
+  const uint64_t* const at = first + entry.offset;
   if constexpr (kTall) {
     Words met = {};
     const int32_t low = word + entry.words_up;
-    const uint64_t* const at = first + entry.offset;
     const auto plane = static_cast<int64_t>(in.plane);
-    if (low >= 0 && low < in.words) met = Load(at + low * plane) >> entry.bits_up;
+    if (low >= 0 && low < in.words) met = load(at + low * plane) >> entry.bits_up;
     if (entry.bits_up > 0 && low + 1 >= 0 && low + 1 < in.words) {
-      met |= Load(at + (low + 1) * plane) << (64 - entry.bits_up);
+      met |= load(at + (low + 1) * plane) << (64 - entry.bits_up);
     }
     return met;
   } else {
     // One of the two, or neither, where all of the column is out of reach.
     const uint64_t bits = entry.bits_up;
-    if (entry.words_up == 0) return Load(first + entry.offset) >> bits;
-    if (entry.words_up == -1 && bits > 0) return Load(first + entry.offset) << (64 - bits);
+    if (entry.words_up == 0) return load(at) >> bits;
+    if (entry.words_up == -1 && bits > 0) return load(at) << (64 - bits);
     return Words{};
   }
 }
@@ -84,7 +92,7 @@ inline Words AtLeast(const Counters& counters, uint32_t least) {
 }
 
 // False where no node can reach min_hits any more.
-template <bool kTall>
+template <bool kTall, bool kSquare>
 inline bool Count(const cpu::BoundRowArguments& in, const uint64_t* first, int32_t word,
                   Counters& counters) {
   const Words allowed = Words{} + in.allowed_z[word];
@@ -97,19 +105,19 @@ inline bool Count(const cpu::BoundRowArguments& in, const uint64_t* first, int32
       Words& ones = counters.plane[0];
       Words& twos = counters.plane[1];
       Words& fours = counters.plane[2];
-      const Words twos_a =
-          AddCarry(ones, Look<kTall>(in, e[0], first, word), Look<kTall>(in, e[1], first, word));
-      const Words twos_b =
-          AddCarry(ones, Look<kTall>(in, e[2], first, word), Look<kTall>(in, e[3], first, word));
+      const Words twos_a = AddCarry(ones, Look<kTall, kSquare>(in, e[0], first, word),
+                                    Look<kTall, kSquare>(in, e[1], first, word));
+      const Words twos_b = AddCarry(ones, Look<kTall, kSquare>(in, e[2], first, word),
+                                    Look<kTall, kSquare>(in, e[3], first, word));
       const Words fours_a = AddCarry(twos, twos_a, twos_b);
-      const Words twos_c =
-          AddCarry(ones, Look<kTall>(in, e[4], first, word), Look<kTall>(in, e[5], first, word));
-      const Words twos_d =
-          AddCarry(ones, Look<kTall>(in, e[6], first, word), Look<kTall>(in, e[7], first, word));
+      const Words twos_c = AddCarry(ones, Look<kTall, kSquare>(in, e[4], first, word),
+                                    Look<kTall, kSquare>(in, e[5], first, word));
+      const Words twos_d = AddCarry(ones, Look<kTall, kSquare>(in, e[6], first, word),
+                                    Look<kTall, kSquare>(in, e[7], first, word));
       const Words fours_b = AddCarry(twos, twos_c, twos_d);
       Ripple(AddCarry(fours, fours_a, fours_b), 3, counters);
     }
-    for (; i < stop; ++i) Ripple(Look<kTall>(in, in.entries[i], first, word), 0, counters);
+    for (; i < stop; ++i) Ripple(Look<kTall, kSquare>(in, in.entries[i], first, word), 0, counters);
     const auto left = static_cast<uint32_t>(in.entry_count - i);
     if (in.min_hits > left && !AnySet(AtLeast(counters, in.min_hits - left) & allowed)) {
       return false;
@@ -132,7 +140,7 @@ inline uint32_t Best(const Counters& counters, size_t node, uint64_t allowed, ui
   return hits;
 }
 
-template <bool kTall>
+template <bool kTall, bool kSquare>
 bool BoundRowOf(const cpu::BoundRowArguments& in) {
   bool any = false;
   for (size_t node = 0; node < in.nodes; node += kNodes) {
@@ -142,7 +150,7 @@ bool BoundRowOf(const cpu::BoundRowArguments& in) {
     for (int32_t word = 0; word < in.words; ++word) {
       if (in.allowed_z[word] == 0) continue;
       Counters counters;
-      if (!Count<kTall>(in, in.first + node, word, counters)) continue;
+      if (!Count<kTall, kSquare>(in, in.first + node, word, counters)) continue;
       for (size_t k = 0; k < nodes; ++k) {
         uint32_t height = 0;
         const uint32_t hits = Best(counters, k, in.allowed_z[word], &height);
@@ -158,7 +166,10 @@ bool BoundRowOf(const cpu::BoundRowArguments& in) {
 }  // namespace
 
 bool BoundRow(const cpu::BoundRowArguments& in) {
-  return in.words == 1 ? BoundRowOf<false>(in) : BoundRowOf<true>(in);
+  if (in.next_row > 0) {
+    return in.words == 1 ? BoundRowOf<false, true>(in) : BoundRowOf<true, true>(in);
+  }
+  return in.words == 1 ? BoundRowOf<false, false>(in) : BoundRowOf<true, false>(in);
 }
 
 }  // namespace voxloc::VOXLOC_KERNEL_NAMESPACE

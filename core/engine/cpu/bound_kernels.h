@@ -21,9 +21,11 @@ struct BoundEntry {
 
 struct BoundRowArguments {
   const uint64_t* first;  // the first node's place in the first plane of the level
-  size_t nodes;           // next to each other; seven words beyond the last may be read
-  size_t plane;           // words from one plane to the next
-  int32_t words;          // in a column
+  size_t nodes;           // next to each other; three words beyond the last may be read
+  // 0, or the words from a node to the one below it: the nodes are then a square of two by two.
+  size_t next_row;
+  size_t plane;   // words from one plane to the next
+  int32_t words;  // in a column
   const BoundEntry* entries;
   size_t entry_count;  // at most 255
   const uint64_t* allowed_z;

@@ -53,9 +53,9 @@ GridCache::Grid GridCache::GetOrMake(const std::shared_ptr<const ResidentMap>& m
   }
   absl::StatusOr<SearchGrid> made = MakeSearchGrid(engine_, *map, statistics, area, options);
   if (!made.ok() && (area.has_value() || !TooLarge(made.status()))) return made.status();
-  Grid grid =
+  const Grid grid =
       made.ok() ? Grid(std::make_shared<const SearchGrid>(*std::move(made))) : Grid(made.status());
-  Entry entry{map, statistics, area, options, std::move(grid)};
+  Entry entry{map, statistics, area, options, grid};
   MakeRoom(entry.MemoryBytes());
   entries_.push_front(std::move(entry));
   return entries_.front().grid;

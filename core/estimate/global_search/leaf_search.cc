@@ -17,7 +17,7 @@ namespace {
 constexpr double kFirstShare = 0.75;
 constexpr double kShareStep = 0.075;
 // Nodes in one call of the engine, about; between calls the search looks at its stop token.
-constexpr size_t kNodesPerCall = size_t{1} << 19;
+constexpr size_t kNodesPerCall = size_t{1} << 21;
 // Coarse nodes that are followed before there is a count to beat, and at a time after that.
 constexpr size_t kFirstNodes = 512;
 constexpr size_t kNodesAtATime = size_t{1} << 15;

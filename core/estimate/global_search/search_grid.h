@@ -22,7 +22,7 @@ namespace voxloc {
 
 struct SearchGridOptions {
   double voxel_m = 1.0;
-  std::vector<int> shifts = {0, 2};  // see BoundGridShape
+  std::vector<int> shifts = {0, 1, 2};  // see BoundGridShape
   std::vector<int> tolerances = {0, 1, 3};
   double reach_m = 50.0;  // how far from the sensor its points may be, along x and y
   size_t max_bytes = size_t{1} << 30;
