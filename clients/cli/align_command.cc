@@ -9,9 +9,11 @@
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands.h"
 #include "clients/cli/json_output.h"
+#include "clients/cli/map_flags.h"
 #include "clients/cli/pose_flag.h"
 #include "clients/cli/pose_text.h"
 #include "clients/cli/scan_flags.h"
+#include "clients/cli/scores_json.h"
 #include "clients/cli/server_flags.h"
 #include "clients/cli/text_table.h"
 #include "clients/cpp/align.h"
@@ -22,9 +24,8 @@ namespace {
 
 struct Options {
   ServerFlags server;
+  MapFlags map;
   ScanFlags scan;
-  std::string map;
-  std::string profile;
   std::string guess = "0,0,0,0,0,0";
   std::string file;
 };
@@ -60,11 +61,7 @@ Json ResultJson(const v1::AlignmentResult& result, const absl::StatusOr<Pose>& p
           {"accepted", result.accepted()},
           {"pose", pose.ok() ? PoseJson(*pose) : Json(nullptr)},
           {"pose_rpy_deg", rpy},
-          {"scores",
-           {{"score", result.scores().score()},
-            {"transform_probability", result.scores().transform_probability()},
-            {"nvtl", result.scores().nvtl()},
-            {"matched_ratio", result.scores().matched_ratio()}}},
+          {"scores", ScoresJson(result.scores())},
           {"iterations", result.iterations()},
           {"evaluations", result.evaluations()},
           {"termination", client::TerminationName(result.termination_reason())},
@@ -85,9 +82,9 @@ absl::StatusOr<ExitCode> Align(const Options& options) {
   absl::StatusOr<client::Channel> channel = Connect(options.server);
   if (!channel.ok()) return channel.status();
   v1::AlignScanRequest request;
-  request.set_map(options.map);
+  request.set_map(options.map.map);
   request.set_vehicle("voxloc align");
-  request.mutable_options()->set_profile(options.profile);
+  request.mutable_options()->set_profile(options.map.profile);
   client::EncodeCloud(scan->cloud, request.mutable_scan()->mutable_cloud());
   client::EncodePose(*guess, request.mutable_scan()->mutable_guess_map_t_base());
   const auto sent = std::chrono::steady_clock::now();
@@ -116,16 +113,12 @@ void AddAlignCommand(CLI::App* parent, Work* chosen) {
       "Ends with 4 when the pose is not accepted.\n\n"
       "Example:\n"
       "  voxloc align --map town --guess 12.5,-3,0,0,0,90 --leaf 1.5 scans/000042.pcd");
-  command->add_option("--map", options->map, "Name of the map")->type_name("NAME")->required();
-  command
-      ->add_option("--profile", options->profile,
-                   "How to align: autoware, precise, or another that the server lists")
-      ->type_name("P");
+  AddMapFlags(command, &options->map);
   AddPoseFlag(command, "--guess", "Where the search starts: metres, degrees, ROS angles",
               &options->guess);
   AddScanFlags(command, &options->scan);
   AddServerFlags(command, &options->server);
-  command->add_option("FILE", options->file, "The scan: PCD, PLY or KITTI .bin")->required();
+  AddScanFile(command, &options->file);
   command->callback([options, chosen] { *chosen = [options] { return Align(*options); }; });
 }
 

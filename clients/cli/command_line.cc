@@ -37,6 +37,7 @@ void BuildCommands(CLI::App* app, Work* chosen) {
   AddMapInfoCommand(map, chosen);
   AddMapDropCommand(map, chosen);
   AddAlignCommand(app, chosen);
+  AddLocateCommand(app, chosen);
   AddReplayCommand(app, chosen);
   AddScoreCommand(app, chosen);
   AddSimulateCommand(app, chosen);

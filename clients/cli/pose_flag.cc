@@ -8,13 +8,20 @@
 
 namespace voxloc::cli {
 
-void AddPoseFlag(CLI::App* command, const std::string& name, const std::string& description,
-                 std::string* value) {
+CLI::Option* AddSixNumbersFlag(CLI::App* command, const std::string& name, const std::string& names,
+                               const std::string& description, std::string* value) {
   CLI::Option* option = command->add_option(name, *value, description);
-  option->type_name("X,Y,Z,ROLL,PITCH,YAW");
-  option->check(
-      [](const std::string& text) { return std::string(ParsePoseText(text).status().message()); });
+  option->type_name(names);
+  option->check([names](const std::string& text) {
+    return std::string(ParseSixNumbers(text, names).status().message());
+  });
   if (!value->empty()) option->capture_default_str();
+  return option;
+}
+
+CLI::Option* AddPoseFlag(CLI::App* command, const std::string& name, const std::string& description,
+                         std::string* value) {
+  return AddSixNumbersFlag(command, name, "X,Y,Z,ROLL,PITCH,YAW", description, value);
 }
 
 }  // namespace voxloc::cli

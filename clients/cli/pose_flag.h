@@ -9,13 +9,18 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace voxloc::cli {
 
-// X,Y,Z,ROLL,PITCH,YAW. The value keeps its text; ParsePoseText reads it.
-void AddPoseFlag(CLI::App* command, const std::string& name, const std::string& description,
-                 std::string* value);
+// The value keeps its text; ParseSixNumbers reads it. `names` as there.
+CLI::Option* AddSixNumbersFlag(CLI::App* command, const std::string& name, const std::string& names,
+                               const std::string& description, std::string* value);
+
+// X,Y,Z,ROLL,PITCH,YAW; ParsePoseText reads it.
+CLI::Option* AddPoseFlag(CLI::App* command, const std::string& name, const std::string& description,
+                         std::string* value);
 
 }  // namespace voxloc::cli
 

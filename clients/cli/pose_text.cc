@@ -20,12 +20,13 @@ constexpr double kDegreesPerRadian = 57.295779513082320877;
 
 }  // namespace
 
-absl::StatusOr<Pose> ParsePoseText(absl::string_view text) {
+absl::StatusOr<std::array<double, 6>> ParseSixNumbers(absl::string_view text,
+                                                      absl::string_view names) {
   const std::vector<absl::string_view> parts = absl::StrSplit(text, ',');
   if (parts.size() != 6) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", text, "' has ", parts.size(),
-                     " values; expected 6: X,Y,Z,ROLL,PITCH,YAW in metres and degrees"));
+    return absl::InvalidArgumentError(absl::StrCat("'", text, "' has ", parts.size(),
+                                                   " values; expected 6: ", names,
+                                                   " in metres and degrees"));
   }
   std::array<double, 6> values{};
   for (size_t i = 0; i < 6; ++i) {
@@ -35,9 +36,15 @@ absl::StatusOr<Pose> ParsePoseText(absl::string_view text) {
           absl::StrCat("'", part, "' in '", text, "' is not a finite number"));
     }
   }
-  return Pose{Eigen::Vector3d(values[0], values[1], values[2]),
-              RotationFromRosAngles(values[3] / kDegreesPerRadian, values[4] / kDegreesPerRadian,
-                                    values[5] / kDegreesPerRadian)};
+  return values;
+}
+
+absl::StatusOr<Pose> ParsePoseText(absl::string_view text) {
+  const auto n = ParseSixNumbers(text, "X,Y,Z,ROLL,PITCH,YAW");
+  if (!n.ok()) return n.status();
+  return Pose{Eigen::Vector3d((*n)[0], (*n)[1], (*n)[2]),
+              RotationFromRosAngles((*n)[3] / kDegreesPerRadian, (*n)[4] / kDegreesPerRadian,
+                                    (*n)[5] / kDegreesPerRadian)};
 }
 
 std::array<double, 6> RosNumbers(const Pose& pose) {

@@ -15,7 +15,12 @@
 
 namespace voxloc::cli {
 
-// Six finite numbers; spaces around them are allowed.
+// Six finite numbers; spaces around them are allowed. `names` is how messages call them, such as
+// "X,Y,Z,ROLL,PITCH,YAW".
+[[nodiscard]] absl::StatusOr<std::array<double, 6>> ParseSixNumbers(absl::string_view text,
+                                                                    absl::string_view names);
+
+// Six numbers, metres and degrees.
 [[nodiscard]] absl::StatusOr<Pose> ParsePoseText(absl::string_view text);
 
 // x, y, z in metres, roll, pitch, yaw in degrees.

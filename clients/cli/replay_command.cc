@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands.h"
+#include "clients/cli/map_flags.h"
 #include "clients/cli/replay/live_report.h"
 #include "clients/cli/replay/replay_runner.h"
 #include "clients/cli/replay/replay_summary.h"
@@ -19,10 +20,9 @@ namespace {
 
 struct Options {
   ServerFlags server;
+  MapFlags map;
   ScanFlags scan;
   ReplayFiles files;
-  std::string map;
-  std::string profile;
   std::string guess = "truth";
   std::string perturb;
   double rate_hz = 0.0;
@@ -45,8 +45,8 @@ absl::StatusOr<std::unique_ptr<client::LocalizationSession>> OpenSession(const O
   if (!channel.ok()) return channel.status();
   client::SessionOptions session;
   session.open.set_vehicle("voxloc replay");
-  session.open.set_map(options.map);
-  session.open.mutable_options()->set_profile(options.profile);
+  session.open.set_map(options.map.map);
+  session.open.mutable_options()->set_profile(options.map.profile);
   session.open_timeout_s = options.server.timeout_s;
   session.max_outstanding = 4096;
   return client::LocalizationSession::Open(*channel, session);
@@ -57,7 +57,7 @@ ReplaySetting SettingOf(const Options& options, const v1::SessionOpened& opened)
   setting.server = options.server.server;
   setting.server_version = opened.server_version();
   setting.engine = opened.engine();
-  setting.map = options.map;
+  setting.map = options.map.map;
   setting.profile = opened.profile().name();
   setting.scans = options.files.scans;
   setting.guess = options.files.guesses.empty() ? options.guess : options.files.guesses;
@@ -162,7 +162,7 @@ void AddReplayCommand(CLI::App* parent, Work* chosen) {
   CLI::App* command =
       parent->add_subcommand("replay", "Send a recorded drive and compare with the truth");
   command->footer(kManual);
-  command->add_option("--map", options->map, "Name of the map")->type_name("NAME")->required();
+  AddMapFlags(command, &options->map);
   AddFileFlags(command, options.get());
   command
       ->add_option("--perturb", options->perturb,
@@ -171,10 +171,6 @@ void AddReplayCommand(CLI::App* parent, Work* chosen) {
       ->check([](const std::string& text) {
         return std::string(ParsePerturbation(text).status().message());
       });
-  command
-      ->add_option("--profile", options->profile,
-                   "How to align: autoware, precise, or another that the server lists")
-      ->type_name("P");
   command
       ->add_option("--rate", options->rate_hz,
                    "Send HZ scans a second, whatever has come back; 0: one at a time")

@@ -49,6 +49,10 @@ void AddScanFlags(CLI::App* command, ScanFlags* flags) {
       ->capture_default_str();
 }
 
+void AddScanFile(CLI::App* command, std::string* file) {
+  command->add_option("FILE", *file, "The scan: PCD, PLY or KITTI .bin")->required();
+}
+
 absl::StatusOr<FilteredCloud> LoadScan(const std::string& path, const FilterOptions& filter) {
   absl::StatusOr<PointCloud> cloud = ReadCloud(path);
   if (!cloud.ok()) return cloud.status();

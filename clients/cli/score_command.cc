@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands.h"
 #include "clients/cli/json_output.h"
+#include "clients/cli/map_flags.h"
 #include "clients/cli/pose_flag.h"
 #include "clients/cli/pose_text.h"
 #include "clients/cli/scan_flags.h"
@@ -22,9 +23,8 @@ namespace {
 
 struct Options {
   ServerFlags server;
+  MapFlags map;
   ScanFlags scan;
-  std::string map;
-  std::string profile;
   int stage = -1;  // the profile's score stage
   std::string at = "0,0,0,0,0,0";
   std::string poses;
@@ -91,7 +91,7 @@ Json ScoresJson(const Options& options, const v1::ScoreReady& ready, const std::
                     {"nvtl", scores.nvtl(at)},
                     {"matched_ratio", scores.matched_ratio(at)}});
   }
-  return {{"map", options.map},       {"map_revision", ready.map_revision()},
+  return {{"map", options.map.map},   {"map_revision", ready.map_revision()},
           {"engine", ready.engine()}, {"points_used", ready.points().used()},
           {"poses", poses.size()},    {"results", rows}};
 }
@@ -104,8 +104,8 @@ absl::StatusOr<ExitCode> Score(const Options& options) {
   absl::StatusOr<client::Channel> channel = Connect(options.server);
   if (!channel.ok()) return channel.status();
   v1::ScoreSetup setup;
-  setup.set_map(options.map);
-  setup.mutable_options()->set_profile(options.profile);
+  setup.set_map(options.map.map);
+  setup.mutable_options()->set_profile(options.map.profile);
   if (options.stage >= 0) setup.mutable_stage()->set_value(static_cast<uint32_t>(options.stage));
   client::EncodeCloud(scan->cloud, setup.mutable_cloud());
   absl::StatusOr<std::unique_ptr<client::ScoreClient>> scorer =
@@ -132,12 +132,9 @@ void AddScoreCommand(CLI::App* parent, Work* chosen) {
       "Examples:\n"
       "  voxloc score --map town --at 12.5,-3,0,0,0,90 scans/000042.pcd\n"
       "  voxloc score --map town --poses candidates.txt --json scores.json scans/000042.pcd");
-  command->add_option("--map", options->map, "Name of the map")->type_name("NAME")->required();
+  AddMapFlags(command, &options->map);
   command
-      ->add_option("--profile", options->profile,
-                   "Whose cells to score against: autoware, precise, ...")
-      ->type_name("P");
-  command->add_option("--stage", options->stage, "Index of the profile's stage; -1: its score stage")
+      ->add_option("--stage", options->stage, "Index of the profile's stage; -1: its score stage")
       ->type_name("N")
       ->check(CLI::Range(-1, 1000))
       ->capture_default_str();
@@ -150,7 +147,7 @@ void AddScoreCommand(CLI::App* parent, Work* chosen) {
       ->capture_default_str();
   AddScanFlags(command, &options->scan);
   AddServerFlags(command, &options->server);
-  command->add_option("FILE", options->file, "The scan: PCD, PLY or KITTI .bin")->required();
+  AddScanFile(command, &options->file);
   command->callback([options, chosen] { *chosen = [options] { return Score(*options); }; });
 }
 

@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 
 TEST(CommandLine, EveryCommandHasHelpWithAnExample) {
   const std::vector<std::vector<std::string>> commands = {
-      {"map", "load"}, {"map", "list"}, {"map", "info"}, {"map", "drop"}, {"align"},
+      {"map", "load"}, {"map", "list"}, {"map", "info"}, {"map", "drop"}, {"align"}, {"locate"},
       {"replay"},      {"score"},       {"info"},        {"simulate"},    {"map"}};
   for (std::vector<std::string> command : commands) {
     command.emplace_back("--help");
@@ -32,6 +32,7 @@ TEST(CommandLine, TheCommonFlagsAreEverywhere) {
                                                                                 {"map", "info"},
                                                                                 {"map", "drop"},
                                                                                 {"align"},
+                                                                                {"locate"},
                                                                                 {"replay"},
                                                                                 {"score"},
                                                                                 {"info"}}) {
@@ -80,6 +81,11 @@ TEST(CommandLine, AcceptsWhatTheManualShows) {
        "1"},
       {"replay", "--map", "m", "--scans", "d", "--poses", "p", "--guesses", "g.txt"},
       {"score", "--map", "m", "--at=-1,2,3,4,5,6", "scan.pcd"},
+      {"locate", "--map", "m", "scan.pcd"},
+      {"locate", "--map", "m", "--prior", "-1,2,3,0,0,90", "--sigma", "5,5,0.5,1,1,20",
+       "--particles", "400", "--seed", "7", "--timeout", "5", "scan.pcd"},
+      {"locate", "--map", "m", "--region", "-50,-50,-2,50,50,5", "--yaw", "-90", "--yaw-range",
+       "30", "--hypotheses", "3", "--points", "1500", "scan.pcd"},
       {"simulate", "--size", "300", "--scans", "200", "out"},
       {"info", "--server", "a:1"}};
   for (const std::vector<std::string>& line : lines) {
@@ -109,6 +115,11 @@ TEST(CommandLine, ExplainsMistakes) {
       {{"replay", "--map", "m", "--scans", "d", "--poses", "p", "--guess", "truth", "--guesses",
         "g"},
        "--guess"},
+      {{"locate", "--map", "m", "--region", "1,2,3", "f.pcd"}, "X0,Y0,Z0,X1,Y1,Z1"},
+      {{"locate", "--map", "m", "--prior", "0,0,0,0,0,0", "--region", "0,0,0,1,1,1", "f.pcd"},
+       "--prior"},
+      {{"locate", "--map", "m", "--sigma", "1,1,1,1,1,1", "f.pcd"}, "--prior"},
+      {{"locate", "--map", "m", "--yaw", "5", "f.pcd"}, "--region"},
       {{"info", "--timeout", "-1"}, "--timeout"},
       {{}, "A subcommand is required"}};
   for (const Mistake& mistake : mistakes) {

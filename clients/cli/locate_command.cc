@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+
+#include "clients/cli/commands.h"
+#include "clients/cli/json_output.h"
+#include "clients/cli/locate/locate_output.h"
+#include "clients/cli/map_flags.h"
+#include "clients/cli/pose_flag.h"
+#include "clients/cli/pose_text.h"
+#include "clients/cli/progress.h"
+#include "clients/cli/scan_flags.h"
+#include "clients/cli/server_flags.h"
+#include "clients/cpp/messages.h"
+#include "clients/cpp/search_client.h"
+
+namespace voxloc::cli {
+namespace {
+
+constexpr char kSigmaNames[] = "SX,SY,SZ,SROLL,SPITCH,SYAW";
+constexpr char kRegionNames[] = "X0,Y0,Z0,X1,Y1,Z1";
+constexpr double kRadiansPerDegree = 0.017453292519943295769;
+
+// Seconds that the answer may take beyond the search's own time.
+constexpr double kGraceS = 10.0;
+
+struct Options {
+  Options() { server.timeout_s = 60.0; }
+
+  ServerFlags server;
+  MapFlags map;
+  ScanFlags scan;
+  std::string prior;
+  std::string sigma = "2,2,0.5,1,1,10";
+  std::string region;
+  double yaw_deg = 0.0;
+  double yaw_range_deg = 180.0;
+  uint32_t particles = 0;
+  uint32_t hypotheses = 0;
+  std::string file;
+};
+
+absl::Status SetPrior(const Options& options, v1::PoseWithCovariance* prior) {
+  const absl::StatusOr<Pose> pose = ParsePoseText(options.prior);
+  if (!pose.ok()) return pose.status();
+  client::EncodePose(*pose, prior->mutable_pose());
+  absl::StatusOr<std::array<double, 6>> sigmas = ParseSixNumbers(options.sigma, kSigmaNames);
+  if (!sigmas.ok()) return sigmas.status();
+  for (size_t axis = 3; axis < 6; ++axis) (*sigmas)[axis] *= kRadiansPerDegree;
+  for (size_t i = 0; i < 36; ++i) {
+    prior->add_covariance(i % 7 == 0 ? (*sigmas)[i / 7] * (*sigmas)[i / 7] : 0.0);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SetRegion(const Options& options, v1::SearchRegion* region) {
+  const absl::StatusOr<std::array<double, 6>> box = ParseSixNumbers(options.region, kRegionNames);
+  if (!box.ok()) return box.status();
+  const auto set = [](const double* corner, v1::Vector3* vector) {
+    vector->set_x(corner[0]);
+    vector->set_y(corner[1]);
+    vector->set_z(corner[2]);
+  };
+  set(box->data(), region->mutable_box()->mutable_min());
+  set(box->data() + 3, region->mutable_box()->mutable_max());
+  region->set_yaw_rad(options.yaw_deg * kRadiansPerDegree);
+  if (options.yaw_range_deg < 180.0) {
+    region->set_yaw_half_range_rad(options.yaw_range_deg * kRadiansPerDegree);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::EstimateInitialPoseRequest> RequestOf(const Options& options) {
+  v1::EstimateInitialPoseRequest request;
+  request.set_map(options.map.map);
+  request.set_vehicle("voxloc locate");
+  request.mutable_options()->set_profile(options.map.profile);
+  request.mutable_search()->set_particles(options.particles);
+  request.mutable_search()->set_max_hypotheses(options.hypotheses);
+  request.mutable_search()->set_seed(options.scan.seed);
+  request.set_timeout_s(options.server.timeout_s);
+  absl::Status status;
+  if (!options.prior.empty()) {
+    status = SetPrior(options, request.mutable_prior());
+  } else if (!options.region.empty()) {
+    status = SetRegion(options, request.mutable_region());
+  } else {
+    request.mutable_whole_map();
+  }
+  if (!status.ok()) return status;
+  return request;
+}
+
+absl::StatusOr<ExitCode> Locate(const Options& options) {
+  absl::StatusOr<v1::EstimateInitialPoseRequest> request = RequestOf(options);
+  if (!request.ok()) return request.status();
+  const absl::StatusOr<FilteredCloud> scan = LoadScan(options.file, options.scan.filter());
+  if (!scan.ok()) return scan.status();
+  client::EncodeCloud(scan->cloud, request->mutable_cloud());
+  const absl::StatusOr<client::Channel> channel = Connect(options.server);
+  if (!channel.ok()) return channel.status();
+  const auto sent = std::chrono::steady_clock::now();
+  absl::StatusOr<v1::SearchResult> result = absl::InternalError("not run");
+  {
+    LiveLine line(3.0, 0.1);
+    const auto show = [&line](const v1::SearchProgress& progress) {
+      if (line.due()) line.Show(SearchProgressText(progress));
+      return true;
+    };
+    const double timeout_s = options.server.timeout_s;
+    result = client::EstimateInitialPose(*channel, *request, show,
+                                         timeout_s > 0.0 ? timeout_s + kGraceS : 0.0);
+  }
+  if (!result.ok()) return result.status();
+  const double elapsed_s =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - sent).count();
+  if (options.server.prints_text()) {
+    std::fputs(SearchResultText(*result, elapsed_s).c_str(), stdout);
+  }
+  const absl::Status written = WriteJson(options.server.json, SearchResultJson(*result, elapsed_s));
+  if (!written.ok()) return written;
+  return Located(*result) ? ExitCode::kOk : ExitCode::kNotAccepted;
+}
+
+constexpr char kManual[] =
+    "Searches around a prior, in a region, or, with neither, in the whole map, and tells the "
+    "poses\n"
+    "that explain the scan, best first. A prior's yaw is searched all around. When --timeout has\n"
+    "passed, the best so far is told. Ends with 4 when nothing reliable was found, or when "
+    "another\n"
+    "pose explains the scan nearly as well.\n\n"
+    "Examples:\n"
+    "  voxloc locate --map town --points 1500 --min-range 1 scans/000042.pcd\n"
+    "  voxloc locate --map town --prior 12,-3,0,0,0,90 --sigma 5,5,0.5,1,1,20 scans/000042.pcd\n"
+    "  voxloc locate --map town --region -50,-50,-2,50,50,5 --yaw 90 --yaw-range 30 \\\n"
+    "      --json found.json scans/000042.pcd";
+
+void AddScopeFlags(CLI::App* command, Options* options) {
+  CLI::Option* prior = AddPoseFlag(
+      command, "--prior", "Search around this pose: metres, degrees, ROS angles", &options->prior);
+  AddSixNumbersFlag(command, "--sigma", kSigmaNames,
+                    "Standard deviations of the prior: metres, degrees", &options->sigma)
+      ->needs(prior);
+  CLI::Option* region = AddSixNumbersFlag(
+      command, "--region", kRegionNames,
+      "Search in this box: two opposite corners, the lower one first, metres", &options->region);
+  region->excludes(prior);
+  command->add_option("--yaw", options->yaw_deg, "Middle of the headings in the region, degrees")
+      ->type_name("Y")
+      ->check(CLI::Range(-360.0, 360.0))
+      ->capture_default_str()
+      ->needs(region);
+  command
+      ->add_option("--yaw-range", options->yaw_range_deg,
+                   "Headings in the region are at most R degrees from --yaw; 180: all")
+      ->type_name("R")
+      ->check(CLI::Range(0.01, 180.0))
+      ->capture_default_str()
+      ->needs(region);
+  command
+      ->add_option("--particles", options->particles,
+                   "Candidates to align around the prior; 0: the server's default, 200")
+      ->type_name("N")
+      ->capture_default_str()
+      ->needs(prior);
+}
+
+}  // namespace
+
+void AddLocateCommand(CLI::App* parent, Work* chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      parent->add_subcommand("locate", "Find a scan in a map with a poor prior or none");
+  command->footer(kManual);
+  AddMapFlags(command, &options->map);
+  AddScopeFlags(command, options.get());
+  command
+      ->add_option("--hypotheses", options->hypotheses,
+                   "Most poses to tell; 0: the server's default, 5")
+      ->type_name("N")
+      ->capture_default_str();
+  AddScanFlags(command, &options->scan);
+  AddServerFlags(command, &options->server);
+  AddScanFile(command, &options->file);
+  command->callback([options, chosen] { *chosen = [options] { return Locate(*options); }; });
+}
+
+}  // namespace voxloc::cli

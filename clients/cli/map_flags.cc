@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/cli/map_flags.h"
+
+#include <CLI/CLI.hpp>
+
+namespace voxloc::cli {
+
+void AddMapFlags(CLI::App* command, MapFlags* flags) {
+  command->add_option("--map", flags->map, "Name of the map")->type_name("NAME")->required();
+  command
+      ->add_option("--profile", flags->profile,
+                   "How scans are matched: autoware, precise, or another that the server lists")
+      ->type_name("P");
+}
+
+}  // namespace voxloc::cli
