@@ -10,14 +10,22 @@
 
 #include "core/cloud/filters.h"
 #include "core/engine/profile.h"
+#include "core/estimate/scan_estimate.h"
 #include "core/geometry/pose.h"
+#include "core/tracking/pose_buffer.h"
+#include "core/tracking/scan_gate.h"
 
 namespace voxloc::server {
 
 struct AlignOptions {
   Profile profile;                 // overrides applied, cell sizes its own
   double min_matched_ratio = 0.0;  // a result below it is LOW_OVERLAP
-  bool regularize = true;          // where a scan brings a reference position
+  double min_confidence = 0.0;     // a result below it is LOW_CONFIDENCE
+  bool regularize = true;          // where a scan has a reference position
+  CovarianceOptions covariance;
+  GateOptions gate;
+  double guess_timeout_s = PoseBufferOptions().timeout_s;
+  double guess_distance_tolerance_m = PoseBufferOptions().distance_tolerance_m;
 };
 
 // What is kept of a scan: first by distance from the sensor, then in the base frame.
@@ -29,8 +37,13 @@ struct ScanFilters {
 struct OutputChoice {
   bool trace = false;
   bool point_scores = false;
+  bool point_colors = false;
   bool aligned_cloud = false;
   bool hessian = false;
+  bool diagnostics = false;
+  bool confidence = true;
+  std::optional<double> no_ground_z_margin_m;
+  bool no_ground_cloud = false;
 };
 
 struct ScanRecipe {
@@ -38,6 +51,7 @@ struct ScanRecipe {
   ScanFilters filters;
   OutputChoice output;
   std::optional<Pose> base_T_sensor;  // nullopt: the identity
+  EstimateOptions estimate;           // what `align` and `output` make of it
 };
 
 }  // namespace voxloc::server

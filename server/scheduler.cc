@@ -20,6 +20,33 @@ double SecondsSince(Clock::time_point start) {
 // Weight of the newest batch in the running mean of their times.
 constexpr double kNewestWeight = 0.2;
 
+bool CanEstimate(const AlignJob& job, const AlignResult& result) {
+  return result.status.ok() && result.after.matched_points > 0 &&
+         JudgeInDetail(result, job.profile).finished;
+}
+
+// One a job, null where there is nothing to estimate.
+std::vector<std::unique_ptr<ScanEstimate>> Estimate(Engine& engine,
+                                                    const std::vector<AlignJob>& jobs,
+                                                    const std::vector<AlignResult>& results,
+                                                    const std::vector<EstimateRequest>& wanted) {
+  std::vector<EstimateRequest> requests;
+  std::vector<size_t> places;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    if (wanted[i].options == nullptr || !CanEstimate(jobs[i], results[i])) continue;
+    requests.push_back(wanted[i]);
+    requests.back().scan = {&jobs[i], &results[i]};
+    places.push_back(i);
+  }
+  std::vector<std::unique_ptr<ScanEstimate>> estimates(jobs.size());
+  if (requests.empty()) return estimates;
+  std::vector<ScanEstimate> found = EstimateScans(engine, requests);
+  for (size_t i = 0; i < places.size(); ++i) {
+    estimates[places[i]] = std::make_unique<ScanEstimate>(std::move(found[i]));
+  }
+  return estimates;
+}
+
 }  // namespace
 
 Scheduler::Scheduler(Engine& engine, const Options& options, const Metrics& metrics)
@@ -116,26 +143,36 @@ void Scheduler::Run() {
 double Scheduler::RunBatch(Batch batch) {
   const Clock::time_point start = Clock::now();
   std::vector<AlignJob> jobs;
+  std::vector<EstimateRequest> wanted;
   Batch running;
   jobs.reserve(batch.size());
+  wanted.reserve(batch.size());
   running.reserve(batch.size());
   for (std::unique_ptr<ScanTask>& task : batch) {
     AlignJob job;
-    if (!task->Prepare(job)) continue;
+    EstimateRequest estimate;
+    if (!task->Prepare(job, estimate)) continue;
     jobs.push_back(std::move(job));
+    wanted.push_back(std::move(estimate));
     running.push_back(std::move(task));
   }
   batch.clear();
   if (jobs.empty()) return SecondsSince(start);
 
+  BatchFacts facts;
+  facts.size = jobs.size();
   const Clock::time_point align_start = Clock::now();
   std::vector<AlignResult> results = engine_.Align(jobs);
-  const BatchFacts facts = {jobs.size(), SecondsSince(align_start)};
+  facts.align_s = SecondsSince(align_start);
+  const Clock::time_point estimate_start = Clock::now();
+  const auto estimates = Estimate(engine_, jobs, results, wanted);
+  facts.estimate_s = SecondsSince(estimate_start);
   for (size_t i = 0; i < running.size(); ++i) {
-    running[i]->Complete(std::move(results[i]), facts);
+    running[i]->Complete(std::move(results[i]), estimates[i].get(), facts);
   }
   metrics_.batch_size.Observe(static_cast<double>(facts.size));
   metrics_.stage_align_s.Observe(facts.align_s);
+  metrics_.stage_estimate_s.Observe(facts.estimate_s);
   return SecondsSince(start);
 }
 

@@ -5,7 +5,7 @@
 // Each session has a Lane, in which a few scans wait; when it is full, the newest takes the oldest
 // one's place. One worker takes what waits in all lanes and hands it to the engine as one batch: an
 // idle engine starts a scan at once, and while it is busy scans gather for the next call. There is
-// no timer.
+// no timer. What is estimated of the results is asked of the engine for the whole batch as well.
 //
 // Thread-safe. Nothing here waits for the engine but the worker. Every task gets exactly one of the
 // three calls that end it, or is destroyed without one when its lane was closed. The engine must
@@ -23,15 +23,17 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "core/engine/engine.h"
+#include "core/estimate/scan_estimate.h"
 #include "server/mailbox.h"
 #include "server/metrics/metrics.h"
 
 namespace voxloc::server {
 
-// What a task learns about the call of the engine that it shared.
+// What a task learns about the calls of the engine that it shared.
 struct BatchFacts {
   size_t size = 0;
   double align_s = 0.0;
+  double estimate_s = 0.0;
 };
 
 // One scan on its way.
@@ -39,11 +41,15 @@ class ScanTask {
  public:
   virtual ~ScanTask() = default;
 
-  // On the worker: fills the job. False: the task has answered by itself and is at its end.
-  [[nodiscard]] virtual bool Prepare(AlignJob& job) = 0;
+  // On the worker: fills the job, and what is to be estimated of its result: all but the scan.
+  // Without options that is nothing; otherwise they live as long as the task. False: the task has
+  // answered by itself and is at its end.
+  [[nodiscard]] virtual bool Prepare(AlignJob& job, EstimateRequest& estimate) = 0;
 
-  // The ends: aligned, replaced by a newer scan, or refused because too many wait.
-  virtual void Complete(AlignResult result, const BatchFacts& batch) = 0;
+  // The ends: aligned, replaced by a newer scan, or refused because too many wait. `estimate` is
+  // null where there is nothing to estimate: a result without map cells, or stopped on the way.
+  virtual void Complete(AlignResult result, const ScanEstimate* estimate,
+                        const BatchFacts& batch) = 0;
   virtual void Supersede() = 0;
   virtual void Refuse(double retry_after_s) = 0;
 };

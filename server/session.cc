@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/convert/estimate_options.h"
 #include "server/convert/options.h"
 #include "server/convert/pose.h"
 
@@ -26,10 +27,34 @@ uint32_t Granted(uint32_t asked, uint32_t limit) {
   return asked == 0 ? limit : std::min(asked, limit);
 }
 
-absl::Status CheckAvailable(const v1::OpenSession& open) {
-  if (open.start_inactive()) return absl::UnimplementedError("start_inactive is not yet available");
-  if (open.has_recovery()) return absl::UnimplementedError("recovery is not yet available");
+// What `align` and `output` make of each other. InvalidArgument: they contradict each other.
+absl::Status CombineRecipe(ScanRecipe& recipe) {
+  if (recipe.align.min_confidence > 0.0 && !recipe.output.confidence) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("gate.min_confidence is ", recipe.align.min_confidence,
+                     " and output.no_confidence true; a limit needs the confidence"));
+  }
+  recipe.estimate.covariance = recipe.align.covariance;
+  recipe.estimate.confidence = recipe.output.confidence;
+  recipe.estimate.no_ground_z_margin_m = recipe.output.no_ground_z_margin_m;
   return absl::OkStatus();
+}
+
+absl::StatusOr<SessionState::Options> StateOptions(const Runtime& runtime,
+                                                   const v1::OpenSession& open,
+                                                   const AlignOptions& align) {
+  const Limits& limits = runtime.config.limits;
+  SessionState::Options options;
+  options.active = !open.start_inactive();
+  options.poses.timeout_s = align.guess_timeout_s;
+  options.poses.distance_tolerance_m = align.guess_distance_tolerance_m;
+  options.poses.max_poses = limits.max_buffered_poses;
+  if (open.has_recovery()) {
+    auto recovery = RecoveryOptionsFromProto(open.recovery(), limits);
+    if (!recovery.ok()) return recovery.status();
+    options.recovery = *recovery;
+  }
+  return options;
 }
 
 }  // namespace
@@ -55,13 +80,13 @@ absl::StatusOr<ScanRecipe> RecipeFromProto(const Runtime& runtime,
   auto choice = OutputFromProto(output);
   if (!choice.ok()) return choice.status();
   recipe.output = *choice;
+  if (absl::Status status = CombineRecipe(recipe); !status.ok()) return status;
   return recipe;
 }
 
 absl::StatusOr<OpenedSession> OpenSession(const Runtime& runtime, const v1::OpenSession& open) {
   OpenedSession session;
   if (absl::Status status = CheckVehicle(open.vehicle()); !status.ok()) return status;
-  if (absl::Status status = CheckAvailable(open); !status.ok()) return status;
   auto recipe = RecipeFromProto(runtime, open.options(), open.filter(), open.output());
   if (!recipe.ok()) return recipe.status();
   if (open.has_base_t_sensor()) {
@@ -69,6 +94,8 @@ absl::StatusOr<OpenedSession> OpenSession(const Runtime& runtime, const v1::Open
     if (!mount.ok()) return mount.status();
     recipe->base_T_sensor = *mount;
   }
+  auto state = StateOptions(runtime, open, recipe->align);
+  if (!state.ok()) return state.status();
   const v1::SessionLimits& asked = open.limits();
   if (absl::Status status = CheckSeconds("limits.timeout_s", asked.timeout_s()); !status.ok()) {
     return status;
@@ -90,6 +117,7 @@ absl::StatusOr<OpenedSession> OpenSession(const Runtime& runtime, const v1::Open
   session.source.max_points = Granted(asked.max_points_per_scan(), limits.max_points_per_scan);
   session.source.timeout_s = asked.timeout_s();
   session.source.max_delay_s = asked.max_delay_s();
+  session.source.state = std::make_shared<SessionState>(*state);
   session.max_waiting_scans =
       std::clamp<uint32_t>(asked.max_waiting_scans(), 1, limits.max_waiting_scans);
   return session;
@@ -123,6 +151,9 @@ absl::StatusOr<ScanSource> ConfigureSession(const Runtime& runtime, const ScanSo
     if (!mount.ok()) return mount.status();
     changed.recipe.base_T_sensor = *mount;
   }
+  if (absl::Status status = CombineRecipe(changed.recipe); !status.ok()) return status;
+  const AlignOptions& align = changed.recipe.align;
+  changed.state->SetPoseLimits(align.guess_timeout_s, align.guess_distance_tolerance_m);
   return changed;
 }
 

@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "server/config.h"
 #include "server/runtime.h"
-#include "server/scan_work.h"
+#include "server/scan_source.h"
 #include "voxloc/v1/localization_service.pb.h"
 
 namespace voxloc::server {
@@ -27,7 +27,7 @@ struct OpenedSession {
 [[nodiscard]] absl::StatusOr<OpenedSession> OpenSession(const Runtime& runtime,
                                                         const v1::OpenSession& open);
 
-// The source with what `configure` sets replaced. InvalidArgument, Unimplemented.
+// The source with what `configure` sets replaced; its state is told. InvalidArgument.
 [[nodiscard]] absl::StatusOr<ScanSource> ConfigureSession(const Runtime& runtime,
                                                           const ScanSource& source,
                                                           const v1::ConfigureSession& configure);

@@ -15,6 +15,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "core/tracking/pose_buffer.h"
+#include "core/tracking/recovery.h"
 
 namespace voxloc::server {
 namespace {
@@ -201,6 +203,14 @@ void AppendLimits(std::vector<Setting>& table) {
   table.push_back(Count(
       "limits.max_map_transactions", 1, 10'000, "most map transactions at once",
       [](auto& c) -> auto& { return c.limits.max_map_transactions; }));
+  table.push_back(Count(
+      "limits.max_buffered_poses", 2, kMaxBufferedPoses,
+      "most poses, and most reference positions, that a session keeps",
+      [](auto& c) -> auto& { return c.limits.max_buffered_poses; }));
+  table.push_back(Count(
+      "limits.max_recovery_candidates", 1, kMaxRecoveryCandidates,
+      "candidates that a search for a lost vehicle aligns",
+      [](auto& c) -> auto& { return c.limits.max_recovery_candidates; }));
 }
 
 std::vector<Setting> MakeSettings() {

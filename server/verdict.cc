@@ -2,12 +2,14 @@
 
 #include "server/verdict.h"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "core/geometry/euler.h"
+#include "absl/strings/str_join.h"
+#include "core/estimate/rival_pose.h"
 
 namespace voxloc::server {
 namespace {
@@ -27,16 +29,56 @@ std::string NotConverged(const AlignResult& result) {
                       " iterations in all, ", result.oscillations, " oscillations");
 }
 
+std::string Unobserved(const Degeneracy& degeneracy) {
+  constexpr std::array<absl::string_view, 6> kNames = {"x", "y", "z", "rx", "ry", "rz"};
+  std::vector<absl::string_view> axes;
+  for (size_t i = 0; i < kNames.size(); ++i) {
+    if (degeneracy.axes[i] == AxisObservation::kUnobserved) axes.push_back(kNames[i]);
+  }
+  return absl::StrCat("not observed: ", absl::StrJoin(axes, ", "));
+}
+
+// What speaks against a result that the reference would accept, in the order of AlignmentStatus.
+Verdict Doubt(const AlignResult& result, const ScanEstimate* estimate,
+              const AlignOptions& options) {
+  if (result.after.matched_ratio() < options.min_matched_ratio) {
+    return {v1::ALIGNMENT_STATUS_LOW_OVERLAP,
+            absl::StrCat("the matched ratio ", result.after.matched_ratio(), " is below ",
+                         options.min_matched_ratio),
+            false};
+  }
+  if (estimate == nullptr) return {v1::ALIGNMENT_STATUS_OK, "", true};
+  if (options.min_confidence > 0.0 && !(estimate->confidence.has_value() &&
+                                        estimate->confidence->value >= options.min_confidence)) {
+    const double confidence = estimate->confidence.has_value() ? estimate->confidence->value : 0.0;
+    return {v1::ALIGNMENT_STATUS_LOW_CONFIDENCE,
+            absl::StrCat("the confidence ", confidence, " is below ", options.min_confidence),
+            false};
+  }
+  if (const std::optional<size_t> rival = FindRival(result, estimate->covariance)) {
+    const Pose& other = estimate->covariance.aligned_map_T_base[*rival];
+    return {v1::ALIGNMENT_STATUS_AMBIGUOUS,
+            absl::StrCat("a pose ", TranslationDistance(other, result.map_T_base),
+                         " m away has nvtl ", estimate->covariance.nvtl[*rival]),
+            true};
+  }
+  if (estimate->degeneracy.degenerate()) {
+    return {v1::ALIGNMENT_STATUS_DEGENERATE, Unobserved(estimate->degeneracy), true};
+  }
+  return {v1::ALIGNMENT_STATUS_OK, "", true};
+}
+
 }  // namespace
 
-Verdict JudgeResult(const AlignResult& result, const Profile& profile, double min_matched_ratio) {
+Verdict JudgeResult(const AlignResult& result, const ScanEstimate* estimate, const Profile& profile,
+                    const AlignOptions& options) {
   if (result.termination == Termination::kDeadline) {
     return {v1::ALIGNMENT_STATUS_DEADLINE, "the deadline passed while the scan was aligned", false};
   }
   if (result.after.matched_points == 0) {
     return {v1::ALIGNMENT_STATUS_OUT_OF_MAP, "no point has a map cell near it", false};
   }
-  switch (Judge(result, profile)) {
+  switch (JudgeInDetail(result, profile, options.gate.max_oscillations).acceptance) {
     case Acceptance::kNotConverged:
       return {v1::ALIGNMENT_STATUS_NOT_CONVERGED, NotConverged(result), false};
     case Acceptance::kLowScore:
@@ -44,25 +86,15 @@ Verdict JudgeResult(const AlignResult& result, const Profile& profile, double mi
     case Acceptance::kAccepted:
       break;
   }
-  if (result.after.matched_ratio() < min_matched_ratio) {
-    return {v1::ALIGNMENT_STATUS_LOW_OVERLAP,
-            absl::StrCat("the matched ratio ", result.after.matched_ratio(), " is below ",
-                         min_matched_ratio),
-            true};
-  }
-  return {v1::ALIGNMENT_STATUS_OK, "", true};
+  return Doubt(result, estimate, options);
 }
 
 double ReachOf(const PointCloud& scan_base) {
-  float x = 0.0F;
-  float y = 0.0F;
-  float z = 0.0F;
+  double farthest = 0.0;
   for (size_t i = 0; i < scan_base.size(); ++i) {
-    x = std::max(x, std::abs(scan_base.x[i]));
-    y = std::max(y, std::abs(scan_base.y[i]));
-    z = std::max(z, std::abs(scan_base.z[i]));
+    farthest = std::max(farthest, scan_base.Point(i).squaredNorm());
   }
-  return Eigen::Vector3d(x, y, z).norm() + scan_base.origin.norm();
+  return std::sqrt(farthest);
 }
 
 bool CanTouch(const Bounds& map, const Pose& map_T_base, double reach_m, double margin_m) {
@@ -72,16 +104,10 @@ bool CanTouch(const Bounds& map, const Pose& map_T_base, double reach_m, double 
   return (position >= map.min.array() - slack).all() && (position <= map.max.array() + slack).all();
 }
 
-std::optional<Matrix6> LaplaceCovariance(const AlignResult& result) {
-  if (!result.hessian.allFinite()) return std::nullopt;
-  const Matrix6 information = -0.5 * (result.hessian + result.hessian.transpose());
-  const Eigen::LLT<Matrix6> factor(information);
-  if (factor.info() != Eigen::Success) return std::nullopt;
-  const Matrix6 chart_covariance = factor.solve(Matrix6::Identity());
-  if (!chart_covariance.allFinite()) return std::nullopt;
-  const ChartVector chart = ChartFromPose(result.map_T_base);
-  const Matrix6 covariance = FixedAxesCovarianceFromChart(chart_covariance, chart[3], chart[4]);
-  return 0.5 * (covariance + covariance.transpose());
+double MatchMargin(const Profile& profile) {
+  double largest = 0.0;
+  for (const Stage& stage : profile.stages) largest = std::max(largest, stage.cells.cell_size_m);
+  return 2.0 * largest;
 }
 
 }  // namespace voxloc::server

@@ -6,14 +6,13 @@
 #ifndef VOXLOC_SERVER_VERDICT_H_
 #define VOXLOC_SERVER_VERDICT_H_
 
-#include <Eigen/Core>
-#include <optional>
 #include <string>
 
 #include "core/cloud/point_cloud.h"
 #include "core/engine/align.h"
-#include "core/geometry/covariance.h"
+#include "core/estimate/scan_estimate.h"
 #include "core/geometry/pose.h"
+#include "server/scan_recipe.h"
 #include "voxloc/v1/alignment.pb.h"
 
 namespace voxloc::server {
@@ -24,11 +23,12 @@ struct Verdict {
   bool accepted = false;
 };
 
-// Of a result whose own status is ok, aligned with this profile.
-[[nodiscard]] Verdict JudgeResult(const AlignResult& result, const Profile& profile,
-                                  double min_matched_ratio);
+// Of a result whose own status is ok, aligned with this profile. `estimate` is null where there is
+// none.
+[[nodiscard]] Verdict JudgeResult(const AlignResult& result, const ScanEstimate* estimate,
+                                  const Profile& profile, const AlignOptions& options);
 
-// How far a scan reaches from the base, metres: no point of it lies farther.
+// How far a scan reaches from the base, metres: the distance of its farthest point.
 [[nodiscard]] double ReachOf(const PointCloud& scan_base);
 
 // Whether a scan of this reach at this pose can come within `margin_m` of the map's bounds on every
@@ -37,9 +37,8 @@ struct Verdict {
 [[nodiscard]] bool CanTouch(const Bounds& map, const Pose& map_T_base, double reach_m,
                             double margin_m);
 
-// The covariance of the pose, about fixed map axes: the inverse of the negative Hessian. nullopt
-// where that is not positive definite.
-[[nodiscard]] std::optional<Matrix6> LaplaceCovariance(const AlignResult& result);
+// How far from its place in the bounds of a map a cell is still matched with.
+[[nodiscard]] double MatchMargin(const Profile& profile);
 
 }  // namespace voxloc::server
 

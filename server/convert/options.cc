@@ -8,6 +8,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "server/convert/estimate_options.h"
 #include "server/convert/pose.h"
 
 namespace voxloc::server {
@@ -15,10 +16,6 @@ namespace {
 
 absl::Status Outside(absl::string_view field, double value, absl::string_view allowed) {
   return absl::InvalidArgumentError(absl::StrCat(field, " is ", value, "; allowed is ", allowed));
-}
-
-absl::Status NotYet(absl::string_view what) {
-  return absl::UnimplementedError(absl::StrCat(what, " is not yet available"));
 }
 
 absl::Status OverrideSearch(const v1::AlignmentOverrides& overrides, Profile& profile) {
@@ -112,12 +109,14 @@ absl::Status OverrideNumbers(const v1::AlignmentOverrides& overrides, const Limi
 
 absl::Status ApplyOverrides(const v1::AlignmentOverrides& overrides, const Limits& limits,
                             AlignOptions& options) {
-  if (overrides.degeneracy_aware().value()) return NotYet("overrides.degeneracy_aware");
   if (absl::Status status = OverrideNumbers(overrides, limits, options.profile); !status.ok()) {
     return status;
   }
   if (absl::Status status = OverrideSearch(overrides, options.profile); !status.ok()) {
     return status;
+  }
+  if (overrides.degeneracy_aware().value()) {
+    options.profile = AlongObservedDirections(std::move(options.profile));
   }
   const v1::RegularizationOptions& regularization = overrides.regularization();
   if (regularization.has_enable()) options.regularize = regularization.enable().value();
@@ -136,7 +135,9 @@ absl::Status ApplyOverrides(const v1::AlignmentOverrides& overrides, const Limit
 }
 
 absl::Status ApplyGate(const v1::GateOptions& gate, AlignOptions& options) {
-  if (gate.has_validation()) return NotYet("gate.validation");
+  if (absl::Status status = ApplyValidation(gate.validation(), options); !status.ok()) {
+    return status;
+  }
   switch (gate.score_type()) {
     case v1::SCORE_TYPE_UNSPECIFIED:
       break;
@@ -162,6 +163,12 @@ absl::Status ApplyGate(const v1::GateOptions& gate, AlignOptions& options) {
       return Outside("gate.min_matched_ratio", options.min_matched_ratio, "0 to 1");
     }
   }
+  if (gate.has_min_confidence()) {
+    options.min_confidence = gate.min_confidence().value();
+    if (!(options.min_confidence >= 0.0 && options.min_confidence <= 1.0)) {
+      return Outside("gate.min_confidence", options.min_confidence, "0 to 1");
+    }
+  }
   return absl::OkStatus();
 }
 
@@ -178,7 +185,9 @@ absl::StatusOr<AlignOptions> AlignOptionsFromProto(const v1::AlignmentOptions& o
                      "'; allowed is ", absl::StrJoin(ProfileNames(), ", ")));
   }
   result.profile = *std::move(profile);
-  if (options.has_covariance()) return NotYet("options.covariance");
+  auto covariance = CovarianceOptionsFromProto(options.covariance(), result.profile);
+  if (!covariance.ok()) return covariance.status();
+  result.covariance = *std::move(covariance);
   if (absl::Status status = ApplyOverrides(options.overrides(), limits, result); !status.ok()) {
     return status;
   }
@@ -223,14 +232,26 @@ absl::StatusOr<ScanFilters> ScanFiltersFromProto(const v1::ScanFilter& filter) {
 }
 
 absl::StatusOr<OutputChoice> OutputFromProto(const v1::OutputOptions& output) {
-  if (output.point_colors()) return NotYet("output.point_colors");
-  if (output.has_no_ground()) return NotYet("output.no_ground");
-  if (output.diagnostics()) return NotYet("output.diagnostics");
+  if (output.point_colors() && !output.point_scores()) {
+    return absl::InvalidArgumentError(
+        "output.point_colors is true and output.point_scores false; colours need scores");
+  }
   OutputChoice choice;
   choice.trace = output.trace();
   choice.point_scores = output.point_scores();
+  choice.point_colors = output.point_colors();
   choice.aligned_cloud = output.aligned_cloud();
   choice.hessian = output.hessian();
+  choice.diagnostics = output.diagnostics();
+  choice.confidence = !output.no_confidence();
+  if (output.has_no_ground()) {
+    choice.no_ground_z_margin_m = output.no_ground().z_margin_m();
+    choice.no_ground_cloud = output.no_ground().cloud();
+    if (!std::isfinite(*choice.no_ground_z_margin_m)) {
+      return Outside("output.no_ground.z_margin_m", *choice.no_ground_z_margin_m,
+                     "a finite number");
+    }
+  }
   return choice;
 }
 

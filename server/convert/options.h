@@ -2,8 +2,7 @@
 //
 // Options on the wire, checked value by value. Thread-safe: no shared state.
 //
-// Errors: InvalidArgument names the field, its value and what is allowed; Unimplemented, what this
-// server does not offer yet.
+// Errors: InvalidArgument names the field, its value and what is allowed.
 
 #ifndef VOXLOC_SERVER_CONVERT_OPTIONS_H_
 #define VOXLOC_SERVER_CONVERT_OPTIONS_H_

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "server/convert/covariance.h"
 
 namespace voxloc::server {
 namespace {
@@ -44,6 +45,24 @@ absl::StatusOr<Pose> PoseFromProto(const v1::Pose& pose, absl::string_view name)
 
 absl::StatusOr<Pose> PoseFromNumbers(const double* seven, absl::string_view name) {
   return Checked({seven[0], seven[1], seven[2]}, seven[3], seven[4], seven[5], seven[6], name);
+}
+
+absl::StatusOr<StampedPose> StampedPoseFromProto(const v1::PoseSample& sample) {
+  if (!sample.has_map_t_base()) {
+    return absl::InvalidArgumentError("the pose has no map_t_base; it is required");
+  }
+  auto pose = PoseFromProto(sample.map_t_base().pose(), "map_t_base.pose");
+  if (!pose.ok()) return pose.status();
+  auto covariance = CovarianceFromProto(sample.map_t_base().covariance(), "map_t_base.covariance");
+  if (!covariance.ok()) return covariance.status();
+  return StampedPose{sample.stamp_ns(), *pose, covariance->value_or(Matrix6::Zero())};
+}
+
+absl::StatusOr<Eigen::Vector3d> ReferenceFromProto(const v1::ReferenceSample& sample) {
+  if (!sample.has_position()) {
+    return absl::InvalidArgumentError("the reference has no position; it is required");
+  }
+  return VectorFromProto(sample.position(), "position");
 }
 
 void PoseToProto(const Pose& pose, v1::Pose& proto) {

@@ -12,13 +12,22 @@
 #include "absl/strings/string_view.h"
 #include "core/cloud/filters.h"
 #include "core/geometry/pose.h"
+#include "core/tracking/pose_buffer.h"
 #include "voxloc/v1/geometry.pb.h"
+#include "voxloc/v1/localization_service.pb.h"
 
 namespace voxloc::server {
 
 // InvalidArgument: a value that is not finite, a quaternion shorter than 1e-6.
 [[nodiscard]] absl::StatusOr<Pose> PoseFromProto(const v1::Pose& pose, absl::string_view name);
 [[nodiscard]] absl::StatusOr<Pose> PoseFromNumbers(const double* seven, absl::string_view name);
+
+// InvalidArgument also: no pose, a covariance that CovarianceFromProto refuses. Without a
+// covariance it is zero.
+[[nodiscard]] absl::StatusOr<StampedPose> StampedPoseFromProto(const v1::PoseSample& sample);
+
+// InvalidArgument: no position, or one that is not finite.
+[[nodiscard]] absl::StatusOr<Eigen::Vector3d> ReferenceFromProto(const v1::ReferenceSample& sample);
 
 // Of unit length with w >= 0.
 void PoseToProto(const Pose& pose, v1::Pose& proto);

@@ -43,6 +43,8 @@ void StageToProto(const Stage& stage, v1::ProfileStage& proto) {
   proto.set_float_transform(stage.float_transform);
   proto.set_curvature(stage.curvature == Curvature::kExact ? v1::CURVATURE_EXACT
                                                            : v1::CURVATURE_REWEIGHTED);
+  proto.set_observed_ratio(stage.observed_ratio);
+  proto.set_rotation_scale_m(stage.rotation_scale_m);
 }
 
 void ProfileToProto(const Profile& profile, v1::Profile& proto) {

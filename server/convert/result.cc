@@ -2,24 +2,17 @@
 
 #include "server/convert/result.h"
 
-#include <optional>
+#include <cstdint>
+#include <string>
+#include <vector>
 
+#include "core/estimate/quality/score_colors.h"
 #include "server/convert/cloud.h"
+#include "server/convert/covariance.h"
 #include "server/convert/pose.h"
-#include "server/verdict.h"
 
 namespace voxloc::server {
 namespace {
-
-template <typename Matrix>
-void AppendRowMajor(const Matrix& matrix, google::protobuf::RepeatedField<double>& field) {
-  field.Reserve(static_cast<int>(matrix.size()));
-  for (Eigen::Index row = 0; row < matrix.rows(); ++row) {
-    for (Eigen::Index column = 0; column < matrix.cols(); ++column) {
-      field.Add(matrix(row, column));
-    }
-  }
-}
 
 v1::TerminationReason ReasonToProto(const AlignResult& result) {
   switch (result.termination) {
@@ -75,9 +68,6 @@ void PointCountsToProto(const FilterCounts& counts, v1::PointCounts& proto) {
 void AlignResultToProto(const AlignResult& result, const PointCloud& scan_base,
                         const OutputChoice& output, v1::AlignmentResult& proto) {
   PoseToProto(result.map_T_base, *proto.mutable_map_t_base());
-  if (const std::optional<Matrix6> covariance = LaplaceCovariance(result)) {
-    AppendRowMajor(*covariance, *proto.mutable_covariance());
-  }
   ScoresToProto(result.after, *proto.mutable_scores());
   ScoresToProto(result.before, *proto.mutable_initial_scores());
   proto.set_iterations(static_cast<uint32_t>(result.iterations));
@@ -95,6 +85,10 @@ void AlignResultToProto(const AlignResult& result, const PointCloud& scan_base,
   if (output.point_scores) {
     proto.mutable_point_scores()->mutable_best_score()->Add(result.point_scores.begin(),
                                                             result.point_scores.end());
+  }
+  if (output.point_colors) {
+    const std::vector<uint8_t> rgb = ColorsOfScores(result.point_scores);
+    proto.mutable_point_scores()->mutable_rgb()->assign(rgb.begin(), rgb.end());
   }
   if (output.aligned_cloud) {
     EncodeCloud(Transform(result.map_T_base, scan_base), *proto.mutable_aligned_cloud());

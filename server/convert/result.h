@@ -18,8 +18,8 @@ void ScoresToProto(const PoseScore& scores, v1::Scores& proto);
 
 void PointCountsToProto(const FilterCounts& counts, v1::PointCounts& proto);
 
-// Pose, scores, counters, covariance, and what `output` asks for; not the verdict, nor what the
-// engine does not know.
+// Pose, scores, counters, and what `output` asks for of them; not the verdict, nor what the engine
+// does not know.
 void AlignResultToProto(const AlignResult& result, const PointCloud& scan_base,
                         const OutputChoice& output, v1::AlignmentResult& proto);
 

@@ -31,9 +31,9 @@ constexpr std::array<const char*, kStatusCodes> kCodeNames = {
     "DATA_LOSS", "UNAUTHENTICATED"};
 
 constexpr std::array<const char*, kAlignmentStatuses> kStatusNames = {
-    "UNSPECIFIED", "OK",         "LOW_SCORE",  "NOT_CONVERGED", "DEGENERATE", "AMBIGUOUS",
-    "LOW_OVERLAP", "OUT_OF_MAP", "NO_MAP",     "NO_PRIOR",      "NOT_ACTIVE", "STALE",
-    "DEADLINE",    "SUPERSEDED", "OVERLOADED", "INVALID_INPUT"};
+    "UNSPECIFIED", "OK",         "LOW_SCORE",  "NOT_CONVERGED", "DEGENERATE",    "AMBIGUOUS",
+    "LOW_OVERLAP", "OUT_OF_MAP", "NO_MAP",     "NO_PRIOR",      "NOT_ACTIVE",    "STALE",
+    "DEADLINE",    "SUPERSEDED", "OVERLOADED", "INVALID_INPUT", "LOW_CONFIDENCE"};
 
 // 50 ms, the objective, and 100 ms, the period of a 10 Hz scanner, are borders.
 Buckets LatencyBuckets() {
@@ -108,6 +108,14 @@ void RegisterScans(Registrar& make, Metrics& m) {
   m.matched_ratio = make.MakeHistogram("voxloc_align_inlier_ratio",
                                        "Share of a scan's points that have a map cell near them.",
                                        {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0});
+  m.confidence = make.MakeHistogram("voxloc_align_confidence", "Confidence of a scan's result.",
+                                    {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0});
+  const auto recoveries = [&make](const char* outcome) {
+    return make.MakeCounter("voxloc_recoveries_total", "Searches for lost vehicles, by outcome.",
+                            {{"outcome", outcome}});
+  };
+  m.recoveries_found = recoveries("found");
+  m.recoveries_failed = recoveries("failed");
 }
 
 void RegisterQueues(Registrar& make, Metrics& m) {
@@ -139,6 +147,7 @@ void RegisterQueues(Registrar& make, Metrics& m) {
   };
   m.stage_prepare_s = stage("prepare");
   m.stage_align_s = stage("align");
+  m.stage_estimate_s = stage("estimate");
   m.stage_encode_s = stage("encode");
   m.stage_score_s = stage("score");
   m.stage_build_s = stage("build_tile");

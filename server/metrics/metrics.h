@@ -37,7 +37,7 @@ enum class RpcMethod {
 };
 inline constexpr size_t kRpcMethods = 15;
 inline constexpr size_t kStatusCodes = 17;        // of gRPC, from OK
-inline constexpr size_t kAlignmentStatuses = 16;  // of voxloc.v1.AlignmentStatus
+inline constexpr size_t kAlignmentStatuses = 17;  // of voxloc.v1.AlignmentStatus
 
 struct RpcMetrics {
   Counter started;
@@ -93,6 +93,7 @@ class Metrics {
 
   Histogram stage_prepare_s;
   Histogram stage_align_s;
+  Histogram stage_estimate_s;
   Histogram stage_encode_s;
   Histogram stage_score_s;
   Histogram stage_build_s;
@@ -101,6 +102,9 @@ class Metrics {
   Histogram iterations;
   Histogram nvtl;
   Histogram matched_ratio;
+  Histogram confidence;
+  Counter recoveries_found;   // searches for lost vehicles that proposed a pose
+  Counter recoveries_failed;  // that did not
 
   Counter poses_scored;
   Counter searches_reliable;    // their best hypothesis passes, and is not ambiguous

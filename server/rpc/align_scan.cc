@@ -53,6 +53,7 @@ absl::StatusOr<ScanSource> SourceOf(const Runtime& runtime, const v1::AlignScanR
   source.vehicle = request.vehicle();
   source.map = request.map();
   source.max_points = runtime.config.limits.max_points_per_scan;
+  source.state = std::make_shared<SessionState>();
   return source;
 }
 

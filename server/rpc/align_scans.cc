@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "server/convert/pose.h"
 #include "server/convert/profile.h"
 #include "server/logging.h"
 #include "server/rpc/bidi_stream.h"
@@ -100,13 +101,13 @@ class AlignScansStream : public Base,
         Configure(request->configure());
         return absl::OkStatus();
       case Kind::kPose:
-        Reject(v1::SESSION_REQUEST_KIND_POSE, 0, request->pose().stamp_ns());
+        TakePose(request->pose());
         return absl::OkStatus();
       case Kind::kReference:
-        Reject(v1::SESSION_REQUEST_KIND_REFERENCE, 0, request->reference().stamp_ns());
+        TakeReference(request->reference());
         return absl::OkStatus();
       case Kind::kActivate:
-        Reject(v1::SESSION_REQUEST_KIND_ACTIVATE, request->activate().sequence(), 0);
+        Activate(request->activate());
         return absl::OkStatus();
       case Kind::kOpen:
       case Kind::REQUEST_NOT_SET:
@@ -164,31 +165,47 @@ class AlignScansStream : public Base,
 
   void Configure(const v1::ConfigureSession& configure) {
     auto changed = ConfigureSession(runtime_, *source_, configure);
-    auto response = std::make_unique<v1::AlignScansResponse>();
-    if (changed.ok()) {
-      source_ = std::make_shared<const ScanSource>(*std::move(changed));
-      response->mutable_configured()->set_sequence(configure.sequence());
-      ProfileToProto(CurrentProfile(runtime_, *source_),
-                     *response->mutable_configured()->mutable_profile());
-    } else {
-      v1::RequestRejected& rejected = *response->mutable_rejected();
-      rejected.set_kind(v1::SESSION_REQUEST_KIND_CONFIGURE);
-      rejected.set_reason(absl::IsUnimplemented(changed.status())
-                              ? v1::REJECTION_REASON_NOT_AVAILABLE
-                              : v1::REJECTION_REASON_INVALID);
-      rejected.set_detail(std::string(changed.status().message()));
-      rejected.set_sequence(configure.sequence());
+    if (!changed.ok()) {
+      Reject(v1::SESSION_REQUEST_KIND_CONFIGURE, changed.status(), configure.sequence(), 0);
+      return;
     }
+    source_ = std::make_shared<const ScanSource>(*std::move(changed));
+    auto response = std::make_unique<v1::AlignScansResponse>();
+    response->mutable_configured()->set_sequence(configure.sequence());
+    ProfileToProto(CurrentProfile(runtime_, *source_),
+                   *response->mutable_configured()->mutable_profile());
     Send(std::move(response));
   }
 
-  // For kinds of message that are not yet served.
-  void Reject(v1::SessionRequestKind kind, uint64_t sequence, int64_t stamp_ns) {
+  void TakePose(const v1::PoseSample& sample) {
+    auto pose = StampedPoseFromProto(sample);
+    const absl::Status status = pose.ok() ? source_->state->AddPose(*pose) : pose.status();
+    if (!status.ok()) Reject(v1::SESSION_REQUEST_KIND_POSE, status, 0, sample.stamp_ns());
+  }
+
+  void TakeReference(const v1::ReferenceSample& sample) {
+    auto position = ReferenceFromProto(sample);
+    const absl::Status status = position.ok()
+                                    ? source_->state->AddReference(sample.stamp_ns(), *position)
+                                    : position.status();
+    if (!status.ok()) Reject(v1::SESSION_REQUEST_KIND_REFERENCE, status, 0, sample.stamp_ns());
+  }
+
+  void Activate(const v1::ActivateSession& activate) {
+    source_->state->Activate(activate.active());
+    auto response = std::make_unique<v1::AlignScansResponse>();
+    response->mutable_activated()->set_sequence(activate.sequence());
+    response->mutable_activated()->set_active(activate.active());
+    Send(std::move(response));
+  }
+
+  void Reject(v1::SessionRequestKind kind, const absl::Status& why, uint64_t sequence,
+              int64_t stamp_ns) {
     auto response = std::make_unique<v1::AlignScansResponse>();
     v1::RequestRejected& rejected = *response->mutable_rejected();
     rejected.set_kind(kind);
-    rejected.set_reason(v1::REJECTION_REASON_NOT_AVAILABLE);
-    rejected.set_detail("this server does not offer it yet");
+    rejected.set_reason(v1::REJECTION_REASON_INVALID);
+    rejected.set_detail(std::string(why.message()));
     rejected.set_sequence(sequence);
     rejected.set_stamp_ns(stamp_ns);
     Send(std::move(response));

@@ -29,6 +29,8 @@ void LimitsToProto(const Limits& limits, v1::Limits& proto) {
   proto.set_max_map_extent_m(limits.max_map_extent_m);
   proto.set_max_chunk_bytes(limits.max_chunk_bytes);
   proto.set_max_map_transactions(limits.max_map_transactions);
+  proto.set_max_buffered_poses(limits.max_buffered_poses);
+  proto.set_max_recovery_candidates(limits.max_recovery_candidates);
 }
 
 void DeviceToProto(const EngineInfo& info, v1::Device& device) {

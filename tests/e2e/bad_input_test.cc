@@ -312,16 +312,18 @@ TEST_F(BadInput, VoxelGridTooFineForTheScan) {
   EXPECT_TRUE(session_.Read().has_configured());
 }
 
-TEST_F(BadInput, WhatIsNotYetThere) {
+TEST_F(BadInput, OptionsThatContradictEachOther) {
   const std::vector<std::function<void(v1::OpenSession&)>> changes = {
-      [](auto& open) { open.set_start_inactive(true); },
       [](auto& open) { open.mutable_recovery(); },
-      [](auto& open) { open.mutable_options()->mutable_covariance(); },
-      [](auto& open) { open.mutable_output()->set_diagnostics(true); },
-      [](auto& open) { open.mutable_output()->mutable_no_ground(); },
+      [](auto& open) { open.mutable_options()->mutable_covariance()->add_offset_x_m(1.0); },
+      [](auto& open) { open.mutable_output()->set_point_colors(true); },
+      [](auto& open) {
+        open.mutable_output()->set_no_confidence(true);
+        open.mutable_options()->mutable_gate()->mutable_min_confidence()->set_value(0.5);
+      },
   };
   for (size_t i = 0; i < changes.size(); ++i) {
-    EXPECT_EQ(CodeOfOpen(changes[i]).error_code(), grpc::StatusCode::UNIMPLEMENTED) << i;
+    EXPECT_EQ(CodeOfOpen(changes[i]).error_code(), grpc::StatusCode::INVALID_ARGUMENT) << i;
   }
 }
 

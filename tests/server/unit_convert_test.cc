@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
@@ -165,6 +166,7 @@ TEST(ConvertOptions, AppliesOverridesToEveryStage) {
   overrides.mutable_small_angle_shortcut()->set_value(true);
   overrides.mutable_exact_pitch_curvature()->set_value(false);
   overrides.mutable_float_transform()->set_value(true);
+  overrides.mutable_degeneracy_aware()->set_value(true);
   overrides.mutable_regularization()->mutable_scale_factor()->set_value(0.5);
   proto.mutable_gate()->set_score_type(v1::SCORE_TYPE_TRANSFORM_PROBABILITY);
   proto.mutable_gate()->mutable_score_threshold()->set_value(3.5);
@@ -194,6 +196,7 @@ TEST(ConvertOptions, AppliesOverridesToEveryStage) {
     EXPECT_TRUE(stage.small_angle_shortcut());
     EXPECT_FALSE(stage.exact_pitch_curvature());
     EXPECT_TRUE(stage.float_transform());
+    EXPECT_GT(stage.observed_ratio(), 0.0);
   }
 }
 
@@ -231,9 +234,89 @@ TEST(ConvertOptions, RefusesAbsurdValues) {
   options.Clear();
   options.mutable_overrides()->set_line_search(static_cast<v1::LineSearch>(9));
   EXPECT_EQ(CodeOf(options), absl::StatusCode::kInvalidArgument);
-  options.Clear();
-  options.mutable_covariance();
-  EXPECT_EQ(CodeOf(options), absl::StatusCode::kUnimplemented);
+}
+
+TEST(ConvertOptions, RefusesAbsurdEstimatesAndChecks) {
+  const auto refuses = [](const std::function<void(v1::AlignmentOptions&)>& change,
+                          const std::string& field) {
+    v1::AlignmentOptions options;
+    change(options);
+    const auto converted = AlignOptionsFromProto(options, "precise", Limits());
+    EXPECT_EQ(converted.status().code(), absl::StatusCode::kInvalidArgument) << field;
+    EXPECT_THAT(std::string(converted.status().message()), HasSubstr(field));
+  };
+  for (const double value : {-1.0, kNan, kInfinity}) {
+    SCOPED_TRACE(value);
+    const auto validation = [&refuses, value](auto member, const std::string& field) {
+      refuses(
+          [&](v1::AlignmentOptions& options) {
+            (options.mutable_gate()->mutable_validation()->*member)()->set_value(value);
+          },
+          field);
+    };
+    using V = v1::ValidationOptions;
+    validation(&V::mutable_required_distance_m, "required_distance_m");
+    validation(&V::mutable_guess_timeout_s, "guess_timeout_s");
+    validation(&V::mutable_guess_distance_tolerance_m, "guess_distance_tolerance_m");
+    validation(&V::mutable_initial_to_result_distance_tolerance_m,
+               "initial_to_result_distance_tolerance_m");
+    validation(&V::mutable_max_execution_time_s, "max_execution_time_s");
+    validation(&V::mutable_max_delay_s, "max_delay_s");
+    refuses(
+        [value](auto& options) {
+          options.mutable_gate()->mutable_min_confidence()->set_value(value);
+        },
+        "gate.min_confidence");
+    refuses(
+        [value](auto& options) {
+          options.mutable_covariance()->mutable_temperature()->set_value(value);
+        },
+        "temperature");
+    refuses(
+        [value](auto& options) {
+          options.mutable_covariance()->mutable_scale_factor()->set_value(value);
+        },
+        "scale_factor");
+  }
+  const auto covariance = [&refuses](const std::function<void(v1::CovarianceOptions&)>& change,
+                                     const std::string& field) {
+    refuses([&](auto& options) { change(*options.mutable_covariance()); }, field);
+  };
+  covariance([](auto& options) { options.set_method(static_cast<v1::CovarianceMethod>(6)); },
+             "covariance.method");
+  covariance([](auto& options) { options.add_offset_x_m(1.0); }, "offset_x_m");
+  covariance(
+      [](auto& options) {
+        options.add_offset_x_m(kNan);
+        options.add_offset_y_m(1.0);
+      },
+      "offset");
+  covariance(
+      [](auto& options) {
+        for (int i = 0; i < 65; ++i) {
+          options.add_offset_x_m(1.0);
+          options.add_offset_y_m(1.0);
+        }
+      },
+      "65");
+  covariance([](auto& options) { options.add_fixed_covariance(1.0); }, "fixed_covariance has 1");
+  covariance(
+      [](auto& options) {
+        for (int i = 0; i < 36; ++i) options.add_fixed_covariance(1.0);
+      },
+      "fixed_covariance");
+  refuses(
+      [](auto& options) {
+        options.mutable_gate()->mutable_validation()->mutable_max_skipped_scans()->set_value(0);
+      },
+      "max_skipped_scans");
+}
+
+TEST(ConvertOptions, TheRequiredDistanceIsAutowaresWithItsProfileAlone) {
+  v1::AlignmentOptions options;
+  EXPECT_EQ(AlignOptionsFromProto(options, "precise", Limits())->gate.required_distance_m, 0.0);
+  options.set_profile("autoware");
+  EXPECT_EQ(AlignOptionsFromProto(options, "precise", Limits())->gate.required_distance_m, 10.0);
 }
 
 TEST(ConvertOptions, ReadsFiltersAndRefusesAbsurdOnes) {
@@ -311,16 +394,60 @@ TEST(Verdict, KnowsWhenAScanCannotTouchTheMap) {
   EXPECT_FALSE(CanTouch(Bounds(), at(0.0), 30.0, 2.0));
 }
 
-TEST(Verdict, GivesNoCovarianceWhereTheScoreHasNoMaximum) {
+TEST(Verdict, AScanReachesAsFarAsItsFarthestPoint) {
+  PointCloud scan;
+  EXPECT_EQ(ReachOf(scan), 0.0);
+  scan.PushBack(3.0F, 0.0F, 4.0F);
+  scan.PushBack(0.0F, -4.5F, 0.0F);
+  EXPECT_DOUBLE_EQ(ReachOf(scan), 5.0);
+}
+
+// Every reason to doubt a result at once; then one after another goes, in the order in which
+// AlignmentStatus gives them.
+TEST(Verdict, GivesTheFirstReasonToDoubtAResult) {
   AlignResult result;
-  result.hessian = -Matrix6::Identity();
-  EXPECT_TRUE(LaplaceCovariance(result).has_value());
-  result.hessian(2, 2) = 1.0;
-  EXPECT_FALSE(LaplaceCovariance(result).has_value());
-  result.hessian.setZero();
-  EXPECT_FALSE(LaplaceCovariance(result).has_value());
-  result.hessian.setConstant(kNan);
-  EXPECT_FALSE(LaplaceCovariance(result).has_value());
+  result.after.points = 100;
+  result.after.matched_points = 50;
+  result.after.nearest_voxel_likelihood = 1.0;
+  result.reached_iteration_limit = true;
+  result.termination = Termination::kDeadline;
+  ScanEstimate estimate;
+  estimate.confidence.emplace();
+  estimate.confidence->value = 0.2;
+  estimate.degeneracy.axes[1] = AxisObservation::kUnobserved;
+  const Pose away{{2.0, 0.0, 0.0}, Eigen::Quaterniond::Identity()};
+  estimate.covariance.offset_map_T_base = {Pose{{1.0, 0.0, 0.0}, Eigen::Quaterniond::Identity()}};
+  estimate.covariance.aligned_map_T_base = {away};
+  estimate.covariance.nvtl = {2.9};
+  AlignOptions options;
+  options.min_matched_ratio = 0.6;
+  options.min_confidence = 0.5;
+  Profile profile;
+  const auto judge = [&] { return JudgeResult(result, &estimate, profile, options); };
+
+  EXPECT_EQ(judge().status, v1::ALIGNMENT_STATUS_DEADLINE);
+  result.termination = Termination::kMaxIterations;
+  EXPECT_EQ(judge().status, v1::ALIGNMENT_STATUS_NOT_CONVERGED);
+  result.oscillations = 4;
+  options.gate.max_oscillations = 3;
+  EXPECT_EQ(judge().status, v1::ALIGNMENT_STATUS_LOW_SCORE);
+  result.after.nearest_voxel_likelihood = 3.0;
+  EXPECT_EQ(judge().status, v1::ALIGNMENT_STATUS_LOW_OVERLAP);
+  EXPECT_FALSE(judge().accepted);
+  result.after.matched_points = 60;
+  EXPECT_EQ(judge().status, v1::ALIGNMENT_STATUS_LOW_CONFIDENCE);
+  EXPECT_FALSE(judge().accepted);
+  estimate.confidence->value = 0.5;
+  EXPECT_EQ(judge().status, v1::ALIGNMENT_STATUS_AMBIGUOUS);
+  EXPECT_TRUE(judge().accepted);
+  estimate.covariance.nvtl = {2.6};
+  EXPECT_EQ(judge().status, v1::ALIGNMENT_STATUS_DEGENERATE);
+  EXPECT_TRUE(judge().accepted);
+  EXPECT_EQ(judge().detail, "not observed: y");
+  estimate.degeneracy.axes[1] = AxisObservation::kWeak;
+  EXPECT_EQ(judge().status, v1::ALIGNMENT_STATUS_OK);
+  result.after.matched_points = 0;
+  EXPECT_EQ(judge().status, v1::ALIGNMENT_STATUS_OUT_OF_MAP);
 }
 
 }  // namespace

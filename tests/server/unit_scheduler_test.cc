@@ -54,11 +54,13 @@ class FakeTask : public ScanTask {
     if (!ended_) record_.Add("dropped " + name_);
   }
   // The engine answers a job without a map with a status: the scheduler does not look at it.
-  bool Prepare(AlignJob& /*job*/) override {
+  bool Prepare(AlignJob& /*job*/, EstimateRequest& /*estimate*/) override {
     if (!prepares_) End("prepared " + name_);
     return prepares_;
   }
-  void Complete(AlignResult /*result*/, const BatchFacts& batch) override {
+  void Complete(AlignResult /*result*/, const ScanEstimate* estimate,
+                const BatchFacts& batch) override {
+    EXPECT_EQ(estimate, nullptr);  // nothing was asked for
     End("completed " + name_ + " of " + std::to_string(batch.size));
   }
   void Supersede() override { End("superseded " + name_); }

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/convert/covariance.h"
+
+#include "absl/strings/str_cat.h"
+#include "core/estimate/covariance/covariance_options.h"
+
+namespace voxloc::server {
+
+absl::StatusOr<std::optional<Matrix6>> CovarianceFromProto(
+    const google::protobuf::RepeatedField<double>& field, absl::string_view name) {
+  if (field.empty()) return std::optional<Matrix6>();
+  if (field.size() != 36) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " has ", field.size(), " values; allowed is 0 or 36"));
+  }
+  using RowMajor6 = Eigen::Matrix<double, 6, 6, Eigen::RowMajor>;
+  const Matrix6 covariance = Eigen::Map<const RowMajor6>(field.data());
+  if (absl::Status status = CheckPositiveDefinite(covariance, name); !status.ok()) return status;
+  // What rounding left of the asymmetry is nobody's.
+  return std::optional<Matrix6>(0.5 * (covariance + covariance.transpose()));
+}
+
+}  // namespace voxloc::server

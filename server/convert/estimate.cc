@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/convert/estimate.h"
+
+#include "absl/strings/str_cat.h"
+#include "server/convert/cloud.h"
+#include "server/convert/covariance.h"
+#include "server/convert/pose.h"
+#include "server/convert/result.h"
+
+namespace voxloc::server {
+namespace {
+
+v1::CovarianceMethod MethodToProto(CovarianceMethod method) {
+  switch (method) {
+    case CovarianceMethod::kFixed:
+      return v1::COVARIANCE_METHOD_FIXED;
+    case CovarianceMethod::kLaplace:
+      return v1::COVARIANCE_METHOD_LAPLACE;
+    case CovarianceMethod::kMultiNdt:
+      return v1::COVARIANCE_METHOD_MULTI_NDT;
+    case CovarianceMethod::kMultiNdtScore:
+      return v1::COVARIANCE_METHOD_MULTI_NDT_SCORE;
+    case CovarianceMethod::kCalibrated:
+      return v1::COVARIANCE_METHOD_CALIBRATED;
+  }
+  return v1::COVARIANCE_METHOD_UNSPECIFIED;
+}
+
+v1::AxisVerdict AxisToProto(AxisObservation axis) {
+  switch (axis) {
+    case AxisObservation::kObserved:
+      return v1::AXIS_VERDICT_OBSERVED;
+    case AxisObservation::kWeak:
+      return v1::AXIS_VERDICT_WEAK;
+    case AxisObservation::kUnobserved:
+      return v1::AXIS_VERDICT_UNOBSERVED;
+  }
+  return v1::AXIS_VERDICT_UNSPECIFIED;
+}
+
+void ReportToProto(const CovarianceReport& report, CovarianceMethod asked,
+                   v1::CovarianceReport& proto) {
+  proto.set_method(MethodToProto(report.method));
+  for (const Pose& pose : report.offset_map_T_base) {
+    PoseToProto(pose, *proto.add_offset_map_t_base());
+  }
+  for (const Pose& pose : report.aligned_map_T_base) {
+    PoseToProto(pose, *proto.add_aligned_map_t_base());
+  }
+  proto.mutable_nvtl()->Add(report.nvtl.begin(), report.nvtl.end());
+  if (report.method != asked) {
+    proto.set_detail(absl::StrCat(v1::CovarianceMethod_Name(MethodToProto(asked)),
+                                  " failed: ", report.status.message()));
+  }
+}
+
+void DegeneracyToProto(const Degeneracy& degeneracy, v1::Degeneracy& proto) {
+  AppendRowMajor(degeneracy.eigenvalues, *proto.mutable_eigenvalues());
+  AppendRowMajor(degeneracy.eigenvectors.transpose(), *proto.mutable_eigenvectors());
+  proto.set_condition(degeneracy.condition);
+  proto.set_rotation_scale_m(degeneracy.rotation_scale_m);
+  for (const AxisObservation axis : degeneracy.axes) proto.add_axes(AxisToProto(axis));
+}
+
+}  // namespace
+
+void ConfidenceToProto(const Confidence& confidence, v1::Confidence& proto) {
+  const QualitySignals& signals = confidence.signals;
+  proto.set_value(confidence.value);
+  proto.set_matched_ratio(signals.matched_ratio);
+  proto.set_residual_ratio(signals.residual_ratio);
+  proto.set_sector_coverage(signals.sector_coverage);
+  proto.set_seen_through_ratio(signals.seen_through_ratio);
+  proto.set_innovation(signals.innovation);
+  proto.set_condition(signals.condition);
+}
+
+void EstimateToProto(const ScanEstimate& estimate, const Pose& map_T_base, CovarianceMethod asked,
+                     const OutputChoice& output, v1::AlignmentResult& proto) {
+  AppendRowMajor(estimate.covariance.covariance, *proto.mutable_covariance());
+  ReportToProto(estimate.covariance, asked, *proto.mutable_covariance_report());
+  DegeneracyToProto(estimate.degeneracy, *proto.mutable_degeneracy());
+  if (estimate.confidence.has_value()) {
+    ConfidenceToProto(*estimate.confidence, *proto.mutable_confidence());
+  }
+  if (estimate.no_ground.has_value()) {
+    const NoGroundScores& no_ground = *estimate.no_ground;
+    v1::NoGroundResult& result = *proto.mutable_no_ground();
+    ScoresToProto(no_ground.score, *result.mutable_scores());
+    result.set_points(static_cast<uint32_t>(no_ground.points_base->size()));
+    if (output.no_ground_cloud) {
+      EncodeCloud(Transform(map_T_base, *no_ground.points_base), *result.mutable_cloud());
+    }
+  }
+}
+
+}  // namespace voxloc::server

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/convert/estimate_options.h"
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "server/convert/covariance.h"
+
+namespace voxloc::server {
+namespace {
+
+constexpr double kMaxRecoveryRadiusM = 1000.0;
+
+absl::Status InField(absl::string_view field, const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(absl::StrCat(field, ".", status.message()));
+}
+
+absl::StatusOr<CovarianceMethod> MethodFromProto(v1::CovarianceMethod method,
+                                                 const Profile& profile) {
+  switch (method) {
+    case v1::COVARIANCE_METHOD_UNSPECIFIED:
+      return profile.name == AutowareProfile().name ? CovarianceMethod::kFixed
+                                                    : CovarianceMethod::kCalibrated;
+    case v1::COVARIANCE_METHOD_FIXED:
+      return CovarianceMethod::kFixed;
+    case v1::COVARIANCE_METHOD_LAPLACE:
+      return CovarianceMethod::kLaplace;
+    case v1::COVARIANCE_METHOD_MULTI_NDT:
+      return CovarianceMethod::kMultiNdt;
+    case v1::COVARIANCE_METHOD_MULTI_NDT_SCORE:
+      return CovarianceMethod::kMultiNdtScore;
+    case v1::COVARIANCE_METHOD_CALIBRATED:
+      return CovarianceMethod::kCalibrated;
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat("covariance.method is ", method, "; allowed is 0 to 5"));
+  }
+}
+
+// A limit that may be unset; otherwise finite, and 0 where that is allowed, or more.
+absl::Status TakeLimit(absl::string_view field, bool is_set,
+                       const google::protobuf::DoubleValue& wrapper, bool zero_allowed,
+                       double& limit) {
+  if (!is_set) return absl::OkStatus();
+  limit = wrapper.value();
+  if (std::isfinite(limit) && (limit > 0.0 || (zero_allowed && limit == 0.0))) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("gate.validation.", field, " is ", limit,
+                                                 "; allowed is a finite number ",
+                                                 zero_allowed ? "from 0" : "over 0"));
+}
+
+absl::Status TakeCounts(const v1::ValidationOptions& validation, GateOptions& gate) {
+  if (validation.has_max_skipped_scans()) {
+    gate.max_skipped_scans = validation.max_skipped_scans().value();
+    if (gate.max_skipped_scans < 1) {
+      return absl::InvalidArgumentError(
+          "gate.validation.max_skipped_scans is 0; allowed is from 1");
+    }
+  }
+  if (validation.has_max_oscillation_count()) {
+    constexpr auto kMost = static_cast<uint32_t>(std::numeric_limits<int>::max());
+    const uint32_t count = validation.max_oscillation_count().value();
+    if (count > kMost) {
+      return absl::InvalidArgumentError(absl::StrCat("gate.validation.max_oscillation_count is ",
+                                                     count, "; allowed is up to ", kMost));
+    }
+    gate.max_oscillations = static_cast<int>(count);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<CovarianceOptions> CovarianceOptionsFromProto(const v1::CovarianceOptions& options,
+                                                             const Profile& profile) {
+  CovarianceOptions result;
+  auto method = MethodFromProto(options.method(), profile);
+  if (!method.ok()) return method.status();
+  result.method = *method;
+  auto fixed = CovarianceFromProto(options.fixed_covariance(), "covariance.fixed_covariance");
+  if (!fixed.ok()) return fixed.status();
+  if (fixed->has_value()) result.fixed = **fixed;
+  if (options.offset_x_m_size() != options.offset_y_m_size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("covariance.offset_x_m has ", options.offset_x_m_size(),
+                     " values and offset_y_m ", options.offset_y_m_size(), "; allowed is as many"));
+  }
+  if (options.offset_x_m_size() > 0) {
+    result.offsets_base.clear();
+    for (int i = 0; i < options.offset_x_m_size(); ++i) {
+      result.offsets_base.emplace_back(options.offset_x_m(i), options.offset_y_m(i));
+    }
+  }
+  if (options.has_temperature()) result.temperature = options.temperature().value();
+  if (options.has_scale_factor()) result.scale_factor = options.scale_factor().value();
+  if (absl::Status status = InField("covariance", ValidateCovarianceOptions(result));
+      !status.ok()) {
+    return status;
+  }
+  return result;
+}
+
+absl::Status ApplyValidation(const v1::ValidationOptions& validation, AlignOptions& options) {
+  const v1::ValidationOptions& v = validation;
+  GateOptions gate;
+  if (options.profile.name != AutowareProfile().name) gate.required_distance_m = 0.0;
+  const struct {
+    absl::string_view field;
+    bool is_set;
+    const google::protobuf::DoubleValue& value;
+    bool zero_allowed;
+    double& limit;
+  } limits[] = {
+      {"required_distance_m", v.has_required_distance_m(), v.required_distance_m(), true,
+       gate.required_distance_m},
+      {"guess_timeout_s", v.has_guess_timeout_s(), v.guess_timeout_s(), false,
+       options.guess_timeout_s},
+      {"guess_distance_tolerance_m", v.has_guess_distance_tolerance_m(),
+       v.guess_distance_tolerance_m(), false, options.guess_distance_tolerance_m},
+      {"initial_to_result_distance_tolerance_m", v.has_initial_to_result_distance_tolerance_m(),
+       v.initial_to_result_distance_tolerance_m(), true,
+       gate.initial_to_result_distance_tolerance_m},
+      {"max_execution_time_s", v.has_max_execution_time_s(), v.max_execution_time_s(), true,
+       gate.max_execution_time_s},
+      {"max_delay_s", v.has_max_delay_s(), v.max_delay_s(), true, gate.timeout_s},
+  };
+  for (const auto& [field, is_set, value, zero_allowed, limit] : limits) {
+    if (absl::Status status = TakeLimit(field, is_set, value, zero_allowed, limit); !status.ok()) {
+      return status;
+    }
+  }
+  if (absl::Status status = TakeCounts(validation, gate); !status.ok()) return status;
+  options.gate = gate;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<RecoveryOptions> RecoveryOptionsFromProto(const v1::RecoveryOptions& options,
+                                                         const Limits& limits) {
+  RecoveryOptions result;
+  result.lost_after_scans = options.lost_after_scans();
+  result.initial_radius_m = options.initial_radius_m();
+  result.max_radius_m = options.max_radius_m();
+  result.apply = options.apply();
+  result.candidates = limits.max_recovery_candidates;
+  if (absl::Status status = InField("recovery", ValidateRecoveryOptions(result)); !status.ok()) {
+    return status;
+  }
+  if (result.max_radius_m > kMaxRecoveryRadiusM) {
+    return absl::InvalidArgumentError(absl::StrCat("recovery.max_radius_m is ", result.max_radius_m,
+                                                   "; allowed is up to ", kMaxRecoveryRadiusM));
+  }
+  return result;
+}
+
+}  // namespace voxloc::server

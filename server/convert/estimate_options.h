@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Options on the wire of what is built on an alignment: its covariance, the checks around it, the
+// search for a lost vehicle. Thread-safe: no shared state.
+//
+// InvalidArgument names the field, its value and what is allowed.
+
+#ifndef VOXLOC_SERVER_CONVERT_ESTIMATE_OPTIONS_H_
+#define VOXLOC_SERVER_CONVERT_ESTIMATE_OPTIONS_H_
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/tracking/recovery.h"
+#include "server/config.h"
+#include "server/scan_recipe.h"
+#include "voxloc/v1/localization_service.pb.h"
+#include "voxloc/v1/options.pb.h"
+
+namespace voxloc::server {
+
+// `profile` names the method and the required distance of requests that do not.
+[[nodiscard]] absl::StatusOr<CovarianceOptions> CovarianceOptionsFromProto(
+    const v1::CovarianceOptions& options, const Profile& profile);
+
+// Sets `gate` and the limits of guesses. `options.profile` has been set.
+[[nodiscard]] absl::Status ApplyValidation(const v1::ValidationOptions& validation,
+                                           AlignOptions& options);
+
+[[nodiscard]] absl::StatusOr<RecoveryOptions> RecoveryOptionsFromProto(
+    const v1::RecoveryOptions& options, const Limits& limits);
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_CONVERT_ESTIMATE_OPTIONS_H_
