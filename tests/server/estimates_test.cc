@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a reply says beyond the pose: its covariance, what the scan observes, how likely it is
+// right, colours, scores without the ground, diagnostics.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <Eigen/Eigenvalues>
+#include <cmath>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/geometry/covariance.h"
+#include "server/convert/pose.h"
+#include "tests/server/small_town.h"
+#include "tests/server/test_server.h"
+
+namespace voxloc::server {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Matrix6 CovarianceOf(const v1::AlignmentResult& result) {
+  Matrix6 covariance = Matrix6::Zero();
+  EXPECT_EQ(result.covariance_size(), 36) << result.ShortDebugString();
+  for (int i = 0; i < result.covariance_size(); ++i)
+    covariance(i / 6, i % 6) = result.covariance(i);
+  return covariance;
+}
+
+Eigen::Vector2d PlaceOf(const v1::Pose& pose) { return {pose.position().x(), pose.position().y()}; }
+
+void AddDiagonal(const std::vector<double>& diagonal, google::protobuf::RepeatedField<double>& to) {
+  for (int i = 0; i < 36; ++i) to.Add(i % 7 == 0 ? diagonal[static_cast<size_t>(i / 7)] : 0.0);
+}
+
+// Level ground of 40 x 40 m with nothing on it, 2 cm of noise.
+PointCloud Field() {
+  std::mt19937 noise(3);
+  PointCloud field;
+  for (double x = -20.0; x < 20.0; x += 0.1) {
+    for (double y = -20.0; y < 20.0; y += 0.1) {
+      const double z = 0.02 * (static_cast<double>(noise()) / 2147483648.0 - 1.0);
+      field.PushBack(static_cast<float>(x), static_cast<float>(y), static_cast<float>(z));
+    }
+  }
+  return field;
+}
+
+// What GoodScan would see there within 12 m.
+v1::Scan FieldScan() {
+  const Pose base_T_map = VehiclePose().Inverse();
+  PointCloud points;
+  for (double x = -11.0; x < 13.0; x += 0.43) {
+    for (double y = -12.0; y < 12.0; y += 0.43) {
+      const Eigen::Vector3d point = base_T_map * Eigen::Vector3d(x, y, 0.0);
+      if (point.norm() > 12.0) continue;
+      points.PushBack(static_cast<float>(point.x()), static_cast<float>(point.y()),
+                      static_cast<float>(point.z()));
+    }
+  }
+  v1::Scan scan = GoodScan();
+  *scan.mutable_cloud() = CloudOf(points);
+  return scan;
+}
+
+class Estimates : public ::testing::Test {
+ protected:
+  void SetUp() override { server_.LoadTown(); }
+
+  v1::AlignmentResult Align(const std::function<void(v1::OpenSession&)>& adjust,
+                            const v1::Scan& scan = GoodScan()) {
+    v1::OpenSession open;
+    open.set_map("town");
+    adjust(open);
+    TestSession session(server_);
+    session.Open(open);
+    session.Send(scan);
+    return session.ReadResult();
+  }
+
+  // With floors that nothing is below. The reference turns x and y by a block of the rotation that
+  // is not quite a rotation where the vehicle is tilted, so covariances agree to a thousandth only.
+  v1::AlignmentResult AlignBy(v1::CovarianceMethod method) {
+    return Align([method](v1::OpenSession& open) {
+      open.mutable_options()->set_profile("autoware");
+      v1::CovarianceOptions& covariance = *open.mutable_options()->mutable_covariance();
+      covariance.set_method(method);
+      AddDiagonal(std::vector<double>(6, 1e-12), *covariance.mutable_fixed_covariance());
+      open.mutable_output()->set_hessian(true);
+    });
+  }
+
+  void LoadField() {
+    TestUpdate update(server_);
+    update.Write(BeginRequest("field"));
+    ASSERT_TRUE(update.Read().has_begun());
+    update.Write(TileRequest("field", Field()));
+    ASSERT_TRUE(update.Read().has_tile_added());
+    update.Write(CommitRequest());
+    ASSERT_TRUE(update.Read().has_committed());
+  }
+
+  TestServer server_;
+};
+
+TEST_F(Estimates, TheProfileNamesTheMethodWhereTheRequestDoesNot) {
+  v1::AlignmentResult result =
+      Align([](v1::OpenSession& open) { open.mutable_options()->set_profile("autoware"); });
+  EXPECT_EQ(result.covariance_report().method(), v1::COVARIANCE_METHOD_FIXED);
+  const Matrix6 fixed = CovarianceOf(result);
+  for (int i = 0; i < 6; ++i) EXPECT_NEAR(fixed(i, i), i < 3 ? 0.0225 : 0.000625, 1e-9);
+
+  result = Align([](v1::OpenSession&) {});
+  EXPECT_EQ(result.covariance_report().method(), v1::COVARIANCE_METHOD_CALIBRATED);
+  EXPECT_EQ(result.covariance_report().detail(), "");
+  const Matrix6 calibrated = CovarianceOf(result);
+  EXPECT_TRUE(calibrated.isApprox(calibrated.transpose(), 1e-12));
+  EXPECT_GT(calibrated.selfadjointView<Eigen::Lower>().eigenvalues().minCoeff(), 0.0);
+  EXPECT_LT(std::sqrt(calibrated(0, 0)), 0.2);
+}
+
+TEST_F(Estimates, TheFixedCovarianceTurnsItsPositionWithTheVehicle) {
+  const v1::AlignmentResult result = Align([](v1::OpenSession& open) {
+    v1::CovarianceOptions& covariance = *open.mutable_options()->mutable_covariance();
+    covariance.set_method(v1::COVARIANCE_METHOD_FIXED);
+    AddDiagonal({1.0, 4.0, 9.0, 16.0, 25.0, 36.0}, *covariance.mutable_fixed_covariance());
+  });
+  const auto pose = PoseFromProto(result.map_t_base(), "map_t_base");
+  ASSERT_TRUE(pose.ok());
+  const Matrix6 covariance = CovarianceOf(result);
+  const Eigen::Matrix3d map_R_base = pose->rotation.toRotationMatrix();
+  const Eigen::Matrix3d turned =
+      map_R_base * Eigen::Vector3d(1.0, 4.0, 9.0).asDiagonal() * map_R_base.transpose();
+  EXPECT_TRUE((covariance.topLeftCorner<3, 3>().isApprox(turned, 1e-6))) << covariance;
+  EXPECT_EQ((covariance.bottomRightCorner<3, 3>().diagonal()), Eigen::Vector3d(16.0, 25.0, 36.0));
+}
+
+TEST_F(Estimates, LaplaceIsTheInverseOfTheHessiansBlock) {
+  const v1::AlignmentResult result = AlignBy(v1::COVARIANCE_METHOD_LAPLACE);
+  ASSERT_EQ(result.hessian_size(), 36);
+  Eigen::Matrix2d hessian;
+  hessian << result.hessian(0), result.hessian(1), result.hessian(6), result.hessian(7);
+  const Eigen::Matrix2d expected = (-hessian).inverse();
+  EXPECT_TRUE((CovarianceOf(result).topLeftCorner<2, 2>().isApprox(expected, 3e-3)))
+      << CovarianceOf(result) << "\n\n"
+      << expected;
+}
+
+TEST_F(Estimates, MultiNdtIsTheSpreadOfAlignmentsAroundTheResult) {
+  const v1::AlignmentResult result = AlignBy(v1::COVARIANCE_METHOD_MULTI_NDT);
+  const v1::CovarianceReport& report = result.covariance_report();
+  ASSERT_EQ(report.offset_map_t_base_size(), 6);
+  ASSERT_EQ(report.aligned_map_t_base_size(), 6);
+  EXPECT_EQ(report.nvtl_size(), 6);
+  std::vector<Eigen::Vector2d> places = {PlaceOf(result.map_t_base())};
+  for (const v1::Pose& pose : report.aligned_map_t_base()) places.push_back(PlaceOf(pose));
+  Eigen::Vector2d mean = Eigen::Vector2d::Zero();
+  for (const Eigen::Vector2d& place : places) mean += place / 7.0;
+  Eigen::Matrix2d expected = Eigen::Matrix2d::Zero();
+  for (const Eigen::Vector2d& place : places) {
+    expected += (place - mean) * (place - mean).transpose() / 7.0 * (6.0 / 7.0);
+  }
+  EXPECT_TRUE((CovarianceOf(result).topLeftCorner<2, 2>().isApprox(expected, 3e-3)))
+      << CovarianceOf(result) << "\n\n"
+      << expected;
+}
+
+TEST_F(Estimates, MultiNdtScoreWeighsOffsetsByTheirScores) {
+  const v1::AlignmentResult result = AlignBy(v1::COVARIANCE_METHOD_MULTI_NDT_SCORE);
+  const v1::CovarianceReport& report = result.covariance_report();
+  ASSERT_EQ(report.offset_map_t_base_size(), 6);
+  ASSERT_EQ(report.nvtl_size(), 6);
+  EXPECT_EQ(report.aligned_map_t_base_size(), 0);
+  std::vector<Eigen::Vector2d> places = {PlaceOf(result.map_t_base())};
+  std::vector<double> weights = {std::exp(result.scores().nvtl() / 0.05)};
+  for (int i = 0; i < 6; ++i) {
+    places.push_back(PlaceOf(report.offset_map_t_base(i)));
+    weights.push_back(std::exp(report.nvtl(i) / 0.05));
+  }
+  double sum = 0.0;
+  for (const double weight : weights) sum += weight;
+  Eigen::Vector2d mean = Eigen::Vector2d::Zero();
+  for (size_t i = 0; i < 7; ++i) mean += weights[i] / sum * places[i];
+  Eigen::Matrix2d expected = Eigen::Matrix2d::Zero();
+  for (size_t i = 0; i < 7; ++i) {
+    expected += weights[i] / sum * (places[i] - mean) * (places[i] - mean).transpose();
+  }
+  EXPECT_TRUE((CovarianceOf(result).topLeftCorner<2, 2>().isApprox(expected, 3e-3)))
+      << CovarianceOf(result) << "\n\n"
+      << expected;
+}
+
+TEST_F(Estimates, ScaleFactorScalesWhatIsEstimated) {
+  const auto align = [this](double factor) {
+    return CovarianceOf(Align([factor](v1::OpenSession& open) {
+      v1::CovarianceOptions& covariance = *open.mutable_options()->mutable_covariance();
+      covariance.set_method(v1::COVARIANCE_METHOD_LAPLACE);
+      AddDiagonal(std::vector<double>(6, 1e-12), *covariance.mutable_fixed_covariance());
+      covariance.mutable_scale_factor()->set_value(factor);
+    }));
+  };
+  EXPECT_NEAR(align(7.0)(0, 0) / align(1.0)(0, 0), 7.0, 1e-6);
+}
+
+TEST_F(Estimates, SaysHowLikelyThePoseIsRightUnlessItIsLeftOut) {
+  const v1::AlignmentResult result = Align([](v1::OpenSession&) {});
+  ASSERT_TRUE(result.has_confidence());
+  EXPECT_GT(result.confidence().value(), 0.0);
+  EXPECT_LE(result.confidence().value(), 1.0);
+  EXPECT_EQ(result.confidence().matched_ratio(), result.scores().matched_ratio());
+  EXPECT_FALSE(Align([](v1::OpenSession& open) {
+                 open.mutable_output()->set_no_confidence(true);
+               }).has_confidence());
+}
+
+TEST_F(Estimates, AConfidenceBelowTheLimitIsNotAccepted) {
+  // A third of the points hangs where the map has nothing.
+  PointCloud points = ScanFrom(VehiclePose());
+  for (size_t i = 0; i < points.size(); i += 3) points.z[i] += 60.0F;
+  v1::Scan scan = GoodScan();
+  *scan.mutable_cloud() = CloudOf(points);
+  const v1::AlignmentResult result = Align(
+      [](v1::OpenSession& open) {
+        open.mutable_options()->mutable_gate()->mutable_min_confidence()->set_value(1.0);
+        open.mutable_output()->set_diagnostics(true);
+      },
+      scan);
+  ASSERT_LT(result.confidence().value(), 1.0);
+  EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_LOW_CONFIDENCE);
+  EXPECT_FALSE(result.accepted());
+  EXPECT_TRUE(result.has_map_t_base());
+  EXPECT_THAT(result.detail(), HasSubstr("is below 1"));
+  EXPECT_THAT(result.diagnostics().message(), HasSubstr("is below 1"));
+}
+
+TEST_F(Estimates, SaysWhichDirectionsTheScanObserves) {
+  const v1::Degeneracy town = Align([](v1::OpenSession&) {}).degeneracy();
+  ASSERT_EQ(town.eigenvalues_size(), 6);
+  ASSERT_EQ(town.eigenvectors_size(), 36);
+  EXPECT_THAT(town.axes(), ::testing::Not(::testing::Contains(v1::AXIS_VERDICT_UNOBSERVED)));
+
+  LoadField();
+  const v1::AlignmentResult result = Align(
+      [](v1::OpenSession& open) {
+        open.set_map("field");
+        open.mutable_options()->mutable_gate()->mutable_score_threshold()->set_value(0.0);
+      },
+      FieldScan());
+  EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_DEGENERATE) << result.ShortDebugString();
+  EXPECT_TRUE(result.accepted());
+  EXPECT_THAT(result.degeneracy().axes(),
+              ElementsAre(v1::AXIS_VERDICT_UNOBSERVED, v1::AXIS_VERDICT_UNOBSERVED,
+                          v1::AXIS_VERDICT_OBSERVED, v1::AXIS_VERDICT_OBSERVED,
+                          v1::AXIS_VERDICT_OBSERVED, v1::AXIS_VERDICT_UNOBSERVED));
+  EXPECT_EQ(result.detail(), "not observed: x, y, rz");
+  EXPECT_GT(result.degeneracy().condition(), 10.0 * town.condition());
+}
+
+TEST_F(Estimates, ADegeneracyAwareSearchLeavesTheRestAtTheGuess) {
+  LoadField();
+  const auto moved_m = [this](bool aware) {
+    const v1::AlignmentResult result = Align(
+        [aware](v1::OpenSession& open) {
+          open.set_map("field");
+          open.mutable_options()->mutable_overrides()->mutable_degeneracy_aware()->set_value(aware);
+        },
+        FieldScan());
+    return (PlaceOf(result.map_t_base()) - PlaceOf(result.guess_map_t_base())).norm();
+  };
+  EXPECT_GT(moved_m(false), 5.0 * moved_m(true));
+}
+
+TEST_F(Estimates, KnowsHowFarTheResultLiesFromAGuessOfKnownCovariance) {
+  const auto innovation = [this](double variance) {
+    v1::Scan scan = GoodScan();  // 0.36 m off
+    if (variance > 0.0) {
+      AddDiagonal(std::vector<double>(6, variance), *scan.mutable_guess_covariance());
+    }
+    return Align([](v1::OpenSession&) {}, scan).confidence().innovation();
+  };
+  EXPECT_EQ(innovation(0.0), 0.0);
+  EXPECT_GT(innovation(1e-3), 3.0 * innovation(1.0));
+}
+
+TEST_F(Estimates, ColoursPointsByTheirScores) {
+  const v1::AlignmentResult result = Align([](v1::OpenSession& open) {
+    open.mutable_output()->set_point_scores(true);
+    open.mutable_output()->set_point_colors(true);
+  });
+  const v1::PointScores& points = result.point_scores();
+  ASSERT_EQ(points.rgb().size(), 3 * static_cast<size_t>(points.best_score_size()));
+  size_t black = 0;
+  size_t unmatched = 0;
+  for (int i = 0; i < points.best_score_size(); ++i) {
+    const std::string colour = points.rgb().substr(3 * static_cast<size_t>(i), 3);
+    black += colour == std::string(3, '\0') ? 1 : 0;
+    unmatched += points.best_score(i) == 0.0F ? 1 : 0;
+    // Half way and beyond there is no blue, up to there no red.
+    EXPECT_TRUE(points.best_score(i) < 2.3F || colour[2] == '\0');
+    EXPECT_TRUE(points.best_score(i) > 2.2F || colour[0] == '\0');
+  }
+  EXPECT_EQ(black, unmatched);
+}
+
+TEST_F(Estimates, ScoresThePointsThatStandClearOfTheGround) {
+  const v1::AlignmentResult result = Align([](v1::OpenSession& open) {
+    open.mutable_output()->mutable_no_ground()->set_z_margin_m(0.8);
+    open.mutable_output()->mutable_no_ground()->set_cloud(true);
+  });
+  const auto pose = PoseFromProto(result.map_t_base(), "map_t_base");
+  ASSERT_TRUE(pose.ok());
+  const PointCloud scan = ScanFrom(VehiclePose());
+  size_t clear = 0;
+  for (size_t i = 0; i < scan.size(); ++i) {
+    clear += (*pose * scan.Point(i)).z() - pose->translation.z() > 0.8 ? 1 : 0;
+  }
+  ASSERT_GT(clear, 10);
+  EXPECT_EQ(result.no_ground().points(), clear);
+  EXPECT_EQ(result.no_ground().cloud().data().size(), clear * 12);
+  EXPECT_GT(result.no_ground().scores().nvtl(), 0.0);
+  EXPECT_LE(result.no_ground().scores().matched_points(), clear);
+  EXPECT_FALSE(Align([](v1::OpenSession&) {}).has_no_ground());
+}
+
+TEST_F(Estimates, DiagnosticsHaveAllKeysOfAutowareInItsOrder) {
+  const v1::AlignmentResult result =
+      Align([](v1::OpenSession& open) { open.mutable_output()->set_diagnostics(true); });
+  std::vector<std::string> keys;
+  for (const v1::DiagnosticEntry& entry : result.diagnostics().entries()) {
+    keys.push_back(entry.key());
+  }
+  EXPECT_THAT(
+      keys, ElementsAre("topic_time_stamp", "sensor_points_size", "sensor_points_delay_time_sec",
+                        "is_succeed_transform_sensor_points", "sensor_points_max_distance",
+                        "is_activated", "is_succeed_interpolate_initial_pose", "is_set_map_points",
+                        "iteration_num", "local_optimal_solution_oscillation_num",
+                        "transform_probability", "nearest_voxel_transformation_likelihood",
+                        "transform_probability_diff", "transform_probability_before",
+                        "nearest_voxel_transformation_likelihood_diff",
+                        "nearest_voxel_transformation_likelihood_before",
+                        "distance_initial_to_result", "execution_time", "skipping_publish_num"));
+  const auto& entries = result.diagnostics().entries();
+  EXPECT_EQ(entries[0].int_value(), 100'000'000);
+  EXPECT_EQ(entries[1].int_value(), 1500);
+  EXPECT_GT(entries[4].double_value(), 20.0);
+  EXPECT_LE(entries[4].double_value(), 25.001);
+  EXPECT_EQ(entries[8].int_value(), result.iterations());
+  EXPECT_EQ(entries[11].double_value(), result.scores().nvtl());
+  EXPECT_EQ(entries[15].double_value(), result.initial_scores().nvtl());
+  EXPECT_NEAR(entries[16].double_value(), 0.364, 0.05);
+  EXPECT_GT(entries[17].double_value(), 0.0);
+  EXPECT_EQ(entries[18].int_value(), 0);
+  // The stamp lies in 1970: the scan is late.
+  EXPECT_EQ(result.diagnostics().level(), v1::DIAGNOSTIC_LEVEL_WARN);
+  EXPECT_FALSE(Align([](v1::OpenSession&) {}).has_diagnostics());
+}
+
+TEST_F(Estimates, ServesACallWithoutASessionAlike) {
+  v1::AlignScanRequest request;
+  request.set_map("town");
+  *request.mutable_scan() = GoodScan();
+  request.mutable_output()->set_diagnostics(true);
+  request.mutable_options()->mutable_covariance()->set_method(v1::COVARIANCE_METHOD_MULTI_NDT);
+  v1::AlignScanResponse response;
+  const grpc::Status status =
+      server_.localization->AlignScan(TestServer::NewContext().get(), request, &response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(response.result().covariance_report().method(), v1::COVARIANCE_METHOD_MULTI_NDT);
+  EXPECT_EQ(response.result().diagnostics().entries_size(), 19);
+  EXPECT_TRUE(response.result().has_confidence());
+}
+
+}  // namespace
+}  // namespace voxloc::server

@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a session remembers from scan to scan: poses for guesses, reference positions, whether it is
+// active, and where its vehicle was before it got lost.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+
+#include "core/geometry/euler.h"
+#include "server/convert/pose.h"
+#include "tests/server/small_town.h"
+#include "tests/server/test_server.h"
+
+namespace voxloc::server {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr int64_t kSecond = 1'000'000'000;
+
+Pose PoseOfResult(const v1::AlignmentResult& result) {
+  auto pose = PoseFromProto(result.map_t_base(), "map_t_base");
+  return pose.ok() ? *pose : Pose{};
+}
+
+v1::AlignScansRequest PoseMessage(int64_t stamp_ns, const Pose& pose) {
+  v1::AlignScansRequest request;
+  request.mutable_pose()->set_stamp_ns(stamp_ns);
+  *request.mutable_pose()->mutable_map_t_base()->mutable_pose() = PoseOf(pose);
+  return request;
+}
+
+v1::AlignScansRequest ReferenceMessage(int64_t stamp_ns, const Eigen::Vector3d& position) {
+  v1::AlignScansRequest request;
+  request.mutable_reference()->set_stamp_ns(stamp_ns);
+  VectorToProto(position, *request.mutable_reference()->mutable_position());
+  return request;
+}
+
+v1::AlignScansRequest ActivateMessage(uint64_t sequence, bool active) {
+  v1::AlignScansRequest request;
+  request.mutable_activate()->set_sequence(sequence);
+  request.mutable_activate()->set_active(active);
+  return request;
+}
+
+Pose Moved(double x, double y) {
+  Pose pose = VehiclePose();
+  pose.translation += Eigen::Vector3d(x, y, 0.0);
+  return pose;
+}
+
+// A scan from VehiclePose() at a time, without a guess.
+v1::Scan ScanAt(int64_t stamp_ns, uint64_t sequence = 1) {
+  v1::Scan scan = GoodScan(sequence);
+  scan.set_stamp_ns(stamp_ns);
+  scan.clear_guess_map_t_base();
+  return scan;
+}
+
+class TrackingSession : public ::testing::Test {
+ protected:
+  void SetUp() override { server_.LoadTown(); }
+
+  static v1::OpenSession TownSession() {
+    v1::OpenSession open;
+    open.set_map("town");
+    return open;
+  }
+
+  TestServer server_;
+};
+
+TEST_F(TrackingSession, AGuessIsInterpolatedFromTheSessionsPoses) {
+  TestSession session(server_);
+  session.Open();
+  session.Send(PoseMessage(1 * kSecond, Moved(-0.5, -0.2)));
+  session.Send(PoseMessage(1 * kSecond + kSecond / 2, Moved(0.5, 0.2)));
+  session.Send(ScanAt(1 * kSecond + kSecond / 4));
+  const v1::AlignmentResult result = session.ReadResult();
+  EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_OK) << result.ShortDebugString();
+  const auto guess = PoseFromProto(result.guess_map_t_base(), "guess_map_t_base");
+  ASSERT_TRUE(guess.ok());
+  EXPECT_LT(TranslationDistance(*guess, VehiclePose()), 1e-9);
+  EXPECT_LT(TranslationDistance(PoseOfResult(result), VehiclePose()), 0.05);
+}
+
+TEST_F(TrackingSession, AGuessHasTheCovarianceOfTheOlderPose) {
+  const auto innovation = [this](double variance) {
+    v1::AlignScansRequest older = PoseMessage(1 * kSecond, Moved(0.4, 0.0));
+    for (int i = 0; i < 36; ++i) {
+      older.mutable_pose()->mutable_map_t_base()->add_covariance(i % 7 == 0 ? variance : 0.0);
+    }
+    TestSession session(server_);
+    session.Open();
+    session.Send(older);
+    session.Send(PoseMessage(1 * kSecond + kSecond / 2, Moved(0.4, 0.0)));
+    session.Send(ScanAt(1 * kSecond + kSecond / 4));
+    return session.ReadResult().confidence().innovation();
+  };
+  EXPECT_GT(innovation(1e-3), 3.0 * innovation(1.0));
+}
+
+TEST_F(TrackingSession, ScansForgetThePosesBeforeThem) {
+  TestSession session(server_);
+  session.Open();
+  session.Send(PoseMessage(1 * kSecond, Moved(0.1, 0.0)));
+  session.Send(PoseMessage(1 * kSecond + kSecond / 2, Moved(0.1, 0.0)));
+  session.Send(ScanAt(1 * kSecond + kSecond / 4));
+  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+  session.Send(ScanAt(1 * kSecond + kSecond / 3));
+  const v1::AlignmentResult result = session.ReadResult();
+  EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_NO_PRIOR);
+  EXPECT_THAT(result.detail(), HasSubstr("there are 1 poses"));
+}
+
+TEST_F(TrackingSession, SaysWhyThereIsNoGuess) {
+  TestSession session(server_);
+  v1::OpenSession open = TownSession();
+  v1::ValidationOptions& validation = *open.mutable_options()->mutable_gate()->mutable_validation();
+  validation.mutable_guess_timeout_s()->set_value(0.2);
+  validation.mutable_guess_distance_tolerance_m()->set_value(1.0);
+  session.Open(open);
+  session.Send(PoseMessage(10 * kSecond, Moved(0.0, 0.0)));
+  session.Send(PoseMessage(10 * kSecond + kSecond / 10, Moved(2.0, 0.0)));
+  session.Send(ScanAt(9 * kSecond));
+  v1::AlignmentResult result = session.ReadResult();
+  EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_NO_PRIOR);
+  EXPECT_THAT(result.detail(), HasSubstr("before that of the first pose"));
+  EXPECT_FALSE(result.has_map_t_base());
+  session.Send(ScanAt(10 * kSecond + kSecond / 20));
+  EXPECT_THAT(session.ReadResult().detail(), HasSubstr("m apart"));
+  session.Send(ScanAt(11 * kSecond));
+  EXPECT_THAT(session.ReadResult().detail(), HasSubstr("less than 0.2 s"));
+
+  // Other limits, and the same poses do.
+  v1::AlignScansRequest configure;
+  validation.mutable_guess_distance_tolerance_m()->set_value(3.0);
+  *configure.mutable_configure()->mutable_options() = open.options();
+  session.Send(configure);
+  ASSERT_TRUE(session.Read().has_configured());
+  session.Send(ScanAt(10 * kSecond + kSecond / 20));
+  EXPECT_TRUE(session.ReadResult().has_map_t_base());
+}
+
+TEST_F(TrackingSession, StampsThatGoBackBeginAnew) {
+  TestSession session(server_);
+  session.Open();
+  session.Send(PoseMessage(5 * kSecond, Moved(0.2, 0.0)));
+  session.Send(PoseMessage(5 * kSecond + kSecond / 2, Moved(0.2, 0.0)));
+  session.Send(PoseMessage(2 * kSecond, Moved(0.1, 0.0)));
+  session.Send(ScanAt(5 * kSecond + kSecond / 4));
+  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_NO_PRIOR);
+  session.Send(PoseMessage(2 * kSecond + kSecond / 2, Moved(0.1, 0.0)));
+  session.Send(ScanAt(2 * kSecond + kSecond / 4));
+  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+}
+
+TEST_F(TrackingSession, KeepsNoMorePosesThanAllowed) {
+  TestServer server([](Config& config) { config.limits.max_buffered_poses = 2; });
+  server.LoadTown();
+  TestSession session(server);
+  session.Open();
+  for (int i = 0; i < 3; ++i) {
+    session.Send(PoseMessage(kSecond + i * kSecond / 10, Moved(0.1, 0.0)));
+  }
+  session.Send(ScanAt(kSecond + kSecond / 20));
+  EXPECT_THAT(session.ReadResult().detail(), HasSubstr("before that of the first pose"));
+  session.Send(ScanAt(kSecond + 3 * kSecond / 20));
+  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+}
+
+TEST_F(TrackingSession, InterpolatedReferencesPullTheResultAsTheScansOwnDo) {
+  v1::OpenSession open = TownSession();
+  v1::AlignmentOverrides& overrides = *open.mutable_options()->mutable_overrides();
+  overrides.mutable_regularization()->mutable_scale_factor()->set_value(100.0);
+  const Eigen::Vector3d pull = VehiclePose() * Eigen::Vector3d(0.5, 0.0, 0.0);
+
+  TestSession session(server_);
+  session.Open(open);
+  session.Send(GoodScan());
+  const Pose free = PoseOfResult(session.ReadResult());
+  v1::Scan scan = GoodScan();
+  VectorToProto(pull, *scan.mutable_reference_position());
+  session.Send(scan);
+  const Pose pulled = PoseOfResult(session.ReadResult());
+  ASSERT_GT(TranslationDistance(free, pulled), 0.05);
+
+  const Eigen::Vector3d half = {0.7, 0.0, 0.0};
+  session.Send(ReferenceMessage(0, pull - half));
+  session.Send(ReferenceMessage(200'000'000, pull + half));
+  session.Send(GoodScan());  // at 100 ms
+  EXPECT_LT(TranslationDistance(PoseOfResult(session.ReadResult()), pulled), 1e-6);
+
+  v1::AlignScansRequest configure;
+  overrides.mutable_regularization()->mutable_enable()->set_value(false);
+  *configure.mutable_configure()->mutable_options() = open.options();
+  session.Send(configure);
+  ASSERT_TRUE(session.Read().has_configured());
+  session.Send(ReferenceMessage(0, pull - half));
+  session.Send(ReferenceMessage(200'000'000, pull + half));
+  session.Send(GoodScan());
+  EXPECT_LT(TranslationDistance(PoseOfResult(session.ReadResult()), free), 1e-9);
+}
+
+TEST_F(TrackingSession, AnInactiveSessionAlignsNothing) {
+  v1::OpenSession open = TownSession();
+  open.set_start_inactive(true);
+  open.mutable_output()->set_diagnostics(true);
+  TestSession session(server_);
+  session.Open(open);
+  session.Send(GoodScan(1));
+  v1::AlignmentResult result = session.ReadResult();
+  EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_NOT_ACTIVE);
+  EXPECT_FALSE(result.has_map_t_base());
+  // The record ends where the checks ended, and the scan does not count as skipped.
+  const auto& entries = result.diagnostics().entries();
+  ASSERT_EQ(entries.size(), 7);
+  EXPECT_EQ(entries[5].key(), "is_activated");
+  EXPECT_FALSE(entries[5].bool_value());
+  EXPECT_EQ(entries[6].key(), "skipping_publish_num");
+  EXPECT_EQ(entries[6].int_value(), 0);
+
+  session.Send(ActivateMessage(8, true));
+  v1::AlignScansResponse response = session.Read();
+  EXPECT_EQ(response.activated().sequence(), 8);
+  EXPECT_TRUE(response.activated().active());
+  session.Send(GoodScan(2));
+  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+  session.Send(ActivateMessage(9, false));
+  EXPECT_FALSE(session.Read().activated().active());
+  session.Send(GoodScan(3));
+  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_NOT_ACTIVE);
+}
+
+TEST_F(TrackingSession, ActivationForgetsThePoses) {
+  TestSession session(server_);
+  session.Open();
+  session.Send(PoseMessage(1 * kSecond, Moved(0.1, 0.0)));
+  session.Send(PoseMessage(2 * kSecond, Moved(0.1, 0.0)));
+  session.Send(ActivateMessage(1, true));
+  ASSERT_TRUE(session.Read().has_activated());
+  session.Send(ScanAt(1 * kSecond + kSecond / 2));
+  EXPECT_THAT(session.ReadResult().detail(), HasSubstr("there are 0 poses"));
+  // Nor does an inactive session take any.
+  session.Send(ActivateMessage(2, false));
+  ASSERT_TRUE(session.Read().has_activated());
+  session.Send(PoseMessage(1 * kSecond, Moved(0.1, 0.0)));
+  session.Send(ActivateMessage(3, true));
+  ASSERT_TRUE(session.Read().has_activated());
+  session.Send(PoseMessage(2 * kSecond, Moved(0.1, 0.0)));
+  session.Send(ScanAt(1 * kSecond + kSecond / 2));
+  EXPECT_THAT(session.ReadResult().detail(), HasSubstr("there are 1 poses"));
+}
+
+TEST_F(TrackingSession, CountsScansWithoutAnAcceptedResult) {
+  v1::OpenSession open = TownSession();
+  open.mutable_options()
+      ->mutable_gate()
+      ->mutable_validation()
+      ->mutable_max_skipped_scans()
+      ->set_value(2);
+  open.mutable_output()->set_diagnostics(true);
+  TestSession session(server_);
+  session.Open(open);
+  const auto skipped = [&session](const v1::Scan& scan) {
+    session.Send(scan);
+    const v1::Diagnostics diagnostics = session.ReadResult().diagnostics();
+    return diagnostics.entries(diagnostics.entries_size() - 1).int_value();
+  };
+  v1::Scan empty = GoodScan();
+  empty.mutable_cloud()->clear_data();
+  EXPECT_EQ(skipped(ScanAt(kSecond)), 1);
+  EXPECT_EQ(skipped(empty), 2);
+  EXPECT_EQ(skipped(GoodScan()), 0);
+  EXPECT_EQ(skipped(ScanAt(kSecond)), 1);
+}
+
+TEST_F(TrackingSession, ScansThatSeeLessFarThanRequiredAreNotAligned) {
+  v1::Scan scan = GoodScan();
+  PointCloud near;
+  const PointCloud all = ScanFrom(VehiclePose(), 6000);
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all.Point(i).norm() < 9.5) near.PushBack(all.x[i], all.y[i], all.z[i]);
+  }
+  *scan.mutable_cloud() = CloudOf(near);
+  const auto align = [&](const v1::OpenSession& open) {
+    TestSession session(server_);
+    session.Open(open);
+    session.Send(scan);
+    return session.ReadResult();
+  };
+  EXPECT_TRUE(align(TownSession()).has_map_t_base());
+  v1::OpenSession open = TownSession();
+  open.mutable_options()->set_profile("autoware");
+  const v1::AlignmentResult result = align(open);
+  EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_INVALID_INPUT);
+  EXPECT_THAT(result.detail(), HasSubstr("allowed is from 10 m"));
+  open.mutable_options()
+      ->mutable_gate()
+      ->mutable_validation()
+      ->mutable_required_distance_m()
+      ->set_value(5.0);
+  EXPECT_TRUE(align(open).has_map_t_base());
+}
+
+TEST_F(TrackingSession, BadMessagesAreRejectedAndTheSessionLivesOn) {
+  TestSession session(server_);
+  session.Open();
+  const auto rejects = [&session](const v1::AlignScansRequest& request, v1::SessionRequestKind kind,
+                                  int64_t stamp_ns, const std::string& detail) {
+    session.Send(request);
+    const v1::AlignScansResponse response = session.Read();
+    ASSERT_TRUE(response.has_rejected()) << response.ShortDebugString();
+    EXPECT_EQ(response.rejected().kind(), kind);
+    EXPECT_EQ(response.rejected().reason(), v1::REJECTION_REASON_INVALID);
+    EXPECT_EQ(response.rejected().stamp_ns(), stamp_ns);
+    EXPECT_THAT(response.rejected().detail(), HasSubstr(detail));
+  };
+  v1::AlignScansRequest request = PoseMessage(7, Moved(kNan, 0.0));
+  rejects(request, v1::SESSION_REQUEST_KIND_POSE, 7, "position");
+  request = PoseMessage(8, VehiclePose());
+  request.mutable_pose()->mutable_map_t_base()->mutable_pose()->clear_orientation();
+  rejects(request, v1::SESSION_REQUEST_KIND_POSE, 8, "orientation");
+  request = PoseMessage(9, VehiclePose());
+  for (int i = 0; i < 36; ++i) {
+    request.mutable_pose()->mutable_map_t_base()->add_covariance(i % 7 == 0 ? i - 1.0 : 0.0);
+  }
+  rejects(request, v1::SESSION_REQUEST_KIND_POSE, 9, "map_t_base.covariance");
+  request.mutable_pose()->clear_map_t_base();
+  rejects(request, v1::SESSION_REQUEST_KIND_POSE, 9, "map_t_base");
+  rejects(ReferenceMessage(10, {0.0, kNan, 0.0}), v1::SESSION_REQUEST_KIND_REFERENCE, 10, "finite");
+  request.mutable_reference()->clear_position();
+  rejects(request, v1::SESSION_REQUEST_KIND_REFERENCE, 0, "position");
+
+  v1::Scan scan = GoodScan();
+  for (int i = 0; i < 36; ++i) scan.add_guess_covariance(i % 7 == 0 ? -1.0 : 0.0);
+  session.Send(scan);
+  v1::AlignmentResult result = session.ReadResult();
+  EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_INVALID_INPUT);
+  EXPECT_THAT(result.detail(), HasSubstr("guess_covariance"));
+  scan.clear_guess_map_t_base();
+  for (int i = 0; i < 6; ++i) scan.set_guess_covariance(7 * i, 1.0);
+  session.Send(scan);
+  EXPECT_THAT(session.ReadResult().detail(), HasSubstr("no guess_map_t_base"));
+
+  session.Send(GoodScan());
+  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+}
+
+TEST_F(TrackingSession, ContradictoryOptionsEndTheStreamOrAreRejected) {
+  const auto code = [this](const v1::OpenSession& open) {
+    TestSession session(server_);
+    v1::AlignScansRequest request;
+    *request.mutable_open() = open;
+    session.Send(request);
+    EXPECT_FALSE(session.Read().has_opened());
+    return session.Finish().error_code();
+  };
+  v1::OpenSession open = TownSession();
+  open.mutable_output()->set_point_colors(true);
+  EXPECT_EQ(code(open), grpc::StatusCode::INVALID_ARGUMENT);
+  open = TownSession();
+  open.mutable_output()->set_no_confidence(true);
+  open.mutable_options()->mutable_gate()->mutable_min_confidence()->set_value(0.5);
+  EXPECT_EQ(code(open), grpc::StatusCode::INVALID_ARGUMENT);
+  open = TownSession();
+  open.mutable_recovery()->set_lost_after_scans(0);
+  EXPECT_EQ(code(open), grpc::StatusCode::INVALID_ARGUMENT);
+  open.mutable_recovery()->set_lost_after_scans(1);
+  open.mutable_recovery()->set_initial_radius_m(5.0);
+  open.mutable_recovery()->set_max_radius_m(4.0);
+  EXPECT_EQ(code(open), grpc::StatusCode::INVALID_ARGUMENT);
+
+  // What would contradict only the rest of the session's options is found out as well.
+  open = TownSession();
+  open.mutable_options()->mutable_gate()->mutable_min_confidence()->set_value(1e-9);
+  TestSession session(server_);
+  session.Open(open);
+  v1::AlignScansRequest configure;
+  configure.mutable_configure()->mutable_output()->set_no_confidence(true);
+  session.Send(configure);
+  EXPECT_THAT(session.Read().rejected().detail(), HasSubstr("min_confidence"));
+  session.Send(GoodScan());
+  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+}
+
+// A vehicle whose poses say that it is 6 m from where it is.
+class LostVehicle : public TrackingSession {
+ protected:
+  static constexpr int64_t kStep = kSecond / 10;
+
+  static v1::OpenSession RecoveringSession(bool apply) {
+    v1::OpenSession open = TownSession();
+    // Its steps are so short that it does not come back by itself.
+    open.mutable_options()->set_profile("autoware");
+    v1::RecoveryOptions& recovery = *open.mutable_recovery();
+    recovery.set_lost_after_scans(2);
+    recovery.set_initial_radius_m(8.0);
+    recovery.set_max_radius_m(12.0);
+    recovery.set_apply(apply);
+    return open;
+  }
+
+  // Sends the poses around scan `i`, and the scan.
+  v1::AlignmentResult Step(TestSession& session, int i, double off_x_m) {
+    const int64_t stamp_ns = kSecond + i * kStep;
+    session.Send(PoseMessage(stamp_ns - 1, Moved(off_x_m, 0.0)));
+    session.Send(PoseMessage(stamp_ns + 1, Moved(off_x_m, 0.0)));
+    session.Send(ScanAt(stamp_ns, static_cast<uint64_t>(i)));
+    return session.ReadResult();
+  }
+
+  static constexpr double kLostByM = 6.0;
+};
+
+TEST_F(LostVehicle, IsFoundAroundItsLastGoodPoseAndTracked) {
+  TestSession session(server_);
+  session.Open(RecoveringSession(true));
+  EXPECT_TRUE(Step(session, 0, 0.1).accepted());
+  const v1::AlignmentResult missed = Step(session, 1, kLostByM);
+  EXPECT_FALSE(missed.accepted()) << missed.ShortDebugString();
+  EXPECT_FALSE(missed.has_recovery());
+  const v1::AlignmentResult searched = Step(session, 2, kLostByM);
+  EXPECT_FALSE(searched.accepted());
+  ASSERT_TRUE(searched.has_recovery());
+  const v1::RecoveryProposal& recovery = searched.recovery();
+  EXPECT_EQ(recovery.detail(), "");
+  EXPECT_TRUE(recovery.applied());
+  EXPECT_EQ(recovery.search_radius_m(), 8.0);
+  EXPECT_EQ(recovery.candidates(), 64);
+  EXPECT_GT(recovery.confidence(), 0.0);
+  const auto found = PoseFromProto(recovery.map_t_base(), "map_t_base");
+  ASSERT_TRUE(found.ok());
+  EXPECT_LT(TranslationDistance(*found, VehiclePose()), 0.1);
+
+  // The poses are as far off as before, and the session moves them.
+  const v1::AlignmentResult tracked = Step(session, 3, kLostByM);
+  EXPECT_TRUE(tracked.accepted()) << tracked.ShortDebugString();
+  EXPECT_FALSE(tracked.has_recovery());
+  EXPECT_LT(TranslationDistance(PoseOfResult(tracked), VehiclePose()), 0.05);
+  // The client's filter has come back: its poses are right again, and not moved.
+  const v1::AlignmentResult back = Step(session, 4, 0.1);
+  EXPECT_TRUE(back.accepted()) << back.ShortDebugString();
+  EXPECT_LT(TranslationDistance(PoseOfResult(back), VehiclePose()), 0.05);
+}
+
+TEST_F(LostVehicle, IsOnlyProposedWhereTheSessionDoesNotApply) {
+  TestSession session(server_);
+  session.Open(RecoveringSession(false));
+  EXPECT_TRUE(Step(session, 0, 0.1).accepted());
+  EXPECT_FALSE(Step(session, 1, kLostByM).accepted());
+  const v1::AlignmentResult searched = Step(session, 2, kLostByM);
+  EXPECT_TRUE(searched.recovery().has_map_t_base()) << searched.ShortDebugString();
+  EXPECT_FALSE(searched.recovery().applied());
+  const v1::AlignmentResult again = Step(session, 3, kLostByM);
+  EXPECT_FALSE(again.accepted());
+  EXPECT_EQ(again.recovery().search_radius_m(), 12.0);
+}
+
+TEST_F(LostVehicle, IsNotLookedForUnlessAskedFor) {
+  v1::OpenSession open = RecoveringSession(true);
+  open.clear_recovery();
+  TestSession session(server_);
+  session.Open(open);
+  EXPECT_TRUE(Step(session, 0, 0.1).accepted());
+  for (int i = 1; i < 4; ++i) {
+    const v1::AlignmentResult result = Step(session, i, kLostByM);
+    EXPECT_FALSE(result.accepted());
+    EXPECT_FALSE(result.has_recovery());
+  }
+}
+
+TEST_F(LostVehicle, AProposalSaysWhyThereIsNone) {
+  TestSession session(server_);
+  v1::OpenSession open = RecoveringSession(true);
+  open.mutable_options()->mutable_gate()->mutable_score_threshold()->set_value(-1.0);
+  session.Open(open);
+  EXPECT_TRUE(Step(session, 0, 0.1).accepted());
+  v1::AlignScansRequest configure;
+  configure.mutable_configure()
+      ->mutable_options()
+      ->mutable_gate()
+      ->mutable_score_threshold()
+      ->set_value(1000.0);
+  session.Send(configure);
+  ASSERT_TRUE(session.Read().has_configured());
+  EXPECT_FALSE(Step(session, 1, 0.1).has_recovery());
+  const v1::AlignmentResult searched = Step(session, 2, 0.1);
+  ASSERT_TRUE(searched.has_recovery());
+  EXPECT_FALSE(searched.recovery().has_map_t_base());
+  EXPECT_FALSE(searched.recovery().applied());
+  EXPECT_NE(searched.recovery().detail(), "");
+}
+
+}  // namespace
+}  // namespace voxloc::server
