@@ -6,8 +6,8 @@
 
 #include "server/rpc/align_scan.h"
 #include "server/rpc/align_scans.h"
+#include "server/rpc/estimate_initial_pose.h"
 #include "server/rpc/score_poses.h"
-#include "server/rpc/unary.h"
 #include "voxloc/v1/localization_service.grpc.pb.h"
 
 namespace voxloc::server {
@@ -30,9 +30,8 @@ class LocalizationService : public v1::LocalizationService::CallbackService {
 
   grpc::ServerWriteReactor<v1::EstimateInitialPoseResponse>* EstimateInitialPose(
       grpc::CallbackServerContext* /*context*/,
-      const v1::EstimateInitialPoseRequest* /*request*/) override {
-    return RefuseStream<v1::EstimateInitialPoseResponse>(runtime_, RpcMethod::kEstimateInitialPose,
-                                                         "EstimateInitialPose");
+      const v1::EstimateInitialPoseRequest* request) override {
+    return StartEstimateInitialPose(runtime_, *request);
   }
 
   grpc::ServerBidiReactor<v1::ScorePosesRequest, v1::ScorePosesResponse>* ScorePoses(

@@ -183,6 +183,36 @@ TEST_F(CommandLineE2e, AlignTellsAGoodPoseFromABadOne) {
   EXPECT_GT(json::parse(scored.out)["results"][0]["nvtl"], 1.0);
 }
 
+TEST_F(CommandLineE2e, LocateFindsAVehicleAroundAPrior) {
+  const std::string scan = Town("scans/000003.pcd");
+  std::ifstream poses(Town("poses_tum.txt"));
+  double stamp = 0.0, x = 0.0, y = 0.0, z = 0.0;
+  std::string rest;
+  for (int i = 0; i < 4; ++i) {
+    poses >> stamp >> x >> y >> z;
+    std::getline(poses, rest);
+  }
+  ASSERT_TRUE(poses.good());
+  std::ostringstream prior;
+  prior << x + 2.0 << "," << y - 2.0 << "," << z << ",0,0,0";
+  const fs::path out = directory_ / "located.json";
+  const ProcessResult run =
+      WithServer({"locate", "--map", "town", "--prior", prior.str(), "--sigma", "2,2,0.3,1,1,30",
+                  "--points", "1500", "--min-range", "1", "--json", out.string(), scan});
+  EXPECT_THAT(run.out, HasSubstr("found     "));
+  EXPECT_THAT(run.out, HasSubstr("support"));
+  const json found = JsonIn(out);
+  ASSERT_FALSE(found.is_discarded()) << run.error;
+  EXPECT_EQ(run.exit_code, found["located"] ? 0 : 4) << run.error;
+  ASSERT_GE(found["hypotheses"].size(), 1u);
+  const json& pose = found["hypotheses"][0]["pose"];
+  EXPECT_LT(std::hypot(pose[0].get<double>() - x, pose[1].get<double>() - y), 0.2);
+  const ProcessResult outside = WithServer(
+      {"locate", "--map", "town", "--prior", "9000,0,0,0,0,0", "--points", "1500", scan});
+  EXPECT_EQ(outside.exit_code, 4);
+  EXPECT_THAT(outside.out, HasSubstr("nothing"));
+}
+
 TEST_F(CommandLineE2e, BadInputFailsWithAReason) {
   struct Case {
     std::vector<std::string> arguments;
@@ -202,6 +232,11 @@ TEST_F(CommandLineE2e, BadInputFailsWithAReason) {
       {{"align", "--map", "town", lying.string()}, 1, "lying.pcd"},
       {{"align", "--map", "moon", Town("scans/000000.pcd")}, 1, "moon"},
       {{"align", "--map", "town", "--profile", "perfect", Town("scans/000000.pcd")}, 1, "perfect"},
+      {{"locate", "--map", "moon", Town("scans/000000.pcd")}, 1, "moon"},
+      {{"locate", "--map", "town", "--prior", "0,0,0,0,0,0", "--sigma", "1,1,0,1,1,1",
+        Town("scans/000000.pcd")},
+       1,
+       "prior.covariance"},
       {ReplayOf(short_poses.string()), 1, "25 scans"},
       {ReplayOf("/no/such/poses.txt"), 1, "/no/such/poses.txt"},
       {Plus(ReplayOf(Town("poses.txt")), {"--json", "/no/such/directory/out.json"}), 1,
@@ -224,6 +259,7 @@ TEST_F(CommandLineE2e, AnUnreachableServerHasAnExitCodeOfItsOwn) {
       {"map", "load", "--map", "x", Town("map")},
       ReplayOf(Town("poses.txt")),
       {"align", "--map", "town", Town("scans/000000.pcd")},
+      {"locate", "--map", "town", Town("scans/000000.pcd")},
       {"score", "--map", "town", Town("scans/000000.pcd")}};
   for (const std::vector<std::string>& command : commands) {
     const ProcessResult run = Voxloc(Plus(command, {"--server", "127.0.0.1:1", "--timeout", "5"}));

@@ -111,8 +111,6 @@ TEST(Service, SaysWhatItDoesNotOfferYet) {
     EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
     EXPECT_THAT(status.error_message(), HasSubstr("not yet available"));
   };
-  const auto pose = TestServer::NewContext();
-  expect(server.localization->EstimateInitialPose(pose.get(), v1::EstimateInitialPoseRequest()));
   const auto cells = TestServer::NewContext();
   expect(server.maps->GetCells(cells.get(), v1::GetCellsRequest()));
   const auto watch = TestServer::NewContext();
