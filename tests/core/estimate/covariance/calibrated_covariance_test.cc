@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/estimate/covariance/calibrated_covariance.h"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
+#include <cmath>
+#include <memory>
+
+#include "tests/core/engine/engine_scene.h"
+#include "tests/core/estimate/room_scene.h"
+#include "tests/support/random_numbers.h"
+
+namespace voxloc {
+namespace {
+
+using Vector6d = Eigen::Matrix<double, 6, 1>;
+
+Vector6d ErrorOf(const Pose& map_T_base, const Pose& truth) {
+  const Eigen::AngleAxisd turn(map_T_base.rotation * truth.rotation.conjugate());
+  Vector6d error;
+  error << map_T_base.translation - truth.translation, WrapAngle(turn.angle()) * turn.axis();
+  return error;
+}
+
+struct Place {
+  std::unique_ptr<Engine> engine = MakeCpuEngine({2});
+  std::shared_ptr<const ResidentMap> map;
+};
+
+Place MakePlace(const std::vector<Rectangle>& rectangles, size_t points) {
+  Place place;
+  place.map = LoadMap(*place.engine, {PointsOn(rectangles, points, 0.01, 11)}, AllStatistics());
+  return place;
+}
+
+AlignJob MakeJob(const Place& place, PointCloud scan, const Pose& guess, const Profile& profile) {
+  AlignJob job;
+  job.map = place.map;
+  job.scan = std::make_shared<const PointCloud>(std::move(scan));
+  job.map_T_base_guess = guess;
+  job.profile = profile;
+  return job;
+}
+
+std::vector<CalibratedCovariance> Calibrate(Engine& engine, const std::vector<AlignJob>& jobs,
+                                            const std::vector<AlignResult>& results) {
+  std::vector<AlignedScan> scans;
+  for (size_t i = 0; i < jobs.size(); ++i) scans.push_back({&jobs[i], &results[i]});
+  return CalibrateCovariances(engine, scans);
+}
+
+void ExpectPositiveDefinite(const Matrix6& covariance) {
+  ASSERT_TRUE(covariance.allFinite()) << covariance;
+  EXPECT_EQ((covariance - covariance.transpose()).cwiseAbs().maxCoeff(), 0.0);
+  EXPECT_EQ(Eigen::LLT<Matrix6>(covariance).info(), Eigen::Success) << covariance;
+}
+
+// Scans from many poses in a room whose noise is known: the errors that alignments really make are
+// those that the covariances say.
+TEST(CalibratedCovarianceTest, TellsTheSpreadOfErrorsInARoom) {
+  const Place room = MakePlace(Room(), 120'000);
+  RandomNumbers random(5);
+  std::vector<AlignJob> jobs;
+  std::vector<Pose> truths;
+  for (uint64_t i = 0; i < 120; ++i) {
+    ChartVector chart;
+    chart << random.Uniform(-1.5, 1.5), random.Uniform(-1.5, 1.5), random.Uniform(1.0, 2.0),
+        random.Uniform(-0.05, 0.05), random.Uniform(-0.05, 0.05), random.Uniform(-3.0, 3.0);
+    truths.push_back(PoseFromChart(chart));
+    jobs.push_back(MakeJob(room, ScanOf(Room(), truths.back(), 900, 0.02, 1000 + i),
+                           Displaced(truths.back(), random.InBox(0.05), 0.01), PreciseProfile()));
+  }
+  const std::vector<AlignResult> results = room.engine->Align(jobs);
+  const std::vector<CalibratedCovariance> calibrated = Calibrate(*room.engine, jobs, results);
+  double distance = 0.0;
+  Vector6d square_error = Vector6d::Zero();
+  Vector6d variance = Vector6d::Zero();
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    ASSERT_TRUE(calibrated[i].status.ok()) << calibrated[i].status;
+    ExpectPositiveDefinite(calibrated[i].covariance);
+    const Vector6d error = ErrorOf(results[i].map_T_base, truths[i]);
+    ASSERT_LT(error.norm(), 0.05) << i;
+    distance += error.dot(Eigen::LLT<Matrix6>(calibrated[i].covariance).solve(error));
+    square_error += error.cwiseAbs2();
+    variance += calibrated[i].covariance.diagonal();
+  }
+  // The mean of chi squared with six degrees of freedom is 6; over 120 draws it spreads by 0.32.
+  EXPECT_GT(distance / 120.0, 3.6);
+  EXPECT_LT(distance / 120.0, 8.4);
+  for (int axis = 0; axis < 6; ++axis) {
+    const double ratio = std::sqrt(variance[axis] / square_error[axis]);
+    EXPECT_GT(ratio, 0.75) << axis;
+    EXPECT_LT(ratio, 1.6) << axis;
+  }
+}
+
+TEST(CalibratedCovarianceTest, GrowsWithTheNoiseOfTheScan) {
+  const Place room = MakePlace(Room(), 60'000);
+  Pose truth;
+  truth.translation = {0.3, -0.2, 1.4};
+  std::vector<AlignJob> jobs;
+  for (const double noise_m : {0.01, 0.04}) {
+    jobs.push_back(MakeJob(room, ScanOf(Room(), truth, 1200, noise_m, 3), truth, PreciseProfile()));
+  }
+  const auto calibrated = Calibrate(*room.engine, jobs, room.engine->Align(jobs));
+  for (int axis = 0; axis < 6; ++axis) {
+    EXPECT_GT(calibrated[1].covariance(axis, axis), 2.0 * calibrated[0].covariance(axis, axis));
+  }
+}
+
+TEST(CalibratedCovarianceTest, IsWideAlongACorridorAndNarrowAcrossIt) {
+  const Place corridor = MakePlace(Corridor(), 200'000);
+  Pose truth;
+  truth.translation = {0.7, 0.2, 1.5};
+  for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
+    SCOPED_TRACE(profile.name);
+    const std::vector<AlignJob> jobs = {
+        MakeJob(corridor, ScanOf(Corridor(), truth, 8000, 0.02, 7, 20.0), truth, profile)};
+    const std::vector<AlignResult> results = corridor.engine->Align(jobs);
+    const auto calibrated = Calibrate(*corridor.engine, jobs, results);
+    ASSERT_TRUE(calibrated[0].status.ok()) << calibrated[0].status;
+    const Matrix6& covariance = calibrated[0].covariance;
+    ExpectPositiveDefinite(covariance);
+    EXPECT_GE(std::sqrt(covariance(0, 0)), 0.99 * kUnobservedSigmaM);
+    EXPECT_LT(std::sqrt(covariance(1, 1)), 0.05);
+    EXPECT_LT(std::sqrt(covariance(2, 2)), 0.05);
+    const Degeneracy degeneracy = AnalyzeDegeneracy(
+        calibrated[0].information, calibrated[0].rotation_scale_m, kDegeneracyLimits);
+    EXPECT_EQ(degeneracy.axes[0], AxisObservation::kUnobserved);
+    EXPECT_EQ(degeneracy.axes[1], AxisObservation::kObserved);
+    EXPECT_EQ(degeneracy.axes[2], AxisObservation::kObserved);
+  }
+}
+
+TEST(CalibratedCovarianceTest, FindsNothingDegenerateInARoom) {
+  const Place room = MakePlace(Room(), 60'000);
+  Pose truth;
+  truth.translation = {0.3, -0.2, 1.4};
+  const std::vector<AlignJob> jobs = {
+      MakeJob(room, ScanOf(Room(), truth, 1200, 0.02, 3), truth, PreciseProfile())};
+  const auto calibrated = Calibrate(*room.engine, jobs, room.engine->Align(jobs));
+  const Degeneracy degeneracy = AnalyzeDegeneracy(
+      calibrated[0].information, calibrated[0].rotation_scale_m, kDegeneracyLimits);
+  EXPECT_FALSE(degeneracy.degenerate());
+}
+
+TEST(CalibratedCovarianceTest, IsPositiveDefiniteWhateverTheScan) {
+  const Place room = MakePlace(Room(), 60'000);
+  PointCloud plane;
+  RandomNumbers random(9);
+  for (int i = 0; i < 500; ++i) {
+    plane.PushBack(static_cast<float>(random.Uniform(-1.0, 1.0)),
+                   static_cast<float>(random.Uniform(-1.0, 1.0)), -1.4F);
+  }
+  PointCloud one_matched;
+  one_matched.PushBack(0.1F, 0.2F, -1.4F);
+  for (int i = 0; i < 30; ++i) one_matched.PushBack(500.0F, static_cast<float>(i), 0.0F);
+  PointCloud none_matched;
+  for (int i = 0; i < 30; ++i) none_matched.PushBack(500.0F, static_cast<float>(i), 0.0F);
+  PointCloud single;
+  single.PushBack(0.1F, 0.2F, -1.4F);
+  PointCloud same_place;
+  for (int i = 0; i < 50; ++i) same_place.PushBack(0.1F, 0.2F, -1.4F);
+  Pose guess;
+  guess.translation = {0.3, -0.2, 1.4};
+  for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
+    SCOPED_TRACE(profile.name);
+    std::vector<AlignJob> jobs;
+    for (const PointCloud& scan : {plane, one_matched, none_matched, single, same_place}) {
+      jobs.push_back(MakeJob(room, scan, guess, profile));
+    }
+    const auto calibrated = Calibrate(*room.engine, jobs, room.engine->Align(jobs));
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      SCOPED_TRACE(i);
+      ASSERT_TRUE(calibrated[i].status.ok()) << calibrated[i].status;
+      ExpectPositiveDefinite(calibrated[i].covariance);
+    }
+    // A floor alone leaves x, y and the heading open; without a matched point all is.
+    EXPECT_GE(calibrated[0].covariance(0, 0), 3.9);
+    EXPECT_GE(calibrated[0].covariance(1, 1), 3.9);
+    EXPECT_GE(calibrated[2].covariance.diagonal().head<3>().minCoeff(), 3.9);
+  }
+}
+
+TEST(CalibratedCovarianceTest, HasTheSameBitsAloneAndInABatch) {
+  const Place room = MakePlace(Room(), 60'000);
+  std::vector<AlignJob> jobs;
+  for (uint64_t i = 0; i < 5; ++i) {
+    Pose truth;
+    truth.translation = {0.2 * static_cast<double>(i), -0.2, 1.4};
+    jobs.push_back(MakeJob(room, ScanOf(Room(), truth, 700, 0.02, i), truth, PreciseProfile()));
+  }
+  const std::vector<AlignResult> results = room.engine->Align(jobs);
+  const auto batch = Calibrate(*room.engine, jobs, results);
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const auto alone = Calibrate(*room.engine, {jobs[i]}, {results[i]});
+    EXPECT_EQ(alone[0].covariance, batch[i].covariance);
+    EXPECT_EQ(alone[0].information, batch[i].information);
+  }
+}
+
+TEST(CalibratedCovarianceTest, SaysThatItWasStopped) {
+  const Place room = MakePlace(Room(), 20'000);
+  Pose truth;
+  truth.translation = {0.3, -0.2, 1.4};
+  std::vector<AlignJob> jobs = {
+      MakeJob(room, ScanOf(Room(), truth, 300, 0.02, 3), truth, PreciseProfile())};
+  const std::vector<AlignResult> results = room.engine->Align(jobs);
+  jobs[0].stop.deadline = absl::InfinitePast();
+  EXPECT_EQ(Calibrate(*room.engine, jobs, results)[0].status.code(),
+            absl::StatusCode::kDeadlineExceeded);
+}
+
+}  // namespace
+}  // namespace voxloc

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/estimate/covariance/sandwich.h"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Cholesky>
+#include <vector>
+
+#include "tests/support/random_numbers.h"
+
+namespace voxloc {
+namespace {
+
+constexpr double kTolerance = 1e-9;
+
+SandwichOptions PlainOptions() {
+  SandwichOptions options;
+  options.unobserved_ratio = 1e-3;
+  options.largest_sigma_m = 10.0;
+  return options;
+}
+
+// Two clusters for each axis that pull to both sides of it; all hold the same information.
+std::vector<ScoreTerms> OpposedClusters(const Vector6& pull, double information) {
+  std::vector<ScoreTerms> clusters;
+  for (int axis = 0; axis < 6; ++axis) {
+    for (const double side : {-1.0, 1.0}) {
+      ScoreTerms& cluster = clusters.emplace_back();
+      cluster.gradient[axis] = side * pull[axis];
+      cluster.information = information * Matrix6::Identity();
+    }
+  }
+  return clusters;
+}
+
+TEST(SandwichTest, OfEqualClustersIsTheJackknife) {
+  const double pull = 3.0;
+  const double information = 50.0;
+  const auto clusters = OpposedClusters(Vector6::Constant(pull), information);
+  const Matrix6 covariance =
+      SandwichCovariance(clusters, DecomposeInformation(clusters), Slides(6, 0), PlainOptions());
+  // Leaving out one of twelve moves an axis by its pull over the information that is left.
+  const double moved = pull / (11.0 * information);
+  const Matrix6 expected = 2.0 * moved * moved * Matrix6::Identity();
+  EXPECT_LT((covariance - expected).norm(), kTolerance * expected.norm());
+}
+
+TEST(SandwichTest, FollowsTheNoiseOfEachAxis) {
+  Vector6 pull;
+  pull << 1.0, 2.0, 4.0, 8.0, 1.0, 2.0;
+  const auto clusters = OpposedClusters(pull, 50.0);
+  const Matrix6 covariance =
+      SandwichCovariance(clusters, DecomposeInformation(clusters), Slides(6, 0), PlainOptions());
+  for (int i = 0; i < 3; ++i) EXPECT_GT(covariance(i + 1, i + 1), 1.5 * covariance(i, i));
+}
+
+TEST(SandwichTest, CountsTheStepThatIsLeft) {
+  auto clusters = OpposedClusters(Vector6::Constant(1e-3), 50.0);
+  Vector6 left = Vector6::Zero();
+  left[1] = 0.02;
+  // As many metres from the optimum along y.
+  clusters[0].gradient += 12.0 * 50.0 * left;
+  SandwichOptions options = PlainOptions();
+  const Matrix6 covariance =
+      SandwichCovariance(clusters, DecomposeInformation(clusters), Slides(6, 0), options);
+  EXPECT_GT(covariance(1, 1), 0.02 * 0.02);
+}
+
+TEST(SandwichTest, WidensWhatProbingShowed) {
+  const auto clusters = OpposedClusters(Vector6::Constant(2.0), 50.0);
+  Spectrum spectrum = DecomposeInformation(clusters);
+  const Matrix6 before = SandwichCovariance(clusters, spectrum, Slides(6, 0), PlainOptions());
+  const Vector6 direction = spectrum.directions.col(2);
+  spectrum.information[2] *= 0.25;
+  const Matrix6 after = SandwichCovariance(clusters, spectrum, Slides(6, 0), PlainOptions());
+  EXPECT_NEAR(direction.dot(after * direction) / direction.dot(before * direction), 16.0, 1e-6);
+}
+
+TEST(SandwichTest, HoldsWhatIsNotObservedAsFarAsItSlid) {
+  auto clusters = OpposedClusters(Vector6::Constant(2.0), 50.0);
+  for (ScoreTerms& cluster : clusters) cluster.information(0, 0) = 1e-4;
+  const Spectrum spectrum = DecomposeInformation(clusters);
+  EXPECT_FALSE(spectrum.Observes(0, 1e-3));
+  EXPECT_TRUE(spectrum.Observes(1, 1e-3));
+  Slides slides(6, 1);
+  slides << 5.0, 0.0, 0.1, 0.0, 0.0, 0.0;
+  const Matrix6 covariance = SandwichCovariance(clusters, spectrum, slides, PlainOptions());
+  EXPECT_NEAR(covariance(0, 0), 25.0, 1e-6);
+  EXPECT_NEAR(covariance(0, 2), 0.5, 1e-6);
+  EXPECT_LT(covariance(1, 1), 1e-3);
+}
+
+TEST(SandwichTest, IsPositiveDefiniteForAnyClusters) {
+  RandomNumbers random(3);
+  for (int trial = 0; trial < 200; ++trial) {
+    std::vector<ScoreTerms> clusters(static_cast<size_t>(random.Index(9)));
+    for (ScoreTerms& cluster : clusters) {
+      for (int i = 0; i < 6; ++i) {
+        cluster.gradient[i] = 1e3 * random.Normal();
+        for (int j = 0; j <= i; ++j) {
+          cluster.information(i, j) = cluster.information(j, i) = 1e4 * random.Normal();
+        }
+      }
+    }
+    Spectrum spectrum = DecomposeInformation(clusters);
+    Slides slides(6, 0);
+    for (int i = 0; i < 6; ++i) {
+      if (spectrum.Observes(i, PlainOptions().unobserved_ratio)) continue;
+      slides.conservativeResize(6, slides.cols() + 1);
+      slides.rightCols<1>() = 2.0 * spectrum.directions.col(i);
+    }
+    const Matrix6 covariance = SandwichCovariance(clusters, spectrum, slides, PlainOptions());
+    ASSERT_TRUE(covariance.allFinite());
+    EXPECT_EQ(Eigen::LLT<Matrix6>(covariance).info(), Eigen::Success) << covariance;
+  }
+}
+
+}  // namespace
+}  // namespace voxloc
