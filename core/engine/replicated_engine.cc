@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/engine/bound.h"
 #include "core/engine/replica_set.h"
 #include "core/engine/work_ledger.h"
 
@@ -27,6 +28,9 @@ namespace {
 constexpr uint64_t kWorkOfAlignment = 32;
 // Poses are dealt out in lots of this many: fewer take a GPU less time than a thread to start.
 constexpr size_t kPosesPerLot = 256;
+// Lots that the blocks of a search are dealt out in, and what counts as one point scored.
+constexpr size_t kBoundLotsPerEngine = 2;
+constexpr uint64_t kBoundsPerWork = 16;
 
 struct PoseRange {
   ptrdiff_t first;
@@ -37,6 +41,28 @@ PoseRange PosesOf(size_t lot, const ScoreRequest& request) {
   const size_t end = std::min(first + kPosesPerLot, request.map_T_base.size());
   return {static_cast<ptrdiff_t>(first), static_cast<ptrdiff_t>(end - first)};
 }
+
+// A search grid as every engine in service when it was made keeps it; null where none was.
+class ReplicatedBoundGrid : public ResidentBoundGrid {
+ public:
+  using Parts = std::vector<std::shared_ptr<const ResidentBoundGrid>>;
+  ReplicatedBoundGrid(const ReplicaSet& replicas, BoundGridShape shape, Parts parts)
+      : replicas_(replicas), shape_(std::move(shape)), parts_(std::move(parts)) {}
+
+  [[nodiscard]] const ReplicaSet& replicas() const { return replicas_; }
+  [[nodiscard]] const Parts& parts() const { return parts_; }
+  [[nodiscard]] const BoundGridShape& shape() const override { return shape_; }
+  [[nodiscard]] size_t MemoryBytes() const override {
+    size_t bytes = 0;
+    for (const auto& part : parts_) bytes += part == nullptr ? 0 : part->MemoryBytes();
+    return bytes;
+  }
+
+ private:
+  const ReplicaSet& replicas_;
+  const BoundGridShape shape_;
+  const Parts parts_;
+};
 
 uint64_t PointsOf(const std::shared_ptr<const PointCloud>& scan) {
   return scan == nullptr ? 1 : std::max<uint64_t>(scan->size(), 1);
@@ -123,6 +149,44 @@ class ReplicatedEngine : public Engine {
     // In turn: a filter is short, and no engine has to be waited for.
     const size_t turn = filter_turn_.fetch_add(1, std::memory_order_relaxed);
     return replicas_.engine(in_service[turn % in_service.size()]).Filter(cloud, options);
+  }
+
+  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> KeepBoundGrid(BoundGrid grid) override {
+    auto parts = MakeParts<ResidentBoundGrid>(
+        [&](size_t replica) { return replicas_.engine(replica).KeepBoundGrid(grid); });
+    if (!parts.ok()) return parts.status();
+    return std::make_shared<const ReplicatedBoundGrid>(replicas_, grid.shape(), *std::move(parts));
+  }
+
+  absl::StatusOr<std::vector<BoundHit>> Bound(const BoundRequest& request) override {
+    if (absl::Status status = CheckRequest(request); !status.ok()) return status;
+    const auto* grid = dynamic_cast<const ReplicatedBoundGrid*>(request.grid.get());
+    if (grid == nullptr || &grid->replicas() != &replicas_) {
+      return absl::FailedPreconditionError("the grid does not belong to this engine");
+    }
+    const size_t blocks = request.blocks.size();
+    const size_t lots = std::min(blocks, kBoundLotsPerEngine * replicas_.size());
+    const size_t per_lot = lots == 0 ? 0 : (blocks + lots - 1) / lots;
+    std::vector<absl::StatusOr<std::vector<BoundHit>>> hits(lots);
+    const auto bound = [&](size_t replica, absl::Span<const size_t> items) {
+      std::vector<size_t> failed;
+      for (const size_t lot : items) {
+        hits[lot] = BoundLot(request, *grid, replica, lot * per_lot, per_lot);
+        if (!hits[lot].ok()) failed.push_back(lot);
+      }
+      return failed;
+    };
+    const uint64_t work_of_lot = uint64_t{per_lot} * static_cast<uint64_t>(request.nodes_x) *
+                                 static_cast<uint64_t>(request.nodes_y) *
+                                 request.scan->points_per_heading / kBoundsPerWork;
+    const std::vector<uint64_t> work(lots, std::max<uint64_t>(1, work_of_lot));
+    if (!Deal(work, bound).empty()) return replicas_.NoneInService();
+    std::vector<BoundHit> all;
+    for (const auto& lot : hits) {
+      if (!lot.ok()) return lot.status();
+      all.insert(all.end(), lot->begin(), lot->end());
+    }
+    return all;
   }
 
   EngineInfo Info() const override {
@@ -255,6 +319,24 @@ class ReplicatedEngine : public Engine {
           absl::StrCat("no memory to score ", lots.size() * kPosesPerLot, " poses"));
     }
     return replicas_.engine(replica).Score(there);
+  }
+
+  // `count` blocks from `first` on, numbered as in the whole request.
+  absl::StatusOr<std::vector<BoundHit>> BoundLot(const BoundRequest& request,
+                                                 const ReplicatedBoundGrid& grid, size_t replica,
+                                                 size_t first, size_t count) {
+    const size_t begin = std::min(first, request.blocks.size());
+    const size_t end = std::min(begin + count, request.blocks.size());
+    BoundRequest there = request;
+    there.grid = grid.parts()[replica];
+    there.blocks.assign(request.blocks.begin() + static_cast<ptrdiff_t>(begin),
+                        request.blocks.begin() + static_cast<ptrdiff_t>(end));
+    absl::StatusOr<std::vector<BoundHit>> hits = replicas_.engine(replica).Bound(there);
+    if (!hits.ok()) return hits;
+    const auto nodes_before = static_cast<uint32_t>(begin * static_cast<size_t>(request.nodes_x) *
+                                                    static_cast<size_t>(request.nodes_y));
+    for (BoundHit& hit : *hits) hit.node += nodes_before;
+    return hits;
   }
 
   absl::Status ScoreLots(const ScoreRequest& request, size_t replica, absl::Span<const size_t> lots,

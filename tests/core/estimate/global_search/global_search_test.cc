@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A scan of the synthetic scene is found without a prior, in the whole map and in regions; and the
+// search ends when it is told to.
+
+#include "core/estimate/global_search/global_search.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/engine/cpu/cpu_engine.h"
+#include "core/engine/replicated_engine.h"
+#include "core/geometry/euler.h"
+#include "tests/core/engine/engine_scene.h"
+#include "tests/support/synthetic_scene.h"
+
+namespace voxloc {
+namespace {
+
+constexpr size_t kCacheBytes = size_t{64} << 20;
+constexpr double kDegree = M_PI / 180.0;
+
+PoseSearchJob JobOf(std::shared_ptr<const ResidentMap> map, const Pose& scene_T_base) {
+  PoseSearchJob job;
+  job.map = std::move(map);
+  job.scan = std::make_shared<const PointCloud>(SceneScan(scene_T_base, 2000));
+  job.profile = PreciseProfile();
+  return job;
+}
+
+PoseSearchJob SceneSearchJob() { return JobOf(SharedScene().map, ScenePose()); }
+
+double YawOf(const Pose& pose) {
+  const Eigen::Vector3d ahead = pose.rotation * Eigen::Vector3d::UnitX();
+  return std::atan2(ahead.y(), ahead.x());
+}
+
+PoseRegion Around(const Pose& pose, double half_m, double yaw_half_range_rad) {
+  PoseRegion region;
+  const Eigen::Vector3d half = Eigen::Vector3d::Constant(half_m);
+  region.box = PoseRegion::Box{pose.translation - half, pose.translation + half};
+  region.yaw_rad = YawOf(pose);
+  region.yaw_half_range_rad = yaw_half_range_rad;
+  return region;
+}
+
+void ExpectAt(const Pose& truth, const absl::StatusOr<PoseSearchResult>& found) {
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_FALSE(found->ranked.hypotheses.empty());
+  const Pose& best = found->ranked.hypotheses[0].result.map_T_base;
+  EXPECT_LT(TranslationDistance(best, truth), 0.05);
+  EXPECT_LT(RotationDistance(best, truth), 0.2 * kDegree);
+}
+
+void ExpectSame(const PoseSearchResult& a, const PoseSearchResult& b) {
+  EXPECT_EQ(a.candidates_scored, b.candidates_scored);
+  EXPECT_EQ(a.candidates_aligned, b.candidates_aligned);
+  EXPECT_EQ(a.ranked.ambiguity_gap, b.ranked.ambiguity_gap);
+  ASSERT_EQ(a.ranked.hypotheses.size(), b.ranked.hypotheses.size());
+  for (size_t i = 0; i < a.ranked.hypotheses.size(); ++i) {
+    const Pose& pose_a = a.ranked.hypotheses[i].result.map_T_base;
+    const Pose& pose_b = b.ranked.hypotheses[i].result.map_T_base;
+    EXPECT_EQ(pose_a.translation, pose_b.translation);
+    EXPECT_EQ(pose_a.rotation.coeffs(), pose_b.rotation.coeffs());
+  }
+}
+
+TEST(GlobalSearchTest, FindsAScanInTheWholeMapWhateverItsHeading) {
+  GlobalSearch search(*SharedScene().engine, kCacheBytes);
+  for (const double turn_rad : {0.0, 1.9, 4.4}) {
+    SCOPED_TRACE(turn_rad);
+    const Pose truth = Displaced(ScenePose(), {-4.3, 6.2, 0.1}, turn_rad);
+    const auto found = search.Search(JobOf(SharedScene().map, truth), PoseRegion(), nullptr);
+    ExpectAt(truth, found);
+    EXPECT_FALSE(found->timed_out);
+    EXPECT_GT(found->candidates_scored, 10000u);
+    EXPECT_GE(found->candidates_aligned, 1u);
+  }
+}
+
+TEST(GlobalSearchTest, FindsAScanInARegionAroundIt) {
+  GlobalSearch search(*SharedScene().engine, kCacheBytes);
+  const auto found =
+      search.Search(SceneSearchJob(), Around(ScenePose(), 5.0, 20.0 * kDegree), nullptr);
+  ExpectAt(ScenePose(), found);
+}
+
+TEST(GlobalSearchTest, AnswersOnlyPosesOfTheRegion) {
+  GlobalSearch search(*SharedScene().engine, kCacheBytes);
+  // The true place is outside of one, the true heading of the other.
+  PoseRegion elsewhere = Around(ScenePose(), 5.0, M_PI);
+  elsewhere.box->min.x() += 12.0;
+  elsewhere.box->max.x() += 12.0;
+  PoseRegion turned = Around(ScenePose(), 5.0, 30.0 * kDegree);
+  turned.yaw_rad += 2.0;
+  for (const PoseRegion& region : {elsewhere, turned}) {
+    const auto found = search.Search(SceneSearchJob(), region, nullptr);
+    ASSERT_TRUE(found.ok()) << found.status();
+    for (const PoseHypothesis& hypothesis : found->ranked.hypotheses) {
+      const Pose& pose = hypothesis.result.map_T_base;
+      EXPECT_TRUE((pose.translation.array() >= region.box->min.array() - 1.0).all());
+      EXPECT_TRUE((pose.translation.array() <= region.box->max.array() + 1.0).all());
+      EXPECT_LE(std::abs(WrapAngle(YawOf(pose) - region.yaw_rad)),
+                region.yaw_half_range_rad + 3.0 * kDegree);
+    }
+  }
+}
+
+TEST(GlobalSearchTest, IsTheSameWithAnyNumberOfThreadsAndEngines) {
+  const PoseSearchJob job = SceneSearchJob();
+  GlobalSearch search(*SharedScene().engine, kCacheBytes);
+  const auto expected = search.Search(job, PoseRegion(), nullptr);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  std::vector<std::unique_ptr<Engine>> engines;
+  engines.push_back(MakeCpuEngine({1}));
+  engines.push_back(MakeCpuEngine({3}));
+  auto several = MakeReplicatedEngine(std::move(engines));
+  ASSERT_TRUE(several.ok());
+  for (Engine* engine : {MakeCpuEngine({1}).release(), several->release()}) {
+    const std::unique_ptr<Engine> owned(engine);
+    PoseSearchJob job_there = job;
+    job_there.map = LoadMap(*owned, {SceneMap()}, AllStatistics());
+    GlobalSearch search_there(*owned, kCacheBytes);
+    const auto found = search_there.Search(job_there, PoseRegion(), nullptr);
+    ASSERT_TRUE(found.ok()) << found.status();
+    ExpectSame(*found, *expected);
+    job_there.map = nullptr;
+  }
+}
+
+// Two copies of the scene side by side: nothing says which of them it is.
+TEST(GlobalSearchTest, TwoPlacesAlikeAreAmbiguous) {
+  Engine& engine = *SharedScene().engine;
+  const Eigen::Vector3d apart(200.0, 0.0, 0.0);
+  const auto map = LoadMap(engine, {SceneMap(), SceneMap({}, apart)}, AllStatistics());
+  GlobalSearch search(engine, kCacheBytes);
+  const auto found = search.Search(JobOf(map, ScenePose()), PoseRegion(), nullptr);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_TRUE(found->ranked.ambiguous);
+  ASSERT_GE(found->ranked.hypotheses.size(), 2u);
+  std::vector<double> x;
+  for (size_t i = 0; i < 2; ++i) {
+    x.push_back(found->ranked.hypotheses[i].result.map_T_base.translation.x());
+  }
+  std::sort(x.begin(), x.end());
+  EXPECT_NEAR(x[0], ScenePose().translation.x(), 0.1);
+  EXPECT_NEAR(x[1], ScenePose().translation.x() + apart.x(), 0.1);
+}
+
+TEST(GlobalSearchTest, TellsHowFarItIs) {
+  GlobalSearch search(*SharedScene().engine, kCacheBytes);
+  std::vector<PoseSearchPhase> phases;
+  double fraction = 0.0;
+  size_t particles = 0;
+  const auto found =
+      search.Search(SceneSearchJob(), PoseRegion(), [&](const PoseSearchProgress& progress) {
+        EXPECT_GE(progress.fraction, fraction);
+        fraction = progress.fraction;
+        particles += progress.particles.size();
+        if (phases.empty() || phases.back() != progress.phase) phases.push_back(progress.phase);
+      });
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(phases,
+            (std::vector<PoseSearchPhase>{PoseSearchPhase::kPreparing, PoseSearchPhase::kSearching,
+                                          PoseSearchPhase::kAligning, PoseSearchPhase::kRanking}));
+  EXPECT_EQ(fraction, 1.0);
+  EXPECT_EQ(particles, found->candidates_aligned);
+}
+
+TEST(GlobalSearchTest, EndsAtItsDeadlineWithWhatItHas) {
+  GlobalSearch search(*SharedScene().engine, kCacheBytes);
+  PoseSearchJob job = SceneSearchJob();
+  job.stop.deadline = absl::InfinitePast();
+  const auto found = search.Search(job, PoseRegion(), nullptr);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_TRUE(found->timed_out);
+  EXPECT_TRUE(found->ranked.hypotheses.empty());
+  EXPECT_FALSE(found->reliable);
+}
+
+TEST(GlobalSearchTest, EndsWhenCancelledInAnyPhase) {
+  GlobalSearch search(*SharedScene().engine, kCacheBytes);
+  for (const PoseSearchPhase phase : {PoseSearchPhase::kPreparing, PoseSearchPhase::kSearching}) {
+    auto cancelled = std::make_shared<std::atomic<bool>>(false);
+    PoseSearchJob job = SceneSearchJob();
+    job.stop.cancelled = cancelled;
+    const auto found = search.Search(job, PoseRegion(), [&](const PoseSearchProgress& progress) {
+      if (progress.phase == phase) *cancelled = true;
+    });
+    EXPECT_EQ(found.status().code(), absl::StatusCode::kCancelled);
+  }
+}
+
+TEST(GlobalSearchTest, BadQuestionsSayWhatIsWrong) {
+  GlobalSearch search(*SharedScene().engine, kCacheBytes);
+  const auto message = [&](const PoseSearchJob& job, const PoseRegion& region) {
+    const auto found = search.Search(job, region, nullptr);
+    EXPECT_EQ(found.status().code(), absl::StatusCode::kInvalidArgument) << found.status();
+    return std::string(found.status().message());
+  };
+  const PoseSearchJob job = SceneSearchJob();
+  PoseRegion region = Around(ScenePose(), 5.0, M_PI);
+  region.box->min.x() += 500.0;
+  region.box->max.x() += 500.0;
+  EXPECT_NE(message(job, region).find("does not touch the map"), std::string::npos);
+  region = Around(ScenePose(), 5.0, M_PI);
+  region.box->min.z() += 500.0;
+  region.box->max.z() += 500.0;
+  EXPECT_NE(message(job, region).find("does not touch the map"), std::string::npos);
+  region = Around(ScenePose(), -1.0, M_PI);
+  EXPECT_NE(message(job, region).find("the region's x"), std::string::npos);
+  region = PoseRegion();
+  region.yaw_half_range_rad = 0.0;
+  EXPECT_NE(message(job, region).find("yaw_half_range_rad is 0"), std::string::npos);
+  region = PoseRegion();
+  region.yaw_rad = NAN;
+  EXPECT_NE(message(job, region).find("yaw_rad"), std::string::npos);
+  region = PoseRegion();
+  region.max_tilt_rad = 0.6;
+  EXPECT_NE(message(job, region).find("max_tilt_rad is 0.6"), std::string::npos);
+  PoseSearchJob bad = job;
+  bad.map = nullptr;
+  EXPECT_NE(message(bad, PoseRegion()).find("no map"), std::string::npos);
+  bad = job;
+  bad.scan = std::make_shared<const PointCloud>();
+  EXPECT_NE(message(bad, PoseRegion()).find("no points"), std::string::npos);
+  bad = job;
+  bad.hypotheses.max_hypotheses = 0;
+  EXPECT_NE(message(bad, PoseRegion()).find("max_hypotheses"), std::string::npos);
+}
+
+TEST(GlobalSearchTest, AMapTooLargeSaysWhatIsAllowedAndARegionOfItIsSearched) {
+  constexpr size_t kLittle = size_t{6} << 20;
+  Engine& engine = *SharedScene().engine;
+  const auto map = LoadMap(engine, {SceneMap(), SceneMap({}, Eigen::Vector3d(900.0, 0.0, 0.0))},
+                           AllStatistics());
+  GlobalSearch search(engine, kLittle);
+  const PoseSearchJob job = JobOf(map, ScenePose());
+  const auto whole = search.Search(job, PoseRegion(), nullptr);
+  EXPECT_EQ(whole.status().code(), absl::StatusCode::kInvalidArgument) << whole.status();
+  EXPECT_NE(std::string(whole.status().message()).find("smaller region"), std::string::npos);
+  ExpectAt(ScenePose(), search.Search(job, Around(ScenePose(), 8.0, M_PI), nullptr));
+}
+
+}  // namespace
+}  // namespace voxloc
