@@ -21,6 +21,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr size_t kMaxRejections = 64;
+
+void EncodeCovariance(const Matrix6& covariance, google::protobuf::RepeatedField<double>* field) {
+  for (int row = 0; row < 6; ++row) {
+    for (int column = 0; column < 6; ++column) field->Add(covariance(row, column));
+  }
+}
+
 Clock::duration Seconds(double seconds) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
@@ -36,6 +44,8 @@ struct LocalizationSession::Impl {
   void Run();
   absl::Status ServeOneStream(bool* was_open);
   void Take(v1::AlignmentResult result);
+  void Take(v1::RequestRejected rejected);
+  absl::Status WriteNow(const v1::AlignScansRequest& request);
   void FillGuess(v1::AlignScansRequest* request) const;
   template <typename Predicate>
   bool WaitFor(std::unique_lock<std::mutex>* lock, double timeout_s, Predicate predicate);
@@ -61,6 +71,8 @@ struct LocalizationSession::Impl {
   uint64_t last_sequence = 0;
   std::map<uint64_t, v1::AlignScansRequest> unanswered;
   std::deque<v1::AlignmentResult> results;
+  std::deque<v1::RequestRejected> rejections;
+  std::optional<v1::AlignScansRequest> activation;  // the last one
   std::optional<v1::Pose> last_pose;
   bool guess_from_last_pose = false;  // since a reconnect, until a scan is accepted
 
@@ -118,6 +130,7 @@ absl::Status LocalizationSession::Impl::ServeOneStream(bool* was_open) {
       opened_once = true;
       for (const auto& entry : unanswered) again.push_back(entry.second);
       for (v1::AlignScansRequest& request : again) FillGuess(&request);
+      if (activation.has_value()) again.insert(again.begin(), *activation);
     }
     // A failed write shows as the end of the stream, below.
     for (const v1::AlignScansRequest& request : again) {
@@ -131,6 +144,7 @@ absl::Status LocalizationSession::Impl::ServeOneStream(bool* was_open) {
   v1::AlignScansResponse response;
   while (fresh->Read(&response)) {
     if (response.has_result()) Take(std::move(*response.mutable_result()));
+    if (response.has_rejected()) Take(std::move(*response.mutable_rejected()));
   }
   return fresh->Finish();
 }
@@ -144,6 +158,27 @@ void LocalizationSession::Impl::Take(v1::AlignmentResult result) {
   }
   results.push_back(std::move(result));
   changed.notify_all();
+}
+
+void LocalizationSession::Impl::Take(v1::RequestRejected rejected) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (rejections.size() == kMaxRejections) rejections.pop_front();
+  rejections.push_back(std::move(rejected));
+}
+
+absl::Status LocalizationSession::Impl::WriteNow(const v1::AlignScansRequest& request) {
+  const std::lock_guard<std::mutex> writing(write_mutex);
+  std::shared_ptr<SessionStream> open_stream;
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (ended) return EndOfResults();
+    if (closing) return absl::FailedPreconditionError("the session is being closed");
+    if (request.has_activate()) activation = request;
+    if (writable) open_stream = stream;
+  }
+  // A failed write is no error here: the reader reconnects or ends.
+  if (open_stream != nullptr) open_stream->Write(request);
+  return absl::OkStatus();
 }
 
 void LocalizationSession::Impl::FillGuess(v1::AlignScansRequest* request) const {
@@ -209,6 +244,9 @@ absl::StatusOr<uint64_t> LocalizationSession::Send(const ScanInput& scan) {
   if (scan.guess_map_T_base.has_value()) {
     EncodePose(*scan.guess_map_T_base, message->mutable_guess_map_t_base());
   }
+  if (scan.guess_covariance.has_value()) {
+    EncodeCovariance(*scan.guess_covariance, message->mutable_guess_covariance());
+  }
 
   const std::lock_guard<std::mutex> writing(impl_->write_mutex);
   std::shared_ptr<SessionStream> stream;
@@ -235,6 +273,41 @@ absl::StatusOr<uint64_t> LocalizationSession::Send(const ScanInput& scan) {
   // A failed write is no error here: the scan is kept, and the reader reconnects or ends.
   if (stream != nullptr) stream->Write(request);
   return request.scan().sequence();
+}
+
+absl::Status LocalizationSession::SendPose(int64_t stamp_ns, const Pose& map_T_base,
+                                           const std::optional<Matrix6>& covariance) {
+  v1::AlignScansRequest request;
+  request.mutable_pose()->set_stamp_ns(stamp_ns);
+  v1::PoseWithCovariance* message = request.mutable_pose()->mutable_map_t_base();
+  EncodePose(map_T_base, message->mutable_pose());
+  if (covariance.has_value()) EncodeCovariance(*covariance, message->mutable_covariance());
+  return impl_->WriteNow(request);
+}
+
+absl::Status LocalizationSession::SendReference(int64_t stamp_ns,
+                                                const Eigen::Vector3d& position_map) {
+  v1::AlignScansRequest request;
+  request.mutable_reference()->set_stamp_ns(stamp_ns);
+  v1::Vector3* position = request.mutable_reference()->mutable_position();
+  position->set_x(position_map.x());
+  position->set_y(position_map.y());
+  position->set_z(position_map.z());
+  return impl_->WriteNow(request);
+}
+
+absl::Status LocalizationSession::Activate(bool active) {
+  v1::AlignScansRequest request;
+  request.mutable_activate()->set_active(active);
+  return impl_->WriteNow(request);
+}
+
+std::optional<v1::RequestRejected> LocalizationSession::TakeRejection() {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  if (impl_->rejections.empty()) return std::nullopt;
+  v1::RequestRejected rejected = std::move(impl_->rejections.front());
+  impl_->rejections.pop_front();
+  return rejected;
 }
 
 absl::StatusOr<v1::AlignmentResult> LocalizationSession::Receive(double timeout_s) {

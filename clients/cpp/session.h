@@ -6,7 +6,9 @@
 // the server becomes unavailable, the session opens again with growing waits, sends the unanswered
 // scans once more, and gives scans without a guess the last accepted pose as theirs until the new
 // session has accepted a scan. Any other error ends the session, as does the last failed attempt;
-// Receive then hands out what has arrived, and the error after that.
+// Receive then hands out what has arrived, and the error after that. A session that was activated
+// or deactivated is so again once it is open again; poses and references that were sent are
+// forgotten.
 //
 // Threads: one thread of the session's own reads. Send may be called by one thread and Receive by
 // another; all methods are safe from any thread. The destructor cancels what is open and joins.
@@ -14,6 +16,7 @@
 #ifndef VOXLOC_CLIENTS_CPP_SESSION_H_
 #define VOXLOC_CLIENTS_CPP_SESSION_H_
 
+#include <Eigen/Core>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -24,6 +27,7 @@
 #include "clients/cpp/backoff.h"
 #include "clients/cpp/channel.h"
 #include "core/cloud/point_cloud.h"
+#include "core/geometry/covariance.h"
 #include "core/geometry/pose.h"
 #include "voxloc/v1/localization_service.pb.h"
 
@@ -42,9 +46,10 @@ struct SessionOptions {
 // A scan to send. The cloud is copied into the message.
 struct ScanInput {
   int64_t stamp_ns = 0;
-  const PointCloud* cloud = nullptr;  // in the sensor's frame; required
-  std::optional<Pose> guess_map_T_base;
-  double timeout_s = 0.0;  // 0: the session's
+  const PointCloud* cloud = nullptr;        // in the sensor's frame; required
+  std::optional<Pose> guess_map_T_base;     // nullopt: from the session's poses
+  double timeout_s = 0.0;                   // 0: the session's
+  std::optional<Matrix6> guess_covariance;  // about fixed map axes; only with a guess
 };
 
 class LocalizationSession {
@@ -68,6 +73,20 @@ class LocalizationSession {
   // InvalidArgument: no cloud, a message over the server's limit. ResourceExhausted: too many
   // outstanding. Otherwise the error that ended the session.
   [[nodiscard]] absl::StatusOr<uint64_t> Send(const ScanInput& scan);
+
+  // Poses of the vehicle from odometry or a filter, for the guesses of scans that bring none, and
+  // reference positions such as GNSS, for the regularization. Dropped while the session reconnects.
+  // An error is the one that ended the session; what the server thinks of them, TakeRejection
+  // tells.
+  absl::Status SendPose(int64_t stamp_ns, const Pose& map_T_base,
+                        const std::optional<Matrix6>& covariance = std::nullopt);
+  absl::Status SendReference(int64_t stamp_ns, const Eigen::Vector3d& position_map);
+
+  // Activates or deactivates the session for the scans sent from now on.
+  absl::Status Activate(bool active);
+
+  // The oldest message that the server has not taken; each once. Up to 64 wait, the newest.
+  [[nodiscard]] std::optional<v1::RequestRejected> TakeRejection();
 
   // The next result, in the order of completion. DeadlineExceeded: none within `timeout_s` (0: no
   // limit). OutOfRange: the session was closed and all results were received. Otherwise the error

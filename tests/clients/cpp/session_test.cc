@@ -255,6 +255,80 @@ TEST(LocalizationSession, ResumesWithTheLastPoseWhenTheServerComesBack) {
   EXPECT_EQ(second_saw[0].guess_map_t_base().position().x(), 5.0);
 }
 
+TEST(LocalizationSession, SendsPosesReferencesAndActivation) {
+  std::mutex mutex;
+  std::vector<v1::AlignScansRequest> saw;
+  FakeBehaviour behaviour;
+  behaviour.align_scans = [&](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
+    if (!AnswerOpen(stream)) return grpc::Status::OK;
+    v1::AlignScansRequest request;
+    while (stream->Read(&request)) {
+      if (request.has_scan()) AnswerScan(request.scan(), stream);
+      const std::lock_guard<std::mutex> lock(mutex);
+      saw.push_back(request);
+    }
+    return grpc::Status::OK;
+  };
+  FakeServer server(behaviour);
+  auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("town"));
+  ASSERT_TRUE(session.ok()) << session.status();
+  EXPECT_TRUE((*session)->Activate(true).ok());
+  Matrix6 covariance = Matrix6::Identity();
+  covariance(0, 1) = 0.25;
+  const Pose pose{Eigen::Vector3d(1.0, 2.0, 3.0), Eigen::Quaterniond::Identity()};
+  EXPECT_TRUE((*session)->SendPose(11, pose, covariance).ok());
+  EXPECT_TRUE((*session)->SendReference(12, Eigen::Vector3d(4.0, 5.0, 6.0)).ok());
+  const PointCloud cloud = ThreePoints();
+  ScanInput scan;
+  scan.cloud = &cloud;
+  scan.guess_map_T_base = pose;
+  scan.guess_covariance = covariance;
+  ASSERT_TRUE((*session)->Send(scan).ok());
+  ASSERT_TRUE((*session)->Receive(20.0).ok());
+  EXPECT_TRUE((*session)->Close(20.0).ok());
+  EXPECT_EQ((*session)->Activate(false).code(), absl::StatusCode::kOutOfRange);
+
+  const std::lock_guard<std::mutex> lock(mutex);
+  ASSERT_EQ(saw.size(), 4u);
+  EXPECT_TRUE(saw[0].activate().active());
+  EXPECT_EQ(saw[1].pose().stamp_ns(), 11);
+  EXPECT_EQ(saw[1].pose().map_t_base().pose().position().y(), 2.0);
+  ASSERT_EQ(saw[1].pose().map_t_base().covariance_size(), 36);
+  EXPECT_EQ(saw[1].pose().map_t_base().covariance(1), 0.25);
+  EXPECT_EQ(saw[2].reference().stamp_ns(), 12);
+  EXPECT_EQ(saw[2].reference().position().z(), 6.0);
+  EXPECT_EQ(saw[3].scan().guess_covariance(1), 0.25);
+}
+
+TEST(LocalizationSession, TellsWhatTheServerDidNotTake) {
+  FakeBehaviour behaviour;
+  behaviour.align_scans = [](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
+    if (!AnswerOpen(stream)) return grpc::Status::OK;
+    v1::AlignScansRequest request;
+    while (stream->Read(&request)) {
+      v1::AlignScansResponse response;
+      response.mutable_rejected()->set_stamp_ns(request.pose().stamp_ns());
+      if (request.has_pose()) stream->Write(response);
+      if (request.has_scan()) AnswerScan(request.scan(), stream);
+    }
+    return grpc::Status::OK;
+  };
+  FakeServer server(behaviour);
+  auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("town"));
+  ASSERT_TRUE(session.ok()) << session.status();
+  EXPECT_FALSE((*session)->TakeRejection().has_value());
+  EXPECT_TRUE((*session)->SendPose(1, Pose()).ok());
+  EXPECT_TRUE((*session)->SendPose(2, Pose()).ok());
+  const PointCloud cloud = ThreePoints();
+  ScanInput scan;
+  scan.cloud = &cloud;
+  ASSERT_TRUE((*session)->Send(scan).ok());
+  ASSERT_TRUE((*session)->Receive(20.0).ok());
+  EXPECT_EQ((*session)->TakeRejection()->stamp_ns(), 1);
+  EXPECT_EQ((*session)->TakeRejection()->stamp_ns(), 2);
+  EXPECT_FALSE((*session)->TakeRejection().has_value());
+}
+
 TEST(LocalizationSession, StopsTryingAfterTheLastAttempt) {
   FakeBehaviour behaviour;
   behaviour.align_scans = [](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
