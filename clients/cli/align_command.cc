@@ -4,10 +4,13 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands.h"
+#include "clients/cli/estimate_text.h"
 #include "clients/cli/json_output.h"
 #include "clients/cli/map_flags.h"
 #include "clients/cli/pose_flag.h"
@@ -39,6 +42,8 @@ std::string ResultText(const v1::AlignmentResult& result, const absl::StatusOr<P
   const std::string status = client::StatusName(result.status());
   line("status", result.detail().empty() ? status : absl::StrCat(status, ": ", result.detail()));
   if (pose.ok()) line("pose", PoseText(*pose));
+  if (const std::string sigma = SigmaText(result); !sigma.empty()) line("sigma", sigma);
+  if (const std::string trust = TrustText(result); !trust.empty()) line("trust", trust);
   const v1::Scores& scores = result.scores();
   line("scores", absl::StrFormat("NVTL %.3f   TP %.3f   matched %.1f %%", scores.nvtl(),
                                  scores.transform_probability(), 100.0 * scores.matched_ratio()));
@@ -56,22 +61,26 @@ Json ResultJson(const v1::AlignmentResult& result, const absl::StatusOr<Pose>& p
                 double round_trip_ms) {
   Json rpy = nullptr;
   if (pose.ok()) rpy = RosNumbers(*pose);
-  return {{"status", client::StatusName(result.status())},
-          {"detail", result.detail()},
-          {"accepted", result.accepted()},
-          {"pose", pose.ok() ? PoseJson(*pose) : Json(nullptr)},
-          {"pose_rpy_deg", rpy},
-          {"scores", ScoresJson(result.scores())},
-          {"iterations", result.iterations()},
-          {"evaluations", result.evaluations()},
-          {"termination", client::TerminationName(result.termination_reason())},
-          {"points_received", result.points().received()},
-          {"points_used", result.points().used()},
-          {"map", result.map()},
-          {"map_revision", result.map_revision()},
-          {"engine", result.engine()},
-          {"latency_ms", round_trip_ms},
-          {"engine_ms", 1e3 * result.timings().align_s()}};
+  return {
+      {"status", client::StatusName(result.status())},
+      {"detail", result.detail()},
+      {"accepted", result.accepted()},
+      {"pose", pose.ok() ? PoseJson(*pose) : Json(nullptr)},
+      {"pose_rpy_deg", rpy},
+      {"covariance", std::vector<double>(result.covariance().begin(), result.covariance().end())},
+      {"confidence", result.has_confidence() ? Json(result.confidence().value()) : Json(nullptr)},
+      {"unobserved_axes", UnobservedAxes(result)},
+      {"scores", ScoresJson(result.scores())},
+      {"iterations", result.iterations()},
+      {"evaluations", result.evaluations()},
+      {"termination", client::TerminationName(result.termination_reason())},
+      {"points_received", result.points().received()},
+      {"points_used", result.points().used()},
+      {"map", result.map()},
+      {"map_revision", result.map_revision()},
+      {"engine", result.engine()},
+      {"latency_ms", round_trip_ms},
+      {"engine_ms", 1e3 * result.timings().align_s()}};
 }
 
 absl::StatusOr<ExitCode> Align(const Options& options) {

@@ -2,13 +2,31 @@
 
 #include "clients/cli/replay/replay_row.h"
 
+#include <Eigen/Core>
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+
 #include "absl/status/statusor.h"
+#include "clients/cli/estimate_text.h"
 #include "clients/cpp/messages.h"
 
 namespace voxloc::cli {
 namespace {
 
 constexpr double kDegreesPerRadian = 57.295779513082320877;
+
+void FillEstimates(const v1::AlignmentResult& result, ReplayRow* row) {
+  if (result.has_confidence()) row->confidence = result.confidence().value();
+  row->unobserved_axes = UnobservedAxes(result);
+  if (result.covariance_size() != 36) return;
+  row->covariance.assign(result.covariance().begin(), result.covariance().end());
+  using RowMajor6 = Eigen::Matrix<double, 6, 6, Eigen::RowMajor>;
+  const Eigen::Matrix3d position =
+      Eigen::Map<const RowMajor6>(row->covariance.data()).topLeftCorner<3, 3>();
+  const double largest = position.selfadjointView<Eigen::Lower>().eigenvalues().maxCoeff();
+  row->position_sigma_m = std::sqrt(std::max(largest, 0.0));
+}
 
 }  // namespace
 
@@ -30,6 +48,7 @@ void FillRow(const v1::AlignmentResult& result, double latency_ms, ReplayRow* ro
   row->map_T_base = *pose;
   row->translation_error_m = TranslationDistance(*pose, row->truth_map_T_base);
   row->rotation_error_deg = kDegreesPerRadian * RotationDistance(*pose, row->truth_map_T_base);
+  FillEstimates(result, row);
   row->score = result.scores().score();
   row->transform_probability = result.scores().transform_probability();
   row->nvtl = result.scores().nvtl();

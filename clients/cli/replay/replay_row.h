@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/geometry/pose.h"
 #include "voxloc/v1/alignment.pb.h"
@@ -30,6 +31,11 @@ struct ReplayRow {
   std::optional<Pose> map_T_base;    // with every scan that was aligned
   double translation_error_m = 0.0;  // meaningful with map_T_base
   double rotation_error_deg = 0.0;
+
+  std::vector<double> covariance;    // 36 values, row-major; empty: none
+  double position_sigma_m = 0.0;     // in the worst direction; meaningful with a covariance
+  std::optional<double> confidence;  // nullopt: none
+  std::vector<std::string> unobserved_axes;
 
   double score = 0.0;
   double transform_probability = 0.0;

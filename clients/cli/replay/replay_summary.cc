@@ -32,6 +32,9 @@ Json RowJson(const ReplayRow& row) {
           {"guess", PoseJson(row.guess_map_T_base)},
           {"translation_error_m", aligned ? Json(row.translation_error_m) : Json(nullptr)},
           {"rotation_error_deg", aligned ? Json(row.rotation_error_deg) : Json(nullptr)},
+          {"covariance", row.covariance.empty() ? Json(nullptr) : Json(row.covariance)},
+          {"confidence", row.confidence.has_value() ? Json(*row.confidence) : Json(nullptr)},
+          {"unobserved_axes", row.unobserved_axes},
           {"scores",
            {{"score", row.score},
             {"transform_probability", row.transform_probability},
@@ -59,7 +62,7 @@ ReplaySummary SummarizeReplay(const std::vector<ReplayRow>& rows) {
   ReplaySummary summary;
   summary.scans = rows.size();
   std::vector<double> translation, rotation, iterations, nvtl, points;
-  std::vector<double> latency, engine, server, queue, overhead;
+  std::vector<double> latency, engine, server, queue, overhead, sigma, confidence;
   for (const ReplayRow& row : rows) {
     ++summary.statuses[row.status];
     if (row.status == "SUPERSEDED") ++summary.superseded;
@@ -71,6 +74,8 @@ ReplaySummary SummarizeReplay(const std::vector<ReplayRow>& rows) {
       nvtl.push_back(row.nvtl);
       points.push_back(row.points_used);
     }
+    if (!row.covariance.empty()) sigma.push_back(row.position_sigma_m);
+    if (row.confidence.has_value()) confidence.push_back(*row.confidence);
     if (!row.answered) continue;
     ++summary.answered;
     latency.push_back(row.latency_ms);
@@ -84,6 +89,8 @@ ReplaySummary SummarizeReplay(const std::vector<ReplayRow>& rows) {
   summary.iterations = Summarize(std::move(iterations));
   summary.nvtl = Summarize(std::move(nvtl));
   summary.points_used = Summarize(std::move(points));
+  summary.position_sigma_m = Summarize(std::move(sigma));
+  summary.confidence = Summarize(std::move(confidence));
   summary.latency_ms = Summarize(std::move(latency));
   summary.engine_ms = Summarize(std::move(engine));
   summary.server_ms = Summarize(std::move(server));
@@ -108,6 +115,8 @@ std::string SummaryText(const ReplaySetting& setting, const ReplaySummary& summa
   };
   row("position error, cm", summary.translation_error_m, 2, 100.0);
   row("rotation error, deg", summary.rotation_error_deg, 3);
+  row("position sigma, cm", summary.position_sigma_m, 2, 100.0);
+  row("confidence", summary.confidence, 2);
   row("round trip, ms", summary.latency_ms, 2);
   row("  of it engine, ms", summary.engine_ms, 2);
   row("  of it the rest, ms", summary.overhead_ms, 2);
@@ -165,6 +174,8 @@ Json ReplayJson(const ReplaySetting& setting, const ReplaySummary& summary,
           {"iterations", SummaryJson(summary.iterations)},
           {"nvtl", SummaryJson(summary.nvtl)},
           {"points_used", SummaryJson(summary.points_used)},
+          {"position_sigma_m", SummaryJson(summary.position_sigma_m)},
+          {"confidence", SummaryJson(summary.confidence)},
           {"results", results}};
 }
 

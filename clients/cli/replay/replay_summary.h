@@ -42,6 +42,8 @@ struct ReplaySummary {
   Summary iterations;
   Summary nvtl;
   Summary points_used;
+  Summary position_sigma_m;  // in the worst direction
+  Summary confidence;
   // Over the answered scans.
   Summary latency_ms;
   Summary engine_ms;

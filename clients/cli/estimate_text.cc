@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/cli/estimate_text.h"
+
+#include <array>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+
+namespace voxloc::cli {
+namespace {
+
+constexpr double kDegreesPerRadian = 57.295779513082320877;
+constexpr std::array<const char*, 6> kAxes = {"x", "y", "z", "rx", "ry", "rz"};
+
+}  // namespace
+
+std::vector<std::string> UnobservedAxes(const v1::AlignmentResult& result) {
+  std::vector<std::string> axes;
+  for (int i = 0; i < result.degeneracy().axes_size() && i < 6; ++i) {
+    if (result.degeneracy().axes(i) == v1::AXIS_VERDICT_UNOBSERVED) {
+      axes.emplace_back(kAxes[static_cast<size_t>(i)]);
+    }
+  }
+  return axes;
+}
+
+std::string SigmaText(const v1::AlignmentResult& result) {
+  if (result.covariance_size() != 36) return "";
+  const auto sigma = [&result](int axis) { return std::sqrt(result.covariance(7 * axis)); };
+  return absl::StrFormat("x %.3f  y %.3f  z %.3f m   rx %.3f  ry %.3f  rz %.3f deg", sigma(0),
+                         sigma(1), sigma(2), kDegreesPerRadian * sigma(3),
+                         kDegreesPerRadian * sigma(4), kDegreesPerRadian * sigma(5));
+}
+
+std::string TrustText(const v1::AlignmentResult& result) {
+  std::vector<std::string> parts;
+  if (result.has_confidence()) {
+    parts.push_back(absl::StrFormat("confidence %.2f", result.confidence().value()));
+  }
+  if (result.has_degeneracy()) {
+    const std::vector<std::string> axes = UnobservedAxes(result);
+    parts.push_back(axes.empty() ? "all axes observed"
+                                 : absl::StrCat("not observed: ", absl::StrJoin(axes, ", ")));
+  }
+  return absl::StrJoin(parts, "   ");
+}
+
+}  // namespace voxloc::cli
