@@ -150,6 +150,7 @@ class Calibration {
       slides_.conservativeResize(6, slides_.cols() + 1);
       slides_.rightCols<1>() = std::hypot(kUnobservedSigmaM, travel.dot(direction)) * direction;
     }
+    unsettled_ = Slides::Zero(6, slides_.cols());
   }
 
   // Two jobs a slide.
@@ -175,13 +176,16 @@ class Calibration {
       }
       auto slide = slides_.col(static_cast<Eigen::Index>(k));
       const double steepest_m = kSteepestSlide * slide.norm();
+      Vector6 followed = Vector6::Zero();
       const Vector6 pull = 0.5 * (Scaled(ahead).gradient - Scaled(behind).gradient);
       for (int i = 0; i < 6; ++i) {
         if (!Observes(i)) continue;
         const Vector6 direction = spectrum_.directions.col(i);
         const double follows_m = direction.dot(pull) / spectrum_.information[i];
-        if (std::abs(follows_m) < steepest_m) slide += follows_m * direction;
+        if (std::abs(follows_m) < steepest_m) followed += follows_m * direction;
       }
+      slide += followed;
+      unsettled_.col(static_cast<Eigen::Index>(k)) = followed;
     }
   }
 
@@ -202,9 +206,10 @@ class Calibration {
     for (Eigen::Index k = 0; k < slides_.cols(); ++k) {
       options.largest_sigma_m = std::max(options.largest_sigma_m, slides_.col(k).norm());
     }
-    const Matrix6 covariance = scale_.asDiagonal() *
-                               SandwichCovariance(clusters_, spectrum_, slides_, options) *
-                               scale_.asDiagonal();
+    const Matrix6 covariance =
+        scale_.asDiagonal() *
+        SandwichCovariance(clusters_, spectrum_, slides_, unsettled_, options) *
+        scale_.asDiagonal();
     calibrated.covariance = 0.5 * (covariance + covariance.transpose());
     return calibrated;
   }
@@ -260,6 +265,7 @@ class Calibration {
   Spectrum spectrum_;
   std::vector<int> probed_;
   Slides slides_{6, 0};
+  Slides unsettled_{6, 0};  // what the last round changed of them
 };
 
 // Runs the jobs of many scans as one batch.

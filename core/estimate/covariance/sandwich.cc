@@ -71,7 +71,8 @@ Spectrum DecomposeInformation(absl::Span<const ScoreTerms> clusters) {
 }
 
 Matrix6 SandwichCovariance(absl::Span<const ScoreTerms> clusters, const Spectrum& spectrum,
-                           const Slides& slides, const SandwichOptions& options) {
+                           const Slides& slides, const Slides& unsettled,
+                           const SandwichOptions& options) {
   Columns whitening(6, 0);
   Columns widening(6, 0);          // from whitened coordinates back, by the probed information
   Vector6 step = Vector6::Zero();  // what is left to the optimum
@@ -88,7 +89,7 @@ Matrix6 SandwichCovariance(absl::Span<const ScoreTerms> clusters, const Spectrum
       step += direction * (direction.dot(cluster.gradient) / spectrum.information[i]);
     }
   }
-  Matrix6 covariance = slides * slides.transpose();
+  Matrix6 covariance = slides * slides.transpose() + unsettled * unsettled.transpose();
   const Eigen::Index observed = whitening.cols();
   if (observed > 0) {
     const Square noise = JackknifeCovariance(clusters, whitening);

@@ -46,10 +46,11 @@ struct SandwichOptions {
 // each direction that is not observed, with what the observed ones follow of it.
 using Slides = Eigen::Matrix<double, 6, Eigen::Dynamic, 0, 6, 6>;
 
-// Symmetric and positive definite, whatever the clusters.
+// Symmetric and positive definite, whatever the clusters. `unsettled` is how well each slide is
+// known, likewise as a standard deviation.
 [[nodiscard]] Matrix6 SandwichCovariance(absl::Span<const ScoreTerms> clusters,
                                          const Spectrum& spectrum, const Slides& slides,
-                                         const SandwichOptions& options);
+                                         const Slides& unsettled, const SandwichOptions& options);
 
 }  // namespace voxloc
 

@@ -13,6 +13,7 @@ namespace voxloc {
 namespace {
 
 constexpr double kTolerance = 1e-9;
+const Slides kNoSlide(6, 0);
 
 SandwichOptions PlainOptions() {
   SandwichOptions options;
@@ -38,8 +39,8 @@ TEST(SandwichTest, OfEqualClustersIsTheJackknife) {
   const double pull = 3.0;
   const double information = 50.0;
   const auto clusters = OpposedClusters(Vector6::Constant(pull), information);
-  const Matrix6 covariance =
-      SandwichCovariance(clusters, DecomposeInformation(clusters), Slides(6, 0), PlainOptions());
+  const Matrix6 covariance = SandwichCovariance(clusters, DecomposeInformation(clusters), kNoSlide,
+                                                kNoSlide, PlainOptions());
   // Leaving out one of twelve moves an axis by its pull over the information that is left.
   const double moved = pull / (11.0 * information);
   const Matrix6 expected = 2.0 * moved * moved * Matrix6::Identity();
@@ -50,8 +51,8 @@ TEST(SandwichTest, FollowsTheNoiseOfEachAxis) {
   Vector6 pull;
   pull << 1.0, 2.0, 4.0, 8.0, 1.0, 2.0;
   const auto clusters = OpposedClusters(pull, 50.0);
-  const Matrix6 covariance =
-      SandwichCovariance(clusters, DecomposeInformation(clusters), Slides(6, 0), PlainOptions());
+  const Matrix6 covariance = SandwichCovariance(clusters, DecomposeInformation(clusters), kNoSlide,
+                                                kNoSlide, PlainOptions());
   for (int i = 0; i < 3; ++i) EXPECT_GT(covariance(i + 1, i + 1), 1.5 * covariance(i, i));
 }
 
@@ -63,17 +64,17 @@ TEST(SandwichTest, CountsTheStepThatIsLeft) {
   clusters[0].gradient += 12.0 * 50.0 * left;
   SandwichOptions options = PlainOptions();
   const Matrix6 covariance =
-      SandwichCovariance(clusters, DecomposeInformation(clusters), Slides(6, 0), options);
+      SandwichCovariance(clusters, DecomposeInformation(clusters), kNoSlide, kNoSlide, options);
   EXPECT_GT(covariance(1, 1), 0.02 * 0.02);
 }
 
 TEST(SandwichTest, WidensWhatProbingShowed) {
   const auto clusters = OpposedClusters(Vector6::Constant(2.0), 50.0);
   Spectrum spectrum = DecomposeInformation(clusters);
-  const Matrix6 before = SandwichCovariance(clusters, spectrum, Slides(6, 0), PlainOptions());
+  const Matrix6 before = SandwichCovariance(clusters, spectrum, kNoSlide, kNoSlide, PlainOptions());
   const Vector6 direction = spectrum.directions.col(2);
   spectrum.information[2] *= 0.25;
-  const Matrix6 after = SandwichCovariance(clusters, spectrum, Slides(6, 0), PlainOptions());
+  const Matrix6 after = SandwichCovariance(clusters, spectrum, kNoSlide, kNoSlide, PlainOptions());
   EXPECT_NEAR(direction.dot(after * direction) / direction.dot(before * direction), 16.0, 1e-6);
 }
 
@@ -85,7 +86,8 @@ TEST(SandwichTest, HoldsWhatIsNotObservedAsFarAsItSlid) {
   EXPECT_TRUE(spectrum.Observes(1, 1e-3));
   Slides slides(6, 1);
   slides << 5.0, 0.0, 0.1, 0.0, 0.0, 0.0;
-  const Matrix6 covariance = SandwichCovariance(clusters, spectrum, slides, PlainOptions());
+  const Matrix6 covariance =
+      SandwichCovariance(clusters, spectrum, slides, kNoSlide, PlainOptions());
   EXPECT_NEAR(covariance(0, 0), 25.0, 1e-6);
   EXPECT_NEAR(covariance(0, 2), 0.5, 1e-6);
   EXPECT_LT(covariance(1, 1), 1e-3);
@@ -110,7 +112,8 @@ TEST(SandwichTest, IsPositiveDefiniteForAnyClusters) {
       slides.conservativeResize(6, slides.cols() + 1);
       slides.rightCols<1>() = 2.0 * spectrum.directions.col(i);
     }
-    const Matrix6 covariance = SandwichCovariance(clusters, spectrum, slides, PlainOptions());
+    const Matrix6 covariance =
+        SandwichCovariance(clusters, spectrum, slides, kNoSlide, PlainOptions());
     ASSERT_TRUE(covariance.allFinite());
     EXPECT_EQ(Eigen::LLT<Matrix6>(covariance).info(), Eigen::Success) << covariance;
   }

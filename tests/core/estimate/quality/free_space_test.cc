@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/estimate/quality/free_space.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace voxloc {
+namespace {
+
+// A ring of posts around the sensor, 20 m away.
+PointCloud Ring(const Eigen::Vector3d& centre) {
+  PointCloud cloud;
+  for (int i = 0; i < 360; ++i) {
+    const double turn = i * M_PI / 180.0;
+    cloud.PushBack(static_cast<float>(centre.x() + 20.0 * std::cos(turn)),
+                   static_cast<float>(centre.y() + 20.0 * std::sin(turn)),
+                   static_cast<float>(centre.z()));
+  }
+  return cloud;
+}
+
+TEST(FreeSpaceTest, LiesOnTheRaysAndClearOfTheirEnds) {
+  const Eigen::Vector3d sensor(1.0, -2.0, 1.8);
+  const FreeSpace space = SampleFreeSpace(Ring(sensor), sensor);
+  EXPECT_GT(space.rays, 100U);
+  EXPECT_LE(space.rays, kMaxFreeSpaceRays);
+  ASSERT_EQ(space.ray.size(), space.points_base.size());
+  ASSERT_GT(space.points_base.size(), 20 * space.rays);
+  for (size_t i = 0; i < space.ray.size(); ++i) {
+    const Eigen::Vector3d from_sensor = space.points_base.Point(i) - sensor;
+    EXPECT_LE(from_sensor.norm(), 16.01);
+    EXPECT_NEAR(from_sensor.z(), 0.0, 1e-5);
+    EXPECT_LT(space.ray[i], space.rays);
+  }
+}
+
+TEST(FreeSpaceTest, KeepsAwayFromPointsOfTheScan) {
+  PointCloud cloud = Ring(Eigen::Vector3d::Zero());
+  cloud.PushBack(8.0F, 0.0F, 0.0F);
+  const FreeSpace space = SampleFreeSpace(cloud, Eigen::Vector3d::Zero());
+  for (size_t i = 0; i < space.points_base.size(); ++i) {
+    EXPECT_GT((space.points_base.Point(i) - Eigen::Vector3d(8.0, 0.0, 0.0)).norm(), 1.5);
+  }
+}
+
+TEST(FreeSpaceTest, IsEmptyForNearOrMissingPoints) {
+  PointCloud cloud;
+  EXPECT_EQ(SampleFreeSpace(cloud, Eigen::Vector3d::Zero()).rays, 0U);
+  cloud.PushBack(0.5F, 0.0F, 0.0F);
+  cloud.PushBack(std::numeric_limits<float>::quiet_NaN(), 0.0F, 0.0F);
+  const FreeSpace space = SampleFreeSpace(cloud, Eigen::Vector3d::Zero());
+  EXPECT_EQ(space.rays, 0U);
+  EXPECT_TRUE(space.points_base.empty());
+}
+
+TEST(FreeSpaceTest, StaysBoundedForDistantPoints) {
+  PointCloud cloud;
+  cloud.PushBack(1e6F, 1e6F, 1e6F);
+  cloud.PushBack(-1e6F, 1e6F, 10.0F);
+  const FreeSpace space = SampleFreeSpace(cloud, Eigen::Vector3d::Zero());
+  EXPECT_LE(space.points_base.size(), 100U);
+}
+
+}  // namespace
+}  // namespace voxloc

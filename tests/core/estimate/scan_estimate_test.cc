@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/estimate/scan_estimate.h"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Cholesky>
+#include <memory>
+#include <string>
+
+#include "core/cloud/cloud_io.h"
+#include "core/cloud/filters.h"
+#include "tests/core/engine/engine_scene.h"
+#include "tests/core/estimate/room_scene.h"
+#include "tests/support/real_data.h"
+
+namespace voxloc {
+namespace {
+
+std::vector<ScanEstimate> EstimateJobs(Engine& engine, const std::vector<AlignJob>& jobs,
+                                       const EstimateOptions& options) {
+  const std::vector<AlignResult> results = engine.Align(jobs);
+  std::vector<EstimateRequest> requests;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    EXPECT_TRUE(results[i].status.ok()) << results[i].status;
+    EstimateRequest& request = requests.emplace_back();
+    request.scan = {&jobs[i], &results[i]};
+    request.options = &options;
+  }
+  return EstimateScans(engine, requests);
+}
+
+class RoomEstimateTest : public ::testing::Test {
+ protected:
+  RoomEstimateTest() {
+    map_ = LoadMap(*engine_, {PointsOn(Room(), 60'000, 0.01, 11)}, AllStatistics());
+    truth_.translation = {0.3, -0.2, 1.4};
+  }
+
+  AlignJob Job(const Pose& guess, const Profile& profile) const {
+    AlignJob job;
+    job.map = map_;
+    job.scan = std::make_shared<const PointCloud>(ScanOf(Room(), truth_, 1000, 0.02, 3));
+    job.map_T_base_guess = guess;
+    job.profile = profile;
+    job.want_point_scores = true;
+    return job;
+  }
+
+  std::unique_ptr<Engine> engine_ = MakeCpuEngine({2});
+  std::shared_ptr<const ResidentMap> map_;
+  Pose truth_;
+};
+
+TEST_F(RoomEstimateTest, ReportsWhatWasAskedFor) {
+  EstimateOptions options;
+  options.no_ground_z_margin_m = -1.0;
+  const auto all = EstimateJobs(*engine_, {Job(truth_, PreciseProfile())}, options);
+  EXPECT_EQ(all[0].covariance.method, CovarianceMethod::kCalibrated);
+  EXPECT_TRUE(all[0].covariance.status.ok());
+  EXPECT_EQ(Eigen::LLT<Matrix6>(all[0].covariance.covariance).info(), Eigen::Success);
+  EXPECT_FALSE(all[0].degeneracy.degenerate());
+  ASSERT_TRUE(all[0].confidence.has_value());
+  EXPECT_GT(all[0].confidence->value, 0.5);
+  EXPECT_EQ(all[0].confidence->signals.condition, all[0].degeneracy.condition);
+  EXPECT_EQ(all[0].confidence->signals.innovation, 0.0);
+  ASSERT_TRUE(all[0].no_ground.has_value());
+  EXPECT_GT(all[0].no_ground->score.points, 0U);
+
+  options.confidence = false;
+  options.no_ground_z_margin_m.reset();
+  options.covariance.method = CovarianceMethod::kFixed;
+  const auto little = EstimateJobs(*engine_, {Job(truth_, PreciseProfile())}, options);
+  EXPECT_EQ(little[0].covariance.method, CovarianceMethod::kFixed);
+  EXPECT_FALSE(little[0].confidence.has_value());
+  EXPECT_FALSE(little[0].no_ground.has_value());
+  EXPECT_EQ(little[0].degeneracy.eigenvalues, all[0].degeneracy.eigenvalues);
+}
+
+TEST_F(RoomEstimateTest, ScalesTheCalibratedCovariance) {
+  EstimateOptions options;
+  const auto once = EstimateJobs(*engine_, {Job(truth_, PreciseProfile())}, options);
+  options.covariance.scale_factor = 3.0;
+  const auto thrice = EstimateJobs(*engine_, {Job(truth_, PreciseProfile())}, options);
+  const Matrix6 expected = 3.0 * once[0].covariance.covariance;
+  EXPECT_EQ(thrice[0].covariance.covariance, expected);
+}
+
+TEST_F(RoomEstimateTest, HasTheSameBitsAloneAndInABatch) {
+  EstimateOptions options;
+  const std::vector<AlignJob> jobs = {
+      Job(truth_, PreciseProfile()),
+      Job(Displaced(truth_, {0.1, 0.0, 0.0}, 0.02), AutowareProfile()),
+      Job(Displaced(truth_, {2.0, 1.0, 0.0}, 1.0), PreciseProfile())};
+  const auto batch = EstimateJobs(*engine_, jobs, options);
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const auto alone = EstimateJobs(*engine_, {jobs[i]}, options);
+    EXPECT_EQ(alone[0].covariance.covariance, batch[i].covariance.covariance);
+    EXPECT_EQ(alone[0].degeneracy.eigenvalues, batch[i].degeneracy.eigenvalues);
+    EXPECT_EQ(alone[0].confidence->value, batch[i].confidence->value);
+  }
+}
+
+TEST_F(RoomEstimateTest, DoubtsAPoseThatTheScanDoesNotFit) {
+  EstimateOptions options;
+  AlignJob wrong = Job(Displaced(truth_, {1.5, 1.5, 0.0}, 0.7), PreciseProfile());
+  for (Stage& stage : wrong.profile.stages) {
+    stage.max_iterations = 1;
+    stage.max_step = 1e-9;
+  }
+  const auto estimates = EstimateJobs(*engine_, {Job(truth_, PreciseProfile()), wrong}, options);
+  EXPECT_LT(estimates[1].confidence->value, 0.5 * estimates[0].confidence->value);
+  EXPECT_LT(estimates[1].confidence->signals.raised_ratio,
+            estimates[0].confidence->signals.raised_ratio);
+}
+
+TEST_F(RoomEstimateTest, MeasuresTheInnovationInStandardDeviationsOfTheGuess) {
+  EstimateOptions options;
+  const AlignJob job = Job(Displaced(truth_, {0.2, 0.0, 0.0}, 0.0), PreciseProfile());
+  const AlignResult result = AlignOne(*engine_, job);
+  EstimateRequest request;
+  request.scan = {&job, &result};
+  request.options = &options;
+  request.guess_covariance = 0.01 * Matrix6::Identity();
+  const auto estimates = EstimateScans(*engine_, {&request, 1});
+  // 0.2 m of a standard deviation of 0.1 m.
+  EXPECT_NEAR(estimates[0].confidence->signals.innovation, 2.0, 0.1);
+}
+
+TEST_F(RoomEstimateTest, SaysNothingOfConfidenceWithoutPointScores) {
+  EstimateOptions options;
+  AlignJob job = Job(truth_, PreciseProfile());
+  job.want_point_scores = false;
+  EXPECT_FALSE(EstimateJobs(*engine_, {job}, options)[0].confidence.has_value());
+}
+
+// The scan sees the outer walls; in the map a wall stands before one of them.
+TEST(ScanEstimateTest, CountsTheRaysThatPassThroughWallsOfTheMap) {
+  const Eigen::Vector3d x = 40.0 * Eigen::Vector3d::UnitX();
+  const Eigen::Vector3d y = 40.0 * Eigen::Vector3d::UnitY();
+  const Eigen::Vector3d up = 4.0 * Eigen::Vector3d::UnitZ();
+  const Eigen::Vector3d corner(-20.0, -20.0, 0.0);
+  const std::vector<Rectangle> seen = {
+      {corner, x, up}, {corner, y, up}, {corner + x, y, up}, {corner + y, x, up}};
+  std::vector<Rectangle> hidden = seen;
+  hidden.push_back({{10.0, -20.0, 0.0}, y, up});
+  const std::unique_ptr<Engine> engine = MakeCpuEngine({1});
+  Pose truth;
+  truth.translation = {0.0, 0.0, 2.0};
+  AlignJob job;
+  job.scan = std::make_shared<const PointCloud>(ScanOf(seen, truth, 1500, 0.02, 3));
+  job.map_T_base_guess = truth;
+  job.want_point_scores = true;
+  EstimateOptions options;
+  for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
+    SCOPED_TRACE(profile.name);
+    job.profile = profile;
+    job.map = LoadMap(*engine, {PointsOn(seen, 60'000, 0.01, 11)}, AllStatistics());
+    const auto free = EstimateJobs(*engine, {job}, options);
+    job.map = LoadMap(*engine, {PointsOn(hidden, 75'000, 0.01, 11)}, AllStatistics());
+    const auto walled = EstimateJobs(*engine, {job}, options);
+    EXPECT_EQ(free[0].confidence->signals.seen_through_ratio, 0.0);
+    // About a quarter of the walls lies behind it, and parts of two more.
+    EXPECT_GT(walled[0].confidence->signals.seen_through_ratio, 0.25);
+    EXPECT_LT(walled[0].confidence->signals.seen_through_ratio, 0.6);
+  }
+}
+
+TEST(ScanEstimateTest, IsConfidentAtTheTruthOfRealScansAndNotElsewhere) {
+  VOXLOC_REAL_DATA_OR_SKIP(data);
+  const auto cloud = ReadCloud(data + "/ouster_os1/map.ply");
+  const auto scan = ReadCloud(data + "/ouster_os1/task/scans/000000.pcd");
+  if (!cloud.ok() || !scan.ok()) GTEST_SKIP() << "ouster_os1 is not in " << data;
+  const std::unique_ptr<Engine> engine = MakeCpuEngine({2});
+  const auto map = LoadMap(*engine, {*cloud}, AllStatistics());
+  EstimateOptions options;
+  for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
+    SCOPED_TRACE(profile.name);
+    AlignJob right;
+    right.map = map;
+    right.scan = std::make_shared<const PointCloud>(*scan);
+    // The truth of this scan, see the data's poses.
+    right.map_T_base_guess.translation = {0.24, 0.0, 0.0};
+    right.profile = profile;
+    right.want_point_scores = true;
+    AlignJob wrong = right;
+    wrong.map_T_base_guess = Displaced(right.map_T_base_guess, {12.0, 9.0, 0.0}, 2.0);
+    const auto estimates = EstimateJobs(*engine, {right, wrong}, options);
+    EXPECT_GT(estimates[0].confidence->value, 0.5);
+    EXPECT_LT(estimates[1].confidence->value, 0.1);
+    EXPECT_EQ(Eigen::LLT<Matrix6>(estimates[0].covariance.covariance).info(), Eigen::Success);
+    EXPECT_EQ(Eigen::LLT<Matrix6>(estimates[1].covariance.covariance).info(), Eigen::Success);
+  }
+}
+
+}  // namespace
+}  // namespace voxloc
