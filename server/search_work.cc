@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/memory/memory.h"
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/estimate/hypothesis_estimates.h"
 #include "server/convert/cloud.h"
@@ -61,10 +60,7 @@ absl::Status SearchWork::Check(std::shared_ptr<const std::atomic<bool>> cancelle
   auto hypotheses = HypothesisOptionsFromProto(request_.search());
   if (!hypotheses.ok()) return hypotheses.status();
   const double timeout_s = request_.timeout_s();
-  if (!(timeout_s >= 0.0 && std::isfinite(timeout_s))) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "timeout_s is ", timeout_s, "; allowed is a finite number of seconds from 0 (none)"));
-  }
+  if (absl::Status status = CheckSeconds("timeout_s", timeout_s); !status.ok()) return status;
   auto map = FindMap(runtime_, request_.map(), 0);
   if (!map.ok()) return map.status();
   map_ = *std::move(map);

@@ -16,12 +16,6 @@ namespace {
 
 constexpr size_t kMaxVehicleBytes = 128;
 
-absl::Status CheckSeconds(absl::string_view field, double value) {
-  if (value >= 0.0 && std::isfinite(value)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(field, " is ", value, "; allowed is a finite number of seconds from 0 (none)"));
-}
-
 // 0 asks for the server's.
 uint32_t Granted(uint32_t asked, uint32_t limit) {
   return asked == 0 ? limit : std::min(asked, limit);
@@ -58,6 +52,12 @@ absl::StatusOr<SessionState::Options> StateOptions(const Runtime& runtime,
 }
 
 }  // namespace
+
+absl::Status CheckSeconds(absl::string_view field, double value) {
+  if (value >= 0.0 && std::isfinite(value)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, " is ", value, "; allowed is a finite number of seconds from 0 (none)"));
+}
 
 absl::Status CheckVehicle(const std::string& vehicle) {
   if (vehicle.size() <= kMaxVehicleBytes) return absl::OkStatus();

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "server/config.h"
 #include "server/runtime.h"
 #include "server/scan_source.h"
@@ -43,6 +44,9 @@ struct OpenedSession {
 
 // InvalidArgument: longer than 128 bytes.
 [[nodiscard]] absl::Status CheckVehicle(const std::string& vehicle);
+
+// InvalidArgument: not finite, or below 0.
+[[nodiscard]] absl::Status CheckSeconds(absl::string_view field, double value);
 
 }  // namespace voxloc::server
 

@@ -213,6 +213,22 @@ TEST_F(CommandLineE2e, LocateFindsAVehicleAroundAPrior) {
   EXPECT_THAT(outside.out, HasSubstr("nothing"));
 }
 
+TEST_F(CommandLineE2e, LocateFindsAVehicleAnywhereInTheMap) {
+  std::ifstream poses(Town("poses_tum.txt"));
+  double stamp = 0.0, x = 0.0, y = 0.0;
+  poses >> stamp >> x >> y;
+  ASSERT_TRUE(poses.good());
+  const ProcessResult run =
+      WithServer({"locate", "--map", "town", "--points", "1500", "--min-range", "1", "--json", "-",
+                  Town("scans/000000.pcd")});
+  const json found = json::parse(run.out, nullptr, false);
+  ASSERT_FALSE(found.is_discarded()) << run.error;
+  ASSERT_GE(found["hypotheses"].size(), 1u);
+  const json& pose = found["hypotheses"][0]["pose"];
+  EXPECT_LT(std::hypot(pose[0].get<double>() - x, pose[1].get<double>() - y), 0.2);
+  EXPECT_GT(found["candidates_scored"], 0);
+}
+
 TEST_F(CommandLineE2e, BadInputFailsWithAReason) {
   struct Case {
     std::vector<std::string> arguments;

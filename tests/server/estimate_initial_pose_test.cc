@@ -123,7 +123,7 @@ TEST_F(EstimateInitialPose, WithoutTheirBeingAskedForSendsNoParticles) {
 
 TEST_F(EstimateInitialPose, GivesTheSameAnswerToTheSameSeed) {
   const auto poses_of = [this](uint64_t seed) {
-    v1::EstimateInitialPoseRequest request = PriorRequest(60);
+    v1::EstimateInitialPoseRequest request = PriorRequest(30);
     request.mutable_search()->set_seed(seed);
     const v1::SearchResult result = Search(server_, request).result;
     std::string poses;

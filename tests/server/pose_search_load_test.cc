@@ -92,7 +92,7 @@ TEST_F(PoseSearchLoad, TrackingGoesOnBesideSearches) {
   std::vector<std::thread> searches;
   for (int i = 0; i < 2; ++i) {
     searches.emplace_back([this] {
-      const PoseSearchTold told = Search(server_, PriorRequest(400));
+      const PoseSearchTold told = Search(server_, PriorRequest(150));
       EXPECT_TRUE(told.status.ok()) << told.status.error_message();
       EXPECT_LT(DistanceFromVehicle(told.result.hypotheses(0).map_t_base()), 0.1);
     });
@@ -130,7 +130,7 @@ TEST(PoseSearchServer, CountsSearchesAndTellsItsLimits) {
             1.0);
   EXPECT_EQ(metrics["voxloc_search_candidates_aligned_total"], 50.0);
   EXPECT_EQ(metrics["voxloc_search_duration_seconds_count"], 1.0);
-  EXPECT_EQ(metrics["voxloc_rpc_handled_total{code=\"OK\",method=\"EstimateInitialPose\"}"], 1.0);
+  EXPECT_EQ(metrics["voxloc_rpc_started_total{method=\"EstimateInitialPose\"}"], 1.0);
 }
 
 TEST(PoseSearchServer, ASearchHoldsNeitherTrackingNorScoringUp) {
