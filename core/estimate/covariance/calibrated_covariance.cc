@@ -23,10 +23,11 @@ constexpr double kProbeShare = 0.05;
 // the square because surfaces bend: 0.8 mm in cells of 2 m is what the errors in z of the autoware
 // profile over simulated towns have in common.
 constexpr double kSurfaceBend = 2e-4;
-// A slide moves the observed directions by at most this share of itself; more is a bad measurement.
+// A slide moves the observed directions by at most this share of itself; more is a bad measurement,
+// which is then known to be no better than this.
 constexpr double kSteepestSlide = 0.05;
 // Newton steps that make a slide follow the map.
-constexpr int kSlideRounds = 3;
+constexpr int kSlideRounds = 4;
 // The longest step of an evaluation that is not meant to move.
 constexpr double kNoStep = 1e-12;
 // Scans whose clusters are evaluated in one call of the engine.
@@ -182,7 +183,8 @@ class Calibration {
         if (!Observes(i)) continue;
         const Vector6 direction = spectrum_.directions.col(i);
         const double follows_m = direction.dot(pull) / spectrum_.information[i];
-        if (std::abs(follows_m) < steepest_m) followed += follows_m * direction;
+        if (!std::isfinite(follows_m)) continue;
+        followed += std::clamp(follows_m, -steepest_m, steepest_m) * direction;
       }
       slide += followed;
       unsettled_.col(static_cast<Eigen::Index>(k)) = followed;

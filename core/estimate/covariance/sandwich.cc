@@ -12,7 +12,7 @@ namespace {
 
 // Share of the mean noise that every direction gets: with it, the joint coverage over simulated
 // towns is nominal where without it only each axis' is.
-constexpr double kMeanNoiseShare = 0.04;
+constexpr double kMeanNoiseShare = 0.03;
 // A cluster that holds nearly all information about a direction leaves this share of it.
 constexpr double kLeastRest = 0.1;
 // Least standard deviation, of a scan without noise in a map without.
@@ -96,11 +96,11 @@ Matrix6 SandwichCovariance(absl::Span<const ScoreTerms> clusters, const Spectrum
     const double mean = noise.trace() / static_cast<double>(observed);
     const Square shared = (1.0 - kMeanNoiseShare) * noise +
                           kMeanNoiseShare * mean * Square::Identity(observed, observed);
-    // Each slide was measured at two poses, with their noise.
-    const double slide_noise = 1.0 + 0.5 * static_cast<double>(slides.cols());
+    // Where each slide leads was measured among other cells, with their noise.
+    const double slide_noise = 1.0 + static_cast<double>(slides.cols());
     covariance += slide_noise * widening * shared * widening.transpose() + step * step.transpose();
   }
-  covariance.diagonal().array() += options.surface_offset_m * options.surface_offset_m;
+  covariance.diagonal().head<3>().array() += options.surface_offset_m * options.surface_offset_m;
   const double most = options.largest_sigma_m * options.largest_sigma_m;
   if (!covariance.allFinite()) return most * Matrix6::Identity();
 

@@ -38,7 +38,7 @@ struct Spectrum {
 struct SandwichOptions {
   // Of the largest information, up to which a direction is not observed.
   double unobserved_ratio = 0.0;
-  double surface_offset_m = 0.0;  // standard deviation of what all clusters have in common
+  double surface_offset_m = 0.0;  // of the position, which all clusters have in common; one sigma
   double largest_sigma_m = 0.0;   // over 0
 };
 

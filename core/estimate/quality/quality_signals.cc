@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "core/estimate/quality/free_space.h"
 #include "core/ndt/score_function.h"
@@ -38,7 +38,7 @@ std::vector<bool> FindRaised(const PointCloud& scan_base, const Pose& map_T_base
   const Eigen::Matrix3d turn = map_T_base.rotation.toRotationMatrix();
   std::vector<Column> columns(scan_base.size());
   std::vector<double> heights(scan_base.size(), 0.0);
-  std::map<Column, double> lowest;
+  absl::flat_hash_map<Column, double> lowest;
   for (size_t i = 0; i < scan_base.size(); ++i) {
     if (!scan_base.IsFinite(i)) continue;
     const Eigen::Vector3d point = turn * scan_base.Point(i);
@@ -48,7 +48,7 @@ std::vector<bool> FindRaised(const PointCloud& scan_base, const Pose& map_T_base
     const auto [at, added] = lowest.try_emplace(columns[i], heights[i]);
     if (!added) at->second = std::min(at->second, heights[i]);
   }
-  std::map<Column, double> ground;
+  absl::flat_hash_map<Column, double> ground;
   for (const auto& [column, height] : lowest) {
     double low = height;
     for (int x = -1; x <= 1; ++x) {
