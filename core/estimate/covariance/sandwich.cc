@@ -10,8 +10,8 @@
 namespace voxloc {
 namespace {
 
-// Share of the mean noise that every direction gets: with it, the joint coverage over simulated
-// towns is nominal where without it only each axis' is.
+// Share of the mean noise that every direction gets: chosen for the joint coverage over simulated
+// towns, which is 5 to 10 points too low at one sigma without it while each axis' is not.
 constexpr double kMeanNoiseShare = 0.03;
 // A cluster that holds nearly all information about a direction leaves this share of it.
 constexpr double kLeastRest = 0.1;
