@@ -3,8 +3,8 @@
 #include "core/engine/bound.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
+#include <cstdlib>
 #include <new>
 
 #include "absl/strings/str_cat.h"
@@ -20,8 +20,6 @@ namespace {
 constexpr size_t kMinNodesPerTask = 1024;
 constexpr size_t kMaxNodesPerTask = size_t{1} << 16;
 constexpr size_t kTasksWanted = 64;
-// Of a row, before the next row's.
-constexpr size_t kNodesPerStrip = 32;
 
 // The nearest and the farthest offsets of a heading's points.
 struct Reach {
@@ -102,16 +100,16 @@ void FillEntries(const BoundRequest& request, const BoundGrid& grid, uint32_t he
   const size_t count = request.scan->points_per_heading;
   const BoundPoint* const points = request.scan->points.data() + heading * count;
   const int32_t words = grid.shape().words;
-  entries.resize(count);
+  entries.clear();
   for (size_t i = 0; i < count; ++i) {
     const BoundPoint& point = points[i];
+    // A point beyond both ends of every column meets nothing.
+    if (words == 1 && std::abs(point.z) >= 64) continue;
     const int32_t remainder = point.x & ((1 << level.shift) - 1);
-    cpu::BoundEntry& entry = entries[i];
-    entry.offset =
-        (int64_t{point.y} * (1 << level.shift) + remainder) * level.run + (point.x >> level.shift) +
-        static_cast<int64_t>(point.blur_class * static_cast<size_t>(words) * level.plane);
-    entry.words_up = point.z >> 6;
-    entry.bits_up = static_cast<uint32_t>(point.z & 63);
+    const size_t plane = point.blur_class * static_cast<size_t>(words);
+    entries.push_back({(int64_t{point.y} * (1 << level.shift) + remainder) * level.run +
+                           (point.x >> level.shift) + static_cast<int64_t>(plane * level.plane),
+                       point.z});
   }
 }
 
@@ -130,7 +128,7 @@ void BoundRows(const BoundRequest& request, const BoundGrid& grid, size_t begin,
   const BoundGrid::Level& level = grid.level(request.level);
   const cpu::Kernels& kernels = cpu::SelectKernels();
   std::vector<cpu::BoundEntry> entries;
-  std::array<uint32_t, kNodesPerStrip> found;
+  std::vector<uint32_t> found(std::max<size_t>(nodes_x, 4));
   uint32_t heading = 0;
   cpu::BoundRowArguments arguments{};
   arguments.plane = level.plane;
@@ -139,31 +137,24 @@ void BoundRows(const BoundRequest& request, const BoundGrid& grid, size_t begin,
   arguments.min_hits = request.min_hits;
   arguments.found = found.data();
   if (squares) arguments.next_row = static_cast<size_t>(level.run) << (2 * level.shift);
-  // Strip by strip, so that what neighbouring rows look at is still in the cache.
-  for (size_t strip = 0; strip < nodes_x; strip += kNodesPerStrip) {
-    for (size_t row = begin; row < end; row += squares ? 2 : 1) {
-      const BoundBlock& block = request.blocks[row / nodes_y];
-      if (entries.empty() || block.heading != heading) {
-        heading = block.heading;
-        FillEntries(request, grid, heading, entries);
-        arguments.entries = entries.data();
-        arguments.entry_count = entries.size();
-      }
-      const int32_t y = block.y + (static_cast<int32_t>(row % nodes_y) << level.shift);
-      arguments.first = grid.words().data() + level.begin + level.Place(block.x, y) + strip;
-      arguments.nodes = squares ? 4 : std::min(kNodesPerStrip, nodes_x - strip);
-      if (!kernels.bound_row(arguments)) continue;
-      for (size_t i = 0; i < arguments.nodes; ++i) {
-        if (found[i] == 0) continue;
-        hits.push_back({static_cast<uint32_t>(row * nodes_x + strip + i),
-                        static_cast<uint16_t>(found[i] >> 16),
-                        static_cast<uint16_t>(found[i] & 0xffffU)});
-      }
+  arguments.nodes = squares ? 4 : nodes_x;
+  for (size_t row = begin; row < end; row += squares ? 2 : 1) {
+    const BoundBlock& block = request.blocks[row / nodes_y];
+    if (row == begin || block.heading != heading) {
+      heading = block.heading;
+      FillEntries(request, grid, heading, entries);
+      arguments.entries = entries.data();
+      arguments.entry_count = entries.size();
     }
-  }
-  if (nodes_x > kNodesPerStrip) {
-    std::sort(hits.begin(), hits.end(),
-              [](const BoundHit& a, const BoundHit& b) { return a.node < b.node; });
+    const int32_t y = block.y + (static_cast<int32_t>(row % nodes_y) << level.shift);
+    arguments.first = grid.words().data() + level.begin + level.Place(block.x, y);
+    if (!kernels.bound_row(arguments)) continue;
+    for (size_t i = 0; i < arguments.nodes; ++i) {
+      if (found[i] == 0) continue;
+      hits.push_back({static_cast<uint32_t>(row * nodes_x + i),
+                      static_cast<uint16_t>(found[i] >> 16),
+                      static_cast<uint16_t>(found[i] & 0xffffU)});
+    }
   }
 }
 

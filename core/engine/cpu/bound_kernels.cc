@@ -66,19 +66,18 @@ inline Words Look(const cpu::BoundRowArguments& in, const cpu::BoundEntry& entry
   const uint64_t* const at = first + entry.offset;
   if constexpr (kTall) {
     Words met = {};
-    const int32_t low = word + entry.words_up;
+    const int32_t low = word + (entry.up >> 6);
+    const int bits = entry.up & 63;
     const auto plane = static_cast<int64_t>(in.plane);
-    if (low >= 0 && low < in.words) met = load(at + low * plane) >> entry.bits_up;
-    if (entry.bits_up > 0 && low + 1 >= 0 && low + 1 < in.words) {
-      met |= load(at + (low + 1) * plane) << (64 - entry.bits_up);
+    if (low >= 0 && low < in.words) met = load(at + low * plane) >> bits;
+    if (bits > 0 && low + 1 >= 0 && low + 1 < in.words) {
+      met |= load(at + (low + 1) * plane) << (64 - bits);
     }
     return met;
   } else {
-    // One of the two, or neither, where all of the column is out of reach.
-    const uint64_t bits = entry.bits_up;
-    if (entry.words_up == 0) return load(at) >> bits;
-    if (entry.words_up == -1 && bits > 0) return load(at) << (64 - bits);
-    return Words{};
+    // One of the two is 0. A branch would be mispredicted too often to be worth it.
+    const int down = entry.up & (entry.up >> 31);
+    return load(at) >> (entry.up - down) << -down;
   }
 }
 

@@ -11,12 +11,11 @@
 
 namespace voxloc::cpu {
 
-// Where a point looks, from its node's place on: `offset` words on in a plane, and up by 64 times
-// words_up plus bits_up z levels.
+// Where a point looks, from its node's place on: `offset` words on in a plane, and `up` z levels
+// up. Where a column is one word, that is between -63 and 63.
 struct BoundEntry {
   int64_t offset;
-  int32_t words_up;  // may be negative
-  uint32_t bits_up;  // below 64
+  int32_t up;
 };
 
 struct BoundRowArguments {
