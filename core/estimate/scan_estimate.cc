@@ -15,26 +15,44 @@
 namespace voxloc {
 namespace {
 
-// Calibrated covariances are there already; the other methods have work of their own.
-std::vector<CovarianceReport> ReportCovariances(Engine& engine,
-                                                absl::Span<const EstimateRequest> requests,
-                                                absl::Span<const CalibratedCovariance> calibrated) {
-  std::vector<CovarianceReport> reports(requests.size());
+struct Covariances {
+  std::vector<CovarianceReport> reports;
+  std::vector<ObservedInformation> observed;
+};
+
+// Calibrated covariances come with the information; the other methods have work of their own.
+Covariances EstimateAll(Engine& engine, absl::Span<const EstimateRequest> requests) {
+  std::vector<AlignedScan> calibrated_scans;
+  std::vector<AlignedScan> other_scans;
+  for (const EstimateRequest& request : requests) {
+    const bool calibrated = request.options->covariance.method == CovarianceMethod::kCalibrated;
+    (calibrated ? calibrated_scans : other_scans).push_back(request.scan);
+  }
+  std::vector<CalibratedCovariance> calibrated = CalibrateCovariances(engine, calibrated_scans);
+  std::vector<ObservedInformation> observed = ObserveInformation(engine, other_scans);
+
+  Covariances all;
+  all.reports.resize(requests.size());
+  all.observed.resize(requests.size());
   std::vector<CovarianceRequest> others;
   std::vector<size_t> places;
+  size_t next_calibrated = 0;
+  size_t next_observed = 0;
   for (size_t i = 0; i < requests.size(); ++i) {
     const CovarianceOptions& options = requests[i].options->covariance;
-    if (options.method == CovarianceMethod::kCalibrated && calibrated[i].status.ok()) {
-      reports[i].method = options.method;
-      reports[i].covariance = options.scale_factor * calibrated[i].covariance;
+    if (options.method == CovarianceMethod::kCalibrated) {
+      const CalibratedCovariance& found = calibrated[next_calibrated++];
+      all.observed[i] = found;
+      all.reports[i] = ReportCalibrated(requests[i].scan, options, found);
     } else {
+      all.observed[i] = std::move(observed[next_observed++]);
       others.push_back({requests[i].scan, &options});
       places.push_back(i);
     }
   }
-  std::vector<CovarianceReport> other_reports = EstimateCovariances(engine, others);
-  for (size_t k = 0; k < places.size(); ++k) reports[places[k]] = std::move(other_reports[k]);
-  return reports;
+  std::vector<CovarianceReport> reports = EstimateCovariances(engine, others);
+  for (size_t k = 0; k < places.size(); ++k) all.reports[places[k]] = std::move(reports[k]);
+  return all;
 }
 
 // How far the result lies from the guess, in standard deviations of the guess; 0 without these.
@@ -55,18 +73,15 @@ double InnovationOf(const EstimateRequest& request) {
 
 std::vector<ScanEstimate> EstimateScans(Engine& engine,
                                         absl::Span<const EstimateRequest> requests) {
-  std::vector<AlignedScan> scans;
-  for (const EstimateRequest& request : requests) scans.push_back(request.scan);
-  const std::vector<CalibratedCovariance> calibrated = CalibrateCovariances(engine, scans);
-  std::vector<CovarianceReport> reports = ReportCovariances(engine, requests, calibrated);
-
+  Covariances covariances = EstimateAll(engine, requests);
   std::vector<ScanEstimate> estimates(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {
     const EstimateRequest& request = requests[i];
     ScanEstimate& estimate = estimates[i];
-    estimate.covariance = std::move(reports[i]);
-    estimate.degeneracy = AnalyzeDegeneracy(calibrated[i].information,
-                                            calibrated[i].rotation_scale_m, kDegeneracyLimits);
+    estimate.covariance = std::move(covariances.reports[i]);
+    estimate.degeneracy =
+        AnalyzeDegeneracy(covariances.observed[i].information,
+                          covariances.observed[i].rotation_scale_m, kDegeneracyLimits);
     if (request.options->confidence) {
       absl::StatusOr<QualitySignals> signals = MeasureQuality(
           engine, {request.scan.job, request.scan.result, request.sensor_position_base});

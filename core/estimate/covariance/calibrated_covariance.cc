@@ -80,8 +80,8 @@ class Calibration {
  public:
   explicit Calibration(const AlignedScan& scan)
       : job_(*scan.job),
+        result_(*scan.result),
         map_T_base_(scan.result->map_T_base),
-        matched_points_(scan.result->after.matched_points),
         rotation_scale_m_(RotationScale(*job_.scan)) {
     const ChartVector chart = ChartFromPose(map_T_base_);
     Vector6 scale = Vector6::Ones();
@@ -106,6 +106,17 @@ class Calibration {
       clusters_.push_back(Scaled(result));
     }
     if (status_.ok()) spectrum_ = DecomposeInformation(clusters_);
+  }
+
+  // In place of clusters, where no covariance is wanted: one job, or none.
+  [[nodiscard]] size_t AddWholeJob(std::vector<AlignJob>& jobs) const {
+    if (HasDerivatives()) return 0;
+    jobs.push_back(EvaluationJob(job_, job_.scan, map_T_base_));
+    return 1;
+  }
+
+  void TakeWhole(absl::Span<const AlignResult> results) {
+    TakeClusters(HasDerivatives() ? absl::MakeConstSpan(&result_, 1) : results);
   }
 
   // Two jobs a probed direction.
@@ -172,7 +183,8 @@ class Calibration {
       status_.Update(CheckEvaluation(ahead));
       status_.Update(CheckEvaluation(behind));
       // Off the map there is nothing to follow.
-      if (2 * std::min(ahead.after.matched_points, behind.after.matched_points) < matched_points_) {
+      if (2 * std::min(ahead.after.matched_points, behind.after.matched_points) <
+          result_.after.matched_points) {
         continue;
       }
       auto slide = slides_.col(static_cast<Eigen::Index>(k));
@@ -191,15 +203,21 @@ class Calibration {
     }
   }
 
-  [[nodiscard]] CalibratedCovariance Finish() const {
-    CalibratedCovariance calibrated;
-    calibrated.status = status_;
-    if (!status_.ok()) return calibrated;
-    calibrated.rotation_scale_m = rotation_scale_m_;
+  [[nodiscard]] ObservedInformation Observed() const {
+    ObservedInformation observed;
+    observed.status = status_;
+    if (!status_.ok()) return observed;
+    observed.rotation_scale_m = rotation_scale_m_;
     const Vector6 unscale = scale_.cwiseInverse();
     const Matrix6 information =
         unscale.asDiagonal() * spectrum_.InformationMatrix() * unscale.asDiagonal();
-    calibrated.information = 0.5 * (information + information.transpose());
+    observed.information = 0.5 * (information + information.transpose());
+    return observed;
+  }
+
+  [[nodiscard]] CalibratedCovariance Finish() const {
+    CalibratedCovariance calibrated{Observed(), Matrix6::Zero()};
+    if (!status_.ok()) return calibrated;
     const double cell_m = job_.profile.stages.back().cells.cell_size_m;
     SandwichOptions options;
     options.unobserved_ratio = kDegeneracyLimits.unobserved_ratio;
@@ -256,9 +274,16 @@ class Calibration {
     return moved;
   }
 
+  // Whether the search ended with the derivatives that an evaluation would give.
+  [[nodiscard]] bool HasDerivatives() const {
+    return job_.profile.stages.size() == 1 &&
+           job_.profile.stages.back().curvature == Curvature::kExact &&
+           !job_.regularization_position_map.has_value();
+  }
+
   const AlignJob& job_;
+  const AlignResult& result_;
   const Pose map_T_base_;
-  const size_t matched_points_;
   const double rotation_scale_m_;
   Vector6 scale_;
   Matrix6 chart_from_scaled_;
@@ -276,8 +301,8 @@ void RunTogether(Engine& engine, std::vector<Calibration>& calibrations, Add add
   std::vector<AlignJob> jobs;
   std::vector<size_t> counts;
   for (Calibration& calibration : calibrations) counts.push_back(add(calibration, jobs));
-  if (jobs.empty()) return;
-  const std::vector<AlignResult> results = engine.Align(jobs);
+  std::vector<AlignResult> results;
+  if (!jobs.empty()) results = engine.Align(jobs);
   absl::Span<const AlignResult> rest(results);
   for (size_t i = 0; i < calibrations.size(); ++i) {
     take(calibrations[i], rest.subspan(0, counts[i]));
@@ -285,25 +310,44 @@ void RunTogether(Engine& engine, std::vector<Calibration>& calibrations, Add add
   }
 }
 
+void RunProbes(Engine& engine, std::vector<Calibration>& calibrations) {
+  RunTogether(
+      engine, calibrations,
+      [](Calibration& c, std::vector<AlignJob>& jobs) { return c.AddProbeJobs(jobs); },
+      [](Calibration& c, absl::Span<const AlignResult> results) { c.TakeProbes(results); });
+}
+
+std::vector<Calibration> BeginCalibrations(absl::Span<const AlignedScan> scans) {
+  return {scans.begin(), scans.end()};
+}
+
 }  // namespace
+
+std::vector<ObservedInformation> ObserveInformation(Engine& engine,
+                                                    absl::Span<const AlignedScan> scans) {
+  std::vector<Calibration> calibrations = BeginCalibrations(scans);
+  RunTogether(
+      engine, calibrations,
+      [](Calibration& c, std::vector<AlignJob>& jobs) { return c.AddWholeJob(jobs); },
+      [](Calibration& c, absl::Span<const AlignResult> results) { c.TakeWhole(results); });
+  RunProbes(engine, calibrations);
+  std::vector<ObservedInformation> observed;
+  observed.reserve(scans.size());
+  for (const Calibration& calibration : calibrations) observed.push_back(calibration.Observed());
+  return observed;
+}
 
 std::vector<CalibratedCovariance> CalibrateCovariances(Engine& engine,
                                                        absl::Span<const AlignedScan> scans) {
   std::vector<CalibratedCovariance> calibrated;
   calibrated.reserve(scans.size());
   for (size_t begin = 0; begin < scans.size(); begin += kScansPerCall) {
-    std::vector<Calibration> calibrations;
-    for (const AlignedScan& scan : scans.subspan(begin, kScansPerCall)) {
-      calibrations.emplace_back(scan);
-    }
+    std::vector<Calibration> calibrations = BeginCalibrations(scans.subspan(begin, kScansPerCall));
     RunTogether(
         engine, calibrations,
         [](Calibration& c, std::vector<AlignJob>& jobs) { return c.AddClusterJobs(jobs); },
         [](Calibration& c, absl::Span<const AlignResult> results) { c.TakeClusters(results); });
-    RunTogether(
-        engine, calibrations,
-        [](Calibration& c, std::vector<AlignJob>& jobs) { return c.AddProbeJobs(jobs); },
-        [](Calibration& c, absl::Span<const AlignResult> results) { c.TakeProbes(results); });
+    RunProbes(engine, calibrations);
     for (Calibration& calibration : calibrations) calibration.BeginSlides();
     for (int round = 0; round < kSlideRounds; ++round) {
       RunTogether(

@@ -47,17 +47,25 @@ constexpr double kUnobservedSigmaM = 2.0;
 // houses (some of whose places are not observed), 4e-4 and less in a corridor, a tunnel and fields.
 constexpr DegeneracyLimits kDegeneracyLimits = {/*weak_ratio=*/1e-2, /*unobserved_ratio=*/1.5e-3};
 
-struct CalibratedCovariance {
+// What a scan alone says about its pose.
+struct ObservedInformation {
   absl::Status status;  // what the engine says; otherwise the rest means nothing
   // About fixed map axes, order x y z rx ry rz.
-  Matrix6 covariance = Matrix6::Zero();   // symmetric, positive definite
   Matrix6 information = Matrix6::Zero();  // -H as probed, before any widening; symmetric
   double rotation_scale_m = 1.0;          // see degeneracy.h
+};
+
+struct CalibratedCovariance : ObservedInformation {
+  Matrix6 covariance = Matrix6::Zero();  // likewise; symmetric, positive definite
 };
 
 // One a scan, in their order. The profile of each job is the one that its result came from. What a
 // regularisation adds to the score is not counted: the covariance is of the scan alone.
 [[nodiscard]] std::vector<CalibratedCovariance> CalibrateCovariances(
+    Engine& engine, absl::Span<const AlignedScan> scans);
+
+// The same information without the covariance, which is most of the work.
+[[nodiscard]] std::vector<ObservedInformation> ObserveInformation(
     Engine& engine, absl::Span<const AlignedScan> scans);
 
 }  // namespace voxloc

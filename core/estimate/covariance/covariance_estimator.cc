@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/estimate/covariance/calibrated_covariance.h"
 #include "core/estimate/covariance/reference_covariance.h"
 
 namespace voxloc {
@@ -20,6 +19,14 @@ std::vector<Eigen::Vector2d> PositionsOf(const AlignResult& result,
   std::vector<Eigen::Vector2d> positions = {PositionOf(result.map_T_base)};
   for (const Pose& pose : map_T_base) positions.push_back(PositionOf(pose));
   return positions;
+}
+
+CovarianceReport FixedReport(const CovarianceOptions& options, const Pose& map_T_base,
+                             absl::Status why) {
+  CovarianceReport fixed;
+  fixed.status = std::move(why);
+  fixed.covariance = TurnFixedCovariance(options.fixed, map_T_base);
+  return fixed;
 }
 
 // The requests of one method, by their places, and their reports.
@@ -46,10 +53,7 @@ class MethodBatch {
 
   // Reports the fixed covariance in place of the method's, which this prevents.
   void FallBack(size_t i, absl::Status why) {
-    CovarianceReport& fixed = report(i);
-    fixed = {};
-    fixed.status = std::move(why);
-    fixed.covariance = TurnFixedCovariance(options(i).fixed, result(i).map_T_base);
+    report(i) = FixedReport(options(i), result(i).map_T_base, std::move(why));
   }
 
   void ReportPosition(size_t i, const Eigen::Matrix2d& estimate) {
@@ -161,15 +165,22 @@ void EstimateCalibrated(Engine& engine, MethodBatch batch) {
   if (scans.empty()) return;
   const std::vector<CalibratedCovariance> calibrated = CalibrateCovariances(engine, scans);
   for (size_t i = 0; i < batch.size(); ++i) {
-    if (calibrated[i].status.ok()) {
-      batch.report(i).covariance = batch.options(i).scale_factor * calibrated[i].covariance;
-    } else {
-      batch.FallBack(i, calibrated[i].status);
-    }
+    batch.report(i) = ReportCalibrated(batch.scan(i), batch.options(i), calibrated[i]);
   }
 }
 
 }  // namespace
+
+CovarianceReport ReportCalibrated(const AlignedScan& scan, const CovarianceOptions& options,
+                                  const CalibratedCovariance& calibrated) {
+  if (!calibrated.status.ok()) {
+    return FixedReport(options, scan.result->map_T_base, calibrated.status);
+  }
+  CovarianceReport report;
+  report.method = CovarianceMethod::kCalibrated;
+  report.covariance = options.scale_factor * calibrated.covariance;
+  return report;
+}
 
 std::vector<CovarianceReport> EstimateCovariances(Engine& engine,
                                                   absl::Span<const CovarianceRequest> requests) {

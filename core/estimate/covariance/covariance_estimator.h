@@ -13,6 +13,7 @@
 #include "absl/types/span.h"
 #include "core/engine/engine.h"
 #include "core/estimate/covariance/aligned_scan.h"
+#include "core/estimate/covariance/calibrated_covariance.h"
 #include "core/estimate/covariance/covariance_options.h"
 
 namespace voxloc {
@@ -40,6 +41,11 @@ struct CovarianceRequest {
 // One report a request, in their order.
 [[nodiscard]] std::vector<CovarianceReport> EstimateCovariances(
     Engine& engine, absl::Span<const CovarianceRequest> requests);
+
+// Of a scan whose covariance has been calibrated; the fixed one where that failed.
+[[nodiscard]] CovarianceReport ReportCalibrated(const AlignedScan& scan,
+                                                const CovarianceOptions& options,
+                                                const CalibratedCovariance& calibrated);
 
 }  // namespace voxloc
 

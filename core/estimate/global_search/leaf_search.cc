@@ -14,7 +14,7 @@ namespace voxloc {
 namespace {
 
 // Of the points, that must hit in the first pass; and how much less in each further one.
-constexpr double kFirstShare = 0.69;
+constexpr double kFirstShare = 0.72;
 constexpr double kShareStep = 0.075;
 // Nodes in one call of the engine, about; between calls the search looks at its stop token.
 constexpr size_t kNodesPerCall = size_t{1} << 21;

@@ -29,8 +29,8 @@ struct LeafSearchOptions {
   // Leaves nearer than this in both, columns and headings, count as one.
   int32_t min_separation_columns = 3;
   int32_t min_separation_headings = 8;
-  double min_share = 0.3;       // of the points that must hit
-  double share_of_best = 0.85;  // of the best leaf's hits, which the others must have
+  double min_share = 0.3;      // of the points that must hit
+  double share_of_best = 0.9;  // of the best leaf's hits, which the others must have
 };
 
 struct Leaf {

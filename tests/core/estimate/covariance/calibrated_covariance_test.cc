@@ -97,6 +97,31 @@ TEST(CalibratedCovarianceTest, TellsTheSpreadOfErrorsInARoom) {
   }
 }
 
+// The clusters' Hessians add up to the whole scan's, which autoware's search itself ends with.
+TEST(CalibratedCovarianceTest, InformationIsTheSameWithoutTheCovariance) {
+  const Place room = MakePlace(Room(), 60'000);
+  Pose truth;
+  truth.translation = {0.3, -0.2, 1.4};
+  std::vector<AlignJob> jobs;
+  for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
+    jobs.push_back(MakeJob(room, ScanOf(Room(), truth, 1200, 0.02, 3),
+                           Displaced(truth, Eigen::Vector3d(0.03, 0.02, 0.0), 0.01), profile));
+  }
+  const std::vector<AlignResult> results = room.engine->Align(jobs);
+  const auto calibrated = Calibrate(*room.engine, jobs, results);
+  const auto observed =
+      ObserveInformation(*room.engine, {{&jobs[0], &results[0]}, {&jobs[1], &results[1]}});
+  ASSERT_EQ(observed.size(), 2U);
+  for (size_t i = 0; i < 2; ++i) {
+    ASSERT_TRUE(observed[i].status.ok()) << observed[i].status;
+    EXPECT_EQ(observed[i].rotation_scale_m, calibrated[i].rotation_scale_m);
+    const double largest = calibrated[i].information.cwiseAbs().maxCoeff();
+    EXPECT_LT((observed[i].information - calibrated[i].information).cwiseAbs().maxCoeff(),
+              1e-5 * largest)
+        << i;
+  }
+}
+
 TEST(CalibratedCovarianceTest, GrowsWithTheNoiseOfTheScan) {
   const Place room = MakePlace(Room(), 60'000);
   Pose truth;
