@@ -85,12 +85,16 @@ class Search {
       least_of_pass_ = ToHits(share);
       absl::Status status = Pass();
       if (!status.ok()) return status;
-      // Whatever has fewer hits than the pass asked for cannot change the result any more.
-      if (share <= options_.min_share || LeastOfLeaves() >= least_of_pass_) return status;
+      // Whatever has fewer hits than the pass asked for cannot change what was promised.
+      const uint32_t promised = HitsOfBest(options_.complete_share);
+      if (share <= options_.min_share || (promised > 0 && promised >= least_of_pass_) ||
+          leaves_.HitsToBeat() >= least_of_pass_) {
+        return status;
+      }
       // With a best leaf it is known how far down the next pass must go to be the last one.
-      share = leaves_.best().empty() ? share - kShareStep
-                                     : static_cast<double>(LeastOfLeaves()) /
-                                           static_cast<double>(job_.scan->points_per_heading);
+      share = promised == 0 ? share - kShareStep
+                            : static_cast<double>(promised) /
+                                  static_cast<double>(job_.scan->points_per_heading);
     }
   }
 
@@ -119,11 +123,14 @@ class Search {
     const double hits = share * static_cast<double>(job_.scan->points_per_heading);
     return std::max<uint32_t>(1, static_cast<uint32_t>(std::ceil(hits)));
   }
+  // A share of the best leaf's hits; 0 while there is none.
+  [[nodiscard]] uint32_t HitsOfBest(double share) const {
+    if (leaves_.best().empty()) return 0;
+    return static_cast<uint32_t>(std::ceil(share * leaves_.best().front().hits));
+  }
   // What the leaves found so far ask of others.
   [[nodiscard]] uint32_t LeastOfLeaves() const {
-    if (leaves_.best().empty()) return 0;
-    const double of_best = options_.share_of_best * leaves_.best().front().hits;
-    return std::max(leaves_.HitsToBeat(), static_cast<uint32_t>(std::ceil(of_best)));
+    return std::max(leaves_.HitsToBeat(), HitsOfBest(options_.share_of_best));
   }
   [[nodiscard]] uint32_t Least() const { return std::max(least_of_pass_, LeastOfLeaves()); }
 

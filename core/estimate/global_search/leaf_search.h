@@ -4,9 +4,9 @@
 //
 // Nodes of the coarsest level are bounded everywhere, and those with enough hits are followed down
 // to single voxels, the most promising ones first. How many are enough falls from pass to pass
-// until leaves are found; the best leaf says how many a leaf worth telling has. What is found is
-// complete: a leaf that was passed over has fewer hits than that, or no more than the last of a
-// full result, or is near a better one. The same on every engine, whatever its threads.
+// until leaves are found; the best leaf says how many a leaf worth telling has. A leaf with at
+// least complete_share of the best one's hits is in the result, or near a better one, or has no
+// more than the last of a full result. The same on every engine, whatever its threads.
 
 #ifndef VOXLOC_CORE_ESTIMATE_GLOBAL_SEARCH_LEAF_SEARCH_H_
 #define VOXLOC_CORE_ESTIMATE_GLOBAL_SEARCH_LEAF_SEARCH_H_
@@ -29,8 +29,9 @@ struct LeafSearchOptions {
   // Leaves nearer than this in both, columns and headings, count as one.
   int32_t min_separation_columns = 3;
   int32_t min_separation_headings = 8;
-  double min_share = 0.3;      // of the points that must hit
-  double share_of_best = 0.9;  // of the best leaf's hits, which the others must have
+  double min_share = 0.3;        // of the points that must hit
+  double share_of_best = 0.9;    // of the best leaf's hits, which others must have to be told
+  double complete_share = 0.95;  // likewise, to be told for certain; >= share_of_best
 };
 
 struct Leaf {
