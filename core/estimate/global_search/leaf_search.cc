@@ -102,15 +102,16 @@ class Search {
     absl::StatusOr<std::vector<Node>> coarse = BoundCoarseNodes();
     if (!coarse.ok()) return coarse.status();
     std::vector<Node>& nodes = *coarse;
-    const size_t first = std::min(kFirstNodes, nodes.size());
-    const auto rest = nodes.begin() + static_cast<ptrdiff_t>(first);
-    std::partial_sort(nodes.begin(), rest, nodes.end(), BetterNode);
-    absl::Status status = Follow({nodes.data(), first});
+    const auto first = static_cast<ptrdiff_t>(std::min(kFirstNodes, nodes.size()));
+    std::partial_sort(nodes.begin(), nodes.begin() + first, nodes.end(), BetterNode);
+    absl::Status status = Follow({nodes.data(), static_cast<size_t>(first)});
     // Those that can still change the result, the best first.
-    nodes.erase(std::remove_if(rest, nodes.end(), [&](const Node& n) { return n.hits < Least(); }),
+    nodes.erase(std::remove_if(nodes.begin() + first, nodes.end(),
+                               [&](const Node& n) { return n.hits < Least(); }),
                 nodes.end());
-    std::sort(rest, nodes.end(), BetterNode);
-    for (size_t begin = first; begin < nodes.size() && status.ok(); begin += kNodesAtATime) {
+    std::sort(nodes.begin() + first, nodes.end(), BetterNode);
+    for (auto begin = static_cast<size_t>(first); begin < nodes.size() && status.ok();
+         begin += kNodesAtATime) {
       if (nodes[begin].hits < Least()) break;
       const size_t end = std::min(begin + kNodesAtATime, nodes.size());
       status = Follow({nodes.data() + begin, end - begin});
