@@ -18,7 +18,7 @@ constexpr double kFirstShare = 0.72;
 constexpr double kShareStep = 0.075;
 // Nodes in one call of the engine, about; between calls the search looks at its stop token.
 constexpr size_t kNodesPerCall = size_t{1} << 21;
-// Coarse nodes that are followed before there is a count to beat, and at a time after that.
+// Coarse nodes that are followed before there is a count to beat, and at a time right after that.
 constexpr size_t kFirstNodes = 512;
 constexpr size_t kNodesAtATime = size_t{1} << 15;
 // Coarse nodes kept; those with the fewest hits are let go beyond. 128 MB.
@@ -78,23 +78,21 @@ class Search {
 
  private:
   absl::Status RunToTheEnd() {
-    double share = kFirstShare;
-    for (size_t pass = 0;; ++pass) {
-      pass_ = pass;
-      share = std::max(share, options_.min_share);
-      least_of_pass_ = ToHits(share);
+    const uint32_t least_ever = ToHits(options_.min_share);
+    const uint32_t step = ToHits(kShareStep);
+    least_of_pass_ = std::max(least_ever, ToHits(kFirstShare));
+    for (pass_ = 0;; ++pass_) {
       absl::Status status = Pass();
       if (!status.ok()) return status;
       // Whatever has fewer hits than the pass asked for cannot change what was promised.
       const uint32_t promised = HitsOfBest(options_.complete_share);
-      if (share <= options_.min_share || (promised > 0 && promised >= least_of_pass_) ||
+      if (least_of_pass_ == least_ever || promised >= least_of_pass_ ||
           leaves_.HitsToBeat() >= least_of_pass_) {
         return status;
       }
       // With a best leaf it is known how far down the next pass must go to be the last one.
-      share = promised == 0 ? share - kShareStep
-                            : static_cast<double>(promised) /
-                                  static_cast<double>(job_.scan->points_per_heading);
+      const uint32_t lower = least_of_pass_ > step ? least_of_pass_ - step : 1;
+      least_of_pass_ = std::max(least_ever, promised > 0 ? promised : lower);
     }
   }
 
@@ -110,10 +108,13 @@ class Search {
                                [&](const Node& n) { return n.hits < Least(); }),
                 nodes.end());
     std::sort(nodes.begin() + first, nodes.end(), BetterNode);
+    // Ever more of them at a time: the count to beat settles, and neighbours profit from each
+    // other.
+    size_t count = kNodesAtATime;
     for (auto begin = static_cast<size_t>(first); begin < nodes.size() && status.ok();
-         begin += kNodesAtATime) {
+         begin += count, count *= 2) {
       if (nodes[begin].hits < Least()) break;
-      const size_t end = std::min(begin + kNodesAtATime, nodes.size());
+      const size_t end = std::min(begin + count, nodes.size());
       status = Follow({nodes.data() + begin, end - begin});
       Report(0.5 + 0.5 * static_cast<double>(end) / static_cast<double>(nodes.size()));
     }
