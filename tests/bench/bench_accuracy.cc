@@ -17,13 +17,14 @@ struct Options {
   EngineOptions engine;
   std::vector<std::string> sets;
   ErrorLimits limits = kLost;
+  std::vector<std::string> profiles = {"autoware", "precise"};
   std::string json;
 };
 
 void PrintHead(const ErrorLimits& limits) {
   std::printf("lost: over %g m or %g deg; x, y, z: along the true base's axes\n", limits.distance_m,
               limits.angle_deg);
-  std::printf("%-16s %-9s %5s %5s  %-31s  %-23s  %-31s %s\n", "set", "profile", "scans", "lost",
+  std::printf("%-16s %-17s %5s %5s  %-31s  %-23s  %-31s %s\n", "set", "profile", "scans", "lost",
               "error mean/p50/p95/max, mm", "p95 of |x|/|y|/|z|, mm",
               "rotation mean/p50/p95/max, deg", "iterations");
 }
@@ -31,7 +32,8 @@ void PrintHead(const ErrorLimits& limits) {
 void PrintRow(const std::string& set, const std::string& profile, const PoseErrors& errors) {
   const Summary t = Summarize(errors.translation_m);
   const Summary r = Summarize(errors.rotation_deg);
-  std::printf("%-16s %-9s %5zu %5zu ", set.c_str(), profile.c_str(), errors.count(), errors.beyond);
+  std::printf("%-16s %-17s %5zu %5zu ", set.c_str(), profile.c_str(), errors.count(),
+              errors.beyond);
   for (const double value : {t.mean, t.p50, t.p95, t.max}) std::printf(" %7.2f", 1e3 * value);
   std::printf(" ");
   for (const auto& axis : errors.body_m) std::printf(" %7.2f", 1e3 * Summarize(axis).p95);
@@ -46,13 +48,14 @@ absl::Status Run(const Options& options) {
   if (!engine.ok()) return engine.status();
   const auto sets = ParseSets(options.sets);
   if (!sets.ok()) return sets.status();
-  const std::vector<Profile> profiles = {AutowareProfile(), PreciseProfile()};
+  const auto profiles = ProfilesOf(options.profiles);
+  if (!profiles.ok()) return profiles.status();
   PrintHead(options.limits);
   nlohmann::json rows = nlohmann::json::array();
   for (const DataSet& set : *sets) {
-    const auto loaded = LoadSet(**engine, set, profiles, /*stride=*/1);
+    const auto loaded = LoadSet(**engine, set, *profiles, /*stride=*/1);
     if (!loaded.ok()) return loaded.status();
-    for (const Profile& profile : profiles) {
+    for (const Profile& profile : *profiles) {
       const std::vector<AlignResult> results =
           (*engine)->Align(AlignJobs(loaded->map, loaded->scans, profile));
       PoseErrors errors;
@@ -77,9 +80,10 @@ absl::Status Run(const Options& options) {
 Command AddAccuracyCommand(CLI::App& program) {
   auto options = std::make_shared<Options>();
   CLI::App* app = program.add_subcommand(
-      "accuracy", "Compare both profiles with the truth, on one or several data sets");
+      "accuracy", "Compare profiles with the truth, on one or several data sets");
   AddEngineFlags(*app, options->engine);
   AddSetFlag(*app, options->sets);
+  AddProfilesFlag(*app, options->profiles);
   AddLimitFlags(*app, options->limits, "lost");
   app->add_option("--json", options->json, "Write all figures here; - is standard output");
   return {app, [options] { return Run(*options); }};

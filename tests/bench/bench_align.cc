@@ -67,7 +67,7 @@ Measured Measure(Engine& engine, const std::vector<AlignJob>& jobs, const Option
 absl::Status Run(const Options& options) {
   auto engine = MakeEngine(options.engine);
   if (!engine.ok()) return engine.status();
-  const auto profile = FindProfile(options.profile);
+  const auto profile = ProfileOf(options.profile);
   if (!profile.ok()) return profile.status();
   const auto clouds = LoadMapClouds(options.map);
   if (!clouds.ok()) return clouds.status();
@@ -150,7 +150,7 @@ Command AddAlignCommand(CLI::App& program) {
   AddMapFlags(*app, options->map);
   AddScanFlags(*app, options->scans);
   RequireMapAndScans(*app);
-  app->add_option("--profile", options->profile, "autoware or precise")->capture_default_str();
+  AddProfileFlag(*app, options->profile);
   app->add_option("--repeat", options->repeat, "Timed rounds over all scans, after one to warm up")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();

@@ -28,6 +28,7 @@ struct Options {
   size_t trials = 1;
   size_t stride = 1;
   uint64_t seed = 0;
+  std::vector<std::string> profiles = {"autoware", "precise"};
   std::string json;
 };
 
@@ -100,12 +101,13 @@ absl::Status Run(const Options& options) {
   if (!engine.ok()) return engine.status();
   const auto sets = ParseSets(options.sets);
   if (!sets.ok()) return sets.status();
-  const std::vector<Profile> profiles = {AutowareProfile(), PreciseProfile()};
+  const auto profiles = ProfilesOf(options.profiles);
+  if (!profiles.ok()) return profiles.status();
   nlohmann::json rows = nlohmann::json::array();
   for (const DataSet& set : *sets) {
-    const auto loaded = LoadSet(**engine, set, profiles, options.stride);
+    const auto loaded = LoadSet(**engine, set, *profiles, options.stride);
     if (!loaded.ok()) return loaded.status();
-    for (const Profile& profile : profiles) {
+    for (const Profile& profile : *profiles) {
       const absl::Status status = RunSet(**engine, *loaded, profile, options, rows);
       if (!status.ok()) return status;
     }
@@ -123,10 +125,11 @@ Command AddBasinCommand(CLI::App& program) {
   auto options = std::make_shared<Options>();
   CLI::App* app = program.add_subcommand(
       "basin",
-      "Find from how far away both profiles converge, on one or several data sets; their start "
+      "Find from how far away profiles converge, on one or several data sets; their start "
       "poses are not used");
   AddEngineFlags(*app, options->engine);
   AddSetFlag(*app, options->sets);
+  AddProfilesFlag(*app, options->profiles);
   AddLimitFlags(*app, options->limits, "a failure");
   app->add_option("--offsets", options->offsets_m, "Horizontal offsets of the start, m")
       ->delimiter(',')

@@ -166,7 +166,7 @@ nlohmann::json ReportMethod(const char* name, const Coverage& coverage) {
 absl::Status Run(const Options& options) {
   auto engine = MakeEngine(options.engine);
   if (!engine.ok()) return engine.status();
-  const auto profile = FindProfile(options.profile);
+  const auto profile = ProfileOf(options.profile);
   if (!profile.ok()) return profile.status();
   const auto clouds = LoadMapClouds(options.map);
   if (!clouds.ok()) return clouds.status();
@@ -220,7 +220,7 @@ Command AddCoverageCommand(CLI::App& program) {
   AddMapFlags(*app, options->map);
   AddScanFlags(*app, options->scans);
   RequireMapAndScans(*app);
-  app->add_option("--profile", options->profile, "autoware or precise")->capture_default_str();
+  AddProfileFlag(*app, options->profile);
   app->add_option("--repeats", options->repeats,
                   "Rounds over all scans, each with the next seed: other points and start poses")
       ->check(CLI::Range(1, 10'000))

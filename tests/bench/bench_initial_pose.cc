@@ -122,7 +122,7 @@ absl::StatusOr<Shares> RunCases(Engine& engine, const std::vector<Case>& cases,
 absl::Status Run(const Options& options) {
   auto engine = MakeEngine(options.engine);
   if (!engine.ok()) return engine.status();
-  const auto profile = FindProfile(options.profile);
+  const auto profile = ProfileOf(options.profile);
   if (!profile.ok()) return profile.status();
   const auto clouds = LoadMapClouds(options.map);
   if (!clouds.ok()) return clouds.status();
@@ -185,7 +185,7 @@ Command AddInitialPoseCommand(CLI::App& program) {
   AddMapFlags(*app, options->map);
   AddScanFlags(*app, options->scans);
   RequireMapAndScans(*app);
-  app->add_option("--profile", options->profile, "autoware or precise")->capture_default_str();
+  AddProfileFlag(*app, options->profile);
   app->add_option("--particles", options->particles, "Particles of a search")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();

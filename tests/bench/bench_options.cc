@@ -7,6 +7,8 @@
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "core/engine/cpu/cpu_engine.h"
 
 #if defined(VOXLOC_HAVE_CUDA)
@@ -39,6 +41,40 @@ absl::StatusOr<std::unique_ptr<Engine>> MakeEngine(const EngineOptions& options)
 #endif
   return absl::UnimplementedError(
       absl::StrCat("--engine=", options.engine, " is not in this build; there is: ", kEngines));
+}
+
+absl::StatusOr<Profile> ProfileOf(const std::string& name) {
+  absl::string_view base = name;
+  const bool observed = absl::ConsumeSuffix(&base, "+observed");
+  absl::StatusOr<Profile> profile = FindProfile(base);
+  if (!profile.ok() || !observed) return profile;
+  Profile along = AlongObservedDirections(*std::move(profile));
+  along.name = name;
+  return along;
+}
+
+absl::StatusOr<std::vector<Profile>> ProfilesOf(const std::vector<std::string>& names) {
+  std::vector<Profile> profiles;
+  for (const std::string& name : names) {
+    absl::StatusOr<Profile> profile = ProfileOf(name);
+    if (!profile.ok()) return profile.status();
+    profiles.push_back(*std::move(profile));
+  }
+  return profiles;
+}
+
+void AddProfilesFlag(CLI::App& app, std::vector<std::string>& profiles) {
+  app.add_option(
+         "--profiles", profiles,
+         "The profiles to compare; +observed behind one moves along observed directions only")
+      ->delimiter(',')
+      ->capture_default_str();
+}
+
+void AddProfileFlag(CLI::App& app, std::string& profile) {
+  app.add_option("--profile", profile,
+                 "autoware or precise; +observed behind it moves along observed directions only")
+      ->capture_default_str();
 }
 
 nlohmann::json ToJson(const Summary& summary) {

@@ -11,11 +11,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "clients/dataset/summary.h"
 #include "core/engine/engine.h"
+#include "core/engine/profile.h"
 
 namespace voxloc::bench {
 
@@ -44,6 +46,13 @@ struct Command {
 
 void AddEngineFlags(CLI::App& app, EngineOptions& options);
 [[nodiscard]] absl::StatusOr<std::unique_ptr<Engine>> MakeEngine(const EngineOptions& options);
+
+// A profile by its name; with "+observed" behind it, moving along observed directions only.
+[[nodiscard]] absl::StatusOr<Profile> ProfileOf(const std::string& name);
+void AddProfileFlag(CLI::App& app, std::string& profile);
+[[nodiscard]] absl::StatusOr<std::vector<Profile>> ProfilesOf(
+    const std::vector<std::string>& names);
+void AddProfilesFlag(CLI::App& app, std::vector<std::string>& profiles);
 
 [[nodiscard]] nlohmann::json ToJson(const Summary& summary);
 // To a file, or to standard output for "-"; nothing for an empty path.

@@ -271,7 +271,7 @@ absl::Status WriteDump(const std::string& path, const std::vector<Row>& rows) {
 absl::Status Run(const Options& options) {
   auto engine = MakeEngine(options.engine);
   if (!engine.ok()) return engine.status();
-  const auto profile = FindProfile(options.profile);
+  const auto profile = ProfileOf(options.profile);
   if (!profile.ok()) return profile.status();
   const auto sets = ParseSets(options.sets);
   if (!sets.ok()) return sets.status();
@@ -304,7 +304,7 @@ Command AddQualityCommand(CLI::App& program) {
   app->add_option("--stride", options->stride, "Take every so many-th scan")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  app->add_option("--profile", options->profile, "autoware or precise")->capture_default_str();
+  AddProfileFlag(*app, options->profile);
   app->add_option("--dump", options->dump, "Write a line a pose with all signals here");
   app->add_option("--json", options->json, "Write all figures here; - is standard output");
   return {app, [options] { return Run(*options); }};

@@ -56,7 +56,7 @@ struct Counts {
 absl::Status Run(const Options& options) {
   auto engine = MakeEngine(options.engine);
   if (!engine.ok()) return engine.status();
-  const auto profile = FindProfile(options.profile);
+  const auto profile = ProfileOf(options.profile);
   if (!profile.ok()) return profile.status();
   auto clouds = LoadMapClouds(options.map);
   if (!clouds.ok()) return clouds.status();
@@ -168,7 +168,7 @@ Command AddSearchCommand(CLI::App& program) {
   AddMapFlags(*app, options->map);
   AddScanFlags(*app, options->scans);
   RequireMapAndScans(*app);
-  app->add_option("--profile", options->profile, "autoware or precise")->capture_default_str();
+  AddProfileFlag(*app, options->profile);
   app->add_flag("--turn", options->turn, "Turn each scan by another angle about its z axis");
   app->add_option("--max-tilt", options->max_tilt_deg, "Largest roll and pitch, deg")
       ->check(CLI::Range(0.0, 28.0))
