@@ -2,6 +2,7 @@
 
 #include "core/cloud/point_cloud.h"
 
+#include <cmath>
 #include <limits>
 
 namespace voxloc {
@@ -28,6 +29,17 @@ Bounds ComputeBounds(const PointCloud& cloud) {
     bounds.max = cloud.origin + max.cast<double>();
   }
   return bounds;
+}
+
+double RootMeanSquareRange(const PointCloud& cloud) {
+  double sum = 0.0;
+  size_t count = 0;
+  for (size_t i = 0; i < cloud.size(); ++i) {
+    if (!cloud.IsFinite(i)) continue;
+    sum += cloud.Point(i).squaredNorm();
+    ++count;
+  }
+  return count == 0 ? 0.0 : std::sqrt(sum / static_cast<double>(count));
 }
 
 PointCloud Transform(const Pose& a_T_b, const PointCloud& cloud_b) {

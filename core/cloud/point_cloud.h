@@ -54,6 +54,9 @@ struct Bounds {
 };
 [[nodiscard]] Bounds ComputeBounds(const PointCloud& cloud);
 
+// Root mean square distance of the finite points from the frame's zero, metres; 0 without any.
+[[nodiscard]] double RootMeanSquareRange(const PointCloud& cloud);
+
 // The cloud moved into frame a. The result's origin is a_T_b.translation plus the rotated origin,
 // so float32 offsets stay as small as they were.
 [[nodiscard]] PointCloud Transform(const Pose& a_T_b, const PointCloud& cloud_b);

@@ -2,12 +2,15 @@
 
 #include "core/engine/newton_search.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/time/clock.h"
 
 namespace voxloc {
 namespace {
+
+constexpr double kSmallestRotationScaleM = 0.1;
 
 IterationTrace TraceOf(const ndt::NewtonSearch<PoseScore>& search) {
   const Evaluation& from = search.step_evaluation();
@@ -23,11 +26,18 @@ ndt::SearchRules RulesOf(const AlignJob& job) {
   ndt::SearchRules rules;
   rules.stages = static_cast<int>(profile.stages.size());
   rules.score_stage = static_cast<int>(profile.score_stage);
+  double scan_scale_m = 0.0;  // found where a stage asks for it
   for (size_t i = 0; i < profile.stages.size(); ++i) {
     const Stage& stage = profile.stages[i];
-    rules.stage[i] = {stage.max_step,       stage.epsilon,
-                      stage.max_iterations, stage.step_floor,
-                      stage.line_search,    {stage.observed_ratio, stage.rotation_scale_m}};
+    double scale_m = stage.rotation_scale_m;
+    if (stage.observed_ratio > 0.0 && scale_m == 0.0) {
+      if (scan_scale_m == 0.0) {
+        scan_scale_m = std::max(kSmallestRotationScaleM, RootMeanSquareRange(*job.scan));
+      }
+      scale_m = scan_scale_m;
+    }
+    rules.stage[i] = {stage.max_step,   stage.epsilon,     stage.max_iterations,
+                      stage.step_floor, stage.line_search, {stage.observed_ratio, scale_m}};
   }
   rules.traced = job.want_trace;
   if (job.regularization_position_map) {

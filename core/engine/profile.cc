@@ -91,9 +91,10 @@ absl::StatusOr<Profile> FindProfile(absl::string_view name) {
 }
 
 Profile AlongObservedDirections(Profile profile) {
-  // Soft cells see something of every direction, sharp ones along a corridor next to nothing.
-  constexpr double kSoftRatio = 0.006;
-  constexpr double kSharpRatio = 0.001;
+  // Open fields stay below these, streets above. Soft cells see something along a corridor too, as
+  // much as streets may show in one direction: no ratio of theirs tells the two apart.
+  constexpr double kSoftRatio = 0.02;
+  constexpr double kSharpRatio = 0.005;
   for (Stage& stage : profile.stages) {
     stage.curvature = Curvature::kReweighted;
     stage.observed_ratio = stage.cells.gaussian.identity_seed ? kSoftRatio : kSharpRatio;
@@ -146,7 +147,9 @@ absl::Status ValidateProfile(const Profile& profile) {
           check("observed_ratio", stage.observed_ratio,
                 stage.observed_ratio >= 0.0 && stage.observed_ratio < 1.0, "0 to below 1"),
           check("rotation_scale_m", stage.rotation_scale_m,
-                stage.rotation_scale_m >= 0.01 && stage.rotation_scale_m <= 1e4, "0.01 to 1e4")}) {
+                stage.rotation_scale_m == 0.0 ||
+                    (stage.rotation_scale_m >= 0.01 && stage.rotation_scale_m <= 1e4),
+                "0 or 0.01 to 1e4")}) {
       if (!status.ok()) return status;
     }
   }

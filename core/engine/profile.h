@@ -73,9 +73,9 @@ struct Stage {
   // along all. [0, 1). With kExact, whose eigenvalues pass zero on the way to an optimum, a
   // direction may look unobserved half a metre off; with kReweighted it does not.
   double observed_ratio = 0.0;
-  // A radian counts as this many metres there: about the distance at which surfaces hold the
-  // rotations that matter.
-  double rotation_scale_m = 3.0;
+  // A radian counts as this many metres there. 0: the root mean square distance of the scan's
+  // points from the base, so that a rotation counts by how far it moves them. 0, or 0.01 to 1e4.
+  double rotation_scale_m = 0.0;
 };
 
 [[nodiscard]] bool operator==(const Stage& a, const Stage& b);
@@ -105,9 +105,9 @@ struct Profile {
 [[nodiscard]] absl::StatusOr<Profile> FindProfile(absl::string_view name);
 [[nodiscard]] const std::vector<std::string>& ProfileNames();
 
-// The profile, its stages moving only along the directions that a scan observes: with the
-// reweighted curvature, and with ratios that leave the way along a corridor to the guess and a
-// street's accuracy as it is.
+// The profile, its stages moving only along the directions that a scan observes, with the
+// reweighted curvature. Ratios that keep the guess on an open field and leave a town's accuracy as
+// it is; along a corridor the soft stages still move.
 [[nodiscard]] Profile AlongObservedDirections(Profile profile);
 
 // The statistics that the stages of these profiles need, without repetition, in order of

@@ -53,17 +53,9 @@ AlignJob EvaluationJob(const AlignJob& job, std::shared_ptr<const PointCloud> po
   return evaluation;
 }
 
-// Root mean square distance of the points from the base.
 double RotationScale(const PointCloud& scan_base) {
   constexpr double kSmallest = 0.1;
-  double sum = 0.0;
-  size_t count = 0;
-  for (size_t i = 0; i < scan_base.size(); ++i) {
-    if (!scan_base.IsFinite(i)) continue;
-    sum += scan_base.Point(i).squaredNorm();
-    ++count;
-  }
-  return count == 0 ? kSmallest : std::max(kSmallest, std::sqrt(sum / static_cast<double>(count)));
+  return std::max(kSmallest, RootMeanSquareRange(scan_base));
 }
 
 absl::Status CheckEvaluation(const AlignResult& result) {

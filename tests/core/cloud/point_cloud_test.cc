@@ -91,5 +91,15 @@ TEST(PointCloudTest, AppendKeepsIntensityOnlyWhereBothHaveIt) {
   EXPECT_TRUE(SameBits(from_nothing, with));
 }
 
+TEST(PointCloudTest, RootMeanSquareRangeCountsTheOriginAndLeavesOutWhatIsNotFinite) {
+  PointCloud cloud;
+  EXPECT_EQ(RootMeanSquareRange(cloud), 0.0);
+  cloud.origin = {3.0, 0.0, 0.0};
+  cloud.PushBack(0.0F, 4.0F, 0.0F);   // 5 m away
+  cloud.PushBack(-3.0F, 0.0F, 1.0F);  // 1 m away
+  cloud.PushBack(std::nanf(""), 0.0F, 0.0F);
+  EXPECT_DOUBLE_EQ(RootMeanSquareRange(cloud), std::sqrt(13.0));
+}
+
 }  // namespace
 }  // namespace voxloc

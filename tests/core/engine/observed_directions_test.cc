@@ -9,6 +9,7 @@
 #include <cmath>
 #include <iostream>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/geometry/euler.h"
@@ -69,6 +70,16 @@ Profile Observing(Profile profile, double ratio) {
   return profile;
 }
 
+// Ratios that tell the directions of a narrow corridor apart.
+Profile InNarrowCorridors(Profile profile) {
+  profile = AlongObservedDirections(std::move(profile));
+  for (Stage& stage : profile.stages) {
+    stage.rotation_scale_m = 3.0;
+    stage.observed_ratio = stage.cells.gaussian.identity_seed ? 0.006 : 0.001;
+  }
+  return profile;
+}
+
 struct CorridorError {
   double along_m = 0.0;
   double across_m = 0.0;
@@ -95,7 +106,7 @@ TEST(ObservedDirectionsTest, AlongACorridorThePriorStaysAcrossItTheScanDecides) 
     for (const double heading : {0.0, 0.6}) {
       SCOPED_TRACE(profile.name);
       SCOPED_TRACE(heading);
-      const CorridorError error = AlignInCorridor(AlongObservedDirections(profile), heading);
+      const CorridorError error = AlignInCorridor(InNarrowCorridors(profile), heading);
       EXPECT_NEAR(error.along_m, 1.0, 0.02);
       EXPECT_LE(std::abs(error.across_m), 0.02);
       // The step floor of the autoware profile overshoots by up to 0.29 degrees.
@@ -109,6 +120,35 @@ TEST(ObservedDirectionsTest, AlongACorridorThePriorStaysAcrossItTheScanDecides) 
 // What the option is for: chance patterns on the walls would pull.
 TEST(ObservedDirectionsTest, WithoutItAPoseDriftsAlongTheCorridor) {
   EXPECT_GT(std::abs(AlignInCorridor(PreciseProfile(), 0.6).along_m - 1.0), 0.1);
+}
+
+TEST(ObservedDirectionsTest, OnOpenGroundThePriorStaysAndTheScanDecidesHeightAndTilt) {
+  const auto ground = [](double reach_m, size_t points, uint64_t seed) {
+    RandomNumbers random(seed);
+    PointCloud cloud;
+    for (size_t i = 0; i < points; ++i) {
+      cloud.PushBack(static_cast<float>(random.Uniform(-reach_m, reach_m)),
+                     static_cast<float>(random.Uniform(-reach_m, reach_m)),
+                     static_cast<float>(0.01 * random.NormalVector().z()));
+    }
+    return cloud;
+  };
+  Pose truth;
+  truth.translation.z() = 1.5;
+  AlignJob job;
+  job.map = LoadMap(*SharedScene().engine, {ground(40.0, 640'000, 5)}, AllStatistics());
+  job.scan = std::make_shared<const PointCloud>(Transform(truth.Inverse(), ground(30.0, 1500, 6)));
+  for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
+    SCOPED_TRACE(profile.name);
+    job.profile = AlongObservedDirections(profile);
+    job.map_T_base_guess = Displaced(truth, {0.3, -0.2, 0.1}, kDegree);
+    const AlignResult result = AlignOne(*SharedScene().engine, job);
+    ASSERT_TRUE(result.status.ok()) << result.status;
+    const Eigen::Vector3d moved = result.map_T_base.translation - job.map_T_base_guess.translation;
+    EXPECT_LE(moved.head<2>().norm(), 0.02);
+    EXPECT_NEAR(result.map_T_base.translation.z(), 1.5, 0.01);
+    EXPECT_LE(RotationDistance(result.map_T_base, truth), 1.3 * kDegree);
+  }
 }
 
 TEST(ObservedDirectionsTest, AStreetIsFoundAsExactlyAsWithoutIt) {

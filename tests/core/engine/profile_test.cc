@@ -91,7 +91,7 @@ TEST(ProfileTest, AbsurdValuesAreRefusedByName) {
     ExpectRefused([=](Profile& p) { p.stages[3].observed_ratio = value; },
                   "stage 3: observed_ratio");
   }
-  for (const double value : {0.0, -3.0, 1e9, kNaN, kInfinity}) {
+  for (const double value : {0.001, -3.0, 1e9, kNaN, kInfinity}) {
     ExpectRefused([=](Profile& p) { p.stages[0].rotation_scale_m = value; },
                   "stage 0: rotation_scale_m");
   }
