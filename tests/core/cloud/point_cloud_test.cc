@@ -2,6 +2,7 @@
 
 #include "core/cloud/point_cloud.h"
 
+#include <cmath>
 #include <limits>
 
 #include "gmock/gmock.h"
