@@ -10,7 +10,7 @@
 
 #include "core/estimate/covariance/calibrated_covariance.h"
 #include "core/estimate/quality/quality_signals.h"
-#include "core/geometry/euler.h"
+#include "core/geometry/pose_difference.h"
 
 namespace voxloc {
 namespace {
@@ -58,12 +58,8 @@ Covariances EstimateAll(Engine& engine, absl::Span<const EstimateRequest> reques
 // How far the result lies from the guess, in standard deviations of the guess; 0 without these.
 double InnovationOf(const EstimateRequest& request) {
   if (!request.guess_covariance.has_value()) return 0.0;
-  const Pose& guess = request.scan.job->map_T_base_guess;
-  const Pose& result = request.scan.result->map_T_base;
-  const Eigen::AngleAxisd turn(result.rotation * guess.rotation.conjugate());
-  Eigen::Matrix<double, 6, 1> travel;
-  travel.head<3>() = result.translation - guess.translation;
-  travel.tail<3>() = WrapAngle(turn.angle()) * turn.axis();
+  const Eigen::Matrix<double, 6, 1> travel =
+      FixedAxesDifference(request.scan.job->map_T_base_guess, request.scan.result->map_T_base);
   const Eigen::LLT<Matrix6> factor(*request.guess_covariance);
   if (factor.info() != Eigen::Success) return 0.0;
   return std::sqrt(std::max(0.0, travel.dot(factor.solve(travel))));

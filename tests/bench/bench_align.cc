@@ -65,30 +65,27 @@ Measured Measure(Engine& engine, const std::vector<AlignJob>& jobs, const Option
 }
 
 absl::Status Run(const Options& options) {
-  auto engine = MakeEngine(options.engine);
-  if (!engine.ok()) return engine.status();
-  const auto profile = ProfileOf(options.profile);
-  if (!profile.ok()) return profile.status();
-  const auto clouds = LoadMapClouds(options.map);
-  if (!clouds.ok()) return clouds.status();
-  const auto map = BuildMap(**engine, *clouds, RequiredStatistics({*profile}));
-  if (!map.ok()) return map.status();
+  const auto bench = SetUp(options.engine, options.profile, options.map);
+  if (!bench.ok()) return bench.status();
+  Engine& engine = *bench->engine;
+  const Profile& profile = bench->profile;
+  const BuiltMap& map = bench->map;
   const auto scans = LoadScans(options.scans);
   if (!scans.ok()) return scans.status();
 
-  const std::vector<AlignJob> jobs = AlignJobs(map->resident, *scans, *profile);
-  const Measured measured = Measure(**engine, jobs, options);
+  const std::vector<AlignJob> jobs = AlignJobs(map.resident, *scans, profile);
+  const Measured measured = Measure(engine, jobs, options);
 
   PoseErrors errors;
   nlohmann::json rows = nlohmann::json::array();
   for (size_t i = 0; i < jobs.size(); ++i) {
     const AlignResult& result = measured.results[i];
     if (!result.status.ok()) return result.status;
-    errors.Add(result, *profile, (*scans)[i].map_T_base, kLost);
+    errors.Add(result, profile, (*scans)[i].map_T_base, kLost);
     const Eigen::Vector3d& t = result.map_T_base.translation;
     rows.push_back({{"translation_error_m", errors.translation_m.back()},
                     {"rotation_error_deg", errors.rotation_deg.back()},
-                    {"accepted", Judge(result, *profile) == Acceptance::kAccepted},
+                    {"accepted", Judge(result, profile) == Acceptance::kAccepted},
                     {"position_m", {t.x(), t.y(), t.z()}},
                     {"points", result.after.points},
                     {"pairs", result.after.pairs},
@@ -105,13 +102,13 @@ absl::Status Run(const Options& options) {
   const Summary rotation_deg = Summarize(errors.rotation_deg);
   const double rate = measured.point_evaluations / measured.total_s;
   std::vector<size_t> cells;
-  for (size_t i = 0; i < map->resident->statistics().size(); ++i) {
-    cells.push_back(map->resident->cells(i));
+  for (size_t i = 0; i < map.resident->statistics().size(); ++i) {
+    cells.push_back(map.resident->cells(i));
   }
 
-  std::printf("engine       %s\n", (*engine)->Info().device.c_str());
-  std::printf("map          %zu points, %zu cells, built in %.1f ms\n", map->points, cells.front(),
-              map->build_ms);
+  std::printf("engine       %s\n", engine.Info().device.c_str());
+  std::printf("map          %zu points, %zu cells, built in %.1f ms\n", map.points, cells.front(),
+              map.build_ms);
   std::printf("align        mean %.3f  p50 %.3f  p95 %.3f  p99 %.3f  max %.3f ms\n", align_ms.mean,
               align_ms.p50, align_ms.p95, align_ms.p99, align_ms.max);
   std::printf("evaluation   p50 %.4f ms; %.3g point evaluations/s\n", evaluation_ms.p50, rate);
@@ -122,13 +119,13 @@ absl::Status Run(const Options& options) {
               rotation_deg.max);
   std::printf("accepted     %zu of %zu\n", errors.accepted, jobs.size());
 
-  return WriteJson(options.json, {{"engine", (*engine)->Info().name},
-                                  {"device", (*engine)->Info().device},
-                                  {"profile", profile->name},
+  return WriteJson(options.json, {{"engine", engine.Info().name},
+                                  {"device", engine.Info().device},
+                                  {"profile", profile.name},
                                   {"batch", options.batch},
                                   {"align_ms", ToJson(align_ms)},
                                   {"evaluation_ms", ToJson(evaluation_ms)},
-                                  {"build_ms", map->build_ms},
+                                  {"build_ms", map.build_ms},
                                   {"cells", cells.front()},
                                   {"cells_by_statistics", cells},
                                   {"iterations", {{"mean", Summarize(errors.iterations).mean}}},

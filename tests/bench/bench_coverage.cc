@@ -13,6 +13,7 @@
 
 #include "core/engine/profile.h"
 #include "core/estimate/covariance/covariance_estimator.h"
+#include "core/geometry/pose_difference.h"
 #include "tests/bench/bench_data.h"
 #include "tests/bench/bench_options.h"
 
@@ -47,15 +48,6 @@ struct Options {
 };
 
 using Vector6 = Eigen::Matrix<double, 6, 1>;
-
-// Of the estimate against the truth, about fixed map axes.
-Vector6 ErrorOf(const Pose& map_T_base, const Pose& true_map_T_base) {
-  const Eigen::AngleAxisd turn(map_T_base.rotation * true_map_T_base.rotation.conjugate());
-  Vector6 error;
-  error.head<3>() = map_T_base.translation - true_map_T_base.translation;
-  error.tail<3>() = WrapAngle(turn.angle()) * turn.axis();
-  return error;
-}
 
 // What one method says of many errors.
 struct Coverage {
@@ -125,12 +117,13 @@ absl::Status AddRound(Engine& engine, const std::shared_ptr<const ResidentMap>& 
       const std::vector<CovarianceReport> reports = EstimateCovariances(engine, requests);
       for (size_t k = 0; k < accepted.size(); ++k) {
         const size_t i = accepted[k];
-        study.methods[m].Add(ErrorOf(results[i].map_T_base, scans[begin + i].map_T_base),
-                             reports[k].covariance);
+        study.methods[m].Add(
+            FixedAxesDifference(scans[begin + i].map_T_base, results[i].map_T_base),
+            reports[k].covariance);
       }
     }
     for (const size_t i : accepted) {
-      const Vector6 error = ErrorOf(results[i].map_T_base, scans[begin + i].map_T_base);
+      const Vector6 error = FixedAxesDifference(scans[begin + i].map_T_base, results[i].map_T_base);
       for (size_t axis = 0; axis < kAxes; ++axis) {
         study.error[axis].push_back(std::abs(error[static_cast<Eigen::Index>(axis)]));
       }
@@ -164,14 +157,11 @@ nlohmann::json ReportMethod(const char* name, const Coverage& coverage) {
 }
 
 absl::Status Run(const Options& options) {
-  auto engine = MakeEngine(options.engine);
-  if (!engine.ok()) return engine.status();
-  const auto profile = ProfileOf(options.profile);
-  if (!profile.ok()) return profile.status();
-  const auto clouds = LoadMapClouds(options.map);
-  if (!clouds.ok()) return clouds.status();
-  const auto map = BuildMap(**engine, *clouds, RequiredStatistics({*profile}));
-  if (!map.ok()) return map.status();
+  const auto bench = SetUp(options.engine, options.profile, options.map);
+  if (!bench.ok()) return bench.status();
+  Engine& engine = *bench->engine;
+  const Profile& profile = bench->profile;
+  const BuiltMap& map = bench->map;
 
   Study study;
   for (size_t round = 0; round < options.repeats; ++round) {
@@ -179,11 +169,11 @@ absl::Status Run(const Options& options) {
     scan_options.seed += round;
     const auto scans = LoadScans(scan_options);
     if (!scans.ok()) return scans.status();
-    const absl::Status status = AddRound(**engine, map->resident, *profile, *scans, study);
+    const absl::Status status = AddRound(engine, map.resident, profile, *scans, study);
     if (!status.ok()) return status;
   }
 
-  std::printf("profile %s: %zu of %zu alignments accepted\n", profile->name.c_str(), study.accepted,
+  std::printf("profile %s: %zu of %zu alignments accepted\n", profile.name.c_str(), study.accepted,
               study.scans);
   std::printf("inside 1, 2, 3 sigma, %%; nominal 68.3 95.4 99.7\n");
   nlohmann::json methods = nlohmann::json::array();
@@ -203,7 +193,7 @@ absl::Status Run(const Options& options) {
     std::printf(" | %s %.3g %.3g", kAxisNames[axis], 1e3 * sigma.p50, 1e3 * sigma.p95);
   }
   std::printf(" mm, mrad\n");
-  return WriteJson(options.json, {{"profile", profile->name},
+  return WriteJson(options.json, {{"profile", profile.name},
                                   {"alignments", study.scans},
                                   {"accepted", study.accepted},
                                   {"error", errors},

@@ -2,6 +2,8 @@
 
 #include "tests/bench/bench_data.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "clients/dataset/map_source.h"
 #include "clients/dataset/perturbation.h"
@@ -74,6 +76,19 @@ absl::StatusOr<BuiltMap> BuildMap(Engine& engine, const std::vector<PointCloud>&
   });
   if (!status.ok()) return status;
   return built;
+}
+
+absl::StatusOr<Bench> SetUp(const EngineOptions& engine, const std::string& profile,
+                            const MapOptions& map) {
+  auto made = MakeEngine(engine);
+  if (!made.ok()) return made.status();
+  auto found = ProfileOf(profile);
+  if (!found.ok()) return found.status();
+  const auto clouds = LoadMapClouds(map);
+  if (!clouds.ok()) return clouds.status();
+  auto built = BuildMap(**made, *clouds, RequiredStatistics({*found}));
+  if (!built.ok()) return built.status();
+  return Bench{*std::move(made), *std::move(found), *std::move(built)};
 }
 
 absl::StatusOr<std::vector<BenchScan>> LoadScans(const ScanOptions& options) {

@@ -15,6 +15,7 @@
 #include "core/cloud/point_cloud.h"
 #include "core/engine/engine.h"
 #include "core/geometry/pose.h"
+#include "tests/bench/bench_options.h"
 
 namespace voxloc::bench {
 
@@ -58,6 +59,16 @@ void RequireMapAndScans(CLI::App& app);
 [[nodiscard]] absl::StatusOr<BuiltMap> BuildMap(Engine& engine,
                                                 const std::vector<PointCloud>& clouds,
                                                 const std::vector<CellStatistics>& statistics);
+
+// What is measured: a profile, on an engine, with the map that it needs.
+struct Bench {
+  std::unique_ptr<Engine> engine;
+  Profile profile;
+  BuiltMap map;
+};
+[[nodiscard]] absl::StatusOr<Bench> SetUp(const EngineOptions& engine, const std::string& profile,
+                                          const MapOptions& map);
+
 [[nodiscard]] absl::StatusOr<std::vector<BenchScan>> LoadScans(const ScanOptions& options);
 
 }  // namespace voxloc::bench

@@ -120,19 +120,16 @@ absl::StatusOr<Shares> RunCases(Engine& engine, const std::vector<Case>& cases,
 }
 
 absl::Status Run(const Options& options) {
-  auto engine = MakeEngine(options.engine);
-  if (!engine.ok()) return engine.status();
-  const auto profile = ProfileOf(options.profile);
-  if (!profile.ok()) return profile.status();
-  const auto clouds = LoadMapClouds(options.map);
-  if (!clouds.ok()) return clouds.status();
-  const auto map = BuildMap(**engine, *clouds, RequiredStatistics({*profile}));
-  if (!map.ok()) return map.status();
+  const auto bench = SetUp(options.engine, options.profile, options.map);
+  if (!bench.ok()) return bench.status();
+  Engine& engine = *bench->engine;
+  const Profile& profile = bench->profile;
+  const BuiltMap& map = bench->map;
   const auto scans = LoadScans(options.scans);
   if (!scans.ok()) return scans.status();
-  const std::vector<Case> cases = MakeCases(*scans, map->resident, *profile, options);
+  const std::vector<Case> cases = MakeCases(*scans, map.resident, profile, options);
 
-  std::printf("engine  %s\n", (*engine)->Info().device.c_str());
+  std::printf("engine  %s\n", engine.Info().device.c_str());
   std::printf("%zu searches of %zu particles, found within %g m and 2 degrees\n", cases.size(),
               options.particles, kFoundM);
   std::printf("%-10s %7s %7s %9s %9s %7s %9s %9s\n", "method", "found", "listed", "deceived",
@@ -144,9 +141,8 @@ absl::Status Run(const Options& options) {
   methods.insert(methods.end(), options.guided_batches.begin(), options.guided_batches.end());
   for (const size_t guided_batch : methods) {
     const bool random = guided_batch == 0;
-    const auto shares =
-        RunCases(**engine, cases, random ? options.particles : options.startup_trials,
-                 random ? 1 : guided_batch);
+    const auto shares = RunCases(engine, cases, random ? options.particles : options.startup_trials,
+                                 random ? 1 : guided_batch);
     if (!shares.ok()) return shares.status();
     const std::string name = random ? "random" : absl::StrCat("q=", guided_batch);
     const Summary search_ms = Summarize(shares->search_ms);
@@ -164,9 +160,9 @@ absl::Status Run(const Options& options) {
                     {"evaluations", shares->evaluations / searches},
                     {"search_ms", ToJson(search_ms)}});
   }
-  return WriteJson(options.json, {{"engine", (*engine)->Info().name},
-                                  {"device", (*engine)->Info().device},
-                                  {"profile", profile->name},
+  return WriteJson(options.json, {{"engine", engine.Info().name},
+                                  {"device", engine.Info().device},
+                                  {"profile", profile.name},
                                   {"searches", cases.size()},
                                   {"particles", options.particles},
                                   {"startup_trials", options.startup_trials},

@@ -54,24 +54,20 @@ struct Counts {
 };
 
 absl::Status Run(const Options& options) {
-  auto engine = MakeEngine(options.engine);
-  if (!engine.ok()) return engine.status();
-  const auto profile = ProfileOf(options.profile);
-  if (!profile.ok()) return profile.status();
-  auto clouds = LoadMapClouds(options.map);
-  if (!clouds.ok()) return clouds.status();
-  const auto map = BuildMap(**engine, *clouds, RequiredStatistics({*profile}));
-  if (!map.ok()) return map.status();
-  clouds->clear();
+  const auto bench = SetUp(options.engine, options.profile, options.map);
+  if (!bench.ok()) return bench.status();
+  Engine& engine = *bench->engine;
+  const Profile& profile = bench->profile;
+  const BuiltMap& map = bench->map;
   auto scans = LoadScans(options.scans);
   if (!scans.ok()) return scans.status();
 
   PoseRegion region;
   region.max_tilt_rad = options.max_tilt_deg / kRadToDeg;
-  GlobalSearch search(**engine, options.cache_mb << 20);
+  GlobalSearch search(engine, options.cache_mb << 20);
   PoseSearchJob job;
-  job.map = map->resident;
-  job.profile = *profile;
+  job.map = map.resident;
+  job.profile = profile;
   // The first search makes what is kept of the map; it is timed apart, and its answer not counted.
   job.scan = scans->front().cloud;
   absl::Status status;
@@ -131,9 +127,9 @@ absl::Status Run(const Options& options) {
   const Summary time_ms = Summarize(search_ms);
   const Summary translation_m = Summarize(translation);
   const Summary rotation_deg = Summarize(rotation);
-  std::printf("engine        %s\n", (*engine)->Info().device.c_str());
-  std::printf("map           %zu points, built in %.0f ms; first search %.0f ms\n", map->points,
-              map->build_ms, first_ms);
+  std::printf("engine        %s\n", engine.Info().device.c_str());
+  std::printf("map           %zu points, built in %.0f ms; first search %.0f ms\n", map.points,
+              map.build_ms, first_ms);
   std::printf("search        mean %.1f  p50 %.1f  p95 %.1f  max %.1f ms\n", time_ms.mean,
               time_ms.p50, time_ms.p95, time_ms.max);
   std::printf("right         %zu of %zu (within %.2f m and %.1f deg), %zu among the hypotheses\n",
@@ -143,11 +139,11 @@ absl::Status Run(const Options& options) {
               counts.wrong_and_sure);
   std::printf("translation   p50 %.1f  p95 %.1f  max %.1f mm, of the right ones\n",
               translation_m.p50 * 1e3, translation_m.p95 * 1e3, translation_m.max * 1e3);
-  return WriteJson(options.json, {{"engine", (*engine)->Info().name},
-                                  {"device", (*engine)->Info().device},
-                                  {"profile", profile->name},
+  return WriteJson(options.json, {{"engine", engine.Info().name},
+                                  {"device", engine.Info().device},
+                                  {"profile", profile.name},
                                   {"scans", scans->size()},
-                                  {"build_ms", map->build_ms},
+                                  {"build_ms", map.build_ms},
                                   {"first_search_ms", first_ms},
                                   {"search_ms", ToJson(time_ms)},
                                   {"right", counts.right},

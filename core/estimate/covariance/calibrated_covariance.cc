@@ -11,6 +11,7 @@
 #include "core/estimate/covariance/point_clusters.h"
 #include "core/estimate/covariance/sandwich.h"
 #include "core/geometry/euler.h"
+#include "core/geometry/pose_difference.h"
 
 namespace voxloc {
 namespace {
@@ -241,10 +242,8 @@ class Calibration {
 
   // From the guess to the result.
   [[nodiscard]] Vector6 Travel() const {
-    const Eigen::AngleAxisd turn(map_T_base_.rotation * job_.map_T_base_guess.rotation.conjugate());
-    Vector6 travel;
-    travel.head<3>() = map_T_base_.translation - job_.map_T_base_guess.translation;
-    travel.tail<3>() = rotation_scale_m_ * WrapAngle(turn.angle()) * turn.axis();
+    Vector6 travel = FixedAxesDifference(job_.map_T_base_guess, map_T_base_);
+    travel.tail<3>() *= rotation_scale_m_;
     return travel;
   }
 
