@@ -6,43 +6,28 @@
 #include <cmath>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "core/engine/job_check.h"
+#include "core/estimate/global_search/coarse_nodes.h"
 #include "core/estimate/global_search/leaf_set.h"
 
 namespace voxloc {
 namespace {
 
-// Of the points, that must hit in the first pass; and how much less in each further one.
+// Of the points, that must hit in the first pass; and how much less in a further one while no leaf
+// is known.
 constexpr double kFirstShare = 0.72;
 constexpr double kShareStep = 0.075;
 // Nodes in one call of the engine, about; between calls the search looks at its stop token.
 constexpr size_t kNodesPerCall = size_t{1} << 21;
-// Coarse nodes that are followed before there is a count to beat, and at a time right after that.
+// Coarse nodes that are followed before there is a count to beat; and those that say how many hits
+// the best leaf has, about.
 constexpr size_t kFirstNodes = 512;
-constexpr size_t kNodesAtATime = size_t{1} << 15;
-// Coarse nodes kept; those with the fewest hits are let go beyond. 128 MB.
+constexpr size_t kProbeNodes = size_t{1} << 15;
+// Coarse nodes that are held at a time; twice 64 MB.
 constexpr size_t kMaxCoarseNodes = size_t{1} << 23;
-
-struct Node {
-  BoundBlock at;  // its first column
-  uint32_t hits = 0;
-  int32_t z = 0;
-};
-
-bool BetterNode(const Node& a, const Node& b) {
-  if (a.hits != b.hits) return a.hits > b.hits;
-  if (a.at.heading != b.at.heading) return a.at.heading < b.at.heading;
-  if (a.at.y != b.at.y) return a.at.y < b.at.y;
-  return a.at.x < b.at.x;
-}
-
-// Near each other in memory, and headings together.
-bool InWalkingOrder(const BoundBlock& a, const BoundBlock& b) {
-  if (a.heading != b.heading) return a.heading < b.heading;
-  if (a.y != b.y) return a.y < b.y;
-  return a.x < b.x;
-}
 
 class Search {
  public:
@@ -77,54 +62,85 @@ class Search {
   }
 
  private:
+  // What is done with a node that has enough hits: its first column, its hits and height.
+  using Sink = absl::FunctionRef<void(const BoundBlock& at, const BoundHit& hit)>;
+
   absl::Status RunToTheEnd() {
-    const uint32_t least_ever = ToHits(options_.min_share);
     const uint32_t step = ToHits(kShareStep);
-    least_of_pass_ = std::max(least_ever, ToHits(kFirstShare));
-    for (pass_ = 0;; ++pass_) {
+    least_of_pass_ = std::max(LeastEver(), ToHits(kFirstShare));
+    for (;; ++pass_) {
       absl::Status status = Pass();
-      if (!status.ok()) return status;
-      // Whatever has fewer hits than the pass asked for cannot change what was promised.
-      const uint32_t promised = HitsOfBest(options_.complete_share);
-      if (least_of_pass_ == least_ever || promised >= least_of_pass_ ||
-          leaves_.HitsToBeat() >= least_of_pass_) {
-        return status;
-      }
+      if (!status.ok() || IsLastPass()) return status;
       // With a best leaf it is known how far down the next pass must go to be the last one.
+      const uint32_t promised = HitsOfBest(options_.complete_share);
       const uint32_t lower = least_of_pass_ > step ? least_of_pass_ - step : 1;
-      least_of_pass_ = std::max(least_ever, promised > 0 ? promised : lower);
+      least_of_pass_ = std::max(LeastEver(), promised > 0 ? promised : lower);
     }
   }
 
+  // Whether nothing with fewer hits than the pass asks for can change what was promised.
+  [[nodiscard]] bool IsLastPass() const {
+    return least_of_pass_ <= LeastEver() || HitsOfBest(options_.complete_share) >= least_of_pass_ ||
+           leaves_.HitsToBeat() >= least_of_pass_;
+  }
+  // Whether the leaves known already say that there will be another pass.
+  [[nodiscard]] bool AsksTooMuch() const { return !leaves_.best().empty() && !IsLastPass(); }
+
+  // Bounds all nodes of the coarsest level, the area over, and follows those with enough hits.
   absl::Status Pass() {
-    absl::StatusOr<std::vector<Node>> coarse = BoundCoarseNodes();
-    if (!coarse.ok()) return coarse.status();
-    std::vector<Node>& nodes = *coarse;
-    const auto first = static_cast<ptrdiff_t>(std::min(kFirstNodes, nodes.size()));
-    std::partial_sort(nodes.begin(), nodes.begin() + first, nodes.end(), BetterNode);
-    absl::Status status = Follow({nodes.data(), static_cast<size_t>(first)});
-    // Those that can still change the result, the best first.
-    nodes.erase(std::remove_if(nodes.begin() + first, nodes.end(),
-                               [&](const Node& n) { return n.hits < Least(); }),
-                nodes.end());
-    std::sort(nodes.begin() + first, nodes.end(), BetterNode);
-    // Ever more of them at a time: the count to beat settles, and neighbours profit from each
-    // other.
-    size_t count = kNodesAtATime;
-    for (auto begin = static_cast<size_t>(first); begin < nodes.size() && status.ok();
-         begin += count, count *= 2) {
-      if (nodes[begin].hits < Least()) break;
-      const size_t end = std::min(begin + count, nodes.size());
-      status = Follow({nodes.data() + begin, end - begin});
-      Report(0.5 + 0.5 * static_cast<double>(end) / static_cast<double>(nodes.size()));
+    const size_t level = shape_.shifts.size() - 1;
+    const int32_t window = 1 << shape_.shifts[level];
+    const Eigen::Vector2i begin = job_.begin / window * window;
+    const Eigen::Vector2i size = job_.end - begin;
+    const int32_t nodes_x = (size.x() + window - 1) / window;
+    const int32_t nodes_y = (size.y() + window - 1) / window;
+    const size_t per_heading = static_cast<size_t>(nodes_x) * static_cast<size_t>(nodes_y);
+    const size_t headings_per_call = std::max<size_t>(1, kNodesPerCall / per_heading);
+    std::vector<CoarseNode> nodes;
+    const auto keep = [&nodes](const BoundBlock& at, const BoundHit& hit) {
+      nodes.push_back({static_cast<uint16_t>(at.heading), static_cast<uint16_t>(at.x),
+                       static_cast<uint16_t>(at.y), hit.hits});
+    };
+    for (size_t h = 0; h < job_.headings.count; h += headings_per_call) {
+      std::vector<BoundBlock> blocks;
+      for (size_t k = h; k < std::min(job_.headings.count, h + headings_per_call); ++k) {
+        blocks.push_back({static_cast<uint32_t>(k), begin.x(), begin.y()});
+      }
+      absl::Status status = BoundBlocks(level, std::move(blocks), nodes_x, nodes_y, Least(), keep);
+      Report(0.5 * static_cast<double>(h) / static_cast<double>(job_.headings.count));
+      if (status.ok() && nodes.size() > kMaxCoarseNodes) {
+        status = FollowBestFirst(GroupByHits(nodes, kFirstNodes));
+        nodes.clear();
+        if (AsksTooMuch()) return status;
+      }
+      if (!status.ok()) return status;
     }
-    return status;
+    return FollowBestFirst(GroupByHits(nodes, kFirstNodes));
+  }
+
+  // Those that can still change the result; ever more at a time, since the count to beat settles.
+  // The first ones say how many hits the best leaf has, about, be that less than the pass asks for.
+  // Where it asks for too much, the others are left to the next.
+  absl::Status FollowBestFirst(const CoarseNodeGroups& groups) {
+    size_t begin = 0;
+    for (const size_t end : groups.ends) {
+      const bool probing = begin < kProbeNodes;
+      if (!probing && AsksTooMuch()) break;
+      const uint32_t least = probing ? std::max(LeastEver(), LeastOfLeaves()) : Least();
+      absl::Status status =
+          Follow(absl::MakeConstSpan(groups.nodes).subspan(begin, end - begin), least);
+      if (!status.ok()) return status;
+      Report(0.5 + 0.5 * static_cast<double>(end) / static_cast<double>(groups.nodes.size()));
+      begin = end;
+    }
+    return absl::OkStatus();
   }
 
   [[nodiscard]] uint32_t ToHits(double share) const {
     const double hits = share * static_cast<double>(job_.scan->points_per_heading);
     return std::max<uint32_t>(1, static_cast<uint32_t>(std::ceil(hits)));
   }
+  [[nodiscard]] uint32_t LeastEver() const { return ToHits(options_.min_share); }
   // A share of the best leaf's hits; 0 while there is none.
   [[nodiscard]] uint32_t HitsOfBest(double share) const {
     if (leaves_.best().empty()) return 0;
@@ -142,47 +158,8 @@ class Search {
     if (progress_) progress_(1.0 - left + 0.5 * left * fraction, nodes_);
   }
 
-  // All nodes of the coarsest level, the area over, that have enough hits.
-  absl::StatusOr<std::vector<Node>> BoundCoarseNodes() {
-    const size_t level = shape_.shifts.size() - 1;
-    const int32_t window = 1 << shape_.shifts[level];
-    const Eigen::Vector2i begin = job_.begin / window * window;
-    const Eigen::Vector2i size = job_.end - begin;
-    const int32_t nodes_x = (size.x() + window - 1) / window;
-    const int32_t nodes_y = (size.y() + window - 1) / window;
-    const size_t per_heading = static_cast<size_t>(nodes_x) * static_cast<size_t>(nodes_y);
-    const size_t headings_per_call = std::max<size_t>(1, kNodesPerCall / per_heading);
-    std::vector<Node> nodes;
-    uint32_t least = least_of_pass_;
-    for (size_t h = 0; h < job_.headings.count; h += headings_per_call) {
-      std::vector<BoundBlock> blocks;
-      for (size_t k = h; k < std::min(job_.headings.count, h + headings_per_call); ++k) {
-        blocks.push_back({static_cast<uint32_t>(k), begin.x(), begin.y()});
-      }
-      absl::Status status = BoundBlocks(level, std::move(blocks), nodes_x, nodes_y, least, nodes);
-      if (!status.ok()) return status;
-      if (nodes.size() > kMaxCoarseNodes) least = DropWorst(nodes);
-      Report(0.5 * static_cast<double>(h) / static_cast<double>(job_.headings.count));
-    }
-    return nodes;
-  }
-
-  // Leaves at most half; what a node must have from now on.
-  static uint32_t DropWorst(std::vector<Node>& nodes) {
-    std::vector<size_t> with_hits(kMaxBoundPoints + 2, 0);
-    for (const Node& node : nodes) ++with_hits[node.hits];
-    uint32_t least = kMaxBoundPoints + 1;
-    for (size_t kept = 0; least > 1 && kept + with_hits[least - 1] <= kMaxCoarseNodes / 2;) {
-      kept += with_hits[--least];
-    }
-    nodes.erase(std::remove_if(nodes.begin(), nodes.end(),
-                               [&](const Node& node) { return node.hits < least; }),
-                nodes.end());
-    return least;
-  }
-
   absl::Status BoundBlocks(size_t level, std::vector<BoundBlock> blocks, int32_t nodes_x,
-                           int32_t nodes_y, uint32_t least, std::vector<Node>& nodes) {
+                           int32_t nodes_y, uint32_t least, Sink sink) {
     BoundRequest request;
     request.grid = job_.grid->resident;
     request.scan = job_.scan;
@@ -199,54 +176,60 @@ class Search {
     const auto height = static_cast<uint32_t>(nodes_y);
     nodes_ += request.blocks.size() * width * height;
     const int shift = shape_.shifts[level];
+    const int32_t window = 1 << shift;
+    // Many of a row come one after another.
+    uint32_t row_begin = 0;
+    uint32_t row_end = 0;
+    BoundBlock row_at;
     for (const BoundHit& hit : *hits) {
-      const uint32_t row = hit.node / width;
-      BoundBlock at = request.blocks[row / height];
-      at.x += static_cast<int32_t>(hit.node % width) << shift;
-      at.y += static_cast<int32_t>(row % height) << shift;
+      if (hit.node < row_begin || hit.node >= row_end) {
+        const uint32_t row = hit.node / width;
+        row_begin = row * width;
+        row_end = row_begin + width;
+        row_at = request.blocks[row / height];
+        row_at.y += static_cast<int32_t>(row % height) << shift;
+      }
+      BoundBlock at = row_at;
+      at.x += static_cast<int32_t>(hit.node - row_begin) << shift;
       // A window at the border of the area reaches beyond it.
       if (at.x >= job_.end.x() || at.y >= job_.end.y()) continue;
-      const int32_t window = 1 << shift;
       if (at.x + window <= job_.begin.x() || at.y + window <= job_.begin.y()) continue;
-      nodes.push_back({at, hit.hits, hit.z});
+      sink(at, hit);
     }
     return absl::OkStatus();
   }
 
-  // From coarse nodes down to leaves, which go into the set.
-  absl::Status Follow(absl::Span<const Node> coarse) {
-    std::vector<Node> nodes(coarse.begin(), coarse.end());
-    for (size_t level = shape_.shifts.size() - 1; level > 0; --level) {
-      const int32_t children = 1 << (shape_.shifts[level] - shape_.shifts[level - 1]);
-      const auto per_parent = static_cast<size_t>(children * children);
-      std::vector<BoundBlock> parents;
-      parents.reserve(nodes.size());
-      for (const Node& node : nodes) parents.push_back(node.at);
-      std::sort(parents.begin(), parents.end(), InWalkingOrder);
-      nodes.clear();
-      const size_t per_call = std::max<size_t>(1, kNodesPerCall / per_parent);
+  // From coarse nodes down to leaves with at least so many hits, or with as many as the leaves
+  // found on the way ask for. They go into the set.
+  absl::Status Follow(absl::Span<const CoarseNode> coarse, uint32_t least) {
+    std::vector<BoundBlock> parents;
+    parents.reserve(coarse.size());
+    for (const CoarseNode& node : coarse) {
+      if (node.hits >= least) parents.push_back({node.heading, node.x, node.y});
+    }
+    for (size_t level = shape_.shifts.size() - 1; level-- > 0;) {
+      std::vector<BoundBlock> nodes;
+      std::vector<Leaf> leaves;
+      const auto descend = [&nodes](const BoundBlock& at, const BoundHit&) { nodes.push_back(at); };
+      const auto take = [&leaves](const BoundBlock& at, const BoundHit& hit) {
+        leaves.push_back({at.heading, at.x, at.y, hit.z, hit.hits});
+      };
+      const int32_t children = 1 << (shape_.shifts[level + 1] - shape_.shifts[level]);
+      const size_t per_call =
+          std::max<size_t>(1, kNodesPerCall / static_cast<size_t>(children * children));
+      const auto all = absl::MakeConstSpan(parents);
       for (size_t begin = 0; begin < parents.size(); begin += per_call) {
-        const auto first = parents.begin() + static_cast<ptrdiff_t>(begin);
-        const auto count = static_cast<ptrdiff_t>(std::min(per_call, parents.size() - begin));
-        absl::Status status = BoundBlocks(level - 1, std::vector<BoundBlock>(first, first + count),
-                                          children, children, Least(), nodes);
-        if (level == 1) {
-          TakeLeaves(nodes);
-          nodes.clear();
-        }
+        const auto some = all.subspan(begin, per_call);
+        absl::Status status = BoundBlocks(level, std::vector<BoundBlock>(some.begin(), some.end()),
+                                          children, children, std::max(least, LeastOfLeaves()),
+                                          level == 0 ? Sink(take) : Sink(descend));
         if (!status.ok()) return status;
+        leaves_.Add(leaves);
+        leaves.clear();
       }
+      parents = std::move(nodes);
     }
     return absl::OkStatus();
-  }
-
-  void TakeLeaves(const std::vector<Node>& nodes) {
-    std::vector<Leaf> leaves;
-    leaves.reserve(nodes.size());
-    for (const Node& node : nodes) {
-      leaves.push_back({node.at.heading, node.at.x, node.at.y, node.z, node.hits});
-    }
-    leaves_.Add(leaves);
   }
 
   Engine& engine_;

@@ -3,8 +3,8 @@
 // LeafSearch: the places in a grid where most points of a scan meet the map, by branch and bound.
 //
 // Nodes of the coarsest level are bounded everywhere, and those with enough hits are followed down
-// to single voxels, the most promising ones first. How many are enough falls from pass to pass
-// until leaves are found; the best leaf says how many a leaf worth telling has. A leaf with at
+// to single voxels, the most promising ones first. How many are enough is a guess in the first
+// pass; the leaves found where it looked first say how far down a last pass must go. A leaf with at
 // least complete_share of the best one's hits is in the result, or near a better one, or has no
 // more than the last of a full result. The same on every engine, whatever its threads.
 

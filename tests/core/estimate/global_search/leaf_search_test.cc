@@ -27,11 +27,12 @@ struct Everything {
 };
 
 // A random grid and a random scan; the whole of the grid that the scan's reach allows is searched.
-std::unique_ptr<Everything> MakeSearch(Engine& engine, uint64_t seed, double occupied_share) {
+std::unique_ptr<Everything> MakeSearch(Engine& engine, uint64_t seed, double occupied_share,
+                                       int32_t columns_x = 64, int32_t columns_y = 60) {
   RandomNumbers random(seed);
   RandomBoundsOptions options;
-  options.shape.columns_x = 64;
-  options.shape.columns_y = 60;
+  options.shape.columns_x = columns_x;
+  options.shape.columns_y = columns_y;
   options.shape.shifts = {0, 1, 2};
   options.shape.tolerances = {0, 2};
   options.occupied_share = occupied_share;
@@ -44,7 +45,7 @@ std::unique_ptr<Everything> MakeSearch(Engine& engine, uint64_t seed, double occ
   EXPECT_TRUE(grid.ok()) << grid.status();
   all->grid.resident = *engine.KeepBoundGrid(*std::move(grid));
   all->grid.begin = {16, 16};
-  all->grid.end = {47, 43};
+  all->grid.end = {columns_x - 17, columns_y - 17};
   all->grid.z_levels = 60;
   all->job.grid = &all->grid;
   all->job.scan = RandomScan(options, random);
@@ -115,6 +116,41 @@ TEST(LeafSearchTest, PassesNoGoodLeafOver) {
       }
     }
   }
+}
+
+// So many coarse nodes that the first ones alone decide how far down a last pass must go.
+TEST(LeafSearchTest, PassesNoGoodLeafOverInALargeArea) {
+  const auto engine = MakeCpuEngine({2});
+  const auto all = MakeSearch(*engine, 11, 0.1, 512, 512);
+  LeafSearchOptions options;
+  options.min_share = 0.1;
+  options.max_leaves = 4096;
+  options.min_separation_columns = 1;
+  options.min_separation_headings = 1;
+  const auto found = SearchLeaves(*engine, all->job, options, nullptr);
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_FALSE(found->leaves.empty());
+  const uint32_t best = found->leaves.front().hits;
+  ASSERT_LT(best, 0.72 * static_cast<double>(all->job.scan->points_per_heading));
+  const auto least = static_cast<uint32_t>(std::ceil(options.complete_share * best));
+
+  BoundRequest everywhere;
+  everywhere.grid = all->grid.resident;
+  everywhere.scan = all->job.scan;
+  const Eigen::Vector2i size = all->job.end - all->job.begin;
+  everywhere.nodes_x = size.x();
+  everywhere.nodes_y = size.y();
+  for (uint32_t heading = 0; heading < all->job.headings.count; ++heading) {
+    everywhere.blocks.push_back({heading, all->job.begin.x(), all->job.begin.y()});
+  }
+  everywhere.allowed_z = {(uint64_t{1} << all->job.end_z) - 1};
+  everywhere.min_hits = least;
+  const auto expected = engine->Bound(everywhere);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  const auto told = std::count_if(found->leaves.begin(), found->leaves.end(),
+                                  [&](const Leaf& leaf) { return leaf.hits >= least; });
+  EXPECT_EQ(static_cast<size_t>(told), expected->size());
+  for (const BoundHit& hit : *expected) EXPECT_LE(hit.hits, best);
 }
 
 TEST(LeafSearchTest, StaysInItsAreaAndAtItsHeights) {
