@@ -21,8 +21,12 @@
 //
 // Along what is then still below a share of the largest eigenvalue, the scan says nothing: the pose
 // is as wrong as its guess was, and by as much as the search has slid since. Such a direction gets
-// a standard deviation of kUnobservedSigmaM and that slide. Where the pose would go if it slid on,
-// that is what the observed directions follow, is measured a standard deviation away to both sides.
+// a standard deviation of kUnobservedSigmaM and that slide. A direction of little more information
+// is taken for one of these where the search went far along it: in a corridor, what looks like an
+// optimum metres away is less likely right than the guess is. Where the pose would go if it slid
+// on, that is what the observed directions follow, is measured a standard deviation away to both
+// sides. What the two sides have in common bends the slide; it is added, as is what has not
+// settled.
 
 #ifndef VOXLOC_CORE_ESTIMATE_COVARIANCE_CALIBRATED_COVARIANCE_H_
 #define VOXLOC_CORE_ESTIMATE_COVARIANCE_CALIBRATED_COVARIANCE_H_
@@ -43,8 +47,8 @@ namespace voxloc {
 constexpr double kUnobservedSigmaM = 2.0;
 
 // The limits that tell the directions of CalibratedCovariance::information apart, between the
-// medians of the smallest share over simulated scans: 4e-2 in ordinary towns, 4e-3 in a town of few
-// houses (some of whose places are not observed), 4e-4 and less in a corridor, a tunnel and fields.
+// medians of the smallest share over simulated scans: 8e-2 in ordinary towns, 2e-2 in a town of few
+// houses, 7e-4 and less in a corridor, a tunnel and fields.
 constexpr DegeneracyLimits kDegeneracyLimits = {/*weak_ratio=*/1e-2, /*unobserved_ratio=*/1.5e-3};
 
 // What a scan alone says about its pose.

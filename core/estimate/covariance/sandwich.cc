@@ -71,7 +71,7 @@ Spectrum DecomposeInformation(absl::Span<const ScoreTerms> clusters) {
 }
 
 Matrix6 SandwichCovariance(absl::Span<const ScoreTerms> clusters, const Spectrum& spectrum,
-                           const Slides& slides, const Slides& unsettled,
+                           const Slides& slides, const Matrix6& looseness,
                            const SandwichOptions& options) {
   Columns whitening(6, 0);
   Columns widening(6, 0);          // from whitened coordinates back, by the probed information
@@ -89,7 +89,7 @@ Matrix6 SandwichCovariance(absl::Span<const ScoreTerms> clusters, const Spectrum
       step += direction * (direction.dot(cluster.gradient) / spectrum.information[i]);
     }
   }
-  Matrix6 covariance = slides * slides.transpose() + unsettled * unsettled.transpose();
+  Matrix6 covariance = slides * slides.transpose() + looseness;
   const Eigen::Index observed = whitening.cols();
   if (observed > 0) {
     const Square noise = JackknifeCovariance(clusters, whitening);

@@ -160,6 +160,32 @@ TEST(CalibratedCovarianceTest, IsWideAlongACorridorAndNarrowAcrossIt) {
   }
 }
 
+// A plate across a corridor tells where along it the scan was taken, but so little that a
+// search that went a metre to meet it is not believed.
+TEST(CalibratedCovarianceTest, DoubtsALongTravelAlongLittleInformation) {
+  std::vector<Rectangle> scene = Corridor();
+  scene.push_back({{6.0, -1.5, 0.2}, {0.0, 2.6, 0.0}, {0.0, 0.0, 2.6}});
+  const Place place = MakePlace(scene, 200'000);
+  Pose truth;
+  truth.translation = {0.7, 0.2, 1.5};
+  std::vector<AlignJob> jobs = {
+      MakeJob(place, ScanOf(scene, truth, 8000, 0.02, 7, 20.0), truth, AutowareProfile())};
+  const std::vector<AlignResult> results = place.engine->Align(jobs);
+  const auto near = Calibrate(*place.engine, jobs, results);
+  const Degeneracy believed =
+      AnalyzeDegeneracy(near[0].information, near[0].rotation_scale_m, kDegeneracyLimits);
+  ASSERT_EQ(believed.axes[0], AxisObservation::kWeak);
+  EXPECT_LT(std::sqrt(near[0].covariance(0, 0)), 0.2);
+
+  jobs[0].map_T_base_guess.translation.x() -= 1.0;
+  const auto far = Calibrate(*place.engine, jobs, results);
+  const Degeneracy doubted =
+      AnalyzeDegeneracy(far[0].information, far[0].rotation_scale_m, kDegeneracyLimits);
+  EXPECT_EQ(doubted.axes[0], AxisObservation::kUnobserved);
+  EXPECT_GT(std::sqrt(far[0].covariance(0, 0)), kUnobservedSigmaM);
+  EXPECT_LT(std::sqrt(far[0].covariance(1, 1)), 0.05);
+}
+
 TEST(CalibratedCovarianceTest, FindsNothingDegenerateInARoom) {
   const Place room = MakePlace(Room(), 60'000);
   Pose truth;

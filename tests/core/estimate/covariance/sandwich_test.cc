@@ -40,7 +40,7 @@ TEST(SandwichTest, OfEqualClustersIsTheJackknife) {
   const double information = 50.0;
   const auto clusters = OpposedClusters(Vector6::Constant(pull), information);
   const Matrix6 covariance = SandwichCovariance(clusters, DecomposeInformation(clusters), kNoSlide,
-                                                kNoSlide, PlainOptions());
+                                                Matrix6::Zero(), PlainOptions());
   // Leaving out one of twelve moves an axis by its pull over the information that is left.
   const double moved = pull / (11.0 * information);
   const Matrix6 expected = 2.0 * moved * moved * Matrix6::Identity();
@@ -52,7 +52,7 @@ TEST(SandwichTest, FollowsTheNoiseOfEachAxis) {
   pull << 1.0, 2.0, 4.0, 8.0, 1.0, 2.0;
   const auto clusters = OpposedClusters(pull, 50.0);
   const Matrix6 covariance = SandwichCovariance(clusters, DecomposeInformation(clusters), kNoSlide,
-                                                kNoSlide, PlainOptions());
+                                                Matrix6::Zero(), PlainOptions());
   for (int i = 0; i < 3; ++i) EXPECT_GT(covariance(i + 1, i + 1), 1.5 * covariance(i, i));
 }
 
@@ -63,18 +63,20 @@ TEST(SandwichTest, CountsTheStepThatIsLeft) {
   // As many metres from the optimum along y.
   clusters[0].gradient += 12.0 * 50.0 * left;
   SandwichOptions options = PlainOptions();
-  const Matrix6 covariance =
-      SandwichCovariance(clusters, DecomposeInformation(clusters), kNoSlide, kNoSlide, options);
+  const Matrix6 covariance = SandwichCovariance(clusters, DecomposeInformation(clusters), kNoSlide,
+                                                Matrix6::Zero(), options);
   EXPECT_GT(covariance(1, 1), 0.02 * 0.02);
 }
 
 TEST(SandwichTest, WidensWhatProbingShowed) {
   const auto clusters = OpposedClusters(Vector6::Constant(2.0), 50.0);
   Spectrum spectrum = DecomposeInformation(clusters);
-  const Matrix6 before = SandwichCovariance(clusters, spectrum, kNoSlide, kNoSlide, PlainOptions());
+  const Matrix6 before =
+      SandwichCovariance(clusters, spectrum, kNoSlide, Matrix6::Zero(), PlainOptions());
   const Vector6 direction = spectrum.directions.col(2);
   spectrum.information[2] *= 0.25;
-  const Matrix6 after = SandwichCovariance(clusters, spectrum, kNoSlide, kNoSlide, PlainOptions());
+  const Matrix6 after =
+      SandwichCovariance(clusters, spectrum, kNoSlide, Matrix6::Zero(), PlainOptions());
   EXPECT_NEAR(direction.dot(after * direction) / direction.dot(before * direction), 16.0, 1e-6);
 }
 
@@ -87,10 +89,23 @@ TEST(SandwichTest, HoldsWhatIsNotObservedAsFarAsItSlid) {
   Slides slides(6, 1);
   slides << 5.0, 0.0, 0.1, 0.0, 0.0, 0.0;
   const Matrix6 covariance =
-      SandwichCovariance(clusters, spectrum, slides, kNoSlide, PlainOptions());
+      SandwichCovariance(clusters, spectrum, slides, Matrix6::Zero(), PlainOptions());
   EXPECT_NEAR(covariance(0, 0), 25.0, 1e-6);
   EXPECT_NEAR(covariance(0, 2), 0.5, 1e-6);
   EXPECT_LT(covariance(1, 1), 1e-3);
+}
+
+TEST(SandwichTest, AddsHowBadlyItIsKnownWhereSlidesLead) {
+  const auto clusters = OpposedClusters(Vector6::Constant(2.0), 50.0);
+  const Spectrum spectrum = DecomposeInformation(clusters);
+  Vector6 loose;
+  loose << 0.0, 0.0, 0.3, 0.0, 0.2, 0.0;
+  const Matrix6 looseness = loose * loose.transpose();
+  const Matrix6 firm =
+      SandwichCovariance(clusters, spectrum, kNoSlide, Matrix6::Zero(), PlainOptions());
+  const Matrix6 covariance =
+      SandwichCovariance(clusters, spectrum, kNoSlide, looseness, PlainOptions());
+  EXPECT_LT((covariance - firm - looseness).cwiseAbs().maxCoeff(), 1e-9);
 }
 
 TEST(SandwichTest, IsPositiveDefiniteForAnyClusters) {
@@ -113,7 +128,7 @@ TEST(SandwichTest, IsPositiveDefiniteForAnyClusters) {
       slides.rightCols<1>() = 2.0 * spectrum.directions.col(i);
     }
     const Matrix6 covariance =
-        SandwichCovariance(clusters, spectrum, slides, kNoSlide, PlainOptions());
+        SandwichCovariance(clusters, spectrum, slides, Matrix6::Zero(), PlainOptions());
     ASSERT_TRUE(covariance.allFinite());
     EXPECT_EQ(Eigen::LLT<Matrix6>(covariance).info(), Eigen::Success) << covariance;
   }
