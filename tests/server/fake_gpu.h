@@ -8,12 +8,10 @@
 
 #include <atomic>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "core/engine/cpu/cpu_engine.h"
-#include "core/engine/engine.h"
+#include "tests/support/forwarding_engine.h"
 
 namespace voxloc::server {
 
@@ -23,24 +21,24 @@ struct GpuFaults {
   std::atomic<bool> wrong{false};  // its poses are a centimetre off
 };
 
-class FakeGpu : public Engine {
+class FakeGpu : public ForwardingEngine {
  public:
   explicit FakeGpu(std::shared_ptr<GpuFaults> faults = std::make_shared<GpuFaults>())
-      : faults_(std::move(faults)), engine_(MakeCpuEngine({1})) {}
+      : faults_(std::move(faults)) {}
 
   absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
       const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
     if (absl::Status health = Health(); !health.ok()) return health;
-    return engine_->BuildTile(cloud_map, statistics);
+    return ForwardingEngine::BuildTile(cloud_map, statistics);
   }
   absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
       absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
       absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
     if (absl::Status health = Health(); !health.ok()) return health;
-    return engine_->Compose(tiles, statistics, previous);
+    return ForwardingEngine::Compose(tiles, statistics, previous);
   }
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
-    std::vector<AlignResult> results = engine_->Align(jobs);
+    std::vector<AlignResult> results = ForwardingEngine::Align(jobs);
     for (AlignResult& result : results) {
       if (faults_->dead) result.status = Health();
       if (faults_->wrong) result.map_T_base.translation.x() += 0.01;
@@ -49,7 +47,7 @@ class FakeGpu : public Engine {
   }
   absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
     if (absl::Status health = Health(); !health.ok()) return health;
-    return engine_->Score(request);
+    return ForwardingEngine::Score(request);
   }
   EngineInfo Info() const override {
     EngineInfo info;
@@ -66,7 +64,6 @@ class FakeGpu : public Engine {
 
  private:
   const std::shared_ptr<GpuFaults> faults_;
-  const std::unique_ptr<Engine> engine_;
 };
 
 }  // namespace voxloc::server

@@ -8,41 +8,25 @@
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 #include <vector>
 
-#include "core/engine/cpu/cpu_engine.h"
-#include "core/engine/engine.h"
+#include "tests/support/forwarding_engine.h"
 #include "tests/support/gate.h"
 
 namespace voxloc::server {
 
-class GatedEngine : public Engine {
+class GatedEngine : public ForwardingEngine {
  public:
-  explicit GatedEngine(std::shared_ptr<Gate> gate)
-      : gate_(std::move(gate)), engine_(MakeCpuEngine({1})) {}
+  explicit GatedEngine(std::shared_ptr<Gate> gate) : gate_(std::move(gate)) {}
 
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
-      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
-    return engine_->BuildTile(cloud_map, statistics);
-  }
-  absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
-      absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
-      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
-    return engine_->Compose(tiles, statistics, previous);
-  }
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
     gate_->Pass(jobs.size());
-    return engine_->Align(jobs);
+    return ForwardingEngine::Align(jobs);
   }
-  absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
-    return engine_->Score(request);
-  }
-  EngineInfo Info() const override { return engine_->Info(); }
-  absl::Status Health() const override { return engine_->Health(); }
 
  private:
   const std::shared_ptr<Gate> gate_;
-  const std::unique_ptr<Engine> engine_;
 };
 
 }  // namespace voxloc::server

@@ -14,8 +14,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "core/engine/cpu/cpu_engine.h"
-#include "core/engine/engine.h"
+#include "tests/support/forwarding_engine.h"
 #include "tests/support/gate.h"
 
 namespace voxloc {
@@ -34,17 +33,17 @@ struct Faults : public Gate {
   std::weak_ptr<const ResidentTile> last_tile;  // read it when nothing is being built
 };
 
-class FaultyEngine : public Engine {
+class FaultyEngine : public ForwardingEngine {
  public:
   explicit FaultyEngine(std::shared_ptr<Faults> faults, std::string name = "cpu")
-      : faults_(std::move(faults)), name_(std::move(name)), engine_(MakeCpuEngine({1})) {}
+      : faults_(std::move(faults)), name_(std::move(name)) {}
 
   absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
       const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
     if (faults_->fail_in_build.exchange(false)) faults_->failed = true;
     if (absl::Status status = Health(); !status.ok()) return status;
     if (faults_->out_of_memory) return absl::ResourceExhaustedError("no memory for a tile");
-    auto tile = engine_->BuildTile(cloud_map, statistics);
+    auto tile = ForwardingEngine::BuildTile(cloud_map, statistics);
     if (tile.ok()) faults_->last_tile = *tile;
     return tile;
   }
@@ -55,12 +54,12 @@ class FaultyEngine : public Engine {
     if (absl::Status status = Health(); !status.ok()) return status;
     if (faults_->out_of_memory) return absl::ResourceExhaustedError("no memory for a map");
     if (previous != nullptr) ++faults_->compositions_with_previous;
-    return engine_->Compose(tiles, statistics, previous);
+    return ForwardingEngine::Compose(tiles, statistics, previous);
   }
 
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
     faults_->Pass(jobs.size());
-    std::vector<AlignResult> results = engine_->Align(jobs);
+    std::vector<AlignResult> results = ForwardingEngine::Align(jobs);
     if (faults_->fail_in_align.exchange(false)) faults_->failed = true;
     if (!faults_->failed) return results;
     // The first job got through.
@@ -75,11 +74,11 @@ class FaultyEngine : public Engine {
     faults_->Pass(request.map_T_base.size());
     if (faults_->fail_in_score.exchange(false)) faults_->failed = true;
     if (absl::Status status = Health(); !status.ok()) return status;
-    return engine_->Score(request);
+    return ForwardingEngine::Score(request);
   }
 
   EngineInfo Info() const override {
-    EngineInfo info = engine_->Info();
+    EngineInfo info = ForwardingEngine::Info();
     info.name = name_;
     info.device = "card";
     info.memory_bytes_total = 1000;
@@ -94,7 +93,6 @@ class FaultyEngine : public Engine {
  private:
   const std::shared_ptr<Faults> faults_;
   const std::string name_;
-  const std::unique_ptr<Engine> engine_;
 };
 
 }  // namespace voxloc

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "core/engine/cpu/cpu_engine.h"
+#include "tests/support/forwarding_engine.h"
 
 namespace voxloc {
 namespace {
@@ -21,7 +22,7 @@ namespace {
 using ::testing::HasSubstr;
 
 // A CPU engine whose answers pass through the test's hands.
-class TamperedEngine : public Engine {
+class TamperedEngine : public ForwardingEngine {
  public:
   std::function<void(AlignResult&)> on_align = [](AlignResult&) {};
   std::function<void(ScoreResult&)> on_score = [](ScoreResult&) {};
@@ -30,28 +31,18 @@ class TamperedEngine : public Engine {
   absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
       const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
     if (!build_status.ok()) return build_status;
-    return engine_->BuildTile(cloud_map, statistics);
-  }
-  absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
-      absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
-      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
-    return engine_->Compose(tiles, statistics, previous);
+    return ForwardingEngine::BuildTile(cloud_map, statistics);
   }
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
-    std::vector<AlignResult> results = engine_->Align(jobs);
+    std::vector<AlignResult> results = ForwardingEngine::Align(jobs);
     for (AlignResult& result : results) on_align(result);
     return results;
   }
   absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
-    auto result = engine_->Score(request);
+    auto result = ForwardingEngine::Score(request);
     if (result.ok()) on_score(*result);
     return result;
   }
-  EngineInfo Info() const override { return engine_->Info(); }
-  absl::Status Health() const override { return absl::OkStatus(); }
-
- private:
-  const std::unique_ptr<Engine> engine_ = MakeCpuEngine({1});
 };
 
 TEST(SelfTest, PassesAnEngineThatAgrees) {

@@ -15,6 +15,7 @@
 
 #include "core/estimate/covariance/calibrated_covariance.h"
 #include "tests/core/engine/engine_scene.h"
+#include "tests/support/forwarding_engine.h"
 
 namespace voxloc {
 namespace {
@@ -24,20 +25,13 @@ constexpr CovarianceMethod kMethods[] = {
     CovarianceMethod::kMultiNdtScore, CovarianceMethod::kCalibrated};
 
 // The shared scene's engine, which notes what it is asked and fails on request.
-class NotingEngine : public Engine {
+class NotingEngine : public ForwardingEngine {
  public:
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
-      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
-    return engine_.BuildTile(cloud_map, statistics);
-  }
-  absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
-      absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
-      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
-    return engine_.Compose(tiles, statistics, previous);
-  }
+  NotingEngine() : ForwardingEngine(*SharedScene().engine) {}
+
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
     batches.emplace_back(jobs.begin(), jobs.end());
-    std::vector<AlignResult> results = engine_.Align(jobs);
+    std::vector<AlignResult> results = ForwardingEngine::Align(jobs);
     if (failing_job < results.size()) {
       results[failing_job].status = absl::ResourceExhaustedError("no memory for this job");
     }
@@ -46,18 +40,13 @@ class NotingEngine : public Engine {
   absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
     requests.push_back(request);
     if (fail_scoring) return absl::UnavailableError("the device is gone");
-    return engine_.Score(request);
+    return ForwardingEngine::Score(request);
   }
-  EngineInfo Info() const override { return engine_.Info(); }
-  absl::Status Health() const override { return engine_.Health(); }
 
   std::vector<std::vector<AlignJob>> batches;
   std::vector<ScoreRequest> requests;
   size_t failing_job = SIZE_MAX;  // of a batch
   bool fail_scoring = false;
-
- private:
-  Engine& engine_ = *SharedScene().engine;
 };
 
 // A scan of the scene, aligned from a little beside its pose.

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ForwardingEngine: an engine that passes every call on to another. Engines of tests derive from it
+// and override what they meddle with. As thread-safe as the other.
+
+#ifndef VOXLOC_TESTS_SUPPORT_FORWARDING_ENGINE_H_
+#define VOXLOC_TESTS_SUPPORT_FORWARDING_ENGINE_H_
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/engine/cpu/cpu_engine.h"
+#include "core/engine/engine.h"
+
+namespace voxloc {
+
+class ForwardingEngine : public Engine {
+ public:
+  // To an engine of its own.
+  explicit ForwardingEngine(std::unique_ptr<Engine> engine = MakeCpuEngine({1}))
+      : own_(std::move(engine)), engine_(*own_) {}
+  // To one that outlives it.
+  explicit ForwardingEngine(Engine& engine) : engine_(engine) {}
+
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
+      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
+    return engine_.BuildTile(cloud_map, statistics);
+  }
+  absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
+      absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
+      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
+    return engine_.Compose(tiles, statistics, previous);
+  }
+  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
+    return engine_.Align(jobs);
+  }
+  absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
+    return engine_.Score(request);
+  }
+  absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud,
+                                       const FilterOptions& options) override {
+    return engine_.Filter(cloud, options);
+  }
+  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> KeepBoundGrid(BoundGrid grid) override {
+    return engine_.KeepBoundGrid(std::move(grid));
+  }
+  absl::StatusOr<std::vector<BoundHit>> Bound(const BoundRequest& request) override {
+    return engine_.Bound(request);
+  }
+  EngineInfo Info() const override { return engine_.Info(); }
+  absl::Status Health() const override { return engine_.Health(); }
+
+ private:
+  const std::unique_ptr<Engine> own_;  // may be null
+  Engine& engine_;
+};
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_TESTS_SUPPORT_FORWARDING_ENGINE_H_
