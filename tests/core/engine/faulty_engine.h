@@ -19,15 +19,17 @@
 
 namespace voxloc {
 
-// Shared by the engine and the test that steers it. Batches of jobs, and of poses, pass its gate.
+// Shared by the engine and the test that steers it. Batches of jobs, of poses and of the blocks of
+// searches pass its gate.
 struct Faults : public Gate {
   // The engine has failed for good.
   std::atomic<bool> failed{false};
   // It fails within the next call of that kind, whose jobs it has begun by then.
   std::atomic<bool> fail_in_align{false};
   std::atomic<bool> fail_in_score{false};
+  std::atomic<bool> fail_in_bound{false};
   std::atomic<bool> fail_in_build{false};
-  std::atomic<bool> out_of_memory{false};  // for tiles and maps
+  std::atomic<bool> out_of_memory{false};  // for tiles, maps and grids
 
   std::atomic<size_t> compositions_with_previous{0};
   std::weak_ptr<const ResidentTile> last_tile;  // read it when nothing is being built
@@ -75,6 +77,19 @@ class FaultyEngine : public ForwardingEngine {
     if (faults_->fail_in_score.exchange(false)) faults_->failed = true;
     if (absl::Status status = Health(); !status.ok()) return status;
     return ForwardingEngine::Score(request);
+  }
+
+  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> KeepBoundGrid(BoundGrid grid) override {
+    if (absl::Status status = Health(); !status.ok()) return status;
+    if (faults_->out_of_memory) return absl::ResourceExhaustedError("no memory for a grid");
+    return ForwardingEngine::KeepBoundGrid(std::move(grid));
+  }
+
+  absl::StatusOr<std::vector<BoundHit>> Bound(const BoundRequest& request) override {
+    faults_->Pass(request.blocks.size());
+    if (faults_->fail_in_bound.exchange(false)) faults_->failed = true;
+    if (absl::Status status = Health(); !status.ok()) return status;
+    return ForwardingEngine::Bound(request);
   }
 
   EngineInfo Info() const override {

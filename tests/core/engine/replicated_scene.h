@@ -26,7 +26,8 @@ struct Fleet {
   std::shared_ptr<const ResidentMap> map;
 };
 
-inline Fleet MakeFleet(size_t engines) {
+// Without a map.
+inline Fleet MakeEmptyFleet(size_t engines) {
   Fleet fleet;
   std::vector<std::unique_ptr<Engine>> parts;
   for (size_t i = 0; i < engines; ++i) {
@@ -35,8 +36,13 @@ inline Fleet MakeFleet(size_t engines) {
   }
   auto engine = MakeReplicatedEngine(std::move(parts));
   EXPECT_TRUE(engine.ok()) << engine.status();
-  if (!engine.ok()) return fleet;
-  fleet.engine = *std::move(engine);
+  if (engine.ok()) fleet.engine = *std::move(engine);
+  return fleet;
+}
+
+inline Fleet MakeFleet(size_t engines) {
+  Fleet fleet = MakeEmptyFleet(engines);
+  if (fleet.engine == nullptr) return fleet;
   fleet.map = LoadMap(*fleet.engine, {SceneMap()}, RequiredStatistics({AutowareProfile()}));
   return fleet;
 }

@@ -15,10 +15,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "core/engine/cpu/cpu_engine.h"
 #include "core/engine/replicated_engine.h"
 #include "core/geometry/euler.h"
 #include "tests/core/engine/engine_scene.h"
+#include "tests/core/engine/replicated_scene.h"
+#include "tests/core/estimate/global_search/deadline_engine.h"
 #include "tests/support/synthetic_scene.h"
 
 namespace voxloc {
@@ -27,10 +30,11 @@ namespace {
 constexpr size_t kCacheBytes = size_t{64} << 20;
 constexpr double kDegree = M_PI / 180.0;
 
-PoseSearchJob JobOf(std::shared_ptr<const ResidentMap> map, const Pose& scene_T_base) {
+PoseSearchJob JobOf(std::shared_ptr<const ResidentMap> map, const Pose& scene_T_base,
+                    size_t points = 2000) {
   PoseSearchJob job;
   job.map = std::move(map);
-  job.scan = std::make_shared<const PointCloud>(SceneScan(scene_T_base, 2000));
+  job.scan = std::make_shared<const PointCloud>(SceneScan(scene_T_base, points));
   job.profile = PreciseProfile();
   return job;
 }
@@ -94,13 +98,19 @@ TEST(GlobalSearchTest, FindsAScanInARegionAroundIt) {
 
 TEST(GlobalSearchTest, AnswersOnlyPosesOfTheRegion) {
   GlobalSearch search(*SharedScene().engine, kCacheBytes);
-  // The true place is outside of one, the true heading of the other.
+  // The truth lies in a corner of one, its heading near an end. The true place is outside of the
+  // second, the true heading outside of the third.
+  PoseRegion around = Around(ScenePose(), 5.0, 30.0 * kDegree);
+  around.box->min += Eigen::Vector3d(4.0, -4.0, 0.0);
+  around.box->max += Eigen::Vector3d(4.0, -4.0, 0.0);
+  around.yaw_rad += 25.0 * kDegree;
   PoseRegion elsewhere = Around(ScenePose(), 5.0, M_PI);
   elsewhere.box->min.x() += 12.0;
   elsewhere.box->max.x() += 12.0;
   PoseRegion turned = Around(ScenePose(), 5.0, 30.0 * kDegree);
   turned.yaw_rad += 2.0;
-  for (const PoseRegion& region : {elsewhere, turned}) {
+  ExpectAt(ScenePose(), search.Search(SceneSearchJob(), around, nullptr));
+  for (const PoseRegion& region : {around, elsewhere, turned}) {
     const auto found = search.Search(SceneSearchJob(), region, nullptr);
     ASSERT_TRUE(found.ok()) << found.status();
     for (const PoseHypothesis& hypothesis : found->ranked.hypotheses) {
@@ -132,6 +142,31 @@ TEST(GlobalSearchTest, IsTheSameWithAnyNumberOfThreadsAndEngines) {
     ASSERT_TRUE(found.ok()) << found.status();
     ExpectSame(*found, *expected);
     job_there.map = nullptr;
+  }
+}
+
+TEST(GlobalSearchTest, IsTheSameWhenAnEngineOfSeveralFailsOnTheWay) {
+  const PoseSearchJob job = SceneSearchJob();
+  GlobalSearch alone(*SharedScene().engine, kCacheBytes);
+  const auto expected = alone.Search(job, PoseRegion(), nullptr);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  for (const auto fault : {&Faults::fail_in_bound, &Faults::fail_in_align}) {
+    const Fleet fleet = MakeEmptyFleet(2);
+    PoseSearchJob job_there = job;
+    job_there.map = LoadMap(*fleet.engine, {SceneMap()}, AllStatistics());
+    GlobalSearch search(*fleet.engine, kCacheBytes);
+    (*fleet.faults[0]).*fault = true;
+    const auto found = search.Search(job_there, PoseRegion(), nullptr);
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_TRUE(fleet.faults[0]->failed);
+    ExpectSame(*found, *expected);
+    // The next one is for the other alone, with the same grid.
+    const auto next = search.Search(job_there, PoseRegion(), nullptr);
+    ASSERT_TRUE(next.ok()) << next.status();
+    ExpectSame(*next, *expected);
+    fleet.faults[1]->failed = true;
+    EXPECT_EQ(search.Search(job_there, PoseRegion(), nullptr).status().code(),
+              absl::StatusCode::kUnavailable);
   }
 }
 
@@ -185,9 +220,69 @@ TEST(GlobalSearchTest, EndsAtItsDeadlineWithWhatItHas) {
   EXPECT_FALSE(found->reliable);
 }
 
+TEST(GlobalSearchTest, LeavesFoundBeforeADeadlineOnTheWayAreAligned) {
+  const PoseSearchJob job = SceneSearchJob();
+  DeadlineEngine unhurried(*SharedScene().engine);
+  const auto complete = GlobalSearch(unhurried, kCacheBytes).Search(job, PoseRegion(), nullptr);
+  ASSERT_TRUE(complete.ok()) << complete.status();
+  EXPECT_FALSE(complete->timed_out);
+  // All calls but the last one.
+  DeadlineEngine engine(*SharedScene().engine);
+  engine.bounds_in_time = unhurried.bounds - 1;
+  const auto found = GlobalSearch(engine, kCacheBytes).Search(job, PoseRegion(), nullptr);
+  ASSERT_TRUE(found.ok()) << found.status();
+  ExpectAt(ScenePose(), found);
+  EXPECT_TRUE(found->timed_out);
+  EXPECT_EQ(found->candidates_scored, engine.nodes);
+  EXPECT_LT(found->candidates_scored, complete->candidates_scored);
+  EXPECT_GE(found->candidates_aligned, 1u);
+}
+
+TEST(GlobalSearchTest, ADeadlineBeforeTheFirstLeafGivesNothingAndIsNoError) {
+  DeadlineEngine engine(*SharedScene().engine);
+  engine.bounds_in_time = 1;
+  const auto found =
+      GlobalSearch(engine, kCacheBytes).Search(SceneSearchJob(), PoseRegion(), nullptr);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_TRUE(found->timed_out);
+  EXPECT_EQ(found->candidates_scored, engine.nodes);
+  EXPECT_EQ(found->candidates_aligned, 0u);
+  EXPECT_TRUE(found->ranked.hypotheses.empty());
+  EXPECT_FALSE(found->reliable);
+}
+
+TEST(GlobalSearchTest, ADeadlineAmongTheAlignmentsLeavesThePosesReachedUntilThen) {
+  constexpr size_t kFew = 2000;   // all of them align the candidates
+  constexpr size_t kMany = 6000;  // the candidates are aligned with fewer, the best ones once more
+  const struct {
+    size_t points;
+    size_t aligns_in_time;
+    bool timed_out;
+    double within_m;  // of the truth: where the leaf is, or after an alignment
+  } rows[] = {{kFew, 0, true, 2.0},
+              {kFew, 1, false, 0.05},
+              {kMany, 0, true, 2.0},
+              {kMany, 1, true, 0.05},
+              {kMany, 2, false, 0.05}};
+  for (const auto& row : rows) {
+    SCOPED_TRACE(absl::StrCat(row.points, " points, ", row.aligns_in_time, " in time"));
+    DeadlineEngine engine(*SharedScene().engine);
+    engine.aligns_in_time = row.aligns_in_time;
+    const PoseSearchJob job = JobOf(SharedScene().map, ScenePose(), row.points);
+    const auto found = GlobalSearch(engine, kCacheBytes).Search(job, PoseRegion(), nullptr);
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_EQ(engine.aligns, row.aligns_in_time);
+    EXPECT_EQ(found->timed_out, row.timed_out);
+    ASSERT_FALSE(found->ranked.hypotheses.empty());
+    const Pose& best = found->ranked.hypotheses[0].result.map_T_base;
+    EXPECT_LT(TranslationDistance(best, ScenePose()), row.within_m);
+  }
+}
+
 TEST(GlobalSearchTest, EndsWhenCancelledInAnyPhase) {
   GlobalSearch search(*SharedScene().engine, kCacheBytes);
-  for (const PoseSearchPhase phase : {PoseSearchPhase::kPreparing, PoseSearchPhase::kSearching}) {
+  for (const PoseSearchPhase phase :
+       {PoseSearchPhase::kPreparing, PoseSearchPhase::kSearching, PoseSearchPhase::kAligning}) {
     auto cancelled = std::make_shared<std::atomic<bool>>(false);
     PoseSearchJob job = SceneSearchJob();
     job.stop.cancelled = cancelled;

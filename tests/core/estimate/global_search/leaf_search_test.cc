@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/engine/cpu/cpu_engine.h"
+#include "tests/core/estimate/global_search/deadline_engine.h"
 #include "tests/core/estimate/global_search/random_bounds.h"
 
 namespace voxloc {
@@ -171,6 +172,37 @@ TEST(LeafSearchTest, StaysInItsAreaAndAtItsHeights) {
     EXPECT_TRUE(leaf.x >= 21 && leaf.x < 26 && leaf.y >= 18 && leaf.y < 31);
     EXPECT_TRUE(leaf.z >= 20 && leaf.z < 33);
   }
+}
+
+TEST(LeafSearchTest, AtADeadlineOnTheWayItHasTheLeavesFoundUntilThen) {
+  DeadlineEngine unhurried;
+  const auto all = MakeSearch(unhurried, 7, 0.1);
+  // Whole windows of the coarsest level, so that no leaf that is told lies beside the area.
+  all->job.end = {44, 40};
+  LeafSearchOptions options;
+  options.min_share = 0.1;
+  const auto complete = SearchLeaves(unhurried, all->job, options, nullptr);
+  ASSERT_TRUE(complete.ok()) << complete.status();
+  EXPECT_FALSE(complete->timed_out);
+  size_t with_leaves = 0;
+  for (size_t in_time = 0; in_time < unhurried.bounds; ++in_time) {
+    SCOPED_TRACE(in_time);
+    DeadlineEngine engine;
+    engine.bounds_in_time = in_time;
+    const auto found = SearchLeaves(engine, all->job, options, nullptr);
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_TRUE(found->timed_out);
+    EXPECT_EQ(engine.bounds, in_time);
+    EXPECT_EQ(found->nodes, engine.nodes);
+    EXPECT_EQ(found->leaves.empty() ? 0 : found->leaves.front().hits, engine.best_leaf);
+    for (const Leaf& leaf : found->leaves) {
+      EXPECT_EQ(leaf.hits, CountHits(all->shape, all->columns, *all->job.scan, leaf.heading, leaf.x,
+                                     leaf.y, leaf.z));
+    }
+    with_leaves += found->leaves.empty() ? 0 : 1;
+  }
+  EXPECT_GT(with_leaves, 0u);
+  EXPECT_LT(with_leaves, unhurried.bounds);
 }
 
 }  // namespace
