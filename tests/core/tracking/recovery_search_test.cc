@@ -9,6 +9,7 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <vector>
 
 #include "tests/core/engine/engine_scene.h"
@@ -136,12 +137,38 @@ TEST(RecoveryCandidatesTest, ASingleOneIsTheMiddle) {
   EXPECT_EQ(poses[0].translation, ScenePose().translation);
 }
 
-TEST(RecoverySearchTest, ASessionLostByAJumpOfThreeMetresIsRecovered) {
-  const LostSession session = Track(SceneJob(AutowareProfile()), ThreeMetresOff(), {}, 10);
+// What must hold with either profile.
+struct ProfileRow {
+  Profile profile;
+  double accuracy_m = 0.0;
+  Eigen::Vector3d jump_m;  // too far for the profile to come back by itself
+  int searches = 0;        // that a scan of another place is given
+
+  friend std::ostream& operator<<(std::ostream& out, const ProfileRow& row) {
+    return out << row.profile.name;
+  }
+};
+
+class RecoveryWithProfileTest : public ::testing::TestWithParam<ProfileRow> {
+ protected:
+  AlignJob Job() const { return SceneJob(GetParam().profile); }
+  Pose LastGood() const { return Displaced(ScenePose(), GetParam().jump_m, 0.1); }
+};
+
+std::vector<ProfileRow> ProfileRows() {
+  return {{AutowareProfile(), 0.03, {2.4, -1.8, 0.0}, 3},
+          {PreciseProfile(), 0.01, {-5.4, -7.2, 0.0}, 1}};
+}
+INSTANTIATE_TEST_SUITE_P(Profiles, RecoveryWithProfileTest, ::testing::ValuesIn(ProfileRows()),
+                         [](const auto& row) { return row.param.profile.name; });
+
+TEST_P(RecoveryWithProfileTest, ASessionLostByAJumpIsRecovered) {
+  const LostSession session = Track(Job(), LastGood(), {}, 10);
   EXPECT_TRUE(session.lost);
   EXPECT_EQ(session.searches, 1);
   ASSERT_TRUE(session.report.proposal) << session.report.detail;
-  EXPECT_LT(TranslationDistance(session.report.proposal->map_T_base, ScenePose()), 0.03);
+  EXPECT_LT(TranslationDistance(session.report.proposal->map_T_base, ScenePose()),
+            GetParam().accuracy_m);
   EXPECT_LT(RotationDistance(session.report.proposal->map_T_base, ScenePose()), 0.01);
   EXPECT_EQ(session.report.detail, "");
   EXPECT_EQ(session.report.radius_m, RecoveryOptions().initial_radius_m);
@@ -162,13 +189,13 @@ TEST(RecoverySearchTest, AWiderJumpIsFoundOnceTheRadiusHasGrown) {
   EXPECT_LT(TranslationDistance(session.report.proposal->map_T_base, ScenePose()), 0.01);
 }
 
-TEST(RecoverySearchTest, TheSearchFollowsAVehicleThatDrivesOn) {
-  // It was last found 3 m off the truth, and has since driven 7 m, which odometry in a frame of its
-  // own has seen.
-  const Pose drive = {{7.0, 0.5, 0.0}, Eigen::Quaterniond(0.99, 0.0, 0.0, 0.14).normalized()};
+TEST_P(RecoveryWithProfileTest, TheSearchFollowsAVehicleThatDrivesOn) {
+  // It was last found 3 m off the truth, and has since driven 25 m, which odometry in a frame of
+  // its own has seen.
+  const Pose drive = {{25.0, 1.0, 0.0}, Eigen::Quaterniond(0.99, 0.0, 0.0, 0.14).normalized()};
   const Pose odometry_T_then = {{-40.0, 8.0, 0.0}, Eigen::Quaterniond(0.0, 0.0, 0.0, 1.0)};
   const Pose odometry_T_now = odometry_T_then * drive;
-  const AlignJob job = SceneJob(AutowareProfile());
+  const AlignJob job = Job();
   for (const bool with_odometry : {true, false}) {
     RecoveryOptions options;
     options.lost_after_scans = 1;
@@ -182,7 +209,8 @@ TEST(RecoverySearchTest, TheSearchFollowsAVehicleThatDrivesOn) {
         SearchForVehicle(*SharedScene().engine, job, *search, options, {});
     EXPECT_EQ(report.proposal.has_value(), with_odometry) << report.detail;
     if (report.proposal) {
-      EXPECT_LT(TranslationDistance(report.proposal->map_T_base, ScenePose()), 0.03);
+      EXPECT_LT(TranslationDistance(report.proposal->map_T_base, ScenePose()),
+                GetParam().accuracy_m);
     }
   }
 }
@@ -197,16 +225,17 @@ TEST(RecoverySearchTest, AVehicleOutsideTheWidestDiscIsNotFound) {
   EXPECT_EQ(session.report.radius_m, 4.0);
 }
 
-TEST(RecoverySearchTest, AScanOfAnotherPlaceIsNotRecovered) {
+TEST_P(RecoveryWithProfileTest, AScanOfAnotherPlaceIsNotRecovered) {
   // The same ground with other walls and poles: most points still meet the map.
   for (const uint64_t seed : {2, 3, 4}) {
     SceneOptions elsewhere;
     elsewhere.seed = seed;
-    AlignJob job = SceneJob(AutowareProfile());
+    AlignJob job = Job();
     job.scan = std::make_shared<PointCloud>(SceneScan(ScenePose(), 1500, elsewhere));
-    const LostSession session = Track(job, ThreeMetresOff(), {}, 8);
+    const int scans = static_cast<int>(RecoveryOptions().lost_after_scans) + GetParam().searches;
+    const LostSession session = Track(job, LastGood(), {}, scans);
     EXPECT_TRUE(session.lost);
-    EXPECT_EQ(session.searches, 3);
+    EXPECT_EQ(session.searches, GetParam().searches);
     EXPECT_FALSE(session.report.proposal);
     EXPECT_FALSE(session.report.detail.empty());
     EXPECT_FALSE(session.report.ranked.hypotheses.empty());
@@ -289,9 +318,9 @@ TEST(RecoverySearchTest, WhereThereIsNoMapItSaysSo) {
   EXPECT_THAT(report.detail, HasSubstr("no candidate has a map cell near it"));
 }
 
-TEST(RecoverySearchTest, GivesTheSameBitsAgain) {
-  const RecoveryReport first = Search(SceneJob(AutowareProfile()));
-  const RecoveryReport again = Search(SceneJob(AutowareProfile()));
+TEST_P(RecoveryWithProfileTest, GivesTheSameBitsAgain) {
+  const RecoveryReport first = Search(Job());
+  const RecoveryReport again = Search(Job());
   ASSERT_TRUE(first.proposal && again.proposal);
   EXPECT_EQ(Bits(*first.proposal), Bits(*again.proposal));
 }
