@@ -23,9 +23,8 @@ bool SameOptions(const SearchGridOptions& a, const SearchGridOptions& b) {
          a.reach_m == b.reach_m;
 }
 
-bool TooLarge(const absl::Status& status) {
-  return absl::IsInvalidArgument(status) || absl::IsResourceExhausted(status);
-}
+// Of a map, whenever it is tried; a lack of memory passes.
+bool TooLarge(const absl::Status& status) { return absl::IsInvalidArgument(status); }
 
 }  // namespace
 
@@ -35,7 +34,8 @@ absl::StatusOr<std::shared_ptr<const SearchGrid>> GridCache::Get(
   options.max_bytes = max_bytes_;
   absl::MutexLock lock(&mutex_);
   Grid whole = GetOrMake(map, statistics, std::nullopt, options);
-  if (whole.ok() || !area.has_value() || !TooLarge(whole.status())) return whole;
+  const bool smaller_may_do = TooLarge(whole.status()) || absl::IsResourceExhausted(whole.status());
+  if (whole.ok() || !area.has_value() || !smaller_may_do) return whole;
   return GetOrMake(map, statistics, area, options);
 }
 

@@ -24,7 +24,8 @@ class GridCache {
  public:
   GridCache(Engine& engine, size_t max_bytes) : engine_(engine), max_bytes_(max_bytes) {}
 
-  // Of the whole map, or, where that is too large, of the area. Errors: see MakeSearchGrid.
+  // Of the whole map, or, where that is too large or the engine has no memory for it now, of the
+  // area. Errors: see MakeSearchGrid.
   [[nodiscard]] absl::StatusOr<std::shared_ptr<const SearchGrid>> Get(
       const std::shared_ptr<const ResidentMap>& map, const CellStatistics& statistics,
       const std::optional<SearchArea>& area, SearchGridOptions options);

@@ -30,7 +30,7 @@ absl::Status Collect(const ResidentMap& map, size_t statistics_index, const Eige
   if (cells.ok()) {
     for (const MapCell& cell : *cells) AddOccupiedVoxels(cell, voxel_m, voxels);
     if (voxels.size() <= max_voxels) return absl::OkStatus();
-    return absl::ResourceExhaustedError(
+    return absl::InvalidArgumentError(
         absl::StrCat("the map has more than ", max_voxels, " occupied voxels there"));
   }
   int axis = 0;

@@ -18,7 +18,7 @@ namespace voxloc {
 // that a uniform spread would fill (sqrt(3) sigma), a voxel's own extent added. Appended.
 void AddOccupiedVoxels(const MapCell& cell, double voxel_m, std::vector<CellKey>& voxels);
 
-// Those of all Gaussians whose mean lies in the box; one may come several times. ResourceExhausted:
+// Those of all Gaussians whose mean lies in the box; one may come several times. InvalidArgument:
 // more than `max_voxels`.
 [[nodiscard]] absl::StatusOr<std::vector<CellKey>> OccupiedVoxels(
     const ResidentMap& map, size_t statistics_index, const Eigen::Vector3d& min,

@@ -14,6 +14,7 @@
 #include "core/engine/cpu/cpu_engine.h"
 #include "core/engine/replicated_engine.h"
 #include "tests/core/engine/engine_scene.h"
+#include "tests/core/engine/faulty_engine.h"
 #include "tests/support/synthetic_scene.h"
 
 namespace voxloc {
@@ -173,6 +174,18 @@ TEST_F(GridCacheTest, AGridLargerThanTheLimitIsAnsweredAndTakesTheRoomOfAllOther
   const std::weak_ptr<const SearchGrid> back = Get(cache, small);
   EXPECT_FALSE(back.expired());
   EXPECT_NE(Get(cache, large), grid);
+}
+
+TEST_F(GridCacheTest, AShortageOfMemoryIsNotRemembered) {
+  const auto faults = std::make_shared<Faults>();
+  FaultyEngine engine(faults);
+  const auto map = MakeMap(engine);
+  GridCache cache(engine, 10 * bytes_);
+  faults->out_of_memory = true;
+  const auto refused = cache.Get(map, Cells(), std::nullopt, SmallOptions());
+  EXPECT_TRUE(absl::IsResourceExhausted(refused.status())) << refused.status();
+  faults->out_of_memory = false;
+  EXPECT_NE(Get(cache, map), nullptr);
 }
 
 TEST_F(GridCacheTest, TheGridOfAMapThatIsGoneIsLetGo) {
