@@ -24,7 +24,7 @@ constexpr double kProbeShare = 0.05;
 // simulated corridors and tunnels poses are wrong up to 2.6e-3, by metres; right ones in towns of
 // few houses begin at 5.6e-3.
 constexpr double kDoubtedRatio = 3.5e-3;
-constexpr double kBelievedTravelM = 0.5;
+constexpr double kBelievedTravelM = 0.3;
 // Offset of a cell's mean from the surface, over the square of the cell size, 1/m. It grows with
 // the square because surfaces bend: 0.8 mm in cells of 2 m is what the errors in z of the autoware
 // profile over simulated towns have in common.

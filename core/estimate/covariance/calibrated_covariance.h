@@ -10,7 +10,7 @@
 // D_k = (H - H_k)^-1 g_k, corrects for the leverage of clusters that hold much of what is known
 // about a direction (the jackknife; MacKinnon and White 1985, HC3). To that is added
 //
-//   a little of the mean noise in all directions, for what so few clusters leave unmeasured;
+//   a share of the mean noise in all directions, for what few clusters leave unmeasured;
 //   the square of the Newton step that is left, where the search ended beside its optimum;
 //   the offset of a cell's mean from a surface that bends.
 //

@@ -10,9 +10,6 @@
 namespace voxloc {
 namespace {
 
-// Share of the mean noise that every direction gets: chosen for the joint coverage over simulated
-// towns, which is 5 to 10 points too low at one sigma without it while each axis' is not.
-constexpr double kMeanNoiseShare = 0.03;
 // A cluster that holds nearly all information about a direction leaves this share of it.
 constexpr double kLeastRest = 0.1;
 // Least standard deviation, of a scan without noise in a map without.
@@ -94,8 +91,11 @@ Matrix6 SandwichCovariance(absl::Span<const ScoreTerms> clusters, const Spectrum
   if (observed > 0) {
     const Square noise = JackknifeCovariance(clusters, whitening);
     const double mean = noise.trace() / static_cast<double>(observed);
-    const Square shared = (1.0 - kMeanNoiseShare) * noise +
-                          kMeanNoiseShare * mean * Square::Identity(observed, observed);
+    // Few clusters leave directions unmeasured: fewer than directions always do.
+    const auto count = static_cast<double>(clusters.size());
+    const double share = std::min(1.0, static_cast<double>(observed) / (count * count));
+    const Square shared =
+        (1.0 - share) * noise + share * mean * Square::Identity(observed, observed);
     // Where each slide leads was measured among other cells, with their noise.
     const double slide_noise = 1.0 + static_cast<double>(slides.cols());
     covariance += slide_noise * widening * shared * widening.transpose() + step * step.transpose();
