@@ -62,8 +62,8 @@ Verdict Doubt(const AlignResult& result, const ScanEstimate* estimate,
                          " m away has nvtl ", estimate->covariance.nvtl[*rival]),
             true};
   }
-  if (estimate->degeneracy.degenerate()) {
-    return {v1::ALIGNMENT_STATUS_DEGENERATE, Unobserved(estimate->degeneracy), true};
+  if (estimate->degeneracy.has_value() && estimate->degeneracy->degenerate()) {
+    return {v1::ALIGNMENT_STATUS_DEGENERATE, Unobserved(*estimate->degeneracy), true};
   }
   return {v1::ALIGNMENT_STATUS_OK, "", true};
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <utility>
 
 #include "core/estimate/covariance/calibrated_covariance.h"
@@ -75,15 +76,19 @@ std::vector<ScanEstimate> EstimateScans(Engine& engine,
     const EstimateRequest& request = requests[i];
     ScanEstimate& estimate = estimates[i];
     estimate.covariance = std::move(covariances.reports[i]);
-    estimate.degeneracy =
-        AnalyzeDegeneracy(covariances.observed[i].information,
-                          covariances.observed[i].rotation_scale_m, kDegeneracyLimits);
+    const ObservedInformation& observed = covariances.observed[i];
+    if (observed.status.ok()) {
+      estimate.degeneracy =
+          AnalyzeDegeneracy(observed.information, observed.rotation_scale_m, kDegeneracyLimits);
+    }
     if (request.options->confidence) {
       absl::StatusOr<QualitySignals> signals = MeasureQuality(
           engine, {request.scan.job, request.scan.result, request.sensor_position_base});
       if (signals.ok()) {
         signals->innovation = InnovationOf(request);
-        signals->condition = estimate.degeneracy.condition;
+        signals->condition = estimate.degeneracy.has_value()
+                                 ? estimate.degeneracy->condition
+                                 : std::numeric_limits<double>::infinity();
         estimate.confidence = Confidence{ConfidenceOf(*signals), *signals};
       }
     }

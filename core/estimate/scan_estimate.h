@@ -40,7 +40,7 @@ struct Confidence {
 
 struct ScanEstimate {
   CovarianceReport covariance;
-  Degeneracy degeneracy;
+  std::optional<Degeneracy> degeneracy;  // nullopt: not measured before the deadline, or at all
   std::optional<Confidence> confidence;  // where asked for
   std::optional<NoGroundScores> no_ground;
 };

@@ -80,7 +80,9 @@ void EstimateToProto(const ScanEstimate& estimate, const Pose& map_T_base, Covar
                      const OutputChoice& output, v1::AlignmentResult& proto) {
   AppendRowMajor(estimate.covariance.covariance, *proto.mutable_covariance());
   ReportToProto(estimate.covariance, asked, *proto.mutable_covariance_report());
-  DegeneracyToProto(estimate.degeneracy, *proto.mutable_degeneracy());
+  if (estimate.degeneracy.has_value()) {
+    DegeneracyToProto(*estimate.degeneracy, *proto.mutable_degeneracy());
+  }
   if (estimate.confidence.has_value()) {
     ConfidenceToProto(*estimate.confidence, *proto.mutable_confidence());
   }

@@ -414,7 +414,8 @@ TEST(Verdict, GivesTheFirstReasonToDoubtAResult) {
   ScanEstimate estimate;
   estimate.confidence.emplace();
   estimate.confidence->value = 0.2;
-  estimate.degeneracy.axes[1] = AxisObservation::kUnobserved;
+  estimate.degeneracy.emplace();
+  estimate.degeneracy->axes[1] = AxisObservation::kUnobserved;
   const Pose away{{2.0, 0.0, 0.0}, Eigen::Quaterniond::Identity()};
   estimate.covariance.offset_map_T_base = {Pose{{1.0, 0.0, 0.0}, Eigen::Quaterniond::Identity()}};
   estimate.covariance.aligned_map_T_base = {away};
@@ -444,7 +445,9 @@ TEST(Verdict, GivesTheFirstReasonToDoubtAResult) {
   EXPECT_EQ(judge().status, v1::ALIGNMENT_STATUS_DEGENERATE);
   EXPECT_TRUE(judge().accepted);
   EXPECT_EQ(judge().detail, "not observed: y");
-  estimate.degeneracy.axes[1] = AxisObservation::kWeak;
+  estimate.degeneracy->axes[1] = AxisObservation::kWeak;
+  EXPECT_EQ(judge().status, v1::ALIGNMENT_STATUS_OK);
+  estimate.degeneracy.reset();
   EXPECT_EQ(judge().status, v1::ALIGNMENT_STATUS_OK);
   result.after.matched_points = 0;
   EXPECT_EQ(judge().status, v1::ALIGNMENT_STATUS_OUT_OF_MAP);

@@ -59,10 +59,10 @@ TEST_F(RoomEstimateTest, ReportsWhatWasAskedFor) {
   EXPECT_EQ(all[0].covariance.method, CovarianceMethod::kCalibrated);
   EXPECT_TRUE(all[0].covariance.status.ok());
   EXPECT_EQ(Eigen::LLT<Matrix6>(all[0].covariance.covariance).info(), Eigen::Success);
-  EXPECT_FALSE(all[0].degeneracy.degenerate());
+  EXPECT_FALSE(all[0].degeneracy->degenerate());
   ASSERT_TRUE(all[0].confidence.has_value());
   EXPECT_GT(all[0].confidence->value, 0.5);
-  EXPECT_EQ(all[0].confidence->signals.condition, all[0].degeneracy.condition);
+  EXPECT_EQ(all[0].confidence->signals.condition, all[0].degeneracy->condition);
   EXPECT_EQ(all[0].confidence->signals.innovation, 0.0);
   ASSERT_TRUE(all[0].no_ground.has_value());
   EXPECT_GT(all[0].no_ground->score.points, 0U);
@@ -74,7 +74,24 @@ TEST_F(RoomEstimateTest, ReportsWhatWasAskedFor) {
   EXPECT_EQ(little[0].covariance.method, CovarianceMethod::kFixed);
   EXPECT_FALSE(little[0].confidence.has_value());
   EXPECT_FALSE(little[0].no_ground.has_value());
-  EXPECT_TRUE(little[0].degeneracy.eigenvalues.isApprox(all[0].degeneracy.eigenvalues, 1e-5));
+  EXPECT_TRUE(little[0].degeneracy->eigenvalues.isApprox(all[0].degeneracy->eigenvalues, 1e-5));
+}
+
+// What was not measured is not called degenerate.
+TEST_F(RoomEstimateTest, SaysNothingOfDirectionsAfterTheDeadline) {
+  EstimateOptions options;
+  for (const CovarianceMethod method : {CovarianceMethod::kCalibrated, CovarianceMethod::kFixed}) {
+    options.covariance.method = method;
+    AlignJob job = Job(truth_, PreciseProfile());
+    const AlignResult result = engine_->Align(absl::MakeConstSpan(&job, 1))[0];
+    job.stop.deadline = absl::InfinitePast();
+    EstimateRequest request;
+    request.scan = {&job, &result};
+    request.options = &options;
+    const auto late = EstimateScans(*engine_, absl::MakeConstSpan(&request, 1));
+    EXPECT_FALSE(late[0].degeneracy.has_value());
+    EXPECT_EQ(Eigen::LLT<Matrix6>(late[0].covariance.covariance).info(), Eigen::Success);
+  }
 }
 
 TEST_F(RoomEstimateTest, ScalesTheCalibratedCovariance) {
@@ -96,7 +113,7 @@ TEST_F(RoomEstimateTest, HasTheSameBitsAloneAndInABatch) {
   for (size_t i = 0; i < jobs.size(); ++i) {
     const auto alone = EstimateJobs(*engine_, {jobs[i]}, options);
     EXPECT_EQ(alone[0].covariance.covariance, batch[i].covariance.covariance);
-    EXPECT_EQ(alone[0].degeneracy.eigenvalues, batch[i].degeneracy.eigenvalues);
+    EXPECT_EQ(alone[0].degeneracy->eigenvalues, batch[i].degeneracy->eigenvalues);
     EXPECT_EQ(alone[0].confidence->value, batch[i].confidence->value);
   }
 }
