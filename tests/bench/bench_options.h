@@ -38,6 +38,7 @@ struct Command {
 [[nodiscard]] Command AddBasinCommand(CLI::App& program);
 [[nodiscard]] Command AddBuildCommand(CLI::App& program);
 [[nodiscard]] Command AddCoverageCommand(CLI::App& program);
+[[nodiscard]] Command AddEstimateCommand(CLI::App& program);
 [[nodiscard]] Command AddQualityCommand(CLI::App& program);
 [[nodiscard]] Command AddScoreCommand(CLI::App& program);
 [[nodiscard]] Command AddSearchCommand(CLI::App& program);

@@ -18,7 +18,7 @@ constexpr double kLastLengthM = 1.0;
 constexpr double kClearanceM = 1.5;
 constexpr double kMaxGridCells = 1e7;
 
-// Which cubes hold points of the scan.
+// Which cubes hold points of the scan, or touch one that does.
 class Occupancy {
  public:
   explicit Occupancy(const PointCloud& scan_base) {
@@ -32,9 +32,15 @@ class Occupancy {
     for (int axis = 0; axis < 3; ++axis) {
       size_[axis] = static_cast<int64_t>(extent[axis] / edge_m_) + 3;
     }
-    occupied_.assign(static_cast<size_t>(size_[0] * size_[1] * size_[2]), false);
+    const auto cubes = static_cast<size_t>(size_.prod());
+    std::vector<bool> occupied(cubes, false);
+    near_.assign(cubes, false);
     for (size_t i = 0; i < scan_base.size(); ++i) {
-      if (scan_base.IsFinite(i)) occupied_[Index(CubeOf(scan_base.Point(i)))] = true;
+      if (!scan_base.IsFinite(i)) continue;
+      const Cube cube = CubeOf(scan_base.Point(i));
+      if (occupied[Index(cube)]) continue;
+      occupied[Index(cube)] = true;
+      MarkAround(cube);
     }
   }
 
@@ -44,19 +50,19 @@ class Occupancy {
     for (int axis = 0; axis < 3; ++axis) {
       if (cube[axis] < 1 || cube[axis] > size_[axis] - 2) return false;
     }
-    for (int64_t z = -1; z <= 1; ++z) {
-      for (int64_t y = -1; y <= 1; ++y) {
-        for (int64_t x = -1; x <= 1; ++x) {
-          if (occupied_[Index(cube + Cube(x, y, z))]) return true;
-        }
-      }
-    }
-    return false;
+    return near_[Index(cube)];
   }
 
  private:
   using Cube = Eigen::Matrix<int64_t, 3, 1>;
 
+  void MarkAround(const Cube& cube) {
+    for (int64_t z = -1; z <= 1; ++z) {
+      for (int64_t y = -1; y <= 1; ++y) {
+        for (int64_t x = -1; x <= 1; ++x) near_[Index(cube + Cube(x, y, z))] = true;
+      }
+    }
+  }
   [[nodiscard]] double Cells(const Eigen::Vector3d& extent) const {
     return (extent.array() / edge_m_ + 3.0).prod();
   }
@@ -70,7 +76,7 @@ class Occupancy {
   double edge_m_ = kClearanceM;
   Eigen::Vector3d low_ = Eigen::Vector3d::Zero();
   Cube size_ = Cube::Zero();
-  std::vector<bool> occupied_;
+  std::vector<bool> near_;
 };
 
 }  // namespace
