@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands.h"
+#include "clients/cli/estimate_flags.h"
 #include "clients/cli/estimate_text.h"
 #include "clients/cli/json_output.h"
 #include "clients/cli/map_flags.h"
@@ -29,6 +30,7 @@ struct Options {
   ServerFlags server;
   MapFlags map;
   ScanFlags scan;
+  EstimateFlags estimate;
   std::string guess = "0,0,0,0,0,0";
   std::string file;
 };
@@ -94,6 +96,7 @@ absl::StatusOr<ExitCode> Align(const Options& options) {
   request.set_map(options.map.map);
   request.set_vehicle("voxloc align");
   request.mutable_options()->set_profile(options.map.profile);
+  options.estimate.AddTo(request.mutable_options(), request.mutable_output());
   client::EncodeCloud(scan->cloud, request.mutable_scan()->mutable_cloud());
   client::EncodePose(*guess, request.mutable_scan()->mutable_guess_map_t_base());
   const auto sent = std::chrono::steady_clock::now();
@@ -126,6 +129,7 @@ void AddAlignCommand(CLI::App* parent, Work* chosen) {
   AddPoseFlag(command, "--guess", "Where the search starts: metres, degrees, ROS angles",
               &options->guess);
   AddScanFlags(command, &options->scan);
+  AddEstimateFlags(command, &options->estimate);
   AddServerFlags(command, &options->server);
   AddScanFile(command, &options->file);
   command->callback([options, chosen] { *chosen = [options] { return Align(*options); }; });

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands.h"
+#include "clients/cli/estimate_flags.h"
 #include "clients/cli/map_flags.h"
 #include "clients/cli/replay/live_report.h"
 #include "clients/cli/replay/replay_runner.h"
@@ -22,6 +23,7 @@ struct Options {
   ServerFlags server;
   MapFlags map;
   ScanFlags scan;
+  EstimateFlags estimate;
   ReplayFiles files;
   std::string guess = "truth";
   std::string perturb;
@@ -47,6 +49,7 @@ absl::StatusOr<std::unique_ptr<client::LocalizationSession>> OpenSession(const O
   session.open.set_vehicle("voxloc replay");
   session.open.set_map(options.map.map);
   session.open.mutable_options()->set_profile(options.map.profile);
+  options.estimate.AddTo(session.open.mutable_options(), session.open.mutable_output());
   session.open_timeout_s = options.server.timeout_s;
   session.max_outstanding = 4096;
   return client::LocalizationSession::Open(*channel, session);
@@ -180,6 +183,7 @@ void AddReplayCommand(CLI::App* parent, Work* chosen) {
   command->add_option("--report", options->report, "Write an HTML report that needs no network")
       ->type_name("FILE");
   AddScanFlags(command, &options->scan);
+  AddEstimateFlags(command, &options->estimate);
   AddServerFlags(command, &options->server);
   command->callback([options, chosen] { *chosen = [options] { return Replay(*options); }; });
 }

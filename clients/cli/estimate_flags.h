@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The flags that say what is wanted beside a pose: --covariance and --no-confidence.
+
+#ifndef VOXLOC_CLIENTS_CLI_ESTIMATE_FLAGS_H_
+#define VOXLOC_CLIENTS_CLI_ESTIMATE_FLAGS_H_
+
+#include <string>
+
+#include "voxloc/v1/options.pb.h"
+
+namespace CLI {
+class App;
+}
+
+namespace voxloc::cli {
+
+struct EstimateFlags {
+  std::string covariance;  // empty: the profile's
+  bool no_confidence = false;
+
+  void AddTo(v1::AlignmentOptions* options, v1::OutputOptions* output) const;
+};
+
+void AddEstimateFlags(CLI::App* command, EstimateFlags* flags);
+
+}  // namespace voxloc::cli
+
+#endif  // VOXLOC_CLIENTS_CLI_ESTIMATE_FLAGS_H_

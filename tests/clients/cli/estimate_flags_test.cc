@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/cli/estimate_flags.h"
+
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+#include <cctype>
+#include <string>
+
+#include "voxloc/v1/localization_service.pb.h"
+
+namespace voxloc::cli {
+namespace {
+
+// What a request with these flags asks for.
+v1::OpenSession RequestOf(const std::string& command_line) {
+  CLI::App app;
+  EstimateFlags flags;
+  AddEstimateFlags(&app, &flags);
+  app.parse(command_line);
+  v1::OpenSession request;
+  flags.AddTo(request.mutable_options(), request.mutable_output());
+  return request;
+}
+
+TEST(EstimateFlagsTest, LeaveTheServersChoiceWhereTheyAreNotGiven) {
+  EXPECT_EQ(RequestOf("").options().ByteSizeLong(), 0U);
+  EXPECT_EQ(RequestOf("").output().ByteSizeLong(), 0U);
+}
+
+TEST(EstimateFlagsTest, NameEveryMethodOfTheContract) {
+  for (int number = v1::CovarianceMethod_MIN + 1; number <= v1::CovarianceMethod_MAX; ++number) {
+    const auto method = static_cast<v1::CovarianceMethod>(number);
+    std::string name = v1::CovarianceMethod_Name(method).substr(sizeof("COVARIANCE_METHOD_") - 1);
+    for (char& c : name) c = c == '_' ? '-' : static_cast<char>(std::tolower(c));
+    EXPECT_EQ(RequestOf("--covariance " + name).options().covariance().method(), method) << name;
+  }
+  EXPECT_THROW((void)RequestOf("--covariance true"), CLI::ValidationError);
+}
+
+TEST(EstimateFlagsTest, LeaveConfidenceOut) {
+  const v1::OpenSession request = RequestOf("--no-confidence");
+  EXPECT_TRUE(request.output().no_confidence());
+  EXPECT_FALSE(request.options().has_covariance());
+}
+
+}  // namespace
+}  // namespace voxloc::cli
