@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <map>
-#include <vector>
 
 namespace voxloc::cli {
 namespace {
@@ -27,13 +26,11 @@ void EstimateFlags::AddTo(v1::AlignmentOptions* options, v1::OutputOptions* outp
 }
 
 void AddEstimateFlags(CLI::App* command, EstimateFlags* flags) {
-  std::vector<std::string> names;
-  for (const auto& [name, method] : Methods()) names.push_back(name);
   command
       ->add_option("--covariance", flags->covariance,
                    "How the covariance is estimated: fixed, laplace, multi-ndt, multi-ndt-score or "
                    "calibrated; the profile's own if not given")
-      ->check(CLI::IsMember(names))
+      ->check(CLI::IsMember(Methods()))
       ->option_text("M");
   command->add_flag("--no-confidence", flags->no_confidence,
                     "Leave out how likely the pose is right; saves time");

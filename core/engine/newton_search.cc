@@ -10,8 +10,6 @@
 namespace voxloc {
 namespace {
 
-constexpr double kSmallestRotationScaleM = 0.1;
-
 IterationTrace TraceOf(const ndt::NewtonSearch<PoseScore>& search) {
   const Evaluation& from = search.step_evaluation();
   return MakeTrace({search.step_stage(), search.step_from(), search.chart(), from.score,
@@ -20,6 +18,11 @@ IterationTrace TraceOf(const ndt::NewtonSearch<PoseScore>& search) {
 }
 
 }  // namespace
+
+double RotationScaleOf(const PointCloud& scan_base) {
+  constexpr double kSmallest = 0.1;
+  return std::max(kSmallest, RootMeanSquareRange(scan_base));
+}
 
 ndt::SearchRules RulesOf(const AlignJob& job) {
   const Profile& profile = job.profile;
@@ -31,9 +34,7 @@ ndt::SearchRules RulesOf(const AlignJob& job) {
     const Stage& stage = profile.stages[i];
     double scale_m = stage.rotation_scale_m;
     if (stage.observed_ratio > 0.0 && scale_m == 0.0) {
-      if (scan_scale_m == 0.0) {
-        scan_scale_m = std::max(kSmallestRotationScaleM, RootMeanSquareRange(*job.scan));
-      }
+      if (scan_scale_m == 0.0) scan_scale_m = RotationScaleOf(*job.scan);
       scale_m = scan_scale_m;
     }
     rules.stage[i] = {stage.max_step,   stage.epsilon,     stage.max_iterations,

@@ -34,6 +34,10 @@ class PoseEvaluator {
 // What ndt::NewtonSearch needs of a job. The profile must be valid.
 [[nodiscard]] ndt::SearchRules RulesOf(const AlignJob& job);
 
+// What a radian counts as where rotations are counted by how far they move the scan's points,
+// metres: the root mean square distance of the points from the base, at least 0.1.
+[[nodiscard]] double RotationScaleOf(const PointCloud& scan_base);
+
 // What a search that looks at the stop token now is told: kConverged while it may go on.
 [[nodiscard]] Termination InterruptOf(const StopToken& stop);
 

@@ -85,7 +85,7 @@ Command AddAccuracyCommand(CLI::App& program) {
   AddSetFlag(*app, options->sets);
   AddProfilesFlag(*app, options->profiles);
   AddLimitFlags(*app, options->limits, "lost");
-  app->add_option("--json", options->json, "Write all figures here; - is standard output");
+  AddJsonFlag(*app, options->json);
   return {app, [options] { return Run(*options); }};
 }
 

@@ -148,13 +148,11 @@ Command AddAlignCommand(CLI::App& program) {
   AddScanFlags(*app, options->scans);
   RequireMapAndScans(*app);
   AddProfileFlag(*app, options->profile);
-  app->add_option("--repeat", options->repeat, "Timed rounds over all scans, after one to warm up")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
+  AddRepeatFlag(*app, options->repeat, "Timed rounds over all scans, after one to warm up");
   app->add_option("--batch", options->batch, "Jobs in one call of the engine")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  app->add_option("--json", options->json, "Write all figures here; - is standard output");
+  AddJsonFlag(*app, options->json);
   return {app, [options] { return Run(*options); }};
 }
 

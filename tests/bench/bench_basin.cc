@@ -146,7 +146,7 @@ Command AddBasinCommand(CLI::App& program) {
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   app->add_option("--seed", options->seed, "Seed of the directions")->capture_default_str();
-  app->add_option("--json", options->json, "Write all figures here; - is standard output");
+  AddJsonFlag(*app, options->json);
   return {app, [options] { return Run(*options); }};
 }
 

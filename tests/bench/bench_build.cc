@@ -76,10 +76,8 @@ Command AddBuildCommand(CLI::App& program) {
       ->capture_default_str();
   app->add_option("--seed", options->seed, "Seed of the synthetic points")->capture_default_str();
   app->add_option("--cell-size", options->cell_size_m, "Edge of a cell, m")->capture_default_str();
-  app->add_option("--repeat", options->repeat, "Timed builds, after one to warm up")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
-  app->add_option("--json", options->json, "Write all figures here; - is standard output");
+  AddRepeatFlag(*app, options->repeat, "Timed builds, after one to warm up");
+  AddJsonFlag(*app, options->json);
   return {app, [options]() -> absl::Status {
             if (options->map.map.empty() && options->synthetic_points == 0) {
               return absl::InvalidArgumentError("build needs --map or --synthetic");

@@ -16,6 +16,7 @@
 #include "core/geometry/pose_difference.h"
 #include "tests/bench/bench_data.h"
 #include "tests/bench/bench_options.h"
+#include "tests/bench/data_set.h"
 
 namespace voxloc::bench {
 namespace {
@@ -92,15 +93,8 @@ struct Study {
 absl::Status AddRound(Engine& engine, const std::shared_ptr<const ResidentMap>& map,
                       const Profile& profile, const std::vector<BenchScan>& scans, Study& study) {
   for (size_t begin = 0; begin < scans.size(); begin += kBatch) {
-    const size_t end = std::min(scans.size(), begin + kBatch);
-    std::vector<AlignJob> jobs;
-    for (size_t i = begin; i < end; ++i) {
-      AlignJob& job = jobs.emplace_back();
-      job.map = map;
-      job.scan = scans[i].cloud;
-      job.map_T_base_guess = scans[i].map_T_base_guess;
-      job.profile = profile;
-    }
+    const std::vector<AlignJob> jobs =
+        AlignJobs(map, absl::MakeConstSpan(scans).subspan(begin, kBatch), profile);
     const std::vector<AlignResult> results = engine.Align(jobs);
     std::vector<size_t> accepted;
     for (size_t i = 0; i < results.size(); ++i) {
@@ -215,7 +209,7 @@ Command AddCoverageCommand(CLI::App& program) {
                   "Rounds over all scans, each with the next seed: other points and start poses")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
-  app->add_option("--json", options->json, "Write all figures here; - is standard output");
+  AddJsonFlag(*app, options->json);
   return {app, [options] { return Run(*options); }};
 }
 

@@ -9,6 +9,7 @@
 #include "core/estimate/scan_estimate.h"
 #include "tests/bench/bench_data.h"
 #include "tests/bench/bench_options.h"
+#include "tests/bench/data_set.h"
 
 namespace voxloc::bench {
 namespace {
@@ -67,6 +68,8 @@ absl::Status Run(const Options& options) {
   const auto scans = LoadScans(options.scans);
   if (!scans.ok()) return scans.status();
 
+  std::vector<AlignJob> jobs = AlignJobs(bench->map.resident, *scans, bench->profile);
+  for (AlignJob& job : jobs) job.want_point_scores = true;
   std::vector<double> align_ms;
   Times estimate_ms;
   for (size_t round = 0; round <= options.repeat; ++round) {
@@ -74,13 +77,7 @@ absl::Status Run(const Options& options) {
       align_ms.clear();
       estimate_ms = Times();
     }
-    for (const BenchScan& scan : *scans) {
-      AlignJob job;
-      job.map = bench->map.resident;
-      job.scan = scan.cloud;
-      job.map_T_base_guess = scan.map_T_base_guess;
-      job.profile = bench->profile;
-      job.want_point_scores = true;
+    for (const AlignJob& job : jobs) {
       absl::Status status = MeasureScan(*bench->engine, job, align_ms, estimate_ms);
       if (!status.ok()) return status;
     }
@@ -116,10 +113,8 @@ Command AddEstimateCommand(CLI::App& program) {
   AddScanFlags(*app, options->scans);
   RequireMapAndScans(*app);
   AddProfileFlag(*app, options->profile);
-  app->add_option("--repeat", options->repeat, "Timed rounds, after one to warm up")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
-  app->add_option("--json", options->json, "Write all figures here; - is standard output");
+  AddRepeatFlag(*app, options->repeat, "Timed rounds, after one to warm up");
+  AddJsonFlag(*app, options->json);
   return {app, [options] { return Run(*options); }};
 }
 

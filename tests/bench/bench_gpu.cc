@@ -185,7 +185,7 @@ Command AddGpuCommand(CLI::App& program) {
       ->capture_default_str();
   app->add_flag("--no-cpu", options->no_cpu, "Leave the CPU engines out");
   app->add_option("--rows", options->rows, "Only rows whose name has one of these words");
-  app->add_option("--json", options->json, "Write all figures here; - is standard output");
+  AddJsonFlag(*app, options->json);
   return {app, [options] { return Run(*options); }};
 }
 

@@ -199,7 +199,7 @@ Command AddInitialPoseCommand(CLI::App& program) {
   app->add_option("--sigma-z", options->sigma_z_m, "Of their z, m")->capture_default_str();
   app->add_option("--sigma-tilt", options->sigma_tilt_deg, "Of their roll and pitch, degrees")
       ->capture_default_str();
-  app->add_option("--json", options->json, "Write all figures here; - is standard output");
+  AddJsonFlag(*app, options->json);
   return {app, [options] { return Run(*options); }};
 }
 

@@ -71,6 +71,16 @@ void AddProfilesFlag(CLI::App& app, std::vector<std::string>& profiles) {
       ->capture_default_str();
 }
 
+void AddRepeatFlag(CLI::App& app, size_t& repeat, const std::string& meaning) {
+  app.add_option("--repeat", repeat, meaning)
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+}
+
+void AddJsonFlag(CLI::App& app, std::string& json) {
+  app.add_option("--json", json, "Write all figures here; - is standard output");
+}
+
 void AddProfileFlag(CLI::App& app, std::string& profile) {
   app.add_option("--profile", profile,
                  "autoware or precise; +observed behind it moves along observed directions only")

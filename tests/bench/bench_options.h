@@ -55,6 +55,9 @@ void AddProfileFlag(CLI::App& app, std::string& profile);
     const std::vector<std::string>& names);
 void AddProfilesFlag(CLI::App& app, std::vector<std::string>& profiles);
 
+void AddRepeatFlag(CLI::App& app, size_t& repeat, const std::string& meaning);
+void AddJsonFlag(CLI::App& app, std::string& json);
+
 [[nodiscard]] nlohmann::json ToJson(const Summary& summary);
 // To a file, or to standard output for "-"; nothing for an empty path.
 [[nodiscard]] absl::Status WriteJson(const std::string& path, const nlohmann::json& json);

@@ -306,7 +306,7 @@ Command AddQualityCommand(CLI::App& program) {
       ->capture_default_str();
   AddProfileFlag(*app, options->profile);
   app->add_option("--dump", options->dump, "Write a line a pose with all signals here");
-  app->add_option("--json", options->json, "Write all figures here; - is standard output");
+  AddJsonFlag(*app, options->json);
   return {app, [options] { return Run(*options); }};
 }
 

@@ -23,21 +23,17 @@ struct Options {
 };
 
 absl::Status Run(const Options& options) {
-  auto engine = MakeEngine(options.engine);
-  if (!engine.ok()) return engine.status();
-  const auto clouds = LoadMapClouds(options.map);
-  if (!clouds.ok()) return clouds.status();
-  const Profile profile = AutowareProfile();
-  const auto map = BuildMap(**engine, *clouds, RequiredStatistics({profile}));
-  if (!map.ok()) return map.status();
+  const auto bench = SetUp(options.engine, "autoware", options.map);
+  if (!bench.ok()) return bench.status();
+  Engine& engine = *bench->engine;
   const auto scans = LoadScans(options.scans);
   if (!scans.ok()) return scans.status();
 
   // Poses spread over a metre and a few degrees around the truth, of the first scan.
   ScoreRequest request;
-  request.map = map->resident;
+  request.map = bench->map.resident;
   request.scan = scans->front().cloud;
-  request.stage = profile.stages[0];
+  request.stage = bench->profile.stages[0];
   for (size_t i = 0; i < options.poses; ++i) {
     const double share = static_cast<double>(i) / static_cast<double>(options.poses);
     Perturbation spread;
@@ -49,7 +45,7 @@ absl::Status Run(const Options& options) {
   double best = 0.0;
   for (size_t i = 0; i <= options.repeat; ++i) {
     absl::StatusOr<ScoreResult> result;
-    const double ms = TimeMs([&] { result = (*engine)->Score(request); });
+    const double ms = TimeMs([&] { result = engine.Score(request); });
     if (!result.ok()) return result.status();
     for (const PoseScore& pose : result->poses) {
       best = std::max(best, pose.nearest_voxel_likelihood);
@@ -57,11 +53,11 @@ absl::Status Run(const Options& options) {
     if (i > 0) poses_per_s.push_back(static_cast<double>(options.poses) / ms * 1e3);
   }
   const Summary rate = Summarize(poses_per_s);
-  std::printf("engine  %s\n", (*engine)->Info().device.c_str());
+  std::printf("engine  %s\n", engine.Info().device.c_str());
   std::printf("score   %zu poses of %zu points: %.0f poses/s; best NVTL %.3f\n", options.poses,
               request.scan->size(), rate.p50, best);
-  return WriteJson(options.json, {{"engine", (*engine)->Info().name},
-                                  {"device", (*engine)->Info().device},
+  return WriteJson(options.json, {{"engine", engine.Info().name},
+                                  {"device", engine.Info().device},
                                   {"poses", options.poses},
                                   {"points", request.scan->size()},
                                   {"poses_per_s", ToJson(rate)}});
@@ -79,10 +75,8 @@ Command AddScoreCommand(CLI::App& program) {
   app->add_option("--count", options->poses, "Poses to score")
       ->check(CLI::Range(1, 100'000'000))
       ->capture_default_str();
-  app->add_option("--repeat", options->repeat, "Timed rounds, after one to warm up")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
-  app->add_option("--json", options->json, "Write all figures here; - is standard output");
+  AddRepeatFlag(*app, options->repeat, "Timed rounds, after one to warm up");
+  AddJsonFlag(*app, options->json);
   return {app, [options] { return Run(*options); }};
 }
 

@@ -178,7 +178,7 @@ Command AddSearchCommand(CLI::App& program) {
       ->capture_default_str();
   app->add_option("--cache", options->cache_mb, "Memory for what is kept of the map, MiB")
       ->capture_default_str();
-  app->add_option("--json", options->json, "Write all figures here; - is standard output");
+  AddJsonFlag(*app, options->json);
   return {app, [options] { return Run(*options); }};
 }
 

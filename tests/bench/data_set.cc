@@ -60,7 +60,7 @@ absl::StatusOr<LoadedSet> LoadSet(Engine& engine, const DataSet& set,
 }
 
 std::vector<AlignJob> AlignJobs(const std::shared_ptr<const ResidentMap>& map,
-                                const std::vector<BenchScan>& scans, const Profile& profile) {
+                                absl::Span<const BenchScan> scans, const Profile& profile) {
   std::vector<AlignJob> jobs;
   for (const BenchScan& scan : scans) {
     AlignJob& job = jobs.emplace_back();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "tests/bench/bench_data.h"
 
 namespace voxloc::bench {
@@ -41,7 +42,7 @@ void AddSetFlag(CLI::App& app, std::vector<std::string>& sets);
 
 // One job a scan, from its guess.
 [[nodiscard]] std::vector<AlignJob> AlignJobs(const std::shared_ptr<const ResidentMap>& map,
-                                              const std::vector<BenchScan>& scans,
+                                              absl::Span<const BenchScan> scans,
                                               const Profile& profile);
 
 }  // namespace voxloc::bench

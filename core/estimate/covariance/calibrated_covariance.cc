@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/engine/newton_search.h"
 #include "core/estimate/covariance/point_clusters.h"
 #include "core/estimate/covariance/sandwich.h"
 #include "core/geometry/euler.h"
@@ -61,11 +62,6 @@ AlignJob EvaluationJob(const AlignJob& job, std::shared_ptr<const PointCloud> po
   return evaluation;
 }
 
-double RotationScale(const PointCloud& scan_base) {
-  constexpr double kSmallest = 0.1;
-  return std::max(kSmallest, RootMeanSquareRange(scan_base));
-}
-
 absl::Status CheckEvaluation(const AlignResult& result) {
   if (!result.status.ok()) return result.status;
   if (result.termination == Termination::kCancelled) return absl::CancelledError("cancelled");
@@ -82,7 +78,7 @@ class Calibration {
       : job_(*scan.job),
         result_(*scan.result),
         map_T_base_(scan.result->map_T_base),
-        rotation_scale_m_(RotationScale(*job_.scan)) {
+        rotation_scale_m_(RotationScaleOf(*job_.scan)) {
     const ChartVector chart = ChartFromPose(map_T_base_);
     Vector6 scale = Vector6::Ones();
     scale.tail<3>().setConstant(1.0 / rotation_scale_m_);
