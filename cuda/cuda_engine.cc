@@ -72,15 +72,16 @@ class CudaEngine : public Engine, public CudaCallTimer {
                 }
                 return slices;
               }),
-        scoring_(kMaxBulkCalls, [device]() -> absl::StatusOr<std::unique_ptr<Slices<ScoreSlice>>> {
-          auto slices = std::make_unique<Slices<ScoreSlice>>();
-          for (auto& slice : slices->slice) {
-            auto made = ScoreSlice::Create(device);
-            if (!made.ok()) return made.status();
-            slice = *std::move(made);
-          }
-          return slices;
-        }),
+        scoring_(kMaxBulkCalls,
+                 [device]() -> absl::StatusOr<std::unique_ptr<Slices<ScoreSlice>>> {
+                   auto slices = std::make_unique<Slices<ScoreSlice>>();
+                   for (auto& slice : slices->slice) {
+                     auto made = ScoreSlice::Create(device);
+                     if (!made.ok()) return made.status();
+                     slice = *std::move(made);
+                   }
+                   return slices;
+                 }),
         bounding_(kMaxBulkCalls, [device] { return cuda::BoundSlice::Create(device); }) {}
 
   absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(

@@ -61,7 +61,9 @@ void RecoveryWork::End(const RecoveryReport& report) {
        {"map", source_->map},
        {"radius_m", report.radius_m},
        {"candidates", report.candidates},
-       {"outcome", applied ? "applied" : found.has_value() ? "proposed" : "failed"},
+       {"outcome", applied             ? "applied"
+                   : found.has_value() ? "proposed"
+                                       : "failed"},
        {"detail", report.detail}});
   RecoveryToProto(report, applied, *reply_.result().mutable_recovery());
   reply_.Send();

@@ -57,8 +57,9 @@ absl::Status EngineFault(const Runtime& runtime, const std::string& client, cons
       {{"session", client}, {"map", map}, {"error", status.message()}});
   return runtime.engine->Health().ok()
              ? absl::InternalError("the engine failed; the server's log has more")
-             : absl::UnavailableError("the engine has failed for good; the server's log has more, "
-                                      "and a restart may mend it");
+             : absl::UnavailableError(
+                   "the engine has failed for good; the server's log has more, "
+                   "and a restart may mend it");
 }
 
 }  // namespace voxloc::server

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // BlockIndex: numbers the blocks of a region in the order in which they are first named, and finds
-// their numbers again. Regions of up to four million blocks use a table, larger ones a hash. Finding
-// is thread-safe, naming is not.
+// their numbers again. Regions of up to four million blocks use a table, larger ones a hash.
+// Finding is thread-safe, naming is not.
 
 #ifndef VOXLOC_CORE_MAP_BLOCK_INDEX_H_
 #define VOXLOC_CORE_MAP_BLOCK_INDEX_H_

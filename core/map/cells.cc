@@ -49,8 +49,8 @@ void AppendCell(const CellKey& block, uint32_t place, const ndt::CellMoments& mo
   cell.key = CellAt(block, place);
   cell.count = moments.count;
   const ndt::Vector3<double>& mean = gaussian.mean_from_centre;
-  cell.mean = CellCentre(cell.key, statistics.cell_size_m) +
-              Eigen::Vector3d(mean.x, mean.y, mean.z);
+  cell.mean =
+      CellCentre(cell.key, statistics.cell_size_m) + Eigen::Vector3d(mean.x, mean.y, mean.z);
   cell.index = float_index != nullptr ? *float_index : cell.mean;
   cell.covariance = gaussian.covariance;
   cell.information = gaussian.information;
@@ -103,10 +103,9 @@ std::shared_ptr<const MapCellBlock> ComposeBlock(absl::Span<const TileMoments* c
 
 bool SameSources(const MapCellBlock& block, absl::Span<const TileMoments* const> tiles,
                  absl::Span<const Source> sources) {
-  return std::equal(block.sources.begin(), block.sources.end(), sources.begin(), sources.end(),
-                    [&](const TileMoments* tile, const Source& source) {
-                      return tile == tiles[source.tile];
-                    });
+  return std::equal(
+      block.sources.begin(), block.sources.end(), sources.begin(), sources.end(),
+      [&](const TileMoments* tile, const Source& source) { return tile == tiles[source.tile]; });
 }
 
 }  // namespace

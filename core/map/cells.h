@@ -2,19 +2,18 @@
 //
 // From the moments of tiles to the Gaussians of a map, in double precision.
 //
-// CellStatistics say how: a map carries one set of cells for each statistics that its profiles name.
-// A MapCellBlock holds the cells of one 8x8x8 block and is shared, unchanged, between snapshots whose
-// tiles agree there.
+// CellStatistics say how: a map carries one set of cells for each statistics that its profiles
+// name. A MapCellBlock holds the cells of one 8x8x8 block and is shared, unchanged, between
+// snapshots whose tiles agree there.
 
 #ifndef VOXLOC_CORE_MAP_CELLS_H_
 #define VOXLOC_CORE_MAP_CELLS_H_
 
+#include <Eigen/Core>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include <Eigen/Core>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
@@ -64,9 +63,9 @@ struct MapCellBlock {
 
 using MapCellBlocks = std::vector<std::shared_ptr<const MapCellBlock>>;
 
-// Composes tiles, which must be of the statistics' cell size, into cells: blocks ascending by key. A
-// block of `previous` (may be empty; the same statistics) whose sources are the same is shared, so a
-// change costs in proportion to the tiles changed. The tiles must outlive the blocks.
+// Composes tiles, which must be of the statistics' cell size, into cells: blocks ascending by key.
+// A block of `previous` (may be empty; the same statistics) whose sources are the same is shared,
+// so a change costs in proportion to the tiles changed. The tiles must outlive the blocks.
 [[nodiscard]] MapCellBlocks ComposeCells(absl::Span<const TileMoments* const> tiles,
                                          const CellStatistics& statistics,
                                          const MapCellBlocks& previous = {});

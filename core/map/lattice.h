@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lattice of a map: cubic cells anchored at the map frame's origin. Cell (i, j, k) of a lattice of
-// size c covers [i c, (i+1) c) on x and likewise on y and z, whatever the tiling. Cells are grouped
-// into blocks of 8 x 8 x 8.
+// The lattice of a map: cubic cells anchored at the map frame's origin. Cell (i, j, k) of a lattice
+// of size c covers [i c, (i+1) c) on x and likewise on y and z, whatever the tiling. Cells are
+// grouped into blocks of 8 x 8 x 8.
 
 #ifndef VOXLOC_CORE_MAP_LATTICE_H_
 #define VOXLOC_CORE_MAP_LATTICE_H_
 
+#include <Eigen/Core>
 #include <cmath>
 #include <cstdint>
-
-#include <Eigen/Core>
 
 namespace voxloc {
 
@@ -36,8 +35,8 @@ struct CellKey {
 };
 
 constexpr int kBlockBits = 3;
-constexpr int kBlockSize = 1 << kBlockBits;                             // cells along an edge
-constexpr int kBlockCells = kBlockSize * kBlockSize * kBlockSize;       // cells in a block
+constexpr int kBlockSize = 1 << kBlockBits;                        // cells along an edge
+constexpr int kBlockCells = kBlockSize * kBlockSize * kBlockSize;  // cells in a block
 constexpr int32_t kMaxCellIndex = int32_t{1} << 27;
 
 inline int32_t CellIndex(double coordinate_m, double inverse_cell_size) {

@@ -33,8 +33,8 @@ std::vector<std::shared_ptr<const MapSnapshot>> MapCatalogue::List() const {
 absl::Status MapCatalogue::Publish(std::shared_ptr<const MapSnapshot> snapshot,
                                    uint64_t base_revision) {
   if (snapshot->revision <= base_revision) {
-    return absl::InvalidArgumentError(absl::StrCat("revision ", snapshot->revision,
-                                                   " cannot follow revision ", base_revision));
+    return absl::InvalidArgumentError(
+        absl::StrCat("revision ", snapshot->revision, " cannot follow revision ", base_revision));
   }
   absl::MutexLock lock(&mutex_);
   const auto it = maps_.find(snapshot->name);
@@ -70,8 +70,8 @@ absl::Status MapCatalogue::Remove(absl::string_view name) {
 absl::Status ValidateMapName(absl::string_view name) {
   constexpr size_t kMaxLength = 64;
   if (name.empty() || name.size() > kMaxLength) {
-    return absl::InvalidArgumentError(absl::StrCat("map name has ", name.size(),
-                                                   " characters; allowed is 1 to ", kMaxLength));
+    return absl::InvalidArgumentError(
+        absl::StrCat("map name has ", name.size(), " characters; allowed is 1 to ", kMaxLength));
   }
   for (size_t i = 0; i < name.size(); ++i) {
     const char c = name[i];

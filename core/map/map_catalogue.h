@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // MapCatalogue: the maps a server has, by name, each at its newest revision. Publishing swaps one
-// pointer: readers see the old snapshot or the new one, never a mixture, and never wait for a build.
-// Thread-safe.
+// pointer: readers see the old snapshot or the new one, never a mixture, and never wait for a
+// build. Thread-safe.
 
 #ifndef VOXLOC_CORE_MAP_MAP_CATALOGUE_H_
 #define VOXLOC_CORE_MAP_MAP_CATALOGUE_H_

@@ -18,9 +18,9 @@
 namespace voxloc {
 
 struct MapTile {
-  Bounds bounds;              // of its finite points, map frame
-  size_t points = 0;          // finite
-  uint64_t revision = 0;      // of the map at which it came
+  Bounds bounds;          // of its finite points, map frame
+  size_t points = 0;      // finite
+  uint64_t revision = 0;  // of the map at which it came
   std::shared_ptr<const ResidentTile> resident;
 };
 

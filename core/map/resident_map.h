@@ -6,11 +6,10 @@
 #ifndef VOXLOC_CORE_MAP_RESIDENT_MAP_H_
 #define VOXLOC_CORE_MAP_RESIDENT_MAP_H_
 
+#include <Eigen/Core>
 #include <cstddef>
 #include <string>
 #include <vector>
-
-#include <Eigen/Core>
 
 #include "absl/status/statusor.h"
 #include "core/map/cells.h"
@@ -39,9 +38,10 @@ class ResidentMap {
 
   // The Gaussians whose mean lies in the box, ascending by block and place. ResourceExhausted when
   // there are more than `max_cells`.
-  [[nodiscard]] virtual absl::StatusOr<std::vector<MapCell>> CellsInBox(
-      size_t statistics_index, const Eigen::Vector3d& min, const Eigen::Vector3d& max,
-      size_t max_cells) const = 0;
+  [[nodiscard]] virtual absl::StatusOr<std::vector<MapCell>> CellsInBox(size_t statistics_index,
+                                                                        const Eigen::Vector3d& min,
+                                                                        const Eigen::Vector3d& max,
+                                                                        size_t max_cells) const = 0;
 };
 
 }  // namespace voxloc

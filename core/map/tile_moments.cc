@@ -126,9 +126,8 @@ void AppendBlock(const SortedPoints& sorted, const Eigen::Vector3d& origin, uint
 }  // namespace
 
 size_t TileMoments::MemoryBytes() const {
-  return sizeof(*this) + blocks.capacity() * sizeof(Block) +
-         places.capacity() * sizeof(uint16_t) + moments.capacity() * sizeof(ndt::CellMoments) +
-         float_sums.capacity() * sizeof(FloatSum);
+  return sizeof(*this) + blocks.capacity() * sizeof(Block) + places.capacity() * sizeof(uint16_t) +
+         moments.capacity() * sizeof(ndt::CellMoments) + float_sums.capacity() * sizeof(FloatSum);
 }
 
 absl::StatusOr<TileMoments> BuildTileMoments(const PointCloud& cloud_map, double cell_size_m) {
@@ -144,11 +143,12 @@ absl::StatusOr<TileMoments> BuildTileMoments(const PointCloud& cloud_map, double
   if (!cloud_map.origin.allFinite()) {
     return absl::InvalidArgumentError("the origin of the tile's cloud is not finite");
   }
-  const double reach_m = std::max(bounds.max.cwiseAbs().maxCoeff(), bounds.min.cwiseAbs().maxCoeff());
+  const double reach_m =
+      std::max(bounds.max.cwiseAbs().maxCoeff(), bounds.min.cwiseAbs().maxCoeff());
   if (!(reach_m < kMaxCellIndex * cell_size_m)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "a point lies ", reach_m, " m from the map's origin; with cells of ", cell_size_m,
-        " m at most ", kMaxCellIndex * cell_size_m, " m is allowed"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("a point lies ", reach_m, " m from the map's origin; with cells of ",
+                     cell_size_m, " m at most ", kMaxCellIndex * cell_size_m, " m is allowed"));
   }
 
   TileMoments tile;

@@ -6,11 +6,10 @@
 #ifndef VOXLOC_CORE_MAP_TILE_MOMENTS_H_
 #define VOXLOC_CORE_MAP_TILE_MOMENTS_H_
 
+#include <Eigen/Core>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
-
-#include <Eigen/Core>
 
 #include "absl/status/statusor.h"
 #include "core/cloud/point_cloud.h"
@@ -19,9 +18,9 @@
 
 namespace voxloc {
 
-// The float32 running sum of a cell's offsets from the tile's origin, in the order of the input: what
-// the reference divides by the count to find a cell's place in its search tree. Its rounding error
-// grows with the distance from the origin and is part of the reference's numbers.
+// The float32 running sum of a cell's offsets from the tile's origin, in the order of the input:
+// what the reference divides by the count to find a cell's place in its search tree. Its rounding
+// error grows with the distance from the origin and is part of the reference's numbers.
 struct FloatSum {
   float x = 0.0F;
   float y = 0.0F;

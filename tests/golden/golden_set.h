@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A golden set: what the reference computed for one map and one scan, read from NAME.json and the two
-// clouds beside it.
+// A golden set: what the reference computed for one map and one scan, read from NAME.json and the
+// two clouds beside it.
 
 #ifndef VOXLOC_TESTS_GOLDEN_GOLDEN_SET_H_
 #define VOXLOC_TESTS_GOLDEN_GOLDEN_SET_H_
 
+#include <Eigen/Core>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <Eigen/Core>
-#include <nlohmann/json.hpp>
 
 #include "core/cloud/point_cloud.h"
 #include "core/engine/profile.h"

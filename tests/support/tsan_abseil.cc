@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Lets ThreadSanitizer see the locks of an abseil that was not compiled with it, such as the
-// distribution's: these definitions take the place of the shared library's, tell the sanitizer what is
-// acquired and released, and call the library's. Linked into ThreadSanitizer's builds only.
+// distribution's: these definitions take the place of the shared library's, tell the sanitizer what
+// is acquired and released, and call the library's. Linked into ThreadSanitizer's builds only.
 //
-// A condition that Await waits for is also looked at by the threads that unlock, after they have told
-// of the release; reads are therefore not looked at inside the library.
+// A condition that Await waits for is also looked at by the threads that unlock, after they have
+// told of the release; reads are therefore not looked at inside the library.
 
 #include <dlfcn.h>
 
@@ -52,10 +52,10 @@ Result Call(void* function, Object* object, Arguments... arguments) {
 
 #pragma GCC diagnostic ignored "-Wpmf-conversions"
 
-#define VOXLOC_ORIGINAL(type, member)                                                       \
-  ([]() {                                                                                   \
-    static void* const original = Original(reinterpret_cast<void*>(type(&absl::member)));   \
-    return original;                                                                        \
+#define VOXLOC_ORIGINAL(type, member)                                                     \
+  ([]() {                                                                                 \
+    static void* const original = Original(reinterpret_cast<void*>(type(&absl::member))); \
+    return original;                                                                      \
   }())
 
 using LockFunction = void (absl::Mutex::*)();

@@ -45,8 +45,8 @@ CpuMap::CpuMap(std::vector<std::shared_ptr<const CpuTile>> tiles,
         reusable = &previous->layers_[static_cast<size_t>(it - known.begin())].blocks;
       }
     }
-    MapCellBlocks blocks = ComposeCells(lattices, layer_statistics,
-                                        reusable != nullptr ? *reusable : MapCellBlocks{});
+    MapCellBlocks blocks =
+        ComposeCells(lattices, layer_statistics, reusable != nullptr ? *reusable : MapCellBlocks{});
     GaussianGrid grid(blocks, layer_statistics);
     layers_.push_back({std::move(blocks), std::move(grid)});
   }
@@ -54,9 +54,8 @@ CpuMap::CpuMap(std::vector<std::shared_ptr<const CpuTile>> tiles,
 
 const GaussianGrid* CpuMap::Grid(const CellStatistics& statistics) const {
   const auto it = std::find(statistics_.begin(), statistics_.end(), statistics);
-  return it == statistics_.end()
-             ? nullptr
-             : &layers_[static_cast<size_t>(it - statistics_.begin())].grid;
+  return it == statistics_.end() ? nullptr
+                                 : &layers_[static_cast<size_t>(it - statistics_.begin())].grid;
 }
 
 size_t CpuMap::MemoryBytes() const {

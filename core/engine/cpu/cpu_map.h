@@ -37,8 +37,8 @@ class CpuTile : public ResidentTile {
 class CpuMap : public ResidentMap {
  public:
   // All tiles must have the lattices that the statistics name.
-  CpuMap(std::vector<std::shared_ptr<const CpuTile>> tiles,
-         std::vector<CellStatistics> statistics, const CpuMap* previous);
+  CpuMap(std::vector<std::shared_ptr<const CpuTile>> tiles, std::vector<CellStatistics> statistics,
+         const CpuMap* previous);
 
   // Null where the map was not composed with these statistics.
   [[nodiscard]] const GaussianGrid* Grid(const CellStatistics& statistics) const;

@@ -15,9 +15,9 @@ BlockIndex BlockIndexFor(const MapCellBlocks& blocks, double cell_size_m) {
   for (const auto& block : blocks) {
     for (const MapCell& cell : block->cells) {
       const CellKey at = BlockOf(CellOf(cell.index, cell_size_m));
-      first = any ? CellKey{std::min(first.x, at.x), std::min(first.y, at.y),
-                            std::min(first.z, at.z)}
-                  : at;
+      first =
+          any ? CellKey{std::min(first.x, at.x), std::min(first.y, at.y), std::min(first.z, at.z)}
+              : at;
       last = any ? CellKey{std::max(last.x, at.x), std::max(last.y, at.y), std::max(last.z, at.z)}
                  : at;
       any = true;
@@ -30,8 +30,8 @@ BlockIndex BlockIndexFor(const MapCellBlocks& blocks, double cell_size_m) {
 
 GaussianGrid::GaussianGrid(const MapCellBlocks& blocks, const CellStatistics& statistics)
     : cell_size_m_(statistics.cell_size_m) {
-  // Cells are counted into their lattice cells, then placed: a counting sort that keeps the order of
-  // cells that share one.
+  // Cells are counted into their lattice cells, then placed: a counting sort that keeps the order
+  // of cells that share one.
   size_t total = 0;
   for (const auto& block : blocks) total += block->cells.size();
   blocks_ = BlockIndexFor(blocks, cell_size_m_);
@@ -76,8 +76,7 @@ GaussianGrid::GaussianGrid(const MapCellBlocks& blocks, const CellStatistics& st
 }
 
 size_t GaussianGrid::MemoryBytes() const {
-  return blocks_.MemoryBytes() +
-         begin_.capacity() * sizeof(uint32_t) +
+  return blocks_.MemoryBytes() + begin_.capacity() * sizeof(uint32_t) +
          positions_.capacity() * sizeof(Position) +
          information_.capacity() * sizeof(InformationRow);
 }
@@ -100,8 +99,7 @@ void GaussianGrid::CellsAround(const CellKey& key, Run (&runs)[27]) const {
       for (int32_t dx = -1; dx <= 1; ++dx, ++i) {
         const CellKey cell = {key.x + dx, key.y + dy, key.z + dz};
         const CellKey block = BlockOf(cell);
-        const uint32_t number =
-            numbers[block.z - low.z][block.y - low.y][block.x - low.x];
+        const uint32_t number = numbers[block.z - low.z][block.y - low.y][block.x - low.x];
         if (number == BlockIndex::kNone) {
           runs[i] = {};
           continue;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GaussianGrid: the cells of a map as the CPU engine's hot loop wants them: float32 relative to their
-// lattice cell, sorted by the lattice cell of their index position, so that the cells of any lattice
-// cell, however many, are one contiguous run. Immutable; any thread may read it.
+// GaussianGrid: the cells of a map as the CPU engine's hot loop wants them: float32 relative to
+// their lattice cell, sorted by the lattice cell of their index position, so that the cells of any
+// lattice cell, however many, are one contiguous run. Immutable; any thread may read it.
 
 #ifndef VOXLOC_CORE_ENGINE_CPU_GAUSSIAN_GRID_H_
 #define VOXLOC_CORE_ENGINE_CPU_GAUSSIAN_GRID_H_

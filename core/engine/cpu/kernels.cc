@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compiled once for each instruction set, with VOXLOC_KERNEL_NAMESPACE set to its name. Includes and
-// calls nothing that has a copy elsewhere: such a copy could be linked into code that runs on
+// Compiled once for each instruction set, with VOXLOC_KERNEL_NAMESPACE set to its name. Includes
+// and calls nothing that has a copy elsewhere: such a copy could be linked into code that runs on
 // processors without the instruction set.
 
 #include "core/engine/cpu/kernels.h"
@@ -18,8 +18,8 @@ using ndt::Vector3;
 
 constexpr double kLargestCell = 268435456.0;  // 2^28
 
-// Cell index and place in the cell along one axis. Coordinates beyond the last cell, or no number at
-// all, are moved to its border, so that places stay small whatever comes.
+// Cell index and place in the cell along one axis. Coordinates beyond the last cell, or no number
+// at all, are moved to its border, so that places stay small whatever comes.
 VOXLOC_HD void LocateAxis(DoubleVector coordinate, double cell_size, double inverse, int32_t* cell,
                           float* local) {
   const DoubleVector limit = DoubleVector{} + kLargestCell * cell_size;
@@ -49,8 +49,8 @@ void Locate(const cpu::LocateArguments& in, const cpu::LocatedPoints& out) {
       DoubleVector coordinate;
       if (in.float_transform) {
         const HalfVector sum = x * static_cast<float>(r[0]) + y * static_cast<float>(r[1]) +
-                                z * static_cast<float>(r[2]) +
-                                static_cast<float>(in.translation[axis]);
+                               z * static_cast<float>(r[2]) +
+                               static_cast<float>(in.translation[axis]);
         coordinate = __builtin_convertvector(sum, DoubleVector);
       } else {
         coordinate = __builtin_convertvector(x, DoubleVector) * r[0] +
@@ -121,8 +121,8 @@ VOXLOC_HD void AccumulateChunk(const cpu::AccumulateArguments& in, cpu::ChunkSum
     uint32_t most = 0;
     uint32_t any = 0;  // a candidate that some lane has accepted
     for (int lane = 0; lane < kLanes; ++lane) {
-      taken[lane] =
-          AcceptCandidates(in, i + lane, in.accepted + static_cast<uint32_t>(lane) * in.accepted_stride);
+      taken[lane] = AcceptCandidates(
+          in, i + lane, in.accepted + static_cast<uint32_t>(lane) * in.accepted_stride);
       most = taken[lane] > most ? taken[lane] : most;
       any = taken[lane] > 0 ? in.accepted[static_cast<uint32_t>(lane) * in.accepted_stride] : any;
       sums.matched_points += taken[lane] > 0 ? 1 : 0;
@@ -142,8 +142,9 @@ VOXLOC_HD void AccumulateChunk(const cpu::AccumulateArguments& in, cpu::ChunkSum
       uint32_t index[kLanes];
       // Lanes without a k-th candidate take another lane's and are masked.
       for (int lane = 0; lane < kLanes; ++lane) {
-        index[lane] =
-            k < taken[lane] ? in.accepted[static_cast<uint32_t>(lane) * in.accepted_stride + k] : any;
+        index[lane] = k < taken[lane]
+                          ? in.accepted[static_cast<uint32_t>(lane) * in.accepted_stride + k]
+                          : any;
       }
       const CandidateLanes candidate = GatherCandidates(in, index);
       const Vector3<Lanes> q = {local.x - candidate.mean.x, local.y - candidate.mean.y,

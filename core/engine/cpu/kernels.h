@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The hot loops of the CPU engine, behind plain structs: compiled once for each instruction set, one
-// picked at run time.
+// The hot loops of the CPU engine, behind plain structs: compiled once for each instruction set,
+// one picked at run time.
 //
 // They work on a chunk of points padded to a multiple of eight. Between the two, the engine finds
 // each point's candidate cells (neighborhood_cache.h).
@@ -70,11 +70,11 @@ struct AccumulateArguments {
   int padded_count;
   CandidateArrays candidates;
   const InformationRow* information;
-  // Candidates whose index position is at least this far away, squared, do not count; infinite where
-  // the search takes all.
+  // Candidates whose index position is at least this far away, squared, do not count; infinite
+  // where the search takes all.
   float squared_radius_m2;
   float d2;
-  float curvature;  // see ndt::AddPair
+  float curvature;                            // see ndt::AddPair
   const ndt::ChartDerivatives<float>* chart;  // null: no derivatives wanted
   // Scratch for eight lists, each eight entries longer than the longest one.
   uint32_t* accepted;

@@ -82,7 +82,8 @@ VOXLOC_HD Lanes Exp(const Lanes& x) {
 
 // Writes the numbers first + j of the lanes j < `count` whose mask is set to `to`, ascending, and
 // returns how many there are. May write up to eight entries.
-VOXLOC_HD uint32_t WriteActive(const IntVector& mask, uint32_t count, uint32_t first, uint32_t* to) {
+VOXLOC_HD uint32_t WriteActive(const IntVector& mask, uint32_t count, uint32_t first,
+                               uint32_t* to) {
 #if defined(__AVX2__)
   // Byte k of entry m is the place of the k-th bit that is set in m.
   struct Places {
@@ -99,8 +100,7 @@ VOXLOC_HD uint32_t WriteActive(const IntVector& mask, uint32_t count, uint32_t f
     return places;
   }();
   const uint32_t wanted = count >= kLanes ? 0xffU : (1U << count) - 1U;
-  const auto bits =
-      static_cast<uint32_t>(__builtin_ia32_movmskps256((FloatVector)mask)) & wanted;
+  const auto bits = static_cast<uint32_t>(__builtin_ia32_movmskps256((FloatVector)mask)) & wanted;
   using ByteVector = uint8_t __attribute__((vector_size(8)));
   const auto bytes = Load<ByteVector>(&kPlaces.of[bits]);
   Store(__builtin_convertvector(bytes, IntVector) + static_cast<int32_t>(first), to);

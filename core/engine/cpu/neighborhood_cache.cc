@@ -50,9 +50,9 @@ NeighborhoodCache::List NeighborhoodCache::Build(const CellKey& key) {
       index_x_[at] = position.index[0] + shift[0];
       index_y_[at] = position.index[1] + shift[1];
       index_z_[at] = position.index[2] + shift[2];
-      cells_[at] = {{position.mean[0] + shift[0], position.mean[1] + shift[1],
-                     position.mean[2] + shift[2]},
-                    cell};
+      cells_[at] = {
+          {position.mean[0] + shift[0], position.mean[1] + shift[1], position.mean[2] + shift[2]},
+          cell};
     }
   }
   size_ = at;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NeighborhoodCache: for every lattice cell that points of a scan have met, the list of cells they may
-// match. A point stays in its lattice cell for most of an alignment, and neighbouring points share
-// one, so each list is put together once. Not thread-safe: each chunk of points has its own.
+// NeighborhoodCache: for every lattice cell that points of a scan have met, the list of cells they
+// may match. A point stays in its lattice cell for most of an alignment, and neighbouring points
+// share one, so each list is put together once. Not thread-safe: each chunk of points has its own.
 
 #ifndef VOXLOC_CORE_ENGINE_CPU_NEIGHBORHOOD_CACHE_H_
 #define VOXLOC_CORE_ENGINE_CPU_NEIGHBORHOOD_CACHE_H_

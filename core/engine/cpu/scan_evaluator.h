@@ -3,8 +3,8 @@
 // ScanEvaluator: one scan, ready to be evaluated at any pose against one grid of cells.
 //
 // The scan is held in chunks of 256 points, each with its own cache of neighbourhoods and its own
-// sums, added up in the order of the chunks: the result does not depend on who computed which chunk.
-// Not thread-safe; memory grows to the largest scan and stays.
+// sums, added up in the order of the chunks: the result does not depend on who computed which
+// chunk. Not thread-safe; memory grows to the largest scan and stays.
 
 #ifndef VOXLOC_CORE_ENGINE_CPU_SCAN_EVALUATOR_H_
 #define VOXLOC_CORE_ENGINE_CPU_SCAN_EVALUATOR_H_
