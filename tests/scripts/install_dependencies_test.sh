@@ -44,6 +44,12 @@ grep -q ' update$' "$folder/asked" || fail "the package lists were not refreshed
 grep -q ' install -y --no-install-recommends liblzf-dev libgtest-dev$' "$folder/asked" ||
   fail "not just what was missing is installed: $(cat "$folder/asked")"
 
+printf 'shellcheck\nlibgtest-dev\ndebootstrap\n' >"$folder/missing"
+[[ $(scripts/install-dependencies --ci --check) == $'libgtest-dev\nshellcheck' ]] || fail "--ci"
+[[ $(scripts/install-dependencies --ci --no-tests --check) == shellcheck ]] || fail "--ci --no-tests"
+[[ $(scripts/install-dependencies --tools --ci --check) == $'libgtest-dev\nshellcheck\ndebootstrap' ]] ||
+  fail "--tools --ci names a package twice or leaves one out"
+
 status=0
 scripts/install-dependencies --nonsense >/dev/null 2>&1 || status=$?
 [[ $status == 2 ]] || fail "an unknown option: status $status"
