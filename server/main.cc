@@ -8,8 +8,8 @@
 #include <iostream>
 #include <thread>
 
-#include "server/command_line.h"
-#include "server/grpc_log.h"
+#include "server/config/command_line.h"
+#include "server/observe/grpc_log.h"
 #include "server/server.h"
 
 namespace {

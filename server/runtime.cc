@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "server/logging.h"
+#include "server/observe/logging.h"
 
 namespace voxloc::server {
 namespace {

@@ -14,16 +14,16 @@
 
 #include "core/engine/engine.h"
 #include "core/estimate/global_search/global_search.h"
-#include "server/active_calls.h"
-#include "server/admission.h"
-#include "server/command_line.h"
-#include "server/config.h"
-#include "server/engine_choice.h"
-#include "server/map_directory.h"
-#include "server/metrics/metrics.h"
-#include "server/scheduler.h"
-#include "server/session_registry.h"
-#include "server/work_queue.h"
+#include "server/lifecycle/active_calls.h"
+#include "server/scheduling/admission.h"
+#include "server/config/command_line.h"
+#include "server/config/config.h"
+#include "server/engines/engine_choice.h"
+#include "server/maps/map_directory.h"
+#include "server/observe/metrics/metrics.h"
+#include "server/scheduling/scheduler.h"
+#include "server/session/session_registry.h"
+#include "server/scheduling/work_queue.h"
 
 namespace voxloc::server {
 

@@ -10,8 +10,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "server/command_line.h"
-#include "server/engine_choice.h"
+#include "server/config/command_line.h"
+#include "server/engines/engine_choice.h"
 
 namespace voxloc::server {
 

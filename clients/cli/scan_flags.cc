@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "absl/strings/str_cat.h"
-#include "core/cloud/cloud_io.h"
+#include "core/cloud/io/cloud_file.h"
 
 namespace voxloc::cli {
 

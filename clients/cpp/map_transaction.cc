@@ -13,7 +13,7 @@
 #include "clients/cpp/channel_impl.h"
 #include "clients/cpp/messages.h"
 #include "clients/cpp/rpc_status.h"
-#include "core/cloud/crc32c.h"
+#include "core/checksum/crc32c.h"
 #include "voxloc/v1/map_service.grpc.pb.h"
 
 namespace voxloc::client {

@@ -10,9 +10,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "core/cloud/file_bytes.h"
-#include "core/cloud/malformed.h"
-#include "core/cloud/text_scan.h"
+#include "core/cloud/io/file_bytes.h"
+#include "core/cloud/io/malformed.h"
+#include "core/cloud/io/text_scan.h"
 
 namespace voxloc {
 namespace {

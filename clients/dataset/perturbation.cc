@@ -9,8 +9,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "core/cloud/malformed.h"
-#include "core/cloud/text_scan.h"
+#include "core/cloud/io/malformed.h"
+#include "core/cloud/io/text_scan.h"
 #include "core/geometry/euler.h"
 
 namespace voxloc {

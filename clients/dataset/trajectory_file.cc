@@ -8,9 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "clients/dataset/stamp_text.h"
-#include "core/cloud/file_bytes.h"
-#include "core/cloud/malformed.h"
-#include "core/cloud/text_scan.h"
+#include "core/cloud/io/file_bytes.h"
+#include "core/cloud/io/malformed.h"
+#include "core/cloud/io/text_scan.h"
 
 namespace voxloc {
 namespace {

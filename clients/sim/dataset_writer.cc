@@ -13,7 +13,7 @@
 #include "clients/sim/map_directory.h"
 #include "clients/sim/parallel.h"
 #include "clients/sim/text_file.h"
-#include "core/cloud/cloud_io.h"
+#include "core/cloud/io/cloud_file.h"
 
 namespace voxloc::sim {
 namespace {

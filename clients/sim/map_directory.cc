@@ -11,7 +11,7 @@
 #include "clients/dataset/map_tiling.h"
 #include "clients/sim/parallel.h"
 #include "clients/sim/text_file.h"
-#include "core/cloud/cloud_io.h"
+#include "core/cloud/io/cloud_file.h"
 
 namespace voxloc::sim {
 

@@ -11,8 +11,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/tracking/recovery.h"
-#include "server/config.h"
-#include "server/scan_recipe.h"
+#include "server/config/config.h"
+#include "server/scan/scan_recipe.h"
 #include "voxloc/v1/localization_service.pb.h"
 #include "voxloc/v1/options.pb.h"
 

@@ -5,8 +5,8 @@
 #ifndef VOXLOC_SERVER_CONVERT_MAP_H_
 #define VOXLOC_SERVER_CONVERT_MAP_H_
 
-#include "server/map_build.h"
-#include "server/map_directory.h"
+#include "server/maps/map_build.h"
+#include "server/maps/map_directory.h"
 #include "voxloc/v1/map.pb.h"
 
 namespace voxloc::server {

@@ -10,8 +10,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "server/config.h"
-#include "server/scan_recipe.h"
+#include "server/config/config.h"
+#include "server/scan/scan_recipe.h"
 #include "voxloc/v1/cloud.pb.h"
 #include "voxloc/v1/options.pb.h"
 

@@ -8,7 +8,7 @@
 #include "core/cloud/filters.h"
 #include "core/cloud/point_cloud.h"
 #include "core/engine/align.h"
-#include "server/scan_recipe.h"
+#include "server/scan/scan_recipe.h"
 #include "voxloc/v1/alignment.pb.h"
 #include "voxloc/v1/cloud.pb.h"
 

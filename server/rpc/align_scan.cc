@@ -10,8 +10,8 @@
 #include "server/convert/status.h"
 #include "server/rpc/call_scope.h"
 #include "server/rpc/deadline.h"
-#include "server/scan_work.h"
-#include "server/session.h"
+#include "server/scan/scan_work.h"
+#include "server/session/session_setup.h"
 
 namespace voxloc::server {
 namespace {

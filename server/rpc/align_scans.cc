@@ -12,11 +12,11 @@
 #include "absl/time/time.h"
 #include "server/convert/pose.h"
 #include "server/convert/profile.h"
-#include "server/logging.h"
+#include "server/observe/logging.h"
 #include "server/rpc/bidi_stream.h"
 #include "server/rpc/deadline.h"
-#include "server/scan_work.h"
-#include "server/session.h"
+#include "server/scan/scan_work.h"
+#include "server/session/session_setup.h"
 #include "server/version.h"
 
 namespace voxloc::server {

@@ -2,7 +2,7 @@
 
 #include "server/rpc/delete_map.h"
 
-#include "server/logging.h"
+#include "server/observe/logging.h"
 
 namespace voxloc::server {
 

@@ -12,8 +12,8 @@
 #include "absl/synchronization/mutex.h"
 #include "server/convert/status.h"
 #include "server/rpc/call_scope.h"
-#include "server/rpc/progress_outbox.h"
-#include "server/search_work.h"
+#include "server/search/progress_outbox.h"
+#include "server/search/search_work.h"
 
 namespace voxloc::server {
 namespace {

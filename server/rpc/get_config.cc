@@ -2,7 +2,7 @@
 
 #include "server/rpc/get_config.h"
 
-#include "server/settings.h"
+#include "server/config/settings.h"
 
 namespace voxloc::server {
 namespace {

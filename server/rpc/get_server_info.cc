@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "server/convert/profile.h"
-#include "server/engine_devices.h"
+#include "server/engines/engine_devices.h"
 #include "server/version.h"
 
 namespace voxloc::server {

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/rpc/bidi_stream.h"
 #include "server/rpc/deadline.h"
-#include "server/score_work.h"
+#include "server/scoring/score_work.h"
 
 namespace voxloc::server {
 namespace {

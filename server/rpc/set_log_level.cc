@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "server/logging.h"
+#include "server/observe/logging.h"
 
 namespace voxloc::server {
 namespace {

@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/cloud/crc32c.h"
+#include "core/checksum/crc32c.h"
 #include "server/convert/cloud.h"
 #include "server/convert/map.h"
-#include "server/logging.h"
-#include "server/map_transaction.h"
+#include "server/observe/logging.h"
+#include "server/maps/map_transaction.h"
 #include "server/rpc/bidi_stream.h"
 
 namespace voxloc::server {

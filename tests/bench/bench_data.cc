@@ -9,7 +9,7 @@
 #include "clients/dataset/perturbation.h"
 #include "clients/dataset/scan_directory.h"
 #include "clients/dataset/trajectory_file.h"
-#include "core/cloud/cloud_io.h"
+#include "core/cloud/io/cloud_file.h"
 #include "core/cloud/filters.h"
 #include "tests/bench/bench_options.h"
 

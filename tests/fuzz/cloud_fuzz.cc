@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/cloud/cloud_io.h"
+#include "core/cloud/io/cloud_file.h"
 
 namespace {
 

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/cloud/cloud_io.h"
+#include "core/cloud/io/cloud_file.h"
 #include "gtest/gtest.h"
-#include "tests/core/cloud/cloud_bytes.h"
+#include "tests/core/cloud/io/cloud_bytes.h"
 #include "tests/support/scratch_dir.h"
 
 namespace voxloc {

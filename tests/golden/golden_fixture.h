@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/engine/engine.h"
-#include "tests/golden/golden_set.h"
+#include "tests/support/golden_set.h"
 
 namespace voxloc::golden {
 

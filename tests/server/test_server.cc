@@ -9,7 +9,7 @@
 #include <iostream>
 #include <utility>
 
-#include "core/cloud/crc32c.h"
+#include "core/checksum/crc32c.h"
 #include "core/engine/cpu/cpu_engine.h"
 #include "tests/server/small_town.h"
 

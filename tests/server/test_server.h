@@ -14,7 +14,7 @@
 
 #include "core/cloud/point_cloud.h"
 #include "core/engine/engine.h"
-#include "server/config.h"
+#include "server/config/config.h"
 #include "server/server.h"
 #include "voxloc/v1/admin_service.grpc.pb.h"
 #include "voxloc/v1/localization_service.grpc.pb.h"

@@ -17,7 +17,7 @@
 #include "core/engine/cpu/scan_evaluator.h"
 #include "core/engine/cpu/thread_pool.h"
 #include "core/engine/job_check.h"
-#include "core/engine/newton_search.h"
+#include "core/engine/cpu/newton_search.h"
 
 namespace voxloc {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/cloud/filters.h"
-#include "core/engine/newton_search.h"
+#include "core/engine/cpu/newton_search.h"
 #include "core/geometry/euler.h"
 
 namespace voxloc {

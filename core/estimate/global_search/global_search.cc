@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/engine/job_check.h"
-#include "core/engine/newton_search.h"
+#include "core/engine/cpu/newton_search.h"
 #include "core/estimate/global_search/candidate_alignment.h"
 #include "core/estimate/global_search/grid_cache.h"
 #include "core/estimate/global_search/leaf_search.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/engine/newton_search.h"
+#include "core/engine/cpu/newton_search.h"
 #include "core/estimate/covariance/covariance_options.h"
 #include "core/estimate/initial_pose/parzen_estimator.h"
 

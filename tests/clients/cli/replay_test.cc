@@ -11,7 +11,7 @@
 #include "clients/cli/replay/replay_row.h"
 #include "clients/cli/replay/replay_summary.h"
 #include "clients/cpp/messages.h"
-#include "core/cloud/cloud_io.h"
+#include "core/cloud/io/cloud_file.h"
 
 namespace voxloc::cli {
 namespace {

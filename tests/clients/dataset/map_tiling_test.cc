@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "core/cloud/cloud_io.h"
+#include "core/cloud/io/cloud_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/core/cloud/cloud_bytes.h"
+#include "tests/core/cloud/io/cloud_bytes.h"
 #include "tests/support/real_data.h"
 
 namespace voxloc {

@@ -12,7 +12,7 @@
 #include "clients/dataset/map_source.h"
 #include "clients/dataset/scan_directory.h"
 #include "clients/dataset/trajectory_file.h"
-#include "core/cloud/cloud_io.h"
+#include "core/cloud/io/cloud_file.h"
 #include "tests/clients/sim/surface_distance.h"
 
 namespace voxloc::sim {

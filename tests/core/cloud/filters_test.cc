@@ -9,7 +9,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/core/cloud/cloud_bytes.h"
+#include "tests/core/cloud/io/cloud_bytes.h"
 
 namespace voxloc {
 namespace {

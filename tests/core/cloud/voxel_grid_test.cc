@@ -11,7 +11,7 @@
 #include "core/cloud/filters.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/core/cloud/cloud_bytes.h"
+#include "tests/core/cloud/io/cloud_bytes.h"
 
 namespace voxloc {
 namespace {

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "core/geometry/euler.h"
-#include "tests/core/engine/engine_scene.h"
-#include "tests/core/engine/trace_check.h"
+#include "tests/support/engine_scene.h"
+#include "tests/support/trace_check.h"
 
 namespace voxloc {
 namespace {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/core/engine/engine_scene.h"
+#include "tests/support/engine_scene.h"
 
 namespace voxloc {
 namespace {

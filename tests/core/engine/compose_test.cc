@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/core/engine/engine_scene.h"
+#include "tests/support/engine_scene.h"
 #include "tests/support/reference_ndt.h"
 
 namespace voxloc {

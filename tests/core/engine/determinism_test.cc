@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/core/engine/engine_scene.h"
+#include "tests/support/engine_scene.h"
 #include "tests/support/result_bits.h"
 
 namespace voxloc {

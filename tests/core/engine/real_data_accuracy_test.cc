@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "core/cloud/cloud_io.h"
 #include "core/cloud/filters.h"
+#include "core/cloud/io/cloud_file.h"
 #include "core/geometry/euler.h"
-#include "tests/core/engine/engine_scene.h"
+#include "tests/support/engine_scene.h"
 #include "tests/support/evaluation_comparison.h"
 #include "tests/support/real_data.h"
 #include "tests/support/reference_ndt.h"

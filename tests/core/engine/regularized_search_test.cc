@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "core/geometry/euler.h"
-#include "tests/core/engine/engine_scene.h"
+#include "tests/support/engine_scene.h"
 
 namespace voxloc {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/geometry/euler.h"
-#include "tests/core/engine/engine_scene.h"
+#include "tests/support/engine_scene.h"
 #include "tests/support/evaluation_comparison.h"
 #include "tests/support/random_numbers.h"
 #include "tests/support/reference_ndt.h"

@@ -8,7 +8,7 @@
 #include <iostream>
 #include <vector>
 
-#include "tests/core/engine/engine_scene.h"
+#include "tests/support/engine_scene.h"
 
 namespace voxloc {
 namespace {

@@ -8,11 +8,11 @@
 #include <memory>
 #include <string>
 
-#include "core/cloud/cloud_io.h"
 #include "core/cloud/filters.h"
-#include "tests/core/engine/engine_scene.h"
-#include "tests/core/estimate/room_scene.h"
+#include "core/cloud/io/cloud_file.h"
+#include "tests/support/engine_scene.h"
 #include "tests/support/real_data.h"
+#include "tests/support/room_scene.h"
 
 namespace voxloc {
 namespace {

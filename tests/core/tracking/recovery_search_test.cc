@@ -12,8 +12,8 @@
 #include <ostream>
 #include <vector>
 
-#include "tests/core/engine/engine_scene.h"
-#include "tests/core/engine/faulty_engine.h"
+#include "tests/core/engine/replica/faulty_engine.h"
+#include "tests/support/engine_scene.h"
 #include "tests/support/result_bits.h"
 
 namespace voxloc {

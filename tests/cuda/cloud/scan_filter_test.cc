@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/cloud/filters.h"
-#include "tests/core/cloud/cloud_bytes.h"
+#include "tests/core/cloud/io/cloud_bytes.h"
 #include "tests/support/cuda_device.h"
 
 namespace voxloc::cuda {

@@ -11,10 +11,10 @@
 #include "absl/strings/strip.h"
 #include "clients/dataset/scan_directory.h"
 #include "clients/dataset/trajectory_file.h"
-#include "core/cloud/cloud_io.h"
 #include "core/cloud/filters.h"
-#include "tests/core/engine/engine_scene.h"
-#include "tests/golden/golden_set.h"
+#include "core/cloud/io/cloud_file.h"
+#include "tests/support/engine_scene.h"
+#include "tests/support/golden_set.h"
 #include "tests/support/real_data.h"
 
 namespace voxloc {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/engine/engine.h"
-#include "tests/core/engine/engine_scene.h"
 #include "tests/support/cuda_device.h"
+#include "tests/support/engine_scene.h"
 
 namespace voxloc {
 

@@ -11,9 +11,9 @@
 
 #include "core/engine/cpu/cpu_engine.h"
 #include "cuda/cuda_engine.h"
-#include "tests/core/engine/engine_scene.h"
 #include "tests/cuda/engine/fault_kernel.h"
 #include "tests/support/cuda_device.h"
+#include "tests/support/engine_scene.h"
 
 namespace voxloc {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "absl/time/clock.h"
 #include "core/geometry/euler.h"
-#include "tests/core/engine/trace_check.h"
 #include "tests/cuda/engine/engine_pair.h"
+#include "tests/support/trace_check.h"
 
 namespace voxloc {
 namespace {

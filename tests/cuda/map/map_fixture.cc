@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "core/cloud/cloud_io.h"
+#include "core/cloud/io/cloud_file.h"
 #include "tests/support/real_data.h"
 #include "tests/support/synthetic_scene.h"
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "tests/core/estimate/global_search/random_bounds.h"
 #include "tests/cuda/engine/engine_pair.h"
+#include "tests/support/random_bounds.h"
 
 namespace voxloc {
 namespace {

@@ -15,7 +15,7 @@
 #include "core/engine/cpu/kernel_selection.h"
 #include "core/engine/cpu/scan_evaluator.h"
 #include "core/geometry/euler.h"
-#include "tests/core/engine/engine_scene.h"
+#include "tests/support/engine_scene.h"
 #include "tests/support/evaluation_comparison.h"
 #include "tests/support/reference_ndt.h"
 

@@ -9,9 +9,9 @@
 #include <cmath>
 #include <memory>
 
-#include "tests/core/engine/engine_scene.h"
-#include "tests/core/estimate/room_scene.h"
+#include "tests/support/engine_scene.h"
 #include "tests/support/random_numbers.h"
+#include "tests/support/room_scene.h"
 
 namespace voxloc {
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/estimate/covariance/calibrated_covariance.h"
-#include "tests/core/engine/engine_scene.h"
+#include "tests/support/engine_scene.h"
 #include "tests/support/forwarding_engine.h"
 
 namespace voxloc {

@@ -17,11 +17,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/engine/cpu/cpu_engine.h"
-#include "core/engine/replicated_engine.h"
+#include "core/engine/replica/replicated_engine.h"
 #include "core/geometry/euler.h"
-#include "tests/core/engine/engine_scene.h"
-#include "tests/core/engine/replicated_scene.h"
+#include "tests/core/engine/replica/replicated_scene.h"
 #include "tests/core/estimate/global_search/deadline_engine.h"
+#include "tests/support/engine_scene.h"
 #include "tests/support/synthetic_scene.h"
 
 namespace voxloc {

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "core/engine/cpu/cpu_engine.h"
-#include "core/engine/replicated_engine.h"
-#include "tests/core/engine/engine_scene.h"
-#include "tests/core/engine/faulty_engine.h"
+#include "core/engine/replica/replicated_engine.h"
+#include "tests/core/engine/replica/faulty_engine.h"
+#include "tests/support/engine_scene.h"
 #include "tests/support/synthetic_scene.h"
 
 namespace voxloc {

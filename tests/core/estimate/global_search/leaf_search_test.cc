@@ -15,7 +15,7 @@
 
 #include "core/engine/cpu/cpu_engine.h"
 #include "tests/core/estimate/global_search/deadline_engine.h"
-#include "tests/core/estimate/global_search/random_bounds.h"
+#include "tests/support/random_bounds.h"
 
 namespace voxloc {
 namespace {

@@ -12,7 +12,7 @@
 #include "core/cloud/filters.h"
 #include "core/estimate/initial_pose/prior_search.h"
 #include "core/geometry/euler.h"
-#include "tests/core/engine/engine_scene.h"
+#include "tests/support/engine_scene.h"
 #include "tests/support/random_numbers.h"
 #include "tests/support/result_bits.h"
 

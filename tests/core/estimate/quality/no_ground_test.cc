@@ -10,7 +10,7 @@
 #include <string>
 
 #include "core/geometry/euler.h"
-#include "tests/core/engine/engine_scene.h"
+#include "tests/support/engine_scene.h"
 
 namespace voxloc {
 namespace {

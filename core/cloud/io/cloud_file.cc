@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/cloud/io/cloud_file.h"
+
+#include <new>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "core/cloud/io/file_bytes.h"
+#include "core/cloud/io/kitti_reader.h"
+#include "core/cloud/io/malformed.h"
+#include "core/cloud/io/pcd_reader.h"
+#include "core/cloud/io/ply_reader.h"
+
+namespace voxloc {
+namespace {
+
+absl::StatusOr<PointCloud> Dispatch(CloudFormat format, absl::string_view bytes,
+                                    absl::string_view name, size_t max_points) {
+  switch (format) {
+    case CloudFormat::kPcd:
+      return ParsePcd(bytes, name, max_points);
+    case CloudFormat::kPly:
+      return ParsePly(bytes, name, max_points);
+    case CloudFormat::kKittiBin:
+      return ParseKittiBin(bytes, name, max_points);
+  }
+  return absl::InvalidArgumentError(absl::StrCat(name, ": unknown cloud format"));
+}
+
+}  // namespace
+
+absl::StatusOr<CloudFormat> CloudFormatOf(absl::string_view path) {
+  if (absl::EndsWithIgnoreCase(path, ".pcd")) return CloudFormat::kPcd;
+  if (absl::EndsWithIgnoreCase(path, ".ply")) return CloudFormat::kPly;
+  if (absl::EndsWithIgnoreCase(path, ".bin")) return CloudFormat::kKittiBin;
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": is no cloud by its name; allowed are .pcd, .ply and .bin (KITTI)"));
+}
+
+absl::StatusOr<PointCloud> ParseCloud(CloudFormat format, absl::string_view bytes,
+                                      absl::string_view name, const CloudReadLimits& limits) {
+  if (bytes.size() > limits.max_file_bytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(name, ": has ", bytes.size(), " bytes, allowed are ", limits.max_file_bytes));
+  }
+  if (bytes.empty()) return Malformed(name, "the file is empty");
+  try {
+    return Dispatch(format, bytes, name, limits.max_points);
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError(absl::StrCat(name, ": no memory for its points"));
+  }
+}
+
+absl::StatusOr<PointCloud> ReadCloud(const std::string& path, const CloudReadLimits& limits) {
+  const absl::StatusOr<CloudFormat> format = CloudFormatOf(path);
+  if (!format.ok()) return format.status();
+  const absl::StatusOr<FileBytes> bytes = ReadFileBytes(path, limits.max_file_bytes);
+  if (!bytes.ok()) return bytes.status();
+  return ParseCloud(*format, bytes->view(), path, limits);
+}
+
+}  // namespace voxloc

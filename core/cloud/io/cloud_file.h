@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Point clouds in files: PCD (ascii, binary, binary_compressed), PLY (ascii, binary little-endian)
+// and KITTI .bin (float32 x y z intensity records).
+//
+// Fields may come in any order and type; x, y and z are taken, and intensity where there is one.
+// Text, integers and 8-byte fields keep their precision: where the first finite point lies further
+// than 2048 m from zero along an axis, that point, rounded to whole metres, is the cloud's origin;
+// nearer, float32 alone is good to 0.1 mm and the origin is zero. Points that are not finite are
+// kept; filters drop and count them. Readers hold the file and the cloud in memory (and, for
+// binary_compressed, the data unpacked), check what a header promises against the bytes that are
+// there before they allocate, and refuse more than `max_points`.
+//
+// Errors: NotFound (no such file), InvalidArgument (malformed; the message has the file, what is
+// wrong, and the byte offset or line), ResourceExhausted (over a limit), Internal or Unavailable
+// (the system refused to read or write). Nothing throws. Thread-safe: no shared state.
+
+#ifndef VOXLOC_CORE_CLOUD_IO_CLOUD_FILE_H_
+#define VOXLOC_CORE_CLOUD_IO_CLOUD_FILE_H_
+
+#include <cstddef>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/cloud/point_cloud.h"
+
+namespace voxloc {
+
+struct CloudReadLimits {
+  size_t max_points = 200'000'000;
+  size_t max_file_bytes = size_t{8} << 30;
+};
+
+enum class CloudFormat { kPcd, kPly, kKittiBin };
+
+// By the file's name: .pcd, .ply, .bin (case-insensitive). InvalidArgument lists what is allowed.
+[[nodiscard]] absl::StatusOr<CloudFormat> CloudFormatOf(absl::string_view path);
+
+[[nodiscard]] absl::StatusOr<PointCloud> ReadCloud(const std::string& path,
+                                                   const CloudReadLimits& limits = {});
+
+// The same from bytes in memory; `name` stands for the file in messages.
+[[nodiscard]] absl::StatusOr<PointCloud> ParseCloud(CloudFormat format, absl::string_view bytes,
+                                                    absl::string_view name,
+                                                    const CloudReadLimits& limits = {});
+
+enum class PcdEncoding { kAscii, kBinary, kBinaryCompressed };
+
+// Writes a PCD of x y z (and intensity where the cloud has it). Coordinates are float32, or float64
+// when the origin is not zero, so that nothing is lost. The file appears whole or not at all.
+[[nodiscard]] absl::Status WritePcd(const std::string& path, const PointCloud& cloud,
+                                    PcdEncoding encoding = PcdEncoding::kBinary);
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_CLOUD_IO_CLOUD_FILE_H_

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/cloud/io/columns.h"
+
+#include <cstring>
+#include <vector>
+
+#include "core/cloud/io/cloud_builder.h"
+
+namespace voxloc {
+namespace {
+
+void CopyFloats(const Column& column, size_t count, std::vector<float>& values) {
+  values.resize(count);
+  const char* source = column.first;
+  for (float& value : values) {
+    std::memcpy(&value, source, sizeof(float));
+    source += column.stride_bytes;
+  }
+}
+
+void ConvertToFloats(const Column& column, size_t count, std::vector<float>& values) {
+  if (column.type == ScalarType::kFloat32) {
+    CopyFloats(column, count, values);
+    return;
+  }
+  values.resize(count);
+  const ScalarLoader load = LoaderOf(column.type);
+  const char* source = column.first;
+  for (float& value : values) {
+    value = static_cast<float>(load(source));
+    source += column.stride_bytes;
+  }
+}
+
+PointCloud CloudFromDoubles(const PointColumns& columns) {
+  CloudBuilder builder(columns.count, false);
+  const ScalarLoader load_x = LoaderOf(columns.x.type);
+  const ScalarLoader load_y = LoaderOf(columns.y.type);
+  const ScalarLoader load_z = LoaderOf(columns.z.type);
+  for (size_t i = 0; i < columns.count; ++i) {
+    builder.Add({load_x(columns.x.first + i * columns.x.stride_bytes),
+                 load_y(columns.y.first + i * columns.y.stride_bytes),
+                 load_z(columns.z.first + i * columns.z.stride_bytes)});
+  }
+  return std::move(builder).Take();
+}
+
+}  // namespace
+
+PointCloud CloudFromColumns(const PointColumns& columns) {
+  PointCloud cloud;
+  if (columns.x.type == ScalarType::kFloat32 && columns.y.type == ScalarType::kFloat32 &&
+      columns.z.type == ScalarType::kFloat32) {
+    CopyFloats(columns.x, columns.count, cloud.x);
+    CopyFloats(columns.y, columns.count, cloud.y);
+    CopyFloats(columns.z, columns.count, cloud.z);
+  } else {
+    cloud = CloudFromDoubles(columns);
+  }
+  if (columns.intensity.has_value()) {
+    ConvertToFloats(*columns.intensity, columns.count, cloud.intensity);
+  }
+  return cloud;
+}
+
+}  // namespace voxloc

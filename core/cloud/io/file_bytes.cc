@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/cloud/io/file_bytes.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <new>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+
+namespace voxloc {
+namespace {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  [[nodiscard]] int number() const { return number_; }
+  // Errors of delayed writes surface here.
+  [[nodiscard]] bool Close() {
+    const int number = number_;
+    number_ = -1;
+    return ::close(number) == 0;
+  }
+
+ private:
+  int number_;
+};
+
+absl::Status SystemError(const std::string& path, absl::string_view action, int error) {
+  const std::string message =
+      absl::StrCat(path, ": cannot ", action, ": ", std::generic_category().message(error));
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return absl::NotFoundError(message);
+    case EISDIR:
+    case ENAMETOOLONG:
+      return absl::InvalidArgumentError(message);
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+    case EMFILE:
+    case ENFILE:
+      return absl::ResourceExhaustedError(message);
+    default:
+      return absl::UnavailableError(message);
+  }
+}
+
+absl::Status WriteAll(const std::string& path, Descriptor& file, absl::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file.number(), bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return SystemError(path, "write", errno);
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  if (::fsync(file.number()) != 0) return SystemError(path, "sync", errno);
+  if (!file.Close()) return SystemError(path, "close", errno);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<FileBytes> ReadFileBytes(const std::string& path, size_t max_bytes) {
+  // Not blocking: opening a pipe that nobody writes to must not hang.
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.number() < 0) return SystemError(path, "open", errno);
+  struct stat info = {};
+  if (::fstat(file.number(), &info) != 0) return SystemError(path, "stat", errno);
+  if (!S_ISREG(info.st_mode)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": is ", S_ISDIR(info.st_mode) ? "a directory" : "not a regular file",
+                     ", needed is a file"));
+  }
+  const size_t size = static_cast<size_t>(info.st_size);
+  if (size > max_bytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(path, ": has ", size, " bytes, allowed are ", max_bytes));
+  }
+  std::unique_ptr<char[]> data(new (std::nothrow) char[size]);
+  if (data == nullptr) {
+    return absl::ResourceExhaustedError(absl::StrCat(path, ": no memory for its ", size, " bytes"));
+  }
+  size_t done = 0;
+  while (done < size) {
+    const ssize_t count = ::read(file.number(), data.get() + done, size - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return SystemError(path, "read", errno);
+    if (count == 0) break;  // shorter than it was a moment ago
+    done += static_cast<size_t>(count);
+  }
+  return FileBytes(std::move(data), done);
+}
+
+absl::Status WriteFileBytes(const std::string& path, absl::string_view bytes) {
+  static std::atomic<uint64_t> counter{0};
+  const std::string temporary = absl::StrCat(path, ".", ::getpid(), "-", ++counter, ".part");
+  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (file.number() < 0) return SystemError(path, "create", errno);
+  absl::Status status = WriteAll(path, file, bytes);
+  if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) {
+    status = SystemError(path, "rename to it", errno);
+  }
+  if (!status.ok()) ::unlink(temporary.c_str());
+  return status;
+}
+
+}  // namespace voxloc

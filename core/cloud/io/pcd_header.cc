@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/cloud/io/pcd_header.h"
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "core/cloud/io/malformed.h"
+#include "core/cloud/io/text_scan.h"
+
+namespace voxloc {
+namespace {
+
+constexpr uint64_t kMaxValuesPerField = 1'000'000;
+
+// A line of the header: its number and the words after the key.
+struct Entry {
+  size_t line = 0;
+  std::vector<absl::string_view> words;
+};
+
+struct Entries {
+  std::optional<Entry> version, fields, size, type, count, width, height, viewpoint, points, data;
+};
+
+std::optional<Entry>* EntryOf(absl::string_view key, Entries& entries) {
+  if (key == "VERSION") return &entries.version;
+  if (key == "FIELDS" || key == "COLUMNS") return &entries.fields;
+  if (key == "SIZE") return &entries.size;
+  if (key == "TYPE") return &entries.type;
+  if (key == "COUNT") return &entries.count;
+  if (key == "WIDTH") return &entries.width;
+  if (key == "HEIGHT") return &entries.height;
+  if (key == "VIEWPOINT") return &entries.viewpoint;
+  if (key == "POINTS") return &entries.points;
+  if (key == "DATA") return &entries.data;
+  return nullptr;
+}
+
+absl::StatusOr<Entries> ReadEntries(LineScanner& lines, absl::string_view name) {
+  Entries entries;
+  absl::string_view line;
+  while (!entries.data.has_value()) {
+    if (!lines.Next(line)) {
+      return Malformed(name, absl::StrCat("the header has no DATA line; the file ends after line ",
+                                          lines.line_number()));
+    }
+    absl::string_view rest = line;
+    const absl::string_view key = TakeWord(rest);
+    if (key.empty() || key.front() == '#') continue;
+    std::optional<Entry>* entry = EntryOf(key, entries);
+    if (entry == nullptr) {
+      return MalformedLine(name, lines.line_number(),
+                           absl::StrCat(Quoted(key),
+                                        " is no key of a PCD header; allowed are VERSION, FIELDS, "
+                                        "SIZE, TYPE, COUNT, WIDTH, HEIGHT, VIEWPOINT, POINTS, "
+                                        "DATA"));
+    }
+    if (entry->has_value()) {
+      return MalformedLine(name, lines.line_number(), absl::StrCat(key, " is given twice"));
+    }
+    *entry = Entry{lines.line_number(), {}};
+    for (absl::string_view word = TakeWord(rest); !word.empty(); word = TakeWord(rest)) {
+      (*entry)->words.push_back(word);
+    }
+  }
+  return entries;
+}
+
+absl::StatusOr<ScalarType> TypeOf(absl::string_view letter, absl::string_view size) {
+  const absl::string_view known = "IUF";
+  const size_t kind = letter.size() == 1 ? known.find(letter[0]) : absl::string_view::npos;
+  if (kind == absl::string_view::npos) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("TYPE is ", Quoted(letter), ", allowed are I, U and F"));
+  }
+  using T = ScalarType;
+  if (kind == 2) {
+    if (size == "4") return T::kFloat32;
+    if (size == "8") return T::kFloat64;
+    return absl::InvalidArgumentError(
+        absl::StrCat("SIZE is ", Quoted(size), ", allowed for TYPE F are 4 and 8"));
+  }
+  const bool is_signed = kind == 0;
+  if (size == "1") return is_signed ? T::kInt8 : T::kUint8;
+  if (size == "2") return is_signed ? T::kInt16 : T::kUint16;
+  if (size == "4") return is_signed ? T::kInt32 : T::kUint32;
+  if (size == "8") return is_signed ? T::kInt64 : T::kUint64;
+  return absl::InvalidArgumentError(
+      absl::StrCat("SIZE is ", Quoted(size), ", allowed for TYPE ", letter, " are 1, 2, 4 and 8"));
+}
+
+absl::Status CheckOnePerField(const std::optional<Entry>& entry, absl::string_view key,
+                              size_t fields, absl::string_view name) {
+  if (!entry.has_value()) {
+    return Malformed(name, absl::StrCat("the header has no ", key, " line"));
+  }
+  if (entry->words.size() != fields) {
+    return MalformedLine(name, entry->line,
+                         absl::StrCat(key, " has ", entry->words.size(), " values for ", fields,
+                                      " fields; allowed is one a field"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<PcdField>> FieldsOf(const Entries& entries, absl::string_view name) {
+  if (!entries.fields.has_value()) return Malformed(name, "the header has no FIELDS line");
+  const size_t number = entries.fields->words.size();
+  absl::Status status = CheckOnePerField(entries.size, "SIZE", number, name);
+  if (status.ok()) status = CheckOnePerField(entries.type, "TYPE", number, name);
+  if (status.ok() && entries.count.has_value()) {
+    status = CheckOnePerField(entries.count, "COUNT", number, name);
+  }
+  if (!status.ok()) return status;
+
+  std::vector<PcdField> fields(number);
+  for (size_t i = 0; i < number; ++i) {
+    fields[i].name = std::string(entries.fields->words[i]);
+    const absl::StatusOr<ScalarType> type = TypeOf(entries.type->words[i], entries.size->words[i]);
+    if (!type.ok()) {
+      const size_t line =
+          type.status().message().substr(0, 4) == "SIZE" ? entries.size->line : entries.type->line;
+      return MalformedLine(
+          name, line,
+          absl::StrCat("field ", Quoted(fields[i].name), ": ", type.status().message()));
+    }
+    fields[i].type = *type;
+    if (!entries.count.has_value()) continue;
+    uint64_t count = 0;
+    if (!absl::SimpleAtoi(entries.count->words[i], &count) || count < 1 ||
+        count > kMaxValuesPerField) {
+      return MalformedLine(
+          name, entries.count->line,
+          absl::StrCat("field ", Quoted(fields[i].name), ": COUNT is ",
+                       Quoted(entries.count->words[i]), ", allowed is a whole number from 1 to ",
+                       kMaxValuesPerField));
+    }
+    fields[i].count = static_cast<size_t>(count);
+  }
+  return fields;
+}
+
+absl::StatusOr<PointFields> PointFieldsOf(const std::vector<PcdField>& fields, size_t line,
+                                          absl::string_view name) {
+  std::vector<std::string> names;
+  names.reserve(fields.size());
+  for (const PcdField& field : fields) names.push_back(field.name);
+  absl::StatusOr<PointFields> found = FindPointFields(names);
+  if (!found.ok()) return MalformedLine(name, line, found.status().message());
+  if (found->intensity.has_value() && fields[*found->intensity].count != 1) {
+    found->intensity.reset();
+  }
+  for (const size_t index : {found->x, found->y, found->z}) {
+    if (fields[index].count != 1) {
+      return MalformedLine(name, line,
+                           absl::StrCat("field ", Quoted(fields[index].name), " has COUNT ",
+                                        fields[index].count, ", allowed for a coordinate is 1"));
+    }
+  }
+  return found;
+}
+
+absl::StatusOr<uint64_t> WholeNumber(const Entry& entry, absl::string_view key,
+                                     absl::string_view name) {
+  uint64_t value = 0;
+  if (entry.words.size() != 1 || !absl::SimpleAtoi(entry.words[0], &value)) {
+    return MalformedLine(
+        name, entry.line,
+        absl::StrCat(key, " is ", entry.words.empty() ? "''" : Quoted(entry.words[0]),
+                     ", allowed is one whole number from 0 to ",
+                     std::numeric_limits<uint64_t>::max()));
+  }
+  return value;
+}
+
+absl::StatusOr<uint64_t> PointsOf(const Entries& entries, absl::string_view name) {
+  std::optional<uint64_t> grid;
+  if (entries.width.has_value()) {
+    const absl::StatusOr<uint64_t> width = WholeNumber(*entries.width, "WIDTH", name);
+    if (!width.ok()) return width.status();
+    uint64_t height = 1;
+    if (entries.height.has_value()) {
+      const absl::StatusOr<uint64_t> given = WholeNumber(*entries.height, "HEIGHT", name);
+      if (!given.ok()) return given.status();
+      height = *given;
+    }
+    if (height != 0 && *width > std::numeric_limits<uint64_t>::max() / height) {
+      return MalformedLine(name, entries.width->line,
+                           absl::StrCat("WIDTH ", *width, " times HEIGHT ", height,
+                                        " is more than a file can hold"));
+    }
+    grid = *width * height;
+  }
+  if (!entries.points.has_value()) {
+    if (!grid.has_value()) return Malformed(name, "the header has neither POINTS nor WIDTH");
+    return *grid;
+  }
+  const absl::StatusOr<uint64_t> points = WholeNumber(*entries.points, "POINTS", name);
+  if (!points.ok()) return points.status();
+  if (grid.has_value() && *grid != *points) {
+    return MalformedLine(name, entries.points->line,
+                         absl::StrCat("POINTS is ", *points, ", WIDTH times HEIGHT is ", *grid,
+                                      "; allowed is that they are equal"));
+  }
+  return *points;
+}
+
+absl::StatusOr<PcdEncoding> EncodingOf(const Entry& data, absl::string_view name) {
+  const absl::string_view word = data.words.size() == 1 ? data.words[0] : "";
+  if (word == "ascii") return PcdEncoding::kAscii;
+  if (word == "binary") return PcdEncoding::kBinary;
+  if (word == "binary_compressed") return PcdEncoding::kBinaryCompressed;
+  return MalformedLine(name, data.line,
+                       absl::StrCat("DATA is ", data.words.empty() ? "''" : Quoted(data.words[0]),
+                                    ", allowed are ascii, binary and binary_compressed"));
+}
+
+}  // namespace
+
+size_t PcdHeader::point_bytes() const {
+  size_t sum = 0;
+  for (const PcdField& field : fields) sum += field.bytes();
+  return sum;
+}
+
+size_t PcdHeader::padding_bytes() const {
+  size_t sum = 0;
+  for (const PcdField& field : fields) sum += field.is_padding() ? field.bytes() : 0;
+  return sum;
+}
+
+absl::StatusOr<PcdHeader> ParsePcdHeader(absl::string_view bytes, absl::string_view name) {
+  LineScanner lines(bytes);
+  const absl::StatusOr<Entries> entries = ReadEntries(lines, name);
+  if (!entries.ok()) return entries.status();
+  absl::StatusOr<std::vector<PcdField>> fields = FieldsOf(*entries, name);
+  if (!fields.ok()) return fields.status();
+  const absl::StatusOr<PointFields> point_fields =
+      PointFieldsOf(*fields, entries->fields->line, name);
+  if (!point_fields.ok()) return point_fields.status();
+  const absl::StatusOr<uint64_t> points = PointsOf(*entries, name);
+  if (!points.ok()) return points.status();
+  const absl::StatusOr<PcdEncoding> encoding = EncodingOf(*entries->data, name);
+  if (!encoding.ok()) return encoding.status();
+
+  PcdHeader header;
+  header.fields = *std::move(fields);
+  header.point_fields = *point_fields;
+  header.points = static_cast<size_t>(*points);
+  header.encoding = *encoding;
+  header.data_offset = lines.offset();
+  header.data_line = lines.line_number() + 1;
+  return header;
+}
+
+}  // namespace voxloc

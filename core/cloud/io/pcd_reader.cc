@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/cloud/io/pcd_reader.h"
+
+#include <lzf.h>
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "core/cloud/io/ascii_points.h"
+#include "core/cloud/io/columns.h"
+#include "core/cloud/io/malformed.h"
+#include "core/cloud/io/pcd_header.h"
+
+namespace voxloc {
+namespace {
+
+// What an LZF stream can unpack to at most: a back reference of 3 bytes stands for 264.
+constexpr uint64_t kMaxUnpackRatio = 88;
+
+absl::StatusOr<PointCloud> ReadAscii(const PcdHeader& header, absl::string_view bytes,
+                                     absl::string_view name) {
+  std::vector<size_t> first_words;
+  AsciiLayout layout;
+  for (const PcdField& field : header.fields) {
+    first_words.push_back(layout.words_per_line);
+    layout.words_per_line += field.count;
+  }
+  layout.x = first_words[header.point_fields.x];
+  layout.y = first_words[header.point_fields.y];
+  layout.z = first_words[header.point_fields.z];
+  if (header.point_fields.intensity.has_value()) {
+    layout.intensity = first_words[*header.point_fields.intensity];
+  }
+  const absl::string_view data = bytes.substr(header.data_offset);
+  LineScanner lines(data, header.data_line);
+  absl::StatusOr<PointCloud> cloud =
+      ParseAsciiPoints(lines, data.size(), header.points, layout, name);
+  absl::string_view line;
+  if (cloud.ok() && NextFilledLine(lines, line)) {
+    return MalformedLine(name, lines.line_number(),
+                         absl::StrCat("there are more than the ", header.points,
+                                      " points that the header promises"));
+  }
+  return cloud;
+}
+
+// Columns of records that follow one another, or of fields that do (each `points` long).
+PointColumns ColumnsOf(const PcdHeader& header, const char* data, bool field_by_field,
+                       bool with_padding) {
+  PointColumns columns;
+  columns.count = header.points;
+  const PointFields& wanted = header.point_fields;
+  const size_t record_bytes = header.point_bytes();
+  size_t offset = 0;  // in the record
+  for (size_t i = 0; i < header.fields.size(); ++i) {
+    const PcdField& field = header.fields[i];
+    if (field.is_padding() && !with_padding) continue;
+    const Column column{field.type, data + (field_by_field ? offset * header.points : offset),
+                        field_by_field ? field.bytes() : record_bytes};
+    if (i == wanted.x) columns.x = column;
+    if (i == wanted.y) columns.y = column;
+    if (i == wanted.z) columns.z = column;
+    if (i == wanted.intensity) columns.intensity = column;
+    offset += field.bytes();
+  }
+  return columns;
+}
+
+absl::StatusOr<PointCloud> ReadBinary(const PcdHeader& header, absl::string_view bytes,
+                                      absl::string_view name) {
+  const size_t available = bytes.size() - header.data_offset;
+  const size_t record_bytes = header.point_bytes();
+  if (header.points > available / record_bytes) {
+    return MalformedByte(
+        name, header.data_offset,
+        absl::StrCat("the header promises ", header.points, " points of ", record_bytes,
+                     " bytes, but only ", available, " bytes follow it"));
+  }
+  return CloudFromColumns(ColumnsOf(header, bytes.data() + header.data_offset, false, true));
+}
+
+uint32_t LoadUint32(const char* bytes) {
+  uint32_t value;
+  std::memcpy(&value, bytes, sizeof(value));
+  return value;
+}
+
+absl::StatusOr<PointCloud> ReadCompressed(const PcdHeader& header, absl::string_view bytes,
+                                          absl::string_view name) {
+  constexpr size_t kSizesBytes = 8;
+  const size_t available = bytes.size() - header.data_offset;
+  if (available < kSizesBytes) {
+    if (header.points == 0) return PointCloud();
+    return MalformedByte(name, header.data_offset,
+                         absl::StrCat("the sizes of the compressed data need ", kSizesBytes,
+                                      " bytes, there are ", available));
+  }
+  const char* sizes = bytes.data() + header.data_offset;
+  const uint32_t packed = LoadUint32(sizes);
+  const uint32_t unpacked = LoadUint32(sizes + 4);
+  if (packed > available - kSizesBytes) {
+    return MalformedByte(name, header.data_offset,
+                         absl::StrCat("the compressed size is ", packed, ", but only ",
+                                      available - kSizesBytes, " bytes follow"));
+  }
+  // Some writers leave padding fields out of the compressed data though the header names them.
+  const size_t full_bytes = header.point_bytes();
+  const size_t lean_bytes = full_bytes - header.padding_bytes();
+  const auto fits = [&](size_t point_bytes) {
+    return unpacked % point_bytes == 0 && unpacked / point_bytes == header.points;
+  };
+  if (!fits(full_bytes) && !fits(lean_bytes)) {
+    return MalformedByte(name, header.data_offset + 4,
+                         absl::StrCat("the uncompressed size is ", unpacked,
+                                      ", but the header "
+                                      "promises ",
+                                      header.points, " points of ", full_bytes, " bytes"));
+  }
+  if (header.points == 0) return PointCloud();
+  if (unpacked > packed * kMaxUnpackRatio) {
+    return MalformedByte(
+        name, header.data_offset + 4,
+        absl::StrCat("the uncompressed size is ", unpacked, ", but ", packed,
+                     " compressed bytes cannot hold more than ", packed * kMaxUnpackRatio));
+  }
+  const std::unique_ptr<char[]> data(new (std::nothrow) char[unpacked]);
+  if (data == nullptr) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(name, ": no memory for its ", unpacked, " uncompressed bytes"));
+  }
+  const unsigned int done = lzf_decompress(sizes + kSizesBytes, packed, data.get(), unpacked);
+  if (done != unpacked) {
+    return MalformedByte(name, header.data_offset + kSizesBytes,
+                         done == 0 ? absl::StrCat("the compressed data is corrupt or longer than ",
+                                                  "the ", unpacked, " bytes it should unpack to")
+                                   : absl::StrCat("the compressed data unpacks to ", done,
+                                                  " bytes instead of ", unpacked));
+  }
+  return CloudFromColumns(ColumnsOf(header, data.get(), true, fits(full_bytes)));
+}
+
+}  // namespace
+
+absl::StatusOr<PointCloud> ParsePcd(absl::string_view bytes, absl::string_view name,
+                                    size_t max_points) {
+  const absl::StatusOr<PcdHeader> header = ParsePcdHeader(bytes, name);
+  if (!header.ok()) return header.status();
+  if (header->points > max_points) {
+    return absl::ResourceExhaustedError(absl::StrCat(name, ": the header promises ", header->points,
+                                                     " points, allowed are ", max_points));
+  }
+  switch (header->encoding) {
+    case PcdEncoding::kAscii:
+      return ReadAscii(*header, bytes, name);
+    case PcdEncoding::kBinary:
+      return ReadBinary(*header, bytes, name);
+    case PcdEncoding::kBinaryCompressed:
+      return ReadCompressed(*header, bytes, name);
+  }
+  return absl::InternalError(absl::StrCat(name, ": no reader for its encoding"));
+}
+
+}  // namespace voxloc

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <lzf.h>
+
+#include <charconv>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <string>
+#include <type_traits>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "core/cloud/io/cloud_file.h"
+#include "core/cloud/io/file_bytes.h"
+
+namespace voxloc {
+namespace {
+
+bool NeedsDouble(const PointCloud& cloud) { return !cloud.origin.isZero(0.0); }
+
+std::string HeaderOf(const PointCloud& cloud, absl::string_view encoding) {
+  const absl::string_view size = NeedsDouble(cloud) ? "8" : "4";
+  const bool intensity = cloud.has_intensity();
+  return absl::StrCat("# .PCD v0.7 - Point Cloud Data file format\nVERSION 0.7\nFIELDS x y z",
+                      intensity ? " intensity" : "", "\nSIZE ", size, " ", size, " ", size,
+                      intensity ? " 4" : "", "\nTYPE F F F", intensity ? " F" : "", "\nCOUNT 1 1 1",
+                      intensity ? " 1" : "", "\nWIDTH ", cloud.size(),
+                      "\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS ", cloud.size(), "\nDATA ",
+                      encoding, "\n");
+}
+
+template <typename T>
+void AppendText(T value, std::string& out) {
+  char buffer[32];
+  const std::to_chars_result end = std::to_chars(buffer, buffer + sizeof(buffer), value);
+  out.append(buffer, static_cast<size_t>(end.ptr - buffer));
+}
+
+template <typename T>
+void AppendBytes(T value, std::string& out) {
+  char buffer[sizeof(T)];
+  std::memcpy(buffer, &value, sizeof(T));
+  out.append(buffer, sizeof(T));
+}
+
+// A coordinate as the file holds it: a float, bit for bit, where the origin is zero, else a double.
+template <typename T>
+T Coordinate(double origin, float offset) {
+  if constexpr (std::is_same_v<T, float>) {
+    return offset;
+  } else {
+    return origin + static_cast<double>(offset);
+  }
+}
+
+template <typename T>
+void AppendAscii(const PointCloud& cloud, std::string& out) {
+  for (size_t i = 0; i < cloud.size(); ++i) {
+    AppendText(Coordinate<T>(cloud.origin.x(), cloud.x[i]), out);
+    out += ' ';
+    AppendText(Coordinate<T>(cloud.origin.y(), cloud.y[i]), out);
+    out += ' ';
+    AppendText(Coordinate<T>(cloud.origin.z(), cloud.z[i]), out);
+    if (cloud.has_intensity()) {
+      out += ' ';
+      AppendText(cloud.intensity[i], out);
+    }
+    out += '\n';
+  }
+}
+
+template <typename T>
+void AppendRecords(const PointCloud& cloud, std::string& out) {
+  for (size_t i = 0; i < cloud.size(); ++i) {
+    AppendBytes(Coordinate<T>(cloud.origin.x(), cloud.x[i]), out);
+    AppendBytes(Coordinate<T>(cloud.origin.y(), cloud.y[i]), out);
+    AppendBytes(Coordinate<T>(cloud.origin.z(), cloud.z[i]), out);
+    if (cloud.has_intensity()) AppendBytes(cloud.intensity[i], out);
+  }
+}
+
+template <typename T>
+std::string FieldByField(const PointCloud& cloud) {
+  std::string out;
+  out.reserve(cloud.size() * (3 * sizeof(T) + sizeof(float)));
+  for (const float value : cloud.x) AppendBytes(Coordinate<T>(cloud.origin.x(), value), out);
+  for (const float value : cloud.y) AppendBytes(Coordinate<T>(cloud.origin.y(), value), out);
+  for (const float value : cloud.z) AppendBytes(Coordinate<T>(cloud.origin.z(), value), out);
+  for (const float value : cloud.intensity) AppendBytes(value, out);
+  return out;
+}
+
+absl::Status AppendCompressed(const std::string& path, const std::string& plain, std::string& out) {
+  // Room for data that does not compress: LZF then adds a byte to every 32.
+  const uint64_t room = plain.size() + plain.size() / 16 + 64;
+  if (room > std::numeric_limits<uint32_t>::max()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, ": a cloud of ", plain.size(),
+        " bytes is too large for binary_compressed, whose sizes are 32 bits; use binary"));
+  }
+  std::string packed(static_cast<size_t>(room), '\0');
+  const unsigned int size =
+      plain.empty() ? 0
+                    : lzf_compress(plain.data(), static_cast<unsigned int>(plain.size()),
+                                   packed.data(), static_cast<unsigned int>(room));
+  if (size == 0 && !plain.empty()) {
+    return absl::InternalError(absl::StrCat(path, ": the cloud could not be compressed"));
+  }
+  AppendBytes(static_cast<uint32_t>(size), out);
+  AppendBytes(static_cast<uint32_t>(plain.size()), out);
+  out.append(packed, 0, size);
+  return absl::OkStatus();
+}
+
+template <typename T>
+absl::Status Write(const std::string& path, const PointCloud& cloud, PcdEncoding encoding) {
+  std::string out;
+  switch (encoding) {
+    case PcdEncoding::kAscii:
+      out = HeaderOf(cloud, "ascii");
+      AppendAscii<T>(cloud, out);
+      break;
+    case PcdEncoding::kBinary:
+      out = HeaderOf(cloud, "binary");
+      out.reserve(out.size() + cloud.size() * (3 * sizeof(T) + sizeof(float)));
+      AppendRecords<T>(cloud, out);
+      break;
+    case PcdEncoding::kBinaryCompressed: {
+      out = HeaderOf(cloud, "binary_compressed");
+      const absl::Status status = AppendCompressed(path, FieldByField<T>(cloud), out);
+      if (!status.ok()) return status;
+      break;
+    }
+  }
+  return WriteFileBytes(path, out);
+}
+
+}  // namespace
+
+absl::Status WritePcd(const std::string& path, const PointCloud& cloud, PcdEncoding encoding) {
+  try {
+    return NeedsDouble(cloud) ? Write<double>(path, cloud, encoding)
+                              : Write<float>(path, cloud, encoding);
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(path, ": no memory to write ", cloud.size(), " points"));
+  }
+}
+
+}  // namespace voxloc

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/cloud/io/ply_header.h"
+
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "core/cloud/io/malformed.h"
+#include "core/cloud/io/text_scan.h"
+
+namespace voxloc {
+namespace {
+
+std::optional<ScalarType> TypeNamed(absl::string_view word) {
+  static constexpr std::pair<absl::string_view, ScalarType> kTypes[] = {
+      {"char", ScalarType::kInt8},      {"int8", ScalarType::kInt8},
+      {"uchar", ScalarType::kUint8},    {"uint8", ScalarType::kUint8},
+      {"short", ScalarType::kInt16},    {"int16", ScalarType::kInt16},
+      {"ushort", ScalarType::kUint16},  {"uint16", ScalarType::kUint16},
+      {"int", ScalarType::kInt32},      {"int32", ScalarType::kInt32},
+      {"uint", ScalarType::kUint32},    {"uint32", ScalarType::kUint32},
+      {"float", ScalarType::kFloat32},  {"float32", ScalarType::kFloat32},
+      {"double", ScalarType::kFloat64}, {"float64", ScalarType::kFloat64},
+  };
+  for (const auto& [type_name, type] : kTypes) {
+    if (type_name == word) return type;
+  }
+  return std::nullopt;
+}
+
+// The functions below read the words after a line's key and return what is wrong with them.
+
+absl::Status ReadFormat(absl::string_view rest, std::optional<bool>& ascii) {
+  const absl::string_view format = TakeWord(rest);
+  const absl::string_view version = TakeWord(rest);
+  if (ascii.has_value()) return absl::InvalidArgumentError("the format is given twice");
+  if (format != "ascii" && format != "binary_little_endian") {
+    return absl::InvalidArgumentError(absl::StrCat("the format is ", Quoted(format),
+                                                   ", allowed are ascii and binary_little_endian"));
+  }
+  if (version != "1.0") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the format's version is ", Quoted(version), ", allowed is 1.0"));
+  }
+  ascii = format == "ascii";
+  return absl::OkStatus();
+}
+
+absl::Status ReadElement(absl::string_view rest, size_t line, PlyHeader& header) {
+  PlyElement element;
+  element.name = std::string(TakeWord(rest));
+  element.line = line;
+  const absl::string_view word = TakeWord(rest);
+  uint64_t count = 0;
+  if (element.name.empty() || !absl::SimpleAtoi(word, &count) || !TakeWord(rest).empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("element ", Quoted(element.name), " has the count ", Quoted(word),
+                     ", allowed is a name and one whole number from 0 to ",
+                     std::numeric_limits<uint64_t>::max()));
+  }
+  element.count = static_cast<size_t>(count);
+  header.elements.push_back(std::move(element));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ScalarType> ReadType(absl::string_view word) {
+  const std::optional<ScalarType> type = TypeNamed(word);
+  if (type.has_value()) return *type;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the type of a property is ", Quoted(word),
+      ", allowed are char, uchar, short, ushort, int, uint, float, double, int8, uint8, int16, "
+      "uint16, int32, uint32, float32, float64 and list"));
+}
+
+absl::Status ReadProperty(absl::string_view rest, PlyHeader& header) {
+  if (header.elements.empty()) {
+    return absl::InvalidArgumentError("there is a property before the first element");
+  }
+  PlyProperty property;
+  absl::string_view word = TakeWord(rest);
+  if (word == "list") {
+    const absl::StatusOr<ScalarType> length_type = ReadType(TakeWord(rest));
+    if (!length_type.ok()) return length_type.status();
+    if (!IsInteger(*length_type)) {
+      return absl::InvalidArgumentError(
+          "the length of a list has a floating point type, allowed are integers");
+    }
+    property.length_type = *length_type;
+    word = TakeWord(rest);
+  }
+  const absl::StatusOr<ScalarType> type = ReadType(word);
+  if (!type.ok()) return type.status();
+  property.type = *type;
+  property.name = std::string(TakeWord(rest));
+  if (property.name.empty()) return absl::InvalidArgumentError("the property has no name");
+  header.elements.back().properties.push_back(std::move(property));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+bool PlyElement::has_list() const {
+  for (const PlyProperty& property : properties) {
+    if (property.length_type.has_value()) return true;
+  }
+  return false;
+}
+
+size_t PlyElement::bytes() const {
+  size_t sum = 0;
+  for (const PlyProperty& property : properties) sum += SizeOf(property.type);
+  return sum;
+}
+
+absl::StatusOr<PlyHeader> ParsePlyHeader(absl::string_view bytes, absl::string_view name) {
+  LineScanner lines(bytes);
+  absl::string_view line;
+  if (!lines.Next(line) || line != "ply") {
+    return MalformedLine(
+        name, 1, absl::StrCat("a PLY file starts with 'ply', this one with ", Quoted(line)));
+  }
+  PlyHeader header;
+  std::optional<bool> ascii;
+  while (true) {
+    if (!lines.Next(line)) {
+      return Malformed(name, absl::StrCat("the header has no end_header line; the file ends after ",
+                                          "line ", lines.line_number()));
+    }
+    absl::string_view rest = line;
+    const absl::string_view key = TakeWord(rest);
+    if (key == "end_header") break;
+    absl::Status status = absl::OkStatus();
+    if (key == "format") {
+      status = ReadFormat(rest, ascii);
+    } else if (key == "element") {
+      status = ReadElement(rest, lines.line_number(), header);
+    } else if (key == "property") {
+      status = ReadProperty(rest, header);
+    } else if (!key.empty() && key != "comment" && key != "obj_info") {
+      status = absl::InvalidArgumentError(
+          absl::StrCat(Quoted(key),
+                       " is no key of a PLY header; allowed are format, comment, "
+                       "obj_info, element, property and end_header"));
+    }
+    if (!status.ok()) return MalformedLine(name, lines.line_number(), status.message());
+  }
+  if (!ascii.has_value()) return Malformed(name, "the header has no format line");
+  header.ascii = *ascii;
+  header.data_offset = lines.offset();
+  header.data_line = lines.line_number() + 1;
+  return header;
+}
+
+}  // namespace voxloc

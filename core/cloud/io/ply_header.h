@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The header of PLY files (ascii and binary_little_endian), checked in itself.
+
+#ifndef VOXLOC_CORE_CLOUD_IO_PLY_HEADER_H_
+#define VOXLOC_CORE_CLOUD_IO_PLY_HEADER_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/cloud/io/scalar_type.h"
+
+namespace voxloc {
+
+struct PlyProperty {
+  std::string name;
+  ScalarType type = ScalarType::kFloat32;
+  // The type of a list's length; set for lists only.
+  std::optional<ScalarType> length_type;
+};
+
+struct PlyElement {
+  std::string name;
+  size_t count = 0;
+  size_t line = 0;  // where the header names it
+  std::vector<PlyProperty> properties;
+
+  [[nodiscard]] bool has_list() const;
+  // Of one element; only without lists.
+  [[nodiscard]] size_t bytes() const;
+};
+
+struct PlyHeader {
+  bool ascii = false;
+  std::vector<PlyElement> elements;
+  size_t data_offset = 0;  // of the first byte after the end_header line
+  size_t data_line = 0;    // the number of the line that starts there
+};
+
+[[nodiscard]] absl::StatusOr<PlyHeader> ParsePlyHeader(absl::string_view bytes,
+                                                       absl::string_view name);
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_CLOUD_IO_PLY_HEADER_H_

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reading text: lines with their numbers, words, and numbers whatever the locale of the process is.
+
+#ifndef VOXLOC_CORE_CLOUD_IO_TEXT_SCAN_H_
+#define VOXLOC_CORE_CLOUD_IO_TEXT_SCAN_H_
+
+#include <cstddef>
+
+#include "absl/strings/string_view.h"
+
+namespace voxloc {
+
+// Walks the lines of a text that outlives it. Lines end with \n or \r\n; the last may lack its end.
+class LineScanner {
+ public:
+  explicit LineScanner(absl::string_view text, size_t first_line = 1)
+      : text_(text), next_line_(first_line) {}
+
+  // False at the end of the text.
+  [[nodiscard]] bool Next(absl::string_view& line);
+
+  // Of the line last returned; the first is line 1.
+  [[nodiscard]] size_t line_number() const { return next_line_ - 1; }
+  // Of the byte after the line last returned and its end.
+  [[nodiscard]] size_t offset() const { return offset_; }
+
+ private:
+  absl::string_view text_;
+  size_t offset_ = 0;
+  size_t next_line_;
+};
+
+// Takes the first word (between spaces and tabs) off `rest`; empty when there is none.
+[[nodiscard]] absl::string_view TakeWord(absl::string_view& rest);
+
+// The whole word as a number: decimal, or hexadecimal after 0x, with optional sign and exponent,
+// nan, inf. Too large becomes infinite, too small (nearly) zero.
+[[nodiscard]] bool ParseDouble(absl::string_view word, double& value);
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_CLOUD_IO_TEXT_SCAN_H_

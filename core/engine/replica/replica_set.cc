@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/engine/replica/replica_set.h"
+
+#include <algorithm>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+
+namespace voxloc {
+namespace {
+
+template <typename Parts>
+auto FirstPart(const Parts& parts) {
+  return std::find_if(parts.begin(), parts.end(), [](const auto& part) { return part != nullptr; })
+      ->get();
+}
+
+template <typename Parts>
+size_t SumMemory(const Parts& parts) {
+  size_t bytes = 0;
+  for (const auto& part : parts) {
+    if (part != nullptr) bytes += part->MemoryBytes();
+  }
+  return bytes;
+}
+
+}  // namespace
+
+ReplicaSet::ReplicaSet(std::vector<std::unique_ptr<Engine>> engines)
+    : engines_(std::move(engines)), failed_(engines_.size()) {}
+
+bool ReplicaSet::InService(size_t replica) const {
+  if (failed_[replica].load(std::memory_order_acquire)) return false;
+  if (engines_[replica]->Health().ok()) return true;
+  failed_[replica].store(true, std::memory_order_release);
+  return false;
+}
+
+std::vector<size_t> ReplicaSet::InService() const {
+  std::vector<size_t> replicas;
+  for (size_t i = 0; i < engines_.size(); ++i) {
+    if (InService(i)) replicas.push_back(i);
+  }
+  return replicas;
+}
+
+absl::Status ReplicaSet::NoneInService() const {
+  std::string message = absl::StrCat("all ", engines_.size(), " engines are out of service");
+  for (const auto& engine : engines_) {
+    absl::StrAppend(&message, "; ", engine->Info().device, ": ", engine->Health().message());
+  }
+  return absl::UnavailableError(message);
+}
+
+void ReplicaSet::InParallel(size_t count, absl::FunctionRef<void(size_t)> body) {
+  if (count == 0) return;
+  std::vector<std::thread> threads;
+  size_t started = 1;
+  for (; started < count; ++started) {
+    try {
+      threads.emplace_back([body, started] { body(started); });
+    } catch (const std::system_error&) {
+      break;  // no thread to be had: the caller's does the rest
+    }
+  }
+  body(0);
+  for (size_t i = started; i < count; ++i) body(i);
+  for (std::thread& thread : threads) thread.join();
+}
+
+ReplicatedTile::ReplicatedTile(const ReplicaSet& replicas, Parts parts)
+    : replicas_(replicas), parts_(std::move(parts)), any_(FirstPart(parts_)) {}
+
+size_t ReplicatedTile::MemoryBytes() const { return SumMemory(parts_); }
+
+ReplicatedMap::ReplicatedMap(const ReplicaSet& replicas, Parts parts)
+    : replicas_(replicas), parts_(std::move(parts)), any_(FirstPart(parts_)) {}
+
+size_t ReplicatedMap::MemoryBytes() const { return SumMemory(parts_); }
+
+absl::StatusOr<std::vector<MapCell>> ReplicatedMap::CellsInBox(size_t statistics_index,
+                                                               const Eigen::Vector3d& min,
+                                                               const Eigen::Vector3d& max,
+                                                               size_t max_cells) const {
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    if (parts_[i] == nullptr || !replicas_.InService(i)) continue;
+    auto cells = parts_[i]->CellsInBox(statistics_index, min, max, max_cells);
+    if (cells.ok() || replicas_.InService(i)) return cells;
+  }
+  return replicas_.NoneInService();
+}
+
+}  // namespace voxloc

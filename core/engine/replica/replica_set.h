@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ReplicaSet: several engines that do the same, which of them still can, and what they keep of a
+// tile or a map, one part an engine.
+//
+// Thread-safe. The set owns the engines; tiles and maps refer to it and must not outlive it. An
+// engine that was once seen to have failed is out of service for good, so an engine in service has
+// a part of every tile and map.
+
+#ifndef VOXLOC_CORE_ENGINE_REPLICA_REPLICA_SET_H_
+#define VOXLOC_CORE_ENGINE_REPLICA_REPLICA_SET_H_
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/engine/engine.h"
+#include "core/map/resident_map.h"
+
+namespace voxloc {
+
+class ReplicaSet {
+ public:
+  explicit ReplicaSet(std::vector<std::unique_ptr<Engine>> engines);
+
+  [[nodiscard]] size_t size() const { return engines_.size(); }
+  [[nodiscard]] Engine& engine(size_t replica) const { return *engines_[replica]; }
+
+  // Asks the engine for its health.
+  [[nodiscard]] bool InService(size_t replica) const;
+  [[nodiscard]] std::vector<size_t> InService() const;
+  // Unavailable, with what the engines say; for when none is in service.
+  [[nodiscard]] absl::Status NoneInService() const;
+
+  // Calls body(0) to body(count - 1), each in a thread, one of them the caller's. Returns when all
+  // are done.
+  static void InParallel(size_t count, absl::FunctionRef<void(size_t)> body);
+
+ private:
+  const std::vector<std::unique_ptr<Engine>> engines_;
+  mutable std::vector<std::atomic<bool>> failed_;
+};
+
+// A part is null where the engine was out of service when the tile or map was made.
+class ReplicatedTile : public ResidentTile {
+ public:
+  using Parts = std::vector<std::shared_ptr<const ResidentTile>>;
+  // At least one part is not null.
+  ReplicatedTile(const ReplicaSet& replicas, Parts parts);
+
+  [[nodiscard]] size_t points() const override { return any_->points(); }
+  [[nodiscard]] size_t not_finite() const override { return any_->not_finite(); }
+  [[nodiscard]] size_t cells() const override { return any_->cells(); }
+  // Of all engines together.
+  [[nodiscard]] size_t MemoryBytes() const override;
+
+  [[nodiscard]] const ReplicaSet& replicas() const { return replicas_; }
+  [[nodiscard]] const Parts& parts() const { return parts_; }
+
+ private:
+  const ReplicaSet& replicas_;
+  const Parts parts_;
+  const ResidentTile* any_;
+};
+
+class ReplicatedMap : public ResidentMap {
+ public:
+  using Parts = std::vector<std::shared_ptr<const ResidentMap>>;
+  ReplicatedMap(const ReplicaSet& replicas, Parts parts);
+
+  [[nodiscard]] const std::vector<CellStatistics>& statistics() const override {
+    return any_->statistics();
+  }
+  [[nodiscard]] size_t cells(size_t statistics_index) const override {
+    return any_->cells(statistics_index);
+  }
+  // Of all engines together.
+  [[nodiscard]] size_t MemoryBytes() const override;
+  // From the first engine in service.
+  [[nodiscard]] absl::StatusOr<std::vector<MapCell>> CellsInBox(size_t statistics_index,
+                                                                const Eigen::Vector3d& min,
+                                                                const Eigen::Vector3d& max,
+                                                                size_t max_cells) const override;
+
+  [[nodiscard]] const ReplicaSet& replicas() const { return replicas_; }
+  [[nodiscard]] const Parts& parts() const { return parts_; }
+
+ private:
+  const ReplicaSet& replicas_;
+  const Parts parts_;
+  const ResidentMap* any_;
+};
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_ENGINE_REPLICA_REPLICA_SET_H_

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/engine/replica/replicated_engine.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <new>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/engine/bound.h"
+#include "core/engine/replica/replica_set.h"
+#include "core/engine/replica/work_ledger.h"
+
+namespace voxloc {
+namespace {
+
+// Work is counted in points scored at one pose. An alignment evaluates its scan some ten times,
+// with derivatives, which cost about three times as much as a score.
+constexpr uint64_t kWorkOfAlignment = 32;
+// Poses are dealt out in lots of this many: fewer take a GPU less time than a thread to start.
+constexpr size_t kPosesPerLot = 256;
+// Lots that the blocks of a search are dealt out in, and what counts as one point scored.
+constexpr size_t kBoundLotsPerEngine = 2;
+constexpr uint64_t kBoundsPerWork = 16;
+
+struct PoseRange {
+  ptrdiff_t first;
+  ptrdiff_t count;
+};
+PoseRange PosesOf(size_t lot, const ScoreRequest& request) {
+  const size_t first = lot * kPosesPerLot;
+  const size_t end = std::min(first + kPosesPerLot, request.map_T_base.size());
+  return {static_cast<ptrdiff_t>(first), static_cast<ptrdiff_t>(end - first)};
+}
+
+// A search grid as every engine in service when it was made keeps it; null where none was.
+class ReplicatedBoundGrid : public ResidentBoundGrid {
+ public:
+  using Parts = std::vector<std::shared_ptr<const ResidentBoundGrid>>;
+  ReplicatedBoundGrid(const ReplicaSet& replicas, BoundGridShape shape, Parts parts)
+      : replicas_(replicas), shape_(std::move(shape)), parts_(std::move(parts)) {}
+
+  [[nodiscard]] const ReplicaSet& replicas() const { return replicas_; }
+  [[nodiscard]] const Parts& parts() const { return parts_; }
+  [[nodiscard]] const BoundGridShape& shape() const override { return shape_; }
+  [[nodiscard]] size_t MemoryBytes() const override {
+    size_t bytes = 0;
+    for (const auto& part : parts_) bytes += part == nullptr ? 0 : part->MemoryBytes();
+    return bytes;
+  }
+
+ private:
+  const ReplicaSet& replicas_;
+  const BoundGridShape shape_;
+  const Parts parts_;
+};
+
+uint64_t PointsOf(const std::shared_ptr<const PointCloud>& scan) {
+  return scan == nullptr ? 1 : std::max<uint64_t>(scan->size(), 1);
+}
+
+class ReplicatedEngine : public Engine {
+ public:
+  explicit ReplicatedEngine(std::vector<std::unique_ptr<Engine>> engines)
+      : replicas_(std::move(engines)), ledger_(replicas_.size()) {}
+
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
+      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
+    auto parts = MakeParts<ResidentTile>(
+        [&](size_t replica) { return replicas_.engine(replica).BuildTile(cloud_map, statistics); });
+    if (!parts.ok()) return parts.status();
+    return std::make_shared<const ReplicatedTile>(replicas_, *std::move(parts));
+  }
+
+  absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
+      absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
+      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
+    std::vector<const ReplicatedTile*> own_tiles;
+    for (const auto& tile : tiles) {
+      const auto* own = dynamic_cast<const ReplicatedTile*>(tile.get());
+      if (own == nullptr || &own->replicas() != &replicas_) {
+        return absl::InvalidArgumentError("a tile does not belong to this engine");
+      }
+      own_tiles.push_back(own);
+    }
+    const ReplicatedMap* const own_previous = OwnMap(previous);
+    auto parts = MakeParts<ResidentMap>([&](size_t replica) {
+      std::vector<std::shared_ptr<const ResidentTile>> tiles_there;
+      tiles_there.reserve(own_tiles.size());
+      for (const ReplicatedTile* tile : own_tiles) tiles_there.push_back(tile->parts()[replica]);
+      const ResidentMap* const previous_there =
+          own_previous == nullptr ? nullptr : own_previous->parts()[replica].get();
+      return replicas_.engine(replica).Compose(tiles_there, statistics, previous_there);
+    });
+    if (!parts.ok()) return parts.status();
+    return std::make_shared<const ReplicatedMap>(replicas_, *std::move(parts));
+  }
+
+  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
+    std::vector<AlignResult> results(jobs.size());
+    std::vector<uint64_t> work;
+    work.reserve(jobs.size());
+    for (const AlignJob& job : jobs) work.push_back(PointsOf(job.scan) * kWorkOfAlignment);
+    const auto align = [&](size_t replica, absl::Span<const size_t> items) {
+      AlignThere(jobs, replica, items, results);
+      std::vector<size_t> failed;
+      for (const size_t i : items) {
+        if (!results[i].status.ok()) failed.push_back(i);
+      }
+      return failed;
+    };
+    for (const size_t i : Deal(work, align)) results[i].status = replicas_.NoneInService();
+    return results;
+  }
+
+  absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
+    const size_t poses = request.map_T_base.size();
+    absl::StatusOr<ScoreResult> result = MakeScoreResult(request);
+    if (!result.ok()) return result.status();
+    // A request without poses is one empty lot: an engine still says whether it is a good one.
+    const size_t lots = std::max<size_t>(1, (poses + kPosesPerLot - 1) / kPosesPerLot);
+    std::vector<absl::Status> statuses(lots);
+    const auto score = [&](size_t replica, absl::Span<const size_t> items) {
+      absl::Status status = ScoreLots(request, replica, items, *result);
+      for (const size_t lot : items) statuses[lot] = status;
+      return status.ok() ? std::vector<size_t>() : std::vector<size_t>(items.begin(), items.end());
+    };
+    const std::vector<uint64_t> work(lots, PointsOf(request.scan) * kPosesPerLot);
+    if (!Deal(work, score).empty()) return replicas_.NoneInService();
+    for (absl::Status& status : statuses) {
+      if (!status.ok()) return std::move(status);
+    }
+    return result;
+  }
+
+  absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud,
+                                       const FilterOptions& options) override {
+    const std::vector<size_t> in_service = replicas_.InService();
+    if (in_service.empty()) return FilterCloud(cloud, options);
+    // In turn: a filter is short, and no engine has to be waited for.
+    const size_t turn = filter_turn_.fetch_add(1, std::memory_order_relaxed);
+    return replicas_.engine(in_service[turn % in_service.size()]).Filter(cloud, options);
+  }
+
+  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> KeepBoundGrid(BoundGrid grid) override {
+    auto parts = MakeParts<ResidentBoundGrid>(
+        [&](size_t replica) { return replicas_.engine(replica).KeepBoundGrid(grid); });
+    if (!parts.ok()) return parts.status();
+    return std::make_shared<const ReplicatedBoundGrid>(replicas_, grid.shape(), *std::move(parts));
+  }
+
+  absl::StatusOr<std::vector<BoundHit>> Bound(const BoundRequest& request) override {
+    if (absl::Status status = CheckRequest(request); !status.ok()) return status;
+    const auto* grid = dynamic_cast<const ReplicatedBoundGrid*>(request.grid.get());
+    if (grid == nullptr || &grid->replicas() != &replicas_) {
+      return absl::FailedPreconditionError("the grid does not belong to this engine");
+    }
+    const size_t blocks = request.blocks.size();
+    const size_t lots = std::min(blocks, kBoundLotsPerEngine * replicas_.size());
+    const size_t per_lot = lots == 0 ? 0 : (blocks + lots - 1) / lots;
+    std::vector<absl::StatusOr<std::vector<BoundHit>>> hits(lots);
+    const auto bound = [&](size_t replica, absl::Span<const size_t> items) {
+      std::vector<size_t> failed;
+      for (const size_t lot : items) {
+        hits[lot] = BoundLot(request, *grid, replica, lot * per_lot, per_lot);
+        if (!hits[lot].ok()) failed.push_back(lot);
+      }
+      return failed;
+    };
+    const uint64_t work_of_lot = uint64_t{per_lot} * static_cast<uint64_t>(request.nodes_x) *
+                                 static_cast<uint64_t>(request.nodes_y) *
+                                 request.scan->points_per_heading / kBoundsPerWork;
+    const std::vector<uint64_t> work(lots, std::max<uint64_t>(1, work_of_lot));
+    if (!Deal(work, bound).empty()) return replicas_.NoneInService();
+    std::vector<BoundHit> all;
+    for (const auto& lot : hits) {
+      if (!lot.ok()) return lot.status();
+      all.insert(all.end(), lot->begin(), lot->end());
+    }
+    return all;
+  }
+
+  EngineInfo Info() const override {
+    EngineInfo info;
+    std::map<std::string, size_t> devices;
+    size_t failed = 0;
+    for (size_t i = 0; i < replicas_.size(); ++i) {
+      EngineInfo part = replicas_.engine(i).Info();
+      part.healthy = replicas_.InService(i);
+      ++devices[part.device];
+      if (part.healthy) {
+        info.threads += part.threads;
+        info.memory_bytes_total += part.memory_bytes_total;
+        info.memory_bytes_free += part.memory_bytes_free;
+      } else {
+        ++failed;
+      }
+      info.parts.push_back(std::move(part));
+    }
+    info.name = info.parts[0].name;
+    info.healthy = failed < replicas_.size();
+    const auto append = [](std::string* out, const std::pair<const std::string, size_t>& device) {
+      if (device.second > 1) absl::StrAppend(out, device.second, " x ");
+      absl::StrAppend(out, device.first);
+    };
+    info.device = absl::StrJoin(devices, ", ", append);
+    if (failed > 0) absl::StrAppend(&info.device, " (", failed, " out of service)");
+    return info;
+  }
+
+  absl::Status Health() const override {
+    return replicas_.InService().empty() ? replicas_.NoneInService() : absl::OkStatus();
+  }
+
+ private:
+  template <typename Resident>
+  using MakePart = absl::FunctionRef<absl::StatusOr<std::shared_ptr<const Resident>>(size_t)>;
+
+  // One part for each engine in service: all, or the first error.
+  template <typename Resident>
+  absl::StatusOr<std::vector<std::shared_ptr<const Resident>>> MakeParts(MakePart<Resident> make) {
+    const std::vector<size_t> in_service = replicas_.InService();
+    std::vector<std::shared_ptr<const Resident>> parts(replicas_.size());
+    std::vector<absl::Status> statuses(in_service.size());
+    ReplicaSet::InParallel(in_service.size(), [&](size_t i) {
+      auto part = make(in_service[i]);
+      statuses[i] = part.status();
+      if (part.ok()) parts[in_service[i]] = *std::move(part);
+    });
+    bool any = false;
+    for (size_t i = 0; i < in_service.size(); ++i) {
+      if (statuses[i].ok()) {
+        any = true;
+      } else if (replicas_.InService(in_service[i])) {
+        return statuses[i];
+      }
+    }
+    if (!any) return replicas_.NoneInService();
+    return parts;
+  }
+
+  // Has every item run by an engine in service, and again by another where its engine failed for
+  // good. `run` gets the items of one engine and says which of them failed; it is called from
+  // several threads at once. Returns the items for which no engine was left.
+  std::vector<size_t> Deal(
+      absl::Span<const uint64_t> work,
+      absl::FunctionRef<std::vector<size_t>(size_t replica, absl::Span<const size_t> items)> run) {
+    std::vector<size_t> waiting(work.size());
+    std::iota(waiting.begin(), waiting.end(), size_t{0});
+    while (!waiting.empty()) {
+      const std::vector<size_t> in_service = replicas_.InService();
+      if (in_service.empty()) break;
+      std::vector<uint64_t> work_waiting;
+      work_waiting.reserve(waiting.size());
+      for (const size_t i : waiting) work_waiting.push_back(work[i]);
+      const std::vector<WorkShare> shares = ledger_.Split(work_waiting, in_service);
+      std::vector<std::vector<size_t>> failed(shares.size());
+      ReplicaSet::InParallel(shares.size(), [&](size_t i) {
+        const WorkShare& share = shares[i];
+        failed[i] = run(share.worker,
+                        absl::MakeConstSpan(waiting).subspan(share.begin, share.end - share.begin));
+        ledger_.Settle(share);
+      });
+      std::vector<size_t> again;
+      for (size_t i = 0; i < shares.size(); ++i) {
+        if (failed[i].empty() || replicas_.InService(shares[i].worker)) continue;
+        again.insert(again.end(), failed[i].begin(), failed[i].end());
+      }
+      std::sort(again.begin(), again.end());
+      waiting = std::move(again);
+    }
+    return waiting;
+  }
+
+  void AlignThere(absl::Span<const AlignJob> jobs, size_t replica, absl::Span<const size_t> items,
+                  std::vector<AlignResult>& results) {
+    try {
+      std::vector<AlignJob> there;
+      there.reserve(items.size());
+      for (const size_t i : items) {
+        there.push_back(jobs[i]);
+        there.back().map = MapThere(jobs[i].map, replica);
+      }
+      std::vector<AlignResult> results_there = replicas_.engine(replica).Align(there);
+      for (size_t k = 0; k < items.size(); ++k) results[items[k]] = std::move(results_there[k]);
+    } catch (const std::bad_alloc&) {
+      for (const size_t i : items) {
+        results[i].status = absl::ResourceExhaustedError(
+            absl::StrCat("no memory for a batch of ", items.size(), " alignments"));
+      }
+    }
+  }
+
+  absl::StatusOr<ScoreResult> ScoreThere(const ScoreRequest& request, size_t replica,
+                                         absl::Span<const size_t> lots) {
+    ScoreRequest there;
+    there.map = MapThere(request.map, replica);
+    there.scan = request.scan;
+    there.stage = request.stage;
+    there.stop = request.stop;
+    there.want_point_scores = request.want_point_scores;
+    try {
+      for (const size_t lot : lots) {
+        const auto [first, count] = PosesOf(lot, request);
+        const auto begin = request.map_T_base.begin() + first;
+        there.map_T_base.insert(there.map_T_base.end(), begin, begin + count);
+      }
+    } catch (const std::bad_alloc&) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("no memory to score ", lots.size() * kPosesPerLot, " poses"));
+    }
+    return replicas_.engine(replica).Score(there);
+  }
+
+  // `count` blocks from `first` on, numbered as in the whole request.
+  absl::StatusOr<std::vector<BoundHit>> BoundLot(const BoundRequest& request,
+                                                 const ReplicatedBoundGrid& grid, size_t replica,
+                                                 size_t first, size_t count) {
+    const size_t begin = std::min(first, request.blocks.size());
+    const size_t end = std::min(begin + count, request.blocks.size());
+    BoundRequest there = request;
+    there.grid = grid.parts()[replica];
+    there.blocks.assign(request.blocks.begin() + static_cast<ptrdiff_t>(begin),
+                        request.blocks.begin() + static_cast<ptrdiff_t>(end));
+    absl::StatusOr<std::vector<BoundHit>> hits = replicas_.engine(replica).Bound(there);
+    if (!hits.ok()) return hits;
+    const auto nodes_before = static_cast<uint32_t>(begin * static_cast<size_t>(request.nodes_x) *
+                                                    static_cast<size_t>(request.nodes_y));
+    for (BoundHit& hit : *hits) hit.node += nodes_before;
+    return hits;
+  }
+
+  absl::Status ScoreLots(const ScoreRequest& request, size_t replica, absl::Span<const size_t> lots,
+                         ScoreResult& result) {
+    absl::StatusOr<ScoreResult> scored = ScoreThere(request, replica, lots);
+    if (!scored.ok()) return scored.status();
+    const auto row = static_cast<ptrdiff_t>(request.scan->size());
+    auto pose = scored->poses.begin();
+    auto point_score = scored->point_scores.begin();
+    for (const size_t lot : lots) {
+      const auto [first, count] = PosesOf(lot, request);
+      std::copy_n(pose, count, result.poses.begin() + first);
+      pose += count;
+      if (!request.want_point_scores) continue;
+      std::copy_n(point_score, count * row, result.point_scores.begin() + first * row);
+      point_score += count * row;
+    }
+    return absl::OkStatus();
+  }
+
+  [[nodiscard]] const ReplicatedMap* OwnMap(const ResidentMap* map) const {
+    const auto* own = dynamic_cast<const ReplicatedMap*>(map);
+    return own != nullptr && &own->replicas() == &replicas_ ? own : nullptr;
+  }
+
+  // What the engine has of a map; null, which it refuses, where the map is not of this engine.
+  [[nodiscard]] std::shared_ptr<const ResidentMap> MapThere(
+      const std::shared_ptr<const ResidentMap>& map, size_t replica) const {
+    const ReplicatedMap* const own = OwnMap(map.get());
+    return own == nullptr ? nullptr : own->parts()[replica];
+  }
+
+  const ReplicaSet replicas_;
+  WorkLedger ledger_;
+  std::atomic<size_t> filter_turn_{0};
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Engine>> MakeReplicatedEngine(
+    std::vector<std::unique_ptr<Engine>> engines) {
+  if (engines.empty()) return absl::InvalidArgumentError("there is no engine to work with");
+  for (size_t i = 0; i < engines.size(); ++i) {
+    if (engines[i] == nullptr) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("engine ", i, " of ", engines.size(), " is not there"));
+    }
+    const std::string first = engines[0]->Info().name;
+    const std::string name = engines[i]->Info().name;
+    if (name != first) {
+      return absl::InvalidArgumentError(absl::StrCat("engine ", i, " is ", name,
+                                                     " and engine 0 is ", first,
+                                                     "; allowed are engines of one kind"));
+    }
+  }
+  if (engines.size() == 1) return std::move(engines[0]);
+  return std::make_unique<ReplicatedEngine>(std::move(engines));
+}
+
+}  // namespace voxloc

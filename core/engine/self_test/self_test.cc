@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/engine/self_test/self_test.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
+#include "core/engine/self_test/self_test_scene.h"
+
+namespace voxloc {
+namespace {
+
+constexpr const char* kAxes[] = {"x", "y", "z", "roll", "pitch", "yaw"};
+
+std::string Text(const Eigen::Vector3d& v) {
+  return absl::StrFormat("(%.6f, %.6f, %.6f)", v.x(), v.y(), v.z());
+}
+
+// The first thing found to differ.
+class Comparison {
+ public:
+  // `what` is said of every difference found from here on.
+  void Begin(std::string what) { what_ = std::move(what); }
+
+  // Differing by up to `tolerance` times `scale` is no difference; not being finite is one.
+  void Near(absl::string_view quantity, double reference, double value, double tolerance,
+            double scale) {
+    if (std::abs(value - reference) <= tolerance * scale) return;
+    Differ(absl::StrCat(quantity, " is ", value, ", the reference has ", reference,
+                        "; allowed is a difference of ", tolerance * scale));
+  }
+  template <typename Value>
+  void Equal(absl::string_view quantity, const Value& reference, const Value& value) {
+    if (value == reference) return;
+    Differ(absl::StrCat(quantity, " is ", value, ", the reference has ", reference,
+                        "; allowed is no difference"));
+  }
+  void NearPose(const Pose& reference, const Pose& value) {
+    const double distance_m = TranslationDistance(reference, value);
+    if (!(distance_m <= kAgreementPositionM)) {
+      Differ(absl::StrFormat("position is %s, the reference has %s, %.3g m away; allowed is %.3g m",
+                             Text(value.translation), Text(reference.translation), distance_m,
+                             kAgreementPositionM));
+    }
+    const double angle_deg = RotationDistance(reference, value) * 180.0 / M_PI;
+    if (!(angle_deg <= kAgreementRotationDeg)) {
+      Differ(absl::StrFormat(
+          "rotation is %s, the reference has %s, %.3g degrees away; allowed is %.3g degrees",
+          Text(value.rotation.vec()), Text(reference.rotation.vec()), angle_deg,
+          kAgreementRotationDeg));
+    }
+  }
+  void Differ(absl::string_view how) {
+    if (status_.ok()) status_ = absl::InternalError(absl::StrCat(what_, ": ", how));
+  }
+
+  [[nodiscard]] bool same() const { return status_.ok(); }
+  [[nodiscard]] const absl::Status& status() const { return status_; }
+
+ private:
+  std::string what_;
+  absl::Status status_;
+};
+
+void CompareScores(absl::string_view when, const PoseScore& reference, const PoseScore& value,
+                   double tolerance, Comparison& comparison) {
+  const auto relative = [&](absl::string_view name, double expected, double found) {
+    comparison.Near(absl::StrCat(name, when), expected, found, tolerance, std::abs(expected));
+  };
+  relative("score", reference.score, value.score);
+  relative("transform probability", reference.transform_probability, value.transform_probability);
+  relative("nearest voxel likelihood", reference.nearest_voxel_likelihood,
+           value.nearest_voxel_likelihood);
+}
+
+struct Derivatives {
+  const ChartVector& gradient;
+  const Matrix6& hessian;
+};
+
+void CompareDerivatives(absl::string_view when, double score, const Derivatives& reference,
+                        const Derivatives& value, double tolerance, Comparison& comparison) {
+  const ChartVector diagonal = reference.hessian.diagonal().cwiseAbs();
+  for (int i = 0; i < 6; ++i) {
+    comparison.Near(absl::StrCat("gradient along ", kAxes[i], when), reference.gradient[i],
+                    value.gradient[i], tolerance, std::sqrt(std::abs(score) * diagonal[i]));
+    for (int j = 0; j < 6; ++j) {
+      comparison.Near(absl::StrCat("Hessian of ", kAxes[i], " and ", kAxes[j], when),
+                      reference.hessian(i, j), value.hessian(i, j), tolerance,
+                      std::sqrt(diagonal[i] * diagonal[j]));
+    }
+  }
+}
+
+void CompareResults(const AlignResult& reference, const AlignResult& value,
+                    Comparison& comparison) {
+  comparison.Equal("status", reference.status.ToString(), value.status.ToString());
+  if (!comparison.same()) return;
+  CompareScores(" at the guess", reference.before, value.before, kAgreementScore, comparison);
+  if (reference.trace.empty() || value.trace.empty()) {
+    comparison.Differ("no trace of the search came back");
+    return;
+  }
+  const IterationTrace& first = reference.trace.front();
+  const IterationTrace& other = value.trace.front();
+  CompareScores(" in the first iteration", first.score, other.score, kAgreementScore, comparison);
+  CompareDerivatives(" in the first iteration", first.score.score, {first.gradient, first.hessian},
+                     {other.gradient, other.hessian}, kAgreementDerivative, comparison);
+  comparison.Equal("iterations", reference.iterations, value.iterations);
+  comparison.Equal("termination", ToString(reference.termination), ToString(value.termination));
+  comparison.NearPose(reference.map_T_base, value.map_T_base);
+  CompareScores(" at the end", reference.after, value.after, kAgreementAtEnd, comparison);
+  CompareDerivatives(" at the end", reference.trace.back().score.score,
+                     {reference.gradient, reference.hessian}, {value.gradient, value.hessian},
+                     kAgreementAtEnd, comparison);
+}
+
+absl::StatusOr<std::shared_ptr<const ResidentMap>> BuildMap(
+    Engine& engine, const PointCloud& cloud_map, const std::vector<CellStatistics>& statistics) {
+  auto tile = engine.BuildTile(cloud_map, statistics);
+  if (!tile.ok()) return tile.status();
+  return engine.Compose({&*tile, 1}, statistics, nullptr);
+}
+
+class SelfTest {
+ public:
+  SelfTest(Engine& reference, Engine& engine)
+      : reference_(reference),
+        engine_(engine),
+        scene_(MakeSelfTestScene()),
+        profiles_({AutowareProfile(), PreciseProfile()}),
+        statistics_(RequiredStatistics(profiles_)) {}
+
+  absl::Status Run() {
+    if (absl::Status status = BuildMaps(); !status.ok()) return status;
+    if (absl::Status status = Align(); !status.ok()) return status;
+    return Score();
+  }
+
+ private:
+  absl::Status BuildMaps() {
+    auto reference = BuildMap(reference_, scene_.cloud_map, statistics_);
+    if (!reference.ok()) return Failed("the reference builds no map", reference.status());
+    auto built = BuildMap(engine_, scene_.cloud_map, statistics_);
+    if (!built.ok()) return Failed("the map is not built", built.status());
+    reference_map_ = *std::move(reference);
+    map_ = *std::move(built);
+    Comparison comparison;
+    for (size_t i = 0; i < statistics_.size(); ++i) {
+      comparison.Begin(absl::StrCat("map with ", ToString(statistics_[i])));
+      comparison.Equal("number of cells", reference_map_->cells(i), map_->cells(i));
+    }
+    return comparison.status();
+  }
+
+  // All searches as one batch, then each alone.
+  absl::Status Align() {
+    const std::vector<AlignJob> reference_jobs = Jobs(reference_map_);
+    const std::vector<AlignJob> jobs = Jobs(map_);
+    const std::vector<AlignResult> expected = reference_.Align(reference_jobs);
+    std::vector<AlignResult> results = engine_.Align(jobs);
+    for (const AlignJob& job : jobs) {
+      std::vector<AlignResult> alone = engine_.Align({&job, 1});
+      if (alone.size() == 1) results.push_back(std::move(alone.front()));
+    }
+    if (expected.size() != jobs.size() || results.size() != 2 * jobs.size()) {
+      return absl::InternalError("align: not one result for every job");
+    }
+    Comparison comparison;
+    for (size_t i = 0; i < results.size(); ++i) {
+      const size_t job = i % jobs.size();
+      comparison.Begin(absl::StrCat("align, profile ", jobs[job].profile.name, ", guess ",
+                                    job % scene_.guesses.size(),
+                                    i < jobs.size() ? ", in a batch" : ", alone"));
+      CompareResults(expected[job], results[i], comparison);
+    }
+    return comparison.status();
+  }
+
+  absl::Status Score() {
+    Comparison comparison;
+    for (const Profile& profile : profiles_) {
+      ScoreRequest request;
+      request.scan = scene_.scan;
+      request.map_T_base = scene_.poses;
+      request.stage = profile.stages[profile.score_stage];
+      request.map = reference_map_;
+      auto expected = reference_.Score(request);
+      if (!expected.ok()) return Failed("the reference does not score", expected.status());
+      request.map = map_;
+      auto scored = engine_.Score(request);
+      if (!scored.ok()) return Failed("score", scored.status());
+      if (expected->poses.size() != scene_.poses.size() ||
+          scored->poses.size() != scene_.poses.size()) {
+        return absl::InternalError("score: not one score for every pose");
+      }
+      for (size_t i = 0; i < scene_.poses.size(); ++i) {
+        comparison.Begin(absl::StrCat("score, profile ", profile.name, ", pose ", i));
+        CompareScores("", expected->poses[i], scored->poses[i], kAgreementScore, comparison);
+      }
+    }
+    return comparison.status();
+  }
+
+  [[nodiscard]] std::vector<AlignJob> Jobs(const std::shared_ptr<const ResidentMap>& map) const {
+    std::vector<AlignJob> jobs;
+    for (const Profile& profile : profiles_) {
+      for (const Pose& guess : scene_.guesses) {
+        AlignJob job;
+        job.map = map;
+        job.scan = scene_.scan;
+        job.map_T_base_guess = guess;
+        job.profile = profile;
+        job.want_trace = true;
+        jobs.push_back(std::move(job));
+      }
+    }
+    return jobs;
+  }
+
+  static absl::Status Failed(absl::string_view what, const absl::Status& status) {
+    return absl::InternalError(absl::StrCat(what, ": ", status.ToString()));
+  }
+
+  Engine& reference_;
+  Engine& engine_;
+  const SelfTestScene scene_;
+  const std::vector<Profile> profiles_;
+  const std::vector<CellStatistics> statistics_;
+  std::shared_ptr<const ResidentMap> reference_map_;
+  std::shared_ptr<const ResidentMap> map_;
+};
+
+}  // namespace
+
+absl::Status CheckAgreement(Engine& reference, Engine& engine) {
+  return SelfTest(reference, engine).Run();
+}
+
+}  // namespace voxloc

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whether an engine computes what another one does: a small made-up scene is built, aligned and
+// scored on both. It takes milliseconds; a server does it before it trusts a device.
+//
+// Thread-safe: no shared state. What is built is freed before it returns.
+
+#ifndef VOXLOC_CORE_ENGINE_SELF_TEST_SELF_TEST_H_
+#define VOXLOC_CORE_ENGINE_SELF_TEST_SELF_TEST_H_
+
+#include "absl/status/status.h"
+#include "core/engine/engine.h"
+
+namespace voxloc {
+
+// Scores at the same pose: score, transform probability, nearest voxel likelihood.
+inline constexpr double kAgreementScore = 1e-5;  // relative
+// Derivatives at the same pose, relative to what they are sums of: an entry (i, j) of the Hessian
+// to sqrt(|H_ii H_jj|), an entry i of the gradient to sqrt(|score H_ii|).
+inline constexpr double kAgreementDerivative = 1e-4;
+// Where a search ends. Iterations and the reason for the end must be the same.
+inline constexpr double kAgreementPositionM = 1e-3;
+inline constexpr double kAgreementRotationDeg = 0.005;
+// Scores and derivatives there, at poses that may differ by as much; relative as above.
+inline constexpr double kAgreementAtEnd = 1e-2;
+
+// Internal: `engine` gives another answer than `reference`, or none; names the quantity, both
+// values and the tolerance.
+[[nodiscard]] absl::Status CheckAgreement(Engine& reference, Engine& engine);
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_ENGINE_SELF_TEST_SELF_TEST_H_

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Config: everything that can be set about a server, with its default. A plain value, fixed once
+// the server has started.
+
+#ifndef VOXLOC_SERVER_CONFIG_CONFIG_H_
+#define VOXLOC_SERVER_CONFIG_CONFIG_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace voxloc::server {
+
+// What requests are held to. GetServerInfo tells clients the values.
+struct Limits {
+  uint64_t max_message_bytes = uint64_t{16} << 20;
+  uint32_t max_points_per_scan = 2'000'000;
+  uint32_t max_sessions = 1024;
+  uint32_t max_waiting_scans = 8;  // per session, while one is aligned
+  uint32_t max_queued_scans = 4096;
+  uint32_t max_batch = 1024;  // scans in one call of the engine
+  uint32_t max_iterations = 1000;
+  uint32_t max_poses_per_set = 100'000;
+  uint32_t max_searches = 16;  // scoring streams and searches for an initial pose at once
+  uint32_t max_particles = 10'000;
+  uint64_t search_cache_bytes = uint64_t{1} << 30;  // of what searches keep of maps
+  uint32_t max_maps = 64;
+  uint32_t max_tiles_per_map = 100'000;
+  uint64_t max_points_per_tile = 50'000'000;
+  uint64_t max_points_per_map = 2'000'000'000;
+  double max_map_extent_m = 1e6;
+  uint64_t max_chunk_bytes = uint64_t{8} << 20;
+  uint32_t max_map_transactions = 16;
+  uint32_t max_buffered_poses = 500;      // per session; of reference positions as many
+  uint32_t max_recovery_candidates = 64;  // of one search for a lost vehicle
+};
+
+struct Config {
+  std::string listen = "127.0.0.1:50051";
+  std::string metrics_listen = "127.0.0.1:9464";  // "off": no metrics endpoint
+  std::string data_dir;                           // empty: none
+  std::string engine = "auto";                    // auto, cpu, cuda
+  std::vector<uint32_t> devices = {0};            // GPUs, as the driver counts them
+  uint64_t gpu_memory_limit_bytes = 0;            // on each GPU; 0: all there is
+  std::string ready_file;                         // empty: none
+  uint32_t threads = 0;                           // of the CPU engine; 0: one per processor
+  std::string log_level = "info";                 // trace, debug, info, warn, error
+  std::string default_profile = "precise";
+  bool reflection = true;
+  double drain_delay_s = 0.2;    // after NOT_SERVING, for it to get about
+  double drain_timeout_s = 5.0;  // then, for open calls to end by themselves
+  Limits limits;
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_CONFIG_CONFIG_H_

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/config/settings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "core/tracking/pose_buffer.h"
+#include "core/tracking/recovery.h"
+
+namespace voxloc::server {
+namespace {
+
+absl::Status Refuse(absl::string_view key, absl::string_view value, absl::string_view allowed) {
+  return absl::InvalidArgumentError(absl::StrCat(key, " is '", value, "'; allowed is ", allowed));
+}
+
+// `field` is a function from Config& to the value's place.
+template <typename Field>
+Setting Text(std::string key, std::string value_name, std::string help, Field field) {
+  return {std::move(key), std::move(value_name), std::move(help),
+          [field](absl::string_view value, Config& config) {
+            field(config) = std::string(value);
+            return absl::OkStatus();
+          },
+          [field](const Config& config) { return field(config); }};
+}
+
+template <typename Field>
+Setting Choice(std::string key, std::vector<std::string> choices, std::string help, Field field) {
+  auto set = [key, choices, field](absl::string_view value, Config& config) {
+    if (std::find(choices.begin(), choices.end(), value) == choices.end()) {
+      return Refuse(key, value, absl::StrCat("one of ", absl::StrJoin(choices, ", ")));
+    }
+    field(config) = std::string(value);
+    return absl::OkStatus();
+  };
+  return {key, absl::StrJoin(choices, "|"), std::move(help), std::move(set),
+          [field](const Config& config) { return field(config); }};
+}
+
+template <typename Field>
+Setting Switch(std::string key, std::string help, Field field) {
+  auto set = [key, field](absl::string_view value, Config& config) {
+    bool parsed = false;
+    if (!absl::SimpleAtob(value, &parsed)) return Refuse(key, value, "true or false");
+    field(config) = parsed;
+    return absl::OkStatus();
+  };
+  return {key, "true|false", std::move(help), std::move(set),
+          [field](const Config& config) { return std::string(field(config) ? "true" : "false"); }};
+}
+
+template <typename Field>
+Setting Count(std::string key, uint64_t min, uint64_t max, std::string help, Field field) {
+  auto set = [key, min, max, field](absl::string_view value, Config& config) {
+    uint64_t parsed = 0;
+    if (!absl::SimpleAtoi(value, &parsed) || parsed < min || parsed > max) {
+      return Refuse(key, value, absl::StrCat("a whole number from ", min, " to ", max));
+    }
+    using Value = std::remove_reference_t<decltype(field(config))>;
+    field(config) = static_cast<Value>(parsed);
+    return absl::OkStatus();
+  };
+  return {key, "N", std::move(help), std::move(set),
+          [field](const Config& config) { return absl::StrCat(field(config)); }};
+}
+
+// A whole number of bytes, or of KiB, MiB, GiB or TiB with the suffix K, M, G or T.
+bool ParseBytes(absl::string_view value, uint64_t& bytes) {
+  constexpr absl::string_view kSuffixes = "KMGT";
+  uint64_t unit = 1;
+  if (!value.empty()) {
+    const size_t place = kSuffixes.find(value.back());
+    if (place != absl::string_view::npos) {
+      unit = uint64_t{1} << (10 * (place + 1));
+      value.remove_suffix(1);
+    }
+  }
+  uint64_t count = 0;
+  if (!absl::SimpleAtoi(value, &count)) return false;
+  if (count > std::numeric_limits<uint64_t>::max() / unit) return false;
+  bytes = count * unit;
+  return true;
+}
+
+template <typename Field>
+Setting Bytes(std::string key, std::string help, Field field) {
+  auto set = [key, field](absl::string_view value, Config& config) {
+    if (ParseBytes(value, field(config))) return absl::OkStatus();
+    return Refuse(key, value, "a whole number of bytes, or of KiB, MiB, GiB, TiB as in 512M or 8G");
+  };
+  return {key, "BYTES", std::move(help), std::move(set),
+          [field](const Config& config) { return absl::StrCat(field(config)); }};
+}
+
+// Whole numbers, each once, with commas between.
+template <typename Field>
+Setting Ordinals(std::string key, std::string help, Field field) {
+  auto set = [key, field](absl::string_view value, Config& config) {
+    std::vector<uint32_t> parsed;
+    for (const absl::string_view word : absl::StrSplit(value, ',')) {
+      uint32_t ordinal = 0;
+      if (!absl::SimpleAtoi(word, &ordinal)) {
+        return Refuse(key, value, "whole numbers with commas between, such as 0 or 0,1");
+      }
+      if (std::find(parsed.begin(), parsed.end(), ordinal) != parsed.end()) {
+        return Refuse(key, value, absl::StrCat("each number once, and ", ordinal, " is repeated"));
+      }
+      parsed.push_back(ordinal);
+    }
+    field(config) = std::move(parsed);
+    return absl::OkStatus();
+  };
+  return {key, "N,...", std::move(help), std::move(set),
+          [field](const Config& config) { return absl::StrJoin(field(config), ","); }};
+}
+
+template <typename Field>
+Setting Number(std::string key, double min, double max, std::string help, Field field) {
+  auto set = [key, min, max, field](absl::string_view value, Config& config) {
+    double parsed = 0.0;
+    if (!absl::SimpleAtod(value, &parsed) || !(parsed >= min && parsed <= max)) {
+      return Refuse(key, value, absl::StrCat("a number from ", min, " to ", max));
+    }
+    field(config) = parsed;
+    return absl::OkStatus();
+  };
+  return {key, "X", std::move(help), std::move(set),
+          [field](const Config& config) { return absl::StrCat(field(config)); }};
+}
+
+constexpr uint64_t kMax32 = std::numeric_limits<uint32_t>::max();
+constexpr uint64_t kMax48 = uint64_t{1} << 48;
+
+void AppendLimits(std::vector<Setting>& table) {
+  // The largest message is one that gRPC, which counts in int, can take.
+  table.push_back(Count(
+      "limits.max_message_bytes", 65'536, 2'000'000'000, "most bytes of a message, either way",
+      [](auto& c) -> auto& { return c.limits.max_message_bytes; }));
+  table.push_back(Count(
+      "limits.max_points_per_scan", 1, kMax32, "most points of a scan",
+      [](auto& c) -> auto& { return c.limits.max_points_per_scan; }));
+  table.push_back(Count(
+      "limits.max_sessions", 1, 1'000'000, "most sessions at once",
+      [](auto& c) -> auto& { return c.limits.max_sessions; }));
+  table.push_back(Count(
+      "limits.max_waiting_scans", 1, 64,
+      "most scans of a session that may wait while one is aligned; a session "
+      "that asks for nothing has 1",
+      [](auto& c) -> auto& { return c.limits.max_waiting_scans; }));
+  table.push_back(Count(
+      "limits.max_queued_scans", 1, 1'000'000, "most scans that wait in all",
+      [](auto& c) -> auto& { return c.limits.max_queued_scans; }));
+  table.push_back(Count(
+      "limits.max_batch", 1, 1'000'000, "most scans that the engine takes at once",
+      [](auto& c) -> auto& { return c.limits.max_batch; }));
+  table.push_back(Count(
+      "limits.max_iterations", 1, 1000, "most Newton steps of a stage",
+      [](auto& c) -> auto& { return c.limits.max_iterations; }));
+  table.push_back(Count(
+      "limits.max_poses_per_set", 1, 10'000'000, "most poses of a set in ScorePoses",
+      [](auto& c) -> auto& { return c.limits.max_poses_per_set; }));
+  table.push_back(Count(
+      "limits.max_searches", 1, 10'000,
+      "most scoring streams and searches for an initial pose at once",
+      [](auto& c) -> auto& { return c.limits.max_searches; }));
+  table.push_back(Count(
+      "limits.max_particles", 1, 1'000'000, "most candidates that a search around a prior aligns",
+      [](auto& c) -> auto& { return c.limits.max_particles; }));
+  table.push_back(Bytes(
+      "limits.search_cache_bytes",
+      "most memory for what searches of regions and whole maps keep of them, such as 1G",
+      [](auto& c) -> auto& { return c.limits.search_cache_bytes; }));
+  table.push_back(Count(
+      "limits.max_maps", 1, 10'000, "most maps",
+      [](auto& c) -> auto& { return c.limits.max_maps; }));
+  table.push_back(Count(
+      "limits.max_tiles_per_map", 1, 10'000'000, "most tiles of a map",
+      [](auto& c) -> auto& { return c.limits.max_tiles_per_map; }));
+  table.push_back(Count(
+      "limits.max_points_per_tile", 1, kMax32, "most points of a tile",
+      [](auto& c) -> auto& { return c.limits.max_points_per_tile; }));
+  table.push_back(Count(
+      "limits.max_points_per_map", 1, kMax48, "most points of a map, and of one transaction",
+      [](auto& c) -> auto& { return c.limits.max_points_per_map; }));
+  table.push_back(Number(
+      "limits.max_map_extent_m", 1.0, 1e7, "largest extent of a map on an axis, metres",
+      [](auto& c) -> auto& { return c.limits.max_map_extent_m; }));
+  table.push_back(Count(
+      "limits.max_chunk_bytes", 1024, 2'000'000'000, "most bytes of points in a tile chunk",
+      [](auto& c) -> auto& { return c.limits.max_chunk_bytes; }));
+  table.push_back(Count(
+      "limits.max_map_transactions", 1, 10'000, "most map transactions at once",
+      [](auto& c) -> auto& { return c.limits.max_map_transactions; }));
+  table.push_back(Count(
+      "limits.max_buffered_poses", 2, kMaxBufferedPoses,
+      "most poses, and most reference positions, that a session keeps",
+      [](auto& c) -> auto& { return c.limits.max_buffered_poses; }));
+  table.push_back(Count(
+      "limits.max_recovery_candidates", 1, kMaxRecoveryCandidates,
+      "candidates that a search for a lost vehicle aligns",
+      [](auto& c) -> auto& { return c.limits.max_recovery_candidates; }));
+}
+
+std::vector<Setting> MakeSettings() {
+  std::vector<Setting> table;
+  table.push_back(Text(
+      "listen", "ADDR:PORT", "where to serve gRPC; port 0 picks a free one",
+      [](auto& c) -> auto& { return c.listen; }));
+  table.push_back(Text(
+      "metrics_listen", "ADDR:PORT|off",
+      "where to serve Prometheus metrics, at /metrics; port 0 picks a free one",
+      [](auto& c) -> auto& { return c.metrics_listen; }));
+  table.push_back(Text(
+      "data_dir", "DIR", "folder for maps; taken, but maps are not yet kept across restarts",
+      [](auto& c) -> auto& { return c.data_dir; }));
+  table.push_back(Choice(
+      "engine", {"auto", "cpu", "cuda"}, "what aligns scans; auto takes the GPU where there is one",
+      [](auto& c) -> auto& { return c.engine; }));
+  table.push_back(Ordinals(
+      "devices", "GPUs to use, as the driver counts them; maps are kept on each",
+      [](auto& c) -> auto& { return c.devices; }));
+  table.push_back(Bytes(
+      "gpu_memory_limit", "most memory to use on each GPU, such as 8G; 0: all there is",
+      [](auto& c) -> auto& { return c.gpu_memory_limit_bytes; }));
+  table.push_back(Text(
+      "ready_file", "FILE",
+      "written once the server is serving, as JSON with the addresses and the "
+      "engine; removed at its end",
+      [](auto& c) -> auto& { return c.ready_file; }));
+  table.push_back(Count(
+      "threads", 0, 4096, "threads of the CPU engine; 0: one per processor",
+      [](auto& c) -> auto& { return c.threads; }));
+  table.push_back(Choice(
+      "log_level", {"trace", "debug", "info", "warn", "error"},
+      "how much to log, to standard error", [](auto& c) -> auto& { return c.log_level; }));
+  table.push_back(Text(
+      "default_profile", "NAME", "profile of requests that name none",
+      [](auto& c) -> auto& { return c.default_profile; }));
+  table.push_back(Switch(
+      "reflection", "whether clients can list the services",
+      [](auto& c) -> auto& { return c.reflection; }));
+  table.push_back(Number(
+      "drain_delay_s", 0.0, 3600.0,
+      "at SIGTERM: seconds in which NOT_SERVING gets about before anything else",
+      [](auto& c) -> auto& { return c.drain_delay_s; }));
+  table.push_back(Number(
+      "drain_timeout_s", 0.0, 3600.0,
+      "at SIGTERM: seconds that open calls then have to end by themselves",
+      [](auto& c) -> auto& { return c.drain_timeout_s; }));
+  AppendLimits(table);
+  return table;
+}
+
+size_t EditDistance(absl::string_view a, absl::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+const std::vector<Setting>& Settings() {
+  static const auto* const table = new std::vector<Setting>(MakeSettings());
+  return *table;
+}
+
+const Setting* FindSetting(absl::string_view key) {
+  const std::string canonical = absl::StrReplaceAll(key, {{"-", "_"}});
+  for (const Setting& setting : Settings()) {
+    if (setting.key == canonical) return &setting;
+  }
+  return nullptr;
+}
+
+std::string FlagOfKey(absl::string_view key) {
+  return absl::StrCat("--", absl::StrReplaceAll(key, {{"_", "-"}}));
+}
+
+std::string NearestName(absl::string_view name, const std::vector<std::string>& candidates) {
+  std::string nearest;
+  size_t fewest = std::max<size_t>(2, name.size() / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    const size_t edits = EditDistance(name, candidate);
+    if (edits < fewest) {
+      fewest = edits;
+      nearest = candidate;
+    }
+  }
+  return nearest;
+}
+
+}  // namespace voxloc::server

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which engine serves: the CPU's or the GPUs'. A GPU serves only after it has passed the self-test
+// against the CPU engine. Thread-safe: no shared state but the log.
+
+#ifndef VOXLOC_SERVER_ENGINES_ENGINE_CHOICE_H_
+#define VOXLOC_SERVER_ENGINES_ENGINE_CHOICE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/engine/engine.h"
+#include "server/config/config.h"
+
+namespace voxloc::server {
+
+// Where engines come from.
+struct EngineSource {
+  std::function<std::unique_ptr<Engine>()> make_cpu;
+  // The GPUs that can be used; tells why there are none. Not set: this build has no GPU engine.
+  std::function<int(std::string* why_none)> count_gpus;
+  std::function<absl::StatusOr<std::unique_ptr<Engine>>(uint32_t device)> make_gpu;
+  // One engine that spreads its work over these.
+  std::function<absl::StatusOr<std::unique_ptr<Engine>>(std::vector<std::unique_ptr<Engine>>)>
+      unite;
+};
+
+struct EngineChoice {
+  std::unique_ptr<Engine> engine;
+  std::vector<uint32_t> devices;  // its GPUs, in its order
+  std::string note;               // why it is not what was asked for; empty: it is
+};
+
+// `cpu` gives the CPU engine. `cuda` and `auto` give that of config.devices: devices that fail the
+// self-test are left out with an error in the log, and where none is left the CPU engine serves.
+// Where there is no GPU, or one does not start, `auto` gives the CPU engine and `cuda` an error.
+//
+// InvalidArgument: config.devices names one that there is not. FailedPrecondition: `cuda`, and this
+// build or machine has no such engine; else what make_gpu and unite return.
+[[nodiscard]] absl::StatusOr<EngineChoice> ChooseEngine(const Config& config,
+                                                        const EngineSource& source);
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_ENGINES_ENGINE_CHOICE_H_

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/engines/engine_factory.h"
+
+#include "core/engine/cpu/cpu_engine.h"
+#if defined(VOXLOC_HAVE_CUDA)
+#include "core/engine/replica/replicated_engine.h"
+#include "cuda/cuda_engine.h"
+#endif
+
+namespace voxloc::server {
+
+absl::StatusOr<EngineChoice> MakeEngine(const Config& config) {
+  EngineSource source;
+  source.make_cpu = [&config] {
+    CpuEngineOptions options;
+    options.threads = config.threads;
+    return MakeCpuEngine(options);
+  };
+#if defined(VOXLOC_HAVE_CUDA)
+  source.count_gpus = CudaDeviceCount;
+  source.make_gpu = [&config](uint32_t device) {
+    CudaEngineOptions options;
+    options.device = static_cast<int>(device);
+    options.memory_limit_bytes = config.gpu_memory_limit_bytes;
+    return MakeCudaEngine(options);
+  };
+  source.unite = MakeReplicatedEngine;
+#endif
+  return ChooseEngine(config, source);
+}
+
+}  // namespace voxloc::server

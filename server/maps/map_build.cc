@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/maps/map_build.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace voxloc::server {
+namespace {
+
+constexpr double kMinCellSizeM = 0.1;
+constexpr double kMaxCellSizeM = 100.0;
+
+void ScaleCells(double score_cell_size_m, Profile& profile) {
+  if (score_cell_size_m == 0.0) return;
+  const double own = profile.stages[profile.score_stage].cells.cell_size_m;
+  // The score stage gets exactly the size asked for, whatever the rounding of the factor.
+  for (Stage& stage : profile.stages) {
+    stage.cells.cell_size_m = stage.cells.cell_size_m == own
+                                  ? score_cell_size_m
+                                  : stage.cells.cell_size_m * (score_cell_size_m / own);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<MapBuild> MakeMapBuild(const MapBuildRequest& request) {
+  MapBuild build;
+  build.request = request;
+  if (request.cell_size_m != 0.0 &&
+      !(request.cell_size_m >= kMinCellSizeM && request.cell_size_m <= kMaxCellSizeM)) {
+    return absl::InvalidArgumentError(absl::StrCat("options.cell_size_m is ", request.cell_size_m,
+                                                   "; allowed is ", kMinCellSizeM, " to ",
+                                                   kMaxCellSizeM, " m"));
+  }
+  if (build.request.profiles.empty()) build.request.profiles = ProfileNames();
+  std::vector<Profile> profiles;
+  for (const std::string& name : build.request.profiles) {
+    auto profile = FindProfile(name);
+    if (!profile.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("options.profiles: there is no profile '", absl::CEscape(name.substr(0, 64)),
+                       "'; there are ", absl::StrJoin(ProfileNames(), ", ")));
+    }
+    ScaleCells(request.cell_size_m, *profile);
+    profiles.push_back(*std::move(profile));
+  }
+  std::sort(build.request.profiles.begin(), build.request.profiles.end());
+  build.request.profiles.erase(
+      std::unique(build.request.profiles.begin(), build.request.profiles.end()),
+      build.request.profiles.end());
+  build.statistics = RequiredStatistics(profiles);
+  return build;
+}
+
+absl::StatusOr<Profile> ProfileOnMap(Profile profile, const MapBuild& build,
+                                     absl::string_view map) {
+  const std::vector<std::string>& served = build.request.profiles;
+  if (std::find(served.begin(), served.end(), profile.name) == served.end()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("map ", map, " was built without the profile ", profile.name, "; it serves ",
+                     absl::StrJoin(served, ", ")));
+  }
+  ScaleCells(build.request.cell_size_m, profile);
+  return profile;
+}
+
+}  // namespace voxloc::server

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/observe/grpc_log.h"
+
+#include <grpc/support/log.h>
+
+#include "server/observe/logging.h"
+
+namespace voxloc::server {
+namespace {
+
+void Write(gpr_log_func_args* args) {
+  // gRPC calls an error what its caller can often mend.
+  const LogLevel level = args->severity == GPR_LOG_SEVERITY_ERROR  ? LogLevel::kWarn
+                         : args->severity == GPR_LOG_SEVERITY_INFO ? LogLevel::kInfo
+                                                                   : LogLevel::kDebug;
+  Log(level, "grpc", {{"message", args->message}});
+}
+
+}  // namespace
+
+void SendGrpcLogToOurs() { gpr_set_log_function(Write); }
+
+}  // namespace voxloc::server

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/observe/logging.h"
+
+#include <spdlog/async.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+
+#include "absl/strings/escaping.h"
+
+namespace voxloc::server {
+namespace {
+
+constexpr size_t kQueuedLines = 8192;
+
+std::atomic<LogLevel> current_level{LogLevel::kInfo};
+
+spdlog::async_logger& Logger() {
+  // Destroyed at exit, which waits until all lines are written.
+  static const auto pool = std::make_shared<spdlog::details::thread_pool>(kQueuedLines, 1);
+  static const auto logger = [] {
+    auto made = std::make_shared<spdlog::async_logger>(
+        "voxloc", std::make_shared<spdlog::sinks::stderr_sink_mt>(), pool,
+        spdlog::async_overflow_policy::overrun_oldest);
+    made->set_level(spdlog::level::trace);
+    made->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %v", spdlog::pattern_time_type::utc);
+    return made;
+  }();
+  return *logger;
+}
+
+bool NeedsQuotes(absl::string_view value) {
+  if (value.empty()) return true;
+  for (const char c : value) {
+    if (c <= ' ' || c == '"' || c == '=' || c == '\\' || c == '\x7f') return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+absl::string_view ToString(LogLevel level) {
+  switch (level) {
+    case LogLevel::kTrace:
+      return "trace";
+    case LogLevel::kDebug:
+      return "debug";
+    case LogLevel::kInfo:
+      return "info";
+    case LogLevel::kWarn:
+      return "warn";
+    case LogLevel::kError:
+      return "error";
+  }
+  return "info";
+}
+
+LogLevel LogLevelOf(absl::string_view name) {
+  for (const LogLevel level :
+       {LogLevel::kTrace, LogLevel::kDebug, LogLevel::kWarn, LogLevel::kError}) {
+    if (ToString(level) == name) return level;
+  }
+  return LogLevel::kInfo;
+}
+
+LogLevel SetLogLevel(LogLevel level) { return current_level.exchange(level); }
+
+bool LogEnabled(LogLevel level) { return level >= current_level.load(std::memory_order_relaxed); }
+
+std::string FormatLogLine(LogLevel level, absl::string_view event,
+                          std::initializer_list<LogField> fields) {
+  std::string line = absl::StrCat("level=", ToString(level), " event=", event);
+  for (const LogField& field : fields) {
+    absl::StrAppend(&line, " ", field.key, "=");
+    if (NeedsQuotes(field.value)) {
+      absl::StrAppend(&line, "\"", absl::CEscape(field.value), "\"");
+    } else {
+      absl::StrAppend(&line, absl::CEscape(field.value));
+    }
+  }
+  return line;
+}
+
+void Log(LogLevel level, absl::string_view event, std::initializer_list<LogField> fields) {
+  if (!LogEnabled(level)) return;
+  const std::string line = FormatLogLine(level, event, fields);
+  Logger().log(spdlog::level::info, spdlog::string_view_t(line.data(), line.size()));
+}
+
+}  // namespace voxloc::server

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Metrics: every metric of the server, registered once, each with its handle kept ready. Label
+// values come from fixed sets, never from clients. Thread-safe.
+
+#ifndef VOXLOC_SERVER_OBSERVE_METRICS_METRICS_H_
+#define VOXLOC_SERVER_OBSERVE_METRICS_METRICS_H_
+
+#include <array>
+#include <cstddef>
+#include <memory>
+
+#include "server/observe/metrics/instruments.h"
+
+namespace prometheus {
+class Registry;
+}  // namespace prometheus
+
+namespace voxloc::server {
+
+enum class RpcMethod {
+  kAlignScans,
+  kAlignScan,
+  kEstimateInitialPose,
+  kScorePoses,
+  kUpdateMapTiles,
+  kGetMap,
+  kListMaps,
+  kDeleteMap,
+  kListTiles,
+  kGetCells,
+  kWatchMap,
+  kGetServerInfo,
+  kGetConfig,
+  kSetLogLevel,
+  kDrain,
+};
+inline constexpr size_t kRpcMethods = 15;
+inline constexpr size_t kStatusCodes = 17;        // of gRPC, from OK
+inline constexpr size_t kAlignmentStatuses = 17;  // of voxloc.v1.AlignmentStatus
+
+struct RpcMetrics {
+  Counter started;
+  std::array<Counter, kStatusCodes> handled;
+  Histogram duration_s;
+  Gauge in_flight;
+};
+
+class Metrics {
+ public:
+  explicit Metrics(const char* engine);
+  Metrics(const Metrics&) = delete;
+  Metrics& operator=(const Metrics&) = delete;
+  ~Metrics();
+
+  [[nodiscard]] const RpcMetrics& rpc(RpcMethod method) const {
+    return rpcs[static_cast<size_t>(method)];
+  }
+
+  [[nodiscard]] std::shared_ptr<prometheus::Registry> registry() const { return registry_; }
+
+ private:
+  const std::shared_ptr<prometheus::Registry> registry_;
+
+ public:
+  std::array<RpcMetrics, kRpcMethods> rpcs;
+
+  Gauge engine_fallback;  // 1: the engine is not what was asked for
+
+  Gauge sessions_active;
+  Counter rejected_sessions;      // too many, or draining
+  Counter rejected_scans;         // the queue was full
+  Counter rejected_scoring;       // too many scoring streams
+  Counter rejected_searches;      // too many searches
+  Counter rejected_transactions;  // too many map transactions
+
+  Counter scans_received;
+  Counter scan_points_received;
+  Counter dropped_superseded;
+  Counter dropped_stale;
+  Counter dropped_queue_full;
+  Counter dropped_invalid;
+  Counter dropped_deadline;
+  Counter dropped_closed;  // their client had gone
+  std::array<Counter, kAlignmentStatuses> results;
+
+  Gauge depth_tracking;
+  Gauge depth_scoring;
+  Gauge depth_searching;
+  Gauge depth_mapping;
+  Histogram wait_tracking_s;
+  Histogram batch_size;
+
+  Histogram stage_prepare_s;
+  Histogram stage_align_s;
+  Histogram stage_estimate_s;
+  Histogram stage_encode_s;
+  Histogram stage_score_s;
+  Histogram stage_build_s;
+  Histogram scan_duration_s;  // receipt to hand-over of the reply
+
+  Histogram iterations;
+  Histogram nvtl;
+  Histogram matched_ratio;
+  Histogram confidence;
+  Counter recoveries_found;   // searches for lost vehicles that proposed a pose
+  Counter recoveries_failed;  // that did not
+
+  Counter poses_scored;
+  Counter searches_reliable;    // their best hypothesis passes, and is not ambiguous
+  Counter searches_ambiguous;   // another hypothesis is as good
+  Counter searches_unreliable;  // their best hypothesis does not pass
+  Counter searches_nothing;     // without any hypothesis
+  Counter searches_timed_out;
+  Counter search_candidates;
+  Histogram search_duration_s;
+  Gauge maps;
+  Gauge map_tiles;
+  Gauge map_points;
+  Gauge map_cells;
+  Gauge map_bytes;
+  Counter map_commits;
+  Histogram map_commit_s;
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_OBSERVE_METRICS_METRICS_H_

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// RecoveryWork: one search for the vehicle of a session that has lost it, and the reply that waits
+// for it. Runs on the searching queue, beside tracking. One thread at a time uses it.
+
+#ifndef VOXLOC_SERVER_SCAN_RECOVERY_WORK_H_
+#define VOXLOC_SERVER_SCAN_RECOVERY_WORK_H_
+
+#include <Eigen/Core>
+#include <memory>
+#include <optional>
+
+#include "core/tracking/recovery_search.h"
+#include "server/runtime.h"
+#include "server/scan/scan_reply.h"
+#include "server/scan/scan_source.h"
+
+namespace voxloc::server {
+
+// What is to be found, and where.
+struct RecoveryTask {
+  AlignJob job;  // its guess is not used
+  RecoverySearch search;
+  Eigen::Vector3d sensor_position_base = Eigen::Vector3d::Zero();
+  std::optional<Pose> odometry_T_base;  // at the scan
+};
+
+class RecoveryWork {
+ public:
+  // Queues the search; where there is no room for it the reply is sent at once, and says so. The
+  // source's session looks for its vehicle.
+  static void Start(Runtime& runtime, std::shared_ptr<const ScanSource> source, RecoveryTask task,
+                    ScanReply reply);
+
+  RecoveryWork(Runtime& runtime, std::shared_ptr<const ScanSource> source, RecoveryTask task,
+               ScanReply reply);
+  RecoveryWork(const RecoveryWork&) = delete;
+  RecoveryWork& operator=(const RecoveryWork&) = delete;
+  ~RecoveryWork();
+
+ private:
+  void Run();
+  // Ends the session's search and sends the reply.
+  void End(const RecoveryReport& report);
+
+  Runtime& runtime_;
+  const std::shared_ptr<const ScanSource> source_;
+  const RecoveryTask task_;
+  ScanReply reply_;
+  bool ended_ = false;
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_SCAN_RECOVERY_WORK_H_

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ScanRecipe: what a client wants done with its scans, checked and in the core's terms. A plain
+// value, shared unchanged by the scans that it holds for.
+
+#ifndef VOXLOC_SERVER_SCAN_SCAN_RECIPE_H_
+#define VOXLOC_SERVER_SCAN_SCAN_RECIPE_H_
+
+#include <optional>
+
+#include "core/cloud/filters.h"
+#include "core/engine/profile.h"
+#include "core/estimate/scan_estimate.h"
+#include "core/geometry/pose.h"
+#include "core/tracking/pose_buffer.h"
+#include "core/tracking/scan_gate.h"
+
+namespace voxloc::server {
+
+struct AlignOptions {
+  Profile profile;                 // overrides applied, cell sizes its own
+  double min_matched_ratio = 0.0;  // a result below it is LOW_OVERLAP
+  double min_confidence = 0.0;     // a result below it is LOW_CONFIDENCE
+  bool regularize = true;          // where a scan has a reference position
+  CovarianceOptions covariance;
+  GateOptions gate;
+  double guess_timeout_s = PoseBufferOptions().timeout_s;
+  double guess_distance_tolerance_m = PoseBufferOptions().distance_tolerance_m;
+};
+
+// What is kept of a scan: first by distance from the sensor, then in the base frame.
+struct ScanFilters {
+  std::optional<FilterOptions> sensor;
+  std::optional<FilterOptions> base;
+};
+
+struct OutputChoice {
+  bool trace = false;
+  bool point_scores = false;
+  bool point_colors = false;
+  bool aligned_cloud = false;
+  bool hessian = false;
+  bool diagnostics = false;
+  bool confidence = true;
+  std::optional<double> no_ground_z_margin_m;
+  bool no_ground_cloud = false;
+};
+
+struct ScanRecipe {
+  AlignOptions align;
+  ScanFilters filters;
+  OutputChoice output;
+  std::optional<Pose> base_T_sensor;  // nullopt: the identity
+  EstimateOptions estimate;           // what `align` and `output` make of it
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_SCAN_SCAN_RECIPE_H_

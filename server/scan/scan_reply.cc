@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/scan/scan_reply.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "server/observe/logging.h"
+
+namespace voxloc::server {
+
+ScanReply::ScanReply(const Runtime& runtime, std::shared_ptr<const ScanSource> source,
+                     std::shared_ptr<ScanClient> client, const v1::Scan& scan)
+    : runtime_(&runtime),
+      source_(std::move(source)),
+      client_(std::move(client)),
+      received_(Clock::now()),
+      result_(std::make_unique<v1::AlignmentResult>()) {
+  result_->set_sequence(scan.sequence());
+  result_->set_stamp_ns(scan.stamp_ns());
+  result_->mutable_timings()->set_received_at_ns(absl::GetCurrentTimeNanos());
+  runtime_->metrics.scans_received.Increment();
+}
+
+ScanReply::~ScanReply() {
+  if (result_ != nullptr) runtime_->metrics.dropped_closed.Increment();
+}
+
+double ScanReply::age_s() const {
+  return std::chrono::duration<double>(Clock::now() - received_).count();
+}
+
+void ScanReply::SetStatus(v1::AlignmentStatus status, absl::string_view detail) {
+  result_->set_status(status);
+  result_->set_detail(std::string(detail));
+}
+
+void ScanReply::Send() {
+  result_->mutable_timings()->set_server_s(age_s());
+  Count();
+  client_->Answer(std::move(result_));
+}
+
+void ScanReply::Fail(const absl::Status& status) {
+  result_.reset();
+  client_->Fail(status);
+}
+
+void ScanReply::Count() const {
+  const Metrics& metrics = runtime_->metrics;
+  const v1::Timings& timings = result_->timings();
+  if (result_->status() == v1::ALIGNMENT_STATUS_INVALID_INPUT) metrics.dropped_invalid.Increment();
+  if (result_->status() == v1::ALIGNMENT_STATUS_STALE) metrics.dropped_stale.Increment();
+  if (result_->status() == v1::ALIGNMENT_STATUS_DEADLINE && timings.batch_size() == 0) {
+    metrics.dropped_deadline.Increment();
+  }
+  metrics.results[static_cast<size_t>(result_->status())].Increment();
+  metrics.scan_duration_s.Observe(timings.server_s());
+  if (timings.batch_size() > 0) {
+    metrics.wait_tracking_s.Observe(timings.queue_wait_s());
+    metrics.stage_prepare_s.Observe(timings.prepare_s());
+    metrics.iterations.Observe(result_->iterations());
+    metrics.nvtl.Observe(result_->scores().nvtl());
+    metrics.matched_ratio.Observe(result_->scores().matched_ratio());
+    if (result_->has_confidence()) metrics.confidence.Observe(result_->confidence().value());
+  }
+  if (LogEnabled(LogLevel::kDebug)) {
+    Log(LogLevel::kDebug, "scan",
+        {{"session", source_->session},
+         {"map", source_->map},
+         {"sequence", result_->sequence()},
+         {"status", v1::AlignmentStatus_Name(result_->status())},
+         {"iterations", result_->iterations()},
+         {"server_s", timings.server_s()},
+         {"detail", result_->detail()}});
+  }
+}
+
+}  // namespace voxloc::server

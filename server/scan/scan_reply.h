@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ScanReply: the answer to one scan, from its receipt to its sending. It is sent exactly once, or
+// not at all when it is destroyed because the client has gone. Moved along with the work; one
+// thread at a time uses it.
+
+#ifndef VOXLOC_SERVER_SCAN_SCAN_REPLY_H_
+#define VOXLOC_SERVER_SCAN_SCAN_REPLY_H_
+
+#include <chrono>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "server/runtime.h"
+#include "server/scan/scan_source.h"
+#include "voxloc/v1/alignment.pb.h"
+#include "voxloc/v1/localization_service.pb.h"
+
+namespace voxloc::server {
+
+class ScanReply {
+ public:
+  // The scan has just been received.
+  ScanReply(const Runtime& runtime, std::shared_ptr<const ScanSource> source,
+            std::shared_ptr<ScanClient> client, const v1::Scan& scan);
+  ScanReply(ScanReply&&) = default;
+  ~ScanReply();
+
+  // Until it is sent.
+  [[nodiscard]] v1::AlignmentResult& result() { return *result_; }
+  [[nodiscard]] const v1::AlignmentResult& result() const { return *result_; }
+  // Since the receipt.
+  [[nodiscard]] double age_s() const;
+
+  void SetStatus(v1::AlignmentStatus status, absl::string_view detail);
+  void Send();
+  // A fault of the server keeps the scan from being answered.
+  void Fail(const absl::Status& status);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void Count() const;
+
+  const Runtime* runtime_;
+  std::shared_ptr<const ScanSource> source_;
+  std::shared_ptr<ScanClient> client_;
+  Clock::time_point received_;
+  std::unique_ptr<v1::AlignmentResult> result_;  // null once it has ended
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_SCAN_SCAN_REPLY_H_

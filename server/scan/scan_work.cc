@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/scan/scan_work.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "server/convert/cloud.h"
+#include "server/convert/covariance.h"
+#include "server/convert/diagnostics.h"
+#include "server/convert/estimate.h"
+#include "server/convert/pose.h"
+#include "server/convert/result.h"
+#include "server/scan/recovery_work.h"
+
+namespace voxloc::server {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+Eigen::Vector3d SensorPosition(const ScanRecipe& recipe) {
+  return recipe.base_T_sensor.has_value() ? recipe.base_T_sensor->translation
+                                          : Eigen::Vector3d::Zero();
+}
+
+}  // namespace
+
+ScanWork::ScanWork(Runtime& runtime, std::shared_ptr<const ScanSource> source,
+                   std::shared_ptr<ScanClient> client,
+                   std::unique_ptr<google::protobuf::Message> message, const v1::Scan& scan,
+                   const StopToken& stop)
+    : runtime_(runtime),
+      source_(std::move(source)),
+      reply_(runtime, source_, std::move(client), scan),
+      message_(std::move(message)),
+      scan_(&scan),
+      stop_(stop),
+      gate_(source_->recipe.align.gate) {
+  const int64_t received_ns = reply_.result().timings().received_at_ns();
+  facts_.stamp_ns = scan.stamp_ns();
+  facts_.delay_s = (static_cast<double>(received_ns) - static_cast<double>(scan.stamp_ns())) * 1e-9;
+}
+
+bool ScanWork::Check() {
+  const absl::Status status = CheckFields();
+  if (!status.ok()) AnswerInvalid(status);
+  return status.ok();
+}
+
+absl::Status ScanWork::CheckFields() {
+  auto points = CheckScanCloud(scan_->cloud(), source_->max_points);
+  if (!points.ok()) return points.status();
+  runtime_.metrics.scan_points_received.Increment(static_cast<double>(*points));
+  reply_.result().mutable_points()->set_received(static_cast<uint32_t>(*points));
+  facts_.points = *points;
+  if (*points == 0) return absl::InvalidArgumentError("the scan has no points");
+  if (absl::Status status = CheckGuess(); !status.ok()) return status;
+  if (scan_->has_reference_position()) {
+    auto reference = VectorFromProto(scan_->reference_position(), "reference_position");
+    if (!reference.ok()) return reference.status();
+    reference_ = *reference;
+  }
+  const double timeout_s = scan_->timeout_s() == 0.0 ? source_->timeout_s : scan_->timeout_s();
+  if (!(timeout_s >= 0.0 && std::isfinite(timeout_s))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("timeout_s is ", timeout_s, "; allowed is a finite value from 0 (none)"));
+  }
+  if (timeout_s > 0.0) {
+    stop_.deadline = std::min(stop_.deadline, absl::Now() + absl::Seconds(timeout_s));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ScanWork::CheckGuess() {
+  auto covariance = CovarianceFromProto(scan_->guess_covariance(), "guess_covariance");
+  if (!covariance.ok()) return covariance.status();
+  if (!scan_->has_guess_map_t_base()) {
+    if (!covariance->has_value()) return absl::OkStatus();
+    return absl::InvalidArgumentError("the scan has a guess_covariance but no guess_map_t_base");
+  }
+  auto guess = PoseFromProto(scan_->guess_map_t_base(), "guess_map_t_base");
+  if (!guess.ok()) return guess.status();
+  guess_ = *guess;
+  guess_covariance_ = *covariance;
+  return absl::OkStatus();
+}
+
+bool ScanWork::Prepare(AlignJob& job, EstimateRequest& estimate) {
+  const Clock::time_point start = Clock::now();
+  v1::Timings& timings = *reply_.result().mutable_timings();
+  timings.set_queue_wait_s(reply_.age_s());
+  if (!PreparePoints()) return false;
+  FindPlace();
+  FindMap();
+  if (!Admit()) return false;
+  FillJob(job);
+  estimate.options = &source_->recipe.estimate;
+  estimate.sensor_position_base = SensorPosition(source_->recipe);
+  estimate.guess_covariance = guess_covariance_;
+  timings.set_prepare_s(SecondsSince(start));
+  return true;
+}
+
+bool ScanWork::PreparePoints() {
+  auto prepared = PrepareScan(scan_->cloud(), source_->recipe, *runtime_.engine);
+  scan_ = nullptr;
+  message_.reset();
+  absl::Status status = prepared.status();
+  if (prepared.ok()) {
+    prepared_ = *std::move(prepared);
+    PointCountsToProto(prepared_.counts, *reply_.result().mutable_points());
+    status = RequirePoints(prepared_.counts);
+  }
+  if (!status.ok()) {
+    AnswerInvalid(status);
+    return false;
+  }
+  facts_.max_distance_m = ReachOf(*prepared_.base);
+  if (const double required_m = source_->recipe.align.gate.required_distance_m;
+      facts_.max_distance_m < required_m) {
+    AnswerInvalid(absl::InvalidArgumentError(
+        absl::StrCat("the farthest point is ", facts_.max_distance_m,
+                     " m from the base; allowed is from ", required_m, " m")));
+    return false;
+  }
+  return true;
+}
+
+void ScanWork::FindPlace() {
+  place_ = source_->state->TakePlace(facts_.stamp_ns);
+  facts_.active = place_.active;
+  if (!guess_.has_value() && place_.status.ok()) {
+    guess_ = place_.guess_map_T_base;
+    guess_covariance_ = place_.guess_covariance;
+  }
+  if (!guess_.has_value()) {
+    facts_.guess = place_.status;
+  } else {
+    PoseToProto(*guess_, *reply_.result().mutable_guess_map_t_base());
+  }
+  if (!reference_.has_value()) reference_ = place_.reference_map;
+  if (!source_->recipe.align.regularize) reference_.reset();
+}
+
+void ScanWork::FindMap() {
+  facts_.has_map = false;
+  auto map = runtime_.maps.Find(source_->map);
+  map_status_ = map.status();
+  if (!map.ok()) return;
+  map_ = *std::move(map);
+  reply_.result().set_map(source_->map);
+  reply_.result().set_map_revision(map_.snapshot->revision);
+  auto profile = ProfileOnMap(source_->recipe.align.profile, *map_.facts->build, source_->map);
+  map_status_ = profile.status();
+  if (!profile.ok()) return;
+  profile_ = *std::move(profile);
+  if (!guess_.has_value()) return;
+  const Bounds& bounds = map_.facts->bounds;
+  facts_.has_map = CanTouch(bounds, *guess_, facts_.max_distance_m, MatchMargin(profile_));
+  const Eigen::Array2d position = guess_->translation.head<2>().array();
+  facts_.out_of_map_range = (position < bounds.min.head<2>().array()).any() ||
+                            (position > bounds.max.head<2>().array()).any();
+}
+
+bool ScanWork::Admit() {
+  static_cast<void>(gate_.BeforeAlign(facts_));
+  if (source_->max_delay_s > 0.0 && facts_.delay_s > source_->max_delay_s) {
+    Answer(v1::ALIGNMENT_STATUS_STALE,
+           absl::StrCat("the scan came ", facts_.delay_s, " s after its stamp; allowed is up to ",
+                        source_->max_delay_s, " s"));
+  } else if (!facts_.active) {
+    Answer(v1::ALIGNMENT_STATUS_NOT_ACTIVE, "the session is not active");
+  } else if (!map_status_.ok()) {
+    Answer(v1::ALIGNMENT_STATUS_NO_MAP, map_status_.message());
+  } else if (!guess_.has_value()) {
+    AnswerMissed(
+        v1::ALIGNMENT_STATUS_NO_PRIOR,
+        absl::StrCat("the scan has no guess_map_t_base, and none can be had from the session's "
+                     "poses: ",
+                     facts_.guess.message()));
+  } else if (absl::Now() >= stop_.deadline) {
+    Answer(v1::ALIGNMENT_STATUS_DEADLINE, "the deadline passed while the scan waited");
+  } else if (!facts_.has_map) {
+    AnswerOutOfMap();
+  } else {
+    return true;
+  }
+  return false;
+}
+
+void ScanWork::FillJob(AlignJob& job) const {
+  const ScanRecipe& recipe = source_->recipe;
+  job.map = map_.resident();
+  job.scan = prepared_.base;
+  job.profile = profile_;
+  job.map_T_base_guess = guess_.value_or(Pose());
+  job.regularization_position_map = reference_;
+  job.stop = stop_;
+  job.want_trace = recipe.output.trace;
+  job.want_point_scores = recipe.output.point_scores || recipe.estimate.confidence;
+}
+
+void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const BatchFacts& batch) {
+  if (!result.status.ok()) {
+    FailedToAlign(result.status, batch);
+    return;
+  }
+  const Clock::time_point start = Clock::now();
+  const ScanRecipe& recipe = source_->recipe;
+  v1::AlignmentResult& reply = reply_.result();
+  AlignResultToProto(result, *prepared_.base, recipe.output, reply);
+  if (estimate != nullptr) {
+    EstimateToProto(*estimate, result.map_T_base, recipe.estimate.covariance.method, recipe.output,
+                    reply);
+  }
+  const Verdict verdict = JudgeResult(result, estimate, profile_, recipe.align);
+  reply.set_accepted(verdict.accepted);
+  reply.set_engine(runtime_.engine_name);
+  v1::Timings& timings = *reply.mutable_timings();
+  timings.set_align_s(batch.align_s);
+  timings.set_batch_size(static_cast<uint32_t>(batch.size));
+  if (gate_.AfterAlign(result, profile_, *guess_, reply_.age_s()) && !verdict.accepted) {
+    gate_.Doubt(verdict.detail);
+  }
+  const double encode_s = SecondsSince(start);
+  runtime_.metrics.stage_encode_s.Observe(encode_s);
+  timings.set_estimate_s(batch.estimate_s + encode_s);
+  if (verdict.accepted) {
+    source_->state->Found(result.map_T_base, place_.odometry_T_base);
+    Answer(verdict.status, verdict.detail);
+  } else if (verdict.status == v1::ALIGNMENT_STATUS_DEADLINE) {
+    Answer(verdict.status, verdict.detail);
+  } else {
+    AnswerMissed(verdict.status, verdict.detail);
+  }
+}
+
+void ScanWork::FailedToAlign(const absl::Status& status, const BatchFacts& batch) {
+  if (absl::IsInvalidArgument(status)) {
+    Answer(v1::ALIGNMENT_STATUS_INVALID_INPUT, status.message());
+  } else if (absl::IsResourceExhausted(status)) {
+    reply_.result().set_retry_after_s(batch.align_s);
+    Answer(v1::ALIGNMENT_STATUS_OVERLOADED, status.message());
+  } else {
+    reply_.Fail(EngineFault(runtime_, source_->session, source_->map, status));
+  }
+}
+
+void ScanWork::Supersede() {
+  runtime_.metrics.dropped_superseded.Increment();
+  reply_.result().mutable_timings()->set_queue_wait_s(reply_.age_s());
+  reply_.SetStatus(v1::ALIGNMENT_STATUS_SUPERSEDED, "a newer scan took its place");
+  reply_.Send();
+}
+
+void ScanWork::Refuse(double retry_after_s) {
+  runtime_.metrics.dropped_queue_full.Increment();
+  runtime_.metrics.rejected_scans.Increment();
+  reply_.result().set_retry_after_s(retry_after_s);
+  reply_.SetStatus(v1::ALIGNMENT_STATUS_OVERLOADED,
+                   absl::StrCat("too many scans wait; allowed is up to ",
+                                runtime_.config.limits.max_queued_scans));
+  reply_.Send();
+}
+
+void ScanWork::AnswerInvalid(const absl::Status& status) {
+  // Points that were taken are only too near.
+  if (prepared_.base == nullptr || prepared_.base->empty()) facts_.transform = status;
+  static_cast<void>(gate_.BeforeAlign(facts_));
+  Answer(v1::ALIGNMENT_STATUS_INVALID_INPUT, status.message());
+}
+
+void ScanWork::Answer(v1::AlignmentStatus status, absl::string_view detail) {
+  reply_.SetStatus(status, detail);
+  FinishDiagnostics();
+  reply_.Send();
+}
+
+void ScanWork::AnswerMissed(v1::AlignmentStatus status, absl::string_view detail) {
+  reply_.SetStatus(status, detail);
+  FinishDiagnostics();
+  const auto search = source_->state->Missed(place_.odometry_T_base);
+  if (!search.has_value()) {
+    reply_.Send();
+    return;
+  }
+  RecoveryTask task;
+  FillJob(task.job);
+  task.job.want_point_scores = true;
+  task.job.want_trace = false;
+  task.search = *search;
+  task.sensor_position_base = SensorPosition(source_->recipe);
+  task.odometry_T_base = place_.odometry_T_base;
+  RecoveryWork::Start(runtime_, source_, std::move(task), std::move(reply_));
+}
+
+void ScanWork::AnswerOutOfMap() {
+  const Bounds& bounds = map_.facts->bounds;
+  v1::AlignmentResult& reply = reply_.result();
+  PoseToProto(*guess_, *reply.mutable_map_t_base());
+  reply.mutable_scores();
+  reply.mutable_initial_scores();
+  reply.set_termination_reason(v1::TERMINATION_REASON_ZERO_STEP);
+  reply.set_engine(runtime_.engine_name);
+  const Eigen::Vector3d nearest = guess_->translation.cwiseMax(bounds.min).cwiseMin(bounds.max);
+  AnswerMissed(
+      v1::ALIGNMENT_STATUS_OUT_OF_MAP,
+      bounds.finite_points == 0
+          ? std::string("the map has no points")
+          : absl::StrCat("the guess lies ", (guess_->translation - nearest).norm(),
+                         " m outside the map, and the scan reaches ", facts_.max_distance_m, " m"));
+}
+
+void ScanWork::FinishDiagnostics() {
+  const Diagnostics diagnostics = source_->state->Finish(gate_);
+  if (!source_->recipe.output.diagnostics) return;
+  DiagnosticsToProto(diagnostics, *reply_.result().mutable_diagnostics());
+}
+
+}  // namespace voxloc::server

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ScanWork: one scan from its message to its answer. It answers its client exactly once, or not at
+// all when it is destroyed because the client has gone. One thread at a time uses it.
+
+#ifndef VOXLOC_SERVER_SCAN_SCAN_WORK_H_
+#define VOXLOC_SERVER_SCAN_SCAN_WORK_H_
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "server/runtime.h"
+#include "server/scan/scan_preparation.h"
+#include "server/scan/scan_reply.h"
+#include "server/scan/scan_source.h"
+#include "server/scheduling/scheduler.h"
+#include "server/scan/verdict.h"
+#include "voxloc/v1/alignment.pb.h"
+#include "voxloc/v1/localization_service.pb.h"
+
+namespace voxloc::server {
+
+class ScanWork : public ScanTask {
+ public:
+  // `scan` is part of `message`, or stays alive by other means where that is null.
+  ScanWork(Runtime& runtime, std::shared_ptr<const ScanSource> source,
+           std::shared_ptr<ScanClient> client, std::unique_ptr<google::protobuf::Message> message,
+           const v1::Scan& scan, const StopToken& stop);
+
+  // Looks at everything but the points. False: the scan is malformed and has been answered.
+  [[nodiscard]] bool Check();
+
+  [[nodiscard]] bool Prepare(AlignJob& job, EstimateRequest& estimate) override;
+  void Complete(AlignResult result, const ScanEstimate* estimate, const BatchFacts& batch) override;
+  void Supersede() override;
+  void Refuse(double retry_after_s) override;
+
+ private:
+  [[nodiscard]] absl::Status CheckFields();
+  [[nodiscard]] absl::Status CheckGuess();
+
+  // The steps of Prepare. False: the scan has been answered.
+  [[nodiscard]] bool PreparePoints();
+  void FindPlace();
+  void FindMap();
+  [[nodiscard]] bool Admit();
+  void FillJob(AlignJob& job) const;
+
+  void FailedToAlign(const absl::Status& status, const BatchFacts& batch);
+  // The ends. An invalid scan ends before the checks of the gate; one that missed its vehicle may
+  // lead to a search for it.
+  void AnswerInvalid(const absl::Status& status);
+  void Answer(v1::AlignmentStatus status, absl::string_view detail);
+  void AnswerMissed(v1::AlignmentStatus status, absl::string_view detail);
+  void AnswerOutOfMap();
+  void FinishDiagnostics();
+
+  Runtime& runtime_;
+  const std::shared_ptr<const ScanSource> source_;
+  ScanReply reply_;
+  std::unique_ptr<google::protobuf::Message> message_;
+  const v1::Scan* scan_;  // null once the points have been taken
+  StopToken stop_;
+
+  std::optional<Pose> guess_;
+  std::optional<Matrix6> guess_covariance_;
+  std::optional<Eigen::Vector3d> reference_;
+  SessionState::Place place_;
+  absl::Status map_status_;
+  MapView map_;
+  Profile profile_;  // as it is on the map
+  PreparedScan prepared_;
+  ScanFacts facts_;
+  ScanGate gate_;
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_SCAN_SCAN_WORK_H_

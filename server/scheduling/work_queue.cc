@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/scheduling/work_queue.h"
+
+#include <system_error>
+#include <utility>
+
+#include "server/scheduling/thread_name.h"
+#include "server/scheduling/thread_priority.h"
+
+namespace voxloc::server {
+
+WorkQueue::WorkQueue(const std::string& thread_name, const Options& options, Gauge depth)
+    : thread_name_(thread_name), options_(options), depth_(depth) {}
+
+WorkQueue::WorkQueue(const std::string& thread_name, size_t capacity, Gauge depth)
+    : WorkQueue(thread_name, Options{capacity, 1, false}, depth) {}
+
+WorkQueue::~WorkQueue() { Stop(); }
+
+bool WorkQueue::Post(std::function<void()> task) {
+  const absl::MutexLock lock(&mutex_);
+  if (stopping_ || tasks_.size() >= options_.capacity) return false;
+  if (tasks_.size() >= idle_threads_ && threads_.size() < options_.max_threads) StartThread();
+  if (threads_.empty()) return false;
+  tasks_.push_back(std::move(task));
+  depth_.Set(static_cast<double>(tasks_.size()));
+  return true;
+}
+
+void WorkQueue::StartThread() {
+  try {
+    threads_.emplace_back([this] {
+      NameThisThread(thread_name_);
+      if (options_.background) LowerPriorityOfThisThread();
+      Run();
+    });
+    ++idle_threads_;
+  } catch (const std::system_error&) {
+    // The system has no thread left: the task waits for those there are.
+  }
+}
+
+void WorkQueue::Stop() {
+  std::deque<std::function<void()>> dropped;
+  std::vector<std::thread> threads;
+  {
+    const absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+    dropped.swap(tasks_);
+    threads.swap(threads_);
+    depth_.Set(0.0);
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+void WorkQueue::Run() {
+  while (true) {
+    std::function<void()> task;
+    {
+      const absl::MutexLock lock(&mutex_);
+      mutex_.Await(absl::Condition(
+          +[](WorkQueue* queue) ABSL_EXCLUSIVE_LOCKS_REQUIRED(queue->mutex_) {
+            return queue->stopping_ || !queue->tasks_.empty();
+          },
+          this));
+      if (stopping_) return;
+      task = std::move(tasks_.front());
+      tasks_.pop_front();
+      depth_.Set(static_cast<double>(tasks_.size()));
+      --idle_threads_;
+    }
+    task();
+    task = nullptr;  // what it holds goes before the thread counts as idle
+    const absl::MutexLock lock(&mutex_);
+    ++idle_threads_;
+  }
+}
+
+}  // namespace voxloc::server

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/scoring/score_work.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/str_cat.h"
+#include "server/convert/cloud.h"
+#include "server/convert/pose.h"
+#include "server/convert/profile.h"
+#include "server/convert/result.h"
+#include "server/session/session_setup.h"
+#include "server/scan/verdict.h"
+
+namespace voxloc::server {
+namespace {
+
+// Point evaluations in one call of the engine: some 10 ms of a processor's core.
+constexpr size_t kSlicePoints = 200'000;
+// Point scores in one message: 1 MiB.
+constexpr size_t kMessageScores = 262'144;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ScoreWork>> ScoreWork::Open(Runtime& runtime,
+                                                           const v1::ScoreSetup& setup,
+                                                           const StopToken& stop) {
+  auto work = absl::WrapUnique(new ScoreWork(runtime));
+  if (absl::Status status = work->Start(setup, stop); !status.ok()) return status;
+  return work;
+}
+
+absl::Status ScoreWork::Start(const v1::ScoreSetup& setup, const StopToken& stop) {
+  auto points = CheckScanCloud(setup.cloud(), runtime_.config.limits.max_points_per_scan);
+  if (!points.ok()) return points.status();
+  auto recipe = RecipeFromProto(runtime_, setup.options(), setup.filter(), v1::OutputOptions());
+  if (!recipe.ok()) return recipe.status();
+  if (setup.has_base_t_sensor()) {
+    auto mount = MountFromProto(setup.base_t_sensor());
+    if (!mount.ok()) return mount.status();
+    recipe->base_T_sensor = *mount;
+  }
+  auto map = FindMap(runtime_, setup.map(), setup.min_map_revision());
+  if (!map.ok()) return map.status();
+  map_ = *std::move(map);
+  align_ = recipe->align;
+  auto profile = ProfileOnMap(align_.profile, *map_.facts->build, setup.map());
+  if (!profile.ok()) return profile.status();
+  align_.profile = *std::move(profile);
+  const size_t stages = align_.profile.stages.size();
+  const size_t stage = setup.has_stage() ? setup.stage().value() : align_.profile.score_stage;
+  if (stage >= stages) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "stage is ", stage, "; profile ", align_.profile.name, " has stages 0 to ", stages - 1));
+  }
+  auto scan = PrepareScan(setup.cloud(), *recipe, *runtime_.engine);
+  if (!scan.ok()) return scan.status();
+  scan_ = *std::move(scan);
+  if (absl::Status status = RequirePoints(scan_.counts); !status.ok()) return status;
+  reach_m_ = ReachOf(*scan_.base);
+  request_.map = map_.resident();
+  request_.scan = scan_.base;
+  request_.stage = align_.profile.stages[stage];
+  request_.stop = stop;
+  request_.want_point_scores = setup.point_scores();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Pose>> ScoreWork::ParsePoses(const v1::PoseSet& set) const {
+  const auto size = static_cast<size_t>(set.map_t_base_size());
+  if (size == 0 || size % 7 != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("map_t_base has ", size, " values; allowed are 7 for each pose"));
+  }
+  if (size / 7 > runtime_.config.limits.max_poses_per_set) {
+    return absl::InvalidArgumentError(absl::StrCat("the set has ", size / 7,
+                                                   " poses; allowed is up to ",
+                                                   runtime_.config.limits.max_poses_per_set));
+  }
+  std::vector<Pose> poses;
+  poses.reserve(size / 7);
+  for (size_t i = 0; i < size; i += 7) {
+    auto pose = PoseFromNumbers(set.map_t_base().data() + i, absl::StrCat("pose ", i / 7));
+    if (!pose.ok()) return pose.status();
+    poses.push_back(*pose);
+  }
+  return poses;
+}
+
+size_t ScoreWork::SliceSize() const {
+  const size_t points = scan_.base->size();
+  size_t slice = kSlicePoints / points;
+  if (request_.want_point_scores) slice = std::min(slice, kMessageScores / points);
+  return std::max<size_t>(slice, 1);
+}
+
+absl::Status ScoreWork::Score(absl::Span<const Pose> poses, v1::PoseScores& scores) {
+  const auto start = std::chrono::steady_clock::now();
+  // Poses at which no point can meet a cell are left out: they may lie outside the engine's ranges.
+  request_.map_T_base.clear();
+  std::vector<bool> touches(poses.size());
+  for (size_t i = 0; i < poses.size(); ++i) {
+    touches[i] =
+        CanTouch(map_.facts->bounds, poses[i], reach_m_, 2.0 * request_.stage.cells.cell_size_m);
+    if (touches[i]) request_.map_T_base.push_back(poses[i]);
+  }
+  ScoreResult result;
+  if (!request_.map_T_base.empty()) {
+    auto scored = runtime_.engine->Score(request_);
+    if (!scored.ok()) return scored.status();
+    result = *std::move(scored);
+  }
+  const size_t points = scan_.base->size();
+  size_t next = 0;
+  for (const bool touch : touches) {
+    const PoseScore score = touch ? result.poses[next] : PoseScore{};
+    scores.add_score(score.score);
+    scores.add_transform_probability(score.transform_probability);
+    scores.add_nvtl(score.nearest_voxel_likelihood);
+    scores.add_matched_points(static_cast<uint32_t>(score.matched_points));
+    scores.add_matched_ratio(score.matched_ratio());
+    if (request_.want_point_scores && touch) {
+      const float* row = result.point_scores.data() + next * points;
+      scores.mutable_point_scores()->Add(row, row + points);
+    } else if (request_.want_point_scores) {
+      scores.mutable_point_scores()->Resize(scores.point_scores_size() + static_cast<int>(points),
+                                            0.0F);
+    }
+    next += touch ? 1 : 0;
+  }
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  scores.mutable_timings()->set_align_s(seconds);
+  scores.mutable_timings()->set_server_s(seconds);
+  runtime_.metrics.stage_score_s.Observe(seconds);
+  runtime_.metrics.poses_scored.Increment(static_cast<double>(poses.size()));
+  return absl::OkStatus();
+}
+
+void ScoreWork::DescribeTo(v1::ScoreReady& ready) const {
+  ready.set_map_revision(map_.snapshot->revision);
+  PointCountsToProto(scan_.counts, *ready.mutable_points());
+  ready.set_engine(runtime_.engine_name);
+  StageToProto(request_.stage, *ready.mutable_stage());
+}
+
+}  // namespace voxloc::server

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/search/search_work.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "absl/memory/memory.h"
+#include "absl/time/clock.h"
+#include "core/estimate/hypothesis_estimates.h"
+#include "server/convert/cloud.h"
+#include "server/convert/pose.h"
+#include "server/convert/result.h"
+#include "server/observe/logging.h"
+#include "server/session/session_setup.h"
+#include "server/scan/verdict.h"
+
+namespace voxloc::server {
+namespace {
+
+// A particle of a prior is farther from its mean than this one time in 5e8 an axis.
+constexpr double kParticleReachSigmas = 6.0;
+
+double Seconds(std::chrono::steady_clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+}  // namespace
+
+SearchWork::SearchWork(Runtime& runtime, const v1::EstimateInitialPoseRequest& request)
+    : runtime_(runtime), request_(request) {}
+
+absl::StatusOr<std::unique_ptr<SearchWork>> SearchWork::Open(
+    Runtime& runtime, const v1::EstimateInitialPoseRequest& request,
+    std::shared_ptr<const std::atomic<bool>> cancelled) {
+  auto work = absl::WrapUnique(new SearchWork(runtime, request));
+  if (absl::Status status = work->Check(std::move(cancelled)); !status.ok()) return status;
+  return work;
+}
+
+absl::Status SearchWork::Check(std::shared_ptr<const std::atomic<bool>> cancelled) {
+  if (absl::Status status = CheckVehicle(request_.vehicle()); !status.ok()) return status;
+  auto points = CheckScanCloud(request_.cloud(), runtime_.config.limits.max_points_per_scan);
+  if (!points.ok()) return points.status();
+  if (*points == 0) return absl::InvalidArgumentError("the scan has no points");
+  auto recipe =
+      RecipeFromProto(runtime_, request_.options(), request_.filter(), v1::OutputOptions());
+  if (!recipe.ok()) return recipe.status();
+  recipe_ = *std::move(recipe);
+  if (request_.has_base_t_sensor()) {
+    auto mount = MountFromProto(request_.base_t_sensor());
+    if (!mount.ok()) return mount.status();
+    recipe_.base_T_sensor = *mount;
+  }
+  auto scope = SearchScopeFromProto(request_, runtime_.config.limits.max_particles);
+  if (!scope.ok()) return scope.status();
+  scope_ = *std::move(scope);
+  auto hypotheses = HypothesisOptionsFromProto(request_.search());
+  if (!hypotheses.ok()) return hypotheses.status();
+  const double timeout_s = request_.timeout_s();
+  if (absl::Status status = CheckSeconds("timeout_s", timeout_s); !status.ok()) return status;
+  auto map = FindMap(runtime_, request_.map(), 0);
+  if (!map.ok()) return map.status();
+  map_ = *std::move(map);
+  auto profile = ProfileOnMap(recipe_.align.profile, *map_.facts->build, request_.map());
+  if (!profile.ok()) return profile.status();
+
+  job_.map = map_.resident();
+  job_.profile = *std::move(profile);
+  job_.stop.cancelled = std::move(cancelled);
+  if (timeout_s > 0.0) job_.stop.deadline = received_at_ + absl::Seconds(timeout_s);
+  job_.seed = request_.search().seed();
+  job_.hypotheses = *hypotheses;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::SearchResult> SearchWork::Run(const Observer& observer) {
+  v1::SearchResult result;
+  v1::Timings& timings = *result.mutable_timings();
+  timings.set_received_at_ns(absl::ToUnixNanos(received_at_));
+  const Clock::time_point start = Clock::now();
+  timings.set_queue_wait_s(Seconds(start - received_));
+  PoseSearchProgress progress;
+  TellProgress(progress, observer);
+  if (absl::Status status = Prepare(); !status.ok()) return status;
+  const Clock::time_point prepared = Clock::now();
+  timings.set_prepare_s(Seconds(prepared - start));
+
+  auto found = Search([this, &progress, &observer](const PoseSearchProgress& step) {
+    progress = step;
+    TellProgress(step, observer);
+  });
+  if (!found.ok()) return Explain(found.status());
+  SearchResultToProto(*found, result);
+  const Clock::time_point searched = Clock::now();
+  timings.set_align_s(Seconds(searched - prepared));
+
+  if (absl::Status status = DescribeHypotheses(found->ranked.hypotheses, result); !status.ok()) {
+    return status;
+  }
+  PointCountsToProto(points_, *result.mutable_points());
+  result.set_map(request_.map());
+  result.set_map_revision(map_.snapshot->revision);
+  result.set_engine(runtime_.engine_name);
+  result.set_stamp_ns(request_.stamp_ns());
+  timings.set_estimate_s(Seconds(Clock::now() - searched));
+  timings.set_server_s(Seconds(Clock::now() - received_));
+  Count(result);
+  return result;
+}
+
+absl::Status SearchWork::Prepare() {
+  auto scan = PrepareScan(request_.cloud(), recipe_, *runtime_.engine);
+  if (!scan.ok()) return scan.status();
+  points_ = scan->counts;
+  job_.scan = std::move(scan->base);
+  return RequirePoints(points_);
+}
+
+absl::StatusOr<PoseSearchResult> SearchWork::Search(const PoseSearchObserver& observer) {
+  if (const auto* prior = std::get_if<PriorSearchOptions>(&scope_)) {
+    // Far outside the map no particle has anything to find.
+    if (!CanTouchMap(*prior)) return PoseSearchResult();
+    return SearchAroundPrior(*runtime_.engine, job_, *prior, observer);
+  }
+  return runtime_.global_search.Search(job_, std::get<PoseRegion>(scope_), observer);
+}
+
+absl::Status SearchWork::Explain(const absl::Status& status) const {
+  switch (status.code()) {
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kCancelled:
+      return status;
+    default:
+      return EngineFault(runtime_, request_.vehicle(), request_.map(), status);
+  }
+}
+
+bool SearchWork::CanTouchMap(const PriorSearchOptions& prior) const {
+  const double sigma_m = std::sqrt(prior.covariance.diagonal().head<3>().maxCoeff());
+  return CanTouch(map_.facts->bounds, prior.map_T_base,
+                  ReachOf(*job_.scan) + kParticleReachSigmas * sigma_m, MatchMargin(job_.profile));
+}
+
+v1::AlignmentStatus SearchWork::StatusOf(const AlignResult& result,
+                                         const ScanEstimate* estimate) const {
+  return JudgeResult(result, estimate, job_.profile, recipe_.align).status;
+}
+
+void SearchWork::TellProgress(const PoseSearchProgress& progress, const Observer& observer) const {
+  v1::SearchProgress proto;
+  SearchProgressToProto(progress, request_.report_particles(), proto);
+  if (progress.best != nullptr) {
+    HypothesisToProto(*progress.best, StatusOf(*progress.best, nullptr), *proto.mutable_best());
+  }
+  observer(std::move(proto));
+}
+
+absl::Status SearchWork::DescribeHypotheses(const std::vector<PoseHypothesis>& hypotheses,
+                                            v1::SearchResult& result) const {
+  const Eigen::Vector3d sensor_position_base = recipe_.base_T_sensor.value_or(Pose()).translation;
+  auto estimates = EstimateHypotheses(*runtime_.engine, job_, recipe_.estimate,
+                                      sensor_position_base, hypotheses);
+  if (!estimates.ok()) return Explain(estimates.status());
+  for (size_t i = 0; i < hypotheses.size(); ++i) {
+    v1::PoseHypothesis& proto = *result.add_hypotheses();
+    HypothesisToProto(hypotheses[i].result, StatusOf(hypotheses[i].result, &(*estimates)[i]),
+                      proto);
+    EstimateToProto((*estimates)[i], proto);
+    proto.set_support(static_cast<uint32_t>(hypotheses[i].support));
+  }
+  return absl::OkStatus();
+}
+
+void SearchWork::Count(const v1::SearchResult& result) const {
+  const Metrics& metrics = runtime_.metrics;
+  const char* found = "nothing";
+  const Counter* counter = &metrics.searches_nothing;
+  if (result.ambiguous()) {
+    found = "ambiguous";
+    counter = &metrics.searches_ambiguous;
+  } else if (result.reliable()) {
+    found = "reliable";
+    counter = &metrics.searches_reliable;
+  } else if (result.hypotheses_size() > 0) {
+    found = "unreliable";
+    counter = &metrics.searches_unreliable;
+  }
+  counter->Increment();
+  if (result.timed_out()) metrics.searches_timed_out.Increment();
+  metrics.search_candidates.Increment(result.candidates_aligned());
+  metrics.search_duration_s.Observe(result.timings().server_s());
+  Log(LogLevel::kInfo, "searched",
+      {{"vehicle", request_.vehicle()},
+       {"map", request_.map()},
+       {"found", found},
+       {"hypotheses", result.hypotheses_size()},
+       {"aligned", result.candidates_aligned()},
+       {"timed_out", result.timed_out()},
+       {"server_s", result.timings().server_s()}});
+}
+
+}  // namespace voxloc::server

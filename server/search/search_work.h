@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SearchWork: one search for an initial pose, from its request to its answer. One thread at a time
+// uses it. The runtime and the request must outlive it.
+
+#ifndef VOXLOC_SERVER_SEARCH_SEARCH_WORK_H_
+#define VOXLOC_SERVER_SEARCH_SEARCH_WORK_H_
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "server/convert/search.h"
+#include "server/runtime.h"
+#include "server/scan/scan_preparation.h"
+#include "voxloc/v1/localization_service.pb.h"
+
+namespace voxloc::server {
+
+class SearchWork {
+ public:
+  // Looks at everything but the points. Errors: those of EstimateInitialPose. `cancelled` ends Run.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<SearchWork>> Open(
+      Runtime& runtime, const v1::EstimateInitialPoseRequest& request,
+      std::shared_ptr<const std::atomic<bool>> cancelled);
+
+  // Called in the thread of Run.
+  using Observer = std::function<void(v1::SearchProgress progress)>;
+
+  // Searches: waits for the engine, for as long as it takes. Once.
+  [[nodiscard]] absl::StatusOr<v1::SearchResult> Run(const Observer& observer);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  SearchWork(Runtime& runtime, const v1::EstimateInitialPoseRequest& request);
+  [[nodiscard]] absl::Status Check(std::shared_ptr<const std::atomic<bool>> cancelled);
+  [[nodiscard]] absl::Status Prepare();
+  [[nodiscard]] absl::StatusOr<PoseSearchResult> Search(const PoseSearchObserver& observer);
+  // What the client is told where the search ended with this.
+  [[nodiscard]] absl::Status Explain(const absl::Status& status) const;
+  // Whether a particle of the prior can meet a cell of the map.
+  [[nodiscard]] bool CanTouchMap(const PriorSearchOptions& prior) const;
+  [[nodiscard]] absl::Status DescribeHypotheses(const std::vector<PoseHypothesis>& hypotheses,
+                                                v1::SearchResult& result) const;
+  // `estimate` is null where there is none.
+  [[nodiscard]] v1::AlignmentStatus StatusOf(const AlignResult& result,
+                                             const ScanEstimate* estimate) const;
+  void TellProgress(const PoseSearchProgress& progress, const Observer& observer) const;
+  void Count(const v1::SearchResult& result) const;
+
+  Runtime& runtime_;
+  const v1::EstimateInitialPoseRequest& request_;
+  const Clock::time_point received_ = Clock::now();
+  const absl::Time received_at_ = absl::Now();
+  ScanRecipe recipe_;
+  MapView map_;
+  SearchScope scope_;
+  PoseSearchJob job_;
+  FilterCounts points_;
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_SEARCH_SEARCH_WORK_H_

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SessionRegistry: counts the sessions that are open, refuses too many, and tells all of them when
+// the server drains. Thread-safe.
+
+#ifndef VOXLOC_SERVER_SESSION_SESSION_REGISTRY_H_
+#define VOXLOC_SERVER_SESSION_SESSION_REGISTRY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "server/observe/metrics/metrics.h"
+
+namespace voxloc::server {
+
+struct DrainNotice {
+  double reconnect_after_s = 0.0;
+  double remaining_s = 0.0;
+  std::string reason;
+};
+
+class DrainListener {
+ public:
+  virtual ~DrainListener() = default;
+  virtual void OnDraining(const DrainNotice& notice) = 0;
+};
+
+class SessionRegistry;
+
+class SessionPlace {
+ public:
+  SessionPlace(SessionRegistry& registry, uint64_t number) : registry_(registry), number_(number) {}
+  SessionPlace(const SessionPlace&) = delete;
+  SessionPlace& operator=(const SessionPlace&) = delete;
+  ~SessionPlace();
+
+  // Unique in this process.
+  [[nodiscard]] uint64_t number() const { return number_; }
+
+ private:
+  SessionRegistry& registry_;
+  const uint64_t number_;
+};
+
+class SessionRegistry {
+ public:
+  SessionRegistry(size_t max_sessions, const Metrics& metrics)
+      : max_sessions_(max_sessions), metrics_(metrics) {}
+
+  // The right to have a session, which ends when it is destroyed. ResourceExhausted: too many;
+  // Unavailable: the server is draining. The registry must outlive its places.
+  [[nodiscard]] absl::StatusOr<std::shared_ptr<SessionPlace>> Open(
+      std::weak_ptr<DrainListener> listener);
+
+  // From now on all new work is refused. Tells the open sessions.
+  void Drain(const DrainNotice& notice);
+
+  // Unavailable once the server drains.
+  [[nodiscard]] absl::Status Admit() const;
+  [[nodiscard]] bool draining() const;
+  [[nodiscard]] size_t open() const;
+
+ private:
+  friend class SessionPlace;
+  void Close(uint64_t session);
+
+  const size_t max_sessions_;
+  const Metrics& metrics_;
+  mutable absl::Mutex mutex_;
+  std::map<uint64_t, std::weak_ptr<DrainListener>> sessions_ ABSL_GUARDED_BY(mutex_);
+  uint64_t last_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool draining_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_SESSION_SESSION_REGISTRY_H_

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SessionState: what a session remembers from scan to scan: whether it is active, its latest poses
+// and reference positions, how many scans went by without an accepted result, where its vehicle was
+// last, and whether it is being looked for. Callers without a session have a fresh one for their
+// one scan. Thread-safe: shared by a session's stream and its scans.
+
+#ifndef VOXLOC_SERVER_SESSION_SESSION_STATE_H_
+#define VOXLOC_SERVER_SESSION_SESSION_STATE_H_
+
+#include <Eigen/Core>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "core/tracking/pose_buffer.h"
+#include "core/tracking/recovery.h"
+#include "core/tracking/scan_gate.h"
+
+namespace voxloc::server {
+
+class SessionState {
+ public:
+  struct Options {
+    bool active = true;
+    PoseBufferOptions poses;  // references: as many
+    std::optional<RecoveryOptions> recovery;
+  };
+
+  explicit SessionState(const Options& options);
+  SessionState() : SessionState(Options()) {}
+
+  // InvalidArgument: see PoseBuffer::Push. A pose is dropped while the session is inactive.
+  [[nodiscard]] absl::Status AddPose(const StampedPose& pose);
+  [[nodiscard]] absl::Status AddReference(int64_t stamp_ns, const Eigen::Vector3d& position_map);
+  // Activating forgets the poses, and whatever was lost.
+  void Activate(bool active);
+  // How near the poses must be that a guess is interpolated from.
+  void SetPoseLimits(double timeout_s, double distance_tolerance_m);
+
+  // What the session knows of the place of a scan.
+  struct Place {
+    bool active = true;
+    absl::Status status;  // not ok: there is no guess, and why
+    Pose guess_map_T_base;
+    std::optional<Matrix6> guess_covariance;
+    std::optional<Pose> odometry_T_base;  // what the poses say, before any recovery moves it
+    std::optional<Eigen::Vector3d> reference_map;
+  };
+  // Forgets what is older than the scan.
+  [[nodiscard]] Place TakePlace(int64_t stamp_ns);
+
+  // Counts the scan and hands out its record.
+  [[nodiscard]] Diagnostics Finish(ScanGate& gate);
+
+  // The end of a scan: its vehicle was found, or missed. A search that is returned must be ended.
+  void Found(const Pose& map_T_base, const std::optional<Pose>& odometry_T_base);
+  [[nodiscard]] std::optional<RecoverySearch> Missed(const std::optional<Pose>& odometry_T_base);
+
+  // nullopt: the session does not look for its vehicle.
+  [[nodiscard]] const std::optional<RecoveryOptions>& recovery() const { return options_.recovery; }
+  // Whether the session has taken the pose that was found, if any, as its own.
+  bool EndSearch(const std::optional<Pose>& map_T_base, const std::optional<Pose>& odometry_T_base);
+
+ private:
+  // Follows poses that recovery has moved.
+  [[nodiscard]] Pose Relocated(const Pose& odometry_T_base) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Remember(const Pose& map_T_base, const std::optional<Pose>& odometry_T_base)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const Options options_;
+  absl::Mutex mutex_;
+  bool active_ ABSL_GUARDED_BY(mutex_);
+  PoseBuffer poses_ ABSL_GUARDED_BY(mutex_);
+  PoseBuffer references_ ABSL_GUARDED_BY(mutex_);
+  SkippedScans skipped_ ABSL_GUARDED_BY(mutex_);
+  std::optional<RecoveryPolicy> policy_ ABSL_GUARDED_BY(mutex_);
+  bool searching_ ABSL_GUARDED_BY(mutex_) = false;
+  // Since a found pose was applied: where the poses' own frame lies, and where the vehicle was
+  // last.
+  std::optional<Pose> map_T_odometry_ ABSL_GUARDED_BY(mutex_);
+  Pose last_map_T_base_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_SESSION_SESSION_STATE_H_

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/cloud/io/pcd_header.h"
+
+#include <string>
+
+#include "absl/strings/str_replace.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace voxloc {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr const char* kHeader =
+    "# .PCD v0.7\n"
+    "VERSION 0.7\n"
+    "FIELDS x y z intensity\n"
+    "SIZE 4 4 4 4\n"
+    "TYPE F F F F\n"
+    "COUNT 1 1 1 1\n"
+    "WIDTH 4\n"
+    "HEIGHT 3\n"
+    "VIEWPOINT 0 0 0 1 0 0 0\n"
+    "POINTS 12\n"
+    "DATA binary\n";
+
+absl::StatusOr<PcdHeader> Parse(const std::string& text) { return ParsePcdHeader(text, "a.pcd"); }
+
+// The header with one line replaced.
+std::string With(const std::string& line, const std::string& replacement) {
+  return absl::StrReplaceAll(kHeader,
+                             {{line + "\n", replacement.empty() ? "" : replacement + "\n"}});
+}
+
+std::string ErrorOf(const std::string& text) {
+  const absl::StatusOr<PcdHeader> header = Parse(text);
+  EXPECT_EQ(header.status().code(), absl::StatusCode::kInvalidArgument) << text;
+  return std::string(header.status().message());
+}
+
+TEST(PcdHeaderTest, AWholeHeaderIsUnderstood) {
+  const absl::StatusOr<PcdHeader> header = Parse(kHeader);
+  ASSERT_TRUE(header.ok()) << header.status();
+  EXPECT_EQ(header->points, 12u);
+  EXPECT_EQ(header->encoding, PcdEncoding::kBinary);
+  EXPECT_EQ(header->fields.size(), 4u);
+  EXPECT_EQ(header->point_bytes(), 16u);
+  EXPECT_EQ(header->point_fields.intensity, 3u);
+  EXPECT_EQ(header->data_offset, std::string(kHeader).size());
+  EXPECT_EQ(header->data_line, 12u);
+}
+
+TEST(PcdHeaderTest, WhatMayBeMissingMayBeMissing) {
+  for (const char* line :
+       {"# .PCD v0.7", "VERSION 0.7", "COUNT 1 1 1 1", "POINTS 12", "VIEWPOINT 0 0 0 1 0 0 0"}) {
+    const absl::StatusOr<PcdHeader> header = Parse(With(line, ""));
+    ASSERT_TRUE(header.ok()) << line << ": " << header.status();
+    EXPECT_EQ(header->points, 12u);
+  }
+  const std::string points_only =
+      absl::StrReplaceAll(kHeader, {{"WIDTH 4\n", ""}, {"HEIGHT 3\n", ""}});
+  ASSERT_TRUE(Parse(points_only).ok());
+  EXPECT_EQ(Parse(points_only)->points, 12u);
+}
+
+TEST(PcdHeaderTest, WindowsLineEndsAndExtraSpacesAreTaken) {
+  const std::string text =
+      absl::StrReplaceAll(kHeader, {{"\n", "\r\n"}, {"SIZE 4 4", "SIZE\t4   4"}});
+  const absl::StatusOr<PcdHeader> header = Parse(text);
+  ASSERT_TRUE(header.ok()) << header.status();
+  EXPECT_EQ(header->data_offset, text.size());
+}
+
+TEST(PcdHeaderTest, EveryTypeAndSizeThatExistsIsAllowedAndNoOther) {
+  for (const std::string type : {"I", "U", "F", "D", "FF", "f"}) {
+    for (const std::string size : {"-1", "0", "1", "2", "3", "4", "8", "16", "x"}) {
+      const bool whole = (type == "I" || type == "U") &&
+                         (size == "1" || size == "2" || size == "4" || size == "8");
+      const bool real = type == "F" && (size == "4" || size == "8");
+      const std::string text = absl::StrReplaceAll(
+          kHeader,
+          {{"SIZE 4 4 4 4", "SIZE 4 4 4 " + size}, {"TYPE F F F F", "TYPE F F F " + type}});
+      EXPECT_EQ(Parse(text).ok(), whole || real) << type << size;
+    }
+  }
+}
+
+TEST(PcdHeaderTest, ErrorsNameFileLineValueAndWhatIsAllowed) {
+  EXPECT_THAT(
+      ErrorOf(With("SIZE 4 4 4 4", "SIZE 4 0 4 4")),
+      AllOf(HasSubstr("a.pcd: line 4"), HasSubstr("'y'"), HasSubstr("'0'"), HasSubstr("4 and 8")));
+  EXPECT_THAT(ErrorOf(With("TYPE F F F F", "TYPE F F Q F")),
+              AllOf(HasSubstr("line 5"), HasSubstr("'Q'"), HasSubstr("I, U and F")));
+  EXPECT_THAT(ErrorOf(With("COUNT 1 1 1 1", "COUNT 1 1 1 -1")),
+              AllOf(HasSubstr("line 6"), HasSubstr("'-1'"), HasSubstr("from 1")));
+  EXPECT_THAT(ErrorOf(With("COUNT 1 1 1 1", "COUNT 1 1 1 0")), HasSubstr("'0'"));
+  EXPECT_THAT(ErrorOf(With("COUNT 1 1 1 1", "COUNT 1 1 1 99999999999999999999")),
+              HasSubstr("COUNT"));
+  EXPECT_THAT(ErrorOf(With("COUNT 1 1 1 1", "COUNT 2 1 1 1")),
+              AllOf(HasSubstr("'x'"), HasSubstr("COUNT 2")));
+  EXPECT_THAT(ErrorOf(With("COUNT 1 1 1 1", "COUNT 1 1 1")), HasSubstr("3 values for 4 fields"));
+  EXPECT_THAT(ErrorOf(With("SIZE 4 4 4 4", "SIZE 4 4 4 4 4")), HasSubstr("5 values for 4 fields"));
+  EXPECT_THAT(ErrorOf(With("SIZE 4 4 4 4", "")), HasSubstr("no SIZE line"));
+  EXPECT_THAT(ErrorOf(With("TYPE F F F F", "")), HasSubstr("no TYPE line"));
+  EXPECT_THAT(ErrorOf(With("FIELDS x y z intensity", "")), HasSubstr("no FIELDS line"));
+  EXPECT_THAT(ErrorOf(With("FIELDS x y z intensity", "FIELDS x y w intensity")),
+              AllOf(HasSubstr("line 3"), HasSubstr("no field 'z'")));
+  EXPECT_THAT(ErrorOf(With("FIELDS x y z intensity", "FIELDS x y z x")), HasSubstr("named twice"));
+  EXPECT_THAT(ErrorOf(With("FIELDS x y z intensity", "FIELDS")), HasSubstr("0 fields"));
+  EXPECT_THAT(ErrorOf(With("POINTS 12", "POINTS 13")),
+              AllOf(HasSubstr("line 10"), HasSubstr("13"), HasSubstr("12")));
+  EXPECT_THAT(ErrorOf(With("POINTS 12", "POINTS -12")), HasSubstr("'-12'"));
+  EXPECT_THAT(ErrorOf(With("POINTS 12", "POINTS 1e2")), HasSubstr("'1e2'"));
+  EXPECT_THAT(ErrorOf(With("POINTS 12", "POINTS")), HasSubstr("POINTS is ''"));
+  EXPECT_THAT(ErrorOf(With("WIDTH 4", "WIDTH 18446744073709551615")),
+              HasSubstr("more than a file can hold"));
+  EXPECT_THAT(ErrorOf(absl::StrReplaceAll(kHeader, {{"WIDTH 4\n", ""}, {"POINTS 12\n", ""}})),
+              HasSubstr("neither POINTS nor WIDTH"));
+  EXPECT_THAT(ErrorOf(With("DATA binary", "DATA binary_lzma")),
+              AllOf(HasSubstr("line 11"), HasSubstr("'binary_lzma'"), HasSubstr("ascii")));
+  EXPECT_THAT(ErrorOf(With("DATA binary", "")), HasSubstr("no DATA line"));
+  EXPECT_THAT(ErrorOf(With("HEIGHT 3", "DEPTH 3")), AllOf(HasSubstr("line 8"), HasSubstr("DEPTH")));
+  EXPECT_THAT(ErrorOf(With("HEIGHT 3", "HEIGHT 3\nHEIGHT 3")), HasSubstr("given twice"));
+}
+
+TEST(PcdHeaderTest, BinaryRubbishIsQuotedSafelyAndShort) {
+  const std::string message = ErrorOf(std::string(5000, '\x01') + "\n");
+  EXPECT_LT(message.size(), 500u);
+  EXPECT_THAT(message, HasSubstr("\\x01"));
+}
+
+TEST(PcdHeaderTest, IntensityOfManyValuesIsNoIntensity) {
+  const absl::StatusOr<PcdHeader> header = Parse(With("COUNT 1 1 1 1", "COUNT 1 1 1 5"));
+  ASSERT_TRUE(header.ok()) << header.status();
+  EXPECT_FALSE(header->point_fields.intensity.has_value());
+  EXPECT_EQ(header->point_bytes(), 32u);
+}
+
+}  // namespace
+}  // namespace voxloc

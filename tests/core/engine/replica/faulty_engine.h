@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// FaultyEngine: a CPU engine that fails, runs out of memory or waits when a test says so, and that
+// counts what it is asked. Thread-safe.
+
+#ifndef VOXLOC_TESTS_CORE_ENGINE_REPLICA_FAULTY_ENGINE_H_
+#define VOXLOC_TESTS_CORE_ENGINE_REPLICA_FAULTY_ENGINE_H_
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "tests/support/forwarding_engine.h"
+#include "tests/support/gate.h"
+
+namespace voxloc {
+
+// Shared by the engine and the test that steers it. Batches of jobs, of poses and of the blocks of
+// searches pass its gate.
+struct Faults : public Gate {
+  // The engine has failed for good.
+  std::atomic<bool> failed{false};
+  // It fails within the next call of that kind, whose jobs it has begun by then.
+  std::atomic<bool> fail_in_align{false};
+  std::atomic<bool> fail_in_score{false};
+  std::atomic<bool> fail_in_bound{false};
+  std::atomic<bool> fail_in_build{false};
+  std::atomic<bool> out_of_memory{false};  // for tiles, maps and grids
+
+  std::atomic<size_t> compositions_with_previous{0};
+  std::weak_ptr<const ResidentTile> last_tile;  // read it when nothing is being built
+};
+
+class FaultyEngine : public ForwardingEngine {
+ public:
+  explicit FaultyEngine(std::shared_ptr<Faults> faults, std::string name = "cpu")
+      : faults_(std::move(faults)), name_(std::move(name)) {}
+
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
+      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
+    if (faults_->fail_in_build.exchange(false)) faults_->failed = true;
+    if (absl::Status status = Health(); !status.ok()) return status;
+    if (faults_->out_of_memory) return absl::ResourceExhaustedError("no memory for a tile");
+    auto tile = ForwardingEngine::BuildTile(cloud_map, statistics);
+    if (tile.ok()) faults_->last_tile = *tile;
+    return tile;
+  }
+
+  absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
+      absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
+      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
+    if (absl::Status status = Health(); !status.ok()) return status;
+    if (faults_->out_of_memory) return absl::ResourceExhaustedError("no memory for a map");
+    if (previous != nullptr) ++faults_->compositions_with_previous;
+    return ForwardingEngine::Compose(tiles, statistics, previous);
+  }
+
+  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
+    faults_->Pass(jobs.size());
+    std::vector<AlignResult> results = ForwardingEngine::Align(jobs);
+    if (faults_->fail_in_align.exchange(false)) faults_->failed = true;
+    if (!faults_->failed) return results;
+    // The first job got through.
+    for (size_t i = results.size() == 1 ? 0 : 1; i < results.size(); ++i) {
+      results[i] = AlignResult();
+      results[i].status = Health();
+    }
+    return results;
+  }
+
+  absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
+    faults_->Pass(request.map_T_base.size());
+    if (faults_->fail_in_score.exchange(false)) faults_->failed = true;
+    if (absl::Status status = Health(); !status.ok()) return status;
+    return ForwardingEngine::Score(request);
+  }
+
+  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> KeepBoundGrid(BoundGrid grid) override {
+    if (absl::Status status = Health(); !status.ok()) return status;
+    if (faults_->out_of_memory) return absl::ResourceExhaustedError("no memory for a grid");
+    return ForwardingEngine::KeepBoundGrid(std::move(grid));
+  }
+
+  absl::StatusOr<std::vector<BoundHit>> Bound(const BoundRequest& request) override {
+    faults_->Pass(request.blocks.size());
+    if (faults_->fail_in_bound.exchange(false)) faults_->failed = true;
+    if (absl::Status status = Health(); !status.ok()) return status;
+    return ForwardingEngine::Bound(request);
+  }
+
+  EngineInfo Info() const override {
+    EngineInfo info = ForwardingEngine::Info();
+    info.name = name_;
+    info.device = "card";
+    info.memory_bytes_total = 1000;
+    info.memory_bytes_free = 600;
+    return info;
+  }
+
+  absl::Status Health() const override {
+    return faults_->failed ? absl::UnavailableError("fell off the bus") : absl::OkStatus();
+  }
+
+ private:
+  const std::shared_ptr<Faults> faults_;
+  const std::string name_;
+};
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_TESTS_CORE_ENGINE_REPLICA_FAULTY_ENGINE_H_

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Several engines behind one, while all of them work.
+
+#include "core/engine/replica/replicated_engine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "tests/core/engine/replica/replicated_scene.h"
+
+namespace voxloc {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::unique_ptr<Engine> MakePart(const std::string& name = "cpu") {
+  return std::make_unique<FaultyEngine>(std::make_shared<Faults>(), name);
+}
+
+TEST(ReplicatedEngineTest, NoEngineANullOneAndDifferentKindsAreRefused) {
+  EXPECT_EQ(MakeReplicatedEngine({}).status().code(), absl::StatusCode::kInvalidArgument);
+  std::vector<std::unique_ptr<Engine>> engines;
+  engines.push_back(MakePart());
+  engines.push_back(nullptr);
+  const auto with_null = MakeReplicatedEngine(std::move(engines));
+  EXPECT_EQ(with_null.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(with_null.status().message(), HasSubstr("engine 1"));
+  engines.clear();
+  engines.push_back(MakePart());
+  engines.push_back(MakePart("cuda"));
+  const auto mixed = MakeReplicatedEngine(std::move(engines));
+  EXPECT_EQ(mixed.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(mixed.status().message(), HasSubstr("engine 1 is cuda and engine 0 is cpu"));
+}
+
+TEST(ReplicatedEngineTest, OneEngineIsItself) {
+  std::vector<std::unique_ptr<Engine>> engines;
+  engines.push_back(MakePart());
+  const Engine* const alone = engines[0].get();
+  const auto engine = MakeReplicatedEngine(std::move(engines));
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  EXPECT_EQ(engine->get(), alone);
+}
+
+TEST(ReplicatedEngineTest, AlignmentsAreThoseOfOneEngineInTheJobsOrder) {
+  for (const size_t engines : {2, 3}) {
+    const Fleet fleet = MakeFleet(engines);
+    for (const size_t count : {1, 2, 3, 17}) {
+      const std::vector<AlignJob> jobs = FleetJobs(fleet.map, count);
+      ExpectAsAlone(fleet.engine->Align(jobs), jobs);
+    }
+    EXPECT_THAT(fleet.engine->Align({}), IsEmpty());
+  }
+}
+
+TEST(ReplicatedEngineTest, ScoresAreThoseOfOneEngineInThePosesOrder) {
+  const Fleet fleet = MakeFleet(3);
+  for (const size_t poses : {0, 1, 255, 257, 2000}) {
+    const ScoreRequest request = FleetRequest(fleet.map, poses);
+    ExpectAsAlone(fleet.engine->Score(request), request);
+  }
+}
+
+TEST(ReplicatedEngineTest, ABatchIsSplitOverAllEngines) {
+  const Fleet fleet = MakeFleet(3);
+  (void)fleet.engine->Align(FleetJobs(fleet.map, 12));
+  for (const auto& faults : fleet.faults) EXPECT_THAT(faults->batches(), ElementsAre(4));
+  ASSERT_TRUE(fleet.engine->Score(FleetRequest(fleet.map, 3 * 256)).ok());
+  for (const auto& faults : fleet.faults) EXPECT_THAT(faults->batches(), ElementsAre(4, 256));
+}
+
+TEST(ReplicatedEngineTest, ALoneJobGoesToTheEngineWithTheLeastToDo) {
+  const Fleet fleet = MakeFleet(2);
+  const std::vector<AlignJob> jobs = FleetJobs(fleet.map, 1);
+  fleet.faults[0]->Close();
+  std::thread first([&] { ExpectAsAlone(fleet.engine->Align(jobs), jobs); });
+  fleet.faults[0]->AwaitBatches(1);
+  for (int i = 0; i < 3; ++i) ExpectAsAlone(fleet.engine->Align(jobs), jobs);
+  EXPECT_THAT(fleet.faults[0]->batches(), ElementsAre(1));
+  EXPECT_THAT(fleet.faults[1]->batches(), ElementsAre(1, 1, 1));
+  fleet.faults[0]->Open();
+  first.join();
+}
+
+TEST(ReplicatedEngineTest, ABatchLeansTowardsTheEngineWithTheLeastToDo) {
+  const Fleet fleet = MakeFleet(2);
+  const std::vector<AlignJob> four = FleetJobs(fleet.map, 4);
+  fleet.faults[0]->Close();
+  std::thread first([&] {
+    const std::vector<AlignJob> one = FleetJobs(fleet.map, 1);
+    ExpectAsAlone(fleet.engine->Align(one), one);
+  });
+  fleet.faults[0]->AwaitBatches(1);
+  std::thread second([&] { ExpectAsAlone(fleet.engine->Align(four), four); });
+  fleet.faults[0]->AwaitBatches(2);
+  fleet.faults[0]->Open();
+  first.join();
+  second.join();
+  const size_t busy = fleet.faults[0]->batches()[1];
+  EXPECT_LE(busy, 2u);
+  EXPECT_THAT(fleet.faults[1]->batches(), ElementsAre(4 - busy));
+}
+
+TEST(ReplicatedEngineTest, AJobsOwnErrorIsItsOwnAndIsNotTriedElsewhere) {
+  const Fleet fleet = MakeFleet(2);
+  std::vector<AlignJob> jobs = FleetJobs(fleet.map, 4);
+  jobs[2].scan = std::make_shared<const PointCloud>();
+  jobs[3].scan = nullptr;
+  const auto results = fleet.engine->Align(jobs);
+  EXPECT_TRUE(results[0].status.ok() && results[1].status.ok());
+  EXPECT_EQ(results[2].status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(results[3].status.code(), absl::StatusCode::kInvalidArgument);
+  size_t tried = 0;
+  for (const auto& faults : fleet.faults) {
+    const std::vector<size_t> batches = faults->batches();
+    tried += std::accumulate(batches.begin(), batches.end(), size_t{0});
+  }
+  EXPECT_EQ(tried, 4u);
+
+  ScoreRequest request = FleetRequest(fleet.map, 600);
+  request.map_T_base[500].translation.x() = HUGE_VAL;
+  EXPECT_EQ(fleet.engine->Score(request).status().code(), absl::StatusCode::kInvalidArgument);
+  request = FleetRequest(fleet.map, 0);
+  request.scan = nullptr;
+  EXPECT_EQ(fleet.engine->Score(request).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(ReplicatedEngineTest, MapsAndTilesOfAnotherEngineAreRefused) {
+  const Fleet fleet = MakeFleet(2);
+  const Fleet other = MakeFleet(2);
+  for (const auto& map : {SharedScene().map, other.map, std::shared_ptr<const ResidentMap>()}) {
+    EXPECT_EQ(fleet.engine->Align(FleetJobs(map, 1))[0].status.code(),
+              absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(fleet.engine->Score(FleetRequest(map, 1)).status().code(),
+              absl::StatusCode::kFailedPrecondition);
+  }
+  const auto statistics = RequiredStatistics({AutowareProfile()});
+  const auto foreign = other.engine->BuildTile(SceneScan(ScenePose(), 500), statistics);
+  ASSERT_TRUE(foreign.ok());
+  EXPECT_EQ(fleet.engine->Compose({*foreign}, statistics, nullptr).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(fleet.engine->Compose({nullptr}, statistics, nullptr).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(ReplicatedEngineTest, TilesAndMapsTellOfOneAndWeighAsMuchAsAll) {
+  const Fleet fleet = MakeFleet(3);
+  const auto alone = MakeCpuEngine({1});
+  const PointCloud cloud = SceneMap();
+  const auto statistics = RequiredStatistics({AutowareProfile()});
+  const auto tile = fleet.engine->BuildTile(cloud, statistics);
+  const auto tile_alone = alone->BuildTile(cloud, statistics);
+  ASSERT_TRUE(tile.ok() && tile_alone.ok());
+  EXPECT_EQ((*tile)->points(), (*tile_alone)->points());
+  EXPECT_EQ((*tile)->not_finite(), (*tile_alone)->not_finite());
+  EXPECT_EQ((*tile)->cells(), (*tile_alone)->cells());
+  EXPECT_EQ((*tile)->MemoryBytes(), 3 * (*tile_alone)->MemoryBytes());
+
+  const auto map = fleet.engine->Compose({*tile}, statistics, nullptr);
+  const auto map_alone = alone->Compose({*tile_alone}, statistics, nullptr);
+  ASSERT_TRUE(map.ok() && map_alone.ok());
+  EXPECT_EQ((*map)->statistics(), (*map_alone)->statistics());
+  EXPECT_EQ((*map)->cells(0), (*map_alone)->cells(0));
+  EXPECT_EQ((*map)->MemoryBytes(), 3 * (*map_alone)->MemoryBytes());
+  const std::vector<MapCell> cells = AllCells(**map, statistics[0]);
+  const std::vector<MapCell> cells_alone = AllCells(**map_alone, statistics[0]);
+  ASSERT_EQ(cells.size(), cells_alone.size());
+  for (size_t i = 0; i < cells.size(); ++i) EXPECT_EQ(cells[i].mean, cells_alone[i].mean);
+}
+
+TEST(ReplicatedEngineTest, APreviousMapLendsItsPartToEachEngine) {
+  const Fleet fleet = MakeFleet(2);
+  const auto statistics = RequiredStatistics({AutowareProfile()});
+  const auto tile = fleet.engine->BuildTile(SceneScan(ScenePose(), 500), statistics);
+  ASSERT_TRUE(tile.ok());
+  ASSERT_TRUE(fleet.engine->Compose({*tile}, statistics, fleet.map.get()).ok());
+  for (const auto& faults : fleet.faults) EXPECT_EQ(faults->compositions_with_previous, 1u);
+  // Another engine's map lends nothing.
+  ASSERT_TRUE(fleet.engine->Compose({*tile}, statistics, SharedScene().map.get()).ok());
+  for (const auto& faults : fleet.faults) EXPECT_EQ(faults->compositions_with_previous, 1u);
+}
+
+TEST(ReplicatedEngineTest, InfoAddsUpAndListsTheParts) {
+  const Fleet fleet = MakeFleet(3);
+  const EngineInfo info = fleet.engine->Info();
+  EXPECT_EQ(info.name, "cpu");
+  EXPECT_EQ(info.device, "3 x card");
+  EXPECT_EQ(info.threads, 3u);
+  EXPECT_EQ(info.memory_bytes_total, 3000u);
+  EXPECT_EQ(info.memory_bytes_free, 1800u);
+  ASSERT_EQ(info.parts.size(), 3u);
+  for (const EngineInfo& part : info.parts) {
+    EXPECT_EQ(part.device, "card");
+    EXPECT_TRUE(part.healthy);
+  }
+  EXPECT_TRUE(fleet.engine->Health().ok());
+}
+
+TEST(ReplicatedEngineTest, CallsFromManyThreadsDoNotDisturbEachOther) {
+  const Fleet fleet = MakeFleet(2);
+  std::vector<std::thread> threads;
+  for (size_t thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&fleet, thread] {
+      for (size_t round = 0; round < 5; ++round) {
+        const std::vector<AlignJob> jobs = FleetJobs(fleet.map, 1 + (thread + round) % 5);
+        ExpectAsAlone(fleet.engine->Align(jobs), jobs);
+        const ScoreRequest request = FleetRequest(fleet.map, 300);
+        ExpectAsAlone(fleet.engine->Score(request), request);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace voxloc

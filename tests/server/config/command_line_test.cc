@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "server/config/command_line.h"
+#include "server/config/settings.h"
+
+namespace voxloc::server {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+absl::StatusOr<CommandLine> Parse(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "voxlocd");
+  return ParseCommandLine(static_cast<int>(arguments.size()), arguments.data());
+}
+
+std::string MessageOf(std::vector<const char*> arguments) {
+  return std::string(Parse(std::move(arguments)).status().message());
+}
+
+TEST(CommandLineTest, TakesFlagsInBothForms) {
+  auto parsed = Parse({"--listen=0.0.0.0:1", "--engine", "cpu", "--limits.max-sessions=5",
+                       "--reflection=false", "--drain-delay-s=1.5"});
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(parsed->config.listen, "0.0.0.0:1");
+  EXPECT_EQ(parsed->config.engine, "cpu");
+  EXPECT_EQ(parsed->config.limits.max_sessions, 5);
+  EXPECT_FALSE(parsed->config.reflection);
+  EXPECT_EQ(parsed->config.drain_delay_s, 1.5);
+  EXPECT_EQ(parsed->origins.at("limits.max_sessions"), ConfigOrigin::kFlag);
+  EXPECT_EQ(parsed->origins.count("threads"), 0);
+}
+
+TEST(CommandLineTest, TakesGpusAndTheirMemory) {
+  auto parsed = Parse({"--engine=cuda", "--devices=2,0", "--gpu-memory-limit=8G"});
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_THAT(parsed->config.devices, ElementsAre(2, 0));
+  EXPECT_EQ(parsed->config.gpu_memory_limit_bytes, uint64_t{8} << 30);
+  EXPECT_EQ(FindSetting("devices")->get(parsed->config), "2,0");
+  EXPECT_EQ(FindSetting("gpu_memory_limit")->get(parsed->config), "8589934592");
+  EXPECT_EQ(Parse({"--gpu-memory-limit=512"})->config.gpu_memory_limit_bytes, 512);
+  for (const char* bad : {"", "0,", "a", "-1", "0;1", "4294967296"}) {
+    EXPECT_THAT(MessageOf({"--devices", bad}), HasSubstr("with commas between")) << bad;
+  }
+  EXPECT_THAT(MessageOf({"--devices=0,1,0"}), HasSubstr("each number once, and 0 is repeated"));
+  for (const char* bad : {"", "G", "8X", "-1", "1.5G", "99999999999T", "8GiB"}) {
+    EXPECT_THAT(MessageOf({"--gpu-memory-limit", bad}), HasSubstr("as in 512M or 8G")) << bad;
+  }
+}
+
+TEST(CommandLineTest, NamesTheNearestFlag) {
+  EXPECT_THAT(MessageOf({"--lisen=x"}), HasSubstr("did you mean --listen?"));
+  EXPECT_THAT(MessageOf({"--limits.max-sesions", "4"}),
+              HasSubstr("did you mean --limits.max-sessions?"));
+  EXPECT_THAT(MessageOf({"--qqqqqqqqqq"}), HasSubstr("unknown flag --qqqqqqqqqq See"));
+  EXPECT_THAT(MessageOf({"serve"}), HasSubstr("unknown argument serve"));
+}
+
+TEST(CommandLineTest, SaysWhatIsWrongWithAValue) {
+  EXPECT_THAT(MessageOf({"--engine=gpu"}), HasSubstr("one of auto, cpu, cuda"));
+  EXPECT_THAT(MessageOf({"--threads=many"}), HasSubstr("threads is 'many'"));
+  EXPECT_THAT(MessageOf({"--limits.max-sessions=0"}), HasSubstr("from 1 to"));
+  EXPECT_THAT(MessageOf({"--drain-delay-s=nan"}), HasSubstr("drain_delay_s is 'nan'"));
+  EXPECT_THAT(MessageOf({"--reflection=maybe"}), HasSubstr("true or false"));
+}
+
+TEST(CommandLineTest, TeachesWithHelp) {
+  auto parsed = Parse({"--help"});
+  ASSERT_TRUE(parsed.ok());
+  EXPECT_THAT(parsed->text, HasSubstr("Examples:"));
+  for (const Setting& setting : Settings()) {
+    EXPECT_THAT(parsed->text, HasSubstr(FlagOfKey(setting.key)));
+  }
+  EXPECT_THAT(Parse({"--version"})->text, HasSubstr("voxlocd "));
+}
+
+TEST(CommandLineTest, ReadsAFileThatFlagsWinOver) {
+  const std::string path = ::testing::TempDir() + "/voxloc_config_test.yaml";
+  std::ofstream(path) << "listen: 1.2.3.4:5\nlog-level: warn\nlimits:\n  max_sessions: 7\n"
+                         "  max_maps: 3\n";
+  const std::string flag = "--config=" + path;
+  auto parsed = Parse({flag.c_str(), "--limits.max-maps=4"});
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(parsed->config.listen, "1.2.3.4:5");
+  EXPECT_EQ(parsed->config.log_level, "warn");
+  EXPECT_EQ(parsed->config.limits.max_sessions, 7);
+  EXPECT_EQ(parsed->config.limits.max_maps, 4);
+  EXPECT_EQ(parsed->origins.at("listen"), ConfigOrigin::kFile);
+  EXPECT_EQ(parsed->origins.at("limits.max_maps"), ConfigOrigin::kFlag);
+  std::ofstream(path) << "limits: {max_sessions: minus}\n";
+  EXPECT_THAT(MessageOf({flag.c_str()}), HasSubstr(path));
+  EXPECT_EQ(Parse({"--config=/no/such/file"}).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(CommandLineTest, RefusesBadYamlByNameAndLine) {
+  EXPECT_THAT(
+      std::string(
+          ParseYamlSettings("listen: a\nlimits:\n  max_sesions: 3\n", "f.yaml").status().message()),
+      HasSubstr("f.yaml: unknown key limits.max_sesions in line 3; did you mean "
+                "limits.max_sessions?"));
+  for (const char* bad : {"- a\n- b\n", "listen: [a, b]\n", "a: b: c\n", "{"}) {
+    EXPECT_FALSE(ParseYamlSettings(bad, "f.yaml").ok()) << bad;
+  }
+  EXPECT_TRUE(ParseYamlSettings("", "f.yaml").ok());
+}
+
+TEST(SettingsTest, EveryDefaultIsOneThatItsSettingTakes) {
+  const Config defaults;
+  for (const Setting& setting : Settings()) {
+    Config config;
+    EXPECT_TRUE(setting.set(setting.get(defaults), config).ok()) << setting.key;
+    EXPECT_EQ(setting.get(config), setting.get(defaults)) << setting.key;
+    EXPECT_EQ(FindSetting(setting.key), &setting);
+  }
+}
+
+}  // namespace
+}  // namespace voxloc::server

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "server/convert/options.h"
+#include "server/convert/profile.h"
+
+namespace voxloc::server {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+absl::StatusCode CodeOf(const v1::AlignmentOptions& options) {
+  return AlignOptionsFromProto(options, "autoware", Limits()).status().code();
+}
+
+TEST(ConvertOptions, AppliesOverridesToEveryStage) {
+  v1::AlignmentOptions proto;
+  proto.set_profile("precise");
+  v1::AlignmentOverrides& overrides = *proto.mutable_overrides();
+  overrides.mutable_max_iterations()->set_value(7);
+  overrides.mutable_step_size_m()->set_value(0.3);
+  overrides.mutable_transformation_epsilon()->set_value(0.002);
+  overrides.mutable_outlier_ratio()->set_value(0.4);
+  overrides.mutable_step_floor()->set_value(true);
+  overrides.set_line_search(v1::LINE_SEARCH_MORE_THUENTE);
+  overrides.set_search_method(v1::SEARCH_METHOD_DIRECT7);
+  overrides.set_curvature(v1::CURVATURE_REWEIGHTED);
+  overrides.mutable_small_angle_shortcut()->set_value(true);
+  overrides.mutable_exact_pitch_curvature()->set_value(false);
+  overrides.mutable_float_transform()->set_value(true);
+  overrides.mutable_degeneracy_aware()->set_value(true);
+  overrides.mutable_regularization()->mutable_scale_factor()->set_value(0.5);
+  proto.mutable_gate()->set_score_type(v1::SCORE_TYPE_TRANSFORM_PROBABILITY);
+  proto.mutable_gate()->mutable_score_threshold()->set_value(3.5);
+  proto.mutable_gate()->mutable_min_matched_ratio()->set_value(0.25);
+  auto options = AlignOptionsFromProto(proto, "autoware", Limits());
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_EQ(options->profile.name, "precise");
+  EXPECT_TRUE(options->regularize);
+  EXPECT_EQ(options->min_matched_ratio, 0.25);
+  EXPECT_EQ(options->profile.regularization_scale, 0.5);
+  EXPECT_EQ(options->profile.acceptance_threshold, 3.5);
+  EXPECT_EQ(options->profile.stages.size(), PreciseProfile().stages.size());
+
+  // The profile that is told to clients says the same.
+  v1::Profile told;
+  ProfileToProto(options->profile, told);
+  EXPECT_EQ(told.score_type(), v1::SCORE_TYPE_TRANSFORM_PROBABILITY);
+  for (const v1::ProfileStage& stage : told.stages()) {
+    EXPECT_EQ(stage.max_iterations(), 7);
+    EXPECT_EQ(stage.step_size_m(), 0.3);
+    EXPECT_EQ(stage.transformation_epsilon(), 0.002);
+    EXPECT_EQ(stage.outlier_ratio(), 0.4);
+    EXPECT_TRUE(stage.step_floor());
+    EXPECT_EQ(stage.line_search(), v1::LINE_SEARCH_MORE_THUENTE);
+    EXPECT_EQ(stage.search_method(), v1::SEARCH_METHOD_DIRECT7);
+    EXPECT_EQ(stage.curvature(), v1::CURVATURE_REWEIGHTED);
+    EXPECT_TRUE(stage.small_angle_shortcut());
+    EXPECT_FALSE(stage.exact_pitch_curvature());
+    EXPECT_TRUE(stage.float_transform());
+    EXPECT_GT(stage.observed_ratio(), 0.0);
+  }
+}
+
+TEST(ConvertOptions, RefusesAbsurdValues) {
+  EXPECT_EQ(CodeOf(v1::AlignmentOptions()), absl::StatusCode::kOk);
+  v1::AlignmentOptions options;
+  options.set_profile("nonsense");
+  EXPECT_EQ(CodeOf(options), absl::StatusCode::kInvalidArgument);
+  for (const uint32_t iterations : {0U, 1001U, 1'000'000'000U}) {
+    options.Clear();
+    options.mutable_overrides()->mutable_max_iterations()->set_value(iterations);
+    EXPECT_EQ(CodeOf(options), absl::StatusCode::kInvalidArgument) << iterations;
+  }
+  for (const double value : {-1.0, kNan, kInfinity, 1e9}) {
+    SCOPED_TRACE(value);
+    options.Clear();
+    options.mutable_overrides()->mutable_step_size_m()->set_value(value);
+    EXPECT_EQ(CodeOf(options), absl::StatusCode::kInvalidArgument);
+    options.Clear();
+    options.mutable_overrides()->mutable_transformation_epsilon()->set_value(value);
+    EXPECT_EQ(CodeOf(options), absl::StatusCode::kInvalidArgument);
+    options.Clear();
+    options.mutable_overrides()->mutable_outlier_ratio()->set_value(value);
+    EXPECT_EQ(CodeOf(options), absl::StatusCode::kInvalidArgument);
+    options.Clear();
+    options.mutable_overrides()->mutable_regularization()->mutable_scale_factor()->set_value(value);
+    EXPECT_EQ(CodeOf(options), absl::StatusCode::kInvalidArgument);
+    options.Clear();
+    options.mutable_gate()->mutable_min_matched_ratio()->set_value(value);
+    EXPECT_EQ(CodeOf(options), absl::StatusCode::kInvalidArgument);
+  }
+  options.Clear();
+  options.mutable_gate()->mutable_score_threshold()->set_value(kNan);
+  EXPECT_EQ(CodeOf(options), absl::StatusCode::kInvalidArgument);
+  options.Clear();
+  options.mutable_overrides()->set_line_search(static_cast<v1::LineSearch>(9));
+  EXPECT_EQ(CodeOf(options), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(ConvertOptions, RefusesAbsurdEstimatesAndChecks) {
+  const auto refuses = [](const std::function<void(v1::AlignmentOptions&)>& change,
+                          const std::string& field) {
+    v1::AlignmentOptions options;
+    change(options);
+    const auto converted = AlignOptionsFromProto(options, "precise", Limits());
+    EXPECT_EQ(converted.status().code(), absl::StatusCode::kInvalidArgument) << field;
+    EXPECT_THAT(std::string(converted.status().message()), HasSubstr(field));
+  };
+  for (const double value : {-1.0, kNan, kInfinity}) {
+    SCOPED_TRACE(value);
+    const auto validation = [&refuses, value](auto member, const std::string& field) {
+      refuses(
+          [&](v1::AlignmentOptions& options) {
+            (options.mutable_gate()->mutable_validation()->*member)()->set_value(value);
+          },
+          field);
+    };
+    using V = v1::ValidationOptions;
+    validation(&V::mutable_required_distance_m, "required_distance_m");
+    validation(&V::mutable_guess_timeout_s, "guess_timeout_s");
+    validation(&V::mutable_guess_distance_tolerance_m, "guess_distance_tolerance_m");
+    validation(&V::mutable_initial_to_result_distance_tolerance_m,
+               "initial_to_result_distance_tolerance_m");
+    validation(&V::mutable_max_execution_time_s, "max_execution_time_s");
+    validation(&V::mutable_max_delay_s, "max_delay_s");
+    refuses(
+        [value](auto& options) {
+          options.mutable_gate()->mutable_min_confidence()->set_value(value);
+        },
+        "gate.min_confidence");
+    refuses(
+        [value](auto& options) {
+          options.mutable_covariance()->mutable_temperature()->set_value(value);
+        },
+        "temperature");
+    refuses(
+        [value](auto& options) {
+          options.mutable_covariance()->mutable_scale_factor()->set_value(value);
+        },
+        "scale_factor");
+  }
+  const auto covariance = [&refuses](const std::function<void(v1::CovarianceOptions&)>& change,
+                                     const std::string& field) {
+    refuses([&](auto& options) { change(*options.mutable_covariance()); }, field);
+  };
+  covariance([](auto& options) { options.set_method(static_cast<v1::CovarianceMethod>(6)); },
+             "covariance.method");
+  covariance([](auto& options) { options.add_offset_x_m(1.0); }, "offset_x_m");
+  covariance(
+      [](auto& options) {
+        options.add_offset_x_m(kNan);
+        options.add_offset_y_m(1.0);
+      },
+      "offset");
+  covariance(
+      [](auto& options) {
+        for (int i = 0; i < 65; ++i) {
+          options.add_offset_x_m(1.0);
+          options.add_offset_y_m(1.0);
+        }
+      },
+      "65");
+  covariance([](auto& options) { options.add_fixed_covariance(1.0); }, "fixed_covariance has 1");
+  covariance(
+      [](auto& options) {
+        for (int i = 0; i < 36; ++i) options.add_fixed_covariance(1.0);
+      },
+      "fixed_covariance");
+  refuses(
+      [](auto& options) {
+        options.mutable_gate()->mutable_validation()->mutable_max_skipped_scans()->set_value(0);
+      },
+      "max_skipped_scans");
+}
+
+TEST(ConvertOptions, TheRequiredDistanceIsAutowaresWithItsProfileAlone) {
+  v1::AlignmentOptions options;
+  EXPECT_EQ(AlignOptionsFromProto(options, "precise", Limits())->gate.required_distance_m, 0.0);
+  options.set_profile("autoware");
+  EXPECT_EQ(AlignOptionsFromProto(options, "precise", Limits())->gate.required_distance_m, 10.0);
+}
+
+TEST(ConvertOptions, ReadsFiltersAndRefusesAbsurdOnes) {
+  auto none = ScanFiltersFromProto(v1::ScanFilter());
+  ASSERT_TRUE(none.ok());
+  EXPECT_FALSE(none->sensor.has_value());
+  EXPECT_FALSE(none->base.has_value());
+  v1::ScanFilter filter;
+  filter.set_min_range_m(1.0);
+  filter.set_voxel_leaf_m(0.5);
+  filter.mutable_min_height_m()->set_value(-2.0);
+  auto filters = ScanFiltersFromProto(filter);
+  ASSERT_TRUE(filters.ok());
+  EXPECT_EQ(filters->sensor->min_range_m, 1.0);
+  EXPECT_EQ(filters->base->voxel_leaf_m, 0.5);
+  EXPECT_EQ(filters->base->min_height_m, -2.0);
+  for (const double value : {-1.0, kNan}) {
+    v1::ScanFilter bad;
+    bad.set_min_range_m(value);
+    EXPECT_FALSE(ScanFiltersFromProto(bad).ok());
+    bad.Clear();
+    bad.set_max_range_m(value);
+    EXPECT_FALSE(ScanFiltersFromProto(bad).ok());
+    bad.Clear();
+    bad.set_voxel_leaf_m(value);
+    EXPECT_FALSE(ScanFiltersFromProto(bad).ok());
+  }
+  filter.Clear();
+  filter.set_min_range_m(5.0);
+  filter.set_max_range_m(4.0);
+  EXPECT_FALSE(ScanFiltersFromProto(filter).ok());
+  filter.Clear();
+  filter.mutable_box()->mutable_min()->set_x(1.0);
+  EXPECT_FALSE(ScanFiltersFromProto(filter).ok());
+  filter.mutable_box()->mutable_max()->set_x(0.0);
+  EXPECT_FALSE(ScanFiltersFromProto(filter).ok());
+}
+
+}  // namespace
+}  // namespace voxloc::server

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// FakeGpu: a CPU engine that passes for a GPU with memory of its own, and can fail for good or give
+// wrong answers. Thread-safe.
+
+#ifndef VOXLOC_TESTS_SERVER_ENGINES_FAKE_GPU_H_
+#define VOXLOC_TESTS_SERVER_ENGINES_FAKE_GPU_H_
+
+#include <atomic>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "tests/support/forwarding_engine.h"
+
+namespace voxloc::server {
+
+// Shared by the engine and the test that steers it.
+struct GpuFaults {
+  std::atomic<bool> dead{false};   // failed for good
+  std::atomic<bool> wrong{false};  // its poses are a centimetre off
+};
+
+class FakeGpu : public ForwardingEngine {
+ public:
+  explicit FakeGpu(std::shared_ptr<GpuFaults> faults = std::make_shared<GpuFaults>())
+      : faults_(std::move(faults)) {}
+
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
+      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
+    if (absl::Status health = Health(); !health.ok()) return health;
+    return ForwardingEngine::BuildTile(cloud_map, statistics);
+  }
+  absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
+      absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
+      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
+    if (absl::Status health = Health(); !health.ok()) return health;
+    return ForwardingEngine::Compose(tiles, statistics, previous);
+  }
+  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
+    std::vector<AlignResult> results = ForwardingEngine::Align(jobs);
+    for (AlignResult& result : results) {
+      if (faults_->dead) result.status = Health();
+      if (faults_->wrong) result.map_T_base.translation.x() += 0.01;
+    }
+    return results;
+  }
+  absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
+    if (absl::Status health = Health(); !health.ok()) return health;
+    return ForwardingEngine::Score(request);
+  }
+  EngineInfo Info() const override {
+    EngineInfo info;
+    info.name = "cuda";
+    info.device = "a made-up GPU";
+    info.memory_bytes_total = 1000;
+    info.memory_bytes_free = 400;
+    return info;
+  }
+  absl::Status Health() const override {
+    if (!faults_->dead) return absl::OkStatus();
+    return absl::UnavailableError("an illegal memory access was encountered");
+  }
+
+ private:
+  const std::shared_ptr<GpuFaults> faults_;
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_TESTS_SERVER_ENGINES_FAKE_GPU_H_

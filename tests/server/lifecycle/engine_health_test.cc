@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the server says and does when its engine fails for good, and when it is not the one that was
+// asked for.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "core/engine/replica/replicated_engine.h"
+#include "server/lifecycle/health_watch.h"
+#include "tests/server/engines/fake_gpu.h"
+#include "tests/server/plain_calls.h"
+#include "tests/server/small_town.h"
+#include "tests/server/test_server.h"
+
+namespace voxloc::server {
+namespace {
+
+using ::testing::HasSubstr;
+
+class EngineHealth : public ::testing::Test {
+ protected:
+  EngineHealth()
+      : faults_(std::make_shared<GpuFaults>()),
+        server_([](Config& config) { config.metrics_listen = "127.0.0.1:0"; },
+                std::make_unique<FakeGpu>(faults_)) {
+    server_.LoadTown();
+  }
+
+  std::string HealthOf(const std::string& service) {
+    std::string response;
+    EXPECT_TRUE(
+        CallRaw(server_, "/grpc.health.v1.Health/Check", HealthRequest(service), &response).ok());
+    return response;
+  }
+  // Whether the health of the service becomes that within ten seconds.
+  bool BecomesHealth(const std::string& service, const std::string& expected) {
+    const absl::Time end = absl::Now() + absl::Seconds(10);
+    while (HealthOf(service) != expected) {
+      if (absl::Now() > end) return false;
+      absl::SleepFor(absl::Milliseconds(10));
+    }
+    return true;
+  }
+  v1::GetServerInfoResponse Info() {
+    v1::GetServerInfoResponse info;
+    EXPECT_TRUE(
+        server_.admin
+            ->GetServerInfo(TestServer::NewContext().get(), v1::GetServerInfoRequest(), &info)
+            .ok());
+    return info;
+  }
+  std::map<std::string, double> Metrics() {
+    return ParseMetrics(HttpGet(server_.server().metrics_address(), "/metrics"));
+  }
+
+  const std::shared_ptr<GpuFaults> faults_;
+  TestServer server_;
+};
+
+TEST_F(EngineHealth, IsToldWhileAllIsWell) {
+  EXPECT_EQ(HealthOf(""), kServing);
+  const v1::GetServerInfoResponse info = Info();
+  EXPECT_EQ(info.engine(), "cuda");
+  EXPECT_EQ(info.engine_note(), "");
+  ASSERT_EQ(info.devices_size(), 1);
+  EXPECT_EQ(info.devices(0).kind(), v1::DEVICE_KIND_CUDA);
+  EXPECT_TRUE(info.devices(0).healthy());
+  auto metrics = Metrics();
+  EXPECT_EQ(metrics["voxloc_engine_healthy"], 1.0);
+  EXPECT_EQ(metrics.at("voxloc_engine_fallback"), 0.0);
+  EXPECT_EQ(metrics["voxloc_engine_memory_total_bytes{device=\"cuda\"}"], 1000.0);
+  EXPECT_EQ(metrics["voxloc_engine_memory_used_bytes{device=\"cuda\"}"], 600.0);
+  EXPECT_GT(metrics["voxloc_map_bytes{memory=\"device\"}"], 0.0);
+}
+
+TEST_F(EngineHealth, IsToldWhenTheEngineFailsForGood) {
+  faults_->dead = true;
+  for (const char* service : {"", "voxloc.v1.LocalizationService", "voxloc.v1.MapService"}) {
+    EXPECT_TRUE(BecomesHealth(service, kNotServing)) << service;
+  }
+  EXPECT_EQ(HealthOf("voxloc.v1.AdminService"), kServing);  // it still tells
+  const v1::GetServerInfoResponse info = Info();
+  EXPECT_FALSE(info.devices(0).healthy());
+  EXPECT_THAT(info.engine_note(), HasSubstr("illegal memory access"));
+  EXPECT_EQ(Metrics()["voxloc_engine_healthy"], 0.0);
+}
+
+TEST_F(EngineHealth, AnswersScansUnavailableOnceTheEngineHasFailed) {
+  TestSession session(server_);
+  session.Open();
+  faults_->dead = true;
+  session.Send(GoodScan());
+  EXPECT_FALSE(session.Read().has_result());
+  EXPECT_EQ(session.Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+
+  v1::AlignScanRequest request;
+  request.set_map("town");
+  *request.mutable_scan() = GoodScan();
+  v1::AlignScanResponse response;
+  EXPECT_EQ(server_.localization->AlignScan(TestServer::NewContext().get(), request, &response)
+                .error_code(),
+            grpc::StatusCode::UNAVAILABLE);
+
+  TestUpdate update(server_);
+  update.Write(BeginRequest("other"));
+  EXPECT_TRUE(update.Read().has_begun());
+  update.Write(TileRequest("town", SmallTown()));
+  EXPECT_FALSE(update.Read().has_tile_added());
+  EXPECT_EQ(update.Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST(EngineNote, IsToldByInfoAndMetric) {
+  TestServer server([](Config& config) { config.metrics_listen = "127.0.0.1:0"; },
+                    EngineChoice{nullptr, {}, "GPU 0 failed the self-test: something differs"});
+  v1::GetServerInfoResponse info;
+  ASSERT_TRUE(
+      server.admin->GetServerInfo(TestServer::NewContext().get(), v1::GetServerInfoRequest(), &info)
+          .ok());
+  EXPECT_EQ(info.engine(), "cpu");
+  EXPECT_THAT(info.engine_note(), HasSubstr("failed the self-test"));
+  auto metrics = ParseMetrics(HttpGet(server.server().metrics_address(), "/metrics"));
+  EXPECT_EQ(metrics["voxloc_engine_fallback"], 1.0);
+  EXPECT_EQ(metrics["voxloc_engine_healthy"], 1.0);
+  EXPECT_EQ(metrics.count("voxloc_engine_memory_total_bytes{device=\"cpu\"}"), 0);
+  EXPECT_EQ(metrics.count("voxloc_map_bytes{memory=\"host\"}"), 1);
+}
+
+TEST(EngineDevices, AreToldOneByOne) {
+  auto faults = std::make_shared<GpuFaults>();
+  std::vector<std::unique_ptr<Engine>> gpus;
+  gpus.push_back(std::make_unique<FakeGpu>());
+  gpus.push_back(std::make_unique<FakeGpu>(faults));
+  auto engine = MakeReplicatedEngine(std::move(gpus));
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  TestServer server([](Config& config) { config.metrics_listen = "127.0.0.1:0"; },
+                    EngineChoice{*std::move(engine), {0, 3}, ""});
+  server.LoadTown();
+  faults->dead = true;
+  // Each has a scan or two to do: the one that fails is found out, and the other does its work.
+  for (int i = 0; i < 4; ++i) {
+    v1::AlignScanRequest request;
+    request.set_map("town");
+    *request.mutable_scan() = GoodScan();
+    v1::AlignScanResponse response;
+    EXPECT_TRUE(
+        server.localization->AlignScan(TestServer::NewContext().get(), request, &response).ok());
+  }
+  v1::GetServerInfoResponse info;
+  ASSERT_TRUE(
+      server.admin->GetServerInfo(TestServer::NewContext().get(), v1::GetServerInfoRequest(), &info)
+          .ok());
+  EXPECT_EQ(info.engine(), "cuda");
+  EXPECT_EQ(info.engine_note(), "");
+  ASSERT_EQ(info.devices_size(), 2);
+  EXPECT_EQ(info.devices(0).name(), "cuda:0");
+  EXPECT_TRUE(info.devices(0).healthy());
+  EXPECT_EQ(info.devices(1).name(), "cuda:3");
+  EXPECT_FALSE(info.devices(1).healthy());
+  auto metrics = ParseMetrics(HttpGet(server.server().metrics_address(), "/metrics"));
+  EXPECT_EQ(metrics["voxloc_engine_healthy"], 1.0);
+  EXPECT_EQ(metrics["voxloc_engine_device_healthy{device=\"cuda:0\"}"], 1.0);
+  EXPECT_EQ(metrics.at("voxloc_engine_device_healthy{device=\"cuda:3\"}"), 0.0);
+  EXPECT_EQ(metrics["voxloc_engine_memory_total_bytes{device=\"cuda:3\"}"], 1000.0);
+}
+
+TEST(HealthWatchTest, TellsChangesOnly) {
+  auto faults = std::make_shared<GpuFaults>();
+  const FakeGpu engine(faults);
+  std::atomic<int> told{0};
+  {
+    const HealthWatch watch(engine, absl::Milliseconds(1), [&told](const absl::Status& health) {
+      EXPECT_EQ(health.ok(), told == 1);
+      ++told;
+    });
+    absl::SleepFor(absl::Milliseconds(20));
+    EXPECT_EQ(told, 0);
+    faults->dead = true;
+    while (told < 1) absl::SleepFor(absl::Milliseconds(1));
+    faults->dead = false;
+    while (told < 2) absl::SleepFor(absl::Milliseconds(1));
+    absl::SleepFor(absl::Milliseconds(20));
+  }
+  EXPECT_EQ(told, 2);
+}
+
+}  // namespace
+}  // namespace voxloc::server

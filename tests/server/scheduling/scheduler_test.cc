@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/synchronization/blocking_counter.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "server/scheduling/admission.h"
+#include "server/scheduling/mailbox.h"
+#include "server/scheduling/scheduler.h"
+#include "server/session/session_registry.h"
+#include "server/scheduling/work_queue.h"
+#include "tests/server/gated_engine.h"
+
+namespace voxloc::server {
+namespace {
+
+// What became of the tasks, in the order in which it did.
+class Record {
+ public:
+  void Add(const std::string& event) {
+    const absl::MutexLock lock(&mutex_);
+    events_.push_back(event);
+  }
+  void Await(size_t count) {
+    const absl::MutexLock lock(&mutex_);
+    const auto enough = [this, count]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return events_.size() >= count;
+    };
+    mutex_.Await(absl::Condition(&enough));
+  }
+  std::vector<std::string> events() {
+    const absl::MutexLock lock(&mutex_);
+    return events_;
+  }
+
+ private:
+  absl::Mutex mutex_;
+  std::vector<std::string> events_ ABSL_GUARDED_BY(mutex_);
+};
+
+class FakeTask : public ScanTask {
+ public:
+  FakeTask(Record& record, std::string name, bool prepares = true)
+      : record_(record), name_(std::move(name)), prepares_(prepares) {}
+  ~FakeTask() override {
+    if (!ended_) record_.Add("dropped " + name_);
+  }
+  // The engine answers a job without a map with a status: the scheduler does not look at it.
+  bool Prepare(AlignJob& /*job*/, EstimateRequest& /*estimate*/) override {
+    if (!prepares_) End("prepared " + name_);
+    return prepares_;
+  }
+  void Complete(AlignResult /*result*/, const ScanEstimate* estimate,
+                const BatchFacts& batch) override {
+    EXPECT_EQ(estimate, nullptr);  // nothing was asked for
+    End("completed " + name_ + " of " + std::to_string(batch.size));
+  }
+  void Supersede() override { End("superseded " + name_); }
+  void Refuse(double retry_after_s) override {
+    EXPECT_GT(retry_after_s, 0.0);
+    End("refused " + name_);
+  }
+
+ private:
+  void End(const std::string& event) {
+    EXPECT_FALSE(ended_);
+    ended_ = true;
+    record_.Add(event);
+  }
+
+  Record& record_;
+  const std::string name_;
+  const bool prepares_;
+  bool ended_ = false;
+};
+
+// Answers every job at once, after the gate.
+class EmptyEngine : public GatedEngine {
+ public:
+  explicit EmptyEngine(std::shared_ptr<Gate> gate) : GatedEngine(gate), gate_(std::move(gate)) {}
+  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
+    gate_->Pass(jobs.size());
+    return std::vector<AlignResult>(jobs.size());
+  }
+
+ private:
+  const std::shared_ptr<Gate> gate_;
+};
+
+class SchedulerTest : public ::testing::Test {
+ protected:
+  void Submit(const std::shared_ptr<Scheduler::Lane>& lane, const std::string& name,
+              bool prepares = true) {
+    scheduler_.Submit(lane, std::make_unique<FakeTask>(record_, name, prepares));
+  }
+
+  Record record_;
+  const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
+  const Metrics metrics_{"test"};
+  EmptyEngine engine_{gate_};
+  Scheduler scheduler_{engine_, {4, 3}, metrics_};
+};
+
+using Events = std::vector<std::string>;
+
+TEST_F(SchedulerTest, StartsAtOnceWhenIdle) {
+  const auto lane = scheduler_.OpenLane(1);
+  Submit(lane, "a");
+  record_.Await(1);
+  EXPECT_EQ(record_.events(), Events{"completed a of 1"});
+}
+
+TEST_F(SchedulerTest, GathersWhileBusyAndSplitsAtTheLargestBatch) {
+  gate_->Close();
+  std::vector<std::shared_ptr<Scheduler::Lane>> lanes;
+  for (int i = 0; i < 5; ++i) lanes.push_back(scheduler_.OpenLane(1));
+  Submit(lanes[0], "a");
+  gate_->AwaitBatches(1);
+  for (int i = 1; i < 5; ++i) Submit(lanes[static_cast<size_t>(i)], std::to_string(i));
+  gate_->Open();
+  record_.Await(5);
+  EXPECT_EQ(record_.events(), (Events{"completed a of 1", "completed 1 of 3", "completed 2 of 3",
+                                      "completed 3 of 3", "completed 4 of 1"}));
+}
+
+TEST_F(SchedulerTest, LetsTheNewestTakeTheOldestPlace) {
+  gate_->Close();
+  const auto lane = scheduler_.OpenLane(2);
+  Submit(lane, "a");
+  gate_->AwaitBatches(1);
+  for (const char* name : {"b", "c", "d"}) Submit(lane, name);
+  EXPECT_EQ(record_.events(), Events{"superseded b"});
+  gate_->Open();
+  record_.Await(4);
+  EXPECT_EQ(record_.events(),
+            (Events{"superseded b", "completed a of 1", "completed c of 2", "completed d of 2"}));
+}
+
+TEST_F(SchedulerTest, RefusesWhatIsOneTooManyButNotWhatTakesAPlace) {
+  gate_->Close();
+  std::vector<std::shared_ptr<Scheduler::Lane>> lanes;
+  for (int i = 0; i < 6; ++i) lanes.push_back(scheduler_.OpenLane(1));
+  Submit(lanes[0], "busy");
+  gate_->AwaitBatches(1);
+  for (size_t i = 1; i < 5; ++i) Submit(lanes[i], std::to_string(i));
+  Submit(lanes[5], "x");
+  Submit(lanes[1], "newer");
+  EXPECT_EQ(record_.events(), (Events{"refused x", "superseded 1"}));
+  gate_->Open();
+  record_.Await(7);
+}
+
+TEST_F(SchedulerTest, LeavesOutTasksThatAnswerByThemselves) {
+  const auto lane = scheduler_.OpenLane(1);
+  Submit(lane, "a", false);
+  record_.Await(1);
+  EXPECT_EQ(record_.events(), Events{"prepared a"});
+  EXPECT_TRUE(gate_->batches().empty());
+}
+
+TEST_F(SchedulerTest, DropsWhatWaitsInAClosedLane) {
+  gate_->Close();
+  const auto first = scheduler_.OpenLane(1);
+  const auto second = scheduler_.OpenLane(1);
+  Submit(first, "a");
+  gate_->AwaitBatches(1);
+  Submit(second, "b");
+  scheduler_.Close(*second);
+  Submit(second, "c");
+  EXPECT_EQ(record_.events(), (Events{"dropped b", "dropped c"}));
+  Submit(first, "d");
+  gate_->Open();
+  record_.Await(4);
+  EXPECT_EQ(record_.events().back(), "completed d of 1");
+}
+
+TEST_F(SchedulerTest, StopsWithTheRunningBatchAndDropsTheRest) {
+  gate_->Close();
+  const auto lane = scheduler_.OpenLane(1);
+  Submit(lane, "a");
+  gate_->AwaitBatches(1);
+  Submit(lane, "b");
+  std::thread stop([this] { scheduler_.Stop(); });
+  gate_->Open();
+  stop.join();
+  EXPECT_EQ(record_.events().front(), "completed a of 1");
+  Submit(lane, "c");
+  EXPECT_EQ(record_.events().back(), "dropped c");
+}
+
+TEST_F(SchedulerTest, EndsEveryTaskOnceUnderLoadFromManyThreads) {
+  constexpr int kThreads = 4;
+  constexpr int kTasks = 500;
+  {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([this, t] {
+        const auto lane = scheduler_.OpenLane(2);
+        for (int i = 0; i < kTasks; ++i) Submit(lane, std::to_string(t * kTasks + i), i % 7 != 0);
+        if (t == 0) scheduler_.Close(*lane);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+  record_.Await(kThreads * kTasks);
+  EXPECT_EQ(record_.events().size(), kThreads * kTasks);
+}
+
+TEST(MailboxTest, KeepsTheNewestInTheirOrder) {
+  Mailbox<int> mailbox(2);
+  EXPECT_EQ(mailbox.Put(1), std::nullopt);
+  EXPECT_EQ(mailbox.Put(2), std::nullopt);
+  EXPECT_TRUE(mailbox.full());
+  EXPECT_EQ(mailbox.Put(3), std::optional<int>(1));
+  EXPECT_EQ(mailbox.Take(), 2);
+  EXPECT_EQ(mailbox.Take(), 3);
+  EXPECT_TRUE(mailbox.empty());
+}
+
+TEST(MailboxTest, HoldsAtLeastOne) {
+  Mailbox<int> mailbox(0);
+  EXPECT_EQ(mailbox.Put(1), std::nullopt);
+  EXPECT_EQ(mailbox.Put(2), std::optional<int>(1));
+}
+
+TEST(WorkQueueTest, RunsInOrderAndRefusesTooMuch) {
+  WorkQueue queue("test", 2, Gauge());
+  absl::Notification started;
+  absl::Notification go;
+  std::vector<int> order;
+  absl::Notification done;
+  ASSERT_TRUE(queue.Post([&] {
+    started.Notify();
+    go.WaitForNotification();
+    order.push_back(1);
+  }));
+  started.WaitForNotification();
+  EXPECT_TRUE(queue.Post([&] { order.push_back(2); }));
+  EXPECT_TRUE(queue.Post([&] {
+    order.push_back(3);
+    done.Notify();
+  }));
+  EXPECT_FALSE(queue.Post([] {}));
+  go.Notify();
+  done.WaitForNotification();
+  EXPECT_EQ(order, (std::vector<int>{1, 2, 3}));
+}
+
+TEST(WorkQueueTest, DropsWhatWaitsWhenItStops) {
+  WorkQueue queue("test", size_t{1} << 24, Gauge());
+  absl::Notification started;
+  absl::Notification go;
+  const auto held = std::make_shared<int>(1);
+  ASSERT_TRUE(queue.Post([&] {
+    started.Notify();
+    go.WaitForNotification();
+  }));
+  started.WaitForNotification();
+  ASSERT_TRUE(queue.Post([held] { FAIL(); }));
+  std::thread stop([&queue] { queue.Stop(); });
+  // Once refused, the queue is stopping, and the second task can no longer run.
+  while (queue.Post([] {})) std::this_thread::yield();
+  go.Notify();
+  stop.join();
+  EXPECT_EQ(held.use_count(), 1);
+}
+
+TEST(WorkQueueTest, RunsAsManyTasksAtOnceAsItHasThreads) {
+  constexpr int kThreads = 3;
+  constexpr int kTasks = 9;
+  WorkQueue queue("test", WorkQueue::Options{kTasks, kThreads, true}, Gauge());
+  absl::Mutex mutex;
+  int running = 0;
+  int most = 0;
+  absl::BlockingCounter ended(kTasks);
+  for (int i = 0; i < kTasks; ++i) {
+    ASSERT_TRUE(queue.Post([&] {
+      {
+        const absl::MutexLock lock(&mutex);
+        most = std::max(most, ++running);
+        const auto all_at_once = [&] { return most == kThreads; };
+        mutex.Await(absl::Condition(&all_at_once));
+        --running;
+      }
+      ended.DecrementCount();
+    }));
+  }
+  ended.Wait();
+  EXPECT_EQ(most, kThreads);
+}
+
+TEST(AdmissionTest, LetsInAsManyAsAllowed) {
+  Admission admission(2);
+  auto first = admission.Enter();
+  auto second = admission.Enter();
+  EXPECT_NE(first, nullptr);
+  EXPECT_NE(second, nullptr);
+  EXPECT_EQ(admission.Enter(), nullptr);
+  first.reset();
+  EXPECT_NE(admission.Enter(), nullptr);
+}
+
+TEST(SessionRegistryTest, CountsRefusesAndDrains) {
+  class Listener : public DrainListener {
+   public:
+    void OnDraining(const DrainNotice& notice) override { heard = notice.reason; }
+    std::string heard;
+  };
+  const Metrics metrics("test");
+  SessionRegistry registry(1, metrics);
+  const auto listener = std::make_shared<Listener>();
+  auto first = registry.Open(listener);
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ(registry.Open(listener).status().code(), absl::StatusCode::kResourceExhausted);
+  first->reset();
+  auto second = registry.Open(listener);
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ(registry.open(), 1);
+  registry.Drain({1.0, 2.0, "bye"});
+  EXPECT_EQ(listener->heard, "bye");
+  EXPECT_EQ(registry.Open(listener).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(registry.Admit().code(), absl::StatusCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace voxloc::server

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The synthetic scene in an engine: what most tests of engines begin with.
+
+#ifndef VOXLOC_TESTS_SUPPORT_ENGINE_SCENE_H_
+#define VOXLOC_TESTS_SUPPORT_ENGINE_SCENE_H_
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/engine/cpu/cpu_engine.h"
+#include "core/engine/engine.h"
+#include "tests/support/synthetic_scene.h"
+
+namespace voxloc {
+
+// Of both built-in profiles.
+std::vector<CellStatistics> AllStatistics();
+
+// A map of these clouds; null, and a failed test, where it cannot be made.
+std::shared_ptr<const ResidentMap> LoadMap(Engine& engine, const std::vector<PointCloud>& tiles,
+                                           const std::vector<CellStatistics>& statistics);
+
+// All cells of the map that the stage uses.
+std::vector<MapCell> AllCells(const ResidentMap& map, const CellStatistics& statistics);
+
+// A pose within the scene, level to a few degrees, a metre and a half above the ground.
+Pose ScenePose();
+
+// The scene as a map, once for the whole program, and the engine that it belongs to.
+struct SceneInEngine {
+  std::unique_ptr<Engine> engine;
+  std::shared_ptr<const ResidentMap> map;
+};
+const SceneInEngine& SharedScene();
+
+// Aligns a scan of 1,500 points taken at ScenePose() in the shared scene, beginning there.
+AlignJob SceneJob(const Profile& profile);
+
+// The scan of the scene's jobs at poses around the true one, in SharedScene()'s map.
+ScoreRequest SceneScoreRequest(const Stage& stage, size_t poses);
+
+AlignResult AlignOne(Engine& engine, const AlignJob& job);
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_TESTS_SUPPORT_ENGINE_SCENE_H_
