@@ -39,5 +39,4 @@ endif()
 
 if(VOXLOC_BUILD_TESTS)
   voxloc_find(GTest)
-  voxloc_find(benchmark CONFIG)
 endif()
