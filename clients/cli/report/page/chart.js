@@ -65,7 +65,8 @@ function drawChart(svg, series, p95) {
   const marks = ticks(bottom, bottom + span * 1.04, 5);
   const low = Math.min(bottom, marks.values[0]);
   const high = bottom + span * 1.08;
-  const last = rows.length ? Math.max(rows[rows.length - 1].t, 1e-9) : 1;
+  // A single scan has no duration: its axis shows one second.
+  const last = (rows.length && rows[rows.length - 1].t) || 1;
   const plotWidth = width - chartMargin.left - chartMargin.right;
   const plotHeight = height - chartMargin.top - chartMargin.bottom;
   const x = (t) => chartMargin.left + plotWidth * t / last;

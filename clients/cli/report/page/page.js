@@ -31,7 +31,7 @@ function addHeadline() {
   const seconds = rows.length ? rows[rows.length - 1].t : 0;
   const drive = rising ? `, ${seconds.toFixed(1)} s` : "";
   document.getElementById("subline").textContent =
-    `${replay.scans} scans over ${pathLength().toFixed(0)} m${drive} \u00b7 profile ${replay.profile}` +
+    `${replay.scans} scan${replay.scans === 1 ? "" : "s"} over ${pathLength().toFixed(0)} m${drive} \u00b7 profile ${replay.profile}` +
     ` \u00b7 ${replay.engine} engine`;
   document.title = `voxloc replay of ${replay.map}`;
 }

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A browser driven by the W3C WebDriver protocol, with nothing but the standard library.
+
+`Browser` starts chromedriver, which starts a headless Chromium with a profile of its own that is
+deleted at the end; neither touches the network. Not thread-safe. A request that is not answered in
+30 s raises.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import urllib.error
+import urllib.request
+
+ANSWER_TIMEOUT_S = 30
+_FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--force-device-scale-factor=1",
+)
+
+
+def find_browser():
+    """Paths of chromedriver and of Chromium, or None where one is missing."""
+    driver = shutil.which("chromedriver")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    return (driver, chromium) if driver and chromium else None
+
+
+class Browser:
+    def __init__(self, driver, chromium, width=1280, height=1400):
+        self._profile = tempfile.mkdtemp(prefix="voxloc_browser_")
+        self._driver = None
+        self._session = None
+        try:
+            self._start(driver, chromium, width, height)
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self, driver, chromium, width, height):
+        environment = dict(os.environ, HOME=self._profile, TMPDIR=self._profile)
+        self._driver = subprocess.Popen(
+            [driver, "--port=0"], env=environment, text=True, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        port = None
+        for line in self._driver.stdout:
+            found = re.search(r"started successfully on port (\d+)", line)
+            if found:
+                port = found.group(1)
+                break
+        if port is None:
+            raise RuntimeError("chromedriver ended before it was ready")
+        self._url = f"http://127.0.0.1:{port}/session"
+        arguments = [*_FLAGS, f"--user-data-dir={self._profile}/profile",
+                     f"--window-size={width},{height}"]
+        answer = self._call("POST", "", {"capabilities": {"alwaysMatch": {
+            "goog:chromeOptions": {"binary": chromium, "args": arguments},
+            "goog:loggingPrefs": {"browser": "ALL"},
+        }}})
+        self._session = answer["sessionId"]
+
+    def _call(self, method, path, body=None):
+        url = self._url + (f"/{self._session}{path}" if self._session else path)
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(url, data, {"Content-Type": "application/json"},
+                                         method=method)
+        # A proxy of the environment is not for this machine's own ports.
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        try:
+            with opener.open(request, timeout=ANSWER_TIMEOUT_S) as answer:
+                return json.load(answer)["value"]
+        except urllib.error.HTTPError as error:
+            value = json.load(error)["value"]
+            raise RuntimeError(f"{method} {path}: {value['error']}: {value['message']}") from None
+
+    def open(self, path):
+        self._call("POST", "/url", {"url": f"file://{os.path.abspath(path)}"})
+
+    def run(self, script, *arguments):
+        """What the body of a JavaScript function returns; it may return a promise."""
+        return self._call("POST", "/execute/sync", {"script": script, "args": list(arguments)})
+
+    def settle(self):
+        """Waits until what the page has asked to be drawn is drawn."""
+        self.run("return new Promise((done) => requestAnimationFrame(() =>"
+                 " requestAnimationFrame(() => done(true))));")
+
+    def _act(self, *sources):
+        self._call("POST", "/actions", {"actions": list(sources)})
+        self.settle()
+
+    def _pointer(self, *actions):
+        self._act({"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"},
+                   "actions": list(actions)})
+
+    def move(self, x, y):
+        """Moves the mouse to a place of the window, in CSS pixels."""
+        self._pointer({"type": "pointerMove", "duration": 0, "x": round(x), "y": round(y)})
+
+    def drag(self, x, y, to_x, to_y):
+        self._pointer(
+            {"type": "pointerMove", "duration": 0, "x": round(x), "y": round(y)},
+            {"type": "pointerDown", "button": 0},
+            {"type": "pointerMove", "duration": 50, "x": round(to_x), "y": round(to_y)},
+            {"type": "pointerUp", "button": 0})
+
+    def click(self, selector):
+        """A real click: the element is scrolled into view and must not be covered."""
+        element = self._call("POST", "/element", {"using": "css selector", "value": selector})
+        self._call("POST", f"/element/{next(iter(element.values()))}/click", {})
+        self.settle()
+
+    def wheel(self, x, y, delta_y):
+        self._act({"type": "wheel", "id": "wheel", "actions": [
+            {"type": "scroll", "x": round(x), "y": round(y), "deltaX": 0, "deltaY": delta_y,
+             "duration": 0}]})
+
+    def press(self, key):
+        self._act({"type": "key", "id": "keyboard",
+                   "actions": [{"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]})
+
+    def console(self):
+        """What the page has logged since the last call, uncaught errors included."""
+        return self._call("POST", "/se/log", {"type": "browser"})
+
+    def close(self):
+        if self._driver is not None:
+            if self._session is not None:
+                try:
+                    self._call("DELETE", "")
+                except (OSError, RuntimeError):
+                    pass  # the driver is ended below
+            self._driver.terminate()
+            try:
+                self._driver.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                self._driver.kill()
+                self._driver.wait()
+            self._driver.stdout.close()
+            self._driver = None
+        shutil.rmtree(self._profile, ignore_errors=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
