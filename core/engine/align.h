@@ -21,7 +21,8 @@
 #include "core/geometry/euler.h"
 #include "core/geometry/pose.h"
 #include "core/map/resident_map.h"
-#include "core/ndt/search.h"
+#include "core/ndt/pose_score.h"
+#include "core/ndt/termination.h"
 
 namespace voxloc {
 

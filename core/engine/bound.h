@@ -11,12 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <utility>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "core/engine/align.h"
 #include "core/engine/bound_grid.h"
 
@@ -29,18 +26,6 @@ class ResidentBoundGrid {
   [[nodiscard]] virtual const BoundGridShape& shape() const = 0;
   // On the host and the devices together.
   [[nodiscard]] virtual size_t MemoryBytes() const = 0;
-};
-
-// A grid in host memory, for engines that compute there.
-class HostBoundGrid : public ResidentBoundGrid {
- public:
-  explicit HostBoundGrid(BoundGrid grid) : grid_(std::move(grid)) {}
-  [[nodiscard]] const BoundGrid& grid() const { return grid_; }
-  [[nodiscard]] const BoundGridShape& shape() const override { return grid_.shape(); }
-  [[nodiscard]] size_t MemoryBytes() const override { return grid_.MemoryBytes(); }
-
- private:
-  const BoundGrid grid_;
 };
 
 // Voxels from the sensor's to the point's, at one heading.
@@ -92,15 +77,6 @@ constexpr size_t kMaxBoundNodes = size_t{1} << 31;
 
 // InvalidArgument names the field, its value and what is allowed.
 [[nodiscard]] absl::Status CheckRequest(const BoundRequest& request);
-
-// Calls body(0) to body(count - 1), in any order, perhaps in several threads at once.
-using ForEachIndex = absl::FunctionRef<void(size_t count, absl::FunctionRef<void(size_t)> body)>;
-
-// Engine::Bound with a HostBoundGrid.
-[[nodiscard]] absl::StatusOr<std::vector<BoundHit>> BoundOnHost(const BoundRequest& request,
-                                                                ForEachIndex for_each);
-// The same, in this thread.
-[[nodiscard]] absl::StatusOr<std::vector<BoundHit>> BoundOnHost(const BoundRequest& request);
 
 }  // namespace voxloc
 

@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -65,21 +64,16 @@ class Engine {
   // Prepares a raw scan: FilterCloud's result to the last bit, and its errors, wherever it is
   // computed.
   [[nodiscard]] virtual absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud,
-                                                             const FilterOptions& options) {
-    return FilterCloud(cloud, options);
-  }
+                                                             const FilterOptions& options) = 0;
 
   // A grid to bound the nodes of searches with. ResourceExhausted: no memory for it.
   [[nodiscard]] virtual absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> KeepBoundGrid(
-      BoundGrid grid) {
-    return std::make_shared<const HostBoundGrid>(std::move(grid));
-  }
+      BoundGrid grid) = 0;
 
   // The nodes with at least min_hits, ascending. InvalidArgument: see CheckRequest.
   // FailedPrecondition: a grid of another engine. Cancelled, DeadlineExceeded: the stop token.
-  [[nodiscard]] virtual absl::StatusOr<std::vector<BoundHit>> Bound(const BoundRequest& request) {
-    return BoundOnHost(request);
-  }
+  [[nodiscard]] virtual absl::StatusOr<std::vector<BoundHit>> Bound(
+      const BoundRequest& request) = 0;
 
   [[nodiscard]] virtual EngineInfo Info() const = 0;
 

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "core/ndt/search.h"
+#include "core/ndt/search_rules.h"
 
 namespace voxloc {
 namespace {

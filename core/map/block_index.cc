@@ -19,7 +19,7 @@ BlockIndex::BlockIndex(const CellKey& first, const CellKey& last) : first_(first
   }
 }
 
-uint32_t BlockIndex::NameInHash(const CellKey& block) {
+uint32_t BlockIndex::FindOrAddInHash(const CellKey& block) {
   const auto [it, inserted] = hash_.try_emplace(block, static_cast<uint32_t>(blocks_.size()));
   if (inserted) blocks_.push_back(block);
   return it->second;

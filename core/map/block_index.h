@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// BlockIndex: numbers the blocks of a region in the order in which they are first named, and finds
+// BlockIndex: numbers the blocks of a region in the order in which they are added, and finds
 // their numbers again. Regions of up to four million blocks use a table, larger ones a hash.
-// Finding is thread-safe, naming is not.
+// Finding is thread-safe, adding is not.
 
 #ifndef VOXLOC_CORE_MAP_BLOCK_INDEX_H_
 #define VOXLOC_CORE_MAP_BLOCK_INDEX_H_
@@ -25,8 +25,8 @@ class BlockIndex {
   BlockIndex(const CellKey& first, const CellKey& last);
 
   // The block's number, a new one where it has none. It must lie within the region.
-  uint32_t Name(const CellKey& block) {
-    if (table_.empty()) return NameInHash(block);
+  uint32_t FindOrAdd(const CellKey& block) {
+    if (table_.empty()) return FindOrAddInHash(block);
     uint32_t& number = table_[PlaceOf(block)];
     if (number == kNone) number = Add(block);
     return number;
@@ -55,7 +55,7 @@ class BlockIndex {
     blocks_.push_back(block);
     return static_cast<uint32_t>(blocks_.size() - 1);
   }
-  uint32_t NameInHash(const CellKey& block);
+  uint32_t FindOrAddInHash(const CellKey& block);
   [[nodiscard]] uint32_t FindInHash(const CellKey& block) const;
 
   CellKey first_;

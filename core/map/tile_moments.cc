@@ -57,7 +57,7 @@ SortedPoints SortByBlock(const PointCloud& cloud, const Bounds& bounds, double c
     const CellKey cell = {FloorIndex((origin.x() + static_cast<double>(cloud.x[i])) * inverse),
                           FloorIndex((origin.y() + static_cast<double>(cloud.y[i])) * inverse),
                           FloorIndex((origin.z() + static_cast<double>(cloud.z[i])) * inverse)};
-    const uint32_t number = index.Name(BlockOf(cell));
+    const uint32_t number = index.FindOrAdd(BlockOf(cell));
     if (number == counts.size()) counts.push_back(0);
     ++counts[number];
     block_of[i] = number;

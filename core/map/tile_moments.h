@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "core/cloud/point_cloud.h"
 #include "core/map/lattice.h"
-#include "core/ndt/cell_statistics.h"
+#include "core/ndt/cell_gaussian.h"
 
 namespace voxloc {
 

@@ -181,9 +181,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     }
     __syncthreads();
 
-    Termination interrupt = job.interrupt;
+    Interrupt interrupt = job.interrupt;
     if (job.deadline_ns != 0 && NowNs() - started_ns >= job.deadline_ns) {
-      interrupt = Termination::kDeadline;
+      interrupt = Interrupt::kDeadline;
     }
     if (alone) {
       if (threadIdx.x == 0) rows[0][kInterrupt] = static_cast<int>(interrupt);

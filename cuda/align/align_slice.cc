@@ -8,7 +8,7 @@
 
 #include "absl/time/clock.h"
 #include "core/engine/job_check.h"
-#include "core/engine/cpu/newton_search.h"
+#include "core/engine/search_rules.h"
 #include "core/geometry/euler.h"
 #include "cuda/align/map_access.h"
 #include "cuda/align/virtual_warps.h"

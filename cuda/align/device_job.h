@@ -8,7 +8,9 @@
 
 #include <cstdint>
 
-#include "core/ndt/search.h"
+#include "core/ndt/pose_score.h"
+#include "core/ndt/search_rules.h"
+#include "core/ndt/termination.h"
 #include "cuda/align/stage_terms.h"
 
 namespace voxloc::cuda {
@@ -40,7 +42,7 @@ struct DeviceJob {
   uint32_t trace_begin;
   // Place in the array of point scores.
   uint32_t point_scores_begin;
-  Termination interrupt;  // raised before the start; kConverged: none
+  Interrupt interrupt;  // raised before the start
   bool regularized;
   bool score_includes_regularization;
   bool want_trace;

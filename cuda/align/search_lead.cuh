@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <new>
 
+#include "core/ndt/search.h"
 #include "cuda/align/cluster.cuh"
 #include "cuda/align/device_job.h"
 #include "cuda/align/point_match.cuh"
@@ -91,7 +92,7 @@ inline __device__ __noinline__ void TakeSums(Shared& shared, const double (&rows
 #pragma unroll
   for (int row = 0; row < kRows; ++row) row_sum[row] = rows[row][lane];
   const auto interrupt =
-      static_cast<Termination>(static_cast<int>(__shfl_sync(kAllLanes, row_sum[0], kInterrupt)));
+      static_cast<Interrupt>(static_cast<int>(__shfl_sync(kAllLanes, row_sum[0], kInterrupt)));
   const double sum = SumByPairs(row_sum);
   const bool finite = __all_sync(kAllLanes, lane == kInterrupt || isfinite(sum)) != 0;
 

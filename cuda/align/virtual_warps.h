@@ -28,7 +28,7 @@ enum Slot {
   kPairs = 3,
   kGradient = 4,   // 6
   kHessian = 10,   // 21
-  kInterrupt = 31  // no sum: row 0's holds a Termination
+  kInterrupt = 31  // no sum: row 0's holds an Interrupt
 };
 
 }  // namespace voxloc::cuda

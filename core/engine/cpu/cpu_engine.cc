@@ -13,11 +13,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "core/engine/cpu/cpu_map.h"
+#include "core/engine/cpu/host_bound.h"
 #include "core/engine/cpu/kernels.h"
+#include "core/engine/cpu/newton_search.h"
 #include "core/engine/cpu/scan_evaluator.h"
 #include "core/engine/cpu/thread_pool.h"
 #include "core/engine/job_check.h"
-#include "core/engine/cpu/newton_search.h"
 
 namespace voxloc {
 namespace {
@@ -183,6 +184,15 @@ class CpuEngine : public Engine {
     });
     if (absl::Status status = CheckStopped(request.stop); !status.ok()) return status;
     return result;
+  }
+
+  absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud,
+                                       const FilterOptions& options) override {
+    return FilterCloud(cloud, options);
+  }
+
+  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> KeepBoundGrid(BoundGrid grid) override {
+    return std::make_shared<const HostBoundGrid>(std::move(grid));
   }
 
   absl::StatusOr<std::vector<BoundHit>> Bound(const BoundRequest& request) override {

@@ -41,7 +41,7 @@ GaussianGrid::GaussianGrid(const MapCellBlocks& blocks, const CellStatistics& st
   for (const auto& block : blocks) {
     for (const MapCell& cell : block->cells) {
       const CellKey at = CellOf(cell.index, cell_size_m_);
-      const size_t slot = size_t{blocks_.Name(BlockOf(at))} * kBlockCells + PlaceInBlock(at);
+      const size_t slot = size_t{blocks_.FindOrAdd(BlockOf(at))} * kBlockCells + PlaceInBlock(at);
       if (slot >= counts.size()) counts.resize(blocks_.blocks().size() * kBlockCells, 0);
       ++counts[slot];
       slot_of.push_back(slot);

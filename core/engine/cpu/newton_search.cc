@@ -2,10 +2,8 @@
 
 #include "core/engine/cpu/newton_search.h"
 
-#include <algorithm>
-#include <utility>
-
-#include "absl/time/clock.h"
+#include "core/engine/search_rules.h"
+#include "core/ndt/search.h"
 
 namespace voxloc {
 namespace {
@@ -18,65 +16,6 @@ IterationTrace TraceOf(const ndt::NewtonSearch<PoseScore>& search) {
 }
 
 }  // namespace
-
-double RotationScaleOf(const PointCloud& scan_base) {
-  constexpr double kSmallest = 0.1;
-  return std::max(kSmallest, RootMeanSquareRange(scan_base));
-}
-
-ndt::SearchRules RulesOf(const AlignJob& job) {
-  const Profile& profile = job.profile;
-  ndt::SearchRules rules;
-  rules.stages = static_cast<int>(profile.stages.size());
-  rules.score_stage = static_cast<int>(profile.score_stage);
-  double scan_scale_m = 0.0;  // found where a stage asks for it
-  for (size_t i = 0; i < profile.stages.size(); ++i) {
-    const Stage& stage = profile.stages[i];
-    double scale_m = stage.rotation_scale_m;
-    if (stage.observed_ratio > 0.0 && scale_m == 0.0) {
-      if (scan_scale_m == 0.0) scan_scale_m = RotationScaleOf(*job.scan);
-      scale_m = scan_scale_m;
-    }
-    rules.stage[i] = {stage.max_step,   stage.epsilon,     stage.max_iterations,
-                      stage.step_floor, stage.line_search, {stage.observed_ratio, scale_m}};
-  }
-  rules.traced = job.want_trace;
-  if (job.regularization_position_map) {
-    rules.regularized = true;
-    rules.score_includes_regularization = profile.score_includes_regularization;
-    rules.reference_x = job.regularization_position_map->x();
-    rules.reference_y = job.regularization_position_map->y();
-    rules.regularization_scale = profile.regularization_scale;
-  }
-  return rules;
-}
-
-Termination InterruptOf(const StopToken& stop) {
-  if (stop.cancelled && stop.cancelled->load(std::memory_order_relaxed)) {
-    return Termination::kCancelled;
-  }
-  if (stop.deadline != absl::InfiniteFuture() && absl::Now() >= stop.deadline) {
-    return Termination::kDeadline;
-  }
-  return Termination::kConverged;
-}
-
-IterationTrace MakeTrace(const IterationParts& parts) {
-  const ndt::NewtonDirection& direction = parts.direction;
-  IterationTrace trace;
-  trace.stage = parts.stage;
-  trace.map_T_base = PoseFromChart(ToEigen(parts.from));
-  trace.score = parts.score;
-  trace.gradient = ToEigen(parts.gradient);
-  trace.hessian = ToEigen(parts.hessian);
-  trace.newton_step = ToEigen(direction.unit) * direction.norm * (direction.reversed ? -1.0 : 1.0);
-  trace.newton_step_norm = direction.norm;
-  trace.step_length = parts.length;
-  trace.reversed = direction.reversed;
-  trace.slope = direction.slope;
-  trace.map_T_base_after = PoseFromChart(ToEigen(parts.after));
-  return trace;
-}
 
 void RunSchedule(const AlignJob& job, PoseEvaluator& evaluator, AlignResult& result) {
   const ndt::SearchRules rules = RulesOf(job);

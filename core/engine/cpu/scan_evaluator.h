@@ -17,8 +17,8 @@
 #include "core/engine/cpu/gaussian_grid.h"
 #include "core/engine/cpu/kernels.h"
 #include "core/engine/cpu/neighborhood_cache.h"
-#include "core/engine/cpu/thread_pool.h"
 #include "core/engine/cpu/newton_search.h"
+#include "core/engine/cpu/thread_pool.h"
 #include "core/engine/profile.h"
 #include "core/ndt/score_function.h"
 

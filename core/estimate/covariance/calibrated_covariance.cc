@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include "core/engine/cpu/newton_search.h"
+#include "core/engine/search_rules.h"
 #include "core/estimate/covariance/point_clusters.h"
 #include "core/estimate/covariance/sandwich.h"
 #include "core/geometry/euler.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/cloud/filters.h"
-#include "core/engine/cpu/newton_search.h"
+#include "core/engine/search_rules.h"
 #include "core/geometry/euler.h"
 
 namespace voxloc {
@@ -90,10 +90,9 @@ absl::Status AlignCandidates(Engine& engine, const PoseSearchJob& job,
   const std::shared_ptr<const PointCloud> thin = ThinForCandidates(job.scan);
   std::vector<AlignResult> ends;
   for (size_t begin = 0; begin < starts.size(); begin += kJobsPerCall) {
-    const Termination interrupt = InterruptOf(job.stop);
-    if (interrupt == Termination::kCancelled)
-      return absl::CancelledError("the search was cancelled");
-    if (interrupt == Termination::kDeadline) {
+    const Interrupt interrupt = InterruptOf(job.stop);
+    if (interrupt == Interrupt::kCancelled) return absl::CancelledError("the search was cancelled");
+    if (interrupt == Interrupt::kDeadline) {
       result.timed_out = true;
       break;
     }
@@ -120,9 +119,9 @@ absl::Status AlignCandidates(Engine& engine, const PoseSearchJob& job,
     progress.particles = particles;
     observer(progress);
   }
-  const Termination interrupt = InterruptOf(job.stop);
-  if (interrupt == Termination::kCancelled) return absl::CancelledError("the search was cancelled");
-  if (thin == job.scan || interrupt == Termination::kDeadline) {
+  const Interrupt interrupt = InterruptOf(job.stop);
+  if (interrupt == Interrupt::kCancelled) return absl::CancelledError("the search was cancelled");
+  if (thin == job.scan || interrupt == Interrupt::kDeadline) {
     result.ranked = RankHypotheses(ends, job.hypotheses);
     return absl::OkStatus();
   }

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/engine/job_check.h"
-#include "core/engine/cpu/newton_search.h"
+#include "core/engine/search_rules.h"
 #include "core/estimate/global_search/candidate_alignment.h"
 #include "core/estimate/global_search/grid_cache.h"
 #include "core/estimate/global_search/leaf_search.h"
@@ -155,11 +155,11 @@ absl::StatusOr<PoseSearchResult> GlobalSearch::Search(const PoseSearchJob& job,
   if (absl::Status status = CheckJob(job, region); !status.ok()) return status;
   try {
     if (observer) observer(PoseSearchProgress());
-    const Termination interrupt = InterruptOf(job.stop);
-    if (interrupt == Termination::kCancelled) {
+    const Interrupt interrupt = InterruptOf(job.stop);
+    if (interrupt == Interrupt::kCancelled) {
       return absl::CancelledError("the search was cancelled");
     }
-    if (interrupt == Termination::kDeadline) {
+    if (interrupt == Interrupt::kDeadline) {
       PoseSearchResult result;
       result.timed_out = true;
       return result;

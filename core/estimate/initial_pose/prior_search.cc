@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/engine/cpu/newton_search.h"
+#include "core/engine/search_rules.h"
 #include "core/estimate/covariance/covariance_options.h"
 #include "core/estimate/initial_pose/parzen_estimator.h"
 
@@ -85,9 +85,9 @@ absl::StatusOr<PoseSearchResult> SearchAroundPrior(Engine& engine, const PoseSea
   std::vector<AlignResult> results;
   PoseSearchResult found;
   while (results.size() < options.particles) {
-    const Termination interrupt = InterruptOf(job.stop);
-    if (interrupt != Termination::kConverged) {
-      found.timed_out = interrupt == Termination::kDeadline;
+    const Interrupt interrupt = InterruptOf(job.stop);
+    if (interrupt != Interrupt::kNone) {
+      found.timed_out = interrupt == Interrupt::kDeadline;
       break;
     }
     const size_t wanted = results.empty() ? options.startup_trials : options.guided_batch;
@@ -117,7 +117,7 @@ absl::StatusOr<PoseSearchResult> SearchAroundPrior(Engine& engine, const PoseSea
       observer(progress);
     }
   }
-  if (InterruptOf(job.stop) == Termination::kCancelled) {
+  if (InterruptOf(job.stop) == Interrupt::kCancelled) {
     return absl::CancelledError(absl::StrCat("the search was cancelled after ", results.size(),
                                              " of ", options.particles, " particles"));
   }

@@ -30,7 +30,7 @@ TEST(BlockIndexTest, BlocksAreNumberedInTheOrderInWhichTheyAreNamed) {
       while (expected < named.size() && !(named[expected] == block)) ++expected;
       EXPECT_EQ(index.Find(block), expected == named.size() ? BlockIndex::kNone : expected);
       if (expected == named.size()) named.push_back(block);
-      EXPECT_EQ(index.Name(block), expected);
+      EXPECT_EQ(index.FindOrAdd(block), expected);
       EXPECT_EQ(index.Find(block), expected);
     }
     ASSERT_EQ(index.blocks().size(), named.size());
@@ -41,8 +41,8 @@ TEST(BlockIndexTest, BlocksAreNumberedInTheOrderInWhichTheyAreNamed) {
 TEST(BlockIndexTest, BlocksOutsideTheRegionHaveNoNumber) {
   for (const auto& region : kRegions) {
     BlockIndex index(region[0], region[1]);
-    index.Name(region[0]);
-    index.Name(region[1]);
+    index.FindOrAdd(region[0]);
+    index.FindOrAdd(region[1]);
     for (const int32_t beyond : {-1, 1, -(1 << 25), 1 << 25}) {
       const CellKey& from = beyond < 0 ? region[0] : region[1];
       EXPECT_EQ(index.Find({from.x + beyond, from.y, from.z}), BlockIndex::kNone);

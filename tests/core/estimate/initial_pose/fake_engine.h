@@ -42,6 +42,17 @@ class FakeEngine : public Engine {
   absl::StatusOr<ScoreResult> Score(const ScoreRequest& /*request*/) override {
     return absl::UnimplementedError("it only aligns");
   }
+  absl::StatusOr<FilteredCloud> Filter(const PointCloud& /*cloud*/,
+                                       const FilterOptions& /*options*/) override {
+    return absl::UnimplementedError("it only aligns");
+  }
+  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> KeepBoundGrid(
+      BoundGrid /*grid*/) override {
+    return absl::UnimplementedError("it only aligns");
+  }
+  absl::StatusOr<std::vector<BoundHit>> Bound(const BoundRequest& /*request*/) override {
+    return absl::UnimplementedError("it only aligns");
+  }
   EngineInfo Info() const override { return {}; }
   absl::Status Health() const override { return absl::OkStatus(); }
 

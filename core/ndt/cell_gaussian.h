@@ -5,10 +5,10 @@
 // CellMoments are what a map keeps of its points: count, sum and sum of outer products relative to
 // the cell's centre, in double. Moments of the same cell add exactly, so a cell does not depend on
 // how its points were cut into tiles. A CellGaussian is what a scan is matched against;
-// CellStatistics are the choices on the way from one to the other.
+// GaussianOptions are the choices on the way from one to the other.
 
-#ifndef VOXLOC_CORE_NDT_CELL_STATISTICS_H_
-#define VOXLOC_CORE_NDT_CELL_STATISTICS_H_
+#ifndef VOXLOC_CORE_NDT_CELL_GAUSSIAN_H_
+#define VOXLOC_CORE_NDT_CELL_GAUSSIAN_H_
 
 #include <cmath>
 #include <cstdint>
@@ -109,4 +109,4 @@ VOXLOC_HD bool ComputeGaussian(const CellMoments& moments, const GaussianOptions
 
 }  // namespace voxloc::ndt
 
-#endif  // VOXLOC_CORE_NDT_CELL_STATISTICS_H_
+#endif  // VOXLOC_CORE_NDT_CELL_GAUSSIAN_H_

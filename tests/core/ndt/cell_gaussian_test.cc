@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/ndt/cell_statistics.h"
+#include "core/ndt/cell_gaussian.h"
 
 #include <gtest/gtest.h>
 

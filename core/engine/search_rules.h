@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What both engines make of a job for ndt::NewtonSearch, and of its steps for a trace. Thread-safe:
+// no shared state.
+
+#ifndef VOXLOC_CORE_ENGINE_SEARCH_RULES_H_
+#define VOXLOC_CORE_ENGINE_SEARCH_RULES_H_
+
+#include "core/engine/align.h"
+#include "core/geometry/euler.h"
+#include "core/ndt/newton.h"
+#include "core/ndt/search_rules.h"
+
+namespace voxloc {
+
+// From the plain arrays of core/ndt.
+[[nodiscard]] inline ChartVector ToEigen(const double (&vector)[6]) {
+  return Eigen::Map<const ChartVector>(vector);
+}
+[[nodiscard]] inline Matrix6 ToEigen(const double (&matrix)[6][6]) {
+  return Eigen::Map<const Eigen::Matrix<double, 6, 6, Eigen::RowMajor>>(&matrix[0][0]);
+}
+
+// What ndt::NewtonSearch needs of a job. The profile must be valid.
+[[nodiscard]] ndt::SearchRules RulesOf(const AlignJob& job);
+
+// What a radian counts as where rotations are counted by how far they move the scan's points,
+// metres: the root mean square distance of the points from the base, at least 0.1.
+[[nodiscard]] double RotationScaleOf(const PointCloud& scan_base);
+
+// What the stop token asks of a search at this moment.
+[[nodiscard]] Interrupt InterruptOf(const StopToken& stop);
+
+// One iteration: evaluated at the chart `from`, it led by a step of `length` to `after`.
+struct IterationParts {
+  int stage;
+  const double (&from)[6];
+  const double (&after)[6];
+  PoseScore score;
+  const double (&gradient)[6];
+  const double (&hessian)[6][6];
+  const ndt::NewtonDirection& direction;
+  double length;
+};
+[[nodiscard]] IterationTrace MakeTrace(const IterationParts& parts);
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_ENGINE_SEARCH_RULES_H_

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SearchRules: what a search follows, as plain values that host and device share.
+
+#ifndef VOXLOC_CORE_NDT_SEARCH_RULES_H_
+#define VOXLOC_CORE_NDT_SEARCH_RULES_H_
+
+#include "core/ndt/newton.h"
+
+namespace voxloc {
+namespace ndt {
+
+constexpr int kMaxStages = 8;
+
+// How a stage steps and when it ends.
+struct StageRules {
+  double max_step = 0.1;
+  double epsilon = 0.01;
+  int max_iterations = 30;
+  bool step_floor = false;
+  bool line_search = false;
+  ObservedDirections observed;
+};
+
+struct SearchRules {
+  StageRules stage[kMaxStages];
+  int stages = 0;       // at least 1
+  int score_stage = 0;  // whose cells the scores before and after are of
+  // A reference position, see regularization.h.
+  bool regularized = false;
+  bool score_includes_regularization = false;
+  double reference_x = 0.0;
+  double reference_y = 0.0;
+  double regularization_scale = 0.0;
+  // Steps are kept for a trace.
+  bool traced = false;
+};
+
+}  // namespace ndt
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_NDT_SEARCH_RULES_H_

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// StageSearch: Newton's method within one stage: the direction, the length of the step or the line
+// search for it, and the counts that end the stage.
+
+#ifndef VOXLOC_CORE_NDT_STAGE_SEARCH_H_
+#define VOXLOC_CORE_NDT_STAGE_SEARCH_H_
+
+#include <cmath>
+
+#include "core/ndt/host_device.h"
+#include "core/ndt/line_search.h"
+#include "core/ndt/newton.h"
+#include "core/ndt/oscillation.h"
+#include "core/ndt/search_rules.h"
+#include "core/ndt/termination.h"
+
+namespace voxloc {
+namespace ndt {
+
+class StageSearch {
+ public:
+  // Starts a stage at the pose `chart`.
+  VOXLOC_HD void Begin(const double (&chart)[6]) {
+    oscillation_ = OscillationCounter();
+    oscillation_.Visit({chart[0], chart[1], chart[2]});
+    iterations_ = 0;
+  }
+
+  // Chooses the direction of the next step and its first trial length from the derivatives at
+  // `chart`, and writes the pose of that trial. False: there is no direction to go.
+  VOXLOC_HD bool Propose(const StageRules& rules, const Derivatives& derivatives,
+                         const double (&chart)[6], double (&trial_chart)[6]) {
+    const NewtonDirection direction = ComputeNewtonDirection(derivatives, rules.observed);
+    if (!(direction.norm > 0.0) || direction.slope == 0.0) return false;
+    const double floor = rules.step_floor ? 0.5 * rules.epsilon : 0.0;
+    length_ = ClampStepLength(direction.norm, floor, rules.max_step);
+    if (rules.line_search) {
+      line_ = LineSearch(-derivatives.score, direction.slope, length_,
+                         std::fmax(floor, kSmallestTrial * rules.epsilon), rules.max_step);
+      length_ = line_.Trial();
+    }
+    for (int i = 0; i < 6; ++i) trial_chart[i] = chart[i] + length_ * direction.unit[i];
+    direction_ = direction;
+    return true;
+  }
+
+  // Whether the trial with these derivatives is the step to take from `chart`. False: the line
+  // search wants another one, whose pose is written.
+  VOXLOC_HD bool AcceptsTrial(const StageRules& rules, const Derivatives& derivatives,
+                              const double (&chart)[6], double (&trial_chart)[6]) {
+    if (!rules.line_search) return true;
+    double slope = 0.0;
+    for (int i = 0; i < 6; ++i) slope -= derivatives.gradient[i] * direction_.unit[i];
+    if (line_.Update(-derivatives.score, slope)) return true;
+    length_ = line_.Trial();
+    for (int i = 0; i < 6; ++i) trial_chart[i] = chart[i] + length_ * direction_.unit[i];
+    return false;
+  }
+
+  // Counts the step to the pose `chart`. True: it ends the stage, with the termination written.
+  VOXLOC_HD bool EndsWithStepTo(const double (&chart)[6], const StageRules& rules,
+                                Termination& termination) {
+    ++iterations_;
+    oscillation_.Visit({chart[0], chart[1], chart[2]});
+    if (iterations_ >= rules.max_iterations) {
+      termination = Termination::kMaxIterations;
+      return true;
+    }
+    if (length_ < rules.epsilon) {
+      termination = Termination::kConverged;
+      return true;
+    }
+    return false;
+  }
+
+  // Of the step that was proposed last.
+  VOXLOC_HD const NewtonDirection& direction() const { return direction_; }
+  VOXLOC_HD double length() const { return length_; }
+
+  // The longest run of reversals so far.
+  VOXLOC_HD int oscillations() const { return oscillation_.Longest(); }
+
+ private:
+  // Shortest trial of a line search without a step floor, as a share of epsilon.
+  static constexpr double kSmallestTrial = 1e-3;
+
+  NewtonDirection direction_;
+  double length_ = 0.0;
+  LineSearch line_{0.0, -1.0, 1.0, 0.0, 1.0};
+  OscillationCounter oscillation_;
+  int iterations_ = 0;
+};
+
+}  // namespace ndt
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_NDT_STAGE_SEARCH_H_
