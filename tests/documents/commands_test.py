@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the commands of the documents: commands_test.py SOURCE_DIR PROGRAMS_DIR.
+
+Every line of every fenced block of README.md and docs/cli.md is run as it stands, in the order of
+the document, against a server of its own, or is named below with the reason why not. Both documents
+use one folder: docs/cli.md uses the town of README's quick start. A command that fails fails the test. In the
+other documents, flags of the programs must exist.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support" / "python"))
+import voxlocd  # noqa: E402
+
+PROGRAMS = ("voxloc", "voxlocd", "voxloc_bench")
+TIMEOUT_S = 100
+
+# Lines that are not run, and why. A line that is in no document any more is an error.
+NOT_RUN = {
+    "scripts/demo": "demo_test runs it",
+    "scripts/test": "runs this test",
+    "cmake --preset release && cmake --build --preset release && "
+    "export PATH=$PWD/build/release/bin:$PATH": "the programs are built",
+}
+# Blocks that are no commands, by how their first line begins.
+NOT_COMMANDS = {"README.md": ("proto/",)}
+# Servers that end at once where there are not that many GPUs, but not for their flags.
+NEEDS_GPUS = {"voxlocd --engine=cuda --devices=0,1 --gpu-memory-limit=8G"}
+# What stands for a file of the reader's.
+PLACEHOLDERS = {"/etc/voxloc.yaml": "gpu_memory_limit: 8G\n"}
+
+
+def blocks(text):
+    """The fenced blocks of a document, each a list of lines."""
+    return [found.group(1).splitlines() for found in re.finditer(r"^```\w*\n(.*?)^```", text,
+                                                                 re.M | re.S)]
+
+
+def commands(lines):
+    """Lines without comments, those that end in a backslash joined with the next."""
+    joined = re.sub(r"\\\n\s*", "", "\n".join(lines))
+    stripped = (re.sub(r"(^|\s+)#.*", "", line).strip() for line in joined.split("\n"))
+    return [line for line in stripped if line]
+
+
+class Documents(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory(prefix="voxloc_documents_")
+        cls.folder = cls.scratch.name
+        cls.servers = []
+        cls.used = set()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.scratch.cleanup()
+
+    def tearDown(self):
+        while self.servers:
+            self.assertEqual(self.servers.pop().stop(), 0, "a server did not end well")
+
+    def read(self, name):
+        return pathlib.Path(self.source, name).read_text(encoding="utf-8")
+
+    def start(self, command):
+        """Starts a command line of voxlocd, with a port and a folder of its own added."""
+        words = shlex.split(command)
+        words[0] = os.path.join(self.programs, words[0])
+        for i, word in enumerate(words):
+            for name, text in PLACEHOLDERS.items():
+                if name in word:
+                    path = pathlib.Path(self.folder, "placeholder.yaml")
+                    path.write_text(text, encoding="utf-8")
+                    words[i] = word.replace(name, str(path))
+        folder = tempfile.mkdtemp(dir=self.folder)
+        server = voxlocd.Voxlocd(words, folder)
+        self.servers.append(server)
+        return server
+
+    def voxloc(self, command, server):
+        words = shlex.split(command)
+        self.assertEqual(words[0], "voxloc", f"neither run nor named as not run: {command}")
+        words[0] = os.path.join(self.programs, "voxloc")
+        if "--server" in words:
+            words[words.index("--server") + 1] = server.address
+        elif words[1] != "simulate":
+            words += ["--server", server.address]
+        done = subprocess.run(words, cwd=self.folder, stdin=subprocess.DEVNULL, timeout=TIMEOUT_S,
+                              capture_output=True, text=True, check=False)
+        print(f"$ {command}\n{done.stdout[:2000]}")
+        self.assertEqual(done.returncode, 0, f"{command}\n{done.stderr}")
+        self.assertTrue(done.stdout, f"{command} printed nothing")
+        if re.search(r"--json -( |$)", command):
+            json.loads(done.stdout)
+        for flag in ("--json", "--report"):
+            if flag in words and words[words.index(flag) + 1] != "-":
+                written = pathlib.Path(self.folder, words[words.index(flag) + 1])
+                self.assertTrue(written.stat().st_size > 0, f"{command} wrote no {written.name}")
+
+    def run_block(self, document, lines, server=None):
+        if any(lines[0].startswith(start) for start in NOT_COMMANDS.get(document, ())):
+            return
+        for command in commands(lines):
+            if command in NOT_RUN:
+                self.used.add(command)
+            elif command in NEEDS_GPUS:
+                self.used.add(command)
+                self.start_or_lack_gpus(command)
+            elif command.startswith("voxlocd") and command.endswith("&"):
+                server = self.start(command.rstrip("& "))
+            elif command.split()[0] == "voxlocd":
+                self.start(command).wait_until_ready()
+            else:
+                self.voxloc(command, server)
+
+    def start_or_lack_gpus(self, command):
+        try:
+            self.start(command).wait_until_ready()
+        except RuntimeError as error:
+            self.assertRegex(str(error), r"(?i)gpu|cuda")
+            self.assertNotIn("--help", str(error), "the flags are wrong")
+            self.servers.pop().stop()
+
+    def test_1_the_quick_start_works_as_pasted(self):
+        for lines in blocks(self.read("README.md")):
+            self.run_block("README.md", lines)
+
+    def test_2_the_examples_of_the_command_line_work(self):
+        self.assertTrue(pathlib.Path(self.folder, "town").is_dir(), "the quick start wrote no town")
+        server = self.start("voxlocd")
+        server.wait_until_ready()
+        for lines in blocks(self.read("docs/cli.md")):
+            self.run_block("docs/cli.md", lines, server)
+
+    def test_3_every_line_that_is_not_run_is_in_a_document(self):
+        self.assertEqual(self.used, NOT_RUN.keys() | NEEDS_GPUS)
+
+    def test_flags_in_other_documents_exist(self):
+        helps = {}
+
+        def flags_of(words):
+            program = os.path.join(self.programs, words[0])
+            level = [program]
+            for word in words[1:3]:
+                if not re.fullmatch(r"[a-z][a-z-]*", word):
+                    break
+                level.append(word)
+            key = " ".join(level)
+            if key not in helps:
+                # An argument that is no subcommand ends with an error; its parent has the flags.
+                while True:
+                    done = subprocess.run([*level, "--help"], capture_output=True, text=True,
+                                          timeout=TIMEOUT_S, check=False)
+                    if done.returncode == 0 or len(level) == 1:
+                        break
+                    level.pop()
+                helps[key] = set(re.findall(r"--[a-z][a-z0-9-]*", done.stdout))
+            return helps[key]
+
+        checked = 0
+        documents = [path for path in pathlib.Path(self.source).rglob("*.md")
+                     if "build" not in path.relative_to(self.source).parts]
+        self.assertGreater(len(documents), 5)
+        for path in documents:
+            for lines in blocks(path.read_text(encoding="utf-8")):
+                for command in commands(lines):
+                    words = command.split()
+                    if words[0] not in PROGRAMS:
+                        continue
+                    flags = re.findall(r"(?<=\s)--[a-z][a-z0-9-]*", command)
+                    with self.subTest(document=path.name, command=command):
+                        self.assertEqual(sorted(set(flags) - flags_of(words)), [])
+                    checked += len(flags)
+        self.assertGreater(checked, 50)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit("usage: commands_test.py SOURCE_DIR PROGRAMS_DIR")
+    Documents.programs = os.path.abspath(sys.argv.pop())
+    Documents.source = sys.argv.pop()
+    unittest.main(verbosity=2)
