@@ -14,16 +14,16 @@
 
 #include "core/engine/engine.h"
 #include "core/estimate/global_search/global_search.h"
-#include "server/lifecycle/active_calls.h"
-#include "server/scheduling/admission.h"
 #include "server/config/command_line.h"
 #include "server/config/config.h"
 #include "server/engines/engine_choice.h"
+#include "server/lifecycle/active_calls.h"
 #include "server/maps/map_directory.h"
 #include "server/observe/metrics/metrics.h"
+#include "server/scheduling/admission.h"
 #include "server/scheduling/scheduler.h"
-#include "server/session/session_registry.h"
 #include "server/scheduling/work_queue.h"
+#include "server/session/session_registry.h"
 
 namespace voxloc::server {
 

@@ -11,8 +11,8 @@
 #include "core/checksum/crc32c.h"
 #include "server/convert/cloud.h"
 #include "server/convert/map.h"
-#include "server/observe/logging.h"
 #include "server/maps/map_transaction.h"
+#include "server/observe/logging.h"
 #include "server/rpc/bidi_stream.h"
 
 namespace voxloc::server {

@@ -24,8 +24,8 @@
 #include "absl/synchronization/mutex.h"
 #include "core/engine/engine.h"
 #include "core/estimate/scan_estimate.h"
-#include "server/scheduling/mailbox.h"
 #include "server/observe/metrics/metrics.h"
+#include "server/scheduling/mailbox.h"
 
 namespace voxloc::server {
 

@@ -12,8 +12,8 @@
 #include "server/convert/pose.h"
 #include "server/convert/profile.h"
 #include "server/convert/result.h"
-#include "server/session/session_setup.h"
 #include "server/scan/verdict.h"
+#include "server/session/session_setup.h"
 
 namespace voxloc::server {
 namespace {

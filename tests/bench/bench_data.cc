@@ -9,8 +9,8 @@
 #include "clients/dataset/perturbation.h"
 #include "clients/dataset/scan_directory.h"
 #include "clients/dataset/trajectory_file.h"
-#include "core/cloud/io/cloud_file.h"
 #include "core/cloud/filters.h"
+#include "core/cloud/io/cloud_file.h"
 #include "tests/bench/bench_options.h"
 
 namespace voxloc::bench {

@@ -10,8 +10,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "core/cloud/point_cloud.h"
 #include "core/cloud/io/text_scan.h"
+#include "core/cloud/point_cloud.h"
 
 namespace voxloc {
 

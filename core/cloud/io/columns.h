@@ -10,8 +10,8 @@
 #include <cstddef>
 #include <optional>
 
-#include "core/cloud/point_cloud.h"
 #include "core/cloud/io/scalar_type.h"
+#include "core/cloud/point_cloud.h"
 
 namespace voxloc {
 

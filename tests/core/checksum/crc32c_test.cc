@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "core/checksum/crc32c.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
-
-#include "core/checksum/crc32c.h"
 
 namespace voxloc {
 namespace {

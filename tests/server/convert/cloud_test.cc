@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "server/convert/cloud.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,8 +10,6 @@
 #include <limits>
 #include <string>
 #include <vector>
-
-#include "server/convert/cloud.h"
 
 namespace voxloc::server {
 namespace {

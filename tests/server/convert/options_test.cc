@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "server/convert/options.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "server/convert/options.h"
 #include "server/convert/profile.h"
 
 namespace voxloc::server {

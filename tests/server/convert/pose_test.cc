@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "server/convert/pose.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +10,6 @@
 #include <string>
 
 #include "core/geometry/euler.h"
-#include "server/convert/pose.h"
 
 namespace voxloc::server {
 namespace {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "server/engines/engine_choice.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +9,6 @@
 #include <string>
 #include <utility>
 
-#include "server/engines/engine_choice.h"
 #include "tests/server/engines/fake_gpu.h"
 
 namespace voxloc::server {

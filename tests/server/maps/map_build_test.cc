@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "server/maps/map_build.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "server/maps/map_build.h"
 
 namespace voxloc::server {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <gtest/gtest.h>
-
 #include "server/observe/logging.h"
+
+#include <gtest/gtest.h>
 
 namespace voxloc::server {
 namespace {

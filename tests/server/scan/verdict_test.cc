@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "server/scan/verdict.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "server/scan/verdict.h"
 #include "tests/server/small_town.h"
 
 namespace voxloc::server {

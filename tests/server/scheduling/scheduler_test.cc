@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "server/scheduling/scheduler.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,9 +16,8 @@
 #include "absl/synchronization/notification.h"
 #include "server/scheduling/admission.h"
 #include "server/scheduling/mailbox.h"
-#include "server/scheduling/scheduler.h"
-#include "server/session/session_registry.h"
 #include "server/scheduling/work_queue.h"
+#include "server/session/session_registry.h"
 #include "tests/server/gated_engine.h"
 
 namespace voxloc::server {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "server/search/progress_outbox.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <utility>
-
-#include "server/search/progress_outbox.h"
 
 namespace voxloc::server {
 namespace {

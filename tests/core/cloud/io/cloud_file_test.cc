@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "core/cloud/io/cloud_file.h"
+
 #include <sys/stat.h>
 
 #include <cstdio>
@@ -7,7 +9,6 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "core/cloud/io/cloud_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/cloud/io/cloud_bytes.h"

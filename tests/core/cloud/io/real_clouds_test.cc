@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "core/cloud/io/cloud_file.h"
 #include "core/cloud/filters.h"
+#include "core/cloud/io/cloud_file.h"
 #include "gtest/gtest.h"
 #include "tests/support/real_data.h"
 
