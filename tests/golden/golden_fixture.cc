@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <utility>
 
 #include "core/engine/cpu/cpu_engine.h"
 #include "tests/support/real_data.h"
@@ -23,9 +24,9 @@ absl::StatusOr<std::unique_ptr<Engine>> MakeEngine([[maybe_unused]] const std::s
   return MakeCpuEngine();
 }
 
-LoadedSet Load(Engine& engine, const std::string& directory, const std::string& name) {
+LoadedSet Load(Engine& engine, GoldenSet set) {
   LoadedSet loaded;
-  loaded.set = LoadGoldenSet(directory, name);
+  loaded.set = std::move(set);
   loaded.profile = loaded.set.MakeProfile();
   loaded.engine = &engine;
   const std::vector<CellStatistics> statistics = RequiredStatistics({loaded.profile});
@@ -64,6 +65,12 @@ Pose PoseOf(const nlohmann::json& matrix) {
   return pose.value_or(Pose{});
 }
 
+std::vector<Pose> PosesOf(const nlohmann::json& matrices) {
+  std::vector<Pose> poses;
+  for (const auto& matrix : matrices) poses.push_back(PoseOf(matrix));
+  return poses;
+}
+
 std::vector<std::string> EngineNames() {
 #if defined(VOXLOC_HAVE_CUDA)
   return {"cpu", "cuda"};
@@ -81,7 +88,8 @@ void GoldenTest::SetUp() {
   engine_ = *std::move(engine);
 }
 
-void GoldenTest::ForEachGoldenSet(const std::function<void(const LoadedSet&)>& check) {
+void GoldenTest::ForEachGoldenSet(const std::function<void(const LoadedSet&)>& check,
+                                  const std::function<GoldenSet(GoldenSet)>& change) {
   const auto directory = GoldenDir();
   if (!directory) GTEST_SKIP() << "no golden sets: set VOXLOC_GOLDEN_DIR";
   const std::vector<std::string> names = ListGoldenSets(*directory);
@@ -89,7 +97,7 @@ void GoldenTest::ForEachGoldenSet(const std::function<void(const LoadedSet&)>& c
   for (const std::string& name : names) {
     SCOPED_TRACE(name);
     std::cout << "golden set " << name << std::endl;
-    const LoadedSet loaded = Load(*engine_, *directory, name);
+    const LoadedSet loaded = Load(*engine_, change(LoadGoldenSet(*directory, name)));
     if (loaded.map == nullptr) continue;
     check(loaded);
   }

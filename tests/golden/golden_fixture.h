@@ -33,6 +33,7 @@ struct LoadedSet {
 
 // Of a row-major 4x4 matrix.
 Pose PoseOf(const nlohmann::json& matrix);
+std::vector<Pose> PosesOf(const nlohmann::json& matrices);
 
 std::vector<std::string> EngineNames();
 
@@ -41,8 +42,11 @@ class GoldenTest : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override;
 
-  // Calls `check` with every set there is; skips, saying so, where there is none.
-  void ForEachGoldenSet(const std::function<void(const LoadedSet&)>& check);
+  // Calls `check` with every set there is, as `change` returns it; skips, saying so, where there is
+  // none.
+  void ForEachGoldenSet(
+      const std::function<void(const LoadedSet&)>& check,
+      const std::function<GoldenSet(GoldenSet)>& change = [](GoldenSet set) { return set; });
 
  private:
   std::unique_ptr<Engine> engine_;
