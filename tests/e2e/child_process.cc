@@ -10,7 +10,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
+
+#include "absl/time/time.h"
+#include "tests/support/eventually.h"
 
 namespace voxloc {
 namespace {
@@ -33,6 +37,19 @@ pid_t Spawn(const std::vector<std::string>& arguments, const std::string& out,
   _exit(127);
 }
 
+// The status of waitpid, or nothing when there is no such child. Kills what does not end in time.
+std::optional<int> AwaitEnd(pid_t pid) {
+  int status = 0;
+  pid_t ended = 0;
+  const auto has_ended = [&] { return (ended = waitpid(pid, &status, WNOHANG)) != 0; };
+  if (!Eventually(has_ended, absl::Seconds(60))) {
+    kill(pid, SIGKILL);
+    ended = waitpid(pid, &status, 0);
+  }
+  if (ended != pid) return std::nullopt;
+  return status;
+}
+
 int ExitCodeOf(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : -1; }
 
 std::string ContentOf(const std::string& path) {
@@ -49,8 +66,9 @@ ProcessResult RunProcess(const std::vector<std::string>& arguments) {
   ProcessResult result;
   if (mkdtemp(directory.data()) == nullptr) return result;
   const pid_t pid = Spawn(arguments, directory + "/out", directory + "/error");
-  int status = 0;
-  if (pid > 0 && waitpid(pid, &status, 0) == pid) result.exit_code = ExitCodeOf(status);
+  if (pid > 0) {
+    if (const std::optional<int> status = AwaitEnd(pid)) result.exit_code = ExitCodeOf(*status);
+  }
   result.out = ContentOf(directory + "/out");
   result.error = ContentOf(directory + "/error");
   std::filesystem::remove_all(directory);
@@ -79,10 +97,8 @@ bool ChildProcess::running() {
 int ChildProcess::Stop() {
   if (!running()) return exit_code_;
   kill(pid_, SIGTERM);
-  int status = 0;
-  waitpid(pid_, &status, 0);
+  exit_code_ = ExitCodeOf(AwaitEnd(pid_).value_or(-1));
   pid_ = -1;
-  exit_code_ = ExitCodeOf(status);
   return exit_code_;
 }
 

@@ -15,10 +15,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "tests/e2e/program_path.h"
+#include "tests/support/eventually.h"
 #include "voxloc/v1/admin_service.grpc.pb.h"
 #include "voxloc/v1/map_service.grpc.pb.h"
 
@@ -55,8 +55,9 @@ class Voxlocd {
 
   void Signal(int signal) const { kill(pid_, signal); }
 
-  // The exit code; 1000 plus the signal that ended it.
+  // The exit code; 1000 plus the signal that ended it. Kills what does not end.
   int Wait() {
+    if (!Eventually([this] { return Ended(); })) kill(pid_, SIGKILL);
     int status = 0;
     waitpid(pid_, &status, 0);
     pid_ = 0;
@@ -92,7 +93,7 @@ class VoxlocdTest : public ::testing::Test {
     more.push_back("--metrics-listen=127.0.0.1:0");
     more.push_back("--ready-file=" + ready_);
     auto run = std::make_unique<Voxlocd>(more);
-    while (!std::ifstream(ready_).good() && !run->Ended()) std::this_thread::yield();
+    EXPECT_TRUE(Eventually([&] { return std::ifstream(ready_).good() || run->Ended(); }));
     std::ifstream file(ready_);
     const nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
     EXPECT_FALSE(json.is_discarded()) << run->Output();
@@ -131,7 +132,7 @@ TEST_F(VoxlocdTest, ServesUntilSigtermAndEndsWellThen) {
 TEST_F(VoxlocdTest, ASecondSignalEndsItAtOnce) {
   const auto run = Start({"--drain-delay-s=3600"});
   run->Signal(SIGTERM);
-  while (std::ifstream(ready_).good()) std::this_thread::yield();  // it drains
+  ASSERT_TRUE(Eventually([&] { return !std::ifstream(ready_).good(); })) << "it does not drain";
   run->Signal(SIGTERM);
   EXPECT_EQ(run->Wait(), 128 + SIGTERM);
 }

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gate: holds the batches of an engine up until a test opens it, and remembers their sizes.
-// Thread-safe.
+// Gate: holds the batches of an engine up until a test opens it, and remembers their sizes. A gate
+// that stays closed, and batches that do not come, fail the test after kLongestWait. Thread-safe.
 
 #ifndef VOXLOC_TESTS_SUPPORT_GATE_H_
 #define VOXLOC_TESTS_SUPPORT_GATE_H_
+
+#include <gtest/gtest.h>
 
 #include <cstddef>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "tests/support/eventually.h"
 
 namespace voxloc {
 
@@ -30,7 +33,8 @@ class Gate {
     const auto come = [this, count]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       return batches_.size() >= count;
     };
-    mutex_.Await(absl::Condition(&come));
+    EXPECT_TRUE(mutex_.AwaitWithTimeout(absl::Condition(&come), kLongestWait))
+        << batches_.size() << " of " << count << " batches have come";
   }
   // Sizes of the batches that have come, in their order.
   [[nodiscard]] std::vector<size_t> batches() const {
@@ -41,7 +45,7 @@ class Gate {
   void Pass(size_t batch_size) {
     const absl::MutexLock lock(&mutex_);
     batches_.push_back(batch_size);
-    mutex_.Await(absl::Condition(&open_));
+    EXPECT_TRUE(mutex_.AwaitWithTimeout(absl::Condition(&open_), kLongestWait)) << "still closed";
   }
 
  private:

@@ -15,6 +15,7 @@
 
 #include "clients/cpp/messages.h"
 #include "tests/clients/cpp/fake_server.h"
+#include "tests/support/eventually.h"
 
 namespace voxloc::client {
 namespace {
@@ -235,7 +236,7 @@ TEST(LocalizationSession, ResumesWithTheLastPoseWhenTheServerComesBack) {
   ScanInput without_guess;
   without_guess.cloud = &cloud;
   ASSERT_TRUE((*session)->Send(without_guess).ok());
-  while (first_saw < 2) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  ASSERT_TRUE(Eventually([&first_saw] { return first_saw >= 2; }));
 
   server.Stop();
   generation = 1;

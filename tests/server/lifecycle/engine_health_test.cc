@@ -19,6 +19,7 @@
 #include "tests/server/plain_calls.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
+#include "tests/support/eventually.h"
 
 namespace voxloc::server {
 namespace {
@@ -183,9 +184,9 @@ TEST(HealthWatchTest, TellsChangesOnly) {
     absl::SleepFor(absl::Milliseconds(20));
     EXPECT_EQ(told, 0);
     faults->dead = true;
-    while (told < 1) absl::SleepFor(absl::Milliseconds(1));
+    ASSERT_TRUE(Eventually([&told] { return told >= 1; }));
     faults->dead = false;
-    while (told < 2) absl::SleepFor(absl::Milliseconds(1));
+    ASSERT_TRUE(Eventually([&told] { return told >= 2; }));
     absl::SleepFor(absl::Milliseconds(20));
   }
   EXPECT_EQ(told, 2);

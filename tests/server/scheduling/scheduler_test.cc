@@ -19,6 +19,7 @@
 #include "server/scheduling/work_queue.h"
 #include "server/session/session_registry.h"
 #include "tests/server/gated_engine.h"
+#include "tests/support/eventually.h"
 
 namespace voxloc::server {
 namespace {
@@ -35,7 +36,8 @@ class Record {
     const auto enough = [this, count]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       return events_.size() >= count;
     };
-    mutex_.Await(absl::Condition(&enough));
+    EXPECT_TRUE(mutex_.AwaitWithTimeout(absl::Condition(&enough), kLongestWait))
+        << events_.size() << " of " << count << " events";
   }
   std::vector<std::string> events() {
     const absl::MutexLock lock(&mutex_);
@@ -268,7 +270,7 @@ TEST(WorkQueueTest, DropsWhatWaitsWhenItStops) {
   ASSERT_TRUE(queue.Post([held] { FAIL(); }));
   std::thread stop([&queue] { queue.Stop(); });
   // Once refused, the queue is stopping, and the second task can no longer run.
-  while (queue.Post([] {})) std::this_thread::yield();
+  EXPECT_TRUE(Eventually([&queue] { return !queue.Post([] {}); }));
   go.Notify();
   stop.join();
   EXPECT_EQ(held.use_count(), 1);
@@ -288,7 +290,7 @@ TEST(WorkQueueTest, RunsAsManyTasksAtOnceAsItHasThreads) {
         const absl::MutexLock lock(&mutex);
         most = std::max(most, ++running);
         const auto all_at_once = [&] { return most == kThreads; };
-        mutex.Await(absl::Condition(&all_at_once));
+        EXPECT_TRUE(mutex.AwaitWithTimeout(absl::Condition(&all_at_once), kLongestWait));
         --running;
       }
       ended.DecrementCount();
