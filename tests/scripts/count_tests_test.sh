@@ -9,6 +9,12 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 failures=0
 
+# The elements of standard input as the whole file that ctest writes.
+junit() {
+  { printf '<?xml version="1.0" encoding="UTF-8"?>\n<testsuite name="t">\n'; cat; printf '</testsuite>\n'; } \
+    >"$folder/ctest.junit"
+}
+
 # expect NAME STATUS LAST_LINE: runs the count on what lies in $folder.
 expect() {
   local status=0 output last
@@ -24,9 +30,9 @@ expect() {
   fi
 }
 
-# entry NAME STATUS [MESSAGE]: one element of ctest's file, as ctest lays it out.
+# entry NAME STATUS [MESSAGE] [SECONDS]: one element of ctest's file, as ctest lays it out.
 entry() {
-  printf '\t<testcase name="%s" classname="%s" time="0.1" status="%s">\n' "$1" "$1" "$2"
+  printf '\t<testcase name="%s" classname="%s" time="%s" status="%s">\n' "$1" "$1" "${4-0.1}" "$2"
   if [[ $2 == fail ]]; then printf '\t\t<failure message=""/>\n'; fi
   if [[ -n ${3-} ]]; then printf '\t\t<skipped message="%s"/>\n' "$3"; fi
   printf '\t\t<system-out>&lt;testcase name="printed"&gt;</system-out>\n\t</testcase>\n'
@@ -69,10 +75,10 @@ EOF
 head -n 4 "$folder/good.xml" >"$folder/cut_off.xml"
 printf '%s\n' good mixed crashed cut_off >"$folder/programs"
 
-entry good run >"$folder/ctest.junit"
+entry good run | junit
 expect "all cases pass" 0 "2 passed, 0 failed, 0 skipped"
 
-{ entry good run; entry mixed fail; } >"$folder/ctest.junit"
+{ entry good run; entry mixed fail; } | junit
 expect "failed, skipped and disabled cases" 1 "3 passed, 1 failed, 2 skipped"
 [[ $(cat "$folder/sums") == "3 1 2" ]] || { echo "FAILED the summary file"; failures=$((failures + 1)); }
 if ! grep -qxF '  1: no data in "HERE" & now' \
@@ -81,26 +87,38 @@ if ! grep -qxF '  1: no data in "HERE" & now' \
   failures=$((failures + 1))
 fi
 
-{ entry good run; entry crashed fail; } >"$folder/ctest.junit"
+{ entry good run; entry crashed fail; } | junit
 expect "a program without results is one failure" 1 "2 passed, 1 failed, 0 skipped"
 
-{ entry good run; entry crashed run; } >"$folder/ctest.junit"
+{ entry good run; entry crashed run; } | junit
 expect "also when it says that it succeeded" 1 "2 passed, 1 failed, 0 skipped"
 
-{ entry good run; entry cut_off fail; } >"$folder/ctest.junit"
+{ entry good run; entry cut_off fail; } | junit
 expect "half a result file is one failure" 1 "2 passed, 1 failed, 0 skipped"
 
-entry good fail >"$folder/ctest.junit"
+entry good fail | junit
 expect "a bad end after good cases is one failure" 1 "2 passed, 1 failed, 0 skipped"
 
-{ entry shell run; entry other notrun 'SKIP_RETURN_CODE=77'; entry off disabled; } >"$folder/ctest.junit"
+{ entry shell run; entry other notrun 'SKIP_RETURN_CODE=77'; entry off disabled; } | junit
 expect "entries that are no GoogleTest programs" 0 "1 passed, 0 failed, 2 skipped"
 
-entry lost notrun 'Unable to find executable' >"$folder/ctest.junit"
+entry lost notrun 'Unable to find executable' | junit
 expect "what could not be started failed" 1 "0 passed, 1 failed, 0 skipped"
 
-entry other notrun 'SKIP_RETURN_CODE=77' >"$folder/ctest.junit"
+entry other notrun 'SKIP_RETURN_CODE=77' | junit
 expect "only skips is no success" 1 "0 passed, 0 failed, 1 skipped"
+
+for i in 1 2 3 4 5 6 7 8 9 10 11; do entry "shell$i" run '' "$i.25"; done | junit
+slowest=$(scripts/count-tests "$folder/ctest.junit" "$folder/programs" "$folder" | grep ' s  ')
+if [[ $(head -n 1 <<<"$slowest") != *' 11.2 s  shell11' || $(tail -n 1 <<<"$slowest") != *' s  shell2' ||
+  $(wc -l <<<"$slowest") != 10 ]]; then
+  echo "FAILED the ten slowest: $slowest"
+  failures=$((failures + 1))
+fi
+
+entry good run | junit
+head -n 3 "$folder/ctest.junit" >"$folder/cut" && mv "$folder/cut" "$folder/ctest.junit"
+expect "half of what ctest writes" 1 "0 passed, 0 failed, 0 skipped"
 
 rm "$folder/ctest.junit"
 expect "nothing ran" 1 "0 passed, 0 failed, 0 skipped"
