@@ -26,7 +26,7 @@
 namespace voxloc::cli {
 namespace {
 
-struct Options {
+struct AlignFlags {
   ServerFlags server;
   MapFlags map;
   ScanFlags scan;
@@ -85,7 +85,7 @@ Json ResultJson(const v1::AlignmentResult& result, const absl::StatusOr<Pose>& p
       {"engine_ms", 1e3 * result.timings().align_s()}};
 }
 
-absl::StatusOr<ExitCode> Align(const Options& options) {
+absl::StatusOr<ExitCode> Align(const AlignFlags& options) {
   const absl::StatusOr<Pose> guess = ParsePoseText(options.guess);
   if (!guess.ok()) return guess.status();
   absl::StatusOr<FilteredCloud> scan = LoadScan(options.file, options.scan.filter());
@@ -119,7 +119,7 @@ absl::StatusOr<ExitCode> Align(const Options& options) {
 }  // namespace
 
 void AddAlignCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AlignFlags>();
   CLI::App* command = parent->add_subcommand("align", "Find the pose of one scan in a map");
   command->footer(
       "Ends with 4 when the pose is not accepted.\n\n"

@@ -13,7 +13,7 @@
 namespace voxloc::cli {
 namespace {
 
-constexpr char kManual[] =
+constexpr char kCommandsManual[] =
     "Start here:\n"
     "  voxlocd                                       the server, in another terminal\n"
     "  voxloc simulate --size 300 --scans 200 town   a town, a drive, the true poses\n"
@@ -24,7 +24,7 @@ constexpr char kManual[] =
 
 void BuildCommands(CLI::App* app, Work* chosen) {
   app->set_version_flag("--version", std::string("voxloc ") + VOXLOC_VERSION);
-  app->footer(kManual);
+  app->footer(kCommandsManual);
   app->require_subcommand(1);
   CLI::App* map = app->add_subcommand("map", "Load, list, describe and delete maps");
   map->require_subcommand(1);

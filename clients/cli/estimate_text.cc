@@ -8,11 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "clients/cli/degrees.h"
 
 namespace voxloc::cli {
 namespace {
 
-constexpr double kDegreesPerRadian = 57.295779513082320877;
 constexpr std::array<const char*, 6> kAxes = {"x", "y", "z", "rx", "ry", "rz"};
 
 }  // namespace

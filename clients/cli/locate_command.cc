@@ -28,8 +28,8 @@ constexpr double kRadiansPerDegree = 0.017453292519943295769;
 // Seconds that the answer may take beyond the search's own time.
 constexpr double kGraceS = 10.0;
 
-struct Options {
-  Options() { server.timeout_s = 60.0; }
+struct LocateFlags {
+  LocateFlags() { server.timeout_s = 60.0; }
 
   ServerFlags server;
   MapFlags map;
@@ -44,7 +44,7 @@ struct Options {
   std::string file;
 };
 
-absl::Status SetPrior(const Options& options, v1::PoseWithCovariance* prior) {
+absl::Status SetPrior(const LocateFlags& options, v1::PoseWithCovariance* prior) {
   const absl::StatusOr<Pose> pose = ParsePoseText(options.prior);
   if (!pose.ok()) return pose.status();
   client::EncodePose(*pose, prior->mutable_pose());
@@ -57,7 +57,7 @@ absl::Status SetPrior(const Options& options, v1::PoseWithCovariance* prior) {
   return absl::OkStatus();
 }
 
-absl::Status SetRegion(const Options& options, v1::SearchRegion* region) {
+absl::Status SetRegion(const LocateFlags& options, v1::SearchRegion* region) {
   const absl::StatusOr<std::array<double, 6>> box = ParseSixNumbers(options.region, kRegionNames);
   if (!box.ok()) return box.status();
   const auto set = [](const double* corner, v1::Vector3* vector) {
@@ -74,7 +74,7 @@ absl::Status SetRegion(const Options& options, v1::SearchRegion* region) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<v1::EstimateInitialPoseRequest> RequestOf(const Options& options) {
+absl::StatusOr<v1::EstimateInitialPoseRequest> RequestOf(const LocateFlags& options) {
   v1::EstimateInitialPoseRequest request;
   request.set_map(options.map.map);
   request.set_vehicle("voxloc locate");
@@ -95,7 +95,7 @@ absl::StatusOr<v1::EstimateInitialPoseRequest> RequestOf(const Options& options)
   return request;
 }
 
-absl::StatusOr<ExitCode> Locate(const Options& options) {
+absl::StatusOr<ExitCode> Locate(const LocateFlags& options) {
   absl::StatusOr<v1::EstimateInitialPoseRequest> request = RequestOf(options);
   if (!request.ok()) return request.status();
   const absl::StatusOr<FilteredCloud> scan = LoadScan(options.file, options.scan.filter());
@@ -126,7 +126,7 @@ absl::StatusOr<ExitCode> Locate(const Options& options) {
   return Located(*result) ? ExitCode::kOk : ExitCode::kNotAccepted;
 }
 
-constexpr char kManual[] =
+constexpr char kLocateManual[] =
     "Searches around a prior, in a region, or, with neither, in the whole map, and tells the "
     "poses\n"
     "that explain the scan, best first. A prior's yaw is searched all around. When --timeout has\n"
@@ -139,7 +139,7 @@ constexpr char kManual[] =
     "  voxloc locate --map town --region -50,-50,-2,50,50,5 --yaw 90 --yaw-range 30 \\\n"
     "      --json found.json scans/000042.pcd";
 
-void AddScopeFlags(CLI::App* command, Options* options) {
+void AddScopeFlags(CLI::App* command, LocateFlags* options) {
   CLI::Option* prior = AddPoseFlag(
       command, "--prior", "Search around this pose: metres, degrees, ROS angles", &options->prior);
   AddSixNumbersFlag(command, "--sigma", kSigmaNames,
@@ -172,10 +172,10 @@ void AddScopeFlags(CLI::App* command, Options* options) {
 }  // namespace
 
 void AddLocateCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LocateFlags>();
   CLI::App* command =
       parent->add_subcommand("locate", "Find a scan in a map with a poor prior or none");
-  command->footer(kManual);
+  command->footer(kLocateManual);
   AddMapFlags(command, &options->map);
   AddScopeFlags(command, options.get());
   command

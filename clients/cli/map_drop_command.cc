@@ -13,13 +13,13 @@
 namespace voxloc::cli {
 namespace {
 
-struct Options {
+struct MapDropFlags {
   ServerFlags server;
   std::string map;
   uint64_t revision = 0;
 };
 
-absl::StatusOr<ExitCode> DropMap(const Options& options) {
+absl::StatusOr<ExitCode> DropMap(const MapDropFlags& options) {
   absl::StatusOr<client::Channel> channel = Connect(options.server);
   if (!channel.ok()) return channel.status();
   absl::StatusOr<uint64_t> revision =
@@ -36,7 +36,7 @@ absl::StatusOr<ExitCode> DropMap(const Options& options) {
 }  // namespace
 
 void AddMapDropCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MapDropFlags>();
   CLI::App* command = parent->add_subcommand("drop", "Delete a map from a server");
   command->footer(
       "Sessions on the map stay open; their scans are answered NO_MAP.\n\n"

@@ -12,12 +12,12 @@
 namespace voxloc::cli {
 namespace {
 
-struct Options {
+struct MapInfoFlags {
   ServerFlags server;
   std::string map;
 };
 
-absl::StatusOr<ExitCode> DescribeMap(const Options& options) {
+absl::StatusOr<ExitCode> DescribeMap(const MapInfoFlags& options) {
   absl::StatusOr<client::Channel> channel = Connect(options.server);
   if (!channel.ok()) return channel.status();
   absl::StatusOr<v1::MapInfo> map =
@@ -33,7 +33,7 @@ absl::StatusOr<ExitCode> DescribeMap(const Options& options) {
 }  // namespace
 
 void AddMapInfoCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MapInfoFlags>();
   CLI::App* command = parent->add_subcommand("info", "Describe one map");
   command->footer("Example:\n  voxloc map info --server localhost:50051 --map town");
   command->add_option("--map", options->map, "Name of the map")->type_name("NAME")->required();

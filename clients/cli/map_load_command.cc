@@ -20,7 +20,7 @@
 namespace voxloc::cli {
 namespace {
 
-struct Options {
+struct MapLoadFlags {
   ServerFlags server;
   std::string map;
   std::vector<std::string> paths;
@@ -37,7 +37,7 @@ struct Counts {
   uint64_t points = 0;
 };
 
-client::TransactionOptions TransactionFor(const Options& options) {
+client::TransactionOptions TransactionFor(const MapLoadFlags& options) {
   client::TransactionOptions transaction;
   transaction.timeout_s = options.server.timeout_s;
   v1::BeginUpdate& begin = transaction.begin;
@@ -53,7 +53,7 @@ client::TransactionOptions TransactionFor(const Options& options) {
   return transaction;
 }
 
-absl::Status SendTiles(const Options& options, const std::vector<TileSource>& sources,
+absl::Status SendTiles(const MapLoadFlags& options, const std::vector<TileSource>& sources,
                        client::MapTransaction* transaction, Counts* counts) {
   ProgressBar bar(absl::StrCat("loading ", options.map), sources.size() == 1 ? "cloud" : "clouds",
                   sources.size());
@@ -90,7 +90,7 @@ absl::Status SendTiles(const Options& options, const std::vector<TileSource>& so
   return absl::OkStatus();
 }
 
-absl::StatusOr<ExitCode> LoadMap(const Options& options) {
+absl::StatusOr<ExitCode> LoadMap(const MapLoadFlags& options) {
   const auto start = std::chrono::steady_clock::now();
   absl::StatusOr<std::vector<TileSource>> sources = ResolveMapSources(options.paths, options.poses);
   if (!sources.ok()) return sources.status();
@@ -131,7 +131,7 @@ absl::StatusOr<ExitCode> LoadMap(const Options& options) {
 }  // namespace
 
 void AddMapLoadCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MapLoadFlags>();
   options->server.timeout_s = 120.0;
   CLI::App* command = parent->add_subcommand("load", "Load a map from clouds, all or nothing");
   command->footer(

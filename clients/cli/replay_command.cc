@@ -19,7 +19,7 @@
 namespace voxloc::cli {
 namespace {
 
-struct Options {
+struct ReplayFlags {
   ServerFlags server;
   MapFlags map;
   ScanFlags scan;
@@ -37,12 +37,13 @@ constexpr size_t kPicturePoints = 6000;
 // Scans that are read before they are due, in open loop.
 constexpr size_t kScansAhead = 64;
 
-GuessSource::Kind KindOf(const Options& options) {
+GuessSource::Kind KindOf(const ReplayFlags& options) {
   if (!options.files.guesses.empty()) return GuessSource::Kind::kFile;
   return options.guess == "previous" ? GuessSource::Kind::kPrevious : GuessSource::Kind::kTruth;
 }
 
-absl::StatusOr<std::unique_ptr<client::LocalizationSession>> OpenSession(const Options& options) {
+absl::StatusOr<std::unique_ptr<client::LocalizationSession>> OpenSession(
+    const ReplayFlags& options) {
   absl::StatusOr<client::Channel> channel = Connect(options.server);
   if (!channel.ok()) return channel.status();
   client::SessionOptions session;
@@ -55,7 +56,7 @@ absl::StatusOr<std::unique_ptr<client::LocalizationSession>> OpenSession(const O
   return client::LocalizationSession::Open(*channel, session);
 }
 
-ReplaySetting SettingOf(const Options& options, const v1::SessionOpened& opened) {
+ReplaySetting SettingOf(const ReplayFlags& options, const v1::SessionOpened& opened) {
   ReplaySetting setting;
   setting.server = options.server.server;
   setting.server_version = opened.server_version();
@@ -69,7 +70,7 @@ ReplaySetting SettingOf(const Options& options, const v1::SessionOpened& opened)
   return setting;
 }
 
-absl::StatusOr<ExitCode> Replay(const Options& options) {
+absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
   const absl::StatusOr<ReplayInput> input = ReadReplayInput(options.files);
   if (!input.ok()) return input.status();
   std::optional<Perturbation> perturbation;
@@ -119,7 +120,7 @@ absl::StatusOr<ExitCode> Replay(const Options& options) {
   return summary.accepted > 0 ? ExitCode::kOk : ExitCode::kNotAccepted;
 }
 
-constexpr char kManual[] =
+constexpr char kReplayManual[] =
     "Poses are map_T_base, one a line, one for every scan in the order of the scans' names:\n"
     "  kitti  12 numbers of a 3x4 row-major matrix; scan i has the stamp 0.1 s * i\n"
     "  tum    stamp x y z qx qy qz qw\n"
@@ -134,7 +135,7 @@ constexpr char kManual[] =
     "      --guess previous --perturb 0.3,0.3,0.1,0.5,0.5,1 --report report.html\n"
     "  voxloc replay --map yard --scans scans --poses poses.txt --leaf 1.5 --rate 10 --json -";
 
-void AddFileFlags(CLI::App* command, Options* options) {
+void AddFileFlags(CLI::App* command, ReplayFlags* options) {
   command->add_option("--scans", options->files.scans, "Directory of scans: PCD, PLY or KITTI .bin")
       ->type_name("DIR")
       ->required();
@@ -161,10 +162,10 @@ void AddFileFlags(CLI::App* command, Options* options) {
 }  // namespace
 
 void AddReplayCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReplayFlags>();
   CLI::App* command =
       parent->add_subcommand("replay", "Send a recorded drive and compare with the truth");
-  command->footer(kManual);
+  command->footer(kReplayManual);
   AddMapFlags(command, &options->map);
   AddFileFlags(command, options.get());
   command

@@ -21,7 +21,7 @@
 namespace voxloc::cli {
 namespace {
 
-struct Options {
+struct ScoreFlags {
   ServerFlags server;
   MapFlags map;
   ScanFlags scan;
@@ -32,7 +32,7 @@ struct Options {
   std::string file;
 };
 
-absl::StatusOr<std::vector<Pose>> PosesOf(const Options& options) {
+absl::StatusOr<std::vector<Pose>> PosesOf(const ScoreFlags& options) {
   if (options.poses.empty()) {
     const absl::StatusOr<Pose> pose = ParsePoseText(options.at);
     if (!pose.ok()) return pose.status();
@@ -80,8 +80,8 @@ std::string ScoresText(const std::vector<Pose>& poses, const v1::PoseScores& sco
   return table.Text();
 }
 
-Json ScoresJson(const Options& options, const v1::ScoreReady& ready, const std::vector<Pose>& poses,
-                const v1::PoseScores& scores) {
+Json ScoresJson(const ScoreFlags& options, const v1::ScoreReady& ready,
+                const std::vector<Pose>& poses, const v1::PoseScores& scores) {
   Json rows = Json::array();
   for (size_t i = 0; i < poses.size(); ++i) {
     const auto at = static_cast<int>(i);
@@ -96,7 +96,7 @@ Json ScoresJson(const Options& options, const v1::ScoreReady& ready, const std::
           {"poses", poses.size()},    {"results", rows}};
 }
 
-absl::StatusOr<ExitCode> Score(const Options& options) {
+absl::StatusOr<ExitCode> Score(const ScoreFlags& options) {
   const absl::StatusOr<std::vector<Pose>> poses = PosesOf(options);
   if (!poses.ok()) return poses.status();
   absl::StatusOr<FilteredCloud> scan = LoadScan(options.file, options.scan.filter());
@@ -124,7 +124,7 @@ absl::StatusOr<ExitCode> Score(const Options& options) {
 }  // namespace
 
 void AddScoreCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ScoreFlags>();
   CLI::App* command =
       parent->add_subcommand("score", "Tell how well a scan fits a map at given poses");
   command->footer(

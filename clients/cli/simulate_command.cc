@@ -13,12 +13,12 @@
 namespace voxloc::cli {
 namespace {
 
-struct Options {
+struct SimulateFlags {
   sim::SimulateArguments arguments;
   std::string json;
 };
 
-absl::StatusOr<ExitCode> Simulate(const Options& options) {
+absl::StatusOr<ExitCode> Simulate(const SimulateFlags& options) {
   std::unique_ptr<ProgressBar> bar;
   std::string step_of_bar;
   const auto progress = [&bar, &step_of_bar](absl::string_view step, size_t done, size_t total) {
@@ -50,7 +50,7 @@ absl::StatusOr<ExitCode> Simulate(const Options& options) {
 }  // namespace
 
 void AddSimulateCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SimulateFlags>();
   CLI::App* command = sim::AddSimulateCommand(*parent, options->arguments);
   command
       ->add_option("--json", options->json, "Write the counts as JSON to FILE; -: standard output")

@@ -24,7 +24,7 @@ constexpr size_t kPointBytes = 3 * sizeof(float);
 // Few enough that the server's answers never fill the connection while nobody reads them.
 constexpr size_t kMaxUnacknowledged = 16;
 
-constexpr char kCall[] = "UpdateMapTiles";
+constexpr char kUpdateCall[] = "UpdateMapTiles";
 
 }  // namespace
 
@@ -71,14 +71,14 @@ absl::Status MapTransaction::Impl::Fail(const CancelAfter& deadline) {
   v1::UpdateMapTilesResponse ignored;
   while (rpc->Read(&ignored)) {
   }
-  error = ToAbslStatus(rpc->Finish(), channel.server(), kCall);
+  error = ToAbslStatus(rpc->Finish(), channel.server(), kUpdateCall);
   finished = true;
   if (deadline.fired()) {
-    error = absl::DeadlineExceededError(
-        absl::StrCat(channel.server(), " ", kCall, ": no answer in ", options.timeout_s, " s"));
+    error = absl::DeadlineExceededError(absl::StrCat(channel.server(), " ", kUpdateCall,
+                                                     ": no answer in ", options.timeout_s, " s"));
   } else if (error.ok()) {
     error = absl::InternalError(
-        absl::StrCat(channel.server(), " ", kCall, ": the stream ended before the commit"));
+        absl::StrCat(channel.server(), " ", kUpdateCall, ": the stream ended before the commit"));
   }
   return error;
 }
@@ -96,8 +96,8 @@ absl::Status MapTransaction::Impl::ReadAcknowledgement(const CancelAfter& deadli
     points_kept += response.tile_added().points();
     points_not_finite += response.tile_added().not_finite();
   } else if (!response.has_tile_removed()) {
-    return Refuse(absl::InternalError(
-        absl::StrCat(channel.server(), " ", kCall, ": an answer that nothing was asked for")));
+    return Refuse(absl::InternalError(absl::StrCat(channel.server(), " ", kUpdateCall,
+                                                   ": an answer that nothing was asked for")));
   }
   --unacknowledged;
   return absl::OkStatus();
@@ -135,7 +135,7 @@ absl::StatusOr<std::unique_ptr<MapTransaction>> MapTransaction::Begin(
   if (absl::Status status = impl.Read(&response, deadline); !status.ok()) return status;
   if (!response.has_begun()) {
     return impl.Refuse(absl::InternalError(
-        absl::StrCat(channel.server(), " ", kCall, ": `begin` was not answered by `begun`")));
+        absl::StrCat(channel.server(), " ", kUpdateCall, ": `begin` was not answered by `begun`")));
   }
   impl.begun = response.begun();
   const uint64_t server_limit = impl.begun.max_chunk_bytes();
@@ -193,7 +193,7 @@ absl::StatusOr<v1::UpdateCommitted> MapTransaction::Commit(const std::string& co
   if (absl::Status status = impl.Read(&response, deadline); !status.ok()) return status;
   if (!response.has_committed()) {
     return impl.Refuse(absl::InternalError(absl::StrCat(
-        impl.channel.server(), " ", kCall, ": `commit` was not answered by `committed`")));
+        impl.channel.server(), " ", kUpdateCall, ": `commit` was not answered by `committed`")));
   }
   // The revision is in use, whatever becomes of the stream now.
   impl.rpc->WritesDone();

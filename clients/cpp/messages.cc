@@ -12,13 +12,13 @@
 namespace voxloc::client {
 namespace {
 
-constexpr size_t kPointBytes = 3 * sizeof(float);
+constexpr size_t kXyzBytes = 3 * sizeof(float);
 
 }  // namespace
 
 void EncodePoints(const PointCloud& cloud, size_t first, size_t count, v1::Cloud* message) {
   message->set_layout(v1::CLOUD_LAYOUT_FLOAT32_XYZ);
-  message->set_stride(static_cast<uint32_t>(kPointBytes));
+  message->set_stride(static_cast<uint32_t>(kXyzBytes));
   if (cloud.origin.isZero(0.0)) {
     message->clear_origin();
   } else {
@@ -27,11 +27,11 @@ void EncodePoints(const PointCloud& cloud, size_t first, size_t count, v1::Cloud
     message->mutable_origin()->set_z(cloud.origin.z());
   }
   std::string* data = message->mutable_data();
-  data->resize(count * kPointBytes);
+  data->resize(count * kXyzBytes);
   char* at = &(*data)[0];
-  for (size_t i = first; i < first + count; ++i, at += kPointBytes) {
+  for (size_t i = first; i < first + count; ++i, at += kXyzBytes) {
     const std::array<float, 3> point = {cloud.x[i], cloud.y[i], cloud.z[i]};
-    std::memcpy(at, point.data(), kPointBytes);
+    std::memcpy(at, point.data(), kXyzBytes);
   }
 }
 

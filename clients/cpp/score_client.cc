@@ -20,7 +20,7 @@ namespace {
 // Poses of one set: 56 kB.
 constexpr size_t kPosesPerSet = 1000;
 
-constexpr char kCall[] = "ScorePoses";
+constexpr char kScoreCall[] = "ScorePoses";
 
 void AddPose(const Pose& pose, v1::PoseSet* set) {
   for (int i = 0; i < 3; ++i) set->add_map_t_base(pose.translation[i]);
@@ -55,14 +55,14 @@ struct ScoreClient::Impl {
 };
 
 absl::Status ScoreClient::Impl::Fail(const CancelAfter& deadline) {
-  error = ToAbslStatus(rpc->Finish(), channel.server(), kCall);
+  error = ToAbslStatus(rpc->Finish(), channel.server(), kScoreCall);
   finished = true;
   if (deadline.fired()) {
     error = absl::DeadlineExceededError(
-        absl::StrCat(channel.server(), " ", kCall, ": no answer in ", timeout_s, " s"));
+        absl::StrCat(channel.server(), " ", kScoreCall, ": no answer in ", timeout_s, " s"));
   } else if (error.ok()) {
     error = absl::InternalError(
-        absl::StrCat(channel.server(), " ", kCall, ": the stream ended before its answer"));
+        absl::StrCat(channel.server(), " ", kScoreCall, ": the stream ended before its answer"));
   }
   return error;
 }
@@ -82,14 +82,14 @@ absl::Status ScoreClient::Impl::ScoreSet(const v1::ScorePosesRequest& request,
   while (true) {
     if (!response.has_scores() || response.scores().sequence() != request.poses().sequence()) {
       context.TryCancel();
-      error = absl::InternalError(
-          absl::StrCat(channel.server(), " ", kCall, ": an answer that nothing was asked for"));
+      error = absl::InternalError(absl::StrCat(channel.server(), " ", kScoreCall,
+                                               ": an answer that nothing was asked for"));
       return error;
     }
     const v1::PoseScores& part = response.scores();
     if (!part.detail().empty()) {
       return absl::InvalidArgumentError(
-          absl::StrCat(channel.server(), " ", kCall, ": ", part.detail()));
+          absl::StrCat(channel.server(), " ", kScoreCall, ": ", part.detail()));
     }
     all->mutable_score()->MergeFrom(part.score());
     all->mutable_transform_probability()->MergeFrom(part.transform_probability());
@@ -126,7 +126,7 @@ absl::StatusOr<std::unique_ptr<ScoreClient>> ScoreClient::Open(const Channel& ch
   }
   if (!response.has_ready()) {
     return absl::InternalError(
-        absl::StrCat(channel.server(), " ", kCall, ": `setup` was not answered by `ready`"));
+        absl::StrCat(channel.server(), " ", kScoreCall, ": `setup` was not answered by `ready`"));
   }
   impl.ready = response.ready();
   return client;

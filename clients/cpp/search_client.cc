@@ -17,7 +17,7 @@
 namespace voxloc::client {
 namespace {
 
-constexpr char kCall[] = "EstimateInitialPose";
+constexpr char kSearchCall[] = "EstimateInitialPose";
 
 }  // namespace
 
@@ -43,12 +43,12 @@ absl::StatusOr<v1::SearchResult> EstimateInitialPose(const Channel& channel,
   }
   const grpc::Status status = reader->Finish();
   if (!wanted) {
-    return absl::CancelledError(absl::StrCat(channel.server(), " ", kCall, ": given up"));
+    return absl::CancelledError(absl::StrCat(channel.server(), " ", kSearchCall, ": given up"));
   }
-  if (!status.ok()) return ToAbslStatus(status, channel.server(), kCall);
+  if (!status.ok()) return ToAbslStatus(status, channel.server(), kSearchCall);
   if (!result.has_value()) {
     return absl::InternalError(
-        absl::StrCat(channel.server(), " ", kCall, ": the stream ended before its result"));
+        absl::StrCat(channel.server(), " ", kSearchCall, ": the stream ended before its result"));
   }
   return *std::move(result);
 }

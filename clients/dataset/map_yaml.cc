@@ -17,7 +17,7 @@
 namespace voxloc {
 namespace {
 
-constexpr size_t kMaxFileBytes = size_t{64} << 20;
+constexpr size_t kMaxYamlBytes = size_t{64} << 20;
 
 // yaml-cpp's own conversion follows the process's locale; this one does not.
 std::optional<double> NumberOf(const YAML::Node& node) {
@@ -79,7 +79,7 @@ absl::StatusOr<MapYaml> Interpret(const std::string& path, const YAML::Node& roo
 }  // namespace
 
 absl::StatusOr<MapYaml> ReadMapYaml(const std::string& path) {
-  const absl::StatusOr<FileBytes> bytes = ReadFileBytes(path, kMaxFileBytes);
+  const absl::StatusOr<FileBytes> bytes = ReadFileBytes(path, kMaxYamlBytes);
   if (!bytes.ok()) return bytes.status();
   try {
     return Interpret(path, YAML::Load(std::string(bytes->view())));

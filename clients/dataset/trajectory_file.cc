@@ -15,7 +15,7 @@
 namespace voxloc {
 namespace {
 
-constexpr size_t kMaxFileBytes = size_t{1} << 30;
+constexpr size_t kMaxTrajectoryBytes = size_t{1} << 30;
 constexpr int64_t kKittiPeriod_ns = 100'000'000;
 
 using Words = std::vector<absl::string_view>;
@@ -103,7 +103,7 @@ absl::StatusOr<TrajectoryFormat> TrajectoryFormatNamed(absl::string_view name) {
 
 absl::StatusOr<std::vector<StampedPose>> ReadTrajectory(const std::string& path,
                                                         TrajectoryFormat format) {
-  const absl::StatusOr<FileBytes> bytes = ReadFileBytes(path, kMaxFileBytes);
+  const absl::StatusOr<FileBytes> bytes = ReadFileBytes(path, kMaxTrajectoryBytes);
   if (!bytes.ok()) return bytes.status();
   std::vector<StampedPose> poses;
   LineScanner lines(bytes->view());

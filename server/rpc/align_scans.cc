@@ -22,15 +22,15 @@
 namespace voxloc::server {
 namespace {
 
-using Base = BidiStream<v1::AlignScansRequest, v1::AlignScansResponse>;
+using AlignScansBidi = BidiStream<v1::AlignScansRequest, v1::AlignScansResponse>;
 
-class AlignScansStream : public Base,
+class AlignScansStream : public AlignScansBidi,
                          public ScanClient,
                          public DrainListener,
                          public std::enable_shared_from_this<AlignScansStream> {
  public:
   AlignScansStream(Runtime& runtime, grpc::CallbackServerContext& context)
-      : Base(runtime, RpcMethod::kAlignScans, context), runtime_(runtime) {
+      : AlignScansBidi(runtime, RpcMethod::kAlignScans, context), runtime_(runtime) {
     stop_.cancelled = cancelled_;
     stop_.deadline = DeadlineOf(context);
   }
@@ -229,7 +229,7 @@ class AlignScansStream : public Base,
 
 grpc::ServerBidiReactor<v1::AlignScansRequest, v1::AlignScansResponse>* StartAlignScans(
     Runtime& runtime, grpc::CallbackServerContext& context) {
-  return Base::Launch(std::make_shared<AlignScansStream>(runtime, context));
+  return AlignScansBidi::Launch(std::make_shared<AlignScansStream>(runtime, context));
 }
 
 }  // namespace voxloc::server

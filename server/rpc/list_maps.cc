@@ -10,8 +10,8 @@
 namespace voxloc::server {
 namespace {
 
-constexpr uint32_t kDefaultPage = 100;
-constexpr uint32_t kLargestPage = 1000;
+constexpr uint32_t kDefaultMaps = 100;
+constexpr uint32_t kMostMaps = 1000;
 
 }  // namespace
 
@@ -19,11 +19,11 @@ constexpr uint32_t kLargestPage = 1000;
 // none that stays is left out.
 absl::Status ListMaps(const Runtime& runtime, const v1::ListMapsRequest& request,
                       v1::ListMapsResponse& response) {
-  if (request.page_size() > kLargestPage) {
+  if (request.page_size() > kMostMaps) {
     return absl::InvalidArgumentError(
-        absl::StrCat("page_size is ", request.page_size(), "; allowed is up to ", kLargestPage));
+        absl::StrCat("page_size is ", request.page_size(), "; allowed is up to ", kMostMaps));
   }
-  const int size = static_cast<int>(request.page_size() == 0 ? kDefaultPage : request.page_size());
+  const int size = static_cast<int>(request.page_size() == 0 ? kDefaultMaps : request.page_size());
   for (const MapView& view : runtime.maps.List()) {
     if (!request.page_token().empty() && view.snapshot->name <= request.page_token()) continue;
     if (response.maps_size() == size) {

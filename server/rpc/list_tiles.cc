@@ -14,8 +14,8 @@
 namespace voxloc::server {
 namespace {
 
-constexpr uint32_t kDefaultPage = 1000;
-constexpr uint32_t kLargestPage = 10'000;
+constexpr uint32_t kDefaultTiles = 1000;
+constexpr uint32_t kMostTiles = 10'000;
 
 // Where a page begins: after this tile of this revision.
 struct PageToken {
@@ -42,11 +42,11 @@ bool Touches(const Bounds& bounds, const FilterOptions::Box& box) {
 
 absl::Status ListTiles(const Runtime& runtime, const v1::ListTilesRequest& request,
                        v1::ListTilesResponse& response) {
-  if (request.page_size() > kLargestPage) {
+  if (request.page_size() > kMostTiles) {
     return absl::InvalidArgumentError(
-        absl::StrCat("page_size is ", request.page_size(), "; allowed is up to ", kLargestPage));
+        absl::StrCat("page_size is ", request.page_size(), "; allowed is up to ", kMostTiles));
   }
-  const int size = static_cast<int>(request.page_size() == 0 ? kDefaultPage : request.page_size());
+  const int size = static_cast<int>(request.page_size() == 0 ? kDefaultTiles : request.page_size());
   std::optional<FilterOptions::Box> region;
   if (request.has_region()) {
     auto box = BoxFromProto(request.region(), "region");

@@ -16,15 +16,16 @@
 namespace voxloc::server {
 namespace {
 
-using Base = BidiStream<v1::ScorePosesRequest, v1::ScorePosesResponse>;
+using ScorePosesBidi = BidiStream<v1::ScorePosesRequest, v1::ScorePosesResponse>;
 
 // Works in steps on the scoring queue, at most one of them posted at a time: a message, or a slice
 // of a pose set. Between two steps other streams have their turn. The next message is read when the
 // last one is done, and a client that does not take its scores holds its own steps back.
-class ScorePosesStream : public Base, public std::enable_shared_from_this<ScorePosesStream> {
+class ScorePosesStream : public ScorePosesBidi,
+                         public std::enable_shared_from_this<ScorePosesStream> {
  public:
   ScorePosesStream(Runtime& runtime, grpc::CallbackServerContext& context)
-      : Base(runtime, RpcMethod::kScorePoses, context), runtime_(runtime) {
+      : ScorePosesBidi(runtime, RpcMethod::kScorePoses, context), runtime_(runtime) {
     stop_.cancelled = cancelled_;
     stop_.deadline = DeadlineOf(context);
   }
@@ -160,7 +161,7 @@ class ScorePosesStream : public Base, public std::enable_shared_from_this<ScoreP
 
 grpc::ServerBidiReactor<v1::ScorePosesRequest, v1::ScorePosesResponse>* StartScorePoses(
     Runtime& runtime, grpc::CallbackServerContext& context) {
-  return Base::Launch(std::make_shared<ScorePosesStream>(runtime, context));
+  return ScorePosesBidi::Launch(std::make_shared<ScorePosesStream>(runtime, context));
 }
 
 }  // namespace voxloc::server

@@ -18,7 +18,7 @@
 namespace voxloc::server {
 namespace {
 
-using Base = BidiStream<v1::UpdateMapTilesRequest, v1::UpdateMapTilesResponse>;
+using UpdateMapTilesBidi = BidiStream<v1::UpdateMapTilesRequest, v1::UpdateMapTilesResponse>;
 
 constexpr size_t kMaxRequestIdBytes = 128;
 constexpr size_t kMaxCommentBytes = 256;
@@ -67,11 +67,11 @@ absl::StatusOr<TileChunk> ChunkFromProto(const v1::TileChunk& proto, const Limit
 
 // Messages are handled one after another on the mapping queue: the next one is read when the last
 // one is done, so a client that is faster than the engine is held back.
-class UpdateMapTilesStream : public Base,
+class UpdateMapTilesStream : public UpdateMapTilesBidi,
                              public std::enable_shared_from_this<UpdateMapTilesStream> {
  public:
   UpdateMapTilesStream(Runtime& runtime, grpc::CallbackServerContext& context)
-      : Base(runtime, RpcMethod::kUpdateMapTiles, context), runtime_(runtime) {}
+      : UpdateMapTilesBidi(runtime, RpcMethod::kUpdateMapTiles, context), runtime_(runtime) {}
 
  protected:
   void Begin() override {
@@ -245,7 +245,7 @@ class UpdateMapTilesStream : public Base,
 
 grpc::ServerBidiReactor<v1::UpdateMapTilesRequest, v1::UpdateMapTilesResponse>* StartUpdateMapTiles(
     Runtime& runtime, grpc::CallbackServerContext& context) {
-  return Base::Launch(std::make_shared<UpdateMapTilesStream>(runtime, context));
+  return UpdateMapTilesBidi::Launch(std::make_shared<UpdateMapTilesStream>(runtime, context));
 }
 
 }  // namespace voxloc::server

@@ -13,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double SecondsSince(Clock::time_point start) {
+double ElapsedS(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
@@ -157,23 +157,23 @@ double Scheduler::RunBatch(Batch batch) {
     running.push_back(std::move(task));
   }
   batch.clear();
-  if (jobs.empty()) return SecondsSince(start);
+  if (jobs.empty()) return ElapsedS(start);
 
   BatchFacts facts;
   facts.size = jobs.size();
   const Clock::time_point align_start = Clock::now();
   std::vector<AlignResult> results = engine_.Align(jobs);
-  facts.align_s = SecondsSince(align_start);
+  facts.align_s = ElapsedS(align_start);
   const Clock::time_point estimate_start = Clock::now();
   const auto estimates = Estimate(engine_, jobs, results, wanted);
-  facts.estimate_s = SecondsSince(estimate_start);
+  facts.estimate_s = ElapsedS(estimate_start);
   for (size_t i = 0; i < running.size(); ++i) {
     running[i]->Complete(std::move(results[i]), estimates[i].get(), facts);
   }
   metrics_.batch_size.Observe(static_cast<double>(facts.size));
   metrics_.stage_align_s.Observe(facts.align_s);
   metrics_.stage_estimate_s.Observe(facts.estimate_s);
-  return SecondsSince(start);
+  return ElapsedS(start);
 }
 
 }  // namespace voxloc::server

@@ -13,7 +13,7 @@
 namespace voxloc::bench {
 namespace {
 
-struct Options {
+struct AccuracyFlags {
   EngineOptions engine;
   std::vector<std::string> sets;
   ErrorLimits limits = kLost;
@@ -21,7 +21,7 @@ struct Options {
   std::string json;
 };
 
-void PrintHead(const ErrorLimits& limits) {
+void PrintLimits(const ErrorLimits& limits) {
   std::printf("lost: over %g m or %g deg; x, y, z: along the true base's axes\n", limits.distance_m,
               limits.angle_deg);
   std::printf("%-16s %-17s %5s %5s  %-31s  %-23s  %-31s %s\n", "set", "profile", "scans", "lost",
@@ -43,14 +43,14 @@ void PrintRow(const std::string& set, const std::string& profile, const PoseErro
   std::fflush(stdout);
 }
 
-absl::Status Run(const Options& options) {
+absl::Status RunAccuracy(const AccuracyFlags& options) {
   auto engine = MakeEngine(options.engine);
   if (!engine.ok()) return engine.status();
   const auto sets = ParseSets(options.sets);
   if (!sets.ok()) return sets.status();
   const auto profiles = ProfilesOf(options.profiles);
   if (!profiles.ok()) return profiles.status();
-  PrintHead(options.limits);
+  PrintLimits(options.limits);
   nlohmann::json rows = nlohmann::json::array();
   for (const DataSet& set : *sets) {
     const auto loaded = LoadSet(**engine, set, *profiles, /*stride=*/1);
@@ -78,7 +78,7 @@ absl::Status Run(const Options& options) {
 }  // namespace
 
 Command AddAccuracyCommand(CLI::App& program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AccuracyFlags>();
   CLI::App* app = program.add_subcommand(
       "accuracy", "Compare profiles with the truth, on one or several data sets");
   AddEngineFlags(*app, options->engine);
@@ -86,7 +86,7 @@ Command AddAccuracyCommand(CLI::App& program) {
   AddProfilesFlag(*app, options->profiles);
   AddLimitFlags(*app, options->limits, "lost");
   AddJsonFlag(*app, options->json);
-  return {app, [options] { return Run(*options); }};
+  return {app, [options] { return RunAccuracy(*options); }};
 }
 
 }  // namespace voxloc::bench

@@ -15,7 +15,7 @@
 namespace voxloc::bench {
 namespace {
 
-struct Options {
+struct AlignFlags {
   EngineOptions engine;
   MapOptions map;
   ScanOptions scans;
@@ -25,7 +25,7 @@ struct Options {
   std::string json;
 };
 
-struct Measured {
+struct MeasuredAlignments {
   std::vector<double> align_ms;       // per job
   std::vector<double> evaluation_ms;  // per job and evaluation
   std::vector<double> scan_ms;        // median of each scan's repetitions
@@ -35,8 +35,9 @@ struct Measured {
 };
 
 // Runs every scan in batches of `batch` jobs, all scans in rotation, `repeat` times.
-Measured Measure(Engine& engine, const std::vector<AlignJob>& jobs, const Options& options) {
-  Measured measured;
+MeasuredAlignments Measure(Engine& engine, const std::vector<AlignJob>& jobs,
+                           const AlignFlags& options) {
+  MeasuredAlignments measured;
   measured.results.resize(jobs.size());
   std::vector<std::vector<double>> by_scan(jobs.size());
   const auto run = [&](bool counted) {
@@ -64,7 +65,7 @@ Measured Measure(Engine& engine, const std::vector<AlignJob>& jobs, const Option
   return measured;
 }
 
-absl::Status Run(const Options& options) {
+absl::Status RunAlign(const AlignFlags& options) {
   const auto bench = SetUp(options.engine, options.profile, options.map);
   if (!bench.ok()) return bench.status();
   Engine& engine = *bench->engine;
@@ -74,7 +75,7 @@ absl::Status Run(const Options& options) {
   if (!scans.ok()) return scans.status();
 
   const std::vector<AlignJob> jobs = AlignJobs(map.resident, *scans, profile);
-  const Measured measured = Measure(engine, jobs, options);
+  const MeasuredAlignments measured = Measure(engine, jobs, options);
 
   PoseErrors errors;
   nlohmann::json rows = nlohmann::json::array();
@@ -141,7 +142,7 @@ absl::Status Run(const Options& options) {
 }  // namespace
 
 Command AddAlignCommand(CLI::App& program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AlignFlags>();
   CLI::App* app = program.add_subcommand("align", "Time alignments, and compare them with truth");
   AddEngineFlags(*app, options->engine);
   AddMapFlags(*app, options->map);
@@ -153,7 +154,7 @@ Command AddAlignCommand(CLI::App& program) {
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   AddJsonFlag(*app, options->json);
-  return {app, [options] { return Run(*options); }};
+  return {app, [options] { return RunAlign(*options); }};
 }
 
 }  // namespace voxloc::bench

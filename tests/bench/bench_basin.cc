@@ -19,7 +19,7 @@
 namespace voxloc::bench {
 namespace {
 
-struct Options {
+struct BasinFlags {
   EngineOptions engine;
   std::vector<std::string> sets;
   ErrorLimits limits = {0.2, 0.5};
@@ -44,7 +44,7 @@ Pose MoveAway(const Pose& map_T_base, double offset_m, double angle_deg, RandomN
 
 // Every scan of the set `trials` times, each from a start of its own. The same for all profiles.
 std::vector<BenchScan> Starts(const LoadedSet& set, double offset_m, double angle_deg,
-                              const Options& options) {
+                              const BasinFlags& options) {
   RandomNumbers random(options.seed);
   std::vector<BenchScan> starts;
   for (size_t trial = 0; trial < options.trials; ++trial) {
@@ -56,7 +56,7 @@ std::vector<BenchScan> Starts(const LoadedSet& set, double offset_m, double angl
   return starts;
 }
 
-void PrintHead(const LoadedSet& set, const Profile& profile, const Options& options) {
+void PrintSettings(const LoadedSet& set, const Profile& profile, const BasinFlags& options) {
   std::printf("%s, %s: %% of %zu starts that end within %g m and %g deg of the truth\n",
               set.name.c_str(), profile.name.c_str(), set.scans.size() * options.trials,
               options.limits.distance_m, options.limits.angle_deg);
@@ -66,8 +66,8 @@ void PrintHead(const LoadedSet& set, const Profile& profile, const Options& opti
 }
 
 absl::Status RunSet(Engine& engine, const LoadedSet& set, const Profile& profile,
-                    const Options& options, nlohmann::json& rows) {
-  PrintHead(set, profile, options);
+                    const BasinFlags& options, nlohmann::json& rows) {
+  PrintSettings(set, profile, options);
   for (const double angle_deg : options.angles_deg) {
     std::printf("%6g deg", angle_deg);
     for (const double offset_m : options.offsets_m) {
@@ -96,7 +96,7 @@ absl::Status RunSet(Engine& engine, const LoadedSet& set, const Profile& profile
   return absl::OkStatus();
 }
 
-absl::Status Run(const Options& options) {
+absl::Status RunBasin(const BasinFlags& options) {
   auto engine = MakeEngine(options.engine);
   if (!engine.ok()) return engine.status();
   const auto sets = ParseSets(options.sets);
@@ -122,7 +122,7 @@ absl::Status Run(const Options& options) {
 }  // namespace
 
 Command AddBasinCommand(CLI::App& program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BasinFlags>();
   CLI::App* app = program.add_subcommand(
       "basin",
       "Find from how far away profiles converge, on one or several data sets; their start "
@@ -147,7 +147,7 @@ Command AddBasinCommand(CLI::App& program) {
       ->capture_default_str();
   app->add_option("--seed", options->seed, "Seed of the directions")->capture_default_str();
   AddJsonFlag(*app, options->json);
-  return {app, [options] { return Run(*options); }};
+  return {app, [options] { return RunBasin(*options); }};
 }
 
 }  // namespace voxloc::bench

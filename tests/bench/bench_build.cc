@@ -13,7 +13,7 @@
 namespace voxloc::bench {
 namespace {
 
-struct Options {
+struct BuildFlags {
   EngineOptions engine;
   MapOptions map;
   size_t synthetic_points = 0;
@@ -24,7 +24,7 @@ struct Options {
   std::string json;
 };
 
-absl::Status Run(const Options& options) {
+absl::Status RunBuild(const BuildFlags& options) {
   auto engine = MakeEngine(options.engine);
   if (!engine.ok()) return engine.status();
   std::vector<PointCloud> clouds;
@@ -65,7 +65,7 @@ absl::Status Run(const Options& options) {
 }  // namespace
 
 Command AddBuildCommand(CLI::App& program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BuildFlags>();
   CLI::App* app = program.add_subcommand("build", "Time the building of a map");
   AddEngineFlags(*app, options->engine);
   AddMapFlags(*app, options->map);
@@ -82,7 +82,7 @@ Command AddBuildCommand(CLI::App& program) {
             if (options->map.map.empty() && options->synthetic_points == 0) {
               return absl::InvalidArgumentError("build needs --map or --synthetic");
             }
-            return Run(*options);
+            return RunBuild(*options);
           }};
 }
 

@@ -39,7 +39,7 @@ constexpr std::array<Method, 5> kMethods = {{{CovarianceMethod::kFixed, "fixed"}
                                              {CovarianceMethod::kMultiNdtScore, "multi_ndt_score"},
                                              {CovarianceMethod::kCalibrated, "calibrated"}}};
 
-struct Options {
+struct CoverageFlags {
   EngineOptions engine;
   MapOptions map;
   ScanOptions scans;
@@ -150,7 +150,7 @@ nlohmann::json ReportMethod(const char* name, const Coverage& coverage) {
   return json;
 }
 
-absl::Status Run(const Options& options) {
+absl::Status RunCoverage(const CoverageFlags& options) {
   const auto bench = SetUp(options.engine, options.profile, options.map);
   if (!bench.ok()) return bench.status();
   Engine& engine = *bench->engine;
@@ -197,7 +197,7 @@ absl::Status Run(const Options& options) {
 }  // namespace
 
 Command AddCoverageCommand(CLI::App& program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CoverageFlags>();
   CLI::App* app = program.add_subcommand(
       "coverage", "Count how often true errors lie inside the covariances' ellipsoids");
   AddEngineFlags(*app, options->engine);
@@ -210,7 +210,7 @@ Command AddCoverageCommand(CLI::App& program) {
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
   AddJsonFlag(*app, options->json);
-  return {app, [options] { return Run(*options); }};
+  return {app, [options] { return RunCoverage(*options); }};
 }
 
 }  // namespace voxloc::bench

@@ -14,7 +14,7 @@
 namespace voxloc::bench {
 namespace {
 
-struct Options {
+struct EstimateFlags {
   EngineOptions engine;
   MapOptions map;
   ScanOptions scans;
@@ -62,7 +62,7 @@ absl::Status MeasureScan(Engine& engine, const AlignJob& job, std::vector<double
   return absl::OkStatus();
 }
 
-absl::Status Run(const Options& options) {
+absl::Status RunEstimate(const EstimateFlags& options) {
   const auto bench = SetUp(options.engine, options.profile, options.map);
   if (!bench.ok()) return bench.status();
   const auto scans = LoadScans(options.scans);
@@ -105,7 +105,7 @@ absl::Status Run(const Options& options) {
 }  // namespace
 
 Command AddEstimateCommand(CLI::App& program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EstimateFlags>();
   CLI::App* app = program.add_subcommand(
       "estimate", "Time covariances and confidence of results, beside the alignments");
   AddEngineFlags(*app, options->engine);
@@ -115,7 +115,7 @@ Command AddEstimateCommand(CLI::App& program) {
   AddProfileFlag(*app, options->profile);
   AddRepeatFlag(*app, options->repeat, "Timed rounds, after one to warm up");
   AddJsonFlag(*app, options->json);
-  return {app, [options] { return Run(*options); }};
+  return {app, [options] { return RunEstimate(*options); }};
 }
 
 }  // namespace voxloc::bench

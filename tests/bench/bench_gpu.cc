@@ -22,7 +22,7 @@
 namespace voxloc::bench {
 namespace {
 
-struct Options {
+struct GpuFlags {
   EngineOptions engine;
   GpuDataOptions data;
   double seconds = 2.0;
@@ -38,7 +38,7 @@ struct NamedEngine {
   Budget budget;
 };
 
-absl::StatusOr<std::vector<NamedEngine>> MakeEngines(const Options& options) {
+absl::StatusOr<std::vector<NamedEngine>> MakeEngines(const GpuFlags& options) {
   std::vector<NamedEngine> engines;
   const auto add = [&](const std::string& name, const EngineOptions& engine, double seconds) {
     auto made = MakeEngine(engine);
@@ -131,7 +131,7 @@ bool RunRow(const Row& row, std::vector<NamedEngine>& engines, nlohmann::json& r
   return ok;
 }
 
-absl::Status Run(const Options& options) {
+absl::Status RunGpu(const GpuFlags& options) {
   auto engines = MakeEngines(options);
   if (!engines.ok()) return engines.status();
   auto data = LoadGpuData(options.data);
@@ -170,7 +170,7 @@ absl::Status Run(const Options& options) {
 }  // namespace
 
 Command AddGpuCommand(CLI::App& program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GpuFlags>();
   options->engine.engine = "cuda";
   CLI::App* app =
       program.add_subcommand("gpu", "Time all that an engine does, beside the CPU engine");
@@ -186,7 +186,7 @@ Command AddGpuCommand(CLI::App& program) {
   app->add_flag("--no-cpu", options->no_cpu, "Leave the CPU engines out");
   app->add_option("--rows", options->rows, "Only rows whose name has one of these words");
   AddJsonFlag(*app, options->json);
-  return {app, [options] { return Run(*options); }};
+  return {app, [options] { return RunGpu(*options); }};
 }
 
 }  // namespace voxloc::bench

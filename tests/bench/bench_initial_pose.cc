@@ -23,7 +23,7 @@ constexpr double kDegToRad = M_PI / 180.0;
 constexpr double kFoundM = 0.5;
 constexpr double kFoundRad = 2.0 * kDegToRad;
 
-struct Options {
+struct InitialPoseFlags {
   EngineOptions engine;
   MapOptions map;
   ScanOptions scans;
@@ -39,7 +39,7 @@ struct Options {
 };
 
 // One search: where the vehicle is, and what is said of it.
-struct Case {
+struct SearchCase {
   PoseSearchJob job;
   PriorSearchOptions search;
   Pose map_T_base;
@@ -47,17 +47,17 @@ struct Case {
 
 // Every scan with `priors` priors. Each is off by a draw from the covariance that it claims; its
 // yaw, which the search does not look at, is anything.
-std::vector<Case> MakeCases(const std::vector<BenchScan>& scans,
-                            const std::shared_ptr<const ResidentMap>& map, const Profile& profile,
-                            const Options& options) {
+std::vector<SearchCase> MakeCases(const std::vector<BenchScan>& scans,
+                                  const std::shared_ptr<const ResidentMap>& map,
+                                  const Profile& profile, const InitialPoseFlags& options) {
   PosePrior::Vector5 sigma;
   sigma << options.sigma_xy_m, options.sigma_xy_m, options.sigma_z_m,
       options.sigma_tilt_deg * kDegToRad, options.sigma_tilt_deg * kDegToRad;
   RandomNumbers random(options.scans.seed);
-  std::vector<Case> cases;
+  std::vector<SearchCase> cases;
   for (const BenchScan& scan : scans) {
     for (size_t i = 0; i < options.priors; ++i) {
-      Case one;
+      SearchCase one;
       one.job.map = map;
       one.job.scan = scan.cloud;
       one.job.profile = profile;
@@ -91,10 +91,10 @@ bool IsRight(const PoseHypothesis& hypothesis, const Pose& map_T_base) {
          RotationDistance(hypothesis.result.map_T_base, map_T_base) < kFoundRad;
 }
 
-absl::StatusOr<Shares> RunCases(Engine& engine, const std::vector<Case>& cases,
+absl::StatusOr<Shares> RunCases(Engine& engine, const std::vector<SearchCase>& cases,
                                 size_t startup_trials, size_t guided_batch) {
   Shares shares;
-  for (const Case& one : cases) {
+  for (const SearchCase& one : cases) {
     PriorSearchOptions search = one.search;
     search.startup_trials = startup_trials;
     search.guided_batch = guided_batch;
@@ -119,7 +119,7 @@ absl::StatusOr<Shares> RunCases(Engine& engine, const std::vector<Case>& cases,
   return shares;
 }
 
-absl::Status Run(const Options& options) {
+absl::Status RunInitialPose(const InitialPoseFlags& options) {
   const auto bench = SetUp(options.engine, options.profile, options.map);
   if (!bench.ok()) return bench.status();
   Engine& engine = *bench->engine;
@@ -127,7 +127,7 @@ absl::Status Run(const Options& options) {
   const BuiltMap& map = bench->map;
   const auto scans = LoadScans(options.scans);
   if (!scans.ok()) return scans.status();
-  const std::vector<Case> cases = MakeCases(*scans, map.resident, profile, options);
+  const std::vector<SearchCase> cases = MakeCases(*scans, map.resident, profile, options);
 
   std::printf("engine  %s\n", engine.Info().device.c_str());
   std::printf("%zu searches of %zu particles, found within %g m and 2 degrees\n", cases.size(),
@@ -175,7 +175,7 @@ absl::Status Run(const Options& options) {
 }  // namespace
 
 Command AddInitialPoseCommand(CLI::App& program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InitialPoseFlags>();
   CLI::App* app = program.add_subcommand("initial-pose", "Searches around a prior, against truth");
   AddEngineFlags(*app, options->engine);
   AddMapFlags(*app, options->map);
@@ -200,7 +200,7 @@ Command AddInitialPoseCommand(CLI::App& program) {
   app->add_option("--sigma-tilt", options->sigma_tilt_deg, "Of their roll and pitch, degrees")
       ->capture_default_str();
   AddJsonFlag(*app, options->json);
-  return {app, [options] { return Run(*options); }};
+  return {app, [options] { return RunInitialPose(*options); }};
 }
 
 }  // namespace voxloc::bench

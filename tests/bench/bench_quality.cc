@@ -30,7 +30,7 @@ constexpr double kElsewhereM = 15.0;
 // Alignments started at other places, the best of which is taken for a wrong street.
 constexpr size_t kStreets = 6;
 
-struct Options {
+struct QualityFlags {
   EngineOptions engine;
   std::vector<std::string> sets;
   size_t stride = 1;
@@ -39,7 +39,7 @@ struct Options {
   std::string json;
 };
 
-struct Row {
+struct QualityRow {
   std::string kind;
   bool right = false;
   double confidence = 0.0;
@@ -86,7 +86,7 @@ Pose Shifted(const Pose& map_T_base, double distance_m, RandomNumbers& random) {
   return shifted;
 }
 
-Pose Turned(const Pose& map_T_base, double yaw_rad) {
+Pose TurnedPose(const Pose& map_T_base, double yaw_rad) {
   Pose turned = map_T_base;
   turned.rotation =
       (Eigen::AngleAxisd(yaw_rad, Eigen::Vector3d::UnitZ()) * map_T_base.rotation).normalized();
@@ -113,8 +113,8 @@ class ScanCases {
     Frozen("frozen", scan.cloud, Shifted(truth, random_.Uniform(0.0, 0.1), random_));
     Job("half occluded", half, Near(Shifted(truth, random_.Uniform(2.0, 6.0), random_)));
     if (const Pose* other = Elsewhere()) {
-      Job("kidnapped", scan.cloud, Turned(*other, random_.Uniform(-M_PI, M_PI)));
-      Job("half occluded", half, Turned(*other, random_.Uniform(-M_PI, M_PI)));
+      Job("kidnapped", scan.cloud, TurnedPose(*other, random_.Uniform(-M_PI, M_PI)));
+      Job("half occluded", half, TurnedPose(*other, random_.Uniform(-M_PI, M_PI)));
     }
   }
 
@@ -136,7 +136,8 @@ class ScanCases {
 
  private:
   Pose Near(const Pose& pose) {
-    return Turned(Shifted(pose, random_.Uniform(0.0, 0.5), random_), random_.Uniform(-0.03, 0.03));
+    return TurnedPose(Shifted(pose, random_.Uniform(0.0, 0.5), random_),
+                      random_.Uniform(-0.03, 0.03));
   }
 
   const Pose* Elsewhere() {
@@ -180,7 +181,7 @@ class ScanCases {
 };
 
 absl::Status AddSet(Engine& engine, const LoadedSet& set, const Profile& profile,
-                    std::vector<Row>& rows) {
+                    std::vector<QualityRow>& rows) {
   EstimateOptions options;
   for (size_t i = 0; i < set.scans.size(); ++i) {
     ScanCases cases(set, profile, i);
@@ -211,7 +212,7 @@ absl::Status AddSet(Engine& engine, const LoadedSet& set, const Profile& profile
     const Pose& truth = set.scans[i].map_T_base;
     for (size_t k = 0; k < results.size(); ++k) {
       if (!estimates[k].confidence.has_value()) continue;
-      Row& row = rows.emplace_back();
+      QualityRow& row = rows.emplace_back();
       row.kind = cases.kinds[k];
       row.right = TranslationDistance(results[k].map_T_base, truth) <= kWrongM &&
                   RotationDistance(results[k].map_T_base, truth) <= kWrongRad;
@@ -224,11 +225,11 @@ absl::Status AddSet(Engine& engine, const LoadedSet& set, const Profile& profile
 }
 
 // Areas of confidence, TP and NVTL. `kind` decides the wrong poses; right ones are all of these.
-nlohmann::json ReportKind(const std::vector<Row>& rows, const std::string& kind) {
+nlohmann::json ReportKind(const std::vector<QualityRow>& rows, const std::string& kind) {
   std::array<std::vector<std::pair<double, bool>>, 3> values;
   size_t right = 0;
   size_t wrong = 0;
-  for (const Row& row : rows) {
+  for (const QualityRow& row : rows) {
     if (!kind.empty() && row.kind != kind && !(row.kind == "tracking" && row.right)) continue;
     ++(row.right ? right : wrong);
     values[0].emplace_back(row.confidence, row.right);
@@ -247,13 +248,13 @@ nlohmann::json ReportKind(const std::vector<Row>& rows, const std::string& kind)
           {"nvtl", area[2]}};
 }
 
-absl::Status WriteDump(const std::string& path, const std::vector<Row>& rows) {
+absl::Status WriteDump(const std::string& path, const std::vector<QualityRow>& rows) {
   if (path.empty()) return absl::OkStatus();
   std::ofstream file(path);
   file << "kind right confidence tp nvtl matched_ratio matched_points mean_fit residual_ratio "
           "sharp_ratio raised_points raised_ratio sector_coverage sector_agreement rays "
           "seen_through_ratio condition\n";
-  for (const Row& row : rows) {
+  for (const QualityRow& row : rows) {
     const QualitySignals& s = row.signals;
     std::string kind = row.kind;
     std::replace(kind.begin(), kind.end(), ' ', '_');
@@ -268,14 +269,14 @@ absl::Status WriteDump(const std::string& path, const std::vector<Row>& rows) {
   return absl::OkStatus();
 }
 
-absl::Status Run(const Options& options) {
+absl::Status RunQuality(const QualityFlags& options) {
   auto engine = MakeEngine(options.engine);
   if (!engine.ok()) return engine.status();
   const auto profile = ProfileOf(options.profile);
   if (!profile.ok()) return profile.status();
   const auto sets = ParseSets(options.sets);
   if (!sets.ok()) return sets.status();
-  std::vector<Row> rows;
+  std::vector<QualityRow> rows;
   for (const DataSet& set : *sets) {
     const auto loaded = LoadSet(**engine, set, {*profile}, options.stride);
     if (!loaded.ok()) return loaded.status();
@@ -296,7 +297,7 @@ absl::Status Run(const Options& options) {
 }  // namespace
 
 Command AddQualityCommand(CLI::App& program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<QualityFlags>();
   CLI::App* app = program.add_subcommand(
       "quality", "Compare confidence, TP and NVTL in telling right poses from wrong ones");
   AddEngineFlags(*app, options->engine);
@@ -307,7 +308,7 @@ Command AddQualityCommand(CLI::App& program) {
   AddProfileFlag(*app, options->profile);
   app->add_option("--dump", options->dump, "Write a line a pose with all signals here");
   AddJsonFlag(*app, options->json);
-  return {app, [options] { return Run(*options); }};
+  return {app, [options] { return RunQuality(*options); }};
 }
 
 }  // namespace voxloc::bench

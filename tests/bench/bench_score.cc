@@ -13,7 +13,7 @@
 namespace voxloc::bench {
 namespace {
 
-struct Options {
+struct ScoreFlags {
   EngineOptions engine;
   MapOptions map;
   ScanOptions scans;
@@ -22,7 +22,7 @@ struct Options {
   std::string json;
 };
 
-absl::Status Run(const Options& options) {
+absl::Status RunScore(const ScoreFlags& options) {
   const auto bench = SetUp(options.engine, "autoware", options.map);
   if (!bench.ok()) return bench.status();
   Engine& engine = *bench->engine;
@@ -66,7 +66,7 @@ absl::Status Run(const Options& options) {
 }  // namespace
 
 Command AddScoreCommand(CLI::App& program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ScoreFlags>();
   CLI::App* app = program.add_subcommand("score", "Time the scoring of many poses of one scan");
   AddEngineFlags(*app, options->engine);
   AddMapFlags(*app, options->map);
@@ -77,7 +77,7 @@ Command AddScoreCommand(CLI::App& program) {
       ->capture_default_str();
   AddRepeatFlag(*app, options->repeat, "Timed rounds, after one to warm up");
   AddJsonFlag(*app, options->json);
-  return {app, [options] { return Run(*options); }};
+  return {app, [options] { return RunScore(*options); }};
 }
 
 }  // namespace voxloc::bench

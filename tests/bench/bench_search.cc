@@ -21,7 +21,7 @@ constexpr double kRadToDeg = 180.0 / M_PI;
 // Turns from scan to scan by the golden angle: evenly over all headings, no two alike.
 constexpr double kGoldenAngle = 2.399963229728653;
 
-struct Options {
+struct SearchFlags {
   EngineOptions engine;
   MapOptions map;
   ScanOptions scans;
@@ -36,7 +36,7 @@ struct Options {
 };
 
 // The scan as a vehicle that stands turned about its own z axis would see it.
-BenchScan Turned(const BenchScan& scan, double angle_rad) {
+BenchScan TurnedScan(const BenchScan& scan, double angle_rad) {
   const Pose base_T_turned = {Eigen::Vector3d::Zero(), Eigen::Quaterniond(Eigen::AngleAxisd(
                                                            angle_rad, Eigen::Vector3d::UnitZ()))};
   BenchScan turned;
@@ -53,7 +53,7 @@ struct Counts {
   size_t among_hypotheses = 0;
 };
 
-absl::Status Run(const Options& options) {
+absl::Status RunSearch(const SearchFlags& options) {
   const auto bench = SetUp(options.engine, options.profile, options.map);
   if (!bench.ok()) return bench.status();
   Engine& engine = *bench->engine;
@@ -79,7 +79,7 @@ absl::Status Run(const Options& options) {
   nlohmann::json rows = nlohmann::json::array();
   for (size_t i = 0; i < scans->size(); ++i) {
     const BenchScan scan =
-        options.turn ? Turned((*scans)[i], kGoldenAngle * static_cast<double>(i)) : (*scans)[i];
+        options.turn ? TurnedScan((*scans)[i], kGoldenAngle * static_cast<double>(i)) : (*scans)[i];
     job.scan = scan.cloud;
     if (options.timeout_s > 0.0) job.stop.deadline = absl::Now() + absl::Seconds(options.timeout_s);
     absl::StatusOr<PoseSearchResult> found;
@@ -158,7 +158,7 @@ absl::Status Run(const Options& options) {
 }  // namespace
 
 Command AddSearchCommand(CLI::App& program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SearchFlags>();
   CLI::App* app = program.add_subcommand("search", "Find scans in the whole map without a prior");
   AddEngineFlags(*app, options->engine);
   AddMapFlags(*app, options->map);
@@ -179,7 +179,7 @@ Command AddSearchCommand(CLI::App& program) {
   app->add_option("--cache", options->cache_mb, "Memory for what is kept of the map, MiB")
       ->capture_default_str();
   AddJsonFlag(*app, options->json);
-  return {app, [options] { return Run(*options); }};
+  return {app, [options] { return RunSearch(*options); }};
 }
 
 }  // namespace voxloc::bench

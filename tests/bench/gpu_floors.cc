@@ -51,7 +51,7 @@ struct Room {
   }
 };
 
-struct Case {
+struct FloorCase {
   const char* name;
   double bytes;
   int repeats;
@@ -69,7 +69,7 @@ absl::StatusOr<std::vector<Floor>> MeasureFloors(int device) {
   const auto copy = [&](void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
     return cudaMemcpyAsync(to, from, bytes, kind, room.stream);
   };
-  const std::vector<Case> cases = {
+  const std::vector<FloorCase> cases = {
       {"launch", 0.0, kShortRepeats, [&] { return LaunchEmptyKernel(room.stream); }},
       {"18 kB up, launch, 1 kB down", 0.0, kShortRepeats,
        [&] {
@@ -91,7 +91,7 @@ absl::StatusOr<std::vector<Floor>> MeasureFloors(int device) {
        [&] { return copy(room.device_too, room.device, kLargeBytes, cudaMemcpyDeviceToDevice); }},
   };
   std::vector<Floor> floors;
-  for (const Case& one : cases) {
+  for (const FloorCase& one : cases) {
     std::vector<double> ms;
     for (int i = 0; i <= one.repeats; ++i) {
       cudaError_t error = cudaSuccess;

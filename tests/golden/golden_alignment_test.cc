@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -26,10 +25,6 @@ namespace {
 class GoldenAlignmentTest : public GoldenTest {};
 INSTANTIATE_TEST_SUITE_P(, GoldenAlignmentTest, ::testing::ValuesIn(EngineNames()),
                          [](const auto& engine) { return engine.param; });
-
-constexpr double kRadToDeg = 180.0 / M_PI;
-// The files list scores and poses as float32.
-constexpr double kFloat32 = std::numeric_limits<float>::epsilon();
 
 // The largest absolute entry of any Hessian under `derivatives`: what the set's tolerance is a
 // fraction of.

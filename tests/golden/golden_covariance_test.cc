@@ -28,7 +28,6 @@ class GoldenCovarianceTest : public GoldenTest {};
 INSTANTIATE_TEST_SUITE_P(, GoldenCovarianceTest, ::testing::ValuesIn(EngineNames()),
                          [](const auto& engine) { return engine.param; });
 
-constexpr double kRadToDeg = 180.0 / M_PI;
 constexpr char kScoreMean[] = "multi_ndt_score_mean_t0.05";
 constexpr char kScoreCovariance[] = "multi_ndt_score_cov_xy_t0.05";
 

@@ -8,7 +8,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -18,6 +20,10 @@
 #include "tests/support/golden_set.h"
 
 namespace voxloc::golden {
+
+constexpr double kRadToDeg = 180.0 / M_PI;
+// Relative error of the scores and poses that the files list as float32.
+constexpr double kFloat32 = std::numeric_limits<float>::epsilon();
 
 // A set and its map in an engine.
 struct LoadedSet {

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -27,7 +26,6 @@ void ExpectSamePose(const Pose& pose, const nlohmann::json& p) {
   ChartVector chart;
   for (int i = 0; i < 6; ++i) chart[i] = p.at(static_cast<size_t>(i)).get<double>();
   const Pose of_chart = PoseFromChart(chart);
-  constexpr double kFloat32 = std::numeric_limits<float>::epsilon();
   EXPECT_LE(TranslationDistance(pose, of_chart), kFloat32 * pose.translation.norm());
   // Three angles of up to pi, and the nine entries of the matrix.
   EXPECT_LE(RotationDistance(pose, of_chart), (3.0 * M_PI + 9.0) * kFloat32);

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "clients/cli/degrees.h"
 #include "clients/cli/pose_text.h"
 #include "clients/cli/scores_json.h"
 #include "clients/cli/text_table.h"
@@ -14,8 +15,6 @@
 
 namespace voxloc::cli {
 namespace {
-
-constexpr double kDegreesPerRadian = 57.295779513082320877;
 
 const char* PhaseText(v1::SearchPhase phase) {
   switch (phase) {

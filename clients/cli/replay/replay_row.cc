@@ -8,13 +8,12 @@
 #include <cmath>
 
 #include "absl/status/statusor.h"
+#include "clients/cli/degrees.h"
 #include "clients/cli/estimate_text.h"
 #include "clients/cpp/messages.h"
 
 namespace voxloc::cli {
 namespace {
-
-constexpr double kDegreesPerRadian = 57.295779513082320877;
 
 void FillEstimates(const v1::AlignmentResult& result, ReplayRow* row) {
   if (result.has_confidence()) row->confidence = result.confidence().value();

@@ -14,13 +14,13 @@ namespace {
 
 using ::testing::ElementsAre;
 
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kNanF = std::numeric_limits<float>::quiet_NaN();
 
 TEST(PointCloudTest, BoundsLeaveOutWhatIsNotFinite) {
   PointCloud cloud;
   cloud.origin = {1000.0, 2000.0, 3000.0};
   EXPECT_EQ(ComputeBounds(cloud).finite_points, 0u);
-  cloud.PushBack(kNan, 99.0F, 99.0F);
+  cloud.PushBack(kNanF, 99.0F, 99.0F);
   EXPECT_EQ(ComputeBounds(cloud).finite_points, 0u);
   cloud.PushBack(1.0F, -2.0F, 3.0F);
   cloud.PushBack(-1.0F, 5.0F, std::numeric_limits<float>::infinity());

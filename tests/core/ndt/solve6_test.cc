@@ -17,7 +17,7 @@
 namespace voxloc::ndt {
 namespace {
 
-Matrix6 WithEigenvalues(const ChartVector& values, RandomNumbers& random) {
+Matrix6 Matrix6WithEigenvalues(const ChartVector& values, RandomNumbers& random) {
   const Matrix6 axes = random.Orthogonal<6>();
   const Matrix6 matrix = axes * values.asDiagonal() * axes.transpose();
   return 0.5 * (matrix + matrix.transpose());
@@ -70,7 +70,7 @@ TEST(Solve6Test, DefiniteAndIndefiniteSystemsAreSolvedAsEigenDoes) {
       value = -std::pow(10.0, random.Uniform(-2.0, 3.0));
       if (trial % 2 == 1 && random.Uniform(0.0, 1.0) < 0.4) value = -value;
     }
-    const Matrix6 h = WithEigenvalues(values, random);
+    const Matrix6 h = Matrix6WithEigenvalues(values, random);
     const ChartVector g = RandomVector(random);
     const ChartVector expected = ByEigen(h, g);
     const double error = (Solve(h, g) - expected).norm() / expected.norm();
@@ -89,7 +89,7 @@ TEST(Solve6Test, AnIndefiniteSystemWithASmallDiagonalKeepsItsDigits) {
     for (int at = 0; at < 6; ++at) {
       ChartVector values;
       for (double& value : values) value = random.Uniform(0.5, 2.0) * (random.Index(2) * 2 - 1);
-      Matrix6 h = WithEigenvalues(values, random);
+      Matrix6 h = Matrix6WithEigenvalues(values, random);
       h(at, at) = tiny;
       const ChartVector g = RandomVector(random);
       const ChartVector expected = ByEigen(h, g);
@@ -137,7 +137,8 @@ TEST(Solve6Test, ScalesOfMetresAndRadiansDoNotHurt) {
     for (double& value : values) value = -random.Uniform(0.5, 2.0);
     ChartVector scale;
     scale << 1.0, 1.0, 1.0, 100.0, 100.0, 100.0;
-    const Matrix6 h = scale.asDiagonal() * WithEigenvalues(values, random) * scale.asDiagonal();
+    const Matrix6 h =
+        scale.asDiagonal() * Matrix6WithEigenvalues(values, random) * scale.asDiagonal();
     const ChartVector g = scale.cwiseProduct(RandomVector(random));
     const ChartVector expected = ByEigen(h, g);
     EXPECT_LE((Solve(h, g) - expected).norm(), 1e-9 * expected.norm());

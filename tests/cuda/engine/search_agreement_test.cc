@@ -18,7 +18,7 @@
 namespace voxloc {
 namespace {
 
-constexpr double kDegree = M_PI / 180.0;
+constexpr double kRadPerDeg = M_PI / 180.0;
 
 class CudaSearchTest : public CudaEngineTest {
  protected:
@@ -30,7 +30,7 @@ class CudaSearchTest : public CudaEngineTest {
       const double heading = 2.0 * M_PI * i / 8.0;
       job.map_T_base_guess =
           Displaced(ScenePose(), {0.49 * std::cos(heading), 0.49 * std::sin(heading), 0.1},
-                    (i % 2 == 0 ? 2.0 : -2.0) * kDegree);
+                    (i % 2 == 0 ? 2.0 : -2.0) * kRadPerDeg);
       job.want_trace = true;
       jobs.push_back(job);
     }
@@ -57,7 +57,7 @@ void ExpectSameWay(const AlignResult& cuda, const AlignResult& cpu, size_t steps
     EXPECT_EQ(a.stage, b.stage);
     EXPECT_EQ(a.reversed, b.reversed);
     EXPECT_LE(TranslationDistance(a.map_T_base_after, b.map_T_base_after), 1e-3);
-    EXPECT_LE(RotationDistance(a.map_T_base_after, b.map_T_base_after), 0.005 * kDegree);
+    EXPECT_LE(RotationDistance(a.map_T_base_after, b.map_T_base_after), 0.005 * kRadPerDeg);
     EXPECT_NEAR(a.score.score, b.score.score, 1e-3 * b.score.score);
     EXPECT_NEAR(a.newton_step_norm, b.newton_step_norm, 1e-3 * b.newton_step_norm + 1e-4);
     EXPECT_NEAR(a.step_length, b.step_length, 1e-3 * b.step_length + 1e-4);

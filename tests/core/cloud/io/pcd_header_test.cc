@@ -27,7 +27,9 @@ constexpr const char* kHeader =
     "POINTS 12\n"
     "DATA binary\n";
 
-absl::StatusOr<PcdHeader> Parse(const std::string& text) { return ParsePcdHeader(text, "a.pcd"); }
+absl::StatusOr<PcdHeader> ParseHeader(const std::string& text) {
+  return ParsePcdHeader(text, "a.pcd");
+}
 
 // The header with one line replaced.
 std::string With(const std::string& line, const std::string& replacement) {
@@ -35,14 +37,14 @@ std::string With(const std::string& line, const std::string& replacement) {
                              {{line + "\n", replacement.empty() ? "" : replacement + "\n"}});
 }
 
-std::string ErrorOf(const std::string& text) {
-  const absl::StatusOr<PcdHeader> header = Parse(text);
+std::string HeaderError(const std::string& text) {
+  const absl::StatusOr<PcdHeader> header = ParseHeader(text);
   EXPECT_EQ(header.status().code(), absl::StatusCode::kInvalidArgument) << text;
   return std::string(header.status().message());
 }
 
 TEST(PcdHeaderTest, AWholeHeaderIsUnderstood) {
-  const absl::StatusOr<PcdHeader> header = Parse(kHeader);
+  const absl::StatusOr<PcdHeader> header = ParseHeader(kHeader);
   ASSERT_TRUE(header.ok()) << header.status();
   EXPECT_EQ(header->points, 12u);
   EXPECT_EQ(header->encoding, PcdEncoding::kBinary);
@@ -56,20 +58,20 @@ TEST(PcdHeaderTest, AWholeHeaderIsUnderstood) {
 TEST(PcdHeaderTest, WhatMayBeMissingMayBeMissing) {
   for (const char* line :
        {"# .PCD v0.7", "VERSION 0.7", "COUNT 1 1 1 1", "POINTS 12", "VIEWPOINT 0 0 0 1 0 0 0"}) {
-    const absl::StatusOr<PcdHeader> header = Parse(With(line, ""));
+    const absl::StatusOr<PcdHeader> header = ParseHeader(With(line, ""));
     ASSERT_TRUE(header.ok()) << line << ": " << header.status();
     EXPECT_EQ(header->points, 12u);
   }
   const std::string points_only =
       absl::StrReplaceAll(kHeader, {{"WIDTH 4\n", ""}, {"HEIGHT 3\n", ""}});
-  ASSERT_TRUE(Parse(points_only).ok());
-  EXPECT_EQ(Parse(points_only)->points, 12u);
+  ASSERT_TRUE(ParseHeader(points_only).ok());
+  EXPECT_EQ(ParseHeader(points_only)->points, 12u);
 }
 
 TEST(PcdHeaderTest, WindowsLineEndsAndExtraSpacesAreTaken) {
   const std::string text =
       absl::StrReplaceAll(kHeader, {{"\n", "\r\n"}, {"SIZE 4 4", "SIZE\t4   4"}});
-  const absl::StatusOr<PcdHeader> header = Parse(text);
+  const absl::StatusOr<PcdHeader> header = ParseHeader(text);
   ASSERT_TRUE(header.ok()) << header.status();
   EXPECT_EQ(header->data_offset, text.size());
 }
@@ -83,57 +85,61 @@ TEST(PcdHeaderTest, EveryTypeAndSizeThatExistsIsAllowedAndNoOther) {
       const std::string text = absl::StrReplaceAll(
           kHeader,
           {{"SIZE 4 4 4 4", "SIZE 4 4 4 " + size}, {"TYPE F F F F", "TYPE F F F " + type}});
-      EXPECT_EQ(Parse(text).ok(), whole || real) << type << size;
+      EXPECT_EQ(ParseHeader(text).ok(), whole || real) << type << size;
     }
   }
 }
 
 TEST(PcdHeaderTest, ErrorsNameFileLineValueAndWhatIsAllowed) {
   EXPECT_THAT(
-      ErrorOf(With("SIZE 4 4 4 4", "SIZE 4 0 4 4")),
+      HeaderError(With("SIZE 4 4 4 4", "SIZE 4 0 4 4")),
       AllOf(HasSubstr("a.pcd: line 4"), HasSubstr("'y'"), HasSubstr("'0'"), HasSubstr("4 and 8")));
-  EXPECT_THAT(ErrorOf(With("TYPE F F F F", "TYPE F F Q F")),
+  EXPECT_THAT(HeaderError(With("TYPE F F F F", "TYPE F F Q F")),
               AllOf(HasSubstr("line 5"), HasSubstr("'Q'"), HasSubstr("I, U and F")));
-  EXPECT_THAT(ErrorOf(With("COUNT 1 1 1 1", "COUNT 1 1 1 -1")),
+  EXPECT_THAT(HeaderError(With("COUNT 1 1 1 1", "COUNT 1 1 1 -1")),
               AllOf(HasSubstr("line 6"), HasSubstr("'-1'"), HasSubstr("from 1")));
-  EXPECT_THAT(ErrorOf(With("COUNT 1 1 1 1", "COUNT 1 1 1 0")), HasSubstr("'0'"));
-  EXPECT_THAT(ErrorOf(With("COUNT 1 1 1 1", "COUNT 1 1 1 99999999999999999999")),
+  EXPECT_THAT(HeaderError(With("COUNT 1 1 1 1", "COUNT 1 1 1 0")), HasSubstr("'0'"));
+  EXPECT_THAT(HeaderError(With("COUNT 1 1 1 1", "COUNT 1 1 1 99999999999999999999")),
               HasSubstr("COUNT"));
-  EXPECT_THAT(ErrorOf(With("COUNT 1 1 1 1", "COUNT 2 1 1 1")),
+  EXPECT_THAT(HeaderError(With("COUNT 1 1 1 1", "COUNT 2 1 1 1")),
               AllOf(HasSubstr("'x'"), HasSubstr("COUNT 2")));
-  EXPECT_THAT(ErrorOf(With("COUNT 1 1 1 1", "COUNT 1 1 1")), HasSubstr("3 values for 4 fields"));
-  EXPECT_THAT(ErrorOf(With("SIZE 4 4 4 4", "SIZE 4 4 4 4 4")), HasSubstr("5 values for 4 fields"));
-  EXPECT_THAT(ErrorOf(With("SIZE 4 4 4 4", "")), HasSubstr("no SIZE line"));
-  EXPECT_THAT(ErrorOf(With("TYPE F F F F", "")), HasSubstr("no TYPE line"));
-  EXPECT_THAT(ErrorOf(With("FIELDS x y z intensity", "")), HasSubstr("no FIELDS line"));
-  EXPECT_THAT(ErrorOf(With("FIELDS x y z intensity", "FIELDS x y w intensity")),
+  EXPECT_THAT(HeaderError(With("COUNT 1 1 1 1", "COUNT 1 1 1")),
+              HasSubstr("3 values for 4 fields"));
+  EXPECT_THAT(HeaderError(With("SIZE 4 4 4 4", "SIZE 4 4 4 4 4")),
+              HasSubstr("5 values for 4 fields"));
+  EXPECT_THAT(HeaderError(With("SIZE 4 4 4 4", "")), HasSubstr("no SIZE line"));
+  EXPECT_THAT(HeaderError(With("TYPE F F F F", "")), HasSubstr("no TYPE line"));
+  EXPECT_THAT(HeaderError(With("FIELDS x y z intensity", "")), HasSubstr("no FIELDS line"));
+  EXPECT_THAT(HeaderError(With("FIELDS x y z intensity", "FIELDS x y w intensity")),
               AllOf(HasSubstr("line 3"), HasSubstr("no field 'z'")));
-  EXPECT_THAT(ErrorOf(With("FIELDS x y z intensity", "FIELDS x y z x")), HasSubstr("named twice"));
-  EXPECT_THAT(ErrorOf(With("FIELDS x y z intensity", "FIELDS")), HasSubstr("0 fields"));
-  EXPECT_THAT(ErrorOf(With("POINTS 12", "POINTS 13")),
+  EXPECT_THAT(HeaderError(With("FIELDS x y z intensity", "FIELDS x y z x")),
+              HasSubstr("named twice"));
+  EXPECT_THAT(HeaderError(With("FIELDS x y z intensity", "FIELDS")), HasSubstr("0 fields"));
+  EXPECT_THAT(HeaderError(With("POINTS 12", "POINTS 13")),
               AllOf(HasSubstr("line 10"), HasSubstr("13"), HasSubstr("12")));
-  EXPECT_THAT(ErrorOf(With("POINTS 12", "POINTS -12")), HasSubstr("'-12'"));
-  EXPECT_THAT(ErrorOf(With("POINTS 12", "POINTS 1e2")), HasSubstr("'1e2'"));
-  EXPECT_THAT(ErrorOf(With("POINTS 12", "POINTS")), HasSubstr("POINTS is ''"));
-  EXPECT_THAT(ErrorOf(With("WIDTH 4", "WIDTH 18446744073709551615")),
+  EXPECT_THAT(HeaderError(With("POINTS 12", "POINTS -12")), HasSubstr("'-12'"));
+  EXPECT_THAT(HeaderError(With("POINTS 12", "POINTS 1e2")), HasSubstr("'1e2'"));
+  EXPECT_THAT(HeaderError(With("POINTS 12", "POINTS")), HasSubstr("POINTS is ''"));
+  EXPECT_THAT(HeaderError(With("WIDTH 4", "WIDTH 18446744073709551615")),
               HasSubstr("more than a file can hold"));
-  EXPECT_THAT(ErrorOf(absl::StrReplaceAll(kHeader, {{"WIDTH 4\n", ""}, {"POINTS 12\n", ""}})),
+  EXPECT_THAT(HeaderError(absl::StrReplaceAll(kHeader, {{"WIDTH 4\n", ""}, {"POINTS 12\n", ""}})),
               HasSubstr("neither POINTS nor WIDTH"));
-  EXPECT_THAT(ErrorOf(With("DATA binary", "DATA binary_lzma")),
+  EXPECT_THAT(HeaderError(With("DATA binary", "DATA binary_lzma")),
               AllOf(HasSubstr("line 11"), HasSubstr("'binary_lzma'"), HasSubstr("ascii")));
-  EXPECT_THAT(ErrorOf(With("DATA binary", "")), HasSubstr("no DATA line"));
-  EXPECT_THAT(ErrorOf(With("HEIGHT 3", "DEPTH 3")), AllOf(HasSubstr("line 8"), HasSubstr("DEPTH")));
-  EXPECT_THAT(ErrorOf(With("HEIGHT 3", "HEIGHT 3\nHEIGHT 3")), HasSubstr("given twice"));
+  EXPECT_THAT(HeaderError(With("DATA binary", "")), HasSubstr("no DATA line"));
+  EXPECT_THAT(HeaderError(With("HEIGHT 3", "DEPTH 3")),
+              AllOf(HasSubstr("line 8"), HasSubstr("DEPTH")));
+  EXPECT_THAT(HeaderError(With("HEIGHT 3", "HEIGHT 3\nHEIGHT 3")), HasSubstr("given twice"));
 }
 
 TEST(PcdHeaderTest, BinaryRubbishIsQuotedSafelyAndShort) {
-  const std::string message = ErrorOf(std::string(5000, '\x01') + "\n");
+  const std::string message = HeaderError(std::string(5000, '\x01') + "\n");
   EXPECT_LT(message.size(), 500u);
   EXPECT_THAT(message, HasSubstr("\\x01"));
 }
 
 TEST(PcdHeaderTest, IntensityOfManyValuesIsNoIntensity) {
-  const absl::StatusOr<PcdHeader> header = Parse(With("COUNT 1 1 1 1", "COUNT 1 1 1 5"));
+  const absl::StatusOr<PcdHeader> header = ParseHeader(With("COUNT 1 1 1 1", "COUNT 1 1 1 5"));
   ASSERT_TRUE(header.ok()) << header.status();
   EXPECT_FALSE(header->point_fields.intensity.has_value());
   EXPECT_EQ(header->point_bytes(), 32u);

@@ -20,25 +20,26 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-absl::StatusOr<PointCloud> Parse(const std::string& bytes, const CloudReadLimits& limits = {}) {
+absl::StatusOr<PointCloud> ParsePcd(const std::string& bytes, const CloudReadLimits& limits = {}) {
   return ParseCloud(CloudFormat::kPcd, bytes, "a.pcd", limits);
 }
 
-std::string ErrorOf(const std::string& bytes) {
-  const absl::StatusOr<PointCloud> cloud = Parse(bytes);
+std::string PcdError(const std::string& bytes) {
+  const absl::StatusOr<PointCloud> cloud = ParsePcd(bytes);
   EXPECT_EQ(cloud.status().code(), absl::StatusCode::kInvalidArgument);
   return std::string(cloud.status().message());
 }
 
-std::string Header(const std::string& fields, const std::string& sizes, const std::string& types,
-                   const std::string& counts, uint64_t points, const std::string& data) {
+std::string PcdHeaderText(const std::string& fields, const std::string& sizes,
+                          const std::string& types, const std::string& counts, uint64_t points,
+                          const std::string& data) {
   return absl::StrCat("VERSION 0.7\nFIELDS ", fields, "\nSIZE ", sizes, "\nTYPE ", types,
                       "\nCOUNT ", counts, "\nWIDTH ", points, "\nHEIGHT 1\nPOINTS ", points,
                       "\nDATA ", data, "\n");
 }
 
 std::string XyzHeader(uint64_t points, const std::string& data) {
-  return Header("x y z", "4 4 4", "F F F", "1 1 1", points, data);
+  return PcdHeaderText("x y z", "4 4 4", "F F F", "1 1 1", points, data);
 }
 
 std::string Compressed(const std::string& plain) {
@@ -51,8 +52,8 @@ std::string Compressed(const std::string& plain) {
 TEST(PcdReaderTest, BinaryBytesByHand) {
   // 1.0f, -2.0f, 0.5f, and 3.0f as IEEE 754 little-endian.
   const std::string data("\x00\x00\x80\x3f\x00\x00\x00\xc0\x00\x00\x00\x3f\x00\x00\x40\x40", 16);
-  const auto cloud =
-      Parse(Header("x y z intensity", "4 4 4 4", "F F F F", "1 1 1 1", 1, "binary") + data);
+  const auto cloud = ParsePcd(
+      PcdHeaderText("x y z intensity", "4 4 4 4", "F F F F", "1 1 1 1", 1, "binary") + data);
   ASSERT_TRUE(cloud.ok()) << cloud.status();
   EXPECT_THAT(cloud->x, ElementsAre(1.0F));
   EXPECT_THAT(cloud->y, ElementsAre(-2.0F));
@@ -67,7 +68,7 @@ TEST(PcdReaderTest, CompressedBytesByHand) {
   const std::string fields = Bytes(1.0F, 2.0F, 3.0F, 4.0F, 5.0F, 6.0F);
   const std::string packed = '\x17' + fields;
   const auto cloud =
-      Parse(XyzHeader(2, "binary_compressed") + Bytes(uint32_t{25}, uint32_t{24}) + packed);
+      ParsePcd(XyzHeader(2, "binary_compressed") + Bytes(uint32_t{25}, uint32_t{24}) + packed);
   ASSERT_TRUE(cloud.ok()) << cloud.status();
   EXPECT_THAT(cloud->x, ElementsAre(1.0F, 2.0F));
   EXPECT_THAT(cloud->y, ElementsAre(3.0F, 4.0F));
@@ -75,8 +76,9 @@ TEST(PcdReaderTest, CompressedBytesByHand) {
 }
 
 TEST(PcdReaderTest, AsciiTextByHand) {
-  const auto cloud = Parse(Header("x y z intensity", "4 4 4 4", "F F F F", "1 1 1 1", 3, "ascii") +
-                           "1.5 -2 3e-1 7\n\n\t+0.25\t1E2 -0 8\r\n nan -inf inf 9");
+  const auto cloud =
+      ParsePcd(PcdHeaderText("x y z intensity", "4 4 4 4", "F F F F", "1 1 1 1", 3, "ascii") +
+               "1.5 -2 3e-1 7\n\n\t+0.25\t1E2 -0 8\r\n nan -inf inf 9");
   ASSERT_TRUE(cloud.ok()) << cloud.status();
   ASSERT_EQ(cloud->size(), 3u);
   EXPECT_EQ(cloud->x[0], 1.5F);
@@ -113,34 +115,37 @@ TEST(PcdReaderTest, AnyFieldOrderTypeCountAndPaddingInBinary) {
   const std::string data = Bytes(uint16_t{65535}) + pad3 + Bytes(9.0F, 9.0F, 0.125, int32_t{-7}) +
                            pad5 + Bytes(1.5F) + Bytes(uint16_t{12}) + pad3 +
                            Bytes(9.0F, 9.0F, 0.25, int32_t{8}) + pad5 + Bytes(2.5F);
-  ExpectMixed(Parse(Header(m.fields, m.sizes, m.types, m.counts, 2, "binary") + data));
+  ExpectMixed(ParsePcd(PcdHeaderText(m.fields, m.sizes, m.types, m.counts, 2, "binary") + data));
 }
 
 TEST(PcdReaderTest, AnyFieldOrderTypeCountAndPaddingInAscii) {
   const MixedFields m;
-  ExpectMixed(Parse(Header(m.fields, m.sizes, m.types, m.counts, 2, "ascii") +
-                    "65535 0 0 0 9 9 0.125 -7 0 0 0 0 0 1.5\n"
-                    "12 0 0 0 9 9 0.25 8 0 0 0 0 0 2.5\n"));
+  ExpectMixed(ParsePcd(PcdHeaderText(m.fields, m.sizes, m.types, m.counts, 2, "ascii") +
+                       "65535 0 0 0 9 9 0.125 -7 0 0 0 0 0 1.5\n"
+                       "12 0 0 0 9 9 0.25 8 0 0 0 0 0 2.5\n"));
 }
 
 TEST(PcdReaderTest, AnyFieldOrderTypeCountAndPaddingInCompressed) {
   const MixedFields m;
-  const std::string header = Header(m.fields, m.sizes, m.types, m.counts, 2, "binary_compressed");
+  const std::string header =
+      PcdHeaderText(m.fields, m.sizes, m.types, m.counts, 2, "binary_compressed");
   const std::string normals = Bytes(9.0F, 9.0F, 9.0F, 9.0F);
   const std::string rest = Bytes(0.125, 0.25, int32_t{-7}, int32_t{8});
   const std::string intensity = Bytes(uint16_t{65535}, uint16_t{12});
   const std::string x = Bytes(1.5F, 2.5F);
-  ExpectMixed(Parse(header + Compressed(intensity + "abcabc" + normals + rest + "defghdefgh" + x)));
+  ExpectMixed(
+      ParsePcd(header + Compressed(intensity + "abcabc" + normals + rest + "defghdefgh" + x)));
   // Padding that the header names but the data leaves out.
-  ExpectMixed(Parse(header + Compressed(intensity + normals + rest + x)));
+  ExpectMixed(ParsePcd(header + Compressed(intensity + normals + rest + x)));
 }
 
 template <typename T>
 void ExpectTypeRead(const std::string& type, const std::string& size) {
   const std::string data = Bytes(T{1}, T{0}, T{7}, std::numeric_limits<T>::max(), T{2}, T{3});
-  const auto cloud = Parse(Header("x y z", absl::StrCat(size, " ", size, " ", size),
-                                  absl::StrCat(type, " ", type, " ", type), "1 1 1", 2, "binary") +
-                           data);
+  const auto cloud =
+      ParsePcd(PcdHeaderText("x y z", absl::StrCat(size, " ", size, " ", size),
+                             absl::StrCat(type, " ", type, " ", type), "1 1 1", 2, "binary") +
+               data);
   ASSERT_TRUE(cloud.ok()) << cloud.status();
   EXPECT_EQ(cloud->Point(0), Eigen::Vector3d(1, 0, 7));
   EXPECT_EQ(cloud->x[1], static_cast<float>(std::numeric_limits<T>::max())) << type << size;
@@ -161,31 +166,31 @@ TEST(PcdReaderTest, EveryTypeIsReadAsItIs) {
 TEST(PcdReaderTest, EightByteCoordinatesKeepTheirPrecisionFarFromZero) {
   const Eigen::Vector3d first(4'123'456.789, 712'345.678, 37.25);
   const Eigen::Vector3d second = first + Eigen::Vector3d(150.001, -99.999, 4.5);
-  const std::string header = Header("x y z", "8 8 8", "F F F", "1 1 1", 2, "binary");
-  const auto cloud = Parse(header + Bytes(first.x(), first.y(), first.z()) +
-                           Bytes(second.x(), second.y(), second.z()));
+  const std::string header = PcdHeaderText("x y z", "8 8 8", "F F F", "1 1 1", 2, "binary");
+  const auto cloud = ParsePcd(header + Bytes(first.x(), first.y(), first.z()) +
+                              Bytes(second.x(), second.y(), second.z()));
   ASSERT_TRUE(cloud.ok()) << cloud.status();
   EXPECT_EQ(cloud->origin, Eigen::Vector3d(4'123'457, 712'346, 37));
   EXPECT_LT((cloud->Point(0) - first).norm(), 1e-6);
   EXPECT_LT((cloud->Point(1) - second).norm(), 1e-5);
 
-  const auto text = Parse(Header("x y z", "8 8 8", "F F F", "1 1 1", 1, "ascii") +
-                          "4123456.789 712345.678 37.25\n");
+  const auto text = ParsePcd(PcdHeaderText("x y z", "8 8 8", "F F F", "1 1 1", 1, "ascii") +
+                             "4123456.789 712345.678 37.25\n");
   ASSERT_TRUE(text.ok()) << text.status();
   EXPECT_LT((text->Point(0) - first).norm(), 1e-6);
 
-  const auto integers = Parse(Header("x y z", "4 4 4", "I I I", "1 1 1", 2, "binary") +
-                              Bytes(int32_t{123456789}, int32_t{-123456789}, int32_t{1}) +
-                              Bytes(int32_t{123456791}, int32_t{-123456787}, int32_t{2}));
+  const auto integers = ParsePcd(PcdHeaderText("x y z", "4 4 4", "I I I", "1 1 1", 2, "binary") +
+                                 Bytes(int32_t{123456789}, int32_t{-123456789}, int32_t{1}) +
+                                 Bytes(int32_t{123456791}, int32_t{-123456787}, int32_t{2}));
   ASSERT_TRUE(integers.ok()) << integers.status();
   EXPECT_EQ(integers->size(), 2u);
 }
 
 TEST(PcdReaderTest, TheOriginIsTheFirstFinitePointAndBrokenPointsDoNotMoveIt) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  const std::string header = Header("x y z", "8 8 8", "F F F", "1 1 1", 3, "binary");
+  const std::string header = PcdHeaderText("x y z", "8 8 8", "F F F", "1 1 1", 3, "binary");
   const auto cloud =
-      Parse(header + Bytes(nan, 0.0, 0.0) + Bytes(1e300, 0.0, 0.0) + Bytes(5000.3, -3.6, 0.2));
+      ParsePcd(header + Bytes(nan, 0.0, 0.0) + Bytes(1e300, 0.0, 0.0) + Bytes(5000.3, -3.6, 0.2));
   ASSERT_TRUE(cloud.ok()) << cloud.status();
   EXPECT_EQ(cloud->origin, Eigen::Vector3d(5000, -4, 0));
   EXPECT_FALSE(cloud->IsFinite(0));
@@ -194,8 +199,8 @@ TEST(PcdReaderTest, TheOriginIsTheFirstFinitePointAndBrokenPointsDoNotMoveIt) {
 }
 
 TEST(PcdReaderTest, ScansInDoubleKeepAZeroOrigin) {
-  const auto cloud = Parse(Header("x y z", "8 8 8", "F F F", "1 1 1", 1, "binary") +
-                           Bytes(201.123456789, -150.0, 2.0));
+  const auto cloud = ParsePcd(PcdHeaderText("x y z", "8 8 8", "F F F", "1 1 1", 1, "binary") +
+                              Bytes(201.123456789, -150.0, 2.0));
   ASSERT_TRUE(cloud.ok()) << cloud.status();
   EXPECT_TRUE(cloud->origin.isZero(0.0));
   EXPECT_EQ(cloud->x[0], 201.123456789F);
@@ -203,7 +208,7 @@ TEST(PcdReaderTest, ScansInDoubleKeepAZeroOrigin) {
 
 TEST(PcdReaderTest, NoPointsAreACloudWithoutPoints) {
   for (const char* data : {"ascii", "binary", "binary_compressed"}) {
-    const auto cloud = Parse(XyzHeader(0, data));
+    const auto cloud = ParsePcd(XyzHeader(0, data));
     ASSERT_TRUE(cloud.ok()) << data << cloud.status();
     EXPECT_TRUE(cloud->empty());
   }
@@ -216,7 +221,7 @@ TEST(PcdReaderTest, LyingPointCountsAreRefusedBeforeAnythingIsAllocated) {
           std::numeric_limits<uint64_t>::max()}) {
       CloudReadLimits limits;
       limits.max_points = std::numeric_limits<size_t>::max();
-      const auto cloud = Parse(XyzHeader(points, data) + "1 2 3", limits);
+      const auto cloud = ParsePcd(XyzHeader(points, data) + "1 2 3", limits);
       EXPECT_EQ(cloud.status().code(), absl::StatusCode::kInvalidArgument) << data << points;
       EXPECT_THAT(std::string(cloud.status().message()), HasSubstr("a.pcd: ")) << data;
     }
@@ -225,22 +230,23 @@ TEST(PcdReaderTest, LyingPointCountsAreRefusedBeforeAnythingIsAllocated) {
 
 TEST(PcdReaderTest, TruncatedBinaryDataSaysWhereAndHowMuch) {
   const std::string header = XyzHeader(2, "binary");
-  EXPECT_THAT(ErrorOf(header + std::string(23, '\0')),
+  EXPECT_THAT(PcdError(header + std::string(23, '\0')),
               AllOf(HasSubstr(absl::StrCat("byte ", header.size())), HasSubstr("2 points"),
                     HasSubstr("12 bytes"), HasSubstr("only 23")));
-  EXPECT_TRUE(Parse(header + std::string(24, '\0')).ok());
-  EXPECT_TRUE(Parse(header + std::string(4096, '\0')).ok()) << "padded files are allowed";
+  EXPECT_TRUE(ParsePcd(header + std::string(24, '\0')).ok());
+  EXPECT_TRUE(ParsePcd(header + std::string(4096, '\0')).ok()) << "padded files are allowed";
 }
 
 TEST(PcdReaderTest, WrongAsciiLinesAreNamed) {
   const std::string header = XyzHeader(2, "ascii");  // 9 lines
-  EXPECT_THAT(ErrorOf(header + "1 2 3\n4 5  \n"),
+  EXPECT_THAT(PcdError(header + "1 2 3\n4 5  \n"),
               AllOf(HasSubstr("line 11"), HasSubstr("2 values"), HasSubstr("3")));
-  EXPECT_THAT(ErrorOf(header + "1 2 3\n4 5 6 7\n"), AllOf(HasSubstr("line 11"), HasSubstr("more")));
-  EXPECT_THAT(ErrorOf(header + "1 2 3\n4 5x 6\n"), AllOf(HasSubstr("line 11"), HasSubstr("'5x'")));
-  EXPECT_THAT(ErrorOf(header + "1 2 3\n4 1,5 6\n"), HasSubstr("'1,5'"));
-  EXPECT_THAT(ErrorOf(header + "1 2 3          \n"), HasSubstr("after 1 of the 2 points"));
-  EXPECT_THAT(ErrorOf(header + "1 2 3\n4 5 6\n\n7 8 9\n"),
+  EXPECT_THAT(PcdError(header + "1 2 3\n4 5 6 7\n"),
+              AllOf(HasSubstr("line 11"), HasSubstr("more")));
+  EXPECT_THAT(PcdError(header + "1 2 3\n4 5x 6\n"), AllOf(HasSubstr("line 11"), HasSubstr("'5x'")));
+  EXPECT_THAT(PcdError(header + "1 2 3\n4 1,5 6\n"), HasSubstr("'1,5'"));
+  EXPECT_THAT(PcdError(header + "1 2 3          \n"), HasSubstr("after 1 of the 2 points"));
+  EXPECT_THAT(PcdError(header + "1 2 3\n4 5 6\n\n7 8 9\n"),
               AllOf(HasSubstr("line 13"), HasSubstr("more than the 2 points")));
 }
 
@@ -251,16 +257,16 @@ TEST(PcdReaderTest, WrongCompressedSizesAreRefused) {
   const auto with = [&](uint32_t packed_size, uint32_t unpacked_size) {
     return header + Bytes(packed_size, unpacked_size) + packed;
   };
-  ASSERT_TRUE(Parse(with(25, 24)).ok());
-  EXPECT_THAT(ErrorOf(with(26, 24)), AllOf(HasSubstr("compressed size is 26"), HasSubstr("25")));
-  EXPECT_THAT(ErrorOf(with(0xffffffff, 24)), HasSubstr("4294967295"));
-  EXPECT_THAT(ErrorOf(with(25, 23)), AllOf(HasSubstr("size is 23"), HasSubstr("2 points of 12")));
-  EXPECT_THAT(ErrorOf(with(24, 24)), HasSubstr("corrupt"));
-  EXPECT_THAT(ErrorOf(header + Bytes(uint32_t{13}, uint32_t{24}) + '\x0b' + fields),
+  ASSERT_TRUE(ParsePcd(with(25, 24)).ok());
+  EXPECT_THAT(PcdError(with(26, 24)), AllOf(HasSubstr("compressed size is 26"), HasSubstr("25")));
+  EXPECT_THAT(PcdError(with(0xffffffff, 24)), HasSubstr("4294967295"));
+  EXPECT_THAT(PcdError(with(25, 23)), AllOf(HasSubstr("size is 23"), HasSubstr("2 points of 12")));
+  EXPECT_THAT(PcdError(with(24, 24)), HasSubstr("corrupt"));
+  EXPECT_THAT(PcdError(header + Bytes(uint32_t{13}, uint32_t{24}) + '\x0b' + fields),
               HasSubstr("unpacks to 12 bytes instead of 24"));
-  EXPECT_THAT(ErrorOf(header + "abc"), HasSubstr("there are 3"));
+  EXPECT_THAT(PcdError(header + "abc"), HasSubstr("there are 3"));
   // A reference to bytes before the start.
-  EXPECT_THAT(ErrorOf(header + Bytes(uint32_t{3}, uint32_t{24}) + "\xe0\xff\xff"),
+  EXPECT_THAT(PcdError(header + Bytes(uint32_t{3}, uint32_t{24}) + "\xe0\xff\xff"),
               HasSubstr("corrupt"));
 }
 
@@ -268,7 +274,7 @@ TEST(PcdReaderTest, AFewCompressedBytesCannotPromiseGigabytes) {
   CloudReadLimits limits;
   limits.max_points = std::numeric_limits<size_t>::max();
   const uint32_t points = 300'000'000;
-  const auto cloud = Parse(
+  const auto cloud = ParsePcd(
       XyzHeader(points, "binary_compressed") + Bytes(uint32_t{4}, uint32_t{points * 12U}) + "abcd",
       limits);
   EXPECT_EQ(cloud.status().code(), absl::StatusCode::kInvalidArgument);
@@ -278,7 +284,7 @@ TEST(PcdReaderTest, AFewCompressedBytesCannotPromiseGigabytes) {
 TEST(PcdReaderTest, TheBestCompressionThereIsGoesThrough) {
   const size_t points = 100'000;
   const auto cloud =
-      Parse(XyzHeader(points, "binary_compressed") + Compressed(std::string(points * 12, '\0')));
+      ParsePcd(XyzHeader(points, "binary_compressed") + Compressed(std::string(points * 12, '\0')));
   ASSERT_TRUE(cloud.ok()) << cloud.status();
   EXPECT_EQ(cloud->size(), points);
 }
@@ -287,7 +293,7 @@ TEST(PcdReaderTest, MorePointsThanTheLimitAreResourceExhausted) {
   CloudReadLimits limits;
   limits.max_points = 1;
   for (const char* data : {"ascii", "binary", "binary_compressed"}) {
-    const auto cloud = Parse(XyzHeader(2, data) + std::string(64, ' '), limits);
+    const auto cloud = ParsePcd(XyzHeader(2, data) + std::string(64, ' '), limits);
     EXPECT_EQ(cloud.status().code(), absl::StatusCode::kResourceExhausted) << data;
     EXPECT_THAT(std::string(cloud.status().message()),
                 AllOf(HasSubstr("2 points"), HasSubstr("allowed are 1")));

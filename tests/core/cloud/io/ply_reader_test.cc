@@ -17,19 +17,19 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-absl::StatusOr<PointCloud> Parse(const std::string& bytes, const CloudReadLimits& limits = {}) {
+absl::StatusOr<PointCloud> ParsePly(const std::string& bytes, const CloudReadLimits& limits = {}) {
   return ParseCloud(CloudFormat::kPly, bytes, "a.ply", limits);
 }
 
-std::string ErrorOf(const std::string& bytes) {
-  const absl::StatusOr<PointCloud> cloud = Parse(bytes);
+std::string PlyError(const std::string& bytes) {
+  const absl::StatusOr<PointCloud> cloud = ParsePly(bytes);
   EXPECT_EQ(cloud.status().code(), absl::StatusCode::kInvalidArgument) << bytes;
   return std::string(cloud.status().message());
 }
 
 constexpr const char* kXyz = "property float x\nproperty float y\nproperty float z\n";
 
-std::string Header(const std::string& format, const std::string& elements) {
+std::string PlyHeaderText(const std::string& format, const std::string& elements) {
   return "ply\nformat " + format + " 1.0\ncomment made by hand\n" + elements + "end_header\n";
 }
 
@@ -39,7 +39,7 @@ std::string Vertices(uint64_t count, const std::string& properties = kXyz) {
 
 TEST(PlyReaderTest, BinaryBytesByHand) {
   const std::string data("\x00\x00\x80\x3f\x00\x00\x00\xc0\x00\x00\x00\x3f", 12);
-  const auto cloud = Parse(Header("binary_little_endian", Vertices(1)) + data);
+  const auto cloud = ParsePly(PlyHeaderText("binary_little_endian", Vertices(1)) + data);
   ASSERT_TRUE(cloud.ok()) << cloud.status();
   EXPECT_EQ(cloud->Point(0), Eigen::Vector3d(1.0, -2.0, 0.5));
   EXPECT_FALSE(cloud->has_intensity());
@@ -47,9 +47,9 @@ TEST(PlyReaderTest, BinaryBytesByHand) {
 
 TEST(PlyReaderTest, AsciiTextByHand) {
   const auto cloud =
-      Parse(Header("ascii", Vertices(2) + "element face 1\n"
-                                          "property list uchar int vertex_indices\n") +
-            "1 -2 0.5\n4 5 6\n3 0 1 1\n");
+      ParsePly(PlyHeaderText("ascii", Vertices(2) + "element face 1\n"
+                                                    "property list uchar int vertex_indices\n") +
+               "1 -2 0.5\n4 5 6\n3 0 1 1\n");
   ASSERT_TRUE(cloud.ok()) << cloud.status();
   EXPECT_EQ(cloud->Point(0), Eigen::Vector3d(1.0, -2.0, 0.5));
   EXPECT_EQ(cloud->Point(1), Eigen::Vector3d(4.0, 5.0, 6.0));
@@ -59,11 +59,12 @@ TEST(PlyReaderTest, PropertiesOfAnyOrderAndType) {
   const std::string properties =
       "property uchar red\nproperty double z\nproperty short y\nproperty float32 nx\n"
       "property uint8 intensity\nproperty int32 x\n";
-  const auto binary = Parse(Header("binary_little_endian", Vertices(2, properties)) +
-                            Bytes(uint8_t{1}, 0.25, int16_t{-3}, 9.0F, uint8_t{200}, int32_t{70}) +
-                            Bytes(uint8_t{2}, 0.75, int16_t{30}, 8.0F, uint8_t{100}, int32_t{-7}));
-  const auto ascii =
-      Parse(Header("ascii", Vertices(2, properties)) + "1 0.25 -3 9 200 70\n2 0.75 30 8 100 -7\n");
+  const auto binary =
+      ParsePly(PlyHeaderText("binary_little_endian", Vertices(2, properties)) +
+               Bytes(uint8_t{1}, 0.25, int16_t{-3}, 9.0F, uint8_t{200}, int32_t{70}) +
+               Bytes(uint8_t{2}, 0.75, int16_t{30}, 8.0F, uint8_t{100}, int32_t{-7}));
+  const auto ascii = ParsePly(PlyHeaderText("ascii", Vertices(2, properties)) +
+                              "1 0.25 -3 9 200 70\n2 0.75 30 8 100 -7\n");
   for (const auto& cloud : {binary, ascii}) {
     ASSERT_TRUE(cloud.ok()) << cloud.status();
     EXPECT_THAT(cloud->x, ElementsAre(70.0F, -7.0F));
@@ -83,21 +84,22 @@ TEST(PlyReaderTest, EveryTypeNameHasItsSize) {
                {"int32", 4}, {"uint32", 4}, {"float32", 4}, {"float64", 8}};
   for (const auto& type : types) {
     const std::string header =
-        Header("binary_little_endian",
-               Vertices(1, absl::StrCat("property ", type.name, " label\n", kXyz)));
+        PlyHeaderText("binary_little_endian",
+                      Vertices(1, absl::StrCat("property ", type.name, " label\n", kXyz)));
     const std::string data = std::string(type.bytes, '\x7f') + Bytes(1.0F, 2.0F, 3.0F);
-    const auto cloud = Parse(header + data);
+    const auto cloud = ParsePly(header + data);
     ASSERT_TRUE(cloud.ok()) << type.name << cloud.status();
     EXPECT_EQ(cloud->Point(0), Eigen::Vector3d(1, 2, 3)) << type.name;
-    EXPECT_FALSE(Parse(header + data.substr(1)).ok()) << type.name;
+    EXPECT_FALSE(ParsePly(header + data.substr(1)).ok()) << type.name;
   }
 }
 
 TEST(PlyReaderTest, CloudCompareIntensityIsIntensity) {
-  const auto cloud = Parse(Header("ascii", Vertices(1, absl::StrCat(kXyz,
-                                                                    "property float "
-                                                                    "scalar_Intensity\n"))) +
-                           "1 2 3 0.5\n");
+  const auto cloud =
+      ParsePly(PlyHeaderText("ascii", Vertices(1, absl::StrCat(kXyz,
+                                                               "property float "
+                                                               "scalar_Intensity\n"))) +
+               "1 2 3 0.5\n");
   ASSERT_TRUE(cloud.ok()) << cloud.status();
   EXPECT_THAT(cloud->intensity, ElementsAre(0.5F));
 }
@@ -107,11 +109,12 @@ TEST(PlyReaderTest, ElementsBeforeTheVerticesAreSkippedAlsoWithLists) {
       "element camera 2\nproperty float fov\nproperty uchar id\n"
       "element face 2\nproperty uchar flag\nproperty list uchar short corners\n" +
       Vertices(1);
-  const auto binary =
-      Parse(Header("binary_little_endian", elements) + Bytes(1.0F, uint8_t{1}, 2.0F, uint8_t{2}) +
-            Bytes(uint8_t{9}, uint8_t{3}, int16_t{0}, int16_t{1}, int16_t{2}) +
-            Bytes(uint8_t{9}, uint8_t{0}) + Bytes(4.0F, 5.0F, 6.0F));
-  const auto ascii = Parse(Header("ascii", elements) + "1 1\n2 2\n9 3 0 1 2\n9 0\n4 5 6\n");
+  const auto binary = ParsePly(PlyHeaderText("binary_little_endian", elements) +
+                               Bytes(1.0F, uint8_t{1}, 2.0F, uint8_t{2}) +
+                               Bytes(uint8_t{9}, uint8_t{3}, int16_t{0}, int16_t{1}, int16_t{2}) +
+                               Bytes(uint8_t{9}, uint8_t{0}) + Bytes(4.0F, 5.0F, 6.0F));
+  const auto ascii =
+      ParsePly(PlyHeaderText("ascii", elements) + "1 1\n2 2\n9 3 0 1 2\n9 0\n4 5 6\n");
   for (const auto& cloud : {binary, ascii}) {
     ASSERT_TRUE(cloud.ok()) << cloud.status();
     EXPECT_EQ(cloud->Point(0), Eigen::Vector3d(4, 5, 6));
@@ -120,23 +123,23 @@ TEST(PlyReaderTest, ElementsBeforeTheVerticesAreSkippedAlsoWithLists) {
 
 TEST(PlyReaderTest, BrokenListsBeforeTheVerticesAreErrors) {
   const auto header = [](const char* length_type, uint64_t count) {
-    return Header("binary_little_endian",
-                  absl::StrCat("element face ", count, "\nproperty list ", length_type,
-                               " double corners\n", Vertices(1)));
+    return PlyHeaderText("binary_little_endian",
+                         absl::StrCat("element face ", count, "\nproperty list ", length_type,
+                                      " double corners\n", Vertices(1)));
   };
-  EXPECT_THAT(ErrorOf(header("int", 1) + Bytes(int32_t{-1}, 1.0F, 2.0F, 3.0F)),
+  EXPECT_THAT(PlyError(header("int", 1) + Bytes(int32_t{-1}, 1.0F, 2.0F, 3.0F)),
               AllOf(HasSubstr("length -1"), HasSubstr("from 0")));
-  EXPECT_THAT(ErrorOf(header("uint", 1) + Bytes(uint32_t{4294967295U}, 1.0F, 2.0F, 3.0F)),
+  EXPECT_THAT(PlyError(header("uint", 1) + Bytes(uint32_t{4294967295U}, 1.0F, 2.0F, 3.0F)),
               HasSubstr("ends inside element 'face' 0"));
-  EXPECT_THAT(ErrorOf(header("uchar", 1'000'000'000'000'000'000) + std::string(100, '\0')),
+  EXPECT_THAT(PlyError(header("uchar", 1'000'000'000'000'000'000) + std::string(100, '\0')),
               HasSubstr("ends inside element 'face' 100"));
 }
 
 TEST(PlyReaderTest, DoublesKeepTheirPrecisionFarFromZero) {
-  const auto cloud =
-      Parse(Header("binary_little_endian",
-                   Vertices(1, "property double x\nproperty double y\nproperty double z\n")) +
-            Bytes(4'123'456.789, 712'345.678, 37.25));
+  const auto cloud = ParsePly(
+      PlyHeaderText("binary_little_endian",
+                    Vertices(1, "property double x\nproperty double y\nproperty double z\n")) +
+      Bytes(4'123'456.789, 712'345.678, 37.25));
   ASSERT_TRUE(cloud.ok()) << cloud.status();
   EXPECT_LT((cloud->Point(0) - Eigen::Vector3d(4'123'456.789, 712'345.678, 37.25)).norm(), 1e-6);
 }
@@ -147,44 +150,49 @@ TEST(PlyReaderTest, LyingCountsAreRefused) {
   for (const char* format : {"ascii", "binary_little_endian"}) {
     for (const uint64_t count :
          {uint64_t{3}, uint64_t{1'000'000'000'000'000'000}, std::numeric_limits<uint64_t>::max()}) {
-      const auto vertices = Parse(Header(format, Vertices(count)) + "1 2 3\n", limits);
+      const auto vertices = ParsePly(PlyHeaderText(format, Vertices(count)) + "1 2 3\n", limits);
       EXPECT_EQ(vertices.status().code(), absl::StatusCode::kInvalidArgument) << format << count;
-      const auto before = Parse(
-          Header(format, absl::StrCat("element other ", count, "\nproperty int a\n", Vertices(1))) +
+      const auto before = ParsePly(
+          PlyHeaderText(format,
+                        absl::StrCat("element other ", count, "\nproperty int a\n", Vertices(1))) +
               "1\n",
           limits);
       EXPECT_EQ(before.status().code(), absl::StatusCode::kInvalidArgument) << format << count;
     }
   }
   limits.max_points = 2;
-  EXPECT_EQ(Parse(Header("ascii", Vertices(3)) + "1 2 3\n1 2 3\n1 2 3\n", limits).status().code(),
+  EXPECT_EQ(ParsePly(PlyHeaderText("ascii", Vertices(3)) + "1 2 3\n1 2 3\n1 2 3\n", limits)
+                .status()
+                .code(),
             absl::StatusCode::kResourceExhausted);
 }
 
 TEST(PlyReaderTest, ErrorsNameTheLineAndWhatIsAllowed) {
-  EXPECT_THAT(ErrorOf("plx\n"), AllOf(HasSubstr("a.ply: line 1"), HasSubstr("'plx'")));
-  EXPECT_THAT(ErrorOf(Header("binary_big_endian", Vertices(0))),
+  EXPECT_THAT(PlyError("plx\n"), AllOf(HasSubstr("a.ply: line 1"), HasSubstr("'plx'")));
+  EXPECT_THAT(PlyError(PlyHeaderText("binary_big_endian", Vertices(0))),
               AllOf(HasSubstr("line 2"), HasSubstr("binary_big_endian"),
                     HasSubstr("binary_little_endian")));
-  EXPECT_THAT(ErrorOf("ply\nformat ascii 2.0\nend_header\n"), HasSubstr("'2.0'"));
-  EXPECT_THAT(ErrorOf("ply\nend_header\n"), HasSubstr("no format line"));
-  EXPECT_THAT(ErrorOf("ply\nformat ascii 1.0\nformat ascii 1.0\n"), HasSubstr("given twice"));
-  EXPECT_THAT(ErrorOf("ply\nformat ascii 1.0\n"), HasSubstr("no end_header"));
-  EXPECT_THAT(ErrorOf(Header("ascii", "")), HasSubstr("no element 'vertex'"));
-  EXPECT_THAT(ErrorOf(Header("ascii", "element vertex -1\n")),
+  EXPECT_THAT(PlyError("ply\nformat ascii 2.0\nend_header\n"), HasSubstr("'2.0'"));
+  EXPECT_THAT(PlyError("ply\nend_header\n"), HasSubstr("no format line"));
+  EXPECT_THAT(PlyError("ply\nformat ascii 1.0\nformat ascii 1.0\n"), HasSubstr("given twice"));
+  EXPECT_THAT(PlyError("ply\nformat ascii 1.0\n"), HasSubstr("no end_header"));
+  EXPECT_THAT(PlyError(PlyHeaderText("ascii", "")), HasSubstr("no element 'vertex'"));
+  EXPECT_THAT(PlyError(PlyHeaderText("ascii", "element vertex -1\n")),
               AllOf(HasSubstr("line 4"), HasSubstr("'-1'")));
-  EXPECT_THAT(ErrorOf(Header("ascii", "property float x\n")), HasSubstr("before the first"));
-  EXPECT_THAT(ErrorOf(Header("ascii", Vertices(1, "property half x\n"))),
+  EXPECT_THAT(PlyError(PlyHeaderText("ascii", "property float x\n")),
+              HasSubstr("before the first"));
+  EXPECT_THAT(PlyError(PlyHeaderText("ascii", Vertices(1, "property half x\n"))),
               AllOf(HasSubstr("line 5"), HasSubstr("'half'"), HasSubstr("float64")));
-  EXPECT_THAT(ErrorOf(Header("ascii", Vertices(1, "property float\n"))), HasSubstr("no name"));
-  EXPECT_THAT(ErrorOf(Header("ascii", Vertices(1, "property list float int x\n"))),
+  EXPECT_THAT(PlyError(PlyHeaderText("ascii", Vertices(1, "property float\n"))),
+              HasSubstr("no name"));
+  EXPECT_THAT(PlyError(PlyHeaderText("ascii", Vertices(1, "property list float int x\n"))),
               HasSubstr("floating point"));
-  EXPECT_THAT(ErrorOf(Header("ascii", Vertices(1, "property list uchar int x\n"))),
+  EXPECT_THAT(PlyError(PlyHeaderText("ascii", Vertices(1, "property list uchar int x\n"))),
               HasSubstr("have a list"));
-  EXPECT_THAT(ErrorOf(Header("ascii", Vertices(1, "property float x\nproperty float y\n"))),
+  EXPECT_THAT(PlyError(PlyHeaderText("ascii", Vertices(1, "property float x\nproperty float y\n"))),
               HasSubstr("no field 'z'"));
-  EXPECT_THAT(ErrorOf(Header("ascii", "elephant 3\n")), HasSubstr("'elephant'"));
-  EXPECT_THAT(ErrorOf(Header("ascii", Vertices(1)) + "1 2 z    \n"),
+  EXPECT_THAT(PlyError(PlyHeaderText("ascii", "elephant 3\n")), HasSubstr("'elephant'"));
+  EXPECT_THAT(PlyError(PlyHeaderText("ascii", Vertices(1)) + "1 2 z    \n"),
               AllOf(HasSubstr("line 9"), HasSubstr("'z'")));
 }
 
