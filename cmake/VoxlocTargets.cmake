@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-# How a room of the house becomes a CMake target.
+# How a module becomes a CMake target.
 
-# voxloc_library(NAME room SOURCES a.cc ... LINK targets... [PRIVATE_LINK targets...])
-# A static library `voxloc_room` with the alias `voxloc::room`; headers are found from the
-# repository's root ("core/geometry/pose.h"). Without SOURCES it is header-only.
+# What continuous integration builds in this preset: see voxloc_add_test.
+add_custom_target(ci)
+
+# voxloc_library(NAME module SOURCES a.cc ... LINK targets... [PRIVATE_LINK targets...] [PCH kind]
+#   [UNITY])
+# A static library `voxloc_module` with the alias `voxloc::module`; headers are found from the
+# repository's root ("core/geometry/pose.h"). Without SOURCES it is header-only. PCH: its
+# precompiled headers (cmake/VoxlocCompileTime.cmake; default: core). UNITY: its sources are
+# compiled together, for sources whose time goes into headers; sanitizer builds do it everywhere.
 function(voxloc_library)
-  cmake_parse_arguments(ARG "" "NAME" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
+  cmake_parse_arguments(ARG "UNITY" "NAME;PCH" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
   voxloc_check_arguments(voxloc_library)
   set(target voxloc_${ARG_NAME})
   if(ARG_SOURCES)
@@ -14,6 +20,7 @@ function(voxloc_library)
     target_link_libraries(${target} PUBLIC ${ARG_LINK} PRIVATE ${ARG_PRIVATE_LINK})
     target_compile_options(${target} PRIVATE
       ${VOXLOC_WARNINGS} "$<$<COMPILE_LANGUAGE:CUDA>:${VOXLOC_CUDA_FLAGS}>")
+    voxloc_shorten_build(${target})
   else()
     add_library(${target} INTERFACE)
     target_include_directories(${target} INTERFACE ${PROJECT_SOURCE_DIR})
@@ -22,37 +29,51 @@ function(voxloc_library)
   add_library(voxloc::${ARG_NAME} ALIAS ${target})
 endfunction()
 
-# voxloc_executable(NAME program SOURCES ... LINK ...)
+# voxloc_executable(NAME program SOURCES ... LINK ... [PCH kind] [UNITY])
 # A program in <build>/bin; `cmake --install` takes it along.
 function(voxloc_executable)
-  cmake_parse_arguments(ARG "" "NAME" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "UNITY" "NAME;PCH" "SOURCES;LINK" ${ARGN})
   voxloc_check_arguments(voxloc_executable)
   add_executable(${ARG_NAME} ${ARG_SOURCES})
   target_include_directories(${ARG_NAME} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${ARG_NAME} PRIVATE ${ARG_LINK})
   target_compile_options(${ARG_NAME} PRIVATE ${VOXLOC_WARNINGS})
+  voxloc_shorten_build(${ARG_NAME})
+  if(NOT VOXLOC_SANITIZE)
+    add_dependencies(ci ${ARG_NAME})
+  endif()
   install(TARGETS ${ARG_NAME} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
-# voxloc_add_test(NAME name SOURCES ... LINK ... [DEFINITIONS ...] [PROGRAMS ...] [TIMEOUT seconds]
-#   [SERIAL] [BUILD_TREE])
-# One GoogleTest program, one CTest entry of the same name, in <build>/tests. PROGRAMS: targets that
-# it starts, built before it. SERIAL: nothing else runs beside it (for what measures time).
-# BUILD_TREE: it reads files of the build or source tree, so scripts/package leaves it out.
+# voxloc_add_test(NAME name SOURCES ... LINK ... [SANITIZE address|thread...] [DEFINITIONS ...]
+#   [PROGRAMS ...] [TIMEOUT seconds] [SERIAL] [BUILD_TREE] [PCH kind])
+# One GoogleTest program, one CTest entry of the same name, in <build>/tests.
+# SANITIZE: where continuous integration runs it. `address` (codecs, requests, memory, plumbing): in
+# the preset asan instead of release. `thread` (concurrency): in the preset tsan as well. Without:
+# in release (heavy numerics, programs that ship). Every preset can build and run every test.
+# TIMEOUT: seconds after which it has failed, 120 by default; more needs a reason beside it.
+# SERIAL: nothing else runs beside it (for what measures time). PROGRAMS: targets that it starts,
+# built before it. BUILD_TREE: it reads files of the build or source tree, so scripts/package leaves
+# it out. PCH: its precompiled headers; gtest by default, or what the folder sets as VOXLOC_TEST_PCH.
 # Tests find real data through VOXLOC_DATA_DIR and VOXLOC_GOLDEN_DIR when they run;
 # VOXLOC_SOURCE_DIR is the tree they came from.
 # Its labels are the folders it lies in: a test of tests/core/ndt has `core` and `core/ndt`
-# (`ctest -L core`); the target suite-core builds all with the label `core`. Its results go to
-# <build>/test-results/<name>.xml, where scripts/test counts.
+# (`ctest -L core`), and `ci` or `not-ci`, by whether continuous integration runs it in this preset;
+# the target suite-core builds all with the label `core`, the target `ci` all with the label `ci`.
+# Its results go to <build>/test-results/<name>.xml, where scripts/test counts.
 function(voxloc_add_test)
-  cmake_parse_arguments(ARG "SERIAL;BUILD_TREE" "NAME;TIMEOUT" "SOURCES;LINK;DEFINITIONS;PROGRAMS" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL;BUILD_TREE" "NAME;TIMEOUT;PCH"
+    "SOURCES;LINK;SANITIZE;DEFINITIONS;PROGRAMS" ${ARGN})
   voxloc_check_arguments(voxloc_add_test)
   if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 900)
+    set(ARG_TIMEOUT 120)
   endif()
   add_executable(${ARG_NAME} ${ARG_SOURCES})
   target_include_directories(${ARG_NAME} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${ARG_NAME} PRIVATE ${ARG_LINK} GTest::gmock GTest::gtest_main)
+  if(TARGET voxloc_tsan_abseil)
+    target_link_libraries(${ARG_NAME} PRIVATE voxloc_tsan_abseil)
+  endif()
   target_compile_options(${ARG_NAME} PRIVATE ${VOXLOC_WARNINGS})
   target_compile_definitions(${ARG_NAME} PRIVATE
     VOXLOC_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ${ARG_DEFINITIONS})
@@ -60,7 +81,14 @@ function(voxloc_add_test)
   if(ARG_PROGRAMS)
     add_dependencies(${ARG_NAME} ${ARG_PROGRAMS})
   endif()
-  voxloc_reuse_pch(${ARG_NAME} gtest)
+  if(NOT ARG_PCH)
+    set(ARG_PCH gtest)
+    if(VOXLOC_TEST_PCH)
+      set(ARG_PCH ${VOXLOC_TEST_PCH})
+    endif()
+  endif()
+  set(ARG_UNITY ON)
+  voxloc_shorten_build(${ARG_NAME})
 
   add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME})
   set(environment "GTEST_OUTPUT=xml:${CMAKE_BINARY_DIR}/test-results/${ARG_NAME}.xml")
@@ -83,18 +111,17 @@ function(voxloc_add_test)
     add_dependencies(${suite} ${ARG_NAME})
     get_filename_component(folder "${folder}" DIRECTORY)
   endwhile()
+  voxloc_is_for_ci(in_ci "${ARG_SANITIZE}")
+  if(in_ci)
+    list(APPEND labels ci)
+    add_dependencies(ci ${ARG_NAME})
+  else()
+    list(APPEND labels not-ci)
+  endif()
   set_tests_properties(${ARG_NAME} PROPERTIES
     TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL ${ARG_SERIAL}
     ENVIRONMENT "${environment}" LABELS "${labels}")
   set_property(GLOBAL APPEND PROPERTY VOXLOC_GTEST_PROGRAMS ${ARG_NAME})
-endfunction()
-
-# voxloc_precompile_grpc(target): call it for a target that links voxloc::proto and most of whose
-# sources include the contract's generated headers. These and gRPC's own are then compiled once for
-# all such targets, which saves half to two thirds of the time of a typical source. A source must
-# still include what it uses: sanitizer builds have no precompiled headers and check that.
-function(voxloc_precompile_grpc target)
-  voxloc_reuse_pch(${target} grpc)
 endfunction()
 
 # --- inner workings -------------------------------------------------------------------------------
@@ -110,53 +137,26 @@ macro(voxloc_check_arguments function)
   endif()
 endmacro()
 
-set(VOXLOC_PCH_HEADERS_grpc
-  <grpcpp/grpcpp.h> <google/protobuf/message.h> <absl/status/statusor.h> <absl/strings/str_cat.h>
-  <voxloc/v1/localization_service.grpc.pb.h> <voxloc/v1/map_service.grpc.pb.h>
-  <voxloc/v1/admin_service.grpc.pb.h>)
-set(VOXLOC_PCH_LINK_grpc voxloc::proto absl::statusor absl::strings)
-set(VOXLOC_PCH_HEADERS_gtest <gmock/gmock.h> <gtest/gtest.h>)
-set(VOXLOC_PCH_LINK_gtest GTest::gmock GTest::gtest)
+# Of ARG_PCH and ARG_UNITY of the calling function.
+macro(voxloc_shorten_build target)
+  if(NOT ARG_PCH)
+    set(ARG_PCH core)
+  endif()
+  voxloc_precompile(${target} ${ARG_PCH})
+  if(ARG_UNITY OR VOXLOC_SANITIZE)
+    voxloc_compile_together(${target})
+  endif()
+endmacro()
 
-# Lets the target use the precompiled headers of that kind. There is one set for libraries and one
-# for programs, made when first asked for: a compiler takes a precompiled header only with the
-# flags it was made with, and those two differ in -fPIC and -fPIE.
-function(voxloc_reuse_pch target kind)
-  if(NOT VOXLOC_PCH OR VOXLOC_SANITIZE)
-    return()
-  endif()
-  get_target_property(type ${target} TYPE)
-  if(type STREQUAL "INTERFACE_LIBRARY")
-    return()
-  endif()
-  if(type STREQUAL "EXECUTABLE")
-    set(owner voxloc_pch_${kind}_program)
-  else()
-    set(owner voxloc_pch_${kind}_library)
-  endif()
-  if(NOT TARGET ${owner})
-    set(empty ${CMAKE_BINARY_DIR}/pch/${owner}.cc)
-    if(NOT EXISTS ${empty})
-      file(WRITE ${empty} "// SPDX-License-Identifier: Apache-2.0\n")
+# Whether continuous integration runs a test declared with SANITIZE `kinds` in this build.
+function(voxloc_is_for_ci result kinds)
+  set(in_ci OFF)
+  if(VOXLOC_SANITIZE MATCHES "(address|thread)")
+    if(CMAKE_MATCH_1 IN_LIST kinds)
+      set(in_ci ON)
     endif()
-    add_library(${owner} OBJECT ${empty})
-    target_link_libraries(${owner} PRIVATE ${VOXLOC_PCH_LINK_${kind}})
-    target_compile_options(${owner} PRIVATE ${VOXLOC_WARNINGS})
-    target_precompile_headers(${owner} PRIVATE ${VOXLOC_PCH_HEADERS_${kind}})
-    if(type STREQUAL "EXECUTABLE")
-      set_target_properties(${owner} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-      target_compile_options(${owner} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fPIE>)
-    endif()
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND VOXLOC_CCACHE)
-      target_compile_options(${owner} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
-    endif()
+  elseif(NOT "address" IN_LIST kinds)
+    set(in_ci ON)
   endif()
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # A target with flags of its own may not be able to use it: that costs time, it is no error.
-    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-error=invalid-pch>)
-    if(VOXLOC_CCACHE)
-      target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
-    endif()
-  endif()
-  target_precompile_headers(${target} REUSE_FROM ${owner})
+  set(${result} ${in_ci} PARENT_SCOPE)
 endfunction()
