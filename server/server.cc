@@ -20,10 +20,10 @@
 #include "server/lifecycle/ready_file.h"
 #include "server/observe/logging.h"
 #include "server/observe/metrics/exporter.h"
-#include "server/rpc/admin_service.h"
-#include "server/rpc/localization_service.h"
-#include "server/rpc/map_service.h"
-#include "server/runtime.h"
+#include "server/rpc/admin/admin_service.h"
+#include "server/rpc/localization/localization_service.h"
+#include "server/rpc/map/map_service.h"
+#include "server/runtime/runtime.h"
 #include "server/version.h"
 
 namespace voxloc::server {

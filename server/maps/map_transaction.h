@@ -20,7 +20,7 @@
 #include "core/cloud/point_cloud.h"
 #include "server/maps/map_build.h"
 #include "server/maps/map_directory.h"
-#include "server/runtime.h"
+#include "server/runtime/runtime.h"
 
 namespace voxloc::server {
 

@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "core/tracking/recovery_search.h"
-#include "server/runtime.h"
+#include "server/runtime/runtime.h"
 #include "server/scan/scan_reply.h"
 #include "server/scan/scan_source.h"
 

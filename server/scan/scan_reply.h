@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "server/runtime.h"
+#include "server/runtime/runtime.h"
 #include "server/scan/scan_source.h"
 #include "voxloc/v1/alignment.pb.h"
 #include "voxloc/v1/localization_service.pb.h"

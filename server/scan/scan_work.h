@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "absl/status/status.h"
-#include "server/runtime.h"
+#include "server/runtime/runtime.h"
 #include "server/scan/scan_preparation.h"
 #include "server/scan/scan_reply.h"
 #include "server/scan/scan_source.h"

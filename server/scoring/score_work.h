@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/engine/score.h"
-#include "server/runtime.h"
+#include "server/runtime/runtime.h"
 #include "server/scan/scan_preparation.h"
 #include "voxloc/v1/localization_service.pb.h"
 

@@ -15,7 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "server/convert/search.h"
-#include "server/runtime.h"
+#include "server/runtime/runtime.h"
 #include "server/scan/scan_preparation.h"
 #include "voxloc/v1/localization_service.pb.h"
 

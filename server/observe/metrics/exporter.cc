@@ -10,8 +10,8 @@
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
-#include "server/observe/metrics/engine.h"
-#include "server/observe/metrics/process.h"
+#include "server/observe/metrics/engine_collector.h"
+#include "server/observe/metrics/process_collector.h"
 
 namespace voxloc::server {
 

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/rpc/admin/admin_service.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include "server/rpc/admin/get_config.h"
+#include "server/rpc/admin/get_server_info.h"
+#include "server/rpc/admin/set_log_level.h"
+#include "server/rpc/support/unary.h"
+#include "voxloc/v1/admin_service.grpc.pb.h"
+
+namespace voxloc::server {
+namespace {
+
+class AdminService : public v1::AdminService::CallbackService {
+ public:
+  explicit AdminService(Runtime& runtime) : runtime_(runtime) {}
+
+  grpc::ServerUnaryReactor* GetServerInfo(grpc::CallbackServerContext* context,
+                                          const v1::GetServerInfoRequest* request,
+                                          v1::GetServerInfoResponse* response) override {
+    return ServeUnary(runtime_, RpcMethod::kGetServerInfo, *context, server::GetServerInfo, request,
+                      response);
+  }
+
+  grpc::ServerUnaryReactor* GetConfig(grpc::CallbackServerContext* context,
+                                      const v1::GetConfigRequest* request,
+                                      v1::GetConfigResponse* response) override {
+    return ServeUnary(runtime_, RpcMethod::kGetConfig, *context, server::GetConfig, request,
+                      response);
+  }
+
+  grpc::ServerUnaryReactor* SetLogLevel(grpc::CallbackServerContext* context,
+                                        const v1::SetLogLevelRequest* request,
+                                        v1::SetLogLevelResponse* response) override {
+    const auto serve = [](Runtime& runtime, const v1::SetLogLevelRequest& asked,
+                          v1::SetLogLevelResponse& answer) {
+      return server::SetLogLevel(runtime, asked, answer);
+    };
+    return ServeUnary(runtime_, RpcMethod::kSetLogLevel, *context, serve, request, response);
+  }
+
+  grpc::ServerUnaryReactor* Drain(grpc::CallbackServerContext* context,
+                                  const v1::DrainRequest* /*request*/,
+                                  v1::DrainResponse* /*response*/) override {
+    return RefuseUnary(runtime_, RpcMethod::kDrain, "Drain", *context);
+  }
+
+ private:
+  Runtime& runtime_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeAdminService(Runtime& runtime) {
+  return std::make_unique<AdminService>(runtime);
+}
+
+}  // namespace voxloc::server

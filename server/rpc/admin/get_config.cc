@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/rpc/admin/get_config.h"
+
+#include "server/config/settings.h"
+
+namespace voxloc::server {
+namespace {
+
+v1::ConfigSource SourceToProto(ConfigOrigin origin) {
+  switch (origin) {
+    case ConfigOrigin::kDefault:
+      return v1::CONFIG_SOURCE_DEFAULT;
+    case ConfigOrigin::kFile:
+      return v1::CONFIG_SOURCE_FILE;
+    case ConfigOrigin::kFlag:
+      return v1::CONFIG_SOURCE_FLAG;
+  }
+  return v1::CONFIG_SOURCE_UNSPECIFIED;
+}
+
+}  // namespace
+
+absl::Status GetConfig(const Runtime& runtime, const v1::GetConfigRequest& /*request*/,
+                       v1::GetConfigResponse& response) {
+  for (const Setting& setting : Settings()) {
+    v1::ConfigEntry& entry = *response.add_entries();
+    entry.set_key(setting.key);
+    entry.set_value(setting.get(runtime.config));
+    const auto origin = runtime.origins.find(setting.key);
+    entry.set_source(
+        SourceToProto(origin == runtime.origins.end() ? ConfigOrigin::kDefault : origin->second));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace voxloc::server

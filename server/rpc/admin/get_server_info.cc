@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/rpc/admin/get_server_info.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "server/convert/profile.h"
+#include "server/observe/engine_devices.h"
+#include "server/version.h"
+
+namespace voxloc::server {
+namespace {
+
+void LimitsToProto(const Limits& limits, v1::Limits& proto) {
+  proto.set_max_message_bytes(limits.max_message_bytes);
+  proto.set_max_points_per_scan(limits.max_points_per_scan);
+  proto.set_max_sessions(limits.max_sessions);
+  proto.set_max_waiting_scans(limits.max_waiting_scans);
+  proto.set_max_queued_scans(limits.max_queued_scans);
+  proto.set_max_iterations(limits.max_iterations);
+  proto.set_max_poses_per_set(limits.max_poses_per_set);
+  proto.set_max_particles(limits.max_particles);
+  proto.set_max_searches(limits.max_searches);
+  proto.set_max_maps(limits.max_maps);
+  proto.set_max_tiles_per_map(limits.max_tiles_per_map);
+  proto.set_max_points_per_tile(limits.max_points_per_tile);
+  proto.set_max_points_per_map(limits.max_points_per_map);
+  proto.set_max_map_extent_m(limits.max_map_extent_m);
+  proto.set_max_chunk_bytes(limits.max_chunk_bytes);
+  proto.set_max_map_transactions(limits.max_map_transactions);
+  proto.set_max_buffered_poses(limits.max_buffered_poses);
+  proto.set_max_recovery_candidates(limits.max_recovery_candidates);
+}
+
+void DeviceToProto(const EngineInfo& info, v1::Device& device) {
+  device.set_name(info.name);
+  device.set_kind(absl::StartsWith(info.name, "cpu") ? v1::DEVICE_KIND_CPU : v1::DEVICE_KIND_CUDA);
+  device.set_model(info.device);
+  device.set_healthy(info.healthy);
+  device.set_memory_total_bytes(info.memory_bytes_total);
+  device.set_memory_free_bytes(info.memory_bytes_free);
+  device.set_threads(static_cast<uint32_t>(info.threads));
+}
+
+void EngineToProto(const Runtime& runtime, v1::GetServerInfoResponse& response) {
+  const absl::Status health = runtime.engine->Health();
+  response.set_engine(runtime.engine_name);
+  response.set_engine_note(
+      health.ok() ? runtime.engine_note
+                  : absl::StrCat("the engine has failed for good: ", health.message()));
+  for (const EngineInfo& device : DevicesOf(*runtime.engine, runtime.engine_devices)) {
+    DeviceToProto(device, *response.add_devices());
+  }
+}
+
+}  // namespace
+
+absl::Status GetServerInfo(const Runtime& runtime, const v1::GetServerInfoRequest& /*request*/,
+                           v1::GetServerInfoResponse& response) {
+  response.set_version(kVersion);
+  response.set_git_revision(kGitRevision);
+  response.set_build_type(kBuildType);
+  response.set_state(runtime.sessions.draining() ? v1::SERVER_STATE_DRAINING
+                                                 : v1::SERVER_STATE_SERVING);
+  EngineToProto(runtime, response);
+  LimitsToProto(runtime.config.limits, *response.mutable_limits());
+  for (const std::string& name : ProfileNames()) {
+    if (auto profile = FindProfile(name); profile.ok()) {
+      ProfileToProto(*profile, *response.add_profiles());
+    }
+  }
+  response.set_default_profile(runtime.config.default_profile);
+  response.set_started_at_ns(runtime.started_unix_ns);
+  response.set_now_ns(absl::GetCurrentTimeNanos());
+  response.set_open_sessions(static_cast<uint32_t>(runtime.sessions.open()));
+  response.set_maps(static_cast<uint32_t>(runtime.maps.size()));
+  return absl::OkStatus();
+}
+
+}  // namespace voxloc::server

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/rpc/localization/align_scans.h"
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "server/convert/pose.h"
+#include "server/convert/profile.h"
+#include "server/observe/logging.h"
+#include "server/rpc/support/bidi_stream.h"
+#include "server/rpc/support/deadline.h"
+#include "server/scan/scan_work.h"
+#include "server/session/session_setup.h"
+#include "server/version.h"
+
+namespace voxloc::server {
+namespace {
+
+using AlignScansBidi = BidiStream<v1::AlignScansRequest, v1::AlignScansResponse>;
+
+class AlignScansStream : public AlignScansBidi,
+                         public ScanClient,
+                         public DrainListener,
+                         public std::enable_shared_from_this<AlignScansStream> {
+ public:
+  AlignScansStream(Runtime& runtime, grpc::CallbackServerContext& context)
+      : AlignScansBidi(runtime, RpcMethod::kAlignScans, context), runtime_(runtime) {
+    stop_.cancelled = cancelled_;
+    stop_.deadline = DeadlineOf(context);
+  }
+
+  void Answer(std::unique_ptr<v1::AlignmentResult> result) override {
+    auto response = std::make_unique<v1::AlignScansResponse>();
+    response->set_allocated_result(result.release());
+    Send(std::move(response));
+    const absl::MutexLock lock(&mutex_);
+    --unanswered_;
+    ++answered_;
+    if (half_closed_ && unanswered_ == 0) End(absl::OkStatus());
+  }
+
+  void Fail(const absl::Status& status) override { End(status); }
+
+  void OnDraining(const DrainNotice& notice) override {
+    auto response = std::make_unique<v1::AlignScansResponse>();
+    v1::SessionDraining& draining = *response->mutable_draining();
+    draining.set_reconnect_after_s(notice.reconnect_after_s);
+    draining.set_remaining_s(notice.remaining_s);
+    draining.set_reason(notice.reason);
+    Send(std::move(response));
+  }
+
+ protected:
+  void OnRequest(std::unique_ptr<v1::AlignScansRequest> request) override {
+    if (absl::Status status = Take(std::move(request)); !status.ok()) {
+      End(status);
+      return;
+    }
+    ReadNext();
+  }
+
+  void OnHalfClose() override {
+    const absl::MutexLock lock(&mutex_);
+    half_closed_ = true;
+    if (unanswered_ == 0) End(absl::OkStatus());
+  }
+
+  void OnGone() override { cancelled_->store(true, std::memory_order_relaxed); }
+
+  void OnEnded() override {
+    cancelled_->store(true, std::memory_order_relaxed);
+    if (lane_ == nullptr) return;
+    runtime_.scheduler.Close(*lane_);
+    const absl::MutexLock lock(&mutex_);
+    Log(LogLevel::kInfo, "session_closed",
+        {{"session", source_->session}, {"map", source_->map}, {"answered", answered_}});
+  }
+
+ private:
+  // A status that is not ok ends the stream.
+  absl::Status Take(std::unique_ptr<v1::AlignScansRequest> request) {
+    using Kind = v1::AlignScansRequest;
+    if (request->request_case() == Kind::REQUEST_NOT_SET) {
+      return absl::InvalidArgumentError("a message of no kind");
+    }
+    if (request->request_case() == Kind::kOpen) return Open(request->open());
+    if (lane_ == nullptr) {
+      return absl::FailedPreconditionError("the first message must be open");
+    }
+    switch (request->request_case()) {
+      case Kind::kScan:
+        TakeScan(std::move(request));
+        return absl::OkStatus();
+      case Kind::kConfigure:
+        Configure(request->configure());
+        return absl::OkStatus();
+      case Kind::kPose:
+        TakePose(request->pose());
+        return absl::OkStatus();
+      case Kind::kReference:
+        TakeReference(request->reference());
+        return absl::OkStatus();
+      case Kind::kActivate:
+        Activate(request->activate());
+        return absl::OkStatus();
+      case Kind::kOpen:
+      case Kind::REQUEST_NOT_SET:
+        break;
+    }
+    return absl::InvalidArgumentError("a message of an unknown kind");
+  }
+
+  absl::Status Open(const v1::OpenSession& open) {
+    if (lane_ != nullptr) return absl::FailedPreconditionError("the session is open already");
+    if (absl::Status status = runtime_.sessions.Admit(); !status.ok()) return status;
+    auto opened = OpenSession(runtime_, open);
+    if (!opened.ok()) return opened.status();
+    auto place = runtime_.sessions.Open(weak_from_this());
+    if (!place.ok()) return place.status();
+    opened->source.session =
+        absl::StrCat("s", absl::Hex(runtime_.started_unix_ns / 1'000'000), "-", (*place)->number());
+    Hold(*std::move(place));
+    source_ = std::make_shared<const ScanSource>(opened->source);
+    lane_ = runtime_.scheduler.OpenLane(opened->max_waiting_scans);
+    Log(LogLevel::kInfo, "session_opened",
+        {{"session", source_->session},
+         {"map", source_->map},
+         {"revision", opened->map.snapshot->revision},
+         {"vehicle", source_->vehicle},
+         {"profile", source_->recipe.align.profile.name},
+         {"peer", context().peer()}});
+
+    auto response = std::make_unique<v1::AlignScansResponse>();
+    v1::SessionOpened& reply = *response->mutable_opened();
+    reply.set_session(source_->session);
+    reply.set_map_revision(opened->map.snapshot->revision);
+    reply.set_engine(runtime_.engine_name);
+    reply.mutable_limits()->set_max_points_per_scan(static_cast<uint32_t>(source_->max_points));
+    reply.mutable_limits()->set_max_waiting_scans(opened->max_waiting_scans);
+    reply.mutable_limits()->set_timeout_s(source_->timeout_s);
+    reply.mutable_limits()->set_max_delay_s(source_->max_delay_s);
+    ProfileToProto(opened->profile_on_map, *reply.mutable_profile());
+    reply.set_max_message_bytes(runtime_.config.limits.max_message_bytes);
+    reply.set_server_version(kVersion);
+    Send(std::move(response));
+    return absl::OkStatus();
+  }
+
+  void TakeScan(std::unique_ptr<v1::AlignScansRequest> request) {
+    {
+      const absl::MutexLock lock(&mutex_);
+      ++unanswered_;
+    }
+    const v1::Scan& scan = request->scan();
+    auto work = std::make_unique<ScanWork>(runtime_, source_, shared_from_this(),
+                                           std::move(request), scan, stop_);
+    if (work->Check()) runtime_.scheduler.Submit(lane_, std::move(work));
+  }
+
+  void Configure(const v1::ConfigureSession& configure) {
+    auto changed = ConfigureSession(runtime_, *source_, configure);
+    if (!changed.ok()) {
+      Reject(v1::SESSION_REQUEST_KIND_CONFIGURE, changed.status(), configure.sequence(), 0);
+      return;
+    }
+    source_ = std::make_shared<const ScanSource>(*std::move(changed));
+    auto response = std::make_unique<v1::AlignScansResponse>();
+    response->mutable_configured()->set_sequence(configure.sequence());
+    ProfileToProto(CurrentProfile(runtime_, *source_),
+                   *response->mutable_configured()->mutable_profile());
+    Send(std::move(response));
+  }
+
+  void TakePose(const v1::PoseSample& sample) {
+    auto pose = StampedPoseFromProto(sample);
+    const absl::Status status = pose.ok() ? source_->state->AddPose(*pose) : pose.status();
+    if (!status.ok()) Reject(v1::SESSION_REQUEST_KIND_POSE, status, 0, sample.stamp_ns());
+  }
+
+  void TakeReference(const v1::ReferenceSample& sample) {
+    auto position = ReferenceFromProto(sample);
+    const absl::Status status = position.ok()
+                                    ? source_->state->AddReference(sample.stamp_ns(), *position)
+                                    : position.status();
+    if (!status.ok()) Reject(v1::SESSION_REQUEST_KIND_REFERENCE, status, 0, sample.stamp_ns());
+  }
+
+  void Activate(const v1::ActivateSession& activate) {
+    source_->state->Activate(activate.active());
+    auto response = std::make_unique<v1::AlignScansResponse>();
+    response->mutable_activated()->set_sequence(activate.sequence());
+    response->mutable_activated()->set_active(activate.active());
+    Send(std::move(response));
+  }
+
+  void Reject(v1::SessionRequestKind kind, const absl::Status& why, uint64_t sequence,
+              int64_t stamp_ns) {
+    auto response = std::make_unique<v1::AlignScansResponse>();
+    v1::RequestRejected& rejected = *response->mutable_rejected();
+    rejected.set_kind(kind);
+    rejected.set_reason(v1::REJECTION_REASON_INVALID);
+    rejected.set_detail(std::string(why.message()));
+    rejected.set_sequence(sequence);
+    rejected.set_stamp_ns(stamp_ns);
+    Send(std::move(response));
+  }
+
+  Runtime& runtime_;
+  const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
+  StopToken stop_;
+
+  // Used by OnRequest alone, and by OnEnded after it.
+  std::shared_ptr<const ScanSource> source_;
+  std::shared_ptr<Scheduler::Lane> lane_;  // null until the session is open
+
+  absl::Mutex mutex_;
+  uint64_t unanswered_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t answered_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool half_closed_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace
+
+grpc::ServerBidiReactor<v1::AlignScansRequest, v1::AlignScansResponse>* StartAlignScans(
+    Runtime& runtime, grpc::CallbackServerContext& context) {
+  return AlignScansBidi::Launch(std::make_shared<AlignScansStream>(runtime, context));
+}
+
+}  // namespace voxloc::server

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/rpc/localization/estimate_initial_pose.h"
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "server/convert/status.h"
+#include "server/rpc/support/call_scope.h"
+#include "server/search/progress_outbox.h"
+#include "server/search/search_work.h"
+
+namespace voxloc::server {
+namespace {
+
+// Checked on gRPC's thread, run on the searching queue. The call ends when the search has ended,
+// which a cancellation brings soon, and everything before the end has been sent; a search whose
+// turn has not come ends at once. gRPC's request lives that long.
+class EstimateInitialPoseCall : public grpc::ServerWriteReactor<v1::EstimateInitialPoseResponse>,
+                                public std::enable_shared_from_this<EstimateInitialPoseCall> {
+ public:
+  EstimateInitialPoseCall(Runtime& runtime, const v1::EstimateInitialPoseRequest& request)
+      : runtime_(runtime), call_(runtime, RpcMethod::kEstimateInitialPose), request_(request) {}
+
+  void Start() {
+    self_ = shared_from_this();
+    if (absl::Status status = Enqueue(); !status.ok()) EndUnlessRunning(status);
+  }
+
+  void OnWriteDone(bool ok) override {
+    const absl::MutexLock lock(&mutex_);
+    writing_.reset();
+    if (!ok) {  // the connection is gone
+      cancelled_->store(true, std::memory_order_relaxed);
+      broken_ = true;
+    }
+    Proceed();
+  }
+
+  void OnCancel() override {
+    cancelled_->store(true, std::memory_order_relaxed);
+    EndUnlessRunning(absl::CancelledError("cancelled"));
+  }
+
+  void OnDone() override {
+    {
+      const absl::MutexLock lock(&mutex_);
+      call_.Ended(*end_);
+    }
+    const std::shared_ptr<EstimateInitialPoseCall> last = std::move(self_);
+  }
+
+ private:
+  absl::Status Enqueue() {
+    if (absl::Status status = runtime_.sessions.Admit(); !status.ok()) return status;
+    auto work = SearchWork::Open(runtime_, request_, cancelled_);
+    if (!work.ok()) return work.status();
+    std::unique_ptr<Admission::Pass> pass = runtime_.searches.Enter();
+    if (pass == nullptr) {
+      runtime_.metrics.rejected_searches.Increment();
+      return absl::ResourceExhaustedError(
+          absl::StrCat("the server has ", runtime_.searches.limit(),
+                       " searches and scoring streams at once, its limit"));
+    }
+    {
+      const absl::MutexLock lock(&mutex_);
+      work_ = *std::move(work);
+      pass_ = std::move(pass);
+    }
+    if (!runtime_.searching.Post([self = shared_from_this()] { self->Run(); })) {
+      return absl::ResourceExhaustedError("too many searches wait");
+    }
+    return absl::OkStatus();
+  }
+
+  // On the searching queue.
+  void Run() {
+    std::unique_ptr<SearchWork> work;
+    {
+      const absl::MutexLock lock(&mutex_);
+      if (end_.has_value()) return;
+      running_ = true;
+      work = std::move(work_);
+    }
+    auto result = work->Run([this](v1::SearchProgress progress) {
+      const absl::MutexLock lock(&mutex_);
+      outbox_.Put(std::move(progress));
+      Proceed();
+    });
+    work.reset();
+    const absl::MutexLock lock(&mutex_);
+    end_ = ToGrpcStatus(result.status());
+    if (result.ok()) {
+      result_ = std::make_unique<v1::EstimateInitialPoseResponse>();
+      *result_->mutable_result() = *std::move(result);
+    } else {
+      outbox_.Clear();
+    }
+    Proceed();
+  }
+
+  void EndUnlessRunning(const absl::Status& status) {
+    const absl::MutexLock lock(&mutex_);
+    if (running_ || end_.has_value()) return;
+    end_ = ToGrpcStatus(status);
+    work_.reset();
+    Proceed();
+  }
+
+  // Sends what is next, unless it has to wait for the write before.
+  void Proceed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (writing_ != nullptr || finished_) return;
+    if (!broken_ && !outbox_.empty()) {
+      writing_ = std::make_unique<v1::EstimateInitialPoseResponse>();
+      *writing_->mutable_progress() = outbox_.Take();
+      StartWrite(writing_.get());
+    } else if (!broken_ && result_ != nullptr) {
+      writing_ = std::move(result_);
+      StartWrite(writing_.get());
+    } else if (end_.has_value()) {
+      if (broken_) end_ = grpc::Status(grpc::StatusCode::CANCELLED, "cancelled");
+      finished_ = true;
+      pass_.reset();
+      Finish(*end_);
+    }
+  }
+
+  Runtime& runtime_;
+  const CallScope call_;
+  const v1::EstimateInitialPoseRequest& request_;
+  const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
+  std::shared_ptr<EstimateInitialPoseCall> self_;
+  absl::Mutex mutex_;
+  std::unique_ptr<SearchWork> work_ ABSL_GUARDED_BY(mutex_);  // until its turn
+  std::unique_ptr<Admission::Pass> pass_ ABSL_GUARDED_BY(mutex_);
+  ProgressOutbox outbox_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<v1::EstimateInitialPoseResponse> writing_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<v1::EstimateInitialPoseResponse> result_ ABSL_GUARDED_BY(mutex_);
+  std::optional<grpc::Status> end_ ABSL_GUARDED_BY(mutex_);
+  bool running_ ABSL_GUARDED_BY(mutex_) = false;
+  bool broken_ ABSL_GUARDED_BY(mutex_) = false;  // nothing more can be sent
+  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace
+
+grpc::ServerWriteReactor<v1::EstimateInitialPoseResponse>* StartEstimateInitialPose(
+    Runtime& runtime, const v1::EstimateInitialPoseRequest& request) {
+  auto call = std::make_shared<EstimateInitialPoseCall>(runtime, request);
+  call->Start();
+  return call.get();
+}
+
+}  // namespace voxloc::server

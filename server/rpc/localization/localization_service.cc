@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/rpc/localization/localization_service.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include "server/rpc/localization/align_scan.h"
+#include "server/rpc/localization/align_scans.h"
+#include "server/rpc/localization/estimate_initial_pose.h"
+#include "server/rpc/localization/score_poses.h"
+#include "voxloc/v1/localization_service.grpc.pb.h"
+
+namespace voxloc::server {
+namespace {
+
+class LocalizationService : public v1::LocalizationService::CallbackService {
+ public:
+  explicit LocalizationService(Runtime& runtime) : runtime_(runtime) {}
+
+  grpc::ServerBidiReactor<v1::AlignScansRequest, v1::AlignScansResponse>* AlignScans(
+      grpc::CallbackServerContext* context) override {
+    return StartAlignScans(runtime_, *context);
+  }
+
+  grpc::ServerUnaryReactor* AlignScan(grpc::CallbackServerContext* context,
+                                      const v1::AlignScanRequest* request,
+                                      v1::AlignScanResponse* response) override {
+    return StartAlignScan(runtime_, *context, *request, *response);
+  }
+
+  grpc::ServerWriteReactor<v1::EstimateInitialPoseResponse>* EstimateInitialPose(
+      grpc::CallbackServerContext* /*context*/,
+      const v1::EstimateInitialPoseRequest* request) override {
+    return StartEstimateInitialPose(runtime_, *request);
+  }
+
+  grpc::ServerBidiReactor<v1::ScorePosesRequest, v1::ScorePosesResponse>* ScorePoses(
+      grpc::CallbackServerContext* context) override {
+    return StartScorePoses(runtime_, *context);
+  }
+
+ private:
+  Runtime& runtime_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeLocalizationService(Runtime& runtime) {
+  return std::make_unique<LocalizationService>(runtime);
+}
+
+}  // namespace voxloc::server

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/rpc/localization/score_poses.h"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "server/rpc/support/bidi_stream.h"
+#include "server/rpc/support/deadline.h"
+#include "server/scoring/score_work.h"
+
+namespace voxloc::server {
+namespace {
+
+using ScorePosesBidi = BidiStream<v1::ScorePosesRequest, v1::ScorePosesResponse>;
+
+// Works in steps on the scoring queue, at most one of them posted at a time: a message, or a slice
+// of a pose set. Between two steps other streams have their turn. The next message is read when the
+// last one is done, and a client that does not take its scores holds its own steps back.
+class ScorePosesStream : public ScorePosesBidi,
+                         public std::enable_shared_from_this<ScorePosesStream> {
+ public:
+  ScorePosesStream(Runtime& runtime, grpc::CallbackServerContext& context)
+      : ScorePosesBidi(runtime, RpcMethod::kScorePoses, context), runtime_(runtime) {
+    stop_.cancelled = cancelled_;
+    stop_.deadline = DeadlineOf(context);
+  }
+
+ protected:
+  void Begin() override {
+    std::shared_ptr<void> pass = runtime_.searches.Enter();
+    if (pass == nullptr) {
+      runtime_.metrics.rejected_scoring.Increment();
+      End(absl::ResourceExhaustedError(absl::StrCat("the server has ", runtime_.searches.limit(),
+                                                    " scoring streams open, its limit")));
+      return;
+    }
+    Hold(std::move(pass));
+    ReadNext();
+  }
+
+  void OnRequest(std::unique_ptr<v1::ScorePosesRequest> request) override {
+    request_ = std::move(request);
+    PostStep();
+  }
+
+  // Comes between two messages, so all sets have been scored.
+  void OnHalfClose() override { End(absl::OkStatus()); }
+
+  void OnCaughtUp() override { PostStep(); }
+
+  void OnGone() override { cancelled_->store(true, std::memory_order_relaxed); }
+
+ private:
+  void PostStep() {
+    if (!runtime_.scoring.Post([self = shared_from_this()] { self->Step(); })) {
+      End(absl::ResourceExhaustedError("too much scoring waits"));
+    }
+  }
+
+  // On the scoring queue.
+  void Step() {
+    if (ended()) return;
+    lagging_ = false;
+    if (request_ != nullptr) {
+      const std::unique_ptr<v1::ScorePosesRequest> request = std::move(request_);
+      if (absl::Status status = Take(*request); !status.ok()) {
+        End(status);
+        return;
+      }
+    } else if (next_ < poses_.size()) {
+      if (absl::Status status = ScoreSlice(); !status.ok()) {
+        End(status);
+        return;
+      }
+    }
+    if (lagging_) return;  // until OnCaughtUp
+    if (next_ < poses_.size()) {
+      PostStep();
+    } else {
+      ReadNext();
+    }
+  }
+
+  absl::Status Take(const v1::ScorePosesRequest& request) {
+    switch (request.request_case()) {
+      case v1::ScorePosesRequest::kSetup:
+        return TakeSetup(request.setup());
+      case v1::ScorePosesRequest::kPoses:
+        return TakePoses(request.poses());
+      case v1::ScorePosesRequest::REQUEST_NOT_SET:
+        break;
+    }
+    return absl::InvalidArgumentError("a message of no kind");
+  }
+
+  absl::Status TakeSetup(const v1::ScoreSetup& setup) {
+    if (absl::Status status = runtime_.sessions.Admit(); !status.ok()) return status;
+    auto work = ScoreWork::Open(runtime_, setup, stop_);
+    if (!work.ok()) return work.status();
+    work_ = *std::move(work);
+    auto response = std::make_unique<v1::ScorePosesResponse>();
+    work_->DescribeTo(*response->mutable_ready());
+    lagging_ = !Send(std::move(response));
+    return absl::OkStatus();
+  }
+
+  absl::Status TakePoses(const v1::PoseSet& set) {
+    if (work_ == nullptr) return absl::FailedPreconditionError("the first message must be setup");
+    sequence_ = set.sequence();
+    next_ = 0;
+    auto poses = work_->ParsePoses(set);
+    if (poses.ok()) {
+      poses_ = *std::move(poses);
+      return absl::OkStatus();
+    }
+    poses_.clear();
+    auto response = std::make_unique<v1::ScorePosesResponse>();
+    response->mutable_scores()->set_sequence(sequence_);
+    response->mutable_scores()->set_last(true);
+    response->mutable_scores()->set_detail(std::string(poses.status().message()));
+    lagging_ = !Send(std::move(response));
+    return absl::OkStatus();
+  }
+
+  absl::Status ScoreSlice() {
+    const size_t size = std::min(work_->SliceSize(), poses_.size() - next_);
+    auto response = std::make_unique<v1::ScorePosesResponse>();
+    v1::PoseScores& scores = *response->mutable_scores();
+    scores.set_sequence(sequence_);
+    scores.set_first_pose(static_cast<uint32_t>(next_));
+    if (absl::Status status =
+            work_->Score(absl::MakeConstSpan(poses_).subspan(next_, size), scores);
+        !status.ok()) {
+      return status;
+    }
+    next_ += size;
+    scores.set_last(next_ == poses_.size());
+    lagging_ = !Send(std::move(response));
+    return absl::OkStatus();
+  }
+
+  Runtime& runtime_;
+  const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
+  StopToken stop_;
+
+  // Used by one step after another: a step begins when the message before it, or the step, is done.
+  std::unique_ptr<v1::ScorePosesRequest> request_;
+  std::unique_ptr<ScoreWork> work_;
+  std::vector<Pose> poses_;
+  uint64_t sequence_ = 0;
+  size_t next_ = 0;  // of poses_
+  bool lagging_ = false;
+};
+
+}  // namespace
+
+grpc::ServerBidiReactor<v1::ScorePosesRequest, v1::ScorePosesResponse>* StartScorePoses(
+    Runtime& runtime, grpc::CallbackServerContext& context) {
+  return ScorePosesBidi::Launch(std::make_shared<ScorePosesStream>(runtime, context));
+}
+
+}  // namespace voxloc::server

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// LocalizationService.ScorePoses: scores of many poses of a scan.
+
+#ifndef VOXLOC_SERVER_RPC_LOCALIZATION_SCORE_POSES_H_
+#define VOXLOC_SERVER_RPC_LOCALIZATION_SCORE_POSES_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include "server/runtime/runtime.h"
+#include "voxloc/v1/localization_service.pb.h"
+
+namespace voxloc::server {
+
+[[nodiscard]] grpc::ServerBidiReactor<v1::ScorePosesRequest, v1::ScorePosesResponse>*
+StartScorePoses(Runtime& runtime, grpc::CallbackServerContext& context);
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_RPC_LOCALIZATION_SCORE_POSES_H_

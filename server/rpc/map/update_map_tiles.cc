@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/rpc/map/update_map_tiles.h"
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/checksum/crc32c.h"
+#include "server/convert/cloud.h"
+#include "server/convert/map.h"
+#include "server/maps/map_transaction.h"
+#include "server/observe/logging.h"
+#include "server/rpc/support/bidi_stream.h"
+
+namespace voxloc::server {
+namespace {
+
+using UpdateMapTilesBidi = BidiStream<v1::UpdateMapTilesRequest, v1::UpdateMapTilesResponse>;
+
+constexpr size_t kMaxRequestIdBytes = 128;
+constexpr size_t kMaxCommentBytes = 256;
+
+absl::StatusOr<TransactionBegin> BeginFromProto(const v1::BeginUpdate& proto) {
+  if (proto.request_id().size() > kMaxRequestIdBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("request_id has ", proto.request_id().size(),
+                                                   " bytes; allowed is up to ",
+                                                   kMaxRequestIdBytes));
+  }
+  if (!proto.request_id().empty()) {
+    return absl::UnimplementedError("request_id is not yet available");
+  }
+  if (proto.from_revision() != 0) {
+    return absl::UnimplementedError("from_revision is not yet available");
+  }
+  TransactionBegin begin;
+  begin.map = proto.map();
+  begin.create = proto.create();
+  begin.base_revision = proto.base_revision();
+  begin.clear = proto.clear();
+  if (proto.has_options()) begin.build = MapBuildRequestFromProto(proto.options());
+  return begin;
+}
+
+absl::StatusOr<TileChunk> ChunkFromProto(const v1::TileChunk& proto, const Limits& limits) {
+  TileChunk chunk;
+  chunk.bytes = proto.cloud().data();
+  chunk.crc32c = Crc32c(chunk.bytes);
+  if (chunk.crc32c != proto.crc32c()) {
+    return absl::DataLossError(absl::StrCat(
+        "chunk ", proto.chunk_index(), ": the CRC32C is ", absl::Hex(chunk.crc32c, absl::kZeroPad8),
+        ", and should be ", absl::Hex(proto.crc32c(), absl::kZeroPad8)));
+  }
+  auto decoded = DecodeTilePoints(proto.cloud(), limits.max_chunk_bytes);
+  if (!decoded.ok()) return decoded.status();
+  chunk.tile_id = proto.tile_id();
+  chunk.index = proto.chunk_index();
+  chunk.sent = decoded->received;
+  chunk.not_finite = decoded->not_finite;
+  chunk.points = std::move(decoded->cloud);
+  chunk.last = proto.last();
+  chunk.total_points = proto.total_points();
+  return chunk;
+}
+
+// Messages are handled one after another on the mapping queue: the next one is read when the last
+// one is done, so a client that is faster than the engine is held back.
+class UpdateMapTilesStream : public UpdateMapTilesBidi,
+                             public std::enable_shared_from_this<UpdateMapTilesStream> {
+ public:
+  UpdateMapTilesStream(Runtime& runtime, grpc::CallbackServerContext& context)
+      : UpdateMapTilesBidi(runtime, RpcMethod::kUpdateMapTiles, context), runtime_(runtime) {}
+
+ protected:
+  void Begin() override {
+    std::shared_ptr<void> pass = runtime_.transactions.Enter();
+    if (pass == nullptr) {
+      runtime_.metrics.rejected_transactions.Increment();
+      End(absl::ResourceExhaustedError(absl::StrCat(
+          "the server has ", runtime_.transactions.limit(), " map transactions open, its limit")));
+      return;
+    }
+    Hold(std::move(pass));
+    ReadNext();
+  }
+
+  void OnRequest(std::unique_ptr<v1::UpdateMapTilesRequest> request) override {
+    const std::shared_ptr<v1::UpdateMapTilesRequest> shared = std::move(request);
+    if (!runtime_.mapping.Post([self = shared_from_this(), shared] { self->Handle(*shared); })) {
+      End(absl::ResourceExhaustedError("too much map work waits"));
+    }
+  }
+
+  void OnHalfClose() override {
+    End(absl::FailedPreconditionError(
+        "the stream ended without commit or abort; nothing has changed"));
+  }
+
+ private:
+  // On the mapping queue.
+  void Handle(const v1::UpdateMapTilesRequest& request) {
+    if (ended()) {  // the client has gone
+      transaction_.reset();
+      return;
+    }
+    if (absl::Status status = Dispatch(request); !status.ok()) {
+      Log(LogLevel::kWarn, "map_update_failed",
+          {{"map", transaction_ == nullptr ? "" : transaction_->map()},
+           {"error", status.ToString()}});
+      transaction_.reset();
+      End(status);
+      return;
+    }
+    if (done_) {
+      transaction_.reset();
+      End(absl::OkStatus());
+    } else {
+      ReadNext();
+    }
+  }
+
+  absl::Status Dispatch(const v1::UpdateMapTilesRequest& request) {
+    using Kind = v1::UpdateMapTilesRequest;
+    if (request.request_case() == Kind::REQUEST_NOT_SET) {
+      return absl::InvalidArgumentError("a message of no kind");
+    }
+    if (request.request_case() == Kind::kBegin) return HandleBegin(request.begin());
+    if (transaction_ == nullptr) {
+      return absl::FailedPreconditionError("the first message must be begin");
+    }
+    switch (request.request_case()) {
+      case Kind::kChunk:
+        return HandleChunk(request.chunk());
+      case Kind::kRemove:
+        return HandleRemove(request.remove());
+      case Kind::kCommit:
+        return HandleCommit(request.commit());
+      case Kind::kAbort:
+        return HandleAbort();
+      case Kind::kBegin:
+      case Kind::REQUEST_NOT_SET:
+        break;
+    }
+    return absl::InvalidArgumentError("a message of an unknown kind");
+  }
+
+  absl::Status HandleBegin(const v1::BeginUpdate& proto) {
+    if (transaction_ != nullptr) {
+      return absl::FailedPreconditionError("the transaction has begun already");
+    }
+    if (absl::Status status = runtime_.sessions.Admit(); !status.ok()) return status;
+    auto begin = BeginFromProto(proto);
+    if (!begin.ok()) return begin.status();
+    auto transaction = MapTransaction::Open(runtime_, *begin);
+    if (!transaction.ok()) return transaction.status();
+    transaction_ = *std::move(transaction);
+    auto response = std::make_unique<v1::UpdateMapTilesResponse>();
+    response->mutable_begun()->set_base_revision(transaction_->base_revision());
+    MapOptionsToProto(transaction_->build(), *response->mutable_begun()->mutable_options());
+    response->mutable_begun()->set_max_chunk_bytes(runtime_.config.limits.max_chunk_bytes);
+    Send(std::move(response));
+    return absl::OkStatus();
+  }
+
+  absl::Status HandleChunk(const v1::TileChunk& proto) {
+    auto chunk = ChunkFromProto(proto, runtime_.config.limits);
+    if (!chunk.ok()) return chunk.status();
+    auto receipt = transaction_->AddChunk(*std::move(chunk));
+    if (!receipt.ok()) return receipt.status();
+    if (!receipt->has_value()) return absl::OkStatus();
+    const TileReceipt& tile = **receipt;
+    auto response = std::make_unique<v1::UpdateMapTilesResponse>();
+    v1::TileAdded& added = *response->mutable_tile_added();
+    added.set_tile_id(tile.tile_id);
+    added.set_points(tile.points);
+    added.set_not_finite(tile.not_finite);
+    added.set_cells(tile.cells);
+    added.set_replaces(tile.replaces);
+    Send(std::move(response));
+    return absl::OkStatus();
+  }
+
+  absl::Status HandleRemove(const v1::RemoveTile& proto) {
+    auto existed = transaction_->RemoveTile(proto.tile_id());
+    if (!existed.ok()) return existed.status();
+    auto response = std::make_unique<v1::UpdateMapTilesResponse>();
+    response->mutable_tile_removed()->set_tile_id(proto.tile_id());
+    response->mutable_tile_removed()->set_existed(*existed);
+    Send(std::move(response));
+    return absl::OkStatus();
+  }
+
+  absl::Status HandleCommit(const v1::CommitUpdate& proto) {
+    if (proto.comment().size() > kMaxCommentBytes) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "comment has ", proto.comment().size(), " bytes; allowed is up to ", kMaxCommentBytes));
+    }
+    const auto start = std::chrono::steady_clock::now();
+    auto receipt = transaction_->Commit();
+    if (!receipt.ok()) return receipt.status();
+    const double commit_s =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    runtime_.metrics.map_commits.Increment();
+    runtime_.metrics.map_commit_s.Observe(commit_s);
+    Log(LogLevel::kInfo, "map_committed",
+        {{"map", transaction_->map()},
+         {"revision", receipt->view.snapshot->revision},
+         {"tiles", receipt->view.snapshot->tiles.size()},
+         {"points", receipt->view.facts->points},
+         {"added", receipt->added},
+         {"replaced", receipt->replaced},
+         {"removed", receipt->removed},
+         {"commit_s", commit_s},
+         {"comment", proto.comment()}});
+    auto response = std::make_unique<v1::UpdateMapTilesResponse>();
+    v1::UpdateCommitted& committed = *response->mutable_committed();
+    MapInfoToProto(receipt->view, *committed.mutable_map());
+    committed.set_tiles_added(receipt->added);
+    committed.set_tiles_replaced(receipt->replaced);
+    committed.set_tiles_removed(receipt->removed);
+    committed.set_commit_s(commit_s);
+    Send(std::move(response));
+    done_ = true;
+    return absl::OkStatus();
+  }
+
+  absl::Status HandleAbort() {
+    const auto current = runtime_.maps.Find(transaction_->map());
+    auto response = std::make_unique<v1::UpdateMapTilesResponse>();
+    response->mutable_aborted()->set_revision(current.ok() ? current->snapshot->revision : 0);
+    Send(std::move(response));
+    done_ = true;
+    return absl::OkStatus();
+  }
+
+  Runtime& runtime_;
+  // Used on the mapping queue alone, by one message after another.
+  std::unique_ptr<MapTransaction> transaction_;
+  bool done_ = false;
+};
+
+}  // namespace
+
+grpc::ServerBidiReactor<v1::UpdateMapTilesRequest, v1::UpdateMapTilesResponse>* StartUpdateMapTiles(
+    Runtime& runtime, grpc::CallbackServerContext& context) {
+  return UpdateMapTilesBidi::Launch(std::make_shared<UpdateMapTilesStream>(runtime, context));
+}
+
+}  // namespace voxloc::server

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// BidiStream: what every stream in both directions has in common. It owns the queue of outgoing
+// messages, keeps to one read and one write at a time, ends the call exactly once, and lives until
+// gRPC and everyone else who holds it have let go.
+//
+// Send, End and ReadNext may be called from any thread; gRPC never calls back from within them, so
+// they may call it with the lock held, which keeps every operation before the end. The On... calls
+// come on gRPC's threads and must be short.
+
+#ifndef VOXLOC_SERVER_RPC_SUPPORT_BIDI_STREAM_H_
+#define VOXLOC_SERVER_RPC_SUPPORT_BIDI_STREAM_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "server/convert/status.h"
+#include "server/rpc/support/call_scope.h"
+
+namespace voxloc::server {
+
+template <typename Request, typename Response>
+class BidiStream : public grpc::ServerBidiReactor<Request, Response> {
+ public:
+  BidiStream(Runtime& runtime, RpcMethod method, grpc::CallbackServerContext& context)
+      : call_(runtime, method), context_(context) {}
+
+  // Hands the stream to gRPC, which gives its share of it back when the call is done.
+  template <typename Stream>
+  static grpc::ServerBidiReactor<Request, Response>* Launch(std::shared_ptr<Stream> stream) {
+    BidiStream* const reactor = stream.get();
+    reactor->self_ = std::move(stream);
+    reactor->Begin();
+    return reactor;
+  }
+
+ protected:
+  // A stream that lags this far behind is not read from until it has caught up.
+  static constexpr size_t kMaxBacklog = 64;
+
+  // Asks for the next message, at once or when the client has taken what it was sent.
+  void ReadNext() {
+    const absl::MutexLock lock(&mutex_);
+    if (end_.has_value()) return;
+    if (outgoing_.size() >= kMaxBacklog) {
+      read_held_ = true;
+      return;
+    }
+    StartReading();
+  }
+
+  // False: the client lags behind, and OnCaughtUp will be called. Dropped once the stream ends.
+  bool Send(std::unique_ptr<Response> response) {
+    const absl::MutexLock lock(&mutex_);
+    if (end_.has_value()) return true;
+    outgoing_.push_back(std::move(response));
+    if (outgoing_.size() == 1) this->StartWrite(outgoing_.front().get());
+    lagging_ = lagging_ || outgoing_.size() >= kMaxBacklog;
+    return !lagging_;
+  }
+
+  // Keeps what the stream occupies, such as a place among those allowed, until just before the
+  // client can learn that the call is over. What is held must not call the stream as it goes.
+  void Hold(std::shared_ptr<void> held) {
+    const absl::MutexLock lock(&mutex_);
+    if (!finished_) held_ = std::move(held);
+  }
+
+  // Ends the call once everything before it has been sent. The first end counts.
+  void End(const absl::Status& status) {
+    const absl::MutexLock lock(&mutex_);
+    if (end_.has_value()) return;
+    end_ = ToGrpcStatus(status);
+    if (outgoing_.empty()) FinishNow();
+  }
+
+  [[nodiscard]] bool ended() const {
+    const absl::MutexLock lock(&mutex_);
+    return end_.has_value();
+  }
+
+  // The first call, in the thread that made the stream. Must lead to ReadNext or End.
+  virtual void Begin() { ReadNext(); }
+  virtual void OnRequest(std::unique_ptr<Request> request) = 0;
+  // The client sends no more. Must lead to End.
+  virtual void OnHalfClose() = 0;
+  virtual void OnCaughtUp() {}
+  // The call has been cancelled, by the client, its deadline or the server's end.
+  virtual void OnGone() {}
+  // The call is over. The last call.
+  virtual void OnEnded() {}
+
+  grpc::CallbackServerContext& context() const { return context_; }
+
+ private:
+  void FinishNow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    finished_ = true;
+    held_.reset();
+    this->Finish(*end_);
+  }
+
+  void StartReading() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    incoming_ = std::make_unique<Request>();
+    this->StartRead(incoming_.get());
+  }
+
+  void OnReadDone(bool ok) final {
+    if (ok) {
+      std::unique_ptr<Request> request;
+      {
+        const absl::MutexLock lock(&mutex_);
+        request = std::move(incoming_);
+      }
+      OnRequest(std::move(request));
+    } else if (!context_.IsCancelled()) {
+      OnHalfClose();
+    }
+  }
+
+  void OnWriteDone(bool ok) final {
+    std::unique_ptr<Response> written;
+    std::deque<std::unique_ptr<Response>> dropped;
+    bool caught_up = false;
+    {
+      const absl::MutexLock lock(&mutex_);
+      written = std::move(outgoing_.front());
+      outgoing_.pop_front();
+      if (!ok) {  // the connection is gone
+        dropped.swap(outgoing_);
+        if (!end_.has_value()) end_ = grpc::Status(grpc::StatusCode::CANCELLED, "cancelled");
+      }
+      if (!outgoing_.empty()) {
+        this->StartWrite(outgoing_.front().get());
+      } else if (end_.has_value()) {
+        FinishNow();
+      }
+      if (outgoing_.size() < kMaxBacklog / 2 && !end_.has_value()) {
+        caught_up = std::exchange(lagging_, false);
+        if (std::exchange(read_held_, false)) StartReading();
+      }
+    }
+    if (caught_up) OnCaughtUp();
+  }
+
+  void OnCancel() final {
+    OnGone();
+    End(absl::CancelledError("cancelled"));
+  }
+
+  void OnDone() final {
+    {
+      const absl::MutexLock lock(&mutex_);
+      call_.Ended(end_.value_or(grpc::Status::CANCELLED));
+    }
+    OnEnded();
+    const std::shared_ptr<BidiStream> last = std::move(self_);
+  }
+
+  const CallScope call_;
+  grpc::CallbackServerContext& context_;
+  std::shared_ptr<BidiStream> self_;
+  mutable absl::Mutex mutex_;
+  std::unique_ptr<Request> incoming_ ABSL_GUARDED_BY(mutex_);
+  // The first is being written.
+  std::deque<std::unique_ptr<Response>> outgoing_ ABSL_GUARDED_BY(mutex_);
+  std::optional<grpc::Status> end_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<void> held_ ABSL_GUARDED_BY(mutex_);
+  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
+  bool lagging_ ABSL_GUARDED_BY(mutex_) = false;
+  bool read_held_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_RPC_SUPPORT_BIDI_STREAM_H_

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The answers to RPCs that need no work: short look-ups, served on gRPC's own thread, and RPCs that
+// this server does not offer yet.
+
+#ifndef VOXLOC_SERVER_RPC_SUPPORT_UNARY_H_
+#define VOXLOC_SERVER_RPC_SUPPORT_UNARY_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include "server/convert/status.h"
+#include "server/rpc/support/call_scope.h"
+#include "server/runtime/runtime.h"
+
+namespace voxloc::server {
+
+// Calls `serve(runtime, *request, *response)` and finishes with the status that it returns.
+template <typename Serve, typename Request, typename Response>
+grpc::ServerUnaryReactor* ServeUnary(Runtime& runtime, RpcMethod method,
+                                     grpc::CallbackServerContext& context, const Serve& serve,
+                                     const Request* request, Response* response) {
+  const CallScope call(runtime, method);
+  const grpc::Status status = ToGrpcStatus(serve(runtime, *request, *response));
+  grpc::ServerUnaryReactor* const reactor = context.DefaultReactor();
+  reactor->Finish(status);
+  call.Ended(status);
+  return reactor;
+}
+
+inline grpc::Status NotYetAvailable(Runtime& runtime, RpcMethod method, const char* name) {
+  const CallScope call(runtime, method);
+  const grpc::Status status(grpc::StatusCode::UNIMPLEMENTED,
+                            std::string(name) + " is not yet available on this server");
+  call.Ended(status);
+  return status;
+}
+
+inline grpc::ServerUnaryReactor* RefuseUnary(Runtime& runtime, RpcMethod method, const char* name,
+                                             grpc::CallbackServerContext& context) {
+  grpc::ServerUnaryReactor* const reactor = context.DefaultReactor();
+  reactor->Finish(NotYetAvailable(runtime, method, name));
+  return reactor;
+}
+
+template <typename Response>
+class RefusedStream : public grpc::ServerWriteReactor<Response> {
+ public:
+  explicit RefusedStream(const grpc::Status& status) { this->Finish(status); }
+  void OnDone() override { delete this; }
+};
+
+template <typename Response>
+grpc::ServerWriteReactor<Response>* RefuseStream(Runtime& runtime, RpcMethod method,
+                                                 const char* name) {
+  return new RefusedStream<Response>(NotYetAvailable(runtime, method, name));
+}
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_RPC_SUPPORT_UNARY_H_

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/runtime/runtime.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "server/observe/logging.h"
+
+namespace voxloc::server {
+namespace {
+
+// Streams post one task at a time; the rest is room for maps that are to be freed.
+constexpr size_t kSpareTasks = 1024;
+
+}  // namespace
+
+Runtime::Runtime(const CommandLine& command_line, EngineChoice choice)
+    : config(command_line.config),
+      origins(command_line.origins),
+      started_unix_ns(absl::GetCurrentTimeNanos()),
+      engine(std::move(choice.engine)),
+      engine_name(engine->Info().name),
+      engine_devices(std::move(choice.devices)),
+      engine_note(std::move(choice.note)),
+      metrics(engine_name.c_str()),
+      searches(config.limits.max_searches),
+      transactions(config.limits.max_map_transactions),
+      mapping("mapping", config.limits.max_map_transactions + kSpareTasks, metrics.depth_mapping),
+      scoring("scoring", config.limits.max_searches + kSpareTasks, metrics.depth_scoring),
+      searching("searching",
+                {config.limits.max_searches, config.limits.max_searches, /*background=*/true},
+                metrics.depth_searching),
+      maps(config.limits.max_maps, metrics, mapping),
+      global_search(*engine, config.limits.search_cache_bytes),
+      sessions(config.limits.max_sessions, metrics),
+      scheduler(*engine, {config.limits.max_queued_scans, config.limits.max_batch}, metrics) {
+  metrics.engine_fallback.Set(engine_note.empty() ? 0.0 : 1.0);
+}
+
+absl::StatusOr<MapView> FindMap(const Runtime& runtime, const std::string& name,
+                                uint64_t min_revision) {
+  if (absl::Status status = ValidateMapName(name); !status.ok()) return status;
+  auto view = runtime.maps.Find(name);
+  if (view.ok() && view->snapshot->revision < min_revision) {
+    return absl::FailedPreconditionError(absl::StrCat("map ", name, " is at revision ",
+                                                      view->snapshot->revision, ", below the ",
+                                                      min_revision, " asked for"));
+  }
+  return view;
+}
+
+absl::Status EngineFault(const Runtime& runtime, const std::string& client, const std::string& map,
+                         const absl::Status& status) {
+  Log(LogLevel::kError, "engine_failed",
+      {{"session", client}, {"map", map}, {"error", status.message()}});
+  return runtime.engine->Health().ok()
+             ? absl::InternalError("the engine failed; the server's log has more")
+             : absl::UnavailableError(
+                   "the engine has failed for good; the server's log has more, "
+                   "and a restart may mend it");
+}
+
+}  // namespace voxloc::server

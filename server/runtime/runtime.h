@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runtime: the parts of a running server, as its RPCs see them. Built and owned by Server; every
+// RPC ends before it does. The parts are thread-safe.
+
+#ifndef VOXLOC_SERVER_RUNTIME_RUNTIME_H_
+#define VOXLOC_SERVER_RUNTIME_RUNTIME_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/engine/engine.h"
+#include "core/estimate/global_search/global_search.h"
+#include "server/config/command_line.h"
+#include "server/config/config.h"
+#include "server/engines/engine_choice.h"
+#include "server/lifecycle/active_calls.h"
+#include "server/maps/map_directory.h"
+#include "server/observe/metrics/metrics.h"
+#include "server/scheduling/admission.h"
+#include "server/scheduling/scheduler.h"
+#include "server/scheduling/work_queue.h"
+#include "server/session/session_registry.h"
+
+namespace voxloc::server {
+
+struct Runtime {
+  Runtime(const CommandLine& command_line, EngineChoice choice);
+
+  const Config config;
+  const std::map<std::string, ConfigOrigin> origins;
+  const int64_t started_unix_ns;
+  const std::unique_ptr<Engine> engine;
+  const std::string engine_name;
+  const std::vector<uint32_t> engine_devices;  // its GPUs, in its order
+  const std::string engine_note;               // why it is not what was asked for; empty: it is
+  Metrics metrics;
+  ActiveCalls calls;
+
+  Admission searches;      // scoring streams and searches
+  Admission transactions;  // of maps
+
+  // In the order in which they may need each other: the last is destroyed first.
+  WorkQueue mapping;
+  WorkQueue scoring;
+  WorkQueue searching;
+  MapDirectory maps;
+  GlobalSearch global_search;
+  SessionRegistry sessions;
+  Scheduler scheduler;
+};
+
+// Looks up a map by a name from a client. InvalidArgument: not a name; NotFound: no such map;
+// FailedPrecondition: its revision is below `min_revision`.
+[[nodiscard]] absl::StatusOr<MapView> FindMap(const Runtime& runtime, const std::string& name,
+                                              uint64_t min_revision);
+
+// Logs a failure of the engine, in work for this vehicle or session, and says what its client is
+// told: Internal, or Unavailable once the engine can compute nothing any more.
+[[nodiscard]] absl::Status EngineFault(const Runtime& runtime, const std::string& client,
+                                       const std::string& map, const absl::Status& status);
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_RUNTIME_RUNTIME_H_
