@@ -6,7 +6,7 @@
 #define VOXLOC_SERVER_CONVERT_MAP_H_
 
 #include "server/maps/map_build.h"
-#include "server/maps/map_directory.h"
+#include "server/maps/resident_maps.h"
 #include "voxloc/v1/map.pb.h"
 
 namespace voxloc::server {

@@ -10,6 +10,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "core/checksum/crc32c.h"
+#include "core/map/map_name.h"
 
 namespace voxloc::server {
 namespace {
@@ -43,15 +44,15 @@ bool SameRequest(const MapBuildRequest& a, const MapBuildRequest& b) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<MapTransaction>> MapTransaction::Open(
-    Runtime& runtime, const TransactionBegin& begin) {
+    const MapContext& context, const TransactionBegin& begin) {
   if (absl::Status status = ValidateMapName(begin.map); !status.ok()) return status;
-  auto transaction = absl::WrapUnique(new MapTransaction(runtime, begin));
+  auto transaction = absl::WrapUnique(new MapTransaction(context, begin));
   if (absl::Status status = transaction->Start(); !status.ok()) return status;
   return transaction;
 }
 
 absl::Status MapTransaction::Start() {
-  auto found = runtime_.maps.Find(begin_.map);
+  auto found = context_.maps.Find(begin_.map);
   if (!found.ok() && !begin_.create) return found.status();
   base_revision_ = found.ok() ? found->snapshot->revision : 0;
   if (begin_.base_revision != 0 && begin_.base_revision != base_revision_) {
@@ -107,7 +108,7 @@ absl::StatusOr<std::optional<TileReceipt>> MapTransaction::AddChunk(TileChunk ch
   ++tile.next_index;
   tile.sent += chunk.sent;
   tile.not_finite += chunk.not_finite;
-  const Limits& limits = runtime_.config.limits;
+  const Limits& limits = context_.limits;
   if (tile.sent > limits.max_points_per_tile) {
     return absl::ResourceExhaustedError(absl::StrCat("tile ", Quoted(tile.tile_id), " has over ",
                                                      limits.max_points_per_tile,
@@ -139,8 +140,8 @@ absl::StatusOr<TileReceipt> MapTransaction::FinishTile() {
   staged.tile.bounds = ComputeBounds(tile.points);
   staged.tile.points = staged.tile.bounds.finite_points;
   const auto start = std::chrono::steady_clock::now();
-  auto resident = runtime_.engine->BuildTile(tile.points, build_->statistics);
-  runtime_.metrics.stage_build_s.Observe(
+  auto resident = context_.engine.BuildTile(tile.points, build_->statistics);
+  context_.metrics.stage_build_s.Observe(
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   if (!resident.ok()) {
     return absl::Status(resident.status().code(), absl::StrCat("tile ", Quoted(tile.tile_id), ": ",
@@ -161,7 +162,7 @@ absl::StatusOr<TileReceipt> MapTransaction::FinishTile() {
 }
 
 absl::Status MapTransaction::CheckRoom(const std::string& tile_id) const {
-  const uint32_t limit = runtime_.config.limits.max_tiles_per_map;
+  const uint32_t limit = context_.limits.max_tiles_per_map;
   if (staged_.size() < limit || staged_.count(tile_id) > 0) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrCat("the transaction changes over ", limit, " tiles, the limit of a map"));
@@ -187,7 +188,7 @@ absl::StatusOr<bool> MapTransaction::RemoveTile(const std::string& tile_id) {
 }
 
 absl::StatusOr<MapView> MapTransaction::Current() const {
-  auto found = runtime_.maps.Find(begin_.map);
+  auto found = context_.maps.Find(begin_.map);
   const uint64_t revision = found.ok() ? found->snapshot->revision : 0;
   if (begin_.base_revision != 0 && revision != begin_.base_revision) {
     return absl::AbortedError(absl::StrCat("map ", begin_.map, " has moved on to revision ",
@@ -220,42 +221,42 @@ absl::StatusOr<CommitReceipt> MapTransaction::Commit() {
 }
 
 absl::StatusOr<CommitReceipt> MapTransaction::CommitOnto(const MapView& current) const {
-  auto next = std::make_unique<MapSnapshot>();
-  next->name = begin_.map;
+  MapSnapshot next;
+  next.name = begin_.map;
   TileChecksums checksums;
   const MapSnapshot* previous = current.snapshot.get();
   if (previous != nullptr && !begin_.clear) {
-    next->tiles = previous->tiles;
+    next.tiles = previous->tiles;
     checksums = current.facts->checksums;
   }
   CommitReceipt receipt;
   for (const auto& [tile_id, staged] : staged_) {
     const bool existed = previous != nullptr && previous->tiles.count(tile_id) > 0;
     if (!staged.has_value()) {
-      receipt.removed += next->tiles.erase(tile_id) > 0 ? 1 : 0;
+      receipt.removed += next.tiles.erase(tile_id) > 0 ? 1 : 0;
       checksums.erase(tile_id);
       continue;
     }
     (existed ? receipt.replaced : receipt.added) += 1;
-    next->tiles[tile_id] = staged->tile;
+    next.tiles[tile_id] = staged->tile;
     checksums[tile_id] = staged->crc32c;
   }
   if (begin_.clear && previous != nullptr) {
     for (const auto& [tile_id, tile] : previous->tiles) {
-      receipt.removed += next->tiles.count(tile_id) == 0 ? 1 : 0;
+      receipt.removed += next.tiles.count(tile_id) == 0 ? 1 : 0;
     }
   }
-  if (absl::Status status = CheckSize(*next); !status.ok()) return status;
+  if (absl::Status status = CheckSize(next); !status.ok()) return status;
 
   std::vector<std::shared_ptr<const ResidentTile>> tiles;
-  tiles.reserve(next->tiles.size());
-  for (const auto& [tile_id, tile] : next->tiles) tiles.push_back(tile.resident);
-  auto resident = runtime_.engine->Compose(
-      tiles, build_->statistics, previous == nullptr ? nullptr : previous->resident.get());
+  tiles.reserve(next.tiles.size());
+  for (const auto& [tile_id, tile] : next.tiles) tiles.push_back(tile.resident);
+  auto resident = context_.engine.Compose(tiles, build_->statistics,
+                                          previous == nullptr ? nullptr : previous->resident.get());
   if (!resident.ok()) return resident.status();
-  next->resident = *std::move(resident);
+  next.resident = *std::move(resident);
   auto view =
-      runtime_.maps.Publish(std::move(next), previous == nullptr ? build_ : current.facts->build,
+      context_.maps.Publish(std::move(next), previous == nullptr ? build_ : current.facts->build,
                             std::move(checksums), previous == nullptr ? 0 : previous->revision);
   if (!view.ok()) return view.status();
   receipt.view = *std::move(view);
@@ -263,7 +264,7 @@ absl::StatusOr<CommitReceipt> MapTransaction::CommitOnto(const MapView& current)
 }
 
 absl::Status MapTransaction::CheckSize(const MapSnapshot& next) const {
-  const Limits& limits = runtime_.config.limits;
+  const Limits& limits = context_.limits;
   if (next.tiles.size() > limits.max_tiles_per_map) {
     return absl::ResourceExhaustedError(absl::StrCat("the map would have ", next.tiles.size(),
                                                      " tiles; allowed is up to ",

@@ -18,11 +18,21 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/cloud/point_cloud.h"
+#include "core/engine/engine.h"
+#include "server/config/config.h"
 #include "server/maps/map_build.h"
-#include "server/maps/map_directory.h"
-#include "server/runtime/runtime.h"
+#include "server/maps/resident_maps.h"
+#include "server/observe/metrics/metrics.h"
 
 namespace voxloc::server {
+
+// What transactions work with. All of it must outlive them.
+struct MapContext {
+  Engine& engine;
+  ResidentMaps& maps;
+  const Limits& limits;
+  const Metrics& metrics;
+};
 
 struct TransactionBegin {
   std::string map;
@@ -64,7 +74,7 @@ class MapTransaction {
  public:
   // NotFound, Aborted, AlreadyExists, InvalidArgument: as UpdateMapTiles says.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<MapTransaction>> Open(
-      Runtime& runtime, const TransactionBegin& begin);
+      const MapContext& context, const TransactionBegin& begin);
 
   // A receipt when the tile is complete. FailedPrecondition: out of order; DataLoss: a count does
   // not match; ResourceExhausted: a limit; InvalidArgument: points that cannot be built.
@@ -94,8 +104,8 @@ class MapTransaction {
     size_t not_finite = 0;
   };
 
-  MapTransaction(Runtime& runtime, const TransactionBegin& begin)
-      : runtime_(runtime), begin_(begin) {}
+  MapTransaction(const MapContext& context, const TransactionBegin& begin)
+      : context_(context), begin_(begin) {}
 
   [[nodiscard]] absl::Status Start();
   [[nodiscard]] absl::Status CheckOrder(const TileChunk& chunk) const;
@@ -108,7 +118,7 @@ class MapTransaction {
   [[nodiscard]] absl::StatusOr<CommitReceipt> CommitOnto(const MapView& current) const;
   [[nodiscard]] absl::Status CheckSize(const MapSnapshot& next) const;
 
-  Runtime& runtime_;
+  const MapContext context_;
   const TransactionBegin begin_;
   std::shared_ptr<const MapBuild> build_;
   uint64_t base_revision_ = 0;

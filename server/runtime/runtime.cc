@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "server/observe/logging.h"
 
@@ -37,18 +36,6 @@ Runtime::Runtime(const CommandLine& command_line, EngineChoice choice)
       sessions(config.limits.max_sessions, metrics),
       scheduler(*engine, {config.limits.max_queued_scans, config.limits.max_batch}, metrics) {
   metrics.engine_fallback.Set(engine_note.empty() ? 0.0 : 1.0);
-}
-
-absl::StatusOr<MapView> FindMap(const Runtime& runtime, const std::string& name,
-                                uint64_t min_revision) {
-  if (absl::Status status = ValidateMapName(name); !status.ok()) return status;
-  auto view = runtime.maps.Find(name);
-  if (view.ok() && view->snapshot->revision < min_revision) {
-    return absl::FailedPreconditionError(absl::StrCat("map ", name, " is at revision ",
-                                                      view->snapshot->revision, ", below the ",
-                                                      min_revision, " asked for"));
-  }
-  return view;
 }
 
 absl::Status EngineFault(const Runtime& runtime, const std::string& client, const std::string& map,

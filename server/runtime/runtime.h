@@ -18,7 +18,7 @@
 #include "server/config/config.h"
 #include "server/engines/engine_choice.h"
 #include "server/lifecycle/active_calls.h"
-#include "server/maps/map_directory.h"
+#include "server/maps/resident_maps.h"
 #include "server/observe/metrics/metrics.h"
 #include "server/scheduling/admission.h"
 #include "server/scheduling/scheduler.h"
@@ -47,16 +47,11 @@ struct Runtime {
   WorkQueue mapping;
   WorkQueue scoring;
   WorkQueue searching;
-  MapDirectory maps;
+  ResidentMaps maps;
   GlobalSearch global_search;
   SessionRegistry sessions;
   Scheduler scheduler;
 };
-
-// Looks up a map by a name from a client. InvalidArgument: not a name; NotFound: no such map;
-// FailedPrecondition: its revision is below `min_revision`.
-[[nodiscard]] absl::StatusOr<MapView> FindMap(const Runtime& runtime, const std::string& name,
-                                              uint64_t min_revision);
 
 // Logs a failure of the engine, in work for this vehicle or session, and says what its client is
 // told: Internal, or Unavailable once the engine can compute nothing any more.

@@ -43,7 +43,7 @@ absl::Status ScoreWork::Start(const v1::ScoreSetup& setup, const StopToken& stop
     if (!mount.ok()) return mount.status();
     recipe->base_T_sensor = *mount;
   }
-  auto map = FindMap(runtime_, setup.map(), setup.min_map_revision());
+  auto map = runtime_.maps.FindAtLeast(setup.map(), setup.min_map_revision());
   if (!map.ok()) return map.status();
   map_ = *std::move(map);
   align_ = recipe->align;

@@ -61,7 +61,7 @@ absl::Status SearchWork::Check(std::shared_ptr<const std::atomic<bool>> cancelle
   if (!hypotheses.ok()) return hypotheses.status();
   const double timeout_s = request_.timeout_s();
   if (absl::Status status = CheckSeconds("timeout_s", timeout_s); !status.ok()) return status;
-  auto map = FindMap(runtime_, request_.map(), 0);
+  auto map = runtime_.maps.FindAtLeast(request_.map(), 0);
   if (!map.ok()) return map.status();
   map_ = *std::move(map);
   auto profile = ProfileOnMap(recipe_.align.profile, *map_.facts->build, request_.map());

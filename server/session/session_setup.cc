@@ -103,7 +103,7 @@ absl::StatusOr<OpenedSession> OpenSession(const Runtime& runtime, const v1::Open
   if (absl::Status status = CheckSeconds("limits.max_delay_s", asked.max_delay_s()); !status.ok()) {
     return status;
   }
-  auto map = FindMap(runtime, open.map(), open.min_map_revision());
+  auto map = runtime.maps.FindAtLeast(open.map(), open.min_map_revision());
   if (!map.ok()) return map.status();
   session.map = *std::move(map);
   auto profile = ProfileOnMap(recipe->align.profile, *session.map.facts->build, open.map());

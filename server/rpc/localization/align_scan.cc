@@ -45,7 +45,7 @@ absl::StatusOr<ScanSource> SourceOf(const Runtime& runtime, const v1::AlignScanR
     if (!mount.ok()) return mount.status();
     source.recipe.base_T_sensor = *mount;
   }
-  auto map = FindMap(runtime, request.map(), request.min_map_revision());
+  auto map = runtime.maps.FindAtLeast(request.map(), request.min_map_revision());
   if (!map.ok()) return map.status();
   auto profile = ProfileOnMap(source.recipe.align.profile, *map->facts->build, request.map());
   if (!profile.ok()) return profile.status();

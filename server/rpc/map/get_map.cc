@@ -8,7 +8,7 @@ namespace voxloc::server {
 
 absl::Status GetMap(const Runtime& runtime, const v1::GetMapRequest& request,
                     v1::GetMapResponse& response) {
-  auto view = FindMap(runtime, request.map(), 0);
+  auto view = runtime.maps.FindAtLeast(request.map(), 0);
   if (!view.ok()) return view.status();
   MapInfoToProto(*view, *response.mutable_map());
   return absl::OkStatus();

@@ -53,7 +53,7 @@ absl::Status ListTiles(const Runtime& runtime, const v1::ListTilesRequest& reque
     if (!box.ok()) return box.status();
     region = *box;
   }
-  auto view = FindMap(runtime, request.map(), 0);
+  auto view = runtime.maps.FindAtLeast(request.map(), 0);
   if (!view.ok()) return view.status();
   const MapSnapshot& snapshot = *view->snapshot;
   auto tile = snapshot.tiles.begin();

@@ -153,7 +153,8 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
     if (absl::Status status = runtime_.sessions.Admit(); !status.ok()) return status;
     auto begin = BeginFromProto(proto);
     if (!begin.ok()) return begin.status();
-    auto transaction = MapTransaction::Open(runtime_, *begin);
+    auto transaction = MapTransaction::Open(
+        {*runtime_.engine, runtime_.maps, runtime_.config.limits, runtime_.metrics}, *begin);
     if (!transaction.ok()) return transaction.status();
     transaction_ = *std::move(transaction);
     auto response = std::make_unique<v1::UpdateMapTilesResponse>();
