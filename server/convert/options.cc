@@ -158,15 +158,15 @@ absl::Status ApplyGate(const v1::GateOptions& gate, AlignOptions& options) {
     }
   }
   if (gate.has_min_matched_ratio()) {
-    options.min_matched_ratio = gate.min_matched_ratio().value();
-    if (!(options.min_matched_ratio >= 0.0 && options.min_matched_ratio <= 1.0)) {
-      return Outside("gate.min_matched_ratio", options.min_matched_ratio, "0 to 1");
+    options.limits.min_matched_ratio = gate.min_matched_ratio().value();
+    if (!(options.limits.min_matched_ratio >= 0.0 && options.limits.min_matched_ratio <= 1.0)) {
+      return Outside("gate.min_matched_ratio", options.limits.min_matched_ratio, "0 to 1");
     }
   }
   if (gate.has_min_confidence()) {
-    options.min_confidence = gate.min_confidence().value();
-    if (!(options.min_confidence >= 0.0 && options.min_confidence <= 1.0)) {
-      return Outside("gate.min_confidence", options.min_confidence, "0 to 1");
+    options.limits.min_confidence = gate.min_confidence().value();
+    if (!(options.limits.min_confidence >= 0.0 && options.limits.min_confidence <= 1.0)) {
+      return Outside("gate.min_confidence", options.limits.min_confidence, "0 to 1");
     }
   }
   return absl::OkStatus();

@@ -48,6 +48,30 @@ void IterationToProto(const IterationTrace& step, v1::TraceIteration& proto) {
 
 }  // namespace
 
+v1::AlignmentStatus StatusToProto(AlignmentStatus status) {
+  switch (status) {
+    case AlignmentStatus::kDeadline:
+      return v1::ALIGNMENT_STATUS_DEADLINE;
+    case AlignmentStatus::kOutOfMap:
+      return v1::ALIGNMENT_STATUS_OUT_OF_MAP;
+    case AlignmentStatus::kNotConverged:
+      return v1::ALIGNMENT_STATUS_NOT_CONVERGED;
+    case AlignmentStatus::kLowScore:
+      return v1::ALIGNMENT_STATUS_LOW_SCORE;
+    case AlignmentStatus::kLowOverlap:
+      return v1::ALIGNMENT_STATUS_LOW_OVERLAP;
+    case AlignmentStatus::kLowConfidence:
+      return v1::ALIGNMENT_STATUS_LOW_CONFIDENCE;
+    case AlignmentStatus::kAmbiguous:
+      return v1::ALIGNMENT_STATUS_AMBIGUOUS;
+    case AlignmentStatus::kDegenerate:
+      return v1::ALIGNMENT_STATUS_DEGENERATE;
+    case AlignmentStatus::kOk:
+      return v1::ALIGNMENT_STATUS_OK;
+  }
+  return v1::ALIGNMENT_STATUS_UNSPECIFIED;
+}
+
 void ScoresToProto(const PoseScore& scores, v1::Scores& proto) {
   proto.set_score(scores.score);
   proto.set_transform_probability(scores.transform_probability);

@@ -8,11 +8,14 @@
 #include "core/cloud/filters.h"
 #include "core/cloud/point_cloud.h"
 #include "core/engine/align.h"
+#include "core/tracking/verdict.h"
 #include "server/scan/scan_recipe.h"
 #include "voxloc/v1/alignment.pb.h"
 #include "voxloc/v1/cloud.pb.h"
 
 namespace voxloc::server {
+
+[[nodiscard]] v1::AlignmentStatus StatusToProto(AlignmentStatus status);
 
 void ScoresToProto(const PoseScore& scores, v1::Scores& proto);
 

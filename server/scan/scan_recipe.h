@@ -14,14 +14,14 @@
 #include "core/geometry/pose.h"
 #include "core/tracking/pose_buffer.h"
 #include "core/tracking/scan_gate.h"
+#include "core/tracking/verdict.h"
 
 namespace voxloc::server {
 
 struct AlignOptions {
-  Profile profile;                 // overrides applied, cell sizes its own
-  double min_matched_ratio = 0.0;  // a result below it is LOW_OVERLAP
-  double min_confidence = 0.0;     // a result below it is LOW_CONFIDENCE
-  bool regularize = true;          // where a scan has a reference position
+  Profile profile;  // overrides applied, cell sizes its own
+  AcceptanceLimits limits;
+  bool regularize = true;  // where a scan has a reference position
   CovarianceOptions covariance;
   GateOptions gate;
   double guess_timeout_s = PoseBufferOptions().timeout_s;

@@ -9,6 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "core/engine/scan_reach.h"
+#include "core/tracking/verdict.h"
 #include "server/convert/cloud.h"
 #include "server/convert/covariance.h"
 #include "server/convert/diagnostics.h"
@@ -221,7 +223,9 @@ void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const 
     EstimateToProto(*estimate, result.map_T_base, recipe.estimate.covariance.method, recipe.output,
                     reply);
   }
-  const Verdict verdict = JudgeResult(result, estimate, profile_, recipe.align);
+  const AlignOptions& align = recipe.align;
+  const Verdict verdict = JudgeResult(result, estimate, profile_, align.gate, align.limits);
+  const v1::AlignmentStatus status = StatusToProto(verdict.status);
   reply.set_accepted(verdict.accepted);
   reply.set_engine(runtime_.engine_name);
   v1::Timings& timings = *reply.mutable_timings();
@@ -235,11 +239,11 @@ void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const 
   timings.set_estimate_s(batch.estimate_s + encode_s);
   if (verdict.accepted) {
     source_->state->Found(result.map_T_base, place_.odometry_T_base);
-    Answer(verdict.status, verdict.detail);
-  } else if (verdict.status == v1::ALIGNMENT_STATUS_DEADLINE) {
-    Answer(verdict.status, verdict.detail);
+    Answer(status, verdict.detail);
+  } else if (verdict.status == AlignmentStatus::kDeadline) {
+    Answer(status, verdict.detail);
   } else {
-    AnswerMissed(verdict.status, verdict.detail);
+    AnswerMissed(status, verdict.detail);
   }
 }
 

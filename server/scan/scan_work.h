@@ -16,7 +16,6 @@
 #include "server/scan/scan_preparation.h"
 #include "server/scan/scan_reply.h"
 #include "server/scan/scan_source.h"
-#include "server/scan/verdict.h"
 #include "server/scheduling/scheduler.h"
 #include "voxloc/v1/alignment.pb.h"
 #include "voxloc/v1/localization_service.pb.h"

@@ -8,11 +8,11 @@
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
+#include "core/engine/scan_reach.h"
 #include "server/convert/cloud.h"
 #include "server/convert/pose.h"
 #include "server/convert/profile.h"
 #include "server/convert/result.h"
-#include "server/scan/verdict.h"
 #include "server/session/session_setup.h"
 
 namespace voxloc::server {

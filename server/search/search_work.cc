@@ -9,12 +9,13 @@
 
 #include "absl/memory/memory.h"
 #include "absl/time/clock.h"
+#include "core/engine/scan_reach.h"
 #include "core/estimate/hypothesis_estimates.h"
+#include "core/tracking/verdict.h"
 #include "server/convert/cloud.h"
 #include "server/convert/pose.h"
 #include "server/convert/result.h"
 #include "server/observe/logging.h"
-#include "server/scan/verdict.h"
 #include "server/session/session_setup.h"
 
 namespace voxloc::server {
@@ -148,7 +149,9 @@ bool SearchWork::CanTouchMap(const PriorSearchOptions& prior) const {
 
 v1::AlignmentStatus SearchWork::StatusOf(const AlignResult& result,
                                          const ScanEstimate* estimate) const {
-  return JudgeResult(result, estimate, job_.profile, recipe_.align).status;
+  const AlignOptions& align = recipe_.align;
+  return StatusToProto(
+      JudgeResult(result, estimate, job_.profile, align.gate, align.limits).status);
 }
 
 void SearchWork::TellProgress(const PoseSearchProgress& progress, const Observer& observer) const {

@@ -23,9 +23,9 @@ uint32_t Granted(uint32_t asked, uint32_t limit) {
 
 // What `align` and `output` make of each other. InvalidArgument: they contradict each other.
 absl::Status CombineRecipe(ScanRecipe& recipe) {
-  if (recipe.align.min_confidence > 0.0 && !recipe.output.confidence) {
+  if (recipe.align.limits.min_confidence > 0.0 && !recipe.output.confidence) {
     return absl::InvalidArgumentError(
-        absl::StrCat("gate.min_confidence is ", recipe.align.min_confidence,
+        absl::StrCat("gate.min_confidence is ", recipe.align.limits.min_confidence,
                      " and output.no_confidence true; a limit needs the confidence"));
   }
   recipe.estimate.covariance = recipe.align.covariance;

@@ -49,7 +49,7 @@ TEST(ConvertOptions, AppliesOverridesToEveryStage) {
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_EQ(options->profile.name, "precise");
   EXPECT_TRUE(options->regularize);
-  EXPECT_EQ(options->min_matched_ratio, 0.25);
+  EXPECT_EQ(options->limits.min_matched_ratio, 0.25);
   EXPECT_EQ(options->profile.regularization_scale, 0.5);
   EXPECT_EQ(options->profile.acceptance_threshold, 3.5);
   EXPECT_EQ(options->profile.stages.size(), PreciseProfile().stages.size());

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/scan/verdict.h"
+#include "core/tracking/verdict.h"
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/estimate/rival_pose.h"
 
-namespace voxloc::server {
+namespace voxloc {
 namespace {
 
 std::string LowScore(const AlignResult& result, const Profile& profile) {
@@ -40,74 +38,53 @@ std::string Unobserved(const Degeneracy& degeneracy) {
 
 // What speaks against a result that the reference would accept, in the order of AlignmentStatus.
 Verdict Doubt(const AlignResult& result, const ScanEstimate* estimate,
-              const AlignOptions& options) {
-  if (result.after.matched_ratio() < options.min_matched_ratio) {
-    return {v1::ALIGNMENT_STATUS_LOW_OVERLAP,
+              const AcceptanceLimits& limits) {
+  if (result.after.matched_ratio() < limits.min_matched_ratio) {
+    return {AlignmentStatus::kLowOverlap,
             absl::StrCat("the matched ratio ", result.after.matched_ratio(), " is below ",
-                         options.min_matched_ratio),
+                         limits.min_matched_ratio),
             false};
   }
-  if (estimate == nullptr) return {v1::ALIGNMENT_STATUS_OK, "", true};
-  if (options.min_confidence > 0.0 && !(estimate->confidence.has_value() &&
-                                        estimate->confidence->value >= options.min_confidence)) {
+  if (estimate == nullptr) return {AlignmentStatus::kOk, "", true};
+  if (limits.min_confidence > 0.0 &&
+      !(estimate->confidence.has_value() && estimate->confidence->value >= limits.min_confidence)) {
     const double confidence = estimate->confidence.has_value() ? estimate->confidence->value : 0.0;
-    return {v1::ALIGNMENT_STATUS_LOW_CONFIDENCE,
-            absl::StrCat("the confidence ", confidence, " is below ", options.min_confidence),
+    return {AlignmentStatus::kLowConfidence,
+            absl::StrCat("the confidence ", confidence, " is below ", limits.min_confidence),
             false};
   }
   if (const std::optional<size_t> rival = FindRival(result, estimate->covariance)) {
     const Pose& other = estimate->covariance.aligned_map_T_base[*rival];
-    return {v1::ALIGNMENT_STATUS_AMBIGUOUS,
+    return {AlignmentStatus::kAmbiguous,
             absl::StrCat("a pose ", TranslationDistance(other, result.map_T_base),
                          " m away has nvtl ", estimate->covariance.nvtl[*rival]),
             true};
   }
   if (estimate->degeneracy.has_value() && estimate->degeneracy->degenerate()) {
-    return {v1::ALIGNMENT_STATUS_DEGENERATE, Unobserved(*estimate->degeneracy), true};
+    return {AlignmentStatus::kDegenerate, Unobserved(*estimate->degeneracy), true};
   }
-  return {v1::ALIGNMENT_STATUS_OK, "", true};
+  return {AlignmentStatus::kOk, "", true};
 }
 
 }  // namespace
 
 Verdict JudgeResult(const AlignResult& result, const ScanEstimate* estimate, const Profile& profile,
-                    const AlignOptions& options) {
+                    const GateOptions& gate, const AcceptanceLimits& limits) {
   if (result.termination == Termination::kDeadline) {
-    return {v1::ALIGNMENT_STATUS_DEADLINE, "the deadline passed while the scan was aligned", false};
+    return {AlignmentStatus::kDeadline, "the deadline passed while the scan was aligned", false};
   }
   if (result.after.matched_points == 0) {
-    return {v1::ALIGNMENT_STATUS_OUT_OF_MAP, "no point has a map cell near it", false};
+    return {AlignmentStatus::kOutOfMap, "no point has a map cell near it", false};
   }
-  switch (JudgeInDetail(result, profile, options.gate.max_oscillations).acceptance) {
+  switch (JudgeInDetail(result, profile, gate.max_oscillations).acceptance) {
     case Acceptance::kNotConverged:
-      return {v1::ALIGNMENT_STATUS_NOT_CONVERGED, NotConverged(result), false};
+      return {AlignmentStatus::kNotConverged, NotConverged(result), false};
     case Acceptance::kLowScore:
-      return {v1::ALIGNMENT_STATUS_LOW_SCORE, LowScore(result, profile), false};
+      return {AlignmentStatus::kLowScore, LowScore(result, profile), false};
     case Acceptance::kAccepted:
       break;
   }
-  return Doubt(result, estimate, options);
+  return Doubt(result, estimate, limits);
 }
 
-double ReachOf(const PointCloud& scan_base) {
-  double farthest = 0.0;
-  for (size_t i = 0; i < scan_base.size(); ++i) {
-    farthest = std::max(farthest, scan_base.Point(i).squaredNorm());
-  }
-  return std::sqrt(farthest);
-}
-
-bool CanTouch(const Bounds& map, const Pose& map_T_base, double reach_m, double margin_m) {
-  if (map.finite_points == 0) return false;
-  const Eigen::Array3d position = map_T_base.translation.array();
-  const double slack = reach_m + margin_m;
-  return (position >= map.min.array() - slack).all() && (position <= map.max.array() + slack).all();
-}
-
-double MatchMargin(const Profile& profile) {
-  double largest = 0.0;
-  for (const Stage& stage : profile.stages) largest = std::max(largest, stage.cells.cell_size_m);
-  return 2.0 * largest;
-}
-
-}  // namespace voxloc::server
+}  // namespace voxloc
