@@ -8,7 +8,7 @@
 
 #include "core/estimate/scan_estimate.h"
 #include "core/geometry/pose.h"
-#include "server/scan/scan_recipe.h"
+#include "server/convert/scan_recipe.h"
 #include "voxloc/v1/alignment.pb.h"
 
 namespace voxloc::server {

@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "core/tracking/recovery.h"
 #include "server/config/config.h"
-#include "server/scan/scan_recipe.h"
+#include "server/convert/scan_recipe.h"
 #include "voxloc/v1/localization_service.pb.h"
 #include "voxloc/v1/options.pb.h"
 

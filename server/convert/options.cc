@@ -14,6 +14,8 @@
 namespace voxloc::server {
 namespace {
 
+constexpr size_t kMaxVehicleBytes = 128;
+
 absl::Status Outside(absl::string_view field, double value, absl::string_view allowed) {
   return absl::InvalidArgumentError(absl::StrCat(field, " is ", value, "; allowed is ", allowed));
 }
@@ -253,6 +255,48 @@ absl::StatusOr<OutputChoice> OutputFromProto(const v1::OutputOptions& output) {
     }
   }
   return choice;
+}
+
+absl::Status CompleteRecipe(ScanRecipe& recipe) {
+  if (recipe.align.limits.min_confidence > 0.0 && !recipe.output.confidence) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("gate.min_confidence is ", recipe.align.limits.min_confidence,
+                     " and output.no_confidence true; a limit needs the confidence"));
+  }
+  recipe.estimate.covariance = recipe.align.covariance;
+  recipe.estimate.confidence = recipe.output.confidence;
+  recipe.estimate.no_ground_z_margin_m = recipe.output.no_ground_z_margin_m;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ScanRecipe> RecipeFromProto(const Config& config,
+                                           const v1::AlignmentOptions& options,
+                                           const v1::ScanFilter& filter,
+                                           const v1::OutputOptions& output) {
+  ScanRecipe recipe;
+  auto align = AlignOptionsFromProto(options, config.default_profile, config.limits);
+  if (!align.ok()) return align.status();
+  recipe.align = *std::move(align);
+  auto filters = ScanFiltersFromProto(filter);
+  if (!filters.ok()) return filters.status();
+  recipe.filters = *std::move(filters);
+  auto choice = OutputFromProto(output);
+  if (!choice.ok()) return choice.status();
+  recipe.output = *choice;
+  if (absl::Status status = CompleteRecipe(recipe); !status.ok()) return status;
+  return recipe;
+}
+
+absl::Status CheckSeconds(absl::string_view field, double value) {
+  if (value >= 0.0 && std::isfinite(value)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, " is ", value, "; allowed is a finite number of seconds from 0 (none)"));
+}
+
+absl::Status CheckVehicle(const std::string& vehicle) {
+  if (vehicle.size() <= kMaxVehicleBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("vehicle has ", vehicle.size(), " bytes; allowed is up to ", kMaxVehicleBytes));
 }
 
 }  // namespace voxloc::server

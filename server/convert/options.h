@@ -9,9 +9,11 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "server/config/config.h"
-#include "server/scan/scan_recipe.h"
+#include "server/convert/scan_recipe.h"
 #include "voxloc/v1/cloud.pb.h"
 #include "voxloc/v1/options.pb.h"
 
@@ -23,6 +25,21 @@ namespace voxloc::server {
 [[nodiscard]] absl::StatusOr<ScanFilters> ScanFiltersFromProto(const v1::ScanFilter& filter);
 
 [[nodiscard]] absl::StatusOr<OutputChoice> OutputFromProto(const v1::OutputOptions& output);
+
+// Sets recipe.estimate from `align` and `output`. InvalidArgument: these contradict each other.
+[[nodiscard]] absl::Status CompleteRecipe(ScanRecipe& recipe);
+
+// The recipe of a request that brings everything at once; base_T_sensor is not set.
+[[nodiscard]] absl::StatusOr<ScanRecipe> RecipeFromProto(const Config& config,
+                                                         const v1::AlignmentOptions& options,
+                                                         const v1::ScanFilter& filter,
+                                                         const v1::OutputOptions& output);
+
+// InvalidArgument: longer than 128 bytes.
+[[nodiscard]] absl::Status CheckVehicle(const std::string& vehicle);
+
+// InvalidArgument: not finite, or below 0.
+[[nodiscard]] absl::Status CheckSeconds(absl::string_view field, double value);
 
 }  // namespace voxloc::server
 

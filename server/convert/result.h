@@ -9,7 +9,7 @@
 #include "core/cloud/point_cloud.h"
 #include "core/engine/align.h"
 #include "core/tracking/verdict.h"
-#include "server/scan/scan_recipe.h"
+#include "server/convert/scan_recipe.h"
 #include "voxloc/v1/alignment.pb.h"
 #include "voxloc/v1/cloud.pb.h"
 

@@ -13,7 +13,7 @@
 #include "core/tracking/recovery_search.h"
 #include "server/runtime/runtime.h"
 #include "server/scan/scan_reply.h"
-#include "server/scan/scan_source.h"
+#include "server/session/scan_source.h"
 
 namespace voxloc::server {
 

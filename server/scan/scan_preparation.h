@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/engine/engine.h"
-#include "server/scan/scan_recipe.h"
+#include "server/convert/scan_recipe.h"
 #include "voxloc/v1/cloud.pb.h"
 
 namespace voxloc::server {

@@ -13,7 +13,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "server/runtime/runtime.h"
-#include "server/scan/scan_source.h"
+#include "server/scan/scan_client.h"
+#include "server/session/scan_source.h"
 #include "voxloc/v1/alignment.pb.h"
 #include "voxloc/v1/localization_service.pb.h"
 

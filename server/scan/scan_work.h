@@ -13,10 +13,11 @@
 
 #include "absl/status/status.h"
 #include "server/runtime/runtime.h"
+#include "server/scan/scan_client.h"
 #include "server/scan/scan_preparation.h"
 #include "server/scan/scan_reply.h"
-#include "server/scan/scan_source.h"
 #include "server/scheduling/scheduler.h"
+#include "server/session/scan_source.h"
 #include "voxloc/v1/alignment.pb.h"
 #include "voxloc/v1/localization_service.pb.h"
 

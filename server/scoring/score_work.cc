@@ -10,10 +10,10 @@
 #include "absl/strings/str_cat.h"
 #include "core/engine/scan_reach.h"
 #include "server/convert/cloud.h"
+#include "server/convert/options.h"
 #include "server/convert/pose.h"
 #include "server/convert/profile.h"
 #include "server/convert/result.h"
-#include "server/session/session_setup.h"
 
 namespace voxloc::server {
 namespace {
@@ -36,7 +36,8 @@ absl::StatusOr<std::unique_ptr<ScoreWork>> ScoreWork::Open(Runtime& runtime,
 absl::Status ScoreWork::Start(const v1::ScoreSetup& setup, const StopToken& stop) {
   auto points = CheckScanCloud(setup.cloud(), runtime_.config.limits.max_points_per_scan);
   if (!points.ok()) return points.status();
-  auto recipe = RecipeFromProto(runtime_, setup.options(), setup.filter(), v1::OutputOptions());
+  auto recipe =
+      RecipeFromProto(runtime_.config, setup.options(), setup.filter(), v1::OutputOptions());
   if (!recipe.ok()) return recipe.status();
   if (setup.has_base_t_sensor()) {
     auto mount = MountFromProto(setup.base_t_sensor());

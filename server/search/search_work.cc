@@ -13,10 +13,10 @@
 #include "core/estimate/hypothesis_estimates.h"
 #include "core/tracking/verdict.h"
 #include "server/convert/cloud.h"
+#include "server/convert/options.h"
 #include "server/convert/pose.h"
 #include "server/convert/result.h"
 #include "server/observe/logging.h"
-#include "server/session/session_setup.h"
 
 namespace voxloc::server {
 namespace {
@@ -47,7 +47,7 @@ absl::Status SearchWork::Check(std::shared_ptr<const std::atomic<bool>> cancelle
   if (!points.ok()) return points.status();
   if (*points == 0) return absl::InvalidArgumentError("the scan has no points");
   auto recipe =
-      RecipeFromProto(runtime_, request_.options(), request_.filter(), v1::OutputOptions());
+      RecipeFromProto(runtime_.config, request_.options(), request_.filter(), v1::OutputOptions());
   if (!recipe.ok()) return recipe.status();
   recipe_ = *std::move(recipe);
   if (request_.has_base_t_sensor()) {

@@ -3,7 +3,6 @@
 #include "server/session/session_setup.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,30 +13,14 @@
 namespace voxloc::server {
 namespace {
 
-constexpr size_t kMaxVehicleBytes = 128;
-
 // 0 asks for the server's.
 uint32_t Granted(uint32_t asked, uint32_t limit) {
   return asked == 0 ? limit : std::min(asked, limit);
 }
 
-// What `align` and `output` make of each other. InvalidArgument: they contradict each other.
-absl::Status CombineRecipe(ScanRecipe& recipe) {
-  if (recipe.align.limits.min_confidence > 0.0 && !recipe.output.confidence) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("gate.min_confidence is ", recipe.align.limits.min_confidence,
-                     " and output.no_confidence true; a limit needs the confidence"));
-  }
-  recipe.estimate.covariance = recipe.align.covariance;
-  recipe.estimate.confidence = recipe.output.confidence;
-  recipe.estimate.no_ground_z_margin_m = recipe.output.no_ground_z_margin_m;
-  return absl::OkStatus();
-}
-
-absl::StatusOr<SessionState::Options> StateOptions(const Runtime& runtime,
+absl::StatusOr<SessionState::Options> StateOptions(const Limits& limits,
                                                    const v1::OpenSession& open,
                                                    const AlignOptions& align) {
-  const Limits& limits = runtime.config.limits;
   SessionState::Options options;
   options.active = !open.start_inactive();
   options.poses.timeout_s = align.guess_timeout_s;
@@ -53,48 +36,18 @@ absl::StatusOr<SessionState::Options> StateOptions(const Runtime& runtime,
 
 }  // namespace
 
-absl::Status CheckSeconds(absl::string_view field, double value) {
-  if (value >= 0.0 && std::isfinite(value)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(field, " is ", value, "; allowed is a finite number of seconds from 0 (none)"));
-}
-
-absl::Status CheckVehicle(const std::string& vehicle) {
-  if (vehicle.size() <= kMaxVehicleBytes) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("vehicle has ", vehicle.size(), " bytes; allowed is up to ", kMaxVehicleBytes));
-}
-
-absl::StatusOr<ScanRecipe> RecipeFromProto(const Runtime& runtime,
-                                           const v1::AlignmentOptions& options,
-                                           const v1::ScanFilter& filter,
-                                           const v1::OutputOptions& output) {
-  ScanRecipe recipe;
-  auto align =
-      AlignOptionsFromProto(options, runtime.config.default_profile, runtime.config.limits);
-  if (!align.ok()) return align.status();
-  recipe.align = *std::move(align);
-  auto filters = ScanFiltersFromProto(filter);
-  if (!filters.ok()) return filters.status();
-  recipe.filters = *std::move(filters);
-  auto choice = OutputFromProto(output);
-  if (!choice.ok()) return choice.status();
-  recipe.output = *choice;
-  if (absl::Status status = CombineRecipe(recipe); !status.ok()) return status;
-  return recipe;
-}
-
-absl::StatusOr<OpenedSession> OpenSession(const Runtime& runtime, const v1::OpenSession& open) {
+absl::StatusOr<OpenedSession> OpenSession(const Config& config, const ResidentMaps& maps,
+                                          const v1::OpenSession& open) {
   OpenedSession session;
   if (absl::Status status = CheckVehicle(open.vehicle()); !status.ok()) return status;
-  auto recipe = RecipeFromProto(runtime, open.options(), open.filter(), open.output());
+  auto recipe = RecipeFromProto(config, open.options(), open.filter(), open.output());
   if (!recipe.ok()) return recipe.status();
   if (open.has_base_t_sensor()) {
     auto mount = MountFromProto(open.base_t_sensor());
     if (!mount.ok()) return mount.status();
     recipe->base_T_sensor = *mount;
   }
-  auto state = StateOptions(runtime, open, recipe->align);
+  auto state = StateOptions(config.limits, open, recipe->align);
   if (!state.ok()) return state.status();
   const v1::SessionLimits& asked = open.limits();
   if (absl::Status status = CheckSeconds("limits.timeout_s", asked.timeout_s()); !status.ok()) {
@@ -103,14 +56,14 @@ absl::StatusOr<OpenedSession> OpenSession(const Runtime& runtime, const v1::Open
   if (absl::Status status = CheckSeconds("limits.max_delay_s", asked.max_delay_s()); !status.ok()) {
     return status;
   }
-  auto map = runtime.maps.FindAtLeast(open.map(), open.min_map_revision());
+  auto map = maps.FindAtLeast(open.map(), open.min_map_revision());
   if (!map.ok()) return map.status();
   session.map = *std::move(map);
   auto profile = ProfileOnMap(recipe->align.profile, *session.map.facts->build, open.map());
   if (!profile.ok()) return profile.status();
   session.profile_on_map = *std::move(profile);
 
-  const Limits& limits = runtime.config.limits;
+  const Limits& limits = config.limits;
   session.source.vehicle = open.vehicle();
   session.source.map = open.map();
   session.source.recipe = *std::move(recipe);
@@ -123,15 +76,15 @@ absl::StatusOr<OpenedSession> OpenSession(const Runtime& runtime, const v1::Open
   return session;
 }
 
-absl::StatusOr<ScanSource> ConfigureSession(const Runtime& runtime, const ScanSource& source,
+absl::StatusOr<ScanSource> ConfigureSession(const Config& config, const ResidentMaps& maps,
+                                            const ScanSource& source,
                                             const v1::ConfigureSession& configure) {
   ScanSource changed = source;
   if (configure.has_options()) {
-    auto align = AlignOptionsFromProto(configure.options(), runtime.config.default_profile,
-                                       runtime.config.limits);
+    auto align = AlignOptionsFromProto(configure.options(), config.default_profile, config.limits);
     if (!align.ok()) return align.status();
     changed.recipe.align = *std::move(align);
-    if (auto map = runtime.maps.Find(source.map); map.ok()) {
+    if (auto map = maps.Find(source.map); map.ok()) {
       auto profile = ProfileOnMap(changed.recipe.align.profile, *map->facts->build, source.map);
       if (!profile.ok()) return absl::InvalidArgumentError(profile.status().message());
     }
@@ -151,15 +104,15 @@ absl::StatusOr<ScanSource> ConfigureSession(const Runtime& runtime, const ScanSo
     if (!mount.ok()) return mount.status();
     changed.recipe.base_T_sensor = *mount;
   }
-  if (absl::Status status = CombineRecipe(changed.recipe); !status.ok()) return status;
+  if (absl::Status status = CompleteRecipe(changed.recipe); !status.ok()) return status;
   const AlignOptions& align = changed.recipe.align;
   changed.state->SetPoseLimits(align.guess_timeout_s, align.guess_distance_tolerance_m);
   return changed;
 }
 
-Profile CurrentProfile(const Runtime& runtime, const ScanSource& source) {
+Profile CurrentProfile(const ResidentMaps& maps, const ScanSource& source) {
   const Profile& profile = source.recipe.align.profile;
-  if (auto map = runtime.maps.Find(source.map); map.ok()) {
+  if (auto map = maps.Find(source.map); map.ok()) {
     auto on_map = ProfileOnMap(profile, *map->facts->build, source.map);
     if (on_map.ok()) return *std::move(on_map);
   }

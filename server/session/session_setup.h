@@ -9,10 +9,9 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "server/config/config.h"
-#include "server/runtime/runtime.h"
-#include "server/scan/scan_source.h"
+#include "server/maps/resident_maps.h"
+#include "server/session/scan_source.h"
 #include "voxloc/v1/localization_service.pb.h"
 
 namespace voxloc::server {
@@ -25,28 +24,18 @@ struct OpenedSession {
 };
 
 // Errors: those that AlignScans gives for `open`.
-[[nodiscard]] absl::StatusOr<OpenedSession> OpenSession(const Runtime& runtime,
+[[nodiscard]] absl::StatusOr<OpenedSession> OpenSession(const Config& config,
+                                                        const ResidentMaps& maps,
                                                         const v1::OpenSession& open);
 
 // The source with what `configure` sets replaced; its state is told. InvalidArgument.
-[[nodiscard]] absl::StatusOr<ScanSource> ConfigureSession(const Runtime& runtime,
+[[nodiscard]] absl::StatusOr<ScanSource> ConfigureSession(const Config& config,
+                                                          const ResidentMaps& maps,
                                                           const ScanSource& source,
                                                           const v1::ConfigureSession& configure);
 
 // The profile as the session's map has it, for replies; as it is where there is no such map now.
-[[nodiscard]] Profile CurrentProfile(const Runtime& runtime, const ScanSource& source);
-
-// The recipe of a request that brings everything at once.
-[[nodiscard]] absl::StatusOr<ScanRecipe> RecipeFromProto(const Runtime& runtime,
-                                                         const v1::AlignmentOptions& options,
-                                                         const v1::ScanFilter& filter,
-                                                         const v1::OutputOptions& output);
-
-// InvalidArgument: longer than 128 bytes.
-[[nodiscard]] absl::Status CheckVehicle(const std::string& vehicle);
-
-// InvalidArgument: not finite, or below 0.
-[[nodiscard]] absl::Status CheckSeconds(absl::string_view field, double value);
+[[nodiscard]] Profile CurrentProfile(const ResidentMaps& maps, const ScanSource& source);
 
 }  // namespace voxloc::server
 

@@ -6,12 +6,12 @@
 #include <memory>
 #include <utility>
 
+#include "server/convert/options.h"
 #include "server/convert/pose.h"
 #include "server/convert/status.h"
 #include "server/rpc/support/call_scope.h"
 #include "server/rpc/support/deadline.h"
 #include "server/scan/scan_work.h"
-#include "server/session/session_setup.h"
 
 namespace voxloc::server {
 namespace {
@@ -37,7 +37,8 @@ absl::StatusOr<ScanSource> SourceOf(const Runtime& runtime, const v1::AlignScanR
   if (absl::Status status = runtime.sessions.Admit(); !status.ok()) return status;
   if (absl::Status status = CheckVehicle(request.vehicle()); !status.ok()) return status;
   ScanSource source;
-  auto recipe = RecipeFromProto(runtime, request.options(), request.filter(), request.output());
+  auto recipe =
+      RecipeFromProto(runtime.config, request.options(), request.filter(), request.output());
   if (!recipe.ok()) return recipe.status();
   source.recipe = *std::move(recipe);
   if (request.has_base_t_sensor()) {

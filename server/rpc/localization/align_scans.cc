@@ -119,7 +119,7 @@ class AlignScansStream : public AlignScansBidi,
   absl::Status Open(const v1::OpenSession& open) {
     if (lane_ != nullptr) return absl::FailedPreconditionError("the session is open already");
     if (absl::Status status = runtime_.sessions.Admit(); !status.ok()) return status;
-    auto opened = OpenSession(runtime_, open);
+    auto opened = OpenSession(runtime_.config, runtime_.maps, open);
     if (!opened.ok()) return opened.status();
     auto place = runtime_.sessions.Open(weak_from_this());
     if (!place.ok()) return place.status();
@@ -164,7 +164,7 @@ class AlignScansStream : public AlignScansBidi,
   }
 
   void Configure(const v1::ConfigureSession& configure) {
-    auto changed = ConfigureSession(runtime_, *source_, configure);
+    auto changed = ConfigureSession(runtime_.config, runtime_.maps, *source_, configure);
     if (!changed.ok()) {
       Reject(v1::SESSION_REQUEST_KIND_CONFIGURE, changed.status(), configure.sequence(), 0);
       return;
@@ -172,7 +172,7 @@ class AlignScansStream : public AlignScansBidi,
     source_ = std::make_shared<const ScanSource>(*std::move(changed));
     auto response = std::make_unique<v1::AlignScansResponse>();
     response->mutable_configured()->set_sequence(configure.sequence());
-    ProfileToProto(CurrentProfile(runtime_, *source_),
+    ProfileToProto(CurrentProfile(runtime_.maps, *source_),
                    *response->mutable_configured()->mutable_profile());
     Send(std::move(response));
   }

@@ -3,8 +3,8 @@
 // ScanRecipe: what a client wants done with its scans, checked and in the core's terms. A plain
 // value, shared unchanged by the scans that it holds for.
 
-#ifndef VOXLOC_SERVER_SCAN_SCAN_RECIPE_H_
-#define VOXLOC_SERVER_SCAN_SCAN_RECIPE_H_
+#ifndef VOXLOC_SERVER_CONVERT_SCAN_RECIPE_H_
+#define VOXLOC_SERVER_CONVERT_SCAN_RECIPE_H_
 
 #include <optional>
 
@@ -56,4 +56,4 @@ struct ScanRecipe {
 
 }  // namespace voxloc::server
 
-#endif  // VOXLOC_SERVER_SCAN_SCAN_RECIPE_H_
+#endif  // VOXLOC_SERVER_CONVERT_SCAN_RECIPE_H_

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ScanSource: what the scans of one client have in common. A plain value, shared unchanged by the
+// scans that it holds for; only the object that `state` points to changes from scan to scan.
+
+#ifndef VOXLOC_SERVER_SESSION_SCAN_SOURCE_H_
+#define VOXLOC_SERVER_SESSION_SCAN_SOURCE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "server/convert/scan_recipe.h"
+#include "server/session/session_state.h"
+
+namespace voxloc::server {
+
+struct ScanSource {
+  std::string session;  // for logs; empty for callers without one
+  std::string vehicle;
+  std::string map;
+  ScanRecipe recipe;
+  uint64_t max_points = 0;
+  double timeout_s = 0.0;    // of scans that name none; 0: none
+  double max_delay_s = 0.0;  // 0: no limit
+  std::shared_ptr<SessionState> state;
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_SESSION_SCAN_SOURCE_H_
