@@ -6,25 +6,23 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 #include <vector>
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "server/engines/engine_factory.h"
-#include "server/lifecycle/health_watch.h"
+#include "server/lifecycle/drain.h"
 #include "server/lifecycle/ready_file.h"
+#include "server/lifecycle/service_health.h"
 #include "server/observe/logging.h"
 #include "server/observe/metrics/exporter.h"
 #include "server/rpc/admin/admin_service.h"
 #include "server/rpc/localization/localization_service.h"
 #include "server/rpc/map/map_service.h"
 #include "server/runtime/runtime.h"
-#include "server/version.h"
+#include "server/version/version.h"
 
 namespace voxloc::server {
 namespace {
@@ -33,14 +31,6 @@ constexpr int kKeepaliveTimeMs = 30'000;
 constexpr int kKeepaliveTimeoutMs = 10'000;
 constexpr int kMinPingIntervalMs = 10'000;
 constexpr uint32_t kSpareStreams = 64;
-constexpr absl::Duration kHealthPeriod = absl::Milliseconds(100);
-
-// The services whose health is told, "" for the process.
-constexpr const char* kHealthNames[] = {"", "voxloc.v1.LocalizationService", "voxloc.v1.MapService",
-                                        "voxloc.v1.AdminService"};
-// Those that serve nothing once the engine has failed.
-constexpr const char* kNamesOfEngine[] = {"", "voxloc.v1.LocalizationService",
-                                          "voxloc.v1.MapService"};
 
 std::string WithPort(const std::string& address, int port) {
   const size_t colon = address.rfind(':');
@@ -106,17 +96,9 @@ class Server::Impl {
   void Drain() {
     if (grpc_server_ == nullptr) return;
     const Config& config = runtime_.config;
-    Log(LogLevel::kInfo, "draining",
-        {{"sessions", runtime_.sessions.open()},
-         {"delay_s", config.drain_delay_s},
-         {"timeout_s", config.drain_timeout_s}});
     ready_file_.reset();
-    if (auto* health = grpc_server_->GetHealthCheckService()) health->Shutdown();
-    runtime_.sessions.Drain({config.drain_delay_s + config.drain_timeout_s,
-                             config.drain_delay_s + config.drain_timeout_s,
-                             "the server is stopping"});
-    absl::SleepFor(absl::Seconds(config.drain_delay_s));
-    runtime_.calls.AwaitNone(absl::Seconds(config.drain_timeout_s));
+    server::Drain({config.drain_delay_s, config.drain_timeout_s}, *health_, runtime_.sessions,
+                  runtime_.calls);
     Shutdown();
     Log(LogLevel::kInfo, "stopped", {});
   }
@@ -155,22 +137,9 @@ class Server::Impl {
                                                    ": the address is taken or not this machine's"));
     }
     address_ = WithPort(config.listen, port);
-    if (auto* health = grpc_server_->GetHealthCheckService()) {
-      for (const char* name : kHealthNames) health->SetServingStatus(name, true);
-    }
-    health_watch_ =
-        std::make_unique<HealthWatch>(*runtime_.engine, kHealthPeriod,
-                                      [this](const absl::Status& health) { TellHealth(health); });
+    health_ = std::make_unique<ServiceHealth>(grpc_server_->GetHealthCheckService(),
+                                              *runtime_.engine, runtime_.engine_name);
     return absl::OkStatus();
-  }
-
-  void TellHealth(const absl::Status& health) {
-    Log(health.ok() ? LogLevel::kInfo : LogLevel::kError,
-        health.ok() ? "engine_healthy" : "engine_unhealthy",
-        {{"engine", runtime_.engine_name}, {"error", health.message()}});
-    auto* service = grpc_server_->GetHealthCheckService();
-    if (service == nullptr) return;
-    for (const char* name : kNamesOfEngine) service->SetServingStatus(name, health.ok());
   }
 
   void LogStart() const {
@@ -192,7 +161,7 @@ class Server::Impl {
 
   // Cancels what is still open, and waits until it is over.
   void Shutdown() {
-    health_watch_.reset();
+    health_.reset();
     grpc_server_->Shutdown(std::chrono::system_clock::now());
     runtime_.scheduler.Stop();
     runtime_.searching.Stop();
@@ -206,7 +175,7 @@ class Server::Impl {
   std::unique_ptr<MetricsExporter> exporter_;
   std::vector<std::unique_ptr<grpc::Service>> services_;
   std::unique_ptr<grpc::Server> grpc_server_;
-  std::unique_ptr<HealthWatch> health_watch_;
+  std::unique_ptr<ServiceHealth> health_;
   std::unique_ptr<ReadyFile> ready_file_;
   std::string address_;
   std::string metrics_address_;

@@ -15,7 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "server/config/settings.h"
-#include "server/version.h"
+#include "server/version/version.h"
 
 namespace voxloc::server {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "server/version.h"
+#include "server/version/version.h"
 
 namespace voxloc::server {
 namespace {

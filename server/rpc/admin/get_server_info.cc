@@ -7,7 +7,7 @@
 #include "absl/time/clock.h"
 #include "server/convert/profile.h"
 #include "server/observe/engine_devices.h"
-#include "server/version.h"
+#include "server/version/version.h"
 
 namespace voxloc::server {
 namespace {

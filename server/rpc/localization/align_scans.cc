@@ -17,7 +17,7 @@
 #include "server/rpc/support/deadline.h"
 #include "server/scan/scan_work.h"
 #include "server/session/session_setup.h"
-#include "server/version.h"
+#include "server/version/version.h"
 
 namespace voxloc::server {
 namespace {
