@@ -4,20 +4,12 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/synchronization/notification.h"
-#include "server/scheduling/admission.h"
-#include "server/scheduling/mailbox.h"
-#include "server/scheduling/work_queue.h"
-#include "server/session/session_registry.h"
 #include "tests/server/gated_engine.h"
 #include "tests/support/eventually.h"
 
@@ -215,122 +207,6 @@ TEST_F(SchedulerTest, EndsEveryTaskOnceUnderLoadFromManyThreads) {
   }
   record_.Await(kThreads * kTasks);
   EXPECT_EQ(record_.events().size(), kThreads * kTasks);
-}
-
-TEST(MailboxTest, KeepsTheNewestInTheirOrder) {
-  Mailbox<int> mailbox(2);
-  EXPECT_EQ(mailbox.Put(1), std::nullopt);
-  EXPECT_EQ(mailbox.Put(2), std::nullopt);
-  EXPECT_TRUE(mailbox.full());
-  EXPECT_EQ(mailbox.Put(3), std::optional<int>(1));
-  EXPECT_EQ(mailbox.Take(), 2);
-  EXPECT_EQ(mailbox.Take(), 3);
-  EXPECT_TRUE(mailbox.empty());
-}
-
-TEST(MailboxTest, HoldsAtLeastOne) {
-  Mailbox<int> mailbox(0);
-  EXPECT_EQ(mailbox.Put(1), std::nullopt);
-  EXPECT_EQ(mailbox.Put(2), std::optional<int>(1));
-}
-
-TEST(WorkQueueTest, RunsInOrderAndRefusesTooMuch) {
-  WorkQueue queue("test", 2, Gauge());
-  absl::Notification started;
-  absl::Notification go;
-  std::vector<int> order;
-  absl::Notification done;
-  ASSERT_TRUE(queue.Post([&] {
-    started.Notify();
-    go.WaitForNotification();
-    order.push_back(1);
-  }));
-  started.WaitForNotification();
-  EXPECT_TRUE(queue.Post([&] { order.push_back(2); }));
-  EXPECT_TRUE(queue.Post([&] {
-    order.push_back(3);
-    done.Notify();
-  }));
-  EXPECT_FALSE(queue.Post([] {}));
-  go.Notify();
-  done.WaitForNotification();
-  EXPECT_EQ(order, (std::vector<int>{1, 2, 3}));
-}
-
-TEST(WorkQueueTest, DropsWhatWaitsWhenItStops) {
-  WorkQueue queue("test", size_t{1} << 24, Gauge());
-  absl::Notification started;
-  absl::Notification go;
-  const auto held = std::make_shared<int>(1);
-  ASSERT_TRUE(queue.Post([&] {
-    started.Notify();
-    go.WaitForNotification();
-  }));
-  started.WaitForNotification();
-  ASSERT_TRUE(queue.Post([held] { FAIL(); }));
-  std::thread stop([&queue] { queue.Stop(); });
-  // Once refused, the queue is stopping, and the second task can no longer run.
-  EXPECT_TRUE(Eventually([&queue] { return !queue.Post([] {}); }));
-  go.Notify();
-  stop.join();
-  EXPECT_EQ(held.use_count(), 1);
-}
-
-TEST(WorkQueueTest, RunsAsManyTasksAtOnceAsItHasThreads) {
-  constexpr int kThreads = 3;
-  constexpr int kTasks = 9;
-  WorkQueue queue("test", WorkQueue::Options{kTasks, kThreads, true}, Gauge());
-  absl::Mutex mutex;
-  int running = 0;
-  int most = 0;
-  absl::BlockingCounter ended(kTasks);
-  for (int i = 0; i < kTasks; ++i) {
-    ASSERT_TRUE(queue.Post([&] {
-      {
-        const absl::MutexLock lock(&mutex);
-        most = std::max(most, ++running);
-        const auto all_at_once = [&] { return most == kThreads; };
-        EXPECT_TRUE(mutex.AwaitWithTimeout(absl::Condition(&all_at_once), kLongestWait));
-        --running;
-      }
-      ended.DecrementCount();
-    }));
-  }
-  ended.Wait();
-  EXPECT_EQ(most, kThreads);
-}
-
-TEST(AdmissionTest, LetsInAsManyAsAllowed) {
-  Admission admission(2);
-  auto first = admission.Enter();
-  auto second = admission.Enter();
-  EXPECT_NE(first, nullptr);
-  EXPECT_NE(second, nullptr);
-  EXPECT_EQ(admission.Enter(), nullptr);
-  first.reset();
-  EXPECT_NE(admission.Enter(), nullptr);
-}
-
-TEST(SessionRegistryTest, CountsRefusesAndDrains) {
-  class Listener : public DrainListener {
-   public:
-    void OnDraining(const DrainNotice& notice) override { heard = notice.reason; }
-    std::string heard;
-  };
-  const Metrics metrics("test");
-  SessionRegistry registry(1, metrics);
-  const auto listener = std::make_shared<Listener>();
-  auto first = registry.Open(listener);
-  ASSERT_TRUE(first.ok());
-  EXPECT_EQ(registry.Open(listener).status().code(), absl::StatusCode::kResourceExhausted);
-  first->reset();
-  auto second = registry.Open(listener);
-  ASSERT_TRUE(second.ok());
-  EXPECT_EQ(registry.open(), 1);
-  registry.Drain({1.0, 2.0, "bye"});
-  EXPECT_EQ(listener->heard, "bye");
-  EXPECT_EQ(registry.Open(listener).status().code(), absl::StatusCode::kUnavailable);
-  EXPECT_EQ(registry.Admit().code(), absl::StatusCode::kUnavailable);
 }
 
 }  // namespace

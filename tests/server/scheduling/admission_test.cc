@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/scheduling/admission.h"
+
+#include <gtest/gtest.h>
+
+namespace voxloc::server {
+namespace {
+
+TEST(AdmissionTest, LetsInAsManyAsAllowed) {
+  Admission admission(2);
+  auto first = admission.Enter();
+  auto second = admission.Enter();
+  EXPECT_NE(first, nullptr);
+  EXPECT_NE(second, nullptr);
+  EXPECT_EQ(admission.Enter(), nullptr);
+  first.reset();
+  EXPECT_NE(admission.Enter(), nullptr);
+}
+
+}  // namespace
+}  // namespace voxloc::server
