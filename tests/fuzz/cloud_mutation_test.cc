@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Valid files with bytes changed, cut, doubled and put in, thousands of times from fixed seeds.
-// Each must give a Status or a cloud that is whole in itself; a sanitizer build sees reads out of
-// bounds.
+// Each must give a Status or a cloud that is whole in itself, without an allocation out of
+// proportion to the file; a sanitizer build sees reads out of bounds.
 
 #include <cstdint>
 #include <fstream>
@@ -16,6 +16,7 @@
 #include "core/cloud/io/cloud_file.h"
 #include "gtest/gtest.h"
 #include "tests/core/cloud/io/cloud_bytes.h"
+#include "tests/support/allocation_hooks.h"
 #include "tests/support/scratch_dir.h"
 
 namespace voxloc {
@@ -24,7 +25,22 @@ namespace {
 struct ValidFile {
   CloudFormat format;
   std::string bytes;
+  size_t points = 20;
 };
+
+// No points, of many values each.
+std::string EmptyPcdBytes(absl::string_view encoding) {
+  return absl::StrCat(
+      "FIELDS x y z normal _ histogram\nSIZE 4 4 4 4 1 8\nTYPE F F F F U F\n"
+      "COUNT 1 1 1 3 4 99\nWIDTH 0\nHEIGHT 1\nPOINTS 0\nDATA ",
+      encoding, "\n");
+}
+
+std::string EmptyPlyBytes(absl::string_view encoding) {
+  return absl::StrCat("ply\nformat ", encoding,
+                      " 1.0\nelement face 0\nproperty list uint int corners\nelement vertex 0\n"
+                      "property float x\nproperty float y\nproperty float z\nend_header\n");
+}
 
 std::string PcdBytes(const PointCloud& cloud, PcdEncoding encoding) {
   const ScratchDir scratch;
@@ -62,6 +78,12 @@ std::vector<ValidFile> ValidFiles() {
   }
   files.push_back({CloudFormat::kPly, PlyBytes(cloud, true)});
   files.push_back({CloudFormat::kPly, PlyBytes(cloud, false)});
+  for (const absl::string_view encoding : {"ascii", "binary", "binary_compressed"}) {
+    files.push_back({CloudFormat::kPcd, EmptyPcdBytes(encoding), 0});
+  }
+  for (const absl::string_view encoding : {"ascii", "binary_little_endian"}) {
+    files.push_back({CloudFormat::kPly, EmptyPlyBytes(encoding), 0});
+  }
   std::string kitti;
   for (size_t i = 0; i < cloud.size(); ++i) {
     kitti += Bytes(cloud.x[i], cloud.y[i], cloud.z[i], cloud.intensity[i]);
@@ -117,7 +139,7 @@ TEST(CloudMutationTest, TheFilesAreValidUnchanged) {
   for (const ValidFile& file : ValidFiles()) {
     const absl::StatusOr<PointCloud> cloud = ParseCloud(file.format, file.bytes, "valid");
     ASSERT_TRUE(cloud.ok()) << cloud.status();
-    EXPECT_EQ(cloud->size(), 20u);
+    EXPECT_EQ(cloud->size(), file.points);
   }
 }
 
@@ -140,8 +162,11 @@ TEST(CloudMutationTest, EveryMutationGivesACloudOrAStatus) {
       std::mt19937_64 random(seed);
       const std::string mutated = Mutate(file.bytes, random);
       const std::vector<char> exact(mutated.begin(), mutated.end());
+      ResetAllocationCounts();
       const absl::StatusOr<PointCloud> cloud =
           ParseCloud(file.format, absl::string_view(exact.data(), exact.size()), "mutated");
+      // A byte of LZF stands for 88 at most; a few bytes of a header for a field's record.
+      ASSERT_LE(CountedAllocations().largest_bytes, 100 * exact.size()) << "seed " << seed;
       ExpectWhole(cloud, seed);
       ++(cloud.ok() ? read : refused);
     }

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
@@ -18,15 +17,12 @@ namespace {
 constexpr size_t kIntensity = 3;
 constexpr size_t kNotWanted = 4;
 
-// For each word of a line, which of x, y, z, intensity it is; words after the last wanted one are
-// only counted.
-std::vector<size_t> RolesOf(const AsciiLayout& layout) {
-  std::vector<size_t> roles(layout.words_per_line, kNotWanted);
-  roles[layout.x] = 0;
-  roles[layout.y] = 1;
-  roles[layout.z] = 2;
-  if (layout.intensity.has_value()) roles[*layout.intensity] = kIntensity;
-  return roles;
+// Which of x, y, z, intensity the word of a line is.
+size_t RoleOf(size_t word_index, const AsciiLayout& layout) {
+  if (word_index == layout.x) return 0;
+  if (word_index == layout.y) return 1;
+  if (word_index == layout.z) return 2;
+  return word_index == layout.intensity ? kIntensity : kNotWanted;
 }
 
 }  // namespace
@@ -49,7 +45,6 @@ absl::StatusOr<PointCloud> ParseAsciiPoints(LineScanner& lines, size_t remaining
                            " values, at least ", least_line_bytes, " bytes each, but only ",
                            remaining_bytes, " bytes follow it"));
   }
-  const std::vector<size_t> roles = RolesOf(layout);
   CloudBuilder builder(count, layout.intensity.has_value());
   std::array<double, 4> values{};
   absl::string_view line;
@@ -59,14 +54,14 @@ absl::StatusOr<PointCloud> ParseAsciiPoints(LineScanner& lines, size_t remaining
                                           " points that the header promises"));
     }
     absl::string_view rest = line;
-    for (size_t word_index = 0; word_index < roles.size(); ++word_index) {
+    for (size_t word_index = 0; word_index < layout.words_per_line; ++word_index) {
       const absl::string_view word = TakeWord(rest);
       if (word.empty()) {
         return MalformedLine(name, lines.line_number(),
                              absl::StrCat("has ", word_index, " values, the header promises ",
                                           layout.words_per_line));
       }
-      const size_t role = roles[word_index];
+      const size_t role = RoleOf(word_index, layout);
       if (role != kNotWanted && !ParseDouble(word, values[role])) {
         return MalformedLine(name, lines.line_number(),
                              absl::StrCat(Quoted(word), " is not a number"));

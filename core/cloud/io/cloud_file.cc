@@ -35,7 +35,7 @@ absl::StatusOr<CloudFormat> CloudFormatOf(absl::string_view path) {
   if (absl::EndsWithIgnoreCase(path, ".ply")) return CloudFormat::kPly;
   if (absl::EndsWithIgnoreCase(path, ".bin")) return CloudFormat::kKittiBin;
   return absl::InvalidArgumentError(
-      absl::StrCat(path, ": is no cloud by its name; allowed are .pcd, .ply and .bin (KITTI)"));
+      absl::StrCat(path, ": the file name must end in .pcd, .ply or .bin (KITTI)"));
 }
 
 absl::StatusOr<PointCloud> ParseCloud(CloudFormat format, absl::string_view bytes,

@@ -16,6 +16,9 @@ namespace voxloc {
 namespace {
 
 constexpr uint64_t kMaxValuesPerField = 1'000'000;
+// Of all fields of a point together. The longest descriptors in use (PCL's, 2,000 float32) take 8
+// kB.
+constexpr size_t kMaxPointBytes = size_t{1} << 20;
 
 // A line of the header: its number and the words after the key.
 struct Entry {
@@ -118,6 +121,7 @@ absl::StatusOr<std::vector<PcdField>> FieldsOf(const Entries& entries, absl::str
   if (!status.ok()) return status;
 
   std::vector<PcdField> fields(number);
+  size_t point_bytes = 0;
   for (size_t i = 0; i < number; ++i) {
     fields[i].name = std::string(entries.fields->words[i]);
     const absl::StatusOr<ScalarType> type = TypeOf(entries.type->words[i], entries.size->words[i]);
@@ -140,6 +144,13 @@ absl::StatusOr<std::vector<PcdField>> FieldsOf(const Entries& entries, absl::str
                        kMaxValuesPerField));
     }
     fields[i].count = static_cast<size_t>(count);
+    point_bytes += fields[i].bytes();
+    if (point_bytes > kMaxPointBytes) {
+      return MalformedLine(name, entries.count->line,
+                           absl::StrCat("SIZE times COUNT, summed up to field ",
+                                        Quoted(fields[i].name), ", must be at most ",
+                                        kMaxPointBytes, " bytes a point (got ", point_bytes, ")"));
+    }
   }
   return fields;
 }

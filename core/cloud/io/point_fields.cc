@@ -27,6 +27,10 @@ absl::Status FindOne(const std::vector<std::string>& names, absl::string_view wa
 }  // namespace
 
 absl::StatusOr<PointFields> FindPointFields(const std::vector<std::string>& names) {
+  if (names.size() > kMaxPointFields) {
+    return absl::InvalidArgumentError(absl::StrCat("the number of fields must be 3 to ",
+                                                   kMaxPointFields, " (got ", names.size(), ")"));
+  }
   std::optional<size_t> coordinates[3];
   constexpr absl::string_view kAxes[3] = {"x", "y", "z"};
   for (size_t axis = 0; axis < 3; ++axis) {

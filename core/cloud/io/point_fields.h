@@ -22,8 +22,11 @@ struct PointFields {
   std::optional<size_t> intensity;
 };
 
+// Most fields of a point; a coloured, labelled scan with normals has about 20.
+constexpr size_t kMaxPointFields = 1024;
+
 // Names are compared without regard to case; `scalar_intensity` (CloudCompare) counts as intensity.
-// InvalidArgument when a coordinate is missing or named twice.
+// InvalidArgument when a coordinate is missing or named twice, or there are too many fields.
 [[nodiscard]] absl::StatusOr<PointFields> FindPointFields(const std::vector<std::string>& names);
 
 }  // namespace voxloc

@@ -28,7 +28,7 @@ TEST(CloudFileTest, TheNameDecidesTheFormat) {
   const auto unknown = CloudFormatOf("a.las");
   EXPECT_EQ(unknown.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(unknown.status().message()),
-              AllOf(HasSubstr("a.las"), HasSubstr(".pcd, .ply and .bin")));
+              AllOf(HasSubstr("a.las"), HasSubstr(".pcd, .ply or .bin")));
   EXPECT_FALSE(CloudFormatOf("pcd").ok());
   EXPECT_FALSE(CloudFormatOf("").ok());
 }

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -136,6 +137,30 @@ TEST(PcdHeaderTest, BinaryRubbishIsQuotedSafelyAndShort) {
   const std::string message = HeaderError(std::string(5000, '\x01') + "\n");
   EXPECT_LT(message.size(), 500u);
   EXPECT_THAT(message, HasSubstr("\\x01"));
+}
+
+// Header of `fields` more fields of `count` values each, beside the coordinates.
+std::string WideHeader(size_t fields, size_t count) {
+  std::string lines[4] = {"FIELDS x y z", "SIZE 4 4 4", "TYPE F F F", "COUNT 1 1 1"};
+  for (size_t i = 0; i < fields; ++i) {
+    absl::StrAppend(&lines[0], " f", i);
+    absl::StrAppend(&lines[1], " 8");
+    absl::StrAppend(&lines[2], " F");
+    absl::StrAppend(&lines[3], " ", count);
+  }
+  return absl::StrCat(lines[0], "\n", lines[1], "\n", lines[2], "\n", lines[3],
+                      "\nPOINTS 0\nDATA ascii\n");
+}
+
+TEST(PcdHeaderTest, AWideRecordIsAllowedUpToTheLimit) {
+  const absl::StatusOr<PcdHeader> wide = Parse(WideHeader(100, 1000));
+  ASSERT_TRUE(wide.ok()) << wide.status();
+  EXPECT_EQ(wide->point_bytes(), 12u + 100u * 8000u);
+  EXPECT_THAT(ErrorOf(WideHeader(2, 100'000)),
+              AllOf(HasSubstr("line 4"), HasSubstr("'f1'"), HasSubstr("at most 1048576 bytes"),
+                    HasSubstr("got 1600012")));
+  EXPECT_THAT(ErrorOf(WideHeader(2000, 1)),
+              AllOf(HasSubstr("line 1"), HasSubstr("3 to 1024"), HasSubstr("got 2003")));
 }
 
 TEST(PcdHeaderTest, IntensityOfManyValuesIsNoIntensity) {

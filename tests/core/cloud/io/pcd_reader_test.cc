@@ -228,6 +228,25 @@ TEST(PcdReaderTest, LyingPointCountsAreRefusedBeforeAnythingIsAllocated) {
   }
 }
 
+TEST(PcdReaderTest, RecordsOfGigabytesAreRefusedInEveryEncodingAlsoWithoutPoints) {
+  std::string fields = "x y z";
+  std::string sizes = "4 4 4";
+  std::string types = "F F F";
+  std::string counts = "1 1 1";
+  for (size_t i = 0; i < 1000; ++i) {
+    absl::StrAppend(&fields, " f", i);
+    sizes += " 8";
+    types += " F";
+    counts += " 1000000";
+  }
+  for (const std::string encoding : {"ascii", "binary", "binary_compressed"}) {
+    for (const uint64_t points : {0, 1}) {
+      EXPECT_THAT(ErrorOf(Header(fields, sizes, types, counts, points, encoding)),
+                  AllOf(HasSubstr("'f0'"), HasSubstr("at most 1048576 bytes a point")));
+    }
+  }
+}
+
 TEST(PcdReaderTest, TruncatedBinaryDataSaysWhereAndHowMuch) {
   const std::string header = XyzHeader(2, "binary");
   EXPECT_THAT(PcdError(header + std::string(23, '\0')),
