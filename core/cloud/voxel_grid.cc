@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "core/cloud/filters.h"
+#include "core/container/flat_table.h"
 
 namespace voxloc {
 namespace {
@@ -53,11 +53,16 @@ absl::StatusOr<PointCloud> VoxelDownsample(const PointCloud& cloud, double leaf_
   };
 
   std::vector<Voxel> voxels;
-  absl::flat_hash_map<uint64_t, size_t> index_of;
+  FlatTable<uint64_t, size_t> index_of;
   for (size_t i = 0; i < cloud.size(); ++i) {
     if (!cloud.IsFinite(i)) continue;
-    const size_t index = index_of.try_emplace(key_of(cloud.Point(i)), voxels.size()).first->second;
-    if (index == voxels.size()) voxels.emplace_back();
+    const uint64_t key = key_of(cloud.Point(i));
+    const size_t* const known = index_of.Find(key);
+    const size_t index = known != nullptr ? *known : voxels.size();
+    if (known == nullptr) {
+      voxels.emplace_back();
+      index_of.Insert(key, index);
+    }
     Voxel& voxel = voxels[index];
     voxel.offset_sum += cloud.Offset(i).cast<double>();
     if (cloud.has_intensity()) voxel.intensity_sum += static_cast<double>(cloud.intensity[i]);

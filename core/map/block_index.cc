@@ -20,19 +20,20 @@ BlockIndex::BlockIndex(const CellKey& first, const CellKey& last) : first_(first
 }
 
 uint32_t BlockIndex::FindOrAddInHash(const CellKey& block) {
-  const auto [it, inserted] = hash_.try_emplace(block, static_cast<uint32_t>(blocks_.size()));
-  if (inserted) blocks_.push_back(block);
-  return it->second;
+  if (const uint32_t* const number = hash_.Find(block); number != nullptr) return *number;
+  const uint32_t number = Add(block);
+  hash_.Insert(block, number);
+  return number;
 }
 
 uint32_t BlockIndex::FindInHash(const CellKey& block) const {
-  const auto it = hash_.find(block);
-  return it == hash_.end() ? kNone : it->second;
+  const uint32_t* const number = hash_.Find(block);
+  return number == nullptr ? kNone : *number;
 }
 
 size_t BlockIndex::MemoryBytes() const {
   return table_.capacity() * sizeof(uint32_t) + blocks_.capacity() * sizeof(CellKey) +
-         hash_.capacity() * (sizeof(CellKey) + sizeof(uint32_t) + 1);
+         hash_.MemoryBytes();
 }
 
 }  // namespace voxloc

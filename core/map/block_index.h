@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "core/container/flat_table.h"
 #include "core/map/lattice.h"
 
 namespace voxloc {
@@ -63,7 +63,7 @@ class BlockIndex {
   int64_t size_x_ = 0;
   int64_t size_y_ = 0;
   std::vector<uint32_t> table_;
-  absl::flat_hash_map<CellKey, uint32_t> hash_;
+  FlatTable<CellKey, uint32_t> hash_;
   std::vector<CellKey> blocks_;
 };
 

@@ -8,21 +8,21 @@ namespace voxloc::cpu {
 namespace {
 
 constexpr size_t kReadAhead = 8;
-
 }  // namespace
 
 void NeighborhoodCache::Reset(const GaussianGrid* grid, NeighborSearch search) {
   grid_ = grid;
   search_ = search;
-  lists_.clear();
+  lists_.Clear();
   size_ = 0;
   longest_ = 0;
 }
 
 NeighborhoodCache::List NeighborhoodCache::Find(const CellKey& key) {
-  const auto [it, inserted] = lists_.try_emplace(key);
-  if (inserted) it->second = Build(key);
-  return it->second;
+  if (const List* const known = lists_.Find(key); known != nullptr) return *known;
+  const List list = Build(key);
+  lists_.Insert(key, list);
+  return list;
 }
 
 NeighborhoodCache::List NeighborhoodCache::Build(const CellKey& key) {

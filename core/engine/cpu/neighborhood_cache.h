@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "core/container/flat_table.h"
 #include "core/engine/cpu/gaussian_grid.h"
 #include "core/engine/cpu/kernels.h"
 #include "core/engine/profile.h"
@@ -45,7 +45,7 @@ class NeighborhoodCache {
 
   const GaussianGrid* grid_ = nullptr;
   NeighborSearch search_ = NeighborSearch::kRadius;
-  absl::flat_hash_map<CellKey, List> lists_;
+  FlatTable<CellKey, List> lists_;
   uint32_t size_ = 0;
   uint32_t longest_ = 0;
   // Longer than size_ by what the kernels may read past a list's end.

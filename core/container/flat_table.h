@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// FlatTable: a hash table of small keys and values in one array, for code in which an allocation
+// may fail. Abseil's tables of version 20220623 are broken by std::bad_alloc: they note their new
+// capacity before they allocate it, and their destructor then frees what is not theirs. Here an
+// insertion that fails leaves the table as it was. Clearing takes no time and keeps the memory.
+//
+// Not thread-safe for writing; any number of threads may read.
+
+#ifndef VOXLOC_CORE_CONTAINER_FLAT_TABLE_H_
+#define VOXLOC_CORE_CONTAINER_FLAT_TABLE_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/hash/hash.h"
+
+namespace voxloc {
+
+template <typename Key, typename Value>
+class FlatTable {
+ public:
+  // Null where the key is not there. Valid until the next insertion.
+  [[nodiscard]] const Value* Find(const Key& key) const {
+    if (size_ == 0) return nullptr;
+    const Slot& slot = slots_[PlaceOf(slots_, key)];
+    return slot.round == round_ ? &slot.value : nullptr;
+  }
+
+  // The key must not be there.
+  void Insert(const Key& key, const Value& value) {
+    if (2 * (size_ + 1) > slots_.size()) Grow();
+    slots_[PlaceOf(slots_, key)] = {key, round_, value};
+    ++size_;
+  }
+
+  void Clear() {
+    size_ = 0;
+    if (++round_ > 0) return;
+    // All rounds have been used; slots of the first ones would look taken.
+    std::fill(slots_.begin(), slots_.end(), Slot{});
+    round_ = 1;
+  }
+
+  [[nodiscard]] size_t size() const { return size_; }
+  [[nodiscard]] size_t MemoryBytes() const { return slots_.capacity() * sizeof(Slot); }
+
+ private:
+  // Taken where `round` is the table's: a new round frees all slots at once.
+  struct Slot {
+    Key key{};
+    uint32_t round = 0;
+    Value value{};
+  };
+
+  // The key's slot, or the free one where it belongs. Linear probing; at most half of the slots, a
+  // power of two, are taken.
+  size_t PlaceOf(const std::vector<Slot>& slots, const Key& key) const {
+    const size_t mask = slots.size() - 1;
+    size_t place = absl::Hash<Key>()(key) & mask;
+    while (slots[place].round == round_ && !(slots[place].key == key)) place = (place + 1) & mask;
+    return place;
+  }
+
+  void Grow() {
+    constexpr size_t kFewestSlots = 64;
+    std::vector<Slot> larger(std::max(kFewestSlots, 2 * slots_.size()));
+    for (const Slot& slot : slots_) {
+      if (slot.round == round_) larger[PlaceOf(larger, slot.key)] = slot;
+    }
+    slots_.swap(larger);
+  }
+
+  std::vector<Slot> slots_;
+  size_t size_ = 0;
+  uint32_t round_ = 1;
+};
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_CONTAINER_FLAT_TABLE_H_
