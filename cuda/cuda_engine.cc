@@ -283,7 +283,7 @@ class CudaEngine : public Engine, public CudaCallTimer {
           if (status.ok()) status = std::move(finished);
         }
         if (i >= count) continue;
-        if (status.ok()) status = CheckStopped(request.stop);
+        if (status.ok()) status = CheckStopped(request.stop, "scoring");
         if (status.ok()) {
           status = slice.Launch(request, terms, scan, i * per_slice,
                                 std::min(poses, (i + 1) * per_slice));

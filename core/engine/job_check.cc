@@ -64,12 +64,12 @@ absl::Status CheckCells(const ResidentMap& map, absl::Span<const Stage> stages) 
   return absl::OkStatus();
 }
 
-absl::Status CheckStopped(const StopToken& stop) {
+absl::Status CheckStopped(const StopToken& stop, absl::string_view work) {
   if (stop.cancelled && stop.cancelled->load(std::memory_order_relaxed)) {
-    return absl::CancelledError("scoring was cancelled");
+    return absl::CancelledError(absl::StrCat(work, " was cancelled"));
   }
   if (absl::Now() >= stop.deadline) {
-    return absl::DeadlineExceededError("the deadline passed while scoring");
+    return absl::DeadlineExceededError(absl::StrCat("the deadline passed while ", work));
   }
   return absl::OkStatus();
 }

@@ -6,6 +6,7 @@
 #define VOXLOC_CORE_ENGINE_JOB_CHECK_H_
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/engine/align.h"
 #include "core/engine/score.h"
@@ -26,8 +27,9 @@ namespace voxloc {
 // FailedPrecondition: the map was not composed with the cells of a stage; says which it has.
 [[nodiscard]] absl::Status CheckCells(const ResidentMap& map, absl::Span<const Stage> stages);
 
-// Cancelled, DeadlineExceeded: the stop token is raised.
-[[nodiscard]] absl::Status CheckStopped(const StopToken& stop);
+// Cancelled, DeadlineExceeded: the stop token is raised. The message names `work`, what the engine
+// was doing: "scoring", "bounding".
+[[nodiscard]] absl::Status CheckStopped(const StopToken& stop, absl::string_view work);
 
 }  // namespace voxloc
 

@@ -101,7 +101,7 @@ absl::StatusOr<std::vector<BoundHit>> BoundSlice::Run(const BoundRequest& reques
                                static_cast<uint32_t>(entries), entries_.data(), stream_.get());
   }
   for (size_t begin = 0; begin < nodes && status.ok(); begin += per_slice) {
-    status = CheckStopped(request.stop);
+    status = CheckStopped(request.stop, "bounding");
     if (!status.ok()) break;
     arguments.first_node = static_cast<uint32_t>(begin);
     arguments.node_count = static_cast<uint32_t>(std::min(per_slice, nodes - begin));

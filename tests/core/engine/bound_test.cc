@@ -174,10 +174,11 @@ TEST_P(BoundTest, BadRequestsSayWhatIsWrong) {
 TEST_P(BoundTest, ARaisedStopTokenEndsIt) {
   BoundRequest request = Request(0, 8, 8, 4);
   request.stop.cancelled = std::make_shared<const std::atomic<bool>>(true);
-  EXPECT_EQ(engine_->Bound(request).status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(engine_->Bound(request).status(), absl::CancelledError("bounding was cancelled"));
   request.stop.cancelled = nullptr;
   request.stop.deadline = absl::InfinitePast();
-  EXPECT_EQ(engine_->Bound(request).status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(engine_->Bound(request).status(),
+            absl::DeadlineExceededError("the deadline passed while bounding"));
 }
 
 INSTANTIATE_TEST_SUITE_P(WordsOfAColumn, BoundTest, ::testing::Values(1, 2, 3));

@@ -89,11 +89,12 @@ TEST(ScoreTest, ScoresDoNotDependOnThreadsOrCompany) {
 TEST(ScoreTest, AStopTokenEndsIt) {
   ScoreRequest request = SceneScoreRequest(AutowareProfile().stages[0], 40);
   request.stop.cancelled = std::make_shared<const std::atomic<bool>>(true);
-  EXPECT_EQ(SharedScene().engine->Score(request).status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(SharedScene().engine->Score(request).status(),
+            absl::CancelledError("scoring was cancelled"));
   request.stop.cancelled = nullptr;
   request.stop.deadline = absl::InfinitePast();
-  EXPECT_EQ(SharedScene().engine->Score(request).status().code(),
-            absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(SharedScene().engine->Score(request).status(),
+            absl::DeadlineExceededError("the deadline passed while scoring"));
 }
 
 TEST(ScoreTest, WhatCannotBeScoredIsAnError) {
