@@ -4,8 +4,9 @@
 //
 // An engine builds what it keeps of tiles and maps, aligns scans in batches and scores poses. All
 // methods are thread-safe and block until done; results do not depend on what else runs, on the
-// batch a job was in, or on the number of threads. Tiles and maps belong to the engine that made
-// them and may outlive calls, not the engine.
+// batch a job was in, or on the number of threads. Where memory runs out, on any thread, a method
+// returns ResourceExhausted and the engine stays usable. Tiles and maps belong to the engine that
+// made them and may outlive calls, not the engine.
 
 #ifndef VOXLOC_CORE_ENGINE_ENGINE_H_
 #define VOXLOC_CORE_ENGINE_ENGINE_H_
@@ -53,7 +54,9 @@ class Engine {
       absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
       absl::Span<const CellStatistics> statistics, const ResidentMap* previous) = 0;
 
-  // One result a job, in their order.
+  // One result a job, in their order. A job that runs out of memory has the status
+  // ResourceExhausted; std::bad_alloc is thrown only where there is no memory for the results
+  // themselves.
   [[nodiscard]] virtual std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) = 0;
 
   // InvalidArgument: a scan without finite points, a pose that is not finite, a stage that

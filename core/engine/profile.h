@@ -5,11 +5,11 @@
 // The stages run one after another inside one call, each from where the last one ended. A stage
 // names the cells it matches against and the rules of its search. Two profiles are built in:
 //
-//   autoware  one stage with the numbers of Autoware's ndt_scan_matcher, its peculiarities
-//   included; precise   starts soft, for the basin of convergence, and ends sharp, for the
-//   accuracy.
+// - `autoware`: one stage with the parameters of Autoware's ndt_scan_matcher, its peculiarities
+//   included.
+// - `precise`: coarse cells first, for a wide basin of convergence, then fine cells, for accuracy.
 //
-// Every peculiarity of the reference is one option below, so each can be set to what is right.
+// Every peculiarity of the reference is one option below and can be switched off on its own.
 
 #ifndef VOXLOC_CORE_ENGINE_PROFILE_H_
 #define VOXLOC_CORE_ENGINE_PROFILE_H_
@@ -38,9 +38,8 @@ enum class Curvature {
   // point anywhere far from it.
   kExact,
   // Those of reweighted least squares, sum w J'BJ: negative definite everywhere, so every step
-  // climbs,
-  // and a full step never overshoots the quadratic that bounds the score from below. Wide basin,
-  // linear convergence.
+  // climbs, and a full step never overshoots the quadratic that bounds the score from below. Wide
+  // basin, linear convergence.
   kReweighted,
 };
 
@@ -60,8 +59,7 @@ struct Stage {
   int max_iterations = 30;
   // Searches along each step as More and Thuente do; off, the step is clamped and taken.
   bool line_search = false;
-  // The sign of the curvature along pitch: exact, or as the reference's releases up to 1.9.0 have
-  // it.
+  // The sign of the curvature along pitch: exact, or that of the reference's releases up to 1.9.0.
   bool exact_pitch_curvature = true;
   // Takes angles below 1e-4 rad for zero in derivatives.
   bool small_angle_shortcut = false;

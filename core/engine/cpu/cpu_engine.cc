@@ -3,9 +3,8 @@
 #include "core/engine/cpu/cpu_engine.h"
 
 #include <algorithm>
-#include <new>
 #include <set>
-#include <thread>
+#include <string>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -16,9 +15,11 @@
 #include "core/engine/cpu/host_bound.h"
 #include "core/engine/cpu/kernels.h"
 #include "core/engine/cpu/newton_search.h"
+#include "core/engine/cpu/processors.h"
 #include "core/engine/cpu/scan_evaluator.h"
 #include "core/engine/cpu/thread_pool.h"
 #include "core/engine/job_check.h"
+#include "core/engine/out_of_memory.h"
 
 namespace voxloc {
 namespace {
@@ -86,113 +87,55 @@ class CpuEngine : public Engine {
 
   absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
       const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
-    if (statistics.empty()) {
-      return absl::InvalidArgumentError("a tile needs at least one cell statistics");
-    }
-    std::set<double> cell_sizes;
-    for (const CellStatistics& s : statistics) {
-      if (absl::Status status = ValidateCellStatistics(s); !status.ok()) return status;
-      cell_sizes.insert(s.cell_size_m);
-    }
-    try {
-      std::vector<TileMoments> lattices;
-      for (const double cell_size_m : cell_sizes) {
-        absl::StatusOr<TileMoments> moments = BuildTileMoments(cloud_map, cell_size_m);
-        if (!moments.ok()) return moments.status();
-        lattices.push_back(*std::move(moments));
-      }
-      return std::make_shared<const CpuTile>(std::move(lattices));
-    } catch (const std::bad_alloc&) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("no memory to build a tile of ", cloud_map.size(), " points"));
-    }
+    return CatchOutOfMemory(
+        [&] { return TryBuildTile(cloud_map, statistics); },
+        [&] { return absl::StrCat("no memory to build a tile of ", cloud_map.size(), " points"); });
   }
 
   absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
       absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
       absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
-    for (const CellStatistics& s : statistics) {
-      if (absl::Status status = ValidateCellStatistics(s); !status.ok()) return status;
-    }
-    std::vector<std::shared_ptr<const CpuTile>> cpu_tiles;
-    for (const auto& tile : tiles) {
-      auto cpu_tile = std::dynamic_pointer_cast<const CpuTile>(tile);
-      if (cpu_tile == nullptr) {
-        return absl::InvalidArgumentError("a tile does not belong to the CPU engine");
-      }
-      for (const CellStatistics& s : statistics) {
-        if (cpu_tile->Lattice(s.cell_size_m) == nullptr) {
-          return absl::InvalidArgumentError(
-              absl::StrCat("a tile was built without a lattice of ", s.cell_size_m, " m"));
-        }
-      }
-      cpu_tiles.push_back(std::move(cpu_tile));
-    }
-    try {
-      return std::make_shared<const CpuMap>(
-          std::move(cpu_tiles), std::vector<CellStatistics>(statistics.begin(), statistics.end()),
-          dynamic_cast<const CpuMap*>(previous));
-    } catch (const std::bad_alloc&) {
-      return absl::ResourceExhaustedError("no memory to compose the map");
-    }
+    return CatchOutOfMemory(
+        [&] { return TryCompose(tiles, statistics, previous); },
+        [&] { return absl::StrCat("no memory to compose a map of ", tiles.size(), " tiles"); });
   }
 
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
     std::vector<AlignResult> results(jobs.size());
     // Large scans that are too few to occupy every thread are spread by their points instead.
-    std::vector<size_t> whole;
+    const auto spread = [&](const AlignJob& job) {
+      return job.scan != nullptr && jobs.size() < pool_.threads() &&
+             job.scan->size() >= kChunksWorthSpreading * cpu::kPointsPerChunk;
+    };
     for (size_t i = 0; i < jobs.size(); ++i) {
-      const size_t points = jobs[i].scan != nullptr ? jobs[i].scan->size() : 0;
-      const bool spread =
-          points >= kChunksWorthSpreading * cpu::kPointsPerChunk && jobs.size() < pool_.threads();
-      if (spread) {
-        AlignOne(jobs[i], &pool_, results[i]);
-      } else {
-        whole.push_back(i);
-      }
+      if (spread(jobs[i])) AlignOne(jobs[i], &pool_, results[i]);
     }
-    pool_.ParallelFor(whole.size(),
-                      [&](size_t i) { AlignOne(jobs[whole[i]], nullptr, results[whole[i]]); });
+    pool_.ParallelFor(jobs.size(), [&](size_t i) {
+      if (!spread(jobs[i])) AlignOne(jobs[i], nullptr, results[i]);
+    });
     return results;
   }
 
   absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
-    if (absl::Status status = CheckRequest(request); !status.ok()) return status;
-    const absl::StatusOr<const CpuMap*> map =
-        CheckMap(request.map.get(), absl::MakeConstSpan(&request.stage, 1));
-    if (!map.ok()) return map.status();
-    const size_t poses = request.map_T_base.size();
-    const size_t points = request.scan->size();
-    absl::StatusOr<ScoreResult> result = MakeScoreResult(request);
-    if (!result.ok()) return result.status();
-    const size_t tasks = (poses + kPosesPerTask - 1) / kPosesPerTask;
-    pool_.ParallelFor(tasks, [&](size_t task) {
-      if (!CheckStopped(request.stop).ok()) return;
-      std::unique_ptr<ScanEvaluator> evaluator = evaluators_.Take();
-      evaluator->SetScan(*request.scan);
-      evaluator->SetStage((*map)->Grid(request.stage.cells), request.stage);
-      const size_t end = std::min(poses, (task + 1) * kPosesPerTask);
-      for (size_t i = task * kPosesPerTask; i < end; ++i) {
-        float* rows =
-            request.want_point_scores ? result->point_scores.data() + i * points : nullptr;
-        result->poses[i] = evaluator
-                               ->Evaluate(ChartFromPose(request.map_T_base[i]),
-                                          /*with_derivatives=*/false, nullptr, rows)
-                               .score;
-      }
-      evaluators_.Return(std::move(evaluator));
-    });
-    if (absl::Status status = CheckStopped(request.stop); !status.ok()) return status;
-    return result;
+    return CatchOutOfMemory([&] { return TryScore(request); },
+                            [&] {
+                              return absl::StrCat("no memory to score ", request.map_T_base.size(),
+                                                  " poses of a scan");
+                            });
   }
 
   absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud,
                                        const FilterOptions& options) override {
-    return FilterCloud(cloud, options);
+    return CatchOutOfMemory(
+        [&] { return FilterCloud(cloud, options); },
+        [&] { return absl::StrCat("no memory to filter ", cloud.size(), " points"); });
   }
 
   absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> KeepBoundGrid(BoundGrid grid) override {
-    return std::make_shared<const HostBoundGrid>(std::move(grid));
+    using Kept = absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>>;
+    return CatchOutOfMemory(
+        [&]() -> Kept { return std::make_shared<const HostBoundGrid>(std::move(grid)); },
+        [] { return std::string("no memory to keep a grid of bounds"); });
   }
 
   absl::StatusOr<std::vector<BoundHit>> Bound(const BoundRequest& request) override {
@@ -213,34 +156,110 @@ class CpuEngine : public Engine {
   absl::Status Health() const override { return absl::OkStatus(); }
 
  private:
-  void AlignOne(const AlignJob& job, cpu::ThreadPool* pool, AlignResult& result) {
-    result.status = CheckScanAndGuess(job);
-    if (result.status.ok()) result.status = ValidateProfile(job.profile);
-    if (!result.status.ok()) return;
-    const absl::StatusOr<const CpuMap*> map = CheckMap(job.map.get(), job.profile.stages);
-    if (!map.ok()) {
-      result.status = map.status();
-      return;
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> TryBuildTile(
+      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) {
+    if (statistics.empty()) {
+      return absl::InvalidArgumentError("a tile needs at least one cell statistics");
     }
-    try {
-      std::unique_ptr<ScanEvaluator> evaluator = evaluators_.Take();
-      evaluator->SetScan(*job.scan);
-      if (evaluator->points() == 0) {
-        result.status = NoFinitePoint(*job.scan);
-      } else {
-        MapEvaluator on_map(**map, *evaluator, pool);
-        RunSchedule(job, on_map, result);
-        if (job.want_point_scores) {
-          result.point_scores.assign(job.scan->size(), 0.0F);
-          (void)evaluator->Evaluate(ChartFromPose(result.map_T_base), /*with_derivatives=*/false,
-                                    pool, result.point_scores.data());
+    std::set<double> cell_sizes;
+    for (const CellStatistics& s : statistics) {
+      if (absl::Status status = ValidateCellStatistics(s); !status.ok()) return status;
+      cell_sizes.insert(s.cell_size_m);
+    }
+    std::vector<TileMoments> lattices;
+    for (const double cell_size_m : cell_sizes) {
+      absl::StatusOr<TileMoments> moments = BuildTileMoments(cloud_map, cell_size_m);
+      if (!moments.ok()) return moments.status();
+      lattices.push_back(*std::move(moments));
+    }
+    return std::make_shared<const CpuTile>(std::move(lattices));
+  }
+
+  absl::StatusOr<std::shared_ptr<const ResidentMap>> TryCompose(
+      absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
+      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) {
+    for (const CellStatistics& s : statistics) {
+      if (absl::Status status = ValidateCellStatistics(s); !status.ok()) return status;
+    }
+    std::vector<std::shared_ptr<const CpuTile>> cpu_tiles;
+    for (const auto& tile : tiles) {
+      auto cpu_tile = std::dynamic_pointer_cast<const CpuTile>(tile);
+      if (cpu_tile == nullptr) {
+        return absl::InvalidArgumentError("a tile does not belong to the CPU engine");
+      }
+      for (const CellStatistics& s : statistics) {
+        if (cpu_tile->Lattice(s.cell_size_m) == nullptr) {
+          return absl::InvalidArgumentError(
+              absl::StrCat("a tile was built without a lattice of ", s.cell_size_m, " m"));
         }
       }
-      evaluators_.Return(std::move(evaluator));
-    } catch (const std::bad_alloc&) {
-      result.status = absl::ResourceExhaustedError(
-          absl::StrCat("no memory to align a scan of ", job.scan->size(), " points"));
+      cpu_tiles.push_back(std::move(cpu_tile));
     }
+    return std::make_shared<const CpuMap>(
+        std::move(cpu_tiles), std::vector<CellStatistics>(statistics.begin(), statistics.end()),
+        dynamic_cast<const CpuMap*>(previous));
+  }
+
+  absl::StatusOr<ScoreResult> TryScore(const ScoreRequest& request) {
+    if (absl::Status status = CheckRequest(request); !status.ok()) return status;
+    const absl::StatusOr<const CpuMap*> map =
+        CheckMap(request.map.get(), absl::MakeConstSpan(&request.stage, 1));
+    if (!map.ok()) return map.status();
+    const size_t poses = request.map_T_base.size();
+    const size_t points = request.scan->size();
+    absl::StatusOr<ScoreResult> result = MakeScoreResult(request);
+    if (!result.ok()) return result.status();
+    const size_t tasks = (poses + kPosesPerTask - 1) / kPosesPerTask;
+    pool_.ParallelFor(tasks, [&](size_t task) {
+      if (!CheckStopped(request.stop, "scoring").ok()) return;
+      std::unique_ptr<ScanEvaluator> evaluator = evaluators_.Take();
+      evaluator->SetScan(*request.scan);
+      evaluator->SetStage((*map)->Grid(request.stage.cells), request.stage);
+      const size_t end = std::min(poses, (task + 1) * kPosesPerTask);
+      for (size_t i = task * kPosesPerTask; i < end; ++i) {
+        float* rows =
+            request.want_point_scores ? result->point_scores.data() + i * points : nullptr;
+        result->poses[i] = evaluator
+                               ->Evaluate(ChartFromPose(request.map_T_base[i]),
+                                          /*with_derivatives=*/false, nullptr, rows)
+                               .score;
+      }
+      evaluators_.Return(std::move(evaluator));
+    });
+    if (absl::Status status = CheckStopped(request.stop, "scoring"); !status.ok()) return status;
+    return result;
+  }
+
+  void AlignOne(const AlignJob& job, cpu::ThreadPool* pool, AlignResult& result) {
+    result.status =
+        CatchOutOfMemory([&] { return TryAlign(job, pool, result); },
+                         [&] {
+                           const size_t points = job.scan == nullptr ? 0 : job.scan->size();
+                           return absl::StrCat("no memory to align a scan of ", points, " points");
+                         });
+  }
+
+  absl::Status TryAlign(const AlignJob& job, cpu::ThreadPool* pool, AlignResult& result) {
+    if (absl::Status status = CheckScanAndGuess(job); !status.ok()) return status;
+    if (absl::Status status = ValidateProfile(job.profile); !status.ok()) return status;
+    const absl::StatusOr<const CpuMap*> map = CheckMap(job.map.get(), job.profile.stages);
+    if (!map.ok()) return map.status();
+    // Where memory runs out it is destroyed, since its state is then unknown.
+    std::unique_ptr<ScanEvaluator> evaluator = evaluators_.Take();
+    evaluator->SetScan(*job.scan);
+    if (evaluator->points() == 0) {
+      evaluators_.Return(std::move(evaluator));
+      return NoFinitePoint(*job.scan);
+    }
+    MapEvaluator on_map(**map, *evaluator, pool);
+    RunSchedule(job, on_map, result);
+    if (job.want_point_scores) {
+      result.point_scores.assign(job.scan->size(), 0.0F);
+      (void)evaluator->Evaluate(ChartFromPose(result.map_T_base), /*with_derivatives=*/false, pool,
+                                result.point_scores.data());
+    }
+    evaluators_.Return(std::move(evaluator));
+    return absl::OkStatus();
   }
 
   cpu::ThreadPool pool_;
@@ -250,8 +269,8 @@ class CpuEngine : public Engine {
 }  // namespace
 
 std::unique_ptr<Engine> MakeCpuEngine(const CpuEngineOptions& options) {
-  const size_t processors = std::max(1U, std::thread::hardware_concurrency());
-  return std::make_unique<CpuEngine>(options.threads == 0 ? processors : options.threads);
+  return std::make_unique<CpuEngine>(options.threads == 0 ? cpu::UsableProcessors()
+                                                          : options.threads);
 }
 
 }  // namespace voxloc

@@ -3,13 +3,13 @@
 #include "core/engine/cpu/host_bound.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
-#include <new>
 
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "core/engine/cpu/kernels.h"
 #include "core/engine/job_check.h"
+#include "core/engine/out_of_memory.h"
 
 namespace voxloc {
 namespace {
@@ -85,10 +85,7 @@ void BoundRows(const BoundRequest& request, const BoundGrid& grid, size_t begin,
   }
 }
 
-}  // namespace
-
-absl::StatusOr<std::vector<BoundHit>> BoundOnHost(const BoundRequest& request,
-                                                  ForEachIndex for_each) {
+absl::StatusOr<std::vector<BoundHit>> TryBound(const BoundRequest& request, ForEachIndex for_each) {
   if (absl::Status status = CheckRequest(request); !status.ok()) return status;
   const auto* host = dynamic_cast<const HostBoundGrid*>(request.grid.get());
   if (host == nullptr) {
@@ -102,24 +99,29 @@ absl::StatusOr<std::vector<BoundHit>> BoundOnHost(const BoundRequest& request,
   const size_t rows_per_task = std::max<size_t>(1, nodes_per_task / nodes_x / 2) * 2;
   const size_t tasks = (rows + rows_per_task - 1) / rows_per_task;
   std::vector<std::vector<BoundHit>> found(tasks);
-  std::atomic<bool> out_of_memory{false};
   for_each(tasks, [&](size_t task) {
-    if (out_of_memory || !CheckStopped(request.stop).ok()) return;
-    try {
-      const size_t begin = task * rows_per_task;
-      BoundRows(request, host->grid(), begin, std::min(rows, begin + rows_per_task), found[task]);
-    } catch (const std::bad_alloc&) {
-      out_of_memory = true;
-    }
+    if (!CheckStopped(request.stop, "bounding").ok()) return;
+    const size_t begin = task * rows_per_task;
+    BoundRows(request, host->grid(), begin, std::min(rows, begin + rows_per_task), found[task]);
   });
-  if (absl::Status status = CheckStopped(request.stop); !status.ok()) return status;
+  if (absl::Status status = CheckStopped(request.stop, "bounding"); !status.ok()) return status;
   std::vector<BoundHit> hits;
   size_t count = 0;
   for (const auto& part : found) count += part.size();
   hits.reserve(count);
   for (const auto& part : found) hits.insert(hits.end(), part.begin(), part.end());
-  if (out_of_memory) return absl::ResourceExhaustedError("no memory for the nodes found");
   return hits;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<BoundHit>> BoundOnHost(const BoundRequest& request,
+                                                  ForEachIndex for_each) {
+  return CatchOutOfMemory([&] { return TryBound(request, for_each); },
+                          [&] {
+                            return absl::StrCat("no memory to bound ", request.blocks.size(),
+                                                " blocks of nodes");
+                          });
 }
 
 absl::StatusOr<std::vector<BoundHit>> BoundOnHost(const BoundRequest& request) {

@@ -18,8 +18,8 @@ using ndt::Vector3;
 
 constexpr double kLargestCell = 268435456.0;  // 2^28
 
-// Cell index and place in the cell along one axis. Coordinates beyond the last cell, or no number
-// at all, are moved to its border, so that places stay small whatever comes.
+// Cell index and place in the cell along one axis. A coordinate beyond the last cell, or NaN, is
+// moved to that cell's border: for every input the place lies within the cell.
 VOXLOC_HD void LocateAxis(DoubleVector coordinate, double cell_size, double inverse, int32_t* cell,
                           float* local) {
   const DoubleVector limit = DoubleVector{} + kLargestCell * cell_size;

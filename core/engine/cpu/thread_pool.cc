@@ -3,22 +3,33 @@
 #include "core/engine/cpu/thread_pool.h"
 
 #include <algorithm>
+#include <exception>
+#include <new>
 #include <utility>
 
 namespace voxloc::cpu {
 
+// One call of ParallelFor, on its caller's stack. What has no atomic is guarded by the pool's
+// mutex.
 struct ThreadPool::Range {
   Range(size_t size, absl::FunctionRef<void(size_t)> function) : count(size), body(function) {}
 
   const size_t count;
-  const absl::FunctionRef<void(size_t)> body;  // valid until `finished` reaches `count`
-  std::atomic<size_t> next{0};
-  absl::Mutex mutex;
-  size_t finished ABSL_GUARDED_BY(mutex) = 0;
+  const absl::FunctionRef<void(size_t)> body;
+  std::atomic<size_t> next{0};  // indices from here on have not been taken
+  size_t helpers = 0;           // threads of the pool that are at work on it
+  std::exception_ptr error;     // the first one
 };
 
 ThreadPool::ThreadPool(size_t threads) {
-  for (size_t i = 1; i < threads; ++i) workers_.emplace_back([this] { Work(); });
+  workers_.reserve(threads);
+  for (size_t i = 1; i < threads; ++i) {
+    try {
+      workers_.emplace_back([this] { Work(); });
+    } catch (const std::exception&) {  // no thread, or no memory for one
+      break;
+    }
+  }
 }
 
 ThreadPool::~ThreadPool() {
@@ -29,17 +40,25 @@ ThreadPool::~ThreadPool() {
   for (std::thread& worker : workers_) worker.join();
 }
 
-void ThreadPool::TakeIndices(Range& range, bool sharing) const {
-  size_t done = 0;
-  do {
-    const size_t i = range.next.fetch_add(1, std::memory_order_relaxed);
-    if (i >= range.count) break;
-    range.body(i);
-    ++done;
-  } while (!sharing || range_count_.load(std::memory_order_relaxed) <= 1);
-  if (done == 0) return;
-  absl::MutexLock lock(&range.mutex);
-  range.finished += done;
+void ThreadPool::TakeIndices(Range& range, bool sharing) {
+  try {
+    do {
+      const size_t i = range.next.fetch_add(1, std::memory_order_relaxed);
+      if (i >= range.count) return;
+      range.body(i);
+    } while (!sharing || range_count_.load(std::memory_order_relaxed) <= 1);
+  } catch (...) {
+    range.next.store(range.count, std::memory_order_relaxed);
+    absl::MutexLock lock(&mutex_);
+    if (!range.error) range.error = std::current_exception();
+  }
+}
+
+void ThreadPool::Remove(const Range& range) {
+  const auto it = std::find(ranges_.begin(), ranges_.end(), &range);
+  if (it == ranges_.end()) return;
+  ranges_.erase(it);
+  range_count_.store(ranges_.size(), std::memory_order_relaxed);
 }
 
 void ThreadPool::ParallelFor(size_t count, absl::FunctionRef<void(size_t)> body) {
@@ -47,46 +66,43 @@ void ThreadPool::ParallelFor(size_t count, absl::FunctionRef<void(size_t)> body)
     for (size_t i = 0; i < count; ++i) body(i);
     return;
   }
-  const auto range = std::make_shared<Range>(count, body);
+  Range range(count, body);
+  try {
+    absl::MutexLock lock(&mutex_);
+    ranges_.push_back(&range);
+    range_count_.store(ranges_.size(), std::memory_order_relaxed);
+  } catch (const std::bad_alloc&) {
+    // Nobody else sees the range: this thread does all of it.
+  }
+  TakeIndices(range, /*sharing=*/false);
   {
     absl::MutexLock lock(&mutex_);
-    ranges_.push_back(range);
-    range_count_.store(ranges_.size(), std::memory_order_relaxed);
+    Remove(range);
+    // All indices are taken, and whoever still works on one is a helper.
+    const auto left_alone = [&range] { return range.helpers == 0; };
+    mutex_.Await(absl::Condition(&left_alone));
   }
-  TakeIndices(*range, /*sharing=*/false);
-  {
-    absl::MutexLock lock(&mutex_);
-    const auto it = std::find(ranges_.begin(), ranges_.end(), range);
-    if (it != ranges_.end()) ranges_.erase(it);
-    range_count_.store(ranges_.size(), std::memory_order_relaxed);
-  }
-  absl::MutexLock lock(&range->mutex);
-  const auto all_finished = [&range]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(range->mutex) {
-    return range->finished == range->count;
-  };
-  range->mutex.Await(absl::Condition(&all_finished));
+  if (range.error) std::rethrow_exception(std::move(range.error));
 }
 
 void ThreadPool::Work() {
+  const auto has_work = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return stopping_ || !ranges_.empty();
+  };
+  mutex_.Lock();
   for (;;) {
-    std::shared_ptr<Range> range;
-    {
-      absl::MutexLock lock(&mutex_);
-      const auto has_work = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-        return stopping_ || !ranges_.empty();
-      };
-      mutex_.Await(absl::Condition(&has_work));
-      if (ranges_.empty()) return;
-      range = std::move(ranges_.front());
-      ranges_.pop_front();
-      // A range whose indices are all taken leaves the queue; another goes to its end.
-      const bool exhausted = range->next.load(std::memory_order_relaxed) >= range->count;
-      if (!exhausted) ranges_.push_back(range);
-      range_count_.store(ranges_.size(), std::memory_order_relaxed);
-      if (exhausted) continue;
-    }
-    TakeIndices(*range, /*sharing=*/true);
+    mutex_.Await(absl::Condition(&has_work));
+    if (ranges_.empty()) break;
+    Range& range = *ranges_.front();
+    ++range.helpers;
+    std::rotate(ranges_.begin(), ranges_.begin() + 1, ranges_.end());
+    mutex_.Unlock();
+    TakeIndices(range, /*sharing=*/true);
+    mutex_.Lock();
+    if (range.next.load(std::memory_order_relaxed) >= range.count) Remove(range);
+    --range.helpers;
   }
+  mutex_.Unlock();
 }
 
 }  // namespace voxloc::cpu

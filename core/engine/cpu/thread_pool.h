@@ -2,17 +2,15 @@
 //
 // ThreadPool: runs the same function over a range of indices, on the caller's thread and the
 // pool's. Several callers may use it at once; each waits for its own range only, and works on it
-// itself. The pool's threads take turns between their ranges, index by index, so that a long range
-// leaves a short one its share. Functions must not throw and may not call ParallelFor of the same
-// pool.
+// itself. The pool's threads alternate between the ranges, index by index, so that a long range
+// leaves a short one its share. Idle threads sleep. Functions may throw; they may not call
+// ParallelFor of the same pool.
 
 #ifndef VOXLOC_CORE_ENGINE_CPU_THREAD_POOL_H_
 #define VOXLOC_CORE_ENGINE_CPU_THREAD_POOL_H_
 
 #include <atomic>
 #include <cstddef>
-#include <deque>
-#include <memory>
 #include <thread>
 #include <vector>
 
@@ -24,7 +22,7 @@ namespace voxloc::cpu {
 
 class ThreadPool {
  public:
-  // `threads` in all, the caller's among them; at least 1.
+  // `threads` in all, the caller's among them; at least 1. Fewer where the system refuses more.
   explicit ThreadPool(size_t threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -33,6 +31,8 @@ class ThreadPool {
   [[nodiscard]] size_t threads() const { return workers_.size() + 1; }
 
   // Calls body(i) once for each i in [0, count), in no particular order; returns when all are done.
+  // When a call throws, indices that no thread has begun are left out, and the first exception is
+  // rethrown here once no thread uses `body` any more.
   void ParallelFor(size_t count, absl::FunctionRef<void(size_t)> body);
 
  private:
@@ -40,10 +40,12 @@ class ThreadPool {
 
   void Work();
   // Until none is left or, where `sharing`, another range is there too.
-  void TakeIndices(Range& range, bool sharing) const;
+  void TakeIndices(Range& range, bool sharing);
+  void Remove(const Range& range) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   absl::Mutex mutex_;
-  std::deque<std::shared_ptr<Range>> ranges_ ABSL_GUARDED_BY(mutex_);
+  // The callers' stacks own them. The next to be helped is the first.
+  std::vector<Range*> ranges_ ABSL_GUARDED_BY(mutex_);
   std::atomic<size_t> range_count_{0};  // of ranges_, to be looked at without the lock
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> workers_;

@@ -3,9 +3,11 @@
 #include "core/engine/replica/replica_set.h"
 
 #include <algorithm>
+#include <exception>
 #include <string>
-#include <system_error>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 
@@ -57,18 +59,28 @@ absl::Status ReplicaSet::NoneInService() const {
 
 void ReplicaSet::InParallel(size_t count, absl::FunctionRef<void(size_t)> body) {
   if (count == 0) return;
+  std::vector<std::exception_ptr> errors(count);
+  const auto run = [&](size_t i) {
+    try {
+      body(i);
+    } catch (...) {
+      errors[i] = std::current_exception();
+    }
+  };
   std::vector<std::thread> threads;
   size_t started = 1;
-  for (; started < count; ++started) {
-    try {
-      threads.emplace_back([body, started] { body(started); });
-    } catch (const std::system_error&) {
-      break;  // no thread to be had: the caller's does the rest
-    }
+  try {
+    threads.reserve(count - 1);
+    for (; started < count; ++started) threads.emplace_back(run, started);
+  } catch (const std::exception&) {
+    // No thread, or no memory for one: the caller's thread does the rest.
   }
-  body(0);
-  for (size_t i = started; i < count; ++i) body(i);
+  run(0);
+  for (size_t i = started; i < count; ++i) run(i);
   for (std::thread& thread : threads) thread.join();
+  for (std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(std::move(error));
+  }
 }
 
 ReplicatedTile::ReplicatedTile(const ReplicaSet& replicas, Parts parts)

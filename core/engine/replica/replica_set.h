@@ -38,7 +38,7 @@ class ReplicaSet {
   [[nodiscard]] absl::Status NoneInService() const;
 
   // Calls body(0) to body(count - 1), each in a thread, one of them the caller's. Returns when all
-  // are done.
+  // are done. Where calls throw, the exception of the first index of those is rethrown then.
   static void InParallel(size_t count, absl::FunctionRef<void(size_t)> body);
 
  private:

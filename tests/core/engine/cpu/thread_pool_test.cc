@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <new>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -48,6 +50,69 @@ TEST(ThreadPoolTest, CallersAtOnceEachGetTheirOwnIndices) {
       for (size_t repeat = 0; repeat < 50; ++repeat) {
         const size_t count = 1 + 37 * c + repeat;
         if (Count(pool, count) != std::vector<int>(count, 1)) ++faults;
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(faults, 0);
+}
+
+TEST(ThreadPoolTest, AnExceptionReachesTheCallerWhicheverThreadThrewIt) {
+  for (const size_t threads : {size_t{1}, size_t{2}, size_t{4}}) {
+    ThreadPool pool(threads);
+    for (const bool on_caller : {true, false}) {
+      if (threads == 1 && !on_caller) continue;
+      for (int repeat = 0; repeat < 20; ++repeat) {
+        const std::thread::id caller = std::this_thread::get_id();
+        std::atomic<bool> thrown{false};
+        std::atomic<int> inside{0};
+        const auto body = [&](size_t) {
+          ++inside;
+          if ((std::this_thread::get_id() == caller) == on_caller && !thrown.exchange(true)) {
+            --inside;
+            throw std::runtime_error("the first");
+          }
+          // The other threads keep off the indices until it is thrown.
+          while (!thrown) std::this_thread::yield();
+          --inside;
+        };
+        try {
+          pool.ParallelFor(1000, body);
+          ADD_FAILURE() << "nothing was thrown";
+        } catch (const std::runtime_error& error) {
+          EXPECT_STREQ(error.what(), "the first");
+        }
+        EXPECT_EQ(inside, 0) << "the body was still in use";
+      }
+    }
+    EXPECT_EQ(Count(pool, 1000), std::vector<int>(1000, 1));
+  }
+}
+
+TEST(ThreadPoolTest, WhenEveryIndexThrowsOneExceptionReachesTheCaller) {
+  ThreadPool pool(4);
+  for (int repeat = 0; repeat < 50; ++repeat) {
+    EXPECT_THROW(pool.ParallelFor(100, [](size_t) { throw std::bad_alloc(); }), std::bad_alloc);
+  }
+  EXPECT_EQ(Count(pool, 1000), std::vector<int>(1000, 1));
+}
+
+TEST(ThreadPoolTest, AnExceptionOfOneCallerDoesNotTouchAnothers) {
+  ThreadPool pool(3);
+  std::vector<std::thread> callers;
+  std::atomic<int> faults{0};
+  for (size_t c = 0; c < 4; ++c) {
+    callers.emplace_back([&, c] {
+      for (size_t repeat = 0; repeat < 50; ++repeat) {
+        bool threw = false;
+        try {
+          pool.ParallelFor(64, [&](size_t i) {
+            if (c % 2 == 0 && i == repeat) throw std::bad_alloc();
+          });
+        } catch (const std::bad_alloc&) {
+          threw = true;
+        }
+        if (threw != (c % 2 == 0)) ++faults;
       }
     });
   }

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How many processors this process may use at a time: the default number of an engine's threads.
+
+#ifndef VOXLOC_CORE_ENGINE_CPU_PROCESSORS_H_
+#define VOXLOC_CORE_ENGINE_CPU_PROCESSORS_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+namespace voxloc::cpu {
+
+// Where the kernel shows control groups (version 2).
+struct CgroupFiles {
+  std::string membership = "/proc/self/cgroup";
+  std::string root = "/sys/fs/cgroup";
+};
+
+// The processors that the CPU quotas (`cpu.max`) of the process's control group and of those above
+// it leave, rounded up; at least 1. nullopt: no quota, or none that can be read.
+[[nodiscard]] std::optional<size_t> CgroupProcessors(const CgroupFiles& files = {});
+
+// The processors in the calling thread's affinity mask; at least 1.
+[[nodiscard]] size_t AffinityProcessors();
+
+// The smaller of both.
+[[nodiscard]] size_t UsableProcessors(const CgroupFiles& files = {});
+
+}  // namespace voxloc::cpu
+
+#endif  // VOXLOC_CORE_ENGINE_CPU_PROCESSORS_H_

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Work of a size that the engine has seen before needs no new memory but for its results.
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "tests/support/allocation_hooks.h"
+#include "tests/support/engine_scene.h"
+#include "tests/support/result_bits.h"
+
+namespace voxloc {
+namespace {
+
+uint64_t AllocationsOfAlign(Engine& engine, absl::Span<const AlignJob> jobs) {
+  ResetAllocationCounts();
+  const std::vector<AlignResult> results = engine.Align(jobs);
+  const uint64_t allocations = CountedAllocations().allocations;
+  for (const AlignResult& result : results) EXPECT_TRUE(result.status.ok()) << result.status;
+  return allocations;
+}
+
+AlignJob JobOf(const Profile& profile, size_t points) {
+  AlignJob job = SceneJob(profile);
+  job.scan = std::make_shared<const PointCloud>(SceneScan(ScenePose(), points));
+  job.map_T_base_guess = Displaced(ScenePose(), {0.3, -0.2, 0.02}, 0.02);
+  return job;
+}
+
+TEST(SteadyStateTest, ARepeatedAlignmentAllocatesItsResultsOnly) {
+  const auto engine = MakeCpuEngine({1});
+  for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
+    for (const size_t points : {size_t{1500}, size_t{12345}}) {
+      const AlignJob job = JobOf(profile, points);
+      EXPECT_GT(AllocationsOfAlign(*engine, {&job, 1}), 1u);
+      EXPECT_EQ(AllocationsOfAlign(*engine, {&job, 1}), 1u) << profile.name << ", " << points;
+    }
+  }
+}
+
+TEST(SteadyStateTest, ARepeatedBatchAllocatesItsResultsOnly) {
+  const auto engine = MakeCpuEngine({1});
+  const std::vector<AlignJob> jobs(5, JobOf(PreciseProfile(), 1500));
+  (void)AllocationsOfAlign(*engine, jobs);
+  EXPECT_EQ(AllocationsOfAlign(*engine, jobs), 1u);
+}
+
+TEST(SteadyStateTest, ALargeScanSpreadOverThreadsAllocatesItsResultsOnly) {
+  const auto engine = MakeCpuEngine({3});
+  const AlignJob job = JobOf(PreciseProfile(), 12345);
+  (void)AllocationsOfAlign(*engine, {&job, 1});
+  EXPECT_EQ(AllocationsOfAlign(*engine, {&job, 1}), 1u);
+}
+
+TEST(SteadyStateTest, RepeatedScoringAllocatesItsResultsOnly) {
+  const auto engine = MakeCpuEngine({1});
+  const ScoreRequest request = SceneScoreRequest(PreciseProfile().stages.back(), 40);
+  ASSERT_TRUE(engine->Score(request).ok());
+  ResetAllocationCounts();
+  const auto result = engine->Score(request);
+  const uint64_t allocations = CountedAllocations().allocations;
+  ASSERT_TRUE(result.ok());
+  // The list of scores, and what checking the request's stage takes.
+  EXPECT_LE(allocations, 2u);
+}
+
+}  // namespace
+}  // namespace voxloc
