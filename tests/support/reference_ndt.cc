@@ -32,10 +32,11 @@ Eigen::Matrix3d RotationProduct(const Eigen::Vector3d& angles, const std::array<
          AxisRotation(2, angles[2], order[2]);
 }
 
-Eigen::Vector3d TransformedPoint(const Eigen::Vector3f& point, const ChartVector& chart,
+Eigen::Vector3d TransformedPoint(const Eigen::Vector3d& point, const ChartVector& chart,
                                  const Eigen::Matrix3d& rotation, bool in_float) {
-  if (!in_float) return rotation * point.cast<double>() + chart.head<3>();
-  const Eigen::Vector3f sum = rotation.cast<float>() * point + chart.head<3>().cast<float>();
+  if (!in_float) return rotation * point + chart.head<3>();
+  const Eigen::Vector3f sum =
+      rotation.cast<float>() * point.cast<float>() + chart.head<3>().cast<float>();
   return sum.cast<double>();
 }
 
@@ -112,8 +113,7 @@ Evaluation Evaluate(const std::vector<MapCell>& cells, const PointCloud& scan,
     if (!scan.IsFinite(i)) continue;
     ++sums.points;
     const Eigen::Vector3d x = scan.Point(i);
-    const Eigen::Vector3d moved =
-        TransformedPoint(scan.Offset(i), chart, rotation, stage.float_transform);
+    const Eigen::Vector3d moved = TransformedPoint(x, chart, rotation, stage.float_transform);
     Eigen::Matrix<double, 3, 6> jacobian;
     jacobian.leftCols<3>().setIdentity();
     for (int a = 0; a < 3; ++a) jacobian.col(3 + a) = turning.first[static_cast<size_t>(a)] * x;

@@ -81,6 +81,33 @@ TEST(EvaluationAccuracyTest, EveryStageAgreesWithBruteForceNearTheOriginAndFarFr
   }
 }
 
+// Readers give a cloud an origin of its own where its coordinates are large.
+TEST(EvaluationAccuracyTest, AScanWithAnOriginAgreesWithBruteForce) {
+  Engine& engine = *SharedScene().engine;
+  const AlignJob plain = SceneJob(AutowareProfile());
+  const Eigen::Vector3d origin(35.0, -20.0, 4.0);
+  auto moved = std::make_shared<PointCloud>();
+  moved->origin = origin;
+  for (size_t i = 0; i < plain.scan->size(); ++i) {
+    const Eigen::Vector3f offset = (plain.scan->Point(i) - origin).cast<float>();
+    moved->PushBack(offset.x(), offset.y(), offset.z());
+  }
+  for (const Stage& stage : StagesOfBothProfiles()) {
+    SCOPED_TRACE(ToString(stage.cells));
+    Deviations largest;
+    for (const Pose& guess : Guesses()) {
+      AlignJob job = plain;
+      job.scan = moved;
+      job.map_T_base_guess = guess;
+      ExpectAccurate(engine, job, stage, kTolerance, largest);
+      const AlignResult with_origin = EvaluateAt(engine, job, stage);
+      job.scan = plain.scan;
+      const AlignResult without = EvaluateAt(engine, job, stage);
+      EXPECT_NEAR(with_origin.before.score, without.before.score, 1e-4 * without.before.score);
+    }
+  }
+}
+
 TEST(EvaluationAccuracyTest, AnyRotationAgreesWithBruteForce) {
   Engine& engine = *SharedScene().engine;
   Deviations largest;
