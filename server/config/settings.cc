@@ -240,7 +240,7 @@ std::vector<Setting> MakeSettings() {
       "engine; removed at its end",
       [](auto& c) -> auto& { return c.ready_file; }));
   table.push_back(Count(
-      "threads", 0, 4096, "threads of the CPU engine; 0: one per processor",
+      "threads", 0, 4096, "threads of the CPU engine; 0: one per usable processor",
       [](auto& c) -> auto& { return c.threads; }));
   table.push_back(Choice(
       "log_level", {"trace", "debug", "info", "warn", "error"},
