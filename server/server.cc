@@ -43,7 +43,7 @@ absl::Status CheckAddress(absl::string_view flag, const std::string& address) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      absl::StrCat(flag, " is '", address, "'; allowed is ADDR:PORT, such as 127.0.0.1:50051"));
+      absl::StrCat(flag, " must be ADDR:PORT, such as 127.0.0.1:50051 (got '", address, "')"));
 }
 
 void Configure(const Config& config, grpc::ServerBuilder& builder) {

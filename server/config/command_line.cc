@@ -21,7 +21,7 @@ namespace voxloc::server {
 namespace {
 
 constexpr char kDescription[] =
-    "voxlocd finds LiDAR scans in prior maps, over gRPC (voxloc.v1).\n\n"
+    "voxlocd localizes LiDAR scans in prior maps and serves gRPC (voxloc.v1).\n\n"
     "It keeps maps and engine resident: send a map with `voxloc map load`, then stream scans to "
     "it.";
 
@@ -32,12 +32,12 @@ constexpr char kFooter[] =
     "  voxlocd --listen=0.0.0.0:50051 --metrics-listen=0.0.0.0:9464 --threads=4\n"
     "      serve the network with four threads\n"
     "  voxlocd --listen=127.0.0.1:0 --metrics-listen=127.0.0.1:0 --ready-file=/tmp/voxloc.json\n"
-    "      pick free ports and tell them in a file, for scripts\n"
+    "      choose free ports and write them to a file, for scripts\n"
     "  voxlocd --config=/etc/voxloc.yaml --log-level=debug\n"
-    "      read a file; flags win over it. In the file, `limits: {max_sessions: 64}` is\n"
+    "      read a file; flags override it. In the file, `limits: {max_sessions: 64}` is\n"
     "      --limits.max-sessions=64\n\n"
     "SIGTERM or SIGINT drains and ends the server; a second one ends it at once.\n"
-    "Exit codes: 0 ended as asked, 1 failed, 2 wrong flag or file, 3 an address is taken.";
+    "Exit codes: 0 ended by a signal, 1 failure, 2 wrong flag or file, 3 an address is in use.";
 
 absl::Status Apply(const std::map<std::string, std::string>& values, ConfigOrigin origin,
                    CommandLine& result) {

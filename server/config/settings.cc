@@ -21,8 +21,9 @@
 namespace voxloc::server {
 namespace {
 
-absl::Status Refuse(absl::string_view key, absl::string_view value, absl::string_view allowed) {
-  return absl::InvalidArgumentError(absl::StrCat(key, " is '", value, "'; allowed is ", allowed));
+absl::Status Refuse(absl::string_view key, absl::string_view value, absl::string_view requirement) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(key, " must be ", requirement, " (got '", value, "')"));
 }
 
 // `field` is a function from Config& to the value's place.
@@ -98,7 +99,8 @@ template <typename Field>
 Setting Bytes(std::string key, std::string help, Field field) {
   auto set = [key, field](absl::string_view value, Config& config) {
     if (ParseBytes(value, field(config))) return absl::OkStatus();
-    return Refuse(key, value, "a whole number of bytes, or of KiB, MiB, GiB, TiB as in 512M or 8G");
+    return Refuse(key, value,
+                  "a whole number of bytes, or of KiB, MiB, GiB or TiB such as 512M or 8G");
   };
   return {key, "BYTES", std::move(help), std::move(set),
           [field](const Config& config) { return absl::StrCat(field(config)); }};
@@ -112,10 +114,11 @@ Setting Ordinals(std::string key, std::string help, Field field) {
     for (const absl::string_view word : absl::StrSplit(value, ',')) {
       uint32_t ordinal = 0;
       if (!absl::SimpleAtoi(word, &ordinal)) {
-        return Refuse(key, value, "whole numbers with commas between, such as 0 or 0,1");
+        return Refuse(key, value, "whole numbers separated by commas, such as 0 or 0,1");
       }
       if (std::find(parsed.begin(), parsed.end(), ordinal) != parsed.end()) {
-        return Refuse(key, value, absl::StrCat("each number once, and ", ordinal, " is repeated"));
+        return Refuse(key, value,
+                      absl::StrCat("a list without repetitions; ", ordinal, " is repeated"));
       }
       parsed.push_back(ordinal);
     }
@@ -146,118 +149,123 @@ constexpr uint64_t kMax48 = uint64_t{1} << 48;
 void AppendLimits(std::vector<Setting>& table) {
   // The largest message is one that gRPC, which counts in int, can take.
   table.push_back(Count(
-      "limits.max_message_bytes", 65'536, 2'000'000'000, "most bytes of a message, either way",
+      "limits.max_message_bytes", 65'536, 2'000'000'000,
+      "limit the size of a message in either direction, bytes",
       [](auto& c) -> auto& { return c.limits.max_message_bytes; }));
   table.push_back(Count(
-      "limits.max_points_per_scan", 1, kMax32, "most points of a scan",
+      "limits.max_points_per_scan", 1, kMax32, "limit the points of a scan",
       [](auto& c) -> auto& { return c.limits.max_points_per_scan; }));
   table.push_back(Count(
-      "limits.max_sessions", 1, 1'000'000, "most sessions at once",
+      "limits.max_sessions", 1, 1'000'000, "limit the number of open sessions",
       [](auto& c) -> auto& { return c.limits.max_sessions; }));
   table.push_back(Count(
       "limits.max_waiting_scans", 1, 64,
-      "most scans of a session that may wait while one is aligned; a session "
-      "that asks for nothing has 1",
+      "limit the scans of a session that wait while one is aligned; a session that requests no "
+      "number has 1",
       [](auto& c) -> auto& { return c.limits.max_waiting_scans; }));
   table.push_back(Count(
-      "limits.max_queued_scans", 1, 1'000'000, "most scans that wait in all",
+      "limits.max_queued_scans", 1, 1'000'000, "limit the waiting scans of all sessions",
       [](auto& c) -> auto& { return c.limits.max_queued_scans; }));
   table.push_back(Count(
-      "limits.max_batch", 1, 1'000'000, "most scans that the engine takes at once",
+      "limits.max_batch", 1, 1'000'000, "limit the scans in one call of the engine",
       [](auto& c) -> auto& { return c.limits.max_batch; }));
   table.push_back(Count(
-      "limits.max_iterations", 1, 1000, "most Newton steps of a stage",
+      "limits.max_iterations", 1, 1000, "limit the Newton steps of a stage",
       [](auto& c) -> auto& { return c.limits.max_iterations; }));
   table.push_back(Count(
-      "limits.max_poses_per_set", 1, 10'000'000, "most poses of a set in ScorePoses",
+      "limits.max_poses_per_set", 1, 10'000'000, "limit the poses of a set in ScorePoses",
       [](auto& c) -> auto& { return c.limits.max_poses_per_set; }));
   table.push_back(Count(
       "limits.max_searches", 1, 10'000,
-      "most scoring streams and searches for an initial pose at once",
+      "limit the number of scoring streams and searches for an initial pose that are open",
       [](auto& c) -> auto& { return c.limits.max_searches; }));
   table.push_back(Count(
-      "limits.max_particles", 1, 1'000'000, "most candidates that a search around a prior aligns",
+      "limits.max_particles", 1, 1'000'000,
+      "limit the candidates that a search around a prior aligns",
       [](auto& c) -> auto& { return c.limits.max_particles; }));
   table.push_back(Bytes(
       "limits.search_cache_bytes",
-      "most memory for what searches of regions and whole maps keep of them, such as 1G",
+      "limit the memory of the grids that searches of regions and whole maps keep, such as 1G",
       [](auto& c) -> auto& { return c.limits.search_cache_bytes; }));
   table.push_back(Count(
-      "limits.max_maps", 1, 10'000, "most maps",
+      "limits.max_maps", 1, 10'000, "limit the number of maps",
       [](auto& c) -> auto& { return c.limits.max_maps; }));
   table.push_back(Count(
-      "limits.max_tiles_per_map", 1, 10'000'000, "most tiles of a map",
+      "limits.max_tiles_per_map", 1, 10'000'000, "limit the tiles of a map",
       [](auto& c) -> auto& { return c.limits.max_tiles_per_map; }));
   table.push_back(Count(
-      "limits.max_points_per_tile", 1, kMax32, "most points of a tile",
+      "limits.max_points_per_tile", 1, kMax32, "limit the points of a tile",
       [](auto& c) -> auto& { return c.limits.max_points_per_tile; }));
   table.push_back(Count(
-      "limits.max_points_per_map", 1, kMax48, "most points of a map, and of one transaction",
+      "limits.max_points_per_map", 1, kMax48, "limit the points of a map and of one transaction",
       [](auto& c) -> auto& { return c.limits.max_points_per_map; }));
   table.push_back(Number(
-      "limits.max_map_extent_m", 1.0, 1e7, "largest extent of a map on an axis, metres",
+      "limits.max_map_extent_m", 1.0, 1e7, "limit the extent of a map along an axis, metres",
       [](auto& c) -> auto& { return c.limits.max_map_extent_m; }));
   table.push_back(Count(
-      "limits.max_chunk_bytes", 1024, 2'000'000'000, "most bytes of points in a tile chunk",
+      "limits.max_chunk_bytes", 1024, 2'000'000'000, "limit the points in a tile chunk, bytes",
       [](auto& c) -> auto& { return c.limits.max_chunk_bytes; }));
   table.push_back(Count(
-      "limits.max_map_transactions", 1, 10'000, "most map transactions at once",
+      "limits.max_map_transactions", 1, 10'000, "limit the number of open map transactions",
       [](auto& c) -> auto& { return c.limits.max_map_transactions; }));
   table.push_back(Count(
       "limits.max_buffered_poses", 2, kMaxBufferedPoses,
-      "most poses, and most reference positions, that a session keeps",
+      "limit the poses, and the reference positions, that a session keeps",
       [](auto& c) -> auto& { return c.limits.max_buffered_poses; }));
   table.push_back(Count(
       "limits.max_recovery_candidates", 1, kMaxRecoveryCandidates,
-      "candidates that a search for a lost vehicle aligns",
+      "set the number of candidates that a search for a lost vehicle aligns",
       [](auto& c) -> auto& { return c.limits.max_recovery_candidates; }));
 }
 
 std::vector<Setting> MakeSettings() {
   std::vector<Setting> table;
   table.push_back(Text(
-      "listen", "ADDR:PORT", "where to serve gRPC; port 0 picks a free one",
+      "listen", "ADDR:PORT", "serve gRPC on this address; port 0: a free port",
       [](auto& c) -> auto& { return c.listen; }));
   table.push_back(Text(
       "metrics_listen", "ADDR:PORT|off",
-      "where to serve Prometheus metrics, at /metrics; port 0 picks a free one",
+      "serve Prometheus metrics on this address at /metrics; port 0: a free port",
       [](auto& c) -> auto& { return c.metrics_listen; }));
   table.push_back(Text(
-      "data_dir", "DIR", "folder for maps; taken, but maps are not yet kept across restarts",
+      "data_dir", "DIR",
+      "keep maps in this folder; accepted, but maps are not kept across restarts yet",
       [](auto& c) -> auto& { return c.data_dir; }));
   table.push_back(Choice(
-      "engine", {"auto", "cpu", "cuda"}, "what aligns scans; auto takes the GPU where there is one",
+      "engine", {"auto", "cpu", "cuda"},
+      "align scans with this engine; auto: a GPU if one works, otherwise the CPU",
       [](auto& c) -> auto& { return c.engine; }));
   table.push_back(Ordinals(
-      "devices", "GPUs to use, as the driver counts them; maps are kept on each",
+      "devices", "use these GPUs, numbered by the driver; each keeps all maps",
       [](auto& c) -> auto& { return c.devices; }));
   table.push_back(Bytes(
-      "gpu_memory_limit", "most memory to use on each GPU, such as 8G; 0: all there is",
+      "gpu_memory_limit", "limit the memory on each GPU, bytes, such as 8G; 0: no limit",
       [](auto& c) -> auto& { return c.gpu_memory_limit_bytes; }));
   table.push_back(Text(
       "ready_file", "FILE",
-      "written once the server is serving, as JSON with the addresses and the "
-      "engine; removed at its end",
+      "write the addresses and the engine to this file as JSON once the server accepts requests; "
+      "it is removed at the end",
       [](auto& c) -> auto& { return c.ready_file; }));
   table.push_back(Count(
-      "threads", 0, 4096, "threads of the CPU engine; 0: one per usable processor",
+      "threads", 0, 4096, "set the number of threads of the CPU engine; 0: one per usable processor",
       [](auto& c) -> auto& { return c.threads; }));
   table.push_back(Choice(
       "log_level", {"trace", "debug", "info", "warn", "error"},
-      "how much to log, to standard error", [](auto& c) -> auto& { return c.log_level; }));
+      "log events of this level and above to standard error",
+      [](auto& c) -> auto& { return c.log_level; }));
   table.push_back(Text(
-      "default_profile", "NAME", "profile of requests that name none",
+      "default_profile", "NAME", "use this profile for requests that name none",
       [](auto& c) -> auto& { return c.default_profile; }));
   table.push_back(Switch(
-      "reflection", "whether clients can list the services",
+      "reflection", "let clients list the services by gRPC reflection",
       [](auto& c) -> auto& { return c.reflection; }));
   table.push_back(Number(
       "drain_delay_s", 0.0, 3600.0,
-      "at SIGTERM: seconds in which NOT_SERVING gets about before anything else",
+      "at SIGTERM, wait this many seconds after reporting NOT_SERVING, so that clients notice",
       [](auto& c) -> auto& { return c.drain_delay_s; }));
   table.push_back(Number(
       "drain_timeout_s", 0.0, 3600.0,
-      "at SIGTERM: seconds that open calls then have to end by themselves",
+      "at SIGTERM, then wait at most this many seconds for open calls to end",
       [](auto& c) -> auto& { return c.drain_timeout_s; }));
   AppendLimits(table);
   return table;

@@ -47,15 +47,15 @@ absl::StatusOr<size_t> CheckCloud(const v1::Cloud& cloud) {
   if (size == 0) return 0;
   const uint32_t point_bytes = PointBytes(cloud.layout());
   if (point_bytes == 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("cloud.layout is ", static_cast<int>(cloud.layout()),
-                     "; allowed is FLOAT32_XYZ (1), FLOAT32_XYZI (2) or INT16_XYZ (3)"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "cloud.layout must be FLOAT32_XYZ (1), FLOAT32_XYZI (2) or INT16_XYZ (3) (got ",
+        static_cast<int>(cloud.layout()), ")"));
   }
   const uint32_t stride = StrideOf(cloud);
   if (stride < point_bytes || stride > kMaxStride) {
-    return absl::InvalidArgumentError(absl::StrCat("cloud.stride is ", stride,
-                                                   " bytes; allowed is 0 or ", point_bytes, " to ",
-                                                   kMaxStride, " for this layout"));
+    return absl::InvalidArgumentError(absl::StrCat("cloud.stride must be 0 or from ", point_bytes,
+                                                   " to ", kMaxStride,
+                                                   " bytes for this layout (got ", stride, ")"));
   }
   if (size % stride != 0) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -129,14 +129,14 @@ absl::StatusOr<size_t> CheckScanCloud(const v1::Cloud& cloud, uint64_t max_point
   if (!count.ok()) return count;
   if (*count > max_points) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the scan has ", *count, " points; allowed is up to ", max_points));
+        absl::StrCat("the scan must have at most ", max_points, " points (got ", *count, ")"));
   }
   const v1::Vector3& origin = cloud.origin();
   for (const double value : {origin.x(), origin.y(), origin.z()}) {
     if (std::abs(value) > kMaxScanReachM) {
-      return absl::InvalidArgumentError(absl::StrCat("cloud.origin has a component of ", value,
-                                                     " m; allowed in a scan is up to ",
-                                                     kMaxScanReachM, " m"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("each component of cloud.origin of a scan must be at most ", kMaxScanReachM,
+                       " m (got ", value, " m)"));
     }
   }
   return count;
@@ -148,8 +148,9 @@ DecodedCloud DecodeScan(const v1::Cloud& cloud) {
 
 absl::StatusOr<DecodedCloud> DecodeTilePoints(const v1::Cloud& cloud, uint64_t max_bytes) {
   if (cloud.data().size() > max_bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "cloud.data has ", cloud.data().size(), " bytes; allowed in a chunk is up to ", max_bytes));
+    return absl::ResourceExhaustedError(absl::StrCat("cloud.data of a chunk must have at most ",
+                                                     max_bytes, " bytes (got ", cloud.data().size(),
+                                                     ")"));
   }
   auto count = CheckCloud(cloud);
   if (!count.ok()) return count.status();

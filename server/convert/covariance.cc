@@ -12,7 +12,7 @@ absl::StatusOr<std::optional<Matrix6>> CovarianceFromProto(
   if (field.empty()) return std::optional<Matrix6>();
   if (field.size() != 36) {
     return absl::InvalidArgumentError(
-        absl::StrCat(name, " has ", field.size(), " values; allowed is 0 or 36"));
+        absl::StrCat(name, " must have 0 or 36 values (got ", field.size(), ")"));
   }
   using RowMajor6 = Eigen::Matrix<double, 6, 6, Eigen::RowMajor>;
   const Matrix6 covariance = Eigen::Map<const RowMajor6>(field.data());

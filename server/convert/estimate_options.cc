@@ -37,7 +37,7 @@ absl::StatusOr<CovarianceMethod> MethodFromProto(v1::CovarianceMethod method,
       return CovarianceMethod::kCalibrated;
     default:
       return absl::InvalidArgumentError(
-          absl::StrCat("covariance.method is ", method, "; allowed is 0 to 5"));
+          absl::StrCat("covariance.method must be from 0 to 5 (got ", method, ")"));
   }
 }
 
@@ -50,9 +50,9 @@ absl::Status TakeLimit(absl::string_view field, bool is_set,
   if (std::isfinite(limit) && (limit > 0.0 || (zero_allowed && limit == 0.0))) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat("gate.validation.", field, " is ", limit,
-                                                 "; allowed is a finite number ",
-                                                 zero_allowed ? "from 0" : "over 0"));
+  return absl::InvalidArgumentError(absl::StrCat("gate.validation.", field, " must be finite and ",
+                                                 zero_allowed ? "at least 0" : "over 0", " (got ",
+                                                 limit, ")"));
 }
 
 absl::Status TakeCounts(const v1::ValidationOptions& validation, GateOptions& gate) {
@@ -60,15 +60,15 @@ absl::Status TakeCounts(const v1::ValidationOptions& validation, GateOptions& ga
     gate.max_skipped_scans = validation.max_skipped_scans().value();
     if (gate.max_skipped_scans < 1) {
       return absl::InvalidArgumentError(
-          "gate.validation.max_skipped_scans is 0; allowed is from 1");
+          "gate.validation.max_skipped_scans must be at least 1 (got 0)");
     }
   }
   if (validation.has_max_oscillation_count()) {
     constexpr auto kMost = static_cast<uint32_t>(std::numeric_limits<int>::max());
     const uint32_t count = validation.max_oscillation_count().value();
     if (count > kMost) {
-      return absl::InvalidArgumentError(absl::StrCat("gate.validation.max_oscillation_count is ",
-                                                     count, "; allowed is up to ", kMost));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "gate.validation.max_oscillation_count must be at most ", kMost, " (got ", count, ")"));
     }
     gate.max_oscillations = static_cast<int>(count);
   }
@@ -87,9 +87,9 @@ absl::StatusOr<CovarianceOptions> CovarianceOptionsFromProto(const v1::Covarianc
   if (!fixed.ok()) return fixed.status();
   if (fixed->has_value()) result.fixed = **fixed;
   if (options.offset_x_m_size() != options.offset_y_m_size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("covariance.offset_x_m has ", options.offset_x_m_size(),
-                     " values and offset_y_m ", options.offset_y_m_size(), "; allowed is as many"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "covariance.offset_x_m and offset_y_m must have the same number of values (got ",
+        options.offset_x_m_size(), " and ", options.offset_y_m_size(), ")"));
   }
   if (options.offset_x_m_size() > 0) {
     result.offsets_base.clear();
@@ -152,8 +152,9 @@ absl::StatusOr<RecoveryOptions> RecoveryOptionsFromProto(const v1::RecoveryOptio
     return status;
   }
   if (result.max_radius_m > kMaxRecoveryRadiusM) {
-    return absl::InvalidArgumentError(absl::StrCat("recovery.max_radius_m is ", result.max_radius_m,
-                                                   "; allowed is up to ", kMaxRecoveryRadiusM));
+    return absl::InvalidArgumentError(absl::StrCat("recovery.max_radius_m must be at most ",
+                                                   kMaxRecoveryRadiusM, " (got ",
+                                                   result.max_radius_m, ")"));
   }
   return result;
 }

@@ -16,8 +16,9 @@ namespace {
 
 constexpr size_t kMaxVehicleBytes = 128;
 
-absl::Status Outside(absl::string_view field, double value, absl::string_view allowed) {
-  return absl::InvalidArgumentError(absl::StrCat(field, " is ", value, "; allowed is ", allowed));
+absl::Status Outside(absl::string_view field, double value, absl::string_view requirement) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, " must be ", requirement, " (got ", value, ")"));
 }
 
 absl::Status OverrideSearch(const v1::AlignmentOverrides& overrides, Profile& profile) {
@@ -32,7 +33,7 @@ absl::Status OverrideSearch(const v1::AlignmentOverrides& overrides, Profile& pr
         stage.line_search = true;
         break;
       default:
-        return Outside("overrides.line_search", overrides.line_search(), "0 to 2");
+        return Outside("overrides.line_search", overrides.line_search(), "from 0 to 2");
     }
     switch (overrides.curvature()) {
       case v1::CURVATURE_UNSPECIFIED:
@@ -44,7 +45,7 @@ absl::Status OverrideSearch(const v1::AlignmentOverrides& overrides, Profile& pr
         stage.curvature = Curvature::kReweighted;
         break;
       default:
-        return Outside("overrides.curvature", overrides.curvature(), "0 to 2");
+        return Outside("overrides.curvature", overrides.curvature(), "from 0 to 2");
     }
     switch (overrides.search_method()) {
       case v1::SEARCH_METHOD_UNSPECIFIED:
@@ -59,7 +60,7 @@ absl::Status OverrideSearch(const v1::AlignmentOverrides& overrides, Profile& pr
         stage.search = NeighborSearch::kDirect1;
         break;
       default:
-        return Outside("overrides.search_method", overrides.search_method(), "0 to 3");
+        return Outside("overrides.search_method", overrides.search_method(), "from 0 to 3");
     }
   }
   return absl::OkStatus();
@@ -72,27 +73,26 @@ absl::Status OverrideNumbers(const v1::AlignmentOverrides& overrides, const Limi
       const uint32_t value = overrides.max_iterations().value();
       if (value < 1 || value > limits.max_iterations) {
         return Outside("overrides.max_iterations", value,
-                       absl::StrCat("1 to ", limits.max_iterations));
+                       absl::StrCat("from 1 to ", limits.max_iterations));
       }
       stage.max_iterations = static_cast<int>(value);
     }
     if (overrides.has_step_size_m()) {
       stage.max_step = overrides.step_size_m().value();
       if (!(stage.max_step > 0.0 && stage.max_step <= 100.0)) {
-        return Outside("overrides.step_size_m", stage.max_step, "over 0 and up to 100");
+        return Outside("overrides.step_size_m", stage.max_step, "over 0 and at most 100");
       }
     }
     if (overrides.has_transformation_epsilon()) {
       stage.epsilon = overrides.transformation_epsilon().value();
       if (!(stage.epsilon >= 0.0 && stage.epsilon <= 100.0)) {
-        return Outside("overrides.transformation_epsilon", stage.epsilon, "0 to 100");
+        return Outside("overrides.transformation_epsilon", stage.epsilon, "from 0 to 100");
       }
     }
     if (overrides.has_outlier_ratio()) {
       stage.outlier_ratio = overrides.outlier_ratio().value();
       if (!(stage.outlier_ratio > 0.0 && stage.outlier_ratio < 1.0)) {
-        return Outside("overrides.outlier_ratio", stage.outlier_ratio,
-                       "between 0 and 1, ends excluded");
+        return Outside("overrides.outlier_ratio", stage.outlier_ratio, "over 0 and under 1");
       }
     }
     if (overrides.has_step_floor()) stage.step_floor = overrides.step_floor().value();
@@ -125,7 +125,7 @@ absl::Status ApplyOverrides(const v1::AlignmentOverrides& overrides, const Limit
   if (regularization.has_scale_factor()) {
     const double scale = regularization.scale_factor().value();
     if (!(scale >= 0.0 && scale <= 1e6)) {
-      return Outside("overrides.regularization.scale_factor", scale, "0 to 1e6");
+      return Outside("overrides.regularization.scale_factor", scale, "from 0 to 1e6");
     }
     options.profile.regularization_scale = scale;
   }
@@ -150,25 +150,24 @@ absl::Status ApplyGate(const v1::GateOptions& gate, AlignOptions& options) {
       options.profile.acceptance_score = ScoreKind::kNearestVoxelLikelihood;
       break;
     default:
-      return Outside("gate.score_type", gate.score_type(), "0 to 2");
+      return Outside("gate.score_type", gate.score_type(), "from 0 to 2");
   }
   if (gate.has_score_threshold()) {
     options.profile.acceptance_threshold = gate.score_threshold().value();
     if (!std::isfinite(options.profile.acceptance_threshold)) {
-      return Outside("gate.score_threshold", options.profile.acceptance_threshold,
-                     "a finite number");
+      return Outside("gate.score_threshold", options.profile.acceptance_threshold, "finite");
     }
   }
   if (gate.has_min_matched_ratio()) {
     options.limits.min_matched_ratio = gate.min_matched_ratio().value();
     if (!(options.limits.min_matched_ratio >= 0.0 && options.limits.min_matched_ratio <= 1.0)) {
-      return Outside("gate.min_matched_ratio", options.limits.min_matched_ratio, "0 to 1");
+      return Outside("gate.min_matched_ratio", options.limits.min_matched_ratio, "from 0 to 1");
     }
   }
   if (gate.has_min_confidence()) {
     options.limits.min_confidence = gate.min_confidence().value();
     if (!(options.limits.min_confidence >= 0.0 && options.limits.min_confidence <= 1.0)) {
-      return Outside("gate.min_confidence", options.limits.min_confidence, "0 to 1");
+      return Outside("gate.min_confidence", options.limits.min_confidence, "from 0 to 1");
     }
   }
   return absl::OkStatus();
@@ -183,8 +182,8 @@ absl::StatusOr<AlignOptions> AlignOptionsFromProto(const v1::AlignmentOptions& o
   auto profile = FindProfile(options.profile().empty() ? default_profile : options.profile());
   if (!profile.ok()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("options.profile is '", absl::CEscape(options.profile().substr(0, 64)),
-                     "'; allowed is ", absl::StrJoin(ProfileNames(), ", ")));
+        absl::StrCat("options.profile must be one of ", absl::StrJoin(ProfileNames(), ", "),
+                     " (got '", absl::CEscape(options.profile().substr(0, 64)), "')"));
   }
   result.profile = *std::move(profile);
   auto covariance = CovarianceOptionsFromProto(options.covariance(), result.profile);
@@ -201,13 +200,13 @@ absl::StatusOr<AlignOptions> AlignOptionsFromProto(const v1::AlignmentOptions& o
 absl::StatusOr<ScanFilters> ScanFiltersFromProto(const v1::ScanFilter& filter) {
   ScanFilters filters;
   if (!(filter.min_range_m() >= 0.0 && std::isfinite(filter.min_range_m()))) {
-    return Outside("filter.min_range_m", filter.min_range_m(), "a finite number from 0");
+    return Outside("filter.min_range_m", filter.min_range_m(), "finite and at least 0");
   }
   if (!(filter.max_range_m() >= 0.0)) {
-    return Outside("filter.max_range_m", filter.max_range_m(), "0 (no limit) or more");
+    return Outside("filter.max_range_m", filter.max_range_m(), "0 (no limit) or over 0");
   }
   if (!(filter.voxel_leaf_m() >= 0.0 && std::isfinite(filter.voxel_leaf_m()))) {
-    return Outside("filter.voxel_leaf_m", filter.voxel_leaf_m(), "0 (off) or more");
+    return Outside("filter.voxel_leaf_m", filter.voxel_leaf_m(), "0 (off) or over 0");
   }
   if (filter.min_range_m() > 0.0 || filter.max_range_m() > 0.0) {
     FilterOptions& sensor = filters.sensor.emplace();
@@ -250,8 +249,7 @@ absl::StatusOr<OutputChoice> OutputFromProto(const v1::OutputOptions& output) {
     choice.no_ground_z_margin_m = output.no_ground().z_margin_m();
     choice.no_ground_cloud = output.no_ground().cloud();
     if (!std::isfinite(*choice.no_ground_z_margin_m)) {
-      return Outside("output.no_ground.z_margin_m", *choice.no_ground_z_margin_m,
-                     "a finite number");
+      return Outside("output.no_ground.z_margin_m", *choice.no_ground_z_margin_m, "finite");
     }
   }
   return choice;
@@ -261,7 +259,7 @@ absl::Status CompleteRecipe(ScanRecipe& recipe) {
   if (recipe.align.limits.min_confidence > 0.0 && !recipe.output.confidence) {
     return absl::InvalidArgumentError(
         absl::StrCat("gate.min_confidence is ", recipe.align.limits.min_confidence,
-                     " and output.no_confidence true; a limit needs the confidence"));
+                     " and output.no_confidence is true; the limit needs the confidence"));
   }
   recipe.estimate.covariance = recipe.align.covariance;
   recipe.estimate.confidence = recipe.output.confidence;
@@ -289,14 +287,14 @@ absl::StatusOr<ScanRecipe> RecipeFromProto(const Config& config,
 
 absl::Status CheckSeconds(absl::string_view field, double value) {
   if (value >= 0.0 && std::isfinite(value)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(field, " is ", value, "; allowed is a finite number of seconds from 0 (none)"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      field, " must be 0 (none) or a finite number of seconds over 0 (got ", value, ")"));
 }
 
 absl::Status CheckVehicle(const std::string& vehicle) {
   if (vehicle.size() <= kMaxVehicleBytes) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("vehicle has ", vehicle.size(), " bytes; allowed is up to ", kMaxVehicleBytes));
+  return absl::InvalidArgumentError(absl::StrCat("vehicle must have at most ", kMaxVehicleBytes,
+                                                 " bytes (got ", vehicle.size(), ")"));
 }
 
 }  // namespace voxloc::server

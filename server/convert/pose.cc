@@ -78,9 +78,9 @@ void PoseToProto(const Pose& pose, v1::Pose& proto) {
 absl::StatusOr<Pose> MountFromProto(const v1::Pose& pose) {
   auto mount = PoseFromProto(pose, "base_t_sensor");
   if (mount.ok() && !(mount->translation.norm() <= kMaxMountM)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("base_t_sensor.position is ", mount->translation.norm(),
-                     " m from the base; allowed is up to ", kMaxMountM, " m"));
+    return absl::InvalidArgumentError(absl::StrCat("base_t_sensor.position must be at most ",
+                                                   kMaxMountM, " m from the base (got ",
+                                                   mount->translation.norm(), " m)"));
   }
   return mount;
 }

@@ -32,9 +32,9 @@ absl::StatusOr<SearchScope> PriorFromProto(const v1::PoseWithCovariance& prior,
   options.covariance = **covariance;
   const double sigma_m = std::sqrt(options.covariance.diagonal().head<3>().maxCoeff());
   if (!(sigma_m <= kMaxPriorSigmaM)) {
-    return absl::InvalidArgumentError(absl::StrCat("prior.covariance has a standard deviation of ",
-                                                   sigma_m, " m; allowed is up to ",
-                                                   kMaxPriorSigmaM, " m"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the standard deviation of prior.covariance must be at most ", kMaxPriorSigmaM,
+                     " m (got ", sigma_m, " m)"));
   }
   if (search.particles() > 0) options.particles = search.particles();
   options.startup_trials = search.startup_trials() > 0
@@ -55,9 +55,9 @@ absl::StatusOr<SearchScope> RegionFromProto(const v1::EstimateInitialPoseRequest
     if (!box.ok()) return box.status();
     const Eigen::Vector3d size = box->max - box->min;
     if (!(size.x() > 0.0 && size.y() > 0.0)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("region.box is ", size.x(), " m by ", size.y(),
-                       " m; it must have an area, or the request a prior instead"));
+      return absl::InvalidArgumentError(absl::StrCat("region.box must have an area (got ", size.x(),
+                                                     " m by ", size.y(),
+                                                     " m); for a single position, use prior"));
     }
     region.box = PoseRegion::Box{box->min, box->max};
     region.yaw_rad = asked.yaw_rad();

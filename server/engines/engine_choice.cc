@@ -23,9 +23,10 @@ EngineChoice Cpu(const Config& config, const EngineSource& source, std::string n
 absl::Status CheckDevices(const Config& config, int devices) {
   for (const uint32_t device : config.devices) {
     if (device < static_cast<uint32_t>(devices)) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "devices is '", absl::StrJoin(config.devices, ","), "'; ",
-        devices == 1 ? "the only device is 0" : absl::StrCat("devices are 0 to ", devices - 1)));
+    return absl::InvalidArgumentError(
+        absl::StrCat("devices must be ",
+                     devices == 1 ? std::string("0") : absl::StrCat("from 0 to ", devices - 1),
+                     " (got '", absl::StrJoin(config.devices, ","), "')"));
   }
   return absl::OkStatus();
 }

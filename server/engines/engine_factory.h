@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From `--engine` to an Engine. The one room of the server that names implementations.
+// From `--engine` to an Engine. The only module of the server that names implementations.
 
 #ifndef VOXLOC_SERVER_ENGINES_ENGINE_FACTORY_H_
 #define VOXLOC_SERVER_ENGINES_ENGINE_FACTORY_H_

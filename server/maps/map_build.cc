@@ -19,7 +19,7 @@ constexpr double kMaxCellSizeM = 100.0;
 void ScaleCells(double score_cell_size_m, Profile& profile) {
   if (score_cell_size_m == 0.0) return;
   const double own = profile.stages[profile.score_stage].cells.cell_size_m;
-  // The score stage gets exactly the size asked for, whatever the rounding of the factor.
+  // The score stage gets exactly the requested size, independent of the rounding of the factor.
   for (Stage& stage : profile.stages) {
     stage.cells.cell_size_m = stage.cells.cell_size_m == own
                                   ? score_cell_size_m
@@ -34,9 +34,9 @@ absl::StatusOr<MapBuild> MakeMapBuild(const MapBuildRequest& request) {
   build.request = request;
   if (request.cell_size_m != 0.0 &&
       !(request.cell_size_m >= kMinCellSizeM && request.cell_size_m <= kMaxCellSizeM)) {
-    return absl::InvalidArgumentError(absl::StrCat("options.cell_size_m is ", request.cell_size_m,
-                                                   "; allowed is ", kMinCellSizeM, " to ",
-                                                   kMaxCellSizeM, " m"));
+    return absl::InvalidArgumentError(absl::StrCat("options.cell_size_m must be from ",
+                                                   kMinCellSizeM, " to ", kMaxCellSizeM, " m (got ",
+                                                   request.cell_size_m, ")"));
   }
   if (build.request.profiles.empty()) build.request.profiles = ProfileNames();
   std::vector<Profile> profiles;

@@ -25,8 +25,8 @@ std::string Quoted(absl::string_view id) {
 
 absl::Status CheckTileId(absl::string_view id) {
   if (id.empty() || id.size() > kMaxTileIdBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("tile_id has ", id.size(), " bytes; allowed is 1 to ", kMaxTileIdBytes));
+    return absl::InvalidArgumentError(absl::StrCat("tile_id must have from 1 to ", kMaxTileIdBytes,
+                                                   " bytes (got ", id.size(), ")"));
   }
   for (const char c : id) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
@@ -266,22 +266,22 @@ absl::StatusOr<CommitReceipt> MapTransaction::CommitOnto(const MapView& current)
 absl::Status MapTransaction::CheckSize(const MapSnapshot& next) const {
   const Limits& limits = context_.limits;
   if (next.tiles.size() > limits.max_tiles_per_map) {
-    return absl::ResourceExhaustedError(absl::StrCat("the map would have ", next.tiles.size(),
-                                                     " tiles; allowed is up to ",
-                                                     limits.max_tiles_per_map));
+    return absl::ResourceExhaustedError(absl::StrCat("the map must have at most ",
+                                                     limits.max_tiles_per_map, " tiles (got ",
+                                                     next.tiles.size(), ")"));
   }
   if (next.points() > limits.max_points_per_map) {
-    return absl::ResourceExhaustedError(absl::StrCat("the map would have ", next.points(),
-                                                     " points; allowed is up to ",
-                                                     limits.max_points_per_map));
+    return absl::ResourceExhaustedError(absl::StrCat("the map must have at most ",
+                                                     limits.max_points_per_map, " points (got ",
+                                                     next.points(), ")"));
   }
   const Bounds bounds = next.bounds();
   if (bounds.finite_points == 0) return absl::OkStatus();
   const double extent_m = (bounds.max - bounds.min).maxCoeff();
   if (!(extent_m <= limits.max_map_extent_m)) {
-    return absl::ResourceExhaustedError(absl::StrCat("the map would extend over ", extent_m,
-                                                     " m; allowed is up to ",
-                                                     limits.max_map_extent_m, " m"));
+    return absl::ResourceExhaustedError(absl::StrCat("the extent of the map must be at most ",
+                                                     limits.max_map_extent_m, " m (got ", extent_m,
+                                                     " m)"));
   }
   return absl::OkStatus();
 }

@@ -10,7 +10,7 @@
 namespace voxloc::server {
 namespace {
 
-// Streams post one task at a time; the rest is room for maps that are to be freed.
+// Streams post one task at a time; the remaining places are for maps that are to be freed.
 constexpr size_t kSpareTasks = 1024;
 
 }  // namespace
@@ -43,10 +43,9 @@ absl::Status EngineFault(const Runtime& runtime, const std::string& client, cons
   Log(LogLevel::kError, "engine_failed",
       {{"session", client}, {"map", map}, {"error", status.message()}});
   return runtime.engine->Health().ok()
-             ? absl::InternalError("the engine failed; the server's log has more")
+             ? absl::InternalError("the engine failed; see the server's log")
              : absl::UnavailableError(
-                   "the engine has failed for good; the server's log has more, "
-                   "and a restart may mend it");
+                   "the engine has failed permanently; see the server's log. A restart may fix it");
 }
 
 }  // namespace voxloc::server

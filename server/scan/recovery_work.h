@@ -27,7 +27,7 @@ struct RecoveryTask {
 
 class RecoveryWork {
  public:
-  // Queues the search; where there is no room for it the reply is sent at once, and says so. The
+  // Queues the search; if the queue is full, the reply is sent at once and reports it. The
   // source's session looks for its vehicle.
   static void Start(Runtime& runtime, std::shared_ptr<const ScanSource> source, RecoveryTask task,
                     ScanReply reply);

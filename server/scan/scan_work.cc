@@ -73,7 +73,7 @@ absl::Status ScanWork::CheckFields() {
   const double timeout_s = scan_->timeout_s() == 0.0 ? source_->timeout_s : scan_->timeout_s();
   if (!(timeout_s >= 0.0 && std::isfinite(timeout_s))) {
     return absl::InvalidArgumentError(
-        absl::StrCat("timeout_s is ", timeout_s, "; allowed is a finite value from 0 (none)"));
+        absl::StrCat("timeout_s must be 0 (none) or a finite number over 0 (got ", timeout_s, ")"));
   }
   if (timeout_s > 0.0) {
     stop_.deadline = std::min(stop_.deadline, absl::Now() + absl::Seconds(timeout_s));
@@ -128,9 +128,9 @@ bool ScanWork::PreparePoints() {
   facts_.max_distance_m = ReachOf(*prepared_.base);
   if (const double required_m = source_->recipe.align.gate.required_distance_m;
       facts_.max_distance_m < required_m) {
-    AnswerInvalid(absl::InvalidArgumentError(
-        absl::StrCat("the farthest point is ", facts_.max_distance_m,
-                     " m from the base; allowed is from ", required_m, " m")));
+    AnswerInvalid(absl::InvalidArgumentError(absl::StrCat("the farthest point must be at least ",
+                                                          required_m, " m from the base (got ",
+                                                          facts_.max_distance_m, " m)")));
     return false;
   }
   return true;
@@ -176,8 +176,8 @@ bool ScanWork::Admit() {
   static_cast<void>(gate_.BeforeAlign(facts_));
   if (source_->max_delay_s > 0.0 && facts_.delay_s > source_->max_delay_s) {
     Answer(v1::ALIGNMENT_STATUS_STALE,
-           absl::StrCat("the scan came ", facts_.delay_s, " s after its stamp; allowed is up to ",
-                        source_->max_delay_s, " s"));
+           absl::StrCat("the scan must arrive at most ", source_->max_delay_s,
+                        " s after its stamp (got ", facts_.delay_s, " s)"));
   } else if (!facts_.active) {
     Answer(v1::ALIGNMENT_STATUS_NOT_ACTIVE, "the session is not active");
   } else if (!map_status_.ok()) {
@@ -185,8 +185,7 @@ bool ScanWork::Admit() {
   } else if (!guess_.has_value()) {
     AnswerMissed(
         v1::ALIGNMENT_STATUS_NO_PRIOR,
-        absl::StrCat("the scan has no guess_map_t_base, and none can be had from the session's "
-                     "poses: ",
+        absl::StrCat("the scan has no guess_map_t_base, and the session's poses give none: ",
                      facts_.guess.message()));
   } else if (absl::Now() >= stop_.deadline) {
     Answer(v1::ALIGNMENT_STATUS_DEADLINE, "the deadline passed while the scan waited");
@@ -261,7 +260,7 @@ void ScanWork::FailedToAlign(const absl::Status& status, const BatchFacts& batch
 void ScanWork::Supersede() {
   runtime_.metrics.dropped_superseded.Increment();
   reply_.result().mutable_timings()->set_queue_wait_s(reply_.age_s());
-  reply_.SetStatus(v1::ALIGNMENT_STATUS_SUPERSEDED, "a newer scan took its place");
+  reply_.SetStatus(v1::ALIGNMENT_STATUS_SUPERSEDED, "a newer scan replaced this one");
   reply_.Send();
 }
 
@@ -269,9 +268,9 @@ void ScanWork::Refuse(double retry_after_s) {
   runtime_.metrics.dropped_queue_full.Increment();
   runtime_.metrics.rejected_scans.Increment();
   reply_.result().set_retry_after_s(retry_after_s);
-  reply_.SetStatus(v1::ALIGNMENT_STATUS_OVERLOADED,
-                   absl::StrCat("too many scans wait; allowed is up to ",
-                                runtime_.config.limits.max_queued_scans));
+  reply_.SetStatus(
+      v1::ALIGNMENT_STATUS_OVERLOADED,
+      absl::StrCat("too many scans wait; the limit is ", runtime_.config.limits.max_queued_scans));
   reply_.Send();
 }
 

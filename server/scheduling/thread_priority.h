@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes room for tracking on a busy processor.
+// Lets tracking run first on a busy processor.
 
 #ifndef VOXLOC_SERVER_SCHEDULING_THREAD_PRIORITY_H_
 #define VOXLOC_SERVER_SCHEDULING_THREAD_PRIORITY_H_

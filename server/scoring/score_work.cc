@@ -73,13 +73,13 @@ absl::Status ScoreWork::Start(const v1::ScoreSetup& setup, const StopToken& stop
 absl::StatusOr<std::vector<Pose>> ScoreWork::ParsePoses(const v1::PoseSet& set) const {
   const auto size = static_cast<size_t>(set.map_t_base_size());
   if (size == 0 || size % 7 != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("map_t_base has ", size, " values; allowed are 7 for each pose"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "map_t_base must have 7 values for each of one or more poses (got ", size, ")"));
   }
   if (size / 7 > runtime_.config.limits.max_poses_per_set) {
-    return absl::InvalidArgumentError(absl::StrCat("the set has ", size / 7,
-                                                   " poses; allowed is up to ",
-                                                   runtime_.config.limits.max_poses_per_set));
+    return absl::InvalidArgumentError(absl::StrCat("the set must have at most ",
+                                                   runtime_.config.limits.max_poses_per_set,
+                                                   " poses (got ", size / 7, ")"));
   }
   std::vector<Pose> poses;
   poses.reserve(size / 7);

@@ -36,7 +36,7 @@ class SessionState {
   // InvalidArgument: see PoseBuffer::Push. A pose is dropped while the session is inactive.
   [[nodiscard]] absl::Status AddPose(const StampedPose& pose);
   [[nodiscard]] absl::Status AddReference(int64_t stamp_ns, const Eigen::Vector3d& position_map);
-  // Activating forgets the poses, and whatever was lost.
+  // Activating deletes the poses and resets the recovery.
   void Activate(bool active);
   // How near the poses must be that a guess is interpolated from.
   void SetPoseLimits(double timeout_s, double distance_tolerance_m);

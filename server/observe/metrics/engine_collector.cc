@@ -40,13 +40,13 @@ prometheus::ClientMetric Value(const std::string& device, double value) {
 
 std::vector<prometheus::MetricFamily> EngineCollector::Collect() const {
   prometheus::MetricFamily healthy =
-      Gauges("voxloc_engine_healthy", "1: the engine can compute. 0: it has failed for good.");
+      Gauges("voxloc_engine_healthy", "1: the engine can compute. 0: it has failed permanently.");
   healthy.metric.push_back(Value(engine_.Health().ok() ? 1.0 : 0.0));
 
-  prometheus::MetricFamily device_healthy =
-      Gauges("voxloc_engine_device_healthy", "The same of each device.");
-  prometheus::MetricFamily total = Gauges("voxloc_engine_memory_total_bytes",
-                                          "Memory of each device; none where it is the host's.");
+  prometheus::MetricFamily device_healthy = Gauges(
+      "voxloc_engine_device_healthy", "1: the device can compute. 0: it has failed permanently.");
+  prometheus::MetricFamily total =
+      Gauges("voxloc_engine_memory_total_bytes", "Memory of each GPU, bytes; absent for the CPU.");
   prometheus::MetricFamily used =
       Gauges("voxloc_engine_memory_used_bytes", "Memory of each device that is not free.");
   for (const EngineInfo& device : DevicesOf(engine_, ordinals_)) {

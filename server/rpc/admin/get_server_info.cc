@@ -48,7 +48,7 @@ void EngineToProto(const Runtime& runtime, v1::GetServerInfoResponse& response) 
   response.set_engine(runtime.engine_name);
   response.set_engine_note(
       health.ok() ? runtime.engine_note
-                  : absl::StrCat("the engine has failed for good: ", health.message()));
+                  : absl::StrCat("the engine has failed permanently: ", health.message()));
   for (const EngineInfo& device : DevicesOf(*runtime.engine, runtime.engine_devices)) {
     DeviceToProto(device, *response.add_devices());
   }

@@ -49,8 +49,8 @@ absl::Status SetLogLevel(const Runtime& /*runtime*/, const v1::SetLogLevelReques
                          v1::SetLogLevelResponse& response) {
   const std::optional<LogLevel> level = LevelFromProto(request.level());
   if (!level.has_value()) {
-    return absl::InvalidArgumentError(absl::StrCat("level is ", static_cast<int>(request.level()),
-                                                   "; allowed is 1 (trace) to 5 (error)"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "level must be from 1 (trace) to 5 (error) (got ", static_cast<int>(request.level()), ")"));
   }
   response.set_previous_level(LevelToProto(SetLogLevel(*level)));
   Log(LogLevel::kInfo, "log_level_set", {{"level", ToString(*level)}});

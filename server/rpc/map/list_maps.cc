@@ -21,7 +21,7 @@ absl::Status ListMaps(const Runtime& runtime, const v1::ListMapsRequest& request
                       v1::ListMapsResponse& response) {
   if (request.page_size() > kMostMaps) {
     return absl::InvalidArgumentError(
-        absl::StrCat("page_size is ", request.page_size(), "; allowed is up to ", kMostMaps));
+        absl::StrCat("page_size must be at most ", kMostMaps, " (got ", request.page_size(), ")"));
   }
   const int size = static_cast<int>(request.page_size() == 0 ? kDefaultMaps : request.page_size());
   for (const MapView& view : runtime.maps.List()) {

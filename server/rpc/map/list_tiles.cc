@@ -27,7 +27,7 @@ absl::StatusOr<PageToken> ParseToken(const std::string& text) {
   const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits('/', 1));
   PageToken token;
   if (!absl::SimpleAtoi(parts.first, &token.revision)) {
-    return absl::InvalidArgumentError("page_token is not one that ListTiles gave");
+    return absl::InvalidArgumentError("page_token must be one that ListTiles returned");
   }
   token.after = parts.second;
   return token;
@@ -44,7 +44,7 @@ absl::Status ListTiles(const Runtime& runtime, const v1::ListTilesRequest& reque
                        v1::ListTilesResponse& response) {
   if (request.page_size() > kMostTiles) {
     return absl::InvalidArgumentError(
-        absl::StrCat("page_size is ", request.page_size(), "; allowed is up to ", kMostTiles));
+        absl::StrCat("page_size must be at most ", kMostTiles, " (got ", request.page_size(), ")"));
   }
   const int size = static_cast<int>(request.page_size() == 0 ? kDefaultTiles : request.page_size());
   std::optional<FilterOptions::Box> region;

@@ -25,9 +25,9 @@ constexpr size_t kMaxCommentBytes = 256;
 
 absl::StatusOr<TransactionBegin> BeginFromProto(const v1::BeginUpdate& proto) {
   if (proto.request_id().size() > kMaxRequestIdBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("request_id has ", proto.request_id().size(),
-                                                   " bytes; allowed is up to ",
-                                                   kMaxRequestIdBytes));
+    return absl::InvalidArgumentError(absl::StrCat("request_id must have at most ",
+                                                   kMaxRequestIdBytes, " bytes (got ",
+                                                   proto.request_id().size(), ")"));
   }
   if (!proto.request_id().empty()) {
     return absl::UnimplementedError("request_id is not yet available");
@@ -195,8 +195,8 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
 
   absl::Status HandleCommit(const v1::CommitUpdate& proto) {
     if (proto.comment().size() > kMaxCommentBytes) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "comment has ", proto.comment().size(), " bytes; allowed is up to ", kMaxCommentBytes));
+      return absl::InvalidArgumentError(absl::StrCat("comment must have at most ", kMaxCommentBytes,
+                                                     " bytes (got ", proto.comment().size(), ")"));
     }
     const auto start = std::chrono::steady_clock::now();
     auto receipt = transaction_->Commit();

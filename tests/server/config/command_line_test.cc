@@ -48,11 +48,12 @@ TEST(CommandLineTest, TakesGpusAndTheirMemory) {
   EXPECT_EQ(FindSetting("gpu_memory_limit")->get(parsed->config), "8589934592");
   EXPECT_EQ(Parse({"--gpu-memory-limit=512"})->config.gpu_memory_limit_bytes, 512);
   for (const char* bad : {"", "0,", "a", "-1", "0;1", "4294967296"}) {
-    EXPECT_THAT(MessageOf({"--devices", bad}), HasSubstr("with commas between")) << bad;
+    EXPECT_THAT(MessageOf({"--devices", bad}), HasSubstr("separated by commas")) << bad;
   }
-  EXPECT_THAT(MessageOf({"--devices=0,1,0"}), HasSubstr("each number once, and 0 is repeated"));
+  EXPECT_THAT(MessageOf({"--devices=0,1,0"}),
+              HasSubstr("a list without repetitions; 0 is repeated"));
   for (const char* bad : {"", "G", "8X", "-1", "1.5G", "99999999999T", "8GiB"}) {
-    EXPECT_THAT(MessageOf({"--gpu-memory-limit", bad}), HasSubstr("as in 512M or 8G")) << bad;
+    EXPECT_THAT(MessageOf({"--gpu-memory-limit", bad}), HasSubstr("such as 512M or 8G")) << bad;
   }
 }
 
@@ -66,9 +67,11 @@ TEST(CommandLineTest, NamesTheNearestFlag) {
 
 TEST(CommandLineTest, SaysWhatIsWrongWithAValue) {
   EXPECT_THAT(MessageOf({"--engine=gpu"}), HasSubstr("one of auto, cpu, cuda"));
-  EXPECT_THAT(MessageOf({"--threads=many"}), HasSubstr("threads is 'many'"));
+  EXPECT_THAT(MessageOf({"--threads=many"}),
+              HasSubstr("threads must be a whole number from 0 to 4096 (got 'many')"));
   EXPECT_THAT(MessageOf({"--limits.max-sessions=0"}), HasSubstr("from 1 to"));
-  EXPECT_THAT(MessageOf({"--drain-delay-s=nan"}), HasSubstr("drain_delay_s is 'nan'"));
+  EXPECT_THAT(MessageOf({"--drain-delay-s=nan"}),
+              HasSubstr("drain_delay_s must be a number from 0 to 3600 (got 'nan')"));
   EXPECT_THAT(MessageOf({"--reflection=maybe"}), HasSubstr("true or false"));
 }
 

@@ -173,7 +173,8 @@ TEST(ConvertOptions, RefusesAbsurdEstimatesAndChecks) {
         }
       },
       "65");
-  covariance([](auto& options) { options.add_fixed_covariance(1.0); }, "fixed_covariance has 1");
+  covariance([](auto& options) { options.add_fixed_covariance(1.0); },
+             "fixed_covariance must have 0 or 36 values (got 1)");
   covariance(
       [](auto& options) {
         for (int i = 0; i < 36; ++i) options.add_fixed_covariance(1.0);

@@ -108,7 +108,7 @@ TEST_F(EngineChoiceTest, RefusesDevicesThatAreNotThere) {
   for (const char* asked : {"auto", "cuda"}) {
     const auto choice = Choose(asked, {0, 2});
     EXPECT_EQ(choice.status().code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_THAT(NameOf(choice), HasSubstr("devices is '0,2'; devices are 0 to 1"));
+    EXPECT_THAT(NameOf(choice), HasSubstr("devices must be from 0 to 1 (got '0,2')"));
   }
   EXPECT_THAT(made_, IsEmpty());
 }

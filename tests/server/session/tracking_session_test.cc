@@ -299,7 +299,7 @@ TEST_F(TrackingSession, ScansThatSeeLessFarThanRequiredAreNotAligned) {
   open.mutable_options()->set_profile("autoware");
   const v1::AlignmentResult result = align(open);
   EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_INVALID_INPUT);
-  EXPECT_THAT(result.detail(), HasSubstr("allowed is from 10 m"));
+  EXPECT_THAT(result.detail(), HasSubstr("must be at least 10 m from the base"));
   open.mutable_options()
       ->mutable_gate()
       ->mutable_validation()

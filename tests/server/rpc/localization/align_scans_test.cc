@@ -173,7 +173,8 @@ TEST_F(AlignScans, KeepsTheOldOptionsWhenAConfigureIsRejected) {
   EXPECT_EQ(response.rejected().kind(), v1::SESSION_REQUEST_KIND_CONFIGURE);
   EXPECT_EQ(response.rejected().reason(), v1::REJECTION_REASON_INVALID);
   EXPECT_EQ(response.rejected().sequence(), 3);
-  EXPECT_THAT(response.rejected().detail(), HasSubstr("step_size_m is -1"));
+  EXPECT_THAT(response.rejected().detail(),
+              HasSubstr("step_size_m must be over 0 and at most 100 (got -1)"));
   session.Send(GoodScan());
   EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
 }
