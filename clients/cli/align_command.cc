@@ -122,11 +122,11 @@ void AddAlignCommand(CLI::App* parent, Work* chosen) {
   auto options = std::make_shared<AlignFlags>();
   CLI::App* command = parent->add_subcommand("align", "Find the pose of one scan in a map");
   command->footer(
-      "Ends with 4 when the pose is not accepted.\n\n"
+      "The exit code is 4 if the pose is not accepted.\n\n"
       "Example:\n"
       "  voxloc align --map town --guess 12.5,-3,0,0,0,90 --leaf 1.5 scans/000042.pcd");
   AddMapFlags(command, &options->map);
-  AddPoseFlag(command, "--guess", "Where the search starts: metres, degrees, ROS angles",
+  AddPoseFlag(command, "--guess", "Start the search at this pose, metres and degrees, ROS angles",
               &options->guess);
   AddScanFlags(command, &options->scan);
   AddEstimateFlags(command, &options->estimate);

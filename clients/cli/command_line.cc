@@ -19,8 +19,8 @@ constexpr char kCommandsManual[] =
     "  voxloc simulate --size 300 --scans 200 town   a town, a drive, the true poses\n"
     "  voxloc map load --map town town/map\n"
     "  voxloc replay --map town --scans town/scans --poses town/poses.txt --report report.html\n\n"
-    "Exit codes: 0 done; 1 failed; 2 wrong usage; 3 the server cannot be reached or does not\n"
-    "answer in time; 4 done, but the result is not accepted.";
+    "Exit codes: 0 success; 1 failure; 2 wrong usage; 3 the server cannot be reached or does not\n"
+    "answer in time; 4 success, but the result is not accepted.";
 
 void BuildCommands(CLI::App* app, Work* chosen) {
   app->set_version_flag("--version", std::string("voxloc ") + VOXLOC_VERSION);
@@ -91,7 +91,7 @@ std::string UnknownArgument(const CLI::App& app, const CLI::App& command, const 
 
 ParsedCommandLine ParseCommandLine(const std::vector<std::string>& arguments) {
   ParsedCommandLine parsed;
-  CLI::App app("voxloc: find where LiDAR scans were taken, by a voxloc server", "voxloc");
+  CLI::App app("voxloc: localize LiDAR scans with a voxloc server", "voxloc");
   Work chosen;
   try {
     BuildCommands(&app, &chosen);

@@ -28,12 +28,12 @@ void EstimateFlags::AddTo(v1::AlignmentOptions* options, v1::OutputOptions* outp
 void AddEstimateFlags(CLI::App* command, EstimateFlags* flags) {
   command
       ->add_option("--covariance", flags->covariance,
-                   "How the covariance is estimated: fixed, laplace, multi-ndt, multi-ndt-score or "
-                   "calibrated; the profile's own if not given")
+                   "Estimate the covariance by fixed, laplace, multi-ndt, multi-ndt-score or "
+                   "calibrated; default: the profile's method")
       ->check(CLI::IsMember(Methods()))
       ->option_text("M");
   command->add_flag("--no-confidence", flags->no_confidence,
-                    "Leave out how likely the pose is right; saves time");
+                    "Do not compute the confidence, which saves time");
 }
 
 }  // namespace voxloc::cli

@@ -139,7 +139,7 @@ absl::StatusOr<ExitCode> ShowInfo(const ServerFlags& flags) {
 void AddInfoCommand(CLI::App* parent, Work* chosen) {
   auto flags = std::make_shared<ServerFlags>();
   CLI::App* command =
-      parent->add_subcommand("info", "Tell a server's version, engine, limits and profiles");
+      parent->add_subcommand("info", "Report a server's version, engine, limits and profiles");
   command->footer("Example:\n  voxloc info --server localhost:50051");
   AddServerFlags(command, flags.get());
   command->callback([flags, chosen] { *chosen = [flags] { return ShowInfo(*flags); }; });

@@ -127,12 +127,10 @@ absl::StatusOr<ExitCode> Locate(const LocateFlags& options) {
 }
 
 constexpr char kLocateManual[] =
-    "Searches around a prior, in a region, or, with neither, in the whole map, and tells the "
-    "poses\n"
-    "that explain the scan, best first. A prior's yaw is searched all around. When --timeout has\n"
-    "passed, the best so far is told. Ends with 4 when nothing reliable was found, or when "
-    "another\n"
-    "pose explains the scan nearly as well.\n\n"
+    "The search covers the surroundings of a prior, a region or, without both, the whole map. It\n"
+    "returns the poses that explain the scan, best first. Around a prior, every yaw is searched.\n"
+    "When --timeout has passed, the best poses so far are returned. The exit code is 4 if no\n"
+    "reliable pose was found, or if another pose explains the scan nearly as well.\n\n"
     "Examples:\n"
     "  voxloc locate --map town --points 1500 --min-range 1 scans/000042.pcd\n"
     "  voxloc locate --map town --prior 12,-3,0,0,0,90 --sigma 5,5,0.5,1,1,20 scans/000042.pcd\n"
@@ -140,30 +138,34 @@ constexpr char kLocateManual[] =
     "      --json found.json scans/000042.pcd";
 
 void AddScopeFlags(CLI::App* command, LocateFlags* options) {
-  CLI::Option* prior = AddPoseFlag(
-      command, "--prior", "Search around this pose: metres, degrees, ROS angles", &options->prior);
+  CLI::Option* prior =
+      AddPoseFlag(command, "--prior", "Search around this pose, metres and degrees, ROS angles",
+                  &options->prior);
   AddSixNumbersFlag(command, "--sigma", kSigmaNames,
-                    "Standard deviations of the prior: metres, degrees", &options->sigma)
+                    "Set the standard deviations of the prior, metres and degrees, each over 0",
+                    &options->sigma)
       ->needs(prior);
   CLI::Option* region = AddSixNumbersFlag(
       command, "--region", kRegionNames,
-      "Search in this box: two opposite corners, the lower one first, metres", &options->region);
+      "Search in this box, given by its lower and its upper corner, metres", &options->region);
   region->excludes(prior);
-  command->add_option("--yaw", options->yaw_deg, "Middle of the headings in the region, degrees")
+  command
+      ->add_option("--yaw", options->yaw_deg,
+                   "Search headings around this one in the region, degrees")
       ->type_name("Y")
       ->check(CLI::Range(-360.0, 360.0))
       ->capture_default_str()
       ->needs(region);
   command
       ->add_option("--yaw-range", options->yaw_range_deg,
-                   "Headings in the region are at most R degrees from --yaw; 180: all")
+                   "Search headings at most R degrees from --yaw; 180: all")
       ->type_name("R")
       ->check(CLI::Range(0.01, 180.0))
       ->capture_default_str()
       ->needs(region);
   command
       ->add_option("--particles", options->particles,
-                   "Candidates to align around the prior; 0: the server's default, 200")
+                   "Align this many candidates around the prior; 0: the server's default, 200")
       ->type_name("N")
       ->capture_default_str()
       ->needs(prior);
@@ -174,13 +176,13 @@ void AddScopeFlags(CLI::App* command, LocateFlags* options) {
 void AddLocateCommand(CLI::App* parent, Work* chosen) {
   auto options = std::make_shared<LocateFlags>();
   CLI::App* command =
-      parent->add_subcommand("locate", "Find a scan in a map with a poor prior or none");
+      parent->add_subcommand("locate", "Find a vehicle with an inaccurate prior or none");
   command->footer(kLocateManual);
   AddMapFlags(command, &options->map);
   AddScopeFlags(command, options.get());
   command
       ->add_option("--hypotheses", options->hypotheses,
-                   "Most poses to tell; 0: the server's default, 5")
+                   "Return at most this many poses; 0: the server's default, 5")
       ->type_name("N")
       ->capture_default_str();
   AddScanFlags(command, &options->scan);

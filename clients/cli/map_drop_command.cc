@@ -26,7 +26,7 @@ absl::StatusOr<ExitCode> DropMap(const MapDropFlags& options) {
       client::MapClient(*channel).Drop(options.map, options.revision, options.server.timeout_s);
   if (!revision.ok()) return revision.status();
   if (options.server.prints_text()) {
-    absl::PrintF("map %s is gone; its last revision was %d\n", options.map, *revision);
+    absl::PrintF("map %s is deleted; its last revision was %d\n", options.map, *revision);
   }
   const Json result = {{"name", options.map}, {"revision", *revision}};
   if (absl::Status status = WriteJson(options.server.json, result); !status.ok()) return status;
@@ -41,10 +41,10 @@ void AddMapDropCommand(CLI::App* parent, Work* chosen) {
   command->footer(
       "Sessions on the map stay open; their scans are answered NO_MAP.\n\n"
       "Example:\n  voxloc map drop --server localhost:50051 --map town");
-  command->add_option("--map", options->map, "Name of the map")->type_name("NAME")->required();
+  command->add_option("--map", options->map, "Delete this map")->type_name("NAME")->required();
   command
       ->add_option("--revision", options->revision,
-                   "Only if the map is at this revision; 0: whatever it is at")
+                   "Delete the map only at this revision; 0: any revision")
       ->type_name("N")
       ->capture_default_str();
   AddServerFlags(command, &options->server);

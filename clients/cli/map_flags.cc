@@ -7,10 +7,10 @@
 namespace voxloc::cli {
 
 void AddMapFlags(CLI::App* command, MapFlags* flags) {
-  command->add_option("--map", flags->map, "Name of the map")->type_name("NAME")->required();
+  command->add_option("--map", flags->map, "Use this map")->type_name("NAME")->required();
   command
       ->add_option("--profile", flags->profile,
-                   "How scans are matched: autoware, precise, or another that the server lists")
+                   "Align with this profile: autoware, precise, or another that the server lists")
       ->type_name("P");
 }
 

@@ -36,7 +36,7 @@ void AddMapInfoCommand(CLI::App* parent, Work* chosen) {
   auto options = std::make_shared<MapInfoFlags>();
   CLI::App* command = parent->add_subcommand("info", "Describe one map");
   command->footer("Example:\n  voxloc map info --server localhost:50051 --map town");
-  command->add_option("--map", options->map, "Name of the map")->type_name("NAME")->required();
+  command->add_option("--map", options->map, "Describe this map")->type_name("NAME")->required();
   AddServerFlags(command, &options->server);
   command->callback([options, chosen] { *chosen = [options] { return DescribeMap(*options); }; });
 }

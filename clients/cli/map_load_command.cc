@@ -133,42 +133,44 @@ absl::StatusOr<ExitCode> LoadMap(const MapLoadFlags& options) {
 void AddMapLoadCommand(CLI::App* parent, Work* chosen) {
   auto options = std::make_shared<MapLoadFlags>();
   options->server.timeout_s = 120.0;
-  CLI::App* command = parent->add_subcommand("load", "Load a map from clouds, all or nothing");
+  CLI::App* command = parent->add_subcommand("load", "Load a map from clouds in one transaction");
   command->footer(
-      "A PATH is a cloud (PCD, PLY, KITTI .bin), a directory of clouds, or a map directory of\n"
-      "Autoware with pointcloud_map_metadata.yaml. Each cloud becomes a tile of the map, named\n"
-      "after its file; with --tile-size all points are cut into square tiles instead. The map is\n"
-      "created or replaced in one step: vehicles on it see the old one or the new one.\n\n"
+      "A PATH is a cloud (PCD, PLY, KITTI .bin), a directory of clouds, or an Autoware map\n"
+      "directory with pointcloud_map_metadata.yaml. Each cloud becomes a tile of the map, named\n"
+      "after its file; with --tile-size, all points are cut into square tiles instead. The map is\n"
+      "created or replaced in one step: vehicles use either the old map or the new one.\n\n"
       "Examples:\n"
       "  voxloc map load --server localhost:50051 --map town map.pcd\n"
       "  voxloc map load --map town --tile-size 50 map.ply\n"
       "  voxloc map load --map yard --poses poses.txt scans/");
-  command->add_option("--map", options->map, "Name of the map")->type_name("NAME")->required();
+  command->add_option("--map", options->map, "Load this map")->type_name("NAME")->required();
   command
-      ->add_option("--tile-size", options->tile_size_m,
-                   "Cut the points into square tiles of S metres; 0: one tile a cloud")
+      ->add_option(
+          "--tile-size", options->tile_size_m,
+          "Cut the points into square tiles of S metres (1 to 1000000); 0: one tile per cloud")
       ->type_name("S")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
   command
       ->add_option("--poses", options->poses,
-                   "Place each cloud by its pose, map_T_cloud: 12 numbers of a 3x4 row-major "
-                   "matrix a line, in the order of the clouds")
+                   "Place each cloud by its pose map_T_cloud: 12 numbers of a 3x4 row-major "
+                   "matrix per line, in the order of the clouds")
       ->type_name("FILE");
   command->add_flag("--add", options->add,
-                    "Keep the map's other tiles; tiles of the same name are replaced");
+                    "Keep the other tiles of the map; tiles with the same name are replaced");
   command
       ->add_option("--profiles", options->profiles,
-                   "Profiles that the map is to serve, comma-separated; all, if not given")
+                   "Build the map for these profiles, separated by commas; default: all")
       ->type_name("P,...");
   command
       ->add_option("--cell-size", options->cell_size_m,
-                   "Cell size of each profile's score stage, metres; 0: the profiles' own")
+                   "Set the cell size of each profile's score stage, metres (0.1 to 100); 0: the "
+                   "profiles' own")
       ->type_name("S")
       ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str();
   AddServerFlags(command, &options->server);
-  command->add_option("PATH", options->paths, "Clouds and directories")->required();
+  command->add_option("PATH", options->paths, "Load these clouds and directories")->required();
   command->callback([options, chosen] { *chosen = [options] { return LoadMap(*options); }; });
 }
 

@@ -121,37 +121,40 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
 }
 
 constexpr char kReplayManual[] =
-    "Poses are map_T_base, one a line, one for every scan in the order of the scans' names:\n"
+    "Files of poses have one map_T_base per line, for every scan in the order of the names:\n"
     "  kitti  12 numbers of a 3x4 row-major matrix; scan i has the stamp 0.1 s * i\n"
     "  tum    stamp x y z qx qy qz qw\n"
-    "Each scan's search starts at its guess: the truth, the pose of the previous answer (the\n"
-    "first from the truth), or the file's. --perturb then moves every guess by the given amounts,\n"
-    "each with a sign of its own that the seed decides.\n"
-    "One scan is in flight at a time; with --rate scans leave on schedule, and those that the\n"
-    "server passes over are counted as SUPERSEDED. Percentiles are by nearest rank. Ends with 4\n"
-    "when no scan was accepted.\n\n"
+    "The search for each scan starts at its guess: the truth, the pose of the previous answer\n"
+    "(the truth for the first scan), or a pose of --guesses. --perturb then moves every guess by\n"
+    "the given amounts, with signs that depend on the seed. One scan is in flight at a time.\n"
+    "With --rate, scans are sent on schedule, and scans that the server skips are counted as\n"
+    "SUPERSEDED. Percentiles are by nearest rank. The exit code is 4 if no scan was accepted.\n\n"
     "Examples:\n"
     "  voxloc replay --map town --scans drive/scans --poses drive/poses.txt --points 1500 \\\n"
     "      --guess previous --perturb 0.3,0.3,0.1,0.5,0.5,1 --report report.html\n"
     "  voxloc replay --map yard --scans scans --poses poses.txt --leaf 1.5 --rate 10 --json -";
 
 void AddFileFlags(CLI::App* command, ReplayFlags* options) {
-  command->add_option("--scans", options->files.scans, "Directory of scans: PCD, PLY or KITTI .bin")
+  command
+      ->add_option("--scans", options->files.scans,
+                   "Send the scans of this directory: PCD, PLY or KITTI .bin")
       ->type_name("DIR")
       ->required();
-  command->add_option("--poses", options->files.poses, "The true pose of every scan")
+  command->add_option("--poses", options->files.poses, "Read the true pose of every scan from FILE")
       ->type_name("FILE")
       ->required();
   command
       ->add_option("--pose-format", options->files.pose_format,
-                   "What the files of poses and guesses hold")
+                   "Set the format of the files of poses and guesses")
       ->check(CLI::IsMember({"kitti", "tum"}))
       ->capture_default_str();
   CLI::Option* guess =
-      command->add_option("--guess", options->guess, "Where the search for each scan starts")
+      command->add_option("--guess", options->guess, "Start the search for each scan here")
           ->check(CLI::IsMember({"truth", "previous"}))
           ->capture_default_str();
-  command->add_option("--guesses", options->files.guesses, "A guess for every scan, like --poses")
+  command
+      ->add_option("--guesses", options->files.guesses,
+                   "Read the guess of every scan from FILE, in the format of --poses")
       ->type_name("FILE")
       ->excludes(guess);
   command->add_option("--max-scans", options->files.max_scans, "Stop after N scans; 0: all")
@@ -163,21 +166,22 @@ void AddFileFlags(CLI::App* command, ReplayFlags* options) {
 
 void AddReplayCommand(CLI::App* parent, Work* chosen) {
   auto options = std::make_shared<ReplayFlags>();
-  CLI::App* command =
-      parent->add_subcommand("replay", "Send a recorded drive and compare with the truth");
+  CLI::App* command = parent->add_subcommand(
+      "replay", "Send a recorded drive and compare the results with the truth");
   command->footer(kReplayManual);
   AddMapFlags(command, &options->map);
   AddFileFlags(command, options.get());
   command
       ->add_option("--perturb", options->perturb,
-                   "Move each guess: metres along the map's axes, degrees about them")
+                   "Move each guess by metres along the map's axes and degrees about them")
       ->type_name("DX,DY,DZ,DROLL,DPITCH,DYAW")
       ->check([](const std::string& text) {
         return std::string(ParsePerturbation(text).status().message());
       });
   command
-      ->add_option("--rate", options->rate_hz,
-                   "Send HZ scans a second, whatever has come back; 0: one at a time")
+      ->add_option(
+          "--rate", options->rate_hz,
+          "Send HZ scans per second without waiting for answers; 0: one scan in flight at a time")
       ->type_name("HZ")
       ->check(CLI::Range(0.0, 1e5))
       ->capture_default_str();

@@ -22,13 +22,11 @@ FilterOptions ScanFlags::filter() const {
 void AddScanFlags(CLI::App* command, ScanFlags* flags) {
   command
       ->add_option("--leaf", flags->leaf_m,
-                   "Thin each scan by a voxel grid of S metres, keeping centroids; 0: do not")
+                   "Replace the points of each voxel of S metres by their centroid; 0: off")
       ->type_name("S")
       ->check(CLI::Range(0.0, 1e3))
       ->capture_default_str();
-  command
-      ->add_option("--points", flags->points,
-                   "Then keep a seeded random choice of N points; 0: all")
+  command->add_option("--points", flags->points, "Then choose N points at random; 0: all")
       ->type_name("N")
       ->capture_default_str();
   command
@@ -44,13 +42,13 @@ void AddScanFlags(CLI::App* command, ScanFlags* flags) {
       ->type_name("M")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
-  command->add_option("--seed", flags->seed, "Seed of every random choice")
+  command->add_option("--seed", flags->seed, "Set the seed of every random choice")
       ->type_name("N")
       ->capture_default_str();
 }
 
 void AddScanFile(CLI::App* command, std::string* file) {
-  command->add_option("FILE", *file, "The scan: PCD, PLY or KITTI .bin")->required();
+  command->add_option("FILE", *file, "Read the scan from FILE: PCD, PLY or KITTI .bin")->required();
 }
 
 absl::StatusOr<FilteredCloud> LoadScan(const std::string& path, const FilterOptions& filter) {

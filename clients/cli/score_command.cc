@@ -126,23 +126,24 @@ absl::StatusOr<ExitCode> Score(const ScoreFlags& options) {
 void AddScoreCommand(CLI::App* parent, Work* chosen) {
   auto options = std::make_shared<ScoreFlags>();
   CLI::App* command =
-      parent->add_subcommand("score", "Tell how well a scan fits a map at given poses");
+      parent->add_subcommand("score", "Report how well a scan fits a map at given poses");
   command->footer(
-      "Nothing is aligned: the poses are scored as they are.\n\n"
+      "The poses are scored without an alignment.\n\n"
       "Examples:\n"
       "  voxloc score --map town --at 12.5,-3,0,0,0,90 scans/000042.pcd\n"
       "  voxloc score --map town --poses candidates.txt --json scores.json scans/000042.pcd");
   AddMapFlags(command, &options->map);
   command
-      ->add_option("--stage", options->stage, "Index of the profile's stage; -1: its score stage")
+      ->add_option("--stage", options->stage,
+                   "Score with the cells of stage N of the profile; -1: its score stage")
       ->type_name("N")
       ->check(CLI::Range(-1, 1000))
       ->capture_default_str();
-  AddPoseFlag(command, "--at", "The pose to score: metres, degrees, ROS angles", &options->at);
-  command->add_option("--poses", options->poses, "Score every pose of this file instead")
+  AddPoseFlag(command, "--at", "Score this pose, metres and degrees, ROS angles", &options->at);
+  command->add_option("--poses", options->poses, "Score every pose of FILE")
       ->type_name("FILE")
       ->excludes("--at");
-  command->add_option("--pose-format", options->pose_format, "What the file holds")
+  command->add_option("--pose-format", options->pose_format, "Set the format of the file")
       ->check(CLI::IsMember({"kitti", "tum"}))
       ->capture_default_str();
   AddScanFlags(command, &options->scan);

@@ -7,12 +7,12 @@
 namespace voxloc::cli {
 
 void AddServerFlags(CLI::App* command, ServerFlags* flags) {
-  command->add_option("--server", flags->server, "Address of the server, HOST:PORT")
+  command->add_option("--server", flags->server, "Connect to this server, HOST:PORT or unix:PATH")
       ->type_name("ADDR")
       ->capture_default_str();
   command
       ->add_option("--timeout", flags->timeout_s,
-                   "Seconds to wait for each answer of the server; 0: for ever")
+                   "Wait at most S seconds for each answer of the server; 0: no limit")
       ->type_name("S")
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str();

@@ -19,20 +19,20 @@ namespace {
 
 absl::Status Validate(const ChannelOptions& options) {
   if (options.server.empty()) {
-    return absl::InvalidArgumentError("no server address; expected HOST:PORT");
+    return absl::InvalidArgumentError("the server address must be HOST:PORT (got an empty one)");
   }
   if (!absl::StartsWith(options.server, "unix:") && !absl::StrContains(options.server, ':')) {
     return absl::InvalidArgumentError(
-        absl::StrCat("server address '", options.server, "' has no port; expected HOST:PORT"));
+        absl::StrCat("the server address must be HOST:PORT (got '", options.server, "')"));
   }
   if (options.max_receive_bytes <= 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("max_receive_bytes is ", options.max_receive_bytes, "; it must be positive"));
+        absl::StrCat("max_receive_bytes must be over 0 (got ", options.max_receive_bytes, ")"));
   }
   for (const double seconds : {options.keepalive_time_s, options.keepalive_timeout_s}) {
     if (!(seconds > 0.0 && seconds <= 86400.0)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("a keepalive time is ", seconds, " s; it must be in (0, 86400]"));
+          absl::StrCat("a keepalive time must be over 0 and at most 86400 s (got ", seconds, ")"));
     }
   }
   return absl::OkStatus();

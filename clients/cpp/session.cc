@@ -257,9 +257,9 @@ absl::StatusOr<uint64_t> LocalizationSession::Send(const ScanInput& scan) {
     const uint64_t limit = impl_->opened.max_message_bytes();
     const size_t bytes = request.ByteSizeLong();
     if (limit > 0 && bytes > limit) {
-      return absl::InvalidArgumentError(absl::StrCat("the scan takes ", bytes, " bytes; ",
-                                                     impl_->channel.server(), " takes at most ",
-                                                     limit, " per message"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("the scan must take at most ", limit, " bytes, the message limit of ",
+                       impl_->channel.server(), " (got ", bytes, ")"));
     }
     if (impl_->unanswered.size() + impl_->results.size() >= impl_->options.max_outstanding) {
       return absl::ResourceExhaustedError(absl::StrCat(

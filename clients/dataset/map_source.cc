@@ -85,7 +85,8 @@ absl::Status AddPoses(const std::string& poses_path, std::vector<TileSource>& so
 absl::StatusOr<std::vector<TileSource>> ResolveMapSources(const std::vector<std::string>& paths,
                                                           const std::string& poses_path) {
   if (paths.empty()) {
-    return absl::InvalidArgumentError("no map is given; needed is a cloud file or a directory");
+    return absl::InvalidArgumentError(
+        "the map must be one or more cloud files or directories (got none)");
   }
   std::vector<TileSource> sources;
   for (const std::string& path : paths) {

@@ -43,18 +43,18 @@ MapTile EmptyTile(const TileIndex& index, double tile_size_m, double origin_z) {
 
 absl::StatusOr<std::vector<MapTile>> SplitIntoTiles(const PointCloud& cloud, double tile_size_m) {
   if (!(tile_size_m >= kMinTileSize_m && tile_size_m <= kMaxTileSize_m)) {
-    return absl::InvalidArgumentError(absl::StrCat("the tile size is ", tile_size_m,
-                                                   " m, allowed is from ", kMinTileSize_m, " to ",
-                                                   kMaxTileSize_m, " m"));
+    return absl::InvalidArgumentError(absl::StrCat("the tile size must be from ", kMinTileSize_m,
+                                                   " to ", kMaxTileSize_m, " m (got ", tile_size_m,
+                                                   ")"));
   }
   std::map<TileIndex, std::vector<size_t>> points_of;
   for (size_t i = 0; i < cloud.size(); ++i) {
     if (!cloud.IsFinite(i)) continue;
     const Eigen::Vector3d point = cloud.Point(i);
     if (point.head<2>().cwiseAbs().maxCoeff() > kFurthestPoint_m) {
-      return absl::InvalidArgumentError(absl::StrCat("point ", i, " lies at x ", point.x(),
-                                                     " m, y ", point.y(), " m; allowed is up to ",
-                                                     kFurthestPoint_m, " m from zero"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "points must be at most ", kFurthestPoint_m, " m from zero in x and y (got point ", i,
+          " at x ", point.x(), " m, y ", point.y(), " m)"));
     }
     const TileIndex index{static_cast<int64_t>(std::floor(point.x() / tile_size_m)),
                           static_cast<int64_t>(std::floor(point.y() / tile_size_m))};

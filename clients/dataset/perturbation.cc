@@ -38,16 +38,16 @@ absl::StatusOr<Perturbation> ParsePerturbation(absl::string_view text) {
   const std::vector<absl::string_view> words = absl::StrSplit(text, ',');
   if (words.size() != 6) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the perturbation ", Quoted(text), " has ", words.size(),
-                     " numbers, needed are six: DX,DY,DZ,DROLL,DPITCH,DYAW"));
+        absl::StrCat("the perturbation must be six numbers DX,DY,DZ,DROLL,DPITCH,DYAW (got ",
+                     words.size(), ": ", Quoted(text), ")"));
   }
   Eigen::Matrix<double, 6, 1> numbers;
   for (size_t i = 0; i < 6; ++i) {
     double& number = numbers[static_cast<Eigen::Index>(i)];
     if (!ParseDouble(absl::StripAsciiWhitespace(words[i]), number) || !std::isfinite(number)) {
-      return absl::InvalidArgumentError(absl::StrCat("the perturbation ", Quoted(text), " has ",
-                                                     Quoted(words[i]),
-                                                     " where a finite number is needed"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("each number of the perturbation must be finite (got ", Quoted(words[i]),
+                       " in ", Quoted(text), ")"));
     }
   }
   return Perturbation{numbers.head<3>(), numbers.tail<3>()};

@@ -98,7 +98,7 @@ absl::StatusOr<TrajectoryFormat> TrajectoryFormatNamed(absl::string_view name) {
   if (name == "kitti") return TrajectoryFormat::kKitti;
   if (name == "tum") return TrajectoryFormat::kTum;
   return absl::InvalidArgumentError(
-      absl::StrCat("the pose format is ", Quoted(name), ", allowed are kitti and tum"));
+      absl::StrCat("the pose format must be kitti or tum (got ", Quoted(name), ")"));
 }
 
 absl::StatusOr<std::vector<StampedPose>> ReadTrajectory(const std::string& path,
@@ -120,7 +120,7 @@ absl::StatusOr<std::vector<StampedPose>> ReadTrajectory(const std::string& path,
     if (!pose.ok()) return MalformedLine(path, lines.line_number(), pose.status().message());
     poses.push_back(*pose);
   }
-  if (poses.empty()) return Malformed(path, "there is no pose in it");
+  if (poses.empty()) return Malformed(path, "the file has no pose");
   return poses;
 }
 

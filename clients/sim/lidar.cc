@@ -26,9 +26,9 @@ absl::Status ValidateLidarOptions(const LidarOptions& options) {
   status.Update(CheckRange("range noise", options.range_noise_m, 0.0, 1.0));
   status.Update(CheckRange("dropout", options.dropout, 0.0, 1.0));
   if (status.ok() && int64_t{options.rings} * options.azimuth_steps > kMaxRays) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(options.rings, " rings of ", options.azimuth_steps,
-                     " steps are too many; allowed are ", kMaxRays, " rays a scan"));
+    return absl::InvalidArgumentError(absl::StrCat("a scan must have at most ", kMaxRays,
+                                                   " rays (got ", options.rings, " rings of ",
+                                                   options.azimuth_steps, " steps)"));
   }
   return status;
 }

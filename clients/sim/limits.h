@@ -16,7 +16,7 @@ namespace voxloc::sim {
                                              double high) {
   if (value >= low && value <= high) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(option, " is ", value, "; allowed are values from ", low, " to ", high));
+      absl::StrCat(option, " must be from ", low, " to ", high, " (got ", value, ")"));
 }
 
 }  // namespace voxloc::sim

@@ -227,8 +227,8 @@ absl::StatusOr<PointCloud> SampleMap(const World& world, const MapSamplingOption
   });
   if (points.load() > options.max_points) {
     return absl::ResourceExhaustedError(absl::StrCat("the map would have over ", options.max_points,
-                                                     " points; take a wider map ", "spacing than ",
-                                                     options.spacing_m, " m, or less of a world"));
+                                                     " points; use a map spacing over ",
+                                                     options.spacing_m, " m or a smaller scene"));
   }
   PointCloud map;
   map.Reserve(points.load());

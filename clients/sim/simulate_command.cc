@@ -15,31 +15,32 @@ namespace voxloc::sim {
 namespace {
 
 constexpr char kDescription[] =
-    "Simulate a vehicle with a LiDAR driving through a made-up town, or through a scene where "
-    "scans leave part of the pose open: a map, scans, exact poses.";
+    "Simulate the drive of a vehicle with a LiDAR through a town, or through a scene where scans "
+    "do not observe the whole pose; write the map, the scans and the exact poses.";
 
 constexpr double kTunnelSlope = 0.02;
 constexpr double kMaxMapView_m = 200.0;
 
 constexpr char kManual[] = R"(
-What is written:
+Output:
   OUT/map/              tiles in Autoware's layout: pointcloud_map_metadata.yaml and
                         pointcloud_map.pcd/<x>_<y>.pcd (x, y: lowest corner in metres)
-  OUT/scans/000000.pcd  a scan each, in the sensor's frame (x ahead, y left, z up)
-  OUT/poses.txt         the exact map_T_base of each scan, KITTI form: 12 numbers a line
+  OUT/scans/000000.pcd  one scan per file, in the sensor's frame (x ahead, y left, z up)
+  OUT/poses.txt         the exact map_T_base of each scan, KITTI format: 12 numbers per line
   OUT/poses_tum.txt     the same as: stamp x y z qx qy qz qw
   OUT/simulation.json   every option and seed, and the counts
-base is the sensor's own frame. A scan is a snapshot at its stamp: no motion distortion. Range
-noise is along the ray. Without noise every point within 100 m lies on a surface to 0.01 mm. Parked
-cars are in the map; moving cars and pedestrians are in the scans only. The same options give the
-same bytes, whatever the number of threads.
+The base frame is the sensor's own frame. A scan is a snapshot at its stamp, without motion
+distortion. Range noise is along the ray. Without noise, every point within 100 m is on a surface to
+0.01 mm. Parked cars are in the map; moving cars and pedestrians are in the scans only. The same
+options give the same bytes with any number of threads.
 
 Scenes:
-  town      streets, houses, trees, parked cars: scans fix the whole pose
-  corridor  a straight street between smooth walls, no end in sight: scans do not change along it
+  town      streets, houses, trees, parked cars: scans observe the whole pose
+  corridor  a straight street between smooth walls without a visible end: scans do not observe the
+            position along it
   tunnel    the same under a vault, slightly uphill
-  field     open ground with tracks across it: z, roll and pitch are fixed; x, y and yaw by the
-            relief and the posts only, with --relief 0 and --posts 0 not at all
+  field     open ground with tracks across it: scans observe z, roll and pitch, and x, y and yaw by
+            the relief and the posts only; not at all with --relief 0 and --posts 0
 
 Examples:
   The demo's drive: 300 m of town, 200 scans, 20 seconds
@@ -50,11 +51,11 @@ Examples:
     voxloc map load --map accuracy accuracy/map
     voxloc replay --map accuracy --scans accuracy/scans --poses accuracy/poses.txt \
         --points 1500 --perturb 0.5,0.5,0,0,0,2
-  Dense traffic: much in the scans is not in the map
+  Dense traffic: many objects in the scans are not in the map
     voxloc simulate --traffic-cars 60 --traffic-people 300 --parked 0.9 --scans 400 traffic
-  The same town at UTM coordinates, another drive through it
+  The same town at UTM coordinates with another drive
     voxloc simulate --seed 1 --drive-seed 7 --map-origin 400000,4000000,100 utm
-  Drives where scans leave part of the pose open
+  Drives where scans do not observe the whole pose
     voxloc simulate --scene corridor --scans 240 --rate 2 corridor
     voxloc simulate --scene tunnel --length 500 --slope 0.04 tunnel
     voxloc simulate --scene field --size 150 --relief 0 --posts 2 --max-range 60 field
@@ -77,31 +78,34 @@ void AddTownOptions(CLI::App& command, SimulateArguments& arguments) {
         ->capture_default_str()
         ->group("Town");
   };
-  add("--street-spacing", town.street_spacing_m, "From junction to junction, about, m (50 to 300)");
-  add("--missing-streets", town.missing_streets, "Share of the inner streets left out, 0 to 1");
-  add("--density", town.building_density, "Share of the plots with a house, 0 to 1");
-  add("--trees", town.tree_density, "Share of the places for trees taken, 0 to 1");
+  add("--street-spacing", town.street_spacing_m,
+      "Set the approximate distance between junctions, m (50 to 300)");
+  add("--missing-streets", town.missing_streets,
+      "Leave out this share of the inner streets (0 to 1)");
+  add("--density", town.building_density, "Build houses on this share of the plots (0 to 1)");
+  add("--trees", town.tree_density, "Plant trees at this share of the possible places (0 to 1)");
   add("--parked", town.parked_car_density,
-      "Share of the parking places taken, 0 to 1; parked cars are in the map");
+      "Park cars at this share of the parking places (0 to 1); parked cars are in the map");
 }
 
 void AddFieldOptions(CLI::App& command, SimulateArguments& arguments) {
   const std::vector<SceneKind> both = {SceneKind::kTown, SceneKind::kField};
-  OnlyFor(both,
-          command.add_option("--size", arguments.simulation.town.size_m,
-                             "Edge of the town, or of what the tracks cross, m (100 to 2000)"),
-          arguments)
+  OnlyFor(
+      both,
+      command.add_option("--size", arguments.simulation.town.size_m,
+                         "Set the edge of the town, or of the area of the tracks, m (100 to 2000)"),
+      arguments)
       ->capture_default_str()
       ->group("Town and field");
   OnlyFor(both,
           command.add_option("--relief", arguments.relief_m,
-                             "From the lowest to the highest ground, about, m (0 to 20); unless "
-                             "given 4 in a town, 0.5 in a field"),
+                             "Set the approximate height range of the ground, m (0 to 20); "
+                             "default 4 in a town, 0.5 in a field"),
           arguments)
       ->group("Town and field");
   OnlyFor({SceneKind::kField},
           command.add_option("--posts", arguments.simulation.field.posts_per_hectare,
-                             "Posts and trees a hectare (0 to 100)"),
+                             "Set the number of posts and trees per hectare (0 to 100)"),
           arguments)
       ->capture_default_str()
       ->group("Field");
@@ -116,44 +120,55 @@ void AddPassageOptions(CLI::App& command, SimulateArguments& arguments) {
         ->capture_default_str()
         ->group(kGroup);
   };
-  add("--length", passage.length_m, "That can be driven, m (50 to 3000)");
-  add("--width", passage.width_m, "From wall to wall, m (8 to 40)");
-  add("--height", passage.height_m, "Of the walls, or of the crown of the vault, m (3 to 30)");
-  add("--heading", passage.heading_deg, "Of the axis, from x to y, deg (-180 to 180)");
+  add("--length", passage.length_m, "Set the length that is driven, m (50 to 3000)");
+  add("--width", passage.width_m, "Set the distance between the walls, m (8 to 40)");
+  add("--height", passage.height_m,
+      "Set the height of the walls, or of the crown of the vault, m (3 to 30)");
+  add("--heading", passage.heading_deg,
+      "Set the direction of the axis, from x towards y, deg (-180 to 180)");
   OnlyFor(both,
           command.add_option("--slope", arguments.slope,
-                             "Rise of the axis, m per m (-0.15 to 0.15); unless given 0 in a "
+                             "Set the rise of the axis, m per m (-0.15 to 0.15); default 0 in a "
                              "corridor, 0.02 in a tunnel"),
           arguments)
       ->group(kGroup);
 }
 
 void AddLidarOptions(CLI::App& command, LidarOptions& lidar) {
-  command.add_option("--rings", lidar.rings, "Rings of the LiDAR (1 to 256)")
+  command.add_option("--rings", lidar.rings, "Set the number of rings of the LiDAR (1 to 256)")
       ->capture_default_str()
       ->group("LiDAR");
   command
-      .add_option("--min-elevation", lidar.min_elevation_deg, "Elevation of the lowest ring, deg")
+      .add_option("--min-elevation", lidar.min_elevation_deg,
+                  "Set the elevation of the lowest ring, deg (-90 to 90)")
       ->capture_default_str()
       ->group("LiDAR");
   command
-      .add_option("--max-elevation", lidar.max_elevation_deg, "Elevation of the highest ring, deg")
-      ->capture_default_str()
-      ->group("LiDAR");
-  command.add_option("--steps", lidar.azimuth_steps, "Rays a ring and turn (8 to 36000)")
-      ->capture_default_str()
-      ->group("LiDAR");
-  command.add_option("--min-range", lidar.min_range_m, "Nearer surfaces give no return, m")
+      .add_option("--max-elevation", lidar.max_elevation_deg,
+                  "Set the elevation of the highest ring, deg (the lowest to 90)")
       ->capture_default_str()
       ->group("LiDAR");
   command
-      .add_option("--max-range", lidar.max_range_m, "Farther surfaces give no return, m (to 1000)")
+      .add_option("--steps", lidar.azimuth_steps,
+                  "Set the number of rays per ring and turn (8 to 36000)")
       ->capture_default_str()
       ->group("LiDAR");
-  command.add_option("--noise", lidar.range_noise_m, "Standard deviation of the range, m (0 to 1)")
+  command
+      .add_option("--min-range", lidar.min_range_m,
+                  "Drop returns of surfaces nearer than this, m (0 to the maximum range)")
       ->capture_default_str()
       ->group("LiDAR");
-  command.add_option("--dropout", lidar.dropout, "Share of the returns lost, 0 to 1")
+  command
+      .add_option("--max-range", lidar.max_range_m,
+                  "Drop returns of surfaces farther than this, m (0.1 to 1000)")
+      ->capture_default_str()
+      ->group("LiDAR");
+  command
+      .add_option("--noise", lidar.range_noise_m,
+                  "Set the standard deviation of the range, m (0 to 1)")
+      ->capture_default_str()
+      ->group("LiDAR");
+  command.add_option("--dropout", lidar.dropout, "Drop this share of the returns (0 to 1)")
       ->capture_default_str()
       ->group("LiDAR");
   command
@@ -163,65 +178,68 @@ void AddLidarOptions(CLI::App& command, LidarOptions& lidar) {
 }
 
 void AddDriveOptions(CLI::App& command, DriveOptions& drive, TrafficOptions& traffic) {
-  command.add_option("--scans", drive.scans, "Number of scans (1 to 100000)")
+  command.add_option("--scans", drive.scans, "Set the number of scans (1 to 100000)")
       ->capture_default_str()
       ->group("Drive");
-  command.add_option("--rate", drive.rate_hz, "Scans a second, Hz (0.1 to 100)")
+  command.add_option("--rate", drive.rate_hz, "Set the scan rate, Hz (0.1 to 100)")
       ->capture_default_str()
       ->group("Drive");
-  command.add_option("--speed", drive.max_speed_mps, "Highest speed, m/s (0.1 to 40)")
+  command.add_option("--speed", drive.max_speed_mps, "Limit the speed, m/s (0.1 to 40)")
       ->capture_default_str()
       ->group("Drive");
   command
       .add_option("--lateral", drive.max_lateral_mps2,
-                  "Highest acceleration across, in turns, m/s^2 (0.1 to 10)")
+                  "Limit the lateral acceleration in turns, m/s^2 (0.1 to 10)")
       ->capture_default_str()
       ->group("Drive");
   command
       .add_option("--longitudinal", drive.max_longitudinal_mps2,
-                  "Highest acceleration and braking, m/s^2 (0.1 to 10)")
+                  "Limit the acceleration and the braking, m/s^2 (0.1 to 10)")
       ->capture_default_str()
       ->group("Drive");
   command
       .add_option("--sensor-height", drive.sensor_height_m,
-                  "Height of the sensor above the ground, m (0.3 to 10)")
+                  "Set the height of the sensor above the ground, m (0.3 to 10)")
       ->capture_default_str()
       ->group("Drive");
   command
       .add_option("--traffic-cars", traffic.cars_per_km,
-                  "Moving cars a km of street, not in the map (0 to 200)")
+                  "Add this many moving cars per km of street, which are not in the map (0 to 200)")
       ->capture_default_str()
       ->group("Moving objects");
   command
       .add_option("--traffic-people", traffic.pedestrians_per_km,
-                  "Pedestrians a km of street, not in the map (0 to 2000)")
+                  "Add this many pedestrians per km of street, who are not in the map (0 to 2000)")
       ->capture_default_str()
       ->group("Moving objects");
 }
 
 void AddMapOptions(CLI::App& command, SimulateArguments& arguments) {
   MapSamplingOptions& map = arguments.simulation.map;
-  command.add_option("--map-spacing", map.spacing_m, "Between map points, m (0.01 to 2)")
+  command
+      .add_option("--map-spacing", map.spacing_m,
+                  "Set the distance between map points, m (0.01 to 2)")
       ->capture_default_str()
       ->group("Map");
   command
       .add_option("--map-noise", map.noise_m,
-                  "Standard deviation of map points across their surface, m (0 to 1)")
+                  "Set the standard deviation of map points across their surface, m (0 to 1)")
       ->capture_default_str()
       ->group("Map");
   command
       .add_option("--map-view", arguments.map_view_m,
-                  "How far from a street surfaces are mapped, m (5 to 200); unless given 45, in a "
+                  "Map surfaces up to this distance from a street, m (5 to 200); default 45, in a "
                   "field the LiDAR's range")
       ->group("Map");
   command
       .add_option("--tile-size", arguments.simulation.tile_size_m,
-                  "Edge of a tile, whole m (5 to 1000)")
+                  "Set the edge of a tile, whole metres (5 to 1000)")
       ->capture_default_str()
       ->group("Map");
   command
-      .add_option("--map-origin", arguments.map_origin,
-                  "X,Y,Z of the scene's middle in the map, m; tiles are then written in float64")
+      .add_option(
+          "--map-origin", arguments.map_origin,
+          "Place the middle of the scene at X,Y,Z in the map, m; tiles are then written in float64")
       ->capture_default_str()
       ->group("Map");
 }
@@ -231,20 +249,22 @@ void AddMapOptions(CLI::App& command, SimulateArguments& arguments) {
 CLI::App* AddSimulateCommand(CLI::App& program, SimulateArguments& arguments) {
   CLI::App* command = program.add_subcommand("simulate", kDescription);
   command->footer(kManual);
-  command->add_option("OUT", arguments.writer.directory, "Directory to write to, empty or new")
+  command
+      ->add_option("OUT", arguments.writer.directory,
+                   "Write to this directory, which must be empty or new")
       ->required();
   command->add_flag("--force", arguments.writer.replace, "Replace an earlier simulation in OUT")
       ->group("Output");
-  command->add_option("--threads", arguments.writer.threads, "Threads; 0: all cores (to 1024)")
+  command
+      ->add_option("--threads", arguments.writer.threads,
+                   "Set the number of threads (0 to 1024); 0: one per core")
       ->capture_default_str()
       ->group("Output");
-  command->add_option("--seed", arguments.seed, "Everything follows from it: the scene and its map")
+  command->add_option("--seed", arguments.seed, "Set the seed of the scene and its map")
       ->capture_default_str()
       ->group("Scene");
   command
-      ->add_option("--scene", arguments.scene,
-                   "town; corridor or tunnel: nothing fixes the position along the axis; field: "
-                   "little fixes x, y and yaw")
+      ->add_option("--scene", arguments.scene, "Choose the scene: town, corridor, tunnel or field")
       ->capture_default_str()
       ->group("Scene");
   command
@@ -254,7 +274,7 @@ CLI::App* AddSimulateCommand(CLI::App& program, SimulateArguments& arguments) {
             arguments.drive_seed = seed;
             arguments.drive_seed_given = true;
           },
-          "The drive, the LiDAR's noise and the traffic; the default is --seed")
+          "Set the seed of the drive, the LiDAR's noise and the traffic; default: --seed")
       ->group("Drive");
   AddTownOptions(*command, arguments);
   AddFieldOptions(*command, arguments);
@@ -302,12 +322,12 @@ absl::StatusOr<SimulationOptions> SimulationOf(const SimulateArguments& argument
     valid = absl::SimpleAtod(parts[static_cast<size_t>(axis)], &options.map_origin[axis]);
   }
   if (!valid) {
-    return absl::InvalidArgumentError(absl::StrCat("--map-origin is '", arguments.map_origin,
-                                                   "'; it takes three numbers: X,Y,Z"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--map-origin must be three numbers X,Y,Z (got '", arguments.map_origin, "')"));
   }
   if (arguments.writer.threads < 0 || arguments.writer.threads > 1024) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--threads is ", arguments.writer.threads, "; allowed are 0 to 1024"));
+        absl::StrCat("--threads must be from 0 to 1024 (got ", arguments.writer.threads, ")"));
   }
   if (absl::Status status = ValidateSimulationOptions(options); !status.ok()) return status;
   return options;

@@ -76,7 +76,7 @@ absl::StatusOr<SceneKind> SceneNamed(absl::string_view name) {
     names.push_back(scene.name);
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("scene is '", name, "'; there are: ", absl::StrJoin(names, ", ")));
+      absl::StrCat("scene must be one of ", absl::StrJoin(names, ", "), " (got '", name, "')"));
 }
 
 absl::StatusOr<World> BuildWorld(const SimulationOptions& options) {

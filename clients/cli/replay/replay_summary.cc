@@ -118,8 +118,8 @@ std::string SummaryText(const ReplaySetting& setting, const ReplaySummary& summa
   row("position sigma, cm", summary.position_sigma_m, 2, 100.0);
   row("confidence", summary.confidence, 2);
   row("round trip, ms", summary.latency_ms, 2);
-  row("  of it engine, ms", summary.engine_ms, 2);
-  row("  of it the rest, ms", summary.overhead_ms, 2);
+  row("  engine, ms", summary.engine_ms, 2);
+  row("  network and service, ms", summary.overhead_ms, 2);
   row("iterations", summary.iterations, 1);
   row("NVTL", summary.nvtl, 2);
   row("points used", summary.points_used, 0);

@@ -22,7 +22,7 @@ TEST(CommandLine, EveryCommandHasHelpWithAnExample) {
     EXPECT_THAT(parsed.out, HasSubstr("Example")) << command[0];
     EXPECT_THAT(parsed.out, HasSubstr("voxloc " + command[0])) << command[0];
   }
-  EXPECT_THAT(ParseCommandLine({"--help"}).out, HasSubstr("Exit codes: 0 done"));
+  EXPECT_THAT(ParseCommandLine({"--help"}).out, HasSubstr("Exit codes: 0 success"));
   EXPECT_THAT(ParseCommandLine({"--version"}).out, HasSubstr("voxloc "));
 }
 

@@ -129,7 +129,7 @@ TEST(TrajectoryFileTest, FormatsHaveNames) {
   EXPECT_EQ(TrajectoryFormatNamed("kitti").value(), TrajectoryFormat::kKitti);
   EXPECT_EQ(TrajectoryFormatNamed("tum").value(), TrajectoryFormat::kTum);
   EXPECT_THAT(std::string(TrajectoryFormatNamed("euroc").status().message()),
-              AllOf(HasSubstr("'euroc'"), HasSubstr("kitti and tum")));
+              AllOf(HasSubstr("'euroc'"), HasSubstr("kitti or tum")));
 }
 
 // The first guess of the benchmark task: (0.40, -0.29, 0.08) m and 2 degrees of yaw off the truth.

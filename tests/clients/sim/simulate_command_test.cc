@@ -118,7 +118,7 @@ TEST(SimulateCommandTest, AbsurdOptionsAreNamed) {
       {{"--rings=0", "out"}, "rings"},
       {{"--scans=0", "out"}, "scans"},
       {{"--map-spacing=0.0001", "out"}, "spacing"},
-      {{"--rings=200", "--steps=36000", "out"}, "rays a scan"},
+      {{"--rings=200", "--steps=36000", "out"}, "rays (got 200 rings"},
       {{"--map-origin=1,2", "out"}, "map-origin"},
       {{"--map-origin=1,2,north", "out"}, "map-origin"},
       {{"--threads=-1", "out"}, "threads"},
