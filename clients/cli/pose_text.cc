@@ -19,9 +19,9 @@ absl::StatusOr<std::array<double, 6>> ParseSixNumbers(absl::string_view text,
                                                       absl::string_view names) {
   const std::vector<absl::string_view> parts = absl::StrSplit(text, ',');
   if (parts.size() != 6) {
-    return absl::InvalidArgumentError(absl::StrCat("'", text, "' has ", parts.size(),
-                                                   " values; expected 6: ", names,
-                                                   " in metres and degrees"));
+    return absl::InvalidArgumentError(absl::StrCat("the value must be 6 numbers, ", names,
+                                                   " in metres and degrees (got ", parts.size(),
+                                                   ": '", text, "')"));
   }
   std::array<double, 6> values{};
   for (size_t i = 0; i < 6; ++i) {

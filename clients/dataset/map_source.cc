@@ -74,7 +74,7 @@ absl::Status AddPoses(const std::string& poses_path, std::vector<TileSource>& so
   if (poses->size() != sources.size()) {
     return absl::InvalidArgumentError(absl::StrCat(poses_path, ": has ", poses->size(),
                                                    " poses for ", sources.size(),
-                                                   " clouds; needed is one a cloud"));
+                                                   " clouds; the numbers must be equal"));
   }
   for (size_t i = 0; i < sources.size(); ++i) sources[i].map_T_cloud = (*poses)[i].pose;
   return absl::OkStatus();

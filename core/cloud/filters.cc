@@ -14,10 +14,8 @@ namespace {
 absl::Status CheckInterval(absl::string_view min_name, double min, absl::string_view max_name,
                            double max) {
   if (std::isnan(min) || std::isnan(max) || min > max) {
-    return absl::InvalidArgumentError(absl::StrCat(min_name, " is ", min, " and ", max_name, " is ",
-                                                   max,
-                                                   "; allowed is a minimum of at most the "
-                                                   "maximum"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(min_name, " must be at most ", max_name, " (got ", min, " and ", max, ")"));
   }
   return absl::OkStatus();
 }
@@ -75,7 +73,7 @@ absl::Status ValidateFilterOptions(const FilterOptions& options) {
   if (!status.ok()) return status;
   if (options.max_range_m < 0.0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("max_range_m is ", options.max_range_m, ", allowed is from 0"));
+        absl::StrCat("max_range_m must be at least 0 (got ", options.max_range_m, ")"));
   }
   status =
       CheckInterval("min_height_m", options.min_height_m, "max_height_m", options.max_height_m);
@@ -89,8 +87,8 @@ absl::Status ValidateFilterOptions(const FilterOptions& options) {
     }
   }
   if (!std::isfinite(options.voxel_leaf_m) || options.voxel_leaf_m < 0.0) {
-    return absl::InvalidArgumentError(absl::StrCat("voxel_leaf_m is ", options.voxel_leaf_m,
-                                                   ", allowed is a finite length from 0 (0: off)"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "voxel_leaf_m must be 0 (off) or a finite length over 0 (got ", options.voxel_leaf_m, ")"));
   }
   return absl::OkStatus();
 }

@@ -19,14 +19,15 @@ constexpr double kMaxVoxelIndex = 9007199254740992.0;
 absl::Status CheckLeaf(const Bounds& bounds, double leaf_m) {
   if (!std::isfinite(leaf_m) || leaf_m <= 0.0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the voxel leaf is ", leaf_m, " m, allowed is a finite length over 0"));
+        absl::StrCat("the voxel leaf must be finite and over 0 m (got ", leaf_m, ")"));
   }
   const double extent = (bounds.max - bounds.min).maxCoeff();
   const double furthest = bounds.min.cwiseAbs().cwiseMax(bounds.max.cwiseAbs()).maxCoeff();
   if (!(extent / leaf_m < kMaxVoxelsPerAxis) || !(furthest / leaf_m < kMaxVoxelIndex)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the voxel leaf is ", leaf_m, " m for a cloud of ", extent, " m at ", furthest,
-        " m from zero; allowed are at most ", kMaxVoxelsPerAxis, " voxels along an axis"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the voxel grid must have at most ", kMaxVoxelsPerAxis,
+                     " voxels along an axis (got a leaf of ", leaf_m, " m for a cloud of ", extent,
+                     " m at ", furthest, " m from zero)"));
   }
   return absl::OkStatus();
 }

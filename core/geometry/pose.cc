@@ -36,8 +36,9 @@ absl::StatusOr<Pose> PoseFromMatrix(const Eigen::Matrix4d& matrix) {
   const double defect = (nearest - block).cwiseAbs().maxCoeff();
   if (nearest.determinant() < 0.0 || defect > kMaxRotationDefect) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the 3x3 block of the pose matrix is not a rotation: it is ", defect,
-                     " away from the nearest orthogonal matrix, allowed is ", kMaxRotationDefect));
+        absl::StrCat("the 3x3 block of the pose matrix is not a rotation: its distance to the "
+                     "nearest orthogonal matrix must be at most ",
+                     kMaxRotationDefect, " (got ", defect, ")"));
   }
   return Pose{matrix.topRightCorner<3, 1>(), Eigen::Quaterniond(nearest).normalized()};
 }

@@ -10,16 +10,17 @@ namespace voxloc {
 absl::Status ValidateMapName(absl::string_view name) {
   constexpr size_t kMaxLength = 64;
   if (name.empty() || name.size() > kMaxLength) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("map name has ", name.size(), " characters; allowed is 1 to ", kMaxLength));
+    return absl::InvalidArgumentError(absl::StrCat("the map name must have from 1 to ", kMaxLength,
+                                                   " characters (got ", name.size(), ")"));
   }
   for (size_t i = 0; i < name.size(); ++i) {
     const char c = name[i];
     const bool inner = i > 0 && (c == '.' || c == '_' || c == '-');
     if (!absl::ascii_isalnum(static_cast<unsigned char>(c)) && !inner) {
       return absl::InvalidArgumentError(
-          absl::StrCat("map name has the character \"", absl::string_view(&c, 1), "\" at place ", i,
-                       "; allowed are letters, digits and, after the first, . _ -"));
+          absl::StrCat("the map name must consist of letters, digits and, after the first "
+                       "character, . _ - (got \"",
+                       absl::string_view(&c, 1), "\" at position ", i, ")"));
     }
   }
   return absl::OkStatus();

@@ -133,7 +133,7 @@ size_t TileMoments::MemoryBytes() const {
 absl::StatusOr<TileMoments> BuildTileMoments(const PointCloud& cloud_map, double cell_size_m) {
   if (!(cell_size_m > 0.0) || !std::isfinite(cell_size_m)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("cell size is ", cell_size_m, " m; it must be positive"));
+        absl::StrCat("the cell size must be finite and over 0 m (got ", cell_size_m, ")"));
   }
   const Bounds bounds = ComputeBounds(cloud_map);
   if (bounds.finite_points == 0) {

@@ -42,16 +42,15 @@ PoseBufferOptions ReferenceBufferOptions() {
 absl::Status ValidatePoseBufferOptions(const PoseBufferOptions& options) {
   if (!(options.timeout_s > 0.0 && std::isfinite(options.timeout_s))) {
     return absl::InvalidArgumentError(
-        absl::StrCat("timeout_s is ", options.timeout_s, "; allowed is a finite value over 0"));
+        absl::StrCat("timeout_s must be finite and over 0 (got ", options.timeout_s, ")"));
   }
   if (!(options.distance_tolerance_m > 0.0 && std::isfinite(options.distance_tolerance_m))) {
-    return absl::InvalidArgumentError(absl::StrCat("distance_tolerance_m is ",
-                                                   options.distance_tolerance_m,
-                                                   "; allowed is a finite value over 0"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "distance_tolerance_m must be finite and over 0 (got ", options.distance_tolerance_m, ")"));
   }
   if (options.max_poses < 2 || options.max_poses > kMaxBufferedPoses) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("max_poses is ", options.max_poses, "; allowed is 2 to ", kMaxBufferedPoses));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "max_poses must be from 2 to ", kMaxBufferedPoses, " (got ", options.max_poses, ")"));
   }
   return absl::OkStatus();
 }
@@ -70,8 +69,8 @@ absl::Status PoseBuffer::Push(const StampedPose& pose) {
 
 absl::StatusOr<StampedPose> PoseBuffer::Interpolate(int64_t stamp_ns) const {
   if (poses_.size() < 2) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "there are ", poses_.size(), " poses to interpolate between; needed are at least 2"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("interpolation needs at least 2 poses (got ", poses_.size(), ")"));
   }
   const int64_t first_ns = poses_.front().stamp_ns;
   if (stamp_ns < first_ns) {

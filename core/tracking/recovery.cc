@@ -13,7 +13,7 @@ namespace {
 absl::Status CheckWithin(absl::string_view field, double value, double low, double high) {
   if (value >= low && value <= high) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(field, " is ", value, "; allowed is ", low, " to ", high));
+      absl::StrCat(field, " must be from ", low, " to ", high, " (got ", value, ")"));
 }
 
 }  // namespace
@@ -21,24 +21,25 @@ absl::Status CheckWithin(absl::string_view field, double value, double low, doub
 absl::Status ValidateRecoveryOptions(const RecoveryOptions& options) {
   if (options.lost_after_scans < 1) {
     return absl::InvalidArgumentError(
-        absl::StrCat("lost_after_scans is ", options.lost_after_scans, "; allowed is from 1"));
+        absl::StrCat("lost_after_scans must be at least 1 (got ", options.lost_after_scans, ")"));
   }
   if (!(options.initial_radius_m > 0.0 && std::isfinite(options.initial_radius_m))) {
-    return absl::InvalidArgumentError(absl::StrCat("initial_radius_m is ", options.initial_radius_m,
-                                                   "; allowed is a finite value over 0"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "initial_radius_m must be finite and over 0 (got ", options.initial_radius_m, ")"));
   }
   if (!(options.max_radius_m >= options.initial_radius_m && std::isfinite(options.max_radius_m))) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "max_radius_m is ", options.max_radius_m,
-        "; allowed is a finite value from initial_radius_m, ", options.initial_radius_m));
+    return absl::InvalidArgumentError(
+        absl::StrCat("max_radius_m must be finite and at least initial_radius_m, ",
+                     options.initial_radius_m, " (got ", options.max_radius_m, ")"));
   }
   if (!(options.radius_growth > 1.0 && std::isfinite(options.radius_growth))) {
-    return absl::InvalidArgumentError(absl::StrCat("radius_growth is ", options.radius_growth,
-                                                   "; allowed is a finite value over 1"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("radius_growth must be finite and over 1 (got ", options.radius_growth, ")"));
   }
   if (options.candidates < 1 || options.candidates > kMaxRecoveryCandidates) {
-    return absl::InvalidArgumentError(absl::StrCat("candidates is ", options.candidates,
-                                                   "; allowed is 1 to ", kMaxRecoveryCandidates));
+    return absl::InvalidArgumentError(absl::StrCat("candidates must be from 1 to ",
+                                                   kMaxRecoveryCandidates, " (got ",
+                                                   options.candidates, ")"));
   }
   const struct {
     absl::string_view field;

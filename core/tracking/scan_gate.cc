@@ -13,7 +13,7 @@ namespace {
 absl::Status CheckAtLeastZero(absl::string_view field, double value) {
   if (value >= 0.0 && std::isfinite(value)) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(field, " is ", value, "; allowed is a finite value from 0"));
+      absl::StrCat(field, " must be finite and at least 0 (got ", value, ")"));
 }
 
 bool IsKnown(ScoreKind kind) {
@@ -39,7 +39,7 @@ absl::Status ValidateGateOptions(const GateOptions& options) {
   }
   if (options.max_skipped_scans < 1) {
     return absl::InvalidArgumentError(
-        absl::StrCat("max_skipped_scans is ", options.max_skipped_scans, "; allowed is from 1"));
+        absl::StrCat("max_skipped_scans must be at least 1 (got ", options.max_skipped_scans, ")"));
   }
   return absl::OkStatus();
 }
@@ -54,8 +54,8 @@ Rejection ScanGate::BeforeAlign(const ScanFacts& facts) {
   }
   diagnostics_.SetDouble("sensor_points_delay_time_sec", facts.delay_s);
   if (facts.delay_s > options_.timeout_s) {
-    diagnostics_.Warn(absl::StrCat("the scan is ", facts.delay_s, " s old; expected is up to ",
-                                   options_.timeout_s, " s"));
+    diagnostics_.Warn(absl::StrCat("the scan should be at most ", options_.timeout_s,
+                                   " s old (got ", facts.delay_s, " s)"));
   }
   diagnostics_.SetBool("is_succeed_transform_sensor_points", facts.transform.ok());
   if (!facts.transform.ok()) {
@@ -101,8 +101,9 @@ bool ScanGate::AfterAlign(const AlignResult& result, const Profile& profile,
   }
   diagnostics_.SetInt("local_optimal_solution_oscillation_num", result.oscillations);
   if (judgement.oscillating) {
-    diagnostics_.Warn(absl::StrCat("the search oscillated ", result.oscillations,
-                                   " times; expected is up to ", options_.max_oscillations));
+    diagnostics_.Warn(absl::StrCat("the search should oscillate at most ",
+                                   options_.max_oscillations, " times (got ", result.oscillations,
+                                   ")"));
   }
   if (!CheckScores(result, profile, judgement)) return false;
   accepted_ = judgement.acceptance == Acceptance::kAccepted;
@@ -110,15 +111,15 @@ bool ScanGate::AfterAlign(const AlignResult& result, const Profile& profile,
   const double distance_m = (result.map_T_base.translation - map_T_base_guess.translation).norm();
   diagnostics_.SetDouble("distance_initial_to_result", distance_m);
   if (distance_m > options_.initial_to_result_distance_tolerance_m) {
-    diagnostics_.Warn(absl::StrCat("the result is ", distance_m,
-                                   " m away from the guess; expected are up to ",
-                                   options_.initial_to_result_distance_tolerance_m, " m"));
+    diagnostics_.Warn(absl::StrCat("the result should be at most ",
+                                   options_.initial_to_result_distance_tolerance_m,
+                                   " m from the guess (got ", distance_m, " m)"));
   }
   diagnostics_.SetDouble("execution_time", execution_time_s * 1e3);
   if (execution_time_s > options_.max_execution_time_s) {
-    diagnostics_.Warn(absl::StrCat("the scan took ", execution_time_s * 1e3,
-                                   " ms; expected are up to ", options_.max_execution_time_s * 1e3,
-                                   " ms"));
+    diagnostics_.Warn(absl::StrCat("the scan should take at most ",
+                                   options_.max_execution_time_s * 1e3, " ms (got ",
+                                   execution_time_s * 1e3, " ms)"));
   }
   return accepted_;
 }
@@ -150,8 +151,8 @@ bool ScanGate::CheckScores(const AlignResult& result, const Profile& profile,
     diagnostics_.Warn(absl::StrCat(profile.acceptance_score == ScoreKind::kTransformProbability
                                        ? "transform_probability"
                                        : "nearest_voxel_transformation_likelihood",
-                                   " is ", judgement.score, "; it must be over ",
-                                   profile.acceptance_threshold));
+                                   " must be over ", profile.acceptance_threshold, " (got ",
+                                   judgement.score, ")"));
   }
   return true;
 }

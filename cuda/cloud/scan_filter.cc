@@ -34,8 +34,8 @@ absl::Status CheckColumns(const PointCloud& cloud) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(absl::StrCat(
-      "the cloud's columns x, y, z and intensity have ", points, ", ", cloud.y.size(), ", ",
-      cloud.z.size(), " and ", cloud.intensity.size(), " values; allowed is one length"));
+      "the cloud's columns x, y, z and intensity must have the same length (got ", points, ", ",
+      cloud.y.size(), ", ", cloud.z.size(), " and ", cloud.intensity.size(), ")"));
 }
 
 ScanLimits LimitsOf(const PointCloud& cloud, const FilterOptions& options) {
@@ -287,8 +287,8 @@ absl::StatusOr<FilteredCloud> ScanFilter::Filter(const PointCloud& cloud,
   result.counts.received = cloud.size();
   if (cloud.empty()) return result;
   if (cloud.size() > kMaxPoints) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the cloud has ", cloud.size(), " points, allowed are ", kMaxPoints));
+    return absl::ResourceExhaustedError(absl::StrCat("the cloud must have at most ", kMaxPoints,
+                                                     " points (got ", cloud.size(), ")"));
   }
   VOXLOC_TRY(device_->MakeCurrent());
   {

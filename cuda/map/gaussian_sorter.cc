@@ -26,8 +26,8 @@ absl::StatusOr<IndexKeyLayout> LayoutFor(const BlockBox& box) {
   }
   if (layout.KeyBits() > kMaxKeyBits) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the map spans ", sizes[0], " x ", sizes[1], " x ", sizes[2], " blocks of ",
-                     kBlockSize, " cells; allowed is 2^", kMaxKeyBits - 3 * kBlockBits, " in all"));
+        absl::StrCat("the map must span at most 2^", kMaxKeyBits - 3 * kBlockBits, " blocks of ",
+                     kBlockSize, " cells (got ", sizes[0], " x ", sizes[1], " x ", sizes[2], ")"));
   }
   return layout;
 }

@@ -24,9 +24,10 @@ absl::Status CheckRegion(const BlockBox& region) {
       region.SizeZ() <= kMaxBlocksAlongAxis) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "the map spans ", region.SizeX(), " x ", region.SizeY(), " x ", region.SizeZ(), " blocks of ",
-      kBlockSize, " cells; allowed are ", kMaxBlocksAlongAxis, " along each axis"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("the map must span at most ", kMaxBlocksAlongAxis, " blocks of ", kBlockSize,
+                   " cells along each axis (got ", region.SizeX(), " x ", region.SizeY(), " x ",
+                   region.SizeZ(), ")"));
 }
 
 // A target's chunk, for the merge with the blocks of the layer before.
@@ -39,9 +40,9 @@ absl::StatusOr<LayerBlock> BlockOfTarget(const CellKey& key, const TargetSize& s
   const size_t bytes = ChunkBytes(size.candidates, size.records, float_index);
   if (size.records > kMaxRecords || bytes > std::numeric_limits<uint32_t>::max()) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        "the block of cells (", key.x, ", ", key.y, ", ", key.z, ") and its surroundings hold ",
-        size.records, " Gaussians, ", bytes, " bytes with their lists; allowed are ", kMaxRecords,
-        " and ", std::numeric_limits<uint32_t>::max()));
+        "a block of cells and its surroundings must hold at most ", kMaxRecords, " Gaussians and ",
+        std::numeric_limits<uint32_t>::max(), " bytes with their lists (got ", size.records,
+        " and ", bytes, " at (", key.x, ", ", key.y, ", ", key.z, "))"));
   }
   block.chunk_bytes = static_cast<uint32_t>(bytes);
   return block;

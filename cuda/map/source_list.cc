@@ -42,8 +42,8 @@ absl::StatusOr<SourceList> CollectSources(absl::Span<const std::shared_ptr<const
     }
   }
   if (entries > kMaxEntries) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the map's tiles have ", entries, " cells in all, allowed are ", kMaxEntries));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the map's tiles must have at most ", kMaxEntries, " cells in all (got ", entries, ")"));
   }
   std::sort(found.begin(), found.end());
 

@@ -25,13 +25,13 @@ constexpr int kMaxKeyBits = 63;
 absl::Status CheckColumns(const PointCloud& cloud) {
   const size_t points = cloud.size();
   if (cloud.y.size() != points || cloud.z.size() != points) {
-    return absl::InvalidArgumentError(absl::StrCat("the tile's columns x, y and z have ", points,
-                                                   ", ", cloud.y.size(), " and ", cloud.z.size(),
-                                                   " values; allowed is one length"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the tile's columns x, y and z must have the same length (got ", points, ", ",
+                     cloud.y.size(), " and ", cloud.z.size(), ")"));
   }
   if (points > kMaxPoints) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("the tile has ", points, " points, allowed are ", kMaxPoints));
+        absl::StrCat("the tile must have at most ", kMaxPoints, " points (got ", points, ")"));
   }
   return absl::OkStatus();
 }
@@ -82,9 +82,9 @@ absl::StatusOr<CellKeyLayout> LayoutFor(const PointCloud& cloud, const Bounds& b
   }
   if (layout.KeyBits() > kMaxKeyBits) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the tile spans ", int64_t{extents[0]} + 1, " x ", int64_t{extents[1]} + 1,
-                     " x ", int64_t{extents[2]} + 1, " blocks of ", kBlockSize, " cells of ",
-                     cell_size_m, " m; allowed is 2^", kMaxKeyBits - 3 * kBlockBits, " in all"));
+        absl::StrCat("the tile must span at most 2^", kMaxKeyBits - 3 * kBlockBits, " blocks of ",
+                     kBlockSize, " cells of ", cell_size_m, " m (got ", int64_t{extents[0]} + 1,
+                     " x ", int64_t{extents[1]} + 1, " x ", int64_t{extents[2]} + 1, ")"));
   }
   return layout;
 }

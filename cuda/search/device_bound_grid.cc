@@ -15,8 +15,9 @@ absl::StatusOr<std::shared_ptr<const DeviceBoundGrid>> DeviceBoundGrid::Upload(
   // Kernels count words in 32 bits.
   const size_t count = grid.words().size();
   if (count > size_t{std::numeric_limits<int32_t>::max()}) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "a search grid of ", count, " words; allowed are ", std::numeric_limits<int32_t>::max()));
+    return absl::ResourceExhaustedError(absl::StrCat("a search grid must have at most ",
+                                                     std::numeric_limits<int32_t>::max(),
+                                                     " words (got ", count, ")"));
   }
   VOXLOC_TRY(device->MakeCurrent());
   std::shared_ptr<DeviceBoundGrid> resident(new DeviceBoundGrid(device));

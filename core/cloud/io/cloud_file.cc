@@ -41,8 +41,8 @@ absl::StatusOr<CloudFormat> CloudFormatOf(absl::string_view path) {
 absl::StatusOr<PointCloud> ParseCloud(CloudFormat format, absl::string_view bytes,
                                       absl::string_view name, const CloudReadLimits& limits) {
   if (bytes.size() > limits.max_file_bytes) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(name, ": has ", bytes.size(), " bytes, allowed are ", limits.max_file_bytes));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        name, ": must have at most ", limits.max_file_bytes, " bytes (got ", bytes.size(), ")"));
   }
   if (bytes.empty()) return Malformed(name, "the file is empty");
   try {

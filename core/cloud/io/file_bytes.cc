@@ -81,13 +81,13 @@ absl::StatusOr<FileBytes> ReadFileBytes(const std::string& path, size_t max_byte
   if (::fstat(file.number(), &info) != 0) return SystemError(path, "stat", errno);
   if (!S_ISREG(info.st_mode)) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path, ": is ", S_ISDIR(info.st_mode) ? "a directory" : "not a regular file",
-                     ", needed is a file"));
+        absl::StrCat(path, ": must be a regular file (got ",
+                     S_ISDIR(info.st_mode) ? "a directory" : "another kind of file", ")"));
   }
   const size_t size = static_cast<size_t>(info.st_size);
   if (size > max_bytes) {
     return absl::ResourceExhaustedError(
-        absl::StrCat(path, ": has ", size, " bytes, allowed are ", max_bytes));
+        absl::StrCat(path, ": must have at most ", max_bytes, " bytes (got ", size, ")"));
   }
   std::unique_ptr<char[]> data(new (std::nothrow) char[size]);
   if (data == nullptr) {

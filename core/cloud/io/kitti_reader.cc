@@ -13,15 +13,14 @@ absl::StatusOr<PointCloud> ParseKittiBin(absl::string_view bytes, absl::string_v
                                          size_t max_points) {
   constexpr size_t kRecordBytes = 4 * sizeof(float);
   if (bytes.size() % kRecordBytes != 0) {
-    return MalformedByte(
-        name, bytes.size() - bytes.size() % kRecordBytes,
-        absl::StrCat("the file has ", bytes.size(), " bytes, allowed is a multiple of ",
-                     kRecordBytes, " (float32 x y z intensity)"));
+    return MalformedByte(name, bytes.size() - bytes.size() % kRecordBytes,
+                         absl::StrCat("the size must be a multiple of ", kRecordBytes,
+                                      " bytes, float32 x y z intensity (got ", bytes.size(), ")"));
   }
   const size_t count = bytes.size() / kRecordBytes;
   if (count > max_points) {
     return absl::ResourceExhaustedError(
-        absl::StrCat(name, ": has ", count, " points, allowed are ", max_points));
+        absl::StrCat(name, ": must have at most ", max_points, " points (got ", count, ")"));
   }
   const auto column = [&](size_t index) {
     return Column{ScalarType::kFloat32, bytes.data() + index * sizeof(float), kRecordBytes};

@@ -57,11 +57,11 @@ absl::StatusOr<Entries> ReadEntries(LineScanner& lines, absl::string_view name) 
     if (key.empty() || key.front() == '#') continue;
     std::optional<Entry>* entry = EntryOf(key, entries);
     if (entry == nullptr) {
-      return MalformedLine(name, lines.line_number(),
-                           absl::StrCat(Quoted(key),
-                                        " is no key of a PCD header; allowed are VERSION, FIELDS, "
-                                        "SIZE, TYPE, COUNT, WIDTH, HEIGHT, VIEWPOINT, POINTS, "
-                                        "DATA"));
+      return MalformedLine(
+          name, lines.line_number(),
+          absl::StrCat("a key of a PCD header must be one of VERSION, FIELDS, SIZE, TYPE, COUNT, "
+                       "WIDTH, HEIGHT, VIEWPOINT, POINTS, DATA (got ",
+                       Quoted(key), ")"));
     }
     if (entry->has_value()) {
       return MalformedLine(name, lines.line_number(), absl::StrCat(key, " is given twice"));
@@ -79,7 +79,7 @@ absl::StatusOr<ScalarType> TypeOf(absl::string_view letter, absl::string_view si
   const size_t kind = letter.size() == 1 ? known.find(letter[0]) : absl::string_view::npos;
   if (kind == absl::string_view::npos) {
     return absl::InvalidArgumentError(
-        absl::StrCat("TYPE is ", Quoted(letter), ", allowed are I, U and F"));
+        absl::StrCat("TYPE must be I, U or F (got ", Quoted(letter), ")"));
   }
   using T = ScalarType;
   if (kind == 2) {
@@ -104,8 +104,8 @@ absl::Status CheckOnePerField(const std::optional<Entry>& entry, absl::string_vi
   }
   if (entry->words.size() != fields) {
     return MalformedLine(name, entry->line,
-                         absl::StrCat(key, " has ", entry->words.size(), " values for ", fields,
-                                      " fields; allowed is one a field"));
+                         absl::StrCat(key, " must have one value for each of the ", fields,
+                                      " fields (got ", entry->words.size(), ")"));
   }
   return absl::OkStatus();
 }
@@ -179,11 +179,10 @@ absl::StatusOr<uint64_t> WholeNumber(const Entry& entry, absl::string_view key,
                                      absl::string_view name) {
   uint64_t value = 0;
   if (entry.words.size() != 1 || !absl::SimpleAtoi(entry.words[0], &value)) {
-    return MalformedLine(
-        name, entry.line,
-        absl::StrCat(key, " is ", entry.words.empty() ? "''" : Quoted(entry.words[0]),
-                     ", allowed is one whole number from 0 to ",
-                     std::numeric_limits<uint64_t>::max()));
+    return MalformedLine(name, entry.line,
+                         absl::StrCat(key, " must be one whole number from 0 to ",
+                                      std::numeric_limits<uint64_t>::max(), " (got ",
+                                      entry.words.empty() ? "''" : Quoted(entry.words[0]), ")"));
   }
   return value;
 }
@@ -213,9 +212,9 @@ absl::StatusOr<uint64_t> PointsOf(const Entries& entries, absl::string_view name
   const absl::StatusOr<uint64_t> points = WholeNumber(*entries.points, "POINTS", name);
   if (!points.ok()) return points.status();
   if (grid.has_value() && *grid != *points) {
-    return MalformedLine(name, entries.points->line,
-                         absl::StrCat("POINTS is ", *points, ", WIDTH times HEIGHT is ", *grid,
-                                      "; allowed is that they are equal"));
+    return MalformedLine(
+        name, entries.points->line,
+        absl::StrCat("POINTS must equal WIDTH times HEIGHT (got ", *points, " and ", *grid, ")"));
   }
   return *points;
 }
@@ -226,8 +225,8 @@ absl::StatusOr<PcdEncoding> EncodingOf(const Entry& data, absl::string_view name
   if (word == "binary") return PcdEncoding::kBinary;
   if (word == "binary_compressed") return PcdEncoding::kBinaryCompressed;
   return MalformedLine(name, data.line,
-                       absl::StrCat("DATA is ", data.words.empty() ? "''" : Quoted(data.words[0]),
-                                    ", allowed are ascii, binary and binary_compressed"));
+                       absl::StrCat("DATA must be ascii, binary or binary_compressed (got ",
+                                    data.words.empty() ? "''" : Quoted(data.words[0]), ")"));
 }
 
 }  // namespace

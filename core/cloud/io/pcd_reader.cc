@@ -153,8 +153,9 @@ absl::StatusOr<PointCloud> ParsePcd(absl::string_view bytes, absl::string_view n
   const absl::StatusOr<PcdHeader> header = ParsePcdHeader(bytes, name);
   if (!header.ok()) return header.status();
   if (header->points > max_points) {
-    return absl::ResourceExhaustedError(absl::StrCat(name, ": the header promises ", header->points,
-                                                     " points, allowed are ", max_points));
+    return absl::ResourceExhaustedError(absl::StrCat(name, ": must have at most ", max_points,
+                                                     " points (got ", header->points,
+                                                     " in the header)"));
   }
   switch (header->encoding) {
     case PcdEncoding::kAscii:

@@ -39,12 +39,12 @@ absl::Status ReadFormat(absl::string_view rest, std::optional<bool>& ascii) {
   const absl::string_view version = TakeWord(rest);
   if (ascii.has_value()) return absl::InvalidArgumentError("the format is given twice");
   if (format != "ascii" && format != "binary_little_endian") {
-    return absl::InvalidArgumentError(absl::StrCat("the format is ", Quoted(format),
-                                                   ", allowed are ascii and binary_little_endian"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the format must be ascii or binary_little_endian (got ", Quoted(format), ")"));
   }
   if (version != "1.0") {
     return absl::InvalidArgumentError(
-        absl::StrCat("the format's version is ", Quoted(version), ", allowed is 1.0"));
+        absl::StrCat("the version of the format must be 1.0 (got ", Quoted(version), ")"));
   }
   ascii = format == "ascii";
   return absl::OkStatus();
@@ -58,9 +58,9 @@ absl::Status ReadElement(absl::string_view rest, size_t line, PlyHeader& header)
   uint64_t count = 0;
   if (element.name.empty() || !absl::SimpleAtoi(word, &count) || !TakeWord(rest).empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("element ", Quoted(element.name), " has the count ", Quoted(word),
-                     ", allowed is a name and one whole number from 0 to ",
-                     std::numeric_limits<uint64_t>::max()));
+        absl::StrCat("element must have a name and one whole number from 0 to ",
+                     std::numeric_limits<uint64_t>::max(), " (got ", Quoted(element.name),
+                     " with the count ", Quoted(word), ")"));
   }
   element.count = static_cast<size_t>(count);
   header.elements.push_back(std::move(element));
@@ -71,9 +71,9 @@ absl::StatusOr<ScalarType> ReadType(absl::string_view word) {
   const std::optional<ScalarType> type = TypeNamed(word);
   if (type.has_value()) return *type;
   return absl::InvalidArgumentError(absl::StrCat(
-      "the type of a property is ", Quoted(word),
-      ", allowed are char, uchar, short, ushort, int, uint, float, double, int8, uint8, int16, "
-      "uint16, int32, uint32, float32, float64 and list"));
+      "the type of a property must be char, uchar, short, ushort, int, uint, float, double, int8, "
+      "uint8, int16, uint16, int32, uint32, float32, float64 or list (got ",
+      Quoted(word), ")"));
 }
 
 absl::Status ReadProperty(absl::string_view rest, PlyHeader& header) {
@@ -87,7 +87,7 @@ absl::Status ReadProperty(absl::string_view rest, PlyHeader& header) {
     if (!length_type.ok()) return length_type.status();
     if (!IsInteger(*length_type)) {
       return absl::InvalidArgumentError(
-          "the length of a list has a floating point type, allowed are integers");
+          "the type of the length of a list must be an integer (got a floating point type)");
     }
     property.length_type = *length_type;
     word = TakeWord(rest);
@@ -142,9 +142,9 @@ absl::StatusOr<PlyHeader> ParsePlyHeader(absl::string_view bytes, absl::string_v
       status = ReadProperty(rest, header);
     } else if (!key.empty() && key != "comment" && key != "obj_info") {
       status = absl::InvalidArgumentError(
-          absl::StrCat(Quoted(key),
-                       " is no key of a PLY header; allowed are format, comment, "
-                       "obj_info, element, property and end_header"));
+          absl::StrCat("a key of a PLY header must be one of format, comment, obj_info, element, "
+                       "property, end_header (got ",
+                       Quoted(key), ")"));
     }
     if (!status.ok()) return MalformedLine(name, lines.line_number(), status.message());
   }

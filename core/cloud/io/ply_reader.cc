@@ -43,8 +43,9 @@ absl::StatusOr<size_t> SkipElement(const PlyElement& element, absl::string_view 
         if (length_bytes > bytes.size() - offset) return EndsInside(name, offset, element, i);
         const double length = LoaderOf(*property.length_type)(bytes.data() + offset);
         if (length < 0.0) {
-          return MalformedByte(name, offset,
-                               absl::StrCat("a list has length ", length, ", allowed is from 0"));
+          return MalformedByte(
+              name, offset,
+              absl::StrCat("the length of a list must be at least 0 (got ", length, ")"));
         }
         values = static_cast<size_t>(length);
         offset += length_bytes;
@@ -118,11 +119,13 @@ absl::StatusOr<PointCloud> ParsePly(absl::string_view bytes, absl::string_view n
     return Malformed(name, "the header has no element 'vertex'");
   }
   if (vertex->has_list()) {
-    return MalformedLine(name, vertex->line, "the vertices have a list, allowed are numbers only");
+    return MalformedLine(name, vertex->line,
+                         "the properties of vertices must be numbers (got a list)");
   }
   if (vertex->count > max_points) {
-    return absl::ResourceExhaustedError(absl::StrCat(name, ": the header promises ", vertex->count,
-                                                     " points, allowed are ", max_points));
+    return absl::ResourceExhaustedError(absl::StrCat(name, ": must have at most ", max_points,
+                                                     " points (got ", vertex->count,
+                                                     " in the header)"));
   }
   std::vector<std::string> names;
   for (const PlyProperty& property : vertex->properties) names.push_back(property.name);

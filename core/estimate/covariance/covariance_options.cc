@@ -19,7 +19,7 @@ constexpr double kLeastEigenvalue = 1e-12;
 absl::Status CheckPositive(absl::string_view name, double value) {
   if (std::isfinite(value) && value > 0.0) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(name, " is ", value, "; allowed is over 0, finite"));
+      absl::StrCat(name, " must be finite and over 0 (got ", value, ")"));
 }
 
 }  // namespace
@@ -37,17 +37,17 @@ absl::Status CheckPositiveDefinite(const Matrix6& covariance, absl::string_view 
       const double value = covariance(i, j);
       if (!std::isfinite(value)) {
         return absl::InvalidArgumentError(
-            absl::StrCat(name, " (", i, ", ", j, ") is ", value, "; it must be finite"));
+            absl::StrCat(name, " (", i, ", ", j, ") must be finite (got ", value, ")"));
       }
       if (std::abs(value - covariance(j, i)) > kSymmetryTolerance * largest) {
-        return absl::InvalidArgumentError(absl::StrCat(name, " (", i, ", ", j, ") is ", value,
-                                                       " and (", j, ", ", i, ") is ",
-                                                       covariance(j, i), "; it must be symmetric"));
+        return absl::InvalidArgumentError(
+            absl::StrCat(name, " must be symmetric (got ", value, " at (", i, ", ", j, ") and ",
+                         covariance(j, i), " at (", j, ", ", i, "))"));
       }
     }
     if (!(covariance(i, i) > 0.0)) {
       return absl::InvalidArgumentError(
-          absl::StrCat(name, " (", i, ", ", i, ") is ", covariance(i, i), "; allowed is over 0"));
+          absl::StrCat(name, " (", i, ", ", i, ") must be over 0 (got ", covariance(i, i), ")"));
     }
   }
   const Eigen::Matrix<double, 6, 1> scale = covariance.diagonal().cwiseSqrt().cwiseInverse();
@@ -56,8 +56,8 @@ absl::Status CheckPositiveDefinite(const Matrix6& covariance, absl::string_view 
       Eigen::SelfAdjointEigenSolver<Matrix6>(correlation, Eigen::EigenvaluesOnly).eigenvalues()[0];
   if (least > kLeastEigenvalue) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      name, " is not positive definite: the smallest eigenvalue of its correlations is ", least,
-      "; allowed is over ", kLeastEigenvalue));
+      name, " must be positive definite: the smallest eigenvalue of its correlations must be over ",
+      kLeastEigenvalue, " (got ", least, ")"));
 }
 
 absl::Status ValidateCovarianceOptions(const CovarianceOptions& options) {
@@ -67,14 +67,14 @@ absl::Status ValidateCovarianceOptions(const CovarianceOptions& options) {
   }
   const size_t offsets = options.offsets_base.size();
   if (offsets < 1 || offsets > kMaxCovarianceOffsets) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "there are ", offsets, " offset poses; allowed is 1 to ", kMaxCovarianceOffsets));
+    return absl::InvalidArgumentError(absl::StrCat("the number of offset poses must be from 1 to ",
+                                                   kMaxCovarianceOffsets, " (got ", offsets, ")"));
   }
   for (size_t i = 0; i < offsets; ++i) {
     const Eigen::Vector2d& offset = options.offsets_base[i];
     if (offset.allFinite()) continue;
-    return absl::InvalidArgumentError(absl::StrCat("offset pose ", i, " is (", offset.x(), ", ",
-                                                   offset.y(), "); it must be finite"));
+    return absl::InvalidArgumentError(absl::StrCat("offset pose ", i, " must be finite (got (",
+                                                   offset.x(), ", ", offset.y(), "))"));
   }
   if (absl::Status status = CheckPositive("temperature", options.temperature); !status.ok()) {
     return status;

@@ -31,13 +31,14 @@ struct Cluster {
 
 absl::Status ValidateHypothesisOptions(const HypothesisOptions& options) {
   if (options.max_hypotheses < 1 || options.max_hypotheses > kMostHypotheses) {
-    return absl::InvalidArgumentError(absl::StrCat("max_hypotheses is ", options.max_hypotheses,
-                                                   "; it must be 1 to ", kMostHypotheses));
+    return absl::InvalidArgumentError(absl::StrCat("max_hypotheses must be from 1 to ",
+                                                   kMostHypotheses, " (got ",
+                                                   options.max_hypotheses, ")"));
   }
   const auto check_separation = [](const char* name, double value) {
     if (value > 0.0 && std::isfinite(value)) return absl::OkStatus();
     return absl::InvalidArgumentError(
-        absl::StrCat(name, " is ", value, "; it must be greater than 0 and finite"));
+        absl::StrCat(name, " must be finite and over 0 (got ", value, ")"));
   };
   if (auto status = check_separation("min_separation_m", options.min_separation_m); !status.ok()) {
     return status;
@@ -48,7 +49,7 @@ absl::Status ValidateHypothesisOptions(const HypothesisOptions& options) {
   }
   if (!(options.ambiguity_gap >= 0.0 && options.ambiguity_gap <= 1.0)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("ambiguity_gap is ", options.ambiguity_gap, "; it must be 0 to 1"));
+        absl::StrCat("ambiguity_gap must be from 0 to 1 (got ", options.ambiguity_gap, ")"));
   }
   return absl::OkStatus();
 }

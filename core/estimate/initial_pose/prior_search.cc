@@ -18,7 +18,7 @@ namespace {
 absl::Status CheckCount(const char* name, size_t value, size_t most, const char* most_name) {
   if (value >= 1 && value <= most) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(name, " is ", value, "; it must be 1 to ", most, most_name));
+      absl::StrCat(name, " must be from 1 to ", most, most_name, " (got ", value, ")"));
 }
 
 PosePrior PriorOf(const PriorSearchOptions& options) {

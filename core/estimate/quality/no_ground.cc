@@ -30,7 +30,7 @@ absl::StatusOr<NoGroundScores> ScoreWithoutGround(Engine& engine, const AlignJob
                                                   const Pose& map_T_base, double z_margin_m) {
   if (!std::isfinite(z_margin_m)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the ground's z margin is ", z_margin_m, " m; it must be finite"));
+        absl::StrCat("z_margin_m must be finite (got ", z_margin_m, ")"));
   }
   if (absl::Status status = ValidateProfile(job.profile); !status.ok()) return status;
   ScoreRequest request;

@@ -102,7 +102,8 @@ TEST(ProfileTest, AbsurdValuesAreRefusedByName) {
     ExpectRefused([=](Profile& p) { p.stages[0].cells.gaussian.eigenvalue_ratio = value; },
                   "eigenvalue ratio");
   }
-  ExpectRefused([](Profile& p) { p.stages[0].cells.gaussian.min_points = 0; }, "least points");
+  ExpectRefused([](Profile& p) { p.stages[0].cells.gaussian.min_points = 0; },
+                "minimum number of points");
   ExpectRefused([](Profile& p) { p.stages[0].cells.float_index = true; }, "float32 index");
   for (const double value : {-1.0, 1e9, kNaN, kInfinity}) {
     ExpectRefused([=](Profile& p) { p.regularization_scale = value; }, "regularization_scale");

@@ -225,7 +225,7 @@ TEST(CellsTest, StatisticsOutsideTheirLimitsAreNamed) {
   }
   for (const uint32_t points : {0u, 1u, 2u}) {
     EXPECT_THAT(message([&](CellStatistics& s) { s.gaussian.min_points = points; }),
-                HasSubstr("least points"));
+                HasSubstr("minimum number of points"));
   }
   for (const double ratio : {0.0, -0.1, 1.1, std::nan("")}) {
     EXPECT_THAT(message([&](CellStatistics& s) { s.gaussian.eigenvalue_ratio = ratio; }),

@@ -151,7 +151,7 @@ TEST(TileMomentsTest, LimitsAreErrorsThatNameTheirValue) {
   for (const double size : {0.0, -1.0, std::nan(""), HUGE_VAL}) {
     const absl::Status status = BuildTileMoments(cloud, size).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << size;
-    EXPECT_THAT(std::string(status.message()), HasSubstr("cell size is"));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("the cell size must be"));
   }
 
   EXPECT_EQ(BuildTileMoments({}, 2.0).status().code(), absl::StatusCode::kInvalidArgument);

@@ -32,16 +32,18 @@ TEST(GateOptionsTest, ValuesOutOfRangeAreNamed) {
     std::function<void(GateOptions&)> spoil;
     const char* text;
   } rows[] = {
-      {[](GateOptions& o) { o.timeout_s = -1.0; }, "timeout_s is -1; allowed"},
-      {[](GateOptions& o) { o.required_distance_m = -0.5; }, "required_distance_m is -0.5"},
+      {[](GateOptions& o) { o.timeout_s = -1.0; },
+       "timeout_s must be finite and at least 0 (got -1)"},
+      {[](GateOptions& o) { o.required_distance_m = -0.5; },
+       "required_distance_m must be finite and at least 0 (got -0.5)"},
       {[](GateOptions& o) {
          o.initial_to_result_distance_tolerance_m = std::numeric_limits<double>::quiet_NaN();
        },
-       "initial_to_result_distance_tolerance_m is nan"},
+       "initial_to_result_distance_tolerance_m must be finite and at least 0 (got nan)"},
       {[](GateOptions& o) { o.max_execution_time_s = std::numeric_limits<double>::infinity(); },
-       "max_execution_time_s is inf"},
+       "max_execution_time_s must be finite and at least 0 (got inf)"},
       {[](GateOptions& o) { o.max_skipped_scans = 0; },
-       "max_skipped_scans is 0; allowed is from 1"},
+       "max_skipped_scans must be at least 1 (got 0)"},
       {[](GateOptions& o) { o.max_oscillations = -1; }, "max_oscillations is -1"},
   };
   for (const auto& row : rows) {

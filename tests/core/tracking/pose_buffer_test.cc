@@ -99,8 +99,8 @@ TEST(PoseBufferTest, GivesTheOlderPosesCovariance) {
 }
 
 TEST(PoseBufferTest, NeedsTwoPoses) {
-  EXPECT_THAT(Refusal(PoseBuffer({}), 0), HasSubstr("there are 0 poses"));
-  EXPECT_THAT(Refusal(Filled({}, {At(0, 0)}), 0), HasSubstr("there are 1 poses"));
+  EXPECT_THAT(Refusal(PoseBuffer({}), 0), HasSubstr("at least 2 poses (got 0)"));
+  EXPECT_THAT(Refusal(Filled({}, {At(0, 0)}), 0), HasSubstr("at least 2 poses (got 1)"));
 }
 
 TEST(PoseBufferTest, RefusesAStampBeforeTheFirst) {
@@ -174,7 +174,7 @@ TEST(PoseBufferTest, AStampThatGoesBackEmptiesItFirst) {
   PoseBuffer buffer = Filled({}, {At(kSecond, 0), At(2 * kSecond, 1), At(3 * kSecond, 2)});
   ASSERT_TRUE(buffer.Push(At(3 * kSecond - 1, 7)).ok());
   EXPECT_EQ(buffer.size(), 1u);
-  EXPECT_THAT(Refusal(buffer, 3 * kSecond), HasSubstr("there are 1 poses"));
+  EXPECT_THAT(Refusal(buffer, 3 * kSecond), HasSubstr("at least 2 poses (got 1)"));
   ASSERT_TRUE(buffer.Push(At(3 * kSecond, 8)).ok());
   EXPECT_EQ(buffer.Interpolate(3 * kSecond)->map_T_base.translation.x(), 8.0);
 }
@@ -275,13 +275,13 @@ TEST(PoseBufferTest, OptionsOutOfRangeAreNamed) {
     PoseBufferOptions options;
     const char* field;
   } rows[] = {
-      {{0.0, 10.0, 10}, "timeout_s is 0"},
-      {{-1.0, 10.0, 10}, "timeout_s is -1"},
-      {{kNan, 10.0, 10}, "timeout_s is nan"},
-      {{1.0, 0.0, 10}, "distance_tolerance_m is 0"},
-      {{1.0, infinity, 10}, "distance_tolerance_m is inf"},
-      {{1.0, 10.0, 1}, "max_poses is 1; allowed is 2 to"},
-      {{1.0, 10.0, kMaxBufferedPoses + 1}, "max_poses is 100001"},
+      {{0.0, 10.0, 10}, "timeout_s must be finite and over 0 (got 0)"},
+      {{-1.0, 10.0, 10}, "timeout_s must be finite and over 0 (got -1)"},
+      {{kNan, 10.0, 10}, "timeout_s must be finite and over 0 (got nan)"},
+      {{1.0, 0.0, 10}, "distance_tolerance_m must be finite and over 0 (got 0)"},
+      {{1.0, infinity, 10}, "distance_tolerance_m must be finite and over 0 (got inf)"},
+      {{1.0, 10.0, 1}, "max_poses must be from 2 to 100000 (got 1)"},
+      {{1.0, 10.0, kMaxBufferedPoses + 1}, "(got 100001)"},
   };
   for (const auto& row : rows) {
     const absl::Status status = ValidatePoseBufferOptions(row.options);

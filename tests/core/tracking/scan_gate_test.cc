@@ -180,7 +180,7 @@ TEST(ScanGateTest, EveryCheckBeforeTheAlignment) {
       {"delay at the bound", [](Case& c) { c.facts.delay_s = 1.0; }, Rejection::kNone, true, kOk,
        "OK", 18},
       {"delay over the bound", [](Case& c) { c.facts.delay_s = 1.5; }, Rejection::kNone, true,
-       kWarn, "1.5 s old; expected is up to 1 s", 18},
+       kWarn, "the scan should be at most 1 s old (got 1.5 s)", 18},
       {"no transform", [](Case& c) { c.facts.transform = absl::NotFoundError("no tf"); },
        Rejection::kNoTransform, false, kError, "no tf", 4},
       {"reach at the bound", [](Case& c) { c.facts.max_distance_m = 10.0; }, Rejection::kNone, true,
@@ -214,7 +214,7 @@ TEST(ScanGateTest, EveryCheckAfterTheAlignment) {
       {"iteration limit, ten oscillations", [&](Case& c) { limited(c, 10); }, none, false, kWarn,
        "at its limit", 18},
       {"iteration limit, rescued", [&](Case& c) { limited(c, 11); }, none, true, kWarn,
-       "oscillated 11 times; expected is up to 10", 18},
+       "should oscillate at most 10 times (got 11)", 18},
       {"iteration limit, rescued, low score",
        [&](Case& c) {
          limited(c, 11);
@@ -230,16 +230,16 @@ TEST(ScanGateTest, EveryCheckAfterTheAlignment) {
          limited(c, 3);
          c.options.max_oscillations = 2;
        },
-       none, true, kWarn, "expected is up to 2", 18},
+       none, true, kWarn, "at most 2", 18},
       {"score at the threshold", [](Case& c) { c.result.after.nearest_voxel_likelihood = 2.3; },
-       none, false, kWarn, "it must be over 2.3", 18},
+       none, false, kWarn, "must be over 2.3 (got ", 18},
       {"score over the threshold", [](Case& c) { c.result.after.nearest_voxel_likelihood = 2.31; },
        none, true, kOk, "OK", 18},
       {"score that is no number",
        [](Case& c) {
          c.result.after.nearest_voxel_likelihood = std::numeric_limits<double>::quiet_NaN();
        },
-       none, false, kWarn, "it must be over 2.3", 18},
+       none, false, kWarn, "must be over 2.3 (got ", 18},
       {"judged by TP, low",
        [](Case& c) {
          c.profile.acceptance_score = ScoreKind::kTransformProbability;
@@ -265,7 +265,7 @@ TEST(ScanGateTest, EveryCheckAfterTheAlignment) {
        none, true, kWarn, "away from the guess; expected are up to 3 m", 18},
       {"time at the bound", [](Case& c) { c.execution_time_s = 0.1; }, none, true, kOk, "OK", 18},
       {"time over the bound", [](Case& c) { c.execution_time_s = 0.125; }, none, true, kWarn,
-       "took 125 ms; expected are up to 100 ms", 18},
+       "should take at most 100 ms (got 125 ms)", 18},
       {"stopped by its deadline", [](Case& c) { c.result.termination = Termination::kDeadline; },
        none, false, kWarn, "ended early: deadline", 18},
       {"overflowed", [](Case& c) { c.result.termination = Termination::kNotFinite; }, none, false,
@@ -317,8 +317,8 @@ TEST(ScanGateTest, AllWarningsOfAScanAreJoinedInOrder) {
   scan.facts.out_of_map_range = true;
   scan.execution_time_s = 1.0;
   EXPECT_EQ(Gated(scan).diagnostics.message(),
-            "the scan is 2 s old; expected is up to 1 s; the scan may reach beyond the map; "
-            "the scan took 1000 ms; expected are up to 100 ms");
+            "the scan should be at most 1 s old (got 2 s); the scan may reach beyond the map; "
+            "the scan should take at most 100 ms (got 1000 ms)");
 }
 
 TEST(ScanGateTest, ADoubtedResultIsNotAccepted) {

@@ -203,13 +203,14 @@ TEST_F(EstimateInitialPose, SaysWhatIsWrongWithARegion) {
          r.mutable_region()->mutable_box()->mutable_max()->set_x(2e4);
        },
        "does not touch the map"},
-      {[](auto& r) { r.mutable_region()->set_yaw_rad(kInfinity); }, "yaw_rad is inf"},
+      {[](auto& r) { r.mutable_region()->set_yaw_rad(kInfinity); },
+       "yaw_rad must be finite (got inf)"},
       {[](auto& r) { r.mutable_region()->set_yaw_half_range_rad(3.2); },
-       "yaw_half_range_rad is 3.2"},
+       "yaw_half_range_rad must be over 0 and at most pi (got 3.2)"},
       {[](auto& r) { r.mutable_region()->set_yaw_half_range_rad(-0.1); },
-       "yaw_half_range_rad is -0.1"},
-      {[](auto& r) { r.mutable_search()->set_max_tilt_rad(0.6); }, "max_tilt_rad is 0.6"},
-      {[](auto& r) { r.mutable_search()->set_max_tilt_rad(kNan); }, "max_tilt_rad is nan"},
+       "yaw_half_range_rad must be over 0 and at most pi (got -0.1)"},
+      {[](auto& r) { r.mutable_search()->set_max_tilt_rad(0.6); }, "(got 0.6)"},
+      {[](auto& r) { r.mutable_search()->set_max_tilt_rad(kNan); }, "(got nan)"},
   };
   for (const Case& one : cases) {
     v1::EstimateInitialPoseRequest request = RegionRequest();
@@ -256,9 +257,8 @@ TEST_F(EstimateInitialPose, SaysWhatIsWrongWithARequest) {
       {[](auto& r) { r.mutable_prior()->set_covariance(35, -1.0); }, invalid, "prior.covariance"},
       {[](auto& r) { r.mutable_prior()->set_covariance(1, 0.5); }, invalid, "prior.covariance"},
       {[](auto& r) { r.mutable_prior()->set_covariance(0, 1e30); }, invalid, "1e+15 m"},
-      {[](auto& r) { r.mutable_search()->set_particles(2001); }, invalid, "particles is 2001"},
-      {[](auto& r) { r.mutable_search()->set_startup_trials(101); }, invalid,
-       "startup_trials is 101"},
+      {[](auto& r) { r.mutable_search()->set_particles(2001); }, invalid, "(got 2001)"},
+      {[](auto& r) { r.mutable_search()->set_startup_trials(101); }, invalid, "(got 101)"},
       {[](auto& r) { r.mutable_search()->set_max_hypotheses(101); }, invalid, "101"},
       {[](auto& r) { r.mutable_search()->set_min_separation_m(-1.0); }, invalid,
        "min_separation_m"},

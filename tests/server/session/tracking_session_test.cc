@@ -115,7 +115,7 @@ TEST_F(TrackingSession, ScansForgetThePosesBeforeThem) {
   session.Send(ScanAt(1 * kSecond + kSecond / 3));
   const v1::AlignmentResult result = session.ReadResult();
   EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_NO_PRIOR);
-  EXPECT_THAT(result.detail(), HasSubstr("there are 1 poses"));
+  EXPECT_THAT(result.detail(), HasSubstr("at least 2 poses (got 1)"));
 }
 
 TEST_F(TrackingSession, SaysWhyThereIsNoGuess) {
@@ -245,7 +245,7 @@ TEST_F(TrackingSession, ActivationForgetsThePoses) {
   session.Send(ActivateMessage(1, true));
   ASSERT_TRUE(session.Read().has_activated());
   session.Send(ScanAt(1 * kSecond + kSecond / 2));
-  EXPECT_THAT(session.ReadResult().detail(), HasSubstr("there are 0 poses"));
+  EXPECT_THAT(session.ReadResult().detail(), HasSubstr("at least 2 poses (got 0)"));
   // Nor does an inactive session take any.
   session.Send(ActivateMessage(2, false));
   ASSERT_TRUE(session.Read().has_activated());
@@ -254,7 +254,7 @@ TEST_F(TrackingSession, ActivationForgetsThePoses) {
   ASSERT_TRUE(session.Read().has_activated());
   session.Send(PoseMessage(2 * kSecond, Moved(0.1, 0.0)));
   session.Send(ScanAt(1 * kSecond + kSecond / 2));
-  EXPECT_THAT(session.ReadResult().detail(), HasSubstr("there are 1 poses"));
+  EXPECT_THAT(session.ReadResult().detail(), HasSubstr("at least 2 poses (got 1)"));
 }
 
 TEST_F(TrackingSession, CountsScansWithoutAnAcceptedResult) {

@@ -110,7 +110,7 @@ TEST(CloudFileTest, FilesOverTheByteLimitAreNotRead) {
   const auto read = ReadCloud(path, limits);
   EXPECT_EQ(read.status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(read.status().message()),
-              AllOf(HasSubstr("160 bytes"), HasSubstr("allowed are 159")));
+              AllOf(HasSubstr("at most 159 bytes"), HasSubstr("(got 160)")));
   EXPECT_EQ(
       ParseCloud(CloudFormat::kKittiBin, std::string(160, '\0'), "a.bin", limits).status().code(),
       absl::StatusCode::kResourceExhausted);

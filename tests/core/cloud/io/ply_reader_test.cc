@@ -188,7 +188,7 @@ TEST(PlyReaderTest, ErrorsNameTheLineAndWhatIsAllowed) {
   EXPECT_THAT(PlyError(PlyHeaderText("ascii", Vertices(1, "property list float int x\n"))),
               HasSubstr("floating point"));
   EXPECT_THAT(PlyError(PlyHeaderText("ascii", Vertices(1, "property list uchar int x\n"))),
-              HasSubstr("have a list"));
+              HasSubstr("(got a list)"));
   EXPECT_THAT(PlyError(PlyHeaderText("ascii", Vertices(1, "property float x\nproperty float y\n"))),
               HasSubstr("no field 'z'"));
   EXPECT_THAT(PlyError(PlyHeaderText("ascii", "elephant 3\n")), HasSubstr("'elephant'"));

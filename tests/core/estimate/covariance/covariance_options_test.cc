@@ -52,31 +52,32 @@ void ExpectRefused(const std::function<void(CovarianceOptions&)>& change,
 
 TEST(CovarianceOptionsTest, AbsurdValuesAreRefusedByName) {
   for (const double value : {0.0, -0.05, kNaN, kInfinity}) {
-    ExpectRefused([=](CovarianceOptions& o) { o.temperature = value; }, "temperature is ");
-    ExpectRefused([=](CovarianceOptions& o) { o.scale_factor = value; }, "scale_factor is ");
+    ExpectRefused([=](CovarianceOptions& o) { o.temperature = value; },
+                  "temperature must be finite and over 0");
+    ExpectRefused([=](CovarianceOptions& o) { o.scale_factor = value; },
+                  "scale_factor must be finite and over 0");
   }
   ExpectRefused([](CovarianceOptions& o) { o.offsets_base.clear(); },
-                "0 offset poses; allowed is 1 to 64");
-  ExpectRefused(
-      [](CovarianceOptions& o) {
-        o.offsets_base.resize(65, {0.1, 0.0});
-      },
-      "65 offset poses");
+                "offset poses must be from 1 to 64 (got 0)");
+  ExpectRefused([](CovarianceOptions& o) { o.offsets_base.resize(65, {0.1, 0.0}); }, "(got 65)");
   for (const double value : {kNaN, kInfinity}) {
     ExpectRefused([=](CovarianceOptions& o) { o.offsets_base[3].y() = value; }, "offset pose 3");
   }
   ExpectRefused([](CovarianceOptions& o) { o.fixed(2, 2) = 0.0; },
-                "the fixed covariance (2, 2) is 0");
-  ExpectRefused([](CovarianceOptions& o) { o.fixed(5, 5) = -1.0; }, "(5, 5) is -1");
-  ExpectRefused([](CovarianceOptions& o) { o.fixed(1, 4) = kNaN; }, "(1, 4) is nan");
-  ExpectRefused([](CovarianceOptions& o) { o.fixed(0, 0) = kInfinity; }, "(0, 0) is inf");
+                "the fixed covariance (2, 2) must be over 0 (got 0)");
+  ExpectRefused([](CovarianceOptions& o) { o.fixed(5, 5) = -1.0; },
+                "(5, 5) must be over 0 (got -1)");
+  ExpectRefused([](CovarianceOptions& o) { o.fixed(1, 4) = kNaN; },
+                "(1, 4) must be finite (got nan)");
+  ExpectRefused([](CovarianceOptions& o) { o.fixed(0, 0) = kInfinity; },
+                "(0, 0) must be finite (got inf)");
   ExpectRefused([](CovarianceOptions& o) { o.fixed(0, 1) = 1e-6; }, "must be symmetric");
   // Correlated by more than one.
   ExpectRefused([](CovarianceOptions& o) { o.fixed(0, 1) = o.fixed(1, 0) = 0.03; },
-                "not positive definite");
+                "must be positive definite");
   // By exactly one: no volume.
   ExpectRefused([](CovarianceOptions& o) { o.fixed(0, 1) = o.fixed(1, 0) = 0.0225; },
-                "not positive definite");
+                "must be positive definite");
 }
 
 TEST(CovarianceOptionsTest, ValuesAtTheLimitsAreAllowed) {

@@ -160,13 +160,17 @@ TEST(HypothesesTest, RefusesOptionsOutOfRangeByName) {
   const struct {
     HypothesisOptions options;
     const char* name;
-  } rows[] = {
-      {{0, 1.0, 0.1, 0.1}, "max_hypotheses is 0"}, {{101, 1.0, 0.1, 0.1}, "max_hypotheses is 101"},
-      {{5, 0.0, 0.1, 0.1}, "min_separation_m"},    {{5, -1.0, 0.1, 0.1}, "min_separation_m"},
-      {{5, nan, 0.1, 0.1}, "min_separation_m"},    {{5, infinity, 0.1, 0.1}, "min_separation_m"},
-      {{5, 1.0, 0.0, 0.1}, "min_separation_rad"},  {{5, 1.0, nan, 0.1}, "min_separation_rad"},
-      {{5, 1.0, 0.1, -0.1}, "ambiguity_gap"},      {{5, 1.0, 0.1, 1.1}, "ambiguity_gap"},
-      {{5, 1.0, 0.1, nan}, "ambiguity_gap"}};
+  } rows[] = {{{0, 1.0, 0.1, 0.1}, "max_hypotheses must be from 1 to 100 (got 0)"},
+              {{101, 1.0, 0.1, 0.1}, "(got 101)"},
+              {{5, 0.0, 0.1, 0.1}, "min_separation_m"},
+              {{5, -1.0, 0.1, 0.1}, "min_separation_m"},
+              {{5, nan, 0.1, 0.1}, "min_separation_m"},
+              {{5, infinity, 0.1, 0.1}, "min_separation_m"},
+              {{5, 1.0, 0.0, 0.1}, "min_separation_rad"},
+              {{5, 1.0, nan, 0.1}, "min_separation_rad"},
+              {{5, 1.0, 0.1, -0.1}, "ambiguity_gap"},
+              {{5, 1.0, 0.1, 1.1}, "ambiguity_gap"},
+              {{5, 1.0, 0.1, nan}, "ambiguity_gap"}};
   for (const auto& row : rows) {
     const absl::Status status = ValidateHypothesisOptions(row.options);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << row.name;

@@ -127,7 +127,7 @@ TEST(NoGroundTest, BadInputIsRefused) {
   for (const double margin_m : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
     const absl::Status status = Score(good, ScenePose(), margin_m).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_THAT(std::string(status.message()), HasSubstr("z margin"));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("z_margin_m must be finite"));
   }
   AlignJob no_scan = good;
   no_scan.scan = nullptr;
