@@ -22,7 +22,7 @@ elseif(voxloc_cuda_wish STREQUAL "AUTO" OR voxloc_cuda_wish STREQUAL "ON")
   include(CheckLanguage)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
-    # "90" is machine code for compute capability 9.0 and, besides, PTX that newer devices
+    # "90" is machine code for compute capability 9.0 and also PTX that newer devices
     # translate when they load it.
     if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
       set(CMAKE_CUDA_ARCHITECTURES 90 CACHE STRING "Compute capabilities to build for")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# How a module becomes a CMake target.
+# Functions that define the CMake targets of the modules.
 
 # What continuous integration builds in this preset: see voxloc_add_test.
 add_custom_target(ci)
@@ -51,8 +51,8 @@ endfunction()
 # SANITIZE: where continuous integration runs it. `address` (codecs, requests, memory, plumbing): in
 # the preset asan instead of release. `thread` (concurrency): in the preset tsan as well. Without:
 # in release (heavy numerics, programs that ship). Every preset can build and run every test.
-# TIMEOUT: seconds after which it has failed, 120 by default; more needs a reason beside it.
-# SERIAL: nothing else runs beside it (for what measures time). PROGRAMS: targets that it starts,
+# TIMEOUT: seconds after which it has failed, 120 by default; a longer one needs a comment with the reason.
+# SERIAL: no other test runs at the same time (for tests that measure time). PROGRAMS: targets that it starts,
 # built before it. BUILD_TREE: it reads files of the build or source tree, so scripts/package leaves
 # it out. PCH: its precompiled headers; gtest by default, or what the folder sets as VOXLOC_TEST_PCH.
 # Tests find real data through VOXLOC_DATA_DIR and VOXLOC_GOLDEN_DIR when they run;

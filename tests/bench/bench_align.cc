@@ -143,14 +143,16 @@ absl::Status RunAlign(const AlignFlags& options) {
 
 Command AddAlignCommand(CLI::App& program) {
   auto options = std::make_shared<AlignFlags>();
-  CLI::App* app = program.add_subcommand("align", "Time alignments, and compare them with truth");
+  CLI::App* app =
+      program.add_subcommand("align", "Measure alignments and compare them with the truth");
   AddEngineFlags(*app, options->engine);
   AddMapFlags(*app, options->map);
   AddScanFlags(*app, options->scans);
   RequireMapAndScans(*app);
   AddProfileFlag(*app, options->profile);
-  AddRepeatFlag(*app, options->repeat, "Timed rounds over all scans, after one to warm up");
-  app->add_option("--batch", options->batch, "Jobs in one call of the engine")
+  AddRepeatFlag(*app, options->repeat,
+                "Time this many rounds over all scans, after one to warm up");
+  app->add_option("--batch", options->batch, "Align this many jobs in one call of the engine")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   AddJsonFlag(*app, options->json);

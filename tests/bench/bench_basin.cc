@@ -131,21 +131,24 @@ Command AddBasinCommand(CLI::App& program) {
   AddSetFlag(*app, options->sets);
   AddProfilesFlag(*app, options->profiles);
   AddLimitFlags(*app, options->limits, "a failure");
-  app->add_option("--offsets", options->offsets_m, "Horizontal offsets of the start, m")
+  app->add_option("--offsets", options->offsets_m,
+                  "Offset the starts horizontally by these distances, m")
       ->delimiter(',')
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  app->add_option("--angles", options->angles_deg, "Rotations of the start about the vertical, deg")
+  app->add_option("--angles", options->angles_deg,
+                  "Rotate the starts about the vertical by these angles, deg")
       ->delimiter(',')
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  app->add_option("--trials", options->trials, "Starts of each scan at each distance and angle")
+  app->add_option("--trials", options->trials,
+                  "Use this many starts of each scan at each distance and angle")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
-  app->add_option("--stride", options->stride, "Takes every Nth scan")
+  app->add_option("--stride", options->stride, "Use every Nth scan")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  app->add_option("--seed", options->seed, "Seed of the directions")->capture_default_str();
+  app->add_option("--seed", options->seed, "Set the seed of the directions")->capture_default_str();
   AddJsonFlag(*app, options->json);
   return {app, [options] { return RunBasin(*options); }};
 }

@@ -66,17 +66,20 @@ absl::Status RunBuild(const BuildFlags& options) {
 
 Command AddBuildCommand(CLI::App& program) {
   auto options = std::make_shared<BuildFlags>();
-  CLI::App* app = program.add_subcommand("build", "Time the building of a map");
+  CLI::App* app = program.add_subcommand("build", "Measure the build of a map");
   AddEngineFlags(*app, options->engine);
   AddMapFlags(*app, options->map);
-  app->add_option("--synthetic", options->synthetic_points, "Make up this many points instead")
+  app->add_option("--synthetic", options->synthetic_points,
+                  "Build from this many generated points instead of --map")
       ->check(CLI::Range(size_t{1}, size_t{200'000'000}))
       ->excludes("--map");
-  app->add_option("--extent", options->extent_m, "Edge of the synthetic square, m")
+  app->add_option("--extent", options->extent_m, "Set the edge of the generated square, m")
       ->capture_default_str();
-  app->add_option("--seed", options->seed, "Seed of the synthetic points")->capture_default_str();
-  app->add_option("--cell-size", options->cell_size_m, "Edge of a cell, m")->capture_default_str();
-  AddRepeatFlag(*app, options->repeat, "Timed builds, after one to warm up");
+  app->add_option("--seed", options->seed, "Set the seed of the generated points")
+      ->capture_default_str();
+  app->add_option("--cell-size", options->cell_size_m, "Set the edge of a cell, m")
+      ->capture_default_str();
+  AddRepeatFlag(*app, options->repeat, "Time this many builds, after one to warm up");
   AddJsonFlag(*app, options->json);
   return {app, [options]() -> absl::Status {
             if (options->map.map.empty() && options->synthetic_points == 0) {

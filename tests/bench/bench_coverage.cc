@@ -199,14 +199,15 @@ absl::Status RunCoverage(const CoverageFlags& options) {
 Command AddCoverageCommand(CLI::App& program) {
   auto options = std::make_shared<CoverageFlags>();
   CLI::App* app = program.add_subcommand(
-      "coverage", "Count how often true errors lie inside the covariances' ellipsoids");
+      "coverage", "Count how many true errors are inside the ellipsoids of the covariances");
   AddEngineFlags(*app, options->engine);
   AddMapFlags(*app, options->map);
   AddScanFlags(*app, options->scans);
   RequireMapAndScans(*app);
   AddProfileFlag(*app, options->profile);
-  app->add_option("--repeats", options->repeats,
-                  "Rounds over all scans, each with the next seed: other points and start poses")
+  app->add_option(
+         "--repeats", options->repeats,
+         "Run this many rounds over all scans, each with the next seed for points and start poses")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
   AddJsonFlag(*app, options->json);

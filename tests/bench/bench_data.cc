@@ -16,26 +16,31 @@
 namespace voxloc::bench {
 
 void AddMapFlags(CLI::App& app, MapOptions& options) {
-  app.add_option("--map", options.map,
-                 "Map: a cloud file, a directory of them, or Autoware's map directory");
-  app.add_option("--map-poses", options.map_poses, "KITTI poses that place the map's clouds");
+  app.add_option(
+      "--map", options.map,
+      "Build the map from a cloud file, a directory of clouds, or an Autoware map directory");
+  app.add_option("--map-poses", options.map_poses,
+                 "Place the clouds of the map by the KITTI poses of this file");
 }
 
 void AddScanFlags(CLI::App& app, ScanOptions& options) {
-  app.add_option("--scans", options.scans, "Directory of scans");
-  app.add_option("--poses", options.poses, "True poses of the scans");
+  app.add_option("--scans", options.scans, "Read the scans of this directory");
+  app.add_option("--poses", options.poses, "Read the true poses of the scans from this file");
   app.add_option("--pose-format", options.pose_format, "kitti or tum")->capture_default_str();
-  auto* guesses =
-      app.add_option("--guesses", options.guesses, "Start poses, in the form of --poses");
-  app.add_option("--perturb", options.perturb,
-                 "DX,DY,DZ,DROLL,DPITCH,DYAW (m, deg) added to the true poses, signs by the seed")
+  auto* guesses = app.add_option("--guesses", options.guesses,
+                                 "Read the start poses from this file, in the format of --poses");
+  app.add_option(
+         "--perturb", options.perturb,
+         "Add DX,DY,DZ,DROLL,DPITCH,DYAW (m, deg) to the true poses; the seed decides the signs")
       ->excludes(guesses);
-  app.add_option("--seed", options.seed, "Seed of --perturb and --points")->capture_default_str();
-  app.add_option("--leaf", options.leaf_m, "Voxel grid of centroids, m; 0: off")
+  app.add_option("--seed", options.seed, "Set the seed of --perturb and --points")
       ->capture_default_str();
-  app.add_option("--points", options.points, "Random choice of this many points; 0: all")
+  app.add_option("--leaf", options.leaf_m,
+                 "Replace the points of each voxel of this edge by their centroid, m; 0: off")
       ->capture_default_str();
-  app.add_option("--min-range", options.min_range_m, "Drop returns nearer than this, m")
+  app.add_option("--points", options.points, "Choose this many points at random; 0: all")
+      ->capture_default_str();
+  app.add_option("--min-range", options.min_range_m, "Drop points nearer than this, m")
       ->capture_default_str();
 }
 

@@ -107,13 +107,13 @@ absl::Status RunEstimate(const EstimateFlags& options) {
 Command AddEstimateCommand(CLI::App& program) {
   auto options = std::make_shared<EstimateFlags>();
   CLI::App* app = program.add_subcommand(
-      "estimate", "Time covariances and confidence of results, beside the alignments");
+      "estimate", "Measure the time of covariances and confidence, and of the alignments");
   AddEngineFlags(*app, options->engine);
   AddMapFlags(*app, options->map);
   AddScanFlags(*app, options->scans);
   RequireMapAndScans(*app);
   AddProfileFlag(*app, options->profile);
-  AddRepeatFlag(*app, options->repeat, "Timed rounds, after one to warm up");
+  AddRepeatFlag(*app, options->repeat, "Time this many rounds, after one to warm up");
   AddJsonFlag(*app, options->json);
   return {app, [options] { return RunEstimate(*options); }};
 }

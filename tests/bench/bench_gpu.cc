@@ -172,19 +172,22 @@ absl::Status RunGpu(const GpuFlags& options) {
 Command AddGpuCommand(CLI::App& program) {
   auto options = std::make_shared<GpuFlags>();
   options->engine.engine = "cuda";
-  CLI::App* app =
-      program.add_subcommand("gpu", "Time all that an engine does, beside the CPU engine");
+  CLI::App* app = program.add_subcommand(
+      "gpu", "Measure every operation of a CUDA engine and of the CPU engine");
   AddEngineFlags(*app, options->engine);
   AddGpuDataFlags(*app, options->data);
-  app->add_option("--seconds", options->seconds, "Time for a row, after warming up")
+  app->add_option("--seconds", options->seconds,
+                  "Measure each row for this time after warming up, s")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app->add_option("--cpu-seconds", options->cpu_seconds,
-                  "Time for a row on each CPU engine; a longer call is made once")
+  app->add_option(
+         "--cpu-seconds", options->cpu_seconds,
+         "Measure each row on each CPU engine for this time, s; a longer call is made once")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app->add_flag("--no-cpu", options->no_cpu, "Leave the CPU engines out");
-  app->add_option("--rows", options->rows, "Only rows whose name has one of these words");
+  app->add_flag("--no-cpu", options->no_cpu, "Do not measure the CPU engines");
+  app->add_option("--rows", options->rows,
+                  "Measure only rows whose name contains one of these words");
   AddJsonFlag(*app, options->json);
   return {app, [options] { return RunGpu(*options); }};
 }

@@ -176,28 +176,34 @@ absl::Status RunInitialPose(const InitialPoseFlags& options) {
 
 Command AddInitialPoseCommand(CLI::App& program) {
   auto options = std::make_shared<InitialPoseFlags>();
-  CLI::App* app = program.add_subcommand("initial-pose", "Searches around a prior, against truth");
+  CLI::App* app = program.add_subcommand(
+      "initial-pose", "Search around priors and compare the results with the truth");
   AddEngineFlags(*app, options->engine);
   AddMapFlags(*app, options->map);
   AddScanFlags(*app, options->scans);
   RequireMapAndScans(*app);
   AddProfileFlag(*app, options->profile);
-  app->add_option("--particles", options->particles, "Particles of a search")
+  app->add_option("--particles", options->particles, "Align this many particles in a search")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
-  app->add_option("--startup", options->startup_trials, "Of them drawn from the prior")
+  app->add_option("--startup", options->startup_trials,
+                  "Draw this many of the particles from the prior")
       ->capture_default_str();
   app->add_option("--batches", options->guided_batches,
-                  "Sizes of the guided phase's batches to compare")
+                  "Compare these batch sizes of the guided phase")
       ->delimiter(',')
       ->capture_default_str();
-  app->add_option("--priors", options->priors, "Priors for each scan")
+  app->add_option("--priors", options->priors, "Search from this many priors for each scan")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
-  app->add_option("--sigma-xy", options->sigma_xy_m, "Standard deviation of the priors' x and y, m")
+  app->add_option("--sigma-xy", options->sigma_xy_m,
+                  "Set the standard deviation of x and y of the priors, m")
       ->capture_default_str();
-  app->add_option("--sigma-z", options->sigma_z_m, "Of their z, m")->capture_default_str();
-  app->add_option("--sigma-tilt", options->sigma_tilt_deg, "Of their roll and pitch, degrees")
+  app->add_option("--sigma-z", options->sigma_z_m,
+                  "Set the standard deviation of z of the priors, m")
+      ->capture_default_str();
+  app->add_option("--sigma-tilt", options->sigma_tilt_deg,
+                  "Set the standard deviation of roll and pitch of the priors, deg")
       ->capture_default_str();
   AddJsonFlag(*app, options->json);
   return {app, [options] { return RunInitialPose(*options); }};

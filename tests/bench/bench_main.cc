@@ -10,7 +10,7 @@
 
 int main(int argc, char** argv) {
   CLI::App program(
-      "Times voxloc's engines in process.\n\n"
+      "Measures voxloc's engines in process.\n\n"
       "  voxloc_bench align --map map.ply --scans scans --poses poses.txt --guesses guesses.txt\n"
       "  voxloc_bench build --synthetic 1000000 --extent 200\n"
       "  voxloc_bench gpu --json gpu.json\n");

@@ -18,11 +18,13 @@
 namespace voxloc::bench {
 
 void AddEngineFlags(CLI::App& app, EngineOptions& options) {
-  app.add_option("--engine", options.engine, "Engine to measure: cpu or cuda")
+  app.add_option("--engine", options.engine, "Measure this engine: cpu or cuda")
       ->capture_default_str();
-  app.add_option("--threads", options.threads, "Threads of the CPU engine; 0: one per processor")
+  app.add_option("--threads", options.threads,
+                 "Set the number of threads of the CPU engine; 0: one per processor")
       ->capture_default_str();
-  app.add_option("--device", options.device, "Device of the CUDA engine, as the driver counts them")
+  app.add_option("--device", options.device,
+                 "Use this device for the CUDA engine, numbered by the driver")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
 }
@@ -66,7 +68,7 @@ absl::StatusOr<std::vector<Profile>> ProfilesOf(const std::vector<std::string>& 
 void AddProfilesFlag(CLI::App& app, std::vector<std::string>& profiles) {
   app.add_option(
          "--profiles", profiles,
-         "The profiles to compare; +observed behind one moves along observed directions only")
+         "Compare these profiles; the suffix +observed moves along observed directions only")
       ->delimiter(',')
       ->capture_default_str();
 }
@@ -78,7 +80,7 @@ void AddRepeatFlag(CLI::App& app, size_t& repeat, const std::string& meaning) {
 }
 
 void AddJsonFlag(CLI::App& app, std::string& json) {
-  app.add_option("--json", json, "Write all figures here; - is standard output");
+  app.add_option("--json", json, "Write all figures as JSON to this file; -: standard output");
 }
 
 void AddProfileFlag(CLI::App& app, std::string& profile) {

@@ -299,14 +299,14 @@ absl::Status RunQuality(const QualityFlags& options) {
 Command AddQualityCommand(CLI::App& program) {
   auto options = std::make_shared<QualityFlags>();
   CLI::App* app = program.add_subcommand(
-      "quality", "Compare confidence, TP and NVTL in telling right poses from wrong ones");
+      "quality", "Compare how well confidence, TP and NVTL separate right poses from wrong ones");
   AddEngineFlags(*app, options->engine);
   AddSetFlag(*app, options->sets);
-  app->add_option("--stride", options->stride, "Take every so many-th scan")
+  app->add_option("--stride", options->stride, "Use every Nth scan")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   AddProfileFlag(*app, options->profile);
-  app->add_option("--dump", options->dump, "Write a line a pose with all signals here");
+  app->add_option("--dump", options->dump, "Write one line per pose with all signals to this file");
   AddJsonFlag(*app, options->json);
   return {app, [options] { return RunQuality(*options); }};
 }

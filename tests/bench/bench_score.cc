@@ -67,15 +67,15 @@ absl::Status RunScore(const ScoreFlags& options) {
 
 Command AddScoreCommand(CLI::App& program) {
   auto options = std::make_shared<ScoreFlags>();
-  CLI::App* app = program.add_subcommand("score", "Time the scoring of many poses of one scan");
+  CLI::App* app = program.add_subcommand("score", "Measure the scoring of many poses of one scan");
   AddEngineFlags(*app, options->engine);
   AddMapFlags(*app, options->map);
   AddScanFlags(*app, options->scans);
   RequireMapAndScans(*app);
-  app->add_option("--count", options->poses, "Poses to score")
+  app->add_option("--count", options->poses, "Score this many poses")
       ->check(CLI::Range(1, 100'000'000))
       ->capture_default_str();
-  AddRepeatFlag(*app, options->repeat, "Timed rounds, after one to warm up");
+  AddRepeatFlag(*app, options->repeat, "Time this many rounds, after one to warm up");
   AddJsonFlag(*app, options->json);
   return {app, [options] { return RunScore(*options); }};
 }

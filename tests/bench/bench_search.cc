@@ -166,17 +166,19 @@ Command AddSearchCommand(CLI::App& program) {
   RequireMapAndScans(*app);
   AddProfileFlag(*app, options->profile);
   app->add_flag("--turn", options->turn, "Turn each scan by another angle about its z axis");
-  app->add_option("--max-tilt", options->max_tilt_deg, "Largest roll and pitch, deg")
+  app->add_option("--max-tilt", options->max_tilt_deg,
+                  "Search roll and pitch up to this angle, deg")
       ->check(CLI::Range(0.0, 28.0))
       ->capture_default_str();
-  app->add_option("--right-within", options->max_translation_m, "Largest error of a success, m")
+  app->add_option("--right-within", options->max_translation_m,
+                  "Count a result as right up to this error, m")
       ->capture_default_str();
   app->add_option("--right-within-angle", options->max_rotation_deg,
-                  "Largest error of a success, deg")
+                  "Count a result as right up to this error, deg")
       ->capture_default_str();
-  app->add_option("--timeout", options->timeout_s, "Deadline of a search, s; 0: none")
+  app->add_option("--timeout", options->timeout_s, "End a search after this time, s; 0: no limit")
       ->capture_default_str();
-  app->add_option("--cache", options->cache_mb, "Memory for what is kept of the map, MiB")
+  app->add_option("--cache", options->cache_mb, "Limit the memory of the search grids, MiB")
       ->capture_default_str();
   AddJsonFlag(*app, options->json);
   return {app, [options] { return RunSearch(*options); }};

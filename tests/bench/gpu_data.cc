@@ -34,12 +34,15 @@ void AddGpuDataFlags(CLI::App& app, GpuDataOptions& options) {
   AddScanFlags(app, options.scans);
   app.get_option("--scans")->needs("--map");
   app.get_option("--map")->needs("--scans")->needs("--poses");
-  app.add_option("--dense-scans", options.dense_scans, "Directory of full scans in the same map")
+  app.add_option("--dense-scans", options.dense_scans,
+                 "Read full scans in the same map from this directory")
       ->needs("--map");
-  app.add_option("--dense-poses", options.dense_poses, "True poses of the full scans")
+  app.add_option("--dense-poses", options.dense_poses,
+                 "Read the true poses of the full scans from this file")
       ->needs("--dense-scans");
   app.get_option("--dense-scans")->needs("--dense-poses");
-  app.add_option("--dense-points", options.dense_points, "Thin the full scans to this many points")
+  app.add_option("--dense-points", options.dense_points,
+                 "Choose this many points of the full scans at random")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
 }
