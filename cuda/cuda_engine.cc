@@ -124,7 +124,7 @@ class CudaEngine : public Engine, public CudaCallTimer {
   }
 
   // Small clouds are filtered here sooner than they are on the device; and where the device cannot,
-  // for want of memory or for good, the result is the same here.
+  // for lack of memory or permanently, the result is the same here.
   absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud,
                                        const FilterOptions& options) override {
     if (cloud.size() < kPointsWorthFiltering) return FilterCloud(cloud, options);
@@ -274,7 +274,7 @@ class CudaEngine : public Engine, public CudaCallTimer {
       const size_t per_slice = ScoreSlice::PosesPerSlice(scan.points);
       const size_t count = (poses + per_slice - 1) / per_slice;
       absl::Status status;
-      // Every slice that was launched is waited for, whatever happens: it uses what is on this
+      // Every slice that was launched is waited for in every case: it uses what is on this
       // stack.
       for (size_t i = 0; i < count + kSlicesInFlight; ++i) {
         ScoreSlice& slice = *(*slices)->slice[i % kSlicesInFlight];

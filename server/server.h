@@ -30,9 +30,9 @@ class Server {
   // Ends what Drain has not, at once.
   ~Server();
 
-  // Says NOT_SERVING, refuses new work and tells the open sessions, waits drain_delay_s, gives open
-  // calls drain_timeout_s to end, then closes the port and cancels what is left. Returns when all
-  // is over.
+  // Says NOT_SERVING, refuses new work and notifies the open sessions, waits drain_delay_s, gives
+  // open calls drain_timeout_s to end, then closes the port and cancels what is left. Returns when
+  // all is over.
   void Drain();
 
   // Address and port as served: "127.0.0.1:50051".

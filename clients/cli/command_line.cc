@@ -71,7 +71,7 @@ std::vector<std::string> CommandsOf(const CLI::App& command) {
   return names;
 }
 
-// What nobody asked for, as a message; empty when every argument is known.
+// Unexpected arguments, as a message; empty when every argument is known.
 std::string UnknownArgument(const CLI::App& app, const CLI::App& command, const std::string& path) {
   for (const std::string& argument : app.remaining(true)) {
     const bool flag = absl::StartsWith(argument, "-") && argument.size() > 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the program tells the shell.
+// The exit codes of the program.
 
 #ifndef VOXLOC_CLIENTS_CLI_EXIT_CODE_H_
 #define VOXLOC_CLIENTS_CLI_EXIT_CODE_H_

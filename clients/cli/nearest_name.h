@@ -18,7 +18,7 @@ namespace voxloc::cli {
 
 // The name with the smallest distance to `typed`, the first of equals. Empty when none is near:
 // more than a third of the typed characters, and more than two, would have to change. A name that
-// begins with what was typed is near whatever its length.
+// begins with what was typed is near at any length.
 [[nodiscard]] std::string NearestName(absl::string_view typed,
                                       const std::vector<std::string>& names);
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kPointBytes = 3 * sizeof(float);
 
-// Few enough that the server's answers never fill the connection while nobody reads them.
+// Few enough that the server's answers never fill the connection while no one reads them.
 constexpr size_t kMaxUnacknowledged = 16;
 
 constexpr char kUpdateCall[] = "UpdateMapTiles";
@@ -195,7 +195,7 @@ absl::StatusOr<v1::UpdateCommitted> MapTransaction::Commit(const std::string& co
     return impl.Refuse(absl::InternalError(absl::StrCat(
         impl.channel.server(), " ", kUpdateCall, ": `commit` was not answered by `committed`")));
   }
-  // The revision is in use, whatever becomes of the stream now.
+  // The revision is in use, even if the stream fails now.
   impl.rpc->WritesDone();
   v1::UpdateMapTilesResponse none;
   while (impl.rpc->Read(&none)) {

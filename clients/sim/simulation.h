@@ -59,7 +59,7 @@ struct SimulationSummary {
   double drive_duration_s = 0.0;
 };
 
-// Every option under its room, the scene's under its name, then "result" where there is one.
+// Every option under its group, the scene's under its name, then "result" where there is one.
 // "complete" says whether there is.
 [[nodiscard]] std::string SimulationJson(const SimulationOptions& options,
                                          const SimulationSummary* summary);

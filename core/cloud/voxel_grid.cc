@@ -44,7 +44,7 @@ absl::StatusOr<PointCloud> VoxelDownsample(const PointCloud& cloud, double leaf_
   const Bounds bounds = ComputeBounds(cloud);
   if (absl::Status status = CheckLeaf(bounds, leaf_m); !status.ok()) return status;
 
-  // The grid is anchored at the frame's zero, whatever the cloud's origin; indices count from the
+  // The grid is anchored at the frame's zero for any origin of the cloud; indices count from the
   // cloud's lowest voxel, so that three of them fit a key.
   const Eigen::Vector3d first_index = (bounds.min / leaf_m).array().floor();
   const auto key_of = [&](const Eigen::Vector3d& point) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Estimates of the hypotheses that a search found: what an alignment has besides its pose.
+// Estimates of the hypotheses that a search found: what an alignment has in addition to its pose.
 // Thread-safe: no shared state.
 
 #ifndef VOXLOC_CORE_ESTIMATE_HYPOTHESIS_ESTIMATES_H_

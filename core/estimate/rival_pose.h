@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Whether a scan has a second, distinct explanation near its result: what the alignments of
-// MULTI_NDT tell besides a covariance. A pure function.
+// MULTI_NDT report in addition to a covariance. A pure function.
 
 #ifndef VOXLOC_CORE_ESTIMATE_RIVAL_POSE_H_
 #define VOXLOC_CORE_ESTIMATE_RIVAL_POSE_H_

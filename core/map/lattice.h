@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The lattice of a map: cubic cells anchored at the map frame's origin. Cell (i, j, k) of a lattice
-// of size c covers [i c, (i+1) c) on x and likewise on y and z, whatever the tiling. Cells are
+// of size c covers [i c, (i+1) c) on x and likewise on y and z, for any tiling. Cells are
 // grouped into blocks of 8 x 8 x 8.
 
 #ifndef VOXLOC_CORE_MAP_LATTICE_H_

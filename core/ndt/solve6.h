@@ -22,7 +22,7 @@ struct Matrix6x6 {
   double m[6][6];
 };
 
-// Directions that a step may take: eigenvectors of H with a large eigenvalue, whatever its sign.
+// Directions that a step may take: eigenvectors of H with a large eigenvalue of either sign.
 struct ObservedDirections {
   // Those whose eigenvalue is over this share of the largest; along each of them the step then
   // climbs, where Newton's own would go down to a minimum. 0: all that can be solved for.

@@ -31,7 +31,7 @@ struct RecoveryOptions {
   size_t candidates = 64;
   double all_around_share = 0.25;
   double heading_spread_rad = 0.35;
-  // What a pose must have to be proposed, besides a result that is accepted. 0 to 1.
+  // What a pose must have to be proposed, in addition to an accepted result. 0 to 1.
   double min_matched_ratio = 0.5;
   double min_confidence = 0.5;   // where a confidence is available
   HypothesisOptions hypotheses;  // an ambiguous pose is not proposed

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sort and the selection that this room takes from CUB, which is slow to compile and so
+// The sort and the selection that this module takes from CUB, which is slow to compile and so
 // included in one file only. Both queue their work on `stream` and return; what the pointers name
 // must stay until the work is done. All pointers are to device memory. Functions of no state:
 // thread-safe.

@@ -45,7 +45,7 @@ BlockSet BlocksOf(absl::Span<const CudaTile* const> tiles, double cell_size_m) {
   return blocks;
 }
 
-// The set with these blocks besides.
+// The set with these blocks added.
 BlockSet With(const BlockSet& set, const std::vector<CellKey>& more) {
   BlockBox box = set.box();
   for (const CellKey& block : more) box.Include(block);

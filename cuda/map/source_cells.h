@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cells of tiles as the kernels of this room read them: for every block, the runs that tiles
+// The cells of tiles as the kernels of this module read them: for every block, the runs that tiles
 // have there, in the order of the tiles. Device code reads it by value and through its pointers;
 // the tiles must outlive it.
 

@@ -4,7 +4,7 @@
 //
 // Errors come back as absl::Status. No memory is RESOURCE_EXHAUSTED, and everything goes on; an
 // error that ends the context (an illegal address, a fault of the hardware) makes the device
-// unhealthy for good, and every later call is answered UNAVAILABLE.
+// permanently unhealthy, and every later call is answered UNAVAILABLE.
 
 #ifndef VOXLOC_CUDA_RUNTIME_DEVICE_H_
 #define VOXLOC_CUDA_RUNTIME_DEVICE_H_
@@ -39,7 +39,7 @@ struct DeviceProperties {
   size_t memory_bytes = 0;
 };
 
-// Devices that this process can see; 0 where there is no driver. `why_none`, if not null, is told
+// Devices that this process can see; 0 where there is no driver. `why_none`, if not null, receives
 // the driver's reason.
 [[nodiscard]] int CountDevices(std::string* why_none = nullptr);
 

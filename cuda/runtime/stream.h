@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Stream and Event: owners of what their names say, made by Create, moved, never copied. The device
-// must be current where they are made. Nothing in this room uses the default stream.
+// must be current where they are made. Nothing in this module uses the default stream.
 
 #ifndef VOXLOC_CUDA_RUNTIME_STREAM_H_
 #define VOXLOC_CUDA_RUNTIME_STREAM_H_

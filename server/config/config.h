@@ -12,7 +12,7 @@
 
 namespace voxloc::server {
 
-// What requests are held to. GetServerInfo tells clients the values.
+// Limits of requests. GetServerInfo returns them to clients.
 struct Limits {
   uint64_t max_message_bytes = uint64_t{16} << 20;
   uint32_t max_points_per_scan = 2'000'000;
@@ -48,7 +48,7 @@ struct Config {
   std::string log_level = "info";                 // trace, debug, info, warn, error
   std::string default_profile = "precise";
   bool reflection = true;
-  double drain_delay_s = 0.2;    // after NOT_SERVING, for it to get about
+  double drain_delay_s = 0.2;    // after NOT_SERVING, so that clients notice
   double drain_timeout_s = 5.0;  // then, for open calls to end by themselves
   Limits limits;
 };

@@ -17,7 +17,7 @@ absl::StatusOr<std::optional<Matrix6>> CovarianceFromProto(
   using RowMajor6 = Eigen::Matrix<double, 6, 6, Eigen::RowMajor>;
   const Matrix6 covariance = Eigen::Map<const RowMajor6>(field.data());
   if (absl::Status status = CheckPositiveDefinite(covariance, name); !status.ok()) return status;
-  // What rounding left of the asymmetry is nobody's.
+  // Removes the asymmetry that rounding left.
   return std::optional<Matrix6>(0.5 * (covariance + covariance.transpose()));
 }
 

@@ -21,7 +21,7 @@ namespace voxloc::server {
 // Where engines come from.
 struct EngineSource {
   std::function<std::unique_ptr<Engine>()> make_cpu;
-  // The GPUs that can be used; tells why there are none. Not set: this build has no GPU engine.
+  // The GPUs that can be used; reports why there are none. Not set: this build has no GPU engine.
   std::function<int(std::string* why_none)> count_gpus;
   std::function<absl::StatusOr<std::unique_ptr<Engine>>(uint32_t device)> make_gpu;
   // One engine that spreads its work over these.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// HealthWatch: looks at an engine's health from a thread of its own, and tells when it changes. The
+// HealthWatch: polls an engine's health on its own thread, and reports changes. The
 // engine must outlive it. Thread-safe.
 
 #ifndef VOXLOC_SERVER_LIFECYCLE_HEALTH_WATCH_H_

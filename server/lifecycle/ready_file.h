@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ready file: tells scripts where a server listens. It appears whole, once the server is
+// The ready file: reports to scripts where a server listens. It appears whole, once the server is
 // serving, and is removed with its owner. Not thread-safe.
 
 #ifndef VOXLOC_SERVER_LIFECYCLE_READY_FILE_H_

@@ -10,7 +10,7 @@ namespace voxloc::server {
 namespace {
 
 void Write(gpr_log_func_args* args) {
-  // gRPC calls an error what its caller can often mend.
+  // gRPC logs as errors what its caller can often correct.
   const LogLevel level = args->severity == GPR_LOG_SEVERITY_ERROR  ? LogLevel::kWarn
                          : args->severity == GPR_LOG_SEVERITY_INFO ? LogLevel::kInfo
                                                                    : LogLevel::kDebug;

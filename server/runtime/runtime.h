@@ -54,7 +54,7 @@ struct Runtime {
 };
 
 // Logs a failure of the engine, in work for this vehicle or session, and says what its client is
-// told: Internal, or Unavailable once the engine can compute nothing any more.
+// sent: Internal, or Unavailable once the engine has failed permanently.
 [[nodiscard]] absl::Status EngineFault(const Runtime& runtime, const std::string& client,
                                        const std::string& map, const absl::Status& status);
 

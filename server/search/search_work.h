@@ -41,7 +41,7 @@ class SearchWork {
   [[nodiscard]] absl::Status Check(std::shared_ptr<const std::atomic<bool>> cancelled);
   [[nodiscard]] absl::Status Prepare();
   [[nodiscard]] absl::StatusOr<PoseSearchResult> Search(const PoseSearchObserver& observer);
-  // What the client is told where the search ended with this.
+  // The status that the client receives when the search ended with this.
   [[nodiscard]] absl::Status Explain(const absl::Status& status) const;
   // Whether a particle of the prior can meet a cell of the map.
   [[nodiscard]] bool CanTouchMap(const PriorSearchOptions& prior) const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SessionRegistry: counts the sessions that are open, refuses too many, and tells all of them when
-// the server drains. Thread-safe.
+// SessionRegistry: counts the sessions that are open, refuses too many, and notifies all of them
+// when the server drains. Thread-safe.
 
 #ifndef VOXLOC_SERVER_SESSION_SESSION_REGISTRY_H_
 #define VOXLOC_SERVER_SESSION_SESSION_REGISTRY_H_

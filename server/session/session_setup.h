@@ -28,7 +28,8 @@ struct OpenedSession {
                                                         const ResidentMaps& maps,
                                                         const v1::OpenSession& open);
 
-// The source with what `configure` sets replaced; its state is told. InvalidArgument.
+// The source with what `configure` sets replaced; its state receives the new limits.
+// InvalidArgument.
 [[nodiscard]] absl::StatusOr<ScanSource> ConfigureSession(const Config& config,
                                                           const ResidentMaps& maps,
                                                           const ScanSource& source,

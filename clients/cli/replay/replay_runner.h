@@ -3,7 +3,8 @@
 // Sends the scans of a replay through a session and collects what becomes of them.
 //
 // Closed loop: one scan is in flight at a time. Open loop: scan i leaves i / rate seconds after the
-// first, whatever has come back, and what the server cannot keep up with is answered SUPERSEDED.
+// first, without waiting for answers, and what the server cannot keep up with is answered
+// SUPERSEDED.
 
 #ifndef VOXLOC_CLIENTS_CLI_REPLAY_REPLAY_RUNNER_H_
 #define VOXLOC_CLIENTS_CLI_REPLAY_REPLAY_RUNNER_H_

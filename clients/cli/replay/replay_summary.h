@@ -36,7 +36,7 @@ struct ReplaySummary {
   size_t superseded = 0;
   std::map<std::string, size_t> statuses;
 
-  // Over the answers that have a pose, whatever their verdict.
+  // Over the answers that have a pose, with any verdict.
   Summary translation_error_m;
   Summary rotation_error_deg;
   Summary iterations;

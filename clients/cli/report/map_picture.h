@@ -3,7 +3,7 @@
 // The surroundings of a drive from above, gathered from scans placed at their estimated poses.
 //
 // A grid in x and y that remembers how many points fell into each cell and between which heights.
-// It grows coarser as it fills, so its memory is bounded whatever the drive. For one thread.
+// It grows coarser as it fills, so its memory is bounded for any drive. For one thread.
 
 #ifndef VOXLOC_CLIENTS_CLI_REPORT_MAP_PICTURE_H_
 #define VOXLOC_CLIENTS_CLI_REPORT_MAP_PICTURE_H_

@@ -74,7 +74,7 @@ absl::Status WriteAll(const std::string& path, Descriptor& file, absl::string_vi
 }  // namespace
 
 absl::StatusOr<FileBytes> ReadFileBytes(const std::string& path, size_t max_bytes) {
-  // Not blocking: opening a pipe that nobody writes to must not hang.
+  // Not blocking: opening a pipe without a writer must not hang.
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.number() < 0) return SystemError(path, "open", errno);
   struct stat info = {};

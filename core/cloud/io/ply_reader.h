@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PLY files: the element `vertex`, whatever other elements stand before or after it. Lists in other
+// PLY files: the element `vertex`, with any other elements before or after it. Lists in other
 // elements are skipped; a list in the vertices is an error. As other readers do, ascii elements are
 // taken as one a line.
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reading text: lines with their numbers, words, and numbers whatever the locale of the process is.
+// Reading text: lines with their numbers, words, and numbers in any locale of the process.
 
 #ifndef VOXLOC_CORE_CLOUD_IO_TEXT_SCAN_H_
 #define VOXLOC_CORE_CLOUD_IO_TEXT_SCAN_H_

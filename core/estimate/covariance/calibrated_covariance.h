@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Covariances that are true: full, marginal, and scaled by the scan's own residuals.
+// Calibrated covariances: full, marginal, and scaled by the scan's own residuals.
 //
 // The optimum of a score is an M-estimator, so its covariance is the sandwich H^-1 G H^-1 (Huber
 // 1967) of the exact Hessian H and the variance G of the gradient. G is not modelled: the scan is
 // cut into clusters of neighbouring points, whose gradients are taken for independent of each
-// other, while points of one cluster may share whatever errors they like (cluster-robust: Liang
+// other, while points of one cluster may share any errors (cluster-robust: Liang
 // and Zeger 1986). Leaving out each cluster in turn, C = sum_k D_k D_k' with
 // D_k = (H - H_k)^-1 g_k, corrects for the leverage of clusters that hold much of what is known
 // about a direction (the jackknife; MacKinnon and White 1985, HC3). To that is added

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The covariances of a batch of results, by whatever method each asks for. What the methods need of
+// The covariances of a batch of results, by the method that each requests. What the methods need of
 // the engine is asked of it in as few calls as there are kinds of work: all offset poses of all
 // scans are aligned as one batch. Thread-safe: no shared state.
 

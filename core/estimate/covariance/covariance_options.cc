@@ -13,7 +13,7 @@ namespace {
 constexpr double kSymmetryTolerance = 1e-9;
 
 // Of the matrix scaled to a unit diagonal, whose eigenvalues then do not depend on units: what is
-// below this cannot be told from zero.
+// below this cannot be distinguished from zero.
 constexpr double kLeastEigenvalue = 1e-12;
 
 absl::Status CheckPositive(absl::string_view name, double value) {

@@ -46,7 +46,7 @@ struct SandwichOptions {
 // each direction that is not observed, with what the observed ones follow of it.
 using Slides = Eigen::Matrix<double, 6, Eigen::Dynamic, 0, 6, 6>;
 
-// Symmetric and positive definite, whatever the clusters. `looseness` is how badly it is known
+// Symmetric and positive definite for any clusters. `looseness` is how badly it is known
 // where the slides lead, as a covariance.
 [[nodiscard]] Matrix6 SandwichCovariance(absl::Span<const ScoreTerms> clusters,
                                          const Spectrum& spectrum, const Slides& slides,

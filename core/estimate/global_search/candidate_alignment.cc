@@ -15,11 +15,12 @@ namespace voxloc {
 namespace {
 
 constexpr size_t kJobsPerCall = 64;
-// Candidates are told apart with no more points than this, of a voxel grid as coarse as that takes.
+// Candidates are distinguished with no more points than this, of a voxel grid as coarse as that
+// takes.
 constexpr size_t kCandidatePoints = 2500;
 constexpr double kFinestLeaf_m = 0.4;
 constexpr double kCoarsestLeaf_m = 10.0;
-// What comes before the alignments has this share of the work, as progress tells it.
+// What comes before the alignments has this share of the work, as progress reports it.
 constexpr double kShareBefore = 0.7;
 
 std::shared_ptr<const PointCloud> ThinForCandidates(std::shared_ptr<const PointCloud> scan) {

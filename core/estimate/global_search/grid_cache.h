@@ -46,7 +46,7 @@ class GridCache {
   Grid GetOrMake(const std::shared_ptr<const ResidentMap>& map, const CellStatistics& statistics,
                  const std::optional<SearchArea>& area, const SearchGridOptions& options)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Lets go of grids of maps that are gone, and of the oldest until `bytes` more find room.
+  // Frees the grids of deleted maps, and the oldest ones until `bytes` more fit.
   void MakeRoom(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Engine& engine_;

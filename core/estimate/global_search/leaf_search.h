@@ -6,7 +6,7 @@
 // to single voxels, the most promising ones first. How many are enough is a guess in the first
 // pass; the leaves found where it looked first say how far down a last pass must go. A leaf with at
 // least complete_share of the best one's hits is in the result, or near a better one, or has no
-// more than the last of a full result. The same on every engine, whatever its threads.
+// more than the last of a full result. The same on every engine with any number of threads.
 
 #ifndef VOXLOC_CORE_ESTIMATE_GLOBAL_SEARCH_LEAF_SEARCH_H_
 #define VOXLOC_CORE_ESTIMATE_GLOBAL_SEARCH_LEAF_SEARCH_H_
@@ -30,8 +30,8 @@ struct LeafSearchOptions {
   int32_t min_separation_columns = 3;
   int32_t min_separation_headings = 8;
   double min_share = 0.3;        // of the points that must hit
-  double share_of_best = 0.9;    // of the best leaf's hits, which others must have to be told
-  double complete_share = 0.95;  // likewise, to be told for certain; >= share_of_best
+  double share_of_best = 0.9;    // of the best leaf's hits, which others must have to be reported
+  double complete_share = 0.95;  // likewise, to be reported for certain; >= share_of_best
 };
 
 struct Leaf {

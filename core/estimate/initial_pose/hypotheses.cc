@@ -96,7 +96,7 @@ RankedHypotheses RankHypotheses(absl::Span<const AlignResult> candidates,
   RankedHypotheses ranked;
   if (clusters.size() == 1) ranked.ambiguity_gap = 1.0;
   if (clusters.size() > 1) {
-    // A best of zero leads nobody.
+    // A best of zero has no gap to any other.
     const double best = Likelihood(candidates[clusters[0].best]);
     const double second = Likelihood(candidates[clusters[1].best]);
     ranked.ambiguity_gap = best > 0.0 ? (best - second) / best : 0.0;

@@ -42,8 +42,8 @@ struct RankedHypotheses {
 [[nodiscard]] const AlignResult* BestCandidate(absl::Span<const AlignResult> candidates);
 
 // From the best candidate down: each joins the first hypothesis that it is nearer to than both
-// separations, or else is a new one while there is room. Candidates whose status is not ok, that
-// matched no point or have a component that is not finite are left out.
+// separations, or else is a new one while fewer than the maximum are kept. Candidates whose status
+// is not ok, that matched no point or have a component that is not finite are left out.
 [[nodiscard]] RankedHypotheses RankHypotheses(absl::Span<const AlignResult> candidates,
                                               const HypothesisOptions& options);
 

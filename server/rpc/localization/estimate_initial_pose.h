@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// EstimateInitialPose: a search for one vehicle, told about while it goes on.
+// EstimateInitialPose: a search for one vehicle that reports its progress.
 
 #ifndef VOXLOC_SERVER_RPC_LOCALIZATION_ESTIMATE_INITIAL_POSE_H_
 #define VOXLOC_SERVER_RPC_LOCALIZATION_ESTIMATE_INITIAL_POSE_H_
