@@ -32,9 +32,9 @@ Reach ReachOf(absl::Span<const BoundPoint> points) {
 absl::Status CheckScan(const BoundScan* scan, size_t classes) {
   if (scan == nullptr || scan->points_per_heading < 1 ||
       scan->points_per_heading > kMaxBoundPoints) {
-    return absl::InvalidArgumentError(absl::StrCat("points_per_heading is ",
-                                                   scan == nullptr ? 0 : scan->points_per_heading,
-                                                   "; allowed is 1 to ", kMaxBoundPoints));
+    return absl::InvalidArgumentError(
+        absl::StrCat("points_per_heading must be from 1 to ", kMaxBoundPoints, " (got ",
+                     scan == nullptr ? 0 : scan->points_per_heading, ")"));
   }
   if (scan->points.empty() || scan->points.size() % scan->points_per_heading != 0) {
     return absl::InvalidArgumentError(
@@ -94,23 +94,24 @@ absl::Status CheckRequest(const BoundRequest& request) {
   if (absl::Status status = CheckScan(request.scan.get(), shape.tolerances.size()); !status.ok()) {
     return status;
   }
-  if (request.min_hits < 1) return absl::InvalidArgumentError("min_hits is 0; allowed is 1 and up");
+  if (request.min_hits < 1)
+    return absl::InvalidArgumentError("min_hits must be at least 1 (got 0)");
   if (request.allowed_z.size() != static_cast<size_t>(shape.words)) {
     return absl::InvalidArgumentError(absl::StrCat("allowed_z has ", request.allowed_z.size(),
                                                    " words; a column has ", shape.words));
   }
   if (request.nodes_x < 1 || request.nodes_y < 1 || request.nodes_x > kMaxBoundColumns ||
       request.nodes_y > kMaxBoundColumns) {
-    return absl::InvalidArgumentError(absl::StrCat("a block has ", request.nodes_x, " x ",
-                                                   request.nodes_y, " nodes; allowed is 1 to ",
-                                                   kMaxBoundColumns, " along either side"));
+    return absl::InvalidArgumentError(absl::StrCat("a block must have from 1 to ", kMaxBoundColumns,
+                                                   " nodes along each side (got ", request.nodes_x,
+                                                   " x ", request.nodes_y, ")"));
   }
   const size_t per_block =
       static_cast<size_t>(request.nodes_x) * static_cast<size_t>(request.nodes_y);
   if (request.blocks.size() > kMaxBoundNodes / per_block) {
-    return absl::InvalidArgumentError(absl::StrCat(request.blocks.size(), " blocks of ", per_block,
-                                                   " nodes; allowed are ", kMaxBoundNodes,
-                                                   " nodes"));
+    return absl::InvalidArgumentError(absl::StrCat("blocks must have at most ", kMaxBoundNodes,
+                                                   " nodes in all (got ", request.blocks.size(),
+                                                   " blocks of ", per_block, ")"));
   }
   return CheckBlocks(request);
 }

@@ -69,17 +69,17 @@ absl::Status ValidateBoundGridShape(const BoundGridShape& shape) {
   const int32_t window = 1 << shape.shifts.back();
   if (shape.columns_x < window || shape.columns_x > kMaxBoundColumns ||
       shape.columns_x % window != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("columns_x is ", shape.columns_x,
-                                                   "; allowed are multiples of ", window, " up to ",
-                                                   kMaxBoundColumns));
+    return absl::InvalidArgumentError(absl::StrCat("columns_x must be a multiple of ", window,
+                                                   " and at most ", kMaxBoundColumns, " (got ",
+                                                   shape.columns_x, ")"));
   }
   if (shape.columns_y < 1 || shape.columns_y > kMaxBoundColumns) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("columns_y is ", shape.columns_y, "; allowed is 1 to ", kMaxBoundColumns));
+    return absl::InvalidArgumentError(absl::StrCat("columns_y must be from 1 to ", kMaxBoundColumns,
+                                                   " (got ", shape.columns_y, ")"));
   }
   if (shape.words < 1 || shape.words > kMaxBoundWords) {
     return absl::InvalidArgumentError(
-        absl::StrCat("words is ", shape.words, "; allowed is 1 to ", kMaxBoundWords));
+        absl::StrCat("words must be from 1 to ", kMaxBoundWords, " (got ", shape.words, ")"));
   }
   return absl::OkStatus();
 }

@@ -86,8 +86,8 @@ const std::vector<std::string>& ProfileNames() {
 absl::StatusOr<Profile> FindProfile(absl::string_view name) {
   if (name == "autoware") return AutowareProfile();
   if (name == "precise") return PreciseProfile();
-  return absl::NotFoundError(
-      absl::StrCat("no profile \"", name, "\"; there are: ", absl::StrJoin(ProfileNames(), ", ")));
+  return absl::NotFoundError(absl::StrCat(
+      "the profile must be one of ", absl::StrJoin(ProfileNames(), ", "), " (got \"", name, "\")"));
 }
 
 Profile AlongObservedDirections(Profile profile) {
@@ -116,9 +116,9 @@ std::vector<CellStatistics> RequiredStatistics(const std::vector<Profile>& profi
 
 absl::Status ValidateProfile(const Profile& profile) {
   if (profile.stages.empty() || profile.stages.size() > kMaxStages) {
-    return absl::InvalidArgumentError(absl::StrCat("profile \"", profile.name, "\" has ",
-                                                   profile.stages.size(),
-                                                   " stages; allowed is 1 to ", kMaxStages));
+    return absl::InvalidArgumentError(absl::StrCat("profile \"", profile.name,
+                                                   "\" must have from 1 to ", kMaxStages,
+                                                   " stages (got ", profile.stages.size(), ")"));
   }
   if (profile.score_stage >= profile.stages.size()) {
     return absl::InvalidArgumentError(absl::StrCat("score_stage is ", profile.score_stage,
@@ -128,38 +128,40 @@ absl::Status ValidateProfile(const Profile& profile) {
   for (size_t i = 0; i < profile.stages.size(); ++i) {
     const Stage& stage = profile.stages[i];
     const auto check = [&](absl::string_view field, double value, bool valid,
-                           absl::string_view allowed) {
+                           absl::string_view requirement) {
       if (valid) return absl::OkStatus();
       return absl::InvalidArgumentError(
-          absl::StrCat("stage ", i, ": ", field, " is ", value, "; allowed is ", allowed));
+          absl::StrCat("stage ", i, ": ", field, " must be ", requirement, " (got ", value, ")"));
     };
     for (const absl::Status& status :
          {ValidateCellStatistics(stage.cells),
           check("outlier_ratio", stage.outlier_ratio,
-                stage.outlier_ratio > 0.0 && stage.outlier_ratio < 1.0, "between 0 and 1"),
+                stage.outlier_ratio > 0.0 && stage.outlier_ratio < 1.0, "over 0 and under 1"),
           check("max_step", stage.max_step, stage.max_step > 0.0 && stage.max_step <= 100.0,
-                "over 0 and up to 100"),
+                "over 0 and at most 100"),
           check("epsilon", stage.epsilon, stage.epsilon >= 0.0 && stage.epsilon <= 100.0,
-                "0 to 100"),
+                "from 0 to 100"),
           check("max_iterations", stage.max_iterations,
                 stage.max_iterations >= 1 && stage.max_iterations <= kMaxIterationLimit,
-                absl::StrCat("1 to ", kMaxIterationLimit)),
+                absl::StrCat("from 1 to ", kMaxIterationLimit)),
           check("observed_ratio", stage.observed_ratio,
-                stage.observed_ratio >= 0.0 && stage.observed_ratio < 1.0, "0 to below 1"),
+                stage.observed_ratio >= 0.0 && stage.observed_ratio < 1.0,
+                "at least 0 and under 1"),
           check("rotation_scale_m", stage.rotation_scale_m,
                 stage.rotation_scale_m == 0.0 ||
                     (stage.rotation_scale_m >= 0.01 && stage.rotation_scale_m <= 1e4),
-                "0 or 0.01 to 1e4")}) {
+                "0 or from 0.01 to 1e4")}) {
       if (!status.ok()) return status;
     }
   }
   if (!(profile.regularization_scale >= 0.0 && profile.regularization_scale <= 1e6)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "regularization_scale is ", profile.regularization_scale, "; allowed is 0 to 1e6"));
+        "regularization_scale must be from 0 to 1e6 (got ", profile.regularization_scale, ")"));
   }
   if (!(profile.acceptance_threshold > -1e9 && profile.acceptance_threshold < 1e9)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "acceptance_threshold is ", profile.acceptance_threshold, "; it must be finite"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("acceptance_threshold must be over -1e9 and under 1e9 (got ",
+                     profile.acceptance_threshold, ")"));
   }
   return absl::OkStatus();
 }

@@ -11,16 +11,16 @@ absl::Status ValidateCellStatistics(const CellStatistics& statistics) {
     return absl::InvalidArgumentError(absl::StrCat(parts...));
   };
   if (!(statistics.cell_size_m >= 0.01 && statistics.cell_size_m <= 1000.0)) {
-    return invalid("cell size is ", statistics.cell_size_m, " m; allowed is 0.01 to 1000");
+    return invalid("the cell size must be from 0.01 to 1000 m (got ", statistics.cell_size_m, ")");
   }
   if (statistics.gaussian.min_points < 3) {
-    return invalid("least points of a cell is ", statistics.gaussian.min_points,
-                   "; allowed is 3 or more");
+    return invalid("the minimum number of points of a cell must be at least 3 (got ",
+                   statistics.gaussian.min_points, ")");
   }
   if (!(statistics.gaussian.eigenvalue_ratio > 0.0 &&
         statistics.gaussian.eigenvalue_ratio <= 1.0)) {
-    return invalid("eigenvalue ratio is ", statistics.gaussian.eigenvalue_ratio,
-                   "; allowed is over 0 and up to 1");
+    return invalid("the eigenvalue ratio must be over 0 and at most 1 (got ",
+                   statistics.gaussian.eigenvalue_ratio, ")");
   }
   if (statistics.float_index && statistics.merge_tiles) {
     return invalid("a float32 index is kept per tile: it needs cells that are not merged");

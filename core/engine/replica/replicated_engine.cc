@@ -387,9 +387,8 @@ absl::StatusOr<std::unique_ptr<Engine>> MakeReplicatedEngine(
     const std::string first = engines[0]->Info().name;
     const std::string name = engines[i]->Info().name;
     if (name != first) {
-      return absl::InvalidArgumentError(absl::StrCat("engine ", i, " is ", name,
-                                                     " and engine 0 is ", first,
-                                                     "; allowed are engines of one kind"));
+      return absl::InvalidArgumentError(absl::StrCat("all engines must be of one kind (got ", first,
+                                                     " and ", name, " as engine ", i, ")"));
     }
   }
   if (engines.size() == 1) return std::move(engines[0]);

@@ -35,25 +35,25 @@ class Comparison {
             double scale) {
     if (std::abs(value - reference) <= tolerance * scale) return;
     Differ(absl::StrCat(quantity, " is ", value, ", the reference has ", reference,
-                        "; allowed is a difference of ", tolerance * scale));
+                        "; the tolerance is ", tolerance * scale));
   }
   template <typename Value>
   void Equal(absl::string_view quantity, const Value& reference, const Value& value) {
     if (value == reference) return;
     Differ(absl::StrCat(quantity, " is ", value, ", the reference has ", reference,
-                        "; allowed is no difference"));
+                        "; they must be equal"));
   }
   void NearPose(const Pose& reference, const Pose& value) {
     const double distance_m = TranslationDistance(reference, value);
     if (!(distance_m <= kAgreementPositionM)) {
-      Differ(absl::StrFormat("position is %s, the reference has %s, %.3g m away; allowed is %.3g m",
-                             Text(value.translation), Text(reference.translation), distance_m,
-                             kAgreementPositionM));
+      Differ(absl::StrFormat(
+          "position is %s, the reference has %s, %.3g m away; the tolerance is %.3g m",
+          Text(value.translation), Text(reference.translation), distance_m, kAgreementPositionM));
     }
     const double angle_deg = RotationDistance(reference, value) * 180.0 / M_PI;
     if (!(angle_deg <= kAgreementRotationDeg)) {
       Differ(absl::StrFormat(
-          "rotation is %s, the reference has %s, %.3g degrees away; allowed is %.3g degrees",
+          "rotation is %s, the reference has %s, %.3g degrees away; the tolerance is %.3g degrees",
           Text(value.rotation.vec()), Text(reference.rotation.vec()), angle_deg,
           kAgreementRotationDeg));
     }

@@ -46,8 +46,9 @@ absl::Status TooLarge(int64_t columns_x, int64_t columns_y, int64_t words,
       8.0 * static_cast<double>(words) * static_cast<double>(options.shifts.size()) *
       static_cast<double>(options.tolerances.size()) / (options.voxel_m * options.voxel_m);
   return absl::InvalidArgumentError(absl::StrFormat(
-      "the area to search, with the reach of a scan around it, is %.0f x %.0f m; allowed are %.0f "
-      "m along either side and %.0f m^2 in all: search in a smaller region",
+      "the area to search, with the reach of a scan around it, is too large: %.0f x %.0f m; the "
+      "limit "
+      "is %.0f m along each side and %.0f m^2 in all. Search in a smaller region",
       static_cast<double>(columns_x) * options.voxel_m,
       static_cast<double>(columns_y) * options.voxel_m, kMaxBoundColumns * options.voxel_m,
       static_cast<double>(options.max_bytes) / bytes_per_m2));
@@ -112,7 +113,7 @@ absl::StatusOr<SearchGrid> MakeSearchGrid(Engine& engine, const ResidentMap& map
   const int64_t words = (z_levels + 63) / 64;
   if (words > kMaxBoundWords) {
     return absl::InvalidArgumentError(absl::StrFormat(
-        "the map there is %.0f m high; allowed are %.0f m: search in a smaller region",
+        "the map in the region is %.0f m high; the limit is %.0f m. Search in a smaller region",
         static_cast<double>(z_levels) * voxel_m, 64.0 * kMaxBoundWords * voxel_m));
   }
   if (columns_x > kMaxBoundColumns - window || columns_y > kMaxBoundColumns) {

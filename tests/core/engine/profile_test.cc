@@ -112,8 +112,8 @@ TEST(ProfileTest, AbsurdValuesAreRefusedByName) {
     ExpectRefused([=](Profile& p) { p.acceptance_threshold = value; }, "acceptance_threshold");
   }
   ExpectRefused([](Profile& p) { p.score_stage = p.stages.size(); }, "score_stage");
-  ExpectRefused([](Profile& p) { p.stages.clear(); }, "0 stages");
-  ExpectRefused([](Profile& p) { p.stages.resize(9, p.stages[0]); }, "9 stages");
+  ExpectRefused([](Profile& p) { p.stages.clear(); }, "(got 0)");
+  ExpectRefused([](Profile& p) { p.stages.resize(9, p.stages[0]); }, "(got 9)");
 }
 
 TEST(ProfileTest, ValuesAtTheLimitsAreAllowed) {

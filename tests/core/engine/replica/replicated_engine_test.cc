@@ -39,7 +39,7 @@ TEST(ReplicatedEngineTest, NoEngineANullOneAndDifferentKindsAreRefused) {
   engines.push_back(MakePart("cuda"));
   const auto mixed = MakeReplicatedEngine(std::move(engines));
   EXPECT_EQ(mixed.status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(mixed.status().message(), HasSubstr("engine 1 is cuda and engine 0 is cpu"));
+  EXPECT_THAT(mixed.status().message(), HasSubstr("(got cpu and cuda as engine 1)"));
 }
 
 TEST(ReplicatedEngineTest, OneEngineIsItself) {
