@@ -63,7 +63,7 @@ Setting Switch(std::string key, std::string help, Field field) {
 }
 
 template <typename Field>
-Setting Count(std::string key, uint64_t min, uint64_t max, std::string help, Field field) {
+Setting Count(std::string key, uint64_t min, uint64_t max, const std::string& help, Field field) {
   auto set = [key, min, max, field](absl::string_view value, Config& config) {
     uint64_t parsed = 0;
     if (!absl::SimpleAtoi(value, &parsed) || parsed < min || parsed > max) {
@@ -73,7 +73,7 @@ Setting Count(std::string key, uint64_t min, uint64_t max, std::string help, Fie
     field(config) = static_cast<Value>(parsed);
     return absl::OkStatus();
   };
-  return {key, "N", std::move(help), std::move(set),
+  return {key, "N", absl::StrCat(help, " (", min, " to ", max, ")"), std::move(set),
           [field](const Config& config) { return absl::StrCat(field(config)); }};
 }
 
@@ -130,7 +130,7 @@ Setting Ordinals(std::string key, std::string help, Field field) {
 }
 
 template <typename Field>
-Setting Number(std::string key, double min, double max, std::string help, Field field) {
+Setting Number(std::string key, double min, double max, const std::string& help, Field field) {
   auto set = [key, min, max, field](absl::string_view value, Config& config) {
     double parsed = 0.0;
     if (!absl::SimpleAtod(value, &parsed) || !(parsed >= min && parsed <= max)) {
@@ -139,7 +139,7 @@ Setting Number(std::string key, double min, double max, std::string help, Field 
     field(config) = parsed;
     return absl::OkStatus();
   };
-  return {key, "X", std::move(help), std::move(set),
+  return {key, "X", absl::StrCat(help, " (", min, " to ", max, ")"), std::move(set),
           [field](const Config& config) { return absl::StrCat(field(config)); }};
 }
 

@@ -83,6 +83,8 @@ TEST(CommandLineTest, TeachesWithHelp) {
     EXPECT_THAT(parsed->text, HasSubstr(FlagOfKey(setting.key)));
   }
   EXPECT_THAT(Parse({"--version"})->text, HasSubstr("voxlocd "));
+  EXPECT_THAT(parsed->text, HasSubstr("(0 to 4096)")) << "the range of --threads";
+  EXPECT_THAT(parsed->text, HasSubstr("(0 to 3600)")) << "the range of --drain-delay-s";
 }
 
 TEST(CommandLineTest, ReadsAFileThatFlagsWinOver) {
