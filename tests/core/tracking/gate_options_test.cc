@@ -44,7 +44,8 @@ TEST(GateOptionsTest, ValuesOutOfRangeAreNamed) {
        "max_execution_time_s must be finite and at least 0 (got inf)"},
       {[](GateOptions& o) { o.max_skipped_scans = 0; },
        "max_skipped_scans must be at least 1 (got 0)"},
-      {[](GateOptions& o) { o.max_oscillations = -1; }, "max_oscillations is -1"},
+      {[](GateOptions& o) { o.max_oscillations = -1; },
+       "max_oscillations must be finite and at least 0 (got -1)"},
   };
   for (const auto& row : rows) {
     GateOptions options;

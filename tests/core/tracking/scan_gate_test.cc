@@ -220,9 +220,9 @@ TEST(ScanGateTest, EveryCheckAfterTheAlignment) {
          limited(c, 11);
          c.result.after.nearest_voxel_likelihood = 2.0;
        },
-       none, false, kWarn, "nearest_voxel_transformation_likelihood is 2", 18},
+       none, false, kWarn, "nearest_voxel_transformation_likelihood must be over 2.3 (got 2)", 18},
       {"oscillation alone", [](Case& c) { c.result.oscillations = 11; }, none, true, kWarn,
-       "oscillated 11 times", 18},
+       "should oscillate at most 10 times (got 11)", 18},
       {"oscillation at the bound", [](Case& c) { c.result.oscillations = 10; }, none, true, kOk,
        "OK", 18},
       {"another bound on oscillations",
@@ -245,7 +245,7 @@ TEST(ScanGateTest, EveryCheckAfterTheAlignment) {
          c.profile.acceptance_score = ScoreKind::kTransformProbability;
          c.profile.acceptance_threshold = 5.75;
        },
-       none, false, kWarn, "transform_probability is 5.75; it must be over 5.75", 18},
+       none, false, kWarn, "transform_probability must be over 5.75 (got 5.75)", 18},
       {"judged by TP, high, whatever the NVTL",
        [](Case& c) {
          c.profile.acceptance_score = ScoreKind::kTransformProbability;
@@ -262,7 +262,7 @@ TEST(ScanGateTest, EveryCheckAfterTheAlignment) {
        [](Case& c) {
          c.guess.translation = {102.0, 202.0, 6.5};
        },
-       none, true, kWarn, "away from the guess; expected are up to 3 m", 18},
+       none, true, kWarn, "the result should be at most 3 m from the guess", 18},
       {"time at the bound", [](Case& c) { c.execution_time_s = 0.1; }, none, true, kOk, "OK", 18},
       {"time over the bound", [](Case& c) { c.execution_time_s = 0.125; }, none, true, kWarn,
        "should take at most 100 ms (got 125 ms)", 18},

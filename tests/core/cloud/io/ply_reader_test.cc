@@ -128,7 +128,7 @@ TEST(PlyReaderTest, BrokenListsBeforeTheVerticesAreErrors) {
                                       " double corners\n", Vertices(1)));
   };
   EXPECT_THAT(PlyError(header("int", 1) + Bytes(int32_t{-1}, 1.0F, 2.0F, 3.0F)),
-              AllOf(HasSubstr("length -1"), HasSubstr("from 0")));
+              AllOf(HasSubstr("at least 0"), HasSubstr("(got -1)")));
   EXPECT_THAT(PlyError(header("uint", 1) + Bytes(uint32_t{4294967295U}, 1.0F, 2.0F, 3.0F)),
               HasSubstr("ends inside element 'face' 0"));
   EXPECT_THAT(PlyError(header("uchar", 1'000'000'000'000'000'000) + std::string(100, '\0')),

@@ -64,10 +64,11 @@ TEST(PriorSearchTest, RefusesBadOptionsAndNamesThem) {
     std::function<void(PriorSearchOptions&)> spoil;
   } rows[] = {
       {"particles must be from 1 to 1000 (got 0)", [](auto& o) { o.particles = 0; }},
-      {"particles is 1001", [](auto& o) { o.particles = kMost + 1; }},
-      {"startup_trials is 0", [](auto& o) { o.startup_trials = 0; }},
+      {"particles must be from 1 to 1000 (got 1001)", [](auto& o) { o.particles = kMost + 1; }},
+      {"startup_trials must be from 1 to 200, the number of particles (got 0)",
+       [](auto& o) { o.startup_trials = 0; }},
       {"startup_trials must be from 1 to 200", [](auto& o) { o.startup_trials = 201; }},
-      {"guided_batch is 0", [](auto& o) { o.guided_batch = 0; }},
+      {"guided_batch must be from 1 to 256 (got 0)", [](auto& o) { o.guided_batch = 0; }},
       {"guided_batch must be from 1 to 256 (got 257)", [](auto& o) { o.guided_batch = 257; }},
       {"covariance", [](auto& o) { o.covariance.setZero(); }},
       {"covariance", [](auto& o) { o.covariance(5, 5) = -0.1; }},
