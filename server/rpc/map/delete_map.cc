@@ -2,6 +2,7 @@
 
 #include "server/rpc/map/delete_map.h"
 
+#include "core/map/map_name.h"
 #include "server/observe/logging.h"
 
 namespace voxloc::server {
