@@ -13,19 +13,27 @@ double RotationScaleOf(const PointCloud& scan_base) {
   return std::max(kSmallest, RootMeanSquareRange(scan_base));
 }
 
+bool NeedsScanScale(const Stage& stage) {
+  return stage.observed_ratio > 0.0 && stage.rotation_scale_m == 0.0;
+}
+
+bool NeedsScanScale(const Profile& profile) {
+  return std::any_of(profile.stages.begin(), profile.stages.end(),
+                     [](const Stage& stage) { return NeedsScanScale(stage); });
+}
+
 ndt::SearchRules RulesOf(const AlignJob& job) {
+  return RulesOf(job, NeedsScanScale(job.profile) ? RotationScaleOf(*job.scan) : 0.0);
+}
+
+ndt::SearchRules RulesOf(const AlignJob& job, double scan_scale_m) {
   const Profile& profile = job.profile;
   ndt::SearchRules rules;
   rules.stages = static_cast<int>(profile.stages.size());
   rules.score_stage = static_cast<int>(profile.score_stage);
-  double scan_scale_m = 0.0;  // found where a stage asks for it
   for (size_t i = 0; i < profile.stages.size(); ++i) {
     const Stage& stage = profile.stages[i];
-    double scale_m = stage.rotation_scale_m;
-    if (stage.observed_ratio > 0.0 && scale_m == 0.0) {
-      if (scan_scale_m == 0.0) scan_scale_m = RotationScaleOf(*job.scan);
-      scale_m = scan_scale_m;
-    }
+    const double scale_m = NeedsScanScale(stage) ? scan_scale_m : stage.rotation_scale_m;
     rules.stage[i] = {stage.max_step,   stage.epsilon,     stage.max_iterations,
                       stage.step_floor, stage.line_search, {stage.observed_ratio, scale_m}};
   }

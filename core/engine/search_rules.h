@@ -21,12 +21,18 @@ namespace voxloc {
   return Eigen::Map<const Eigen::Matrix<double, 6, 6, Eigen::RowMajor>>(&matrix[0][0]);
 }
 
-// What ndt::NewtonSearch needs of a job. The profile must be valid.
-[[nodiscard]] ndt::SearchRules RulesOf(const AlignJob& job);
-
 // What a radian counts as where rotations are counted by how far they move the scan's points,
 // metres: the root mean square distance of the points from the base, at least 0.1.
 [[nodiscard]] double RotationScaleOf(const PointCloud& scan_base);
+
+// Whether a stage moves along observed directions and leaves the scale of rotations to the scan.
+[[nodiscard]] bool NeedsScanScale(const Stage& stage);
+[[nodiscard]] bool NeedsScanScale(const Profile& profile);
+
+// What ndt::NewtonSearch needs of a job. The profile must be valid. `scan_scale_m` is the scale of
+// rotations in stages that leave it to the scan, which is RotationScaleOf(*job.scan).
+[[nodiscard]] ndt::SearchRules RulesOf(const AlignJob& job, double scan_scale_m);
+[[nodiscard]] ndt::SearchRules RulesOf(const AlignJob& job);
 
 // What the stop token asks of a search at this moment.
 [[nodiscard]] Interrupt InterruptOf(const StopToken& stop);

@@ -125,7 +125,13 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
 
   if (threadIdx.x == 0) {
     ndt::SearchRules& rules = shared.rules;
-    for (int i = 0; i < program.stages; ++i) rules.stage[i] = program.rules[i];
+    for (int i = 0; i < program.stages; ++i) {
+      rules.stage[i] = program.rules[i];
+      ndt::ObservedDirections& observed = rules.stage[i].observed;
+      if (observed.ratio > 0.0 && observed.rotation_scale_m == 0.0) {
+        observed.rotation_scale_m = job.rotation_scale_m;
+      }
+    }
     rules.stages = program.stages;
     rules.score_stage = program.score_stage;
     rules.traced = job.want_trace;

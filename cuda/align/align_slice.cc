@@ -72,6 +72,7 @@ void AlignSlice::Clear() {
   programs_.clear();
   program_of_.clear();
   scan_count_ = 0;
+  rotation_scales_m_.clear();
   scan_numbers_.clear();
   floats_ = 0;
   work_ = 0;
@@ -110,6 +111,7 @@ bool AlignSlice::Add(const AlignJob& job, AlignResult& result) {
   std::copy(guess.data(), guess.data() + 6, packed.guess);
   packed.program = *program;
   packed.scan = *scan;
+  packed.rotation_scale_m = RotationScaleFor(job, *scan);
   packed.interrupt = InterruptOf(job.stop);
   if (job.stop.deadline != absl::InfiniteFuture()) {
     const int64_t left_ns = absl::ToInt64Nanoseconds(job.stop.deadline - absl::Now());
@@ -146,7 +148,7 @@ absl::StatusOr<uint32_t> AlignSlice::ProgramOf(const AlignJob& job) {
   const absl::StatusOr<const CudaMap*> map = CheckMap(*device_, job.map.get(), job.profile.stages);
   if (!map.ok()) return map.status();
   AlignProgram program{};
-  const ndt::SearchRules rules = RulesOf(job);
+  const ndt::SearchRules rules = RulesOf(job, /*scan_scale_m=*/0.0);
   program.stages = rules.stages;
   program.score_stage = rules.score_stage;
   for (size_t i = 0; i < job.profile.stages.size(); ++i) {
@@ -170,9 +172,17 @@ absl::StatusOr<uint32_t> AlignSlice::ScanOf(const AlignJob& job) {
     scan_numbers_.erase(it);
     return NoFinitePoint(cloud);
   }
+  rotation_scales_m_.push_back(0.0);
   floats_ += scan.floats.size();
   ++scan_count_;
   return it->second;
+}
+
+double AlignSlice::RotationScaleFor(const AlignJob& job, uint32_t scan) {
+  if (!NeedsScanScale(job.profile)) return 0.0;
+  double& scale_m = rotation_scales_m_[scan];
+  if (scale_m == 0.0) scale_m = RotationScaleOf(*job.scan);
+  return scale_m;
 }
 
 int AlignSlice::ChooseCluster() const {

@@ -62,6 +62,7 @@ class AlignSlice {
   AlignSlice(std::shared_ptr<Device> device, const AlignLimits& limits, SliceUse use);
   absl::StatusOr<uint32_t> ProgramOf(const AlignJob& job);
   absl::StatusOr<uint32_t> ScanOf(const AlignJob& job);
+  double RotationScaleFor(const AlignJob& job, uint32_t scan);
   absl::Status Queue();
   absl::Status Read();
   void FillResult(size_t i) const;
@@ -81,6 +82,7 @@ class AlignSlice {
   std::vector<const AlignJob*> program_of_;  // a job of each program
   // The first `scan_count_` are in use, the rest keep their memory.
   std::vector<PackedScan> scans_;
+  std::vector<double> rotation_scales_m_;  // of the scans in use; 0 until a job needs it
   size_t scan_count_ = 0;
   absl::flat_hash_map<const PointCloud*, uint32_t> scan_numbers_;
   size_t floats_ = 0;           // of all scans

@@ -15,7 +15,8 @@
 
 namespace voxloc::cuda {
 
-// Stages and the map's cells for them: what jobs of one profile in one map share.
+// Stages and the map's cells for them: what jobs of one profile in one map share. A stage that
+// leaves the scale of rotations to the scan has a scale of 0 here, and each job brings its own.
 struct AlignProgram {
   ndt::StageRules rules[ndt::kMaxStages];
   StageTerms terms[ndt::kMaxStages];
@@ -35,7 +36,8 @@ struct DeviceJob {
   double reference_x;
   double reference_y;
   double regularization_scale;
-  uint64_t deadline_ns;  // from the beginning of the kernel; 0: none
+  double rotation_scale_m;  // of its scan; 0 where no stage needs it
+  uint64_t deadline_ns;     // from the beginning of the kernel; 0: none
   uint32_t program;
   uint32_t scan;
   // Iteration records may be written from here on in the trace array.

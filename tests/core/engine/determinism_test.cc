@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/support/engine_scene.h"
+#include "tests/support/mixed_batch.h"
 #include "tests/support/result_bits.h"
 
 namespace voxloc {
@@ -72,6 +73,10 @@ TEST(DeterminismTest, ThreadsAndBatchesDoNotChangeABit) {
     EXPECT_TRUE(Bits(pair[0]) == expected[6]);
     EXPECT_TRUE(Bits(pair[1]) == expected[7]);
   }
+}
+
+TEST(DeterminismTest, ScansKeepTheirScaleOfRotationsInAMixedBatch) {
+  ExpectScansToKeepTheirScale(*SharedScene().engine, SharedScene().map);
 }
 
 TEST(DeterminismTest, CallersAtOnceDoNotChangeABit) {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "tests/cuda/engine/engine_pair.h"
+#include "tests/support/mixed_batch.h"
 #include "tests/support/result_bits.h"
 
 namespace voxloc {
@@ -116,6 +117,10 @@ TEST_F(CudaDeterminismTest, ABatchOfOneJobManyTimesIsThatJob) {
   for (const size_t job : {size_t{3}, size_t{13}, size_t{17}}) {
     ExpectSameBitsInABatch(300, job, MixedJobs().size());
   }
+}
+
+TEST_F(CudaDeterminismTest, ScansKeepTheirScaleOfRotationsInAMixedBatch) {
+  ExpectScansToKeepTheirScale(CudaEngine(), SceneMapPair().cuda);
 }
 
 TEST_F(CudaDeterminismTest, CallersAtOnceDoNotChangeABit) {
