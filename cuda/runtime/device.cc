@@ -6,35 +6,14 @@
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
+#include "cuda/runtime/error.h"
 
 namespace voxloc::cuda {
 namespace {
 
-// Errors of a request, after which the context still works. Everything else is taken for its end.
-bool LeavesContextUsable(cudaError_t error) {
-  switch (error) {
-    case cudaErrorMemoryAllocation:
-    case cudaErrorInvalidValue:
-    case cudaErrorInvalidDevice:
-    case cudaErrorInvalidConfiguration:
-    case cudaErrorLaunchOutOfResources:
-    case cudaErrorNotSupported:
-    case cudaErrorNotReady:
-    case cudaErrorInvalidDeviceFunction:
-    case cudaErrorNoKernelImageForDevice:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // Freed memory is kept for the next tile or map up to this, beyond which half of it goes back to
 // the driver.
 constexpr size_t kMostKept = size_t{128} << 20;
-
-std::string Describe(cudaError_t error) {
-  return absl::StrCat(cudaGetErrorString(error), " (", cudaGetErrorName(error), ")");
-}
 
 }  // namespace
 
@@ -109,11 +88,19 @@ absl::Status Device::Check(cudaError_t error, absl::string_view what) {
   const std::string message =
       absl::StrCat(what, " on CUDA device ", ordinal_, ": ", Describe(error));
   if (error == cudaErrorMemoryAllocation) return absl::ResourceExhaustedError(message);
-  if (LeavesContextUsable(error)) return absl::InternalError(message);
+  if (!EndsContext(error) && ContextAnswers()) return absl::InternalError(message);
   absl::MutexLock lock(&mutex_);
   if (fault_.empty()) fault_ = message;
   healthy_.store(false, std::memory_order_release);
   return absl::UnavailableError(message);
+}
+
+bool Device::ContextAnswers() const {
+  if (memory_stream_ == nullptr) return true;
+  const cudaError_t error = cudaStreamQuery(memory_stream_);
+  if (error == cudaSuccess || error == cudaErrorNotReady) return true;
+  (void)cudaGetLastError();
+  return false;
 }
 
 absl::StatusOr<void*> Device::Allocate(size_t bytes) {

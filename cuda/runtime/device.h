@@ -2,9 +2,10 @@
 //
 // Device: one GPU as this process uses it: its properties, its memory, its health. Thread-safe.
 //
-// Errors come back as absl::Status. No memory is RESOURCE_EXHAUSTED, and everything goes on; an
-// error that ends the context (an illegal address, a fault of the hardware) makes the device
-// permanently unhealthy, and every later call is answered UNAVAILABLE.
+// Errors come back as absl::Status. No memory is RESOURCE_EXHAUSTED, and everything goes on. An
+// error that ends the context (see error.h), or after which the context answers no simple call
+// either, makes the device permanently unhealthy, and every later call is answered UNAVAILABLE.
+// Every other error is INTERNAL, and concerns the call that returned it alone.
 
 #ifndef VOXLOC_CUDA_RUNTIME_DEVICE_H_
 #define VOXLOC_CUDA_RUNTIME_DEVICE_H_
@@ -82,6 +83,9 @@ class Device {
 
  private:
   Device() = default;
+  // Whether a call that needs nothing but the context still works. What earlier calls queued may
+  // be running.
+  [[nodiscard]] bool ContextAnswers() const;
   [[nodiscard]] size_t UnusedInPool();
   // Gives memory that is kept for reuse back to the driver, all but so much.
   void TrimMemory(size_t keep_bytes);

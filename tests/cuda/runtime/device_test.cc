@@ -46,6 +46,16 @@ TEST_F(DeviceTest, ErrorsOfARequestLeaveItHealthy) {
   EXPECT_TRUE(device_->MakeCurrent().ok());
 }
 
+TEST_F(DeviceTest, ErrorsThatAreNotKnownToEndTheContextLeaveItHealthy) {
+  for (const cudaError_t error :
+       {cudaErrorInvalidClusterSize, cudaErrorUnknown, cudaErrorInvalidResourceConfiguration,
+        cudaErrorCooperativeLaunchTooLarge, cudaErrorMpsMaxConnectionsReached}) {
+    EXPECT_EQ(device_->Check(error, "probing").code(), absl::StatusCode::kInternal) << error;
+    EXPECT_TRUE(device_->healthy()) << error;
+    EXPECT_TRUE(device_->MakeCurrent().ok()) << error;
+  }
+}
+
 TEST_F(DeviceTest, ErrorsThatEndTheContextAreRemembered) {
   const absl::Status first = device_->Check(cudaErrorIllegalAddress, "reading a map");
   EXPECT_EQ(first.code(), absl::StatusCode::kUnavailable);
