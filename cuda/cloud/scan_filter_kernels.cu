@@ -8,27 +8,15 @@
 #include <cub/device/device_select.cuh>
 
 #include "cuda/cloud/scan_filter_kernels.h"
+#include "cuda/runtime/grid_stride.cuh"
 
 namespace voxloc::cuda {
 namespace {
 
-constexpr uint32_t kThreads = 256;
-// Enough to fill any device; kernels walk on from there.
-constexpr uint32_t kMaxBlocks = 4096;
 // A voxel's four sums (x, y, z, intensity) are one thread's each.
 constexpr uint32_t kThreadsPerVoxel = 4;
 // Values on their way while a voxel is summed: its additions depend on each other, loads do not.
 constexpr uint32_t kAhead = 16;
-
-uint32_t Blocks(uint64_t threads) {
-  return static_cast<uint32_t>(std::min<uint64_t>(kMaxBlocks, (threads + kThreads - 1) / kThreads));
-}
-
-// 64 bits wide, so that a step past the last of 2^31 points does not come round to the first.
-__device__ uint64_t FirstIndex() {
-  return static_cast<uint64_t>(blockIdx.x) * kThreads + threadIdx.x;
-}
-__device__ uint64_t Stride() { return static_cast<uint64_t>(gridDim.x) * kThreads; }
 
 // Eigen's squaredNorm of three doubles: with packets of two, the first two are added first.
 __device__ double SquaredNorm(double x, double y, double z) {
@@ -45,7 +33,7 @@ __device__ bool WithinLimits(const ScanLimits& limits, double x, double y, doubl
          x <= limits.box_max_m[0] && y <= limits.box_max_m[1] && z <= limits.box_max_m[2];
 }
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kStrideThreads)
     ClassifyKernel(CloudColumns cloud, uint32_t points, ScanLimits limits, uint8_t* keep,
                    ScanSummary* summary) {
   __shared__ ScanSummary of_block;
@@ -93,7 +81,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kStrideThreads)
     GatherKernel(CloudColumns cloud, const uint32_t* selected, uint32_t points, float4* kept) {
   for (uint64_t i = FirstIndex(); i < points; i += Stride()) {
     const uint32_t from = selected[i];
@@ -108,7 +96,7 @@ __device__ uint64_t IndexOnAxis(const VoxelLattice& lattice, int axis, float off
   return static_cast<uint64_t>(__dsub_rn(index, lattice.first_index[axis]));
 }
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kStrideThreads)
     KeyKernel(const float4* kept, uint32_t points, VoxelLattice lattice, uint64_t* keys,
               uint32_t* order) {
   for (uint64_t i = FirstIndex(); i < points; i += Stride()) {
@@ -122,7 +110,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 // The sort is stable, so the first point of a voxel in sorted order is the one that met it first.
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kStrideThreads)
     MarkFirstKernel(const uint64_t* keys, const uint32_t* order, uint32_t points, uint8_t* head,
                     uint32_t* first_met) {
   for (uint64_t i = FirstIndex(); i < points; i += Stride()) {
@@ -145,7 +133,7 @@ __device__ float* Column(const CloudColumns& cloud, uint32_t column) {
   }
 }
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kStrideThreads)
     CentroidKernel(const float4* kept, uint32_t points, const uint32_t* order,
                    const uint32_t* start, const uint32_t* rank, const uint32_t* voxels_found,
                    CloudColumns cloud) {
@@ -176,7 +164,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kStrideThreads)
     SplitKernel(const float4* kept, uint32_t points, CloudColumns cloud) {
   for (uint64_t i = FirstIndex(); i < points; i += Stride()) {
     const float4 point = kept[i];
@@ -223,7 +211,8 @@ cudaError_t ThinScratchBytes(uint32_t points, size_t* bytes) {
 cudaError_t ClassifyPoints(const CloudColumns& cloud, uint32_t points, const ScanLimits& limits,
                            uint8_t* keep, ScanSummary* summary, cudaStream_t stream) {
   VOXLOC_RETURN_IF_CUDA_ERROR(cudaMemsetAsync(summary, 0, sizeof(ScanSummary), stream));
-  ClassifyKernel<<<Blocks(points), kThreads, 0, stream>>>(cloud, points, limits, keep, summary);
+  ClassifyKernel<<<StrideBlocks(points), kStrideThreads, 0, stream>>>(cloud, points, limits, keep,
+                                                                      summary);
   return cudaGetLastError();
 }
 
@@ -233,7 +222,8 @@ cudaError_t KeepSelected(const CloudColumns& cloud, uint32_t points, const uint8
   VOXLOC_RETURN_IF_CUDA_ERROR(cub::DeviceSelect::Flagged(scratch, scratch_bytes, Counting(), keep,
                                                          selected, selected_count,
                                                          static_cast<int>(points), stream));
-  GatherKernel<<<Blocks(kept_points), kThreads, 0, stream>>>(cloud, selected, kept_points, kept);
+  GatherKernel<<<StrideBlocks(kept_points), kStrideThreads, 0, stream>>>(cloud, selected,
+                                                                         kept_points, kept);
   return cudaGetLastError();
 }
 
@@ -241,9 +231,9 @@ cudaError_t ThinByVoxels(const float4* kept, uint32_t points, const VoxelLattice
                          VoxelArrays arrays, void* scratch, size_t scratch_bytes,
                          const CloudColumns& cloud, ScanSummary* summary, cudaStream_t stream) {
   const int count = static_cast<int>(points);
-  const uint32_t blocks = Blocks(points);
-  KeyKernel<<<blocks, kThreads, 0, stream>>>(kept, points, lattice, arrays.keys[0],
-                                             arrays.order[0]);
+  const uint32_t blocks = StrideBlocks(points);
+  KeyKernel<<<blocks, kStrideThreads, 0, stream>>>(kept, points, lattice, arrays.keys[0],
+                                                   arrays.order[0]);
   VOXLOC_RETURN_IF_CUDA_ERROR(cudaGetLastError());
   cub::DoubleBuffer<uint64_t> keys(arrays.keys[0], arrays.keys[1]);
   cub::DoubleBuffer<uint32_t> order(arrays.order[0], arrays.order[1]);
@@ -252,22 +242,23 @@ cudaError_t ThinByVoxels(const float4* kept, uint32_t points, const VoxelLattice
     VOXLOC_RETURN_IF_CUDA_ERROR(cub::DeviceRadixSort::SortPairs(scratch, scratch_bytes, keys, order,
                                                                 count, 0, key_bits, stream));
   }
-  MarkFirstKernel<<<blocks, kThreads, 0, stream>>>(keys.Current(), order.Current(), points,
-                                                   arrays.head, arrays.rank);
+  MarkFirstKernel<<<blocks, kStrideThreads, 0, stream>>>(keys.Current(), order.Current(), points,
+                                                         arrays.head, arrays.rank);
   VOXLOC_RETURN_IF_CUDA_ERROR(cudaGetLastError());
   VOXLOC_RETURN_IF_CUDA_ERROR(cub::DeviceScan::ExclusiveSum(scratch, scratch_bytes, arrays.rank,
                                                             arrays.rank, count, stream));
   VOXLOC_RETURN_IF_CUDA_ERROR(cub::DeviceSelect::Flagged(scratch, scratch_bytes, Counting(),
                                                          arrays.head, arrays.start,
                                                          &summary->voxels, count, stream));
-  CentroidKernel<<<Blocks(static_cast<uint64_t>(points) * kThreadsPerVoxel), kThreads, 0, stream>>>(
-      kept, points, order.Current(), arrays.start, arrays.rank, &summary->voxels, cloud);
+  CentroidKernel<<<StrideBlocks(static_cast<uint64_t>(points) * kThreadsPerVoxel), kStrideThreads,
+                   0, stream>>>(kept, points, order.Current(), arrays.start, arrays.rank,
+                                &summary->voxels, cloud);
   return cudaGetLastError();
 }
 
 cudaError_t SplitColumns(const float4* kept, uint32_t points, const CloudColumns& cloud,
                          cudaStream_t stream) {
-  SplitKernel<<<Blocks(points), kThreads, 0, stream>>>(kept, points, cloud);
+  SplitKernel<<<StrideBlocks(points), kStrideThreads, 0, stream>>>(kept, points, cloud);
   return cudaGetLastError();
 }
 

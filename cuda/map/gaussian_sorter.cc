@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "cuda/runtime/bit_count.h"
 
 namespace voxloc::cuda {
 namespace {
@@ -22,7 +23,7 @@ absl::StatusOr<IndexKeyLayout> LayoutFor(const BlockBox& box) {
   for (int axis = 0; axis < 3; ++axis) {
     layout.first[axis] = firsts[axis];
     layout.size[axis] = static_cast<uint32_t>(sizes[axis]);
-    for (int64_t rest = sizes[axis] - 1; rest != 0; rest >>= 1) ++layout.bits[axis];
+    layout.bits[axis] = BitsFor(static_cast<uint64_t>(sizes[axis] - 1));
   }
   if (layout.KeyBits() > kMaxKeyBits) {
     return absl::InvalidArgumentError(

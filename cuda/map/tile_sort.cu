@@ -5,30 +5,18 @@
 #include "cuda/cloud/scan_filter_kernels.h"
 #include "cuda/map/device_sort.h"
 #include "cuda/map/tile_kernels.h"
+#include "cuda/runtime/grid_stride.cuh"
 
 namespace voxloc::cuda {
 namespace {
 
-constexpr uint32_t kThreads = 256;
-// Enough to fill any device; kernels walk on from there.
-constexpr uint32_t kMaxBlocks = 4096;
 constexpr int kPlaceBits = 3 * kBlockBits;
-
-uint32_t Blocks(uint32_t threads) {
-  return std::min(kMaxBlocks, (threads + kThreads - 1) / kThreads);
-}
-
-// 64 bits wide, so that a step past the last of 2^31 points does not come round to the first.
-__device__ uint64_t FirstIndex() {
-  return static_cast<uint64_t>(blockIdx.x) * kThreads + threadIdx.x;
-}
-__device__ uint64_t Stride() { return static_cast<uint64_t>(gridDim.x) * kThreads; }
 
 __device__ bool IsFinitePoint(float x, float y, float z) {
   return isfinite(x) && isfinite(y) && isfinite(z);
 }
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kStrideThreads)
     SummarizeKernel(PointColumns points, PointSummary* summary) {
   __shared__ PointSummary of_block;
   if (threadIdx.x == 0) of_block = PointSummary{};
@@ -77,8 +65,9 @@ __device__ int32_t IndexOnAxis(const CellKeyLayout& layout, int axis, float offs
 }
 
 template <typename Key>
-__global__ void __launch_bounds__(kThreads) KeyKernel(PointColumns points, CellKeyLayout layout,
-                                                      Key not_finite, Key* keys, uint32_t* order) {
+__global__ void __launch_bounds__(kStrideThreads)
+    KeyKernel(PointColumns points, CellKeyLayout layout, Key not_finite, Key* keys,
+              uint32_t* order) {
   constexpr int32_t kMask = kBlockSize - 1;
   for (uint64_t i = FirstIndex(); i < points.count; i += Stride()) {
     const float offset[3] = {points.x[i], points.y[i], points.z[i]};
@@ -101,7 +90,7 @@ __global__ void __launch_bounds__(kThreads) KeyKernel(PointColumns points, CellK
 }
 
 template <typename Key>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kStrideThreads)
     MarkCellsKernel(const Key* keys, uint32_t finite, uint8_t* head) {
   for (uint64_t i = FirstIndex(); i < finite; i += Stride()) {
     head[i] = i == 0 || keys[i] != keys[i - 1] ? 1 : 0;
@@ -109,7 +98,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <typename Key>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kStrideThreads)
     MarkBlocksKernel(const Key* keys, const uint32_t* cell_begin, const uint32_t* cells,
                      uint32_t finite, uint8_t* head) {
   const uint32_t count = *cells;
@@ -121,7 +110,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <typename Key>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kStrideThreads)
     ListBlocksKernel(SortedPoints sorted, const uint32_t* block_begin, uint32_t count,
                      TileMoments::Block* blocks) {
   const Key* const keys = static_cast<const Key*>(sorted.keys);
@@ -155,18 +144,19 @@ cudaError_t Sort(const PointColumns& points, uint32_t finite, const CellKeyLayou
       {static_cast<Key*>(arrays.keys[0]), static_cast<Key*>(arrays.keys[1])},
       {arrays.order[0], arrays.order[1]}};
   const Key not_finite = all_finite ? Key{0} : static_cast<Key>(Key{1} << bits);
-  KeyKernel<Key><<<Blocks(points.count), kThreads, 0, stream>>>(points, layout, not_finite,
-                                                                buffers.keys[0], buffers.values[0]);
+  KeyKernel<Key><<<StrideBlocks(points.count), kStrideThreads, 0, stream>>>(
+      points, layout, not_finite, buffers.keys[0], buffers.values[0]);
   cudaError_t error = cudaGetLastError();
   if (error != cudaSuccess) return error;
   error = SortByKey(scratch, buffers, points.count, all_finite ? bits : bits + 1, stream);
   if (error != cudaSuccess) return error;
 
   const Key* const keys = buffers.keys[0];
-  MarkCellsKernel<Key><<<Blocks(finite), kThreads, 0, stream>>>(keys, finite, arrays.head);
+  MarkCellsKernel<Key>
+      <<<StrideBlocks(finite), kStrideThreads, 0, stream>>>(keys, finite, arrays.head);
   error = SelectMarked(scratch, arrays.head, finite, arrays.cell_begin, arrays.counts, stream);
   if (error != cudaSuccess) return error;
-  MarkBlocksKernel<Key><<<Blocks(finite), kThreads, 0, stream>>>(
+  MarkBlocksKernel<Key><<<StrideBlocks(finite), kStrideThreads, 0, stream>>>(
       keys, arrays.cell_begin, arrays.counts, finite, arrays.head);
   error = SelectMarked(scratch, arrays.head, finite, arrays.block_begin, arrays.counts + 1, stream);
   if (error != cudaSuccess) return error;
@@ -181,7 +171,7 @@ cudaError_t SummarizePoints(const PointColumns& points, PointSummary* summary,
                             cudaStream_t stream) {
   const cudaError_t error = cudaMemsetAsync(summary, 0, sizeof(PointSummary), stream);
   if (error != cudaSuccess) return error;
-  SummarizeKernel<<<Blocks(points.count), kThreads, 0, stream>>>(points, summary);
+  SummarizeKernel<<<StrideBlocks(points.count), kStrideThreads, 0, stream>>>(points, summary);
   return cudaGetLastError();
 }
 
@@ -195,7 +185,7 @@ cudaError_t SortIntoCells(const PointColumns& points, uint32_t finite, const Cel
 cudaError_t ListBlocks(const SortedPoints& sorted, const uint32_t* block_begin, uint32_t count,
                        TileMoments::Block* blocks, cudaStream_t stream) {
   const auto kernel = sorted.wide_keys ? ListBlocksKernel<uint64_t> : ListBlocksKernel<uint32_t>;
-  kernel<<<Blocks(count), kThreads, 0, stream>>>(sorted, block_begin, count, blocks);
+  kernel<<<StrideBlocks(count), kStrideThreads, 0, stream>>>(sorted, block_begin, count, blocks);
   return cudaGetLastError();
 }
 
