@@ -17,6 +17,7 @@
 #include "absl/time/time.h"
 #include "core/cloud/point_cloud.h"
 #include "core/engine/profile.h"
+#include "core/engine/work_class.h"
 #include "core/geometry/covariance.h"
 #include "core/geometry/euler.h"
 #include "core/geometry/pose.h"
@@ -37,6 +38,7 @@ struct AlignJob {
   std::shared_ptr<const PointCloud> scan;  // base frame; finite points
   Pose map_T_base_guess;
   Profile profile;  // its cell statistics must be among the map's
+  WorkClass work_class = WorkClass::kTracking;
   // A reference position (GNSS) that pulls along the heading; nullopt: none.
   std::optional<Eigen::Vector3d> regularization_position_map;
   StopToken stop;

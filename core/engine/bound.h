@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "core/engine/align.h"
 #include "core/engine/bound_grid.h"
+#include "core/engine/work_class.h"
 
 namespace voxloc {
 
@@ -63,6 +64,7 @@ struct BoundRequest {
   // column has.
   std::vector<uint64_t> allowed_z;
   uint32_t min_hits = 1;  // at least 1; nodes with fewer are left out
+  WorkClass work_class = WorkClass::kSearching;
   StopToken stop;
 };
 

@@ -4,9 +4,9 @@
 //
 // An engine builds what it keeps of tiles and maps, aligns scans in batches and scores poses. All
 // methods are thread-safe and block until done; results do not depend on what else runs, on the
-// batch a job was in, or on the number of threads. Where memory runs out, on any thread, a method
-// returns ResourceExhausted and the engine stays usable. Tiles and maps belong to the engine that
-// made them and may outlive calls, not the engine.
+// batch a job was in, on the class of work, or on the number of threads. Where memory runs out, on
+// any thread, a method returns ResourceExhausted and the engine stays usable. Tiles and maps belong
+// to the engine that made them and may outlive calls, not the engine.
 
 #ifndef VOXLOC_CORE_ENGINE_ENGINE_H_
 #define VOXLOC_CORE_ENGINE_ENGINE_H_
@@ -23,6 +23,7 @@
 #include "core/engine/align.h"
 #include "core/engine/bound.h"
 #include "core/engine/score.h"
+#include "core/engine/work_class.h"
 #include "core/map/resident_map.h"
 
 namespace voxloc {
@@ -67,7 +68,8 @@ class Engine {
   // Prepares a raw scan: FilterCloud's result to the last bit, and its errors, wherever it is
   // computed.
   [[nodiscard]] virtual absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud,
-                                                             const FilterOptions& options) = 0;
+                                                             const FilterOptions& options,
+                                                             WorkClass work_class) = 0;
 
   // A grid to bound the nodes of searches with. ResourceExhausted: no memory for it.
   [[nodiscard]] virtual absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> KeepBoundGrid(

@@ -12,6 +12,7 @@
 #include "core/cloud/point_cloud.h"
 #include "core/engine/align.h"
 #include "core/engine/profile.h"
+#include "core/engine/work_class.h"
 #include "core/geometry/pose.h"
 #include "core/map/resident_map.h"
 
@@ -22,6 +23,7 @@ struct ScoreRequest {
   std::shared_ptr<const PointCloud> scan;  // base frame; finite points
   std::vector<Pose> map_T_base;            // M poses
   Stage stage;                             // cells, search and outlier ratio are used
+  WorkClass work_class = WorkClass::kScoring;
   StopToken stop;
   bool want_point_scores = false;
 };

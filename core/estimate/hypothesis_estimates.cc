@@ -23,6 +23,7 @@ absl::StatusOr<std::vector<AlignResult>> WithPointScores(
   request.map = job.map;
   request.scan = job.scan;
   request.stage = job.profile.stages[job.profile.score_stage];
+  request.work_class = WorkClass::kSearching;
   request.stop = stop;
   request.want_point_scores = true;
   std::vector<AlignResult> results;
@@ -50,6 +51,7 @@ absl::StatusOr<std::vector<ScanEstimate>> EstimateHypotheses(
   align.map = job.map;
   align.scan = job.scan;
   align.profile = job.profile;
+  align.work_class = WorkClass::kSearching;
   align.stop.cancelled = job.stop.cancelled;
   align.want_point_scores = true;
   std::vector<ScanEstimate> estimates;

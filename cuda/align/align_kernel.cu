@@ -7,27 +7,26 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <iterator>
 #include <new>
 
 #include "cuda/align/align_kernel.h"
 #include "cuda/align/cluster.cuh"
+#include "cuda/align/cluster_choice.h"
 #include "cuda/align/point_match.cuh"
 #include "cuda/align/search_lead.cuh"
 #include "cuda/align/virtual_warps.h"
 #include "cuda/align/warp_sums.cuh"
+#include "cuda/runtime/clock.cuh"
 
 namespace voxloc::cuda {
 namespace {
 
 constexpr int kMostThreads = 256;
 constexpr int kLargestCluster = kRows;
+// What every device with clusters can run; more has to be allowed for each kernel.
+constexpr int kLargestPortableCluster = 8;
 static_assert(kMostThreads == 32 * kColumns, "a warp of a cluster has one column");
-
-__device__ __forceinline__ uint64_t NowNs() {
-  uint64_t now;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-  return now;
-}
 
 // What one chunk adds: lane i gets the sum of slot i over the chunk's points.
 __device__ __forceinline__ float SumChunk(const Shared& shared, const ndt::Vector3<float>& point,
@@ -108,14 +107,14 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   // Of a block with several rows: the columns of each, to be added in order.
   extern __shared__ double columns[];  // [rows of this block][kColumns][32]
 
-  const uint64_t started_ns = NowNs();
   const uint32_t cluster = ClusterSize();
   const uint32_t rank = ClusterRank();
   const DeviceJob& job = arguments.jobs[blockIdx.x / cluster];
   const AlignProgram& program = arguments.programs[job.program];
   const DeviceScan& device_scan = arguments.scans[job.scan];
-  const ScanView scan = {device_scan.x, device_scan.x + device_scan.stride,
-                         device_scan.x + 2 * size_t{device_scan.stride}, device_scan.points,
+  const float* const points = arguments.points + device_scan.first;
+  const ScanView scan = {points, points + device_scan.stride,
+                         points + 2 * size_t{device_scan.stride}, device_scan.points,
                          (device_scan.points + kPointsPerChunk - 1) / kPointsPerChunk};
   const uint32_t warps = blockDim.x / 32;
   const uint32_t warp = threadIdx.x / 32;
@@ -188,7 +187,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     __syncthreads();
 
     Interrupt interrupt = job.interrupt;
-    if (job.deadline_ns != 0 && NowNs() - started_ns >= job.deadline_ns) {
+    if (job.deadline_ns != 0 && NowNs() >= job.deadline_ns) {
       interrupt = Interrupt::kDeadline;
     }
     if (alone) {
@@ -241,6 +240,7 @@ struct Variant {
 constexpr Variant kAlone = {AlignKernel<kMostThreads, 1, 2>, kMostThreads};
 constexpr Variant kFew = {AlignKernel<kMostThreads, 2, 2>, kMostThreads};
 constexpr Variant kMany = {AlignKernel<128, 8, 1>, 128};
+constexpr const Variant* kOfClusters[] = {&kAlone, &kFew};
 
 const Variant& VariantFor(const Device& device, uint32_t jobs, int cluster, bool beside_others) {
   if (beside_others) return kMany;
@@ -275,6 +275,25 @@ class Launch {
   cudaLaunchAttribute attribute_{};
 };
 
+// Whether the device can run clusters of so many blocks of the kernel.
+bool IsUsable(Device& device, const Variant& variant, int cluster) {
+  if (cluster > kLargestPortableCluster &&
+      !device
+           .Check(cudaFuncSetAttribute(variant.kernel,
+                                       cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
+                  "allowing large clusters")
+           .ok()) {
+    return false;
+  }
+  const Launch launch(variant, 1, cluster, nullptr);
+  int active = 0;
+  return device
+             .Check(cudaOccupancyMaxActiveClusters(&active, variant.kernel, &launch.config()),
+                    "asking for the largest cluster")
+             .ok() &&
+         active > 0;
+}
+
 }  // namespace
 
 absl::StatusOr<AlignLimits> QueryAlignLimits(Device& device) {
@@ -287,24 +306,13 @@ absl::StatusOr<AlignLimits> QueryAlignLimits(Device& device) {
       "asking for the alignment kernel's occupancy");
   limits.resident_blocks = std::max(1, blocks * device.properties().multiprocessors);
   if (device.properties().major < 9) return limits;
-  for (const Variant& variant : {kAlone, kFew}) {
-    VOXLOC_CUDA_TRY(
-        device,
-        cudaFuncSetAttribute(variant.kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
-        "allowing large clusters");
-  }
-  for (int cluster = kLargestCluster; cluster > 1; cluster /= 2) {
-    const Launch launch(kAlone, 1, cluster, nullptr);
-    int active = 0;
-    const absl::Status status =
-        device.Check(cudaOccupancyMaxActiveClusters(&active, kAlone.kernel, &launch.config()),
-                     "asking for the largest cluster");
-    if (!device.healthy()) return status;
-    if (status.ok() && active > 0) {
-      limits.largest_cluster = cluster;
-      break;
-    }
-  }
+  // A device or driver that refuses is one with smaller clusters, or without any.
+  const auto usable = [&](int cluster) {
+    return std::all_of(std::begin(kOfClusters), std::end(kOfClusters),
+                       [&](const Variant* variant) { return IsUsable(device, *variant, cluster); });
+  };
+  limits.largest_cluster = LargestUsableCluster(kLargestCluster, usable);
+  if (!device.healthy()) return device.MakeCurrent();
   return limits;
 }
 

@@ -21,6 +21,7 @@ namespace voxloc::cuda {
 struct AlignArguments {
   const AlignProgram* programs;
   const DeviceScan* scans;
+  const float* points;  // of all scans
   const DeviceJob* jobs;
   uint32_t job_count;
   DeviceResult* results;   // one a job

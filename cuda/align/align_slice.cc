@@ -21,12 +21,6 @@ constexpr size_t kMaxPoints = size_t{1} << 21;      // of all jobs
 constexpr size_t kMaxIterations = size_t{1} << 18;  // recorded
 constexpr size_t kMaxScoredPoints = size_t{1} << 26;
 
-// Blocks of clusters that a multiprocessor is given.
-constexpr int kBlocksPerMultiprocessor = 2;
-
-constexpr size_t kAlignment = 256;
-size_t Aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
 IterationTrace TraceOf(const DeviceIteration& record, size_t points) {
   return MakeTrace({record.stage, record.from, record.after, ToPoseScore(record.score, points),
                     record.gradient, record.hessian, record.direction, record.length});
@@ -34,12 +28,12 @@ IterationTrace TraceOf(const DeviceIteration& record, size_t points) {
 
 }  // namespace
 
-AlignSlice::AlignSlice(std::shared_ptr<Device> device, const AlignLimits& limits, SliceUse use)
+AlignSlice::AlignSlice(std::shared_ptr<Device> device, std::shared_ptr<DeviceClock> clock,
+                       const AlignLimits& limits)
     : device_(device),
+      clock_(std::move(clock)),
       limits_(limits),
-      part_of_more_(use == SliceUse::kPartOfCall),
       upload_(device),
-      device_upload_(device),
       results_(device),
       device_results_(device),
       device_trace_(device),
@@ -48,12 +42,12 @@ AlignSlice::AlignSlice(std::shared_ptr<Device> device, const AlignLimits& limits
       scores_(device) {}
 
 absl::StatusOr<std::unique_ptr<AlignSlice>> AlignSlice::Create(std::shared_ptr<Device> device,
+                                                               std::shared_ptr<DeviceClock> clock,
                                                                const AlignLimits& limits,
-                                                               SliceUse use) {
+                                                               Priority priority) {
   VOXLOC_TRY(device->MakeCurrent());
-  std::unique_ptr<AlignSlice> slice(new AlignSlice(device, limits, use));
-  absl::StatusOr<Stream> stream =
-      Stream::Create(device, use == SliceUse::kWholeCall ? Priority::kHigh : Priority::kLow);
+  std::unique_ptr<AlignSlice> slice(new AlignSlice(device, std::move(clock), limits));
+  absl::StatusOr<Stream> stream = Stream::Create(device, priority);
   if (!stream.ok()) return stream.status();
   slice->stream_ = *std::move(stream);
   for (Event& event : slice->events_) {
@@ -65,19 +59,22 @@ absl::StatusOr<std::unique_ptr<AlignSlice>> AlignSlice::Create(std::shared_ptr<D
 }
 
 void AlignSlice::Clear() {
-  // Left over from a call that broke off: what was queued writes to memory of this slice.
-  if (std::exchange(launched_, false)) (void)stream_.Synchronize();
   entries_.clear();
   jobs_.clear();
   programs_.clear();
   program_of_.clear();
-  scan_count_ = 0;
+  scans_.clear();
+  device_scans_.clear();
   rotation_scales_m_.clear();
   scan_numbers_.clear();
+  // What one huge scan made it take goes back to the host too.
+  const size_t kept = points_retention_.Fit(points_.size(), floats_, sizeof(float));
+  if (kept < points_.size()) points_ = std::vector<float>(kept);
   floats_ = 0;
   work_ = 0;
   iterations_ = 0;
   scored_points_ = 0;
+  moment_.reset();
   status_ = absl::OkStatus();
 }
 
@@ -114,8 +111,8 @@ bool AlignSlice::Add(const AlignJob& job, AlignResult& result) {
   packed.rotation_scale_m = RotationScaleFor(job, *scan);
   packed.interrupt = InterruptOf(job.stop);
   if (job.stop.deadline != absl::InfiniteFuture()) {
-    const int64_t left_ns = absl::ToInt64Nanoseconds(job.stop.deadline - absl::Now());
-    packed.deadline_ns = static_cast<uint64_t>(std::max<int64_t>(1, left_ns));
+    if (!moment_) moment_ = clock_->Now();
+    packed.deadline_ns = moment_->At(job.stop.deadline);
   }
   if (job.regularization_position_map) {
     packed.regularized = true;
@@ -163,18 +160,20 @@ absl::StatusOr<uint32_t> AlignSlice::ProgramOf(const AlignJob& job) {
 
 absl::StatusOr<uint32_t> AlignSlice::ScanOf(const AlignJob& job) {
   const PointCloud& cloud = *job.scan;
-  const auto [it, inserted] = scan_numbers_.try_emplace(&cloud, static_cast<uint32_t>(scan_count_));
+  const auto [it, inserted] =
+      scan_numbers_.try_emplace(&cloud, static_cast<uint32_t>(scans_.size()));
   if (!inserted) return it->second;
-  if (scan_count_ == scans_.size()) scans_.emplace_back();
-  PackedScan& scan = scans_[scan_count_];
-  PackScan(cloud, scan);
+  const size_t end = floats_ + PackedFloats(cloud.size());
+  if (points_.size() < end) points_.resize(std::max(end, points_.size() + points_.size() / 2));
+  PackedScan scan = PackScan(cloud, points_.data() + floats_);
   if (scan.points == 0) {
     scan_numbers_.erase(it);
     return NoFinitePoint(cloud);
   }
+  device_scans_.push_back({floats_, scan.stride, scan.points});
+  scans_.push_back(std::move(scan));
   rotation_scales_m_.push_back(0.0);
-  floats_ += scan.floats.size();
-  ++scan_count_;
+  floats_ = end;
   return it->second;
 }
 
@@ -185,70 +184,41 @@ double AlignSlice::RotationScaleFor(const AlignJob& job, uint32_t scan) {
   return scale_m;
 }
 
-int AlignSlice::ChooseCluster() const {
-  if (part_of_more_) return 1;
-  const auto jobs = static_cast<int>(jobs_.size());
+ClusterDemand AlignSlice::Demand() const {
   uint32_t most_points = 0;
-  for (size_t i = 0; i < scan_count_; ++i) most_points = std::max(most_points, scans_[i].points);
-  const auto chunks = static_cast<int>(most_points / kPointsPerChunk + 1);
-  int cluster = limits_.largest_cluster;
-  while (cluster > 1 &&
-         (jobs * cluster > kBlocksPerMultiprocessor * device_->properties().multiprocessors ||
-          cluster > chunks)) {
-    cluster /= 2;
-  }
-  return cluster;
+  for (const PackedScan& scan : scans_) most_points = std::max(most_points, scan.points);
+  return {jobs_.size(), most_points / kPointsPerChunk + 1};
 }
 
-void AlignSlice::Launch() {
+void AlignSlice::Launch(SliceUse use) {
   if (entries_.empty()) return;
   launched_ = true;
   status_ = device_->MakeCurrent();
-  if (status_.ok()) status_ = Queue();
+  if (status_.ok()) status_ = Queue(use);
 }
 
-absl::Status AlignSlice::Queue() {
-  const size_t programs_bytes = Aligned(programs_.size() * sizeof(AlignProgram));
-  const size_t scans_bytes = Aligned(scan_count_ * sizeof(DeviceScan));
-  const size_t jobs_bytes = Aligned(jobs_.size() * sizeof(DeviceJob));
-  const size_t bytes = programs_bytes + scans_bytes + jobs_bytes + floats_ * sizeof(float);
-  VOXLOC_TRY(upload_.Reserve(bytes));
-  VOXLOC_TRY(device_upload_.Reserve(bytes));
-  VOXLOC_TRY(results_.Reserve(jobs_.size() * sizeof(DeviceResult)));
+// All of it, also where nothing is needed, which counts as a use of that memory.
+absl::Status AlignSlice::Reserve() {
+  VOXLOC_TRY(results_.ReserveForUse(jobs_.size() * sizeof(DeviceResult)));
   const bool mapped = results_.device_data() != nullptr;
-  if (!mapped) VOXLOC_TRY(device_results_.Reserve(jobs_.size()));
-  if (iterations_ > 0) {
-    VOXLOC_TRY(device_trace_.Reserve(iterations_));
-    VOXLOC_TRY(trace_.Reserve(iterations_ * sizeof(DeviceIteration)));
-  }
-  if (scored_points_ > 0) {
-    VOXLOC_TRY(device_scores_.Reserve(scored_points_));
-    VOXLOC_TRY(scores_.Reserve(scored_points_ * sizeof(float)));
-  }
+  VOXLOC_TRY(device_results_.ReserveForUse(mapped ? 0 : jobs_.size()));
+  VOXLOC_TRY(device_trace_.ReserveForUse(iterations_));
+  VOXLOC_TRY(trace_.ReserveForUse(iterations_ * sizeof(DeviceIteration)));
+  VOXLOC_TRY(device_scores_.ReserveForUse(scored_points_));
+  return scores_.ReserveForUse(scored_points_ * sizeof(float));
+}
 
-  std::byte* to = upload_.data();
-  std::byte* device_base = device_upload_.data();
-  std::memcpy(to, programs_.data(), programs_.size() * sizeof(AlignProgram));
-  std::memcpy(to + programs_bytes + scans_bytes, jobs_.data(), jobs_.size() * sizeof(DeviceJob));
-  auto* device_scans = reinterpret_cast<DeviceScan*>(to + programs_bytes);
-  size_t points_at = programs_bytes + scans_bytes + jobs_bytes;
-  for (size_t i = 0; i < scan_count_; ++i) {
-    const PackedScan& scan = scans_[i];
-    device_scans[i] = {reinterpret_cast<const float*>(device_base + points_at), scan.stride,
-                       scan.points};
-    std::memcpy(to + points_at, scan.floats.data(), scan.floats.size() * sizeof(float));
-    points_at += scan.floats.size() * sizeof(float);
-  }
-
-  cudaStream_t stream = stream_.get();
+absl::Status AlignSlice::Queue(SliceUse use) {
+  VOXLOC_TRY(Reserve());
+  const bool mapped = results_.device_data() != nullptr;
   if (timed_) VOXLOC_TRY(events_[0].Record(stream_));
-  VOXLOC_CUDA_TRY(*device_, cudaMemcpyAsync(device_base, to, bytes, cudaMemcpyHostToDevice, stream),
-                  "uploading scans");
-  if (timed_) VOXLOC_TRY(events_[1].Record(stream_));
   AlignArguments arguments{};
-  arguments.programs = reinterpret_cast<const AlignProgram*>(device_base);
-  arguments.scans = reinterpret_cast<const DeviceScan*>(device_base + programs_bytes);
-  arguments.jobs = reinterpret_cast<const DeviceJob*>(device_base + programs_bytes + scans_bytes);
+  upload_.Add(programs_, &arguments.programs);
+  upload_.Add(device_scans_, &arguments.scans);
+  upload_.Add(jobs_, &arguments.jobs);
+  upload_.Add(absl::MakeConstSpan(points_.data(), floats_), &arguments.points);
+  VOXLOC_TRY(upload_.Send(stream_));
+  if (timed_) VOXLOC_TRY(events_[1].Record(stream_));
   arguments.job_count = static_cast<uint32_t>(jobs_.size());
   arguments.results =
       mapped ? reinterpret_cast<DeviceResult*>(results_.device_data()) : device_results_.data();
@@ -256,13 +226,23 @@ absl::Status AlignSlice::Queue() {
   arguments.point_scores = device_scores_.data();
   if (iterations_ > 0) {
     // Searches that end early leave the rest as it is; all of it is read back.
-    VOXLOC_CUDA_TRY(
-        *device_,
-        cudaMemsetAsync(device_trace_.data(), 0, iterations_ * sizeof(DeviceIteration), stream),
-        "clearing the trace");
+    VOXLOC_CUDA_TRY(*device_,
+                    cudaMemsetAsync(device_trace_.data(), 0, iterations_ * sizeof(DeviceIteration),
+                                    stream_.get()),
+                    "clearing the trace");
   }
-  VOXLOC_TRY(LaunchAlign(*device_, arguments, ChooseCluster(), part_of_more_, stream));
+  const bool part_of_more = use == SliceUse::kPartOfCall;
+  const auto multiprocessors = static_cast<size_t>(device_->properties().multiprocessors);
+  const int cluster =
+      part_of_more ? 1 : ChooseCluster(limits_.largest_cluster, multiprocessors, Demand());
+  VOXLOC_TRY(LaunchAlign(*device_, arguments, cluster, part_of_more, stream_.get()));
   if (timed_) VOXLOC_TRY(events_[2].Record(stream_));
+  VOXLOC_TRY(QueueDownloads(mapped));
+  return timed_ ? events_[3].Record(stream_) : absl::OkStatus();
+}
+
+absl::Status AlignSlice::QueueDownloads(bool mapped) {
+  cudaStream_t stream = stream_.get();
   if (!mapped) {
     VOXLOC_CUDA_TRY(
         *device_,
@@ -283,23 +263,27 @@ absl::Status AlignSlice::Queue() {
                                     scored_points_ * sizeof(float), cudaMemcpyDeviceToHost, stream),
                     "reading point scores");
   }
-  if (timed_) VOXLOC_TRY(events_[3].Record(stream_));
   return absl::OkStatus();
 }
 
+void AlignSlice::Settle() noexcept {
+  if (std::exchange(launched_, false)) stream_.Drain();
+}
+
 void AlignSlice::Finish() {
-  if (!std::exchange(launched_, false)) return;
+  if (!launched_) return;
   // What was queued before an error still runs, on memory of this slice.
   absl::Status finished = stream_.Synchronize();
+  launched_ = false;
   if (status_.ok()) status_ = std::move(finished);
-  if (status_.ok() && timed_) status_ = Read();
+  if (status_.ok() && timed_) status_ = ReadTimes();
   for (size_t i = 0; i < entries_.size(); ++i) {
     entries_[i].result->status = status_;
     if (status_.ok()) FillResult(i);
   }
 }
 
-absl::Status AlignSlice::Read() {
+absl::Status AlignSlice::ReadTimes() {
   double* times[] = {&times_.upload_ms, &times_.kernel_ms, &times_.download_ms};
   for (int i = 0; i < 3; ++i) {
     const absl::StatusOr<double> ms = events_[i + 1].MillisecondsSince(events_[i]);

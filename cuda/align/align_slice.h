@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -17,37 +18,46 @@
 #include "absl/status/statusor.h"
 #include "core/engine/align.h"
 #include "cuda/align/align_kernel.h"
+#include "cuda/align/cluster_choice.h"
 #include "cuda/align/packed_scan.h"
 #include "cuda/call_times.h"
 #include "cuda/map/cuda_map.h"
 #include "cuda/runtime/device.h"
 #include "cuda/runtime/device_buffer.h"
+#include "cuda/runtime/device_clock.h"
+#include "cuda/runtime/packed_upload.h"
 #include "cuda/runtime/pinned_buffer.h"
+#include "cuda/runtime/retention.h"
 #include "cuda/runtime/stream.h"
 
 namespace voxloc::cuda {
 
-// A whole call of tracking goes on a stream of high priority and takes the blocks that it finds;
-// parts of a long batch go on streams of low priority and share the device with each other.
+// A slice that is a whole call takes the blocks that it finds; parts of a call share the device
+// with each other.
 enum class SliceUse { kWholeCall, kPartOfCall };
 
 class AlignSlice {
  public:
+  // `clock` is the device's.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<AlignSlice>> Create(
-      std::shared_ptr<Device> device, const AlignLimits& limits, SliceUse use);
+      std::shared_ptr<Device> device, std::shared_ptr<DeviceClock> clock, const AlignLimits& limits,
+      Priority priority);
 
-  // Forgets the last slice.
+  // Forgets the last slice, whose work must be done.
   void Clear();
 
   // Takes a job in, unless it is full: false, and the job belongs to the next slice. A job that
   // cannot be run is answered in `result` at once. `job` and `result` must stay until Finish.
   [[nodiscard]] bool Add(const AlignJob& job, AlignResult& result);
-  [[nodiscard]] bool empty() const { return entries_.empty(); }
+  // Between Launch and Finish or Settle.
+  [[nodiscard]] bool launched() const { return launched_; }
 
   // Queues upload, kernel and download. An error goes to every job of the slice.
-  void Launch();
+  void Launch(SliceUse use);
   // Waits for them and fills the results.
   void Finish();
+  // Waits for what a call that broke off has queued.
+  void Settle() noexcept;
 
   // Records times from the next Launch on; off by default, events cost a few microseconds.
   void set_timed(bool timed) { timed_ = timed; }
@@ -59,18 +69,21 @@ class AlignSlice {
     const AlignJob* job;
     AlignResult* result;
   };
-  AlignSlice(std::shared_ptr<Device> device, const AlignLimits& limits, SliceUse use);
+  AlignSlice(std::shared_ptr<Device> device, std::shared_ptr<DeviceClock> clock,
+             const AlignLimits& limits);
   absl::StatusOr<uint32_t> ProgramOf(const AlignJob& job);
   absl::StatusOr<uint32_t> ScanOf(const AlignJob& job);
   double RotationScaleFor(const AlignJob& job, uint32_t scan);
-  absl::Status Queue();
-  absl::Status Read();
+  absl::Status Queue(SliceUse use);
+  absl::Status Reserve();
+  absl::Status QueueDownloads(bool mapped);
+  absl::Status ReadTimes();
   void FillResult(size_t i) const;
-  [[nodiscard]] int ChooseCluster() const;
+  [[nodiscard]] ClusterDemand Demand() const;
 
   std::shared_ptr<Device> device_;
+  const std::shared_ptr<DeviceClock> clock_;
   const AlignLimits limits_;
-  const bool part_of_more_;
   Stream stream_;
   Event events_[4];  // before upload, before the kernel, before the download, at the end
   bool timed_ = false;
@@ -80,20 +93,21 @@ class AlignSlice {
   std::vector<DeviceJob> jobs_;
   std::vector<AlignProgram> programs_;
   std::vector<const AlignJob*> program_of_;  // a job of each program
-  // The first `scan_count_` are in use, the rest keep their memory.
   std::vector<PackedScan> scans_;
-  std::vector<double> rotation_scales_m_;  // of the scans in use; 0 until a job needs it
-  size_t scan_count_ = 0;
+  std::vector<DeviceScan> device_scans_;
+  std::vector<double> rotation_scales_m_;  // of the scans; 0 until a job needs it
+  std::vector<float> points_;              // of all scans; the first `floats_` are in use
+  Retention points_retention_;
   absl::flat_hash_map<const PointCloud*, uint32_t> scan_numbers_;
-  size_t floats_ = 0;           // of all scans
-  size_t work_ = 0;             // points of all jobs
-  uint32_t iterations_ = 0;     // that may be recorded
-  uint32_t scored_points_ = 0;  // whose scores are wanted
+  size_t floats_ = 0;                   // of all scans
+  size_t work_ = 0;                     // points of all jobs
+  uint32_t iterations_ = 0;             // that may be recorded
+  uint32_t scored_points_ = 0;          // whose scores are wanted
+  std::optional<DeviceMoment> moment_;  // on both clocks; of the first job with a deadline
   bool launched_ = false;
   absl::Status status_;  // of Launch
 
-  PinnedBuffer upload_;
-  DeviceBuffer<std::byte> device_upload_;
+  PackedUpload upload_;
   PinnedBuffer results_;
   DeviceBuffer<DeviceResult> device_results_;  // where the host's memory is not mapped
   DeviceBuffer<DeviceIteration> device_trace_;

@@ -82,7 +82,8 @@ __device__ __forceinline__ void Send(const double* mine, const ArrivalBarrier& b
 #endif
 }
 
-// Waits until the phase of this parity is complete.
+// Waits until the phase of this parity is complete; what other blocks of the cluster sent is then
+// seen.
 __device__ __forceinline__ void Wait(ArrivalBarrier& barrier, uint32_t parity) {
 #if __CUDA_ARCH__ >= 900
   uint32_t done = 0;
@@ -90,7 +91,7 @@ __device__ __forceinline__ void Wait(ArrivalBarrier& barrier, uint32_t parity) {
     asm volatile(
         "{\n"
         ".reg .pred complete;\n"
-        "mbarrier.try_wait.parity.shared::cta.b64 complete, [%1], %2;\n"
+        "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 complete, [%1], %2;\n"
         "selp.u32 %0, 1, 0, complete;\n"
         "}\n"
         : "=r"(done)

@@ -24,9 +24,10 @@ struct AlignProgram {
   int score_stage;
 };
 
-// Points in the base frame, metres: x, y and z one after another, each `stride` long.
+// Points in the base frame, metres: x, y and z one after another, each `stride` long, from place
+// `first` of an array of floats.
 struct DeviceScan {
-  const float* x;
+  uint64_t first;
   uint32_t stride;
   uint32_t points;
 };
@@ -37,7 +38,7 @@ struct DeviceJob {
   double reference_y;
   double regularization_scale;
   double rotation_scale_m;  // of its scan; 0 where no stage needs it
-  uint64_t deadline_ns;     // from the beginning of the kernel; 0: none
+  uint64_t deadline_ns;     // on the device's clock; 0: none
   uint32_t program;
   uint32_t scan;
   // Iteration records may be written from here on in the trace array.

@@ -8,15 +8,23 @@
 
 namespace voxloc::cuda {
 
-void PackScan(const PointCloud& cloud, PackedScan& packed) {
+namespace {
+
+size_t StrideOf(size_t points) {
+  return (points + kPointsPerChunk - 1) / kPointsPerChunk * kPointsPerChunk;
+}
+
+}  // namespace
+
+size_t PackedFloats(size_t cloud_points) { return 3 * StrideOf(cloud_points); }
+
+PackedScan PackScan(const PointCloud& cloud, float* floats) {
   const size_t n = cloud.size();
-  packed.stride =
-      static_cast<uint32_t>((n + kPointsPerChunk - 1) / kPointsPerChunk * kPointsPerChunk);
-  packed.floats.resize(size_t{3} * packed.stride);
-  packed.sources.clear();
-  float* x = packed.floats.data();
-  float* y = x + packed.stride;
-  float* z = y + packed.stride;
+  PackedScan packed;
+  packed.stride = static_cast<uint32_t>(StrideOf(n));
+  float* const x = floats;
+  float* const y = x + packed.stride;
+  float* const z = y + packed.stride;
   const Eigen::Vector3f origin = cloud.origin.cast<float>();
   uint32_t not_finite = 0;
   for (size_t i = 0; i < n; ++i) {
@@ -27,7 +35,7 @@ void PackScan(const PointCloud& cloud, PackedScan& packed) {
     not_finite += x[i] * 0.0F + y[i] * 0.0F + z[i] * 0.0F == 0.0F ? 0U : 1U;
   }
   packed.points = static_cast<uint32_t>(n);
-  if (not_finite == 0) return;
+  if (not_finite == 0) return packed;
   packed.points = 0;
   packed.sources.reserve(n - not_finite);
   for (uint32_t i = 0; i < n; ++i) {
@@ -38,6 +46,7 @@ void PackScan(const PointCloud& cloud, PackedScan& packed) {
     z[to] = z[i];
     packed.sources.push_back(i);
   }
+  return packed;
 }
 
 }  // namespace voxloc::cuda

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // PackedScan: the finite points of a cloud as kernels read them: base frame, metres, x, y and z one
-// after another, each padded to whole chunks.
+// after another, each padded to whole chunks. The floats of several scans lie in one array.
 
 #ifndef VOXLOC_CUDA_ALIGN_PACKED_SCAN_H_
 #define VOXLOC_CUDA_ALIGN_PACKED_SCAN_H_
@@ -17,7 +17,6 @@ namespace voxloc::cuda {
 struct PackedScan {
   uint32_t points = 0;
   uint32_t stride = 0;
-  std::vector<float> floats;      // 3 stride
   std::vector<uint32_t> sources;  // places in the cloud; empty where every point is finite
 
   [[nodiscard]] size_t PlaceInCloud(size_t point) const {
@@ -25,8 +24,12 @@ struct PackedScan {
   }
 };
 
-// Memory of `packed` is used again. The cloud has fewer than 2^32 points.
-void PackScan(const PointCloud& cloud, PackedScan& packed);
+// Floats that a cloud of so many points takes: 3 strides.
+[[nodiscard]] size_t PackedFloats(size_t cloud_points);
+
+// Writes the cloud to `floats`, PackedFloats(cloud.size()) of them; what pads them is left as it
+// is. The cloud has fewer than 2^32 points.
+[[nodiscard]] PackedScan PackScan(const PointCloud& cloud, float* floats);
 
 }  // namespace voxloc::cuda
 

@@ -8,11 +8,13 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <new>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "cuda/cloud/scan_filter_kernels.h"
+#include "cuda/runtime/bit_count.h"
 #include "cuda/runtime/device_buffer.h"
 #include "cuda/runtime/pinned_buffer.h"
 #include "cuda/runtime/stream.h"
@@ -21,7 +23,8 @@ namespace voxloc::cuda {
 namespace {
 
 // Calls that may work at the same time; others wait for one of them.
-constexpr size_t kMaxCalls = 16;
+constexpr size_t kMaxTrackingCalls = 16;
+constexpr size_t kMaxOtherCalls = 4;
 // Workspaces for more points are not kept.
 constexpr size_t kMaxKeptPoints = size_t{1} << 20;
 // Points are counted in 32 bits, and CUB takes some of its sizes as int.
@@ -90,9 +93,7 @@ absl::StatusOr<VoxelLattice> LatticeOf(const PointCloud& corners, double leaf_m)
   for (int axis = 0; axis < 3; ++axis) {
     lattice.origin_m[axis] = corners.origin[axis];
     lattice.first_index[axis] = first[axis];
-    for (auto left = static_cast<uint64_t>(last[axis] - first[axis]); left != 0; left >>= 1) {
-      ++lattice.bits[axis];
-    }
+    lattice.bits[axis] = BitsFor(static_cast<uint64_t>(last[axis] - first[axis]));
   }
   return lattice;
 }
@@ -102,8 +103,9 @@ absl::StatusOr<VoxelLattice> LatticeOf(const PointCloud& corners, double leaf_m)
 // Memory and a stream for one call at a time. Buffers grow only while the stream is at rest.
 class ScanFilter::Workspace {
  public:
-  static absl::StatusOr<std::unique_ptr<Workspace>> Create(const std::shared_ptr<Device>& device) {
-    absl::StatusOr<Stream> stream = Stream::Create(device, Priority::kHigh);
+  static absl::StatusOr<std::unique_ptr<Workspace>> Create(const std::shared_ptr<Device>& device,
+                                                           Priority priority) {
+    absl::StatusOr<Stream> stream = Stream::Create(device, priority);
     if (!stream.ok()) return stream.status();
     auto workspace = std::make_unique<Workspace>(device, *std::move(stream));
     VOXLOC_TRY(workspace->summary_host_.Reserve(sizeof(ScanSummary)));
@@ -128,8 +130,10 @@ class ScanFilter::Workspace {
         stream_(std::move(stream)) {}
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
-  // After a failure work may still be queued.
-  ~Workspace() { (void)stream_.Synchronize(); }
+  ~Workspace() { Settle(); }
+
+  // Waits for all work that is queued, as it may be after a failure.
+  void Settle() const noexcept { stream_.Drain(); }
 
   // Everything but the random choice. The cloud has points, as many as fit.
   absl::Status Run(const PointCloud& cloud, const FilterOptions& options, FilteredCloud& result) {
@@ -275,11 +279,22 @@ absl::StatusOr<std::unique_ptr<ScanFilter>> ScanFilter::Create(std::shared_ptr<D
 
 ScanFilter::ScanFilter(std::shared_ptr<Device> device)
     : device_(std::move(device)),
-      workspaces_(kMaxCalls, [this] { return Workspace::Create(device_); }) {}
+      tracking_(kMaxTrackingCalls, [this] { return Workspace::Create(device_, Priority::kHigh); }),
+      other_(kMaxOtherCalls, [this] { return Workspace::Create(device_, Priority::kLow); }) {}
 ScanFilter::~ScanFilter() = default;
 
 absl::StatusOr<FilteredCloud> ScanFilter::Filter(const PointCloud& cloud,
-                                                 const FilterOptions& options) {
+                                                 const FilterOptions& options, Priority priority) {
+  try {
+    return Run(cloud, options, priority == Priority::kHigh ? tracking_ : other_);
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no host memory to filter a cloud of ", cloud.size(), " points"));
+  }
+}
+
+absl::StatusOr<FilteredCloud> ScanFilter::Run(const PointCloud& cloud, const FilterOptions& options,
+                                              Pool<Workspace>& workspaces) {
   VOXLOC_TRY(ValidateFilterOptions(options));
   VOXLOC_TRY(CheckColumns(cloud));
   FilteredCloud result;
@@ -292,7 +307,7 @@ absl::StatusOr<FilteredCloud> ScanFilter::Filter(const PointCloud& cloud,
   }
   VOXLOC_TRY(device_->MakeCurrent());
   {
-    absl::StatusOr<Pool<Workspace>::Lease> workspace = workspaces_.Take();
+    absl::StatusOr<Pool<Workspace>::Lease> workspace = workspaces.Take();
     if (!workspace.ok()) return workspace.status();
     const absl::Status status = (*workspace)->Run(cloud, options, result);
     // Its memory is free for what comes next.

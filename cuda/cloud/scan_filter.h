@@ -4,9 +4,9 @@
 // large. The result is the CPU's to the last bit: the same points stay, voxels come in the order in
 // which they are first met, and their centroids are summed in double in the order of their points.
 //
-// Thread-safe. Each call works on a stream of its own, of high priority, and returns when its work
-// is done. Device memory for calls of up to 2^20 points is kept for the next ones, as much as were
-// under way at once; that of larger clouds (about 75 bytes a point) is freed after the call.
+// Thread-safe. Each call works on a stream of its own and returns when its work is done. Device
+// memory for calls of up to 2^20 points is kept for the next ones, as much as were under way at
+// once; that of larger clouds (about 75 bytes a point) is freed after the call.
 
 #ifndef VOXLOC_CUDA_CLOUD_SCAN_FILTER_H_
 #define VOXLOC_CUDA_CLOUD_SCAN_FILTER_H_
@@ -18,6 +18,7 @@
 #include "core/cloud/point_cloud.h"
 #include "cuda/runtime/device.h"
 #include "cuda/runtime/pool.h"
+#include "cuda/runtime/stream.h"
 
 namespace voxloc::cuda {
 
@@ -34,15 +35,19 @@ class ScanFilter {
   // ResourceExhausted: no memory, or 2^31 points and more; later calls work. Unavailable: the
   // device has failed.
   [[nodiscard]] absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud,
-                                                     const FilterOptions& options);
+                                                     const FilterOptions& options,
+                                                     Priority priority);
 
  private:
   class Workspace;
 
   explicit ScanFilter(std::shared_ptr<Device> device);
+  absl::StatusOr<FilteredCloud> Run(const PointCloud& cloud, const FilterOptions& options,
+                                    Pool<Workspace>& workspaces);
 
   const std::shared_ptr<Device> device_;
-  Pool<Workspace> workspaces_;
+  Pool<Workspace> tracking_;
+  Pool<Workspace> other_;
 };
 
 }  // namespace voxloc::cuda

@@ -3,6 +3,7 @@
 #include "cuda/map/cuda_map.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "cuda/map/cells_in_box.h"
@@ -44,7 +45,11 @@ absl::StatusOr<std::vector<MapCell>> CudaMap::CellsInBox(size_t statistics_index
                                                          const Eigen::Vector3d& min,
                                                          const Eigen::Vector3d& max,
                                                          size_t max_cells) const {
-  return DownloadCells(device_, tiles_, statistics_[statistics_index], min, max, max_cells);
+  try {
+    return DownloadCells(device_, tiles_, statistics_[statistics_index], min, max, max_cells);
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("no host memory for the cells of the box");
+  }
 }
 
 }  // namespace voxloc::cuda

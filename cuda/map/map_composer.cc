@@ -93,6 +93,7 @@ absl::StatusOr<std::shared_ptr<const CudaMap>> MapComposer::Compose(
     change = CompareTiles(previous->tiles(), tiles);
   }
   std::vector<MapLayer> layers(statistics.size());
+  const DrainAtExit drain(stream_);  // the layers' memory may go with this scope
   for (size_t i = 0; i < statistics.size(); ++i) {
     const MapLayer* known = change.incremental ? previous->Layer(statistics[i]) : nullptr;
     const absl::Status status = ComposeLayer(tiles, statistics[i], known, change, layers[i]);

@@ -34,9 +34,12 @@ class MapComposer {
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<MapComposer>> Create(
       std::shared_ptr<Device> device);
 
-  ~MapComposer() { (void)stream_.Synchronize(); }
+  ~MapComposer() { Settle(); }
   MapComposer(const MapComposer&) = delete;
   MapComposer& operator=(const MapComposer&) = delete;
+
+  // Waits for all work that is queued.
+  void Settle() const noexcept { stream_.Drain(); }
 
   // See MapBuilder::Compose. The device must be current.
   [[nodiscard]] absl::StatusOr<std::shared_ptr<const CudaMap>> Compose(

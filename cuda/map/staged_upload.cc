@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <utility>
+
+#include "absl/strings/str_cat.h"
 
 namespace voxloc::cuda {
 namespace {
@@ -68,23 +71,35 @@ absl::Status StagedUpload::Upload(absl::Span<const Piece> pieces, const Stream& 
   while (lanes_.size() < lanes) VOXLOC_TRY(AddLane());
 
   std::vector<std::thread> helpers;
+  helpers.reserve(lanes);
+  // A thread must not end by an exception, nor this function while one of them runs.
+  const auto run = [&](size_t lane) -> absl::Status {
+    try {
+      return Run(*lanes_[lane], chunks, lane, lanes, stream);
+    } catch (const std::bad_alloc&) {
+      return absl::ResourceExhaustedError("");  // without a message it needs no memory
+    }
+  };
   size_t alone_from = lanes;  // lanes from here on have no thread of their own
   for (size_t i = 1; i < lanes; ++i) {
     try {
-      helpers.emplace_back([this, &chunks, &stream, i, lanes] {
-        lanes_[i]->status = Run(*lanes_[i], chunks, i, lanes, stream);
-      });
+      helpers.emplace_back([this, &run, i] { lanes_[i]->status = run(i); });
     } catch (const std::system_error&) {
+      alone_from = i;
+      break;
+    } catch (const std::bad_alloc&) {
       alone_from = i;
       break;
     }
   }
-  absl::Status status = Run(*lanes_[0], chunks, 0, lanes, stream);
-  for (size_t i = alone_from; i < lanes && status.ok(); ++i) {
-    status = Run(*lanes_[i], chunks, i, lanes, stream);
-  }
+  absl::Status status = run(0);
+  for (size_t i = alone_from; i < lanes && status.ok(); ++i) status = run(i);
   for (std::thread& helper : helpers) helper.join();
   for (size_t i = 1; i < alone_from && status.ok(); ++i) status = lanes_[i]->status;
+  if (!status.ok() && status.message().empty()) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no host memory to copy ", bytes, " bytes to the device"));
+  }
   return status;
 }
 

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cuda/cloud/scan_filter_kernels.h"
+#include "cuda/runtime/bit_count.h"
 
 namespace voxloc::cuda {
 namespace {
@@ -78,7 +79,7 @@ absl::StatusOr<CellKeyLayout> LayoutFor(const PointCloud& cloud, const Bounds& b
   for (int axis = 0; axis < 3; ++axis) {
     layout.origin_m[axis] = cloud.origin[axis];
     layout.first_block[axis] = firsts[axis];
-    for (int32_t rest = extents[axis]; rest != 0; rest >>= 1) ++layout.bits[axis];
+    layout.bits[axis] = BitsFor(static_cast<uint32_t>(extents[axis]));
   }
   if (layout.KeyBits() > kMaxKeyBits) {
     return absl::InvalidArgumentError(
@@ -119,8 +120,7 @@ absl::StatusOr<std::shared_ptr<const CudaTile>> TileBuilder::Build(
   VOXLOC_TRY(CheckColumns(cloud_map));
   absl::StatusOr<std::shared_ptr<const CudaTile>> tile = Run(cloud_map, statistics);
   if (!tile.ok() || buffers_.head.capacity() > kMaxKeptPoints) {
-    // After an error work may still be queued.
-    (void)stream_.Synchronize();
+    stream_.Drain();  // after an error work may still be queued
     buffers_ = Buffers(device_);
   }
   return tile;
@@ -220,6 +220,7 @@ absl::StatusOr<TileLattice> TileBuilder::BuildLattice(const PointColumns& points
   const uint32_t blocks = counts[1];
 
   TileLattice lattice(device_);
+  const DrainAtExit drain(stream_);  // its memory may go with this scope
   lattice.cell_size_m = layout.cell_size_m;
   lattice.cells = sorted.cells;
   VOXLOC_TRY(lattice.places.ReserveExactly(sorted.cells));
@@ -242,10 +243,7 @@ absl::StatusOr<TileLattice> TileBuilder::BuildLattice(const PointColumns& points
     fetched = Fetch(buffers_.blocks.data(), blocks * sizeof(TileMoments::Block));
     status = fetched.status();
   }
-  if (!status.ok()) {
-    (void)stream_.Synchronize();  // the lattice's memory goes now
-    return status;
-  }
+  if (!status.ok()) return status;
   lattice.blocks.resize(blocks);
   std::memcpy(lattice.blocks.data(), *fetched, blocks * sizeof(TileMoments::Block));
   for (const TileMoments::Block& block : lattice.blocks) lattice.box.Include(block.key);

@@ -30,9 +30,12 @@ class TileBuilder {
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<TileBuilder>> Create(
       std::shared_ptr<Device> device);
 
-  ~TileBuilder() { (void)stream_.Synchronize(); }
+  ~TileBuilder() { Settle(); }
   TileBuilder(const TileBuilder&) = delete;
   TileBuilder& operator=(const TileBuilder&) = delete;
+
+  // Waits for all work that is queued.
+  void Settle() const noexcept { stream_.Drain(); }
 
   // See MapBuilder::BuildTile. The device must be current.
   [[nodiscard]] absl::StatusOr<std::shared_ptr<const CudaTile>> Build(

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DeviceBuffer: an array in device memory that grows and never shrinks. Moved, never copied; not
-// thread-safe. It may be destroyed or grown once nothing queued or running uses it.
+// DeviceBuffer: an array in device memory that grows as it is needed. Moved, never copied; not
+// thread-safe. It may be destroyed, grown or fitted to a use once nothing queued or running uses
+// it.
 
 #ifndef VOXLOC_CUDA_RUNTIME_DEVICE_BUFFER_H_
 #define VOXLOC_CUDA_RUNTIME_DEVICE_BUFFER_H_
@@ -15,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cuda/runtime/device.h"
+#include "cuda/runtime/retention.h"
 
 namespace voxloc::cuda {
 
@@ -27,11 +29,13 @@ class DeviceBuffer {
   DeviceBuffer(DeviceBuffer&& other) noexcept
       : device_(other.device_),
         data_(std::exchange(other.data_, nullptr)),
-        capacity_(std::exchange(other.capacity_, 0)) {}
+        capacity_(std::exchange(other.capacity_, 0)),
+        retention_(other.retention_) {}
   DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
     std::swap(device_, other.device_);
     std::swap(data_, other.data_);
     std::swap(capacity_, other.capacity_);
+    std::swap(retention_, other.retention_);
     return *this;
   }
   ~DeviceBuffer() { Release(); }
@@ -42,7 +46,13 @@ class DeviceBuffer {
     if (count <= capacity_) return absl::OkStatus();
     return Allocate(std::max(count, capacity_ + capacity_ / 2));
   }
-  // Likewise, with no reserve: for what is filled once and kept.
+  // For one use of a workspace, also for none of it: likewise, and memory that recent uses did not
+  // need is given back (retention.h). What was there is lost where the capacity changes.
+  [[nodiscard]] absl::Status ReserveForUse(size_t count) {
+    const size_t capacity = retention_.Fit(capacity_, count, sizeof(T));
+    return capacity == capacity_ ? absl::OkStatus() : Allocate(capacity);
+  }
+  // As Reserve, with no reserve: for what is filled once and kept.
   [[nodiscard]] absl::Status ReserveExactly(size_t count) {
     if (count <= capacity_) return absl::OkStatus();
     return Allocate(count);
@@ -55,6 +65,7 @@ class DeviceBuffer {
  private:
   absl::Status Allocate(size_t count) {
     Release();
+    if (count == 0) return absl::OkStatus();
     absl::StatusOr<void*> memory = device_->Allocate(count * sizeof(T));
     if (!memory.ok()) return memory.status();
     data_ = static_cast<T*>(*memory);
@@ -70,6 +81,7 @@ class DeviceBuffer {
   std::shared_ptr<Device> device_;
   T* data_ = nullptr;
   size_t capacity_ = 0;
+  Retention retention_;
 };
 
 }  // namespace voxloc::cuda

@@ -20,13 +20,23 @@ PinnedBuffer& PinnedBuffer::operator=(PinnedBuffer&& other) noexcept {
   std::swap(device_data_, other.device_data_);
   std::swap(pinned_, other.pinned_);
   std::swap(capacity_, other.capacity_);
+  std::swap(retention_, other.retention_);
   return *this;
 }
 
 absl::Status PinnedBuffer::Reserve(size_t bytes) {
   if (bytes <= capacity_) return absl::OkStatus();
-  const size_t capacity = std::max(bytes, capacity_ + capacity_ / 2);
+  return Allocate(std::max(bytes, capacity_ + capacity_ / 2));
+}
+
+absl::Status PinnedBuffer::ReserveForUse(size_t bytes) {
+  const size_t capacity = retention_.Fit(capacity_, bytes, 1);
+  return capacity == capacity_ ? absl::OkStatus() : Allocate(capacity);
+}
+
+absl::Status PinnedBuffer::Allocate(size_t capacity) {
   Release();
+  if (capacity == 0) return absl::OkStatus();
   void* memory = nullptr;
   absl::Status status =
       device_->Check(cudaHostAlloc(&memory, capacity, cudaHostAllocMapped | cudaHostAllocPortable),
@@ -46,7 +56,7 @@ absl::Status PinnedBuffer::Reserve(size_t bytes) {
   memory = ::operator new(capacity, kAlignment, std::nothrow);
   if (memory == nullptr) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("no host memory for a transfer of ", bytes, " bytes"));
+        absl::StrCat("no host memory for a transfer of ", capacity, " bytes"));
   }
   data_ = static_cast<std::byte*>(memory);
   capacity_ = capacity;

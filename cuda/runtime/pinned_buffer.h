@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // PinnedBuffer: host memory for transfers, page-locked so that they run beside other work and at
-// full speed, and mapped, so that a kernel can read and write small things in place. It grows and
-// never shrinks. Where there is no more page-locked memory it is ordinary memory: transfers from it
+// full speed, and mapped, so that a kernel can read and write small things in place. It grows as it
+// is needed. Where there is no more page-locked memory it is ordinary memory: transfers from it
 // still work, and the device counts it. Not thread-safe.
 
 #ifndef VOXLOC_CUDA_RUNTIME_PINNED_BUFFER_H_
@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "cuda/runtime/device.h"
+#include "cuda/runtime/retention.h"
 
 namespace voxloc::cuda {
 
@@ -27,6 +28,9 @@ class PinnedBuffer {
   // Room for `bytes`, aligned to 256; what was there is lost where the buffer grows. Grows by half
   // at least. ResourceExhausted: neither kind of memory is left. The device must be current.
   [[nodiscard]] absl::Status Reserve(size_t bytes);
+  // For one use of a workspace, also for none of it: likewise, and memory that recent uses did not
+  // need is given back (retention.h). What was there is lost where the capacity changes.
+  [[nodiscard]] absl::Status ReserveForUse(size_t bytes);
 
   [[nodiscard]] std::byte* data() const { return data_; }
   [[nodiscard]] size_t capacity() const { return capacity_; }
@@ -34,6 +38,7 @@ class PinnedBuffer {
   [[nodiscard]] std::byte* device_data() const { return device_data_; }
 
  private:
+  absl::Status Allocate(size_t capacity);
   void Release();
 
   std::shared_ptr<Device> device_;
@@ -41,6 +46,7 @@ class PinnedBuffer {
   std::byte* device_data_ = nullptr;
   bool pinned_ = false;
   size_t capacity_ = 0;
+  Retention retention_;
 };
 
 }  // namespace voxloc::cuda

@@ -27,6 +27,11 @@ absl::Status Stream::Synchronize() const {
   return device_->Check(cudaStreamSynchronize(stream_), "waiting for a stream");
 }
 
+void Stream::Drain() const noexcept {
+  if (stream_ == nullptr) return;
+  if (cudaStreamSynchronize(stream_) != cudaSuccess) (void)cudaGetLastError();
+}
+
 absl::StatusOr<Event> Event::Create(std::shared_ptr<Device> device) {
   Event event;
   VOXLOC_CUDA_TRY(*device, cudaEventCreate(&event.event_), "creating an event");

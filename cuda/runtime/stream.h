@@ -37,10 +37,25 @@ class Stream {
   [[nodiscard]] cudaStream_t get() const { return stream_; }
   // Waits for all that is queued; the first error of that work.
   [[nodiscard]] absl::Status Synchronize() const;
+  // Waits without a report, for the end of a workspace: an error that ends the context comes back
+  // from the next call too.
+  void Drain() const noexcept;
 
  private:
   std::shared_ptr<Device> device_;
   cudaStream_t stream_ = nullptr;
+};
+
+// Drains the stream at the end of a scope, before what was declared earlier in it goes away.
+class DrainAtExit {
+ public:
+  explicit DrainAtExit(const Stream& stream) : stream_(stream) {}
+  DrainAtExit(const DrainAtExit&) = delete;
+  DrainAtExit& operator=(const DrainAtExit&) = delete;
+  ~DrainAtExit() { stream_.Drain(); }
+
+ private:
+  const Stream& stream_;
 };
 
 class Event {

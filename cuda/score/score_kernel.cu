@@ -55,7 +55,8 @@ __global__ void __launch_bounds__(kThreads, 8) ScoreKernel(const ScoreArguments 
   const uint32_t lane = threadIdx.x % 32;
   const StageTerms& stage = arguments.stage;
   const DeviceScan& scan = arguments.scan;
-  const float* y = scan.x + scan.stride;
+  const float* x = arguments.points + scan.first;
+  const float* y = x + scan.stride;
   const float* z = y + scan.stride;
   const RigidTransform map_T_base = TransformOf(arguments.poses[pose]);
   const uint32_t chunks = (scan.points + kPointsPerChunk - 1) / kPointsPerChunk;
@@ -73,7 +74,7 @@ __global__ void __launch_bounds__(kThreads, 8) ScoreKernel(const ScoreArguments 
         MatchedPoint matched;
         if (i < scan.points) {
           matched = MatchPoint<false, 1>(
-              stage, LocatePoint(map_T_base, __ldg(scan.x + i), __ldg(y + i), __ldg(z + i), stage));
+              stage, LocatePoint(map_T_base, __ldg(x + i), __ldg(y + i), __ldg(z + i), stage));
           if (arguments.point_scores != nullptr) {
             arguments.point_scores[size_t{pose} * scan.points + i] =
                 static_cast<float>(stage.largest) * matched.best;

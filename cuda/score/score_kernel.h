@@ -36,6 +36,7 @@ struct DeviceScore {
 struct ScoreArguments {
   StageTerms stage;
   DeviceScan scan;
+  const float* points;
   const DevicePose* poses;
   uint32_t pose_count;
   DeviceScore* scores;

@@ -3,7 +3,6 @@
 #include "cuda/score/score_slice.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "core/ndt/pose_score.h"
@@ -19,16 +18,16 @@ constexpr size_t kMaxPosesPerSlice = size_t{1} << 15;
 ScoreSlice::ScoreSlice(std::shared_ptr<Device> device)
     : device_(device),
       upload_(device),
-      device_upload_(device),
       device_scores_(device),
       scores_(device),
       device_point_scores_(device),
       point_scores_(device) {}
 
-absl::StatusOr<std::unique_ptr<ScoreSlice>> ScoreSlice::Create(std::shared_ptr<Device> device) {
+absl::StatusOr<std::unique_ptr<ScoreSlice>> ScoreSlice::Create(std::shared_ptr<Device> device,
+                                                               Priority priority) {
   VOXLOC_TRY(device->MakeCurrent());
   std::unique_ptr<ScoreSlice> slice(new ScoreSlice(device));
-  absl::StatusOr<Stream> stream = Stream::Create(std::move(device), Priority::kLow);
+  absl::StatusOr<Stream> stream = Stream::Create(std::move(device), priority);
   if (!stream.ok()) return stream.status();
   slice->stream_ = *std::move(stream);
   return slice;
@@ -39,7 +38,8 @@ size_t ScoreSlice::PosesPerSlice(size_t points) {
 }
 
 absl::Status ScoreSlice::Launch(const ScoreRequest& request, const StageTerms& terms,
-                                const PackedScan& scan, size_t begin, size_t end) {
+                                const PackedScan& scan, absl::Span<const float> points,
+                                size_t begin, size_t end) {
   VOXLOC_TRY(device_->MakeCurrent());
   request_ = &request;
   scan_ = &scan;
@@ -47,40 +47,30 @@ absl::Status ScoreSlice::Launch(const ScoreRequest& request, const StageTerms& t
   begin_ = begin;
   end_ = end;
   const size_t poses = end - begin;
-  const size_t points_bytes = scan.floats.size() * sizeof(float);
-  const size_t bytes = points_bytes + poses * sizeof(DevicePose);
   const size_t point_scores = request.want_point_scores ? poses * scan.points : 0;
-  VOXLOC_TRY(upload_.Reserve(bytes));
-  VOXLOC_TRY(device_upload_.Reserve(bytes));
-  VOXLOC_TRY(device_scores_.Reserve(poses));
-  VOXLOC_TRY(scores_.Reserve(poses * sizeof(DeviceScore)));
-  if (point_scores > 0) {
-    VOXLOC_TRY(device_point_scores_.Reserve(point_scores));
-    VOXLOC_TRY(point_scores_.Reserve(point_scores * sizeof(float)));
-  }
+  VOXLOC_TRY(device_scores_.ReserveForUse(poses));
+  VOXLOC_TRY(scores_.ReserveForUse(poses * sizeof(DeviceScore)));
+  VOXLOC_TRY(device_point_scores_.ReserveForUse(point_scores));
+  VOXLOC_TRY(point_scores_.ReserveForUse(point_scores * sizeof(float)));
 
-  std::memcpy(upload_.data(), scan.floats.data(), points_bytes);
-  auto* device_poses = reinterpret_cast<DevicePose*>(upload_.data() + points_bytes);
-  for (size_t i = 0; i < poses; ++i) {
-    const Pose& pose = request.map_T_base[begin + i];
+  poses_.clear();
+  for (size_t i = begin; i < end; ++i) {
+    const Pose& pose = request.map_T_base[i];
     const Eigen::Quaterniond rotation = pose.rotation.normalized();
-    device_poses[i] = {{pose.translation.x(), pose.translation.y(), pose.translation.z()},
-                       rotation.x(),
-                       rotation.y(),
-                       rotation.z(),
-                       rotation.w()};
+    poses_.push_back({{pose.translation.x(), pose.translation.y(), pose.translation.z()},
+                      rotation.x(),
+                      rotation.y(),
+                      rotation.z(),
+                      rotation.w()});
   }
   launched_ = true;
   cudaStream_t stream = stream_.get();
-  VOXLOC_CUDA_TRY(
-      *device_,
-      cudaMemcpyAsync(device_upload_.data(), upload_.data(), bytes, cudaMemcpyHostToDevice, stream),
-      "uploading poses");
   ScoreArguments arguments{};
   arguments.stage = terms;
-  arguments.scan = {reinterpret_cast<const float*>(device_upload_.data()), scan.stride,
-                    scan.points};
-  arguments.poses = reinterpret_cast<const DevicePose*>(device_upload_.data() + points_bytes);
+  arguments.scan = {0, scan.stride, scan.points};
+  upload_.Add(points, &arguments.points);
+  upload_.Add(poses_, &arguments.poses);
+  VOXLOC_TRY(upload_.Send(stream_));
   arguments.pose_count = static_cast<uint32_t>(poses);
   arguments.scores = device_scores_.data();
   arguments.point_scores = point_scores > 0 ? device_point_scores_.data() : nullptr;
@@ -99,8 +89,10 @@ absl::Status ScoreSlice::Launch(const ScoreRequest& request, const StageTerms& t
 }
 
 absl::Status ScoreSlice::Finish(ScoreResult& result) {
-  if (!std::exchange(launched_, false)) return absl::OkStatus();
-  VOXLOC_TRY(stream_.Synchronize());
+  if (!launched_) return absl::OkStatus();
+  const absl::Status finished = stream_.Synchronize();
+  launched_ = false;
+  VOXLOC_TRY(finished);
   const size_t points = scan_->points;
   const size_t cloud_points = request_->scan->size();
   const auto* scores = reinterpret_cast<const DeviceScore*>(scores_.data());
@@ -117,6 +109,10 @@ absl::Status ScoreSlice::Finish(ScoreResult& result) {
     for (size_t k = 0; k < points; ++k) to[scan_->PlaceInCloud(k)] = from[k];
   }
   return absl::OkStatus();
+}
+
+void ScoreSlice::Settle() noexcept {
+  if (std::exchange(launched_, false)) stream_.Drain();
 }
 
 }  // namespace voxloc::cuda

@@ -27,10 +27,11 @@ BoundSlice::BoundSlice(std::shared_ptr<Device> device)
       scratch_(device),
       result_(device) {}
 
-absl::StatusOr<std::unique_ptr<BoundSlice>> BoundSlice::Create(std::shared_ptr<Device> device) {
+absl::StatusOr<std::unique_ptr<BoundSlice>> BoundSlice::Create(std::shared_ptr<Device> device,
+                                                               Priority priority) {
   VOXLOC_TRY(device->MakeCurrent());
   std::unique_ptr<BoundSlice> slice(new BoundSlice(device));
-  absl::StatusOr<Stream> stream = Stream::Create(std::move(device), Priority::kLow);
+  absl::StatusOr<Stream> stream = Stream::Create(std::move(device), priority);
   if (!stream.ok()) return stream.status();
   slice->stream_ = *std::move(stream);
   return slice;
@@ -41,12 +42,12 @@ absl::Status BoundSlice::Upload(const BoundRequest& request) {
   const size_t points_bytes = points.size() * sizeof(BoundPoint);
   const size_t z_bytes = request.allowed_z.size() * sizeof(uint64_t);
   const size_t blocks_bytes = request.blocks.size() * sizeof(BoundBlock);
-  VOXLOC_TRY(upload_.Reserve(points_bytes + z_bytes + blocks_bytes));
-  VOXLOC_TRY(points_.Reserve(points.size()));
-  VOXLOC_TRY(rest_.Reserve(z_bytes + blocks_bytes));
+  VOXLOC_TRY(upload_.ReserveForUse(points_bytes + z_bytes + blocks_bytes));
+  VOXLOC_TRY(rest_.ReserveForUse(z_bytes + blocks_bytes));
   // The next request of the same search has the same points.
   if (scan_ != request.scan) {
     scan_ = nullptr;
+    VOXLOC_TRY(points_.ReserveForUse(points.size()));
     std::memcpy(upload_.data(), points.data(), points_bytes);
     VOXLOC_CUDA_TRY(*device_,
                     cudaMemcpyAsync(points_.data(), upload_.data(), points_bytes,
@@ -75,9 +76,9 @@ absl::StatusOr<std::vector<BoundHit>> BoundSlice::Run(const BoundRequest& reques
   VOXLOC_CUDA_TRY(*device_,
                   SelectScratchBytes(static_cast<uint32_t>(kNodesPerSlice), &scratch_bytes),
                   "sizing a selection");
-  VOXLOC_TRY(entries_.Reserve(entries));
-  VOXLOC_TRY(found_.Reserve(per_slice));
-  VOXLOC_TRY(selected_.Reserve(per_slice));
+  VOXLOC_TRY(entries_.ReserveForUse(entries));
+  VOXLOC_TRY(found_.ReserveForUse(per_slice));
+  VOXLOC_TRY(selected_.ReserveForUse(per_slice));
   VOXLOC_TRY(count_.Reserve(1));
   VOXLOC_TRY(scratch_.Reserve(scratch_bytes));
   VOXLOC_TRY(result_.Reserve(sizeof(uint32_t)));
@@ -107,13 +108,10 @@ absl::StatusOr<std::vector<BoundHit>> BoundSlice::Run(const BoundRequest& reques
     arguments.node_count = static_cast<uint32_t>(std::min(per_slice, nodes - begin));
     status = RunSlice(arguments, hits);
   }
-  // Whatever happened, the next request finds this one's memory free.
-  const absl::Status ended = stream_.Synchronize();
   if (!status.ok()) {
     scan_ = nullptr;
     return status;
   }
-  if (!ended.ok()) return ended;
   return hits;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// BoundSlice: bounds the nodes of requests, so many at a time. A workspace with a stream of low
-// priority and memory of its own; used by one thread at a time, which waits for the device.
+// BoundSlice: bounds the nodes of requests, so many at a time. A workspace with a stream and memory
+// of its own; used by one thread at a time, which waits for the device.
 
 #ifndef VOXLOC_CUDA_SEARCH_BOUND_SLICE_H_
 #define VOXLOC_CUDA_SEARCH_BOUND_SLICE_H_
@@ -26,12 +26,16 @@ namespace voxloc::cuda {
 class BoundSlice {
  public:
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<BoundSlice>> Create(
-      std::shared_ptr<Device> device);
+      std::shared_ptr<Device> device, Priority priority);
 
-  // The whole request, which must be a good one and `grid` its grid. Nothing is queued when it
-  // returns. Cancelled, DeadlineExceeded: the stop token, looked at between slices.
+  // The whole request, which must be a good one and `grid` its grid. Cancelled, DeadlineExceeded:
+  // the stop token, looked at between slices. Work may still be queued after an error or an
+  // exception (std::bad_alloc).
   [[nodiscard]] absl::StatusOr<std::vector<BoundHit>> Run(const BoundRequest& request,
                                                           const DeviceBoundGrid& grid);
+
+  // Waits for all work that is queued.
+  void Settle() const noexcept { stream_.Drain(); }
 
  private:
   explicit BoundSlice(std::shared_ptr<Device> device);

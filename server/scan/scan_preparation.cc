@@ -10,9 +10,9 @@
 namespace voxloc::server {
 namespace {
 
-absl::Status Filter(const FilterOptions& options, Engine& engine, PointCloud& cloud,
-                    FilterCounts& counts) {
-  auto filtered = engine.Filter(cloud, options);
+absl::Status Filter(const FilterOptions& options, Engine& engine, WorkClass work_class,
+                    PointCloud& cloud, FilterCounts& counts) {
+  auto filtered = engine.Filter(cloud, options, work_class);
   if (!filtered.ok()) return filtered.status();
   cloud = std::move(filtered->cloud);
   counts.not_finite += filtered->counts.not_finite;
@@ -24,7 +24,7 @@ absl::Status Filter(const FilterOptions& options, Engine& engine, PointCloud& cl
 }  // namespace
 
 absl::StatusOr<PreparedScan> PrepareScan(const v1::Cloud& cloud, const ScanRecipe& recipe,
-                                         Engine& engine) {
+                                         Engine& engine, WorkClass work_class) {
   DecodedCloud decoded = DecodeScan(cloud);
   PreparedScan prepared;
   FilterCounts& counts = prepared.counts;
@@ -33,14 +33,15 @@ absl::StatusOr<PreparedScan> PrepareScan(const v1::Cloud& cloud, const ScanRecip
   counts.out_of_limits = decoded.out_of_reach;
   PointCloud points = std::move(decoded.cloud);
   if (recipe.filters.sensor.has_value()) {
-    if (absl::Status status = Filter(*recipe.filters.sensor, engine, points, counts);
+    if (absl::Status status = Filter(*recipe.filters.sensor, engine, work_class, points, counts);
         !status.ok()) {
       return status;
     }
   }
   if (recipe.base_T_sensor.has_value()) points = Transform(*recipe.base_T_sensor, points);
   if (recipe.filters.base.has_value()) {
-    if (absl::Status status = Filter(*recipe.filters.base, engine, points, counts); !status.ok()) {
+    if (absl::Status status = Filter(*recipe.filters.base, engine, work_class, points, counts);
+        !status.ok()) {
       return status;
     }
   }

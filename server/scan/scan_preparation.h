@@ -23,7 +23,8 @@ struct PreparedScan {
 // Decodes, filters by the engine and moves into the base frame a cloud that CheckScanCloud has
 // passed. Errors are those of Engine::Filter.
 [[nodiscard]] absl::StatusOr<PreparedScan> PrepareScan(const v1::Cloud& cloud,
-                                                       const ScanRecipe& recipe, Engine& engine);
+                                                       const ScanRecipe& recipe, Engine& engine,
+                                                       WorkClass work_class);
 
 // InvalidArgument, with the counts, when nothing is left of a scan.
 [[nodiscard]] absl::Status RequirePoints(const FilterCounts& counts);

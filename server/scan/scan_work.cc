@@ -112,7 +112,8 @@ bool ScanWork::Prepare(AlignJob& job, EstimateRequest& estimate) {
 }
 
 bool ScanWork::PreparePoints() {
-  auto prepared = PrepareScan(scan_->cloud(), source_->recipe, *runtime_.engine);
+  auto prepared =
+      PrepareScan(scan_->cloud(), source_->recipe, *runtime_.engine, WorkClass::kTracking);
   scan_ = nullptr;
   message_.reset();
   absl::Status status = prepared.status();
@@ -204,6 +205,7 @@ void ScanWork::FillJob(AlignJob& job) const {
   job.profile = profile_;
   job.map_T_base_guess = guess_.value_or(Pose());
   job.regularization_position_map = reference_;
+  job.work_class = WorkClass::kTracking;
   job.stop = stop_;
   job.want_trace = recipe.output.trace;
   job.want_point_scores = recipe.output.point_scores || recipe.estimate.confidence;

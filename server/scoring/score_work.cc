@@ -57,7 +57,7 @@ absl::Status ScoreWork::Start(const v1::ScoreSetup& setup, const StopToken& stop
     return absl::InvalidArgumentError(absl::StrCat(
         "stage is ", stage, "; profile ", align_.profile.name, " has stages 0 to ", stages - 1));
   }
-  auto scan = PrepareScan(setup.cloud(), *recipe, *runtime_.engine);
+  auto scan = PrepareScan(setup.cloud(), *recipe, *runtime_.engine, WorkClass::kScoring);
   if (!scan.ok()) return scan.status();
   scan_ = *std::move(scan);
   if (absl::Status status = RequirePoints(scan_.counts); !status.ok()) return status;
@@ -65,6 +65,7 @@ absl::Status ScoreWork::Start(const v1::ScoreSetup& setup, const StopToken& stop
   request_.map = map_.resident();
   request_.scan = scan_.base;
   request_.stage = align_.profile.stages[stage];
+  request_.work_class = WorkClass::kScoring;
   request_.stop = stop;
   request_.want_point_scores = setup.point_scores();
   return absl::OkStatus();

@@ -113,7 +113,7 @@ absl::StatusOr<v1::SearchResult> SearchWork::Run(const Observer& observer) {
 }
 
 absl::Status SearchWork::Prepare() {
-  auto scan = PrepareScan(request_.cloud(), recipe_, *runtime_.engine);
+  auto scan = PrepareScan(request_.cloud(), recipe_, *runtime_.engine, WorkClass::kSearching);
   if (!scan.ok()) return scan.status();
   points_ = scan->counts;
   job_.scan = std::move(scan->base);

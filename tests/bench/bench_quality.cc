@@ -155,6 +155,7 @@ class ScanCases {
     job.scan = std::move(scan);
     job.map_T_base_guess = guess;
     job.profile = profile_;
+    job.work_class = WorkClass::kTracking;
     job.want_point_scores = true;
     return job;
   }

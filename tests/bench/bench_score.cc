@@ -34,6 +34,7 @@ absl::Status RunScore(const ScoreFlags& options) {
   request.map = bench->map.resident;
   request.scan = scans->front().cloud;
   request.stage = bench->profile.stages[0];
+  request.work_class = WorkClass::kScoring;
   for (size_t i = 0; i < options.poses; ++i) {
     const double share = static_cast<double>(i) / static_cast<double>(options.poses);
     Perturbation spread;

@@ -68,6 +68,7 @@ std::vector<AlignJob> AlignJobs(const std::shared_ptr<const ResidentMap>& map,
     job.scan = scan.cloud;
     job.map_T_base_guess = scan.map_T_base_guess;
     job.profile = profile;
+    job.work_class = WorkClass::kTracking;
   }
   return jobs;
 }

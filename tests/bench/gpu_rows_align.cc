@@ -41,6 +41,7 @@ struct Batch {
     job.scan = scan.cloud;
     job.map_T_base_guess = guess;
     job.profile = profile;
+    job.work_class = WorkClass::kTracking;
     jobs.push_back(std::move(job));
     truth.push_back(scan.map_T_base);
   }

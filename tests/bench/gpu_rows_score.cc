@@ -20,6 +20,7 @@ ScoreRequest MakeRequest(const BenchScan& scan, const Stage& stage, uint64_t see
   ScoreRequest request;
   request.scan = scan.cloud;
   request.stage = stage;
+  request.work_class = WorkClass::kScoring;
   request.map_T_base.reserve(kPoses);
   for (size_t i = 0; i < kPoses; ++i) {
     const double share = static_cast<double>(i) / static_cast<double>(kPoses);

@@ -38,9 +38,9 @@ class ForwardingEngine : public Engine {
   absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
     return engine_.Score(request);
   }
-  absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud,
-                                       const FilterOptions& options) override {
-    return engine_.Filter(cloud, options);
+  absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud, const FilterOptions& options,
+                                       WorkClass work_class) override {
+    return engine_.Filter(cloud, options, work_class);
   }
   absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> KeepBoundGrid(BoundGrid grid) override {
     return engine_.KeepBoundGrid(std::move(grid));

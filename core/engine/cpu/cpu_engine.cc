@@ -124,8 +124,8 @@ class CpuEngine : public Engine {
                             });
   }
 
-  absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud,
-                                       const FilterOptions& options) override {
+  absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud, const FilterOptions& options,
+                                       WorkClass /*work_class*/) override {
     return CatchOutOfMemory(
         [&] { return FilterCloud(cloud, options); },
         [&] { return absl::StrCat("no memory to filter ", cloud.size(), " points"); });

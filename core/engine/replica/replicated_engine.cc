@@ -142,13 +142,14 @@ class ReplicatedEngine : public Engine {
     return result;
   }
 
-  absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud,
-                                       const FilterOptions& options) override {
+  absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud, const FilterOptions& options,
+                                       WorkClass work_class) override {
     const std::vector<size_t> in_service = replicas_.InService();
     if (in_service.empty()) return FilterCloud(cloud, options);
     // In turn: a filter is short, and no engine has to be waited for.
     const size_t turn = filter_turn_.fetch_add(1, std::memory_order_relaxed);
-    return replicas_.engine(in_service[turn % in_service.size()]).Filter(cloud, options);
+    return replicas_.engine(in_service[turn % in_service.size()])
+        .Filter(cloud, options, work_class);
   }
 
   absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> KeepBoundGrid(BoundGrid grid) override {
@@ -306,6 +307,7 @@ class ReplicatedEngine : public Engine {
     there.map = MapThere(request.map, replica);
     there.scan = request.scan;
     there.stage = request.stage;
+    there.work_class = request.work_class;
     there.stop = request.stop;
     there.want_point_scores = request.want_point_scores;
     try {

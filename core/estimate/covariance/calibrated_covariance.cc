@@ -58,6 +58,7 @@ AlignJob EvaluationJob(const AlignJob& job, std::shared_ptr<const PointCloud> po
   stage.observed_ratio = 0.0;
   evaluation.profile.name = job.profile.name;
   evaluation.profile.stages = {stage};
+  evaluation.work_class = job.work_class;
   evaluation.stop = job.stop;
   return evaluation;
 }

@@ -141,6 +141,7 @@ void EstimateMultiNdtScore(Engine& engine, MethodBatch batch) {
     request.scan = job.scan;
     request.map_T_base = report.offset_map_T_base;
     request.stage = job.profile.stages[job.profile.score_stage];
+    request.work_class = job.work_class;
     request.stop = job.stop;
     const absl::StatusOr<ScoreResult> scores = engine.Score(request);
     if (!scores.ok()) {

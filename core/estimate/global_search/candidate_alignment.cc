@@ -43,6 +43,7 @@ std::vector<AlignResult> Align(Engine& engine, const PoseSearchJob& job,
     jobs[i].scan = scan;
     jobs[i].map_T_base_guess = starts[i];
     jobs[i].profile = job.profile;
+    jobs[i].work_class = WorkClass::kSearching;
     jobs[i].stop = job.stop;
   }
   return engine.Align(jobs);

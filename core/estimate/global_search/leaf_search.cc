@@ -169,6 +169,7 @@ class Search {
     request.nodes_y = nodes_y;
     request.allowed_z = allowed_z_;
     request.min_hits = least;
+    request.work_class = WorkClass::kSearching;
     request.stop = job_.stop;
     const absl::StatusOr<std::vector<BoundHit>> hits = engine_.Bound(request);
     if (!hits.ok()) return hits.status();

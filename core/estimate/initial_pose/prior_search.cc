@@ -38,6 +38,7 @@ absl::StatusOr<std::vector<SearchParticle>> AlignParticles(Engine& engine, const
     jobs[i].scan = job.scan;
     jobs[i].map_T_base_guess = starts[i];
     jobs[i].profile = job.profile;
+    jobs[i].work_class = WorkClass::kSearching;
     jobs[i].stop = job.stop;
   }
   std::vector<AlignResult> results = engine.Align(jobs);

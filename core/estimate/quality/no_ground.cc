@@ -38,6 +38,7 @@ absl::StatusOr<NoGroundScores> ScoreWithoutGround(Engine& engine, const AlignJob
   request.scan = job.scan;
   request.map_T_base = {map_T_base};
   request.stage = job.profile.stages[job.profile.score_stage];
+  request.work_class = job.work_class;
   request.stop = job.stop;
   if (absl::Status status = CheckRequest(request); !status.ok()) return status;
 

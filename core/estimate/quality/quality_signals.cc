@@ -135,6 +135,7 @@ absl::StatusOr<std::vector<float>> PointScores(Engine& engine, const QualityRequ
   score.scan = std::move(points);
   score.map_T_base = {request.result->map_T_base};
   score.stage = stage;
+  score.work_class = request.job->work_class;
   score.stop = request.job->stop;
   score.want_point_scores = true;
   absl::StatusOr<ScoreResult> result = engine.Score(score);

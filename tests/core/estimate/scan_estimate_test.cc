@@ -10,6 +10,7 @@
 
 #include "core/cloud/filters.h"
 #include "core/cloud/io/cloud_file.h"
+#include "tests/support/class_recorder.h"
 #include "tests/support/engine_scene.h"
 #include "tests/support/real_data.h"
 #include "tests/support/room_scene.h"
@@ -51,6 +52,24 @@ class RoomEstimateTest : public ::testing::Test {
   std::shared_ptr<const ResidentMap> map_;
   Pose truth_;
 };
+
+TEST_F(RoomEstimateTest, EstimatesAreWorkOfTheirScansClass) {
+  for (const CovarianceMethod method : {CovarianceMethod::kCalibrated, CovarianceMethod::kMultiNdt,
+                                        CovarianceMethod::kMultiNdtScore}) {
+    for (const WorkClass work_class : {WorkClass::kTracking, WorkClass::kSearching}) {
+      EstimateOptions options;
+      options.covariance.method = method;
+      options.no_ground_z_margin_m = -1.0;
+      AlignJob job = Job(truth_, PreciseProfile());
+      job.work_class = work_class;
+      ClassRecorder engine(*engine_);
+      (void)EstimateJobs(engine, {job}, options);
+      const RecordedClasses classes = engine.Take();
+      EXPECT_EQ(classes.align, std::set<WorkClass>{work_class});
+      EXPECT_EQ(classes.score, std::set<WorkClass>{work_class});
+    }
+  }
+}
 
 TEST_F(RoomEstimateTest, ReportsWhatWasAskedFor) {
   EstimateOptions options;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tests/core/engine/replica/faulty_engine.h"
+#include "tests/support/class_recorder.h"
 #include "tests/support/engine_scene.h"
 #include "tests/support/result_bits.h"
 
@@ -63,6 +64,21 @@ LostSession Track(const AlignJob& job, const Pose& last_good, const RecoveryOpti
     policy.Missed();
   }
   return session;
+}
+
+TEST(RecoverySearchTest, IsWorkOfASearchWhateverTheScansClass) {
+  ClassRecorder engine(*SharedScene().engine);
+  AlignJob job = SceneJob(PreciseProfile());
+  job.work_class = WorkClass::kTracking;
+  job.want_point_scores = true;
+  bool judged = false;
+  const auto confidence = [&judged](const AlignedScan& /*scan*/) -> std::optional<double> {
+    judged = true;
+    return 1.0;
+  };
+  (void)SearchForVehicle(engine, job, SearchAround(ThreeMetresOff(), 3.0), {}, confidence);
+  EXPECT_TRUE(judged) << "the search ended too soon to show anything";
+  EXPECT_EQ(engine.Take().align, std::set<WorkClass>{WorkClass::kSearching});
 }
 
 TEST(RecoveryCandidatesTest, AreTheSameForTheSameSearchAndOthersForTheNext) {

@@ -43,7 +43,7 @@ class ScanFilterTest : public ::testing::Test {
 
   void ExpectAsOnCpu(const PointCloud& cloud, const FilterOptions& options) {
     const auto expected = FilterCloud(cloud, options);
-    const auto filtered = filter_->Filter(cloud, options);
+    const auto filtered = filter_->Filter(cloud, options, Priority::kHigh);
     ASSERT_EQ(filtered.status(), expected.status());
     if (!expected.ok()) return;
     EXPECT_EQ(filtered->counts.received, expected->counts.received);
@@ -133,7 +133,7 @@ TEST_F(ScanFilterTest, RangesAreSquaredAndAddedInTheSameOrder) {
       FilterOptions options;
       options.max_range_m = range;
       const auto expected = FilterCloud(cloud, options);
-      const auto filtered = filter_->Filter(cloud, options);
+      const auto filtered = filter_->Filter(cloud, options, Priority::kHigh);
       ASSERT_TRUE(filtered.ok()) << filtered.status();
       ASSERT_EQ(filtered->counts.kept, expected->counts.kept) << range;
     }
@@ -184,7 +184,7 @@ TEST_F(ScanFilterTest, AnIntensityThatIsNotANumberSpoilsItsVoxelOnly) {
   PointCloud cloud = WholeMetres();
   cloud.intensity.assign(cloud.size(), 2.0F);
   cloud.intensity[0] = kNan;
-  const auto filtered = filter_->Filter(cloud, Leaf(1.0));
+  const auto filtered = filter_->Filter(cloud, Leaf(1.0), Priority::kHigh);
   ASSERT_TRUE(filtered.ok()) << filtered.status();
   EXPECT_TRUE(std::isnan(filtered->cloud.intensity[0]));
   for (size_t i = 1; i < filtered->cloud.size(); ++i) {
@@ -229,7 +229,7 @@ TEST_F(ScanFilterTest, WhatTheCpuRefusesIsRefusedInTheSameWords) {
   ExpectAsOnCpu(far, Leaf(1.0));
   for (const double origin : {static_cast<double>(kNan), static_cast<double>(kInf)}) {
     far.origin.x() = origin;
-    const auto filtered = filter_->Filter(far, Leaf(1.0));
+    const auto filtered = filter_->Filter(far, Leaf(1.0), Priority::kHigh);
     EXPECT_EQ(filtered.status().code(), FilterCloud(far, Leaf(1.0)).status().code());
     EXPECT_FALSE(filtered.ok());
   }
@@ -242,7 +242,7 @@ TEST_F(ScanFilterTest, ColumnsOfDifferentLengthsAreRefused) {
   const auto code = [&](std::vector<float> PointCloud::*column) {
     PointCloud cloud = good;
     (cloud.*column).pop_back();
-    return filter_->Filter(cloud, {}).status().code();
+    return filter_->Filter(cloud, {}, Priority::kHigh).status().code();
   };
   for (const auto column :
        {&PointCloud::x, &PointCloud::y, &PointCloud::z, &PointCloud::intensity}) {
@@ -270,7 +270,7 @@ TEST_F(ScanFilterTest, WithoutMemoryItSaysSoAndGoesOn) {
   const PointCloud medium = RandomCloud(2'500'000, 5, true);
   for (int round = 0; round < 3; ++round) {
     for (const PointCloud* cloud : {&large, &medium}) {
-      const auto filtered = filter_->Filter(*cloud, Leaf(0.5));
+      const auto filtered = filter_->Filter(*cloud, Leaf(0.5), Priority::kHigh);
       EXPECT_EQ(filtered.status().code(), absl::StatusCode::kResourceExhausted)
           << filtered.status();
     }
@@ -296,7 +296,7 @@ TEST_F(ScanFilterTest, MemoryStaysTheSameOverManyScans) {
   const PointCloud cloud = RandomCloud(30'000, 6, true);
   size_t after_first = 0;
   for (int round = 0; round < 200; ++round) {
-    ASSERT_TRUE(filter_->Filter(cloud, Leaf(1.0)).ok());
+    ASSERT_TRUE(filter_->Filter(cloud, Leaf(1.0), Priority::kHigh).ok());
     if (round == 4) after_first = device_->memory_in_use();
   }
   EXPECT_EQ(device_->memory_in_use(), after_first);

@@ -57,7 +57,7 @@ TEST(CudaFaultTest, AnEngineWhoseContextHasEndedAnswersUnavailableForGood) {
   PointCloud raw = SceneMap();
   FilterOptions options;
   options.voxel_leaf_m = 1.0;
-  EXPECT_TRUE(engine->Filter(raw, options).ok());
+  EXPECT_TRUE(engine->Filter(raw, options, WorkClass::kTracking).ok());
   const std::unique_ptr<Engine> cpu = MakeCpuEngine();
   job.map = LoadMap(*cpu, {SceneMap()}, AllStatistics());
   ASSERT_NE(job.map, nullptr);

@@ -95,7 +95,7 @@ class CudaMemoryTest : public CudaEngineTest {
               << kLimit - late.engine_free << " late; free on the device: " << early.device_free
               << " early, " << late.device_free << " late" << std::endl;
     EXPECT_LT(early.engine_free, kLimit);
-    EXPECT_EQ(late.engine_free, early.engine_free);
+    EXPECT_GE(late.engine_free, early.engine_free);
     EXPECT_GE(late.device_free + kDriverPiece, early.device_free);
   }
 
@@ -144,24 +144,66 @@ TEST_F(CudaMemoryTest, WhatAMapHeldIsFreeWhenItGoes) {
   Swap(0);
   Swap(1);
   const Memory after = Now();
-  EXPECT_EQ(after.engine_free, before.engine_free);
+  EXPECT_GE(after.engine_free, before.engine_free);
   EXPECT_GE(after.device_free + kKept, before.device_free);
 }
 
-TEST_F(CudaMemoryTest, CallersThatComeAndGoLeaveNothing) {
-  const auto round = [&] {
+TEST_F(CudaMemoryTest, CallersThatComeAndGoHoldNoMoreThanAWorkspaceEach) {
+  constexpr size_t kCallers = 4;
+  const size_t without = Now().engine_free;
+  Align(100);
+  const size_t one_workspace = without - Now().engine_free;
+  ASSERT_GT(one_workspace, 0u);
+  for (int i = 0; i < 40; ++i) {
     std::vector<std::thread> callers;
-    for (int c = 0; c < 4; ++c) callers.emplace_back([&] { Align(100); });
+    for (size_t c = 0; c < kCallers; ++c) callers.emplace_back([&] { Align(100); });
     for (std::thread& caller : callers) caller.join();
-  };
-  for (int i = 0; i < 20; ++i) round();
-  const Memory early = Now();
-  for (int i = 0; i < 20; ++i) round();
-  const Memory late = Now();
-  std::cout << kLimit - early.engine_free << " bytes early, " << kLimit - late.engine_free
-            << " late" << std::endl;
-  // How many worked at the same time is chance; what each may hold is not.
-  EXPECT_GE(late.engine_free + (size_t{64} << 20), early.engine_free);
+  }
+  const size_t held = without - Now().engine_free;
+  std::cout << one_workspace << " bytes by one caller, " << held << " by " << kCallers << std::endl;
+  // Memory grows by half at least, so that the order of the calls decides about that much.
+  EXPECT_LE(held, kCallers * one_workspace * 3 / 2);
+}
+
+TEST_F(CudaMemoryTest, WhatOneHugeScanTookIsGivenBack) {
+  Align(100);
+  const Memory before = Now();
+  AlignJob huge = SceneJob(AutowareProfile());
+  huge.map = map_;
+  PointCloud cloud;
+  for (int copy = 0; copy < 2000; ++copy) {
+    for (size_t i = 0; i < huge.scan->size(); ++i) {
+      cloud.PushBack(huge.scan->x[i], huge.scan->y[i], huge.scan->z[i]);
+    }
+  }
+  huge.scan = std::make_shared<const PointCloud>(std::move(cloud));
+  huge.profile.stages[0].max_iterations = 1;
+  huge.want_point_scores = true;
+  ASSERT_TRUE(AlignOne(*engine_, huge).status.ok());
+  EXPECT_LT(Now().engine_free + huge.scan->size() * sizeof(float), before.engine_free);
+  // Calls enough to forget it: Align makes five of a hundred jobs.
+  for (int i = 0; i < 150; ++i) Align(100);
+  std::cout << "held before " << kLimit - before.engine_free << " bytes, after "
+            << kLimit - Now().engine_free << std::endl;
+  EXPECT_GE(Now().engine_free, before.engine_free);
+}
+
+TEST_F(CudaMemoryTest, WhatOneHugeScoringTookIsGivenBack) {
+  ScoreRequest request;
+  request.map = map_;
+  request.scan = SceneJob(AutowareProfile()).scan;
+  request.stage = AutowareProfile().stages[0];
+  request.map_T_base.assign(100, ScenePose());
+  const auto score = [&] { ASSERT_TRUE(engine_->Score(request).ok()); };
+  score();
+  const Memory before = Now();
+  ScoreRequest huge = request;
+  huge.map_T_base.assign(20'000, ScenePose());
+  huge.want_point_scores = true;
+  ASSERT_TRUE(engine_->Score(huge).ok());
+  EXPECT_LT(Now().engine_free, before.engine_free);
+  for (int i = 0; i < 600; ++i) score();
+  EXPECT_GE(Now().engine_free, before.engine_free);
 }
 
 TEST_F(CudaMemoryTest, AnEngineThatGoesLeavesNothing) {

@@ -28,6 +28,27 @@ class MemoryTest : public ::testing::Test {
   std::shared_ptr<Device> device_;
 };
 
+TEST_F(MemoryTest, ABufferForUsesGivesBackWhatOneOfThemTook) {
+  constexpr size_t kHuge = size_t{20} << 20;
+  DeviceBuffer<char> on_device(device_);
+  PinnedBuffer on_host(device_);
+  const auto use = [&](size_t bytes) {
+    ASSERT_TRUE(on_device.ReserveForUse(bytes).ok());
+    ASSERT_TRUE(on_host.ReserveForUse(bytes).ok());
+  };
+  use(kHuge);
+  for (size_t i = 0; i < 3 * kRecentUses; ++i) use(1000);
+  EXPECT_EQ(on_device.capacity(), 1000u);
+  EXPECT_EQ(on_host.capacity(), 1000u);
+  EXPECT_EQ(device_->memory_in_use(), 1000u);
+  use(kHuge);
+  for (size_t i = 0; i < 3 * kRecentUses; ++i) use(0);
+  EXPECT_EQ(device_->memory_in_use(), 0u);
+  EXPECT_EQ(on_host.data(), nullptr);
+  use(5);
+  EXPECT_NE(on_host.data(), nullptr);
+}
+
 TEST_F(MemoryTest, ABufferGrowsByHalfAtLeastAndNeverShrinks) {
   DeviceBuffer<int> buffer(device_);
   ASSERT_TRUE(buffer.Reserve(1000).ok());

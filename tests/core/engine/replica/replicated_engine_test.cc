@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tests/core/engine/replica/replicated_scene.h"
+#include "tests/support/class_recorder.h"
 
 namespace voxloc {
 namespace {
@@ -49,6 +50,41 @@ TEST(ReplicatedEngineTest, OneEngineIsItself) {
   const auto engine = MakeReplicatedEngine(std::move(engines));
   ASSERT_TRUE(engine.ok()) << engine.status();
   EXPECT_EQ(engine->get(), alone);
+}
+
+TEST(ReplicatedEngineTest, EveryEngineIsToldTheClassOfWork) {
+  std::vector<std::unique_ptr<Engine>> parts;
+  std::vector<ClassRecorder*> recorders;
+  for (int i = 0; i < 2; ++i) {
+    auto part = std::make_unique<ClassRecorder>();
+    recorders.push_back(part.get());
+    parts.push_back(std::move(part));
+  }
+  const auto engine = MakeReplicatedEngine(std::move(parts));
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  const auto map = LoadMap(**engine, {SceneMap()}, RequiredStatistics({AutowareProfile()}));
+  for (const WorkClass work_class :
+       {WorkClass::kTracking, WorkClass::kSearching, WorkClass::kScoring, WorkClass::kMapping}) {
+    std::vector<AlignJob> jobs = FleetJobs(map, 16);
+    for (AlignJob& job : jobs) job.work_class = work_class;
+    for (const AlignResult& result : (*engine)->Align(jobs)) EXPECT_TRUE(result.status.ok());
+    ScoreRequest request;
+    request.map = map;
+    request.scan = jobs[0].scan;
+    request.stage = jobs[0].profile.stages[0];
+    request.map_T_base.assign(1000, ScenePose());
+    request.work_class = work_class;
+    EXPECT_TRUE((*engine)->Score(request).ok());
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_TRUE((*engine)->Filter(*jobs[0].scan, FilterOptions(), work_class).ok());
+    }
+    for (ClassRecorder* recorder : recorders) {
+      const RecordedClasses classes = recorder->Take();
+      EXPECT_THAT(classes.align, ElementsAre(work_class));
+      EXPECT_THAT(classes.score, ElementsAre(work_class));
+      EXPECT_THAT(classes.filter, ElementsAre(work_class));
+    }
+  }
 }
 
 TEST(ReplicatedEngineTest, AlignmentsAreThoseOfOneEngineInTheJobsOrder) {

@@ -21,6 +21,7 @@
 #include "core/geometry/euler.h"
 #include "tests/core/engine/replica/replicated_scene.h"
 #include "tests/core/estimate/global_search/deadline_engine.h"
+#include "tests/support/class_recorder.h"
 #include "tests/support/engine_scene.h"
 #include "tests/support/synthetic_scene.h"
 
@@ -94,6 +95,17 @@ TEST(GlobalSearchTest, FindsAScanInARegionAroundIt) {
   const auto found =
       search.Search(SceneSearchJob(), Around(ScenePose(), 5.0, 20.0 * kDegree), nullptr);
   ExpectAt(ScenePose(), found);
+}
+
+TEST(GlobalSearchTest, IsWorkOfASearch) {
+  ClassRecorder engine(*SharedScene().engine);
+  GlobalSearch search(engine, kCacheBytes);
+  const auto found =
+      search.Search(SceneSearchJob(), Around(ScenePose(), 5.0, 20.0 * kDegree), nullptr);
+  ExpectAt(ScenePose(), found);
+  const RecordedClasses classes = engine.Take();
+  EXPECT_EQ(classes.bound, std::set<WorkClass>{WorkClass::kSearching});
+  EXPECT_EQ(classes.align, std::set<WorkClass>{WorkClass::kSearching});
 }
 
 TEST(GlobalSearchTest, AnswersOnlyPosesOfTheRegion) {

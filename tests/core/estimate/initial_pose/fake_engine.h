@@ -43,7 +43,8 @@ class FakeEngine : public Engine {
     return absl::UnimplementedError("it only aligns");
   }
   absl::StatusOr<FilteredCloud> Filter(const PointCloud& /*cloud*/,
-                                       const FilterOptions& /*options*/) override {
+                                       const FilterOptions& /*options*/,
+                                       WorkClass /*work_class*/) override {
     return absl::UnimplementedError("it only aligns");
   }
   absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> KeepBoundGrid(

@@ -12,6 +12,7 @@
 #include "core/cloud/filters.h"
 #include "core/estimate/initial_pose/prior_search.h"
 #include "core/geometry/euler.h"
+#include "tests/support/class_recorder.h"
 #include "tests/support/engine_scene.h"
 #include "tests/support/random_numbers.h"
 #include "tests/support/result_bits.h"
@@ -60,6 +61,12 @@ class HalfCubeTest : public testing::Test {
   PoseSearchJob job_;
   PriorSearchOptions options_;
 };
+
+TEST_F(HalfCubeTest, IsWorkOfASearch) {
+  ClassRecorder engine(*engine_);
+  ASSERT_TRUE(SearchAroundPrior(engine, job_, options_, nullptr).ok());
+  EXPECT_EQ(engine.Take().align, std::set<WorkClass>{WorkClass::kSearching});
+}
 
 TEST_F(HalfCubeTest, FindsNothingWhereThereIsNoMapAndThenTheCorner) {
   options_.map_T_base.translation = {-100.0, -100.0, 0.0};

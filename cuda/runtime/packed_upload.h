@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PackedUpload: several arrays on their way to the device in one copy. Grow-only memory, used by
-// one thread at a time; a new upload may begin once the stream has done the last one and all that
-// reads it.
+// PackedUpload: several arrays on their way to the device in one copy. Its memory is kept as
+// retention.h says. Used by one thread at a time; a new upload may begin once the stream has done
+// the last one and all that reads it.
 
-#ifndef VOXLOC_CUDA_MAP_PACKED_UPLOAD_H_
-#define VOXLOC_CUDA_MAP_PACKED_UPLOAD_H_
+#ifndef VOXLOC_CUDA_RUNTIME_PACKED_UPLOAD_H_
+#define VOXLOC_CUDA_RUNTIME_PACKED_UPLOAD_H_
 
 #include <cstddef>
 #include <cstring>
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "cuda/runtime/device.h"
 #include "cuda/runtime/device_buffer.h"
 #include "cuda/runtime/pinned_buffer.h"
@@ -29,27 +30,23 @@ class PackedUpload {
 
   // An array of the upload. `of` is where the device finds it once Send has returned.
   template <typename T>
-  void Add(const std::vector<T>& array, const T** of) {
+  void Add(absl::Span<const T> array, const T** of) {
     pieces_.push_back({array.data(), array.size() * sizeof(T), bytes_,
                        [of](std::byte* at) { *of = reinterpret_cast<const T*>(at); }});
     bytes_ = (bytes_ + array.size() * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment;
   }
+  template <typename T>
+  void Add(const std::vector<T>& array, const T** of) {
+    Add(absl::MakeConstSpan(array), of);
+  }
 
-  // Queues the copy. The arrays have been read, and the next upload may be put together.
+  // Queues the copy. The arrays have been read, and the next upload may be put together, also
+  // after an error.
   [[nodiscard]] absl::Status Send(const Stream& stream) {
-    const size_t bytes = bytes_ + kAlignment;  // never nothing
-    const std::vector<Piece> pieces = std::move(pieces_);
+    const absl::Status status = Copy(stream);
     pieces_.clear();
     bytes_ = 0;
-    VOXLOC_TRY(host_.Reserve(bytes));
-    VOXLOC_TRY(memory_.Reserve(bytes));
-    for (const Piece& piece : pieces) {
-      if (piece.bytes > 0) std::memcpy(host_.data() + piece.offset, piece.from, piece.bytes);
-      piece.set(memory_.data() + piece.offset);
-    }
-    return device_->Check(
-        cudaMemcpyAsync(memory_.data(), host_.data(), bytes, cudaMemcpyHostToDevice, stream.get()),
-        "copying to the device");
+    return status;
   }
 
  private:
@@ -61,6 +58,19 @@ class PackedUpload {
     std::function<void(std::byte*)> set;
   };
 
+  [[nodiscard]] absl::Status Copy(const Stream& stream) {
+    const size_t bytes = bytes_ + kAlignment;  // never nothing
+    VOXLOC_TRY(host_.ReserveForUse(bytes));
+    VOXLOC_TRY(memory_.ReserveForUse(bytes));
+    for (const Piece& piece : pieces_) {
+      if (piece.bytes > 0) std::memcpy(host_.data() + piece.offset, piece.from, piece.bytes);
+      piece.set(memory_.data() + piece.offset);
+    }
+    return device_->Check(
+        cudaMemcpyAsync(memory_.data(), host_.data(), bytes, cudaMemcpyHostToDevice, stream.get()),
+        "copying to the device");
+  }
+
   const std::shared_ptr<Device> device_;
   PinnedBuffer host_;
   DeviceBuffer<std::byte> memory_;
@@ -70,4 +80,4 @@ class PackedUpload {
 
 }  // namespace voxloc::cuda
 
-#endif  // VOXLOC_CUDA_MAP_PACKED_UPLOAD_H_
+#endif  // VOXLOC_CUDA_RUNTIME_PACKED_UPLOAD_H_

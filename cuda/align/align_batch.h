@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// AlignBatch: a call of alignments on the device, in one launch or slice by slice. A workspace of
+// up to three slices, each with a stream of the call's priority: one is packed or read while others
+// run, and the end of one overlaps the beginning of the next. Used by one thread at a time.
+
+#ifndef VOXLOC_CUDA_ALIGN_ALIGN_BATCH_H_
+#define VOXLOC_CUDA_ALIGN_ALIGN_BATCH_H_
+
+#include <cstddef>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/engine/align.h"
+#include "cuda/align/align_slice.h"
+#include "cuda/call_times.h"
+
+namespace voxloc::cuda {
+
+// What slices are made of.
+struct AlignResources {
+  std::shared_ptr<Device> device;
+  std::shared_ptr<DeviceClock> clock;
+  AlignLimits limits;
+};
+
+// A job and where its result goes.
+struct AlignEntry {
+  const AlignJob* job;
+  AlignResult* result;
+};
+
+class AlignBatch {
+ public:
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<AlignBatch>> Create(
+      const AlignResources& resources, Priority priority);
+
+  // Aligns the jobs and answers each in its result. An error is the whole call's; work may then
+  // still be queued, as after an exception (std::bad_alloc).
+  [[nodiscard]] absl::Status Run(absl::Span<const AlignEntry> entries);
+  // Waits for all work that is queued.
+  void Settle() noexcept;
+
+  // Records times from the next Run on; see AlignSlice.
+  void set_timed(bool timed) { timed_ = timed; }
+  // Of the last Run, sums over its slices.
+  [[nodiscard]] const CudaCallTimes& times() const { return times_; }
+
+ private:
+  static constexpr size_t kSlices = 3;
+
+  AlignBatch(const AlignResources& resources, Priority priority)
+      : resources_(resources), priority_(priority) {}
+  // Slices in turn, made when first needed.
+  absl::StatusOr<AlignSlice*> Slice(size_t turn);
+  void Finish(AlignSlice& slice);
+
+  const AlignResources resources_;
+  const Priority priority_;
+  std::unique_ptr<AlignSlice> slices_[kSlices];
+  bool timed_ = false;
+  CudaCallTimes times_;
+};
+
+}  // namespace voxloc::cuda
+
+#endif  // VOXLOC_CUDA_ALIGN_ALIGN_BATCH_H_

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cuda/runtime/device_clock.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "cuda/runtime/clock_kernel.h"
+
+namespace voxloc::cuda {
+namespace {
+
+// In a second the clocks drift apart by a tenth of a millisecond at most.
+constexpr int64_t kNsBetweenReadings = 1'000'000'000;
+constexpr int64_t kNsPerDay = int64_t{86'400} * 1'000'000'000;
+
+int64_t HostNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+DeviceClock::DeviceClock(const std::shared_ptr<Device>& device, Stream stream)
+    : device_(device), stream_(std::move(stream)), on_device_(device), on_host_(device) {}
+
+absl::StatusOr<std::unique_ptr<DeviceClock>> DeviceClock::Create(std::shared_ptr<Device> device) {
+  VOXLOC_TRY(device->MakeCurrent());
+  absl::StatusOr<Stream> stream = Stream::Create(device, Priority::kHigh);
+  if (!stream.ok()) return stream.status();
+  std::unique_ptr<DeviceClock> clock(new DeviceClock(device, *std::move(stream)));
+  absl::MutexLock reading_lock(&clock->reading_mutex_);
+  // The first reading may wait for the kernel to be loaded.
+  for (int i = 0; i < 2; ++i) {
+    const absl::StatusOr<ClockReading> reading = clock->Read();
+    if (!reading.ok()) return reading.status();
+    absl::MutexLock lock(&clock->mutex_);
+    clock->offset_.Update(*reading);
+    clock->looked_at_ns_ = reading->host_after_ns;
+  }
+  return clock;
+}
+
+uint64_t DeviceMoment::At(absl::Time time) const {
+  const int64_t away_ns = std::clamp(absl::ToInt64Nanoseconds(time - host), -kNsPerDay, kNsPerDay);
+  return static_cast<uint64_t>(std::max<int64_t>(1, device_ns + away_ns));
+}
+
+DeviceMoment DeviceClock::Now() {
+  bool stale = false;
+  {
+    const int64_t now_ns = HostNs();
+    absl::MutexLock lock(&mutex_);
+    stale = now_ns - looked_at_ns_ > kNsBetweenReadings;
+    if (stale) looked_at_ns_ = now_ns;  // whoever comes next uses what is known
+  }
+  if (stale) {
+    absl::MutexLock reading_lock(&reading_mutex_);
+    // Without a new reading the known one serves on.
+    if (const absl::StatusOr<ClockReading> reading = Read(); reading.ok()) {
+      absl::MutexLock lock(&mutex_);
+      offset_.Update(*reading);
+    }
+  }
+  absl::MutexLock lock(&mutex_);
+  return {absl::Now(), offset_.DeviceTime(HostNs())};
+}
+
+absl::StatusOr<ClockReading> DeviceClock::Read() {
+  reading_mutex_.AssertHeld();
+  VOXLOC_TRY(on_device_.Reserve(1));
+  VOXLOC_TRY(on_host_.Reserve(sizeof(uint64_t)));
+  ClockReading reading;
+  reading.host_before_ns = HostNs();
+  VOXLOC_TRY(LaunchReadClock(*device_, on_device_.data(), stream_.get()));
+  VOXLOC_CUDA_TRY(*device_,
+                  cudaMemcpyAsync(on_host_.data(), on_device_.data(), sizeof(uint64_t),
+                                  cudaMemcpyDeviceToHost, stream_.get()),
+                  "fetching the clock");
+  VOXLOC_TRY(stream_.Synchronize());
+  reading.host_after_ns = HostNs();
+  std::memcpy(&reading.device_ns, on_host_.data(), sizeof(reading.device_ns));
+  return reading;
+}
+
+}  // namespace voxloc::cuda

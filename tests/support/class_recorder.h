@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ClassRecorder: an engine that passes everything on and notes the classes of work that its calls
+// name. Thread-safe.
+
+#ifndef VOXLOC_TESTS_SUPPORT_CLASS_RECORDER_H_
+#define VOXLOC_TESTS_SUPPORT_CLASS_RECORDER_H_
+
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "core/engine/work_class.h"
+#include "tests/support/forwarding_engine.h"
+
+namespace voxloc {
+
+struct RecordedClasses {
+  std::set<WorkClass> align;
+  std::set<WorkClass> score;
+  std::set<WorkClass> bound;
+  std::set<WorkClass> filter;
+};
+
+class ClassRecorder : public ForwardingEngine {
+ public:
+  using ForwardingEngine::ForwardingEngine;
+
+  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
+    for (const AlignJob& job : jobs) Note(&RecordedClasses::align, job.work_class);
+    return ForwardingEngine::Align(jobs);
+  }
+  absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
+    Note(&RecordedClasses::score, request.work_class);
+    return ForwardingEngine::Score(request);
+  }
+  absl::StatusOr<std::vector<BoundHit>> Bound(const BoundRequest& request) override {
+    Note(&RecordedClasses::bound, request.work_class);
+    return ForwardingEngine::Bound(request);
+  }
+  absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud, const FilterOptions& options,
+                                       WorkClass work_class) override {
+    Note(&RecordedClasses::filter, work_class);
+    return ForwardingEngine::Filter(cloud, options, work_class);
+  }
+
+  // Since the last time.
+  [[nodiscard]] RecordedClasses Take() {
+    absl::MutexLock lock(&mutex_);
+    return std::exchange(classes_, {});
+  }
+
+ private:
+  void Note(std::set<WorkClass> RecordedClasses::*kind, WorkClass work_class) {
+    absl::MutexLock lock(&mutex_);
+    (classes_.*kind).insert(work_class);
+  }
+
+  absl::Mutex mutex_;
+  RecordedClasses classes_;
+};
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_TESTS_SUPPORT_CLASS_RECORDER_H_
