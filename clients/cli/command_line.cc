@@ -8,7 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "clients/cli/nearest_name.h"
+#include "core/text/nearest_name.h"
 
 namespace voxloc::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "clients/cli/degrees.h"
+#include "core/geometry/angles.h"
 
 namespace voxloc::cli {
 namespace {

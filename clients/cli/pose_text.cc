@@ -11,10 +11,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "clients/cli/degrees.h"
+#include "core/geometry/angles.h"
 #include "core/geometry/euler.h"
 
 namespace voxloc::cli {
+
 absl::StatusOr<std::array<double, 6>> ParseSixNumbers(absl::string_view text,
                                                       absl::string_view names) {
   const std::vector<absl::string_view> parts = absl::StrSplit(text, ',');

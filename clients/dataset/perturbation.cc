@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "core/cloud/io/malformed.h"
 #include "core/cloud/io/text_scan.h"
+#include "core/geometry/angles.h"
 #include "core/geometry/euler.h"
 
 namespace voxloc {
@@ -58,7 +59,7 @@ Pose Perturb(const Pose& map_T_base, const Perturbation& perturbation, uint64_t 
   const uint64_t bits = Mix(Mix(seed) ^ static_cast<uint64_t>(scan_index));
   const Eigen::Vector3d translation = WithSigns(perturbation.translation_m, bits);
   const Eigen::Vector3d angles =
-      WithSigns(perturbation.rotation_rpy_deg, bits >> 3) * (M_PI / 180.0);
+      WithSigns(perturbation.rotation_rpy_deg, bits >> 3) * kRadiansPerDegree;
   const Eigen::Quaterniond rotation = RotationFromRosAngles(angles.x(), angles.y(), angles.z());
   return {map_T_base.translation + translation, (rotation * map_T_base.rotation).normalized()};
 }

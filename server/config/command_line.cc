@@ -14,6 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "core/text/nearest_name.h"
 #include "server/config/settings.h"
 #include "server/version/version.h"
 

@@ -271,21 +271,6 @@ std::vector<Setting> MakeSettings() {
   return table;
 }
 
-size_t EditDistance(absl::string_view a, absl::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
-    }
-  }
-  return row[b.size()];
-}
-
 }  // namespace
 
 const std::vector<Setting>& Settings() {
@@ -303,19 +288,6 @@ const Setting* FindSetting(absl::string_view key) {
 
 std::string FlagOfKey(absl::string_view key) {
   return absl::StrCat("--", absl::StrReplaceAll(key, {{"_", "-"}}));
-}
-
-std::string NearestName(absl::string_view name, const std::vector<std::string>& candidates) {
-  std::string nearest;
-  size_t fewest = std::max<size_t>(2, name.size() / 3) + 1;
-  for (const std::string& candidate : candidates) {
-    const size_t edits = EditDistance(name, candidate);
-    if (edits < fewest) {
-      fewest = edits;
-      nearest = candidate;
-    }
-  }
-  return nearest;
 }
 
 }  // namespace voxloc::server

@@ -33,10 +33,6 @@ struct Setting {
 
 [[nodiscard]] std::string FlagOfKey(absl::string_view key);  // "--limits.max-sessions"
 
-// The candidate with the fewest edits to `name`; empty when none is similar.
-[[nodiscard]] std::string NearestName(absl::string_view name,
-                                      const std::vector<std::string>& candidates);
-
 }  // namespace voxloc::server
 
 #endif  // VOXLOC_SERVER_CONFIG_SETTINGS_H_

@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "core/engine/profile.h"
+#include "core/geometry/angles.h"
 #include "tests/bench/bench_options.h"
 #include "tests/bench/data_set.h"
 #include "tests/bench/pose_errors.h"
@@ -34,7 +35,8 @@ struct BasinFlags {
 
 Pose MoveAway(const Pose& map_T_base, double offset_m, double angle_deg, RandomNumbers& random) {
   const double heading = random.Uniform(-M_PI, M_PI);
-  const double turn = (random.Uniform(-1.0, 1.0) < 0.0 ? -1.0 : 1.0) * angle_deg * M_PI / 180.0;
+  const double turn =
+      (random.Uniform(-1.0, 1.0) < 0.0 ? -1.0 : 1.0) * angle_deg * kRadiansPerDegree;
   Pose moved = map_T_base;
   moved.translation += offset_m * Eigen::Vector3d(std::cos(heading), std::sin(heading), 0.0);
   moved.rotation =

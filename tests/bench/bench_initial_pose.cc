@@ -12,6 +12,7 @@
 #include "core/engine/profile.h"
 #include "core/estimate/initial_pose/parzen_estimator.h"
 #include "core/estimate/initial_pose/prior_search.h"
+#include "core/geometry/angles.h"
 #include "tests/bench/bench_data.h"
 #include "tests/bench/bench_options.h"
 #include "tests/support/random_numbers.h"
@@ -19,9 +20,8 @@
 namespace voxloc::bench {
 namespace {
 
-constexpr double kDegToRad = M_PI / 180.0;
 constexpr double kFoundM = 0.5;
-constexpr double kFoundRad = 2.0 * kDegToRad;
+constexpr double kFoundRad = 2.0 * kRadiansPerDegree;
 
 struct InitialPoseFlags {
   EngineOptions engine;
@@ -52,7 +52,7 @@ std::vector<SearchCase> MakeCases(const std::vector<BenchScan>& scans,
                                   const Profile& profile, const InitialPoseFlags& options) {
   PosePrior::Vector5 sigma;
   sigma << options.sigma_xy_m, options.sigma_xy_m, options.sigma_z_m,
-      options.sigma_tilt_deg * kDegToRad, options.sigma_tilt_deg * kDegToRad;
+      options.sigma_tilt_deg * kRadiansPerDegree, options.sigma_tilt_deg * kRadiansPerDegree;
   RandomNumbers random(options.scans.seed);
   std::vector<SearchCase> cases;
   for (const BenchScan& scan : scans) {

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/engine/profile.h"
 #include "core/estimate/scan_estimate.h"
+#include "core/geometry/angles.h"
 #include "tests/bench/bench_options.h"
 #include "tests/bench/data_set.h"
 #include "tests/support/random_numbers.h"
@@ -24,7 +25,7 @@ namespace {
 
 // A pose is wrong when it is farther from the truth than either.
 constexpr double kWrongM = 0.5;
-constexpr double kWrongRad = 2.0 * M_PI / 180.0;
+constexpr double kWrongRad = 2.0 * kRadiansPerDegree;
 // Another place is at least so far away.
 constexpr double kElsewhereM = 15.0;
 // Alignments started at other places, the best of which is taken for a wrong street.

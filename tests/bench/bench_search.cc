@@ -10,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "core/engine/profile.h"
 #include "core/estimate/global_search/global_search.h"
+#include "core/geometry/angles.h"
 #include "core/geometry/euler.h"
 #include "tests/bench/bench_data.h"
 #include "tests/bench/bench_options.h"
@@ -17,7 +18,6 @@
 namespace voxloc::bench {
 namespace {
 
-constexpr double kRadToDeg = 180.0 / M_PI;
 // Turns from scan to scan by the golden angle: evenly over all headings, no two alike.
 constexpr double kGoldenAngle = 2.399963229728653;
 
@@ -63,7 +63,7 @@ absl::Status RunSearch(const SearchFlags& options) {
   if (!scans.ok()) return scans.status();
 
   PoseRegion region;
-  region.max_tilt_rad = options.max_tilt_deg / kRadToDeg;
+  region.max_tilt_rad = options.max_tilt_deg / kDegreesPerRadian;
   GlobalSearch search(engine, options.cache_mb << 20);
   PoseSearchJob job;
   job.map = map.resident;
@@ -93,7 +93,7 @@ absl::Status RunSearch(const SearchFlags& options) {
     for (size_t k = 0; k < hypotheses.size(); ++k) {
       const Pose& pose = hypotheses[k].result.map_T_base;
       const double translation_m = TranslationDistance(pose, scan.map_T_base);
-      const double rotation_deg = RotationDistance(pose, scan.map_T_base) * kRadToDeg;
+      const double rotation_deg = RotationDistance(pose, scan.map_T_base) * kDegreesPerRadian;
       const bool near =
           translation_m <= options.max_translation_m && rotation_deg <= options.max_rotation_deg;
       among = among || near;

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/engine/profile.h"
+#include "core/geometry/angles.h"
 #include "tests/bench/gpu_row.h"
 
 namespace voxloc::bench {
@@ -156,7 +157,7 @@ std::vector<Row> AlignRows(const GpuData& data) {
   add("batch of 4096, starts within 0.1 m", autoware, Spreading(scans, 4096, {0.1, 0.0}, autoware));
   add("batch of 4096, scans in turn", autoware, InTurn(scans, 4096, autoware));
   add("200 candidates within 0.5 m, 5 deg", autoware,
-      Spreading(scans, 200, {0.5, 5.0 * M_PI / 180.0}, autoware));
+      Spreading(scans, 200, {0.5, 5.0 * kRadiansPerDegree}, autoware));
   add("200 candidates within 5 m, any heading", autoware,
       Spreading(scans, 200, {5.0, M_PI}, autoware));
   add("precise: one scan, in turn", precise, OneByOne(scans, precise));

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "core/geometry/angles.h"
 #include "tests/bench/bench_options.h"
 
 namespace voxloc::bench {
@@ -13,7 +14,7 @@ void PoseErrors::Add(const AlignResult& result, const Profile& profile, const Po
                      const ErrorLimits& limits) {
   const Pose& map_T_base = result.map_T_base;
   translation_m.push_back(TranslationDistance(map_T_base, true_map_T_base));
-  rotation_deg.push_back(RotationDistance(map_T_base, true_map_T_base) * 180.0 / M_PI);
+  rotation_deg.push_back(RotationDistance(map_T_base, true_map_T_base) * kDegreesPerRadian);
   const Eigen::Vector3d body =
       true_map_T_base.rotation.conjugate() * (map_T_base.translation - true_map_T_base.translation);
   for (size_t axis = 0; axis < 3; ++axis) {

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "core/geometry/angles.h"
 #include "core/geometry/euler.h"
 #include "tests/golden/displacement.h"
 #include "tests/golden/golden_fixture.h"
@@ -173,7 +174,7 @@ TEST_P(GoldenAlignmentTest, goldenAlignmentsMatchTheReference) {
         SCOPED_TRACE("pose " + std::to_string(i));
         largest_m = std::max(largest_m, TranslationDistance(ours[i], expected[i]));
         EXPECT_LE(TranslationDistance(ours[i], expected[i]), pose_m);
-        EXPECT_LE(RotationDistance(ours[i], expected[i]) * kRadToDeg, pose_deg);
+        EXPECT_LE(RotationDistance(ours[i], expected[i]) * kDegreesPerRadian, pose_deg);
         ExpectScores(loaded, scores[i], ours[i], expected[i], entry.at("tp_array")[i],
                      entry.at("nvtl_array")[i],
                      bound.At(expected[i], BetweenPoses(ours[i], expected[i])), worst);
@@ -181,10 +182,10 @@ TEST_P(GoldenAlignmentTest, goldenAlignmentsMatchTheReference) {
 
       const Pose end = PoseOf(entry.at("final_pose"));
       EXPECT_LE(TranslationDistance(result.map_T_base, end), pose_m);
-      EXPECT_LE(RotationDistance(result.map_T_base, end) * kRadToDeg, pose_deg);
+      EXPECT_LE(RotationDistance(result.map_T_base, end) * kDegreesPerRadian, pose_deg);
       EXPECT_NEAR(TranslationDistance(result.map_T_base, truth), entry.at("err_t_m"), pose_m);
-      EXPECT_NEAR(RotationDistance(result.map_T_base, truth) * kRadToDeg, entry.at("err_r_deg"),
-                  pose_deg);
+      EXPECT_NEAR(RotationDistance(result.map_T_base, truth) * kDegreesPerRadian,
+                  entry.at("err_r_deg"), pose_deg);
       const ScoreChange change = bound.At(end, BetweenPoses(result.map_T_base, end));
       ExpectScores(loaded, result.after, result.map_T_base, end, entry.at("transform_probability"),
                    entry.at("nvtl"), change, worst);

@@ -17,6 +17,7 @@
 
 #include "core/estimate/covariance/covariance_estimator.h"
 #include "core/estimate/covariance/reference_covariance.h"
+#include "core/geometry/angles.h"
 #include "tests/golden/displacement.h"
 #include "tests/golden/golden_fixture.h"
 #include "tests/golden/moved_set.h"
@@ -279,7 +280,8 @@ void ExpectMultiNdt(const LoadedSet& loaded) {
       const Pose& pose = report.aligned_map_T_base[i];
       const Pose expected = PoseOf(expected_poses[i]);
       largest_m = std::max(largest_m, TranslationDistance(pose, expected));
-      EXPECT_LE(RotationDistance(pose, expected) * kRadToDeg, loaded.set.Tolerance("pose_deg"));
+      EXPECT_LE(RotationDistance(pose, expected) * kDegreesPerRadian,
+                loaded.set.Tolerance("pose_deg"));
     }
     // The files list poses in float32.
     EXPECT_LE(largest_m, position_m + PositionStep(result));

@@ -21,7 +21,6 @@
 
 namespace voxloc::golden {
 
-constexpr double kRadToDeg = 180.0 / M_PI;
 // Relative error of the scores and poses that the files list as float32.
 constexpr double kFloat32 = std::numeric_limits<float>::epsilon();
 

@@ -7,11 +7,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "clients/cli/degrees.h"
 #include "clients/cli/pose_text.h"
 #include "clients/cli/scores_json.h"
 #include "clients/cli/text_table.h"
 #include "clients/cpp/messages.h"
+#include "core/geometry/angles.h"
 
 namespace voxloc::cli {
 namespace {

@@ -8,9 +8,9 @@
 #include <cmath>
 
 #include "absl/status/statusor.h"
-#include "clients/cli/degrees.h"
 #include "clients/cli/estimate_text.h"
 #include "clients/cpp/messages.h"
+#include "core/geometry/angles.h"
 
 namespace voxloc::cli {
 namespace {

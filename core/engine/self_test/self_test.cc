@@ -14,6 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "core/engine/self_test/self_test_scene.h"
+#include "core/geometry/angles.h"
 
 namespace voxloc {
 namespace {
@@ -50,7 +51,7 @@ class Comparison {
           "position is %s, the reference has %s, %.3g m away; the tolerance is %.3g m",
           Text(value.translation), Text(reference.translation), distance_m, kAgreementPositionM));
     }
-    const double angle_deg = RotationDistance(reference, value) * 180.0 / M_PI;
+    const double angle_deg = RotationDistance(reference, value) * kDegreesPerRadian;
     if (!(angle_deg <= kAgreementRotationDeg)) {
       Differ(absl::StrFormat(
           "rotation is %s, the reference has %s, %.3g degrees away; the tolerance is %.3g degrees",

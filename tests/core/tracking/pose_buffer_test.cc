@@ -10,17 +10,19 @@
 #include <string>
 #include <vector>
 
+#include "core/geometry/angles.h"
+
 namespace voxloc {
 namespace {
 
 using ::testing::HasSubstr;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kDegree = M_PI / 180.0;
 constexpr int64_t kSecond = 1'000'000'000;
 
 Eigen::Quaterniond Yaw(double degrees) {
-  return Eigen::Quaterniond(Eigen::AngleAxisd(degrees * kDegree, Eigen::Vector3d::UnitZ()));
+  return Eigen::Quaterniond(
+      Eigen::AngleAxisd(degrees * kRadiansPerDegree, Eigen::Vector3d::UnitZ()));
 }
 
 StampedPose At(int64_t stamp_ns, double x, double y = 0.0, double yaw_degrees = 0.0) {
@@ -32,7 +34,7 @@ StampedPose At(int64_t stamp_ns, double x, double y = 0.0, double yaw_degrees = 
 
 double YawDegrees(const Pose& pose) {
   const Eigen::Vector3d forward = pose.rotation * Eigen::Vector3d::UnitX();
-  return std::atan2(forward.y(), forward.x()) / kDegree;
+  return std::atan2(forward.y(), forward.x()) / kRadiansPerDegree;
 }
 
 PoseBuffer Filled(const PoseBufferOptions& options, const std::vector<StampedPose>& poses) {

@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/engine/cpu/cpu_engine.h"
 #include "core/engine/replica/replicated_engine.h"
+#include "core/geometry/angles.h"
 #include "core/geometry/euler.h"
 #include "tests/core/engine/replica/replicated_scene.h"
 #include "tests/core/estimate/global_search/deadline_engine.h"
@@ -29,7 +30,6 @@ namespace voxloc {
 namespace {
 
 constexpr size_t kCacheBytes = size_t{64} << 20;
-constexpr double kDegree = M_PI / 180.0;
 
 PoseSearchJob JobOf(std::shared_ptr<const ResidentMap> map, const Pose& scene_T_base,
                     size_t points = 2000) {
@@ -61,7 +61,7 @@ void ExpectAt(const Pose& truth, const absl::StatusOr<PoseSearchResult>& found) 
   ASSERT_FALSE(found->ranked.hypotheses.empty());
   const Pose& best = found->ranked.hypotheses[0].result.map_T_base;
   EXPECT_LT(TranslationDistance(best, truth), 0.05);
-  EXPECT_LT(RotationDistance(best, truth), 0.2 * kDegree);
+  EXPECT_LT(RotationDistance(best, truth), 0.2 * kRadiansPerDegree);
 }
 
 void ExpectSame(const PoseSearchResult& a, const PoseSearchResult& b) {
@@ -93,7 +93,7 @@ TEST(GlobalSearchTest, FindsAScanInTheWholeMapWhateverItsHeading) {
 TEST(GlobalSearchTest, FindsAScanInARegionAroundIt) {
   GlobalSearch search(*SharedScene().engine, kCacheBytes);
   const auto found =
-      search.Search(SceneSearchJob(), Around(ScenePose(), 5.0, 20.0 * kDegree), nullptr);
+      search.Search(SceneSearchJob(), Around(ScenePose(), 5.0, 20.0 * kRadiansPerDegree), nullptr);
   ExpectAt(ScenePose(), found);
 }
 
@@ -112,14 +112,14 @@ TEST(GlobalSearchTest, AnswersOnlyPosesOfTheRegion) {
   GlobalSearch search(*SharedScene().engine, kCacheBytes);
   // The truth lies in a corner of one, its heading near an end. The true place is outside of the
   // second, the true heading outside of the third.
-  PoseRegion around = Around(ScenePose(), 5.0, 30.0 * kDegree);
+  PoseRegion around = Around(ScenePose(), 5.0, 30.0 * kRadiansPerDegree);
   around.box->min += Eigen::Vector3d(4.0, -4.0, 0.0);
   around.box->max += Eigen::Vector3d(4.0, -4.0, 0.0);
-  around.yaw_rad += 25.0 * kDegree;
+  around.yaw_rad += 25.0 * kRadiansPerDegree;
   PoseRegion elsewhere = Around(ScenePose(), 5.0, M_PI);
   elsewhere.box->min.x() += 12.0;
   elsewhere.box->max.x() += 12.0;
-  PoseRegion turned = Around(ScenePose(), 5.0, 30.0 * kDegree);
+  PoseRegion turned = Around(ScenePose(), 5.0, 30.0 * kRadiansPerDegree);
   turned.yaw_rad += 2.0;
   ExpectAt(ScenePose(), search.Search(SceneSearchJob(), around, nullptr));
   for (const PoseRegion& region : {around, elsewhere, turned}) {
@@ -130,7 +130,7 @@ TEST(GlobalSearchTest, AnswersOnlyPosesOfTheRegion) {
       EXPECT_TRUE((pose.translation.array() >= region.box->min.array() - 1.0).all());
       EXPECT_TRUE((pose.translation.array() <= region.box->max.array() + 1.0).all());
       EXPECT_LE(std::abs(WrapAngle(YawOf(pose) - region.yaw_rad)),
-                region.yaw_half_range_rad + 3.0 * kDegree);
+                region.yaw_half_range_rad + 3.0 * kRadiansPerDegree);
     }
   }
 }

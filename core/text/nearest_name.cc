@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clients/cli/nearest_name.h"
+#include "core/text/nearest_name.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "absl/strings/match.h"
 
-namespace voxloc::cli {
+namespace voxloc {
 
 size_t EditDistance(absl::string_view a, absl::string_view b) {
   // Three rows of the table: of the prefixes of `a` with i - 2, i - 1 and i characters.
@@ -48,4 +48,4 @@ std::string NearestName(absl::string_view typed, const std::vector<std::string>&
   return "";
 }
 
-}  // namespace voxloc::cli
+}  // namespace voxloc

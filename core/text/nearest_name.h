@@ -2,8 +2,8 @@
 //
 // What somebody meant who typed a name that does not exist.
 
-#ifndef VOXLOC_CLIENTS_CLI_NEAREST_NAME_H_
-#define VOXLOC_CLIENTS_CLI_NEAREST_NAME_H_
+#ifndef VOXLOC_CORE_TEXT_NEAREST_NAME_H_
+#define VOXLOC_CORE_TEXT_NEAREST_NAME_H_
 
 #include <cstddef>
 #include <string>
@@ -11,7 +11,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace voxloc::cli {
+namespace voxloc {
 
 // Single insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
 [[nodiscard]] size_t EditDistance(absl::string_view a, absl::string_view b);
@@ -22,6 +22,6 @@ namespace voxloc::cli {
 [[nodiscard]] std::string NearestName(absl::string_view typed,
                                       const std::vector<std::string>& names);
 
-}  // namespace voxloc::cli
+}  // namespace voxloc
 
-#endif  // VOXLOC_CLIENTS_CLI_NEAREST_NAME_H_
+#endif  // VOXLOC_CORE_TEXT_NEAREST_NAME_H_

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clients/cli/nearest_name.h"
+#include "core/text/nearest_name.h"
 
 #include <gtest/gtest.h>
 
-namespace voxloc::cli {
+namespace voxloc {
 namespace {
 
 TEST(EditDistance, CountsSingleChanges) {
@@ -35,4 +35,4 @@ TEST(NearestName, IsSilentWhenNothingIsNear) {
 }
 
 }  // namespace
-}  // namespace voxloc::cli
+}  // namespace voxloc
