@@ -82,12 +82,15 @@ void RunScoring(TestServer& server, std::mt19937& random) {
   EXPECT_TRUE(stream->Read(&response));
   if (random() % 2 == 0) {
     context->TryCancel();
-  } else {
-    while (stream->Read(&response) && !response.scores().last()) {
-    }
-    stream->WritesDone();
+    EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
+    return;
   }
-  static_cast<void>(stream->Finish());
+  while (stream->Read(&response) && !response.scores().last()) {
+  }
+  EXPECT_TRUE(response.scores().last());
+  stream->WritesDone();
+  const grpc::Status status = stream->Finish();
+  EXPECT_TRUE(status.ok()) << status.error_message();
 }
 
 TEST(Stress, ClientsThatComeAndGoWhileMapsChange) {

@@ -6,16 +6,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <thread>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "tests/server/gated_engine.h"
 #include "tests/server/plain_calls.h"
 #include "tests/server/pose_search_calls.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
+#include "tests/support/forwarding_engine.h"
 
 namespace voxloc::server {
 namespace {
@@ -32,19 +36,48 @@ class PoseSearchLoad : public ::testing::Test {
   }};
 };
 
-TEST_F(PoseSearchLoad, GivesTheBestSoFarWhenItsTimeIsUp) {
-  v1::EstimateInitialPoseRequest request = PriorRequest(2000);
-  request.set_timeout_s(0.2);
-  const PoseSearchTold told = Search(server_, request);
+// Finishes a search's first batch whatever the time, and holds the second until the deadline.
+class EngineUntilTheDeadline : public ForwardingEngine {
+ public:
+  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
+    const absl::Time deadline = jobs.front().stop.deadline;
+    if (deadline == absl::InfiniteFuture()) return ForwardingEngine::Align(jobs);
+    if (batches_++ > 0) {
+      absl::SleepFor(deadline - absl::Now());
+      return ForwardingEngine::Align(jobs);
+    }
+    std::vector<AlignJob> without_deadline(jobs.begin(), jobs.end());
+    for (AlignJob& job : without_deadline) job.stop.deadline = absl::InfiniteFuture();
+    return ForwardingEngine::Align(without_deadline);
+  }
+
+ private:
+  std::atomic<int> batches_ = 0;
+};
+
+TEST(PoseSearchServer, GivesTheBestSoFarWhenItsTimeIsUp) {
+  TestServer server({}, std::make_unique<EngineUntilTheDeadline>());
+  server.LoadTown();
+  v1::EstimateInitialPoseRequest request = PriorRequest(200);
+  request.mutable_search()->set_startup_trials(100);
+  request.set_timeout_s(1.0);
+  const PoseSearchTold told = Search(server, request);
   ASSERT_TRUE(told.status.ok()) << told.status.error_message();
   EXPECT_TRUE(told.result.timed_out());
-  EXPECT_LT(told.result.candidates_aligned(), 2000);
-  EXPECT_GE(told.result.timings().align_s(), 0.1);
-  // A time too short for anything is no error either.
+  EXPECT_GE(told.result.candidates_aligned(), 100);
+  EXPECT_LT(told.result.candidates_aligned(), 200);
+  ASSERT_GE(told.result.hypotheses_size(), 1);
+  EXPECT_LT(DistanceFromVehicle(told.result.hypotheses(0).map_t_base()), 0.1);
+  EXPECT_GT(told.result.timings().align_s(), 0.0);
+}
+
+TEST_F(PoseSearchLoad, ATimeTooShortForAnythingIsNoError) {
+  v1::EstimateInitialPoseRequest request = PriorRequest(2000);
   request.set_timeout_s(1e-9);
   const PoseSearchTold none = Search(server_, request);
   ASSERT_TRUE(none.status.ok()) << none.status.error_message();
   EXPECT_TRUE(none.result.timed_out());
+  EXPECT_EQ(none.result.candidates_aligned(), 0);
   EXPECT_FALSE(none.result.reliable());
 }
 
