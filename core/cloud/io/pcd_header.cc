@@ -139,9 +139,9 @@ absl::StatusOr<std::vector<PcdField>> FieldsOf(const Entries& entries, absl::str
         count > kMaxValuesPerField) {
       return MalformedLine(
           name, entries.count->line,
-          absl::StrCat("field ", Quoted(fields[i].name), ": COUNT is ",
-                       Quoted(entries.count->words[i]), ", allowed is a whole number from 1 to ",
-                       kMaxValuesPerField));
+          absl::StrCat("field ", Quoted(fields[i].name),
+                       ": COUNT must be a whole number from 1 to ", kMaxValuesPerField, " (got ",
+                       Quoted(entries.count->words[i]), ")"));
     }
     fields[i].count = static_cast<size_t>(count);
     point_bytes += fields[i].bytes();
