@@ -41,7 +41,7 @@ said=$(scripts/package --build "$build" --tests --suite core/geometry --output "
 [[ $said =~ \ MB,\ 4\ programs,\ [0-9]+\ libraries\;\ needs\ glibc\ 2\.[0-9]+\ or\ newer$ ]] ||
   fail "its last words: $said"
 mkdir "$folder/a folder"
-tar -xzf "$folder"/voxloc-*-linux-*.tar.gz -C "$folder/a folder"
+tar -xJf "$folder"/voxloc-*-linux-*.tar.xz -C "$folder/a folder"
 packages=("$folder/a folder"/*)
 package=${packages[0]}
 [[ ${#packages[@]} == 1 && $package == */voxloc-*-linux-* ]] || fail "not one folder: ${packages[*]}"
@@ -58,7 +58,10 @@ taken=$(plain ldd "$package/bin/voxlocd" | grep -c "$package/bin/../lib/" || tru
 ((taken > 10)) || fail "only $taken libraries are taken from the package"
 
 status=0
-said=$(cd / && plain "$package/bin/voxloc-run-tests") || status=$?
+said=$(cd / && plain "$package/bin/voxloc-run-tests" --engine cpu --results "$folder/results") ||
+  status=$?
+grep -q '"suite": "core/geometry", "program": "geometry_test", "engine": "", "passed": [1-9]' \
+  "$folder/results/suites.json" || fail "the sums of the suites: $(cat "$folder/results/suites.json")"
 [[ $status == 0 && $(tail -n 1 <<<"$said") =~ ^[1-9][0-9]*\ passed,\ 0\ failed,\ 0\ skipped$ ]] ||
   fail "the tests: status $status, $said"
 printf '#!/bin/sh\nexit 3\n' >"$package/tests/geometry_test"
