@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -20,6 +21,7 @@
 
 #include "tests/e2e/child_process.h"
 #include "tests/e2e/program_path.h"
+#include "tests/support/test_engines.h"
 
 namespace voxloc {
 namespace {
@@ -34,39 +36,52 @@ json JsonIn(const fs::path& path) {
   return json::parse(file, nullptr, false);
 }
 
-// One server and one simulated town for all tests.
-class CommandLineE2e : public ::testing::Test {
+// One simulated town for all tests, and one server on each engine with the town as a map.
+class CommandLineE2e : public ::testing::TestWithParam<std::string> {
  protected:
   static void SetUpTestSuite() {
     std::string pattern = (fs::temp_directory_path() / "voxloc_e2e_XXXXXX").string();
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     directory_ = pattern;
-    server_ = std::make_unique<ChildProcess>(
-        std::vector<std::string>{ProgramPath(VOXLOC_VOXLOCD), "--listen=127.0.0.1:0",
-                                 "--metrics-listen=127.0.0.1:0",
-                                 "--data-dir=" + (directory_ / "maps").string(),
-                                 "--ready-file=" + (directory_ / "ready.json").string()},
-        (directory_ / "server.log").string());
-    for (int i = 0; i < 600 && !fs::exists(directory_ / "ready.json"); ++i) {
-      ASSERT_TRUE(server_->running()) << "voxlocd ended before it was ready";
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    }
-    const json ready = JsonIn(directory_ / "ready.json");
-    ASSERT_TRUE(ready.contains("listen"));
-    address_ = ready["listen"];
     const ProcessResult simulated =
         Voxloc({"simulate", "--size", "150", "--scans", "25", "--map-spacing", "0.15", Town()});
     ASSERT_EQ(simulated.exit_code, 0) << simulated.error;
-    const ProcessResult loaded = WithServer({"map", "load", "--map", "town", Town("map")});
-    ASSERT_EQ(loaded.exit_code, 0) << loaded.error;
   }
 
   static void TearDownTestSuite() {
-    if (server_ != nullptr) {
-      EXPECT_EQ(server_->Stop(), 0) << "voxlocd did not end cleanly";
+    for (const auto& [engine, server] : servers_) {
+      EXPECT_EQ(server.process->Stop(), 0) << "voxlocd on " << engine << " did not end cleanly";
     }
-    server_.reset();
+    servers_.clear();
     fs::remove_all(directory_);
+  }
+
+  void SetUp() override {
+    if (servers_.count(GetParam()) == 0) {
+      ASSERT_NO_FATAL_FAILURE(StartServer());
+    }
+    ASSERT_FALSE(servers_[GetParam()].address.empty()) << "voxlocd does not serve";
+  }
+
+  static void StartServer() {
+    Server& server = servers_[GetParam()];
+    const fs::path ready_file = directory_ / (GetParam() + "_ready.json");
+    server.process = std::make_unique<ChildProcess>(
+        std::vector<std::string>{ProgramPath(VOXLOC_VOXLOCD), "--engine=" + GetParam(),
+                                 "--listen=127.0.0.1:0", "--metrics-listen=127.0.0.1:0",
+                                 "--data-dir=" + (directory_ / (GetParam() + "_maps")).string(),
+                                 "--ready-file=" + ready_file.string()},
+        (directory_ / (GetParam() + "_server.log")).string());
+    for (int i = 0; i < 600 && !fs::exists(ready_file); ++i) {
+      ASSERT_TRUE(server.process->running()) << "voxlocd ended before it was ready";
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    const json ready = JsonIn(ready_file);
+    ASSERT_TRUE(ready.contains("listen"));
+    EXPECT_EQ(ready["engine"], GetParam());
+    server.address = ready["listen"];
+    const ProcessResult loaded = WithServer({"map", "load", "--map", "town", Town("map")});
+    ASSERT_EQ(loaded.exit_code, 0) << loaded.error;
   }
 
   static std::string Town(const std::string& name = "") {
@@ -79,7 +94,7 @@ class CommandLineE2e : public ::testing::Test {
   }
 
   static ProcessResult WithServer(std::vector<std::string> arguments) {
-    arguments.insert(arguments.end(), {"--server", address_});
+    arguments.insert(arguments.end(), {"--server", servers_[GetParam()].address});
     return Voxloc(std::move(arguments));
   }
 
@@ -94,16 +109,20 @@ class CommandLineE2e : public ::testing::Test {
     return arguments;
   }
 
+  struct Server {
+    std::string address;
+    std::unique_ptr<ChildProcess> process;
+  };
+
   static fs::path directory_;
-  static std::string address_;
-  static std::unique_ptr<ChildProcess> server_;
+  static std::map<std::string, Server> servers_;  // by engine
 };
 
 fs::path CommandLineE2e::directory_;
-std::string CommandLineE2e::address_;
-std::unique_ptr<ChildProcess> CommandLineE2e::server_;
+std::map<std::string, CommandLineE2e::Server> CommandLineE2e::servers_;
+INSTANTIATE_TEST_SUITE_P(, CommandLineE2e, ::testing::ValuesIn(TestEngineNames()), NameByEngine);
 
-TEST_F(CommandLineE2e, ReplayTracksTheDriveAndWritesJsonAndReport) {
+TEST_P(CommandLineE2e, ReplayTracksTheDriveAndWritesJsonAndReport) {
   const fs::path out = directory_ / "replay.json";
   const fs::path report = directory_ / "report.html";
   const ProcessResult run =
@@ -122,7 +141,7 @@ TEST_F(CommandLineE2e, ReplayTracksTheDriveAndWritesJsonAndReport) {
   EXPECT_GT(fs::file_size(report), 50000u);
 }
 
-TEST_F(CommandLineE2e, ReplayFollowsThePreviousAnswer) {
+TEST_P(CommandLineE2e, ReplayFollowsThePreviousAnswer) {
   const ProcessResult run = WithServer(
       Plus(ReplayOf(Town("poses_tum.txt")), {"--pose-format", "tum", "--guess", "previous",
                                              "--perturb", "0.2,0.2,0.1,0,0,1", "--json", "-"}));
@@ -133,7 +152,7 @@ TEST_F(CommandLineE2e, ReplayFollowsThePreviousAnswer) {
   EXPECT_LT(result["translation_error_m"]["p50"], 0.02);
 }
 
-TEST_F(CommandLineE2e, OpenLoopAnswersEveryScanOnce) {
+TEST_P(CommandLineE2e, OpenLoopAnswersEveryScanOnce) {
   const ProcessResult run =
       WithServer(Plus(ReplayOf(Town("poses.txt")), {"--rate", "2000", "--json", "-"}));
   ASSERT_EQ(run.exit_code, 0) << run.error;
@@ -142,7 +161,7 @@ TEST_F(CommandLineE2e, OpenLoopAnswersEveryScanOnce) {
   EXPECT_EQ(result["answered"].get<int>() + result["superseded"].get<int>(), 25);
 }
 
-TEST_F(CommandLineE2e, MapsAreLoadedListedDescribedAndDropped) {
+TEST_P(CommandLineE2e, MapsAreLoadedListedDescribedAndDropped) {
   ASSERT_EQ(
       WithServer({"map", "load", "--map", "second", "--tile-size", "40", Town("map")}).exit_code,
       0);
@@ -160,7 +179,7 @@ TEST_F(CommandLineE2e, MapsAreLoadedListedDescribedAndDropped) {
   EXPECT_THAT(gone.error, HasSubstr("second"));
 }
 
-TEST_F(CommandLineE2e, AlignTellsAGoodPoseFromABadOne) {
+TEST_P(CommandLineE2e, AlignTellsAGoodPoseFromABadOne) {
   const std::string scan = Town("scans/000000.pcd");
   std::ifstream poses(Town("poses_tum.txt"));
   double stamp, x, y, z, qx, qy, qz, qw;
@@ -183,7 +202,7 @@ TEST_F(CommandLineE2e, AlignTellsAGoodPoseFromABadOne) {
   EXPECT_GT(json::parse(scored.out)["results"][0]["nvtl"], 1.0);
 }
 
-TEST_F(CommandLineE2e, LocateFindsAVehicleAroundAPrior) {
+TEST_P(CommandLineE2e, LocateFindsAVehicleAroundAPrior) {
   const std::string scan = Town("scans/000003.pcd");
   std::ifstream poses(Town("poses_tum.txt"));
   double stamp = 0.0, x = 0.0, y = 0.0, z = 0.0;
@@ -213,7 +232,7 @@ TEST_F(CommandLineE2e, LocateFindsAVehicleAroundAPrior) {
   EXPECT_THAT(outside.out, HasSubstr("nothing"));
 }
 
-TEST_F(CommandLineE2e, LocateFindsAVehicleAnywhereInTheMap) {
+TEST_P(CommandLineE2e, LocateFindsAVehicleAnywhereInTheMap) {
   std::ifstream poses(Town("poses_tum.txt"));
   double stamp = 0.0, x = 0.0, y = 0.0;
   poses >> stamp >> x >> y;
@@ -229,7 +248,7 @@ TEST_F(CommandLineE2e, LocateFindsAVehicleAnywhereInTheMap) {
   EXPECT_GT(found["candidates_scored"], 0);
 }
 
-TEST_F(CommandLineE2e, BadInputFailsWithAReason) {
+TEST_P(CommandLineE2e, BadInputFailsWithAReason) {
   struct Case {
     std::vector<std::string> arguments;
     int exit_code;
@@ -268,7 +287,7 @@ TEST_F(CommandLineE2e, BadInputFailsWithAReason) {
   EXPECT_EQ(WithServer({"info"}).exit_code, 0) << "the server lives on";
 }
 
-TEST_F(CommandLineE2e, AnUnreachableServerHasAnExitCodeOfItsOwn) {
+TEST_P(CommandLineE2e, AnUnreachableServerHasAnExitCodeOfItsOwn) {
   const std::vector<std::vector<std::string>> commands = {
       {"info"},
       {"map", "list"},

@@ -19,6 +19,7 @@
 
 #include "tests/e2e/program_path.h"
 #include "tests/support/eventually.h"
+#include "tests/support/test_engines.h"
 #include "voxloc/v1/admin_service.grpc.pb.h"
 #include "voxloc/v1/map_service.grpc.pb.h"
 
@@ -87,8 +88,10 @@ int Voxlocd::runs_ = 0;
 
 class VoxlocdTest : public ::testing::Test {
  protected:
-  // Starts a server and waits for its ready file.
-  std::unique_ptr<Voxlocd> Start(std::vector<std::string> more = {}) {
+  // Starts a server and waits for its ready file, which must name this engine. Left to itself, it
+  // takes the GPU where there is one.
+  std::unique_ptr<Voxlocd> Start(std::vector<std::string> more = {},
+                                 const std::string& engine = HasEngine("cuda") ? "cuda" : "cpu") {
     more.push_back("--listen=127.0.0.1:0");
     more.push_back("--metrics-listen=127.0.0.1:0");
     more.push_back("--ready-file=" + ready_);
@@ -100,7 +103,7 @@ class VoxlocdTest : public ::testing::Test {
     if (!json.is_discarded()) {
       listen_ = json.at("listen");
       metrics_ = json.at("metrics");
-      EXPECT_EQ(json.at("engine"), "cpu");
+      EXPECT_EQ(json.at("engine"), engine) << run->Output();
     }
     return run;
   }
@@ -111,15 +114,21 @@ class VoxlocdTest : public ::testing::Test {
   std::string metrics_;
 };
 
-TEST_F(VoxlocdTest, ServesUntilSigtermAndEndsWellThen) {
+class VoxlocdOnEngineTest : public VoxlocdTest,
+                            public ::testing::WithParamInterface<std::string> {};
+INSTANTIATE_TEST_SUITE_P(, VoxlocdOnEngineTest, ::testing::ValuesIn(TestEngineNames()),
+                         NameByEngine);
+
+TEST_P(VoxlocdOnEngineTest, ServesUntilSigtermAndEndsWellThen) {
   for (const int signal : {SIGTERM, SIGINT}) {
-    const auto run = Start({"--drain-delay-s=0", "--data-dir=/nowhere"});
+    const auto run =
+        Start({"--engine=" + GetParam(), "--drain-delay-s=0", "--data-dir=/nowhere"}, GetParam());
     const auto stub =
         v1::AdminService::NewStub(grpc::CreateChannel(listen_, grpc::InsecureChannelCredentials()));
     grpc::ClientContext context;
     v1::GetServerInfoResponse info;
     ASSERT_TRUE(stub->GetServerInfo(&context, v1::GetServerInfoRequest(), &info).ok());
-    EXPECT_EQ(info.engine(), "cpu");
+    EXPECT_EQ(info.engine(), GetParam());
     run->Signal(signal);
     EXPECT_EQ(run->Wait(), 0);
     EXPECT_FALSE(std::ifstream(ready_).good());

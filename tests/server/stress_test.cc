@@ -13,6 +13,7 @@
 
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
+#include "tests/support/engine_test.h"
 
 namespace voxloc::server {
 namespace {
@@ -93,8 +94,11 @@ void RunScoring(TestServer& server, std::mt19937& random) {
   EXPECT_TRUE(status.ok()) << status.error_message();
 }
 
-TEST(Stress, ClientsThatComeAndGoWhileMapsChange) {
-  TestServer server;
+class Stress : public EngineTest {};
+VOXLOC_INSTANTIATE_ON_ENGINES(Stress);
+
+TEST_P(Stress, ClientsThatComeAndGoWhileMapsChange) {
+  TestServer server({}, EngineHandle());
   server.LoadTown();
   static_cast<void>(GoodScan());  // makes what all clients share
   std::vector<std::thread> clients;
@@ -124,9 +128,9 @@ TEST(Stress, ClientsThatComeAndGoWhileMapsChange) {
   EXPECT_EQ(info.maps(), 1);
 }
 
-TEST(Stress, StopsWithClientsInEveryState) {
+TEST_P(Stress, StopsWithClientsInEveryState) {
   for (unsigned round = 0; round < 5; ++round) {
-    TestServer server;
+    TestServer server({}, EngineHandle());
     server.LoadTown();
     std::vector<std::thread> clients;
     for (unsigned client = 0; client < 4; ++client) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/geometry/euler.h"
 #include "tests/support/random_numbers.h"
@@ -58,21 +59,24 @@ const SceneInEngine& SharedScene() {
   return scene;
 }
 
-AlignJob SceneJob(const Profile& profile) {
+AlignJob SceneJob(const Profile& profile, std::shared_ptr<const ResidentMap> map) {
   static const auto& scan =
       *new std::shared_ptr<const PointCloud>(new PointCloud(SceneScan(ScenePose(), 1500)));
   AlignJob job;
-  job.map = SharedScene().map;
+  job.map = std::move(map);
   job.scan = scan;
   job.map_T_base_guess = ScenePose();
   job.profile = profile;
   return job;
 }
 
-ScoreRequest SceneScoreRequest(const Stage& stage, size_t poses) {
-  const AlignJob job = SceneJob(AutowareProfile());
+AlignJob SceneJob(const Profile& profile) { return SceneJob(profile, SharedScene().map); }
+
+ScoreRequest SceneScoreRequest(const Stage& stage, size_t poses,
+                               std::shared_ptr<const ResidentMap> map) {
+  AlignJob job = SceneJob(AutowareProfile(), std::move(map));
   ScoreRequest request;
-  request.map = job.map;
+  request.map = std::move(job.map);
   request.scan = job.scan;
   request.stage = stage;
   RandomNumbers random(61);

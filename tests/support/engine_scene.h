@@ -29,18 +29,21 @@ std::vector<MapCell> AllCells(const ResidentMap& map, const CellStatistics& stat
 // A pose within the scene, level to a few degrees, a metre and a half above the ground.
 Pose ScenePose();
 
-// The scene as a map, once for the whole program, and the engine that it belongs to.
+// The scene as a map of the CPU engine, once for the whole program, and that engine.
 struct SceneInEngine {
   std::unique_ptr<Engine> engine;
   std::shared_ptr<const ResidentMap> map;
 };
 const SceneInEngine& SharedScene();
 
-// Aligns a scan of 1,500 points taken at ScenePose() in the shared scene, beginning there.
+// Aligns a scan of 1,500 points taken at ScenePose() in a map of the scene, beginning there.
+AlignJob SceneJob(const Profile& profile, std::shared_ptr<const ResidentMap> map);
+// In SharedScene()'s map.
 AlignJob SceneJob(const Profile& profile);
 
-// The scan of the scene's jobs at poses around the true one, in SharedScene()'s map.
-ScoreRequest SceneScoreRequest(const Stage& stage, size_t poses);
+// The scan of the scene's jobs at poses around the true one, in a map of the scene.
+ScoreRequest SceneScoreRequest(const Stage& stage, size_t poses,
+                               std::shared_ptr<const ResidentMap> map);
 
 AlignResult AlignOne(Engine& engine, const AlignJob& job);
 

@@ -13,8 +13,9 @@
 #include <memory>
 #include <vector>
 
+#include "absl/time/clock.h"
 #include "core/geometry/euler.h"
-#include "tests/support/engine_scene.h"
+#include "tests/support/engine_test.h"
 #include "tests/support/trace_check.h"
 
 namespace voxloc {
@@ -22,27 +23,31 @@ namespace {
 
 constexpr double kDegree = M_PI / 180.0;
 
-// Half a metre in eight directions, two degrees of yaw to either side.
-std::vector<AlignJob> PerturbedJobs(const Profile& profile) {
-  std::vector<AlignJob> jobs;
-  for (int i = 0; i < 8; ++i) {
-    AlignJob job = SceneJob(profile);
-    const double heading = 2.0 * M_PI * i / 8.0;
-    job.map_T_base_guess =
-        Displaced(ScenePose(), {0.49 * std::cos(heading), 0.49 * std::sin(heading), 0.1},
-                  (i % 2 == 0 ? 2.0 : -2.0) * kDegree);
-    job.want_trace = true;
-    jobs.push_back(job);
+class AlignTest : public EngineTest {
+ protected:
+  // Half a metre in eight directions, two degrees of yaw to either side.
+  static std::vector<AlignJob> PerturbedJobs(const Profile& profile) {
+    std::vector<AlignJob> jobs;
+    for (int i = 0; i < 8; ++i) {
+      AlignJob job = SceneJob(profile);
+      const double heading = 2.0 * M_PI * i / 8.0;
+      job.map_T_base_guess =
+          Displaced(ScenePose(), {0.49 * std::cos(heading), 0.49 * std::sin(heading), 0.1},
+                    (i % 2 == 0 ? 2.0 : -2.0) * kDegree);
+      job.want_trace = true;
+      jobs.push_back(job);
+    }
+    return jobs;
   }
-  return jobs;
-}
+};
+VOXLOC_INSTANTIATE_ON_ENGINES(AlignTest);
 
-TEST(AlignTest, BothProfilesConvergeFromHalfAMetreAndTwoDegrees) {
+TEST_P(AlignTest, BothProfilesConvergeFromHalfAMetreAndTwoDegrees) {
   for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
     SCOPED_TRACE(profile.name);
     const double limit_m = profile.name == "precise" ? 0.005 : 0.02;
     double largest = 0.0;
-    for (const AlignResult& result : SharedScene().engine->Align(PerturbedJobs(profile))) {
+    for (const AlignResult& result : engine().Align(PerturbedJobs(profile))) {
       ASSERT_TRUE(result.status.ok()) << result.status;
       EXPECT_EQ(result.termination, Termination::kConverged);
       EXPECT_FALSE(result.reached_iteration_limit);
@@ -57,10 +62,10 @@ TEST(AlignTest, BothProfilesConvergeFromHalfAMetreAndTwoDegrees) {
   }
 }
 
-TEST(AlignTest, ALineSearchConvergesToo) {
+TEST_P(AlignTest, ALineSearchConvergesToo) {
   Profile profile = AutowareProfile();
   profile.stages[0].line_search = true;
-  for (const AlignResult& result : SharedScene().engine->Align(PerturbedJobs(profile))) {
+  for (const AlignResult& result : engine().Align(PerturbedJobs(profile))) {
     ASSERT_TRUE(result.status.ok()) << result.status;
     EXPECT_EQ(result.termination, Termination::kConverged);
     EXPECT_LE(TranslationDistance(result.map_T_base, ScenePose()), 0.03);
@@ -77,11 +82,11 @@ int CountReversals(const AlignResult& result) {
   return reversals;
 }
 
-TEST(AlignTest, TheTraceTellsEveryStep) {
+TEST_P(AlignTest, TheTraceTellsEveryStep) {
   for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
     SCOPED_TRACE(profile.name);
     int reversals = 0;
-    for (const AlignResult& result : SharedScene().engine->Align(PerturbedJobs(profile))) {
+    for (const AlignResult& result : engine().Align(PerturbedJobs(profile))) {
       ExpectConsistentTrace(result, profile);
       reversals += CountReversals(result);
       EXPECT_EQ(result.trace.back().stage, static_cast<int>(profile.stages.size()) - 1);
@@ -93,43 +98,52 @@ TEST(AlignTest, TheTraceTellsEveryStep) {
   }
 }
 
-TEST(AlignTest, FarStartsOfTheExactCurvatureAreTurnedRound) {
+TEST_P(AlignTest, FarStartsOfTheExactCurvatureAreTurnedRound) {
   Profile profile = AutowareProfile();
   int reversals = 0;
   std::vector<AlignJob> jobs = PerturbedJobs(profile);
   for (AlignJob& job : jobs) {
     job.map_T_base_guess = Displaced(job.map_T_base_guess, {3.0, 2.0, 0.8}, 0.2);
   }
-  for (const AlignResult& result : SharedScene().engine->Align(jobs)) {
+  for (const AlignResult& result : engine().Align(jobs)) {
     ExpectConsistentTrace(result, profile);
     reversals += CountReversals(result);
   }
   EXPECT_GT(reversals, 0);
 }
 
-TEST(AlignTest, TraceAndPointScoresComeOnlyWhenWanted) {
-  AlignJob job = SceneJob(AutowareProfile());
-  AlignResult result = AlignOne(*SharedScene().engine, job);
-  EXPECT_TRUE(result.trace.empty());
-  EXPECT_TRUE(result.point_scores.empty());
-  job.want_point_scores = true;
-  result = AlignOne(*SharedScene().engine, job);
-  ASSERT_EQ(result.point_scores.size(), job.scan->size());
+TEST_P(AlignTest, TraceAndPointScoresComeOnlyWhenWanted) {
+  // In one batch with jobs that want them.
+  std::vector<AlignJob> jobs(4, SceneJob(AutowareProfile()));
+  jobs[1].want_trace = true;
+  jobs[2].want_point_scores = true;
+  jobs[3].want_trace = jobs[3].want_point_scores = true;
+  const std::vector<AlignResult> results = engine().Align(jobs);
+  ASSERT_EQ(results.size(), 4u);
+  for (size_t i = 0; i < 4; ++i) {
+    SCOPED_TRACE(i);
+    ASSERT_TRUE(results[i].status.ok()) << results[i].status;
+    EXPECT_EQ(results[i].trace.empty(), !jobs[i].want_trace);
+    EXPECT_EQ(results[i].point_scores.empty(), !jobs[i].want_point_scores);
+    EXPECT_EQ(results[i].map_T_base.translation, results[0].map_T_base.translation);
+  }
+  const AlignResult& scored = results[2];
+  ASSERT_EQ(scored.point_scores.size(), jobs[2].scan->size());
   double sum = 0.0;
   size_t matched = 0;
-  for (const float score : result.point_scores) {
+  for (const float score : scored.point_scores) {
     sum += static_cast<double>(score);
     matched += score > 0.0F ? 1 : 0;
   }
-  EXPECT_LE(matched, result.after.matched_points);
-  EXPECT_NEAR(sum / static_cast<double>(result.after.matched_points),
-              result.after.nearest_voxel_likelihood, 1e-5);
+  EXPECT_LE(matched, scored.after.matched_points);
+  EXPECT_NEAR(sum / static_cast<double>(scored.after.matched_points),
+              scored.after.nearest_voxel_likelihood, 1e-5);
 }
 
-TEST(AlignTest, NothingToMatchEndsWithAZeroStep) {
+TEST_P(AlignTest, NothingToMatchEndsWithAZeroStep) {
   AlignJob job = SceneJob(PreciseProfile());
   job.map_T_base_guess.translation.x() += 500.0;
-  const AlignResult result = AlignOne(*SharedScene().engine, job);
+  const AlignResult result = AlignOne(engine(), job);
   ASSERT_TRUE(result.status.ok()) << result.status;
   EXPECT_EQ(result.termination, Termination::kZeroStep);
   EXPECT_EQ(result.after.matched_points, 0u);
@@ -142,10 +156,10 @@ TEST(AlignTest, NothingToMatchEndsWithAZeroStep) {
   EXPECT_EQ(Judge(result, job.profile), Acceptance::kLowScore);
 }
 
-TEST(AlignTest, TheIterationLimitIsReported) {
+TEST_P(AlignTest, TheIterationLimitIsReported) {
   AlignJob job = PerturbedJobs(AutowareProfile())[0];
   job.profile.stages[0].max_iterations = 2;
-  const AlignResult result = AlignOne(*SharedScene().engine, job);
+  const AlignResult result = AlignOne(engine(), job);
   ASSERT_TRUE(result.status.ok());
   EXPECT_EQ(result.termination, Termination::kMaxIterations);
   EXPECT_TRUE(result.reached_iteration_limit);
@@ -154,28 +168,45 @@ TEST(AlignTest, TheIterationLimitIsReported) {
   EXPECT_EQ(Judge(result, job.profile), Acceptance::kNotConverged);
 }
 
-TEST(AlignTest, ARaisedStopTokenEndsWithAFinitePose) {
+// Alone and between jobs that go on.
+TEST_P(AlignTest, ARaisedStopTokenEndsItsOwnJobOnly) {
   for (const bool by_deadline : {false, true}) {
-    AlignJob job = PerturbedJobs(PreciseProfile())[0];
-    if (by_deadline) {
-      job.stop.deadline = absl::InfinitePast();
-    } else {
-      job.stop.cancelled = std::make_shared<const std::atomic<bool>>(true);
+    std::vector<AlignJob> jobs = PerturbedJobs(PreciseProfile());
+    const std::vector<AlignResult> expected = engine().Align(jobs);
+    for (const size_t i : {size_t{0}, size_t{3}}) {
+      if (by_deadline) {
+        jobs[i].stop.deadline = absl::InfinitePast();
+      } else {
+        jobs[i].stop.cancelled = std::make_shared<const std::atomic<bool>>(true);
+      }
     }
-    const AlignResult result = AlignOne(*SharedScene().engine, job);
-    ASSERT_TRUE(result.status.ok()) << result.status;
-    EXPECT_EQ(result.termination, by_deadline ? Termination::kDeadline : Termination::kCancelled);
-    EXPECT_EQ(result.iterations, 0);
-    EXPECT_LE(TranslationDistance(result.map_T_base, job.map_T_base_guess), 1e-12);
-    EXPECT_EQ(Judge(result, job.profile), Acceptance::kNotConverged);
+    std::vector<AlignResult> results = engine().Align(jobs);
+    results.push_back(AlignOne(engine(), jobs[0]));
+    ASSERT_EQ(results.size(), 9u);
+    for (size_t i = 0; i < results.size(); ++i) {
+      SCOPED_TRACE(i);
+      const AlignResult& result = results[i];
+      ASSERT_TRUE(result.status.ok()) << result.status;
+      if (i == 0 || i == 3 || i == 8) {
+        EXPECT_EQ(result.termination,
+                  by_deadline ? Termination::kDeadline : Termination::kCancelled);
+        EXPECT_EQ(result.iterations, 0);
+        EXPECT_LE(TranslationDistance(result.map_T_base, jobs[i % 8].map_T_base_guess), 1e-12);
+        EXPECT_EQ(Judge(result, jobs[i % 8].profile), Acceptance::kNotConverged);
+      } else {
+        EXPECT_EQ(result.map_T_base.translation, expected[i].map_T_base.translation);
+        EXPECT_EQ(result.iterations, expected[i].iterations);
+      }
+    }
   }
 }
 
-TEST(AlignTest, AStopTokenThatIsNotRaisedChangesNothing) {
+TEST_P(AlignTest, AStopTokenThatIsNotRaisedChangesNothing) {
   AlignJob job = PerturbedJobs(AutowareProfile())[1];
-  const AlignResult expected = AlignOne(*SharedScene().engine, job);
+  const AlignResult expected = AlignOne(engine(), job);
   job.stop.cancelled = std::make_shared<const std::atomic<bool>>(false);
-  const AlignResult result = AlignOne(*SharedScene().engine, job);
+  job.stop.deadline = absl::Now() + absl::Hours(1);
+  const AlignResult result = AlignOne(engine(), job);
   EXPECT_EQ(result.map_T_base.translation, expected.map_T_base.translation);
   EXPECT_EQ(result.iterations, expected.iterations);
 }

@@ -7,13 +7,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "core/engine/cpu/cpu_engine.h"
 #include "core/engine/engine.h"
+#include "tests/support/engine_test.h"
 #include "tests/support/random_bounds.h"
 
 namespace voxloc {
@@ -29,18 +30,22 @@ BoundGridShape Shape(int32_t words) {
   return shape;
 }
 
-class BoundTest : public ::testing::TestWithParam<int32_t> {
- protected:
-  BoundTest() : random_(static_cast<uint64_t>(GetParam()) + 7), engine_(MakeCpuEngine({3})) {
-    options_.shape = Shape(GetParam());
+// A random grid of so many words a column, kept by an engine, and scans for it.
+class BoundScene {
+ public:
+  BoundScene(Engine& engine, int32_t words) : random_(static_cast<uint64_t>(words) + 7) {
+    options_.shape = Shape(words);
     columns_ = RandomColumns(options_, random_);
     scan_ = RandomScan(options_, random_);
     auto grid = BoundGrid::Make(options_.shape, columns_);
     EXPECT_TRUE(grid.ok()) << grid.status();
-    auto kept = engine_->KeepBoundGrid(*std::move(grid));
-    EXPECT_TRUE(kept.ok());
+    auto kept = engine.KeepBoundGrid(*std::move(grid));
+    EXPECT_TRUE(kept.ok()) << kept.status();
     grid_ = *std::move(kept);
   }
+
+  const RandomBoundsOptions& options() const { return options_; }
+  const BoundScan& scan() const { return *scan_; }
 
   BoundRequest Request(size_t level, int32_t nodes_x, int32_t nodes_y, size_t blocks) {
     BoundRequest request = RandomRequest(options_, level, nodes_x, nodes_y, blocks, random_);
@@ -62,126 +67,147 @@ class BoundTest : public ::testing::TestWithParam<int32_t> {
     return best;
   }
 
+ private:
   RandomBoundsOptions options_;
   RandomNumbers random_;
   std::vector<uint64_t> columns_;
   std::shared_ptr<const BoundScan> scan_;
-  std::unique_ptr<Engine> engine_;
   std::shared_ptr<const ResidentBoundGrid> grid_;
 };
 
-TEST_P(BoundTest, CountsOfSingleVoxelsAreThoseOfLookingAtEveryPoint) {
-  for (const int32_t nodes_x : {1, 2, 5, 8}) {
-    BoundRequest request = Request(0, nodes_x, 3, 4);
-    for (uint64_t& word : request.allowed_z) word = 0x0ff0'ffff'00ff'fff0ULL;
-    const auto hits = engine_->Bound(request);
-    ASSERT_TRUE(hits.ok()) << hits.status();
-    ASSERT_EQ(hits->size(), static_cast<size_t>(nodes_x) * 3 * 4);
-    for (size_t i = 0; i < hits->size(); ++i) {
-      const BoundHit& hit = (*hits)[i];
-      ASSERT_EQ(hit.node, i);
-      const auto node = static_cast<int32_t>(i);
-      const BoundBlock& block = request.blocks[i / (3 * static_cast<size_t>(nodes_x))];
-      const BoundHit expected = BestOfColumn(request, block.heading, block.x + node % nodes_x,
-                                             block.y + node / nodes_x % 3);
-      EXPECT_EQ(hit.hits, expected.hits);
-      EXPECT_EQ(hit.z, expected.z);
+class BoundTest : public EngineTest {
+ protected:
+  // With columns of one, two and three words.
+  static void ForEachScene(const std::function<void(BoundScene&)>& check) {
+    for (const int32_t words : {1, 2, 3}) {
+      SCOPED_TRACE(std::to_string(words) + " words a column");
+      BoundScene scene(engine(), words);
+      check(scene);
     }
   }
+};
+VOXLOC_INSTANTIATE_ON_ENGINES(BoundTest);
+
+TEST_P(BoundTest, CountsOfSingleVoxelsAreThoseOfLookingAtEveryPoint) {
+  ForEachScene([](BoundScene& scene) {
+    for (const int32_t nodes_x : {1, 2, 5, 8}) {
+      BoundRequest request = scene.Request(0, nodes_x, 3, 4);
+      for (uint64_t& word : request.allowed_z) word = 0x0ff0'ffff'00ff'fff0ULL;
+      const auto hits = engine().Bound(request);
+      ASSERT_TRUE(hits.ok()) << hits.status();
+      ASSERT_EQ(hits->size(), static_cast<size_t>(nodes_x) * 3 * 4);
+      for (size_t i = 0; i < hits->size(); ++i) {
+        const BoundHit& hit = (*hits)[i];
+        ASSERT_EQ(hit.node, i);
+        const auto node = static_cast<int32_t>(i);
+        const BoundBlock& block = request.blocks[i / (3 * static_cast<size_t>(nodes_x))];
+        const BoundHit expected = scene.BestOfColumn(
+            request, block.heading, block.x + node % nodes_x, block.y + node / nodes_x % 3);
+        EXPECT_EQ(hit.hits, expected.hits);
+        EXPECT_EQ(hit.z, expected.z);
+      }
+    }
+  });
 }
 
 TEST_P(BoundTest, ANodeIsNeverBelowTheLeavesItCovers) {
-  for (size_t level = 1; level < options_.shape.shifts.size(); ++level) {
-    const int32_t window = 1 << options_.shape.shifts[level];
-    const BoundRequest request = Request(level, 1, 1, 12);
-    const auto hits = engine_->Bound(request);
-    ASSERT_TRUE(hits.ok()) << hits.status();
-    ASSERT_EQ(hits->size(), request.blocks.size());
-    bool any_tight = false;
-    for (size_t i = 0; i < hits->size(); ++i) {
-      const BoundBlock& block = request.blocks[i];
-      uint16_t best = 0;
-      for (int32_t y = block.y; y < block.y + window; ++y) {
-        for (int32_t x = block.x; x < block.x + window; ++x) {
-          best = std::max(best, BestOfColumn(request, block.heading, x, y).hits);
+  ForEachScene([](BoundScene& scene) {
+    for (size_t level = 1; level < scene.options().shape.shifts.size(); ++level) {
+      const int32_t window = 1 << scene.options().shape.shifts[level];
+      const BoundRequest request = scene.Request(level, 1, 1, 12);
+      const auto hits = engine().Bound(request);
+      ASSERT_TRUE(hits.ok()) << hits.status();
+      ASSERT_EQ(hits->size(), request.blocks.size());
+      bool any_tight = false;
+      for (size_t i = 0; i < hits->size(); ++i) {
+        const BoundBlock& block = request.blocks[i];
+        uint16_t best = 0;
+        for (int32_t y = block.y; y < block.y + window; ++y) {
+          for (int32_t x = block.x; x < block.x + window; ++x) {
+            best = std::max(best, scene.BestOfColumn(request, block.heading, x, y).hits);
+          }
         }
+        EXPECT_GE((*hits)[i].hits, best);
+        any_tight = any_tight || (*hits)[i].hits < scene.options().points;
       }
-      EXPECT_GE((*hits)[i].hits, best);
-      any_tight = any_tight || (*hits)[i].hits < options_.points;
+      EXPECT_TRUE(any_tight) << "a bound that is always the number of points says nothing";
     }
-    EXPECT_TRUE(any_tight) << "a bound that is always the number of points says nothing";
-  }
+  });
 }
 
 TEST_P(BoundTest, NodesBelowTheMinimumAreLeftOutAndTheOthersUnchanged) {
-  BoundRequest request = Request(1, 6, 5, 9);
-  const auto all = engine_->Bound(request);
-  ASSERT_TRUE(all.ok());
-  uint16_t middle = 0;
-  for (const BoundHit& hit : *all) middle = std::max(middle, hit.hits);
-  for (uint32_t least = 2; least <= middle + 1U; least += 3) {
-    request.min_hits = least;
-    const auto some = engine_->Bound(request);
-    ASSERT_TRUE(some.ok());
-    std::vector<BoundHit> expected;
-    for (const BoundHit& hit : *all) {
-      if (hit.hits >= least) expected.push_back(hit);
+  ForEachScene([](BoundScene& scene) {
+    BoundRequest request = scene.Request(1, 6, 5, 9);
+    const auto all = engine().Bound(request);
+    ASSERT_TRUE(all.ok());
+    uint16_t middle = 0;
+    for (const BoundHit& hit : *all) middle = std::max(middle, hit.hits);
+    for (uint32_t least = 2; least <= middle + 1U; least += 3) {
+      request.min_hits = least;
+      const auto some = engine().Bound(request);
+      ASSERT_TRUE(some.ok());
+      std::vector<BoundHit> expected;
+      for (const BoundHit& hit : *all) {
+        if (hit.hits >= least) expected.push_back(hit);
+      }
+      ASSERT_EQ(some->size(), expected.size()) << least;
+      for (size_t i = 0; i < expected.size(); ++i) {
+        EXPECT_EQ((*some)[i].node, expected[i].node);
+        EXPECT_EQ((*some)[i].hits, expected[i].hits);
+        EXPECT_EQ((*some)[i].z, expected[i].z);
+      }
     }
-    ASSERT_EQ(some->size(), expected.size()) << least;
-    for (size_t i = 0; i < expected.size(); ++i) {
-      EXPECT_EQ((*some)[i].node, expected[i].node);
-      EXPECT_EQ((*some)[i].hits, expected[i].hits);
-      EXPECT_EQ((*some)[i].z, expected[i].z);
-    }
-  }
+  });
 }
 
 TEST_P(BoundTest, BadRequestsSayWhatIsWrong) {
-  const BoundRequest good = Request(1, 2, 2, 3);
-  const auto message = [&](const BoundRequest& request) {
-    const auto hits = engine_->Bound(request);
-    EXPECT_EQ(hits.status().code(), absl::StatusCode::kInvalidArgument);
-    return std::string(hits.status().message());
-  };
-  BoundRequest request = good;
-  request.grid = nullptr;
-  EXPECT_NE(message(request).find("grid"), std::string::npos);
-  request = good;
-  request.level = 3;
-  EXPECT_NE(message(request).find("level is 3"), std::string::npos);
-  request = good;
-  request.min_hits = 0;
-  EXPECT_NE(message(request).find("min_hits"), std::string::npos);
-  request = good;
-  request.allowed_z.push_back(1);
-  EXPECT_NE(message(request).find("allowed_z"), std::string::npos);
-  request = good;
-  request.blocks[1].x += 1;
-  EXPECT_NE(message(request).find("multiple of 2"), std::string::npos);
-  request = good;
-  request.blocks[1].y = 0;
-  EXPECT_NE(message(request).find("points within"), std::string::npos);
-  request = good;
-  request.blocks[2].heading = 99;
-  EXPECT_NE(message(request).find("heading is 99"), std::string::npos);
-  request = good;
-  auto scan = std::make_shared<BoundScan>(*scan_);
-  scan->points[5].blur_class = 3;
-  request.scan = scan;
-  EXPECT_NE(message(request).find("blur_class is 3"), std::string::npos);
+  ForEachScene([](BoundScene& scene) {
+    const BoundRequest good = scene.Request(1, 2, 2, 3);
+    const auto message = [&](const BoundRequest& request) {
+      const auto hits = engine().Bound(request);
+      EXPECT_EQ(hits.status().code(), absl::StatusCode::kInvalidArgument);
+      return std::string(hits.status().message());
+    };
+    BoundRequest request = good;
+    request.grid = nullptr;
+    EXPECT_NE(message(request).find("grid"), std::string::npos);
+    request = good;
+    request.level = 3;
+    EXPECT_NE(message(request).find("level is 3"), std::string::npos);
+    request = good;
+    request.min_hits = 0;
+    EXPECT_NE(message(request).find("min_hits"), std::string::npos);
+    request = good;
+    request.allowed_z.push_back(1);
+    EXPECT_NE(message(request).find("allowed_z"), std::string::npos);
+    request = good;
+    request.blocks[1].x += 1;
+    EXPECT_NE(message(request).find("multiple of 2"), std::string::npos);
+    request = good;
+    request.blocks[1].y = 0;
+    EXPECT_NE(message(request).find("points within"), std::string::npos);
+    request = good;
+    request.blocks[2].heading = 99;
+    EXPECT_NE(message(request).find("heading is 99"), std::string::npos);
+    request = good;
+    auto scan = std::make_shared<BoundScan>(scene.scan());
+    scan->points[5].blur_class = 3;
+    request.scan = scan;
+    EXPECT_NE(message(request).find("blur_class is 3"), std::string::npos);
+  });
 }
 
 TEST_P(BoundTest, ARaisedStopTokenEndsIt) {
-  BoundRequest request = Request(0, 8, 8, 4);
-  request.stop.cancelled = std::make_shared<const std::atomic<bool>>(true);
-  EXPECT_EQ(engine_->Bound(request).status(), absl::CancelledError("bounding was cancelled"));
-  request.stop.cancelled = nullptr;
-  request.stop.deadline = absl::InfinitePast();
-  EXPECT_EQ(engine_->Bound(request).status(),
-            absl::DeadlineExceededError("the deadline passed while bounding"));
+  ForEachScene([](BoundScene& scene) {
+    BoundRequest request = scene.Request(0, 8, 8, 4);
+    request.stop.cancelled = std::make_shared<const std::atomic<bool>>(true);
+    EXPECT_EQ(engine().Bound(request).status(), absl::CancelledError("bounding was cancelled"));
+    request.stop.cancelled = nullptr;
+    request.stop.deadline = absl::InfinitePast();
+    EXPECT_EQ(engine().Bound(request).status(),
+              absl::DeadlineExceededError("the deadline passed while bounding"));
+  });
 }
-
-INSTANTIATE_TEST_SUITE_P(WordsOfAColumn, BoundTest, ::testing::Values(1, 2, 3));
 
 TEST(BoundGridTest, BadShapesSayWhatIsWrong) {
   const auto message = [](const BoundGridShape& shape) {

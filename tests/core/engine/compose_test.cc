@@ -9,8 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/engine_scene.h"
+#include "tests/support/engine_test.h"
 #include "tests/support/reference_ndt.h"
+#include "tests/support/result_bits.h"
 
 namespace voxloc {
 namespace {
@@ -18,117 +19,146 @@ namespace {
 using ::testing::HasSubstr;
 using Tiles = std::vector<std::shared_ptr<const ResidentTile>>;
 
-Tiles BuildTiles(Engine& engine, const std::vector<PointCloud>& clouds,
-                 const std::vector<CellStatistics>& statistics) {
-  Tiles tiles;
-  for (const PointCloud& cloud : clouds) {
-    auto tile = engine.BuildTile(cloud, statistics);
-    EXPECT_TRUE(tile.ok()) << tile.status();
-    tiles.push_back(*tile);
-    EXPECT_EQ(tiles.back()->points(), cloud.size());
-    EXPECT_EQ(tiles.back()->not_finite(), 0u);
-    EXPECT_GT(tiles.back()->cells(), 0u);
-    EXPECT_GT(tiles.back()->MemoryBytes(), tiles.back()->cells());
-  }
-  return tiles;
-}
-
-std::shared_ptr<const ResidentMap> Compose(Engine& engine, const Tiles& tiles,
-                                           const std::vector<CellStatistics>& statistics,
-                                           const ResidentMap* previous = nullptr) {
-  auto map = engine.Compose(tiles, statistics, previous);
-  EXPECT_TRUE(map.ok()) << map.status();
-  return *map;
-}
-
-void ExpectSameMaps(const ResidentMap& a, const ResidentMap& b) {
-  ASSERT_EQ(a.statistics().size(), b.statistics().size());
-  for (const CellStatistics& statistics : a.statistics()) {
-    const std::vector<MapCell> cells_a = AllCells(a, statistics);
-    const std::vector<MapCell> cells_b = AllCells(b, statistics);
-    ASSERT_EQ(cells_a.size(), cells_b.size());
-    for (size_t i = 0; i < cells_a.size(); ++i) {
-      EXPECT_TRUE(cells_a[i].key == cells_b[i].key);
-      EXPECT_EQ(cells_a[i].count, cells_b[i].count);
-      EXPECT_EQ(cells_a[i].mean, cells_b[i].mean);
-      EXPECT_EQ(cells_a[i].index, cells_b[i].index);
-      EXPECT_EQ(reference::ToEigen(cells_a[i].information),
-                reference::ToEigen(cells_b[i].information));
-    }
-  }
-  // And they align alike, to the bit.
-  AlignJob job = SceneJob(PreciseProfile());
-  job.map_T_base_guess = Displaced(ScenePose(), {0.2, -0.1, 0.0}, 0.01);
-  const auto engine = MakeCpuEngine({1});
-  job.map = {std::shared_ptr<void>(), &a};
-  const AlignResult result_a = AlignOne(*engine, job);
-  job.map = {std::shared_ptr<void>(), &b};
-  const AlignResult result_b = AlignOne(*engine, job);
-  EXPECT_EQ(result_a.map_T_base.translation, result_b.map_T_base.translation);
-  EXPECT_EQ(result_a.hessian, result_b.hessian);
-}
-
-class ComposeTest : public ::testing::Test {
+class ComposeTest : public EngineTest {
  protected:
-  ComposeTest()
-      : engine_(MakeCpuEngine({2})),
-        statistics_(AllStatistics()),
-        clouds_(CutIntoTiles(SceneMap(), 5, 2, {-31.0, -31.0}, {12.4, 31.0})),
-        tiles_(BuildTiles(*engine_, clouds_, statistics_)) {}
+  static Tiles BuildTiles(const std::vector<PointCloud>& clouds) {
+    Tiles tiles;
+    for (const PointCloud& cloud : clouds) {
+      auto tile = engine().BuildTile(cloud, AllStatistics());
+      EXPECT_TRUE(tile.ok()) << tile.status();
+      tiles.push_back(*tile);
+      EXPECT_EQ(tiles.back()->points(), cloud.size());
+      EXPECT_EQ(tiles.back()->not_finite(), 0u);
+      EXPECT_GT(tiles.back()->cells(), 0u);
+      EXPECT_GT(tiles.back()->MemoryBytes(), tiles.back()->cells());
+    }
+    return tiles;
+  }
 
-  std::unique_ptr<Engine> engine_;
-  std::vector<CellStatistics> statistics_;
-  std::vector<PointCloud> clouds_;
-  Tiles tiles_;
+  static std::shared_ptr<const ResidentMap> Compose(
+      const Tiles& tiles, const ResidentMap* previous = nullptr,
+      const std::vector<CellStatistics>& statistics = AllStatistics()) {
+    auto map = engine().Compose(tiles, statistics, previous);
+    EXPECT_TRUE(map.ok()) << map.status();
+    return *map;
+  }
+
+  static std::string AlignedBits(const std::shared_ptr<const ResidentMap>& map) {
+    std::string bits;
+    for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
+      AlignJob job = SceneJob(profile);
+      job.map = map;
+      job.map_T_base_guess = Displaced(ScenePose(), {0.2, -0.1, 0.0}, 0.01);
+      job.want_point_scores = true;
+      const AlignResult result = AlignOne(engine(), job);
+      EXPECT_TRUE(result.status.ok()) << result.status;
+      bits += Bits(result);
+    }
+    return bits;
+  }
+
+  // The same cells; and alignments in them are alike, to the bit.
+  static void ExpectSameMaps(const std::shared_ptr<const ResidentMap>& a,
+                             const std::shared_ptr<const ResidentMap>& b) {
+    ASSERT_EQ(a->statistics().size(), b->statistics().size());
+    for (const CellStatistics& statistics : a->statistics()) {
+      SCOPED_TRACE(ToString(statistics));
+      const std::vector<MapCell> cells_a = AllCells(*a, statistics);
+      const std::vector<MapCell> cells_b = AllCells(*b, statistics);
+      ASSERT_EQ(cells_a.size(), cells_b.size());
+      size_t different = 0;
+      for (size_t i = 0; i < cells_a.size(); ++i) {
+        const bool same =
+            cells_a[i].key == cells_b[i].key && cells_a[i].count == cells_b[i].count &&
+            cells_a[i].mean == cells_b[i].mean && cells_a[i].index == cells_b[i].index &&
+            reference::ToEigen(cells_a[i].information) ==
+                reference::ToEigen(cells_b[i].information);
+        different += same ? 0 : 1;
+      }
+      EXPECT_EQ(different, 0u);
+    }
+    EXPECT_TRUE(AlignedBits(a) == AlignedBits(b));
+  }
+
+  const std::vector<CellStatistics> statistics_ = AllStatistics();
+  std::vector<PointCloud> clouds_ = CutIntoTiles(SceneMap(), 5, 2, {-31.0, -31.0}, {12.4, 31.0});
+  Tiles tiles_ = BuildTiles(clouds_);
 };
+VOXLOC_INSTANTIATE_ON_ENGINES(ComposeTest);
 
-TEST_F(ComposeTest, ASuccessorWithAReplacedTileEqualsAFreshMap) {
-  const auto first = Compose(*engine_, tiles_, statistics_);
+TEST_P(ComposeTest, ASuccessorWithAReplacedTileEqualsAFreshMap) {
+  const auto first = Compose(tiles_);
   PointCloud moved = clouds_[4];
   for (float& z : moved.z) z += 0.3F;
   Tiles replaced = tiles_;
-  replaced[4] = BuildTiles(*engine_, {moved}, statistics_)[0];
-  const auto successor = Compose(*engine_, replaced, statistics_, first.get());
-  ExpectSameMaps(*successor, *Compose(*engine_, replaced, statistics_));
+  replaced[4] = BuildTiles({moved})[0];
+  const auto successor = Compose(replaced, first.get());
+  ExpectSameMaps(successor, Compose(replaced));
+  EXPECT_FALSE(AlignedBits(successor) == AlignedBits(first));
   // And back again.
-  ExpectSameMaps(*Compose(*engine_, tiles_, statistics_, successor.get()), *first);
+  ExpectSameMaps(Compose(tiles_, successor.get()), first);
 }
 
-TEST_F(ComposeTest, TilesComeAndGo) {
-  const auto all = Compose(*engine_, tiles_, statistics_);
+TEST_P(ComposeTest, TilesComeAndGo) {
+  const auto all = Compose(tiles_);
   Tiles fewer = tiles_;
   fewer.erase(fewer.begin() + 2, fewer.begin() + 5);
-  const auto without = Compose(*engine_, fewer, statistics_, all.get());
-  ExpectSameMaps(*without, *Compose(*engine_, fewer, statistics_));
+  const auto without = Compose(fewer, all.get());
+  ExpectSameMaps(without, Compose(fewer));
   for (size_t i = 0; i < statistics_.size(); ++i) EXPECT_LT(without->cells(i), all->cells(i));
-  ExpectSameMaps(*Compose(*engine_, tiles_, statistics_, without.get()), *all);
-  const auto none = Compose(*engine_, {}, statistics_, all.get());
+  ExpectSameMaps(Compose(tiles_, without.get()), all);
+  const auto none = Compose({}, all.get());
   for (size_t i = 0; i < statistics_.size(); ++i) EXPECT_EQ(none->cells(i), 0u);
+  ExpectSameMaps(Compose(tiles_, none.get()), all);
 }
 
-TEST_F(ComposeTest, ASuccessorOutlivesItsPredecessorAndItsTiles) {
-  auto first = Compose(*engine_, tiles_, statistics_);
+// Successors of successors, as a server makes them.
+TEST_P(ComposeTest, ALongLineOfSuccessorsEqualsAFreshMap) {
+  auto map = Compose(tiles_);
+  for (size_t i = 0; i < 200; ++i) {
+    const size_t at = (7 * i) % clouds_.size();
+    for (float& z : clouds_[at].z) z += (i % 2 == 0 ? 0.01F : -0.01F);
+    tiles_[at] = BuildTiles({clouds_[at]})[0];
+    map = Compose(tiles_, map.get());
+  }
+  ExpectSameMaps(map, Compose(tiles_));
+}
+
+TEST_P(ComposeTest, ASuccessorOutlivesItsPredecessorAndItsTiles) {
+  auto first = Compose(tiles_);
   Tiles fewer(tiles_.begin() + 1, tiles_.end());
-  auto second = Compose(*engine_, fewer, statistics_, first.get());
+  const auto second = Compose(fewer, first.get());
+  const std::string expected = AlignedBits(second);
   first.reset();
   tiles_.clear();
   fewer.clear();
-  AlignJob job = SceneJob(PreciseProfile());
-  job.map = second;
-  second.reset();
-  const AlignResult result = AlignOne(*engine_, job);
-  ASSERT_TRUE(result.status.ok()) << result.status;
-  EXPECT_GT(result.after.matched_points, 0u);
+  // The memory that they held is used again.
+  const auto other = Compose(BuildTiles(clouds_));
+  EXPECT_TRUE(AlignedBits(second) == expected);
 }
 
-TEST_F(ComposeTest, OtherStatisticsThanThePredecessorsAreComposedAfresh) {
-  const auto first = Compose(*engine_, tiles_, {statistics_[0]});
-  const auto second = Compose(*engine_, tiles_, statistics_, first.get());
-  ExpectSameMaps(*second, *Compose(*engine_, tiles_, statistics_));
+// An alignment holds its map: the last owner may be a job that is running.
+TEST_P(ComposeTest, AMapGivenAwayIsStillAlignedIn) {
+  std::vector<AlignJob> jobs(100, SceneJob(PreciseProfile()));
+  auto map = Compose(tiles_);
+  const std::string expected = AlignedBits(map);
+  for (AlignJob& job : jobs) job.map = map;
+  map.reset();
+  for (const AlignResult& result : engine().Align(jobs)) {
+    EXPECT_TRUE(result.status.ok()) << result.status;
+    EXPECT_LE(TranslationDistance(result.map_T_base, ScenePose()), 0.05);
+  }
+  jobs.clear();
+  EXPECT_TRUE(AlignedBits(Compose(BuildTiles(clouds_))) == expected);
 }
 
-TEST_F(ComposeTest, CellsInABoxAreThoseWhoseMeanLiesInIt) {
-  const auto map = Compose(*engine_, tiles_, statistics_);
+TEST_P(ComposeTest, OtherStatisticsThanThePredecessorsAreComposedAfresh) {
+  const auto first = Compose(tiles_, nullptr, {statistics_[0]});
+  ExpectSameMaps(Compose(tiles_, first.get()), Compose(tiles_));
+}
+
+TEST_P(ComposeTest, CellsInABoxAreThoseWhoseMeanLiesInIt) {
+  const auto map = Compose(tiles_);
   const Eigen::Vector3d min(-10.0, -5.0, -1.0);
   const Eigen::Vector3d max(5.0, 12.0, 2.0);
   size_t expected = 0;
@@ -143,10 +173,11 @@ TEST_F(ComposeTest, CellsInABoxAreThoseWhoseMeanLiesInIt) {
   EXPECT_GT(expected, 10u);
   const auto too_many = map->CellsInBox(0, min, max, expected - 1);
   EXPECT_EQ(too_many.status().code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_GT(map->MemoryBytes(), map->cells(0) * sizeof(MapCell));
+  // A mean and an information matrix in float32, at the least.
+  EXPECT_GT(map->MemoryBytes(), map->cells(0) * 9 * sizeof(float));
 }
 
-TEST_F(ComposeTest, TilesThatDoNotFitAreRefused) {
+TEST_P(ComposeTest, TilesThatDoNotFitAreRefused) {
   class ForeignTile : public ResidentTile {
    public:
     size_t points() const override { return 0; }
@@ -155,7 +186,7 @@ TEST_F(ComposeTest, TilesThatDoNotFitAreRefused) {
     size_t MemoryBytes() const override { return 0; }
   };
   const auto refused = [&](const Tiles& tiles, const std::vector<CellStatistics>& statistics) {
-    const auto map = engine_->Compose(tiles, statistics, nullptr);
+    const auto map = engine().Compose(tiles, statistics, nullptr);
     EXPECT_EQ(map.status().code(), absl::StatusCode::kInvalidArgument);
     return std::string(map.status().message());
   };

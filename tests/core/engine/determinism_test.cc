@@ -10,8 +10,13 @@
 #include <thread>
 #include <vector>
 
+<<<<<<< HEAD
 #include "tests/support/engine_scene.h"
 #include "tests/support/mixed_batch.h"
+=======
+#include "core/engine/cpu/cpu_engine.h"
+#include "tests/support/engine_test.h"
+>>>>>>> 80609cb (Run the suites that compute on every engine of the machine)
 #include "tests/support/result_bits.h"
 
 namespace voxloc {
@@ -49,32 +54,39 @@ std::vector<std::string> Alone(Engine& engine, const std::vector<AlignJob>& jobs
   return bits;
 }
 
-TEST(DeterminismTest, ThreadsAndBatchesDoNotChangeABit) {
+// At every place of a batch, and in a batch too small for the threads.
+void ExpectSameBitsInBatches(Engine& engine, std::vector<AlignJob> jobs,
+                             const std::vector<std::string>& expected) {
+  const std::vector<AlignResult> batch = engine.Align(jobs);
+  std::rotate(jobs.begin(), jobs.begin() + 3, jobs.end());
+  const std::vector<AlignResult> rotated = engine.Align(jobs);
+  const std::vector<AlignResult> pair = engine.Align(absl::MakeConstSpan(jobs).subspan(3, 2));
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    EXPECT_TRUE(Bits(batch[i]) == expected[i]) << "job " << i << " in the batch";
+    EXPECT_TRUE(Bits(rotated[i]) == expected[(i + 3) % jobs.size()])
+        << "place " << i << " of the rotated batch";
+  }
+  EXPECT_TRUE(Bits(pair[0]) == expected[6]);
+  EXPECT_TRUE(Bits(pair[1]) == expected[7]);
+}
+
+TEST(CpuDeterminismTest, ThreadsDoNotChangeABit) {
   const auto one = MakeCpuEngine({1});
-  const std::vector<AlignJob> jobs_of_one = Jobs(*one);
-  const std::vector<std::string> expected = Alone(*one, jobs_of_one);
+  const std::vector<std::string> expected = Alone(*one, Jobs(*one));
   for (const size_t threads : {size_t{1}, size_t{2}, size_t{4}}) {
     SCOPED_TRACE(std::to_string(threads) + " threads");
     const auto engine = MakeCpuEngine({threads});
     EXPECT_EQ(engine->Info().threads, threads);
-    std::vector<AlignJob> jobs = Jobs(*engine);
+    const std::vector<AlignJob> jobs = Jobs(*engine);
     const std::vector<std::string> alone = Alone(*engine, jobs);
-    const std::vector<AlignResult> batch = engine->Align(jobs);
-    // Every job at another place, and in a batch too small for the threads.
-    std::rotate(jobs.begin(), jobs.begin() + 3, jobs.end());
-    const std::vector<AlignResult> rotated = engine->Align(jobs);
-    const std::vector<AlignResult> pair = engine->Align(absl::MakeConstSpan(jobs).subspan(3, 2));
     for (size_t i = 0; i < jobs.size(); ++i) {
       EXPECT_TRUE(alone[i] == expected[i]) << "job " << i << " alone";
-      EXPECT_TRUE(Bits(batch[i]) == expected[i]) << "job " << i << " in the batch";
-      EXPECT_TRUE(Bits(rotated[i]) == expected[(i + 3) % jobs.size()])
-          << "place " << i << " of the rotated batch";
     }
-    EXPECT_TRUE(Bits(pair[0]) == expected[6]);
-    EXPECT_TRUE(Bits(pair[1]) == expected[7]);
+    ExpectSameBitsInBatches(*engine, jobs, expected);
   }
 }
 
+<<<<<<< HEAD
 TEST(DeterminismTest, ScansKeepTheirScaleOfRotationsInAMixedBatch) {
   ExpectScansToKeepTheirScale(*SharedScene().engine, SharedScene().map);
 }
@@ -83,14 +95,33 @@ TEST(DeterminismTest, CallersAtOnceDoNotChangeABit) {
   const auto engine = MakeCpuEngine({2});
   const std::vector<AlignJob> jobs = Jobs(*engine);
   const std::vector<std::string> expected = Alone(*engine, jobs);
+=======
+class DeterminismTest : public EngineTest {};
+VOXLOC_INSTANTIATE_ON_ENGINES(DeterminismTest);
+
+TEST_P(DeterminismTest, BatchesDoNotChangeABit) {
+  const std::vector<AlignJob> jobs = Jobs(engine());
+  ExpectSameBitsInBatches(engine(), jobs, Alone(engine(), jobs));
+}
+
+TEST_P(DeterminismTest, AMapLoadedAgainDoesNotChangeABit) {
+  const std::vector<std::string> expected = Alone(engine(), Jobs(engine()));
+  const std::vector<std::string> again = Alone(engine(), Jobs(engine()));
+  for (size_t i = 0; i < expected.size(); ++i) EXPECT_TRUE(again[i] == expected[i]) << i;
+}
+
+TEST_P(DeterminismTest, CallersAtOnceDoNotChangeABit) {
+  const std::vector<AlignJob> jobs = Jobs(engine());
+  const std::vector<std::string> expected = Alone(engine(), jobs);
+>>>>>>> 80609cb (Run the suites that compute on every engine of the machine)
   std::vector<std::vector<AlignResult>> results(4);
   std::vector<std::thread> callers;
   for (size_t c = 0; c < results.size(); ++c) {
     callers.emplace_back([&, c] {
       if (c % 2 == 0) {
-        results[c] = engine->Align(jobs);
+        results[c] = engine().Align(jobs);
       } else {
-        for (const AlignJob& job : jobs) results[c].push_back(AlignOne(*engine, job));
+        for (const AlignJob& job : jobs) results[c].push_back(AlignOne(engine(), job));
       }
     });
   }

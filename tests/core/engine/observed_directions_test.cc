@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/geometry/euler.h"
-#include "tests/support/engine_scene.h"
+#include "tests/support/engine_test.h"
 #include "tests/support/random_numbers.h"
 
 namespace voxloc {
@@ -51,20 +51,6 @@ struct Corridor {
   Eigen::Vector3d Along() const { return {std::cos(heading), std::sin(heading), 0.0}; }
 };
 
-Corridor MakeCorridor(double heading, const Profile& profile) {
-  Corridor corridor;
-  corridor.heading = heading;
-  corridor.truth.translation.z() = 1.5;
-  corridor.truth.rotation = RotationFromRosAngles(0.01, -0.02, heading + 0.1);
-  corridor.job.map =
-      LoadMap(*SharedScene().engine, {CorridorPoints(heading, -45, 45, 60000, 1)}, AllStatistics());
-  corridor.job.scan = std::make_shared<const PointCloud>(
-      Transform(corridor.truth.Inverse(), CorridorPoints(heading, -20, 20, 1500, 2)));
-  corridor.job.map_T_base_guess = corridor.truth;
-  corridor.job.profile = profile;
-  return corridor;
-}
-
 Profile Observing(Profile profile, double ratio) {
   for (Stage& stage : profile.stages) stage.observed_ratio = ratio;
   return profile;
@@ -86,22 +72,40 @@ struct CorridorError {
   double rotation_rad = 0.0;
 };
 
-// From a metre along the corridor, a fifth of a metre across it, and a degree of yaw.
-CorridorError AlignInCorridor(const Profile& profile, double heading) {
-  Corridor corridor = MakeCorridor(heading, profile);
-  const Eigen::Vector3d across = Eigen::Vector3d::UnitZ().cross(corridor.Along());
-  corridor.job.map_T_base_guess = Displaced(
-      corridor.truth, corridor.Along() + 0.2 * across + Eigen::Vector3d(0, 0, 0.1), kRadPerDeg);
-  const AlignResult result = AlignOne(*SharedScene().engine, corridor.job);
-  EXPECT_TRUE(result.status.ok()) << result.status;
-  EXPECT_EQ(result.termination, Termination::kConverged);
-  const Eigen::Vector3d error = result.map_T_base.translation - corridor.truth.translation;
-  EXPECT_LE(std::abs(error.z()), 0.03);
-  return {error.dot(corridor.Along()), error.dot(across),
-          RotationDistance(result.map_T_base, corridor.truth)};
-}
+class ObservedDirectionsTest : public EngineTest {
+ protected:
+  static Corridor MakeCorridor(double heading, const Profile& profile) {
+    Corridor corridor;
+    corridor.heading = heading;
+    corridor.truth.translation.z() = 1.5;
+    corridor.truth.rotation = RotationFromRosAngles(0.01, -0.02, heading + 0.1);
+    corridor.job.map =
+        LoadMap(engine(), {CorridorPoints(heading, -45, 45, 60000, 1)}, AllStatistics());
+    corridor.job.scan = std::make_shared<const PointCloud>(
+        Transform(corridor.truth.Inverse(), CorridorPoints(heading, -20, 20, 1500, 2)));
+    corridor.job.map_T_base_guess = corridor.truth;
+    corridor.job.profile = profile;
+    return corridor;
+  }
 
-TEST(ObservedDirectionsTest, AlongACorridorThePriorStaysAcrossItTheScanDecides) {
+  // From a metre along the corridor, a fifth of a metre across it, and a degree of yaw.
+  static CorridorError AlignInCorridor(const Profile& profile, double heading) {
+    Corridor corridor = MakeCorridor(heading, profile);
+    const Eigen::Vector3d across = Eigen::Vector3d::UnitZ().cross(corridor.Along());
+    corridor.job.map_T_base_guess = Displaced(
+        corridor.truth, corridor.Along() + 0.2 * across + Eigen::Vector3d(0, 0, 0.1), kRadPerDeg);
+    const AlignResult result = AlignOne(engine(), corridor.job);
+    EXPECT_TRUE(result.status.ok()) << result.status;
+    EXPECT_EQ(result.termination, Termination::kConverged);
+    const Eigen::Vector3d error = result.map_T_base.translation - corridor.truth.translation;
+    EXPECT_LE(std::abs(error.z()), 0.03);
+    return {error.dot(corridor.Along()), error.dot(across),
+            RotationDistance(result.map_T_base, corridor.truth)};
+  }
+};
+VOXLOC_INSTANTIATE_ON_ENGINES(ObservedDirectionsTest);
+
+TEST_P(ObservedDirectionsTest, AlongACorridorThePriorStaysAcrossItTheScanDecides) {
   for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
     for (const double heading : {0.0, 0.6}) {
       SCOPED_TRACE(profile.name);
@@ -118,11 +122,11 @@ TEST(ObservedDirectionsTest, AlongACorridorThePriorStaysAcrossItTheScanDecides) 
 }
 
 // What the option is for: chance patterns on the walls would pull.
-TEST(ObservedDirectionsTest, WithoutItAPoseDriftsAlongTheCorridor) {
+TEST_P(ObservedDirectionsTest, WithoutItAPoseDriftsAlongTheCorridor) {
   EXPECT_GT(std::abs(AlignInCorridor(PreciseProfile(), 0.6).along_m - 1.0), 0.1);
 }
 
-TEST(ObservedDirectionsTest, OnOpenGroundThePriorStaysAndTheScanDecidesHeightAndTilt) {
+TEST_P(ObservedDirectionsTest, OnOpenGroundThePriorStaysAndTheScanDecidesHeightAndTilt) {
   const auto ground = [](double reach_m, size_t points, uint64_t seed) {
     RandomNumbers random(seed);
     PointCloud cloud;
@@ -136,13 +140,13 @@ TEST(ObservedDirectionsTest, OnOpenGroundThePriorStaysAndTheScanDecidesHeightAnd
   Pose truth;
   truth.translation.z() = 1.5;
   AlignJob job;
-  job.map = LoadMap(*SharedScene().engine, {ground(40.0, 640'000, 5)}, AllStatistics());
+  job.map = LoadMap(engine(), {ground(40.0, 640'000, 5)}, AllStatistics());
   job.scan = std::make_shared<const PointCloud>(Transform(truth.Inverse(), ground(30.0, 1500, 6)));
   for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
     SCOPED_TRACE(profile.name);
     job.profile = AlongObservedDirections(profile);
     job.map_T_base_guess = Displaced(truth, {0.3, -0.2, 0.1}, kRadPerDeg);
-    const AlignResult result = AlignOne(*SharedScene().engine, job);
+    const AlignResult result = AlignOne(engine(), job);
     ASSERT_TRUE(result.status.ok()) << result.status;
     const Eigen::Vector3d moved = result.map_T_base.translation - job.map_T_base_guess.translation;
     EXPECT_LE(moved.head<2>().norm(), 0.02);
@@ -151,7 +155,7 @@ TEST(ObservedDirectionsTest, OnOpenGroundThePriorStaysAndTheScanDecidesHeightAnd
   }
 }
 
-TEST(ObservedDirectionsTest, AStreetIsFoundAsExactlyAsWithoutIt) {
+TEST_P(ObservedDirectionsTest, AStreetIsFoundAsExactlyAsWithoutIt) {
   for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
     SCOPED_TRACE(profile.name);
     double largest = 0.0;
@@ -161,7 +165,7 @@ TEST(ObservedDirectionsTest, AStreetIsFoundAsExactlyAsWithoutIt) {
       job.map_T_base_guess =
           Displaced(ScenePose(), {0.49 * std::cos(heading), 0.49 * std::sin(heading), 0.1},
                     (i % 2 == 0 ? 2.0 : -2.0) * kRadPerDeg);
-      const AlignResult result = AlignOne(*SharedScene().engine, job);
+      const AlignResult result = AlignOne(engine(), job);
       ASSERT_TRUE(result.status.ok()) << result.status;
       EXPECT_EQ(Judge(result, profile), Acceptance::kAccepted);
       largest = std::max(largest, TranslationDistance(result.map_T_base, ScenePose()));
@@ -171,25 +175,25 @@ TEST(ObservedDirectionsTest, AStreetIsFoundAsExactlyAsWithoutIt) {
   }
 }
 
-TEST(ObservedDirectionsTest, ATinyShareChangesNothingWhereAllIsObserved) {
+TEST_P(ObservedDirectionsTest, ATinyShareChangesNothingWhereAllIsObserved) {
   AlignJob job = SceneJob(PreciseProfile());
   job.map_T_base_guess = Displaced(ScenePose(), {0.3, -0.2, 0.1}, kRadPerDeg);
-  const AlignResult normal = AlignOne(*SharedScene().engine, job);
+  const AlignResult normal = AlignOne(engine(), job);
   job.profile = Observing(job.profile, 1e-9);
-  const AlignResult observing = AlignOne(*SharedScene().engine, job);
+  const AlignResult observing = AlignOne(engine(), job);
   ASSERT_TRUE(observing.status.ok()) << observing.status;
   EXPECT_EQ(observing.iterations, normal.iterations);
   EXPECT_LE(TranslationDistance(observing.map_T_base, normal.map_T_base), 1e-5);
   EXPECT_LE(RotationDistance(observing.map_T_base, normal.map_T_base), 1e-6);
 }
 
-TEST(ObservedDirectionsTest, WhateverTheShareAResultIsFinite) {
+TEST_P(ObservedDirectionsTest, WhateverTheShareAResultIsFinite) {
   for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
     for (const double ratio : {1e-300, 0.1, 0.999}) {
       for (const double reach : {0.5, 5.0, 500.0}) {
         AlignJob job = SceneJob(Observing(profile, ratio));
         job.map_T_base_guess = Displaced(ScenePose(), {reach, 0.0, 0.0}, 0.5);
-        const AlignResult result = AlignOne(*SharedScene().engine, job);
+        const AlignResult result = AlignOne(engine(), job);
         ASSERT_TRUE(result.status.ok()) << result.status;
         EXPECT_NE(result.termination, Termination::kNotFinite);
         EXPECT_TRUE(result.map_T_base.translation.allFinite());

@@ -14,7 +14,7 @@
 #include "core/cloud/filters.h"
 #include "core/cloud/io/cloud_file.h"
 #include "core/geometry/euler.h"
-#include "tests/support/engine_scene.h"
+#include "tests/support/engine_test.h"
 #include "tests/support/evaluation_comparison.h"
 #include "tests/support/real_data.h"
 #include "tests/support/reference_ndt.h"
@@ -50,9 +50,11 @@ std::optional<PointCloud> Read(const std::string& path, size_t points) {
   return std::move(filtered->cloud);
 }
 
-TEST(RealDataAccuracyTest, EvaluationsAgreeWithBruteForceOnEverySet) {
+class RealDataAccuracyTest : public EngineTest {};
+VOXLOC_INSTANTIATE_ON_ENGINES(RealDataAccuracyTest);
+
+TEST_P(RealDataAccuracyTest, EvaluationsAgreeWithBruteForceOnEverySet) {
   VOXLOC_REAL_DATA_OR_SKIP(data);
-  Engine& engine = *SharedScene().engine;
   const Stage stages[] = {AutowareProfile().stages[0], PreciseProfile().stages[1],
                           PreciseProfile().stages.back()};
   int compared = 0;
@@ -65,7 +67,7 @@ TEST(RealDataAccuracyTest, EvaluationsAgreeWithBruteForceOnEverySet) {
       continue;
     }
     AlignJob job;
-    job.map = LoadMap(engine, {*map_cloud}, AllStatistics());
+    job.map = LoadMap(engine(), {*map_cloud}, AllStatistics());
     job.scan = std::make_shared<const PointCloud>(*scan);
     job.map_T_base_guess = Displaced({}, {0.21, -0.13, 0.04}, 0.011);
     job.want_trace = true;
@@ -74,7 +76,7 @@ TEST(RealDataAccuracyTest, EvaluationsAgreeWithBruteForceOnEverySet) {
       SCOPED_TRACE(ToString(stage.cells));
       job.profile.stages = {stage};
       job.profile.stages[0].max_iterations = 1;
-      const AlignResult result = AlignOne(engine, job);
+      const AlignResult result = AlignOne(engine(), job);
       ASSERT_TRUE(result.status.ok()) << result.status;
       ASSERT_FALSE(result.trace.empty());
       const reference::Evaluation expected = reference::Evaluate(

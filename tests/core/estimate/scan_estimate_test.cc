@@ -10,8 +10,12 @@
 
 #include "core/cloud/filters.h"
 #include "core/cloud/io/cloud_file.h"
+<<<<<<< HEAD
 #include "tests/support/class_recorder.h"
 #include "tests/support/engine_scene.h"
+=======
+#include "tests/support/engine_test.h"
+>>>>>>> 80609cb (Run the suites that compute on every engine of the machine)
 #include "tests/support/real_data.h"
 #include "tests/support/room_scene.h"
 
@@ -31,10 +35,10 @@ std::vector<ScanEstimate> EstimateJobs(Engine& engine, const std::vector<AlignJo
   return EstimateScans(engine, requests);
 }
 
-class RoomEstimateTest : public ::testing::Test {
+class RoomEstimateTest : public EngineTest {
  protected:
   RoomEstimateTest() {
-    map_ = LoadMap(*engine_, {PointsOn(Room(), 60'000, 0.01, 11)}, AllStatistics());
+    map_ = LoadMap(engine(), {PointsOn(Room(), 60'000, 0.01, 11)}, AllStatistics());
     truth_.translation = {0.3, -0.2, 1.4};
   }
 
@@ -48,11 +52,12 @@ class RoomEstimateTest : public ::testing::Test {
     return job;
   }
 
-  std::unique_ptr<Engine> engine_ = MakeCpuEngine({2});
   std::shared_ptr<const ResidentMap> map_;
   Pose truth_;
 };
+VOXLOC_INSTANTIATE_ON_ENGINES(RoomEstimateTest);
 
+<<<<<<< HEAD
 TEST_F(RoomEstimateTest, EstimatesAreWorkOfTheirScansClass) {
   for (const CovarianceMethod method : {CovarianceMethod::kCalibrated, CovarianceMethod::kMultiNdt,
                                         CovarianceMethod::kMultiNdtScore}) {
@@ -72,9 +77,12 @@ TEST_F(RoomEstimateTest, EstimatesAreWorkOfTheirScansClass) {
 }
 
 TEST_F(RoomEstimateTest, ReportsWhatWasAskedFor) {
+=======
+TEST_P(RoomEstimateTest, ReportsWhatWasAskedFor) {
+>>>>>>> 80609cb (Run the suites that compute on every engine of the machine)
   EstimateOptions options;
   options.no_ground_z_margin_m = -1.0;
-  const auto all = EstimateJobs(*engine_, {Job(truth_, PreciseProfile())}, options);
+  const auto all = EstimateJobs(engine(), {Job(truth_, PreciseProfile())}, options);
   EXPECT_EQ(all[0].covariance.method, CovarianceMethod::kCalibrated);
   EXPECT_TRUE(all[0].covariance.status.ok());
   EXPECT_EQ(Eigen::LLT<Matrix6>(all[0].covariance.covariance).info(), Eigen::Success);
@@ -89,7 +97,7 @@ TEST_F(RoomEstimateTest, ReportsWhatWasAskedFor) {
   options.confidence = false;
   options.no_ground_z_margin_m.reset();
   options.covariance.method = CovarianceMethod::kFixed;
-  const auto little = EstimateJobs(*engine_, {Job(truth_, PreciseProfile())}, options);
+  const auto little = EstimateJobs(engine(), {Job(truth_, PreciseProfile())}, options);
   EXPECT_EQ(little[0].covariance.method, CovarianceMethod::kFixed);
   EXPECT_FALSE(little[0].confidence.has_value());
   EXPECT_FALSE(little[0].no_ground.has_value());
@@ -97,81 +105,84 @@ TEST_F(RoomEstimateTest, ReportsWhatWasAskedFor) {
 }
 
 // What was not measured is not called degenerate.
-TEST_F(RoomEstimateTest, SaysNothingOfDirectionsAfterTheDeadline) {
+TEST_P(RoomEstimateTest, SaysNothingOfDirectionsAfterTheDeadline) {
   EstimateOptions options;
   for (const CovarianceMethod method : {CovarianceMethod::kCalibrated, CovarianceMethod::kFixed}) {
     options.covariance.method = method;
     AlignJob job = Job(truth_, PreciseProfile());
-    const AlignResult result = engine_->Align(absl::MakeConstSpan(&job, 1))[0];
+    const AlignResult result = engine().Align(absl::MakeConstSpan(&job, 1))[0];
     job.stop.deadline = absl::InfinitePast();
     EstimateRequest request;
     request.scan = {&job, &result};
     request.options = &options;
-    const auto late = EstimateScans(*engine_, absl::MakeConstSpan(&request, 1));
+    const auto late = EstimateScans(engine(), absl::MakeConstSpan(&request, 1));
     EXPECT_FALSE(late[0].degeneracy.has_value());
     EXPECT_EQ(Eigen::LLT<Matrix6>(late[0].covariance.covariance).info(), Eigen::Success);
   }
 }
 
-TEST_F(RoomEstimateTest, ScalesTheCalibratedCovariance) {
+TEST_P(RoomEstimateTest, ScalesTheCalibratedCovariance) {
   EstimateOptions options;
-  const auto once = EstimateJobs(*engine_, {Job(truth_, PreciseProfile())}, options);
+  const auto once = EstimateJobs(engine(), {Job(truth_, PreciseProfile())}, options);
   options.covariance.scale_factor = 3.0;
-  const auto thrice = EstimateJobs(*engine_, {Job(truth_, PreciseProfile())}, options);
+  const auto thrice = EstimateJobs(engine(), {Job(truth_, PreciseProfile())}, options);
   const Matrix6 expected = 3.0 * once[0].covariance.covariance;
   EXPECT_EQ(thrice[0].covariance.covariance, expected);
 }
 
-TEST_F(RoomEstimateTest, HasTheSameBitsAloneAndInABatch) {
+TEST_P(RoomEstimateTest, HasTheSameBitsAloneAndInABatch) {
   EstimateOptions options;
   const std::vector<AlignJob> jobs = {
       Job(truth_, PreciseProfile()),
       Job(Displaced(truth_, {0.1, 0.0, 0.0}, 0.02), AutowareProfile()),
       Job(Displaced(truth_, {2.0, 1.0, 0.0}, 1.0), PreciseProfile())};
-  const auto batch = EstimateJobs(*engine_, jobs, options);
+  const auto batch = EstimateJobs(engine(), jobs, options);
   for (size_t i = 0; i < jobs.size(); ++i) {
-    const auto alone = EstimateJobs(*engine_, {jobs[i]}, options);
+    const auto alone = EstimateJobs(engine(), {jobs[i]}, options);
     EXPECT_EQ(alone[0].covariance.covariance, batch[i].covariance.covariance);
     EXPECT_EQ(alone[0].degeneracy->eigenvalues, batch[i].degeneracy->eigenvalues);
     EXPECT_EQ(alone[0].confidence->value, batch[i].confidence->value);
   }
 }
 
-TEST_F(RoomEstimateTest, DoubtsAPoseThatTheScanDoesNotFit) {
+TEST_P(RoomEstimateTest, DoubtsAPoseThatTheScanDoesNotFit) {
   EstimateOptions options;
   AlignJob wrong = Job(Displaced(truth_, {1.5, 1.5, 0.0}, 0.7), PreciseProfile());
   for (Stage& stage : wrong.profile.stages) {
     stage.max_iterations = 1;
     stage.max_step = 1e-9;
   }
-  const auto estimates = EstimateJobs(*engine_, {Job(truth_, PreciseProfile()), wrong}, options);
+  const auto estimates = EstimateJobs(engine(), {Job(truth_, PreciseProfile()), wrong}, options);
   EXPECT_LT(estimates[1].confidence->value, 0.5 * estimates[0].confidence->value);
   EXPECT_LT(estimates[1].confidence->signals.raised_ratio,
             estimates[0].confidence->signals.raised_ratio);
 }
 
-TEST_F(RoomEstimateTest, MeasuresTheInnovationInStandardDeviationsOfTheGuess) {
+TEST_P(RoomEstimateTest, MeasuresTheInnovationInStandardDeviationsOfTheGuess) {
   EstimateOptions options;
   const AlignJob job = Job(Displaced(truth_, {0.2, 0.0, 0.0}, 0.0), PreciseProfile());
-  const AlignResult result = AlignOne(*engine_, job);
+  const AlignResult result = AlignOne(engine(), job);
   EstimateRequest request;
   request.scan = {&job, &result};
   request.options = &options;
   request.guess_covariance = 0.01 * Matrix6::Identity();
-  const auto estimates = EstimateScans(*engine_, {&request, 1});
+  const auto estimates = EstimateScans(engine(), {&request, 1});
   // 0.2 m of a standard deviation of 0.1 m.
   EXPECT_NEAR(estimates[0].confidence->signals.innovation, 2.0, 0.1);
 }
 
-TEST_F(RoomEstimateTest, SaysNothingOfConfidenceWithoutPointScores) {
+TEST_P(RoomEstimateTest, SaysNothingOfConfidenceWithoutPointScores) {
   EstimateOptions options;
   AlignJob job = Job(truth_, PreciseProfile());
   job.want_point_scores = false;
-  EXPECT_FALSE(EstimateJobs(*engine_, {job}, options)[0].confidence.has_value());
+  EXPECT_FALSE(EstimateJobs(engine(), {job}, options)[0].confidence.has_value());
 }
 
+class ScanEstimateTest : public EngineTest {};
+VOXLOC_INSTANTIATE_ON_ENGINES(ScanEstimateTest);
+
 // The scan sees the outer walls; in the map a wall stands before one of them.
-TEST(ScanEstimateTest, CountsTheRaysThatPassThroughWallsOfTheMap) {
+TEST_P(ScanEstimateTest, CountsTheRaysThatPassThroughWallsOfTheMap) {
   const Eigen::Vector3d x = 40.0 * Eigen::Vector3d::UnitX();
   const Eigen::Vector3d y = 40.0 * Eigen::Vector3d::UnitY();
   const Eigen::Vector3d up = 4.0 * Eigen::Vector3d::UnitZ();
@@ -180,7 +191,6 @@ TEST(ScanEstimateTest, CountsTheRaysThatPassThroughWallsOfTheMap) {
       {corner, x, up}, {corner, y, up}, {corner + x, y, up}, {corner + y, x, up}};
   std::vector<Rectangle> hidden = seen;
   hidden.push_back({{10.0, -20.0, 0.0}, y, up});
-  const std::unique_ptr<Engine> engine = MakeCpuEngine({1});
   Pose truth;
   truth.translation = {0.0, 0.0, 2.0};
   AlignJob job;
@@ -191,10 +201,10 @@ TEST(ScanEstimateTest, CountsTheRaysThatPassThroughWallsOfTheMap) {
   for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
     SCOPED_TRACE(profile.name);
     job.profile = profile;
-    job.map = LoadMap(*engine, {PointsOn(seen, 60'000, 0.01, 11)}, AllStatistics());
-    const auto free = EstimateJobs(*engine, {job}, options);
-    job.map = LoadMap(*engine, {PointsOn(hidden, 75'000, 0.01, 11)}, AllStatistics());
-    const auto walled = EstimateJobs(*engine, {job}, options);
+    job.map = LoadMap(engine(), {PointsOn(seen, 60'000, 0.01, 11)}, AllStatistics());
+    const auto free = EstimateJobs(engine(), {job}, options);
+    job.map = LoadMap(engine(), {PointsOn(hidden, 75'000, 0.01, 11)}, AllStatistics());
+    const auto walled = EstimateJobs(engine(), {job}, options);
     EXPECT_EQ(free[0].confidence->signals.seen_through_ratio, 0.0);
     // About a quarter of the walls lies behind it, and parts of two more.
     EXPECT_GT(walled[0].confidence->signals.seen_through_ratio, 0.25);
@@ -202,13 +212,12 @@ TEST(ScanEstimateTest, CountsTheRaysThatPassThroughWallsOfTheMap) {
   }
 }
 
-TEST(ScanEstimateTest, IsConfidentAtTheTruthOfRealScansAndNotElsewhere) {
+TEST_P(ScanEstimateTest, IsConfidentAtTheTruthOfRealScansAndNotElsewhere) {
   VOXLOC_REAL_DATA_OR_SKIP(data);
   const auto cloud = ReadCloud(data + "/ouster_os1/map.ply");
   const auto scan = ReadCloud(data + "/ouster_os1/task/scans/000000.pcd");
   if (!cloud.ok() || !scan.ok()) GTEST_SKIP() << "ouster_os1 is not in " << data;
-  const std::unique_ptr<Engine> engine = MakeCpuEngine({2});
-  const auto map = LoadMap(*engine, {*cloud}, AllStatistics());
+  const auto map = LoadMap(engine(), {*cloud}, AllStatistics());
   EstimateOptions options;
   for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
     SCOPED_TRACE(profile.name);
@@ -221,7 +230,7 @@ TEST(ScanEstimateTest, IsConfidentAtTheTruthOfRealScansAndNotElsewhere) {
     right.want_point_scores = true;
     AlignJob wrong = right;
     wrong.map_T_base_guess = Displaced(right.map_T_base_guess, {12.0, 9.0, 0.0}, 2.0);
-    const auto estimates = EstimateJobs(*engine, {right, wrong}, options);
+    const auto estimates = EstimateJobs(engine(), {right, wrong}, options);
     EXPECT_GT(estimates[0].confidence->value, 0.5);
     EXPECT_LT(estimates[1].confidence->value, 0.1);
     EXPECT_EQ(Eigen::LLT<Matrix6>(estimates[0].covariance.covariance).info(), Eigen::Success);

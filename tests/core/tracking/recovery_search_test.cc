@@ -7,14 +7,18 @@
 
 #include <atomic>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <optional>
-#include <ostream>
 #include <vector>
 
 #include "tests/core/engine/replica/faulty_engine.h"
+<<<<<<< HEAD
 #include "tests/support/class_recorder.h"
 #include "tests/support/engine_scene.h"
+=======
+#include "tests/support/engine_test.h"
+>>>>>>> 80609cb (Run the suites that compute on every engine of the machine)
 #include "tests/support/result_bits.h"
 
 namespace voxloc {
@@ -32,12 +36,6 @@ RecoverySearch SearchAround(const Pose& map_T_base, double radius_m) {
 // A scan that was taken at ScenePose(), and a search around a pose 3 m and 6 degrees off it.
 Pose ThreeMetresOff() { return Displaced(ScenePose(), {2.4, -1.8, 0.0}, 0.1); }
 
-RecoveryReport Search(const AlignJob& job, const RecoveryOptions& options = {},
-                      const ConfidenceFunction& confidence = {}) {
-  return SearchForVehicle(*SharedScene().engine, job, SearchAround(ThreeMetresOff(), 3.0), options,
-                          confidence);
-}
-
 // A vehicle whose last good pose was `last_good`, and whose scans all look like the job's. What its
 // session comes to: a search's report with a proposal, or of the last search.
 struct LostSession {
@@ -45,6 +43,7 @@ struct LostSession {
   int searches = 0;
   RecoveryReport report;
 };
+<<<<<<< HEAD
 LostSession Track(const AlignJob& job, const Pose& last_good, const RecoveryOptions& options,
                   int scans) {
   LostSession session;
@@ -81,6 +80,8 @@ TEST(RecoverySearchTest, IsWorkOfASearchWhateverTheScansClass) {
   EXPECT_EQ(engine.Take().align, std::set<WorkClass>{WorkClass::kSearching});
 }
 
+=======
+>>>>>>> 80609cb (Run the suites that compute on every engine of the machine)
 TEST(RecoveryCandidatesTest, AreTheSameForTheSameSearchAndOthersForTheNext) {
   const RecoverySearch search = SearchAround(ScenePose(), 5.0);
   RecoverySearch next = search;
@@ -160,39 +161,68 @@ struct ProfileRow {
   Eigen::Vector3d jump_m;  // too far for the profile to come back by itself
   int searches = 0;        // that a scan of another place is given
 
-  friend std::ostream& operator<<(std::ostream& out, const ProfileRow& row) {
-    return out << row.profile.name;
-  }
-};
-
-class RecoveryWithProfileTest : public ::testing::TestWithParam<ProfileRow> {
- protected:
-  AlignJob Job() const { return SceneJob(GetParam().profile); }
-  Pose LastGood() const { return Displaced(ScenePose(), GetParam().jump_m, 0.1); }
+  Pose LastGood() const { return Displaced(ScenePose(), jump_m, 0.1); }
 };
 
 std::vector<ProfileRow> ProfileRows() {
   return {{AutowareProfile(), 0.03, {2.4, -1.8, 0.0}, 3},
           {PreciseProfile(), 0.01, {-5.4, -7.2, 0.0}, 1}};
 }
-INSTANTIATE_TEST_SUITE_P(Profiles, RecoveryWithProfileTest, ::testing::ValuesIn(ProfileRows()),
-                         [](const auto& row) { return row.param.profile.name; });
+class RecoverySearchTest : public EngineTest {
+ protected:
+  static RecoveryReport Search(const AlignJob& job, const RecoveryOptions& options = {},
+                               const ConfidenceFunction& confidence = {}) {
+    return SearchForVehicle(engine(), job, SearchAround(ThreeMetresOff(), 3.0), options,
+                            confidence);
+  }
 
-TEST_P(RecoveryWithProfileTest, ASessionLostByAJumpIsRecovered) {
-  const LostSession session = Track(Job(), LastGood(), {}, 10);
-  EXPECT_TRUE(session.lost);
-  EXPECT_EQ(session.searches, 1);
-  ASSERT_TRUE(session.report.proposal) << session.report.detail;
-  EXPECT_LT(TranslationDistance(session.report.proposal->map_T_base, ScenePose()),
-            GetParam().accuracy_m);
-  EXPECT_LT(RotationDistance(session.report.proposal->map_T_base, ScenePose()), 0.01);
-  EXPECT_EQ(session.report.detail, "");
-  EXPECT_EQ(session.report.radius_m, RecoveryOptions().initial_radius_m);
-  EXPECT_EQ(session.report.candidates, RecoveryOptions().candidates);
-  EXPECT_GT(session.report.ranked.hypotheses.front().support, 1u);
+  static LostSession Track(const AlignJob& job, const Pose& last_good,
+                           const RecoveryOptions& options, int scans) {
+    LostSession session;
+    RecoveryPolicy policy(options);
+    policy.Found(last_good, std::nullopt);
+    for (int i = 0; i < scans; ++i) {
+      AlignJob tracked = job;
+      tracked.map_T_base_guess = *policy.Expected(std::nullopt);
+      const AlignResult result = AlignOne(engine(), tracked);
+      if (Judge(result, job.profile) == Acceptance::kAccepted) return session;
+      if (const auto search = policy.NextSearch(std::nullopt)) {
+        session.lost = true;
+        ++session.searches;
+        session.report = SearchForVehicle(engine(), job, *search, options, {});
+        if (session.report.proposal) return session;
+      }
+      policy.Missed();
+    }
+    return session;
+  }
+
+  static void ForEachProfile(const std::function<void(const ProfileRow&)>& check) {
+    for (const ProfileRow& row : ProfileRows()) {
+      SCOPED_TRACE(row.profile.name);
+      check(row);
+    }
+  }
+};
+VOXLOC_INSTANTIATE_ON_ENGINES(RecoverySearchTest);
+
+TEST_P(RecoverySearchTest, ASessionLostByAJumpIsRecovered) {
+  ForEachProfile([](const ProfileRow& row) {
+    const LostSession session = Track(SceneJob(row.profile), row.LastGood(), {}, 10);
+    EXPECT_TRUE(session.lost);
+    EXPECT_EQ(session.searches, 1);
+    ASSERT_TRUE(session.report.proposal) << session.report.detail;
+    EXPECT_LT(TranslationDistance(session.report.proposal->map_T_base, ScenePose()),
+              row.accuracy_m);
+    EXPECT_LT(RotationDistance(session.report.proposal->map_T_base, ScenePose()), 0.01);
+    EXPECT_EQ(session.report.detail, "");
+    EXPECT_EQ(session.report.radius_m, RecoveryOptions().initial_radius_m);
+    EXPECT_EQ(session.report.candidates, RecoveryOptions().candidates);
+    EXPECT_GT(session.report.ranked.hypotheses.front().support, 1u);
+  });
 }
 
-TEST(RecoverySearchTest, AWiderJumpIsFoundOnceTheRadiusHasGrown) {
+TEST_P(RecoverySearchTest, AWiderJumpIsFoundOnceTheRadiusHasGrown) {
   RecoveryOptions options;
   options.initial_radius_m = 1.0;
   options.radius_growth = 4.0;
@@ -205,33 +235,33 @@ TEST(RecoverySearchTest, AWiderJumpIsFoundOnceTheRadiusHasGrown) {
   EXPECT_LT(TranslationDistance(session.report.proposal->map_T_base, ScenePose()), 0.01);
 }
 
-TEST_P(RecoveryWithProfileTest, TheSearchFollowsAVehicleThatDrivesOn) {
-  // It was last found 3 m off the truth, and has since driven 25 m, which odometry in a frame of
-  // its own has seen.
-  const Pose drive = {{25.0, 1.0, 0.0}, Eigen::Quaterniond(0.99, 0.0, 0.0, 0.14).normalized()};
-  const Pose odometry_T_then = {{-40.0, 8.0, 0.0}, Eigen::Quaterniond(0.0, 0.0, 0.0, 1.0)};
-  const Pose odometry_T_now = odometry_T_then * drive;
-  const AlignJob job = Job();
-  for (const bool with_odometry : {true, false}) {
-    RecoveryOptions options;
-    options.lost_after_scans = 1;
-    RecoveryPolicy policy(options);
-    policy.Found(ThreeMetresOff() * drive.Inverse(), odometry_T_then);
-    policy.Missed();
-    const auto search =
-        policy.NextSearch(with_odometry ? std::optional<Pose>(odometry_T_now) : std::nullopt);
-    ASSERT_TRUE(search);
-    const RecoveryReport report =
-        SearchForVehicle(*SharedScene().engine, job, *search, options, {});
-    EXPECT_EQ(report.proposal.has_value(), with_odometry) << report.detail;
-    if (report.proposal) {
-      EXPECT_LT(TranslationDistance(report.proposal->map_T_base, ScenePose()),
-                GetParam().accuracy_m);
+TEST_P(RecoverySearchTest, TheSearchFollowsAVehicleThatDrivesOn) {
+  ForEachProfile([](const ProfileRow& row) {
+    // It was last found 3 m off the truth, and has since driven 25 m, which odometry in a frame of
+    // its own has seen.
+    const Pose drive = {{25.0, 1.0, 0.0}, Eigen::Quaterniond(0.99, 0.0, 0.0, 0.14).normalized()};
+    const Pose odometry_T_then = {{-40.0, 8.0, 0.0}, Eigen::Quaterniond(0.0, 0.0, 0.0, 1.0)};
+    const Pose odometry_T_now = odometry_T_then * drive;
+    const AlignJob job = SceneJob(row.profile);
+    for (const bool with_odometry : {true, false}) {
+      RecoveryOptions options;
+      options.lost_after_scans = 1;
+      RecoveryPolicy policy(options);
+      policy.Found(ThreeMetresOff() * drive.Inverse(), odometry_T_then);
+      policy.Missed();
+      const auto search =
+          policy.NextSearch(with_odometry ? std::optional<Pose>(odometry_T_now) : std::nullopt);
+      ASSERT_TRUE(search);
+      const RecoveryReport report = SearchForVehicle(engine(), job, *search, options, {});
+      EXPECT_EQ(report.proposal.has_value(), with_odometry) << report.detail;
+      if (report.proposal) {
+        EXPECT_LT(TranslationDistance(report.proposal->map_T_base, ScenePose()), row.accuracy_m);
+      }
     }
-  }
+  });
 }
 
-TEST(RecoverySearchTest, AVehicleOutsideTheWidestDiscIsNotFound) {
+TEST_P(RecoverySearchTest, AVehicleOutsideTheWidestDiscIsNotFound) {
   RecoveryOptions options;
   options.max_radius_m = 4.0;
   const Pose last_good = Displaced(ScenePose(), {-12.0, 16.0, 0.0}, 0.0);
@@ -241,25 +271,27 @@ TEST(RecoverySearchTest, AVehicleOutsideTheWidestDiscIsNotFound) {
   EXPECT_EQ(session.report.radius_m, 4.0);
 }
 
-TEST_P(RecoveryWithProfileTest, AScanOfAnotherPlaceIsNotRecovered) {
-  // The same ground with other walls and poles: most points still meet the map.
-  for (const uint64_t seed : {2, 3, 4}) {
-    SceneOptions elsewhere;
-    elsewhere.seed = seed;
-    AlignJob job = Job();
-    job.scan = std::make_shared<PointCloud>(SceneScan(ScenePose(), 1500, elsewhere));
-    const int scans = static_cast<int>(RecoveryOptions().lost_after_scans) + GetParam().searches;
-    const LostSession session = Track(job, LastGood(), {}, scans);
-    EXPECT_TRUE(session.lost);
-    EXPECT_EQ(session.searches, GetParam().searches);
-    EXPECT_FALSE(session.report.proposal);
-    EXPECT_FALSE(session.report.detail.empty());
-    EXPECT_FALSE(session.report.ranked.hypotheses.empty());
-    EXPECT_GT(session.report.ranked.hypotheses.front().result.after.matched_ratio(), 0.4);
-  }
+TEST_P(RecoverySearchTest, AScanOfAnotherPlaceIsNotRecovered) {
+  ForEachProfile([](const ProfileRow& row) {
+    // The same ground with other walls and poles: most points still meet the map.
+    for (const uint64_t seed : {2, 3, 4}) {
+      SceneOptions elsewhere;
+      elsewhere.seed = seed;
+      AlignJob job = SceneJob(row.profile);
+      job.scan = std::make_shared<PointCloud>(SceneScan(ScenePose(), 1500, elsewhere));
+      const int scans = static_cast<int>(RecoveryOptions().lost_after_scans) + row.searches;
+      const LostSession session = Track(job, row.LastGood(), {}, scans);
+      EXPECT_TRUE(session.lost);
+      EXPECT_EQ(session.searches, row.searches);
+      EXPECT_FALSE(session.report.proposal);
+      EXPECT_FALSE(session.report.detail.empty());
+      EXPECT_FALSE(session.report.ranked.hypotheses.empty());
+      EXPECT_GT(session.report.ranked.hypotheses.front().result.after.matched_ratio(), 0.4);
+    }
+  });
 }
 
-TEST(RecoverySearchTest, EachGuardKeepsAPoseFromBeingProposed) {
+TEST_P(RecoverySearchTest, EachGuardKeepsAPoseFromBeingProposed) {
   AlignJob good = SceneJob(AutowareProfile());
   ASSERT_TRUE(Search(good).proposal) << Search(good).detail;
 
@@ -295,7 +327,7 @@ TEST(RecoverySearchTest, EachGuardKeepsAPoseFromBeingProposed) {
   EXPECT_THAT(report.detail, HasSubstr("asked for is at least 0.7"));
 }
 
-TEST(RecoverySearchTest, TheConfidenceIsAskedOfTheBestPoseAlone) {
+TEST_P(RecoverySearchTest, TheConfidenceIsAskedOfTheBestPoseAlone) {
   AlignJob job = SceneJob(AutowareProfile());
   job.want_point_scores = true;
   const struct {
@@ -318,7 +350,7 @@ TEST(RecoverySearchTest, TheConfidenceIsAskedOfTheBestPoseAlone) {
   }
 }
 
-TEST(RecoverySearchTest, ASearchThatIsStoppedProposesNothing) {
+TEST_P(RecoverySearchTest, ASearchThatIsStoppedProposesNothing) {
   AlignJob job = SceneJob(AutowareProfile());
   job.stop.cancelled = std::make_shared<const std::atomic<bool>>(true);
   const RecoveryReport report = Search(job);
@@ -326,25 +358,27 @@ TEST(RecoverySearchTest, ASearchThatIsStoppedProposesNothing) {
   EXPECT_THAT(report.detail, HasSubstr("cancelled"));
 }
 
-TEST(RecoverySearchTest, WhereThereIsNoMapItSaysSo) {
+TEST_P(RecoverySearchTest, WhereThereIsNoMapItSaysSo) {
   const AlignJob job = SceneJob(AutowareProfile());
   const RecoverySearch far = SearchAround(Displaced(ScenePose(), {900.0, 0.0, 0.0}, 0.0), 3.0);
-  const RecoveryReport report = SearchForVehicle(*SharedScene().engine, job, far, {}, {});
+  const RecoveryReport report = SearchForVehicle(engine(), job, far, {}, {});
   EXPECT_FALSE(report.proposal);
   EXPECT_THAT(report.detail, HasSubstr("no candidate has a map cell near it"));
 }
 
-TEST_P(RecoveryWithProfileTest, GivesTheSameBitsAgain) {
-  const RecoveryReport first = Search(Job());
-  const RecoveryReport again = Search(Job());
-  ASSERT_TRUE(first.proposal && again.proposal);
-  EXPECT_EQ(Bits(*first.proposal), Bits(*again.proposal));
+TEST_P(RecoverySearchTest, GivesTheSameBitsAgain) {
+  ForEachProfile([](const ProfileRow& row) {
+    const RecoveryReport first = Search(SceneJob(row.profile));
+    const RecoveryReport again = Search(SceneJob(row.profile));
+    ASSERT_TRUE(first.proposal && again.proposal);
+    EXPECT_EQ(Bits(*first.proposal), Bits(*again.proposal));
+  });
 }
 
-TEST(RecoverySearchTest, AsksTheEngineForOneBatchAndPassesItsFaultOn) {
+TEST(RecoverySearchFaultTest, AsksTheEngineForOneBatchAndPassesItsFaultOn) {
   auto faults = std::make_shared<Faults>();
   FaultyEngine engine(faults);
-  AlignJob job = SceneJob(AutowareProfile());
+  AlignJob job = SceneJob(AutowareProfile(), nullptr);
   job.map = LoadMap(engine, {SceneMap()}, {job.profile.stages[0].cells});
   const RecoverySearch search = SearchAround(ThreeMetresOff(), 3.0);
   EXPECT_TRUE(SearchForVehicle(engine, job, search, {}, {}).proposal);

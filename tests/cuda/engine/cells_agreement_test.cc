@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -97,6 +99,12 @@ INSTANTIATE_TEST_SUITE_P(, CudaCellsTest, ::testing::ValuesIn(DataSetNames()),
 INSTANTIATE_TEST_SUITE_P(Golden, CudaCellsTest, ::testing::ValuesIn(GoldenDataSetNames()),
                          [](const auto& set) { return set.param; });
 
+PointCloud Cloud(const std::vector<Eigen::Vector3f>& points) {
+  PointCloud cloud;
+  for (const Eigen::Vector3f& p : points) cloud.PushBack(p.x(), p.y(), p.z());
+  return cloud;
+}
+
 class CudaTileTest : public CudaEngineTest {};
 
 TEST_F(CudaTileTest, CountsItsPointsAndCellsAsTheCpuEngineDoes) {
@@ -133,6 +141,82 @@ TEST_F(CudaTileTest, BuiltTwiceHasTheSameBits) {
     }
     EXPECT_EQ(different, 0u) << ToString(statistics);
   }
+}
+
+TEST_F(CudaTileTest, CloudsThatMakeNoTileAreRefusedAsOnTheCpu) {
+  PointCloud not_finite;
+  not_finite.PushBack(std::nanf(""), 0.0F, 0.0F);
+  PointCloud far = Cloud({{0, 0, 0}});
+  far.origin.x() = 1e12;
+  PointCloud no_origin = Cloud({{0, 0, 0}});
+  no_origin.origin.y() = std::nan("");
+  const PointCloud one_beyond = Cloud({{0, 0, 0}, {3e38F, 0, 0}});
+  for (const PointCloud& cloud : {PointCloud(), not_finite, far, no_origin, one_beyond}) {
+    const auto tile = CudaEngine().BuildTile(cloud, AllStatistics());
+    const auto expected = CpuEngine().BuildTile(cloud, AllStatistics());
+    EXPECT_EQ(tile.status().code(), expected.status().code()) << tile.status();
+    EXPECT_FALSE(tile.ok());
+  }
+  EXPECT_EQ(CudaEngine().BuildTile(SceneMap(), {}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+// One point written many times is no cell; a plane, a line and a huge pile are.
+TEST_F(CudaTileTest, DegenerateCellsAreThoseOfTheCpu) {
+  PointCloud cloud = SceneMap();
+  for (int i = 0; i < 2000; ++i) {
+    const auto x = static_cast<float>(0.37 + 1.0 * (i / 15 % 12));
+    const auto y = static_cast<float>(-0.21 + 1.0 * (i / 180));
+    cloud.PushBack(x, y, 9.123F);
+    cloud.PushBack(40.0F + 0.0005F * static_cast<float>(i), 3.5F, 2.5F);
+    cloud.PushBack(50.0F + 0.001F * static_cast<float>(i % 50),
+                   3.0F + 0.001F * static_cast<float>(i / 50), 2.5F);
+  }
+  for (int i = 0; i < 200'000; ++i) {
+    const auto step = static_cast<float>(i);
+    cloud.PushBack(60.1F + 5e-6F * step, 3.1F + 1e-3F * static_cast<float>(i % 700),
+                   1.1F + 1e-3F * static_cast<float>(i % 311));
+  }
+  const MapPair maps = LoadMapPair({cloud}, AllStatistics());
+  ASSERT_NE(maps.cpu, nullptr);
+  ASSERT_NE(maps.cuda, nullptr);
+  for (size_t i = 0; i < AllStatistics().size(); ++i) {
+    SCOPED_TRACE(i);
+    EXPECT_EQ(maps.cuda->cells(i), maps.cpu->cells(i));
+  }
+  auto scan = std::make_shared<PointCloud>(*SceneJob(PreciseProfile()).scan);
+  for (int i = 0; i < 200; ++i) {
+    scan->PushBack(0.1F * static_cast<float>(i % 20), 0.1F * static_cast<float>(i / 20), 7.6F);
+  }
+  for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
+    AlignJob job = SceneJob(profile);
+    job.scan = scan;
+    const ResultPair results = AlignOnBoth({job}, maps);
+    ASSERT_TRUE(results.cuda[0].status.ok()) << results.cuda[0].status;
+    EXPECT_NE(results.cuda[0].termination, Termination::kNotFinite);
+    EXPECT_LE(TranslationDistance(results.cuda[0].map_T_base, results.cpu[0].map_T_base), 1e-3);
+  }
+}
+
+TEST_F(CudaTileTest, CellsInABoxAreThoseOfTheCpu) {
+  const MapPair& maps = SceneMapPair();
+  const Eigen::Vector3d min(-10.0, -5.0, -1.0);
+  const Eigen::Vector3d max(5.0, 12.0, 2.0);
+  for (size_t i = 0; i < AllStatistics().size(); ++i) {
+    SCOPED_TRACE(i);
+    const auto expected = maps.cpu->CellsInBox(i, min, max, 1'000'000);
+    ASSERT_TRUE(expected.ok());
+    const auto cells = maps.cuda->CellsInBox(i, min, max, expected->size());
+    ASSERT_TRUE(cells.ok()) << cells.status();
+    ASSERT_EQ(cells->size(), expected->size());
+    for (size_t c = 0; c < cells->size(); ++c) {
+      EXPECT_TRUE((*cells)[c].key == (*expected)[c].key) << c;
+    }
+    if (expected->empty()) continue;
+    const auto too_many = maps.cuda->CellsInBox(i, min, max, expected->size() - 1);
+    EXPECT_EQ(too_many.status().code(), absl::StatusCode::kResourceExhausted);
+  }
+  EXPECT_GT(maps.cuda->MemoryBytes(), maps.cuda->cells(0));
 }
 
 }  // namespace

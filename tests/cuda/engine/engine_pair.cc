@@ -2,28 +2,14 @@
 
 #include "tests/cuda/engine/engine_pair.h"
 
-#include <cstdlib>
-#include <iostream>
 #include <utility>
 
-#include "cuda/cuda_engine.h"
+#include "core/engine/cpu/cpu_engine.h"
+#include "tests/support/test_engines.h"
 
 namespace voxloc {
 
-Engine& CudaEngine() {
-  static Engine* const engine = [] {
-    auto made = MakeCudaEngine();
-    if (!made.ok()) {
-      std::cerr << "the CUDA engine cannot be made: " << made.status() << std::endl;
-      std::exit(EXIT_FAILURE);
-    }
-    const EngineInfo info = (*made)->Info();
-    std::cout << "CUDA engine: " << info.device << ", " << info.memory_bytes_free << " of "
-              << info.memory_bytes_total << " bytes free" << std::endl;
-    return made->release();
-  }();
-  return *engine;
-}
+Engine& CudaEngine() { return TestEngine("cuda"); }
 
 Engine& CpuEngine() {
   static Engine* const engine = MakeCpuEngine().release();
@@ -39,15 +25,12 @@ MapPair LoadMapPair(const std::vector<PointCloud>& tiles,
 }
 
 const MapPair& SceneMapPair() {
-  static const auto& maps = *new MapPair(LoadMapPair({SceneMap()}, AllStatistics()));
+  static const auto& maps =
+      *new MapPair{LoadMap(CpuEngine(), {SceneMap()}, AllStatistics()), TestEngineScene("cuda")};
   return maps;
 }
 
-AlignJob CudaSceneJob(const Profile& profile) {
-  AlignJob job = SceneJob(profile);
-  job.map = SceneMapPair().cuda;
-  return job;
-}
+AlignJob CudaSceneJob(const Profile& profile) { return SceneJob(profile, SceneMapPair().cuda); }
 
 std::vector<AlignJob> InMap(std::vector<AlignJob> jobs,
                             const std::shared_ptr<const ResidentMap>& map) {

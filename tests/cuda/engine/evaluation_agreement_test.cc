@@ -299,5 +299,31 @@ TEST_F(CudaOptionTest, ARegularisationAddsWhatItAddsOnTheCpu) {
   }
 }
 
+class CudaScanLengthTest : public CudaEngineTest {};
+
+// Chunks that are full, one short of full, and one over.
+TEST_F(CudaScanLengthTest, ScansOfEveryLengthAreAlignedAsOnTheCpu) {
+  const PointCloud all = SceneScan(ScenePose(), 5000);
+  std::vector<AlignJob> jobs;
+  for (const size_t points : {3,   31,  32,  33,  63,  64,   65,   127,  128,  129,
+                              255, 257, 511, 512, 513, 1023, 1025, 4095, 4096, 4097}) {
+    auto scan = std::make_shared<PointCloud>();
+    for (size_t i = 0; i < points; ++i) scan->PushBack(all.x[i], all.y[i], all.z[i]);
+    AlignJob job = SceneJob(AutowareProfile());
+    job.scan = scan;
+    job.profile.stages[0].max_iterations = 1;
+    jobs.push_back(job);
+  }
+  const ResultPair results = AlignOnBoth(jobs, SceneMapPair());
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    SCOPED_TRACE(jobs[i].scan->size());
+    ASSERT_TRUE(results.cuda[i].status.ok()) << results.cuda[i].status;
+    EXPECT_EQ(results.cuda[i].before.points, jobs[i].scan->size());
+    EXPECT_EQ(results.cuda[i].before.pairs, results.cpu[i].before.pairs);
+    EXPECT_NEAR(results.cuda[i].before.score, results.cpu[i].before.score,
+                1e-5 * results.cpu[i].before.score);
+  }
+}
+
 }  // namespace
 }  // namespace voxloc

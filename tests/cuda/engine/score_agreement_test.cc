@@ -21,9 +21,7 @@ namespace {
 class CudaScoreTest : public CudaEngineTest {
  protected:
   static ScoreRequest Request(const Stage& stage, size_t poses) {
-    ScoreRequest request = SceneScoreRequest(stage, poses);
-    request.map = SceneMapPair().cuda;
-    return request;
+    return SceneScoreRequest(stage, poses, SceneMapPair().cuda);
   }
 
   static std::vector<Stage> Stages() {
@@ -139,39 +137,6 @@ TEST_F(CudaScoreTest, IsAnAlignmentsScoreBitByBit) {
       EXPECT_TRUE(std::equal(still.point_scores.begin(), still.point_scores.end(), row));
     }
   }
-}
-
-// The chart of a pose is had from it to the last bits only, hence the tolerance.
-TEST_F(CudaScoreTest, IsTheScoreAtTheEndOfAnAlignment) {
-  for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
-    AlignJob job = CudaSceneJob(profile);
-    job.map_T_base_guess = Displaced(ScenePose(), {0.2, 0.1, 0.0}, 0.01);
-    job.want_point_scores = true;
-    const AlignResult aligned = AlignOne(CudaEngine(), job);
-    ASSERT_TRUE(aligned.status.ok()) << aligned.status;
-    ScoreRequest request = Request(profile.stages[profile.score_stage], 0);
-    request.map_T_base = {aligned.map_T_base};
-    const auto scored = CudaEngine().Score(request);
-    ASSERT_TRUE(scored.ok()) << scored.status();
-    EXPECT_NEAR(scored->poses[0].score, aligned.after.score, 1e-6 * aligned.after.score);
-    EXPECT_EQ(scored->poses[0].pairs, aligned.after.pairs);
-  }
-}
-
-TEST_F(CudaScoreTest, NoPosesMakeNoScores) {
-  const auto result = CudaEngine().Score(Request(AutowareProfile().stages[0], 0));
-  ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_TRUE(result->poses.empty());
-  EXPECT_TRUE(result->point_scores.empty());
-}
-
-TEST_F(CudaScoreTest, AStopTokenEndsIt) {
-  ScoreRequest request = Request(AutowareProfile().stages[0], 40);
-  request.stop.cancelled = std::make_shared<const std::atomic<bool>>(true);
-  EXPECT_EQ(CudaEngine().Score(request).status().code(), absl::StatusCode::kCancelled);
-  request.stop.cancelled = nullptr;
-  request.stop.deadline = absl::InfinitePast();
-  EXPECT_EQ(CudaEngine().Score(request).status().code(), absl::StatusCode::kDeadlineExceeded);
 }
 
 }  // namespace

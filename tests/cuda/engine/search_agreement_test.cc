@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a search tells of itself on the device: its trace, its reversals, its end.
+// What a search reports on the device, step by step, is what it reports on the CPU; and its end.
 
 #include <gtest/gtest.h>
 
@@ -112,29 +112,6 @@ TEST_F(CudaSearchTest, DirectionsThatAreNotObservedStayOnTheDeviceToo) {
   }
 }
 
-TEST_F(CudaSearchTest, TraceAndPointScoresComeOnlyWhenWanted) {
-  // In one batch with jobs that want them.
-  std::vector<AlignJob> jobs(4, CudaSceneJob(AutowareProfile()));
-  jobs[1].want_trace = true;
-  jobs[2].want_point_scores = true;
-  jobs[3].want_trace = jobs[3].want_point_scores = true;
-  const std::vector<AlignResult> results = CudaEngine().Align(jobs);
-  ASSERT_EQ(results.size(), 4u);
-  for (size_t i = 0; i < 4; ++i) {
-    SCOPED_TRACE(i);
-    ASSERT_TRUE(results[i].status.ok()) << results[i].status;
-    EXPECT_EQ(results[i].trace.empty(), !jobs[i].want_trace);
-    EXPECT_EQ(results[i].point_scores.empty(), !jobs[i].want_point_scores);
-    EXPECT_EQ(results[i].map_T_base.translation, results[0].map_T_base.translation);
-  }
-  const AlignResult& scored = results[2];
-  ASSERT_EQ(scored.point_scores.size(), jobs[2].scan->size());
-  double sum = 0.0;
-  for (const float score : scored.point_scores) sum += static_cast<double>(score);
-  EXPECT_NEAR(sum / static_cast<double>(scored.after.matched_points),
-              scored.after.nearest_voxel_likelihood, 1e-5);
-}
-
 TEST_F(CudaSearchTest, PointScoresAreThoseOfTheCpu) {
   for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
     AlignJob job = SceneJob(profile);
@@ -150,74 +127,6 @@ TEST_F(CudaSearchTest, PointScoresAreThoseOfTheCpu) {
     EXPECT_LE(largest, 0.02);
     std::cout << profile.name << ": largest difference of a point's score " << largest << std::endl;
   }
-}
-
-TEST_F(CudaSearchTest, NothingToMatchEndsWithAZeroStep) {
-  AlignJob job = CudaSceneJob(PreciseProfile());
-  job.map_T_base_guess.translation.x() += 500.0;
-  const AlignResult result = AlignOne(CudaEngine(), job);
-  ASSERT_TRUE(result.status.ok()) << result.status;
-  EXPECT_EQ(result.termination, Termination::kZeroStep);
-  EXPECT_EQ(result.after.matched_points, 0u);
-  EXPECT_EQ(result.after.pairs, 0u);
-  EXPECT_EQ(result.after.score, 0.0);
-  EXPECT_EQ(result.after.nearest_voxel_likelihood, 0.0);
-  EXPECT_EQ(result.after.points, job.scan->size());
-  EXPECT_EQ(result.iterations, 0);
-  EXPECT_LE(TranslationDistance(result.map_T_base, job.map_T_base_guess), 1e-12);
-}
-
-TEST_F(CudaSearchTest, TheIterationLimitIsReported) {
-  AlignJob job = PerturbedJobs(AutowareProfile())[0];
-  job.profile.stages[0].max_iterations = 2;
-  const AlignResult result = AlignOne(CudaEngine(), job);
-  ASSERT_TRUE(result.status.ok()) << result.status;
-  EXPECT_EQ(result.termination, Termination::kMaxIterations);
-  EXPECT_TRUE(result.reached_iteration_limit);
-  EXPECT_EQ(result.iterations, 2);
-  EXPECT_EQ(result.evaluations, 3);
-}
-
-// Alone and between jobs that go on.
-TEST_F(CudaSearchTest, ARaisedStopTokenEndsItsOwnJobOnly) {
-  for (const bool by_deadline : {false, true}) {
-    std::vector<AlignJob> jobs = PerturbedJobs(PreciseProfile());
-    const std::vector<AlignResult> expected = CudaEngine().Align(jobs);
-    for (const size_t i : {size_t{0}, size_t{3}}) {
-      if (by_deadline) {
-        jobs[i].stop.deadline = absl::InfinitePast();
-      } else {
-        jobs[i].stop.cancelled = std::make_shared<const std::atomic<bool>>(true);
-      }
-    }
-    std::vector<AlignResult> results = CudaEngine().Align(jobs);
-    results.push_back(AlignOne(CudaEngine(), jobs[0]));
-    ASSERT_EQ(results.size(), 9u);
-    for (size_t i = 0; i < results.size(); ++i) {
-      SCOPED_TRACE(i);
-      const AlignResult& result = results[i];
-      ASSERT_TRUE(result.status.ok()) << result.status;
-      if (i == 0 || i == 3 || i == 8) {
-        EXPECT_EQ(result.termination,
-                  by_deadline ? Termination::kDeadline : Termination::kCancelled);
-        EXPECT_EQ(result.iterations, 0);
-        EXPECT_LE(TranslationDistance(result.map_T_base, jobs[i % 8].map_T_base_guess), 1e-12);
-      } else {
-        EXPECT_EQ(result.map_T_base.translation, expected[i].map_T_base.translation);
-        EXPECT_EQ(result.iterations, expected[i].iterations);
-      }
-    }
-  }
-}
-
-TEST_F(CudaSearchTest, AStopTokenThatIsNotRaisedChangesNothing) {
-  AlignJob job = PerturbedJobs(AutowareProfile())[1];
-  const AlignResult expected = AlignOne(CudaEngine(), job);
-  job.stop.cancelled = std::make_shared<const std::atomic<bool>>(false);
-  job.stop.deadline = absl::Now() + absl::Hours(1);
-  const AlignResult result = AlignOne(CudaEngine(), job);
-  EXPECT_EQ(result.map_T_base.translation, expected.map_T_base.translation);
-  EXPECT_EQ(result.iterations, expected.iterations);
 }
 
 // A search that has no other end: steps never get shorter than an epsilon of zero.

@@ -17,6 +17,7 @@
 #include "server/convert/pose.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
+#include "tests/support/engine_test.h"
 
 namespace voxloc::server {
 namespace {
@@ -68,7 +69,7 @@ v1::Scan FieldScan() {
   return scan;
 }
 
-class Estimates : public ::testing::Test {
+class Estimates : public EngineTest {
  protected:
   void SetUp() override { server_.LoadTown(); }
 
@@ -105,10 +106,11 @@ class Estimates : public ::testing::Test {
     ASSERT_TRUE(update.Read().has_committed());
   }
 
-  TestServer server_;
+  TestServer server_{{}, EngineHandle()};
 };
+VOXLOC_INSTANTIATE_ON_ENGINES(Estimates);
 
-TEST_F(Estimates, TheProfileNamesTheMethodWhereTheRequestDoesNot) {
+TEST_P(Estimates, TheProfileNamesTheMethodWhereTheRequestDoesNot) {
   v1::AlignmentResult result =
       Align([](v1::OpenSession& open) { open.mutable_options()->set_profile("autoware"); });
   EXPECT_EQ(result.covariance_report().method(), v1::COVARIANCE_METHOD_FIXED);
@@ -124,7 +126,7 @@ TEST_F(Estimates, TheProfileNamesTheMethodWhereTheRequestDoesNot) {
   EXPECT_LT(std::sqrt(calibrated(0, 0)), 0.2);
 }
 
-TEST_F(Estimates, TheFixedCovarianceTurnsItsPositionWithTheVehicle) {
+TEST_P(Estimates, TheFixedCovarianceTurnsItsPositionWithTheVehicle) {
   const v1::AlignmentResult result = Align([](v1::OpenSession& open) {
     v1::CovarianceOptions& covariance = *open.mutable_options()->mutable_covariance();
     covariance.set_method(v1::COVARIANCE_METHOD_FIXED);
@@ -140,7 +142,7 @@ TEST_F(Estimates, TheFixedCovarianceTurnsItsPositionWithTheVehicle) {
   EXPECT_EQ((covariance.bottomRightCorner<3, 3>().diagonal()), Eigen::Vector3d(16.0, 25.0, 36.0));
 }
 
-TEST_F(Estimates, LaplaceIsTheInverseOfTheHessiansBlock) {
+TEST_P(Estimates, LaplaceIsTheInverseOfTheHessiansBlock) {
   const v1::AlignmentResult result = AlignBy(v1::COVARIANCE_METHOD_LAPLACE);
   ASSERT_EQ(result.hessian_size(), 36);
   Eigen::Matrix2d hessian;
@@ -151,7 +153,7 @@ TEST_F(Estimates, LaplaceIsTheInverseOfTheHessiansBlock) {
       << expected;
 }
 
-TEST_F(Estimates, MultiNdtIsTheSpreadOfAlignmentsAroundTheResult) {
+TEST_P(Estimates, MultiNdtIsTheSpreadOfAlignmentsAroundTheResult) {
   const v1::AlignmentResult result = AlignBy(v1::COVARIANCE_METHOD_MULTI_NDT);
   const v1::CovarianceReport& report = result.covariance_report();
   ASSERT_EQ(report.offset_map_t_base_size(), 6);
@@ -170,7 +172,7 @@ TEST_F(Estimates, MultiNdtIsTheSpreadOfAlignmentsAroundTheResult) {
       << expected;
 }
 
-TEST_F(Estimates, MultiNdtScoreWeighsOffsetsByTheirScores) {
+TEST_P(Estimates, MultiNdtScoreWeighsOffsetsByTheirScores) {
   const v1::AlignmentResult result = AlignBy(v1::COVARIANCE_METHOD_MULTI_NDT_SCORE);
   const v1::CovarianceReport& report = result.covariance_report();
   ASSERT_EQ(report.offset_map_t_base_size(), 6);
@@ -195,7 +197,7 @@ TEST_F(Estimates, MultiNdtScoreWeighsOffsetsByTheirScores) {
       << expected;
 }
 
-TEST_F(Estimates, ScaleFactorScalesWhatIsEstimated) {
+TEST_P(Estimates, ScaleFactorScalesWhatIsEstimated) {
   const auto align = [this](double factor) {
     return CovarianceOf(Align([factor](v1::OpenSession& open) {
       v1::CovarianceOptions& covariance = *open.mutable_options()->mutable_covariance();
@@ -207,7 +209,7 @@ TEST_F(Estimates, ScaleFactorScalesWhatIsEstimated) {
   EXPECT_NEAR(align(7.0)(0, 0) / align(1.0)(0, 0), 7.0, 1e-6);
 }
 
-TEST_F(Estimates, SaysHowLikelyThePoseIsRightUnlessItIsLeftOut) {
+TEST_P(Estimates, SaysHowLikelyThePoseIsRightUnlessItIsLeftOut) {
   const v1::AlignmentResult result = Align([](v1::OpenSession&) {});
   ASSERT_TRUE(result.has_confidence());
   EXPECT_GT(result.confidence().value(), 0.0);
@@ -218,7 +220,7 @@ TEST_F(Estimates, SaysHowLikelyThePoseIsRightUnlessItIsLeftOut) {
                }).has_confidence());
 }
 
-TEST_F(Estimates, AConfidenceBelowTheLimitIsNotAccepted) {
+TEST_P(Estimates, AConfidenceBelowTheLimitIsNotAccepted) {
   // A third of the points hangs where the map has nothing.
   PointCloud points = ScanFrom(VehiclePose());
   for (size_t i = 0; i < points.size(); i += 3) points.z[i] += 60.0F;
@@ -238,7 +240,7 @@ TEST_F(Estimates, AConfidenceBelowTheLimitIsNotAccepted) {
   EXPECT_THAT(result.diagnostics().message(), HasSubstr("is below 1"));
 }
 
-TEST_F(Estimates, SaysWhichDirectionsTheScanObserves) {
+TEST_P(Estimates, SaysWhichDirectionsTheScanObserves) {
   const v1::Degeneracy town = Align([](v1::OpenSession&) {}).degeneracy();
   ASSERT_EQ(town.eigenvalues_size(), 6);
   ASSERT_EQ(town.eigenvectors_size(), 36);
@@ -261,7 +263,7 @@ TEST_F(Estimates, SaysWhichDirectionsTheScanObserves) {
   EXPECT_GT(result.degeneracy().condition(), 10.0 * town.condition());
 }
 
-TEST_F(Estimates, ADegeneracyAwareSearchLeavesTheRestAtTheGuess) {
+TEST_P(Estimates, ADegeneracyAwareSearchLeavesTheRestAtTheGuess) {
   LoadField();
   const auto moved_m = [this](bool aware) {
     const v1::AlignmentResult result = Align(
@@ -275,7 +277,7 @@ TEST_F(Estimates, ADegeneracyAwareSearchLeavesTheRestAtTheGuess) {
   EXPECT_GT(moved_m(false), 5.0 * moved_m(true));
 }
 
-TEST_F(Estimates, KnowsHowFarTheResultLiesFromAGuessOfKnownCovariance) {
+TEST_P(Estimates, KnowsHowFarTheResultLiesFromAGuessOfKnownCovariance) {
   const auto innovation = [this](double variance) {
     v1::Scan scan = GoodScan();  // 0.36 m off
     if (variance > 0.0) {
@@ -287,7 +289,7 @@ TEST_F(Estimates, KnowsHowFarTheResultLiesFromAGuessOfKnownCovariance) {
   EXPECT_GT(innovation(1e-3), 3.0 * innovation(1.0));
 }
 
-TEST_F(Estimates, ColoursPointsByTheirScores) {
+TEST_P(Estimates, ColoursPointsByTheirScores) {
   const v1::AlignmentResult result = Align([](v1::OpenSession& open) {
     open.mutable_output()->set_point_scores(true);
     open.mutable_output()->set_point_colors(true);
@@ -307,7 +309,7 @@ TEST_F(Estimates, ColoursPointsByTheirScores) {
   EXPECT_EQ(black, unmatched);
 }
 
-TEST_F(Estimates, ScoresThePointsThatStandClearOfTheGround) {
+TEST_P(Estimates, ScoresThePointsThatStandClearOfTheGround) {
   const v1::AlignmentResult result = Align([](v1::OpenSession& open) {
     open.mutable_output()->mutable_no_ground()->set_z_margin_m(0.8);
     open.mutable_output()->mutable_no_ground()->set_cloud(true);
@@ -327,7 +329,7 @@ TEST_F(Estimates, ScoresThePointsThatStandClearOfTheGround) {
   EXPECT_FALSE(Align([](v1::OpenSession&) {}).has_no_ground());
 }
 
-TEST_F(Estimates, DiagnosticsHaveAllKeysOfAutowareInItsOrder) {
+TEST_P(Estimates, DiagnosticsHaveAllKeysOfAutowareInItsOrder) {
   const v1::AlignmentResult result =
       Align([](v1::OpenSession& open) { open.mutable_output()->set_diagnostics(true); });
   std::vector<std::string> keys;
@@ -360,7 +362,7 @@ TEST_F(Estimates, DiagnosticsHaveAllKeysOfAutowareInItsOrder) {
   EXPECT_FALSE(Align([](v1::OpenSession&) {}).has_diagnostics());
 }
 
-TEST_F(Estimates, ServesACallWithoutASessionAlike) {
+TEST_P(Estimates, ServesACallWithoutASessionAlike) {
   v1::AlignScanRequest request;
   request.set_map("town");
   *request.mutable_scan() = GoodScan();

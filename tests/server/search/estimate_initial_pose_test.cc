@@ -15,6 +15,7 @@
 #include "tests/server/pose_search_calls.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
+#include "tests/support/engine_test.h"
 
 namespace voxloc::server {
 namespace {
@@ -24,18 +25,20 @@ using ::testing::HasSubstr;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-class EstimateInitialPose : public ::testing::Test {
+class EstimateInitialPose : public EngineTest {
  protected:
   void SetUp() override { server_.LoadTown(); }
 
   TestServer server_{[](Config& config) {
-    config.limits.max_searches = 2;
-    config.limits.max_particles = 2000;
-    config.limits.max_points_per_scan = 100'000;
-  }};
+                       config.limits.max_searches = 2;
+                       config.limits.max_particles = 2000;
+                       config.limits.max_points_per_scan = 100'000;
+                     },
+                     EngineHandle()};
 };
+VOXLOC_INSTANTIATE_ON_ENGINES(EstimateInitialPose);
 
-TEST_F(EstimateInitialPose, FindsTheVehicleAroundAPrior) {
+TEST_P(EstimateInitialPose, FindsTheVehicleAroundAPrior) {
   const PoseSearchTold told = Search(server_, PriorRequest());
   ASSERT_TRUE(told.status.ok()) << told.status.error_message();
   ASSERT_TRUE(told.has_result);
@@ -52,7 +55,7 @@ TEST_F(EstimateInitialPose, FindsTheVehicleAroundAPrior) {
   EXPECT_EQ(result.points().used(), 1500);
   EXPECT_EQ(result.map(), "town");
   EXPECT_EQ(result.map_revision(), 1);
-  EXPECT_EQ(result.engine(), "cpu");
+  EXPECT_EQ(result.engine(), GetParam());
   EXPECT_EQ(result.stamp_ns(), 77);
   EXPECT_GE(result.timings().batch_size(), 1);
   EXPECT_GT(result.timings().align_s(), 0.0);
@@ -60,7 +63,7 @@ TEST_F(EstimateInitialPose, FindsTheVehicleAroundAPrior) {
   EXPECT_GT(result.timings().received_at_ns(), 0);
 }
 
-TEST_F(EstimateInitialPose, RanksDistinctHypothesesWithCovarianceAndConfidence) {
+TEST_P(EstimateInitialPose, RanksDistinctHypothesesWithCovarianceAndConfidence) {
   v1::EstimateInitialPoseRequest request = PriorRequest();
   request.mutable_search()->set_max_hypotheses(3);
   const v1::SearchResult result = Search(server_, request).result;
@@ -84,7 +87,7 @@ TEST_F(EstimateInitialPose, RanksDistinctHypothesesWithCovarianceAndConfidence) 
   }
 }
 
-TEST_F(EstimateInitialPose, TellsHowFarItHasComeAndEveryParticleOnce) {
+TEST_P(EstimateInitialPose, TellsHowFarItHasComeAndEveryParticleOnce) {
   v1::EstimateInitialPoseRequest request = PriorRequest(150);
   request.set_report_particles(true);
   const PoseSearchTold told = Search(server_, request);
@@ -113,7 +116,7 @@ TEST_F(EstimateInitialPose, TellsHowFarItHasComeAndEveryParticleOnce) {
   EXPECT_EQ(told.progress.back().best().scores().nvtl(), told.result.hypotheses(0).scores().nvtl());
 }
 
-TEST_F(EstimateInitialPose, WithoutTheirBeingAskedForSendsNoParticles) {
+TEST_P(EstimateInitialPose, WithoutTheirBeingAskedForSendsNoParticles) {
   const PoseSearchTold told = Search(server_, PriorRequest());
   EXPECT_GE(told.progress.size(), 2u);
   for (const v1::SearchProgress& progress : told.progress) {
@@ -121,7 +124,7 @@ TEST_F(EstimateInitialPose, WithoutTheirBeingAskedForSendsNoParticles) {
   }
 }
 
-TEST_F(EstimateInitialPose, GivesTheSameAnswerToTheSameSeed) {
+TEST_P(EstimateInitialPose, GivesTheSameAnswerToTheSameSeed) {
   const auto poses_of = [this](uint64_t seed) {
     v1::EstimateInitialPoseRequest request = PriorRequest(30);
     request.mutable_search()->set_seed(seed);
@@ -137,7 +140,7 @@ TEST_F(EstimateInitialPose, GivesTheSameAnswerToTheSameSeed) {
   EXPECT_NE(poses_of(6), first);
 }
 
-TEST_F(EstimateInitialPose, FindsNothingFarOutsideTheMap) {
+TEST_P(EstimateInitialPose, FindsNothingFarOutsideTheMap) {
   for (const double x : {1e3, 1e9, -1e300}) {
     v1::EstimateInitialPoseRequest request = PriorRequest();
     request.mutable_prior()->mutable_pose()->mutable_position()->set_x(x);
@@ -149,7 +152,7 @@ TEST_F(EstimateInitialPose, FindsNothingFarOutsideTheMap) {
   }
 }
 
-TEST_F(EstimateInitialPose, FindsTheVehicleInARegionAndInTheWholeMap) {
+TEST_P(EstimateInitialPose, FindsTheVehicleInARegionAndInTheWholeMap) {
   for (const v1::EstimateInitialPoseRequest& request : {RegionRequest(), WholeMapRequest()}) {
     const PoseSearchTold told = Search(server_, request);
     ASSERT_TRUE(told.status.ok()) << told.status.error_message();
@@ -170,7 +173,7 @@ TEST_F(EstimateInitialPose, FindsTheVehicleInARegionAndInTheWholeMap) {
   }
 }
 
-TEST_F(EstimateInitialPose, LooksOnlyAtTheHeadingsOfTheRegion) {
+TEST_P(EstimateInitialPose, LooksOnlyAtTheHeadingsOfTheRegion) {
   v1::EstimateInitialPoseRequest request = RegionRequest();
   request.mutable_region()->set_yaw_rad(0.4);  // the vehicle's
   request.mutable_region()->set_yaw_half_range_rad(0.3);
@@ -184,7 +187,7 @@ TEST_F(EstimateInitialPose, LooksOnlyAtTheHeadingsOfTheRegion) {
   }
 }
 
-TEST_F(EstimateInitialPose, SaysWhatIsWrongWithARegion) {
+TEST_P(EstimateInitialPose, SaysWhatIsWrongWithARegion) {
   struct Case {
     std::function<void(v1::EstimateInitialPoseRequest&)> change;
     std::string says;
@@ -221,7 +224,7 @@ TEST_F(EstimateInitialPose, SaysWhatIsWrongWithARegion) {
   }
 }
 
-TEST_F(EstimateInitialPose, SaysWhatIsWrongWithARequest) {
+TEST_P(EstimateInitialPose, SaysWhatIsWrongWithARequest) {
   struct Case {
     std::function<void(v1::EstimateInitialPoseRequest&)> change;
     grpc::StatusCode code;
@@ -277,7 +280,7 @@ TEST_F(EstimateInitialPose, SaysWhatIsWrongWithARequest) {
   EXPECT_TRUE(Search(server_, PriorRequest(20)).status.ok()) << "the server lives on";
 }
 
-TEST_F(EstimateInitialPose, NeedsAMapThatServesTheProfile) {
+TEST_P(EstimateInitialPose, NeedsAMapThatServesTheProfile) {
   TestUpdate update(server_);
   v1::UpdateMapTilesRequest begin = BeginRequest("plain");
   begin.mutable_begin()->mutable_options()->add_profiles("autoware");

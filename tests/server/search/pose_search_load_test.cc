@@ -19,14 +19,19 @@
 #include "tests/server/pose_search_calls.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
+<<<<<<< HEAD
 #include "tests/support/forwarding_engine.h"
+=======
+#include "tests/support/engine_test.h"
+>>>>>>> 80609cb (Run the suites that compute on every engine of the machine)
 
 namespace voxloc::server {
 namespace {
 
 using ::testing::HasSubstr;
 
-class PoseSearchLoad : public ::testing::Test {
+// Searches that the CPU engine takes longer for than they are given.
+class PoseSearchLimits : public ::testing::Test {
  protected:
   void SetUp() override { server_.LoadTown(); }
 
@@ -36,6 +41,7 @@ class PoseSearchLoad : public ::testing::Test {
   }};
 };
 
+<<<<<<< HEAD
 // Finishes a search's first batch whatever the time, and holds the second until the deadline.
 class EngineUntilTheDeadline : public ForwardingEngine {
  public:
@@ -62,6 +68,12 @@ TEST(PoseSearchServer, GivesTheBestSoFarWhenItsTimeIsUp) {
   request.mutable_search()->set_startup_trials(100);
   request.set_timeout_s(1.0);
   const PoseSearchTold told = Search(server, request);
+=======
+TEST_F(PoseSearchLimits, GivesTheBestSoFarWhenItsTimeIsUp) {
+  v1::EstimateInitialPoseRequest request = PriorRequest(2000);
+  request.set_timeout_s(0.2);
+  const PoseSearchTold told = Search(server_, request);
+>>>>>>> 80609cb (Run the suites that compute on every engine of the machine)
   ASSERT_TRUE(told.status.ok()) << told.status.error_message();
   EXPECT_TRUE(told.result.timed_out());
   EXPECT_GE(told.result.candidates_aligned(), 100);
@@ -81,7 +93,7 @@ TEST_F(PoseSearchLoad, ATimeTooShortForAnythingIsNoError) {
   EXPECT_FALSE(none.result.reliable());
 }
 
-TEST_F(PoseSearchLoad, EndsSoonAfterTheRpcsDeadlineAndGivesNothing) {
+TEST_F(PoseSearchLimits, EndsSoonAfterTheRpcsDeadlineAndGivesNothing) {
   const auto context = std::make_unique<grpc::ClientContext>();
   context->set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(300));
   v1::EstimateInitialPoseRequest request = PriorRequest(2000);
@@ -96,7 +108,7 @@ TEST_F(PoseSearchLoad, EndsSoonAfterTheRpcsDeadlineAndGivesNothing) {
       grpc::StatusCode::DEADLINE_EXCEEDED);
 }
 
-TEST_F(PoseSearchLoad, CancellingEndsItAndFreesItsPlace) {
+TEST_F(PoseSearchLimits, CancellingEndsItAndFreesItsPlace) {
   // Both places are taken by searches that would take minutes.
   std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
   std::vector<std::unique_ptr<PoseSearchReader>> readers;
@@ -121,7 +133,15 @@ TEST_F(PoseSearchLoad, CancellingEndsItAndFreesItsPlace) {
   EXPECT_TRUE(told.status.ok()) << told.status.error_message();
 }
 
-TEST_F(PoseSearchLoad, TrackingGoesOnBesideSearches) {
+class PoseSearchLoad : public EngineTest {
+ protected:
+  void SetUp() override { server_.LoadTown(); }
+
+  TestServer server_{[](Config& config) { config.limits.max_searches = 2; }, EngineHandle()};
+};
+VOXLOC_INSTANTIATE_ON_ENGINES(PoseSearchLoad);
+
+TEST_P(PoseSearchLoad, TrackingGoesOnBesideSearches) {
   std::vector<std::thread> searches;
   for (int i = 0; i < 2; ++i) {
     searches.emplace_back([this] {

@@ -13,6 +13,7 @@
 #include "server/convert/pose.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
+#include "tests/support/engine_test.h"
 
 namespace voxloc::server {
 namespace {
@@ -62,7 +63,7 @@ v1::Scan ScanAt(int64_t stamp_ns, uint64_t sequence = 1) {
   return scan;
 }
 
-class TrackingSession : public ::testing::Test {
+class TrackingSession : public EngineTest {
  protected:
   void SetUp() override { server_.LoadTown(); }
 
@@ -72,10 +73,11 @@ class TrackingSession : public ::testing::Test {
     return open;
   }
 
-  TestServer server_;
+  TestServer server_{{}, EngineHandle()};
 };
+VOXLOC_INSTANTIATE_ON_ENGINES(TrackingSession);
 
-TEST_F(TrackingSession, AGuessIsInterpolatedFromTheSessionsPoses) {
+TEST_P(TrackingSession, AGuessIsInterpolatedFromTheSessionsPoses) {
   TestSession session(server_);
   session.Open();
   session.Send(PoseMessage(1 * kSecond, Moved(-0.5, -0.2)));
@@ -89,7 +91,7 @@ TEST_F(TrackingSession, AGuessIsInterpolatedFromTheSessionsPoses) {
   EXPECT_LT(TranslationDistance(PoseOfResult(result), VehiclePose()), 0.05);
 }
 
-TEST_F(TrackingSession, AGuessHasTheCovarianceOfTheOlderPose) {
+TEST_P(TrackingSession, AGuessHasTheCovarianceOfTheOlderPose) {
   const auto innovation = [this](double variance) {
     v1::AlignScansRequest older = PoseMessage(1 * kSecond, Moved(0.4, 0.0));
     for (int i = 0; i < 36; ++i) {
@@ -105,7 +107,7 @@ TEST_F(TrackingSession, AGuessHasTheCovarianceOfTheOlderPose) {
   EXPECT_GT(innovation(1e-3), 3.0 * innovation(1.0));
 }
 
-TEST_F(TrackingSession, ScansForgetThePosesBeforeThem) {
+TEST_P(TrackingSession, ScansForgetThePosesBeforeThem) {
   TestSession session(server_);
   session.Open();
   session.Send(PoseMessage(1 * kSecond, Moved(0.1, 0.0)));
@@ -118,7 +120,7 @@ TEST_F(TrackingSession, ScansForgetThePosesBeforeThem) {
   EXPECT_THAT(result.detail(), HasSubstr("at least 2 poses (got 1)"));
 }
 
-TEST_F(TrackingSession, SaysWhyThereIsNoGuess) {
+TEST_P(TrackingSession, SaysWhyThereIsNoGuess) {
   TestSession session(server_);
   v1::OpenSession open = TownSession();
   v1::ValidationOptions& validation = *open.mutable_options()->mutable_gate()->mutable_validation();
@@ -147,7 +149,7 @@ TEST_F(TrackingSession, SaysWhyThereIsNoGuess) {
   EXPECT_TRUE(session.ReadResult().has_map_t_base());
 }
 
-TEST_F(TrackingSession, StampsThatGoBackBeginAnew) {
+TEST_P(TrackingSession, StampsThatGoBackBeginAnew) {
   TestSession session(server_);
   session.Open();
   session.Send(PoseMessage(5 * kSecond, Moved(0.2, 0.0)));
@@ -160,8 +162,8 @@ TEST_F(TrackingSession, StampsThatGoBackBeginAnew) {
   EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
 }
 
-TEST_F(TrackingSession, KeepsNoMorePosesThanAllowed) {
-  TestServer server([](Config& config) { config.limits.max_buffered_poses = 2; });
+TEST_P(TrackingSession, KeepsNoMorePosesThanAllowed) {
+  TestServer server([](Config& config) { config.limits.max_buffered_poses = 2; }, EngineHandle());
   server.LoadTown();
   TestSession session(server);
   session.Open();
@@ -174,7 +176,7 @@ TEST_F(TrackingSession, KeepsNoMorePosesThanAllowed) {
   EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
 }
 
-TEST_F(TrackingSession, InterpolatedReferencesPullTheResultAsTheScansOwnDo) {
+TEST_P(TrackingSession, InterpolatedReferencesPullTheResultAsTheScansOwnDo) {
   v1::OpenSession open = TownSession();
   v1::AlignmentOverrides& overrides = *open.mutable_options()->mutable_overrides();
   overrides.mutable_regularization()->mutable_scale_factor()->set_value(100.0);
@@ -207,7 +209,7 @@ TEST_F(TrackingSession, InterpolatedReferencesPullTheResultAsTheScansOwnDo) {
   EXPECT_LT(TranslationDistance(PoseOfResult(session.ReadResult()), free), 1e-9);
 }
 
-TEST_F(TrackingSession, AnInactiveSessionAlignsNothing) {
+TEST_P(TrackingSession, AnInactiveSessionAlignsNothing) {
   v1::OpenSession open = TownSession();
   open.set_start_inactive(true);
   open.mutable_output()->set_diagnostics(true);
@@ -237,7 +239,7 @@ TEST_F(TrackingSession, AnInactiveSessionAlignsNothing) {
   EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_NOT_ACTIVE);
 }
 
-TEST_F(TrackingSession, ActivationForgetsThePoses) {
+TEST_P(TrackingSession, ActivationForgetsThePoses) {
   TestSession session(server_);
   session.Open();
   session.Send(PoseMessage(1 * kSecond, Moved(0.1, 0.0)));
@@ -257,7 +259,7 @@ TEST_F(TrackingSession, ActivationForgetsThePoses) {
   EXPECT_THAT(session.ReadResult().detail(), HasSubstr("at least 2 poses (got 1)"));
 }
 
-TEST_F(TrackingSession, CountsScansWithoutAnAcceptedResult) {
+TEST_P(TrackingSession, CountsScansWithoutAnAcceptedResult) {
   v1::OpenSession open = TownSession();
   open.mutable_options()
       ->mutable_gate()
@@ -280,7 +282,7 @@ TEST_F(TrackingSession, CountsScansWithoutAnAcceptedResult) {
   EXPECT_EQ(skipped(ScanAt(kSecond)), 1);
 }
 
-TEST_F(TrackingSession, ScansThatSeeLessFarThanRequiredAreNotAligned) {
+TEST_P(TrackingSession, ScansThatSeeLessFarThanRequiredAreNotAligned) {
   v1::Scan scan = GoodScan();
   PointCloud near;
   const PointCloud all = ScanFrom(VehiclePose(), 6000);
@@ -308,7 +310,7 @@ TEST_F(TrackingSession, ScansThatSeeLessFarThanRequiredAreNotAligned) {
   EXPECT_TRUE(align(open).has_map_t_base());
 }
 
-TEST_F(TrackingSession, BadMessagesAreRejectedAndTheSessionLivesOn) {
+TEST_P(TrackingSession, BadMessagesAreRejectedAndTheSessionLivesOn) {
   TestSession session(server_);
   session.Open();
   const auto rejects = [&session](const v1::AlignScansRequest& request, v1::SessionRequestKind kind,
@@ -352,7 +354,7 @@ TEST_F(TrackingSession, BadMessagesAreRejectedAndTheSessionLivesOn) {
   EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
 }
 
-TEST_F(TrackingSession, ContradictoryOptionsEndTheStreamOrAreRejected) {
+TEST_P(TrackingSession, ContradictoryOptionsEndTheStreamOrAreRejected) {
   const auto code = [this](const v1::OpenSession& open) {
     TestSession session(server_);
     v1::AlignScansRequest request;
@@ -417,8 +419,9 @@ class LostVehicle : public TrackingSession {
 
   static constexpr double kLostByM = 6.0;
 };
+VOXLOC_INSTANTIATE_ON_ENGINES(LostVehicle);
 
-TEST_F(LostVehicle, IsFoundAroundItsLastGoodPoseAndTracked) {
+TEST_P(LostVehicle, IsFoundAroundItsLastGoodPoseAndTracked) {
   TestSession session(server_);
   session.Open(RecoveringSession(true));
   EXPECT_TRUE(Step(session, 0, 0.1).accepted());
@@ -449,7 +452,7 @@ TEST_F(LostVehicle, IsFoundAroundItsLastGoodPoseAndTracked) {
   EXPECT_LT(TranslationDistance(PoseOfResult(back), VehiclePose()), 0.05);
 }
 
-TEST_F(LostVehicle, IsOnlyProposedWhereTheSessionDoesNotApply) {
+TEST_P(LostVehicle, IsOnlyProposedWhereTheSessionDoesNotApply) {
   TestSession session(server_);
   session.Open(RecoveringSession(false));
   EXPECT_TRUE(Step(session, 0, 0.1).accepted());
@@ -462,7 +465,7 @@ TEST_F(LostVehicle, IsOnlyProposedWhereTheSessionDoesNotApply) {
   EXPECT_EQ(again.recovery().search_radius_m(), 12.0);
 }
 
-TEST_F(LostVehicle, IsNotLookedForUnlessAskedFor) {
+TEST_P(LostVehicle, IsNotLookedForUnlessAskedFor) {
   v1::OpenSession open = RecoveringSession(true);
   open.clear_recovery();
   TestSession session(server_);
@@ -475,7 +478,7 @@ TEST_F(LostVehicle, IsNotLookedForUnlessAskedFor) {
   }
 }
 
-TEST_F(LostVehicle, AProposalSaysWhyThereIsNone) {
+TEST_P(LostVehicle, AProposalSaysWhyThereIsNone) {
   TestSession session(server_);
   v1::OpenSession open = RecoveringSession(true);
   open.mutable_options()->mutable_gate()->mutable_score_threshold()->set_value(-1.0);

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "core/engine/cpu/cpu_engine.h"
+#include "tests/support/engine_test.h"
 #include "tests/support/forwarding_engine.h"
 
 namespace voxloc {
@@ -22,9 +23,11 @@ namespace {
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
-// A CPU engine whose answers pass through the test's hands.
+// An engine whose answers pass through the test's hands; one of the CPU unless another is given.
 class TamperedEngine : public ForwardingEngine {
  public:
+  using ForwardingEngine::ForwardingEngine;
+
   std::function<void(AlignResult&)> on_align = [](AlignResult&) {};
   std::function<void(ScoreResult&)> on_score = [](ScoreResult&) {};
   absl::Status build_status;
@@ -46,22 +49,24 @@ class TamperedEngine : public ForwardingEngine {
   }
 };
 
-TEST(SelfTest, PassesAnEngineThatAgrees) {
+class SelfTestOnEngine : public EngineTest {};
+VOXLOC_INSTANTIATE_ON_ENGINES(SelfTestOnEngine);
+
+TEST_P(SelfTestOnEngine, PassesAnEngineThatAgrees) {
   const auto reference = MakeCpuEngine({1});
-  const auto engine = MakeCpuEngine({2});
   const auto start = std::chrono::steady_clock::now();
-  EXPECT_EQ(CheckAgreement(*reference, *engine), absl::OkStatus());
+  EXPECT_EQ(CheckAgreement(*reference, engine()), absl::OkStatus());
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   RecordProperty("milliseconds", std::to_string(elapsed.count() * 1e3));
 }
 
 // What the searches of the scene end with must not hang on the last bits of a step: then engines
 // whose sums differ in those would fail for nothing.
-TEST(SelfTest, ItsSearchesConvergeWithAMargin) {
+TEST_P(SelfTestOnEngine, ItsSearchesConvergeWithAMargin) {
   const auto reference = MakeCpuEngine({1});
-  TamperedEngine engine;
+  TamperedEngine watched(engine());
   int results = 0;
-  engine.on_align = [&results](AlignResult& result) {
+  watched.on_align = [&results](AlignResult& result) {
     ++results;
     ASSERT_TRUE(result.status.ok()) << result.status;
     EXPECT_EQ(result.termination, Termination::kConverged);
@@ -74,7 +79,7 @@ TEST(SelfTest, ItsSearchesConvergeWithAMargin) {
       EXPECT_TRUE(ratio < 0.995 || ratio > 1.005) << "stage " << step.stage << ": " << ratio;
     }
   };
-  EXPECT_EQ(CheckAgreement(*reference, engine), absl::OkStatus());
+  EXPECT_EQ(CheckAgreement(*reference, watched), absl::OkStatus());
   EXPECT_EQ(results, 12);
 }
 

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <memory>
 
-#include "tests/support/engine_scene.h"
+#include "tests/support/engine_test.h"
 #include "tests/support/random_numbers.h"
 #include "tests/support/room_scene.h"
 
@@ -25,31 +25,14 @@ Vector6d ErrorOf(const Pose& map_T_base, const Pose& truth) {
   return error;
 }
 
-struct Place {
-  std::unique_ptr<Engine> engine = MakeCpuEngine({2});
-  std::shared_ptr<const ResidentMap> map;
-};
-
-Place MakePlace(const std::vector<Rectangle>& rectangles, size_t points) {
-  Place place;
-  place.map = LoadMap(*place.engine, {PointsOn(rectangles, points, 0.01, 11)}, AllStatistics());
-  return place;
-}
-
-AlignJob MakeJob(const Place& place, PointCloud scan, const Pose& guess, const Profile& profile) {
+AlignJob MakeJob(const std::shared_ptr<const ResidentMap>& map, PointCloud scan, const Pose& guess,
+                 const Profile& profile) {
   AlignJob job;
-  job.map = place.map;
+  job.map = map;
   job.scan = std::make_shared<const PointCloud>(std::move(scan));
   job.map_T_base_guess = guess;
   job.profile = profile;
   return job;
-}
-
-std::vector<CalibratedCovariance> Calibrate(Engine& engine, const std::vector<AlignJob>& jobs,
-                                            const std::vector<AlignResult>& results) {
-  std::vector<AlignedScan> scans;
-  for (size_t i = 0; i < jobs.size(); ++i) scans.push_back({&jobs[i], &results[i]});
-  return CalibrateCovariances(engine, scans);
 }
 
 void ExpectPositiveDefinite(const Matrix6& covariance) {
@@ -58,10 +41,26 @@ void ExpectPositiveDefinite(const Matrix6& covariance) {
   EXPECT_EQ(Eigen::LLT<Matrix6>(covariance).info(), Eigen::Success) << covariance;
 }
 
+class CalibratedCovarianceTest : public EngineTest {
+ protected:
+  static std::shared_ptr<const ResidentMap> MakePlace(const std::vector<Rectangle>& rectangles,
+                                                      size_t points) {
+    return LoadMap(engine(), {PointsOn(rectangles, points, 0.01, 11)}, AllStatistics());
+  }
+
+  static std::vector<CalibratedCovariance> Calibrate(const std::vector<AlignJob>& jobs,
+                                                     const std::vector<AlignResult>& results) {
+    std::vector<AlignedScan> scans;
+    for (size_t i = 0; i < jobs.size(); ++i) scans.push_back({&jobs[i], &results[i]});
+    return CalibrateCovariances(engine(), scans);
+  }
+};
+VOXLOC_INSTANTIATE_ON_ENGINES(CalibratedCovarianceTest);
+
 // Scans from many poses in a room whose noise is known: the errors that alignments really make are
 // those that the covariances say.
-TEST(CalibratedCovarianceTest, TellsTheSpreadOfErrorsInARoom) {
-  const Place room = MakePlace(Room(), 120'000);
+TEST_P(CalibratedCovarianceTest, TellsTheSpreadOfErrorsInARoom) {
+  const auto room = MakePlace(Room(), 120'000);
   RandomNumbers random(5);
   std::vector<AlignJob> jobs;
   std::vector<Pose> truths;
@@ -73,8 +72,8 @@ TEST(CalibratedCovarianceTest, TellsTheSpreadOfErrorsInARoom) {
     jobs.push_back(MakeJob(room, ScanOf(Room(), truths.back(), 900, 0.02, 1000 + i),
                            Displaced(truths.back(), random.InBox(0.05), 0.01), PreciseProfile()));
   }
-  const std::vector<AlignResult> results = room.engine->Align(jobs);
-  const std::vector<CalibratedCovariance> calibrated = Calibrate(*room.engine, jobs, results);
+  const std::vector<AlignResult> results = engine().Align(jobs);
+  const std::vector<CalibratedCovariance> calibrated = Calibrate(jobs, results);
   double distance = 0.0;
   Vector6d square_error = Vector6d::Zero();
   Vector6d variance = Vector6d::Zero();
@@ -98,8 +97,8 @@ TEST(CalibratedCovarianceTest, TellsTheSpreadOfErrorsInARoom) {
 }
 
 // The clusters' Hessians add up to the whole scan's, which autoware's search itself ends with.
-TEST(CalibratedCovarianceTest, InformationIsTheSameWithoutTheCovariance) {
-  const Place room = MakePlace(Room(), 60'000);
+TEST_P(CalibratedCovarianceTest, InformationIsTheSameWithoutTheCovariance) {
+  const auto room = MakePlace(Room(), 60'000);
   Pose truth;
   truth.translation = {0.3, -0.2, 1.4};
   std::vector<AlignJob> jobs;
@@ -107,10 +106,10 @@ TEST(CalibratedCovarianceTest, InformationIsTheSameWithoutTheCovariance) {
     jobs.push_back(MakeJob(room, ScanOf(Room(), truth, 1200, 0.02, 3),
                            Displaced(truth, Eigen::Vector3d(0.03, 0.02, 0.0), 0.01), profile));
   }
-  const std::vector<AlignResult> results = room.engine->Align(jobs);
-  const auto calibrated = Calibrate(*room.engine, jobs, results);
+  const std::vector<AlignResult> results = engine().Align(jobs);
+  const auto calibrated = Calibrate(jobs, results);
   const auto observed =
-      ObserveInformation(*room.engine, {{&jobs[0], &results[0]}, {&jobs[1], &results[1]}});
+      ObserveInformation(engine(), {{&jobs[0], &results[0]}, {&jobs[1], &results[1]}});
   ASSERT_EQ(observed.size(), 2U);
   for (size_t i = 0; i < 2; ++i) {
     ASSERT_TRUE(observed[i].status.ok()) << observed[i].status;
@@ -122,30 +121,30 @@ TEST(CalibratedCovarianceTest, InformationIsTheSameWithoutTheCovariance) {
   }
 }
 
-TEST(CalibratedCovarianceTest, GrowsWithTheNoiseOfTheScan) {
-  const Place room = MakePlace(Room(), 60'000);
+TEST_P(CalibratedCovarianceTest, GrowsWithTheNoiseOfTheScan) {
+  const auto room = MakePlace(Room(), 60'000);
   Pose truth;
   truth.translation = {0.3, -0.2, 1.4};
   std::vector<AlignJob> jobs;
   for (const double noise_m : {0.01, 0.04}) {
     jobs.push_back(MakeJob(room, ScanOf(Room(), truth, 1200, noise_m, 3), truth, PreciseProfile()));
   }
-  const auto calibrated = Calibrate(*room.engine, jobs, room.engine->Align(jobs));
+  const auto calibrated = Calibrate(jobs, engine().Align(jobs));
   for (int axis = 0; axis < 6; ++axis) {
     EXPECT_GT(calibrated[1].covariance(axis, axis), 2.0 * calibrated[0].covariance(axis, axis));
   }
 }
 
-TEST(CalibratedCovarianceTest, IsWideAlongACorridorAndNarrowAcrossIt) {
-  const Place corridor = MakePlace(Corridor(), 200'000);
+TEST_P(CalibratedCovarianceTest, IsWideAlongACorridorAndNarrowAcrossIt) {
+  const auto corridor = MakePlace(Corridor(), 200'000);
   Pose truth;
   truth.translation = {0.7, 0.2, 1.5};
   for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
     SCOPED_TRACE(profile.name);
     const std::vector<AlignJob> jobs = {
         MakeJob(corridor, ScanOf(Corridor(), truth, 8000, 0.02, 7, 20.0), truth, profile)};
-    const std::vector<AlignResult> results = corridor.engine->Align(jobs);
-    const auto calibrated = Calibrate(*corridor.engine, jobs, results);
+    const std::vector<AlignResult> results = engine().Align(jobs);
+    const auto calibrated = Calibrate(jobs, results);
     ASSERT_TRUE(calibrated[0].status.ok()) << calibrated[0].status;
     const Matrix6& covariance = calibrated[0].covariance;
     ExpectPositiveDefinite(covariance);
@@ -162,23 +161,23 @@ TEST(CalibratedCovarianceTest, IsWideAlongACorridorAndNarrowAcrossIt) {
 
 // A plate across a corridor tells where along it the scan was taken, but so little that a
 // search that went a metre to meet it is not believed.
-TEST(CalibratedCovarianceTest, DoubtsALongTravelAlongLittleInformation) {
+TEST_P(CalibratedCovarianceTest, DoubtsALongTravelAlongLittleInformation) {
   std::vector<Rectangle> scene = Corridor();
   scene.push_back({{6.0, -1.5, 0.2}, {0.0, 2.6, 0.0}, {0.0, 0.0, 2.6}});
-  const Place place = MakePlace(scene, 200'000);
+  const auto place = MakePlace(scene, 200'000);
   Pose truth;
   truth.translation = {0.7, 0.2, 1.5};
   std::vector<AlignJob> jobs = {
       MakeJob(place, ScanOf(scene, truth, 8000, 0.02, 7, 20.0), truth, AutowareProfile())};
-  const std::vector<AlignResult> results = place.engine->Align(jobs);
-  const auto near = Calibrate(*place.engine, jobs, results);
+  const std::vector<AlignResult> results = engine().Align(jobs);
+  const auto near = Calibrate(jobs, results);
   const Degeneracy believed =
       AnalyzeDegeneracy(near[0].information, near[0].rotation_scale_m, kDegeneracyLimits);
   ASSERT_EQ(believed.axes[0], AxisObservation::kWeak);
   EXPECT_LT(std::sqrt(near[0].covariance(0, 0)), 0.2);
 
   jobs[0].map_T_base_guess.translation.x() -= 1.0;
-  const auto far = Calibrate(*place.engine, jobs, results);
+  const auto far = Calibrate(jobs, results);
   const Degeneracy doubted =
       AnalyzeDegeneracy(far[0].information, far[0].rotation_scale_m, kDegeneracyLimits);
   EXPECT_EQ(doubted.axes[0], AxisObservation::kUnobserved);
@@ -186,20 +185,20 @@ TEST(CalibratedCovarianceTest, DoubtsALongTravelAlongLittleInformation) {
   EXPECT_LT(std::sqrt(far[0].covariance(1, 1)), 0.05);
 }
 
-TEST(CalibratedCovarianceTest, FindsNothingDegenerateInARoom) {
-  const Place room = MakePlace(Room(), 60'000);
+TEST_P(CalibratedCovarianceTest, FindsNothingDegenerateInARoom) {
+  const auto room = MakePlace(Room(), 60'000);
   Pose truth;
   truth.translation = {0.3, -0.2, 1.4};
   const std::vector<AlignJob> jobs = {
       MakeJob(room, ScanOf(Room(), truth, 1200, 0.02, 3), truth, PreciseProfile())};
-  const auto calibrated = Calibrate(*room.engine, jobs, room.engine->Align(jobs));
+  const auto calibrated = Calibrate(jobs, engine().Align(jobs));
   const Degeneracy degeneracy = AnalyzeDegeneracy(
       calibrated[0].information, calibrated[0].rotation_scale_m, kDegeneracyLimits);
   EXPECT_FALSE(degeneracy.degenerate());
 }
 
-TEST(CalibratedCovarianceTest, IsPositiveDefiniteWhateverTheScan) {
-  const Place room = MakePlace(Room(), 60'000);
+TEST_P(CalibratedCovarianceTest, IsPositiveDefiniteWhateverTheScan) {
+  const auto room = MakePlace(Room(), 60'000);
   PointCloud plane;
   RandomNumbers random(9);
   for (int i = 0; i < 500; ++i) {
@@ -223,7 +222,7 @@ TEST(CalibratedCovarianceTest, IsPositiveDefiniteWhateverTheScan) {
     for (const PointCloud& scan : {plane, one_matched, none_matched, single, same_place}) {
       jobs.push_back(MakeJob(room, scan, guess, profile));
     }
-    const auto calibrated = Calibrate(*room.engine, jobs, room.engine->Align(jobs));
+    const auto calibrated = Calibrate(jobs, engine().Align(jobs));
     for (size_t i = 0; i < jobs.size(); ++i) {
       SCOPED_TRACE(i);
       ASSERT_TRUE(calibrated[i].status.ok()) << calibrated[i].status;
@@ -236,33 +235,32 @@ TEST(CalibratedCovarianceTest, IsPositiveDefiniteWhateverTheScan) {
   }
 }
 
-TEST(CalibratedCovarianceTest, HasTheSameBitsAloneAndInABatch) {
-  const Place room = MakePlace(Room(), 60'000);
+TEST_P(CalibratedCovarianceTest, HasTheSameBitsAloneAndInABatch) {
+  const auto room = MakePlace(Room(), 60'000);
   std::vector<AlignJob> jobs;
   for (uint64_t i = 0; i < 5; ++i) {
     Pose truth;
     truth.translation = {0.2 * static_cast<double>(i), -0.2, 1.4};
     jobs.push_back(MakeJob(room, ScanOf(Room(), truth, 700, 0.02, i), truth, PreciseProfile()));
   }
-  const std::vector<AlignResult> results = room.engine->Align(jobs);
-  const auto batch = Calibrate(*room.engine, jobs, results);
+  const std::vector<AlignResult> results = engine().Align(jobs);
+  const auto batch = Calibrate(jobs, results);
   for (size_t i = 0; i < jobs.size(); ++i) {
-    const auto alone = Calibrate(*room.engine, {jobs[i]}, {results[i]});
+    const auto alone = Calibrate({jobs[i]}, {results[i]});
     EXPECT_EQ(alone[0].covariance, batch[i].covariance);
     EXPECT_EQ(alone[0].information, batch[i].information);
   }
 }
 
-TEST(CalibratedCovarianceTest, SaysThatItWasStopped) {
-  const Place room = MakePlace(Room(), 20'000);
+TEST_P(CalibratedCovarianceTest, SaysThatItWasStopped) {
+  const auto room = MakePlace(Room(), 20'000);
   Pose truth;
   truth.translation = {0.3, -0.2, 1.4};
   std::vector<AlignJob> jobs = {
       MakeJob(room, ScanOf(Room(), truth, 300, 0.02, 3), truth, PreciseProfile())};
-  const std::vector<AlignResult> results = room.engine->Align(jobs);
+  const std::vector<AlignResult> results = engine().Align(jobs);
   jobs[0].stop.deadline = absl::InfinitePast();
-  EXPECT_EQ(Calibrate(*room.engine, jobs, results)[0].status.code(),
-            absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(Calibrate(jobs, results)[0].status.code(), absl::StatusCode::kDeadlineExceeded);
 }
 
 }  // namespace

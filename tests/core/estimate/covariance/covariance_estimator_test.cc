@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/estimate/covariance/calibrated_covariance.h"
-#include "tests/support/engine_scene.h"
+#include "tests/support/engine_test.h"
 #include "tests/support/forwarding_engine.h"
 
 namespace voxloc {
@@ -24,10 +24,10 @@ constexpr CovarianceMethod kMethods[] = {
     CovarianceMethod::kFixed, CovarianceMethod::kLaplace, CovarianceMethod::kMultiNdt,
     CovarianceMethod::kMultiNdtScore, CovarianceMethod::kCalibrated};
 
-// The shared scene's engine, which notes what it is asked and fails on request.
+// The engine of the test, which notes what it is asked and fails on request.
 class NotingEngine : public ForwardingEngine {
  public:
-  NotingEngine() : ForwardingEngine(*SharedScene().engine) {}
+  explicit NotingEngine(Engine& engine) : ForwardingEngine(engine) {}
 
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
     batches.emplace_back(jobs.begin(), jobs.end());
@@ -57,16 +57,6 @@ struct Aligned {
   CovarianceRequest Request() const { return {{&job, &result}, &options}; }
 };
 
-Aligned Align(CovarianceMethod method, double off_m = 0.2) {
-  Aligned aligned;
-  aligned.job = SceneJob(AutowareProfile());
-  aligned.job.map_T_base_guess = Displaced(ScenePose(), {off_m, -0.1, 0.05}, 0.01);
-  aligned.result = AlignOne(*SharedScene().engine, aligned.job);
-  aligned.options.method = method;
-  EXPECT_TRUE(aligned.result.status.ok()) << aligned.result.status;
-  return aligned;
-}
-
 CovarianceReport EstimateOne(Engine& engine, const Aligned& aligned) {
   const CovarianceRequest request = aligned.Request();
   return std::move(EstimateCovariances(engine, {&request, 1})[0]);
@@ -84,18 +74,32 @@ void ExpectFixed(const CovarianceReport& report, const Aligned& aligned) {
   EXPECT_TRUE(report.nvtl.empty());
 }
 
-TEST(CovarianceEstimatorTest, FixedTurnsItsMatrixAndAsksTheEngineNothing) {
+class CovarianceEstimatorTest : public EngineTest {
+ protected:
+  static Aligned Align(CovarianceMethod method, double off_m = 0.2) {
+    Aligned aligned;
+    aligned.job = SceneJob(AutowareProfile());
+    aligned.job.map_T_base_guess = Displaced(ScenePose(), {off_m, -0.1, 0.05}, 0.01);
+    aligned.result = AlignOne(engine(), aligned.job);
+    aligned.options.method = method;
+    EXPECT_TRUE(aligned.result.status.ok()) << aligned.result.status;
+    return aligned;
+  }
+};
+VOXLOC_INSTANTIATE_ON_ENGINES(CovarianceEstimatorTest);
+
+TEST_P(CovarianceEstimatorTest, FixedTurnsItsMatrixAndAsksTheEngineNothing) {
   Aligned aligned = Align(CovarianceMethod::kFixed);
   aligned.options.fixed.diagonal() << 1.0, 0.25, 4.0, 0.01, 0.02, 0.03;
-  NotingEngine engine;
-  const CovarianceReport report = EstimateOne(engine, aligned);
+  NotingEngine noting(engine());
+  const CovarianceReport report = EstimateOne(noting, aligned);
   EXPECT_TRUE(report.status.ok()) << report.status;
   ExpectFixed(report, aligned);
-  EXPECT_TRUE(engine.batches.empty());
-  EXPECT_TRUE(engine.requests.empty());
+  EXPECT_TRUE(noting.batches.empty());
+  EXPECT_TRUE(noting.requests.empty());
 }
 
-TEST(CovarianceEstimatorTest, AllOffsetPosesOfAllScansAreOneBatch) {
+TEST_P(CovarianceEstimatorTest, AllOffsetPosesOfAllScansAreOneBatch) {
   std::vector<Aligned> scans;
   for (const double off_m : {0.1, 0.2, 0.3}) {
     scans.push_back(Align(CovarianceMethod::kMultiNdt, off_m));
@@ -107,17 +111,17 @@ TEST(CovarianceEstimatorTest, AllOffsetPosesOfAllScansAreOneBatch) {
   scans[1].options.offsets_base = {{0.3, 0.0}, {0.0, 0.3}};
   std::vector<CovarianceRequest> requests;
   for (const Aligned& scan : scans) requests.push_back(scan.Request());
-  NotingEngine engine;
-  const std::vector<CovarianceReport> reports = EstimateCovariances(engine, requests);
-  ASSERT_EQ(engine.batches.size(), 1u);
-  ASSERT_EQ(engine.batches[0].size(), 6u + 2u + 6u);
-  EXPECT_TRUE(engine.requests.empty());
+  NotingEngine noting(engine());
+  const std::vector<CovarianceReport> reports = EstimateCovariances(noting, requests);
+  ASSERT_EQ(noting.batches.size(), 1u);
+  ASSERT_EQ(noting.batches[0].size(), 6u + 2u + 6u);
+  EXPECT_TRUE(noting.requests.empty());
   size_t next = 0;
   for (size_t i = 0; i < scans.size(); ++i) {
     EXPECT_TRUE(reports[i].status.ok()) << reports[i].status;
     ASSERT_EQ(reports[i].offset_map_T_base.size(), scans[i].options.offsets_base.size());
     for (const Pose& start : reports[i].offset_map_T_base) {
-      const AlignJob& job = engine.batches[0][next++];
+      const AlignJob& job = noting.batches[0][next++];
       EXPECT_EQ(job.map_T_base_guess.translation, start.translation);
       EXPECT_EQ(job.map, scans[i].job.map);
       EXPECT_EQ(job.scan, scans[i].job.scan);
@@ -131,11 +135,11 @@ TEST(CovarianceEstimatorTest, AllOffsetPosesOfAllScansAreOneBatch) {
 }
 
 // The spread by its definition: n = 7 samples, the sum of squares times 6 / 49.
-TEST(CovarianceEstimatorTest, MultiNdtIsTheSpreadOfWhatItReports) {
+TEST_P(CovarianceEstimatorTest, MultiNdtIsTheSpreadOfWhatItReports) {
   Aligned aligned = Align(CovarianceMethod::kMultiNdt);
   aligned.options.fixed = 1e-12 * Matrix6::Identity();
   aligned.options.scale_factor = 3.0;
-  const CovarianceReport report = EstimateOne(*SharedScene().engine, aligned);
+  const CovarianceReport report = EstimateOne(engine(), aligned);
   ASSERT_EQ(report.aligned_map_T_base.size(), 6u);
   std::vector<Eigen::Vector2d> xy = {aligned.result.map_T_base.translation.head<2>()};
   for (const Pose& pose : report.aligned_map_T_base) xy.emplace_back(pose.translation.head<2>());
@@ -152,17 +156,17 @@ TEST(CovarianceEstimatorTest, MultiNdtIsTheSpreadOfWhatItReports) {
   }
 }
 
-TEST(CovarianceEstimatorTest, OneScoringRequestAScanUnderTheScoreStage) {
+TEST_P(CovarianceEstimatorTest, OneScoringRequestAScanUnderTheScoreStage) {
   Aligned aligned = Align(CovarianceMethod::kMultiNdtScore);
   aligned.job.profile = PreciseProfile();
-  aligned.result = AlignOne(*SharedScene().engine, aligned.job);
-  NotingEngine engine;
-  const CovarianceReport report = EstimateOne(engine, aligned);
+  aligned.result = AlignOne(engine(), aligned.job);
+  NotingEngine noting(engine());
+  const CovarianceReport report = EstimateOne(noting, aligned);
   EXPECT_TRUE(report.status.ok()) << report.status;
-  EXPECT_TRUE(engine.batches.empty());
-  ASSERT_EQ(engine.requests.size(), 1u);
-  EXPECT_EQ(engine.requests[0].map_T_base.size(), 6u);
-  EXPECT_TRUE(engine.requests[0].stage == PreciseProfile().stages[PreciseProfile().score_stage]);
+  EXPECT_TRUE(noting.batches.empty());
+  ASSERT_EQ(noting.requests.size(), 1u);
+  EXPECT_EQ(noting.requests[0].map_T_base.size(), 6u);
+  EXPECT_TRUE(noting.requests[0].stage == PreciseProfile().stages[PreciseProfile().score_stage]);
   ASSERT_EQ(report.nvtl.size(), 6u);
   EXPECT_TRUE(report.aligned_map_T_base.empty());
   // Half a metre and a metre off fit worse than the result.
@@ -172,16 +176,16 @@ TEST(CovarianceEstimatorTest, OneScoringRequestAScanUnderTheScoreStage) {
   }
 }
 
-TEST(CovarianceEstimatorTest, ABatchEqualsItsScansAloneBitForBit) {
+TEST_P(CovarianceEstimatorTest, ABatchEqualsItsScansAloneBitForBit) {
   std::vector<Aligned> scans;
   for (int i = 0; i < 10; ++i) scans.push_back(Align(kMethods[i % 5], 0.05 * (i + 1)));
   std::vector<CovarianceRequest> requests;
   for (const Aligned& scan : scans) requests.push_back(scan.Request());
-  const auto together = EstimateCovariances(*SharedScene().engine, requests);
+  const auto together = EstimateCovariances(engine(), requests);
   ASSERT_EQ(together.size(), scans.size());
   for (size_t i = 0; i < scans.size(); ++i) {
     SCOPED_TRACE(i);
-    const CovarianceReport alone = EstimateOne(*SharedScene().engine, scans[i]);
+    const CovarianceReport alone = EstimateOne(engine(), scans[i]);
     EXPECT_EQ(together[i].method, scans[i].options.method);
     EXPECT_EQ(
         std::memcmp(alone.covariance.data(), together[i].covariance.data(), 36 * sizeof(double)),
@@ -193,12 +197,12 @@ TEST(CovarianceEstimatorTest, ABatchEqualsItsScansAloneBitForBit) {
                 together[i].aligned_map_T_base[k].translation);
     }
   }
-  EXPECT_TRUE(EstimateCovariances(*SharedScene().engine, {}).empty());
+  EXPECT_TRUE(EstimateCovariances(engine(), {}).empty());
 }
 
-TEST(CovarianceEstimatorTest, EveryMethodIsSymmetricAndDefiniteInAnOrdinaryScene) {
+TEST_P(CovarianceEstimatorTest, EveryMethodIsSymmetricAndDefiniteInAnOrdinaryScene) {
   for (const CovarianceMethod method : kMethods) {
-    const CovarianceReport report = EstimateOne(*SharedScene().engine, Align(method));
+    const CovarianceReport report = EstimateOne(engine(), Align(method));
     EXPECT_TRUE(report.status.ok()) << report.status;
     EXPECT_EQ(report.covariance, Matrix6(report.covariance.transpose()));
     EXPECT_TRUE(CheckPositiveDefinite(report.covariance, "covariance").ok())
@@ -206,25 +210,25 @@ TEST(CovarianceEstimatorTest, EveryMethodIsSymmetricAndDefiniteInAnOrdinaryScene
   }
 }
 
-TEST(CovarianceEstimatorTest, CalibratedIsScaledAsAWhole) {
+TEST_P(CovarianceEstimatorTest, CalibratedIsScaledAsAWhole) {
   Aligned aligned = Align(CovarianceMethod::kCalibrated);
   aligned.options.scale_factor = 4.0;
   const AlignedScan scan = {&aligned.job, &aligned.result};
-  const auto calibrated = CalibrateCovariances(*SharedScene().engine, {&scan, 1});
-  const CovarianceReport report = EstimateOne(*SharedScene().engine, aligned);
+  const auto calibrated = CalibrateCovariances(engine(), {&scan, 1});
+  const CovarianceReport report = EstimateOne(engine(), aligned);
   EXPECT_TRUE(report.covariance.isApprox(4.0 * calibrated[0].covariance, 1e-12));
 }
 
-TEST(CovarianceEstimatorTest, WhatTheEngineCannotDoFallsBackToTheFixedMatrix) {
-  NotingEngine engine;
-  engine.fail_scoring = true;
-  engine.failing_job = 7;  // the second scan's second
+TEST_P(CovarianceEstimatorTest, WhatTheEngineCannotDoFallsBackToTheFixedMatrix) {
+  NotingEngine noting(engine());
+  noting.fail_scoring = true;
+  noting.failing_job = 7;  // the second scan's second
   const std::vector<Aligned> scans = {
       Align(CovarianceMethod::kMultiNdt), Align(CovarianceMethod::kMultiNdt),
       Align(CovarianceMethod::kMultiNdt), Align(CovarianceMethod::kMultiNdtScore)};
   std::vector<CovarianceRequest> requests;
   for (const Aligned& scan : scans) requests.push_back(scan.Request());
-  const std::vector<CovarianceReport> reports = EstimateCovariances(engine, requests);
+  const std::vector<CovarianceReport> reports = EstimateCovariances(noting, requests);
   EXPECT_TRUE(reports[0].status.ok()) << reports[0].status;
   EXPECT_EQ(reports[1].status.code(), absl::StatusCode::kResourceExhausted);
   ExpectFixed(reports[1], scans[1]);
@@ -233,15 +237,15 @@ TEST(CovarianceEstimatorTest, WhatTheEngineCannotDoFallsBackToTheFixedMatrix) {
   ExpectFixed(reports[3], scans[3]);
 }
 
-TEST(CovarianceEstimatorTest, AHessianWithoutAnInverseFallsBackToTheFixedMatrix) {
+TEST_P(CovarianceEstimatorTest, AHessianWithoutAnInverseFallsBackToTheFixedMatrix) {
   Aligned aligned = Align(CovarianceMethod::kLaplace);
   aligned.result.hessian.setZero();
-  const CovarianceReport report = EstimateOne(*SharedScene().engine, aligned);
+  const CovarianceReport report = EstimateOne(engine(), aligned);
   EXPECT_EQ(report.status.code(), absl::StatusCode::kFailedPrecondition);
   ExpectFixed(report, aligned);
 }
 
-TEST(CovarianceEstimatorTest, AlignmentsCutShortSayNothingAboutTheSpread) {
+TEST_P(CovarianceEstimatorTest, AlignmentsCutShortSayNothingAboutTheSpread) {
   Aligned cancelled = Align(CovarianceMethod::kMultiNdt);
   cancelled.job.stop.cancelled = std::make_shared<std::atomic<bool>>(true);
   Aligned late = Align(CovarianceMethod::kMultiNdt);
@@ -255,7 +259,7 @@ TEST(CovarianceEstimatorTest, AlignmentsCutShortSayNothingAboutTheSpread) {
               {late, absl::StatusCode::kDeadlineExceeded},
               {late_score, absl::StatusCode::kDeadlineExceeded}};
   for (const auto& row : rows) {
-    const CovarianceReport report = EstimateOne(*SharedScene().engine, row.scan);
+    const CovarianceReport report = EstimateOne(engine(), row.scan);
     EXPECT_EQ(report.status.code(), row.code) << report.status;
     ExpectFixed(report, row.scan);
   }

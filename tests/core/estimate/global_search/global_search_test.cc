@@ -22,8 +22,12 @@
 #include "core/geometry/euler.h"
 #include "tests/core/engine/replica/replicated_scene.h"
 #include "tests/core/estimate/global_search/deadline_engine.h"
+<<<<<<< HEAD
 #include "tests/support/class_recorder.h"
 #include "tests/support/engine_scene.h"
+=======
+#include "tests/support/engine_test.h"
+>>>>>>> 80609cb (Run the suites that compute on every engine of the machine)
 #include "tests/support/synthetic_scene.h"
 
 namespace voxloc {
@@ -39,8 +43,6 @@ PoseSearchJob JobOf(std::shared_ptr<const ResidentMap> map, const Pose& scene_T_
   job.profile = PreciseProfile();
   return job;
 }
-
-PoseSearchJob SceneSearchJob() { return JobOf(SharedScene().map, ScenePose()); }
 
 double YawOf(const Pose& pose) {
   const Eigen::Vector3d ahead = pose.rotation * Eigen::Vector3d::UnitX();
@@ -77,12 +79,18 @@ void ExpectSame(const PoseSearchResult& a, const PoseSearchResult& b) {
   }
 }
 
-TEST(GlobalSearchTest, FindsAScanInTheWholeMapWhateverItsHeading) {
-  GlobalSearch search(*SharedScene().engine, kCacheBytes);
+class GlobalSearchTest : public EngineTest {
+ protected:
+  static PoseSearchJob SceneSearchJob() { return JobOf(scene_map(), ScenePose()); }
+};
+VOXLOC_INSTANTIATE_ON_ENGINES(GlobalSearchTest);
+
+TEST_P(GlobalSearchTest, FindsAScanInTheWholeMapWhateverItsHeading) {
+  GlobalSearch search(engine(), kCacheBytes);
   for (const double turn_rad : {0.0, 1.9, 4.4}) {
     SCOPED_TRACE(turn_rad);
     const Pose truth = Displaced(ScenePose(), {-4.3, 6.2, 0.1}, turn_rad);
-    const auto found = search.Search(JobOf(SharedScene().map, truth), PoseRegion(), nullptr);
+    const auto found = search.Search(JobOf(scene_map(), truth), PoseRegion(), nullptr);
     ExpectAt(truth, found);
     EXPECT_FALSE(found->timed_out);
     EXPECT_GT(found->candidates_scored, 10000u);
@@ -90,8 +98,8 @@ TEST(GlobalSearchTest, FindsAScanInTheWholeMapWhateverItsHeading) {
   }
 }
 
-TEST(GlobalSearchTest, FindsAScanInARegionAroundIt) {
-  GlobalSearch search(*SharedScene().engine, kCacheBytes);
+TEST_P(GlobalSearchTest, FindsAScanInARegionAroundIt) {
+  GlobalSearch search(engine(), kCacheBytes);
   const auto found =
       search.Search(SceneSearchJob(), Around(ScenePose(), 5.0, 20.0 * kRadiansPerDegree), nullptr);
   ExpectAt(ScenePose(), found);
@@ -108,8 +116,8 @@ TEST(GlobalSearchTest, IsWorkOfASearch) {
   EXPECT_EQ(classes.align, std::set<WorkClass>{WorkClass::kSearching});
 }
 
-TEST(GlobalSearchTest, AnswersOnlyPosesOfTheRegion) {
-  GlobalSearch search(*SharedScene().engine, kCacheBytes);
+TEST_P(GlobalSearchTest, AnswersOnlyPosesOfTheRegion) {
+  GlobalSearch search(engine(), kCacheBytes);
   // The truth lies in a corner of one, its heading near an end. The true place is outside of the
   // second, the true heading outside of the third.
   PoseRegion around = Around(ScenePose(), 5.0, 30.0 * kRadiansPerDegree);
@@ -135,59 +143,11 @@ TEST(GlobalSearchTest, AnswersOnlyPosesOfTheRegion) {
   }
 }
 
-TEST(GlobalSearchTest, IsTheSameWithAnyNumberOfThreadsAndEngines) {
-  const PoseSearchJob job = SceneSearchJob();
-  GlobalSearch search(*SharedScene().engine, kCacheBytes);
-  const auto expected = search.Search(job, PoseRegion(), nullptr);
-  ASSERT_TRUE(expected.ok()) << expected.status();
-  std::vector<std::unique_ptr<Engine>> engines;
-  engines.push_back(MakeCpuEngine({1}));
-  engines.push_back(MakeCpuEngine({3}));
-  auto several = MakeReplicatedEngine(std::move(engines));
-  ASSERT_TRUE(several.ok());
-  for (Engine* engine : {MakeCpuEngine({1}).release(), several->release()}) {
-    const std::unique_ptr<Engine> owned(engine);
-    PoseSearchJob job_there = job;
-    job_there.map = LoadMap(*owned, {SceneMap()}, AllStatistics());
-    GlobalSearch search_there(*owned, kCacheBytes);
-    const auto found = search_there.Search(job_there, PoseRegion(), nullptr);
-    ASSERT_TRUE(found.ok()) << found.status();
-    ExpectSame(*found, *expected);
-    job_there.map = nullptr;
-  }
-}
-
-TEST(GlobalSearchTest, IsTheSameWhenAnEngineOfSeveralFailsOnTheWay) {
-  const PoseSearchJob job = SceneSearchJob();
-  GlobalSearch alone(*SharedScene().engine, kCacheBytes);
-  const auto expected = alone.Search(job, PoseRegion(), nullptr);
-  ASSERT_TRUE(expected.ok()) << expected.status();
-  for (const auto fault : {&Faults::fail_in_bound, &Faults::fail_in_align}) {
-    const Fleet fleet = MakeEmptyFleet(2);
-    PoseSearchJob job_there = job;
-    job_there.map = LoadMap(*fleet.engine, {SceneMap()}, AllStatistics());
-    GlobalSearch search(*fleet.engine, kCacheBytes);
-    (*fleet.faults[0]).*fault = true;
-    const auto found = search.Search(job_there, PoseRegion(), nullptr);
-    ASSERT_TRUE(found.ok()) << found.status();
-    EXPECT_TRUE(fleet.faults[0]->failed);
-    ExpectSame(*found, *expected);
-    // The next one is for the other alone, with the same grid.
-    const auto next = search.Search(job_there, PoseRegion(), nullptr);
-    ASSERT_TRUE(next.ok()) << next.status();
-    ExpectSame(*next, *expected);
-    fleet.faults[1]->failed = true;
-    EXPECT_EQ(search.Search(job_there, PoseRegion(), nullptr).status().code(),
-              absl::StatusCode::kUnavailable);
-  }
-}
-
 // Two copies of the scene side by side: nothing says which of them it is.
-TEST(GlobalSearchTest, TwoPlacesAlikeAreAmbiguous) {
-  Engine& engine = *SharedScene().engine;
+TEST_P(GlobalSearchTest, TwoPlacesAlikeAreAmbiguous) {
   const Eigen::Vector3d apart(200.0, 0.0, 0.0);
-  const auto map = LoadMap(engine, {SceneMap(), SceneMap({}, apart)}, AllStatistics());
-  GlobalSearch search(engine, kCacheBytes);
+  const auto map = LoadMap(engine(), {SceneMap(), SceneMap({}, apart)}, AllStatistics());
+  GlobalSearch search(engine(), kCacheBytes);
   const auto found = search.Search(JobOf(map, ScenePose()), PoseRegion(), nullptr);
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_TRUE(found->ranked.ambiguous);
@@ -201,8 +161,8 @@ TEST(GlobalSearchTest, TwoPlacesAlikeAreAmbiguous) {
   EXPECT_NEAR(x[1], ScenePose().translation.x() + apart.x(), 0.1);
 }
 
-TEST(GlobalSearchTest, TellsHowFarItIs) {
-  GlobalSearch search(*SharedScene().engine, kCacheBytes);
+TEST_P(GlobalSearchTest, TellsHowFarItIs) {
+  GlobalSearch search(engine(), kCacheBytes);
   std::vector<PoseSearchPhase> phases;
   double fraction = 0.0;
   size_t particles = 0;
@@ -221,8 +181,8 @@ TEST(GlobalSearchTest, TellsHowFarItIs) {
   EXPECT_EQ(particles, found->candidates_aligned);
 }
 
-TEST(GlobalSearchTest, EndsAtItsDeadlineWithWhatItHas) {
-  GlobalSearch search(*SharedScene().engine, kCacheBytes);
+TEST_P(GlobalSearchTest, EndsAtItsDeadlineWithWhatItHas) {
+  GlobalSearch search(engine(), kCacheBytes);
   PoseSearchJob job = SceneSearchJob();
   job.stop.deadline = absl::InfinitePast();
   const auto found = search.Search(job, PoseRegion(), nullptr);
@@ -232,38 +192,38 @@ TEST(GlobalSearchTest, EndsAtItsDeadlineWithWhatItHas) {
   EXPECT_FALSE(found->reliable);
 }
 
-TEST(GlobalSearchTest, LeavesFoundBeforeADeadlineOnTheWayAreAligned) {
+TEST_P(GlobalSearchTest, LeavesFoundBeforeADeadlineOnTheWayAreAligned) {
   const PoseSearchJob job = SceneSearchJob();
-  DeadlineEngine unhurried(*SharedScene().engine);
+  DeadlineEngine unhurried(engine());
   const auto complete = GlobalSearch(unhurried, kCacheBytes).Search(job, PoseRegion(), nullptr);
   ASSERT_TRUE(complete.ok()) << complete.status();
   EXPECT_FALSE(complete->timed_out);
   // All calls but the last one.
-  DeadlineEngine engine(*SharedScene().engine);
-  engine.bounds_in_time = unhurried.bounds - 1;
-  const auto found = GlobalSearch(engine, kCacheBytes).Search(job, PoseRegion(), nullptr);
+  DeadlineEngine hurried(engine());
+  hurried.bounds_in_time = unhurried.bounds - 1;
+  const auto found = GlobalSearch(hurried, kCacheBytes).Search(job, PoseRegion(), nullptr);
   ASSERT_TRUE(found.ok()) << found.status();
   ExpectAt(ScenePose(), found);
   EXPECT_TRUE(found->timed_out);
-  EXPECT_EQ(found->candidates_scored, engine.nodes);
+  EXPECT_EQ(found->candidates_scored, hurried.nodes);
   EXPECT_LT(found->candidates_scored, complete->candidates_scored);
   EXPECT_GE(found->candidates_aligned, 1u);
 }
 
-TEST(GlobalSearchTest, ADeadlineBeforeTheFirstLeafGivesNothingAndIsNoError) {
-  DeadlineEngine engine(*SharedScene().engine);
-  engine.bounds_in_time = 1;
+TEST_P(GlobalSearchTest, ADeadlineBeforeTheFirstLeafGivesNothingAndIsNoError) {
+  DeadlineEngine hurried(engine());
+  hurried.bounds_in_time = 1;
   const auto found =
-      GlobalSearch(engine, kCacheBytes).Search(SceneSearchJob(), PoseRegion(), nullptr);
+      GlobalSearch(hurried, kCacheBytes).Search(SceneSearchJob(), PoseRegion(), nullptr);
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_TRUE(found->timed_out);
-  EXPECT_EQ(found->candidates_scored, engine.nodes);
+  EXPECT_EQ(found->candidates_scored, hurried.nodes);
   EXPECT_EQ(found->candidates_aligned, 0u);
   EXPECT_TRUE(found->ranked.hypotheses.empty());
   EXPECT_FALSE(found->reliable);
 }
 
-TEST(GlobalSearchTest, ADeadlineAmongTheAlignmentsLeavesThePosesReachedUntilThen) {
+TEST_P(GlobalSearchTest, ADeadlineAmongTheAlignmentsLeavesThePosesReachedUntilThen) {
   constexpr size_t kFew = 2000;   // all of them align the candidates
   constexpr size_t kMany = 6000;  // the candidates are aligned with fewer, the best ones once more
   const struct {
@@ -278,12 +238,12 @@ TEST(GlobalSearchTest, ADeadlineAmongTheAlignmentsLeavesThePosesReachedUntilThen
               {kMany, 2, false, 0.05}};
   for (const auto& row : rows) {
     SCOPED_TRACE(absl::StrCat(row.points, " points, ", row.aligns_in_time, " in time"));
-    DeadlineEngine engine(*SharedScene().engine);
-    engine.aligns_in_time = row.aligns_in_time;
-    const PoseSearchJob job = JobOf(SharedScene().map, ScenePose(), row.points);
-    const auto found = GlobalSearch(engine, kCacheBytes).Search(job, PoseRegion(), nullptr);
+    DeadlineEngine hurried(engine());
+    hurried.aligns_in_time = row.aligns_in_time;
+    const PoseSearchJob job = JobOf(scene_map(), ScenePose(), row.points);
+    const auto found = GlobalSearch(hurried, kCacheBytes).Search(job, PoseRegion(), nullptr);
     ASSERT_TRUE(found.ok()) << found.status();
-    EXPECT_EQ(engine.aligns, row.aligns_in_time);
+    EXPECT_EQ(hurried.aligns, row.aligns_in_time);
     EXPECT_EQ(found->timed_out, row.timed_out);
     ASSERT_FALSE(found->ranked.hypotheses.empty());
     const Pose& best = found->ranked.hypotheses[0].result.map_T_base;
@@ -291,8 +251,8 @@ TEST(GlobalSearchTest, ADeadlineAmongTheAlignmentsLeavesThePosesReachedUntilThen
   }
 }
 
-TEST(GlobalSearchTest, EndsWhenCancelledInAnyPhase) {
-  GlobalSearch search(*SharedScene().engine, kCacheBytes);
+TEST_P(GlobalSearchTest, EndsWhenCancelledInAnyPhase) {
+  GlobalSearch search(engine(), kCacheBytes);
   for (const PoseSearchPhase phase :
        {PoseSearchPhase::kPreparing, PoseSearchPhase::kSearching, PoseSearchPhase::kAligning}) {
     auto cancelled = std::make_shared<std::atomic<bool>>(false);
@@ -305,8 +265,8 @@ TEST(GlobalSearchTest, EndsWhenCancelledInAnyPhase) {
   }
 }
 
-TEST(GlobalSearchTest, BadQuestionsSayWhatIsWrong) {
-  GlobalSearch search(*SharedScene().engine, kCacheBytes);
+TEST_P(GlobalSearchTest, BadQuestionsSayWhatIsWrong) {
+  GlobalSearch search(engine(), kCacheBytes);
   const auto message = [&](const PoseSearchJob& job, const PoseRegion& region) {
     const auto found = search.Search(job, region, nullptr);
     EXPECT_EQ(found.status().code(), absl::StatusCode::kInvalidArgument) << found.status();
@@ -343,17 +303,63 @@ TEST(GlobalSearchTest, BadQuestionsSayWhatIsWrong) {
   EXPECT_NE(message(bad, PoseRegion()).find("max_hypotheses"), std::string::npos);
 }
 
-TEST(GlobalSearchTest, AMapTooLargeSaysWhatIsAllowedAndARegionOfItIsSearched) {
+TEST_P(GlobalSearchTest, AMapTooLargeSaysWhatIsAllowedAndARegionOfItIsSearched) {
   constexpr size_t kLittle = size_t{6} << 20;
-  Engine& engine = *SharedScene().engine;
-  const auto map = LoadMap(engine, {SceneMap(), SceneMap({}, Eigen::Vector3d(900.0, 0.0, 0.0))},
+  const auto map = LoadMap(engine(), {SceneMap(), SceneMap({}, Eigen::Vector3d(900.0, 0.0, 0.0))},
                            AllStatistics());
-  GlobalSearch search(engine, kLittle);
+  GlobalSearch search(engine(), kLittle);
   const PoseSearchJob job = JobOf(map, ScenePose());
   const auto whole = search.Search(job, PoseRegion(), nullptr);
   EXPECT_EQ(whole.status().code(), absl::StatusCode::kInvalidArgument) << whole.status();
   EXPECT_NE(std::string(whole.status().message()).find("smaller region"), std::string::npos);
   ExpectAt(ScenePose(), search.Search(job, Around(ScenePose(), 8.0, M_PI), nullptr));
+}
+
+TEST(CpuGlobalSearchTest, IsTheSameWithAnyNumberOfThreadsAndEngines) {
+  const PoseSearchJob job = JobOf(SharedScene().map, ScenePose());
+  GlobalSearch search(*SharedScene().engine, kCacheBytes);
+  const auto expected = search.Search(job, PoseRegion(), nullptr);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  std::vector<std::unique_ptr<Engine>> engines;
+  engines.push_back(MakeCpuEngine({1}));
+  engines.push_back(MakeCpuEngine({3}));
+  auto several = MakeReplicatedEngine(std::move(engines));
+  ASSERT_TRUE(several.ok());
+  for (Engine* engine : {MakeCpuEngine({1}).release(), several->release()}) {
+    const std::unique_ptr<Engine> owned(engine);
+    PoseSearchJob job_there = job;
+    job_there.map = LoadMap(*owned, {SceneMap()}, AllStatistics());
+    GlobalSearch search_there(*owned, kCacheBytes);
+    const auto found = search_there.Search(job_there, PoseRegion(), nullptr);
+    ASSERT_TRUE(found.ok()) << found.status();
+    ExpectSame(*found, *expected);
+    job_there.map = nullptr;
+  }
+}
+
+TEST(CpuGlobalSearchTest, IsTheSameWhenAnEngineOfSeveralFailsOnTheWay) {
+  const PoseSearchJob job = JobOf(SharedScene().map, ScenePose());
+  GlobalSearch alone(*SharedScene().engine, kCacheBytes);
+  const auto expected = alone.Search(job, PoseRegion(), nullptr);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  for (const auto fault : {&Faults::fail_in_bound, &Faults::fail_in_align}) {
+    const Fleet fleet = MakeEmptyFleet(2);
+    PoseSearchJob job_there = job;
+    job_there.map = LoadMap(*fleet.engine, {SceneMap()}, AllStatistics());
+    GlobalSearch search(*fleet.engine, kCacheBytes);
+    (*fleet.faults[0]).*fault = true;
+    const auto found = search.Search(job_there, PoseRegion(), nullptr);
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_TRUE(fleet.faults[0]->failed);
+    ExpectSame(*found, *expected);
+    // The next one is for the other alone, with the same grid.
+    const auto next = search.Search(job_there, PoseRegion(), nullptr);
+    ASSERT_TRUE(next.ok()) << next.status();
+    ExpectSame(*next, *expected);
+    fleet.faults[1]->failed = true;
+    EXPECT_EQ(search.Search(job_there, PoseRegion(), nullptr).status().code(),
+              absl::StatusCode::kUnavailable);
+  }
 }
 
 }  // namespace

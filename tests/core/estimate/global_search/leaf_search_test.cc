@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/engine/cpu/cpu_engine.h"
 #include "tests/core/estimate/global_search/deadline_engine.h"
+#include "tests/support/engine_test.h"
 #include "tests/support/random_bounds.h"
 
 namespace voxloc {
@@ -84,16 +84,18 @@ bool Near(const Leaf& a, const Leaf& b, const LeafSearchOptions& options) {
          apart < options.min_separation_headings;
 }
 
-TEST(LeafSearchTest, PassesNoGoodLeafOver) {
-  const auto engine = MakeCpuEngine({2});
+class LeafSearchTest : public EngineTest {};
+VOXLOC_INSTANTIATE_ON_ENGINES(LeafSearchTest);
+
+TEST_P(LeafSearchTest, PassesNoGoodLeafOver) {
   for (const double occupied_share : {0.05, 0.2}) {
     for (const uint64_t seed : {1, 2, 3}) {
       SCOPED_TRACE(seed);
-      const auto all = MakeSearch(*engine, seed, occupied_share);
+      const auto all = MakeSearch(engine(), seed, occupied_share);
       LeafSearchOptions options;
       options.min_share = 0.1;
       options.min_separation_headings = 2;
-      const auto found = SearchLeaves(*engine, all->job, options, nullptr);
+      const auto found = SearchLeaves(engine(), all->job, options, nullptr);
       ASSERT_TRUE(found.ok()) << found.status();
       const std::vector<Leaf> expected = LookEverywhere(*all);
       ASSERT_FALSE(found->leaves.empty());
@@ -120,15 +122,14 @@ TEST(LeafSearchTest, PassesNoGoodLeafOver) {
 }
 
 // So many coarse nodes that the first ones alone decide how far down a last pass must go.
-TEST(LeafSearchTest, PassesNoGoodLeafOverInALargeArea) {
-  const auto engine = MakeCpuEngine({2});
-  const auto all = MakeSearch(*engine, 11, 0.1, 512, 512);
+TEST_P(LeafSearchTest, PassesNoGoodLeafOverInALargeArea) {
+  const auto all = MakeSearch(engine(), 11, 0.1, 512, 512);
   LeafSearchOptions options;
   options.min_share = 0.1;
   options.max_leaves = 4096;
   options.min_separation_columns = 1;
   options.min_separation_headings = 1;
-  const auto found = SearchLeaves(*engine, all->job, options, nullptr);
+  const auto found = SearchLeaves(engine(), all->job, options, nullptr);
   ASSERT_TRUE(found.ok()) << found.status();
   ASSERT_FALSE(found->leaves.empty());
   const uint32_t best = found->leaves.front().hits;
@@ -146,7 +147,7 @@ TEST(LeafSearchTest, PassesNoGoodLeafOverInALargeArea) {
   }
   everywhere.allowed_z = {(uint64_t{1} << all->job.end_z) - 1};
   everywhere.min_hits = least;
-  const auto expected = engine->Bound(everywhere);
+  const auto expected = engine().Bound(everywhere);
   ASSERT_TRUE(expected.ok()) << expected.status();
   const auto told = std::count_if(found->leaves.begin(), found->leaves.end(),
                                   [&](const Leaf& leaf) { return leaf.hits >= least; });
@@ -154,9 +155,8 @@ TEST(LeafSearchTest, PassesNoGoodLeafOverInALargeArea) {
   for (const BoundHit& hit : *expected) EXPECT_LE(hit.hits, best);
 }
 
-TEST(LeafSearchTest, StaysInItsAreaAndAtItsHeights) {
-  const auto engine = MakeCpuEngine({2});
-  const auto all = MakeSearch(*engine, 5, 0.2);
+TEST_P(LeafSearchTest, StaysInItsAreaAndAtItsHeights) {
+  const auto all = MakeSearch(engine(), 5, 0.2);
   all->job.begin = {21, 18};
   all->job.end = {26, 31};
   all->job.begin_z = 20;
@@ -165,7 +165,7 @@ TEST(LeafSearchTest, StaysInItsAreaAndAtItsHeights) {
   options.min_share = 0.1;
   options.min_separation_columns = 1;
   options.min_separation_headings = 1;
-  const auto found = SearchLeaves(*engine, all->job, options, nullptr);
+  const auto found = SearchLeaves(engine(), all->job, options, nullptr);
   ASSERT_TRUE(found.ok());
   EXPECT_EQ(found->leaves.front().hits, LookEverywhere(*all).front().hits);
   for (const Leaf& leaf : found->leaves) {
@@ -174,8 +174,8 @@ TEST(LeafSearchTest, StaysInItsAreaAndAtItsHeights) {
   }
 }
 
-TEST(LeafSearchTest, AtADeadlineOnTheWayItHasTheLeavesFoundUntilThen) {
-  DeadlineEngine unhurried;
+TEST_P(LeafSearchTest, AtADeadlineOnTheWayItHasTheLeavesFoundUntilThen) {
+  DeadlineEngine unhurried(engine());
   const auto all = MakeSearch(unhurried, 7, 0.1);
   // Whole windows of the coarsest level, so that no leaf that is told lies beside the area.
   all->job.end = {44, 40};
@@ -187,14 +187,14 @@ TEST(LeafSearchTest, AtADeadlineOnTheWayItHasTheLeavesFoundUntilThen) {
   size_t with_leaves = 0;
   for (size_t in_time = 0; in_time < unhurried.bounds; ++in_time) {
     SCOPED_TRACE(in_time);
-    DeadlineEngine engine;
-    engine.bounds_in_time = in_time;
-    const auto found = SearchLeaves(engine, all->job, options, nullptr);
+    DeadlineEngine hurried(engine());
+    hurried.bounds_in_time = in_time;
+    const auto found = SearchLeaves(hurried, all->job, options, nullptr);
     ASSERT_TRUE(found.ok()) << found.status();
     EXPECT_TRUE(found->timed_out);
-    EXPECT_EQ(engine.bounds, in_time);
-    EXPECT_EQ(found->nodes, engine.nodes);
-    EXPECT_EQ(found->leaves.empty() ? 0 : found->leaves.front().hits, engine.best_leaf);
+    EXPECT_EQ(hurried.bounds, in_time);
+    EXPECT_EQ(found->nodes, hurried.nodes);
+    EXPECT_EQ(found->leaves.empty() ? 0 : found->leaves.front().hits, hurried.best_leaf);
     for (const Leaf& leaf : found->leaves) {
       EXPECT_EQ(leaf.hits, CountHits(all->shape, all->columns, *all->job.scan, leaf.heading, leaf.x,
                                      leaf.y, leaf.z));

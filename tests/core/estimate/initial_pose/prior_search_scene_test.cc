@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The search around a prior on the CPU engine, in scenes with a known answer.
+// The search around a prior, in scenes with a known answer.
 
 #include <gtest/gtest.h>
 
@@ -10,10 +10,15 @@
 #include <vector>
 
 #include "core/cloud/filters.h"
+#include "core/engine/cpu/cpu_engine.h"
 #include "core/estimate/initial_pose/prior_search.h"
 #include "core/geometry/euler.h"
+<<<<<<< HEAD
 #include "tests/support/class_recorder.h"
 #include "tests/support/engine_scene.h"
+=======
+#include "tests/support/engine_test.h"
+>>>>>>> 80609cb (Run the suites that compute on every engine of the machine)
 #include "tests/support/random_numbers.h"
 #include "tests/support/result_bits.h"
 
@@ -39,7 +44,7 @@ PointCloud HalfCube() {
   return cloud;
 }
 
-class HalfCubeTest : public testing::Test {
+class HalfCubeTest : public EngineTest {
  protected:
   void SetUp() override {
     PointCloud map = HalfCube();
@@ -47,7 +52,7 @@ class HalfCubeTest : public testing::Test {
     for (float& y : map.y) y += 100.0F;
     ASSERT_EQ(map.size(), 30603u);
     job_.profile = AutowareProfile();
-    job_.map = LoadMap(*engine_, {map}, RequiredStatistics({job_.profile}));
+    job_.map = LoadMap(engine(), {map}, RequiredStatistics({job_.profile}));
     auto scan = VoxelDownsample(HalfCube(), 1.0);
     ASSERT_TRUE(scan.ok());
     job_.scan = Shared(*std::move(scan));
@@ -57,11 +62,12 @@ class HalfCubeTest : public testing::Test {
     options_.startup_trials = 100;
   }
 
-  const std::unique_ptr<Engine> engine_ = MakeCpuEngine({2});
   PoseSearchJob job_;
   PriorSearchOptions options_;
 };
+VOXLOC_INSTANTIATE_ON_ENGINES(HalfCubeTest);
 
+<<<<<<< HEAD
 TEST_F(HalfCubeTest, IsWorkOfASearch) {
   ClassRecorder engine(*engine_);
   ASSERT_TRUE(SearchAroundPrior(engine, job_, options_, nullptr).ok());
@@ -69,60 +75,53 @@ TEST_F(HalfCubeTest, IsWorkOfASearch) {
 }
 
 TEST_F(HalfCubeTest, FindsNothingWhereThereIsNoMapAndThenTheCorner) {
+=======
+TEST_P(HalfCubeTest, FindsNothingWhereThereIsNoMapAndThenTheCorner) {
+>>>>>>> 80609cb (Run the suites that compute on every engine of the machine)
   options_.map_T_base.translation = {-100.0, -100.0, 0.0};
-  const auto outside = SearchAroundPrior(*engine_, job_, options_, nullptr);
+  const auto outside = SearchAroundPrior(engine(), job_, options_, nullptr);
   ASSERT_TRUE(outside.ok()) << outside.status();
   EXPECT_TRUE(outside->ranked.hypotheses.empty());
   EXPECT_FALSE(outside->reliable);
   EXPECT_EQ(outside->candidates_aligned, 100u);
 
   options_.map_T_base.translation = {100.0, 100.0, 0.0};
-  const auto found = SearchAroundPrior(*engine_, job_, options_, nullptr);
+  const auto found = SearchAroundPrior(engine(), job_, options_, nullptr);
   ASSERT_TRUE(found.ok()) << found.status();
   ASSERT_FALSE(found->ranked.hypotheses.empty());
   const Pose& best = found->ranked.hypotheses[0].result.map_T_base;
   EXPECT_LT((best.translation - Eigen::Vector3d(100.0, 100.0, 0.0)).norm(), 2.0);
 }
 
-TEST_F(HalfCubeTest, AGuidedPhaseOutsideTheMapFindsNothingEither) {
+TEST_P(HalfCubeTest, AGuidedPhaseOutsideTheMapFindsNothingEither) {
   options_.map_T_base.translation = {-100.0, -100.0, 0.0};
   options_.startup_trials = 20;
-  const auto outside = SearchAroundPrior(*engine_, job_, options_, nullptr);
+  const auto outside = SearchAroundPrior(engine(), job_, options_, nullptr);
   ASSERT_TRUE(outside.ok()) << outside.status();
   EXPECT_TRUE(outside->ranked.hypotheses.empty());
 }
 
-TEST_F(HalfCubeTest, APriorOfTheWholeUniverseIsNoCrash) {
+TEST_P(HalfCubeTest, APriorOfTheWholeUniverseIsNoCrash) {
   options_.covariance.diagonal().head<3>().setConstant(1e300);
   options_.startup_trials = 50;
-  const auto found = SearchAroundPrior(*engine_, job_, options_, nullptr);
+  const auto found = SearchAroundPrior(engine(), job_, options_, nullptr);
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_TRUE(found->ranked.hypotheses.empty());
 }
 
-TEST_F(HalfCubeTest, SaysWhatIsWrongWithTheJob) {
+TEST_P(HalfCubeTest, SaysWhatIsWrongWithTheJob) {
   options_.map_T_base.translation = {100.0, 100.0, 0.0};
   PoseSearchJob wrong = job_;
   wrong.profile = PreciseProfile();
-  EXPECT_EQ(SearchAroundPrior(*engine_, wrong, options_, nullptr).status().code(),
+  EXPECT_EQ(SearchAroundPrior(engine(), wrong, options_, nullptr).status().code(),
             absl::StatusCode::kFailedPrecondition);
   wrong = job_;
   wrong.scan = nullptr;
-  EXPECT_EQ(SearchAroundPrior(*engine_, wrong, options_, nullptr).status().code(),
+  EXPECT_EQ(SearchAroundPrior(engine(), wrong, options_, nullptr).status().code(),
             absl::StatusCode::kInvalidArgument);
   wrong.scan = Shared(PointCloud());
-  EXPECT_EQ(SearchAroundPrior(*engine_, wrong, options_, nullptr).status().code(),
+  EXPECT_EQ(SearchAroundPrior(engine(), wrong, options_, nullptr).status().code(),
             absl::StatusCode::kInvalidArgument);
-}
-
-// A street scene whose prior is metres off and knows nothing of the heading.
-PoseSearchJob StreetJob() {
-  const AlignJob aligned = SceneJob(AutowareProfile());
-  PoseSearchJob job;
-  job.map = aligned.map;
-  job.scan = aligned.scan;
-  job.profile = aligned.profile;
-  return job;
 }
 
 PriorSearchOptions StreetPrior() {
@@ -132,44 +131,6 @@ PriorSearchOptions StreetPrior() {
   options.particles = 120;
   options.startup_trials = 60;
   return options;
-}
-
-TEST(PriorSearchSceneTest, FindsAVehicleWhoseHeadingIsUnknownWithoutDoubt) {
-  const auto found = SearchAroundPrior(*SharedScene().engine, StreetJob(), StreetPrior(), nullptr);
-  ASSERT_TRUE(found.ok()) << found.status();
-  ASSERT_FALSE(found->ranked.hypotheses.empty());
-  const Pose& best = found->ranked.hypotheses[0].result.map_T_base;
-  EXPECT_LT(TranslationDistance(best, ScenePose()), 0.1);
-  EXPECT_LT(RotationDistance(best, ScenePose()), 0.01);
-  EXPECT_TRUE(found->reliable);
-  EXPECT_FALSE(found->ranked.ambiguous);
-  EXPECT_FALSE(found->timed_out);
-}
-
-TEST(PriorSearchSceneTest, TheSameSeedGivesTheSameBitsWithAnyNumberOfThreads) {
-  const PoseSearchJob job = StreetJob();
-  PriorSearchOptions options = StreetPrior();
-  options.particles = 50;
-  options.startup_trials = 30;
-  options.guided_batch = 7;
-  const auto bits = [&options](Engine& engine, const PoseSearchJob& asked) {
-    std::string all;
-    const auto found =
-        SearchAroundPrior(engine, asked, options, [&all](const PoseSearchProgress& progress) {
-          for (const SearchParticle& particle : progress.particles) all += Bits(particle.result);
-        });
-    EXPECT_TRUE(found.ok()) << found.status();
-    for (const PoseHypothesis& hypothesis : found->ranked.hypotheses) {
-      all += Bits(hypothesis.result);
-    }
-    return all;
-  };
-  const std::string first = bits(*SharedScene().engine, job);
-  EXPECT_EQ(bits(*SharedScene().engine, job), first);
-  const std::unique_ptr<Engine> single = MakeCpuEngine({1});
-  PoseSearchJob elsewhere = job;
-  elsewhere.map = LoadMap(*single, {SceneMap()}, RequiredStatistics({job.profile}));
-  EXPECT_EQ(bits(*single, elsewhere), first);
 }
 
 // A hall of 24 m by 14 m: bare, it looks the same from opposite places.
@@ -192,22 +153,83 @@ PointCloud Hall(bool with_partition, double noise_m, uint64_t seed, int points) 
   return cloud;
 }
 
-PoseSearchResult SearchHall(bool with_partition, const Pose& map_T_base) {
-  const std::unique_ptr<Engine> engine = MakeCpuEngine({2});
-  PoseSearchJob job;
-  job.profile = AutowareProfile();
-  job.map =
-      LoadMap(*engine, {Hall(with_partition, 0.01, 1, 20'000)}, RequiredStatistics({job.profile}));
-  job.scan = Shared(Transform(map_T_base.Inverse(), Hall(with_partition, 0.01, 2, 350)));
-  PriorSearchOptions options;
-  options.map_T_base.translation = {0.0, 0.0, 1.5};
-  options.covariance.diagonal() << 4.0, 4.0, 0.01, 1e-4, 1e-4, 1.0;
-  const auto found = SearchAroundPrior(*engine, job, options, nullptr);
-  EXPECT_TRUE(found.ok()) << found.status();
-  return found.ok() ? *found : PoseSearchResult();
+class PriorSearchSceneTest : public EngineTest {
+ protected:
+  // A street scene whose prior is metres off and knows nothing of the heading.
+  static PoseSearchJob StreetJob() {
+    const AlignJob aligned = SceneJob(AutowareProfile());
+    PoseSearchJob job;
+    job.map = aligned.map;
+    job.scan = aligned.scan;
+    job.profile = aligned.profile;
+    return job;
+  }
+
+  static PoseSearchResult SearchHall(bool with_partition, const Pose& map_T_base) {
+    PoseSearchJob job;
+    job.profile = AutowareProfile();
+    job.map = LoadMap(engine(), {Hall(with_partition, 0.01, 1, 20'000)},
+                      RequiredStatistics({job.profile}));
+    job.scan = Shared(Transform(map_T_base.Inverse(), Hall(with_partition, 0.01, 2, 350)));
+    PriorSearchOptions options;
+    options.map_T_base.translation = {0.0, 0.0, 1.5};
+    options.covariance.diagonal() << 4.0, 4.0, 0.01, 1e-4, 1e-4, 1.0;
+    const auto found = SearchAroundPrior(engine(), job, options, nullptr);
+    EXPECT_TRUE(found.ok()) << found.status();
+    return found.ok() ? *found : PoseSearchResult();
+  }
+};
+VOXLOC_INSTANTIATE_ON_ENGINES(PriorSearchSceneTest);
+
+TEST_P(PriorSearchSceneTest, FindsAVehicleWhoseHeadingIsUnknownWithoutDoubt) {
+  const auto found = SearchAroundPrior(engine(), StreetJob(), StreetPrior(), nullptr);
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_FALSE(found->ranked.hypotheses.empty());
+  const Pose& best = found->ranked.hypotheses[0].result.map_T_base;
+  EXPECT_LT(TranslationDistance(best, ScenePose()), 0.1);
+  EXPECT_LT(RotationDistance(best, ScenePose()), 0.01);
+  EXPECT_TRUE(found->reliable);
+  EXPECT_FALSE(found->ranked.ambiguous);
+  EXPECT_FALSE(found->timed_out);
 }
 
-TEST(PriorSearchSceneTest, ASymmetricHallIsAmbiguousAndBothPlacesAreNamed) {
+std::string BitsOfSearch(Engine& engine, const PoseSearchJob& job) {
+  PriorSearchOptions options = StreetPrior();
+  options.particles = 50;
+  options.startup_trials = 30;
+  options.guided_batch = 7;
+  std::string bits;
+  const auto found =
+      SearchAroundPrior(engine, job, options, [&bits](const PoseSearchProgress& progress) {
+        for (const SearchParticle& particle : progress.particles) bits += Bits(particle.result);
+      });
+  EXPECT_TRUE(found.ok()) << found.status();
+  for (const PoseHypothesis& hypothesis : found->ranked.hypotheses) {
+    bits += Bits(hypothesis.result);
+  }
+  return bits;
+}
+
+TEST_P(PriorSearchSceneTest, TheSameSeedGivesTheSameBits) {
+  EXPECT_EQ(BitsOfSearch(engine(), StreetJob()), BitsOfSearch(engine(), StreetJob()));
+}
+
+TEST(CpuPriorSearchSceneTest, TheSameSeedGivesTheSameBitsWithAnyNumberOfThreads) {
+  std::vector<std::string> bits;
+  for (const size_t threads : {1, 2}) {
+    const std::unique_ptr<Engine> engine = MakeCpuEngine({threads});
+    const AlignJob aligned = SceneJob(
+        AutowareProfile(), LoadMap(*engine, {SceneMap()}, RequiredStatistics({AutowareProfile()})));
+    PoseSearchJob job;
+    job.map = aligned.map;
+    job.scan = aligned.scan;
+    job.profile = aligned.profile;
+    bits.push_back(BitsOfSearch(*engine, job));
+  }
+  EXPECT_EQ(bits[0], bits[1]);
+}
+
+TEST_P(PriorSearchSceneTest, ASymmetricHallIsAmbiguousAndBothPlacesAreNamed) {
   const Pose map_T_base = {{2.0, 1.0, 1.5}, RotationFromRosAngles(0.0, 0.0, 0.4)};
   const Pose opposite = {{-2.0, -1.0, 1.5}, RotationFromRosAngles(0.0, 0.0, 0.4 + M_PI)};
   const PoseSearchResult found = SearchHall(/*with_partition=*/false, map_T_base);
@@ -224,7 +246,7 @@ TEST(PriorSearchSceneTest, ASymmetricHallIsAmbiguousAndBothPlacesAreNamed) {
   }
 }
 
-TEST(PriorSearchSceneTest, APartitionTellsTheHallsEndsApart) {
+TEST_P(PriorSearchSceneTest, APartitionTellsTheHallsEndsApart) {
   const Pose map_T_base = {{2.0, 1.0, 1.5}, RotationFromRosAngles(0.0, 0.0, 0.4)};
   const PoseSearchResult found = SearchHall(/*with_partition=*/true, map_T_base);
   EXPECT_FALSE(found.ranked.ambiguous) << found.ranked.ambiguity_gap;

@@ -10,27 +10,32 @@
 #include <string>
 
 #include "core/geometry/euler.h"
-#include "tests/support/engine_scene.h"
+#include "tests/support/engine_test.h"
 
 namespace voxloc {
 namespace {
 
 using ::testing::HasSubstr;
 
-absl::StatusOr<NoGroundScores> Score(const AlignJob& job, const Pose& map_T_base, double margin_m) {
-  return ScoreWithoutGround(*SharedScene().engine, job, map_T_base, margin_m);
-}
+class NoGroundTest : public EngineTest {
+ protected:
+  static absl::StatusOr<NoGroundScores> Score(const AlignJob& job, const Pose& map_T_base,
+                                              double margin_m) {
+    return ScoreWithoutGround(engine(), job, map_T_base, margin_m);
+  }
 
-// Points at these heights, 8 m ahead.
-AlignJob JobWithHeights(const std::vector<float>& heights) {
-  AlignJob job = SceneJob(AutowareProfile());
-  auto scan = std::make_shared<PointCloud>();
-  for (const float z : heights) scan->PushBack(8.0F, 0.0F, z);
-  job.scan = scan;
-  return job;
-}
+  // Points at these heights, 8 m ahead.
+  static AlignJob JobWithHeights(const std::vector<float>& heights) {
+    AlignJob job = SceneJob(AutowareProfile());
+    auto scan = std::make_shared<PointCloud>();
+    for (const float z : heights) scan->PushBack(8.0F, 0.0F, z);
+    job.scan = scan;
+    return job;
+  }
+};
+VOXLOC_INSTANTIATE_ON_ENGINES(NoGroundTest);
 
-TEST(NoGroundTest, OnlyPointsOverTheMarginAreKept) {
+TEST_P(NoGroundTest, OnlyPointsOverTheMarginAreKept) {
   const AlignJob job = JobWithHeights({-1.5F, 0.0F, 0.75F, 0.875F, 3.0F});
   Pose level;
   level.translation = {1.0, 2.0, 30.0};
@@ -41,7 +46,7 @@ TEST(NoGroundTest, OnlyPointsOverTheMarginAreKept) {
   EXPECT_EQ(scores->score.points, 2u);
 }
 
-TEST(NoGroundTest, HeightsAreThoseOfTheMapFrame) {
+TEST_P(NoGroundTest, HeightsAreThoseOfTheMapFrame) {
   const AlignJob job = JobWithHeights({0.0F, 1.5F});
   // Nose up by 10 degrees: 8 m ahead is 1.39 m higher.
   Pose climbing;
@@ -54,7 +59,7 @@ TEST(NoGroundTest, HeightsAreThoseOfTheMapFrame) {
   EXPECT_EQ(Score(job, diving, -1.4)->points_base->size(), 2u);
 }
 
-TEST(NoGroundTest, TheCloudsOriginAndIntensitiesCount) {
+TEST_P(NoGroundTest, TheCloudsOriginAndIntensitiesCount) {
   AlignJob job = SceneJob(AutowareProfile());
   auto scan = std::make_shared<PointCloud>();
   scan->origin = {0.0, 0.0, 5.0};
@@ -70,7 +75,7 @@ TEST(NoGroundTest, TheCloudsOriginAndIntensitiesCount) {
 }
 
 // Sums over the kept points alone, from scores that the engine gave for the whole scan.
-TEST(NoGroundTest, ScoresAreThoseOfTheKeptPointsUnderTheScoreStage) {
+TEST_P(NoGroundTest, ScoresAreThoseOfTheKeptPointsUnderTheScoreStage) {
   for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
     const AlignJob job = SceneJob(profile);
     ScoreRequest request;
@@ -79,7 +84,7 @@ TEST(NoGroundTest, ScoresAreThoseOfTheKeptPointsUnderTheScoreStage) {
     request.map_T_base = {ScenePose()};
     request.stage = profile.stages[profile.score_stage];
     request.want_point_scores = true;
-    const auto whole = SharedScene().engine->Score(request);
+    const auto whole = engine().Score(request);
     ASSERT_TRUE(whole.ok()) << whole.status();
     double best = 0.0;
     size_t kept = 0;
@@ -104,7 +109,7 @@ TEST(NoGroundTest, ScoresAreThoseOfTheKeptPointsUnderTheScoreStage) {
   }
 }
 
-TEST(NoGroundTest, WithoutAPointOverTheGroundAllScoresAreZero) {
+TEST_P(NoGroundTest, WithoutAPointOverTheGroundAllScoresAreZero) {
   const auto scores = Score(SceneJob(AutowareProfile()), ScenePose(), 1000.0);
   ASSERT_TRUE(scores.ok()) << scores.status();
   EXPECT_TRUE(scores->points_base->empty());
@@ -114,7 +119,7 @@ TEST(NoGroundTest, WithoutAPointOverTheGroundAllScoresAreZero) {
   EXPECT_EQ(scores->score.points, 0u);
 }
 
-TEST(NoGroundTest, PointsThatAreNotFiniteAreLeftOut) {
+TEST_P(NoGroundTest, PointsThatAreNotFiniteAreLeftOut) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const AlignJob job = JobWithHeights({2.0F, nan, HUGE_VALF, 3.0F});
   const auto scores = Score(job, Pose{}, 0.8);
@@ -122,7 +127,7 @@ TEST(NoGroundTest, PointsThatAreNotFiniteAreLeftOut) {
   EXPECT_EQ(scores->points_base->z, (std::vector<float>{2.0F, 3.0F}));
 }
 
-TEST(NoGroundTest, BadInputIsRefused) {
+TEST_P(NoGroundTest, BadInputIsRefused) {
   const AlignJob good = SceneJob(AutowareProfile());
   for (const double margin_m : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
     const absl::Status status = Score(good, ScenePose(), margin_m).status();

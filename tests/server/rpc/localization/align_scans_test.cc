@@ -11,6 +11,7 @@
 #include "tests/server/gated_engine.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
+#include "tests/support/engine_test.h"
 
 namespace voxloc::server {
 namespace {
@@ -22,13 +23,14 @@ Pose PoseOfResult(const v1::AlignmentResult& result) {
   return pose.ok() ? *pose : Pose{};
 }
 
-class AlignScans : public ::testing::Test {
+class AlignScans : public EngineTest {
  protected:
   void SetUp() override { server_.LoadTown(); }
-  TestServer server_;
+  TestServer server_{{}, EngineHandle()};
 };
+VOXLOC_INSTANTIATE_ON_ENGINES(AlignScans);
 
-TEST_F(AlignScans, FindsTheVehicleFromAGuessNearby) {
+TEST_P(AlignScans, FindsTheVehicleFromAGuessNearby) {
   for (const char* profile : {"autoware", "precise"}) {
     SCOPED_TRACE(profile);
     TestSession session(server_);
@@ -45,7 +47,7 @@ TEST_F(AlignScans, FindsTheVehicleFromAGuessNearby) {
     EXPECT_EQ(result.sequence(), 5);
     EXPECT_EQ(result.stamp_ns(), 500'000'000);
     EXPECT_EQ(result.map_revision(), 1);
-    EXPECT_EQ(result.engine(), "cpu");
+    EXPECT_EQ(result.engine(), GetParam());
     EXPECT_EQ(result.points().received(), 1500);
     EXPECT_EQ(result.points().used(), 1500);
     EXPECT_GT(result.initial_scores().matched_ratio(), 0.9);
@@ -61,7 +63,7 @@ TEST_F(AlignScans, FindsTheVehicleFromAGuessNearby) {
   }
 }
 
-TEST_F(AlignScans, GivesTraceScoresAndCloudOnRequest) {
+TEST_P(AlignScans, GivesTraceScoresAndCloudOnRequest) {
   TestSession session(server_);
   v1::OpenSession open;
   open.set_map("town");
@@ -76,7 +78,7 @@ TEST_F(AlignScans, GivesTraceScoresAndCloudOnRequest) {
   EXPECT_EQ(result.aligned_cloud().data().size(), 1500 * 12);
 }
 
-TEST_F(AlignScans, AcceptsASensorThatIsMountedElsewhere) {
+TEST_P(AlignScans, AcceptsASensorThatIsMountedElsewhere) {
   const Pose base_T_sensor{{0.8, 0.1, 1.2}, Eigen::Quaterniond(0.9, 0.0, 0.1, 0.4).normalized()};
   TestSession session(server_);
   v1::OpenSession open;
@@ -93,7 +95,7 @@ TEST_F(AlignScans, AcceptsASensorThatIsMountedElsewhere) {
   EXPECT_GT(result.points().filtered_out(), 0);
 }
 
-TEST_F(AlignScans, AnswersAScanWithoutAGuess) {
+TEST_P(AlignScans, AnswersAScanWithoutAGuess) {
   TestSession session(server_);
   session.Open();
   v1::Scan scan = GoodScan();
@@ -102,7 +104,7 @@ TEST_F(AlignScans, AnswersAScanWithoutAGuess) {
   EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_NO_PRIOR);
 }
 
-TEST_F(AlignScans, AnswersAStaleScan) {
+TEST_P(AlignScans, AnswersAStaleScan) {
   TestSession session(server_);
   v1::OpenSession open;
   open.set_map("town");
@@ -112,7 +114,7 @@ TEST_F(AlignScans, AnswersAStaleScan) {
   EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_STALE);
 }
 
-TEST_F(AlignScans, SaysLowScoreAndLowOverlap) {
+TEST_P(AlignScans, SaysLowScoreAndLowOverlap) {
   TestSession session(server_);
   v1::OpenSession open;
   open.set_map("town");
@@ -145,7 +147,7 @@ TEST_F(AlignScans, SaysLowScoreAndLowOverlap) {
   EXPECT_FALSE(result.accepted());
 }
 
-TEST_F(AlignScans, SaysNotConvergedAtTheLimitOfIterations) {
+TEST_P(AlignScans, SaysNotConvergedAtTheLimitOfIterations) {
   TestSession session(server_);
   v1::OpenSession open;
   open.set_map("town");
@@ -157,7 +159,7 @@ TEST_F(AlignScans, SaysNotConvergedAtTheLimitOfIterations) {
   EXPECT_EQ(result.termination_reason(), v1::TERMINATION_REASON_MAX_ITERATIONS);
 }
 
-TEST_F(AlignScans, KeepsTheOldOptionsWhenAConfigureIsRejected) {
+TEST_P(AlignScans, KeepsTheOldOptionsWhenAConfigureIsRejected) {
   TestSession session(server_);
   session.Open();
   v1::AlignScansRequest request;
@@ -179,7 +181,7 @@ TEST_F(AlignScans, KeepsTheOldOptionsWhenAConfigureIsRejected) {
   EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
 }
 
-TEST_F(AlignScans, GoesOnWithNewRevisionsAndSaysWhenTheMapIsGone) {
+TEST_P(AlignScans, GoesOnWithNewRevisionsAndSaysWhenTheMapIsGone) {
   TestSession session(server_);
   session.Open();
   session.Send(GoodScan());
@@ -199,7 +201,7 @@ TEST_F(AlignScans, GoesOnWithNewRevisionsAndSaysWhenTheMapIsGone) {
   EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
 }
 
-TEST_F(AlignScans, ServesOneScanWithoutASession) {
+TEST_P(AlignScans, ServesOneScanWithoutASession) {
   v1::AlignScanRequest request;
   request.set_map("town");
   *request.mutable_scan() = GoodScan(4);

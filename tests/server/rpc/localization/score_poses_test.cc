@@ -10,11 +10,12 @@
 #include "core/geometry/euler.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
+#include "tests/support/engine_test.h"
 
 namespace voxloc::server {
 namespace {
 
-class ScorePoses : public ::testing::Test {
+class ScorePoses : public EngineTest {
  protected:
   using Stream = grpc::ClientReaderWriter<v1::ScorePosesRequest, v1::ScorePosesResponse>;
 
@@ -38,13 +39,15 @@ class ScorePoses : public ::testing::Test {
   }
 
   TestServer server_{[](Config& config) {
-    config.limits.max_searches = 1;
-    config.limits.max_poses_per_set = 500;
-  }};
+                       config.limits.max_searches = 1;
+                       config.limits.max_poses_per_set = 500;
+                     },
+                     EngineHandle()};
   std::unique_ptr<grpc::ClientContext> context_ = TestServer::NewContext();
 };
+VOXLOC_INSTANTIATE_ON_ENGINES(ScorePoses);
 
-TEST_F(ScorePoses, ScoresTheTruePoseBest) {
+TEST_P(ScorePoses, ScoresTheTruePoseBest) {
   const auto stream = NewStream();
   ASSERT_TRUE(stream->Write(TownSetup()));
   v1::ScorePosesResponse response;
@@ -75,7 +78,7 @@ TEST_F(ScorePoses, ScoresTheTruePoseBest) {
   EXPECT_TRUE(stream->Finish().ok());
 }
 
-TEST_F(ScorePoses, GivesPointScoresAndZerosOutsideTheMap) {
+TEST_P(ScorePoses, GivesPointScoresAndZerosOutsideTheMap) {
   const auto stream = NewStream();
   v1::ScorePosesRequest setup = TownSetup();
   setup.mutable_setup()->set_point_scores(true);
@@ -95,7 +98,7 @@ TEST_F(ScorePoses, GivesPointScoresAndZerosOutsideTheMap) {
   EXPECT_EQ(response.scores().point_scores(2999), 0.0F);
 }
 
-TEST_F(ScorePoses, AnswersAMalformedSetAndGoesOn) {
+TEST_P(ScorePoses, AnswersAMalformedSetAndGoesOn) {
   const auto stream = NewStream();
   ASSERT_TRUE(stream->Write(TownSetup()));
   v1::ScorePosesResponse response;
@@ -121,7 +124,7 @@ TEST_F(ScorePoses, AnswersAMalformedSetAndGoesOn) {
   EXPECT_EQ(response.scores().nvtl_size(), 1);
 }
 
-TEST_F(ScorePoses, EndsOnWhatItCannotServe) {
+TEST_P(ScorePoses, EndsOnWhatItCannotServe) {
   const auto code_of = [this](const v1::ScorePosesRequest& request) {
     const auto context = TestServer::NewContext();
     const auto stream = server_.localization->ScorePoses(context.get());

@@ -10,6 +10,7 @@
 #include "core/checksum/crc32c.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
+#include "tests/support/engine_test.h"
 
 namespace voxloc::server {
 namespace {
@@ -26,7 +27,7 @@ PointCloud Strip(double min, double max) {
   return strip;
 }
 
-class UpdateMapTiles : public ::testing::Test {
+class UpdateMapTiles : public EngineTest {
  protected:
   grpc::StatusCode GetMap(const std::string& map, v1::MapInfo* info) {
     v1::GetMapRequest request;
@@ -54,17 +55,19 @@ class UpdateMapTiles : public ::testing::Test {
   }
 
   TestServer server_{[](Config& config) {
-    config.limits.max_maps = 2;
-    config.limits.max_tiles_per_map = 4;
-    config.limits.max_points_per_tile = 100'000;
-    config.limits.max_points_per_map = 150'000;
-    config.limits.max_map_extent_m = 1000.0;
-    config.limits.max_chunk_bytes = 2'000'000;
-    config.limits.max_map_transactions = 2;
-  }};
+                       config.limits.max_maps = 2;
+                       config.limits.max_tiles_per_map = 4;
+                       config.limits.max_points_per_tile = 100'000;
+                       config.limits.max_points_per_map = 150'000;
+                       config.limits.max_map_extent_m = 1000.0;
+                       config.limits.max_chunk_bytes = 2'000'000;
+                       config.limits.max_map_transactions = 2;
+                     },
+                     EngineHandle()};
 };
+VOXLOC_INSTANTIATE_ON_ENGINES(UpdateMapTiles);
 
-TEST_F(UpdateMapTiles, CreatesAMapWithTheCommitAndNotBefore) {
+TEST_P(UpdateMapTiles, CreatesAMapWithTheCommitAndNotBefore) {
   TestUpdate update(server_);
   update.Write(BeginRequest("town"));
   const v1::UpdateMapTilesResponse begun = update.Read();
@@ -102,7 +105,7 @@ TEST_F(UpdateMapTiles, CreatesAMapWithTheCommitAndNotBefore) {
   EXPECT_GT(info.memory_bytes(), 0);
 }
 
-TEST_F(UpdateMapTiles, ReplacesRemovesAndClears) {
+TEST_P(UpdateMapTiles, ReplacesRemovesAndClears) {
   {
     TestUpdate update(server_);
     update.Write(BeginRequest("town"));
@@ -159,7 +162,7 @@ TEST_F(UpdateMapTiles, ReplacesRemovesAndClears) {
   }
 }
 
-TEST_F(UpdateMapTiles, ListsTilesPageByPageAndByRegion) {
+TEST_P(UpdateMapTiles, ListsTilesPageByPageAndByRegion) {
   TestUpdate update(server_);
   update.Write(BeginRequest("town"));
   update.Write(TileRequest("a", Strip(-40.0, -10.0)));
@@ -187,7 +190,7 @@ TEST_F(UpdateMapTiles, ListsTilesPageByPageAndByRegion) {
   EXPECT_EQ(page.tiles(0).tile_id(), "b");
 }
 
-TEST_F(UpdateMapTiles, TakesATileInChunksAndDropsPointsThatAreNotFinite) {
+TEST_P(UpdateMapTiles, TakesATileInChunksAndDropsPointsThatAreNotFinite) {
   PointCloud cloud = SmallTown();
   cloud.x[10] = std::numeric_limits<float>::quiet_NaN();
   cloud.y[20] = std::numeric_limits<float>::infinity();
@@ -221,7 +224,7 @@ TEST_F(UpdateMapTiles, TakesATileInChunksAndDropsPointsThatAreNotFinite) {
   EXPECT_EQ(tiles.tiles(0).crc32c(), Crc32c(bytes));
 }
 
-TEST_F(UpdateMapTiles, LeavesTheMapAloneWithoutACommit) {
+TEST_P(UpdateMapTiles, LeavesTheMapAloneWithoutACommit) {
   server_.LoadTown();
   {
     TestUpdate update(server_);
@@ -260,7 +263,7 @@ TEST_F(UpdateMapTiles, LeavesTheMapAloneWithoutACommit) {
   EXPECT_EQ(info.tiles(), 1);
 }
 
-TEST_F(UpdateMapTiles, AbortsWhenTheBaseRevisionIsNotTheMaps) {
+TEST_P(UpdateMapTiles, AbortsWhenTheBaseRevisionIsNotTheMaps) {
   server_.LoadTown();
   v1::UpdateMapTilesRequest begin = BeginRequest("town", false);
   begin.mutable_begin()->set_base_revision(7);
@@ -282,7 +285,7 @@ TEST_F(UpdateMapTiles, AbortsWhenTheBaseRevisionIsNotTheMaps) {
   EXPECT_EQ(info.tiles(), 1);
 }
 
-TEST_F(UpdateMapTiles, KeepsWhatOthersChangedMeanwhileWithoutABaseRevision) {
+TEST_P(UpdateMapTiles, KeepsWhatOthersChangedMeanwhileWithoutABaseRevision) {
   server_.LoadTown();
   TestUpdate update(server_);
   update.Write(BeginRequest("town"));
@@ -303,7 +306,7 @@ TEST_F(UpdateMapTiles, KeepsWhatOthersChangedMeanwhileWithoutABaseRevision) {
   EXPECT_EQ(committed.map().tiles(), 3);
 }
 
-TEST_F(UpdateMapTiles, SaysWhatIsWrongWithAStream) {
+TEST_P(UpdateMapTiles, SaysWhatIsWrongWithAStream) {
   server_.LoadTown();
   const v1::UpdateMapTilesRequest begin = BeginRequest("town");
   const v1::UpdateMapTilesRequest tile = TileRequest("t", Strip(0.0, 5.0));
@@ -346,7 +349,7 @@ TEST_F(UpdateMapTiles, SaysWhatIsWrongWithAStream) {
   EXPECT_EQ(Fails({begin, TileRequest("t", far)}).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-TEST_F(UpdateMapTiles, RefusesAbsurdOptionsAndWhatIsNotYetThere) {
+TEST_P(UpdateMapTiles, RefusesAbsurdOptionsAndWhatIsNotYetThere) {
   v1::UpdateMapTilesRequest begin = BeginRequest("town");
   for (const double size : {0.0, -1.0, 1e9, std::numeric_limits<double>::quiet_NaN()}) {
     begin.mutable_begin()->mutable_options()->mutable_cell_size_m()->set_value(size);
@@ -363,7 +366,7 @@ TEST_F(UpdateMapTiles, RefusesAbsurdOptionsAndWhatIsNotYetThere) {
   EXPECT_EQ(Fails({begin}).error_code(), grpc::StatusCode::UNIMPLEMENTED);
 }
 
-TEST_F(UpdateMapTiles, FixesHowAMapIsBuiltWhenItIsCreated) {
+TEST_P(UpdateMapTiles, FixesHowAMapIsBuiltWhenItIsCreated) {
   v1::UpdateMapTilesRequest begin = BeginRequest("town");
   begin.mutable_begin()->mutable_options()->add_profiles("autoware");
   begin.mutable_begin()->mutable_options()->mutable_cell_size_m()->set_value(1.5);
@@ -397,7 +400,7 @@ TEST_F(UpdateMapTiles, FixesHowAMapIsBuiltWhenItIsCreated) {
   EXPECT_EQ(precise.Finish().error_code(), grpc::StatusCode::FAILED_PRECONDITION);
 }
 
-TEST_F(UpdateMapTiles, HoldsToItsLimits) {
+TEST_P(UpdateMapTiles, HoldsToItsLimits) {
   const v1::UpdateMapTilesRequest begin = BeginRequest("town");
   PointCloud many;
   for (int i = 0; i < 100'001; ++i) many.PushBack(static_cast<float>(i % 100), 0.0F, 0.0F);
