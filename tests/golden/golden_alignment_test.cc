@@ -24,8 +24,7 @@ namespace voxloc::golden {
 namespace {
 
 class GoldenAlignmentTest : public GoldenTest {};
-INSTANTIATE_TEST_SUITE_P(, GoldenAlignmentTest, ::testing::ValuesIn(EngineNames()),
-                         [](const auto& engine) { return engine.param; });
+VOXLOC_INSTANTIATE_ON_ENGINES(GoldenAlignmentTest);
 
 // The largest absolute entry of any Hessian under `derivatives`: what the set's tolerance is a
 // fraction of.

@@ -14,8 +14,7 @@ namespace voxloc::golden {
 namespace {
 
 class GoldenCalibratedTest : public GoldenTest {};
-INSTANTIATE_TEST_SUITE_P(, GoldenCalibratedTest, ::testing::ValuesIn(EngineNames()),
-                         [](const auto& engine) { return engine.param; });
+VOXLOC_INSTANTIATE_ON_ENGINES(GoldenCalibratedTest);
 
 TEST_P(GoldenCalibratedTest, IsPositiveDefiniteOnGoldenSets) {
   ForEachGoldenSet([](const LoadedSet& loaded) {

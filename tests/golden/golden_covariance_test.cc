@@ -26,8 +26,7 @@ namespace voxloc::golden {
 namespace {
 
 class GoldenCovarianceTest : public GoldenTest {};
-INSTANTIATE_TEST_SUITE_P(, GoldenCovarianceTest, ::testing::ValuesIn(EngineNames()),
-                         [](const auto& engine) { return engine.param; });
+VOXLOC_INSTANTIATE_ON_ENGINES(GoldenCovarianceTest);
 
 constexpr char kScoreMean[] = "multi_ndt_score_mean_t0.05";
 constexpr char kScoreCovariance[] = "multi_ndt_score_cov_xy_t0.05";

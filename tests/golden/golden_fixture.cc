@@ -6,23 +6,10 @@
 #include <iostream>
 #include <utility>
 
-#include "core/engine/cpu/cpu_engine.h"
 #include "tests/support/real_data.h"
-
-#if defined(VOXLOC_HAVE_CUDA)
-#include "cuda/cuda_engine.h"
-#include "tests/support/cuda_device.h"
-#endif
 
 namespace voxloc::golden {
 namespace {
-
-absl::StatusOr<std::unique_ptr<Engine>> MakeEngine([[maybe_unused]] const std::string& name) {
-#if defined(VOXLOC_HAVE_CUDA)
-  if (name == "cuda") return MakeCudaEngine();
-#endif
-  return MakeCpuEngine();
-}
 
 LoadedSet Load(Engine& engine, GoldenSet set) {
   LoadedSet loaded;
@@ -71,23 +58,6 @@ std::vector<Pose> PosesOf(const nlohmann::json& matrices) {
   return poses;
 }
 
-std::vector<std::string> EngineNames() {
-#if defined(VOXLOC_HAVE_CUDA)
-  return {"cpu", "cuda"};
-#else
-  return {"cpu"};
-#endif
-}
-
-void GoldenTest::SetUp() {
-#if defined(VOXLOC_HAVE_CUDA)
-  if (GetParam() == "cuda") VOXLOC_REQUIRE_CUDA_DEVICE();
-#endif
-  auto engine = MakeEngine(GetParam());
-  ASSERT_TRUE(engine.ok()) << engine.status();
-  engine_ = *std::move(engine);
-}
-
 void GoldenTest::ForEachGoldenSet(const std::function<void(const LoadedSet&)>& check,
                                   const std::function<GoldenSet(GoldenSet)>& change) {
   const auto directory = GoldenDir();
@@ -97,7 +67,7 @@ void GoldenTest::ForEachGoldenSet(const std::function<void(const LoadedSet&)>& c
   for (const std::string& name : names) {
     SCOPED_TRACE(name);
     std::cout << "golden set " << name << std::endl;
-    const LoadedSet loaded = Load(*engine_, change(LoadGoldenSet(*directory, name)));
+    const LoadedSet loaded = Load(engine(), change(LoadGoldenSet(*directory, name)));
     if (loaded.map == nullptr) continue;
     check(loaded);
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What all tests against golden sets begin with: every set there is, its map in an engine of this
-// build. The CUDA engine's tests skip where there is no device.
+// What all tests against golden sets begin with: every set there is, its map in each engine.
 
 #ifndef VOXLOC_TESTS_GOLDEN_GOLDEN_FIXTURE_H_
 #define VOXLOC_TESTS_GOLDEN_GOLDEN_FIXTURE_H_
@@ -17,6 +16,7 @@
 #include <vector>
 
 #include "core/engine/engine.h"
+#include "tests/support/engine_test.h"
 #include "tests/support/golden_set.h"
 
 namespace voxloc::golden {
@@ -40,21 +40,13 @@ struct LoadedSet {
 Pose PoseOf(const nlohmann::json& matrix);
 std::vector<Pose> PosesOf(const nlohmann::json& matrices);
 
-std::vector<std::string> EngineNames();
-
-// The parameter is the name of an engine.
-class GoldenTest : public ::testing::TestWithParam<std::string> {
+class GoldenTest : public EngineTest {
  protected:
-  void SetUp() override;
-
   // Calls `check` with every set there is, as `change` returns it; skips, saying so, where there is
   // none.
   void ForEachGoldenSet(
       const std::function<void(const LoadedSet&)>& check,
       const std::function<GoldenSet(GoldenSet)>& change = [](GoldenSet set) { return set; });
-
- private:
-  std::unique_ptr<Engine> engine_;
 };
 
 }  // namespace voxloc::golden

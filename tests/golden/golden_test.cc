@@ -31,8 +31,7 @@ void ExpectSamePose(const Pose& pose, const nlohmann::json& p) {
   EXPECT_LE(RotationDistance(pose, of_chart), (3.0 * M_PI + 9.0) * kFloat32);
 }
 
-INSTANTIATE_TEST_SUITE_P(, GoldenTest, ::testing::ValuesIn(EngineNames()),
-                         [](const auto& engine) { return engine.param; });
+VOXLOC_INSTANTIATE_ON_ENGINES(GoldenTest);
 
 TEST_P(GoldenTest, goldenScoreConstantsMatchTheReference) {
   ForEachGoldenSet([](const LoadedSet& loaded) {

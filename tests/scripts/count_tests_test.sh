@@ -116,6 +116,18 @@ if [[ $(head -n 1 <<<"$slowest") != *' 11.2 s  shell11' || $(tail -n 1 <<<"$slow
   failures=$((failures + 1))
 fi
 
+entry good run '' 1.5 | junit
+sed -i 's/name="One"/name="One\/cuda"/' "$folder/good.xml"
+printf 'good core/engine\n' >"$folder/suites"
+engines=$(scripts/count-tests --suites "$folder/suites.json" "$folder/ctest.junit" "$folder/suites" \
+  "$folder" | grep '^cuda:\|^any')
+row='{"suite": "core/engine", "program": "good", "engine": "cuda", "passed": 1, "failed": 0,'
+if [[ $engines != 'cuda: 1 passed, 0 failed, 0 skipped'$'\n''any engine: 1 passed, 0 failed, 0 skipped' ]] ||
+  ! grep -qF "$row \"skipped\": 0, \"seconds\": 1.5}" "$folder/suites.json"; then
+  echo "FAILED the sums of each engine: $engines, $(cat "$folder/suites.json")"
+  failures=$((failures + 1))
+fi
+
 entry good run | junit
 head -n 3 "$folder/ctest.junit" >"$folder/cut" && mv "$folder/cut" "$folder/ctest.junit"
 expect "half of what ctest writes" 1 "0 passed, 0 failed, 0 skipped"
