@@ -384,15 +384,10 @@ TEST_P(BadInput, ClientsThatVanish) {
   EXPECT_EQ(response.map().revision(), 1);
 }
 
-<<<<<<< HEAD
-TEST_F(BadInput, BytesThatAreNoMessage) {
+TEST_P(BadInput, BytesThatAreNoMessage) {
   // Valid fields with wrong contents: the same on every run. Few random bytes are a message at all.
   constexpr int kMessages = 50;
   constexpr int kMostTries = 100'000;
-=======
-TEST_P(BadInput, BytesThatAreNoMessage) {
-  // Valid fields with wrong contents: the same on every run.
->>>>>>> 80609cb (Run the suites that compute on every engine of the machine)
   std::mt19937 random(11);
   int sent = 0;
   for (int i = 0; i < kMostTries && sent < kMessages; ++i) {

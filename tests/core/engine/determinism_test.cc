@@ -10,13 +10,9 @@
 #include <thread>
 #include <vector>
 
-<<<<<<< HEAD
-#include "tests/support/engine_scene.h"
-#include "tests/support/mixed_batch.h"
-=======
 #include "core/engine/cpu/cpu_engine.h"
 #include "tests/support/engine_test.h"
->>>>>>> 80609cb (Run the suites that compute on every engine of the machine)
+#include "tests/support/mixed_batch.h"
 #include "tests/support/result_bits.h"
 
 namespace voxloc {
@@ -86,16 +82,6 @@ TEST(CpuDeterminismTest, ThreadsDoNotChangeABit) {
   }
 }
 
-<<<<<<< HEAD
-TEST(DeterminismTest, ScansKeepTheirScaleOfRotationsInAMixedBatch) {
-  ExpectScansToKeepTheirScale(*SharedScene().engine, SharedScene().map);
-}
-
-TEST(DeterminismTest, CallersAtOnceDoNotChangeABit) {
-  const auto engine = MakeCpuEngine({2});
-  const std::vector<AlignJob> jobs = Jobs(*engine);
-  const std::vector<std::string> expected = Alone(*engine, jobs);
-=======
 class DeterminismTest : public EngineTest {};
 VOXLOC_INSTANTIATE_ON_ENGINES(DeterminismTest);
 
@@ -110,10 +96,13 @@ TEST_P(DeterminismTest, AMapLoadedAgainDoesNotChangeABit) {
   for (size_t i = 0; i < expected.size(); ++i) EXPECT_TRUE(again[i] == expected[i]) << i;
 }
 
+TEST_P(DeterminismTest, ScansKeepTheirScaleOfRotationsInAMixedBatch) {
+  ExpectScansToKeepTheirScale(engine(), scene_map());
+}
+
 TEST_P(DeterminismTest, CallersAtOnceDoNotChangeABit) {
   const std::vector<AlignJob> jobs = Jobs(engine());
   const std::vector<std::string> expected = Alone(engine(), jobs);
->>>>>>> 80609cb (Run the suites that compute on every engine of the machine)
   std::vector<std::vector<AlignResult>> results(4);
   std::vector<std::thread> callers;
   for (size_t c = 0; c < results.size(); ++c) {

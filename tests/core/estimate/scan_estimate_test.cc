@@ -10,12 +10,8 @@
 
 #include "core/cloud/filters.h"
 #include "core/cloud/io/cloud_file.h"
-<<<<<<< HEAD
 #include "tests/support/class_recorder.h"
-#include "tests/support/engine_scene.h"
-=======
 #include "tests/support/engine_test.h"
->>>>>>> 80609cb (Run the suites that compute on every engine of the machine)
 #include "tests/support/real_data.h"
 #include "tests/support/room_scene.h"
 
@@ -57,8 +53,7 @@ class RoomEstimateTest : public EngineTest {
 };
 VOXLOC_INSTANTIATE_ON_ENGINES(RoomEstimateTest);
 
-<<<<<<< HEAD
-TEST_F(RoomEstimateTest, EstimatesAreWorkOfTheirScansClass) {
+TEST_P(RoomEstimateTest, EstimatesAreWorkOfTheirScansClass) {
   for (const CovarianceMethod method : {CovarianceMethod::kCalibrated, CovarianceMethod::kMultiNdt,
                                         CovarianceMethod::kMultiNdtScore}) {
     for (const WorkClass work_class : {WorkClass::kTracking, WorkClass::kSearching}) {
@@ -67,19 +62,16 @@ TEST_F(RoomEstimateTest, EstimatesAreWorkOfTheirScansClass) {
       options.no_ground_z_margin_m = -1.0;
       AlignJob job = Job(truth_, PreciseProfile());
       job.work_class = work_class;
-      ClassRecorder engine(*engine_);
-      (void)EstimateJobs(engine, {job}, options);
-      const RecordedClasses classes = engine.Take();
+      ClassRecorder recorder(engine());
+      (void)EstimateJobs(recorder, {job}, options);
+      const RecordedClasses classes = recorder.Take();
       EXPECT_EQ(classes.align, std::set<WorkClass>{work_class});
       EXPECT_EQ(classes.score, std::set<WorkClass>{work_class});
     }
   }
 }
 
-TEST_F(RoomEstimateTest, ReportsWhatWasAskedFor) {
-=======
 TEST_P(RoomEstimateTest, ReportsWhatWasAskedFor) {
->>>>>>> 80609cb (Run the suites that compute on every engine of the machine)
   EstimateOptions options;
   options.no_ground_z_margin_m = -1.0;
   const auto all = EstimateJobs(engine(), {Job(truth_, PreciseProfile())}, options);

@@ -13,12 +13,8 @@
 #include <vector>
 
 #include "tests/core/engine/replica/faulty_engine.h"
-<<<<<<< HEAD
 #include "tests/support/class_recorder.h"
-#include "tests/support/engine_scene.h"
-=======
 #include "tests/support/engine_test.h"
->>>>>>> 80609cb (Run the suites that compute on every engine of the machine)
 #include "tests/support/result_bits.h"
 
 namespace voxloc {
@@ -43,45 +39,6 @@ struct LostSession {
   int searches = 0;
   RecoveryReport report;
 };
-<<<<<<< HEAD
-LostSession Track(const AlignJob& job, const Pose& last_good, const RecoveryOptions& options,
-                  int scans) {
-  LostSession session;
-  RecoveryPolicy policy(options);
-  policy.Found(last_good, std::nullopt);
-  for (int i = 0; i < scans; ++i) {
-    AlignJob tracked = job;
-    tracked.map_T_base_guess = *policy.Expected(std::nullopt);
-    const AlignResult result = AlignOne(*SharedScene().engine, tracked);
-    if (Judge(result, job.profile) == Acceptance::kAccepted) return session;
-    if (const auto search = policy.NextSearch(std::nullopt)) {
-      session.lost = true;
-      ++session.searches;
-      session.report = SearchForVehicle(*SharedScene().engine, job, *search, options, {});
-      if (session.report.proposal) return session;
-    }
-    policy.Missed();
-  }
-  return session;
-}
-
-TEST(RecoverySearchTest, IsWorkOfASearchWhateverTheScansClass) {
-  ClassRecorder engine(*SharedScene().engine);
-  AlignJob job = SceneJob(PreciseProfile());
-  job.work_class = WorkClass::kTracking;
-  job.want_point_scores = true;
-  bool judged = false;
-  const auto confidence = [&judged](const AlignedScan& /*scan*/) -> std::optional<double> {
-    judged = true;
-    return 1.0;
-  };
-  (void)SearchForVehicle(engine, job, SearchAround(ThreeMetresOff(), 3.0), {}, confidence);
-  EXPECT_TRUE(judged) << "the search ended too soon to show anything";
-  EXPECT_EQ(engine.Take().align, std::set<WorkClass>{WorkClass::kSearching});
-}
-
-=======
->>>>>>> 80609cb (Run the suites that compute on every engine of the machine)
 TEST(RecoveryCandidatesTest, AreTheSameForTheSameSearchAndOthersForTheNext) {
   const RecoverySearch search = SearchAround(ScenePose(), 5.0);
   RecoverySearch next = search;
@@ -205,6 +162,21 @@ class RecoverySearchTest : public EngineTest {
   }
 };
 VOXLOC_INSTANTIATE_ON_ENGINES(RecoverySearchTest);
+
+TEST_P(RecoverySearchTest, IsWorkOfASearchWhateverTheScansClass) {
+  ClassRecorder recorder(engine());
+  AlignJob job = SceneJob(PreciseProfile());
+  job.work_class = WorkClass::kTracking;
+  job.want_point_scores = true;
+  bool judged = false;
+  const auto confidence = [&judged](const AlignedScan& /*scan*/) -> std::optional<double> {
+    judged = true;
+    return 1.0;
+  };
+  (void)SearchForVehicle(recorder, job, SearchAround(ThreeMetresOff(), 3.0), {}, confidence);
+  EXPECT_TRUE(judged) << "the search ended too soon to show anything";
+  EXPECT_EQ(recorder.Take().align, std::set<WorkClass>{WorkClass::kSearching});
+}
 
 TEST_P(RecoverySearchTest, ASessionLostByAJumpIsRecovered) {
   ForEachProfile([](const ProfileRow& row) {

@@ -19,11 +19,8 @@
 #include "tests/server/pose_search_calls.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
-<<<<<<< HEAD
-#include "tests/support/forwarding_engine.h"
-=======
 #include "tests/support/engine_test.h"
->>>>>>> 80609cb (Run the suites that compute on every engine of the machine)
+#include "tests/support/forwarding_engine.h"
 
 namespace voxloc::server {
 namespace {
@@ -41,7 +38,6 @@ class PoseSearchLimits : public ::testing::Test {
   }};
 };
 
-<<<<<<< HEAD
 // Finishes a search's first batch whatever the time, and holds the second until the deadline.
 class EngineUntilTheDeadline : public ForwardingEngine {
  public:
@@ -68,12 +64,6 @@ TEST(PoseSearchServer, GivesTheBestSoFarWhenItsTimeIsUp) {
   request.mutable_search()->set_startup_trials(100);
   request.set_timeout_s(1.0);
   const PoseSearchTold told = Search(server, request);
-=======
-TEST_F(PoseSearchLimits, GivesTheBestSoFarWhenItsTimeIsUp) {
-  v1::EstimateInitialPoseRequest request = PriorRequest(2000);
-  request.set_timeout_s(0.2);
-  const PoseSearchTold told = Search(server_, request);
->>>>>>> 80609cb (Run the suites that compute on every engine of the machine)
   ASSERT_TRUE(told.status.ok()) << told.status.error_message();
   EXPECT_TRUE(told.result.timed_out());
   EXPECT_GE(told.result.candidates_aligned(), 100);

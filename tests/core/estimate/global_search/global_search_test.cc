@@ -22,12 +22,8 @@
 #include "core/geometry/euler.h"
 #include "tests/core/engine/replica/replicated_scene.h"
 #include "tests/core/estimate/global_search/deadline_engine.h"
-<<<<<<< HEAD
 #include "tests/support/class_recorder.h"
-#include "tests/support/engine_scene.h"
-=======
 #include "tests/support/engine_test.h"
->>>>>>> 80609cb (Run the suites that compute on every engine of the machine)
 #include "tests/support/synthetic_scene.h"
 
 namespace voxloc {
@@ -105,13 +101,13 @@ TEST_P(GlobalSearchTest, FindsAScanInARegionAroundIt) {
   ExpectAt(ScenePose(), found);
 }
 
-TEST(GlobalSearchTest, IsWorkOfASearch) {
-  ClassRecorder engine(*SharedScene().engine);
-  GlobalSearch search(engine, kCacheBytes);
+TEST_P(GlobalSearchTest, IsWorkOfASearch) {
+  ClassRecorder recorder(engine());
+  GlobalSearch search(recorder, kCacheBytes);
   const auto found =
-      search.Search(SceneSearchJob(), Around(ScenePose(), 5.0, 20.0 * kDegree), nullptr);
+      search.Search(SceneSearchJob(), Around(ScenePose(), 5.0, 20.0 * kRadiansPerDegree), nullptr);
   ExpectAt(ScenePose(), found);
-  const RecordedClasses classes = engine.Take();
+  const RecordedClasses classes = recorder.Take();
   EXPECT_EQ(classes.bound, std::set<WorkClass>{WorkClass::kSearching});
   EXPECT_EQ(classes.align, std::set<WorkClass>{WorkClass::kSearching});
 }

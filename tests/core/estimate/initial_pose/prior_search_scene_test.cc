@@ -13,12 +13,8 @@
 #include "core/engine/cpu/cpu_engine.h"
 #include "core/estimate/initial_pose/prior_search.h"
 #include "core/geometry/euler.h"
-<<<<<<< HEAD
 #include "tests/support/class_recorder.h"
-#include "tests/support/engine_scene.h"
-=======
 #include "tests/support/engine_test.h"
->>>>>>> 80609cb (Run the suites that compute on every engine of the machine)
 #include "tests/support/random_numbers.h"
 #include "tests/support/result_bits.h"
 
@@ -67,17 +63,13 @@ class HalfCubeTest : public EngineTest {
 };
 VOXLOC_INSTANTIATE_ON_ENGINES(HalfCubeTest);
 
-<<<<<<< HEAD
-TEST_F(HalfCubeTest, IsWorkOfASearch) {
-  ClassRecorder engine(*engine_);
-  ASSERT_TRUE(SearchAroundPrior(engine, job_, options_, nullptr).ok());
-  EXPECT_EQ(engine.Take().align, std::set<WorkClass>{WorkClass::kSearching});
+TEST_P(HalfCubeTest, IsWorkOfASearch) {
+  ClassRecorder recorder(engine());
+  ASSERT_TRUE(SearchAroundPrior(recorder, job_, options_, nullptr).ok());
+  EXPECT_EQ(recorder.Take().align, std::set<WorkClass>{WorkClass::kSearching});
 }
 
-TEST_F(HalfCubeTest, FindsNothingWhereThereIsNoMapAndThenTheCorner) {
-=======
 TEST_P(HalfCubeTest, FindsNothingWhereThereIsNoMapAndThenTheCorner) {
->>>>>>> 80609cb (Run the suites that compute on every engine of the machine)
   options_.map_T_base.translation = {-100.0, -100.0, 0.0};
   const auto outside = SearchAroundPrior(engine(), job_, options_, nullptr);
   ASSERT_TRUE(outside.ok()) << outside.status();
