@@ -1,0 +1,409 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs one command of voxloc_bench on tiny data: bench_smoke_test.py VOXLOC_BENCH DRIVE COMMAND.
+
+DRIVE is what `voxloc simulate` wrote. The command must end well, and its JSON must have all keys,
+finite numbers, and figures that this data can have. `commands` checks that every command of
+voxloc_bench is tried here. Exits with 77 where the command needs a GPU and there is none.
+"""
+
+import glob
+import json
+import math
+import re
+import subprocess
+import sys
+import tempfile
+
+SKIPPED = 77
+TIMEOUT_S = 100
+SUMMARY = ("mean", "p50", "p95", "p99", "max")
+
+
+class Fault(Exception):
+    """What is wrong with a result."""
+
+
+def demand(condition, message):
+    if not condition:
+        raise Fault(message)
+
+
+def number(value, low, high, name):
+    """A finite number of [low, high]."""
+    demand(isinstance(value, (int, float)) and not isinstance(value, bool), f"{name} is {value!r}")
+    demand(math.isfinite(value) and low <= value <= high,
+           f"{name} must be {low} to {high} (got {value})")
+
+
+def keys(row, names, where):
+    missing = set(names.split()) - set(row)
+    demand(not missing, f"{where} lacks {', '.join(sorted(missing))}")
+
+
+def summary(value, low, high, name):
+    """A distribution: finite, ordered, in the range."""
+    keys(value, " ".join(SUMMARY), name)
+    for key in SUMMARY:
+        number(value[key], low, high, f"{name}.{key}")
+    demand(value["p50"] <= value["p95"] <= value["p99"] <= value["max"], f"{name} is not in order")
+    demand(value["mean"] <= value["max"], f"the mean of {name} is over its maximum")
+
+
+def time_ms(value, name):
+    summary(value, 1e-6, 60e3, name)
+    demand(value["p50"] > 0, f"{name} took no time")
+
+
+def everything_finite(value, name="result", may_be_null=()):
+    """JSON has no infinity: a number that is none was written as null."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if key not in may_be_null:
+                everything_finite(item, f"{name}.{key}", may_be_null)
+    elif isinstance(value, list):
+        for i, item in enumerate(value):
+            everything_finite(item, f"{name}[{i}]", may_be_null)
+    else:
+        demand(value is not None, f"{name} is not a number")
+        if isinstance(value, float):
+            demand(math.isfinite(value), f"{name} is {value}")
+
+
+class Drive:
+    def __init__(self, folder):
+        self.scans = len(glob.glob(f"{folder}/scans/*"))
+        demand(self.scans >= 5, f"{folder} has {self.scans} scans")
+        self.map = ["--map", f"{folder}/map"]
+        self.data = [*self.map, "--scans", f"{folder}/scans", "--poses", f"{folder}/poses.txt"]
+        self.thin = ["--points", "500", "--min-range", "1"]
+        self.off = ["--perturb", "0.3,0.2,0.05,0,0,1"]
+        self.set = ["--set", " ".join(["tiny", *self.data, *self.thin, *self.off])]
+
+
+def pose_errors(row, scans, name):
+    keys(row, "scans accepted lost translation_error_m rotation_error_deg body_error_m iterations "
+         "evaluations", name)
+    demand(row["scans"] == scans, f"{name} has {row['scans']} scans, not {scans}")
+    number(row["lost"], 0, 0, f"{name}.lost")
+    number(row["accepted"], scans, scans, f"{name}.accepted")
+    summary(row["translation_error_m"], 0, 0.2, f"{name}.translation_error_m")
+    summary(row["rotation_error_deg"], 0, 1, f"{name}.rotation_error_deg")
+    for axis in "xyz":
+        summary(row["body_error_m"][axis], 0, 0.2, f"{name}.body_error_m.{axis}")
+    summary(row["iterations"], 1, 200, f"{name}.iterations")
+    summary(row["evaluations"], 1, 1000, f"{name}.evaluations")
+
+
+class Accuracy:
+    @staticmethod
+    def arguments(drive):
+        return drive.set
+
+    @staticmethod
+    def check(result, drive):
+        keys(result, "engine limit_distance_m limit_angle_deg results", "result")
+        demand([row["profile"] for row in result["results"]] == ["autoware", "precise"], "profiles")
+        for row in result["results"]:
+            demand(row["set"] == "tiny", f"set {row['set']}")
+            pose_errors(row, drive.scans, row["profile"])
+
+
+class Align:
+    @staticmethod
+    def arguments(drive):
+        return [*drive.data, *drive.thin, *drive.off, "--profile", "precise", "--repeat", "2",
+                "--batch", "3"]
+
+    @staticmethod
+    def check(result, drive):
+        keys(result, "engine device profile batch align_ms evaluation_ms build_ms cells "
+             "cells_by_statistics iterations evaluations point_evaluations_per_s scans accepted "
+             "translation_error_m rotation_error_deg results", "result")
+        demand((result["engine"], result["profile"], result["batch"]) == ("cpu", "precise", 3),
+               "engine, profile or batch")
+        demand(result["scans"] == len(result["results"]) == drive.scans, "the number of scans")
+        demand(result["accepted"] == drive.scans, f"{result['accepted']} accepted")
+        time_ms(result["align_ms"], "align_ms")
+        time_ms(result["evaluation_ms"], "evaluation_ms")
+        number(result["build_ms"], 0.1, 60e3, "build_ms")
+        demand(result["cells"] == result["cells_by_statistics"][0], "cells")
+        for cells in result["cells_by_statistics"]:
+            number(cells, 100, 1e6, "cells_by_statistics")
+        number(result["point_evaluations_per_s"], 1e4, 1e11, "point_evaluations_per_s")
+        summary(result["translation_error_m"], 0, 0.1, "translation_error_m")
+        summary(result["rotation_error_deg"], 0, 0.5, "rotation_error_deg")
+        for i, row in enumerate(result["results"]):
+            name = f"results[{i}]"
+            keys(row, "translation_error_m rotation_error_deg accepted position_m points pairs "
+                 "align_ms iterations evaluations transform_probability nearest_voxel_likelihood "
+                 "termination", name)
+            number(row["points"], 400, 500, f"{name}.points")
+            number(row["pairs"], 1, 500 * 27, f"{name}.pairs")
+            number(row["nearest_voxel_likelihood"], 2.3, 6, f"{name}.nearest_voxel_likelihood")
+            demand(row["evaluations"] >= row["iterations"] >= 1, f"{name}: evaluations")
+
+
+class Basin:
+    @staticmethod
+    def arguments(drive):
+        return [*drive.set, "--offsets", "0.3,60", "--angles", "1", "--stride", "2"]
+
+    @staticmethod
+    def check(result, drive):
+        keys(result, "engine seed limit_distance_m limit_angle_deg results", "result")
+        demand(len(result["results"]) == 4, f"{len(result['results'])} rows")
+        for row in result["results"]:
+            keys(row, "set profile offset_m angle_deg starts success accepted iterations", "a row")
+            name = f"{row['profile']} from {row['offset_m']} m"
+            demand(row["starts"] == (drive.scans + 1) // 2, f"{name}: {row['starts']} starts")
+            # All from nearby; from beyond the next street hardly any.
+            number(row["success"], *((0.99, 1) if row["offset_m"] < 1 else (0, 0.5)), name)
+
+
+class Build:
+    @staticmethod
+    def arguments(_):
+        return ["--synthetic", "20000", "--extent", "50", "--repeat", "3"]
+
+    @staticmethod
+    def check(result, _):
+        keys(result, "engine device points tiles cells cell_size_m build_ms", "result")
+        demand((result["points"], result["tiles"], result["cell_size_m"]) == (20000, 1, 2.0),
+               "points, tiles or cell size")
+        number(result["cells"], 300, 25 * 25 * 10, "cells")
+        time_ms(result["build_ms"], "build_ms")
+
+
+class BuildOfFiles:
+    @staticmethod
+    def arguments(drive):
+        return [*drive.map, "--repeat", "1"]
+
+    @staticmethod
+    def check(result, _):
+        number(result["points"], 1e4, 1e7, "points")
+        number(result["tiles"], 1, 100, "tiles")
+        number(result["cells"], 100, 1e6, "cells")
+        time_ms(result["build_ms"], "build_ms")
+
+
+class Coverage:
+    @staticmethod
+    def arguments(drive):
+        return [*drive.data, *drive.thin, *drive.off]
+
+    @staticmethod
+    def check(result, drive):
+        keys(result, "profile alignments accepted error methods", "result")
+        demand(result["alignments"] == result["accepted"] == drive.scans, "the number of alignments")
+        methods = ["fixed", "laplace", "multi_ndt", "multi_ndt_score", "calibrated"]
+        demand([method["name"] for method in result["methods"]] == methods, "methods")
+        for method in result["methods"]:
+            name = method["name"]
+            demand(method["not_positive_definite"] == 0, f"{name}: not positive definite")
+            for axis, percent in [("joint", method["joint_percent"]),
+                                  *method["axis_percent"].items()]:
+                for value in percent:
+                    number(value, 0, 100, f"{name}.{axis}")
+                demand(percent == sorted(percent), f"{name}.{axis} falls with sigma")
+            for axis in ("x", "y", "z", "rx", "ry", "rz"):
+                summary(method["sigma"][axis], 1e-6, 10, f"{name}.sigma.{axis}")
+                summary(result["error"][axis], 0, 0.2, f"error.{axis}")
+
+
+class Estimate:
+    @staticmethod
+    def arguments(drive):
+        return [*drive.data, *drive.thin, *drive.off, "--repeat", "1"]
+
+    @staticmethod
+    def check(result, drive):
+        keys(result, "engine device profile scans align_ms estimates", "result")
+        demand(result["scans"] == drive.scans, "scans")
+        time_ms(result["align_ms"], "align_ms")
+        demand([row["name"] for row in result["estimates"]] ==
+               ["fixed", "laplace", "multi_ndt", "multi_ndt_score", "calibrated",
+                "fixed, confidence", "calibrated, confidence"], "estimates")
+        for row in result["estimates"]:
+            time_ms(row["estimate_ms"], row["name"])
+
+
+class Gpu:
+    engine = "cuda"
+
+    @classmethod
+    def arguments(cls, drive):
+        return [*drive.data, *drive.thin, *drive.off, "--engine", cls.engine, "--no-cpu",
+                "--seconds", "0.05", "--rows", "one scan of", "--rows", "build 100k", "--rows",
+                "filter"]
+
+    @classmethod
+    def check(cls, result, _):
+        keys(result, "data rows engines", "result")
+        demand(list(result["engines"]) == [cls.engine], "engines")
+        demand(len(result["rows"]) >= 4, f"{len(result['rows'])} rows")
+        for row in result["rows"]:
+            keys(row, f"name item {cls.engine}", "a row")
+            measured = row[cls.engine]
+            demand("error" not in measured, f"{row['name']}: {measured}")
+            time_ms(measured["ms"], row["name"])
+            number(measured["items_per_s"], 1, 1e12, row["name"])
+            if "error_m" in measured:
+                summary(measured["error_m"], 0, 0.5, row["name"])
+        if cls.engine == "cuda":
+            demand(len(result["floors"]) >= 3, "floors")
+            for floor in result["floors"]:
+                time_ms(floor["ms"], floor["name"])
+
+
+class GpuRowsOnCpu(Gpu):
+    engine = "cpu"
+
+
+class InitialPose:
+    @staticmethod
+    def arguments(drive):
+        return [*drive.data, *drive.thin, "--particles", "60", "--startup", "20", "--batches", "20",
+                "--sigma-xy", "1"]
+
+    @staticmethod
+    def check(result, drive):
+        keys(result, "engine device profile searches particles startup_trials sigma_xy_m sigma_z_m "
+             "sigma_tilt_deg methods", "result")
+        demand((result["searches"], result["particles"]) == (drive.scans, 60), "searches")
+        demand([row["method"] for row in result["methods"]] == ["random", "q=20"], "methods")
+        for row in result["methods"]:
+            name = row["method"]
+            number(row["found"], 0.5, 1, f"{name}.found")
+            number(row["listed"], row["found"], 1, f"{name}.listed")
+            number(row["deceived"], 0, 1 - row["found"], f"{name}.deceived")
+            number(row["ambiguous"], 0, 1, f"{name}.ambiguous")
+            number(row["calls"], 1, 60, f"{name}.calls")
+            number(row["evaluations"], 60, 60 * 200, f"{name}.evaluations")
+            time_ms(row["search_ms"], f"{name}.search_ms")
+
+
+class Quality:
+    @staticmethod
+    def arguments(drive):
+        return [*drive.set, "--stride", "3"]
+
+    # Without wrong poses of a kind there is no area.
+    may_be_null = ("confidence", "tp", "nvtl")
+
+    @staticmethod
+    def check(result, drive):
+        keys(result, "profile kinds", "result")
+        kinds = {row["kind"]: row for row in result["kinds"]}
+        keys(kinds, "all kidnapped shifted frozen", "kinds")
+        everything = kinds["all"]
+        demand(everything["right"] >= (drive.scans + 2) // 3, f"{everything['right']} right poses")
+        demand(everything["wrong"] >= 5, f"{everything['wrong']} wrong poses")
+        # The area of a coin is 0.5.
+        for measure in ("confidence", "tp", "nvtl"):
+            number(everything[measure], 0.7, 1, measure)
+
+
+class Score:
+    @staticmethod
+    def arguments(drive):
+        return [*drive.data, *drive.thin, "--count", "100", "--repeat", "2"]
+
+    @staticmethod
+    def check(result, _):
+        keys(result, "engine device poses points poses_per_s", "result")
+        demand(result["poses"] == 100, "poses")
+        number(result["points"], 400, 500, "points")
+        keys(result["poses_per_s"], " ".join(SUMMARY), "poses_per_s")
+        summary(result["poses_per_s"], 1, 1e9, "poses_per_s")
+
+
+class Search:
+    # Of a scan that was not found; the errors of those found are checked below.
+    may_be_null = ("translation_error_m", "rotation_error_deg", "ambiguity_gap")
+
+    @staticmethod
+    def arguments(drive):
+        return [*drive.data, *drive.thin, "--turn"]
+
+    @staticmethod
+    def check(result, drive):
+        keys(result, "engine device profile scans build_ms first_search_ms search_ms right "
+             "ambiguous wrong_and_not_ambiguous among_hypotheses translation_error_m "
+             "rotation_error_deg results", "result")
+        demand(result["scans"] == len(result["results"]) == drive.scans, "the number of scans")
+        number(result["right"], 0.8 * drive.scans, drive.scans, "right")
+        number(result["among_hypotheses"], result["right"], drive.scans, "among_hypotheses")
+        number(result["wrong_and_not_ambiguous"], 0, drive.scans - result["right"],
+               "wrong_and_not_ambiguous")
+        number(result["first_search_ms"], 0.1, 60e3, "first_search_ms")
+        time_ms(result["search_ms"], "search_ms")
+        summary(result["translation_error_m"], 0, 0.5, "translation_error_m")
+
+
+COMMANDS = {
+    "accuracy": [Accuracy],
+    "align": [Align],
+    "basin": [Basin],
+    "build": [Build, BuildOfFiles],
+    "coverage": [Coverage],
+    "estimate": [Estimate],
+    "gpu": [Gpu],
+    "gpu-rows-on-cpu": [GpuRowsOnCpu],
+    "initial-pose": [InitialPose],
+    "quality": [Quality],
+    "score": [Score],
+    "search": [Search],
+}
+
+
+def has_gpu(error):
+    """A GPU that the machine has and that does not work is no reason to skip."""
+    return not ("is not in this build" in error or
+                "no CUDA device" in error and not glob.glob("/dev/nvidia[0-9]*"))
+
+
+def run(bench, name, case, drive):
+    command = "gpu" if name.startswith("gpu") else name
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        line = [bench, command, *case.arguments(drive), "--json", file.name]
+        done = subprocess.run(line, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+        if name == "gpu" and not has_gpu(done.stderr):
+            print(done.stderr, end="")
+            sys.exit(SKIPPED)
+        print(done.stdout, end="")
+        demand(done.returncode == 0, f"exit status {done.returncode}: {done.stderr}")
+        demand(done.stdout.strip() != "", "nothing was printed")
+        result = json.load(file)
+    everything_finite(result, may_be_null=getattr(case, "may_be_null", ()))
+    case.check(result, drive)
+
+
+def check_commands(bench):
+    text = subprocess.run([bench, "--help"], capture_output=True, text=True, timeout=TIMEOUT_S,
+                          check=True).stdout
+    listed = re.findall(r"^  ([a-z][a-z-]*) ", text[text.index("Subcommands:"):], re.M)
+    tried = sorted(set(COMMANDS) - {"gpu-rows-on-cpu"})
+    demand(sorted(listed) == tried, f"voxloc_bench has {listed}; tried are {tried}")
+    status = subprocess.run([bench, "align", "--nonsense"], capture_output=True, text=True,
+                            timeout=TIMEOUT_S, check=False).returncode
+    demand(status != 0, "an unknown flag ends with status 0")
+
+
+def main():
+    if len(sys.argv) != 4 or sys.argv[3] not in [*COMMANDS, "commands"]:
+        sys.exit(f"usage: bench_smoke_test.py VOXLOC_BENCH DRIVE commands|{'|'.join(COMMANDS)}")
+    bench, folder, command = sys.argv[1:]
+    try:
+        if command == "commands":
+            check_commands(bench)
+            return
+        for case in COMMANDS[command]:
+            run(bench, command, case, Drive(folder))
+    except Fault as fault:
+        sys.exit(f"voxloc_bench {command}: {fault}")
+
+
+if __name__ == "__main__":
+    main()
