@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "clients/sim/pi.h"
+
 namespace voxloc::sim {
 namespace {
-
-constexpr double kPi = 3.14159265358979323846;
 
 // What one house has in common on all its sides. Metres.
 struct HouseStyle {

@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "clients/sim/pi.h"
+
 namespace voxloc::sim {
 namespace {
 
-constexpr double kPi = 3.14159265358979323846;
 // Things are let into the ground so far that no gap shows on a slope.
 constexpr double kRoot_m = 0.3;
 

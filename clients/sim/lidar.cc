@@ -5,12 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "clients/sim/limits.h"
+#include "clients/sim/pi.h"
 #include "clients/sim/random.h"
 
 namespace voxloc::sim {
 namespace {
 
-constexpr double kPi = 3.14159265358979323846;
 constexpr int64_t kMaxRays = int64_t{1} << 21;
 
 }  // namespace

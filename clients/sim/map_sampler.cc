@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "clients/sim/limits.h"
 #include "clients/sim/parallel.h"
+#include "clients/sim/pi.h"
 #include "clients/sim/random.h"
 #include "clients/sim/ray_caster.h"
 #include "clients/sim/viewpoints.h"
@@ -17,7 +18,6 @@
 namespace voxloc::sim {
 namespace {
 
-constexpr double kPi = 3.14159265358979323846;
 // Surfaces are looked at in patches of about this edge; one seen whole or not at all is not looked
 // at point by point.
 constexpr double kPatch_m = 0.5;

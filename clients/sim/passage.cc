@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "clients/sim/limits.h"
+#include "clients/sim/pi.h"
 
 namespace voxloc::sim {
 namespace {
 
-constexpr double kPi = 3.14159265358979323846;
 constexpr double kSlabThickness_m = 0.4;
 constexpr double kFoundation_m = 1.0;
-constexpr double kGroundCell_m = 5.0;
+constexpr double kPassageGroundCell_m = 5.0;
 constexpr double kBeyondSight_m = 10.0;
 constexpr int kVaultSlabs = 12;
 
@@ -93,9 +93,9 @@ absl::StatusOr<World> BuildPassage(const PassageOptions& options, Roof roof, dou
     AddSlab(frame, half_length_m, {-side, -kFoundation_m}, {-side, options.height_m}, solids);
     AddSlab(frame, half_length_m, {side, options.height_m}, {side, -kFoundation_m}, solids);
   }
-  Ground ground(0.5 * street.length_m + options.width_m, kGroundCell_m, [&](double x, double y) {
-    return options.slope * axis.dot(Eigen::Vector2d(x, y));
-  });
+  Ground ground(
+      0.5 * street.length_m + options.width_m, kPassageGroundCell_m,
+      [&](double x, double y) { return options.slope * axis.dot(Eigen::Vector2d(x, y)); });
   return World{StreetNetwork(street), Scene(std::move(ground), std::move(solids))};
 }
 

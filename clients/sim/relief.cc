@@ -4,11 +4,12 @@
 #include <cmath>
 #include <vector>
 
+#include "clients/sim/pi.h"
+
 namespace voxloc::sim {
 namespace {
 
-constexpr double kPi = 3.14159265358979323846;
-constexpr double kGroundCell_m = 2.0;
+constexpr double kReliefGroundCell_m = 2.0;
 
 }  // namespace
 
@@ -35,7 +36,7 @@ Ground RollingGround(double half_size_m, double relief_m, Random random) {
     return sum;
   };
   const double middle = height(0.0, 0.0);
-  return Ground(half_size_m, kGroundCell_m,
+  return Ground(half_size_m, kReliefGroundCell_m,
                 [&](double x, double y) { return height(x, y) - middle; });
 }
 

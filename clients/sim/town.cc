@@ -11,13 +11,13 @@
 #include "clients/sim/frame.h"
 #include "clients/sim/furniture.h"
 #include "clients/sim/limits.h"
+#include "clients/sim/pi.h"
 #include "clients/sim/random.h"
 #include "clients/sim/relief.h"
 
 namespace voxloc::sim {
 namespace {
 
-constexpr double kPi = 3.14159265358979323846;
 constexpr double kKerbHeight_m = 0.12;
 // Ground goes on beyond the town, so that its outermost houses stand on something.
 constexpr double kGroundMargin_m = 20.0;

@@ -241,7 +241,7 @@ TEST(PcdReaderTest, RecordsOfGigabytesAreRefusedInEveryEncodingAlsoWithoutPoints
   }
   for (const std::string encoding : {"ascii", "binary", "binary_compressed"}) {
     for (const uint64_t points : {0, 1}) {
-      EXPECT_THAT(ErrorOf(Header(fields, sizes, types, counts, points, encoding)),
+      EXPECT_THAT(PcdError(PcdHeaderText(fields, sizes, types, counts, points, encoding)),
                   AllOf(HasSubstr("'f0'"), HasSubstr("at most 1048576 bytes a point")));
     }
   }
