@@ -95,8 +95,7 @@ TEST_F(CudaAllocationFailureTest, WhateverAllocationFailsTheEngineGoesOnAndKeeps
     ASSERT_NE(map, nullptr);
     job.map = std::move(map);
     std::vector<AlignJob> jobs(3, job);
-    ScoreRequest request = SceneScoreRequest(job.profile.stages[0], 100);
-    request.map = job.map;
+    ScoreRequest request = SceneScoreRequest(job.profile.stages[0], 100, job.map);
     {
       const FailingAllocations failing(first);
       try {

@@ -105,8 +105,7 @@ TEST_F(CudaWorkClassTest, NoClassChangesABitAlsoWhereTheyAreMixed) {
     ASSERT_TRUE(results[i].status.ok()) << results[i].status;
     EXPECT_TRUE(Bits(results[i]) == bits[i]) << i;
   }
-  ScoreRequest request = SceneScoreRequest(AutowareProfile().stages[0], 300);
-  request.map = SceneMapPair().cuda;
+  ScoreRequest request = SceneScoreRequest(AutowareProfile().stages[0], 300, SceneMapPair().cuda);
   request.work_class = WorkClass::kScoring;
   const auto scoring = CudaEngine().Score(request);
   request.work_class = WorkClass::kTracking;

@@ -11,6 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "tests/server/convert/not_finite.h"
+#include "tests/server/small_town.h"
+
 namespace voxloc::server {
 namespace {
 

@@ -12,14 +12,12 @@
 #include <vector>
 
 #include "server/convert/profile.h"
+#include "tests/server/convert/not_finite.h"
 
 namespace voxloc::server {
 namespace {
 
 using ::testing::HasSubstr;
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 absl::StatusCode CodeOf(const v1::AlignmentOptions& options) {
   return AlignOptionsFromProto(options, "autoware", Limits()).status().code();

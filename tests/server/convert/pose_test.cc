@@ -10,6 +10,8 @@
 #include <string>
 
 #include "core/geometry/euler.h"
+#include "tests/server/convert/not_finite.h"
+#include "tests/server/small_town.h"
 
 namespace voxloc::server {
 namespace {

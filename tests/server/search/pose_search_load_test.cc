@@ -73,7 +73,7 @@ TEST(PoseSearchServer, GivesTheBestSoFarWhenItsTimeIsUp) {
   EXPECT_GT(told.result.timings().align_s(), 0.0);
 }
 
-TEST_F(PoseSearchLoad, ATimeTooShortForAnythingIsNoError) {
+TEST_F(PoseSearchLimits, ATimeTooShortForAnythingIsNoError) {
   v1::EstimateInitialPoseRequest request = PriorRequest(2000);
   request.set_timeout_s(1e-9);
   const PoseSearchTold none = Search(server_, request);

@@ -153,13 +153,13 @@ std::string WideHeader(size_t fields, size_t count) {
 }
 
 TEST(PcdHeaderTest, AWideRecordIsAllowedUpToTheLimit) {
-  const absl::StatusOr<PcdHeader> wide = Parse(WideHeader(100, 1000));
+  const absl::StatusOr<PcdHeader> wide = ParseHeader(WideHeader(100, 1000));
   ASSERT_TRUE(wide.ok()) << wide.status();
   EXPECT_EQ(wide->point_bytes(), 12u + 100u * 8000u);
-  EXPECT_THAT(ErrorOf(WideHeader(2, 100'000)),
+  EXPECT_THAT(HeaderError(WideHeader(2, 100'000)),
               AllOf(HasSubstr("line 4"), HasSubstr("'f1'"), HasSubstr("at most 1048576 bytes"),
                     HasSubstr("got 1600012")));
-  EXPECT_THAT(ErrorOf(WideHeader(2000, 1)),
+  EXPECT_THAT(HeaderError(WideHeader(2000, 1)),
               AllOf(HasSubstr("line 1"), HasSubstr("3 to 1024"), HasSubstr("got 2003")));
 }
 

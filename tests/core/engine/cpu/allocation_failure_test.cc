@@ -154,7 +154,7 @@ TEST(AllocationFailureTest, EveryScanOfABatchIsAlignedOrRefused) {
 }
 
 TEST(AllocationFailureTest, PosesAreScoredOrRefused) {
-  ScoreRequest request = SceneScoreRequest(PreciseProfile().stages.back(), 70);
+  ScoreRequest request = SceneScoreRequest(PreciseProfile().stages.back(), 70, SharedScene().map);
   request.scan = std::make_shared<const PointCloud>(SceneScan(ScenePose(), 200));
   request.want_point_scores = true;
   const std::string expected = Bits(MakeCpuEngine({1})->Score(request).value());
@@ -239,15 +239,16 @@ TEST(AllocationFailureTest, AScanIsFilteredOrRefused) {
     return all;
   };
   const std::string expected = bits(FilterCloud(cloud, options)->cloud);
-  FailEveryAllocation([&](Engine& engine) { return engine.Filter(cloud, options); },
-                      [&](const absl::StatusOr<FilteredCloud>& result) {
-                        if (result.ok()) {
-                          EXPECT_TRUE(bits(result->cloud) == expected);
-                        } else {
-                          EXPECT_EQ(result.status().code(), absl::StatusCode::kResourceExhausted);
-                        }
-                        return result.ok();
-                      });
+  FailEveryAllocation(
+      [&](Engine& engine) { return engine.Filter(cloud, options, WorkClass::kTracking); },
+      [&](const absl::StatusOr<FilteredCloud>& result) {
+        if (result.ok()) {
+          EXPECT_TRUE(bits(result->cloud) == expected);
+        } else {
+          EXPECT_EQ(result.status().code(), absl::StatusCode::kResourceExhausted);
+        }
+        return result.ok();
+      });
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ uint64_t AllocationsOfAlign(Engine& engine, absl::Span<const AlignJob> jobs) {
   return allocations;
 }
 
-AlignJob JobOf(const Profile& profile, size_t points) {
+AlignJob SteadyJob(const Profile& profile, size_t points) {
   AlignJob job = SceneJob(profile);
   job.scan = std::make_shared<const PointCloud>(SceneScan(ScenePose(), points));
   job.map_T_base_guess = Displaced(ScenePose(), {0.3, -0.2, 0.02}, 0.02);
@@ -33,7 +33,7 @@ TEST(SteadyStateTest, ARepeatedAlignmentAllocatesItsResultsOnly) {
   const auto engine = MakeCpuEngine({1});
   for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
     for (const size_t points : {size_t{1500}, size_t{12345}}) {
-      const AlignJob job = JobOf(profile, points);
+      const AlignJob job = SteadyJob(profile, points);
       EXPECT_GT(AllocationsOfAlign(*engine, {&job, 1}), 1u);
       EXPECT_EQ(AllocationsOfAlign(*engine, {&job, 1}), 1u) << profile.name << ", " << points;
     }
@@ -42,21 +42,22 @@ TEST(SteadyStateTest, ARepeatedAlignmentAllocatesItsResultsOnly) {
 
 TEST(SteadyStateTest, ARepeatedBatchAllocatesItsResultsOnly) {
   const auto engine = MakeCpuEngine({1});
-  const std::vector<AlignJob> jobs(5, JobOf(PreciseProfile(), 1500));
+  const std::vector<AlignJob> jobs(5, SteadyJob(PreciseProfile(), 1500));
   (void)AllocationsOfAlign(*engine, jobs);
   EXPECT_EQ(AllocationsOfAlign(*engine, jobs), 1u);
 }
 
 TEST(SteadyStateTest, ALargeScanSpreadOverThreadsAllocatesItsResultsOnly) {
   const auto engine = MakeCpuEngine({3});
-  const AlignJob job = JobOf(PreciseProfile(), 12345);
+  const AlignJob job = SteadyJob(PreciseProfile(), 12345);
   (void)AllocationsOfAlign(*engine, {&job, 1});
   EXPECT_EQ(AllocationsOfAlign(*engine, {&job, 1}), 1u);
 }
 
 TEST(SteadyStateTest, RepeatedScoringAllocatesItsResultsOnly) {
   const auto engine = MakeCpuEngine({1});
-  const ScoreRequest request = SceneScoreRequest(PreciseProfile().stages.back(), 40);
+  const ScoreRequest request =
+      SceneScoreRequest(PreciseProfile().stages.back(), 40, SharedScene().map);
   ASSERT_TRUE(engine->Score(request).ok());
   ResetAllocationCounts();
   const auto result = engine->Score(request);
