@@ -66,7 +66,7 @@ void AlignSlice::Clear() {
   scans_.clear();
   device_scans_.clear();
   rotation_scales_m_.clear();
-  scan_numbers_.clear();
+  scan_numbers_.Clear();
   // What one huge scan made it take goes back to the host too.
   const size_t kept = points_retention_.Fit(points_.size(), floats_, sizeof(float));
   if (kept < points_.size()) points_ = std::vector<float>(kept);
@@ -160,21 +160,18 @@ absl::StatusOr<uint32_t> AlignSlice::ProgramOf(const AlignJob& job) {
 
 absl::StatusOr<uint32_t> AlignSlice::ScanOf(const AlignJob& job) {
   const PointCloud& cloud = *job.scan;
-  const auto [it, inserted] =
-      scan_numbers_.try_emplace(&cloud, static_cast<uint32_t>(scans_.size()));
-  if (!inserted) return it->second;
+  if (const uint32_t* const known = scan_numbers_.Find(&cloud)) return *known;
   const size_t end = floats_ + PackedFloats(cloud.size());
   if (points_.size() < end) points_.resize(std::max(end, points_.size() + points_.size() / 2));
   PackedScan scan = PackScan(cloud, points_.data() + floats_);
-  if (scan.points == 0) {
-    scan_numbers_.erase(it);
-    return NoFinitePoint(cloud);
-  }
+  if (scan.points == 0) return NoFinitePoint(cloud);
+  const auto number = static_cast<uint32_t>(scans_.size());
   device_scans_.push_back({floats_, scan.stride, scan.points});
   scans_.push_back(std::move(scan));
   rotation_scales_m_.push_back(0.0);
   floats_ = end;
-  return it->second;
+  scan_numbers_.Insert(&cloud, number);
+  return number;
 }
 
 double AlignSlice::RotationScaleFor(const AlignJob& job, uint32_t scan) {

@@ -13,9 +13,9 @@
 #include <optional>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/container/flat_table.h"
 #include "core/engine/align.h"
 #include "cuda/align/align_kernel.h"
 #include "cuda/align/cluster_choice.h"
@@ -98,7 +98,7 @@ class AlignSlice {
   std::vector<double> rotation_scales_m_;  // of the scans; 0 until a job needs it
   std::vector<float> points_;              // of all scans; the first `floats_` are in use
   Retention points_retention_;
-  absl::flat_hash_map<const PointCloud*, uint32_t> scan_numbers_;
+  FlatTable<const PointCloud*, uint32_t> scan_numbers_;
   size_t floats_ = 0;                   // of all scans
   size_t work_ = 0;                     // points of all jobs
   uint32_t iterations_ = 0;             // that may be recorded

@@ -83,7 +83,9 @@ __device__ __forceinline__ void Send(const double* mine, const ArrivalBarrier& b
 }
 
 // Waits until the phase of this parity is complete; what other blocks of the cluster sent is then
-// seen.
+// seen: it was written to this block's own shared memory, and its bytes were counted after it. The
+// acquire is the block's. That of the cluster would drop this multiprocessor's cache of global
+// memory in every evaluation.
 __device__ __forceinline__ void Wait(ArrivalBarrier& barrier, uint32_t parity) {
 #if __CUDA_ARCH__ >= 900
   uint32_t done = 0;
@@ -91,7 +93,7 @@ __device__ __forceinline__ void Wait(ArrivalBarrier& barrier, uint32_t parity) {
     asm volatile(
         "{\n"
         ".reg .pred complete;\n"
-        "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 complete, [%1], %2;\n"
+        "mbarrier.try_wait.parity.shared::cta.b64 complete, [%1], %2;\n"
         "selp.u32 %0, 1, 0, complete;\n"
         "}\n"
         : "=r"(done)

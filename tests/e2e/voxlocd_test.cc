@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -92,6 +93,7 @@ class VoxlocdTest : public ::testing::Test {
   // takes the GPU where there is one.
   std::unique_ptr<Voxlocd> Start(std::vector<std::string> more = {},
                                  const std::string& engine = HasEngine("cuda") ? "cuda" : "cpu") {
+    std::remove(ready_.c_str());  // of a server that was killed
     more.push_back("--listen=127.0.0.1:0");
     more.push_back("--metrics-listen=127.0.0.1:0");
     more.push_back("--ready-file=" + ready_);

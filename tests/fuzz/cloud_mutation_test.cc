@@ -165,8 +165,9 @@ TEST(CloudMutationTest, EveryMutationGivesACloudOrAStatus) {
       ResetAllocationCounts();
       const absl::StatusOr<PointCloud> cloud =
           ParseCloud(file.format, absl::string_view(exact.data(), exact.size()), "mutated");
-      // A byte of LZF stands for 88 at most; a few bytes of a header for a field's record.
-      ASSERT_LE(CountedAllocations().largest_bytes, 100 * exact.size()) << "seed " << seed;
+      // A byte of LZF stands for 88 at most; a few bytes of a header for a field's record. An error
+      // of an empty file has its text.
+      ASSERT_LE(CountedAllocations().largest_bytes, 100 * exact.size() + 256) << "seed " << seed;
       ExpectWhole(cloud, seed);
       ++(cloud.ok() ? read : refused);
     }

@@ -96,7 +96,7 @@ TEST(ConvertCloud, RefusesMalformedCloudsByName) {
     bad.mutable_origin()->set_z(origin);
     EXPECT_THAT(message(bad), HasSubstr("cloud.origin")) << origin;
   }
-  EXPECT_THAT(std::string(CheckScanCloud(good, 0).status().message()), HasSubstr("1 points"));
+  EXPECT_THAT(std::string(CheckScanCloud(good, 0).status().message()), HasSubstr("got 1"));
   EXPECT_EQ(DecodeTilePoints(good, 11).status().code(), absl::StatusCode::kResourceExhausted);
 }
 

@@ -254,7 +254,7 @@ TEST_P(EstimateInitialPose, SaysWhatIsWrongWithARequest) {
        "prior.pose.position"},
       {[](auto& r) { r.mutable_prior()->clear_covariance(); }, invalid,
        "prior.covariance is empty"},
-      {[](auto& r) { r.mutable_prior()->add_covariance(1.0); }, invalid, "has 37 values"},
+      {[](auto& r) { r.mutable_prior()->add_covariance(1.0); }, invalid, "got 37"},
       {[](auto& r) { r.mutable_prior()->set_covariance(0, kNan); }, invalid, "prior.covariance"},
       {[](auto& r) { r.mutable_prior()->set_covariance(0, 0.0); }, invalid, "prior.covariance"},
       {[](auto& r) { r.mutable_prior()->set_covariance(35, -1.0); }, invalid, "prior.covariance"},
