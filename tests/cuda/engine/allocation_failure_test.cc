@@ -113,8 +113,9 @@ TEST_F(CudaAllocationFailureTest, WhateverAllocationFailsTheEngineGoesOnAndKeeps
     }
     {
       const PointCloud cloud = SceneMap();
+      const std::vector<CellStatistics> statistics = AllStatistics();
       const FailingAllocations failing(first);
-      const auto tile = CudaEngine().BuildTile(cloud, AllStatistics());
+      const auto tile = CudaEngine().BuildTile(cloud, statistics);
       ExpectAnsweredOrExhausted(tile.status());
     }
     {
