@@ -47,7 +47,8 @@ def summary(value, low, high, name):
     for key in SUMMARY:
         number(value[key], low, high, f"{name}.{key}")
     demand(value["p50"] <= value["p95"] <= value["p99"] <= value["max"], f"{name} is not in order")
-    demand(value["mean"] <= value["max"], f"the mean of {name} is over its maximum")
+    # A mean of equal values may be a rounding over them.
+    demand(value["mean"] <= value["max"] * (1 + 1e-12), f"the mean of {name} is over its maximum")
 
 
 def time_ms(value, name):
@@ -85,7 +86,8 @@ def pose_errors(row, scans, name):
     keys(row, "scans accepted lost translation_error_m rotation_error_deg body_error_m iterations "
          "evaluations", name)
     demand(row["scans"] == scans, f"{name} has {row['scans']} scans, not {scans}")
-    number(row["lost"], 0, 0, f"{name}.lost")
+    # The reference's algorithm loses some starts in towns.
+    number(row["lost"], 0, scans // 2 if name.startswith("autoware") else 0, f"{name}.lost")
     number(row["accepted"], scans, scans, f"{name}.accepted")
     summary(row["translation_error_m"], 0, 0.2, f"{name}.translation_error_m")
     summary(row["rotation_error_deg"], 0, 1, f"{name}.rotation_error_deg")
