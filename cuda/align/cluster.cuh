@@ -84,8 +84,8 @@ __device__ __forceinline__ void Send(const double* mine, const ArrivalBarrier& b
 
 // Waits until the phase of this parity is complete; what other blocks of the cluster sent is then
 // seen: it was written to this block's own shared memory, and its bytes were counted after it. The
-// acquire is the block's. That of the cluster would drop this multiprocessor's cache of global
-// memory in every evaluation.
+// acquire is the block's. That of the cluster may drop this multiprocessor's cache of global memory
+// in every evaluation.
 __device__ __forceinline__ void Wait(ArrivalBarrier& barrier, uint32_t parity) {
 #if __CUDA_ARCH__ >= 900
   uint32_t done = 0;
