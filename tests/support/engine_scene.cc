@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
+#include "core/geometry/angles.h"
 #include "core/geometry/euler.h"
 #include "tests/support/random_numbers.h"
 
@@ -71,6 +73,20 @@ AlignJob SceneJob(const Profile& profile, std::shared_ptr<const ResidentMap> map
 }
 
 AlignJob SceneJob(const Profile& profile) { return SceneJob(profile, SharedScene().map); }
+
+std::vector<AlignJob> PerturbedSceneJobs(const AlignJob& scene_job) {
+  std::vector<AlignJob> jobs;
+  for (int i = 0; i < 8; ++i) {
+    AlignJob job = scene_job;
+    const double heading = 2.0 * M_PI * i / 8.0;
+    job.map_T_base_guess =
+        Displaced(ScenePose(), {0.49 * std::cos(heading), 0.49 * std::sin(heading), 0.1},
+                  (i % 2 == 0 ? 2.0 : -2.0) * kRadiansPerDegree);
+    job.want_trace = true;
+    jobs.push_back(job);
+  }
+  return jobs;
+}
 
 ScoreRequest SceneScoreRequest(const Stage& stage, size_t poses,
                                std::shared_ptr<const ResidentMap> map) {

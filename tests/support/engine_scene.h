@@ -41,6 +41,10 @@ AlignJob SceneJob(const Profile& profile, std::shared_ptr<const ResidentMap> map
 // In SharedScene()'s map.
 AlignJob SceneJob(const Profile& profile);
 
+// The job eight times, from guesses half a metre away in eight directions and two degrees of yaw to
+// either side, with traces.
+std::vector<AlignJob> PerturbedSceneJobs(const AlignJob& scene_job);
+
 // The scan of the scene's jobs at poses around the true one, in a map of the scene.
 ScoreRequest SceneScoreRequest(const Stage& stage, size_t poses,
                                std::shared_ptr<const ResidentMap> map);

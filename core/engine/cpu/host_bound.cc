@@ -124,10 +124,4 @@ absl::StatusOr<std::vector<BoundHit>> BoundOnHost(const BoundRequest& request,
                           });
 }
 
-absl::StatusOr<std::vector<BoundHit>> BoundOnHost(const BoundRequest& request) {
-  return BoundOnHost(request, [](size_t count, absl::FunctionRef<void(size_t)> body) {
-    for (size_t i = 0; i < count; ++i) body(i);
-  });
-}
-
 }  // namespace voxloc

@@ -35,8 +35,6 @@ using ForEachIndex = absl::FunctionRef<void(size_t count, absl::FunctionRef<void
 // std::bad_alloc: ResourceExhausted.
 [[nodiscard]] absl::StatusOr<std::vector<BoundHit>> BoundOnHost(const BoundRequest& request,
                                                                 ForEachIndex for_each);
-// The same, in this thread.
-[[nodiscard]] absl::StatusOr<std::vector<BoundHit>> BoundOnHost(const BoundRequest& request);
 
 }  // namespace voxloc
 

@@ -8,6 +8,7 @@
 #include "clients/sim/drive.h"
 #include "clients/sim/town.h"
 #include "clients/sim/traffic.h"
+#include "core/geometry/angles.h"
 #include "tests/clients/sim/surface_distance.h"
 
 namespace voxloc::sim {
@@ -62,17 +63,18 @@ TEST(LidarTest, RingsAndStepsAreWhereTheyShouldBe) {
   options.azimuth_steps = 36;
   const PointCloud scan = Lidar(options).Scan(RayCaster(scene), Pose(), 0);
   ASSERT_EQ(scan.size(), 180U);
-  constexpr double kDegree = 3.14159265358979323846 / 180.0;
   const double phase = std::atan2(scan.Point(0).y(), scan.Point(0).x());
   EXPECT_GE(phase, 0.0);
-  EXPECT_LT(phase, 10.0 * kDegree);
+  EXPECT_LT(phase, 10.0 * kRadiansPerDegree);
   for (size_t i = 0; i < scan.size(); ++i) {
     const Eigen::Vector3d point = scan.Point(i);
     EXPECT_NEAR(point.norm(), 10.0, 1e-5);
-    EXPECT_NEAR(std::asin(point.z() / 10.0), (-20.0 + 10.0 * double(i % 5)) * kDegree, 1e-5);
-    const double azimuth = phase + 10.0 * kDegree * double(i / 5);
-    EXPECT_NEAR(std::remainder(std::atan2(point.y(), point.x()) - azimuth, 360.0 * kDegree), 0.0,
+    EXPECT_NEAR(std::asin(point.z() / 10.0), (-20.0 + 10.0 * double(i % 5)) * kRadiansPerDegree,
                 1e-5);
+    const double azimuth = phase + 10.0 * kRadiansPerDegree * double(i / 5);
+    EXPECT_NEAR(
+        std::remainder(std::atan2(point.y(), point.x()) - azimuth, 360.0 * kRadiansPerDegree), 0.0,
+        1e-5);
   }
 }
 

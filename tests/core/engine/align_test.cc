@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "core/geometry/angles.h"
 #include "core/geometry/euler.h"
 #include "tests/support/engine_test.h"
 #include "tests/support/trace_check.h"
@@ -21,23 +22,10 @@
 namespace voxloc {
 namespace {
 
-constexpr double kDegree = M_PI / 180.0;
-
 class AlignTest : public EngineTest {
  protected:
-  // Half a metre in eight directions, two degrees of yaw to either side.
   static std::vector<AlignJob> PerturbedJobs(const Profile& profile) {
-    std::vector<AlignJob> jobs;
-    for (int i = 0; i < 8; ++i) {
-      AlignJob job = SceneJob(profile);
-      const double heading = 2.0 * M_PI * i / 8.0;
-      job.map_T_base_guess =
-          Displaced(ScenePose(), {0.49 * std::cos(heading), 0.49 * std::sin(heading), 0.1},
-                    (i % 2 == 0 ? 2.0 : -2.0) * kDegree);
-      job.want_trace = true;
-      jobs.push_back(job);
-    }
-    return jobs;
+    return PerturbedSceneJobs(SceneJob(profile));
   }
 };
 VOXLOC_INSTANTIATE_ON_ENGINES(AlignTest);
@@ -55,7 +43,7 @@ TEST_P(AlignTest, BothProfilesConvergeFromHalfAMetreAndTwoDegrees) {
           << result.after.nearest_voxel_likelihood;
       EXPECT_GT(result.after.score, 0.0);
       largest = std::max(largest, TranslationDistance(result.map_T_base, ScenePose()));
-      EXPECT_LE(RotationDistance(result.map_T_base, ScenePose()), 0.2 * kDegree);
+      EXPECT_LE(RotationDistance(result.map_T_base, ScenePose()), 0.2 * kRadiansPerDegree);
     }
     EXPECT_LE(largest, limit_m);
     std::cout << profile.name << ": largest error " << largest << " m" << std::endl;

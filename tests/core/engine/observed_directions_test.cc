@@ -12,14 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include "core/geometry/angles.h"
 #include "core/geometry/euler.h"
 #include "tests/support/engine_test.h"
 #include "tests/support/random_numbers.h"
 
 namespace voxloc {
 namespace {
-
-constexpr double kRadPerDeg = M_PI / 180.0;
 
 // Floor and two walls without end, along `heading` through the map's zero. Points of the stretch
 // from `from_m` to `to_m`.
@@ -92,8 +91,9 @@ class ObservedDirectionsTest : public EngineTest {
   static CorridorError AlignInCorridor(const Profile& profile, double heading) {
     Corridor corridor = MakeCorridor(heading, profile);
     const Eigen::Vector3d across = Eigen::Vector3d::UnitZ().cross(corridor.Along());
-    corridor.job.map_T_base_guess = Displaced(
-        corridor.truth, corridor.Along() + 0.2 * across + Eigen::Vector3d(0, 0, 0.1), kRadPerDeg);
+    corridor.job.map_T_base_guess =
+        Displaced(corridor.truth, corridor.Along() + 0.2 * across + Eigen::Vector3d(0, 0, 0.1),
+                  kRadiansPerDegree);
     const AlignResult result = AlignOne(engine(), corridor.job);
     EXPECT_TRUE(result.status.ok()) << result.status;
     EXPECT_EQ(result.termination, Termination::kConverged);
@@ -114,7 +114,7 @@ TEST_P(ObservedDirectionsTest, AlongACorridorThePriorStaysAcrossItTheScanDecides
       EXPECT_NEAR(error.along_m, 1.0, 0.02);
       EXPECT_LE(std::abs(error.across_m), 0.02);
       // The step floor of the autoware profile overshoots by up to 0.29 degrees.
-      EXPECT_LE(error.rotation_rad, 0.3 * kRadPerDeg);
+      EXPECT_LE(error.rotation_rad, 0.3 * kRadiansPerDegree);
       std::cout << profile.name << ": along " << error.along_m << " m, across " << error.across_m
                 << " m" << std::endl;
     }
@@ -145,13 +145,13 @@ TEST_P(ObservedDirectionsTest, OnOpenGroundThePriorStaysAndTheScanDecidesHeightA
   for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
     SCOPED_TRACE(profile.name);
     job.profile = AlongObservedDirections(profile);
-    job.map_T_base_guess = Displaced(truth, {0.3, -0.2, 0.1}, kRadPerDeg);
+    job.map_T_base_guess = Displaced(truth, {0.3, -0.2, 0.1}, kRadiansPerDegree);
     const AlignResult result = AlignOne(engine(), job);
     ASSERT_TRUE(result.status.ok()) << result.status;
     const Eigen::Vector3d moved = result.map_T_base.translation - job.map_T_base_guess.translation;
     EXPECT_LE(moved.head<2>().norm(), 0.02);
     EXPECT_NEAR(result.map_T_base.translation.z(), 1.5, 0.01);
-    EXPECT_LE(RotationDistance(result.map_T_base, truth), 1.3 * kRadPerDeg);
+    EXPECT_LE(RotationDistance(result.map_T_base, truth), 1.3 * kRadiansPerDegree);
   }
 }
 
@@ -159,12 +159,7 @@ TEST_P(ObservedDirectionsTest, AStreetIsFoundAsExactlyAsWithoutIt) {
   for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
     SCOPED_TRACE(profile.name);
     double largest = 0.0;
-    for (int i = 0; i < 8; ++i) {
-      AlignJob job = SceneJob(AlongObservedDirections(profile));
-      const double heading = 2.0 * M_PI * i / 8.0;
-      job.map_T_base_guess =
-          Displaced(ScenePose(), {0.49 * std::cos(heading), 0.49 * std::sin(heading), 0.1},
-                    (i % 2 == 0 ? 2.0 : -2.0) * kRadPerDeg);
+    for (const AlignJob& job : PerturbedSceneJobs(SceneJob(AlongObservedDirections(profile)))) {
       const AlignResult result = AlignOne(engine(), job);
       ASSERT_TRUE(result.status.ok()) << result.status;
       EXPECT_EQ(Judge(result, profile), Acceptance::kAccepted);
@@ -177,7 +172,7 @@ TEST_P(ObservedDirectionsTest, AStreetIsFoundAsExactlyAsWithoutIt) {
 
 TEST_P(ObservedDirectionsTest, ATinyShareChangesNothingWhereAllIsObserved) {
   AlignJob job = SceneJob(PreciseProfile());
-  job.map_T_base_guess = Displaced(ScenePose(), {0.3, -0.2, 0.1}, kRadPerDeg);
+  job.map_T_base_guess = Displaced(ScenePose(), {0.3, -0.2, 0.1}, kRadiansPerDegree);
   const AlignResult normal = AlignOne(engine(), job);
   job.profile = Observing(job.profile, 1e-9);
   const AlignResult observing = AlignOne(engine(), job);

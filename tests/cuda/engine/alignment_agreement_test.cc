@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/geometry/angles.h"
 #include "core/geometry/euler.h"
 #include "tests/cuda/engine/data_sets.h"
 #include "tests/cuda/engine/engine_pair.h"
@@ -27,7 +28,6 @@
 namespace voxloc {
 namespace {
 
-constexpr double kDegree = M_PI / 180.0;
 constexpr size_t kStarts = 1000;
 constexpr size_t kMaxDifferent = kStarts / 100;
 constexpr size_t kMaxUndecided = kStarts / 10;
@@ -47,7 +47,7 @@ std::vector<AlignJob> PerturbedJobs(const DataSet& set, const Profile& profile) 
   for (size_t i = 0; i < kStarts; ++i) {
     const PlacedScan& scan = set.scans[i % set.scans.size()];
     const Eigen::Vector3d shift = 0.5 * per_axis * random.NormalVector();
-    const Eigen::Vector3d turn = 2.0 * kDegree * per_axis * random.NormalVector();
+    const Eigen::Vector3d turn = 2.0 * kRadiansPerDegree * per_axis * random.NormalVector();
     AlignJob job;
     job.scan = scan.cloud;
     job.map_T_base_guess.translation = scan.map_T_base.translation + shift;
@@ -80,7 +80,7 @@ std::vector<AlignJob> Reordered(std::vector<AlignJob> jobs, unsigned seed) {
 
 bool SamePlace(const AlignResult& a, const AlignResult& b, double share) {
   return TranslationDistance(a.map_T_base, b.map_T_base) <= share * kPositionM &&
-         RotationDistance(a.map_T_base, b.map_T_base) <= share * kRotationDeg * kDegree;
+         RotationDistance(a.map_T_base, b.map_T_base) <= share * kRotationDeg * kRadiansPerDegree;
 }
 
 // Whether the last bits of sums leave the CPU engine's answer as it is, start by start.
@@ -162,8 +162,8 @@ void Compare(size_t start, bool decided, const AlignResult& cuda, const AlignRes
   if (decided) {
     counts.position_m =
         std::max(counts.position_m, TranslationDistance(cuda.map_T_base, cpu.map_T_base));
-    counts.rotation_deg =
-        std::max(counts.rotation_deg, RotationDistance(cuda.map_T_base, cpu.map_T_base) / kDegree);
+    counts.rotation_deg = std::max(
+        counts.rotation_deg, RotationDistance(cuda.map_T_base, cpu.map_T_base) * kDegreesPerRadian);
   }
   if (!SamePlace(cuda, cpu, 1.0)) {
     ++counts.elsewhere;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "core/geometry/angles.h"
 #include "core/geometry/euler.h"
 #include "tests/cuda/engine/engine_pair.h"
 #include "tests/support/trace_check.h"
@@ -18,23 +19,10 @@
 namespace voxloc {
 namespace {
 
-constexpr double kRadPerDeg = M_PI / 180.0;
-
 class CudaSearchTest : public CudaEngineTest {
  protected:
-  // Half a metre in eight directions, two degrees of yaw to either side.
   static std::vector<AlignJob> PerturbedJobs(const Profile& profile) {
-    std::vector<AlignJob> jobs;
-    for (int i = 0; i < 8; ++i) {
-      AlignJob job = CudaSceneJob(profile);
-      const double heading = 2.0 * M_PI * i / 8.0;
-      job.map_T_base_guess =
-          Displaced(ScenePose(), {0.49 * std::cos(heading), 0.49 * std::sin(heading), 0.1},
-                    (i % 2 == 0 ? 2.0 : -2.0) * kRadPerDeg);
-      job.want_trace = true;
-      jobs.push_back(job);
-    }
-    return jobs;
+    return PerturbedSceneJobs(CudaSceneJob(profile));
   }
   // So far away that the exact curvature points downhill.
   static std::vector<AlignJob> FarJobs() {
@@ -57,7 +45,7 @@ void ExpectSameWay(const AlignResult& cuda, const AlignResult& cpu, size_t steps
     EXPECT_EQ(a.stage, b.stage);
     EXPECT_EQ(a.reversed, b.reversed);
     EXPECT_LE(TranslationDistance(a.map_T_base_after, b.map_T_base_after), 1e-3);
-    EXPECT_LE(RotationDistance(a.map_T_base_after, b.map_T_base_after), 0.005 * kRadPerDeg);
+    EXPECT_LE(RotationDistance(a.map_T_base_after, b.map_T_base_after), 0.005 * kRadiansPerDegree);
     EXPECT_NEAR(a.score.score, b.score.score, 1e-3 * b.score.score);
     EXPECT_NEAR(a.newton_step_norm, b.newton_step_norm, 1e-3 * b.newton_step_norm + 1e-4);
     EXPECT_NEAR(a.step_length, b.step_length, 1e-3 * b.step_length + 1e-4);
