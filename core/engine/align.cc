@@ -3,6 +3,13 @@
 #include "core/engine/align.h"
 
 namespace voxloc {
+
+AlignJob WithGuess(AlignJob job, const Pose& map_T_base_guess) {
+  job.map_T_base_guess = map_T_base_guess;
+  job.guess_covariance.reset();
+  return job;
+}
+
 absl::string_view ToString(Termination termination) {
   switch (termination) {
     case Termination::kConverged:
@@ -17,6 +24,8 @@ absl::string_view ToString(Termination termination) {
       return "cancelled";
     case Termination::kDeadline:
       return "deadline";
+    case Termination::kNoImprovement:
+      return "no improvement";
   }
   return "unknown";
 }

@@ -37,6 +37,8 @@ struct AlignJob {
   std::shared_ptr<const ResidentMap> map;
   std::shared_ptr<const PointCloud> scan;  // base frame; finite points
   Pose map_T_base_guess;
+  // Of the guess, about fixed map axes; decides where a judged profile is entered.
+  std::optional<Matrix6> guess_covariance;
   Profile profile;  // its cell statistics must be among the map's
   WorkClass work_class = WorkClass::kTracking;
   // A reference position (GNSS) that pulls along the heading; nullopt: none.
@@ -45,6 +47,9 @@ struct AlignJob {
   bool want_trace = false;
   bool want_point_scores = false;
 };
+
+// The job from another guess, of whose uncertainty nothing is known.
+[[nodiscard]] AlignJob WithGuess(AlignJob job, const Pose& map_T_base_guess);
 
 [[nodiscard]] absl::string_view ToString(Termination termination);
 
@@ -70,7 +75,9 @@ struct AlignResult {
   Termination termination = Termination::kConverged;
   PoseScore before;  // at the guess, under the cells of the profile's score stage
   PoseScore after;   // at map_T_base, under the same
-  ChartVector gradient = ChartVector::Zero();  // at map_T_base, of the last stage that ran
+  // The stage whose search ended at map_T_base; the score stage where that is the guess.
+  int stage = 0;
+  ChartVector gradient = ChartVector::Zero();  // at map_T_base, under the cells of that stage
   Matrix6 hessian = Matrix6::Zero();           // of the score, which is maximised
   int iterations = 0;                          // over all stages
   int evaluations = 0;

@@ -46,6 +46,10 @@ enum class Curvature {
 struct Stage {
   CellStatistics cells;
   NeighborSearch search = NeighborSearch::kRadius;
+  // Searches with one point of each voxel of this edge of the scan, which is anchored at the base;
+  // 0: with all points. 0, or 0.05 to 100 m. The voxels of a profile's stages nest: each edge is a
+  // whole multiple of the smallest. Scores are of all points nevertheless.
+  double point_voxel_m = 0.0;
   // Share of outliers in the score's mixture, in (0, 1).
   double outlier_ratio = 0.55;
   Curvature curvature = Curvature::kExact;
@@ -86,6 +90,12 @@ struct Profile {
   // The stage whose cells a result's scores are computed with, before and after. The sharp cells of
   // a last stage say how exact a pose is, soft ones whether it is right.
   size_t score_stage = 0;
+  // Stages are believed by what they make of the sum over the points of each point's best pair,
+  // under the cells of the score stage. A stage before the score stage must raise it; the score
+  // stage and those after it may lower it by `allowed_loss`, a share, [0, 1). What does not is
+  // undone. A judged search also enters the schedule where the guess calls for (entry_stage.h).
+  bool judged = false;
+  double allowed_loss = 0.0;
   // What a result must exceed to be accepted. Scores depend on cell size and statistics, so a
   // threshold belongs to its profile.
   ScoreKind acceptance_score = ScoreKind::kNearestVoxelLikelihood;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "absl/time/clock.h"
+#include "core/engine/entry_stage.h"
 
 namespace voxloc {
 
@@ -18,8 +19,8 @@ bool NeedsScanScale(const Stage& stage) {
 }
 
 bool NeedsScanScale(const Profile& profile) {
-  return std::any_of(profile.stages.begin(), profile.stages.end(),
-                     [](const Stage& stage) { return NeedsScanScale(stage); });
+  return profile.judged || std::any_of(profile.stages.begin(), profile.stages.end(),
+                                       [](const Stage& stage) { return NeedsScanScale(stage); });
 }
 
 ndt::SearchRules RulesOf(const AlignJob& job) {
@@ -31,11 +32,18 @@ ndt::SearchRules RulesOf(const AlignJob& job, double scan_scale_m) {
   ndt::SearchRules rules;
   rules.stages = static_cast<int>(profile.stages.size());
   rules.score_stage = static_cast<int>(profile.score_stage);
+  rules.entry = static_cast<int>(EntryStage(profile, job.guess_covariance, scan_scale_m));
+  rules.judgement = {profile.judged, profile.allowed_loss};
   for (size_t i = 0; i < profile.stages.size(); ++i) {
     const Stage& stage = profile.stages[i];
     const double scale_m = NeedsScanScale(stage) ? scan_scale_m : stage.rotation_scale_m;
-    rules.stage[i] = {stage.max_step,   stage.epsilon,     stage.max_iterations,
-                      stage.step_floor, stage.line_search, {stage.observed_ratio, scale_m}};
+    rules.stage[i] = {stage.max_step,
+                      stage.epsilon,
+                      stage.max_iterations,
+                      stage.step_floor,
+                      stage.line_search,
+                      stage.point_voxel_m > 0.0,
+                      {stage.observed_ratio, scale_m}};
   }
   rules.traced = job.want_trace;
   if (job.regularization_position_map) {

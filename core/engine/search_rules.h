@@ -27,10 +27,11 @@ namespace voxloc {
 
 // Whether a stage moves along observed directions and leaves the scale of rotations to the scan.
 [[nodiscard]] bool NeedsScanScale(const Stage& stage);
+// Whether a stage does, or the scale decides which stage is the first.
 [[nodiscard]] bool NeedsScanScale(const Profile& profile);
 
-// What ndt::NewtonSearch needs of a job. The profile must be valid. `scan_scale_m` is the scale of
-// rotations in stages that leave it to the scan, which is RotationScaleOf(*job.scan).
+// What ndt::NewtonSearch needs of a job. The profile must be valid. `scan_scale_m` is
+// RotationScaleOf(*job.scan) where the profile needs it.
 [[nodiscard]] ndt::SearchRules RulesOf(const AlignJob& job, double scan_scale_m);
 [[nodiscard]] ndt::SearchRules RulesOf(const AlignJob& job);
 

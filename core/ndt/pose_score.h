@@ -23,6 +23,10 @@ struct PoseScore {
     score += added;
     if (points > 0) transform_probability = score / static_cast<double>(points);
   }
+  // Over the points, of each point's best pair.
+  [[nodiscard]] VOXLOC_HD double BestSum() const {
+    return nearest_voxel_likelihood * static_cast<double>(matched_points);
+  }
   [[nodiscard]] VOXLOC_HD double matched_ratio() const {
     return points == 0 ? 0.0 : static_cast<double>(matched_points) / static_cast<double>(points);
   }
@@ -36,6 +40,7 @@ struct PoseSums {
   double pairs = 0.0;
 
   VOXLOC_HD void AddToScore(double added) { score += added; }
+  [[nodiscard]] VOXLOC_HD double BestSum() const { return best; }
 };
 
 VOXLOC_HD PoseScore ToPoseScore(const PoseSums& sums, size_t points) {

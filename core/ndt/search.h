@@ -3,7 +3,10 @@
 // NewtonSearch: the stages of a schedule one after another, as a state machine: it says at which
 // pose, and under the cells of which stage, the scan is to be evaluated next, takes the evaluation,
 // and goes on. The CPU engine drives it from a loop, a kernel from inside one launch; both
-// therefore step, clamp, search along lines and end in the same way.
+// therefore step, clamp, search along lines, judge and end in the same way.
+//
+// Where stages are judged (JudgementRules), the search never ends worse than it began: a stage
+// whose end scores too low is undone, and the next stage begins at the best pose so far.
 
 #ifndef VOXLOC_CORE_NDT_SEARCH_H_
 #define VOXLOC_CORE_NDT_SEARCH_H_
@@ -11,6 +14,7 @@
 #include "core/ndt/evaluation.h"
 #include "core/ndt/host_device.h"
 #include "core/ndt/newton.h"
+#include "core/ndt/search_answer.h"
 #include "core/ndt/search_rules.h"
 #include "core/ndt/stage_search.h"
 #include "core/ndt/termination.h"
@@ -21,12 +25,9 @@ namespace ndt {
 template <typename Score>
 class NewtonSearch {
  public:
-  VOXLOC_HD NewtonSearch(const SearchRules& rules, const double (&guess)[6]) {
+  VOXLOC_HD NewtonSearch(const SearchRules& rules, const double (&guess)[6])
+      : wanted_stage_(rules.score_stage) {
     for (int i = 0; i < 6; ++i) chart_[i] = wanted_[i] = guess[i];
-    if (rules.score_stage != 0) {
-      phase_ = Phase::kBefore;
-      wanted_stage_ = rules.score_stage;
-    }
   }
 
   // The evaluation wanted, while not done: at this chart, under this stage, to be written to
@@ -34,6 +35,10 @@ class NewtonSearch {
   VOXLOC_HD bool done() const { return phase_ == Phase::kDone; }
   VOXLOC_HD int wanted_stage() const { return wanted_stage_; }
   VOXLOC_HD const double (&wanted() const)[6] { return wanted_; }
+  // Whether with all points, also where the stage is content with some.
+  VOXLOC_HD bool wants_all_points() const {
+    return phase_ != Phase::kBeginStage && phase_ != Phase::kTrial;
+  }
   VOXLOC_HD Evaluation<Score>& next() { return evaluations_[1 - current_]; }
 
   // Takes next(). An interrupt ends the search with its termination; the pose is the best so far.
@@ -46,57 +51,82 @@ class NewtonSearch {
     switch (phase_) {
       case Phase::kBefore:
         before_ = evaluation.score;
-        phase_ = Phase::kBeginStage;
-        wanted_stage_ = 0;
+        best_.Begin(chart_, before_);
+        goes_on = EnterStage(rules, rules.entry, /*evaluated=*/true);
         break;
       case Phase::kBeginStage:
-        BeginStage(rules);
+        BeginStage();
         goes_on = true;
         break;
       case Phase::kTrial:
         goes_on = TakeTrial(rules, interrupt);
         break;
-      case Phase::kAfter:
-        after_ = evaluation.score;
+      case Phase::kJudge:
+        goes_on = Judge(rules, evaluation.score, interrupt);
+        break;
+      case Phase::kAnswer:
+        Accept();
         phase_ = Phase::kDone;
         break;
+      case Phase::kStageEnded:
       case Phase::kDone:
         break;
     }
     if (goes_on) Iterate(rules, interrupt);
+    // What ended within the cells of the score stage has its score already.
+    if (phase_ == Phase::kStageEnded) Judge(rules, current().score, interrupt);
   }
 
-  // The result. The pose and the evaluation there are valid after the first Advance.
+  // The result, once done. The pose is also valid before, after the first Advance.
   VOXLOC_HD const double (&chart() const)[6] { return chart_; }
+  // There, under the cells of answer_stage(); those of the score stage where this is the guess.
   VOXLOC_HD const Evaluation<Score>& current() const { return evaluations_[current_]; }
+  VOXLOC_HD int answer_stage() const { return best_.answer().stage; }  // -1: it is the guess
   VOXLOC_HD const Score& before() const { return before_; }
-  VOXLOC_HD const Score& after() const { return after_; }
-  VOXLOC_HD Termination termination() const { return termination_; }
+  VOXLOC_HD const Score& after() const { return best_.answer().score; }
+  VOXLOC_HD Termination termination() const {
+    return stopped_ ? stopped_by_ : best_.answer().termination;
+  }
   VOXLOC_HD int iterations() const { return iterations_; }
   VOXLOC_HD int evaluations() const { return evaluations_count_; }
-  VOXLOC_HD int oscillations() const { return oscillations_; }
-  VOXLOC_HD bool reached_iteration_limit() const { return reached_iteration_limit_; }
+  VOXLOC_HD int oscillations() const { return best_.answer().oscillations; }
+  VOXLOC_HD bool reached_iteration_limit() const { return best_.answer().reached_iteration_limit; }
 
   // Whether the last Advance completed an iteration; and, where rules.traced, that iteration: the
   // stage, the pose and evaluation it started from, its direction and the length of its step, which
-  // led to chart().
+  // led to step_to().
   VOXLOC_HD bool stepped() const { return stepped_; }
   VOXLOC_HD int step_stage() const { return step_stage_; }
   VOXLOC_HD const double (&step_from() const)[6] { return from_; }
+  VOXLOC_HD const double (&step_to() const)[6] { return to_; }
   VOXLOC_HD const Evaluation<Score>& step_evaluation() const { return evaluations_[1 - current_]; }
-  VOXLOC_HD const NewtonDirection& step_direction() const { return taken_; }
-  VOXLOC_HD double step_length() const { return length_; }
+  VOXLOC_HD const NewtonDirection& step_direction() const { return step_direction_; }
+  VOXLOC_HD double step_length() const { return step_length_; }
 
  private:
-  enum class Phase { kBefore, kBeginStage, kTrial, kAfter, kDone };
+  enum class Phase { kBefore, kBeginStage, kTrial, kStageEnded, kJudge, kAnswer, kDone };
 
   VOXLOC_HD void Accept() { current_ = 1 - current_; }
 
-  VOXLOC_HD void BeginStage(const SearchRules& rules) {
+  VOXLOC_HD void Want(const double (&chart)[6], int stage) {
+    for (int i = 0; i < 6; ++i) wanted_[i] = chart[i];
+    wanted_stage_ = stage;
+  }
+
+  // To a stage that begins at chart_. True: next() is the evaluation there that it begins with.
+  VOXLOC_HD bool EnterStage(const SearchRules& rules, int stage, bool evaluated) {
+    Want(chart_, stage);
+    if (evaluated && stage == rules.score_stage && !rules.stage[stage].thinned) {
+      BeginStage();
+      return true;
+    }
+    phase_ = Phase::kBeginStage;
+    return false;
+  }
+
+  VOXLOC_HD void BeginStage() {
     Accept();
-    if (wanted_stage_ == 0 && rules.score_stage == 0) before_ = current().score;
     stage_.Begin(chart_);
-    reached_iteration_limit_ = false;
   }
 
   // From an evaluation at chart_ to the next trial.
@@ -127,7 +157,6 @@ class NewtonSearch {
     ++iterations_;
     Termination termination = Termination::kConverged;
     if (!stage_.EndsWithStepTo(chart_, stage, termination)) return true;
-    reached_iteration_limit_ = termination == Termination::kMaxIterations;
     EndStage(rules, termination);
     return false;
   }
@@ -136,32 +165,63 @@ class NewtonSearch {
     stepped_ = true;
     if (!rules.traced) return;
     step_stage_ = wanted_stage_;
-    taken_ = stage_.direction();
-    length_ = stage_.length();
+    step_direction_ = stage_.direction();
+    step_length_ = stage_.length();
     for (int i = 0; i < 6; ++i) from_[i] = chart_[i];
+    for (int i = 0; i < 6; ++i) to_[i] = wanted_[i];
   }
 
   VOXLOC_HD void EndStage(const SearchRules& rules, Termination termination) {
-    termination_ = termination;
-    oscillations_ = stage_.oscillations();
-    for (int i = 0; i < 6; ++i) wanted_[i] = chart_[i];
-    const bool may_continue = termination == Termination::kConverged ||
-                              termination == Termination::kMaxIterations ||
-                              termination == Termination::kZeroStep;
-    if (may_continue && wanted_stage_ + 1 < rules.stages) {
-      ++wanted_stage_;
-      phase_ = Phase::kBeginStage;
-    } else if (wanted_stage_ == rules.score_stage) {
-      after_ = current().score;
-      phase_ = Phase::kDone;
+    ended_stage_ = wanted_stage_;
+    ended_by_ = termination;
+    const bool goes_on = termination == Termination::kConverged ||
+                         termination == Termination::kMaxIterations ||
+                         termination == Termination::kZeroStep;
+    if (!goes_on) {
+      stopped_ = true;
+      stopped_by_ = termination;
+    }
+    if (goes_on && !rules.judgement.judged && ended_stage_ + 1 < rules.stages) {
+      EnterStage(rules, ended_stage_ + 1, /*evaluated=*/false);
+    } else if (ended_stage_ == rules.score_stage && !rules.stage[ended_stage_].thinned) {
+      phase_ = Phase::kStageEnded;
     } else {
-      wanted_stage_ = rules.score_stage;
-      phase_ = Phase::kAfter;
+      Want(chart_, rules.score_stage);
+      phase_ = Phase::kJudge;
     }
   }
 
-  Phase phase_ = Phase::kBeginStage;
-  int wanted_stage_ = 0;
+  // What becomes of the stage that ended at chart_, where the score is this. True: a stage begins,
+  // with next().
+  VOXLOC_HD bool Judge(const SearchRules& rules, const Score& score, Interrupt interrupt) {
+    SearchAnswer<Score> offered;
+    for (int i = 0; i < 6; ++i) offered.chart[i] = chart_[i];
+    offered.score = score;
+    offered.stage = ended_stage_;
+    offered.termination = ended_by_;
+    offered.oscillations = stage_.oscillations();
+    offered.reached_iteration_limit = ended_by_ == Termination::kMaxIterations;
+    const bool taken = best_.Offer(rules, offered);
+    if (!taken) {
+      for (int i = 0; i < 6; ++i) chart_[i] = best_.answer().chart[i];
+    }
+    const bool last = stopped_ || ended_stage_ + 1 == rules.stages;
+    if (!last && interrupt != Interrupt::kNone) {
+      stopped_ = true;
+      stopped_by_ = TerminationBy(interrupt);
+    }
+    if (!last && !stopped_) {
+      const bool evaluated = taken && phase_ == Phase::kJudge;
+      return EnterStage(rules, ended_stage_ + 1, evaluated);
+    }
+    const int stage = best_.answer().stage;
+    Want(chart_, stage < 0 ? rules.score_stage : stage);
+    phase_ = taken ? Phase::kDone : Phase::kAnswer;
+    return false;
+  }
+
+  Phase phase_ = Phase::kBefore;
+  int wanted_stage_;
   double wanted_[6];
   double chart_[6];
   Evaluation<Score> evaluations_[2];
@@ -169,18 +229,20 @@ class NewtonSearch {
   StageSearch stage_;
 
   Score before_;
-  Score after_;
-  Termination termination_ = Termination::kConverged;
+  BestAnswer<Score> best_;
+  int ended_stage_ = 0;
+  Termination ended_by_ = Termination::kConverged;
+  bool stopped_ = false;  // for good, by stopped_by_
+  Termination stopped_by_ = Termination::kConverged;
   int iterations_ = 0;
   int evaluations_count_ = 0;
-  int oscillations_ = 0;
-  bool reached_iteration_limit_ = false;
 
   bool stepped_ = false;
   int step_stage_ = 0;
   double from_[6] = {};
-  NewtonDirection taken_;
-  double length_ = 0.0;
+  double to_[6] = {};
+  NewtonDirection step_direction_;
+  double step_length_ = 0.0;
 };
 
 }  // namespace ndt

@@ -19,13 +19,26 @@ struct StageRules {
   int max_iterations = 30;
   bool step_floor = false;
   bool line_search = false;
+  bool thinned = false;  // searches with some of the points
   ObservedDirections observed;
+};
+
+// Which stages may change the pose. A stage is judged by the sum over the scan's points of each
+// point's best pair, under the cells of the score stage, at the pose where the stage ends.
+struct JudgementRules {
+  // Off: every stage is believed.
+  bool judged = false;
+  // The score stage and those after it may lower the sum by this share of the highest one so far;
+  // stages before it must raise the sum.
+  double allowed_loss = 0.0;
 };
 
 struct SearchRules {
   StageRules stage[kMaxStages];
   int stages = 0;       // at least 1
   int score_stage = 0;  // whose cells the scores before and after are of
+  int entry = 0;        // the first stage that runs
+  JudgementRules judgement;
   // A reference position, see regularization.h.
   bool regularized = false;
   bool score_includes_regularization = false;

@@ -16,6 +16,7 @@ enum class Termination {
   kNotFinite,      // a number overflowed; the pose is the last finite one
   kCancelled,      // the stop token was raised; the pose is the best so far
   kDeadline,       // its deadline passed; likewise
+  kNoImprovement,  // no stage beat the guess, which is the pose
 };
 
 // What asks a search to end before it is done.

@@ -85,8 +85,7 @@ RecoveryReport SearchForVehicle(Engine& engine, const AlignJob& job, const Recov
   report.radius_m = search.radius_m;
   std::vector<AlignJob> jobs;
   for (const Pose& map_T_base : MakeRecoveryCandidates(search, options)) {
-    jobs.push_back(job);
-    jobs.back().map_T_base_guess = map_T_base;
+    jobs.push_back(WithGuess(job, map_T_base));
     jobs.back().work_class = WorkClass::kSearching;
     jobs.back().want_trace = false;
     jobs.back().want_point_scores = false;
@@ -105,8 +104,7 @@ RecoveryReport SearchForVehicle(Engine& engine, const AlignJob& job, const Recov
 
   if (confidence) {
     // Once more from where it ended, for what the confidence is computed from.
-    AlignJob again = job;
-    again.map_T_base_guess = best.map_T_base;
+    AlignJob again = WithGuess(job, best.map_T_base);
     again.work_class = WorkClass::kSearching;
     best = std::move(engine.Align({&again, 1}).front());
     if (!best.status.ok()) {

@@ -23,6 +23,9 @@ std::string LowScore(const AlignResult& result, const Profile& profile) {
 std::string NotConverged(const AlignResult& result) {
   if (result.termination == Termination::kNotFinite) return "a number overflowed";
   if (result.termination == Termination::kCancelled) return "the search was stopped";
+  if (result.termination == Termination::kNoImprovement) {
+    return "no pose that was found fits better than the guess";
+  }
   return absl::StrCat("a stage ended at its limit of iterations; ", result.iterations,
                       " iterations in all, ", result.oscillations, " oscillations");
 }

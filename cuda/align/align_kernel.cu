@@ -58,16 +58,15 @@ struct ScanView {
   const float* y;
   const float* z;
   uint32_t points;
-  uint32_t chunks;
 };
 
 template <int kPairsAtOnce>
 __device__ __forceinline__ float EvaluateChunk(const Shared& shared, const ScanView& scan,
-                                               uint32_t chunk) {
+                                               uint32_t points, uint32_t chunk) {
   const uint32_t i = chunk * kPointsPerChunk + threadIdx.x % 32;
   ndt::Vector3<float> point;
   MatchedPoint matched;
-  if (i < scan.points) {
+  if (i < points) {
     point = {__ldg(scan.x + i), __ldg(scan.y + i), __ldg(scan.z + i)};
     matched = MatchPoint<true, kPairsAtOnce>(
         shared.stage, LocatePoint(shared.map_T_base, point.x, point.y, point.z, shared.stage));
@@ -114,8 +113,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   const DeviceScan& device_scan = arguments.scans[job.scan];
   const float* const points = arguments.points + device_scan.first;
   const ScanView scan = {points, points + device_scan.stride,
-                         points + 2 * size_t{device_scan.stride}, device_scan.points,
-                         (device_scan.points + kPointsPerChunk - 1) / kPointsPerChunk};
+                         points + 2 * size_t{device_scan.stride}, device_scan.points};
   const uint32_t warps = blockDim.x / 32;
   const uint32_t warp = threadIdx.x / 32;
   const auto lane = static_cast<int>(threadIdx.x % 32);
@@ -133,6 +131,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     }
     rules.stages = program.stages;
     rules.score_stage = program.score_stage;
+    rules.entry = job.entry;
+    rules.judgement = program.judgement;
     rules.traced = job.want_trace;
     rules.regularized = job.regularized;
     rules.score_includes_regularization = job.score_includes_regularization;
@@ -140,8 +140,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     rules.reference_y = job.reference_y;
     rules.regularization_scale = job.regularization_scale;
     new (shared.search) Search(rules, job.guess);
-    shared.done = false;
-    shared.stage_number = SearchOf(shared).wanted_stage();
+    PublishWish(shared);
     for (ArrivalBarrier& barrier : shared.arrived) Initialize(barrier);
   }
   __syncthreads();
@@ -150,8 +149,6 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   // Rows and columns that have chunks are shared out among the warps: by a lone block whole rows,
   // which a warp then adds up itself; by a block of a cluster single columns of its rows.
   const bool alone = cluster == 1;
-  const uint32_t columns_used = min((scan.chunks + kRows - 1) / kRows, uint32_t{kColumns});
-  const uint32_t parts = alone ? kRows / warps * columns_used : rows_here * columns_used;
   const uint32_t first_part = alone ? 0 : warp;
   const uint32_t part_step = alone ? 1 : warps;
 
@@ -167,6 +164,11 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     if (warp == warps - 1) PrepareDerivatives(shared, program.terms[stage_loaded], lane);
     __syncthreads();
 
+    const uint32_t points_used =
+        shared.all_points ? scan.points : device_scan.stage_points[stage_loaded];
+    const uint32_t chunks = (points_used + kPointsPerChunk - 1) / kPointsPerChunk;
+    const uint32_t columns_used = min((chunks + kRows - 1) / kRows, uint32_t{kColumns});
+    const uint32_t parts = alone ? kRows / warps * columns_used : rows_here * columns_used;
     double(&rows)[kRows][32] = shared.rows[evaluation % 2];
     double row_sum = 0.0;
     for (uint32_t part = first_part; part < parts; part += part_step) {
@@ -174,8 +176,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
       const uint32_t column = part - row_here * columns_used;
       const uint32_t row = alone ? warp + warps * row_here : first_row + row_here;
       double column_sum = 0.0;
-      for (uint32_t chunk = row + kRows * column; chunk < scan.chunks; chunk += kVirtualWarps) {
-        column_sum += static_cast<double>(EvaluateChunk<kPairsAtOnce>(shared, scan, chunk));
+      for (uint32_t chunk = row + kRows * column; chunk < chunks; chunk += kVirtualWarps) {
+        column_sum +=
+            static_cast<double>(EvaluateChunk<kPairsAtOnce>(shared, scan, points_used, chunk));
       }
       if (!alone) {
         columns[(row_here * kColumns + column) * 32 + static_cast<uint32_t>(lane)] = column_sum;
@@ -220,7 +223,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   }
 
   if (rank == 0 && threadIdx.x == 0) {
-    WriteResult(SearchOf(shared), arguments.results[blockIdx.x / cluster]);
+    WriteResult(SearchOf(shared), program.score_stage, arguments.results[blockIdx.x / cluster]);
   }
   if (job.want_point_scores) {
     CopyToShared(program.terms[program.score_stage], shared.stage);

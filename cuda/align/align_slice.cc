@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "core/engine/entry_stage.h"
 #include "core/engine/job_check.h"
 #include "core/engine/search_rules.h"
 #include "core/geometry/euler.h"
@@ -96,10 +98,10 @@ bool AlignSlice::Add(const AlignJob& job, AlignResult& result) {
   }
   result.status = CheckScanAndGuess(job);
   if (!result.status.ok()) return true;
-  const absl::StatusOr<uint32_t> scan = ScanOf(job);
-  const absl::StatusOr<uint32_t> program = scan.ok() ? ProgramOf(job) : scan.status();
-  if (!program.ok()) {
-    result.status = program.status();
+  const absl::StatusOr<uint32_t> program = ProgramOf(job);
+  const absl::StatusOr<uint32_t> scan = program.ok() ? ScanOf(job, *program) : program.status();
+  if (!scan.ok()) {
+    result.status = scan.status();
     return true;
   }
 
@@ -109,6 +111,8 @@ bool AlignSlice::Add(const AlignJob& job, AlignResult& result) {
   packed.program = *program;
   packed.scan = *scan;
   packed.rotation_scale_m = RotationScaleFor(job, *scan);
+  packed.entry =
+      static_cast<int>(EntryStage(job.profile, job.guess_covariance, packed.rotation_scale_m));
   packed.interrupt = InterruptOf(job.stop);
   if (job.stop.deadline != absl::InfiniteFuture()) {
     if (!moment_) moment_ = clock_->Now();
@@ -137,6 +141,8 @@ absl::StatusOr<uint32_t> AlignSlice::ProgramOf(const AlignJob& job) {
   for (size_t i = programs_.size(); i-- > 0;) {
     const AlignJob& known = *program_of_[i];
     if (known.map == job.map && known.profile.score_stage == job.profile.score_stage &&
+        known.profile.judged == job.profile.judged &&
+        known.profile.allowed_loss == job.profile.allowed_loss &&
         known.profile.stages == job.profile.stages) {
       return static_cast<uint32_t>(i);
     }
@@ -148,6 +154,7 @@ absl::StatusOr<uint32_t> AlignSlice::ProgramOf(const AlignJob& job) {
   const ndt::SearchRules rules = RulesOf(job, /*scan_scale_m=*/0.0);
   program.stages = rules.stages;
   program.score_stage = rules.score_stage;
+  program.judgement = rules.judgement;
   for (size_t i = 0; i < job.profile.stages.size(); ++i) {
     const Stage& stage = job.profile.stages[i];
     program.rules[i] = rules.stage[i];
@@ -158,20 +165,37 @@ absl::StatusOr<uint32_t> AlignSlice::ProgramOf(const AlignJob& job) {
   return static_cast<uint32_t>(programs_.size() - 1);
 }
 
-absl::StatusOr<uint32_t> AlignSlice::ScanOf(const AlignJob& job) {
+absl::StatusOr<uint32_t> AlignSlice::ScanOf(const AlignJob& job, uint32_t program) {
   const PointCloud& cloud = *job.scan;
-  if (const uint32_t* const known = scan_numbers_.Find(&cloud)) return *known;
+  const ScanKey key = {&cloud, program};
+  if (const uint32_t* const known = scan_numbers_.Find(key)) return *known;
   const size_t end = floats_ + PackedFloats(cloud.size());
   if (points_.size() < end) points_.resize(std::max(end, points_.size() + points_.size() / 2));
-  PackedScan scan = PackScan(cloud, points_.data() + floats_);
+  DeviceScan device_scan{};
+  PackedScan scan = Pack(job, points_.data() + floats_, device_scan);
   if (scan.points == 0) return NoFinitePoint(cloud);
+  device_scan.first = floats_;
+  device_scan.stride = scan.stride;
+  device_scan.points = scan.points;
   const auto number = static_cast<uint32_t>(scans_.size());
-  device_scans_.push_back({floats_, scan.stride, scan.points});
+  device_scans_.push_back(device_scan);
   scans_.push_back(std::move(scan));
   rotation_scales_m_.push_back(0.0);
   floats_ = end;
-  scan_numbers_.Insert(&cloud, number);
+  scan_numbers_.Insert(key, number);
   return number;
+}
+
+PackedScan AlignSlice::Pack(const AlignJob& job, float* floats, DeviceScan& device_scan) {
+  if (!HasThinnedStage(job.profile)) {
+    PackedScan scan = PackScan(*job.scan, floats);
+    std::fill(std::begin(device_scan.stage_points), std::end(device_scan.stage_points),
+              scan.points);
+    return scan;
+  }
+  stage_points_.Choose(*job.scan, job.profile);
+  std::copy(stage_points_.counts().begin(), stage_points_.counts().end(), device_scan.stage_points);
+  return PackScan(*job.scan, stage_points_.order(), floats);
 }
 
 double AlignSlice::RotationScaleFor(const AlignJob& job, uint32_t scan) {
@@ -305,10 +329,14 @@ void AlignSlice::FillResult(size_t i) const {
   result.evaluations = from.evaluations;
   result.oscillations = from.oscillations;
   result.reached_iteration_limit = from.reached_iteration_limit;
+  result.stage = from.stage;
   if (job.want_trace) {
     const auto* records = reinterpret_cast<const DeviceIteration*>(trace_.data()) + job.trace_begin;
     result.trace.reserve(static_cast<size_t>(from.iterations));
-    for (int k = 0; k < from.iterations; ++k) result.trace.push_back(TraceOf(records[k], points));
+    const DeviceScan& scan = device_scans_[job.scan];
+    for (int k = 0; k < from.iterations; ++k) {
+      result.trace.push_back(TraceOf(records[k], scan.stage_points[records[k].stage]));
+    }
   }
   if (job.want_point_scores) {
     const PackedScan& scan = scans_[job.scan];

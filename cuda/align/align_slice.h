@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "core/container/flat_table.h"
 #include "core/engine/align.h"
+#include "core/engine/stage_points.h"
 #include "cuda/align/align_kernel.h"
 #include "cuda/align/cluster_choice.h"
 #include "cuda/align/packed_scan.h"
@@ -69,10 +70,24 @@ class AlignSlice {
     const AlignJob* job;
     AlignResult* result;
   };
+  // Programs may search with different points of one cloud.
+  struct ScanKey {
+    const PointCloud* cloud = nullptr;
+    uint32_t program = 0;
+
+    friend bool operator==(const ScanKey& a, const ScanKey& b) {
+      return a.cloud == b.cloud && a.program == b.program;
+    }
+    template <typename H>
+    friend H AbslHashValue(H state, const ScanKey& key) {
+      return H::combine(std::move(state), key.cloud, key.program);
+    }
+  };
   AlignSlice(std::shared_ptr<Device> device, std::shared_ptr<DeviceClock> clock,
              const AlignLimits& limits);
   absl::StatusOr<uint32_t> ProgramOf(const AlignJob& job);
-  absl::StatusOr<uint32_t> ScanOf(const AlignJob& job);
+  absl::StatusOr<uint32_t> ScanOf(const AlignJob& job, uint32_t program);
+  PackedScan Pack(const AlignJob& job, float* floats, DeviceScan& device_scan);
   double RotationScaleFor(const AlignJob& job, uint32_t scan);
   absl::Status Queue(SliceUse use);
   absl::Status Reserve();
@@ -98,7 +113,8 @@ class AlignSlice {
   std::vector<double> rotation_scales_m_;  // of the scans; 0 until a job needs it
   std::vector<float> points_;              // of all scans; the first `floats_` are in use
   Retention points_retention_;
-  FlatTable<const PointCloud*, uint32_t> scan_numbers_;
+  FlatTable<ScanKey, uint32_t> scan_numbers_;
+  StagePoints stage_points_;            // of the scan packed last
   size_t floats_ = 0;                   // of all scans
   size_t work_ = 0;                     // points of all jobs
   uint32_t iterations_ = 0;             // that may be recorded

@@ -22,6 +22,7 @@ struct AlignProgram {
   StageTerms terms[ndt::kMaxStages];
   int stages;
   int score_stage;
+  ndt::JudgementRules judgement;
 };
 
 // Points in the base frame, metres: x, y and z one after another, each `stride` long, from place
@@ -30,6 +31,8 @@ struct DeviceScan {
   uint64_t first;
   uint32_t stride;
   uint32_t points;
+  // Of these, from the first, those that each stage of an alignment searches with.
+  uint32_t stage_points[ndt::kMaxStages];
 };
 
 struct DeviceJob {
@@ -37,10 +40,11 @@ struct DeviceJob {
   double reference_x;
   double reference_y;
   double regularization_scale;
-  double rotation_scale_m;  // of its scan; 0 where no stage needs it
+  double rotation_scale_m;  // of its scan; 0 where the profile does not need it
   uint64_t deadline_ns;     // on the device's clock; 0: none
   uint32_t program;
   uint32_t scan;
+  int entry;  // the first stage that runs
   // Iteration records may be written from here on in the trace array.
   uint32_t trace_begin;
   // Place in the array of point scores.
@@ -73,6 +77,7 @@ struct DeviceResult {
   int iterations;
   int evaluations;
   int oscillations;
+  int stage;  // see AlignResult
   bool reached_iteration_limit;
 };
 

@@ -49,4 +49,22 @@ PackedScan PackScan(const PointCloud& cloud, float* floats) {
   return packed;
 }
 
+PackedScan PackScan(const PointCloud& cloud, absl::Span<const uint32_t> places, float* floats) {
+  PackedScan packed;
+  packed.points = static_cast<uint32_t>(places.size());
+  packed.stride = static_cast<uint32_t>(StrideOf(cloud.size()));
+  float* const x = floats;
+  float* const y = x + packed.stride;
+  float* const z = y + packed.stride;
+  const Eigen::Vector3f origin = cloud.origin.cast<float>();
+  for (size_t i = 0; i < places.size(); ++i) {
+    const uint32_t place = places[i];
+    x[i] = cloud.x[place] + origin.x();
+    y[i] = cloud.y[place] + origin.y();
+    z[i] = cloud.z[place] + origin.z();
+  }
+  packed.sources.assign(places.begin(), places.end());
+  return packed;
+}
+
 }  // namespace voxloc::cuda

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "core/cloud/point_cloud.h"
 
 namespace voxloc::cuda {
@@ -17,7 +18,7 @@ namespace voxloc::cuda {
 struct PackedScan {
   uint32_t points = 0;
   uint32_t stride = 0;
-  std::vector<uint32_t> sources;  // places in the cloud; empty where every point is finite
+  std::vector<uint32_t> sources;  // places in the cloud; empty where it holds every point in order
 
   [[nodiscard]] size_t PlaceInCloud(size_t point) const {
     return sources.empty() ? point : sources[point];
@@ -30,6 +31,10 @@ struct PackedScan {
 // Writes the cloud to `floats`, PackedFloats(cloud.size()) of them; what pads them is left as it
 // is. The cloud has fewer than 2^32 points.
 [[nodiscard]] PackedScan PackScan(const PointCloud& cloud, float* floats);
+
+// The same of the points at these places, which are finite, in their order.
+[[nodiscard]] PackedScan PackScan(const PointCloud& cloud, absl::Span<const uint32_t> places,
+                                  float* floats);
 
 }  // namespace voxloc::cuda
 

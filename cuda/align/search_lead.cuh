@@ -33,6 +33,7 @@ struct Shared {
   ndt::SearchRules rules;
   StageTerms stage;
   int stage_number;
+  bool all_points;
   bool done;
   RigidTransform map_T_base;
   alignas(16) ndt::ChartDerivatives<float> chart;
@@ -42,6 +43,14 @@ struct Shared {
 
 __device__ __forceinline__ Search& SearchOf(Shared& shared) {
   return *std::launder(reinterpret_cast<Search*>(shared.search));
+}
+
+// What all threads need to know of the next evaluation.
+__device__ __forceinline__ void PublishWish(Shared& shared) {
+  const Search& search = SearchOf(shared);
+  shared.done = search.done();
+  shared.stage_number = search.wanted_stage();
+  shared.all_points = search.wants_all_points();
 }
 
 // Called by one warp: from the pose wanted to the transform of points.
@@ -123,8 +132,7 @@ inline __device__ __noinline__ void TakeSums(Shared& shared, const double (&rows
   if (lane == 0) {
     next.finite = finite;
     search.Advance(shared.rules, interrupt);
-    shared.done = search.done();
-    shared.stage_number = search.wanted_stage();
+    PublishWish(shared);
   }
   __syncwarp();
 }
@@ -133,7 +141,7 @@ inline __device__ __noinline__ void RecordIteration(const Search& search, Device
   const ndt::Evaluation<PoseSums>& from = search.step_evaluation();
   for (int i = 0; i < 6; ++i) {
     record.from[i] = search.step_from()[i];
-    record.after[i] = search.chart()[i];
+    record.after[i] = search.step_to()[i];
     record.gradient[i] = from.derivatives.gradient[i];
     for (int j = 0; j < 6; ++j) record.hessian[i][j] = from.derivatives.hessian.m[i][j];
   }
@@ -143,7 +151,8 @@ inline __device__ __noinline__ void RecordIteration(const Search& search, Device
   record.stage = search.step_stage();
 }
 
-inline __device__ __noinline__ void WriteResult(const Search& search, DeviceResult& result) {
+inline __device__ __noinline__ void WriteResult(const Search& search, int score_stage,
+                                                DeviceResult& result) {
   for (int i = 0; i < 6; ++i) {
     result.chart[i] = search.chart()[i];
     result.gradient[i] = search.current().derivatives.gradient[i];
@@ -156,6 +165,7 @@ inline __device__ __noinline__ void WriteResult(const Search& search, DeviceResu
   result.evaluations = search.evaluations();
   result.oscillations = search.oscillations();
   result.reached_iteration_limit = search.reached_iteration_limit();
+  result.stage = search.answer_stage() < 0 ? score_stage : search.answer_stage();
 }
 
 }  // namespace voxloc::cuda

@@ -67,7 +67,7 @@ absl::Status ScoreSlice::Launch(const ScoreRequest& request, const StageTerms& t
   cudaStream_t stream = stream_.get();
   ScoreArguments arguments{};
   arguments.stage = terms;
-  arguments.scan = {0, scan.stride, scan.points};
+  arguments.scan = {0, scan.stride, scan.points, {}};
   upload_.Add(points, &arguments.points);
   upload_.Add(poses_, &arguments.poses);
   VOXLOC_TRY(upload_.Send(stream_));

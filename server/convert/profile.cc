@@ -45,6 +45,7 @@ void StageToProto(const Stage& stage, v1::ProfileStage& proto) {
                                                            : v1::CURVATURE_REWEIGHTED);
   proto.set_observed_ratio(stage.observed_ratio);
   proto.set_rotation_scale_m(stage.rotation_scale_m);
+  proto.set_point_voxel_m(stage.point_voxel_m);
 }
 
 void ProfileToProto(const Profile& profile, v1::Profile& proto) {
@@ -57,6 +58,8 @@ void ProfileToProto(const Profile& profile, v1::Profile& proto) {
   proto.set_regularization_scale_factor(profile.regularization_scale);
   proto.set_score_includes_regularization(profile.score_includes_regularization);
   proto.set_score_stage(static_cast<uint32_t>(profile.score_stage));
+  proto.set_judged(profile.judged);
+  proto.set_allowed_loss(profile.allowed_loss);
 }
 
 }  // namespace voxloc::server

@@ -28,6 +28,8 @@ v1::TerminationReason ReasonToProto(const AlignResult& result) {
       return v1::TERMINATION_REASON_STOPPED;
     case Termination::kDeadline:
       return v1::TERMINATION_REASON_DEADLINE;
+    case Termination::kNoImprovement:
+      return v1::TERMINATION_REASON_NO_IMPROVEMENT;
   }
   return v1::TERMINATION_REASON_UNSPECIFIED;
 }

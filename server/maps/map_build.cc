@@ -20,10 +20,12 @@ void ScaleCells(double score_cell_size_m, Profile& profile) {
   if (score_cell_size_m == 0.0) return;
   const double own = profile.stages[profile.score_stage].cells.cell_size_m;
   // The score stage gets exactly the requested size, independent of the rounding of the factor.
+  // Point voxels keep their ratio to the cells.
   for (Stage& stage : profile.stages) {
     stage.cells.cell_size_m = stage.cells.cell_size_m == own
                                   ? score_cell_size_m
                                   : stage.cells.cell_size_m * (score_cell_size_m / own);
+    stage.point_voxel_m *= score_cell_size_m / own;
   }
 }
 

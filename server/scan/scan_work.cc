@@ -204,6 +204,7 @@ void ScanWork::FillJob(AlignJob& job) const {
   job.scan = prepared_.base;
   job.profile = profile_;
   job.map_T_base_guess = guess_.value_or(Pose());
+  job.guess_covariance = guess_covariance_;
   job.regularization_position_map = reference_;
   job.work_class = WorkClass::kTracking;
   job.stop = stop_;

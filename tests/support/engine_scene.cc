@@ -88,6 +88,17 @@ std::vector<AlignJob> PerturbedSceneJobs(const AlignJob& scene_job) {
   return jobs;
 }
 
+std::vector<Stage> StagesOfBothProfiles() {
+  std::vector<Stage> stages = AutowareProfile().stages;
+  for (const Stage& stage : PreciseProfile().stages) {
+    stages.push_back(stage);
+    stages.back().point_voxel_m = 0.0;
+    stages.push_back(stages.back());
+    stages.back().curvature = Curvature::kExact;
+  }
+  return stages;
+}
+
 ScoreRequest SceneScoreRequest(const Stage& stage, size_t poses,
                                std::shared_ptr<const ResidentMap> map) {
   AlignJob job = SceneJob(AutowareProfile(), std::move(map));

@@ -19,6 +19,10 @@ namespace voxloc {
 // Of both built-in profiles.
 std::vector<CellStatistics> AllStatistics();
 
+// The stages of both built-in profiles, those of `precise` with either curvature, all of them with
+// all points.
+std::vector<Stage> StagesOfBothProfiles();
+
 // A map of these clouds; null, and a failed test, where it cannot be made.
 std::shared_ptr<const ResidentMap> LoadMap(Engine& engine, const std::vector<PointCloud>& tiles,
                                            const std::vector<CellStatistics>& statistics);

@@ -20,6 +20,7 @@
 #include "core/engine/cpu/thread_pool.h"
 #include "core/engine/job_check.h"
 #include "core/engine/out_of_memory.h"
+#include "core/engine/stage_points.h"
 
 namespace voxloc {
 namespace {
@@ -33,43 +34,63 @@ constexpr size_t kChunksWorthSpreading = 16;
 // Poses scored by one thread in a row; also how often the stop token is looked at.
 constexpr size_t kPosesPerTask = 16;
 
-// Evaluators at rest, kept for their memory.
-class EvaluatorPool {
+// What one scan at a time is aligned or scored in.
+struct AlignWorkspace {
+  StagePoints points;
+  ScanEvaluator evaluator;
+};
+
+// Workspaces at rest, kept for their memory.
+class WorkspacePool {
  public:
-  std::unique_ptr<ScanEvaluator> Take() {
+  std::unique_ptr<AlignWorkspace> Take() {
     absl::MutexLock lock(&mutex_);
-    if (idle_.empty()) return std::make_unique<ScanEvaluator>();
-    std::unique_ptr<ScanEvaluator> evaluator = std::move(idle_.back());
+    if (idle_.empty()) return std::make_unique<AlignWorkspace>();
+    std::unique_ptr<AlignWorkspace> workspace = std::move(idle_.back());
     idle_.pop_back();
-    return evaluator;
+    return workspace;
   }
-  void Return(std::unique_ptr<ScanEvaluator> evaluator) {
+  void Return(std::unique_ptr<AlignWorkspace> workspace) {
     absl::MutexLock lock(&mutex_);
-    idle_.push_back(std::move(evaluator));
+    idle_.push_back(std::move(workspace));
   }
 
  private:
   absl::Mutex mutex_;
-  std::vector<std::unique_ptr<ScanEvaluator>> idle_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<AlignWorkspace>> idle_ ABSL_GUARDED_BY(mutex_);
 };
 
 // Binds an evaluator to the map of a job.
 class MapEvaluator : public PoseEvaluator {
  public:
-  MapEvaluator(const CpuMap& map, ScanEvaluator& evaluator, cpu::ThreadPool* pool)
-      : map_(map), evaluator_(evaluator), pool_(pool) {}
-
-  void BeginStage(const Stage& stage) override {
-    evaluator_.SetStage(map_.Grid(stage.cells), stage);
+  MapEvaluator(const CpuMap& map, const AlignJob& job, AlignWorkspace& workspace,
+               cpu::ThreadPool* pool)
+      : map_(map), stages_(job.profile.stages), workspace_(workspace), pool_(pool) {
+    workspace.points.Choose(*job.scan, job.profile);
+    workspace.evaluator.SetScan(*job.scan, workspace.points.order());
   }
-  Evaluation Evaluate(const ChartVector& chart) override {
-    return evaluator_.Evaluate(chart, /*with_derivatives=*/true, pool_, nullptr);
+
+  void BeginStage(size_t stage) override {
+    stage_ = stage;
+    workspace_.evaluator.SetStage(map_.Grid(stages_[stage].cells), stages_[stage], stage);
+  }
+  Evaluation Evaluate(const ChartVector& chart, bool all_points) override {
+    const size_t points =
+        all_points ? workspace_.evaluator.points() : workspace_.points.counts()[stage_];
+    return workspace_.evaluator.Evaluate(chart, /*with_derivatives=*/true, points, pool_, nullptr);
+  }
+  // `scores`: room for one value a point of the scan.
+  void ScorePoints(const ChartVector& chart, float* scores) {
+    (void)workspace_.evaluator.Evaluate(chart, /*with_derivatives=*/false,
+                                        workspace_.evaluator.points(), pool_, scores);
   }
 
  private:
   const CpuMap& map_;
-  ScanEvaluator& evaluator_;
-  cpu::ThreadPool* pool_;
+  const std::vector<Stage>& stages_;
+  AlignWorkspace& workspace_;
+  cpu::ThreadPool* const pool_;
+  size_t stage_ = 0;
 };
 
 absl::StatusOr<const CpuMap*> CheckMap(const ResidentMap* map, absl::Span<const Stage> stages) {
@@ -212,19 +233,21 @@ class CpuEngine : public Engine {
     const size_t tasks = (poses + kPosesPerTask - 1) / kPosesPerTask;
     pool_.ParallelFor(tasks, [&](size_t task) {
       if (!CheckStopped(request.stop, "scoring").ok()) return;
-      std::unique_ptr<ScanEvaluator> evaluator = evaluators_.Take();
-      evaluator->SetScan(*request.scan);
-      evaluator->SetStage((*map)->Grid(request.stage.cells), request.stage);
+      std::unique_ptr<AlignWorkspace> workspace = workspaces_.Take();
+      ScanEvaluator& evaluator = workspace->evaluator;
+      evaluator.SetScan(*request.scan);
+      evaluator.SetStage((*map)->Grid(request.stage.cells), request.stage);
       const size_t end = std::min(poses, (task + 1) * kPosesPerTask);
       for (size_t i = task * kPosesPerTask; i < end; ++i) {
         float* rows =
             request.want_point_scores ? result->point_scores.data() + i * points : nullptr;
-        result->poses[i] = evaluator
-                               ->Evaluate(ChartFromPose(request.map_T_base[i]),
-                                          /*with_derivatives=*/false, nullptr, rows)
-                               .score;
+        result->poses[i] =
+            evaluator
+                .Evaluate(ChartFromPose(request.map_T_base[i]), /*with_derivatives=*/false,
+                          evaluator.points(), nullptr, rows)
+                .score;
       }
-      evaluators_.Return(std::move(evaluator));
+      workspaces_.Return(std::move(workspace));
     });
     if (absl::Status status = CheckStopped(request.stop, "scoring"); !status.ok()) return status;
     return result;
@@ -245,25 +268,24 @@ class CpuEngine : public Engine {
     const absl::StatusOr<const CpuMap*> map = CheckMap(job.map.get(), job.profile.stages);
     if (!map.ok()) return map.status();
     // Where memory runs out it is destroyed, since its state is then unknown.
-    std::unique_ptr<ScanEvaluator> evaluator = evaluators_.Take();
-    evaluator->SetScan(*job.scan);
-    if (evaluator->points() == 0) {
-      evaluators_.Return(std::move(evaluator));
+    std::unique_ptr<AlignWorkspace> workspace = workspaces_.Take();
+    MapEvaluator on_map(**map, job, *workspace, pool);
+    if (workspace->evaluator.points() == 0) {
+      workspaces_.Return(std::move(workspace));
       return NoFinitePoint(*job.scan);
     }
-    MapEvaluator on_map(**map, *evaluator, pool);
     RunSchedule(job, on_map, result);
     if (job.want_point_scores) {
       result.point_scores.assign(job.scan->size(), 0.0F);
-      (void)evaluator->Evaluate(ChartFromPose(result.map_T_base), /*with_derivatives=*/false, pool,
-                                result.point_scores.data());
+      on_map.BeginStage(job.profile.score_stage);
+      on_map.ScorePoints(ChartFromPose(result.map_T_base), result.point_scores.data());
     }
-    evaluators_.Return(std::move(evaluator));
+    workspaces_.Return(std::move(workspace));
     return absl::OkStatus();
   }
 
   cpu::ThreadPool pool_;
-  EvaluatorPool evaluators_;
+  WorkspacePool workspaces_;
 };
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace {
 
 IterationTrace TraceOf(const ndt::NewtonSearch<PoseScore>& search) {
   const Evaluation& from = search.step_evaluation();
-  return MakeTrace({search.step_stage(), search.step_from(), search.chart(), from.score,
+  return MakeTrace({search.step_stage(), search.step_from(), search.step_to(), from.score,
                     from.derivatives.gradient, from.derivatives.hessian.m, search.step_direction(),
                     search.step_length()});
 }
@@ -27,10 +27,10 @@ void RunSchedule(const AlignJob& job, PoseEvaluator& evaluator, AlignResult& res
   while (!search.done()) {
     if (search.wanted_stage() != stage) {
       stage = search.wanted_stage();
-      evaluator.BeginStage(job.profile.stages[static_cast<size_t>(stage)]);
+      evaluator.BeginStage(static_cast<size_t>(stage));
     }
     Evaluation& evaluation = search.next();
-    evaluation = evaluator.Evaluate(ToEigen(search.wanted()));
+    evaluation = evaluator.Evaluate(ToEigen(search.wanted()), search.wants_all_points());
     evaluation.finite = ndt::IsFinite(evaluation.derivatives);
     search.Advance(rules, InterruptOf(job.stop));
     if (job.want_trace && search.stepped()) result.trace.push_back(TraceOf(search));
@@ -39,6 +39,7 @@ void RunSchedule(const AlignJob& job, PoseEvaluator& evaluator, AlignResult& res
   result.termination = search.termination();
   result.before = search.before();
   result.after = search.after();
+  result.stage = search.answer_stage() < 0 ? rules.score_stage : search.answer_stage();
   result.gradient = ToEigen(search.current().derivatives.gradient);
   result.hessian = ToEigen(search.current().derivatives.hessian.m);
   result.iterations = search.iterations();

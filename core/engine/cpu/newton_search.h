@@ -19,9 +19,10 @@ using Evaluation = ndt::Evaluation<PoseScore>;
 class PoseEvaluator {
  public:
   virtual ~PoseEvaluator() = default;
-  // The evaluations that follow use this stage's cells and rules.
-  virtual void BeginStage(const Stage& stage) = 0;
-  [[nodiscard]] virtual Evaluation Evaluate(const ChartVector& chart) = 0;
+  // The evaluations that follow use the cells and rules of this stage of the job's profile.
+  virtual void BeginStage(size_t stage) = 0;
+  // With the points that the stage searches with, or with all.
+  [[nodiscard]] virtual Evaluation Evaluate(const ChartVector& chart, bool all_points) = 0;
 };
 
 // Runs all stages and fills everything of `result` but `point_scores`.

@@ -12,13 +12,30 @@ namespace {
 // Candidate cells that a chunk's cache may hold before it starts afresh.
 constexpr uint32_t kMaxCachedCandidates = 1U << 20;
 // Chunks kept for the next scan.
-constexpr size_t kMaxKeptChunks = 1024;
+constexpr size_t kMaxKeptChunks = 256;
+
+int PaddedCount(int count) { return (count + 7) / 8 * 8; }
+
+// The cells that the points of a chunk may match in one stage.
+struct StageLists {
+  NeighborhoodCache neighborhoods;
+  // The lattice cells that the points were in last, and their lists. Valid for the first `known`
+  // points; the padding after them has empty lists.
+  int known = 0;
+  CellKey cell[kPointsPerChunk];
+  uint32_t begin[kPointsPerChunk];
+  uint32_t count[kPointsPerChunk];
+
+  void Reset(const GaussianGrid* grid, NeighborSearch search) {
+    neighborhoods.Reset(grid, search);
+    known = 0;
+  }
+};
 
 }  // namespace
 
 struct ScanEvaluator::Chunk {
-  int count = 0;         // points
-  int padded_count = 0;  // the next multiple of eight
+  int count = 0;  // points; the arrays go on to the next multiple of eight
   float x[kPointsPerChunk];
   float y[kPointsPerChunk];
   float z[kPointsPerChunk];
@@ -32,12 +49,20 @@ struct ScanEvaluator::Chunk {
   float local_z[kPointsPerChunk];
   float best[kPointsPerChunk];
 
-  // The lists of the lattice cells that the points were in last.
-  bool lists_valid = false;
-  CellKey list_cell[kPointsPerChunk];
-  uint32_t list_begin[kPointsPerChunk];
-  uint32_t list_count[kPointsPerChunk];
-  NeighborhoodCache neighborhoods;
+  // Of the stages, by their numbers. Those of the stages in use, one bit each, are of this scan.
+  std::vector<std::unique_ptr<StageLists>> stages;
+  uint32_t stages_in_use = 0;
+
+  StageLists& Lists(const GaussianGrid* grid, NeighborSearch search, size_t stage) {
+    if (stages.size() <= stage) stages.resize(stage + 1);
+    if (stages[stage] == nullptr) stages[stage] = std::make_unique<StageLists>();
+    if ((stages_in_use >> stage & 1U) == 0) {
+      stages[stage]->Reset(grid, search);
+      stages_in_use |= 1U << stage;
+    }
+    return *stages[stage];
+  }
+
   std::vector<uint32_t> accepted;
 
   ChunkSums sums;
@@ -53,33 +78,47 @@ struct ScanEvaluator::EvaluationFrame {
 ScanEvaluator::ScanEvaluator(const Kernels& kernels) : kernels_(kernels) {}
 ScanEvaluator::~ScanEvaluator() = default;
 
+void ScanEvaluator::SetScan(const PointCloud& scan, absl::Span<const uint32_t> places) {
+  points_ = 0;
+  used_chunks_ = 0;
+  const Eigen::Vector3f origin = scan.origin.cast<float>();
+  for (const uint32_t place : places) AddPoint(scan.Offset(place) + origin, place);
+  PadChunks();
+}
+
 void ScanEvaluator::SetScan(const PointCloud& scan) {
   points_ = 0;
   used_chunks_ = 0;
   const Eigen::Vector3f origin = scan.origin.cast<float>();
-  Chunk* chunk = nullptr;
   for (size_t i = 0; i < scan.size(); ++i) {
     const Eigen::Vector3f p = scan.Offset(i) + origin;
-    if (!p.allFinite()) continue;
-    if (chunk == nullptr || chunk->count == kPointsPerChunk) {
-      if (used_chunks_ == chunks_.size()) chunks_.push_back(std::make_unique<Chunk>());
-      chunk = chunks_[used_chunks_++].get();
-      chunk->count = 0;
-    }
-    const int at = chunk->count++;
-    chunk->x[at] = p.x();
-    chunk->y[at] = p.y();
-    chunk->z[at] = p.z();
-    chunk->source[at] = static_cast<uint32_t>(i);
-    ++points_;
+    if (p.allFinite()) AddPoint(p, static_cast<uint32_t>(i));
   }
-  for (size_t c = 0; c < used_chunks_; ++c) {
-    Chunk& filled = *chunks_[c];
-    filled.padded_count = (filled.count + 7) / 8 * 8;
-    // Padding repeats the origin and never has a candidate.
-    for (int i = filled.count; i < filled.padded_count; ++i) {
-      filled.x[i] = filled.y[i] = filled.z[i] = 0.0F;
-      filled.list_begin[i] = filled.list_count[i] = 0;
+  PadChunks();
+}
+
+void ScanEvaluator::AddPoint(const Eigen::Vector3f& point_base, uint32_t place) {
+  const size_t at = points_++ % kPointsPerChunk;
+  if (at == 0) {
+    if (used_chunks_ == chunks_.size()) chunks_.push_back(std::make_unique<Chunk>());
+    Chunk& begun = *chunks_[used_chunks_++];
+    begun.count = 0;
+    begun.stages_in_use = 0;
+  }
+  Chunk& chunk = *chunks_[used_chunks_ - 1];
+  chunk.x[at] = point_base.x();
+  chunk.y[at] = point_base.y();
+  chunk.z[at] = point_base.z();
+  chunk.source[at] = place;
+  ++chunk.count;
+}
+
+// Padding repeats the origin and never has a candidate.
+void ScanEvaluator::PadChunks() {
+  if (used_chunks_ > 0) {
+    Chunk& last = *chunks_[used_chunks_ - 1];
+    for (int i = last.count; i < PaddedCount(last.count); ++i) {
+      last.x[i] = last.y[i] = last.z[i] = 0.0F;
     }
   }
   if (chunks_.size() > std::max(used_chunks_, kMaxKeptChunks)) {
@@ -87,17 +126,14 @@ void ScanEvaluator::SetScan(const PointCloud& scan) {
   }
 }
 
-void ScanEvaluator::SetStage(const GaussianGrid* grid, const Stage& stage) {
+void ScanEvaluator::SetStage(const GaussianGrid* grid, const Stage& stage, size_t number) {
   grid_ = grid;
   stage_ = stage;
+  stage_number_ = number;
   constants_ = ndt::ComputeScoreConstants(stage.outlier_ratio, stage.cells.cell_size_m);
-  for (size_t c = 0; c < used_chunks_; ++c) {
-    chunks_[c]->neighborhoods.Reset(grid, stage.search);
-    chunks_[c]->lists_valid = false;
-  }
 }
 
-Evaluation ScanEvaluator::Evaluate(const ChartVector& chart, bool with_derivatives,
+Evaluation ScanEvaluator::Evaluate(const ChartVector& chart, bool with_derivatives, size_t points,
                                    ThreadPool* pool, float* point_scores) {
   const ndt::AngleTerms<double> angles = ndt::ComputeAngleTerms(chart[3], chart[4], chart[5]);
   const ndt::Rotation<double> rotation = ndt::ComputeRotation(angles);
@@ -126,38 +162,42 @@ Evaluation ScanEvaluator::Evaluate(const ChartVector& chart, bool with_derivativ
     frame.chart = &derivatives;
   }
 
+  const size_t chunks = (points + kPointsPerChunk - 1) / kPointsPerChunk;
+  const auto evaluate = [&](size_t c) {
+    const size_t count = std::min<size_t>(kPointsPerChunk, points - c * kPointsPerChunk);
+    EvaluateChunk(frame, static_cast<int>(count), *chunks_[c]);
+  };
   if (pool != nullptr) {
-    pool->ParallelFor(used_chunks_, [&](size_t c) { EvaluateChunk(frame, *chunks_[c]); });
+    pool->ParallelFor(chunks, evaluate);
   } else {
-    for (size_t c = 0; c < used_chunks_; ++c) EvaluateChunk(frame, *chunks_[c]);
+    for (size_t c = 0; c < chunks; ++c) evaluate(c);
   }
-  return SumChunks(with_derivatives);
+  return SumChunks(points, with_derivatives);
 }
 
-void ScanEvaluator::EvaluateChunk(const EvaluationFrame& frame, Chunk& chunk) const {
+void ScanEvaluator::EvaluateChunk(const EvaluationFrame& frame, int count, Chunk& chunk) const {
+  StageLists& lists = chunk.Lists(grid_, stage_.search, stage_number_);
   LocateArguments locate = frame.locate;
   locate.x = chunk.x;
   locate.y = chunk.y;
   locate.z = chunk.z;
-  locate.padded_count = chunk.padded_count;
+  locate.padded_count = PaddedCount(count);
   kernels_.locate(locate, {chunk.cell_x, chunk.cell_y, chunk.cell_z, chunk.local_x, chunk.local_y,
                            chunk.local_z});
 
-  if (chunk.neighborhoods.size() > kMaxCachedCandidates) {
-    chunk.neighborhoods.Reset(grid_, stage_.search);
-    chunk.lists_valid = false;
-  }
-  for (int i = 0; i < chunk.count; ++i) {
+  if (lists.neighborhoods.size() > kMaxCachedCandidates) lists.Reset(grid_, stage_.search);
+  for (int i = 0; i < count; ++i) {
     const CellKey cell = {chunk.cell_x[i], chunk.cell_y[i], chunk.cell_z[i]};
-    if (chunk.lists_valid && cell == chunk.list_cell[i]) continue;
-    const NeighborhoodCache::List list = chunk.neighborhoods.Find(cell);
-    chunk.list_cell[i] = cell;
-    chunk.list_begin[i] = list.begin;
-    chunk.list_count[i] = list.count;
+    if (i < lists.known && cell == lists.cell[i]) continue;
+    const NeighborhoodCache::List list = lists.neighborhoods.Find(cell);
+    lists.cell[i] = cell;
+    lists.begin[i] = list.begin;
+    lists.count[i] = list.count;
   }
-  chunk.lists_valid = true;
+  lists.known = std::max(lists.known, count);
+  for (int i = count; i < PaddedCount(count); ++i) lists.begin[i] = lists.count[i] = 0;
 
-  const uint32_t stride = chunk.neighborhoods.longest() + 8;
+  const uint32_t stride = lists.neighborhoods.longest() + 8;
   if (chunk.accepted.size() < size_t{8} * stride) chunk.accepted.resize(size_t{8} * stride);
   AccumulateArguments accumulate{};
   accumulate.x = chunk.x;
@@ -166,10 +206,10 @@ void ScanEvaluator::EvaluateChunk(const EvaluationFrame& frame, Chunk& chunk) co
   accumulate.local_x = chunk.local_x;
   accumulate.local_y = chunk.local_y;
   accumulate.local_z = chunk.local_z;
-  accumulate.list_begin = chunk.list_begin;
-  accumulate.list_count = chunk.list_count;
-  accumulate.padded_count = chunk.padded_count;
-  accumulate.candidates = chunk.neighborhoods.arrays();
+  accumulate.list_begin = lists.begin;
+  accumulate.list_count = lists.count;
+  accumulate.padded_count = PaddedCount(count);
+  accumulate.candidates = lists.neighborhoods.arrays();
   accumulate.information = grid_->information();
   const double radius_m = grid_->cell_size_m();
   accumulate.squared_radius_m2 = stage_.search == NeighborSearch::kRadius
@@ -186,15 +226,15 @@ void ScanEvaluator::EvaluateChunk(const EvaluationFrame& frame, Chunk& chunk) co
 
   if (frame.point_scores != nullptr) {
     const auto largest = static_cast<float>(-constants_.d1);
-    for (int i = 0; i < chunk.count; ++i) {
+    for (int i = 0; i < count; ++i) {
       frame.point_scores[chunk.source[i]] = largest * chunk.best[i];
     }
   }
 }
 
-Evaluation ScanEvaluator::SumChunks(bool with_derivatives) const {
+Evaluation ScanEvaluator::SumChunks(size_t points, bool with_derivatives) const {
   ChunkSums total;
-  for (size_t c = 0; c < used_chunks_; ++c) {
+  for (size_t c = 0; c * kPointsPerChunk < points; ++c) {
     const ChunkSums& sums = chunks_[c]->sums;
     total.exponentials += sums.exponentials;
     total.best += sums.best;
@@ -207,7 +247,7 @@ Evaluation ScanEvaluator::SumChunks(bool with_derivatives) const {
   evaluation.score =
       ToPoseScore({-constants_.d1 * total.exponentials, -constants_.d1 * total.best,
                    static_cast<double>(total.matched_points), static_cast<double>(total.pairs)},
-                  points_);
+                  points);
   evaluation.derivatives.score = evaluation.score.score;
   if (with_derivatives) {
     const double factor = constants_.d1 * constants_.d2;

@@ -2,17 +2,19 @@
 //
 // ScanEvaluator: one scan, ready to be evaluated at any pose against one grid of cells.
 //
-// The scan is held in chunks of 256 points, each with its own cache of neighbourhoods and its own
-// sums, added up in the order of the chunks: the result does not depend on who computed which
-// chunk. Not thread-safe; memory grows to the largest scan and stays.
+// The scan is held in chunks of 256 points, each with its own caches of neighbourhoods, one a
+// stage, and its own sums, added up in the order of the chunks: the result does not depend on who
+// computed which chunk. Not thread-safe; memory grows to the largest scan and stays.
 
 #ifndef VOXLOC_CORE_ENGINE_CPU_SCAN_EVALUATOR_H_
 #define VOXLOC_CORE_ENGINE_CPU_SCAN_EVALUATOR_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "core/cloud/point_cloud.h"
 #include "core/engine/cpu/gaussian_grid.h"
 #include "core/engine/cpu/kernels.h"
@@ -29,28 +31,35 @@ class ScanEvaluator {
   explicit ScanEvaluator(const Kernels& kernels = SelectKernels());
   ~ScanEvaluator();
 
-  // Takes the points of a scan in its base frame. Those that are not finite are left out.
+  // Takes the points of a scan in its base frame: those at these places, which are finite, in their
+  // order; or all that are finite.
+  void SetScan(const PointCloud& scan, absl::Span<const uint32_t> places);
   void SetScan(const PointCloud& scan);
-  void SetStage(const GaussianGrid* grid, const Stage& stage);
+  // What is cached for this number of a stage stays valid until the next scan, so it must then
+  // always be the same stage.
+  void SetStage(const GaussianGrid* grid, const Stage& stage, size_t number = 0);
 
-  // `pool` null: on the caller's thread. `point_scores` null, or room for one value a point of the
-  // scan (0 for those left out).
-  [[nodiscard]] Evaluation Evaluate(const ChartVector& chart, bool with_derivatives,
+  // `points` is how many points take part, from the first; whole eights, or all of them. `pool`
+  // null: on the caller's thread. `point_scores` null, or room for one value a point of the scan (0
+  // for those left out).
+  [[nodiscard]] Evaluation Evaluate(const ChartVector& chart, bool with_derivatives, size_t points,
                                     ThreadPool* pool, float* point_scores);
 
   [[nodiscard]] size_t points() const { return points_; }
-  [[nodiscard]] size_t chunks() const { return used_chunks_; }
 
  private:
   struct Chunk;
   struct EvaluationFrame;
 
-  void EvaluateChunk(const EvaluationFrame& frame, Chunk& chunk) const;
-  [[nodiscard]] Evaluation SumChunks(bool with_derivatives) const;
+  void AddPoint(const Eigen::Vector3f& point_base, uint32_t place);
+  void PadChunks();
+  void EvaluateChunk(const EvaluationFrame& frame, int count, Chunk& chunk) const;
+  [[nodiscard]] Evaluation SumChunks(size_t points, bool with_derivatives) const;
 
   const Kernels& kernels_;
   const GaussianGrid* grid_ = nullptr;
   Stage stage_;
+  size_t stage_number_ = 0;
   ndt::ScoreConstants constants_;
   size_t points_ = 0;
   size_t used_chunks_ = 0;

@@ -42,14 +42,14 @@ constexpr double kNoStep = 1e-12;
 // Scans whose clusters are evaluated in one call of the engine.
 constexpr size_t kScansPerCall = 64;
 
-// Derivatives of the score at a pose, of the exact score of the profile's last stage.
-AlignJob EvaluationJob(const AlignJob& job, std::shared_ptr<const PointCloud> points,
+// Derivatives of the score at a pose, of the exact score of one stage, with all points.
+AlignJob EvaluationJob(const AlignJob& job, Stage stage, std::shared_ptr<const PointCloud> points,
                        const Pose& map_T_base) {
   AlignJob evaluation;
   evaluation.map = job.map;
   evaluation.scan = std::move(points);
   evaluation.map_T_base_guess = map_T_base;
-  Stage stage = job.profile.stages.back();
+  stage.point_voxel_m = 0.0;
   stage.curvature = Curvature::kExact;
   stage.max_step = kNoStep;
   stage.max_iterations = 1;
@@ -78,6 +78,7 @@ class Calibration {
   explicit Calibration(const AlignedScan& scan)
       : job_(*scan.job),
         result_(*scan.result),
+        stage_(job_.profile.stages[static_cast<size_t>(scan.result->stage)]),
         map_T_base_(scan.result->map_T_base),
         rotation_scale_m_(RotationScaleOf(*job_.scan)) {
     const ChartVector chart = ChartFromPose(map_T_base_);
@@ -92,7 +93,7 @@ class Calibration {
   [[nodiscard]] size_t AddClusterJobs(std::vector<AlignJob>& jobs) const {
     const size_t before = jobs.size();
     for (std::shared_ptr<const PointCloud>& points : ClusterPoints(*job_.scan)) {
-      jobs.push_back(EvaluationJob(job_, std::move(points), map_T_base_));
+      jobs.push_back(EvaluationJob(job_, stage_, std::move(points), map_T_base_));
     }
     return jobs.size() - before;
   }
@@ -108,7 +109,7 @@ class Calibration {
   // In place of clusters, where no covariance is wanted: one job, or none.
   [[nodiscard]] size_t AddWholeJob(std::vector<AlignJob>& jobs) const {
     if (HasDerivatives()) return 0;
-    jobs.push_back(EvaluationJob(job_, job_.scan, map_T_base_));
+    jobs.push_back(EvaluationJob(job_, stage_, job_.scan, map_T_base_));
     return 1;
   }
 
@@ -127,8 +128,8 @@ class Calibration {
           curvature < kProbedRatio * largest) {
         probed_.push_back(i);
         const Vector6 probe = probe_m() * spectrum_.directions.col(i);
-        jobs.push_back(EvaluationJob(job_, job_.scan, Moved(probe)));
-        jobs.push_back(EvaluationJob(job_, job_.scan, Moved(-probe)));
+        jobs.push_back(EvaluationJob(job_, stage_, job_.scan, Moved(probe)));
+        jobs.push_back(EvaluationJob(job_, stage_, job_.scan, Moved(-probe)));
       }
     }
     return 2 * probed_.size();
@@ -167,8 +168,8 @@ class Calibration {
   [[nodiscard]] size_t AddSlideJobs(std::vector<AlignJob>& jobs) const {
     if (!status_.ok()) return 0;
     for (Eigen::Index k = 0; k < slides_.cols(); ++k) {
-      jobs.push_back(EvaluationJob(job_, job_.scan, Moved(slides_.col(k))));
-      jobs.push_back(EvaluationJob(job_, job_.scan, Moved(-slides_.col(k))));
+      jobs.push_back(EvaluationJob(job_, stage_, job_.scan, Moved(slides_.col(k))));
+      jobs.push_back(EvaluationJob(job_, stage_, job_.scan, Moved(-slides_.col(k))));
     }
     return 2 * static_cast<size_t>(slides_.cols());
   }
@@ -212,7 +213,7 @@ class Calibration {
   [[nodiscard]] CalibratedCovariance Finish() const {
     CalibratedCovariance calibrated{Observed(), Matrix6::Zero()};
     if (!status_.ok()) return calibrated;
-    const double cell_m = job_.profile.stages.back().cells.cell_size_m;
+    const double cell_m = stage_.cells.cell_size_m;
     SandwichOptions options;
     options.unobserved_ratio = kDegeneracyLimits.unobserved_ratio;
     options.surface_offset_m = kSurfaceBend * cell_m * cell_m;
@@ -231,9 +232,7 @@ class Calibration {
   }
 
  private:
-  [[nodiscard]] double probe_m() const {
-    return kProbeShare * job_.profile.stages.back().cells.cell_size_m;
-  }
+  [[nodiscard]] double probe_m() const { return kProbeShare * stage_.cells.cell_size_m; }
 
   [[nodiscard]] ScoreTerms Scaled(const AlignResult& result) const {
     ScoreTerms terms;
@@ -295,13 +294,13 @@ class Calibration {
 
   // Whether the search ended with the derivatives that an evaluation would give.
   [[nodiscard]] bool HasDerivatives() const {
-    return job_.profile.stages.size() == 1 &&
-           job_.profile.stages.back().curvature == Curvature::kExact &&
+    return job_.profile.stages.size() == 1 && stage_.curvature == Curvature::kExact &&
            !job_.regularization_position_map.has_value();
   }
 
   const AlignJob& job_;
   const AlignResult& result_;
+  const Stage stage_;  // whose search ended at the pose
   const Pose map_T_base_;
   const double rotation_scale_m_;
   Vector6 scale_;

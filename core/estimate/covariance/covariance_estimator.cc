@@ -102,8 +102,7 @@ void EstimateMultiNdt(Engine& engine, MethodBatch batch) {
     batch.report(i).offset_map_T_base =
         OffsetPoses(batch.result(i).map_T_base, batch.options(i).offsets_base);
     for (const Pose& start : batch.report(i).offset_map_T_base) {
-      AlignJob& job = jobs.emplace_back(batch.job(i));
-      job.map_T_base_guess = start;
+      AlignJob& job = jobs.emplace_back(WithGuess(batch.job(i), start));
       job.want_trace = false;
       job.want_point_scores = false;
     }

@@ -44,16 +44,6 @@ void ExpectAccurate(Engine& engine, const AlignJob& job, const Stage& stage, dou
   ExpectEvaluationsAgree(result.after, result.gradient, result.hessian, after, tolerance, largest);
 }
 
-std::vector<Stage> StagesOfBothProfiles() {
-  std::vector<Stage> stages = AutowareProfile().stages;
-  for (const Stage& stage : PreciseProfile().stages) {
-    stages.push_back(stage);
-    stages.push_back(stage);
-    stages.back().curvature = Curvature::kExact;
-  }
-  return stages;
-}
-
 std::vector<Pose> Guesses() {
   return {ScenePose(), Displaced(ScenePose(), {0.4, -0.3, 0.1}, 0.03),
           Displaced(ScenePose(), {-1.0, 0.7, -0.2}, -0.1)};

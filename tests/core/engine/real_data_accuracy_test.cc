@@ -55,7 +55,7 @@ VOXLOC_INSTANTIATE_ON_ENGINES(RealDataAccuracyTest);
 
 TEST_P(RealDataAccuracyTest, EvaluationsAgreeWithBruteForceOnEverySet) {
   VOXLOC_REAL_DATA_OR_SKIP(data);
-  const Stage stages[] = {AutowareProfile().stages[0], PreciseProfile().stages[1],
+  const Stage stages[] = {AutowareProfile().stages[0], PreciseProfile().stages[2],
                           PreciseProfile().stages.back()};
   int compared = 0;
   for (const RealPair& pair : kPairs) {

@@ -23,16 +23,6 @@ namespace {
 
 constexpr double kTolerance = 1e-5;
 
-std::vector<Stage> StagesOfBothProfiles() {
-  std::vector<Stage> stages = AutowareProfile().stages;
-  for (const Stage& stage : PreciseProfile().stages) {
-    stages.push_back(stage);
-    stages.push_back(stage);
-    stages.back().curvature = Curvature::kExact;
-  }
-  return stages;
-}
-
 // One iteration of one stage, traced: its first record is the evaluation at the guess.
 AlignJob EvaluationJob(const std::shared_ptr<const PointCloud>& scan, const Pose& guess,
                        const Stage& stage) {

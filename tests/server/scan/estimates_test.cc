@@ -251,6 +251,8 @@ TEST_P(Estimates, SaysWhichDirectionsTheScanObserves) {
       [](v1::OpenSession& open) {
         open.set_map("field");
         open.mutable_options()->mutable_gate()->mutable_score_threshold()->set_value(0.0);
+        // On a field a search slides for long.
+        open.mutable_options()->mutable_overrides()->mutable_max_iterations()->set_value(200);
       },
       FieldScan());
   EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_DEGENERATE) << result.ShortDebugString();

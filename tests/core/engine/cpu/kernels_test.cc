@@ -46,8 +46,8 @@ TEST(KernelsTest, EveryInstructionSetAgreesWithBruteForce) {
       evaluator.SetScan(*job.scan);
       evaluator.SetStage(map->Grid(stage.cells), stage);
       std::vector<float> best(job.scan->size());
-      const Evaluation evaluation =
-          evaluator.Evaluate(chart, /*with_derivatives=*/true, nullptr, best.data());
+      const Evaluation evaluation = evaluator.Evaluate(chart, /*with_derivatives=*/true,
+                                                       evaluator.points(), nullptr, best.data());
       Deviations largest;
       const Matrix6 hessian = Eigen::Map<const Eigen::Matrix<double, 6, 6, Eigen::RowMajor>>(
           &evaluation.derivatives.hessian.m[0][0]);
@@ -57,8 +57,8 @@ TEST(KernelsTest, EveryInstructionSetAgreesWithBruteForce) {
 
       // Without derivatives the score is the same, and so is every point's.
       std::vector<float> best_again(job.scan->size());
-      const Evaluation score_only =
-          evaluator.Evaluate(chart, /*with_derivatives=*/false, nullptr, best_again.data());
+      const Evaluation score_only = evaluator.Evaluate(
+          chart, /*with_derivatives=*/false, evaluator.points(), nullptr, best_again.data());
       EXPECT_NEAR(score_only.score.score, evaluation.score.score, 1e-6 * evaluation.score.score);
       EXPECT_EQ(score_only.score.pairs, evaluation.score.pairs);
       for (size_t i = 0; i < best.size(); ++i) {
@@ -86,7 +86,8 @@ TEST(KernelsTest, InstructionSetsDifferByRoundingOnly) {
         ScanEvaluator evaluator(kernels);
         evaluator.SetScan(*job.scan);
         evaluator.SetStage(map->Grid(stage.cells), stage);
-        return evaluator.Evaluate(chart, /*with_derivatives=*/true, nullptr, nullptr);
+        return evaluator.Evaluate(chart, /*with_derivatives=*/true, evaluator.points(), nullptr,
+                                  nullptr);
       };
       const Evaluation baseline = evaluate(*AvailableKernels()[0]);
       EXPECT_GT(baseline.score.pairs, 0u);

@@ -21,8 +21,10 @@ using Function = std::function<Evaluation(const ChartVector&, int evaluation)>;
 class FunctionEvaluator : public PoseEvaluator {
  public:
   explicit FunctionEvaluator(Function function) : function_(std::move(function)) {}
-  void BeginStage(const Stage& stage) override { stages.push_back(stage.cells.cell_size_m); }
-  Evaluation Evaluate(const ChartVector& chart) override { return function_(chart, ++evaluations); }
+  void BeginStage(size_t stage) override { stages.push_back(1.0 + static_cast<double>(stage)); }
+  Evaluation Evaluate(const ChartVector& chart, bool /*all_points*/) override {
+    return function_(chart, ++evaluations);
+  }
 
   int evaluations = 0;
   std::vector<double> stages;

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which points of a scan the stages of a schedule search with. A stage with a point voxel takes one
+// point of each voxel, so that a surface counts by its area and not by how densely it was sampled:
+// the ground near a sensor holds most of the points of a raw scan, and large cells would follow it.
+//
+// Voxels of different stages nest, so the points are put in an order in which those of every stage
+// come first. A plain function of its arguments; not thread-safe for one object.
+
+#ifndef VOXLOC_CORE_ENGINE_STAGE_POINTS_H_
+#define VOXLOC_CORE_ENGINE_STAGE_POINTS_H_
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "core/cloud/point_cloud.h"
+#include "core/container/flat_table.h"
+#include "core/engine/profile.h"
+#include "core/ndt/search_rules.h"
+
+namespace voxloc {
+
+// Whether a stage searches with fewer points than the scan has.
+[[nodiscard]] bool HasThinnedStage(const Profile& profile);
+
+class StagePoints {
+ public:
+  // The scan's finite points for the stages of a valid profile. Memory is kept for the next scan.
+  void Choose(const PointCloud& scan_base, const Profile& profile);
+
+  // Places in the scan of its finite points.
+  [[nodiscard]] const std::vector<uint32_t>& order() const { return order_; }
+  // How many of them, from the first, each stage searches with. Whole eights, or all: a few more
+  // than there are voxels.
+  [[nodiscard]] const std::array<uint32_t, ndt::kMaxStages>& counts() const { return counts_; }
+
+ private:
+  struct Nothing {};
+  using Level = FlatTable<uint64_t, Nothing>;  // occupied voxels of one size
+
+  std::vector<uint32_t> order_;
+  std::array<uint32_t, ndt::kMaxStages> counts_{};
+  std::vector<Level> levels_;
+  std::vector<uint8_t> first_level_;  // of each finite point: the largest voxels that it stands for
+};
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_ENGINE_STAGE_POINTS_H_

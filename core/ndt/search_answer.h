@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SearchAnswer: a pose that a search may end with, and BestAnswer: the best one so far, by the
+// rules of judgement.
+
+#ifndef VOXLOC_CORE_NDT_SEARCH_ANSWER_H_
+#define VOXLOC_CORE_NDT_SEARCH_ANSWER_H_
+
+#include "core/ndt/host_device.h"
+#include "core/ndt/search_rules.h"
+#include "core/ndt/termination.h"
+
+namespace voxloc {
+namespace ndt {
+
+template <typename Score>
+struct SearchAnswer {
+  double chart[6] = {};
+  Score score;     // there, under the cells of the score stage
+  int stage = -1;  // that ended there; -1: none, it is the guess
+  Termination termination = Termination::kNoImprovement;
+  int oscillations = 0;  // of that stage
+  bool reached_iteration_limit = false;
+};
+
+template <typename Score>
+class BestAnswer {
+ public:
+  // Begins with the guess, a pose that no stage has ended at.
+  VOXLOC_HD void Begin(const double (&guess)[6], const Score& score) {
+    answer_ = SearchAnswer<Score>();
+    for (int i = 0; i < 6; ++i) answer_.chart[i] = guess[i];
+    answer_.score = score;
+    highest_ = score.BestSum();
+  }
+
+  // Takes the pose where a stage has ended, or leaves it.
+  VOXLOC_HD bool Offer(const SearchRules& rules, const SearchAnswer<Score>& offered) {
+    if (rules.judgement.judged) {
+      const double sum = offered.score.BestSum();
+      const bool soft = offered.stage < rules.score_stage;
+      if (soft ? !(sum > highest_) : !(sum >= highest_ * (1.0 - rules.judgement.allowed_loss))) {
+        return false;
+      }
+      if (sum > highest_) highest_ = sum;
+    }
+    answer_ = offered;
+    return true;
+  }
+
+  VOXLOC_HD const SearchAnswer<Score>& answer() const { return answer_; }
+
+ private:
+  SearchAnswer<Score> answer_;
+  double highest_ = 0.0;  // sum of the answers so far
+};
+
+}  // namespace ndt
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_NDT_SEARCH_ANSWER_H_
