@@ -12,6 +12,7 @@
 #include "clients/dataset/trajectory_file.h"
 #include "clients/sim/map_directory.h"
 #include "clients/sim/parallel.h"
+#include "clients/sim/simulation_json.h"
 #include "clients/sim/text_file.h"
 #include "core/cloud/io/cloud_file.h"
 

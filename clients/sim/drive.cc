@@ -48,9 +48,25 @@ Schedule MakeSchedule(const std::vector<RoutePoint>& route, const DriveOptions& 
   return schedule;
 }
 
-// The sensor's pose when the vehicle stands at `position`, its four wheels on the ground.
+// The floor's height above the ground under a vehicle's axles.
+struct AxleElevations {
+  double front_m;
+  double rear_m;
+};
+
+// The elevation of the route at `arc_m`, which lies close to the route's point `near`.
+double ElevationAt(const std::vector<RoutePoint>& route, size_t near, double arc_m) {
+  while (near > 0 && route[near].arc_m > arc_m) --near;
+  while (near + 2 < route.size() && route[near + 1].arc_m < arc_m) ++near;
+  const RoutePoint& from = route[near];
+  const RoutePoint& to = route[near + 1];
+  const double fraction = std::clamp((arc_m - from.arc_m) / (to.arc_m - from.arc_m), 0.0, 1.0);
+  return from.elevation_m + fraction * (to.elevation_m - from.elevation_m);
+}
+
+// The sensor's pose when the vehicle stands at `position`, its four wheels on the floor.
 Pose StandOn(const Ground& ground, const Eigen::Vector2d& position, double heading_rad,
-             double sensor_height_m) {
+             const AxleElevations& elevations, double sensor_height_m) {
   const Eigen::Vector2d ahead(std::cos(heading_rad), std::sin(heading_rad));
   const Eigen::Vector2d left(-ahead.y(), ahead.x());
   double mean = 0.0;
@@ -60,7 +76,8 @@ Pose StandOn(const Ground& ground, const Eigen::Vector2d& position, double headi
     for (const double y : {-1.0, 1.0}) {
       const Eigen::Vector2d wheel =
           position + x * kHalfWheelbase_m * ahead + y * kHalfTrack_m * left;
-      const double height = ground.Height(wheel.x(), wheel.y());
+      const double height =
+          ground.Height(wheel.x(), wheel.y()) + (x > 0.0 ? elevations.front_m : elevations.rear_m);
       mean += 0.25 * height;
       rise_ahead += 0.25 * x * height / kHalfWheelbase_m;
       rise_left += 0.25 * y * height / kHalfTrack_m;
@@ -130,8 +147,12 @@ absl::StatusOr<std::vector<DrivePose>> PlanDrive(const World& world, const Drive
     const double fraction = std::clamp(gone_m / (to.arc_m - from.arc_m), 0.0, 1.0);
     const Eigen::Vector2d position = from.position + fraction * (to.position - from.position);
     const double heading = from.heading_rad + fraction * (to.heading_rad - from.heading_rad);
-    drive.push_back({stamp_s, schedule.speed_mps[i] + acceleration * since_s,
-                     StandOn(world.scene.ground(), position, heading, options.sensor_height_m)});
+    const double arc_m = from.arc_m + fraction * (to.arc_m - from.arc_m);
+    const AxleElevations elevations = {ElevationAt(route.points(), i, arc_m + kHalfWheelbase_m),
+                                       ElevationAt(route.points(), i, arc_m - kHalfWheelbase_m)};
+    drive.push_back(
+        {stamp_s, schedule.speed_mps[i] + acceleration * since_s,
+         StandOn(world.scene.ground(), position, heading, elevations, options.sensor_height_m)});
   }
   return drive;
 }

@@ -2,10 +2,11 @@
 //
 // Drive: a vehicle's way through a world with the exact pose of its sensor at each scan.
 //
-// The vehicle follows a Route at the speed that its limits allow, its wheels on the ground, so it
-// rolls and pitches with the slope. The sensor sits above the middle of the vehicle, x ahead, y
-// left, z along the vehicle's up. `base` is the sensor's own frame: scans and poses are of the
-// sensor. Pure functions; the first scans of a longer drive are those of a shorter one.
+// The vehicle follows a Route at the speed that its limits allow, its wheels on the ground or the
+// floor above it, so it rolls and pitches with the slope. The sensor sits above the middle of the
+// vehicle, x ahead, y left, z along the vehicle's up. `base` is the sensor's own frame: scans and
+// poses are of the sensor. Pure functions; the first scans of a longer drive are those of a shorter
+// one.
 
 #ifndef VOXLOC_CLIENTS_SIM_DRIVE_H_
 #define VOXLOC_CLIENTS_SIM_DRIVE_H_

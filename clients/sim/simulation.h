@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A whole simulation: its options, what came of it, and both as JSON.
+// A whole simulation: its options, its scene, and what came of it.
 
 #ifndef VOXLOC_CLIENTS_SIM_SIMULATION_H_
 #define VOXLOC_CLIENTS_SIM_SIMULATION_H_
@@ -14,8 +14,12 @@
 #include "absl/strings/string_view.h"
 #include "clients/sim/drive.h"
 #include "clients/sim/field.h"
+#include "clients/sim/forest.h"
+#include "clients/sim/garage.h"
+#include "clients/sim/hall.h"
 #include "clients/sim/lidar.h"
 #include "clients/sim/map_sampler.h"
+#include "clients/sim/motorway.h"
 #include "clients/sim/passage.h"
 #include "clients/sim/town.h"
 #include "clients/sim/traffic.h"
@@ -23,7 +27,7 @@
 namespace voxloc::sim {
 
 // The worlds there are to drive through.
-enum class SceneKind { kTown, kCorridor, kTunnel, kField };
+enum class SceneKind { kTown, kCorridor, kTunnel, kField, kHall, kGarage, kForest, kMotorway };
 
 // As on the command line and in the record: "town" and so on.
 [[nodiscard]] absl::string_view ToString(SceneKind kind);
@@ -34,6 +38,10 @@ struct SimulationOptions {
   TownOptions town;
   PassageOptions passage;  // the corridor or the tunnel
   FieldOptions field;
+  HallOptions hall;
+  GarageOptions garage;
+  ForestOptions forest;
+  MotorwayOptions motorway;
   LidarOptions lidar;
   DriveOptions drive;
   TrafficOptions traffic;
@@ -58,11 +66,6 @@ struct SimulationSummary {
   double drive_length_m = 0.0;
   double drive_duration_s = 0.0;
 };
-
-// Every option under its group, the scene's under its name, then "result" where there is one.
-// "complete" says whether there is.
-[[nodiscard]] std::string SimulationJson(const SimulationOptions& options,
-                                         const SimulationSummary* summary);
 
 }  // namespace voxloc::sim
 

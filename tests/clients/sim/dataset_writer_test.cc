@@ -117,12 +117,16 @@ TEST_F(DatasetWriterTest, TheNumberOfThreadsChangesNoByte) {
 }
 
 TEST_F(DatasetWriterTest, WritesEverySceneTheSameOnAnyNumberOfThreads) {
-  for (const SceneKind scene : {SceneKind::kCorridor, SceneKind::kTunnel, SceneKind::kField}) {
+  for (const SceneKind scene :
+       {SceneKind::kCorridor, SceneKind::kTunnel, SceneKind::kField, SceneKind::kHall,
+        SceneKind::kGarage, SceneKind::kForest, SceneKind::kMotorway}) {
     SimulationOptions options = Tiny();
     options.scene = scene;
     options.lidar.max_range_m = 40.0;
     options.passage.length_m = 60.0;
     options.field.size_m = 100.0;
+    options.forest.size_m = 100.0;
+    options.motorway.length_m = 300.0;
     const std::string name(ToString(scene));
     const std::string one = (root_ / (name + "1")).string();
     const std::string three = (root_ / (name + "3")).string();

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "clients/sim/simulate_flags.h"
+
+namespace voxloc::sim {
+
+void AddLidarFlags(CLI::App& command, SimulateArguments& arguments) {
+  LidarOptions& lidar = arguments.simulation.lidar;
+  command.add_option("--rings", lidar.rings, "Set the number of rings of the LiDAR (1 to 256)")
+      ->capture_default_str()
+      ->group("LiDAR");
+  command
+      .add_option("--min-elevation", lidar.min_elevation_deg,
+                  "Set the elevation of the lowest ring, deg (-90 to 90)")
+      ->capture_default_str()
+      ->group("LiDAR");
+  command
+      .add_option("--max-elevation", lidar.max_elevation_deg,
+                  "Set the elevation of the highest ring, deg (the lowest to 90)")
+      ->capture_default_str()
+      ->group("LiDAR");
+  command
+      .add_option("--steps", lidar.azimuth_steps,
+                  "Set the number of rays per ring and turn (8 to 36000)")
+      ->capture_default_str()
+      ->group("LiDAR");
+  command
+      .add_option("--min-range", lidar.min_range_m,
+                  "Drop returns of surfaces nearer than this, m (0 to the maximum range)")
+      ->capture_default_str()
+      ->group("LiDAR");
+  command
+      .add_option("--max-range", lidar.max_range_m,
+                  "Drop returns of surfaces farther than this, m (0.1 to 1000)")
+      ->capture_default_str()
+      ->group("LiDAR");
+  command
+      .add_option("--noise", lidar.range_noise_m,
+                  "Set the standard deviation of the range, m (0 to 1)")
+      ->capture_default_str()
+      ->group("LiDAR");
+  command.add_option("--dropout", lidar.dropout, "Drop this share of the returns (0 to 1)")
+      ->capture_default_str()
+      ->group("LiDAR");
+  command
+      .add_flag("--keep-missing", lidar.keep_missing,
+                "Write missing returns as (0, 0, 0) instead of leaving them out")
+      ->group("LiDAR");
+}
+
+void AddDriveFlags(CLI::App& command, SimulateArguments& arguments) {
+  DriveOptions& drive = arguments.simulation.drive;
+  TrafficOptions& traffic = arguments.simulation.traffic;
+  command
+      .add_option_function<uint64_t>(
+          "--drive-seed",
+          [&arguments](const uint64_t& seed) {
+            arguments.drive_seed = seed;
+            arguments.drive_seed_given = true;
+          },
+          "Set the seed of the drive, the LiDAR's noise and the traffic; default: --seed")
+      ->group("Drive");
+  command.add_option("--scans", drive.scans, "Set the number of scans (1 to 100000)")
+      ->capture_default_str()
+      ->group("Drive");
+  command.add_option("--rate", drive.rate_hz, "Set the scan rate, Hz (0.1 to 100)")
+      ->capture_default_str()
+      ->group("Drive");
+  command
+      .add_option("--speed", arguments.given.max_speed_mps,
+                  "Limit the speed, m/s (0.1 to 40); default 3 in a hall, 4 in a garage, 5 in a "
+                  "forest, 28 on a motorway, otherwise 8")
+      ->group("Drive");
+  command
+      .add_option("--lateral", drive.max_lateral_mps2,
+                  "Limit the lateral acceleration in turns, m/s^2 (0.1 to 10)")
+      ->capture_default_str()
+      ->group("Drive");
+  command
+      .add_option("--longitudinal", drive.max_longitudinal_mps2,
+                  "Limit the acceleration and the braking, m/s^2 (0.1 to 10)")
+      ->capture_default_str()
+      ->group("Drive");
+  command
+      .add_option("--sensor-height", drive.sensor_height_m,
+                  "Set the height of the sensor above the ground, m (0.3 to 10)")
+      ->capture_default_str()
+      ->group("Drive");
+  command
+      .add_option("--traffic-cars", traffic.cars_per_km,
+                  "Add this many moving cars per km of street, which are not in the map (0 to 200)")
+      ->capture_default_str()
+      ->group("Moving objects");
+  command
+      .add_option("--traffic-people", traffic.pedestrians_per_km,
+                  "Add this many pedestrians per km of street, who are not in the map (0 to 2000)")
+      ->capture_default_str()
+      ->group("Moving objects");
+}
+
+void AddMapFlags(CLI::App& command, SimulateArguments& arguments) {
+  MapSamplingOptions& map = arguments.simulation.map;
+  command
+      .add_option("--map-spacing", map.spacing_m,
+                  "Set the distance between map points, m (0.01 to 2)")
+      ->capture_default_str()
+      ->group("Map");
+  command
+      .add_option("--map-noise", map.noise_m,
+                  "Set the standard deviation of map points across their surface, m (0 to 1)")
+      ->capture_default_str()
+      ->group("Map");
+  command
+      .add_option("--map-view", arguments.given.map_view_m,
+                  "Map surfaces up to this distance from a street, m (5 to 200); default 45, in a "
+                  "field the LiDAR's range")
+      ->group("Map");
+  command
+      .add_option("--tile-size", arguments.simulation.tile_size_m,
+                  "Set the edge of a tile, whole metres (5 to 1000)")
+      ->capture_default_str()
+      ->group("Map");
+  command
+      .add_option(
+          "--map-origin", arguments.map_origin,
+          "Place the middle of the scene at X,Y,Z in the map, m; tiles are then written in float64")
+      ->capture_default_str()
+      ->group("Map");
+}
+
+}  // namespace voxloc::sim
