@@ -3,12 +3,15 @@
 
 #include <algorithm>
 
+#include "clients/sim/sensor_preset.h"
+
 namespace voxloc::sim {
 namespace {
 
 constexpr double kMaxMapView_m = 200.0;
 
-void Override(const std::optional<double>& given, double& value) {
+template <typename T>
+void Override(const std::optional<T>& given, T& value) {
   if (given.has_value()) value = *given;
 }
 
@@ -28,6 +31,24 @@ double DefaultSpeed(SceneKind scene, double otherwise_mps) {
 }
 
 }  // namespace
+
+absl::Status SetSensorOptions(const GivenSensor& given, LidarOptions& lidar) {
+  if (given.preset.has_value()) {
+    if (absl::Status status = SetSensorPreset(*given.preset, lidar); !status.ok()) return status;
+  }
+  if (given.rings.has_value() || given.min_elevation_deg.has_value() ||
+      given.max_elevation_deg.has_value()) {
+    lidar.elevations_deg.clear();
+  }
+  Override(given.rings, lidar.rings);
+  Override(given.min_elevation_deg, lidar.min_elevation_deg);
+  Override(given.max_elevation_deg, lidar.max_elevation_deg);
+  Override(given.field_of_view_deg, lidar.field_of_view_deg);
+  Override(given.azimuth_steps, lidar.azimuth_steps);
+  Override(given.min_range_m, lidar.min_range_m);
+  Override(given.max_range_m, lidar.max_range_m);
+  return absl::OkStatus();
+}
 
 void SetSceneOptions(const GivenOptions& given, uint64_t seed, SimulationOptions& options) {
   switch (options.scene) {

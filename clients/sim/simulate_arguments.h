@@ -31,11 +31,24 @@ struct GivenOptions {
   std::optional<double> max_speed_mps;
 };
 
+// The LiDAR's beams and range: a preset and what replaces parts of it; empty unless given.
+struct GivenSensor {
+  std::optional<std::string> preset;
+  std::optional<int> rings;
+  std::optional<double> min_elevation_deg;
+  std::optional<double> max_elevation_deg;
+  std::optional<double> field_of_view_deg;
+  std::optional<int> azimuth_steps;
+  std::optional<double> min_range_m;
+  std::optional<double> max_range_m;
+};
+
 struct SimulateArguments {
   SimulationOptions simulation;
   DatasetWriterOptions writer;
   std::string scene = "town";
   GivenOptions given;
+  GivenSensor sensor;
   // Options given that only some scenes have, with those scenes.
   std::vector<std::pair<std::string, std::vector<SceneKind>>> scene_options;
   uint64_t seed = 1;

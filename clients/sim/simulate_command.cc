@@ -49,6 +49,9 @@ absl::StatusOr<SimulationOptions> SimulationOf(const SimulateArguments& argument
           absl::StrAppend(out, ToString(kind));
         })));
   }
+  if (absl::Status status = SetSensorOptions(arguments.sensor, options.lidar); !status.ok()) {
+    return status;
+  }
   SetSceneOptions(arguments.given, arguments.seed, options);
   options.map.seed = arguments.seed;
   const uint64_t drive_seed = arguments.drive_seed_given ? arguments.drive_seed : arguments.seed;

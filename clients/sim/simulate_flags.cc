@@ -3,50 +3,6 @@
 
 namespace voxloc::sim {
 
-void AddLidarFlags(CLI::App& command, SimulateArguments& arguments) {
-  LidarOptions& lidar = arguments.simulation.lidar;
-  command.add_option("--rings", lidar.rings, "Set the number of rings of the LiDAR (1 to 256)")
-      ->capture_default_str()
-      ->group("LiDAR");
-  command
-      .add_option("--min-elevation", lidar.min_elevation_deg,
-                  "Set the elevation of the lowest ring, deg (-90 to 90)")
-      ->capture_default_str()
-      ->group("LiDAR");
-  command
-      .add_option("--max-elevation", lidar.max_elevation_deg,
-                  "Set the elevation of the highest ring, deg (the lowest to 90)")
-      ->capture_default_str()
-      ->group("LiDAR");
-  command
-      .add_option("--steps", lidar.azimuth_steps,
-                  "Set the number of rays per ring and turn (8 to 36000)")
-      ->capture_default_str()
-      ->group("LiDAR");
-  command
-      .add_option("--min-range", lidar.min_range_m,
-                  "Drop returns of surfaces nearer than this, m (0 to the maximum range)")
-      ->capture_default_str()
-      ->group("LiDAR");
-  command
-      .add_option("--max-range", lidar.max_range_m,
-                  "Drop returns of surfaces farther than this, m (0.1 to 1000)")
-      ->capture_default_str()
-      ->group("LiDAR");
-  command
-      .add_option("--noise", lidar.range_noise_m,
-                  "Set the standard deviation of the range, m (0 to 1)")
-      ->capture_default_str()
-      ->group("LiDAR");
-  command.add_option("--dropout", lidar.dropout, "Drop this share of the returns (0 to 1)")
-      ->capture_default_str()
-      ->group("LiDAR");
-  command
-      .add_flag("--keep-missing", lidar.keep_missing,
-                "Write missing returns as (0, 0, 0) instead of leaving them out")
-      ->group("LiDAR");
-}
-
 void AddDriveFlags(CLI::App& command, SimulateArguments& arguments) {
   DriveOptions& drive = arguments.simulation.drive;
   TrafficOptions& traffic = arguments.simulation.traffic;

@@ -56,6 +56,9 @@ Examples:
     voxloc simulate --scene corridor --scans 240 --rate 2 corridor
     voxloc simulate --scene tunnel --length 500 --slope 0.04 tunnel
     voxloc simulate --scene field --size 150 --relief 0 --posts 2 --max-range 60 field
+  A sensor with 128 rings and its imperfections in wet weather
+    voxloc simulate --sensor spinning-128 --noise-growth 0.0005 --beam-divergence 0.15 \
+        --glass-dropout 0.6 --dark-dropout 0.3 --incidence-dropout 0.8 --wet-ground 0.9 wet
   Two minutes in a garage, and a motorway at 100 km/h
     voxloc simulate --scene garage --seed 7 --scans 240 --rate 2 garage
     voxloc simulate --scene motorway --scans 200 --rate 5 --map-spacing 0.1 motorway

@@ -149,6 +149,23 @@ TEST(SimulateCommandTest, TheSeedShapesCorridorsAndTunnelsUnlessTheirShapeIsGive
   }
 }
 
+TEST(SimulateCommandTest, FlagsReplacePartsOfASensor) {
+  const LidarOptions whole = Parse({"--sensor=spinning-64", "out"}).options->lidar;
+  EXPECT_EQ(whole.rings, 64);
+  EXPECT_EQ(whole.elevations_deg.size(), 64U);
+  const LidarOptions range =
+      Parse({"--max-range=50", "--sensor=spinning-64", "--noise-growth=0.001", "out"})
+          .options->lidar;
+  EXPECT_EQ(range.max_range_m, 50.0);
+  EXPECT_EQ(range.range_noise_per_m, 0.001);
+  EXPECT_EQ(range.elevations_deg, whole.elevations_deg);
+  const LidarOptions even = Parse({"--sensor=spinning-64", "--rings=8", "out"}).options->lidar;
+  EXPECT_EQ(even.rings, 8);
+  EXPECT_TRUE(even.elevations_deg.empty());
+  EXPECT_EQ(even.min_elevation_deg, whole.min_elevation_deg);
+  EXPECT_EQ(even.azimuth_steps, 2048);
+}
+
 TEST(SimulateCommandTest, AbsurdOptionsAreNamed) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"--size=-1", "out"}, "size"},
@@ -168,6 +185,9 @@ TEST(SimulateCommandTest, AbsurdOptionsAreNamed) {
       {{"--scene=field", "--slope=0.1", "out"}, "--slope"},
       {{"--scene=corridor", "--trees=0.1", "out"}, "--trees"},
       {{"--posts=1", "out"}, "--posts"},
+      {{"--sensor=radar", "out"}, "sensor must be one of"},
+      {{"--field-of-view=400", "out"}, "field of view"},
+      {{"--wet-ground=2", "out"}, "wet ground dropout"},
       {{"--scene=tunnel", "--slope=0.5", "out"}, "slope"},
       {{"--scene=corridor", "--width=2", "out"}, "width"},
       {{"--scene=field", "--posts=-1", "out"}, "posts"},
