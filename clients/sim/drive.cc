@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "clients/sim/frame.h"
 #include "clients/sim/limits.h"
-#include "clients/sim/route.h"
 
 namespace voxloc::sim {
 namespace {
@@ -16,37 +16,6 @@ namespace {
 constexpr double kHalfWheelbase_m = 1.35;
 constexpr double kHalfTrack_m = 0.8;
 constexpr double kMaxRoute_m = 200'000.0;
-
-// When the vehicle passes each point of the route, and how fast.
-struct Schedule {
-  std::vector<double> speed_mps;
-  std::vector<double> time_s;
-};
-
-Schedule MakeSchedule(const std::vector<RoutePoint>& route, const DriveOptions& options) {
-  Schedule schedule;
-  std::vector<double>& speed = schedule.speed_mps;
-  for (const RoutePoint& point : route) {
-    const double bend = std::max(1e-9, std::abs(point.curvature));
-    speed.push_back(std::min(options.max_speed_mps, std::sqrt(options.max_lateral_mps2 / bend)));
-  }
-  const auto reachable = [&](double from_mps, size_t segment) {
-    const double length_m = route[segment + 1].arc_m - route[segment].arc_m;
-    return std::sqrt(from_mps * from_mps + 2.0 * options.max_longitudinal_mps2 * length_m);
-  };
-  for (size_t i = route.size() - 1; i-- > 0;) {
-    speed[i] = std::min(speed[i], reachable(speed[i + 1], i));
-  }
-  for (size_t i = 0; i + 1 < route.size(); ++i) {
-    speed[i + 1] = std::min(speed[i + 1], reachable(speed[i], i));
-  }
-  schedule.time_s.push_back(0.0);
-  for (size_t i = 0; i + 1 < route.size(); ++i) {
-    const double length_m = route[i + 1].arc_m - route[i].arc_m;
-    schedule.time_s.push_back(schedule.time_s.back() + 2.0 * length_m / (speed[i] + speed[i + 1]));
-  }
-  return schedule;
-}
 
 // The floor's height above the ground under a vehicle's axles.
 struct AxleElevations {
@@ -100,12 +69,39 @@ absl::Status ValidateDriveOptions(const DriveOptions& options) {
   status.Update(CheckRange("lateral acceleration", options.max_lateral_mps2, 0.1, 10.0));
   status.Update(CheckRange("longitudinal acceleration", options.max_longitudinal_mps2, 0.1, 10.0));
   status.Update(CheckRange("sensor height", options.sensor_height_m, 0.3, 10.0));
+  status.Update(CheckRange("tail", options.tail_s, 0.0, 10.0));
   return status;
 }
 
-absl::StatusOr<std::vector<DrivePose>> PlanDrive(const World& world, const DriveOptions& options) {
+Drive::Schedule Drive::MakeSchedule(const std::vector<RoutePoint>& route,
+                                    const DriveOptions& options) {
+  Schedule schedule;
+  std::vector<double>& speed = schedule.speed_mps;
+  for (const RoutePoint& point : route) {
+    const double bend = std::max(1e-9, std::abs(point.curvature));
+    speed.push_back(std::min(options.max_speed_mps, std::sqrt(options.max_lateral_mps2 / bend)));
+  }
+  const auto reachable = [&](double from_mps, size_t segment) {
+    const double length_m = route[segment + 1].arc_m - route[segment].arc_m;
+    return std::sqrt(from_mps * from_mps + 2.0 * options.max_longitudinal_mps2 * length_m);
+  };
+  for (size_t i = route.size() - 1; i-- > 0;) {
+    speed[i] = std::min(speed[i], reachable(speed[i + 1], i));
+  }
+  for (size_t i = 0; i + 1 < route.size(); ++i) {
+    speed[i + 1] = std::min(speed[i + 1], reachable(speed[i], i));
+  }
+  schedule.time_s.push_back(0.0);
+  for (size_t i = 0; i + 1 < route.size(); ++i) {
+    const double length_m = route[i + 1].arc_m - route[i].arc_m;
+    schedule.time_s.push_back(schedule.time_s.back() + 2.0 * length_m / (speed[i] + speed[i + 1]));
+  }
+  return schedule;
+}
+
+absl::StatusOr<Drive> Drive::Plan(const World& world, const DriveOptions& options) {
   if (absl::Status status = ValidateDriveOptions(options); !status.ok()) return status;
-  const double last_stamp_s = (options.scans - 1) / options.rate_hz;
+  const double last_stamp_s = (options.scans - 1) / options.rate_hz + options.tail_s;
   // The route goes on until braking for what lies behind its end cannot reach back to the last
   // scan.
   const double braking_s = 2.0 * options.max_speed_mps / options.max_longitudinal_mps2;
@@ -131,30 +127,44 @@ absl::StatusOr<std::vector<DrivePose>> PlanDrive(const World& world, const Drive
                      route.points().back().arc_m, " m and ", schedule.time_s.back(), " s"));
   }
 
-  std::vector<DrivePose> drive;
-  drive.reserve(static_cast<size_t>(options.scans));
-  size_t i = 0;
-  for (int scan = 0; scan < options.scans; ++scan) {
-    const double stamp_s = scan / options.rate_hz;
-    while (schedule.time_s[i + 1] < stamp_s) ++i;
-    const RoutePoint& from = route.points()[i];
-    const RoutePoint& to = route.points()[i + 1];
-    // The speed changes evenly within a segment.
-    const double since_s = stamp_s - schedule.time_s[i];
-    const double acceleration = (schedule.speed_mps[i + 1] - schedule.speed_mps[i]) /
-                                (schedule.time_s[i + 1] - schedule.time_s[i]);
-    const double gone_m = since_s * (schedule.speed_mps[i] + 0.5 * acceleration * since_s);
-    const double fraction = std::clamp(gone_m / (to.arc_m - from.arc_m), 0.0, 1.0);
-    const Eigen::Vector2d position = from.position + fraction * (to.position - from.position);
-    const double heading = from.heading_rad + fraction * (to.heading_rad - from.heading_rad);
-    const double arc_m = from.arc_m + fraction * (to.arc_m - from.arc_m);
-    const AxleElevations elevations = {ElevationAt(route.points(), i, arc_m + kHalfWheelbase_m),
-                                       ElevationAt(route.points(), i, arc_m - kHalfWheelbase_m)};
-    drive.push_back(
-        {stamp_s, schedule.speed_mps[i] + acceleration * since_s,
-         StandOn(world.scene.ground(), position, heading, elevations, options.sensor_height_m)});
-  }
+  Drive drive(world, options);
+  drive.route_ = route.points();
+  drive.schedule_ = std::move(schedule);
   return drive;
+}
+
+DrivePose Drive::At(double stamp_s) const {
+  const std::vector<double>& times = schedule_.time_s;
+  const auto next = std::lower_bound(times.begin() + 1, times.end() - 1, stamp_s);
+  const auto i = static_cast<size_t>(next - times.begin()) - 1;
+  const RoutePoint& from = route_[i];
+  const RoutePoint& to = route_[i + 1];
+  // The speed changes evenly within a segment.
+  const double since_s = stamp_s - times[i];
+  const double acceleration =
+      (schedule_.speed_mps[i + 1] - schedule_.speed_mps[i]) / (times[i + 1] - times[i]);
+  const double gone_m = since_s * (schedule_.speed_mps[i] + 0.5 * acceleration * since_s);
+  const double fraction = std::clamp(gone_m / (to.arc_m - from.arc_m), 0.0, 1.0);
+  const Eigen::Vector2d position = from.position + fraction * (to.position - from.position);
+  const double heading = from.heading_rad + fraction * (to.heading_rad - from.heading_rad);
+  const double arc_m = from.arc_m + fraction * (to.arc_m - from.arc_m);
+  const AxleElevations elevations = {ElevationAt(route_, i, arc_m + kHalfWheelbase_m),
+                                     ElevationAt(route_, i, arc_m - kHalfWheelbase_m)};
+  return {stamp_s, schedule_.speed_mps[i] + acceleration * since_s,
+          StandOn(world_->scene.ground(), position, heading, elevations, options_.sensor_height_m)};
+}
+
+std::vector<DrivePose> Drive::Scans() const {
+  std::vector<DrivePose> scans;
+  scans.reserve(static_cast<size_t>(options_.scans));
+  for (int scan = 0; scan < options_.scans; ++scan) scans.push_back(At(scan / options_.rate_hz));
+  return scans;
+}
+
+absl::StatusOr<std::vector<DrivePose>> PlanDrive(const World& world, const DriveOptions& options) {
+  const absl::StatusOr<Drive> drive = Drive::Plan(world, options);
+  if (!drive.ok()) return drive.status();
+  return drive->Scans();
 }
 
 }  // namespace voxloc::sim

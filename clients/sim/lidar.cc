@@ -65,38 +65,47 @@ Lidar::Lidar(const LidarOptions& options) : options_(options), returns_(options)
 
 PointCloud Lidar::Scan(const RayCaster& caster, const Pose& world_T_sensor,
                        uint64_t scan_number) const {
-  PointCloud cloud;
-  cloud.Reserve(static_cast<size_t>(rays_per_scan()));
-  const Eigen::Matrix3d rotation = world_T_sensor.rotation.toRotationMatrix();
+  const SweepMoment moment = {world_T_sensor, &caster};
+  return ScanWhileMoving([&moment](double) { return moment; }, 0.0, scan_number).cloud;
+}
+
+Sweep Lidar::ScanWhileMoving(const std::function<SweepMoment(double time_s)>& at, double duration_s,
+                             uint64_t scan_number) const {
+  Sweep sweep;
+  sweep.cloud.Reserve(static_cast<size_t>(rays_per_scan()));
+  sweep.time_s.reserve(static_cast<size_t>(rays_per_scan()));
   const bool whole_turn = options_.field_of_view_deg == 360.0;
   const double view_rad = whole_turn ? 2.0 * kPi : options_.field_of_view_deg * kPi / 180.0;
   const double from_rad = whole_turn ? 0.0 : -0.5 * view_rad;
   const double step_rad = view_rad / options_.azimuth_steps;
   const double phase_rad = Random(options_.seed, scan_number).Uniform() * step_rad;
   for (int step = 0; step < options_.azimuth_steps; ++step) {
+    const double time_s = duration_s * step / options_.azimuth_steps;
+    const SweepMoment moment = at(time_s);
+    const Eigen::Matrix3d rotation = moment.world_T_sensor.rotation.toRotationMatrix();
     const double azimuth = from_rad + phase_rad + step * step_rad;
     const double cos_azimuth = std::cos(azimuth);
     const double sin_azimuth = std::sin(azimuth);
     for (size_t ring = 0; ring < cos_elevation_.size(); ++ring) {
       const Eigen::Vector3d direction(cos_azimuth * cos_elevation_[ring],
                                       sin_azimuth * cos_elevation_[ring], sin_elevation_[ring]);
-      const Ray ray = {world_T_sensor.translation, rotation * direction};
-      const RayHit hit = caster.Cast(ray, options_.max_range_m);
+      const Ray ray = {moment.world_T_sensor.translation, rotation * direction};
+      const RayHit hit = moment.caster->Cast(ray, options_.max_range_m);
       std::optional<double> range_m;
       if (hit.range_m != kNoHit && hit.range_m >= options_.min_range_m) {
         range_m = returns_.Measure(
-            caster, ray, hit, options_.max_range_m,
+            *moment.caster, ray, hit, options_.max_range_m,
             Random(options_.seed, scan_number, static_cast<uint64_t>(step), ring + 1));
       }
-      if (!range_m.has_value()) {
-        if (options_.keep_missing) cloud.PushBack(0.0F, 0.0F, 0.0F);
-        continue;
-      }
-      const Eigen::Vector3f point = (*range_m * direction).cast<float>();
-      cloud.PushBack(point.x(), point.y(), point.z());
+      if (!range_m.has_value() && !options_.keep_missing) continue;
+      const Eigen::Vector3f point = range_m.has_value()
+                                        ? (*range_m * direction).cast<float>().eval()
+                                        : Eigen::Vector3f::Zero().eval();
+      sweep.cloud.PushBack(point.x(), point.y(), point.z());
+      sweep.time_s.push_back(static_cast<float>(time_s));
     }
   }
-  return cloud;
+  return sweep;
 }
 
 }  // namespace voxloc::sim

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lidar: a LiDAR at rest that spins, or that looks ahead over a part of the turn. A scan is a
-// snapshot: all rays leave from one pose at one moment, so there is no motion distortion. Sensor
-// frame: x ahead, y left, z up.
+// Lidar: a LiDAR that spins, or that looks ahead over a part of the turn. A scan is a snapshot: all
+// rays leave from one pose at one moment; or a sweep: the rays leave one azimuth step after another
+// while the sensor moves. Sensor frame: x ahead, y left, z up.
 //
 // Each ray's chance (noise, dropout) hangs on the seed, the scan's number, the ring and the step
 // only. Const after construction; any number of threads may scan.
@@ -11,6 +11,7 @@
 #define VOXLOC_CLIENTS_SIM_LIDAR_H_
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -38,6 +39,17 @@ struct LidarOptions : ReturnOptions {
 
 [[nodiscard]] absl::Status ValidateLidarOptions(const LidarOptions& options);
 
+// What a sensor's rays meet at one moment, and from where they leave.
+struct SweepMoment {
+  Pose world_T_sensor;
+  const RayCaster* caster = nullptr;
+};
+
+struct Sweep {
+  PointCloud cloud;           // each point in the sensor's frame at the moment of its ray
+  std::vector<float> time_s;  // of each point's ray, since the first azimuth step
+};
+
 class Lidar {
  public:
   // `options` must be valid.
@@ -47,6 +59,11 @@ class Lidar {
   // the lowest. Each scan starts at an azimuth of its own, as free-running sensors do.
   [[nodiscard]] PointCloud Scan(const RayCaster& caster, const Pose& world_T_sensor,
                                 uint64_t scan_number) const;
+
+  // The same with step k leaving at k / azimuth_steps of `duration_s`. `at` gives the moment for a
+  // time since the first step; what it points to must live until the scan is done.
+  [[nodiscard]] Sweep ScanWhileMoving(const std::function<SweepMoment(double time_s)>& at,
+                                      double duration_s, uint64_t scan_number) const;
 
   [[nodiscard]] const LidarOptions& options() const { return options_; }
   [[nodiscard]] int64_t rays_per_scan() const {

@@ -54,6 +54,8 @@ struct SimulateArguments {
   uint64_t seed = 1;
   uint64_t drive_seed = 1;
   bool drive_seed_given = false;
+  bool skew = false;
+  std::optional<double> scan_duration_s;
   std::string map_origin = "0,0,0";
 };
 

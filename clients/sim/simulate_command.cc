@@ -58,6 +58,13 @@ absl::StatusOr<SimulationOptions> SimulationOf(const SimulateArguments& argument
   options.drive.seed = drive_seed;
   options.lidar.seed = drive_seed;
   options.traffic.seed = drive_seed;
+  if (arguments.skew) {
+    options.scan_duration_s =
+        arguments.scan_duration_s.value_or(std::min(0.1, 1.0 / options.drive.rate_hz));
+  } else if (arguments.scan_duration_s.has_value() || options.point_times) {
+    return absl::InvalidArgumentError(
+        "--scan-duration and --point-times must be given with --skew");
+  }
   const std::vector<std::string> parts = absl::StrSplit(arguments.map_origin, ',');
   bool valid = parts.size() == 3;
   for (int axis = 0; axis < 3 && valid; ++axis) {

@@ -22,6 +22,23 @@ void AddDriveFlags(CLI::App& command, SimulateArguments& arguments) {
       ->capture_default_str()
       ->group("Drive");
   command
+      .add_flag(
+          "--skew", arguments.skew,
+          "Let the vehicle move on while a scan is taken; the stamp and the pose of a scan are "
+          "those of its first ray")
+      ->group("Drive");
+  command
+      .add_option(
+          "--scan-duration", arguments.scan_duration_s,
+          "Set the time that a scan with --skew takes, s (0.001 to the time between scans); "
+          "default 0.1, or the time between scans where that is shorter")
+      ->group("Drive");
+  command
+      .add_flag("--point-times", arguments.simulation.point_times,
+                "Write when the ray of each point left as the field t of the scans, s since the "
+                "stamp; needs --skew")
+      ->group("Drive");
+  command
       .add_option("--speed", arguments.given.max_speed_mps,
                   "Limit the speed, m/s (0.1 to 40); default 3 in a hall, 4 in a garage, 5 in a "
                   "forest, 28 on a motorway, otherwise 8")

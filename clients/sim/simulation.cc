@@ -89,6 +89,10 @@ absl::Status ValidateSimulationOptions(const SimulationOptions& options) {
   status.Update(ValidateDriveOptions(options.drive));
   status.Update(ValidateTrafficOptions(options.traffic));
   status.Update(ValidateMapSamplingOptions(options.map));
+  if (options.scan_duration_s != 0.0) {
+    status.Update(
+        CheckRange("scan duration", options.scan_duration_s, 0.001, 1.0 / options.drive.rate_hz));
+  }
   status.Update(CheckRange("tile size", options.tile_size_m, 5, 1000));
   for (int axis = 0; axis < 3; ++axis) {
     status.Update(CheckRange("map origin", options.map_origin[axis], -1e8, 1e8));

@@ -44,6 +44,10 @@ struct SimulationOptions {
   MotorwayOptions motorway;
   LidarOptions lidar;
   DriveOptions drive;
+  // How long a scan takes, at most the time from scan to scan; the sensor moves on meanwhile. The
+  // stamp and the pose of a scan are those of its first ray. 0: scans are snapshots.
+  double scan_duration_s = 0.0;
+  bool point_times = false;  // write when each point's ray left
   TrafficOptions traffic;
   MapSamplingOptions map;
   int tile_size_m = 20;  // [5, 1000]

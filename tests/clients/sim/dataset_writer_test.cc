@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -140,6 +141,63 @@ TEST_F(DatasetWriterTest, WritesEverySceneTheSameOnAnyNumberOfThreads) {
     EXPECT_TRUE(record.contains(name));
     EXPECT_FALSE(record.contains("town"));
   }
+}
+
+// The field t of a binary PCD with the fields x y z t.
+std::vector<float> TimesOf(const std::string& pcd) {
+  const std::string end = "DATA binary\n";
+  EXPECT_NE(pcd.find("FIELDS x y z t\nSIZE 4 4 4 4\nTYPE F F F F\n"), std::string::npos);
+  const size_t data = pcd.find(end) + end.size();
+  std::vector<float> times;
+  for (size_t at = data + 12; at + 4 <= pcd.size(); at += 16) {
+    float time_s = 0.0F;
+    std::memcpy(&time_s, pcd.data() + at, 4);
+    times.push_back(time_s);
+  }
+  return times;
+}
+
+TEST_F(DatasetWriterTest, SkewedScansAreSeenFromWhereTheVehicleWasAtEachPointsTime) {
+  SimulationOptions options = Tiny();
+  options.traffic.pedestrians_per_km = 0.0;
+  options.drive.rate_hz = 5.0;
+  options.scan_duration_s = 0.1;
+  options.point_times = true;
+  const std::string out = (root_ / "set").string();
+  ASSERT_TRUE(WriteSimulation(options, {out}).ok());
+  const World town = *BuildTown(options.town);
+  DriveOptions drive_options = options.drive;
+  drive_options.tail_s = 0.1;
+  const Drive drive = *Drive::Plan(town, drive_options);
+  const auto poses = *ReadTrajectory(out + "/poses_tum.txt", TrajectoryFormat::kTum);
+  const std::map<std::string, std::string> files = FilesOf(out + "/scans");
+  double largest = 0.0;
+  for (size_t k = 0; k < poses.size(); ++k) {
+    const std::string name = "00000" + std::to_string(k) + ".pcd";
+    const PointCloud scan = *ReadCloud(out + "/scans/" + name);
+    const std::vector<float> times = TimesOf(files.at(name));
+    ASSERT_EQ(times.size(), scan.size());
+    // The pose in the file is the one of the stamp, when the first ray leaves.
+    const double stamp_s = static_cast<double>(poses[k].stamp_ns) * 1e-9;
+    EXPECT_LT(TranslationDistance(poses[k].pose, drive.At(stamp_s).world_T_sensor), 1e-6);
+    for (size_t i = 0; i < scan.size(); i += 7) {
+      EXPECT_GE(times[i], 0.0F);
+      EXPECT_LT(times[i], 0.1F);
+      const Pose pose = drive.At(stamp_s + static_cast<double>(times[i])).world_T_sensor;
+      EXPECT_LT(SurfaceDistance(town.scene, {}, pose * scan.Point(i)), 1e-4);
+      largest = std::max(largest, SurfaceDistance(town.scene, {}, poses[k].pose * scan.Point(i)));
+    }
+  }
+  EXPECT_GT(largest, 0.2);
+}
+
+TEST_F(DatasetWriterTest, SkewWithTrafficIsTheSameOnAnyNumberOfThreads) {
+  SimulationOptions options = Tiny();
+  options.traffic.cars_per_km = 60.0;
+  options.scan_duration_s = 0.1;
+  ASSERT_TRUE(WriteSimulation(options, {(root_ / "one").string(), false, 1}).ok());
+  ASSERT_TRUE(WriteSimulation(options, {(root_ / "three").string(), false, 3}).ok());
+  EXPECT_TRUE(FilesOf(root_ / "one") == FilesOf(root_ / "three"));
 }
 
 TEST_F(DatasetWriterTest, AMapOriginMovesMapAndPosesAndLosesNothing) {

@@ -166,6 +166,16 @@ TEST(SimulateCommandTest, FlagsReplacePartsOfASensor) {
   EXPECT_EQ(even.azimuth_steps, 2048);
 }
 
+TEST(SimulateCommandTest, SkewTakesATenthOfASecondOrTheTimeBetweenScans) {
+  EXPECT_EQ(Parse({"out"}).options->scan_duration_s, 0.0);
+  EXPECT_EQ(Parse({"--skew", "--rate=2", "out"}).options->scan_duration_s, 0.1);
+  EXPECT_EQ(Parse({"--skew", "--rate=20", "out"}).options->scan_duration_s, 0.05);
+  const SimulationOptions given =
+      *Parse({"--skew", "--rate=2", "--scan-duration=0.4", "--point-times", "out"}).options;
+  EXPECT_EQ(given.scan_duration_s, 0.4);
+  EXPECT_TRUE(given.point_times);
+}
+
 TEST(SimulateCommandTest, AbsurdOptionsAreNamed) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"--size=-1", "out"}, "size"},
@@ -185,6 +195,8 @@ TEST(SimulateCommandTest, AbsurdOptionsAreNamed) {
       {{"--scene=field", "--slope=0.1", "out"}, "--slope"},
       {{"--scene=corridor", "--trees=0.1", "out"}, "--trees"},
       {{"--posts=1", "out"}, "--posts"},
+      {{"--point-times", "out"}, "--skew"},
+      {{"--skew", "--rate=10", "--scan-duration=0.2", "out"}, "scan duration"},
       {{"--sensor=radar", "out"}, "sensor must be one of"},
       {{"--field-of-view=400", "out"}, "field of view"},
       {{"--wet-ground=2", "out"}, "wet ground dropout"},
