@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -47,6 +48,27 @@ absl::Status PrepareDirectory(const DatasetWriterOptions& writer) {
       return absl::InternalError(absl::StrCat((directory / part).string(), ": ", error.message()));
     }
   }
+  return absl::OkStatus();
+}
+
+absl::Status WriteMap(const World& world, const SimulationOptions& options,
+                      const DatasetWriterOptions& writer, const SampleProgress& sampling,
+                      const SampleProgress& tiling, SimulationSummary& summary) {
+  std::optional<AgedWorld> aged;
+  if (!options.map_age.IsNew()) {
+    aged = WorldOfOldMap(world, options.map_age);
+    summary.map_age = aged->counts;
+  }
+  absl::StatusOr<PointCloud> map =
+      SampleMap(aged.has_value() ? aged->world : world, options.map, writer.threads, sampling);
+  if (!map.ok()) return map.status();
+  if (options.map_drift.sigma_m > 0.0) MapDrift(options.map_drift).Apply(writer.threads, *map);
+  map->origin = options.map_origin;
+  const absl::StatusOr<size_t> tiles = WriteMapDirectory(
+      writer.directory + "/map", *map, options.tile_size_m, writer.threads, tiling);
+  if (!tiles.ok()) return tiles.status();
+  summary.map_points = map->size();
+  summary.map_tiles = *tiles;
   return absl::OkStatus();
 }
 
@@ -145,18 +167,9 @@ absl::StatusOr<SimulationSummary> WriteSimulation(const SimulationOptions& optio
   SimulationSummary summary;
   summary.solids = world->scene.solids().size();
   summary.moving_objects = traffic.size();
-  {
-    absl::StatusOr<PointCloud> map =
-        SampleMap(*world, options.map, writer.threads, in_phase("map points"));
-    if (!map.ok()) return map.status();
-    map->origin = options.map_origin;
-    const absl::StatusOr<size_t> tiles =
-        WriteMapDirectory(writer.directory + "/map", *map, options.tile_size_m, writer.threads,
-                          in_phase("map tiles"));
-    if (!tiles.ok()) return tiles.status();
-    summary.map_points = map->size();
-    summary.map_tiles = *tiles;
-  }
+  status =
+      WriteMap(*world, options, writer, in_phase("map points"), in_phase("map tiles"), summary);
+  if (!status.ok()) return status;
   status = WriteScans(*world, options, *drive, poses, traffic, writer, progress, summary);
   if (!status.ok()) return status;
   status = WritePoses(options, poses, writer.directory);
@@ -166,6 +179,13 @@ absl::StatusOr<SimulationSummary> WriteSimulation(const SimulationOptions& optio
         TranslationDistance(poses[i - 1].world_T_sensor, poses[i].world_T_sensor);
   }
   summary.drive_duration_s = poses.back().stamp_s;
+  if (options.map_drift.sigma_m > 0.0) {
+    const MapDrift drift(options.map_drift);
+    for (const DrivePose& at : poses) {
+      const Eigen::Vector3d& place = at.world_T_sensor.translation;
+      summary.drift_at_scans.push_back({drift.DisplacementAt(place), drift.RotationAt(place)});
+    }
+  }
   status = WriteTextFile(record, SimulationJson(options, &summary));
   if (!status.ok()) return status;
   return summary;

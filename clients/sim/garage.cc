@@ -51,7 +51,8 @@ class GarageBuilder {
       for (const BayRow& row : BayRows(storey)) AddBays(row, storey, number++);
     }
     Ground ground(std::hypot(plan_.half_x_m(), plan_.half_y_m()) + kGroundMargin_m);
-    return World{plan_.Aisles(frame_), Scene(std::move(ground), std::move(solids_))};
+    return World{plan_.Aisles(frame_), Scene(std::move(ground), std::move(solids_)),
+                 std::move(objects_)};
   }
 
  private:
@@ -69,7 +70,10 @@ class GarageBuilder {
       const double out_y = side * (y + 0.5 * kWallThickness_m);
       Add({out_x - 0.5 * kWallThickness_m, -y - kWallThickness_m, -0.3},
           {out_x + 0.5 * kWallThickness_m, y + kWallThickness_m, roof});
+      objects_.push_back(ObjectSince(solids_.size() - 1, solids_, ObjectKind::kWall,
+                                     frame_.At({0.0, 0.0, 0.0}, 0.5 * kPi)));
       Add({-x, out_y - 0.5 * kWallThickness_m, -0.3}, {x, out_y + 0.5 * kWallThickness_m, roof});
+      objects_.push_back(ObjectSince(solids_.size() - 1, solids_, ObjectKind::kWall, frame_));
     }
     Add({-x - kWallThickness_m, -y - kWallThickness_m, roof},
         {x + kWallThickness_m, y + kWallThickness_m, roof + plan_.slab_m});
@@ -155,6 +159,8 @@ class GarageBuilder {
       AddBox(row.frame, Label::kBuilding, {from + room_from * plan_.bay_m + 0.3, -0.05, -0.01},
              {from + room_to * plan_.bay_m - 0.3, rooms.Uniform(2.5, 4.2), plan_.ceiling_m},
              solids_);
+      objects_.push_back(
+          ObjectSince(solids_.size() - 1, solids_, ObjectKind::kStructure, row.frame));
     }
     for (int i = 0; i < bays; ++i) {
       const double x = from + (i + 0.5) * plan_.bay_m + random.Uniform(-0.12, 0.12);
@@ -162,9 +168,12 @@ class GarageBuilder {
       const bool backwards = random.Chance(0.4);
       const double yaw = random.Uniform(-0.03, 0.03) + (backwards ? -0.5 : 0.5) * kPi;
       const uint64_t key = random.Next();
-      if (!random.Chance(options_.parked_car_density)) continue;
+      const bool taken = random.Chance(options_.parked_car_density);
       if (i >= room_from && i < room_to) continue;
-      AddCar(row.frame.At({x, y, 0.0}, yaw), Label::kParkedCar, Random(key), solids_);
+      const LocalFrame frame = row.frame.At({x, y, 0.0}, yaw);
+      const size_t first = solids_.size();
+      if (taken) AddCar(frame, Label::kParkedCar, Random(key), solids_);
+      objects_.push_back(ObjectSince(first, solids_, ObjectKind::kParkingPlace, frame));
     }
   }
 
@@ -208,6 +217,7 @@ class GarageBuilder {
   GaragePlan plan_;
   LocalFrame frame_;
   std::vector<Solid> solids_;
+  std::vector<SceneObject> objects_;
 };
 
 }  // namespace

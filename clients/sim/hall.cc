@@ -63,7 +63,7 @@ class HallBuilder {
     AddInnerColumns();
     AddRoof();
     Ground ground(std::hypot(half_x_, half_y_) + kGroundMargin_m);
-    return World{Aisles(), Scene(std::move(ground), std::move(solids_))};
+    return World{Aisles(), Scene(std::move(ground), std::move(solids_)), std::move(objects_)};
   }
 
  private:
@@ -105,6 +105,7 @@ class HallBuilder {
     for (const auto& [wall, half_m] : Walls()) {
       AddBox(wall, Label::kBuilding, {-half_m - kWallThickness_m, -kWallThickness_m, -0.5},
              {half_m + kWallThickness_m, 0.0, options_.height_m + 0.2}, solids_);
+      objects_.push_back(ObjectSince(solids_.size() - 1, solids_, ObjectKind::kWall, wall));
     }
   }
 
@@ -169,6 +170,7 @@ class HallBuilder {
           std::swap(block.size_x_m, block.size_y_m);
         }
         const Random contents(random.Next());
+        const size_t first = solids_.size();
         if (kind < 0.5) {
           AddRacks(block, contents, solids_);
         } else if (kind < 0.85) {
@@ -176,6 +178,7 @@ class HallBuilder {
         } else {
           AddStackedGoods(block, contents, solids_);
         }
+        objects_.push_back(ObjectSince(first, solids_, ObjectKind::kStructure, block.frame));
       }
     }
   }
@@ -230,6 +233,7 @@ class HallBuilder {
   std::vector<double> aisles_x_;
   std::vector<double> aisles_y_;
   std::vector<Solid> solids_;
+  std::vector<SceneObject> objects_;
 };
 
 }  // namespace

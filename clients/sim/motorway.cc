@@ -106,7 +106,8 @@ class MotorwayBuilder {
       AddCrossings(i);
       AddTrees(i);
     }
-    return World{std::move(road_), Scene(std::move(ground_), std::move(solids_))};
+    return World{std::move(road_), Scene(std::move(ground_), std::move(solids_)),
+                 std::move(objects_)};
   }
 
  private:
@@ -143,10 +144,13 @@ class MotorwayBuilder {
     const double height_m = random.Uniform(2.5, 4.5);
     const double from_m = random.Uniform(0.0, 0.4) * street.length_m;
     const double to_m = random.Uniform(0.6, 1.0) * street.length_m;
+    const size_t first = solids_.size();
     for (double along_m = from_m; along_m + kPost_m <= to_m; along_m += kPost_m) {
       AddNoiseWallPanel(RoadFrame(street, along_m), side * (kRoadHalf_m - 0.4), kPost_m, height_m,
                         solids_);
     }
+    objects_.push_back(
+        ObjectSince(first, solids_, ObjectKind::kStructure, RoadFrame(street, from_m)));
   }
 
   // In a section at most one gantry and one bridge, apart from each other.
@@ -160,9 +164,16 @@ class MotorwayBuilder {
     if (random.Chance(0.5)) {
       LocalFrame frame = RoadFrame(street, gantry_m);
       if (turned) frame = frame.At({0.0, 0.0, 0.0}, kPi);
+      const size_t first = solids_.size();
       AddGantry(frame, Random(key, 1), solids_);
+      objects_.push_back(ObjectSince(first, solids_, ObjectKind::kStructure, frame));
     }
-    if (random.Chance(0.4)) AddBridge(RoadFrame(street, bridge_m), Random(key, 2), solids_);
+    if (random.Chance(0.4)) {
+      const LocalFrame frame = RoadFrame(street, bridge_m);
+      const size_t first = solids_.size();
+      AddBridge(frame, Random(key, 2), solids_);
+      objects_.push_back(ObjectSince(first, solids_, ObjectKind::kStructure, frame));
+    }
   }
 
   // Beyond the verge, in clumps.
@@ -192,6 +203,7 @@ class MotorwayBuilder {
   StreetNetwork road_;
   Ground ground_;
   std::vector<Solid> solids_;
+  std::vector<SceneObject> objects_;
 };
 
 }  // namespace

@@ -85,6 +85,27 @@ void AddSharedFlags(CLI::App& command, SimulateArguments& arguments) {
       "or down by the seed in a tunnel");
 }
 
+// What an old map shows otherwise than the scans.
+void AddAgeFlags(CLI::App& command, SimulateArguments& arguments) {
+  MapAgeOptions& age = arguments.simulation.map_age;
+  const auto add = [&](const char* name, std::vector<SceneKind> scenes, double& value,
+                       const char* help) {
+    OnlyFor(std::move(scenes), command.add_option(name, value, help), arguments)
+        ->capture_default_str()
+        ->group("Old map");
+  };
+  const std::vector<SceneKind> built = {SceneKind::kTown, SceneKind::kHall, SceneKind::kGarage,
+                                        SceneKind::kMotorway};
+  add("--changed-parking", {SceneKind::kTown, SceneKind::kGarage}, age.changed_parking,
+      "Change this share of the parking places in the map: cars are gone, others are there (0 to "
+      "1)");
+  add("--missing-structures", built, age.missing_structures,
+      "Leave this share of the houses, racks, rooms or bridges out of the map (0 to 1)");
+  add("--moved-structures", built, age.moved_structures,
+      "Move this share of them and of the outer walls in the map (0 to 1)");
+  add("--moved-by", built, age.moved_by_m, "Set the distance of these moves, m (0.05 to 2)");
+}
+
 }  // namespace
 
 void AddSceneFlags(CLI::App& command, SimulateArguments& arguments) {
@@ -100,6 +121,7 @@ void AddSceneFlags(CLI::App& command, SimulateArguments& arguments) {
   AddTownFlags(command, arguments);
   AddPlantFlags(command, arguments);
   AddSharedFlags(command, arguments);
+  AddAgeFlags(command, arguments);
 }
 
 }  // namespace voxloc::sim

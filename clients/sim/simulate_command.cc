@@ -54,6 +54,8 @@ absl::StatusOr<SimulationOptions> SimulationOf(const SimulateArguments& argument
   }
   SetSceneOptions(arguments.given, arguments.seed, options);
   options.map.seed = arguments.seed;
+  options.map_age.seed = arguments.seed;
+  options.map_drift.seed = arguments.seed;
   const uint64_t drive_seed = arguments.drive_seed_given ? arguments.drive_seed : arguments.seed;
   options.drive.seed = drive_seed;
   options.lidar.seed = drive_seed;

@@ -88,6 +88,17 @@ void AddMapFlags(CLI::App& command, SimulateArguments& arguments) {
                   "field the LiDAR's range")
       ->group("Map");
   command
+      .add_option("--map-drift", arguments.simulation.map_drift.sigma_m,
+                  "Displace the map smoothly, as the map of a SLAM drive is, with this standard "
+                  "deviation along each axis, m (0 to 1); the poses stay those of the true world")
+      ->capture_default_str()
+      ->group("Map");
+  command
+      .add_option("--map-drift-wavelength", arguments.simulation.map_drift.wavelength_m,
+                  "Set the approximate wavelength of the displacement, m (20 to 1000)")
+      ->capture_default_str()
+      ->group("Map");
+  command
       .add_option("--tile-size", arguments.simulation.tile_size_m,
                   "Set the edge of a tile, whole metres (5 to 1000)")
       ->capture_default_str()

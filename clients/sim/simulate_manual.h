@@ -61,6 +61,9 @@ Examples:
   A sensor with 128 rings and its imperfections in wet weather
     voxloc simulate --sensor spinning-128 --noise-growth 0.0005 --beam-divergence 0.15 \
         --glass-dropout 0.6 --dark-dropout 0.3 --incidence-dropout 0.8 --wet-ground 0.9 wet
+  A map with the smooth errors of a SLAM drive that is also a few years old
+    voxloc simulate --map-drift 0.05 --changed-parking 0.7 --missing-structures 0.1 \
+        --moved-structures 0.1 old
   Two minutes in a garage, and a motorway at 100 km/h
     voxloc simulate --scene garage --seed 7 --scans 240 --rate 2 garage
     voxloc simulate --scene motorway --scans 200 --rate 5 --map-spacing 0.1 motorway

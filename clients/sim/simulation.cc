@@ -89,6 +89,8 @@ absl::Status ValidateSimulationOptions(const SimulationOptions& options) {
   status.Update(ValidateDriveOptions(options.drive));
   status.Update(ValidateTrafficOptions(options.traffic));
   status.Update(ValidateMapSamplingOptions(options.map));
+  status.Update(ValidateMapAgeOptions(options.map_age));
+  status.Update(ValidateMapDriftOptions(options.map_drift));
   if (options.scan_duration_s != 0.0) {
     status.Update(
         CheckRange("scan duration", options.scan_duration_s, 0.001, 1.0 / options.drive.rate_hz));

@@ -8,6 +8,7 @@
 #include <Eigen/Core>
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -18,6 +19,8 @@
 #include "clients/sim/garage.h"
 #include "clients/sim/hall.h"
 #include "clients/sim/lidar.h"
+#include "clients/sim/map_age.h"
+#include "clients/sim/map_drift.h"
 #include "clients/sim/map_sampler.h"
 #include "clients/sim/motorway.h"
 #include "clients/sim/passage.h"
@@ -50,6 +53,8 @@ struct SimulationOptions {
   bool point_times = false;  // write when each point's ray left
   TrafficOptions traffic;
   MapSamplingOptions map;
+  MapAgeOptions map_age;
+  MapDriftOptions map_drift;
   int tile_size_m = 20;  // [5, 1000]
   // Where the world's zero lies in the map's frame, each within 1e8 m.
   Eigen::Vector3d map_origin = Eigen::Vector3d::Zero();
@@ -60,6 +65,12 @@ struct SimulationOptions {
 // The chosen scene; of the others' options nothing is looked at.
 [[nodiscard]] absl::StatusOr<World> BuildWorld(const SimulationOptions& options);
 
+// How the map is displaced and turned around a scan's true pose, in the map's frame.
+struct DriftAtScan {
+  Eigen::Vector3d displacement_m = Eigen::Vector3d::Zero();
+  Eigen::Vector3d rotation_rad = Eigen::Vector3d::Zero();  // a rotation vector
+};
+
 struct SimulationSummary {
   size_t solids = 0;
   size_t moving_objects = 0;
@@ -69,6 +80,8 @@ struct SimulationSummary {
   size_t scan_points = 0;  // of all scans
   double drive_length_m = 0.0;
   double drive_duration_s = 0.0;
+  MapAgeCounts map_age;
+  std::vector<DriftAtScan> drift_at_scans;  // empty without drift
 };
 
 }  // namespace voxloc::sim

@@ -2,6 +2,7 @@
 #include "clients/sim/simulation_json.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace voxloc::sim {
 namespace {
@@ -94,6 +95,14 @@ std::string SimulationJson(const SimulationOptions& options, const SimulationSum
       {"view_distance_m", options.map.view_distance_m},
       {"tile_size_m", options.tile_size_m},
       {"origin", {options.map_origin.x(), options.map_origin.y(), options.map_origin.z()}}};
+  json["map_age"] = {{"seed", options.map_age.seed},
+                     {"changed_parking", options.map_age.changed_parking},
+                     {"missing_structures", options.map_age.missing_structures},
+                     {"moved_structures", options.map_age.moved_structures},
+                     {"moved_by_m", options.map_age.moved_by_m}};
+  json["map_drift"] = {{"seed", options.map_drift.seed},
+                       {"sigma_m", options.map_drift.sigma_m},
+                       {"wavelength_m", options.map_drift.wavelength_m}};
   if (summary != nullptr) {
     json["result"] = {{"solids", summary->solids},
                       {"moving_objects", summary->moving_objects},
@@ -102,7 +111,16 @@ std::string SimulationJson(const SimulationOptions& options, const SimulationSum
                       {"scans", summary->scans},
                       {"scan_points", summary->scan_points},
                       {"drive_length_m", summary->drive_length_m},
-                      {"drive_duration_s", summary->drive_duration_s}};
+                      {"drive_duration_s", summary->drive_duration_s},
+                      {"changed_places", summary->map_age.changed_places},
+                      {"missing_structures", summary->map_age.missing_structures},
+                      {"moved_structures", summary->map_age.moved_structures}};
+    nlohmann::ordered_json drift = nlohmann::ordered_json::array();
+    for (const DriftAtScan& at : summary->drift_at_scans) {
+      drift.push_back({at.displacement_m.x(), at.displacement_m.y(), at.displacement_m.z(),
+                       at.rotation_rad.x(), at.rotation_rad.y(), at.rotation_rad.z()});
+    }
+    if (!drift.empty()) json["result"]["map_drift_at_scans"] = std::move(drift);
   }
   return json.dump(2) + "\n";
 }

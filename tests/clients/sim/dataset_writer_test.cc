@@ -200,6 +200,31 @@ TEST_F(DatasetWriterTest, SkewWithTrafficIsTheSameOnAnyNumberOfThreads) {
   EXPECT_TRUE(FilesOf(root_ / "one") == FilesOf(root_ / "three"));
 }
 
+TEST_F(DatasetWriterTest, AnOldAndDriftedMapLeavesScansAndPosesAsTheyAre) {
+  SimulationOptions options = Tiny();
+  ASSERT_TRUE(WriteSimulation(options, {(root_ / "new").string()}).ok());
+  options.map_age.changed_parking = 1.0;
+  options.map_age.missing_structures = 0.3;
+  options.map_drift.sigma_m = 0.1;
+  ASSERT_TRUE(WriteSimulation(options, {(root_ / "old").string(), false, 1}).ok());
+  ASSERT_TRUE(WriteSimulation(options, {(root_ / "again").string(), false, 3}).ok());
+  EXPECT_EQ(FilesOf(root_ / "new" / "scans"), FilesOf(root_ / "old" / "scans"));
+  EXPECT_NE(FilesOf(root_ / "new" / "map"), FilesOf(root_ / "old" / "map"));
+  EXPECT_TRUE(FilesOf(root_ / "old") == FilesOf(root_ / "again"));
+  EXPECT_EQ(FilesOf(root_ / "new").at("poses.txt"), FilesOf(root_ / "old").at("poses.txt"));
+  const nlohmann::json record = nlohmann::json::parse(FilesOf(root_ / "old").at("simulation.json"));
+  EXPECT_GT(record["result"]["changed_places"], 0);
+  const nlohmann::json& drift = record["result"]["map_drift_at_scans"];
+  ASSERT_EQ(drift.size(), 6U);
+  const auto poses =
+      *ReadTrajectory((root_ / "old" / "poses.txt").string(), TrajectoryFormat::kKitti);
+  const Eigen::Vector3d expected =
+      MapDrift(options.map_drift).DisplacementAt(poses[3].pose.translation);
+  for (size_t axis = 0; axis < 3; ++axis) {
+    EXPECT_NEAR(drift[3][axis].get<double>(), expected[static_cast<Eigen::Index>(axis)], 1e-6);
+  }
+}
+
 TEST_F(DatasetWriterTest, AMapOriginMovesMapAndPosesAndLosesNothing) {
   SimulationOptions options = Tiny();
   const std::string near = (root_ / "near").string();
