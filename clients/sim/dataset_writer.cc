@@ -95,7 +95,7 @@ Sweep TakeScan(const World& world, const SimulationOptions& options, const Drive
 }
 
 absl::Status WriteScans(const World& world, const SimulationOptions& options, const Drive& drive,
-                        const std::vector<DrivePose>& poses, const Traffic& traffic,
+                        const std::vector<DrivePose>& starts, const Traffic& traffic,
                         const DatasetWriterOptions& writer, const SimulationProgress& progress,
                         SimulationSummary& summary) {
   const std::string directory = writer.directory + "/scans";
@@ -105,14 +105,18 @@ absl::Status WriteScans(const World& world, const SimulationOptions& options, co
   const Lidar lidar(options.lidar);
   std::mutex mutex;
   absl::Status status;
-  ParallelFor(poses.size(), writer.threads, [&](size_t i) {
+  ParallelFor(starts.size(), writer.threads, [&](size_t i) {
     {
       const std::lock_guard<std::mutex> lock(mutex);
       if (!status.ok()) return;
     }
-    Sweep sweep = TakeScan(world, options, drive, poses[i], traffic, lidar, i);
+    Sweep sweep = TakeScan(world, options, drive, starts[i], traffic, lidar, i);
     std::vector<PcdExtraField> fields;
-    if (options.point_times) fields.push_back({"t", std::move(sweep.time_s)});
+    if (options.point_times) {
+      const auto stamp_s = static_cast<float>(options.stamp_at * options.scan_duration_s);
+      for (float& time_s : sweep.time_s) time_s -= stamp_s;
+      fields.push_back({"t", std::move(sweep.time_s)});
+    }
     const absl::Status written =
         WritePcd(absl::StrFormat("%s/%06u.pcd", directory, static_cast<unsigned>(i)), sweep.cloud,
                  PcdEncoding::kBinary, fields);
@@ -121,9 +125,20 @@ absl::Status WriteScans(const World& world, const SimulationOptions& options, co
     if (!written.ok()) return;
     ++summary.scans;
     summary.scan_points += sweep.cloud.size();
-    if (progress != nullptr) progress("scans", summary.scans, poses.size());
+    if (progress != nullptr) progress("scans", summary.scans, starts.size());
   });
   return status;
+}
+
+// The poses at the scans' stamps, which come after their first rays by a share of the duration.
+std::vector<DrivePose> PosesAtStamps(const SimulationOptions& options, const Drive& drive,
+                                     const std::vector<DrivePose>& starts) {
+  const double after_s = options.stamp_at * options.scan_duration_s;
+  if (after_s == 0.0) return starts;
+  std::vector<DrivePose> poses;
+  poses.reserve(starts.size());
+  for (const DrivePose& start : starts) poses.push_back(drive.At(start.stamp_s + after_s));
+  return poses;
 }
 
 absl::Status WritePoses(const SimulationOptions& options, const std::vector<DrivePose>& drive,
@@ -151,7 +166,8 @@ absl::StatusOr<SimulationSummary> WriteSimulation(const SimulationOptions& optio
   drive_options.tail_s = options.scan_duration_s;
   const absl::StatusOr<Drive> drive = Drive::Plan(*world, drive_options);
   if (!drive.ok()) return drive.status();
-  const std::vector<DrivePose> poses = drive->Scans();
+  const std::vector<DrivePose> starts = drive->Scans();
+  const std::vector<DrivePose> poses = PosesAtStamps(options, *drive, starts);
   const Traffic traffic(*world, options.traffic);
 
   if (absl::Status status = PrepareDirectory(writer); !status.ok()) return status;
@@ -170,7 +186,7 @@ absl::StatusOr<SimulationSummary> WriteSimulation(const SimulationOptions& optio
   status =
       WriteMap(*world, options, writer, in_phase("map points"), in_phase("map tiles"), summary);
   if (!status.ok()) return status;
-  status = WriteScans(*world, options, *drive, poses, traffic, writer, progress, summary);
+  status = WriteScans(*world, options, *drive, starts, traffic, writer, progress, summary);
   if (!status.ok()) return status;
   status = WritePoses(options, poses, writer.directory);
   if (!status.ok()) return status;

@@ -56,6 +56,7 @@ struct SimulateArguments {
   bool drive_seed_given = false;
   bool skew = false;
   std::optional<double> scan_duration_s;
+  std::optional<double> stamp_at;
   std::string map_origin = "0,0,0";
 };
 

@@ -63,9 +63,11 @@ absl::StatusOr<SimulationOptions> SimulationOf(const SimulateArguments& argument
   if (arguments.skew) {
     options.scan_duration_s =
         arguments.scan_duration_s.value_or(std::min(0.1, 1.0 / options.drive.rate_hz));
-  } else if (arguments.scan_duration_s.has_value() || options.point_times) {
+    options.stamp_at = arguments.stamp_at.value_or(0.0);
+  } else if (arguments.scan_duration_s.has_value() || arguments.stamp_at.has_value() ||
+             options.point_times) {
     return absl::InvalidArgumentError(
-        "--scan-duration and --point-times must be given with --skew");
+        "--scan-duration, --stamp-at and --point-times must be given with --skew");
   }
   const std::vector<std::string> parts = absl::StrSplit(arguments.map_origin, ',');
   bool valid = parts.size() == 3;

@@ -21,17 +21,19 @@ void AddDriveFlags(CLI::App& command, SimulateArguments& arguments) {
   command.add_option("--rate", drive.rate_hz, "Set the scan rate, Hz (0.1 to 100)")
       ->capture_default_str()
       ->group("Drive");
-  command
-      .add_flag(
-          "--skew", arguments.skew,
-          "Let the vehicle move on while a scan is taken; the stamp and the pose of a scan are "
-          "those of its first ray")
+  command.add_flag("--skew", arguments.skew, "Let the vehicle move on while a scan is taken")
       ->group("Drive");
   command
       .add_option(
           "--scan-duration", arguments.scan_duration_s,
           "Set the time that a scan with --skew takes, s (0.001 to the time between scans); "
           "default 0.1, or the time between scans where that is shorter")
+      ->group("Drive");
+  command
+      .add_option(
+          "--stamp-at", arguments.stamp_at,
+          "Set the stamp and the pose of a scan with --skew to those after this share of its "
+          "duration (0 to 1); 0: of its first ray, which is the default; 0.5: of its middle")
       ->group("Drive");
   command
       .add_flag("--point-times", arguments.simulation.point_times,

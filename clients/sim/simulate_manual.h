@@ -22,11 +22,11 @@ Output:
   OUT/poses_tum.txt     the same as: stamp x y z qx qy qz qw
   OUT/simulation.json   every option and seed, and the counts
 The base frame is the sensor's own frame. A scan is a snapshot at its stamp, without motion
-distortion; with --skew its stamp and its pose are those of its first ray, each point is in the
-sensor's frame at the moment of its own ray, and --point-times writes that moment as the field t, in
-seconds since the stamp. Range noise is along the ray. Without noise, every point within 100 m is on a surface to
-0.01 mm. Parked cars are in the map; moving cars and pedestrians are in the scans only. The same
-options give the same bytes with any number of threads.
+distortion; with --skew its stamp and its pose are those of its first ray unless --stamp-at is
+given, each point is in the sensor's frame at the moment of its own ray, and --point-times writes
+that moment as the field t, in seconds since the stamp. Range noise is along the ray. Without noise,
+every point within 100 m is on a surface to 0.01 mm. Parked cars are in the map; moving cars and
+pedestrians are in the scans only. The same options give the same bytes with any number of threads.
 
 Scenes:
   town      streets, houses, trees, parked cars: scans observe the whole pose

@@ -91,6 +91,7 @@ absl::Status ValidateSimulationOptions(const SimulationOptions& options) {
   status.Update(ValidateMapSamplingOptions(options.map));
   status.Update(ValidateMapAgeOptions(options.map_age));
   status.Update(ValidateMapDriftOptions(options.map_drift));
+  status.Update(CheckRange("stamp at", options.stamp_at, 0.0, 1.0));
   if (options.scan_duration_s != 0.0) {
     status.Update(
         CheckRange("scan duration", options.scan_duration_s, 0.001, 1.0 / options.drive.rate_hz));

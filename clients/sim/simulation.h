@@ -47,9 +47,12 @@ struct SimulationOptions {
   MotorwayOptions motorway;
   LidarOptions lidar;
   DriveOptions drive;
-  // How long a scan takes, at most the time from scan to scan; the sensor moves on meanwhile. The
-  // stamp and the pose of a scan are those of its first ray. 0: scans are snapshots.
+  // How long a scan takes, at most the time from scan to scan; the sensor moves on meanwhile. 0:
+  // scans are snapshots.
   double scan_duration_s = 0.0;
+  // The stamp and the pose of a scan are those after this share of its duration, [0, 1]. 0: of its
+  // first ray.
+  double stamp_at = 0.0;
   bool point_times = false;  // write when each point's ray left
   TrafficOptions traffic;
   MapSamplingOptions map;

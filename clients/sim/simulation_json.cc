@@ -84,7 +84,9 @@ std::string SimulationJson(const SimulationOptions& options, const SimulationSum
                    {"max_lateral_mps2", options.drive.max_lateral_mps2},
                    {"max_longitudinal_mps2", options.drive.max_longitudinal_mps2},
                    {"sensor_height_m", options.drive.sensor_height_m}};
-  json["scan"] = {{"duration_s", options.scan_duration_s}, {"point_times", options.point_times}};
+  json["scan"] = {{"duration_s", options.scan_duration_s},
+                  {"stamp_at", options.stamp_at},
+                  {"point_times", options.point_times}};
   json["traffic"] = {{"seed", options.traffic.seed},
                      {"cars_per_km", options.traffic.cars_per_km},
                      {"pedestrians_per_km", options.traffic.pedestrians_per_km}};

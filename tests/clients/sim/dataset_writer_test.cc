@@ -191,6 +191,35 @@ TEST_F(DatasetWriterTest, SkewedScansAreSeenFromWhereTheVehicleWasAtEachPointsTi
   EXPECT_GT(largest, 0.2);
 }
 
+TEST_F(DatasetWriterTest, StampsMayLieInTheMiddleOfTheScans) {
+  SimulationOptions options = Tiny();
+  options.scan_duration_s = 0.1;
+  options.point_times = true;
+  ASSERT_TRUE(WriteSimulation(options, {(root_ / "start").string()}).ok());
+  options.stamp_at = 0.5;
+  ASSERT_TRUE(WriteSimulation(options, {(root_ / "middle").string()}).ok());
+  const auto poses =
+      *ReadTrajectory((root_ / "middle" / "poses_tum.txt").string(), TrajectoryFormat::kTum);
+  const World town = *BuildTown(options.town);
+  DriveOptions drive_options = options.drive;
+  drive_options.tail_s = 0.1;
+  const Drive drive = *Drive::Plan(town, drive_options);
+  for (size_t k = 0; k < poses.size(); ++k) {
+    const double stamp_s = 0.1 * static_cast<double>(k) + 0.05;
+    EXPECT_NEAR(static_cast<double>(poses[k].stamp_ns) * 1e-9, stamp_s, 1e-9);
+    EXPECT_LT(TranslationDistance(poses[k].pose, drive.At(stamp_s).world_T_sensor), 1e-6);
+  }
+  // The rays are the same; their times count from the stamp.
+  const std::string start = FilesOf(root_ / "start").at("scans/000003.pcd");
+  const std::string middle = FilesOf(root_ / "middle").at("scans/000003.pcd");
+  ASSERT_EQ(start.size(), middle.size());
+  const std::vector<float> since_start = TimesOf(start);
+  const std::vector<float> since_middle = TimesOf(middle);
+  for (size_t i = 0; i < since_start.size(); ++i) {
+    EXPECT_NEAR(since_middle[i], since_start[i] - 0.05F, 1e-7F);
+  }
+}
+
 TEST_F(DatasetWriterTest, SkewWithTrafficIsTheSameOnAnyNumberOfThreads) {
   SimulationOptions options = Tiny();
   options.traffic.cars_per_km = 60.0;

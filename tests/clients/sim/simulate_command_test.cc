@@ -173,6 +173,8 @@ TEST(SimulateCommandTest, SkewTakesATenthOfASecondOrTheTimeBetweenScans) {
   const SimulationOptions given =
       *Parse({"--skew", "--rate=2", "--scan-duration=0.4", "--point-times", "out"}).options;
   EXPECT_EQ(given.scan_duration_s, 0.4);
+  EXPECT_EQ(given.stamp_at, 0.0);
+  EXPECT_EQ(Parse({"--skew", "--stamp-at=0.5", "out"}).options->stamp_at, 0.5);
   EXPECT_TRUE(given.point_times);
 }
 
@@ -196,6 +198,8 @@ TEST(SimulateCommandTest, AbsurdOptionsAreNamed) {
       {{"--scene=corridor", "--trees=0.1", "out"}, "--trees"},
       {{"--posts=1", "out"}, "--posts"},
       {{"--point-times", "out"}, "--skew"},
+      {{"--stamp-at=0.5", "out"}, "--skew"},
+      {{"--skew", "--stamp-at=2", "out"}, "stamp at"},
       {{"--map-drift=3", "out"}, "map drift"},
       {{"--scene=forest", "--changed-parking=0.5", "out"}, "--changed-parking"},
       {{"--scene=field", "--moved-structures=0.5", "out"}, "--moved-structures"},
