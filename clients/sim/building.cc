@@ -150,6 +150,8 @@ void AddBuilding(const BuildingPlot& plot, Random random, std::vector<Solid>& so
   const double inset = style.recess;
   AddBox(plot.frame, Label::kBuilding, {-0.5 * width + inset, -depth + inset, -plot.foundation_m},
          {0.5 * width - inset, -inset, style.wall_height() - 0.01}, solids);
+  // Walls stand around it; what they leave open is windows and doors.
+  solids.back().material = Material::kGlass;
   AddWall(plot.frame, style, width, plot.foundation_m, true, random, solids);
   AddWall(plot.frame.At({0.5 * width, -0.5 * depth, 0.0}, -0.5 * kPi), style, depth,
           plot.foundation_m, false, random, solids);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "clients/sim/dataset_writer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <mutex>
+#include <optional>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -12,6 +15,7 @@
 #include "clients/dataset/trajectory_file.h"
 #include "clients/sim/map_directory.h"
 #include "clients/sim/parallel.h"
+#include "clients/sim/simulation_json.h"
 #include "clients/sim/text_file.h"
 #include "core/cloud/io/cloud_file.h"
 
@@ -47,8 +51,51 @@ absl::Status PrepareDirectory(const DatasetWriterOptions& writer) {
   return absl::OkStatus();
 }
 
-absl::Status WriteScans(const World& world, const SimulationOptions& options,
-                        const std::vector<DrivePose>& drive, const Traffic& traffic,
+absl::Status WriteMap(const World& world, const SimulationOptions& options,
+                      const DatasetWriterOptions& writer, const SampleProgress& sampling,
+                      const SampleProgress& tiling, SimulationSummary& summary) {
+  std::optional<AgedWorld> aged;
+  if (!options.map_age.IsNew()) {
+    aged = WorldOfOldMap(world, options.map_age);
+    summary.map_age = aged->counts;
+  }
+  absl::StatusOr<PointCloud> map =
+      SampleMap(aged.has_value() ? aged->world : world, options.map, writer.threads, sampling);
+  if (!map.ok()) return map.status();
+  if (options.map_drift.sigma_m > 0.0) MapDrift(options.map_drift).Apply(writer.threads, *map);
+  map->origin = options.map_origin;
+  const absl::StatusOr<size_t> tiles = WriteMapDirectory(
+      writer.directory + "/map", *map, options.tile_size_m, writer.threads, tiling);
+  if (!tiles.ok()) return tiles.status();
+  summary.map_points = map->size();
+  summary.map_tiles = *tiles;
+  return absl::OkStatus();
+}
+
+// Takes the scan with the given number. While the sensor moves, so do the moving objects, in
+// kTrafficSlices steps.
+Sweep TakeScan(const World& world, const SimulationOptions& options, const Drive& drive,
+               const DrivePose& first, const Traffic& traffic, const Lidar& lidar,
+               uint64_t scan_number) {
+  constexpr size_t kTrafficSlices = 10;
+  const double duration_s = options.scan_duration_s;
+  const size_t slices = duration_s > 0.0 && traffic.size() > 0 ? kTrafficSlices : 1;
+  std::vector<RayCaster> casters;
+  for (size_t slice = 0; slice < slices; ++slice) {
+    const double since_s = duration_s * static_cast<double>(slice) / static_cast<double>(slices);
+    casters.emplace_back(world.scene,
+                         traffic.At(first.stamp_s + since_s, first.world_T_sensor.translation));
+  }
+  const auto moment = [&](double time_s) -> SweepMoment {
+    if (duration_s == 0.0) return {first.world_T_sensor, &casters.front()};
+    const auto slice = static_cast<size_t>(time_s / duration_s * static_cast<double>(slices));
+    return {drive.At(first.stamp_s + time_s).world_T_sensor, &casters[std::min(slice, slices - 1)]};
+  };
+  return lidar.ScanWhileMoving(moment, duration_s, scan_number);
+}
+
+absl::Status WriteScans(const World& world, const SimulationOptions& options, const Drive& drive,
+                        const std::vector<DrivePose>& starts, const Traffic& traffic,
                         const DatasetWriterOptions& writer, const SimulationProgress& progress,
                         SimulationSummary& summary) {
   const std::string directory = writer.directory + "/scans";
@@ -58,24 +105,40 @@ absl::Status WriteScans(const World& world, const SimulationOptions& options,
   const Lidar lidar(options.lidar);
   std::mutex mutex;
   absl::Status status;
-  ParallelFor(drive.size(), writer.threads, [&](size_t i) {
+  ParallelFor(starts.size(), writer.threads, [&](size_t i) {
     {
       const std::lock_guard<std::mutex> lock(mutex);
       if (!status.ok()) return;
     }
-    const Pose& world_T_sensor = drive[i].world_T_sensor;
-    const RayCaster caster(world.scene, traffic.At(drive[i].stamp_s, world_T_sensor.translation));
-    const PointCloud scan = lidar.Scan(caster, world_T_sensor, i);
+    Sweep sweep = TakeScan(world, options, drive, starts[i], traffic, lidar, i);
+    std::vector<PcdExtraField> fields;
+    if (options.point_times) {
+      const auto stamp_s = static_cast<float>(options.stamp_at * options.scan_duration_s);
+      for (float& time_s : sweep.time_s) time_s -= stamp_s;
+      fields.push_back({"t", std::move(sweep.time_s)});
+    }
     const absl::Status written =
-        WritePcd(absl::StrFormat("%s/%06u.pcd", directory, static_cast<unsigned>(i)), scan);
+        WritePcd(absl::StrFormat("%s/%06u.pcd", directory, static_cast<unsigned>(i)), sweep.cloud,
+                 PcdEncoding::kBinary, fields);
     const std::lock_guard<std::mutex> lock(mutex);
     status.Update(written);
     if (!written.ok()) return;
     ++summary.scans;
-    summary.scan_points += scan.size();
-    if (progress != nullptr) progress("scans", summary.scans, drive.size());
+    summary.scan_points += sweep.cloud.size();
+    if (progress != nullptr) progress("scans", summary.scans, starts.size());
   });
   return status;
+}
+
+// The poses at the scans' stamps, which come after their first rays by a share of the duration.
+std::vector<DrivePose> PosesAtStamps(const SimulationOptions& options, const Drive& drive,
+                                     const std::vector<DrivePose>& starts) {
+  const double after_s = options.stamp_at * options.scan_duration_s;
+  if (after_s == 0.0) return starts;
+  std::vector<DrivePose> poses;
+  poses.reserve(starts.size());
+  for (const DrivePose& start : starts) poses.push_back(drive.At(start.stamp_s + after_s));
+  return poses;
 }
 
 absl::Status WritePoses(const SimulationOptions& options, const std::vector<DrivePose>& drive,
@@ -99,8 +162,12 @@ absl::StatusOr<SimulationSummary> WriteSimulation(const SimulationOptions& optio
   if (absl::Status status = ValidateSimulationOptions(options); !status.ok()) return status;
   const absl::StatusOr<World> world = BuildWorld(options);
   if (!world.ok()) return world.status();
-  const absl::StatusOr<std::vector<DrivePose>> drive = PlanDrive(*world, options.drive);
+  DriveOptions drive_options = options.drive;
+  drive_options.tail_s = options.scan_duration_s;
+  const absl::StatusOr<Drive> drive = Drive::Plan(*world, drive_options);
   if (!drive.ok()) return drive.status();
+  const std::vector<DrivePose> starts = drive->Scans();
+  const std::vector<DrivePose> poses = PosesAtStamps(options, *drive, starts);
   const Traffic traffic(*world, options.traffic);
 
   if (absl::Status status = PrepareDirectory(writer); !status.ok()) return status;
@@ -116,27 +183,25 @@ absl::StatusOr<SimulationSummary> WriteSimulation(const SimulationOptions& optio
   SimulationSummary summary;
   summary.solids = world->scene.solids().size();
   summary.moving_objects = traffic.size();
-  {
-    absl::StatusOr<PointCloud> map =
-        SampleMap(*world, options.map, writer.threads, in_phase("map points"));
-    if (!map.ok()) return map.status();
-    map->origin = options.map_origin;
-    const absl::StatusOr<size_t> tiles =
-        WriteMapDirectory(writer.directory + "/map", *map, options.tile_size_m, writer.threads,
-                          in_phase("map tiles"));
-    if (!tiles.ok()) return tiles.status();
-    summary.map_points = map->size();
-    summary.map_tiles = *tiles;
-  }
-  status = WriteScans(*world, options, *drive, traffic, writer, progress, summary);
+  status =
+      WriteMap(*world, options, writer, in_phase("map points"), in_phase("map tiles"), summary);
   if (!status.ok()) return status;
-  status = WritePoses(options, *drive, writer.directory);
+  status = WriteScans(*world, options, *drive, starts, traffic, writer, progress, summary);
   if (!status.ok()) return status;
-  for (size_t i = 1; i < drive->size(); ++i) {
+  status = WritePoses(options, poses, writer.directory);
+  if (!status.ok()) return status;
+  for (size_t i = 1; i < poses.size(); ++i) {
     summary.drive_length_m +=
-        TranslationDistance((*drive)[i - 1].world_T_sensor, (*drive)[i].world_T_sensor);
+        TranslationDistance(poses[i - 1].world_T_sensor, poses[i].world_T_sensor);
   }
-  summary.drive_duration_s = drive->back().stamp_s;
+  summary.drive_duration_s = poses.back().stamp_s;
+  if (options.map_drift.sigma_m > 0.0) {
+    const MapDrift drift(options.map_drift);
+    for (const DrivePose& at : poses) {
+      const Eigen::Vector3d& place = at.world_T_sensor.translation;
+      summary.drift_at_scans.push_back({drift.DisplacementAt(place), drift.RotationAt(place)});
+    }
+  }
   status = WriteTextFile(record, SimulationJson(options, &summary));
   if (!status.ok()) return status;
   return summary;

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "clients/sim/frame.h"
 #include "clients/sim/limits.h"
-#include "clients/sim/route.h"
 
 namespace voxloc::sim {
 namespace {
@@ -17,13 +17,64 @@ constexpr double kHalfWheelbase_m = 1.35;
 constexpr double kHalfTrack_m = 0.8;
 constexpr double kMaxRoute_m = 200'000.0;
 
-// When the vehicle passes each point of the route, and how fast.
-struct Schedule {
-  std::vector<double> speed_mps;
-  std::vector<double> time_s;
+// The floor's height above the ground under a vehicle's axles.
+struct AxleElevations {
+  double front_m;
+  double rear_m;
 };
 
-Schedule MakeSchedule(const std::vector<RoutePoint>& route, const DriveOptions& options) {
+// The elevation of the route at `arc_m`, which lies close to the route's point `near`.
+double ElevationAt(const std::vector<RoutePoint>& route, size_t near, double arc_m) {
+  while (near > 0 && route[near].arc_m > arc_m) --near;
+  while (near + 2 < route.size() && route[near + 1].arc_m < arc_m) ++near;
+  const RoutePoint& from = route[near];
+  const RoutePoint& to = route[near + 1];
+  const double fraction = std::clamp((arc_m - from.arc_m) / (to.arc_m - from.arc_m), 0.0, 1.0);
+  return from.elevation_m + fraction * (to.elevation_m - from.elevation_m);
+}
+
+// The sensor's pose when the vehicle stands at `position`, its four wheels on the floor.
+Pose StandOn(const Ground& ground, const Eigen::Vector2d& position, double heading_rad,
+             const AxleElevations& elevations, double sensor_height_m) {
+  const Eigen::Vector2d ahead(std::cos(heading_rad), std::sin(heading_rad));
+  const Eigen::Vector2d left(-ahead.y(), ahead.x());
+  double mean = 0.0;
+  double rise_ahead = 0.0;
+  double rise_left = 0.0;
+  for (const double x : {-1.0, 1.0}) {
+    for (const double y : {-1.0, 1.0}) {
+      const Eigen::Vector2d wheel =
+          position + x * kHalfWheelbase_m * ahead + y * kHalfTrack_m * left;
+      const double height =
+          ground.Height(wheel.x(), wheel.y()) + (x > 0.0 ? elevations.front_m : elevations.rear_m);
+      mean += 0.25 * height;
+      rise_ahead += 0.25 * x * height / kHalfWheelbase_m;
+      rise_left += 0.25 * y * height / kHalfTrack_m;
+    }
+  }
+  const Eigen::Vector2d rise = rise_ahead * ahead + rise_left * left;
+  const Eigen::Vector3d up = Eigen::Vector3d(-rise.x(), -rise.y(), 1.0).normalized();
+  Pose pose;
+  pose.translation = Eigen::Vector3d(position.x(), position.y(), mean) + sensor_height_m * up;
+  pose.rotation = Eigen::Quaterniond(TiltedRotation(heading_rad, up)).normalized();
+  return pose;
+}
+
+}  // namespace
+
+absl::Status ValidateDriveOptions(const DriveOptions& options) {
+  absl::Status status = CheckRange("scans", options.scans, 1, 100000);
+  status.Update(CheckRange("rate", options.rate_hz, 0.1, 100.0));
+  status.Update(CheckRange("speed", options.max_speed_mps, 0.1, 40.0));
+  status.Update(CheckRange("lateral acceleration", options.max_lateral_mps2, 0.1, 10.0));
+  status.Update(CheckRange("longitudinal acceleration", options.max_longitudinal_mps2, 0.1, 10.0));
+  status.Update(CheckRange("sensor height", options.sensor_height_m, 0.3, 10.0));
+  status.Update(CheckRange("tail", options.tail_s, 0.0, 10.0));
+  return status;
+}
+
+Drive::Schedule Drive::MakeSchedule(const std::vector<RoutePoint>& route,
+                                    const DriveOptions& options) {
   Schedule schedule;
   std::vector<double>& speed = schedule.speed_mps;
   for (const RoutePoint& point : route) {
@@ -48,47 +99,9 @@ Schedule MakeSchedule(const std::vector<RoutePoint>& route, const DriveOptions& 
   return schedule;
 }
 
-// The sensor's pose when the vehicle stands at `position`, its four wheels on the ground.
-Pose StandOn(const Ground& ground, const Eigen::Vector2d& position, double heading_rad,
-             double sensor_height_m) {
-  const Eigen::Vector2d ahead(std::cos(heading_rad), std::sin(heading_rad));
-  const Eigen::Vector2d left(-ahead.y(), ahead.x());
-  double mean = 0.0;
-  double rise_ahead = 0.0;
-  double rise_left = 0.0;
-  for (const double x : {-1.0, 1.0}) {
-    for (const double y : {-1.0, 1.0}) {
-      const Eigen::Vector2d wheel =
-          position + x * kHalfWheelbase_m * ahead + y * kHalfTrack_m * left;
-      const double height = ground.Height(wheel.x(), wheel.y());
-      mean += 0.25 * height;
-      rise_ahead += 0.25 * x * height / kHalfWheelbase_m;
-      rise_left += 0.25 * y * height / kHalfTrack_m;
-    }
-  }
-  const Eigen::Vector2d rise = rise_ahead * ahead + rise_left * left;
-  const Eigen::Vector3d up = Eigen::Vector3d(-rise.x(), -rise.y(), 1.0).normalized();
-  Pose pose;
-  pose.translation = Eigen::Vector3d(position.x(), position.y(), mean) + sensor_height_m * up;
-  pose.rotation = Eigen::Quaterniond(TiltedRotation(heading_rad, up)).normalized();
-  return pose;
-}
-
-}  // namespace
-
-absl::Status ValidateDriveOptions(const DriveOptions& options) {
-  absl::Status status = CheckRange("scans", options.scans, 1, 100000);
-  status.Update(CheckRange("rate", options.rate_hz, 0.1, 100.0));
-  status.Update(CheckRange("speed", options.max_speed_mps, 0.1, 40.0));
-  status.Update(CheckRange("lateral acceleration", options.max_lateral_mps2, 0.1, 10.0));
-  status.Update(CheckRange("longitudinal acceleration", options.max_longitudinal_mps2, 0.1, 10.0));
-  status.Update(CheckRange("sensor height", options.sensor_height_m, 0.3, 10.0));
-  return status;
-}
-
-absl::StatusOr<std::vector<DrivePose>> PlanDrive(const World& world, const DriveOptions& options) {
+absl::StatusOr<Drive> Drive::Plan(const World& world, const DriveOptions& options) {
   if (absl::Status status = ValidateDriveOptions(options); !status.ok()) return status;
-  const double last_stamp_s = (options.scans - 1) / options.rate_hz;
+  const double last_stamp_s = (options.scans - 1) / options.rate_hz + options.tail_s;
   // The route goes on until braking for what lies behind its end cannot reach back to the last
   // scan.
   const double braking_s = 2.0 * options.max_speed_mps / options.max_longitudinal_mps2;
@@ -114,26 +127,44 @@ absl::StatusOr<std::vector<DrivePose>> PlanDrive(const World& world, const Drive
                      route.points().back().arc_m, " m and ", schedule.time_s.back(), " s"));
   }
 
-  std::vector<DrivePose> drive;
-  drive.reserve(static_cast<size_t>(options.scans));
-  size_t i = 0;
-  for (int scan = 0; scan < options.scans; ++scan) {
-    const double stamp_s = scan / options.rate_hz;
-    while (schedule.time_s[i + 1] < stamp_s) ++i;
-    const RoutePoint& from = route.points()[i];
-    const RoutePoint& to = route.points()[i + 1];
-    // The speed changes evenly within a segment.
-    const double since_s = stamp_s - schedule.time_s[i];
-    const double acceleration = (schedule.speed_mps[i + 1] - schedule.speed_mps[i]) /
-                                (schedule.time_s[i + 1] - schedule.time_s[i]);
-    const double gone_m = since_s * (schedule.speed_mps[i] + 0.5 * acceleration * since_s);
-    const double fraction = std::clamp(gone_m / (to.arc_m - from.arc_m), 0.0, 1.0);
-    const Eigen::Vector2d position = from.position + fraction * (to.position - from.position);
-    const double heading = from.heading_rad + fraction * (to.heading_rad - from.heading_rad);
-    drive.push_back({stamp_s, schedule.speed_mps[i] + acceleration * since_s,
-                     StandOn(world.scene.ground(), position, heading, options.sensor_height_m)});
-  }
+  Drive drive(world, options);
+  drive.route_ = route.points();
+  drive.schedule_ = std::move(schedule);
   return drive;
+}
+
+DrivePose Drive::At(double stamp_s) const {
+  const std::vector<double>& times = schedule_.time_s;
+  const auto next = std::lower_bound(times.begin() + 1, times.end() - 1, stamp_s);
+  const auto i = static_cast<size_t>(next - times.begin()) - 1;
+  const RoutePoint& from = route_[i];
+  const RoutePoint& to = route_[i + 1];
+  // The speed changes evenly within a segment.
+  const double since_s = stamp_s - times[i];
+  const double acceleration =
+      (schedule_.speed_mps[i + 1] - schedule_.speed_mps[i]) / (times[i + 1] - times[i]);
+  const double gone_m = since_s * (schedule_.speed_mps[i] + 0.5 * acceleration * since_s);
+  const double fraction = std::clamp(gone_m / (to.arc_m - from.arc_m), 0.0, 1.0);
+  const Eigen::Vector2d position = from.position + fraction * (to.position - from.position);
+  const double heading = from.heading_rad + fraction * (to.heading_rad - from.heading_rad);
+  const double arc_m = from.arc_m + fraction * (to.arc_m - from.arc_m);
+  const AxleElevations elevations = {ElevationAt(route_, i, arc_m + kHalfWheelbase_m),
+                                     ElevationAt(route_, i, arc_m - kHalfWheelbase_m)};
+  return {stamp_s, schedule_.speed_mps[i] + acceleration * since_s,
+          StandOn(world_->scene.ground(), position, heading, elevations, options_.sensor_height_m)};
+}
+
+std::vector<DrivePose> Drive::Scans() const {
+  std::vector<DrivePose> scans;
+  scans.reserve(static_cast<size_t>(options_.scans));
+  for (int scan = 0; scan < options_.scans; ++scan) scans.push_back(At(scan / options_.rate_hz));
+  return scans;
+}
+
+absl::StatusOr<std::vector<DrivePose>> PlanDrive(const World& world, const DriveOptions& options) {
+  const absl::StatusOr<Drive> drive = Drive::Plan(world, options);
+  if (!drive.ok()) return drive.status();
+  return drive->Scans();
 }
 
 }  // namespace voxloc::sim

@@ -111,6 +111,10 @@ void AddFence(const LocalFrame& frame, double length_m, Random random, std::vect
 }
 
 void AddCar(const LocalFrame& frame, Label label, Random random, std::vector<Solid>& solids) {
+  constexpr double kDarkCars = 0.3;
+  const size_t first = solids.size();
+  Random paint = random;
+  const bool dark = Random(paint.Next(), 1).Chance(kDarkCars);
   const bool van = random.Chance(0.2);
   const double half_length = van ? random.Uniform(2.4, 2.8) : random.Uniform(1.9, 2.4);
   const double half_width = random.Uniform(0.83, 0.93);
@@ -129,6 +133,9 @@ void AddCar(const LocalFrame& frame, Label label, Random random, std::vector<Sol
       solids.push_back({Shape::kCylinder, label, frame.ToMap({x, y, wheel}), axle,
                         Eigen::Vector3d(wheel, wheel, 0.11)});
     }
+  }
+  for (size_t i = first; i < solids.size() && dark; ++i) {
+    solids[i].material = Material::kDarkPaint;
   }
 }
 

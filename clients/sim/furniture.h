@@ -23,6 +23,7 @@ void AddBin(const LocalFrame& frame, Random random, std::vector<Solid>& solids);
 // Along x, `length_m` long, centred on the origin.
 void AddHedge(const LocalFrame& frame, double length_m, Random random, std::vector<Solid>& solids);
 void AddFence(const LocalFrame& frame, double length_m, Random random, std::vector<Solid>& solids);
+// Three cars in ten have dark paint.
 void AddCar(const LocalFrame& frame, Label label, Random random, std::vector<Solid>& solids);
 void AddPedestrian(const LocalFrame& frame, Label label, Random random, std::vector<Solid>& solids);
 

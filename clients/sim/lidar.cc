@@ -2,6 +2,8 @@
 #include "clients/sim/lidar.h"
 
 #include <cmath>
+#include <optional>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "clients/sim/limits.h"
@@ -13,6 +15,20 @@ namespace {
 
 constexpr int64_t kMaxRays = int64_t{1} << 21;
 
+absl::Status ValidateElevations(const LidarOptions& options) {
+  const std::vector<double>& elevations = options.elevations_deg;
+  if (elevations.empty()) return absl::OkStatus();
+  if (elevations.size() != static_cast<size_t>(options.rings)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "elevations must be as many as rings, ", options.rings, " (got ", elevations.size(), ")"));
+  }
+  absl::Status status;
+  for (const double elevation_deg : elevations) {
+    status.Update(CheckRange("elevation", elevation_deg, -90.0, 90.0));
+  }
+  return status;
+}
+
 }  // namespace
 
 absl::Status ValidateLidarOptions(const LidarOptions& options) {
@@ -23,8 +39,9 @@ absl::Status ValidateLidarOptions(const LidarOptions& options) {
       CheckRange("maximum elevation", options.max_elevation_deg, options.min_elevation_deg, 90.0));
   status.Update(CheckRange("maximum range", options.max_range_m, 0.1, 1000.0));
   status.Update(CheckRange("minimum range", options.min_range_m, 0.0, options.max_range_m));
-  status.Update(CheckRange("range noise", options.range_noise_m, 0.0, 1.0));
-  status.Update(CheckRange("dropout", options.dropout, 0.0, 1.0));
+  status.Update(CheckRange("field of view", options.field_of_view_deg, 1.0, 360.0));
+  status.Update(ValidateReturnOptions(options));
+  status.Update(ValidateElevations(options));
   if (status.ok() && int64_t{options.rings} * options.azimuth_steps > kMaxRays) {
     return absl::InvalidArgumentError(absl::StrCat("a scan must have at most ", kMaxRays,
                                                    " rays (got ", options.rings, " rings of ",
@@ -33,11 +50,14 @@ absl::Status ValidateLidarOptions(const LidarOptions& options) {
   return status;
 }
 
-Lidar::Lidar(const LidarOptions& options) : options_(options) {
+Lidar::Lidar(const LidarOptions& options) : options_(options), returns_(options) {
   const double span_deg = options.max_elevation_deg - options.min_elevation_deg;
   for (int ring = 0; ring < options.rings; ++ring) {
     const double fraction = options.rings == 1 ? 0.5 : double(ring) / (options.rings - 1);
-    const double elevation = (options.min_elevation_deg + fraction * span_deg) * kPi / 180.0;
+    const double elevation_deg = options.elevations_deg.empty()
+                                     ? options.min_elevation_deg + fraction * span_deg
+                                     : options.elevations_deg[static_cast<size_t>(ring)];
+    const double elevation = elevation_deg * kPi / 180.0;
     cos_elevation_.push_back(std::cos(elevation));
     sin_elevation_.push_back(std::sin(elevation));
   }
@@ -45,34 +65,47 @@ Lidar::Lidar(const LidarOptions& options) : options_(options) {
 
 PointCloud Lidar::Scan(const RayCaster& caster, const Pose& world_T_sensor,
                        uint64_t scan_number) const {
-  PointCloud cloud;
-  cloud.Reserve(static_cast<size_t>(rays_per_scan()));
-  const Eigen::Matrix3d rotation = world_T_sensor.rotation.toRotationMatrix();
-  const double step_rad = 2.0 * kPi / options_.azimuth_steps;
+  const SweepMoment moment = {world_T_sensor, &caster};
+  return ScanWhileMoving([&moment](double) { return moment; }, 0.0, scan_number).cloud;
+}
+
+Sweep Lidar::ScanWhileMoving(const std::function<SweepMoment(double time_s)>& at, double duration_s,
+                             uint64_t scan_number) const {
+  Sweep sweep;
+  sweep.cloud.Reserve(static_cast<size_t>(rays_per_scan()));
+  sweep.time_s.reserve(static_cast<size_t>(rays_per_scan()));
+  const bool whole_turn = options_.field_of_view_deg == 360.0;
+  const double view_rad = whole_turn ? 2.0 * kPi : options_.field_of_view_deg * kPi / 180.0;
+  const double from_rad = whole_turn ? 0.0 : -0.5 * view_rad;
+  const double step_rad = view_rad / options_.azimuth_steps;
   const double phase_rad = Random(options_.seed, scan_number).Uniform() * step_rad;
   for (int step = 0; step < options_.azimuth_steps; ++step) {
-    const double azimuth = phase_rad + step * step_rad;
+    const double time_s = duration_s * step / options_.azimuth_steps;
+    const SweepMoment moment = at(time_s);
+    const Eigen::Matrix3d rotation = moment.world_T_sensor.rotation.toRotationMatrix();
+    const double azimuth = from_rad + phase_rad + step * step_rad;
     const double cos_azimuth = std::cos(azimuth);
     const double sin_azimuth = std::sin(azimuth);
     for (size_t ring = 0; ring < cos_elevation_.size(); ++ring) {
       const Eigen::Vector3d direction(cos_azimuth * cos_elevation_[ring],
                                       sin_azimuth * cos_elevation_[ring], sin_elevation_[ring]);
-      const RayHit hit =
-          caster.Cast({world_T_sensor.translation, rotation * direction}, options_.max_range_m);
-      Random random(options_.seed, scan_number, static_cast<uint64_t>(step), ring + 1);
-      const bool lost = random.Chance(options_.dropout);
-      if (hit.range_m == kNoHit || hit.range_m < options_.min_range_m || lost) {
-        if (options_.keep_missing) cloud.PushBack(0.0F, 0.0F, 0.0F);
-        continue;
+      const Ray ray = {moment.world_T_sensor.translation, rotation * direction};
+      const RayHit hit = moment.caster->Cast(ray, options_.max_range_m);
+      std::optional<double> range_m;
+      if (hit.range_m != kNoHit && hit.range_m >= options_.min_range_m) {
+        range_m = returns_.Measure(
+            *moment.caster, ray, hit, options_.max_range_m,
+            Random(options_.seed, scan_number, static_cast<uint64_t>(step), ring + 1));
       }
-      const double range_m =
-          hit.range_m +
-          (options_.range_noise_m > 0.0 ? random.Normal(options_.range_noise_m) : 0.0);
-      const Eigen::Vector3f point = (range_m * direction).cast<float>();
-      cloud.PushBack(point.x(), point.y(), point.z());
+      if (!range_m.has_value() && !options_.keep_missing) continue;
+      const Eigen::Vector3f point = range_m.has_value()
+                                        ? (*range_m * direction).cast<float>().eval()
+                                        : Eigen::Vector3f::Zero().eval();
+      sweep.cloud.PushBack(point.x(), point.y(), point.z());
+      sweep.time_s.push_back(static_cast<float>(time_s));
     }
   }
-  return cloud;
+  return sweep;
 }
 
 }  // namespace voxloc::sim

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lidar: a spinning LiDAR at rest. A scan is a snapshot: all rays leave from one pose at one
-// moment, so there is no motion distortion. Sensor frame: x ahead, y left, z up.
+// Lidar: a LiDAR that spins, or that looks ahead over a part of the turn. A scan is a snapshot: all
+// rays leave from one pose at one moment; or a sweep: the rays leave one azimuth step after another
+// while the sensor moves. Sensor frame: x ahead, y left, z up.
 //
 // Each ray's chance (noise, dropout) hangs on the seed, the scan's number, the ring and the step
 // only. Const after construction; any number of threads may scan.
@@ -10,29 +11,44 @@
 #define VOXLOC_CLIENTS_SIM_LIDAR_H_
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "clients/sim/ray_caster.h"
+#include "clients/sim/return_model.h"
 #include "core/cloud/point_cloud.h"
 #include "core/geometry/pose.h"
 
 namespace voxloc::sim {
 
-struct LidarOptions {
+// The returns are those of ReturnOptions.
+struct LidarOptions : ReturnOptions {
   uint64_t seed = 1;
   int rings = 32;                    // evenly spaced elevations, [1, 256]
   double min_elevation_deg = -25.0;  // lowest ring, [-90, 90]
   double max_elevation_deg = 15.0;   // highest ring, [min, 90]
-  int azimuth_steps = 1800;          // per turn, [8, 36000]; rings * steps <= 2^21
+  // Those of the rings, ascending, where they are not evenly spaced; otherwise empty.
+  std::vector<double> elevations_deg;
+  double field_of_view_deg = 360.0;  // around x, [1, 360]
+  int azimuth_steps = 1800;          // over the field of view, [8, 36000]; rings * steps <= 2^21
   double min_range_m = 1.0;          // nearer surfaces give no return, [0, max]
   double max_range_m = 100.0;        // farther surfaces give no return, (0, 1000]
-  double range_noise_m = 0.02;       // standard deviation along the ray, [0, 1]
-  double dropout = 0.01;             // share of the returns that are lost, [0, 1]
   bool keep_missing = false;         // missing returns as (0, 0, 0) instead of left out
 };
 
 [[nodiscard]] absl::Status ValidateLidarOptions(const LidarOptions& options);
+
+// What a sensor's rays meet at one moment, and from where they leave.
+struct SweepMoment {
+  Pose world_T_sensor;
+  const RayCaster* caster = nullptr;
+};
+
+struct Sweep {
+  PointCloud cloud;           // each point in the sensor's frame at the moment of its ray
+  std::vector<float> time_s;  // of each point's ray, since the first azimuth step
+};
 
 class Lidar {
  public:
@@ -44,6 +60,11 @@ class Lidar {
   [[nodiscard]] PointCloud Scan(const RayCaster& caster, const Pose& world_T_sensor,
                                 uint64_t scan_number) const;
 
+  // The same with step k leaving at k / azimuth_steps of `duration_s`. `at` gives the moment for a
+  // time since the first step; what it points to must live until the scan is done.
+  [[nodiscard]] Sweep ScanWhileMoving(const std::function<SweepMoment(double time_s)>& at,
+                                      double duration_s, uint64_t scan_number) const;
+
   [[nodiscard]] const LidarOptions& options() const { return options_; }
   [[nodiscard]] int64_t rays_per_scan() const {
     return int64_t{options_.rings} * options_.azimuth_steps;
@@ -51,6 +72,7 @@ class Lidar {
 
  private:
   LidarOptions options_;
+  ReturnModel returns_;
   std::vector<double> cos_elevation_;
   std::vector<double> sin_elevation_;
 };

@@ -7,6 +7,7 @@
 
 #include "clients/sim/limits.h"
 #include "clients/sim/pi.h"
+#include "clients/sim/random.h"
 
 namespace voxloc::sim {
 namespace {
@@ -16,6 +17,8 @@ constexpr double kFoundation_m = 1.0;
 constexpr double kPassageGroundCell_m = 5.0;
 constexpr double kBeyondSight_m = 10.0;
 constexpr int kVaultSlabs = 12;
+
+enum Stream : uint64_t { kPassageSize = 1 };
 
 Eigen::Vector2d Axis(const PassageOptions& options) {
   const double heading = options.heading_deg * kPi / 180.0;
@@ -53,6 +56,21 @@ std::vector<Eigen::Vector2d> VaultEdge(const PassageOptions& options) {
 }
 
 }  // namespace
+
+PassageOptions SeededPassage(uint64_t seed, Roof roof) {
+  Random random(seed, kPassageSize);
+  PassageOptions options;
+  options.width_m = random.Uniform(8.0, 14.0);
+  options.heading_deg = random.Uniform(-180.0, 180.0);
+  if (roof == Roof::kNone) {
+    options.height_m = random.Uniform(4.0, 8.0);
+    return options;
+  }
+  options.height_m = random.Uniform(5.0, 8.0);
+  const double slope = random.Uniform(0.01, 0.04);
+  options.slope = random.Chance(0.5) ? slope : -slope;
+  return options;
+}
 
 absl::Status ValidatePassageOptions(const PassageOptions& options) {
   absl::Status status = CheckRange("length", options.length_m, 50.0, 3000.0);

@@ -8,6 +8,7 @@
 #define VOXLOC_CLIENTS_SIM_PASSAGE_H_
 
 #include <Eigen/Core>
+#include <cstdint>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -25,6 +26,10 @@ struct PassageOptions {
   double slope = 0.0;         // rise of the axis, m per m, [-0.15, 0.15]
   double heading_deg = 20.0;  // of the axis, counterclockwise from x, [-180, 180]
 };
+
+// A corridor 8 to 14 m wide and 4 to 8 m high, level; or a tunnel 8 to 14 m wide and 5 to 8 m high
+// that rises or falls by 1 to 4 %. In any direction; 1000 m long.
+[[nodiscard]] PassageOptions SeededPassage(uint64_t seed, Roof roof);
 
 [[nodiscard]] absl::Status ValidatePassageOptions(const PassageOptions& options);
 

@@ -18,6 +18,7 @@ namespace voxloc::sim {
 struct RayHit {
   double range_m = kNoHit;
   Label label = Label::kGround;  // where range_m is finite
+  const Solid* solid = nullptr;  // null: the ground, or nothing
 };
 
 class RayCaster {
@@ -26,6 +27,9 @@ class RayCaster {
 
   // The nearest surface before max_range_m; range_m is kNoHit when there is none.
   [[nodiscard]] RayHit Cast(const Ray& ray, double max_range_m) const;
+
+  // The outward unit normal of the surface that was hit, at `point` on it.
+  [[nodiscard]] Eigen::Vector3d NormalAt(const RayHit& hit, const Eigen::Vector3d& point) const;
 
   // Whether `target` can be seen from `eye`: nothing is met before the last millimetre.
   [[nodiscard]] bool Sees(const Eigen::Vector3d& eye, const Eigen::Vector3d& target) const;

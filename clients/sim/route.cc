@@ -19,6 +19,9 @@ RouteBuilder::RouteBuilder(const StreetNetwork& streets, uint64_t seed)
     : streets_(streets), random_(seed, 1), visits_(streets.streets().size(), 0) {
   leg_.street = random_.UniformInt(0, static_cast<int>(streets.streets().size()) - 1);
   leg_.forward = random_.Chance(0.5);
+  if (streets.IsLine()) {
+    leg_.street = leg_.forward ? 0 : static_cast<int>(streets.streets().size()) - 1;
+  }
   ++visits_[static_cast<size_t>(leg_.street)];
   AppendLane(LaneOf(leg_));
 }
@@ -37,11 +40,13 @@ bool RouteBuilder::Extend() {
 
 RouteBuilder::Lane RouteBuilder::LaneOf(const Leg& leg) const {
   const Street& street = streets_.streets()[static_cast<size_t>(leg.street)];
-  const double right_m = leg.forward ? 0.5 * kLaneWidth_m : -0.5 * kLaneWidth_m;
+  const double right_m = leg.forward ? street.lane_offset_m : -street.lane_offset_m;
   const Eigen::Vector2d low = street.PointAt(street.clear_m, right_m);
   const Eigen::Vector2d high = street.PointAt(street.length_m - street.clear_m, right_m);
-  if (leg.forward) return {low, high, street.direction};
-  return {high, low, -street.direction};
+  if (leg.forward) {
+    return {low, high, street.direction, street.from_elevation_m, street.to_elevation_m};
+  }
+  return {high, low, -street.direction, street.to_elevation_m, street.from_elevation_m};
 }
 
 // One of the streets driven least so far, so that a drive sees much of the world.
@@ -64,28 +69,32 @@ std::optional<RouteBuilder::Leg> RouteBuilder::ChooseNext() {
 }
 
 void RouteBuilder::Append(const Eigen::Vector2d& position, const Eigen::Vector2d& heading,
-                          double curvature) {
+                          double curvature, double elevation_m) {
   const double heading_rad = std::atan2(heading.y(), heading.x());
   if (points_.empty()) {
-    points_.push_back({0.0, position, heading_rad, curvature});
+    points_.push_back({0.0, position, heading_rad, curvature, elevation_m});
     return;
   }
   const RoutePoint& last = points_.back();
   const double gone_m = (position - last.position).norm();
   if (gone_m < 1e-6) return;
   points_.push_back({last.arc_m + gone_m, position,
-                     last.heading_rad + WrapAngle(heading_rad - last.heading_rad), curvature});
+                     last.heading_rad + WrapAngle(heading_rad - last.heading_rad), curvature,
+                     elevation_m});
 }
 
 void RouteBuilder::AppendLane(const Lane& lane) {
   const double length_m = (lane.end - lane.start).norm();
   const int steps = std::max(1, static_cast<int>(std::ceil(length_m / kStep_m)));
   for (int i = 0; i <= steps; ++i) {
-    Append(lane.start + (lane.end - lane.start) * i / steps, lane.direction, 0.0);
+    const double elevation_m =
+        lane.start_elevation_m + (lane.end_elevation_m - lane.start_elevation_m) * i / steps;
+    Append(lane.start + (lane.end - lane.start) * i / steps, lane.direction, 0.0, elevation_m);
   }
 }
 
-// A quintic with given ends, tangents along the lanes and no second derivative at either end.
+// A quintic with given ends, tangents along the lanes and no second derivative at either end, on
+// the floor that both lanes have at the junction.
 void RouteBuilder::AppendTurn(const Lane& from, const Lane& to) {
   const Eigen::Vector2d chord = to.start - from.end;
   const double angle = std::abs(
@@ -106,7 +115,7 @@ void RouteBuilder::AppendTurn(const Lane& from, const Lane& to) {
     const Eigen::Vector2d second = t * (6.0 * c3 + t * (12.0 * c4 + t * 20.0 * c5));
     const double curvature =
         (first.x() * second.y() - first.y() * second.x()) / std::pow(first.norm(), 3);
-    Append(position, first, curvature);
+    Append(position, first, curvature, from.end_elevation_m);
   }
 }
 

@@ -22,11 +22,13 @@ struct RoutePoint {
   Eigen::Vector2d position = Eigen::Vector2d::Zero();
   double heading_rad = 0.0;  // unwrapped: no jumps by full turns
   double curvature = 0.0;    // 1/m, positive to the left
+  double elevation_m = 0.0;  // of the floor above the ground
 };
 
 class RouteBuilder {
  public:
-  // `streets` must outlive the builder. The walk starts on a random street and never turns back.
+  // `streets` must outlive the builder. The walk starts on a random street, or at one of the ends
+  // of streets in a line, and never turns back.
   RouteBuilder(const StreetNetwork& streets, uint64_t seed);
 
   // Goes on through the next junction and to the end of the next street. False, and nothing more,
@@ -44,10 +46,13 @@ class RouteBuilder {
     Eigen::Vector2d start;
     Eigen::Vector2d end;
     Eigen::Vector2d direction;
+    double start_elevation_m;
+    double end_elevation_m;
   };
   [[nodiscard]] Lane LaneOf(const Leg& leg) const;
   [[nodiscard]] std::optional<Leg> ChooseNext();
-  void Append(const Eigen::Vector2d& position, const Eigen::Vector2d& heading, double curvature);
+  void Append(const Eigen::Vector2d& position, const Eigen::Vector2d& heading, double curvature,
+              double elevation_m);
   void AppendLane(const Lane& lane);
   void AppendTurn(const Lane& from, const Lane& to);
 

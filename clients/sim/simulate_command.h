@@ -9,33 +9,14 @@
 #define VOXLOC_CLIENTS_SIM_SIMULATE_COMMAND_H_
 
 #include <CLI/CLI.hpp>
-#include <cstdint>
-#include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "clients/sim/dataset_writer.h"
+#include "clients/sim/simulate_arguments.h"
 #include "clients/sim/simulation.h"
 
 namespace voxloc::sim {
-
-struct SimulateArguments {
-  SimulationOptions simulation;
-  DatasetWriterOptions writer;
-  std::string scene = "town";
-  // Unless given, these depend on the scene.
-  std::optional<double> relief_m;
-  std::optional<double> slope;
-  std::optional<double> map_view_m;
-  // Options given that only some scenes have, with those scenes.
-  std::vector<std::pair<std::string, std::vector<SceneKind>>> scene_options;
-  uint64_t seed = 1;
-  uint64_t drive_seed = 1;
-  bool drive_seed_given = false;
-  std::string map_origin = "0,0,0";
-};
 
 // Adds `simulate` to the program. Parsing writes into `arguments`, which must outlive `program`.
 CLI::App* AddSimulateCommand(CLI::App& program, SimulateArguments& arguments);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "clients/sim/simulation.h"
 
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -15,10 +14,11 @@ struct SceneName {
   SceneKind kind;
   absl::string_view name;
 };
-constexpr SceneName kScenes[] = {{SceneKind::kTown, "town"},
-                                 {SceneKind::kCorridor, "corridor"},
-                                 {SceneKind::kTunnel, "tunnel"},
-                                 {SceneKind::kField, "field"}};
+constexpr SceneName kScenes[] = {
+    {SceneKind::kTown, "town"},     {SceneKind::kCorridor, "corridor"},
+    {SceneKind::kTunnel, "tunnel"}, {SceneKind::kField, "field"},
+    {SceneKind::kHall, "hall"},     {SceneKind::kGarage, "garage"},
+    {SceneKind::kForest, "forest"}, {SceneKind::kMotorway, "motorway"}};
 
 absl::Status ValidateScene(const SimulationOptions& options) {
   switch (options.scene) {
@@ -29,35 +29,16 @@ absl::Status ValidateScene(const SimulationOptions& options) {
       return ValidatePassageOptions(options.passage);
     case SceneKind::kField:
       return ValidateFieldOptions(options.field);
+    case SceneKind::kHall:
+      return ValidateHallOptions(options.hall);
+    case SceneKind::kGarage:
+      return ValidateGarageOptions(options.garage);
+    case SceneKind::kForest:
+      return ValidateForestOptions(options.forest);
+    case SceneKind::kMotorway:
+      return ValidateMotorwayOptions(options.motorway);
   }
   return absl::InvalidArgumentError("no such scene");
-}
-
-nlohmann::ordered_json SceneJson(const SimulationOptions& options) {
-  switch (options.scene) {
-    case SceneKind::kTown:
-      return {{"seed", options.town.seed},
-              {"size_m", options.town.size_m},
-              {"street_spacing_m", options.town.street_spacing_m},
-              {"missing_streets", options.town.missing_streets},
-              {"building_density", options.town.building_density},
-              {"tree_density", options.town.tree_density},
-              {"parked_car_density", options.town.parked_car_density},
-              {"relief_m", options.town.relief_m}};
-    case SceneKind::kCorridor:
-    case SceneKind::kTunnel:
-      return {{"length_m", options.passage.length_m},
-              {"width_m", options.passage.width_m},
-              {"height_m", options.passage.height_m},
-              {"slope", options.passage.slope},
-              {"heading_deg", options.passage.heading_deg}};
-    case SceneKind::kField:
-      return {{"seed", options.field.seed},
-              {"size_m", options.field.size_m},
-              {"relief_m", options.field.relief_m},
-              {"posts_per_hectare", options.field.posts_per_hectare}};
-  }
-  return {};
 }
 
 }  // namespace
@@ -90,6 +71,14 @@ absl::StatusOr<World> BuildWorld(const SimulationOptions& options) {
       return BuildPassage(options.passage, Roof::kVault, sight_m);
     case SceneKind::kField:
       return BuildField(options.field, sight_m);
+    case SceneKind::kHall:
+      return BuildHall(options.hall);
+    case SceneKind::kGarage:
+      return BuildGarage(options.garage);
+    case SceneKind::kForest:
+      return BuildForest(options.forest, sight_m);
+    case SceneKind::kMotorway:
+      return BuildMotorway(options.motorway, sight_m);
   }
   return absl::InvalidArgumentError("no such scene");
 }
@@ -100,56 +89,18 @@ absl::Status ValidateSimulationOptions(const SimulationOptions& options) {
   status.Update(ValidateDriveOptions(options.drive));
   status.Update(ValidateTrafficOptions(options.traffic));
   status.Update(ValidateMapSamplingOptions(options.map));
+  status.Update(ValidateMapAgeOptions(options.map_age));
+  status.Update(ValidateMapDriftOptions(options.map_drift));
+  status.Update(CheckRange("stamp at", options.stamp_at, 0.0, 1.0));
+  if (options.scan_duration_s != 0.0) {
+    status.Update(
+        CheckRange("scan duration", options.scan_duration_s, 0.001, 1.0 / options.drive.rate_hz));
+  }
   status.Update(CheckRange("tile size", options.tile_size_m, 5, 1000));
   for (int axis = 0; axis < 3; ++axis) {
     status.Update(CheckRange("map origin", options.map_origin[axis], -1e8, 1e8));
   }
   return status;
-}
-
-std::string SimulationJson(const SimulationOptions& options, const SimulationSummary* summary) {
-  nlohmann::ordered_json json;
-  json["format"] = "voxloc simulation 1";
-  json["complete"] = summary != nullptr;
-  json[std::string(ToString(options.scene))] = SceneJson(options);
-  json["lidar"] = {{"seed", options.lidar.seed},
-                   {"rings", options.lidar.rings},
-                   {"min_elevation_deg", options.lidar.min_elevation_deg},
-                   {"max_elevation_deg", options.lidar.max_elevation_deg},
-                   {"azimuth_steps", options.lidar.azimuth_steps},
-                   {"min_range_m", options.lidar.min_range_m},
-                   {"max_range_m", options.lidar.max_range_m},
-                   {"range_noise_m", options.lidar.range_noise_m},
-                   {"dropout", options.lidar.dropout},
-                   {"keep_missing", options.lidar.keep_missing}};
-  json["drive"] = {{"seed", options.drive.seed},
-                   {"scans", options.drive.scans},
-                   {"rate_hz", options.drive.rate_hz},
-                   {"max_speed_mps", options.drive.max_speed_mps},
-                   {"max_lateral_mps2", options.drive.max_lateral_mps2},
-                   {"max_longitudinal_mps2", options.drive.max_longitudinal_mps2},
-                   {"sensor_height_m", options.drive.sensor_height_m}};
-  json["traffic"] = {{"seed", options.traffic.seed},
-                     {"cars_per_km", options.traffic.cars_per_km},
-                     {"pedestrians_per_km", options.traffic.pedestrians_per_km}};
-  json["map"] = {
-      {"seed", options.map.seed},
-      {"spacing_m", options.map.spacing_m},
-      {"noise_m", options.map.noise_m},
-      {"view_distance_m", options.map.view_distance_m},
-      {"tile_size_m", options.tile_size_m},
-      {"origin", {options.map_origin.x(), options.map_origin.y(), options.map_origin.z()}}};
-  if (summary != nullptr) {
-    json["result"] = {{"solids", summary->solids},
-                      {"moving_objects", summary->moving_objects},
-                      {"map_points", summary->map_points},
-                      {"map_tiles", summary->map_tiles},
-                      {"scans", summary->scans},
-                      {"scan_points", summary->scan_points},
-                      {"drive_length_m", summary->drive_length_m},
-                      {"drive_duration_s", summary->drive_duration_s}};
-  }
-  return json.dump(2) + "\n";
 }
 
 }  // namespace voxloc::sim

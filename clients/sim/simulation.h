@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A whole simulation: its options, what came of it, and both as JSON.
+// A whole simulation: its options, its scene, and what came of it.
 
 #ifndef VOXLOC_CLIENTS_SIM_SIMULATION_H_
 #define VOXLOC_CLIENTS_SIM_SIMULATION_H_
@@ -8,14 +8,21 @@
 #include <Eigen/Core>
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "clients/sim/drive.h"
 #include "clients/sim/field.h"
+#include "clients/sim/forest.h"
+#include "clients/sim/garage.h"
+#include "clients/sim/hall.h"
 #include "clients/sim/lidar.h"
+#include "clients/sim/map_age.h"
+#include "clients/sim/map_drift.h"
 #include "clients/sim/map_sampler.h"
+#include "clients/sim/motorway.h"
 #include "clients/sim/passage.h"
 #include "clients/sim/town.h"
 #include "clients/sim/traffic.h"
@@ -23,7 +30,7 @@
 namespace voxloc::sim {
 
 // The worlds there are to drive through.
-enum class SceneKind { kTown, kCorridor, kTunnel, kField };
+enum class SceneKind { kTown, kCorridor, kTunnel, kField, kHall, kGarage, kForest, kMotorway };
 
 // As on the command line and in the record: "town" and so on.
 [[nodiscard]] absl::string_view ToString(SceneKind kind);
@@ -34,10 +41,23 @@ struct SimulationOptions {
   TownOptions town;
   PassageOptions passage;  // the corridor or the tunnel
   FieldOptions field;
+  HallOptions hall;
+  GarageOptions garage;
+  ForestOptions forest;
+  MotorwayOptions motorway;
   LidarOptions lidar;
   DriveOptions drive;
+  // How long a scan takes, at most the time from scan to scan; the sensor moves on meanwhile. 0:
+  // scans are snapshots.
+  double scan_duration_s = 0.0;
+  // The stamp and the pose of a scan are those after this share of its duration, [0, 1]. 0: of its
+  // first ray.
+  double stamp_at = 0.0;
+  bool point_times = false;  // write when each point's ray left
   TrafficOptions traffic;
   MapSamplingOptions map;
+  MapAgeOptions map_age;
+  MapDriftOptions map_drift;
   int tile_size_m = 20;  // [5, 1000]
   // Where the world's zero lies in the map's frame, each within 1e8 m.
   Eigen::Vector3d map_origin = Eigen::Vector3d::Zero();
@@ -48,6 +68,12 @@ struct SimulationOptions {
 // The chosen scene; of the others' options nothing is looked at.
 [[nodiscard]] absl::StatusOr<World> BuildWorld(const SimulationOptions& options);
 
+// How the map is displaced and turned around a scan's true pose, in the map's frame.
+struct DriftAtScan {
+  Eigen::Vector3d displacement_m = Eigen::Vector3d::Zero();
+  Eigen::Vector3d rotation_rad = Eigen::Vector3d::Zero();  // a rotation vector
+};
+
 struct SimulationSummary {
   size_t solids = 0;
   size_t moving_objects = 0;
@@ -57,12 +83,9 @@ struct SimulationSummary {
   size_t scan_points = 0;  // of all scans
   double drive_length_m = 0.0;
   double drive_duration_s = 0.0;
+  MapAgeCounts map_age;
+  std::vector<DriftAtScan> drift_at_scans;  // empty without drift
 };
-
-// Every option under its group, the scene's under its name, then "result" where there is one.
-// "complete" says whether there is.
-[[nodiscard]] std::string SimulationJson(const SimulationOptions& options,
-                                         const SimulationSummary* summary);
 
 }  // namespace voxloc::sim
 

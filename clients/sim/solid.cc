@@ -77,6 +77,33 @@ double IntersectSolid(const Solid& solid, const Ray& ray) {
   return interval.enter >= 0.0 ? interval.enter : interval.exit;
 }
 
+Eigen::Vector3d SurfaceNormal(const Solid& solid, const Eigen::Vector3d& point) {
+  const Eigen::Vector3d p = solid.map_R_local.transpose() * (point - solid.center);
+  const Eigen::Vector3d& h = solid.half_extent;
+  Eigen::Vector3d normal = Eigen::Vector3d::Zero();
+  switch (solid.shape) {
+    case Shape::kBox: {
+      Eigen::Index axis = 0;
+      (p.cwiseAbs() - h).maxCoeff(&axis);
+      normal[axis] = std::copysign(1.0, p[axis]);
+      break;
+    }
+    case Shape::kCylinder: {
+      const double inside = 1.0 - p.head<2>().cwiseQuotient(h.head<2>()).norm();
+      if (h.z() - std::abs(p.z()) < inside * std::min(h.x(), h.y())) {
+        normal.z() = std::copysign(1.0, p.z());
+      } else {
+        normal.head<2>() = p.head<2>().cwiseQuotient(h.head<2>().cwiseAbs2());
+      }
+      break;
+    }
+    case Shape::kEllipsoid:
+      normal = p.cwiseQuotient(h.cwiseAbs2());
+      break;
+  }
+  return solid.map_R_local * normal.normalized();
+}
+
 Aabb BoundsOf(const Solid& solid) {
   const Eigen::Vector3d& h = solid.half_extent;
   const Eigen::Matrix3d scaled = solid.map_R_local * h.asDiagonal();

@@ -32,12 +32,16 @@ enum class Label : uint8_t {
   kMovingObject
 };
 
+// How a surface throws light back.
+enum class Material : uint8_t { kMatt, kGlass, kDarkPaint };
+
 struct Solid {
   Shape shape = Shape::kBox;
   Label label = Label::kBuilding;
   Eigen::Vector3d center = Eigen::Vector3d::Zero();
   Eigen::Matrix3d map_R_local = Eigen::Matrix3d::Identity();
   Eigen::Vector3d half_extent = Eigen::Vector3d::Ones();  // hx, hy, hz
+  Material material = Material::kMatt;
 };
 
 struct Ray {
@@ -60,6 +64,9 @@ struct Aabb {
 // The distance along the ray of the first point of the solid's surface ahead of the origin, or
 // kNoHit. From inside, that is where the ray leaves.
 [[nodiscard]] double IntersectSolid(const Solid& solid, const Ray& ray);
+
+// The outward unit normal at a point of the solid's surface.
+[[nodiscard]] Eigen::Vector3d SurfaceNormal(const Solid& solid, const Eigen::Vector3d& point);
 
 // The tight axis-aligned bounds of the solid.
 [[nodiscard]] Aabb BoundsOf(const Solid& solid);

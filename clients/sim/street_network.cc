@@ -28,6 +28,17 @@ double Street::DistanceTo(const Eigen::Vector2d& point) const {
   return (point - start - along * direction).norm();
 }
 
+double Street::ElevationAt(double along_m) const {
+  if (from_elevation_m == to_elevation_m) return from_elevation_m;
+  const double fraction = std::clamp((along_m - clear_m) / (length_m - 2.0 * clear_m), 0.0, 1.0);
+  return from_elevation_m + fraction * (to_elevation_m - from_elevation_m);
+}
+
+double Street::ElevationSlope() const {
+  if (from_elevation_m == to_elevation_m) return 0.0;
+  return (to_elevation_m - from_elevation_m) / (length_m - 2.0 * clear_m);
+}
+
 StreetNetwork::StreetNetwork(double half_size_m, double spacing_m, double missing, Random random) {
   const double jitter_m = std::min(6.0, 0.06 * spacing_m);
   const double reach_m = half_size_m - jitter_m;
@@ -94,6 +105,30 @@ StreetNetwork::StreetNetwork(Street street) : streets_at_({{0}, {0}}) {
   street.to = 1;
   junctions_ = {street.start, street.start + street.length_m * street.direction};
   streets_.push_back(street);
+}
+
+StreetNetwork::StreetNetwork(std::vector<Eigen::Vector2d> junctions, std::vector<Street> streets)
+    : junctions_(std::move(junctions)),
+      streets_(std::move(streets)),
+      streets_at_(junctions_.size()) {
+  for (size_t i = 0; i < streets_.size(); ++i) {
+    Street& street = streets_[i];
+    street.start = junctions_[static_cast<size_t>(street.from)];
+    const Eigen::Vector2d span = junctions_[static_cast<size_t>(street.to)] - street.start;
+    street.length_m = span.norm();
+    street.direction = span / street.length_m;
+    streets_at_[static_cast<size_t>(street.from)].push_back(static_cast<int>(i));
+    streets_at_[static_cast<size_t>(street.to)].push_back(static_cast<int>(i));
+  }
+}
+
+bool StreetNetwork::IsLine() const {
+  for (size_t i = 0; i < streets_.size(); ++i) {
+    if (streets_[i].from != static_cast<int>(i) || streets_[i].to != static_cast<int>(i) + 1) {
+      return false;
+    }
+  }
+  return true;
 }
 
 double StreetNetwork::DistanceToStreets(const Eigen::Vector2d& point) const {

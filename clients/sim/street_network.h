@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// StreetNetwork: where streets run. Either junctions on an irregular grid, joined by straight
-// streets of two lanes, some left out so that T-junctions appear, none of them a dead end; or one
-// street.
+// StreetNetwork: where streets run. Junctions joined by straight streets of two lanes: on an
+// irregular grid, some left out so that T-junctions appear, none of them a dead end; one after
+// another in a line; or as given.
 //
 // Cross-section from the centre line outwards, on each side: a lane (traffic keeps right), a
 // parking strip (or none), the kerb, a pavement. Near a junction, within its clear radius, there is
@@ -34,11 +34,20 @@ struct Street {
   double length_m = 0.0;
   std::array<bool, 2> parking = {false, false};
   double pavement_m = 2.0;
-  double clear_m = kJunctionClearRadius_m;  // its lanes begin and end this far from its ends
+  double clear_m = kJunctionClearRadius_m;    // its lanes begin and end this far from its ends
+  double lane_offset_m = 0.5 * kLaneWidth_m;  // from the centre line to the middle of a lane
+  // The floor's height above the ground, at the start and at the end of the lanes; it changes
+  // evenly along the lanes.
+  double from_elevation_m = 0.0;
+  double to_elevation_m = 0.0;
 
   [[nodiscard]] double KerbOffset(Side side) const {
-    return kLaneWidth_m + (parking[side] ? kParkingWidth_m : 0.0);
+    return lane_offset_m + 0.5 * kLaneWidth_m + (parking[side] ? kParkingWidth_m : 0.0);
   }
+  // The floor's height above the ground at `along_m` from the start.
+  [[nodiscard]] double ElevationAt(double along_m) const;
+  // The rise of the floor above the ground from the start to the end of the lanes, m per m.
+  [[nodiscard]] double ElevationSlope() const;
   // The point `along_m` from the start, `right_m` to the right of the centre line.
   [[nodiscard]] Eigen::Vector2d PointAt(double along_m, double right_m) const {
     return start + along_m * direction + right_m * Eigen::Vector2d(direction.y(), -direction.x());
@@ -54,9 +63,13 @@ class StreetNetwork {
   StreetNetwork(double half_size_m, double spacing_m, double missing, Random random);
   // One street with two dead ends.
   explicit StreetNetwork(Street street);
+  // `streets` name their junctions; start, direction and length follow from these.
+  StreetNetwork(std::vector<Eigen::Vector2d> junctions, std::vector<Street> streets);
 
   [[nodiscard]] const std::vector<Eigen::Vector2d>& junctions() const { return junctions_; }
   [[nodiscard]] const std::vector<Street>& streets() const { return streets_; }
+  // Whether the streets follow each other from one dead end to another, in their order.
+  [[nodiscard]] bool IsLine() const;
   // Indices of the streets that meet at a junction.
   [[nodiscard]] const std::vector<int>& StreetsAt(int junction) const {
     return streets_at_[static_cast<size_t>(junction)];

@@ -71,7 +71,8 @@ class TownBuilder {
       }
     }
     AddOpenGroundTrees();
-    return {std::move(streets_), Scene(std::move(ground_), std::move(solids_))};
+    return {std::move(streets_), Scene(std::move(ground_), std::move(solids_)),
+            std::move(objects_)};
   }
 
  private:
@@ -170,10 +171,12 @@ class TownBuilder {
       }
       frame.origin.z() = high;
       frame.rotation = frame.rotation * YawRotation(yaw);
+      const size_t first = solids_.size();
       AddBuilding(
           {frame, width_m, depth_m, high - low + 0.5},
           Random(options_.seed, kHouses, street_index * 2 + static_cast<uint64_t>(side), plot),
           solids_);
+      objects_.push_back(ObjectSince(first, solids_, ObjectKind::kStructure, frame));
     }
   }
 
@@ -240,12 +243,14 @@ class TownBuilder {
       const double yaw = random.Uniform(-0.03, 0.03);
       const bool backwards = random.Chance(0.1);
       const uint64_t key = random.Next();
-      if (!random.Chance(options_.parked_car_density)) continue;
+      const bool taken = random.Chance(options_.parked_car_density);
       LocalFrame frame = FrameBeside(street, side, along_m + shift_m, out_m);
       const Eigen::Vector3d heading = frame.rotation.col(0) * (backwards ? -1.0 : 1.0);
       frame.rotation = TiltedRotation(std::atan2(heading.y(), heading.x()) + yaw,
                                       ground_.Normal(frame.origin.x(), frame.origin.y()));
-      AddCar(frame, Label::kParkedCar, Random(key), solids_);
+      const size_t first = solids_.size();
+      if (taken) AddCar(frame, Label::kParkedCar, Random(key), solids_);
+      objects_.push_back(ObjectSince(first, solids_, ObjectKind::kParkingPlace, frame));
     }
   }
 
@@ -273,6 +278,7 @@ class TownBuilder {
   Ground ground_;
   std::vector<Footprint> footprints_;
   std::vector<Solid> solids_;
+  std::vector<SceneObject> objects_;
 };
 
 }  // namespace

@@ -9,6 +9,11 @@
 #include "clients/sim/random.h"
 
 namespace voxloc::sim {
+namespace {
+
+constexpr double kLeastLane_m = 1.0;
+
+}  // namespace
 
 absl::Status ValidateTrafficOptions(const TrafficOptions& options) {
   absl::Status status = CheckRange("moving cars per km", options.cars_per_km, 0.0, 200.0);
@@ -26,6 +31,7 @@ void Traffic::AddMovers(bool cars, double per_km) {
   const std::vector<Street>& streets = world_.streets.streets();
   for (size_t i = 0; i < streets.size(); ++i) {
     const Street& street = streets[i];
+    if (street.length_m - 2.0 * street.clear_m < kLeastLane_m) continue;
     Random random(options_.seed, cars ? 1 : 2, i);
     // The whole part of the expected number, and one more as often as the rest asks for.
     const int count = static_cast<int>(per_km * street.length_m / 1000.0 + random.Uniform());
@@ -42,7 +48,7 @@ void Traffic::AddMovers(bool cars, double per_km) {
           street.KerbOffset(side) + random.Uniform(0.3, 0.9) * street.pavement_m;
       // People walk on either pavement; cars keep to the right.
       const bool right_of_travel = (side == kRight) == mover.forward;
-      mover.right_m = cars ? 0.5 * kLaneWidth_m : (right_of_travel ? pavement_m : -pavement_m);
+      mover.right_m = cars ? street.lane_offset_m : (right_of_travel ? pavement_m : -pavement_m);
       movers_.push_back(mover);
     }
   }
@@ -65,9 +71,15 @@ std::vector<Solid> Traffic::At(double stamp_s, const Eigen::Vector3d& ego) const
     const double yaw = std::atan2(heading.y(), heading.x());
     const Ground& ground = world_.scene.ground();
     LocalFrame frame;
-    frame.origin = {place.x(), place.y(), ground.Height(place.x(), place.y())};
+    frame.origin = {place.x(), place.y(),
+                    ground.Height(place.x(), place.y()) + street.ElevationAt(along_m)};
     if (mover.car) {
-      frame.rotation = TiltedRotation(yaw, ground.Normal(place.x(), place.y()));
+      Eigen::Vector3d up = ground.Normal(place.x(), place.y());
+      if (const double slope = street.ElevationSlope(); slope != 0.0) {
+        up.head<2>() -= up.z() * slope * street.direction;
+        up.normalize();
+      }
+      frame.rotation = TiltedRotation(yaw, up);
       AddCar(frame, Label::kMovingObject, Random(mover.looks), solids);
     } else {
       frame.rotation = YawRotation(yaw);

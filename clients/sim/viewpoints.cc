@@ -13,6 +13,7 @@ constexpr double kEyeDistance_m = 5.0;
 constexpr double kCell_m = 8.0;
 constexpr size_t kEyesPerCell = 6;
 constexpr double kApart_m = 8.0;
+constexpr double kStorey_m = 2.5;  // floors are at least this far above each other
 
 }  // namespace
 
@@ -21,33 +22,49 @@ Viewpoints::Viewpoints(const World& world, const RayCaster& caster, double max_d
   for (const Street& street : world.streets.streets()) {
     const int count = std::max(1, static_cast<int>(std::lround(street.length_m / kEyeDistance_m)));
     for (int i = 0; i < count; ++i) {
-      const Eigen::Vector2d point = street.PointAt((i + 0.5) * street.length_m / count, 0.0);
+      const double along_m = (i + 0.5) * street.length_m / count;
+      const Eigen::Vector2d point = street.PointAt(along_m, 0.0);
+      const double elevation_m = street.ElevationAt(along_m);
       eyes_.push_back(
-          {point.x(), point.y(), world.scene.ground().Height(point.x(), point.y()) + kEyeHeight_m});
+          {point.x(), point.y(),
+           world.scene.ground().Height(point.x(), point.y()) + elevation_m + kEyeHeight_m});
+      storeys_.push_back(static_cast<int>(elevation_m / kStorey_m));
     }
   }
+  const int storeys = 1 + *std::max_element(storeys_.begin(), storeys_.end());
   cells_per_side_ = static_cast<int>(std::ceil(2.0 * half_size_m_ / kCell_m));
   for (int row = 0; row < cells_per_side_; ++row) {
     for (int column = 0; column < cells_per_side_; ++column) {
       const Eigen::Vector2d middle((column + 0.5) * kCell_m - half_size_m_,
                                    (row + 0.5) * kCell_m - half_size_m_);
-      std::vector<std::pair<double, int>> near;
-      for (size_t i = 0; i < eyes_.size(); ++i) {
-        const double distance = (eyes_[i].head<2>() - middle).norm();
-        if (distance <= max_distance_m) near.push_back({distance, static_cast<int>(i)});
-      }
-      std::sort(near.begin(), near.end());
       std::vector<int>& chosen = eyes_of_cell_.emplace_back();
-      for (const auto& candidate : near) {
-        if (chosen.size() == kEyesPerCell) break;
-        const Eigen::Vector3d& eye = eyes_[static_cast<size_t>(candidate.second)];
-        const bool apart = std::all_of(chosen.begin(), chosen.end(), [&](int other) {
-          return (eyes_[static_cast<size_t>(other)] - eye).norm() >= kApart_m;
-        });
-        if (apart) chosen.push_back(candidate.second);
+      for (int storey = 0; storey < storeys; ++storey) {
+        const std::vector<int> eyes = ChooseEyes(middle, storey, max_distance_m);
+        chosen.insert(chosen.end(), eyes.begin(), eyes.end());
       }
     }
   }
+}
+
+std::vector<int> Viewpoints::ChooseEyes(const Eigen::Vector2d& place, int storey,
+                                        double max_distance_m) const {
+  std::vector<std::pair<double, int>> near;
+  for (size_t i = 0; i < eyes_.size(); ++i) {
+    if (storeys_[i] != storey) continue;
+    const double distance = (eyes_[i].head<2>() - place).norm();
+    if (distance <= max_distance_m) near.push_back({distance, static_cast<int>(i)});
+  }
+  std::sort(near.begin(), near.end());
+  std::vector<int> chosen;
+  for (const auto& candidate : near) {
+    if (chosen.size() == kEyesPerCell) break;
+    const Eigen::Vector3d& eye = eyes_[static_cast<size_t>(candidate.second)];
+    const bool apart = std::all_of(chosen.begin(), chosen.end(), [&](int other) {
+      return (eyes_[static_cast<size_t>(other)] - eye).norm() >= kApart_m;
+    });
+    if (apart) chosen.push_back(candidate.second);
+  }
+  return chosen;
 }
 
 bool Viewpoints::See(const Eigen::Vector3d& point, const Eigen::Vector3d& normal) const {

@@ -9,7 +9,10 @@
 #ifndef VOXLOC_CLIENTS_SIM_WORLD_H_
 #define VOXLOC_CLIENTS_SIM_WORLD_H_
 
+#include <vector>
+
 #include "clients/sim/scene.h"
+#include "clients/sim/scene_object.h"
 #include "clients/sim/street_network.h"
 
 namespace voxloc::sim {
@@ -17,6 +20,7 @@ namespace voxloc::sim {
 struct World {
   StreetNetwork streets;
   Scene scene;
+  std::vector<SceneObject> objects = {};  // what may differ in an older map
 };
 
 }  // namespace voxloc::sim

@@ -20,6 +20,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -48,10 +49,18 @@ enum class CloudFormat { kPcd, kPly, kKittiBin };
 
 enum class PcdEncoding { kAscii, kBinary, kBinaryCompressed };
 
-// Writes a PCD of x y z (and intensity where the cloud has it). Coordinates are float32, or float64
+// One more float32 field of a PCD: its name, without blanks, and a value for each point.
+struct PcdExtraField {
+  std::string name;
+  std::vector<float> values;
+};
+
+// Writes a PCD of x y z (and intensity where the cloud has it), then the extra fields, which
+// ReadCloud skips. Coordinates are float32, or float64
 // when the origin is not zero, so that nothing is lost. The file appears whole or not at all.
 [[nodiscard]] absl::Status WritePcd(const std::string& path, const PointCloud& cloud,
-                                    PcdEncoding encoding = PcdEncoding::kBinary);
+                                    PcdEncoding encoding = PcdEncoding::kBinary,
+                                    const std::vector<PcdExtraField>& extra_fields = {});
 
 }  // namespace voxloc
 

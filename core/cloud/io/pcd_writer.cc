@@ -9,6 +9,7 @@
 #include <new>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -20,13 +21,36 @@ namespace {
 
 bool NeedsDouble(const PointCloud& cloud) { return !cloud.origin.isZero(0.0); }
 
-std::string HeaderOf(const PointCloud& cloud, absl::string_view encoding) {
+// A float32 field behind the coordinates.
+struct Column {
+  absl::string_view name;
+  const std::vector<float>* values;
+};
+
+std::vector<Column> ColumnsOf(const PointCloud& cloud,
+                              const std::vector<PcdExtraField>& extra_fields) {
+  std::vector<Column> columns;
+  if (cloud.has_intensity()) columns.push_back({"intensity", &cloud.intensity});
+  for (const PcdExtraField& field : extra_fields) columns.push_back({field.name, &field.values});
+  return columns;
+}
+
+std::string HeaderOf(const PointCloud& cloud, const std::vector<Column>& columns,
+                     absl::string_view encoding) {
   const absl::string_view size = NeedsDouble(cloud) ? "8" : "4";
-  const bool intensity = cloud.has_intensity();
+  std::string fields;
+  std::string sizes;
+  std::string types;
+  std::string counts;
+  for (const Column& column : columns) {
+    absl::StrAppend(&fields, " ", column.name);
+    sizes += " 4";
+    types += " F";
+    counts += " 1";
+  }
   return absl::StrCat("# .PCD v0.7 - Point Cloud Data file format\nVERSION 0.7\nFIELDS x y z",
-                      intensity ? " intensity" : "", "\nSIZE ", size, " ", size, " ", size,
-                      intensity ? " 4" : "", "\nTYPE F F F", intensity ? " F" : "", "\nCOUNT 1 1 1",
-                      intensity ? " 1" : "", "\nWIDTH ", cloud.size(),
+                      fields, "\nSIZE ", size, " ", size, " ", size, sizes, "\nTYPE F F F", types,
+                      "\nCOUNT 1 1 1", counts, "\nWIDTH ", cloud.size(),
                       "\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS ", cloud.size(), "\nDATA ",
                       encoding, "\n");
 }
@@ -56,39 +80,41 @@ T Coordinate(double origin, float offset) {
 }
 
 template <typename T>
-void AppendAscii(const PointCloud& cloud, std::string& out) {
+void AppendAscii(const PointCloud& cloud, const std::vector<Column>& columns, std::string& out) {
   for (size_t i = 0; i < cloud.size(); ++i) {
     AppendText(Coordinate<T>(cloud.origin.x(), cloud.x[i]), out);
     out += ' ';
     AppendText(Coordinate<T>(cloud.origin.y(), cloud.y[i]), out);
     out += ' ';
     AppendText(Coordinate<T>(cloud.origin.z(), cloud.z[i]), out);
-    if (cloud.has_intensity()) {
+    for (const Column& column : columns) {
       out += ' ';
-      AppendText(cloud.intensity[i], out);
+      AppendText((*column.values)[i], out);
     }
     out += '\n';
   }
 }
 
 template <typename T>
-void AppendRecords(const PointCloud& cloud, std::string& out) {
+void AppendRecords(const PointCloud& cloud, const std::vector<Column>& columns, std::string& out) {
   for (size_t i = 0; i < cloud.size(); ++i) {
     AppendBytes(Coordinate<T>(cloud.origin.x(), cloud.x[i]), out);
     AppendBytes(Coordinate<T>(cloud.origin.y(), cloud.y[i]), out);
     AppendBytes(Coordinate<T>(cloud.origin.z(), cloud.z[i]), out);
-    if (cloud.has_intensity()) AppendBytes(cloud.intensity[i], out);
+    for (const Column& column : columns) AppendBytes((*column.values)[i], out);
   }
 }
 
 template <typename T>
-std::string FieldByField(const PointCloud& cloud) {
+std::string FieldByField(const PointCloud& cloud, const std::vector<Column>& columns) {
   std::string out;
-  out.reserve(cloud.size() * (3 * sizeof(T) + sizeof(float)));
+  out.reserve(cloud.size() * (3 * sizeof(T) + columns.size() * sizeof(float)));
   for (const float value : cloud.x) AppendBytes(Coordinate<T>(cloud.origin.x(), value), out);
   for (const float value : cloud.y) AppendBytes(Coordinate<T>(cloud.origin.y(), value), out);
   for (const float value : cloud.z) AppendBytes(Coordinate<T>(cloud.origin.z(), value), out);
-  for (const float value : cloud.intensity) AppendBytes(value, out);
+  for (const Column& column : columns) {
+    for (const float value : *column.values) AppendBytes(value, out);
+  }
   return out;
 }
 
@@ -115,21 +141,22 @@ absl::Status AppendCompressed(const std::string& path, const std::string& plain,
 }
 
 template <typename T>
-absl::Status Write(const std::string& path, const PointCloud& cloud, PcdEncoding encoding) {
+absl::Status Write(const std::string& path, const PointCloud& cloud,
+                   const std::vector<Column>& columns, PcdEncoding encoding) {
   std::string out;
   switch (encoding) {
     case PcdEncoding::kAscii:
-      out = HeaderOf(cloud, "ascii");
-      AppendAscii<T>(cloud, out);
+      out = HeaderOf(cloud, columns, "ascii");
+      AppendAscii<T>(cloud, columns, out);
       break;
     case PcdEncoding::kBinary:
-      out = HeaderOf(cloud, "binary");
-      out.reserve(out.size() + cloud.size() * (3 * sizeof(T) + sizeof(float)));
-      AppendRecords<T>(cloud, out);
+      out = HeaderOf(cloud, columns, "binary");
+      out.reserve(out.size() + cloud.size() * (3 * sizeof(T) + columns.size() * sizeof(float)));
+      AppendRecords<T>(cloud, columns, out);
       break;
     case PcdEncoding::kBinaryCompressed: {
-      out = HeaderOf(cloud, "binary_compressed");
-      const absl::Status status = AppendCompressed(path, FieldByField<T>(cloud), out);
+      out = HeaderOf(cloud, columns, "binary_compressed");
+      const absl::Status status = AppendCompressed(path, FieldByField<T>(cloud, columns), out);
       if (!status.ok()) return status;
       break;
     }
@@ -139,10 +166,19 @@ absl::Status Write(const std::string& path, const PointCloud& cloud, PcdEncoding
 
 }  // namespace
 
-absl::Status WritePcd(const std::string& path, const PointCloud& cloud, PcdEncoding encoding) {
+absl::Status WritePcd(const std::string& path, const PointCloud& cloud, PcdEncoding encoding,
+                      const std::vector<PcdExtraField>& extra_fields) {
+  for (const PcdExtraField& field : extra_fields) {
+    if (field.values.size() != cloud.size()) {
+      return absl::InvalidArgumentError(absl::StrCat(path, ": field ", field.name, " must have ",
+                                                     cloud.size(), " values (got ",
+                                                     field.values.size(), ")"));
+    }
+  }
   try {
-    return NeedsDouble(cloud) ? Write<double>(path, cloud, encoding)
-                              : Write<float>(path, cloud, encoding);
+    const std::vector<Column> columns = ColumnsOf(cloud, extra_fields);
+    return NeedsDouble(cloud) ? Write<double>(path, cloud, columns, encoding)
+                              : Write<float>(path, cloud, columns, encoding);
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError(
         absl::StrCat(path, ": no memory to write ", cloud.size(), " points"));

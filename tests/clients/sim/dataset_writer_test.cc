@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -117,12 +118,16 @@ TEST_F(DatasetWriterTest, TheNumberOfThreadsChangesNoByte) {
 }
 
 TEST_F(DatasetWriterTest, WritesEverySceneTheSameOnAnyNumberOfThreads) {
-  for (const SceneKind scene : {SceneKind::kCorridor, SceneKind::kTunnel, SceneKind::kField}) {
+  for (const SceneKind scene :
+       {SceneKind::kCorridor, SceneKind::kTunnel, SceneKind::kField, SceneKind::kHall,
+        SceneKind::kGarage, SceneKind::kForest, SceneKind::kMotorway}) {
     SimulationOptions options = Tiny();
     options.scene = scene;
     options.lidar.max_range_m = 40.0;
     options.passage.length_m = 60.0;
     options.field.size_m = 100.0;
+    options.forest.size_m = 100.0;
+    options.motorway.length_m = 300.0;
     const std::string name(ToString(scene));
     const std::string one = (root_ / (name + "1")).string();
     const std::string three = (root_ / (name + "3")).string();
@@ -135,6 +140,117 @@ TEST_F(DatasetWriterTest, WritesEverySceneTheSameOnAnyNumberOfThreads) {
     const nlohmann::json record = nlohmann::json::parse(FilesOf(one).at("simulation.json"));
     EXPECT_TRUE(record.contains(name));
     EXPECT_FALSE(record.contains("town"));
+  }
+}
+
+// The field t of a binary PCD with the fields x y z t.
+std::vector<float> TimesOf(const std::string& pcd) {
+  const std::string end = "DATA binary\n";
+  EXPECT_NE(pcd.find("FIELDS x y z t\nSIZE 4 4 4 4\nTYPE F F F F\n"), std::string::npos);
+  const size_t data = pcd.find(end) + end.size();
+  std::vector<float> times;
+  for (size_t at = data + 12; at + 4 <= pcd.size(); at += 16) {
+    float time_s = 0.0F;
+    std::memcpy(&time_s, pcd.data() + at, 4);
+    times.push_back(time_s);
+  }
+  return times;
+}
+
+TEST_F(DatasetWriterTest, SkewedScansAreSeenFromWhereTheVehicleWasAtEachPointsTime) {
+  SimulationOptions options = Tiny();
+  options.traffic.pedestrians_per_km = 0.0;
+  options.drive.rate_hz = 5.0;
+  options.scan_duration_s = 0.1;
+  options.point_times = true;
+  const std::string out = (root_ / "set").string();
+  ASSERT_TRUE(WriteSimulation(options, {out}).ok());
+  const World town = *BuildTown(options.town);
+  DriveOptions drive_options = options.drive;
+  drive_options.tail_s = 0.1;
+  const Drive drive = *Drive::Plan(town, drive_options);
+  const auto poses = *ReadTrajectory(out + "/poses_tum.txt", TrajectoryFormat::kTum);
+  const std::map<std::string, std::string> files = FilesOf(out + "/scans");
+  double largest = 0.0;
+  for (size_t k = 0; k < poses.size(); ++k) {
+    const std::string name = "00000" + std::to_string(k) + ".pcd";
+    const PointCloud scan = *ReadCloud(out + "/scans/" + name);
+    const std::vector<float> times = TimesOf(files.at(name));
+    ASSERT_EQ(times.size(), scan.size());
+    // The pose in the file is the one of the stamp, when the first ray leaves.
+    const double stamp_s = static_cast<double>(poses[k].stamp_ns) * 1e-9;
+    EXPECT_LT(TranslationDistance(poses[k].pose, drive.At(stamp_s).world_T_sensor), 1e-6);
+    for (size_t i = 0; i < scan.size(); i += 7) {
+      EXPECT_GE(times[i], 0.0F);
+      EXPECT_LT(times[i], 0.1F);
+      const Pose pose = drive.At(stamp_s + static_cast<double>(times[i])).world_T_sensor;
+      EXPECT_LT(SurfaceDistance(town.scene, {}, pose * scan.Point(i)), 1e-4);
+      largest = std::max(largest, SurfaceDistance(town.scene, {}, poses[k].pose * scan.Point(i)));
+    }
+  }
+  EXPECT_GT(largest, 0.2);
+}
+
+TEST_F(DatasetWriterTest, StampsMayLieInTheMiddleOfTheScans) {
+  SimulationOptions options = Tiny();
+  options.scan_duration_s = 0.1;
+  options.point_times = true;
+  ASSERT_TRUE(WriteSimulation(options, {(root_ / "start").string()}).ok());
+  options.stamp_at = 0.5;
+  ASSERT_TRUE(WriteSimulation(options, {(root_ / "middle").string()}).ok());
+  const auto poses =
+      *ReadTrajectory((root_ / "middle" / "poses_tum.txt").string(), TrajectoryFormat::kTum);
+  const World town = *BuildTown(options.town);
+  DriveOptions drive_options = options.drive;
+  drive_options.tail_s = 0.1;
+  const Drive drive = *Drive::Plan(town, drive_options);
+  for (size_t k = 0; k < poses.size(); ++k) {
+    const double stamp_s = 0.1 * static_cast<double>(k) + 0.05;
+    EXPECT_NEAR(static_cast<double>(poses[k].stamp_ns) * 1e-9, stamp_s, 1e-9);
+    EXPECT_LT(TranslationDistance(poses[k].pose, drive.At(stamp_s).world_T_sensor), 1e-6);
+  }
+  // The rays are the same; their times count from the stamp.
+  const std::string start = FilesOf(root_ / "start").at("scans/000003.pcd");
+  const std::string middle = FilesOf(root_ / "middle").at("scans/000003.pcd");
+  ASSERT_EQ(start.size(), middle.size());
+  const std::vector<float> since_start = TimesOf(start);
+  const std::vector<float> since_middle = TimesOf(middle);
+  for (size_t i = 0; i < since_start.size(); ++i) {
+    EXPECT_NEAR(since_middle[i], since_start[i] - 0.05F, 1e-7F);
+  }
+}
+
+TEST_F(DatasetWriterTest, SkewWithTrafficIsTheSameOnAnyNumberOfThreads) {
+  SimulationOptions options = Tiny();
+  options.traffic.cars_per_km = 60.0;
+  options.scan_duration_s = 0.1;
+  ASSERT_TRUE(WriteSimulation(options, {(root_ / "one").string(), false, 1}).ok());
+  ASSERT_TRUE(WriteSimulation(options, {(root_ / "three").string(), false, 3}).ok());
+  EXPECT_TRUE(FilesOf(root_ / "one") == FilesOf(root_ / "three"));
+}
+
+TEST_F(DatasetWriterTest, AnOldAndDriftedMapLeavesScansAndPosesAsTheyAre) {
+  SimulationOptions options = Tiny();
+  ASSERT_TRUE(WriteSimulation(options, {(root_ / "new").string()}).ok());
+  options.map_age.changed_parking = 1.0;
+  options.map_age.missing_structures = 0.3;
+  options.map_drift.sigma_m = 0.1;
+  ASSERT_TRUE(WriteSimulation(options, {(root_ / "old").string(), false, 1}).ok());
+  ASSERT_TRUE(WriteSimulation(options, {(root_ / "again").string(), false, 3}).ok());
+  EXPECT_EQ(FilesOf(root_ / "new" / "scans"), FilesOf(root_ / "old" / "scans"));
+  EXPECT_NE(FilesOf(root_ / "new" / "map"), FilesOf(root_ / "old" / "map"));
+  EXPECT_TRUE(FilesOf(root_ / "old") == FilesOf(root_ / "again"));
+  EXPECT_EQ(FilesOf(root_ / "new").at("poses.txt"), FilesOf(root_ / "old").at("poses.txt"));
+  const nlohmann::json record = nlohmann::json::parse(FilesOf(root_ / "old").at("simulation.json"));
+  EXPECT_GT(record["result"]["changed_places"], 0);
+  const nlohmann::json& drift = record["result"]["map_drift_at_scans"];
+  ASSERT_EQ(drift.size(), 6U);
+  const auto poses =
+      *ReadTrajectory((root_ / "old" / "poses.txt").string(), TrajectoryFormat::kKitti);
+  const Eigen::Vector3d expected =
+      MapDrift(options.map_drift).DisplacementAt(poses[3].pose.translation);
+  for (size_t axis = 0; axis < 3; ++axis) {
+    EXPECT_NEAR(drift[3][axis].get<double>(), expected[static_cast<Eigen::Index>(axis)], 1e-6);
   }
 }
 

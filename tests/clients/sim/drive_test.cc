@@ -166,6 +166,22 @@ TEST(DriveTest, EndsBeforeADeadEndOrIsRefused) {
   EXPECT_NE(status.message().find("ends after 100 m"), absl::string_view::npos) << status;
 }
 
+TEST(DriveTest, BetweenScansAndInItsTailItMovesOnSteadily) {
+  const World town = SmallTown();
+  DriveOptions options = Fine(40);
+  options.tail_s = 0.5;
+  const Drive drive = *Drive::Plan(town, options);
+  const std::vector<DrivePose> scans = drive.Scans();
+  EXPECT_EQ(drive.At(scans[7].stamp_s).world_T_sensor.translation,
+            scans[7].world_T_sensor.translation);
+  for (double stamp_s = 0.0; stamp_s < scans.back().stamp_s + 0.49; stamp_s += 0.01) {
+    const DrivePose now = drive.At(stamp_s);
+    const double step_m =
+        TranslationDistance(now.world_T_sensor, drive.At(stamp_s + 0.01).world_T_sensor);
+    EXPECT_NEAR(step_m, 0.01 * now.speed_mps, 0.003) << stamp_s;
+  }
+}
+
 TEST(DriveTest, AbsurdOptionsAreRefused) {
   const World town = SmallTown();
   for (const auto& spoil : std::vector<void (*)(DriveOptions&)>{

@@ -141,6 +141,46 @@ TEST(LidarTest, ScansAreReproducibleAndDifferFromEachOther) {
   EXPECT_NE(a.x, Lidar(other).Scan(RayCaster(scene), pose, 3).x);
 }
 
+TEST(LidarTest, RaysLeaveFromWhereTheSensorIsAtTheirMoment) {
+  // Straight ahead at 10 m/s while turning left at 1 rad/s, in a room of known walls.
+  constexpr double kSpeed_mps = 10.0;
+  constexpr double kTurn_radps = 1.0;
+  constexpr double kDuration_s = 0.1;
+  Solid room;
+  room.half_extent = {20.0, 15.0, 8.0};
+  const Scene scene(Ground(1.0, 1.0, [](double, double) { return -100.0; }), {room});
+  const RayCaster caster(scene);
+  const auto pose_at = [&](double time_s) {
+    Pose pose;
+    pose.translation.x() = kSpeed_mps * time_s;
+    pose.rotation =
+        Eigen::Quaterniond(Eigen::AngleAxisd(kTurn_radps * time_s, Eigen::Vector3d::UnitZ()));
+    return pose;
+  };
+  LidarOptions options = Exact();
+  options.azimuth_steps = 360;
+  const Sweep sweep = Lidar(options).ScanWhileMoving(
+      [&](double time_s) {
+        return SweepMoment{pose_at(time_s), &caster};
+      },
+      kDuration_s, 0);
+  ASSERT_EQ(sweep.cloud.size(), 360U * 32U);
+  ASSERT_EQ(sweep.time_s.size(), sweep.cloud.size());
+  const auto wall_distance = [&](const Eigen::Vector3d& point) {
+    return (room.half_extent - point.cwiseAbs()).cwiseAbs().minCoeff();
+  };
+  double largest = 0.0;
+  for (size_t i = 0; i < sweep.cloud.size(); ++i) {
+    const double time_s = static_cast<double>(sweep.time_s[i]);
+    EXPECT_NEAR(time_s, kDuration_s * double(i / 32) / 360.0, 1e-8);
+    EXPECT_LT(wall_distance(pose_at(time_s) * sweep.cloud.Point(i)), 2e-5);
+    largest = std::max(largest, wall_distance(sweep.cloud.Point(i)));
+  }
+  // Without the motion the points are off by up to a metre and 0.1 rad.
+  EXPECT_GT(largest, 0.5);
+  EXPECT_LT(largest, 5.0);
+}
+
 TEST(LidarTest, AbsurdOptionsAreRefused) {
   for (const auto& spoil : std::vector<void (*)(LidarOptions&)>{
            [](LidarOptions& o) { o.rings = 0; }, [](LidarOptions& o) { o.azimuth_steps = 0; },

@@ -191,6 +191,19 @@ TEST_P(PassageTest, TheMapIsAsDenseEverywhereThatADriveCanSee) {
   }
 }
 
+TEST_P(PassageTest, SeedsGiveOtherShapesWithinTheLimits) {
+  for (uint64_t seed = 101; seed < 121; ++seed) {
+    const PassageOptions options = SeededPassage(seed, GetParam());
+    EXPECT_GE(options.width_m, 8.0);
+    EXPECT_LE(options.width_m, 14.0);
+    EXPECT_GE(options.height_m, 4.0);
+    EXPECT_LE(options.height_m, 8.0);
+    EXPECT_EQ(options.slope == 0.0, GetParam() == Roof::kNone);
+    EXPECT_TRUE(ValidatePassageOptions(options).ok());
+    EXPECT_NE(options.heading_deg, SeededPassage(seed + 1, GetParam()).heading_deg);
+  }
+}
+
 TEST(PassageOptionsTest, AbsurdOptionsAreRefusedByName) {
   const std::vector<std::pair<void (*)(PassageOptions&), const char*>> cases = {
       {[](PassageOptions& o) { o.length_m = 0.0; }, "length"},

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <vector>
 
@@ -96,9 +97,12 @@ TEST(SimulateCommandTest, ScenesHaveDefaultsOfTheirOwn) {
   const SimulationOptions corridor = *Parse({"--scene=corridor", "out"}).options;
   EXPECT_EQ(corridor.scene, SceneKind::kCorridor);
   EXPECT_EQ(corridor.passage.slope, 0.0);
+  EXPECT_EQ(corridor.passage.length_m, 1000.0);
+  EXPECT_EQ(corridor.drive.max_speed_mps, 8.0);
   const SimulationOptions tunnel = *Parse({"--scene=tunnel", "out"}).options;
   EXPECT_EQ(tunnel.scene, SceneKind::kTunnel);
-  EXPECT_EQ(tunnel.passage.slope, 0.02);
+  EXPECT_GE(std::abs(tunnel.passage.slope), 0.01);
+  EXPECT_LE(std::abs(tunnel.passage.slope), 0.04);
   EXPECT_EQ(Parse({"--scene=tunnel", "--slope=0", "out"}).options->passage.slope, 0.0);
   const SimulationOptions field =
       *Parse({"--scene=field", "--seed=3", "--size=150", "--max-range=80", "--posts=2", "out"})
@@ -110,6 +114,68 @@ TEST(SimulateCommandTest, ScenesHaveDefaultsOfTheirOwn) {
   EXPECT_EQ(field.field.posts_per_hectare, 2.0);
   EXPECT_EQ(field.map.view_distance_m, 80.0);
   EXPECT_EQ(Parse({"--scene=field", "--relief=0", "out"}).options->field.relief_m, 0.0);
+  const SimulationOptions hall = *Parse({"--scene=hall", "--seed=3", "--width=33", "out"}).options;
+  EXPECT_EQ(hall.hall.seed, 3U);
+  EXPECT_EQ(hall.hall.width_m, 33.0);
+  EXPECT_EQ(hall.hall.length_m, SeededHall(3).length_m);
+  EXPECT_EQ(hall.drive.max_speed_mps, 3.0);
+  const SimulationOptions garage = *Parse({"--scene=garage", "--parked=0.2", "out"}).options;
+  EXPECT_EQ(garage.garage.parked_car_density, 0.2);
+  EXPECT_EQ(garage.drive.max_speed_mps, 4.0);
+  const SimulationOptions forest =
+      *Parse({"--scene=forest", "--trees-per-hectare=100", "out"}).options;
+  EXPECT_EQ(forest.forest.trees_per_hectare, 100.0);
+  EXPECT_EQ(forest.forest.size_m, 200.0);
+  const SimulationOptions motorway =
+      *Parse({"--scene=motorway", "--length=900", "--speed=20", "out"}).options;
+  EXPECT_EQ(motorway.motorway.length_m, 900.0);
+  EXPECT_EQ(motorway.drive.max_speed_mps, 20.0);
+}
+
+TEST(SimulateCommandTest, TheSeedShapesCorridorsAndTunnelsUnlessTheirShapeIsGiven) {
+  for (const char* scene : {"--scene=corridor", "--scene=tunnel"}) {
+    const PassageOptions one = Parse({scene, "--seed=101", "out"}).options->passage;
+    const PassageOptions two = Parse({scene, "--seed=102", "out"}).options->passage;
+    EXPECT_NE(one.width_m, two.width_m);
+    EXPECT_NE(one.height_m, two.height_m);
+    EXPECT_NE(one.heading_deg, two.heading_deg);
+    const PassageOptions given =
+        Parse({scene, "--seed=102", "--width=10", "--height=6", "--heading=20", "out"})
+            .options->passage;
+    EXPECT_EQ(given.width_m, 10.0);
+    EXPECT_EQ(given.height_m, 6.0);
+    EXPECT_EQ(given.heading_deg, 20.0);
+    EXPECT_EQ(given.slope, two.slope);
+  }
+}
+
+TEST(SimulateCommandTest, FlagsReplacePartsOfASensor) {
+  const LidarOptions whole = Parse({"--sensor=spinning-64", "out"}).options->lidar;
+  EXPECT_EQ(whole.rings, 64);
+  EXPECT_EQ(whole.elevations_deg.size(), 64U);
+  const LidarOptions range =
+      Parse({"--max-range=50", "--sensor=spinning-64", "--noise-growth=0.001", "out"})
+          .options->lidar;
+  EXPECT_EQ(range.max_range_m, 50.0);
+  EXPECT_EQ(range.range_noise_per_m, 0.001);
+  EXPECT_EQ(range.elevations_deg, whole.elevations_deg);
+  const LidarOptions even = Parse({"--sensor=spinning-64", "--rings=8", "out"}).options->lidar;
+  EXPECT_EQ(even.rings, 8);
+  EXPECT_TRUE(even.elevations_deg.empty());
+  EXPECT_EQ(even.min_elevation_deg, whole.min_elevation_deg);
+  EXPECT_EQ(even.azimuth_steps, 2048);
+}
+
+TEST(SimulateCommandTest, SkewTakesATenthOfASecondOrTheTimeBetweenScans) {
+  EXPECT_EQ(Parse({"out"}).options->scan_duration_s, 0.0);
+  EXPECT_EQ(Parse({"--skew", "--rate=2", "out"}).options->scan_duration_s, 0.1);
+  EXPECT_EQ(Parse({"--skew", "--rate=20", "out"}).options->scan_duration_s, 0.05);
+  const SimulationOptions given =
+      *Parse({"--skew", "--rate=2", "--scan-duration=0.4", "--point-times", "out"}).options;
+  EXPECT_EQ(given.scan_duration_s, 0.4);
+  EXPECT_EQ(given.stamp_at, 0.0);
+  EXPECT_EQ(Parse({"--skew", "--stamp-at=0.5", "out"}).options->stamp_at, 0.5);
+  EXPECT_TRUE(given.point_times);
 }
 
 TEST(SimulateCommandTest, AbsurdOptionsAreNamed) {
@@ -123,10 +189,24 @@ TEST(SimulateCommandTest, AbsurdOptionsAreNamed) {
       {{"--map-origin=1,2,north", "out"}, "map-origin"},
       {{"--threads=-1", "out"}, "threads"},
       {{"--tile-size=0", "out"}, "tile size"},
-      {{"--scene=castle", "out"}, "town, corridor, tunnel, field"},
+      {{"--scene=castle", "out"}, "town, corridor, tunnel, field, hall, garage, forest, motorway"},
+      {{"--scene=hall", "--width=10", "out"}, "width"},
+      {{"--scene=garage", "--length=50", "out"}, "--length"},
+      {{"--scene=forest", "--trees=0.5", "out"}, "--trees"},
+      {{"--scene=motorway", "--length=100", "out"}, "length"},
       {{"--scene=field", "--slope=0.1", "out"}, "--slope"},
       {{"--scene=corridor", "--trees=0.1", "out"}, "--trees"},
       {{"--posts=1", "out"}, "--posts"},
+      {{"--point-times", "out"}, "--skew"},
+      {{"--stamp-at=0.5", "out"}, "--skew"},
+      {{"--skew", "--stamp-at=2", "out"}, "stamp at"},
+      {{"--map-drift=3", "out"}, "map drift"},
+      {{"--scene=forest", "--changed-parking=0.5", "out"}, "--changed-parking"},
+      {{"--scene=field", "--moved-structures=0.5", "out"}, "--moved-structures"},
+      {{"--skew", "--rate=10", "--scan-duration=0.2", "out"}, "scan duration"},
+      {{"--sensor=radar", "out"}, "sensor must be one of"},
+      {{"--field-of-view=400", "out"}, "field of view"},
+      {{"--wet-ground=2", "out"}, "wet ground dropout"},
       {{"--scene=tunnel", "--slope=0.5", "out"}, "slope"},
       {{"--scene=corridor", "--width=2", "out"}, "width"},
       {{"--scene=field", "--posts=-1", "out"}, "posts"},
@@ -146,7 +226,7 @@ TEST(SimulateCommandTest, TheHelpTeachesWithExamples) {
   for (const char* text :
        {"--size", "--seed", "--map-origin", "--traffic-cars", "--force", "map_T_base",
         "voxloc simulate --size 300 --scans 200 demo", "--scene corridor", "--scene tunnel",
-        "--scene field", "--map-spacing 0.05 accuracy"}) {
+        "--scene field", "--scene garage", "--scene motorway", "--map-spacing 0.05 accuracy"}) {
     EXPECT_NE(help.find(text), std::string::npos) << text;
   }
 }

@@ -146,5 +146,33 @@ TEST(SolidTest, KnownHits) {
   EXPECT_DOUBLE_EQ(IntersectSolid(pole, {{10.0, 0.0, 10.0}, {0.0, 0.0, -1.0}}), 7.0);
 }
 
+TEST(SolidTest, NormalsAreTheGradientsOfTheDistance) {
+  Solid solid;
+  solid.center = {3.0, -2.0, 1.0};
+  solid.map_R_local =
+      Eigen::AngleAxisd(0.7, Eigen::Vector3d(1.0, 2.0, -1.0).normalized()).toRotationMatrix();
+  for (const Shape shape : {Shape::kBox, Shape::kCylinder, Shape::kEllipsoid}) {
+    solid.shape = shape;
+    solid.half_extent = {0.8, shape == Shape::kCylinder ? 0.8 : 1.7, 0.4};
+    Random random(1, static_cast<uint64_t>(shape));
+    for (int k = 0; k < 200; ++k) {
+      const Eigen::Vector3d from(random.Uniform(-8.0, 8.0), random.Uniform(-8.0, 8.0), 9.0);
+      const Eigen::Vector3d to =
+          solid.center + Eigen::Vector3d(random.Uniform(-0.3, 0.3), random.Uniform(-0.3, 0.3), 0.0);
+      const Ray ray = {from, (to - from).normalized()};
+      const double t = IntersectSolid(solid, ray);
+      if (t == kNoHit) continue;
+      const Eigen::Vector3d point = ray.origin + t * ray.direction;
+      Eigen::Vector3d gradient;
+      for (int axis = 0; axis < 3; ++axis) {
+        const Eigen::Vector3d step = 1e-6 * Eigen::Vector3d::Unit(axis);
+        gradient[axis] =
+            (SignedDistance(solid, point + step) - SignedDistance(solid, point - step)) / 2e-6;
+      }
+      EXPECT_LT((SurfaceNormal(solid, point) - gradient.normalized()).norm(), 1e-4);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace voxloc::sim

@@ -66,6 +66,31 @@ TEST(PcdWriterTest, CloudsAroundAnOriginLoseNothing) {
   }
 }
 
+TEST(PcdWriterTest, ExtraFieldsFollowAndReadersSkipThem) {
+  const ScratchDir scratch;
+  const std::string path = scratch.Path("cloud.pcd");
+  PointCloud cloud;
+  cloud.PushBack(1.0F, 2.5F, -3.0F);
+  cloud.PushBack(4.0F, 5.0F, 6.0F);
+  ASSERT_TRUE(WritePcd(path, cloud, PcdEncoding::kAscii, {{"t", {0.25F, 0.5F}}}).ok());
+  EXPECT_EQ(
+      ContentOf(path),
+      "# .PCD v0.7 - Point Cloud Data file format\nVERSION 0.7\nFIELDS x y z t\nSIZE 4 4 4 4\n"
+      "TYPE F F F F\nCOUNT 1 1 1 1\nWIDTH 2\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS 2\n"
+      "DATA ascii\n1 2.5 -3 0.25\n4 5 6 0.5\n");
+  cloud = RandomCloud(301, 3, true);
+  const std::vector<float> times(301, 0.125F);
+  for (const PcdEncoding encoding : kEncodings) {
+    ASSERT_TRUE(WritePcd(path, cloud, encoding, {{"t", times}, {"u", times}}).ok());
+    const absl::StatusOr<PointCloud> read = ReadCloud(path);
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_TRUE(SameBits(*read, cloud));
+  }
+  const absl::Status status = WritePcd(path, cloud, PcdEncoding::kBinary, {{"t", {1.0F}}});
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("field t must have 301 values (got 1)"));
+}
+
 TEST(PcdWriterTest, TheHeaderIsWhatOtherReadersExpect) {
   const ScratchDir scratch;
   const std::string path = scratch.Path("cloud.pcd");

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "clients/sim/forest.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "clients/sim/frame.h"
+#include "clients/sim/limits.h"
+#include "clients/sim/pi.h"
+#include "clients/sim/random.h"
+#include "clients/sim/relief.h"
+
+namespace voxloc::sim {
+namespace {
+
+constexpr double kTrackSpacing_m = 80.0;
+constexpr double kMissingTracks = 0.25;
+constexpr double kBorder_m = 10.0;
+constexpr double kTreesBeyond_m = 40.0;
+constexpr double kTrunkToTrack_m = 0.7;
+constexpr double kGroundCell_m = 1.0;
+constexpr double kUndergrowthPerTree = 0.5;
+constexpr double kRoot_m = 0.3;
+constexpr double kSquareMetresPerHectare = 1e4;
+
+// Streams of chance, one per concern, so that more trees do not move the tracks.
+enum Stream : uint64_t { kTracks = 1, kForestRelief, kHummocks, kForestTrees, kUndergrowth };
+
+void AddBlob(const LocalFrame& frame, const Eigen::Vector3d& middle, const Eigen::Vector3d& radii,
+             std::vector<Solid>& solids) {
+  solids.push_back({Shape::kEllipsoid, Label::kTree, frame.ToMap(middle), frame.rotation, radii});
+}
+
+void AddTrunk(const LocalFrame& frame, double radius, double height, std::vector<Solid>& solids) {
+  AddCylinder(frame, Label::kTree, {0.0, 0.0, -kRoot_m}, radius, height + kRoot_m, solids);
+}
+
+// A trunk that leans a little, under whorls of branches that narrow towards the top.
+void AddConifer(const LocalFrame& frame, Random random, std::vector<Solid>& solids) {
+  const double height = random.Uniform(8.0, 18.0);
+  AddTrunk(frame, random.Uniform(0.09, 0.24), height, solids);
+  const double crown_from = height * random.Uniform(0.2, 0.5);
+  const double reach = random.Uniform(1.0, 2.0);
+  const int whorls = random.UniformInt(3, 5);
+  for (int i = 0; i < whorls; ++i) {
+    const double share = (i + 0.5) / whorls;
+    const double radius = reach * (1.05 - share) * random.Uniform(0.85, 1.15);
+    AddBlob(frame, {0.0, 0.0, crown_from + share * (height - crown_from)},
+            {radius, radius * random.Uniform(0.8, 1.2), 0.42 * (height - crown_from) / whorls},
+            solids);
+  }
+}
+
+void AddBroadLeaf(const LocalFrame& frame, Random random, std::vector<Solid>& solids) {
+  const double height = random.Uniform(5.0, 11.0);
+  AddTrunk(frame, random.Uniform(0.1, 0.35), height, solids);
+  const int blobs = random.UniformInt(3, 6);
+  for (int i = 0; i < blobs; ++i) {
+    const double angle = random.Uniform(0.0, 2.0 * kPi);
+    const double out = random.Uniform(0.3, 1.7);
+    const double radius = random.Uniform(0.9, 1.9);
+    AddBlob(frame,
+            {out * std::cos(angle), out * std::sin(angle), height + random.Uniform(-1.0, 2.0)},
+            {radius, random.Uniform(0.7, 1.2) * radius, random.Uniform(0.5, 0.9) * radius}, solids);
+  }
+}
+
+// A bush, a stump, a boulder or a log.
+void AddUndergrowth(const LocalFrame& frame, Random random, std::vector<Solid>& solids) {
+  const double kind = random.Uniform();
+  if (kind < 0.55) {
+    const double radius = random.Uniform(0.3, 0.9);
+    AddBlob(frame, {0.0, 0.0, 0.5 * radius},
+            {radius, random.Uniform(0.6, 1.3) * radius, random.Uniform(0.6, 1.2) * radius}, solids);
+  } else if (kind < 0.75) {
+    AddTrunk(frame, random.Uniform(0.12, 0.35), random.Uniform(0.2, 0.8), solids);
+  } else if (kind < 0.85) {
+    const double radius = random.Uniform(0.25, 0.7);
+    AddBlob(frame, {0.0, 0.0, 0.1}, {radius, random.Uniform(0.6, 1.3) * radius, 0.7 * radius},
+            solids);
+  } else {
+    const double radius = random.Uniform(0.1, 0.28);
+    LocalFrame log = frame.At({0.0, 0.0, 0.8 * radius});
+    log.rotation =
+        log.rotation * Eigen::AngleAxisd(0.5 * kPi, Eigen::Vector3d::UnitY()).toRotationMatrix();
+    const double length = random.Uniform(1.5, 4.0);
+    AddCylinder(log, Label::kTree, {0.0, 0.0, -0.5 * length}, radius, length, solids);
+  }
+}
+
+// Long waves of the whole relief and short hummocks of a few decimetres.
+Ground UndulatingGround(double half_size_m, double relief_m, uint64_t seed) {
+  const Ground hills = RollingGround(half_size_m, relief_m, Random(seed, kForestRelief));
+  struct Wave {
+    double amplitude_m;
+    double kx;
+    double ky;
+    double phase;
+  };
+  std::vector<Wave> waves;
+  Random random(seed, kHummocks);
+  for (const double wavelength_m : {31.0, 23.0, 17.0, 11.0}) {
+    const double heading = random.Uniform(0.0, 2.0 * kPi);
+    const double k = 2.0 * kPi / wavelength_m;
+    waves.push_back({0.004 * wavelength_m * std::min(1.0, relief_m), k * std::cos(heading),
+                     k * std::sin(heading), random.Uniform(0.0, 2.0 * kPi)});
+  }
+  return Ground(half_size_m, kGroundCell_m, [&](double x, double y) {
+    double height_m = hills.Height(x, y);
+    for (const Wave& wave : waves) {
+      height_m += wave.amplitude_m * std::sin(wave.kx * x + wave.ky * y + wave.phase);
+    }
+    return height_m;
+  });
+}
+
+}  // namespace
+
+absl::Status ValidateForestOptions(const ForestOptions& options) {
+  absl::Status status = CheckRange("size", options.size_m, 100.0, 1000.0);
+  status.Update(CheckRange("relief", options.relief_m, 0.0, 20.0));
+  status.Update(CheckRange("trees per hectare", options.trees_per_hectare, 0.0, 2000.0));
+  return status;
+}
+
+absl::StatusOr<World> BuildForest(const ForestOptions& options, double sight_m) {
+  if (absl::Status status = ValidateForestOptions(options); !status.ok()) return status;
+  StreetNetwork tracks(0.5 * options.size_m - kBorder_m, kTrackSpacing_m, kMissingTracks,
+                       Random(options.seed, kTracks));
+  Ground ground = UndulatingGround(0.5 * options.size_m + sight_m, options.relief_m, options.seed);
+  const double half_m = 0.5 * options.size_m + std::min(sight_m, kTreesBeyond_m);
+  const double hectares = 4.0 * half_m * half_m / kSquareMetresPerHectare;
+  std::vector<Solid> solids;
+  // Calls add(frame, random) at random places off the tracks.
+  const auto scatter = [&](Stream stream, double per_hectare, const auto& add) {
+    const auto places = static_cast<uint64_t>(hectares * per_hectare);
+    for (uint64_t i = 0; i < places; ++i) {
+      Random random(options.seed, stream, i);
+      const double x = random.Uniform(-half_m, half_m);
+      const double y = random.Uniform(-half_m, half_m);
+      const double yaw = random.Uniform(-kPi, kPi);
+      const double lean = random.Uniform(0.0, 0.06);
+      const double lean_heading = random.Uniform(-kPi, kPi);
+      if (tracks.ClearanceFromStreets({x, y}) < kTrunkToTrack_m) continue;
+      const Eigen::Vector3d up(lean * std::cos(lean_heading), lean * std::sin(lean_heading), 1.0);
+      const LocalFrame frame = {{x, y, ground.Height(x, y)}, TiltedRotation(yaw, up.normalized())};
+      add(frame, random);
+    }
+  };
+  scatter(kForestTrees, options.trees_per_hectare, [&](const LocalFrame& frame, Random random) {
+    if (random.Chance(0.55)) {
+      AddConifer(frame, Random(random.Next()), solids);
+    } else {
+      AddBroadLeaf(frame, Random(random.Next()), solids);
+    }
+  });
+  scatter(kUndergrowth, kUndergrowthPerTree * options.trees_per_hectare,
+          [&](const LocalFrame& frame, Random random) {
+            AddUndergrowth(frame, Random(random.Next()), solids);
+          });
+  return World{std::move(tracks), Scene(std::move(ground), std::move(solids))};
+}
+
+}  // namespace voxloc::sim

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "clients/sim/garage.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "clients/sim/frame.h"
+#include "clients/sim/furniture.h"
+#include "clients/sim/garage_plan.h"
+#include "clients/sim/limits.h"
+#include "clients/sim/pi.h"
+#include "clients/sim/random.h"
+
+namespace voxloc::sim {
+namespace {
+
+constexpr double kWallThickness_m = 0.2;
+constexpr double kBeamDepth_m = 0.15;
+constexpr double kParapet_m = 0.9;
+constexpr double kColumnHalf_m = 0.17;
+constexpr double kRampThickness_m = 0.2;
+constexpr double kGroundMargin_m = 5.0;
+
+// Streams of chance, one per concern.
+enum Stream : uint64_t { kGaragePlan = 1, kHeading, kGarageCars, kPipes, kRooms };
+
+// A row of bays: x along it, y towards the aisle, the origin in its middle at the bays' back.
+struct BayRow {
+  LocalFrame frame;
+  double half_m;
+};
+
+class GarageBuilder {
+ public:
+  explicit GarageBuilder(const GarageOptions& options)
+      : options_(options), plan_(Random(options.seed, kGaragePlan)) {
+    frame_.rotation = YawRotation(Random(options.seed, kHeading).Uniform(-kPi, kPi));
+  }
+
+  World Build() && {
+    AddShell();
+    AddSlab();
+    AddRamps();
+    for (int storey = 0; storey < 2; ++storey) {
+      AddBeams(storey);
+      AddPipes(storey);
+      uint64_t number = 0;
+      for (const BayRow& row : BayRows(storey)) AddBays(row, storey, number++);
+    }
+    Ground ground(std::hypot(plan_.half_x_m(), plan_.half_y_m()) + kGroundMargin_m);
+    return World{plan_.Aisles(frame_), Scene(std::move(ground), std::move(solids_)),
+                 std::move(objects_)};
+  }
+
+ private:
+  void Add(const Eigen::Vector3d& min, const Eigen::Vector3d& max) {
+    AddBox(frame_, Label::kBuilding, min, max, solids_);
+  }
+
+  // Outer walls and the roof.
+  void AddShell() {
+    const double x = plan_.half_x_m();
+    const double y = plan_.half_y_m();
+    const double roof = plan_.rise_m() + plan_.ceiling_m;
+    for (const double side : {-1.0, 1.0}) {
+      const double out_x = side * (x + 0.5 * kWallThickness_m);
+      const double out_y = side * (y + 0.5 * kWallThickness_m);
+      Add({out_x - 0.5 * kWallThickness_m, -y - kWallThickness_m, -0.3},
+          {out_x + 0.5 * kWallThickness_m, y + kWallThickness_m, roof});
+      objects_.push_back(ObjectSince(solids_.size() - 1, solids_, ObjectKind::kWall,
+                                     frame_.At({0.0, 0.0, 0.0}, 0.5 * kPi)));
+      Add({-x, out_y - 0.5 * kWallThickness_m, -0.3}, {x, out_y + 0.5 * kWallThickness_m, roof});
+      objects_.push_back(ObjectSince(solids_.size() - 1, solids_, ObjectKind::kWall, frame_));
+    }
+    Add({-x - kWallThickness_m, -y - kWallThickness_m, roof},
+        {x + kWallThickness_m, y + kWallThickness_m, roof + plan_.slab_m});
+  }
+
+  // The upper floor, open above both ramps.
+  void AddSlab() {
+    const double x = plan_.half_x_m();
+    const double y = plan_.half_y_m();
+    const double open_x = 2.0 * GaragePlan::kRampHalf_m;
+    const double open_y = plan_.ramp_half_m;
+    const double top = plan_.rise_m();
+    const double bottom = plan_.ceiling_m;
+    Add({-x, -y, bottom}, {-open_x, y, top});
+    Add({open_x, -y, bottom}, {x, y, top});
+    Add({-open_x, -y, bottom}, {open_x, -open_y, top});
+    Add({-open_x, open_y, bottom}, {open_x, y, top});
+  }
+
+  // Two ramps side by side that rise in opposite directions, with walls on both sides, a wall under
+  // the upper end and a parapet on the upper storey above the lower end.
+  void AddRamps() {
+    const double half = plan_.ramp_half_m;
+    const double half_width = GaragePlan::kRampHalf_m;
+    for (const double x : {-2.0 * half_width, 0.0, 2.0 * half_width}) {
+      Add({x - 0.5 * kWallThickness_m, -half, -0.3},
+          {x + 0.5 * kWallThickness_m, half, plan_.rise_m() + kParapet_m});
+    }
+    const double angle = std::atan2(plan_.rise_m(), 2.0 * half);
+    const double half_length = std::hypot(half, 0.5 * plan_.rise_m());
+    for (const double side : {-1.0, 1.0}) {
+      const double north = -side * plan_.sense;  // 1 where the ramp rises northwards
+      LocalFrame ramp = frame_.At({side * half_width, 0.0, 0.5 * plan_.rise_m()});
+      ramp.rotation = ramp.rotation *
+                      Eigen::AngleAxisd(north * angle, Eigen::Vector3d::UnitX()).toRotationMatrix();
+      const double inner = half_width - 0.5 * kWallThickness_m;
+      AddBox(ramp, Label::kPavement, {-inner, -half_length, -kRampThickness_m},
+             {inner, half_length, 0.0}, solids_);
+      const double x_from = side * half_width - inner;
+      const double x_to = side * half_width + inner;
+      const double upper = north * (half - 0.5 * kWallThickness_m);
+      Add({x_from, upper - 0.5 * kWallThickness_m, -0.3},
+          {x_to, upper + 0.5 * kWallThickness_m, plan_.ceiling_m});
+      Add({x_from, -upper - 0.5 * kWallThickness_m, plan_.ceiling_m},
+          {x_to, -upper + 0.5 * kWallThickness_m, plan_.rise_m() + kParapet_m});
+    }
+  }
+
+  [[nodiscard]] std::vector<BayRow> BayRows(int storey) const {
+    const double z = storey * plan_.rise_m();
+    const double x = plan_.half_x_m();
+    const double y = plan_.half_y_m();
+    const double inner_x = 2.0 * GaragePlan::kRampHalf_m + 0.5 * kWallThickness_m;
+    const double inner_half_m = plan_.ramp_half_m - 0.4;
+    // The rows at the outer walls leave the corners free, where those of two walls would meet.
+    const double south_half_m = x - GaragePlan::kBayDepth_m - 1.0;
+    const double west_half_m = y - GaragePlan::kBayDepth_m - 1.0;
+    return {{frame_.At({0.0, -y, z}), south_half_m},
+            {frame_.At({0.0, y, z}, kPi), south_half_m},
+            {frame_.At({x, 0.0, z}, 0.5 * kPi), west_half_m},
+            {frame_.At({-x, 0.0, z}, -0.5 * kPi), west_half_m},
+            {frame_.At({-inner_x, 0.0, z}, 0.5 * kPi), inner_half_m},
+            {frame_.At({inner_x, 0.0, z}, -0.5 * kPi), inner_half_m}};
+  }
+
+  // Cars in the bays, columns between them, and in some rows a room instead of a few bays.
+  void AddBays(const BayRow& row, int storey, uint64_t number) {
+    Random random(options_.seed, kGarageCars, number, static_cast<uint64_t>(storey));
+    const int bays = static_cast<int>(2.0 * row.half_m / plan_.bay_m);
+    const double from = -0.5 * bays * plan_.bay_m;
+    for (int i = 0; i <= bays; i += plan_.bays_per_column) {
+      const double x = from + i * plan_.bay_m;
+      const double y = GaragePlan::kBayDepth_m - 0.6;
+      AddBox(row.frame, Label::kBuilding, {x - kColumnHalf_m, y - kColumnHalf_m, -0.01},
+             {x + kColumnHalf_m, y + kColumnHalf_m, plan_.ceiling_m}, solids_);
+    }
+    Random rooms(options_.seed, kRooms, number, static_cast<uint64_t>(storey));
+    int room_from = -1;
+    int room_to = -1;
+    if (rooms.Chance(0.35)) {
+      room_from = rooms.UniformInt(0, bays - 2);
+      room_to = std::min(bays, room_from + rooms.UniformInt(1, 3));
+      AddBox(row.frame, Label::kBuilding, {from + room_from * plan_.bay_m + 0.3, -0.05, -0.01},
+             {from + room_to * plan_.bay_m - 0.3, rooms.Uniform(2.5, 4.2), plan_.ceiling_m},
+             solids_);
+      objects_.push_back(
+          ObjectSince(solids_.size() - 1, solids_, ObjectKind::kStructure, row.frame));
+    }
+    for (int i = 0; i < bays; ++i) {
+      const double x = from + (i + 0.5) * plan_.bay_m + random.Uniform(-0.12, 0.12);
+      const double y = random.Uniform(2.75, 2.9);
+      const bool backwards = random.Chance(0.4);
+      const double yaw = random.Uniform(-0.03, 0.03) + (backwards ? -0.5 : 0.5) * kPi;
+      const uint64_t key = random.Next();
+      const bool taken = random.Chance(options_.parked_car_density);
+      if (i >= room_from && i < room_to) continue;
+      const LocalFrame frame = row.frame.At({x, y, 0.0}, yaw);
+      const size_t first = solids_.size();
+      if (taken) AddCar(frame, Label::kParkedCar, Random(key), solids_);
+      objects_.push_back(ObjectSince(first, solids_, ObjectKind::kParkingPlace, frame));
+    }
+  }
+
+  // Across the garage, from the outer walls to the ramps or, behind these, to the other side.
+  void AddBeams(int storey) {
+    const double top = storey * plan_.rise_m() + plan_.ceiling_m;
+    const double pitch_m = plan_.bays_per_column * plan_.bay_m;
+    const int beams = static_cast<int>(2.0 * plan_.half_y_m() / pitch_m);
+    const double inner_x = 2.0 * GaragePlan::kRampHalf_m;
+    for (int i = 0; i <= beams; ++i) {
+      const double y = (i - 0.5 * beams) * pitch_m;
+      if (std::abs(y) > plan_.ramp_half_m + 0.2) {
+        Add({-plan_.half_x_m(), y - 0.15, top - kBeamDepth_m}, {plan_.half_x_m(), y + 0.15, top});
+        continue;
+      }
+      Add({-plan_.half_x_m(), y - 0.15, top - kBeamDepth_m}, {-inner_x, y + 0.15, top});
+      Add({inner_x, y - 0.15, top - kBeamDepth_m}, {plan_.half_x_m(), y + 0.15, top});
+    }
+  }
+
+  // Under the ceiling along both long aisles.
+  void AddPipes(int storey) {
+    const double ceiling = storey * plan_.rise_m() + plan_.ceiling_m;
+    for (const double side : {-1.0, 1.0}) {
+      Random random(options_.seed, kPipes, static_cast<uint64_t>(storey), side < 0.0 ? 0 : 1);
+      const int pipes = random.UniformInt(1, 3);
+      for (int i = 0; i < pipes; ++i) {
+        const double radius = random.Uniform(0.03, 0.08);
+        const double x =
+            side * (plan_.aisle_x_m() + random.Uniform(-0.95, 1.8) * GaragePlan::kAisleHalf_m);
+        const double half_m = plan_.half_y_m() * random.Uniform(0.4, 0.99);
+        LocalFrame pipe = frame_.At({x, half_m, ceiling - kBeamDepth_m - radius});
+        pipe.rotation = pipe.rotation *
+                        Eigen::AngleAxisd(0.5 * kPi, Eigen::Vector3d::UnitX()).toRotationMatrix();
+        AddCylinder(pipe, Label::kPole, {0.0, 0.0, 0.0}, radius, 2.0 * half_m, solids_);
+      }
+    }
+  }
+
+  GarageOptions options_;
+  GaragePlan plan_;
+  LocalFrame frame_;
+  std::vector<Solid> solids_;
+  std::vector<SceneObject> objects_;
+};
+
+}  // namespace
+
+absl::Status ValidateGarageOptions(const GarageOptions& options) {
+  return CheckRange("parked car density", options.parked_car_density, 0.0, 1.0);
+}
+
+absl::StatusOr<World> BuildGarage(const GarageOptions& options) {
+  if (absl::Status status = ValidateGarageOptions(options); !status.ok()) return status;
+  return GarageBuilder(options).Build();
+}
+
+}  // namespace voxloc::sim

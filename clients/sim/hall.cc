@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "clients/sim/hall.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "clients/sim/frame.h"
+#include "clients/sim/limits.h"
+#include "clients/sim/pi.h"
+#include "clients/sim/random.h"
+#include "clients/sim/storage.h"
+
+namespace voxloc::sim {
+namespace {
+
+constexpr double kHallJunctionClear_m = 5.0;
+constexpr double kWallToAisle_m = 4.5;    // from a wall to the middle of the aisle along it
+constexpr double kAisleToBlock_m = 4.0;   // from the middle of an aisle to what stands beside it
+constexpr double kBlockPitch_m = 18.0;    // from aisle to aisle, about
+constexpr double kAislePavement_m = 0.7;  // where people walk
+constexpr double kWallThickness_m = 0.3;
+constexpr double kBeamDepth_m = 0.6;
+constexpr double kGroundMargin_m = 5.0;
+
+// Streams of chance, one per concern.
+enum Stream : uint64_t { kSize = 1, kAisles, kHallBlocks, kWalls, kColumns, kRoof };
+
+// Middles of the aisles across a span: one along each wall, the inner ones moved a little.
+std::vector<double> AisleLines(double span_m, Random& random) {
+  const double between_m = span_m - 2.0 * kWallToAisle_m;
+  const int blocks = std::max(1, static_cast<int>(std::lround(between_m / kBlockPitch_m)));
+  std::vector<double> lines;
+  for (int i = 0; i <= blocks; ++i) {
+    const bool inner = i > 0 && i < blocks;
+    lines.push_back(-0.5 * between_m + i * between_m / blocks +
+                    (inner ? random.Uniform(-0.9, 0.9) : 0.0));
+  }
+  return lines;
+}
+
+class HallBuilder {
+ public:
+  explicit HallBuilder(const HallOptions& options)
+      : options_(options),
+        half_x_(0.5 * options.width_m),
+        half_y_(0.5 * options.length_m),
+        headroom_m_(options.height_m - kBeamDepth_m) {
+    Random random(options.seed, kAisles);
+    frame_.rotation = YawRotation(random.Uniform(-kPi, kPi));
+    aisles_x_ = AisleLines(options.width_m, random);
+    aisles_y_ = AisleLines(options.length_m, random);
+    bay_m_ = options.length_m / std::round(options.length_m / random.Uniform(4.5, 7.5));
+  }
+
+  World Build() && {
+    AddShell();
+    AddWallColumns();
+    AddGates();
+    AddPipes();
+    AddBlocks();
+    AddInnerColumns();
+    AddRoof();
+    Ground ground(std::hypot(half_x_, half_y_) + kGroundMargin_m);
+    return World{Aisles(), Scene(std::move(ground), std::move(solids_)), std::move(objects_)};
+  }
+
+ private:
+  [[nodiscard]] StreetNetwork Aisles() const {
+    std::vector<Eigen::Vector2d> junctions;
+    for (const double y : aisles_y_) {
+      for (const double x : aisles_x_) junctions.push_back(frame_.ToMap({x, y, 0.0}).head<2>());
+    }
+    const int columns = static_cast<int>(aisles_x_.size());
+    const int rows = static_cast<int>(aisles_y_.size());
+    std::vector<Street> streets;
+    const auto join = [&](int from, int to) {
+      Street street;
+      street.from = from;
+      street.to = to;
+      street.clear_m = kHallJunctionClear_m;
+      street.pavement_m = kAislePavement_m;
+      streets.push_back(street);
+    };
+    for (int row = 0; row < rows; ++row) {
+      for (int column = 0; column < columns; ++column) {
+        const int junction = row * columns + column;
+        if (column + 1 < columns) join(junction, junction + 1);
+        if (row + 1 < rows) join(junction, junction + columns);
+      }
+    }
+    return {std::move(junctions), std::move(streets)};
+  }
+
+  // On each wall: x along it, y into the hall, the origin in its middle on the floor.
+  [[nodiscard]] std::vector<std::pair<LocalFrame, double>> Walls() const {
+    return {{frame_.At({0.0, -half_y_, 0.0}), half_x_},
+            {frame_.At({half_x_, 0.0, 0.0}, 0.5 * kPi), half_y_},
+            {frame_.At({0.0, half_y_, 0.0}, kPi), half_x_},
+            {frame_.At({-half_x_, 0.0, 0.0}, -0.5 * kPi), half_y_}};
+  }
+
+  void AddShell() {
+    for (const auto& [wall, half_m] : Walls()) {
+      AddBox(wall, Label::kBuilding, {-half_m - kWallThickness_m, -kWallThickness_m, -0.5},
+             {half_m + kWallThickness_m, 0.0, options_.height_m + 0.2}, solids_);
+      objects_.push_back(ObjectSince(solids_.size() - 1, solids_, ObjectKind::kWall, wall));
+    }
+  }
+
+  void AddWallColumns() {
+    for (const auto& [wall, half_m] : Walls()) {
+      const int bays = std::max(1, static_cast<int>(std::lround(2.0 * half_m / bay_m_)));
+      for (int i = 0; i <= bays; ++i) {
+        const double x = -half_m + 2.0 * half_m * i / bays;
+        AddBox(wall, Label::kBuilding, {x - 0.2, -0.05, 0.0}, {x + 0.2, 0.3, headroom_m_}, solids_);
+      }
+    }
+  }
+
+  // Gates and doors stand out of the wall with their frames; cabinets and boards stand between.
+  void AddGates() {
+    uint64_t number = 0;
+    for (const auto& [wall, half_m] : Walls()) {
+      Random random(options_.seed, kWalls, number++);
+      double x = -half_m + random.Uniform(1.0, 5.0);
+      while (x < half_m - 5.0) {
+        const double kind = random.Uniform();
+        const double width = kind < 0.3 ? random.Uniform(3.0, 4.5) : random.Uniform(0.8, 2.0);
+        const double height = kind < 0.3 ? random.Uniform(3.2, 4.4) : random.Uniform(1.6, 2.3);
+        const double out = kind < 0.6 ? random.Uniform(0.06, 0.14) : random.Uniform(0.2, 0.5);
+        AddBox(wall, Label::kBuilding, {x, -0.05, 0.0}, {x + width, out, height}, solids_);
+        x += width + random.Uniform(1.5, 7.0);
+      }
+    }
+  }
+
+  void AddPipes() {
+    uint64_t number = 0;
+    for (const auto& [wall, half_m] : Walls()) {
+      Random random(options_.seed, kWalls, number++, 1);
+      const int pipes = random.UniformInt(0, 3);
+      for (int i = 0; i < pipes; ++i) {
+        const double from = random.Uniform(-1.0, 0.2) * half_m;
+        const double to = std::min(half_m, from + random.Uniform(0.4, 1.6) * half_m);
+        const double radius = random.Uniform(0.04, 0.2);
+        LocalFrame pipe = wall.At({from, 0.32 + radius, random.Uniform(2.4, 4.2)});
+        pipe.rotation = pipe.rotation *
+                        Eigen::AngleAxisd(0.5 * kPi, Eigen::Vector3d::UnitY()).toRotationMatrix();
+        AddCylinder(pipe, Label::kPole, {0.0, 0.0, 0.0}, radius, to - from, solids_);
+      }
+    }
+  }
+
+  void AddBlocks() {
+    uint64_t number = 0;
+    for (size_t i = 0; i + 1 < aisles_x_.size(); ++i) {
+      for (size_t k = 0; k + 1 < aisles_y_.size(); ++k) {
+        Random random(options_.seed, kHallBlocks, number++);
+        FloorBlock block;
+        block.frame = frame_.At({0.5 * (aisles_x_[i] + aisles_x_[i + 1]),
+                                 0.5 * (aisles_y_[k] + aisles_y_[k + 1]), 0.0});
+        block.size_x_m = aisles_x_[i + 1] - aisles_x_[i] - 2.0 * kAisleToBlock_m;
+        block.size_y_m = aisles_y_[k + 1] - aisles_y_[k] - 2.0 * kAisleToBlock_m;
+        block.headroom_m = headroom_m_;
+        const double kind = random.Uniform();
+        if (random.Chance(0.5)) {
+          block.frame = block.frame.At({0.0, 0.0, 0.0}, 0.5 * kPi);
+          std::swap(block.size_x_m, block.size_y_m);
+        }
+        const Random contents(random.Next());
+        const size_t first = solids_.size();
+        if (kind < 0.5) {
+          AddRacks(block, contents, solids_);
+        } else if (kind < 0.85) {
+          AddMachines(block, contents, solids_);
+        } else {
+          AddStackedGoods(block, contents, solids_);
+        }
+        objects_.push_back(ObjectSince(first, solids_, ObjectKind::kStructure, block.frame));
+      }
+    }
+  }
+
+  // At the corners of the blocks, from the floor to the beams.
+  void AddInnerColumns() {
+    Random random(options_.seed, kColumns);
+    const double half = random.Uniform(0.12, 0.25);
+    const bool round = random.Chance(0.4);
+    const double inset = kAisleToBlock_m + half;
+    for (size_t i = 0; i + 1 < aisles_x_.size(); ++i) {
+      for (size_t k = 0; k + 1 < aisles_y_.size(); ++k) {
+        for (const double x : {aisles_x_[i] + inset, aisles_x_[i + 1] - inset}) {
+          for (const double y : {aisles_y_[k] + inset, aisles_y_[k + 1] - inset}) {
+            if (round) {
+              AddCylinder(frame_, Label::kPole, {x, y, 0.0}, half, headroom_m_, solids_);
+            } else {
+              AddBox(frame_, Label::kPole, {x - half, y - half, 0.0},
+                     {x + half, y + half, headroom_m_}, solids_);
+            }
+          }
+        }
+      }
+    }
+  }
+
+  void AddRoof() {
+    AddBox(frame_, Label::kBuilding, {-half_x_, -half_y_, options_.height_m},
+           {half_x_, half_y_, options_.height_m + 0.2}, solids_);
+    const int bays = static_cast<int>(std::lround(options_.length_m / bay_m_));
+    for (int i = 1; i < bays; ++i) {
+      const double y = -half_y_ + options_.length_m * i / bays;
+      AddBox(frame_, Label::kBuilding, {-half_x_, y - 0.15, headroom_m_},
+             {half_x_, y + 0.15, options_.height_m}, solids_);
+    }
+    Random random(options_.seed, kRoof);
+    const int ducts = random.UniformInt(1, 3);
+    for (int i = 0; i < ducts; ++i) {
+      const double x = random.Uniform(-0.9, 0.9) * half_x_;
+      const double half = random.Uniform(0.2, 0.5);
+      AddBox(frame_, Label::kBuilding, {x - half, -half_y_, headroom_m_ - 2.0 * half},
+             {x + half, half_y_ * random.Uniform(-0.2, 1.0), headroom_m_ - 0.02}, solids_);
+    }
+  }
+
+  HallOptions options_;
+  double half_x_;
+  double half_y_;
+  double headroom_m_;
+  double bay_m_ = 6.0;  // from column to column along the walls
+  LocalFrame frame_;
+  std::vector<double> aisles_x_;
+  std::vector<double> aisles_y_;
+  std::vector<Solid> solids_;
+  std::vector<SceneObject> objects_;
+};
+
+}  // namespace
+
+HallOptions SeededHall(uint64_t seed) {
+  Random random(seed, kSize);
+  HallOptions options;
+  options.seed = seed;
+  options.width_m = random.Uniform(20.0, 60.0);
+  options.length_m = random.Uniform(25.0, 80.0);
+  options.height_m = random.Uniform(6.0, 12.0);
+  return options;
+}
+
+absl::Status ValidateHallOptions(const HallOptions& options) {
+  absl::Status status = CheckRange("width", options.width_m, 20.0, 60.0);
+  status.Update(CheckRange("length", options.length_m, 25.0, 80.0));
+  status.Update(CheckRange("height", options.height_m, 5.0, 15.0));
+  return status;
+}
+
+absl::StatusOr<World> BuildHall(const HallOptions& options) {
+  if (absl::Status status = ValidateHallOptions(options); !status.ok()) return status;
+  return HallBuilder(options).Build();
+}
+
+}  // namespace voxloc::sim

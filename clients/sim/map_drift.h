@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// MapDrift: the smooth error of a map that was made while driving: a displacement of the map's
+// points that varies over tens of metres. Along each axis it is a sum of a few sinusoids with
+// random directions and phases.
+//
+// The truth at a place in a drifted map is defined up to this displacement only. Const after
+// construction; any number of threads may use one.
+
+#ifndef VOXLOC_CLIENTS_SIM_MAP_DRIFT_H_
+#define VOXLOC_CLIENTS_SIM_MAP_DRIFT_H_
+
+#include <Eigen/Core>
+#include <array>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "core/cloud/point_cloud.h"
+
+namespace voxloc::sim {
+
+struct MapDriftOptions {
+  uint64_t seed = 1;
+  double sigma_m = 0.0;        // standard deviation along each axis, over places and seeds, [0, 1]
+  double wavelength_m = 60.0;  // the sinusoids' are from 0.7 to 1.5 times this, [20, 1000]
+};
+
+[[nodiscard]] absl::Status ValidateMapDriftOptions(const MapDriftOptions& options);
+
+class MapDrift {
+ public:
+  explicit MapDrift(const MapDriftOptions& options);
+
+  // By how much the map is displaced at a place in the world.
+  [[nodiscard]] Eigen::Vector3d DisplacementAt(const Eigen::Vector3d& place) const;
+  // By how much the map's surroundings of a place are turned, as a rotation vector in rad: half the
+  // curl of the displacement.
+  [[nodiscard]] Eigen::Vector3d RotationAt(const Eigen::Vector3d& place) const;
+
+  // Displaces all points of a cloud in the world's frame.
+  void Apply(int threads, PointCloud& map) const;
+
+ private:
+  static constexpr size_t kWaves = 4;
+  struct Wave {
+    Eigen::Vector3d k_per_m;
+    double phase_rad;
+  };
+  double amplitude_m_;
+  std::array<std::array<Wave, kWaves>, 3> waves_;  // by axis
+};
+
+}  // namespace voxloc::sim
+
+#endif  // VOXLOC_CLIENTS_SIM_MAP_DRIFT_H_

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "clients/sim/motorway.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "clients/sim/frame.h"
+#include "clients/sim/furniture.h"
+#include "clients/sim/limits.h"
+#include "clients/sim/pi.h"
+#include "clients/sim/random.h"
+#include "clients/sim/relief.h"
+#include "clients/sim/roadside.h"
+
+namespace voxloc::sim {
+namespace {
+
+constexpr double kBeyondSight_m = 10.0;
+constexpr double kBendClear_m = 30.0;  // a bend begins this far before a kink of the centre line
+constexpr double kSectionMin_m = 120.0;
+constexpr double kSectionMax_m = 220.0;
+constexpr double kBendMin_rad = 0.02;
+constexpr double kBendMax_rad = 0.06;
+constexpr double kGroundCell_m = 2.5;
+constexpr double kSlope = 0.5;  // of embankments and cuttings
+constexpr double kPost_m = 4.0;
+constexpr double kDelineator_m = 50.0;
+
+// Streams of chance, one per concern.
+enum Stream : uint64_t { kLine = 1, kRoadRelief, kLandRelief, kNoiseWalls, kGantries, kTrees };
+
+// Sections between kinks, and at both ends one that goes straight on, out of sight.
+StreetNetwork CentreLine(const MotorwayOptions& options, double sight_m) {
+  Random random(options.seed, kLine);
+  double heading = random.Uniform(-kPi, kPi);
+  double bend = random.Chance(0.5) ? 1.0 : -1.0;
+  const double end_m = 2.0 * (sight_m + kBeyondSight_m);
+  const auto ahead = [&] { return Eigen::Vector2d(std::cos(heading), std::sin(heading)); };
+  std::vector<Eigen::Vector2d> junctions = {Eigen::Vector2d::Zero(), end_m * ahead()};
+  std::vector<Street> streets;
+  Street street;
+  street.lane_offset_m = kRightLane_m;
+  street.pavement_m = kOuterRail_m - kHardShoulder_m - 0.3;
+  const auto join = [&](double clear_m) {
+    street.from = static_cast<int>(streets.size());
+    street.to = street.from + 1;
+    street.clear_m = clear_m;
+    streets.push_back(street);
+  };
+  join(0.5 * end_m);
+  // Half of each end section is driven.
+  double left_m = std::max(kSectionMin_m, options.length_m - end_m);
+  while (left_m > 0.0) {
+    double section_m = std::min(left_m, random.Uniform(kSectionMin_m, kSectionMax_m));
+    if (left_m - section_m < kSectionMin_m) section_m = left_m;
+    junctions.push_back(junctions.back() + section_m * ahead());
+    join(kBendClear_m);
+    left_m -= section_m;
+    const double angle = random.Uniform(kBendMin_rad, kBendMax_rad);
+    if (random.Chance(0.3)) bend = -bend;
+    if (left_m > 0.0) heading += bend * angle;
+  }
+  junctions.push_back(junctions.back() + end_m * ahead());
+  join(0.5 * end_m);
+  Eigen::Vector2d low = junctions.front();
+  Eigen::Vector2d high = junctions.front();
+  for (const Eigen::Vector2d& junction : junctions) {
+    low = low.cwiseMin(junction);
+    high = high.cwiseMax(junction);
+  }
+  const Eigen::Vector2d middle = 0.5 * (low + high);
+  for (Eigen::Vector2d& junction : junctions) junction -= middle;
+  return {std::move(junctions), std::move(streets)};
+}
+
+// The road bed, and from its edges slopes up or down to the land.
+Ground RoadGround(const StreetNetwork& road, const MotorwayOptions& options, double margin_m) {
+  double half_m = 0.0;
+  for (const Eigen::Vector2d& junction : road.junctions()) {
+    half_m = std::max(half_m, junction.cwiseAbs().maxCoeff());
+  }
+  half_m += margin_m;
+  const Ground bed = RollingGround(half_m, 1.5, Random(options.seed, kRoadRelief));
+  const Ground land = RollingGround(half_m, options.relief_m, Random(options.seed, kLandRelief));
+  return Ground(half_m, kGroundCell_m, [&](double x, double y) {
+    const double bed_m = bed.Height(x, y);
+    const double out_m = std::max(0.0, road.DistanceToStreets({x, y}) - kRoadHalf_m);
+    return std::clamp(land.Height(x, y), bed_m - kSlope * out_m, bed_m + kSlope * out_m);
+  });
+}
+
+class MotorwayBuilder {
+ public:
+  MotorwayBuilder(const MotorwayOptions& options, double sight_m)
+      : options_(options),
+        road_(CentreLine(options, sight_m)),
+        ground_(RoadGround(road_, options, std::min(sight_m, 100.0))) {}
+
+  World Build() && {
+    for (size_t i = 0; i < road_.streets().size(); ++i) {
+      AddRails(road_.streets()[i]);
+      for (const double side : {-1.0, 1.0}) AddNoiseWalls(i, side);
+      AddCrossings(i);
+      AddTrees(i);
+    }
+    return World{std::move(road_), Scene(std::move(ground_), std::move(solids_)),
+                 std::move(objects_)};
+  }
+
+ private:
+  // On the centre line, along the road and its slope.
+  [[nodiscard]] LocalFrame RoadFrame(const Street& street, double along_m) const {
+    const Eigen::Vector2d place = street.PointAt(along_m, 0.0);
+    return {{place.x(), place.y(), ground_.Height(place.x(), place.y())},
+            TiltedRotation(std::atan2(street.direction.y(), street.direction.x()),
+                           ground_.Normal(place.x(), place.y()))};
+  }
+
+  void AddRails(const Street& street) {
+    const int posts = static_cast<int>(std::ceil(street.length_m / kPost_m));
+    const double post_m = street.length_m / posts;
+    for (int i = 0; i < posts; ++i) {
+      const LocalFrame road = RoadFrame(street, i * post_m);
+      for (const double across_m : {-kOuterRail_m, -kMedianRail_m, kMedianRail_m, kOuterRail_m}) {
+        AddGuardRail(road, across_m, post_m, solids_);
+      }
+    }
+    for (double along_m = 0.0; along_m < street.length_m; along_m += kDelineator_m) {
+      const LocalFrame road = RoadFrame(street, along_m);
+      for (const double side : {-1.0, 1.0}) {
+        AddDelineator(road, side * (kOuterRail_m + 0.4), solids_);
+      }
+    }
+  }
+
+  // A stretch of wall in some sections.
+  void AddNoiseWalls(size_t section, double side) {
+    const Street& street = road_.streets()[section];
+    Random random(options_.seed, kNoiseWalls, section, side < 0.0 ? 0 : 1);
+    if (!random.Chance(0.3)) return;
+    const double height_m = random.Uniform(2.5, 4.5);
+    const double from_m = random.Uniform(0.0, 0.4) * street.length_m;
+    const double to_m = random.Uniform(0.6, 1.0) * street.length_m;
+    const size_t first = solids_.size();
+    for (double along_m = from_m; along_m + kPost_m <= to_m; along_m += kPost_m) {
+      AddNoiseWallPanel(RoadFrame(street, along_m), side * (kRoadHalf_m - 0.4), kPost_m, height_m,
+                        solids_);
+    }
+    objects_.push_back(
+        ObjectSince(first, solids_, ObjectKind::kStructure, RoadFrame(street, from_m)));
+  }
+
+  // In a section at most one gantry and one bridge, apart from each other.
+  void AddCrossings(size_t section) {
+    const Street& street = road_.streets()[section];
+    Random random(options_.seed, kGantries, section);
+    const double gantry_m = random.Uniform(0.1, 0.4) * street.length_m;
+    const double bridge_m = random.Uniform(0.6, 0.9) * street.length_m;
+    const bool turned = random.Chance(0.5);
+    const uint64_t key = random.Next();
+    if (random.Chance(0.5)) {
+      LocalFrame frame = RoadFrame(street, gantry_m);
+      if (turned) frame = frame.At({0.0, 0.0, 0.0}, kPi);
+      const size_t first = solids_.size();
+      AddGantry(frame, Random(key, 1), solids_);
+      objects_.push_back(ObjectSince(first, solids_, ObjectKind::kStructure, frame));
+    }
+    if (random.Chance(0.4)) {
+      const LocalFrame frame = RoadFrame(street, bridge_m);
+      const size_t first = solids_.size();
+      AddBridge(frame, Random(key, 2), solids_);
+      objects_.push_back(ObjectSince(first, solids_, ObjectKind::kStructure, frame));
+    }
+  }
+
+  // Beyond the verge, in clumps.
+  void AddTrees(size_t section) {
+    const Street& street = road_.streets()[section];
+    Random random(options_.seed, kTrees, section);
+    double along_m = 0.0;
+    while (along_m < street.length_m) {
+      const double density = random.Uniform(-0.5, 1.0);
+      const double clump_m = random.Uniform(20.0, 60.0);
+      for (double x = along_m; x < std::min(along_m + clump_m, street.length_m); x += 5.0) {
+        const double across_m = random.Uniform(kRoadHalf_m + 4.0, kRoadHalf_m + 25.0) *
+                                (random.Chance(0.5) ? 1.0 : -1.0);
+        const double height_m = random.Uniform(3.0, 8.0);
+        const uint64_t key = random.Next();
+        if (!random.Chance(density)) continue;
+        const Eigen::Vector2d place = street.PointAt(x, across_m);
+        AddTree({{place.x(), place.y(), ground_.Height(place.x(), place.y())},
+                 Eigen::Matrix3d::Identity()},
+                height_m, Random(key), solids_);
+      }
+      along_m += clump_m;
+    }
+  }
+
+  MotorwayOptions options_;
+  StreetNetwork road_;
+  Ground ground_;
+  std::vector<Solid> solids_;
+  std::vector<SceneObject> objects_;
+};
+
+}  // namespace
+
+absl::Status ValidateMotorwayOptions(const MotorwayOptions& options) {
+  absl::Status status = CheckRange("length", options.length_m, 300.0, 3000.0);
+  status.Update(CheckRange("relief", options.relief_m, 0.0, 20.0));
+  return status;
+}
+
+absl::StatusOr<World> BuildMotorway(const MotorwayOptions& options, double sight_m) {
+  if (absl::Status status = ValidateMotorwayOptions(options); !status.ok()) return status;
+  return MotorwayBuilder(options, sight_m).Build();
+}
+
+}  // namespace voxloc::sim
