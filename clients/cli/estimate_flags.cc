@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <map>
 
+#include "core/geometry/angles.h"
+
 namespace voxloc::cli {
 namespace {
 
@@ -23,6 +25,15 @@ const std::map<std::string, v1::CovarianceMethod>& Methods() {
 void EstimateFlags::AddTo(v1::AlignmentOptions* options, v1::OutputOptions* output) const {
   if (!covariance.empty()) options->mutable_covariance()->set_method(Methods().at(covariance));
   if (no_confidence) output->set_no_confidence(true);
+  for (int axis = 0; axis < 3; ++axis) {
+    if (systematic_position_sigma_m) {
+      options->mutable_covariance()->add_systematic_position_sigma_m(*systematic_position_sigma_m);
+    }
+    if (systematic_rotation_sigma_deg) {
+      options->mutable_covariance()->add_systematic_rotation_sigma_rad(
+          *systematic_rotation_sigma_deg * kRadiansPerDegree);
+    }
+  }
 }
 
 void AddEstimateFlags(CLI::App* command, EstimateFlags* flags) {
@@ -32,6 +43,20 @@ void AddEstimateFlags(CLI::App* command, EstimateFlags* flags) {
                    "calibrated; default: the profile's method")
       ->check(CLI::IsMember(Methods()))
       ->option_text("M");
+  command
+      ->add_option(
+          "--systematic-position", flags->systematic_position_sigma_m,
+          "Add errors of this standard deviation that scans share (map, mounting, time) to "
+          "the calibrated covariance, along each axis of the base, m (0 to 100); default: "
+          "the server's, 0.04")
+      ->check(CLI::Range(0.0, 100.0))
+      ->option_text("M");
+  command
+      ->add_option("--systematic-rotation", flags->systematic_rotation_sigma_deg,
+                   "Add the same about each axis of the base, deg (0 to 180); default: the "
+                   "server's, 0.2")
+      ->check(CLI::Range(0.0, 180.0))
+      ->option_text("DEG");
   command->add_flag("--no-confidence", flags->no_confidence,
                     "Do not compute the confidence, which saves time");
 }

@@ -5,6 +5,7 @@
 #ifndef VOXLOC_CLIENTS_CLI_ESTIMATE_FLAGS_H_
 #define VOXLOC_CLIENTS_CLI_ESTIMATE_FLAGS_H_
 
+#include <optional>
 #include <string>
 
 #include "voxloc/v1/options.pb.h"
@@ -18,6 +19,9 @@ namespace voxloc::cli {
 struct EstimateFlags {
   std::string covariance;  // empty: the profile's
   bool no_confidence = false;
+  // One value for all three axes; nullopt: the server's default.
+  std::optional<double> systematic_position_sigma_m;
+  std::optional<double> systematic_rotation_sigma_deg;
 
   void AddTo(v1::AlignmentOptions* options, v1::OutputOptions* output) const;
 };

@@ -12,7 +12,6 @@ namespace {
 
 // Of larger scans every n-th point is looked at: that many fill the voxels of any stage.
 constexpr size_t kMostConsidered = size_t{1} << 14;
-constexpr uint32_t kWholeCounts = 8;
 
 // Voxels of a scan are counted within +-2^20 of the base along each axis.
 constexpr int64_t kLargestIndex = (int64_t{1} << 20) - 1;
@@ -107,7 +106,7 @@ void StagePoints::Choose(const PointCloud& scan_base, const Profile& profile) {
     for (size_t level = 0; level < levels; ++level) {
       if (voxels.edge_m[level] == edge_m) chosen = begin[level + 1];
     }
-    counts_[s] = std::min(all, (chosen + kWholeCounts - 1) / kWholeCounts * kWholeCounts);
+    counts_[s] = chosen;
   }
   order_.resize(all);
   for (size_t i = 0; i < points; ++i) {

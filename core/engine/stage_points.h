@@ -31,8 +31,7 @@ class StagePoints {
 
   // Places in the scan of its finite points.
   [[nodiscard]] const std::vector<uint32_t>& order() const { return order_; }
-  // How many of them, from the first, each stage searches with. Whole eights, or all: a few more
-  // than there are voxels.
+  // How many of them, from the first, each stage searches with.
   [[nodiscard]] const std::array<uint32_t, ndt::kMaxStages>& counts() const { return counts_; }
 
  private:

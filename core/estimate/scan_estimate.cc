@@ -56,12 +56,13 @@ Covariances EstimateAll(Engine& engine, absl::Span<const EstimateRequest> reques
   return all;
 }
 
-// How far the result lies from the guess, in standard deviations of the guess; 0 without these.
-double InnovationOf(const EstimateRequest& request) {
+// How far the result lies from the guess, in standard deviations of that difference: both have
+// their errors. 0 where the guess has no covariance.
+double InnovationOf(const EstimateRequest& request, const Matrix6& result_covariance) {
   if (!request.guess_covariance.has_value()) return 0.0;
   const Eigen::Matrix<double, 6, 1> travel =
       FixedAxesDifference(request.scan.job->map_T_base_guess, request.scan.result->map_T_base);
-  const Eigen::LLT<Matrix6> factor(*request.guess_covariance);
+  const Eigen::LLT<Matrix6> factor(*request.guess_covariance + result_covariance);
   if (factor.info() != Eigen::Success) return 0.0;
   return std::sqrt(std::max(0.0, travel.dot(factor.solve(travel))));
 }
@@ -85,7 +86,7 @@ std::vector<ScanEstimate> EstimateScans(Engine& engine,
       absl::StatusOr<QualitySignals> signals = MeasureQuality(
           engine, {request.scan.job, request.scan.result, request.sensor_position_base});
       if (signals.ok()) {
-        signals->innovation = InnovationOf(request);
+        signals->innovation = InnovationOf(request, estimate.covariance.covariance);
         signals->condition = estimate.degeneracy.has_value()
                                  ? estimate.degeneracy->condition
                                  : std::numeric_limits<double>::infinity();

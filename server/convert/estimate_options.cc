@@ -75,6 +75,18 @@ absl::Status TakeCounts(const v1::ValidationOptions& validation, GateOptions& ga
   return absl::OkStatus();
 }
 
+// Leaves the default where there are none.
+absl::Status ReadThree(const google::protobuf::RepeatedField<double>& values,
+                       absl::string_view name, Eigen::Vector3d& three) {
+  if (values.empty()) return absl::OkStatus();
+  if (values.size() != 3) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " must have 3 values or none (got ", values.size(), ")"));
+  }
+  three = {values[0], values[1], values[2]};
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<CovarianceOptions> CovarianceOptionsFromProto(const v1::CovarianceOptions& options,
@@ -99,6 +111,13 @@ absl::StatusOr<CovarianceOptions> CovarianceOptionsFromProto(const v1::Covarianc
   }
   if (options.has_temperature()) result.temperature = options.temperature().value();
   if (options.has_scale_factor()) result.scale_factor = options.scale_factor().value();
+  for (const absl::Status& status :
+       {ReadThree(options.systematic_position_sigma_m(), "systematic_position_sigma_m",
+                  result.systematic.position_sigma_m),
+        ReadThree(options.systematic_rotation_sigma_rad(), "systematic_rotation_sigma_rad",
+                  result.systematic.rotation_sigma_rad)}) {
+    if (!status.ok()) return InField("covariance", status);
+  }
   if (absl::Status status = InField("covariance", ValidateCovarianceOptions(result));
       !status.ok()) {
     return status;

@@ -10,9 +10,11 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "core/engine/profile.h"
 #include "core/estimate/covariance/covariance_estimator.h"
+#include "core/geometry/angles.h"
 #include "core/geometry/pose_difference.h"
 #include "tests/bench/bench_data.h"
 #include "tests/bench/bench_options.h"
@@ -45,8 +47,20 @@ struct CoverageFlags {
   ScanOptions scans;
   std::string profile = "autoware";
   size_t repeats = 1;
+  // Of all three axes.
+  std::optional<double> systematic_position_m;
+  std::optional<double> systematic_rotation_deg;
   std::string json;
 };
+
+SystematicError SystematicErrorOf(const CoverageFlags& flags) {
+  SystematicError error;
+  if (flags.systematic_position_m) error.position_sigma_m.setConstant(*flags.systematic_position_m);
+  if (flags.systematic_rotation_deg) {
+    error.rotation_sigma_rad.setConstant(*flags.systematic_rotation_deg * kRadiansPerDegree);
+  }
+  return error;
+}
 
 using Vector6 = Eigen::Matrix<double, 6, 1>;
 
@@ -91,7 +105,8 @@ struct Study {
 };
 
 absl::Status AddRound(Engine& engine, const std::shared_ptr<const ResidentMap>& map,
-                      const Profile& profile, const std::vector<BenchScan>& scans, Study& study) {
+                      const Profile& profile, const SystematicError& systematic,
+                      const std::vector<BenchScan>& scans, Study& study) {
   for (size_t begin = 0; begin < scans.size(); begin += kBatch) {
     const std::vector<AlignJob> jobs =
         AlignJobs(map, absl::MakeConstSpan(scans).subspan(begin, kBatch), profile);
@@ -106,6 +121,7 @@ absl::Status AddRound(Engine& engine, const std::shared_ptr<const ResidentMap>& 
     for (size_t m = 0; m < kMethods.size(); ++m) {
       CovarianceOptions options;
       options.method = kMethods[m].method;
+      options.systematic = systematic;
       std::vector<CovarianceRequest> requests;
       for (const size_t i : accepted) requests.push_back({{&jobs[i], &results[i]}, &options});
       const std::vector<CovarianceReport> reports = EstimateCovariances(engine, requests);
@@ -163,7 +179,8 @@ absl::Status RunCoverage(const CoverageFlags& options) {
     scan_options.seed += round;
     const auto scans = LoadScans(scan_options);
     if (!scans.ok()) return scans.status();
-    const absl::Status status = AddRound(engine, map.resident, profile, *scans, study);
+    const absl::Status status =
+        AddRound(engine, map.resident, profile, SystematicErrorOf(options), *scans, study);
     if (!status.ok()) return status;
   }
 
@@ -210,6 +227,14 @@ Command AddCoverageCommand(CLI::App& program) {
          "Run this many rounds over all scans, each with the next seed for points and start poses")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
+  app->add_option(
+         "--systematic-position", options->systematic_position_m,
+         "Add this systematic standard deviation to CALIBRATED, m; default: as shipped; 0: "
+         "judge the scan part alone")
+      ->check(CLI::Range(0.0, 100.0));
+  app->add_option("--systematic-rotation", options->systematic_rotation_deg,
+                  "The same about each axis, deg")
+      ->check(CLI::Range(0.0, 180.0));
   AddJsonFlag(*app, options->json);
   return {app, [options] { return RunCoverage(*options); }};
 }

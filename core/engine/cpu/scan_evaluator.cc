@@ -20,7 +20,7 @@ int PaddedCount(int count) { return (count + 7) / 8 * 8; }
 struct StageLists {
   NeighborhoodCache neighborhoods;
   // The lattice cells that the points were in last, and their lists. Valid for the first `known`
-  // points; the padding after them has empty lists.
+  // points.
   int known = 0;
   CellKey cell[kPointsPerChunk];
   uint32_t begin[kPointsPerChunk];
@@ -195,7 +195,11 @@ void ScanEvaluator::EvaluateChunk(const EvaluationFrame& frame, int count, Chunk
     lists.count[i] = list.count;
   }
   lists.known = std::max(lists.known, count);
-  for (int i = count; i < PaddedCount(count); ++i) lists.begin[i] = lists.count[i] = 0;
+  if (const int padded = PaddedCount(count); padded > count) {
+    // What lies between takes no part, whatever it is.
+    for (int i = count; i < padded; ++i) lists.begin[i] = lists.count[i] = 0;
+    lists.known = count;
+  }
 
   const uint32_t stride = lists.neighborhoods.longest() + 8;
   if (chunk.accepted.size() < size_t{8} * stride) chunk.accepted.resize(size_t{8} * stride);

@@ -39,9 +39,8 @@ class ScanEvaluator {
   // always be the same stage.
   void SetStage(const GaussianGrid* grid, const Stage& stage, size_t number = 0);
 
-  // `points` is how many points take part, from the first; whole eights, or all of them. `pool`
-  // null: on the caller's thread. `point_scores` null, or room for one value a point of the scan (0
-  // for those left out).
+  // `points` is how many points take part, from the first. `pool` null: on the caller's thread.
+  // `point_scores` null, or room for one value a point of the scan (0 for those left out).
   [[nodiscard]] Evaluation Evaluate(const ChartVector& chart, bool with_derivatives, size_t points,
                                     ThreadPool* pool, float* point_scores);
 

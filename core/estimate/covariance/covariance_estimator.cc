@@ -178,7 +178,8 @@ CovarianceReport ReportCalibrated(const AlignedScan& scan, const CovarianceOptio
   }
   CovarianceReport report;
   report.method = CovarianceMethod::kCalibrated;
-  report.covariance = options.scale_factor * calibrated.covariance;
+  report.covariance = options.scale_factor * calibrated.covariance +
+                      SystematicCovariance(options.systematic, scan.result->map_T_base);
   return report;
 }
 

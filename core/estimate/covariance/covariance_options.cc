@@ -79,7 +79,10 @@ absl::Status ValidateCovarianceOptions(const CovarianceOptions& options) {
   if (absl::Status status = CheckPositive("temperature", options.temperature); !status.ok()) {
     return status;
   }
-  return CheckPositive("scale_factor", options.scale_factor);
+  if (absl::Status status = CheckPositive("scale_factor", options.scale_factor); !status.ok()) {
+    return status;
+  }
+  return ValidateSystematicError(options.systematic);
 }
 
 }  // namespace voxloc

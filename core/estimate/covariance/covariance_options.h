@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "core/estimate/covariance/systematic_error.h"
 #include "core/geometry/covariance.h"
 
 namespace voxloc {
@@ -32,8 +33,9 @@ struct CovarianceOptions {
   // Around the result, along the vehicle's x and y axes, metres.
   std::vector<Eigen::Vector2d> offsets_base = {{0.0, 0.5},  {0.0, -0.5}, {0.5, 0.0},
                                                {-0.5, 0.0}, {1.0, 0.0},  {-1.0, 0.0}};
-  double temperature = 0.05;  // of the softmax over scores
-  double scale_factor = 1.0;  // on what is estimated
+  double temperature = 0.05;   // of the softmax over scores
+  double scale_factor = 1.0;   // on what is estimated
+  SystematicError systematic;  // what kCalibrated adds to that
 
   // 0.0225 m^2 three times, 0.000625 rad^2 three times on the diagonal.
   [[nodiscard]] static Matrix6 DefaultFixedCovariance();
@@ -44,7 +46,7 @@ constexpr size_t kMaxCovarianceOffsets = 64;
 
 // InvalidArgument names the field, its value and what is allowed: a fixed covariance that is
 // symmetric and positive definite, 1 to kMaxCovarianceOffsets finite offsets, a temperature and a
-// factor over 0.
+// factor over 0, a valid systematic error.
 [[nodiscard]] absl::Status ValidateCovarianceOptions(const CovarianceOptions& options);
 
 // InvalidArgument: not finite, not symmetric within 1e-9 of its largest entry, or not positive

@@ -61,8 +61,7 @@ TEST(StagePointsTest, EveryStageHasOnePointOfEachVoxel) {
     for (size_t k = 0; k < occupied.size(); ++k) {
       EXPECT_TRUE(met.insert(VoxelOf(scan, points.order()[k], voxels_m[s])).second) << k;
     }
-    // Whole eights.
-    EXPECT_EQ(points.counts()[s], (occupied.size() + 7) / 8 * 8);
+    EXPECT_EQ(points.counts()[s], occupied.size());
     EXPECT_LT(points.counts()[s], scan.size());
   }
 }
@@ -108,7 +107,7 @@ TEST(StagePointsTest, DensityDoesNotCount) {
   points.Choose(sparse, ProfileOf({2.0, 0.0}));
   const uint32_t before = points.counts()[0];
   points.Choose(dense, ProfileOf({2.0, 0.0}));
-  EXPECT_LE(points.counts()[0], before + 8);
+  EXPECT_LE(points.counts()[0], before + 4);
 }
 
 TEST(StagePointsTest, HugeScansAreLookedAtInPart) {
@@ -126,7 +125,7 @@ TEST(StagePointsTest, CoordinatesBeyondEveryVoxelAreClamped) {
   StagePoints points;
   points.Choose(scan, ProfileOf({2.0, 0.5, 0.0}));
   EXPECT_EQ(points.order().size(), 5u);
-  EXPECT_EQ(points.counts()[0], 5u);
+  EXPECT_EQ(points.counts()[0], 3u);
 }
 
 }  // namespace

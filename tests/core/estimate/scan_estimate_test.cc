@@ -115,6 +115,8 @@ TEST_P(RoomEstimateTest, SaysNothingOfDirectionsAfterTheDeadline) {
 
 TEST_P(RoomEstimateTest, ScalesTheCalibratedCovariance) {
   EstimateOptions options;
+  options.covariance.systematic.position_sigma_m.setZero();
+  options.covariance.systematic.rotation_sigma_rad.setZero();
   const auto once = EstimateJobs(engine(), {Job(truth_, PreciseProfile())}, options);
   options.covariance.scale_factor = 3.0;
   const auto thrice = EstimateJobs(engine(), {Job(truth_, PreciseProfile())}, options);
@@ -159,8 +161,11 @@ TEST_P(RoomEstimateTest, MeasuresTheInnovationInStandardDeviationsOfTheGuess) {
   request.options = &options;
   request.guess_covariance = 0.01 * Matrix6::Identity();
   const auto estimates = EstimateScans(engine(), {&request, 1});
-  // 0.2 m of a standard deviation of 0.1 m.
-  EXPECT_NEAR(estimates[0].confidence->signals.innovation, 2.0, 0.1);
+  // 0.2 m; of a guess with a standard deviation of 0.1 m, and of a result with its own.
+  const double result_variance = estimates[0].covariance.covariance(0, 0);
+  EXPECT_GT(result_variance, 1e-3);
+  EXPECT_NEAR(estimates[0].confidence->signals.innovation, 0.2 / std::sqrt(0.01 + result_variance),
+              0.05);
 }
 
 TEST_P(RoomEstimateTest, SaysNothingOfConfidenceWithoutPointScores) {

@@ -13,12 +13,13 @@
 #include <iostream>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/engine/stage_points.h"
 #include "core/geometry/angles.h"
 #include "core/geometry/euler.h"
 #include "tests/cuda/engine/data_sets.h"
@@ -59,18 +60,36 @@ std::vector<AlignJob> PerturbedJobs(const DataSet& set, const Profile& profile) 
   return jobs;
 }
 
+// The places of a scan's points in another order, in which every stage still searches with the same
+// points: they are shuffled among those that no stage tells apart.
+std::vector<uint32_t> ShuffledPlaces(const PointCloud& scan, const Profile& profile,
+                                     std::mt19937& generator) {
+  StagePoints points;
+  points.Choose(scan, profile);
+  std::vector<uint32_t> places = points.order();
+  std::set<uint32_t> borders(
+      points.counts().begin(),
+      points.counts().begin() + static_cast<std::ptrdiff_t>(profile.stages.size()));
+  uint32_t begin = 0;
+  for (const uint32_t end : borders) {
+    std::shuffle(places.begin() + begin, places.begin() + end, generator);
+    begin = end;
+  }
+  return places;
+}
+
 // The jobs with the points of every scan in another order.
 std::vector<AlignJob> Reordered(std::vector<AlignJob> jobs, unsigned seed) {
   std::map<const PointCloud*, std::shared_ptr<const PointCloud>> scans;
   for (AlignJob& job : jobs) {
     std::shared_ptr<const PointCloud>& reordered = scans[job.scan.get()];
     if (reordered == nullptr) {
-      std::vector<size_t> order(job.scan->size());
-      std::iota(order.begin(), order.end(), size_t{0});
-      std::shuffle(order.begin(), order.end(), std::mt19937(seed));
+      std::mt19937 generator(seed);
       auto cloud = std::make_shared<PointCloud>();
       cloud->origin = job.scan->origin;
-      for (const size_t i : order) cloud->PushBack(job.scan->x[i], job.scan->y[i], job.scan->z[i]);
+      for (const uint32_t i : ShuffledPlaces(*job.scan, job.profile, generator)) {
+        cloud->PushBack(job.scan->x[i], job.scan->y[i], job.scan->z[i]);
+      }
       reordered = cloud;
     }
     job.scan = reordered;

@@ -126,6 +126,43 @@ TEST_P(Estimates, TheProfileNamesTheMethodWhereTheRequestDoesNot) {
   EXPECT_LT(std::sqrt(calibrated(0, 0)), 0.2);
 }
 
+TEST_P(Estimates, TheSystematicErrorIsAddedToTheCalibratedCovariance) {
+  const auto with = [this](const std::vector<double>& position_m,
+                           const std::vector<double>& rotation_rad) {
+    return CovarianceOf(Align([&](v1::OpenSession& open) {
+      v1::CovarianceOptions& options = *open.mutable_options()->mutable_covariance();
+      for (const double sigma : position_m) options.add_systematic_position_sigma_m(sigma);
+      for (const double sigma : rotation_rad) options.add_systematic_rotation_sigma_rad(sigma);
+    }));
+  };
+  const Matrix6 scan_alone = with({0.0, 0.0, 0.0}, {0.0, 0.0, 0.0});
+  const Matrix6 difference = with({0.2, 0.2, 0.2}, {0.01, 0.01, 0.01}) - scan_alone;
+  // Equal along all axes, so it does not turn with the vehicle.
+  for (int i = 0; i < 6; ++i) {
+    for (int j = 0; j < 6; ++j) {
+      const double expected = i != j ? 0.0 : i < 3 ? 0.04 : 1e-4;
+      EXPECT_NEAR(difference(i, j), expected, 1e-9) << i << ", " << j;
+    }
+  }
+  // Not zero unless zero is asked for.
+  const Matrix6 shipped = with({}, {}) - scan_alone;
+  EXPECT_GT(shipped.diagonal().minCoeff(), 0.0);
+}
+
+TEST_P(Estimates, ASystematicErrorOfTwoValuesIsRefused) {
+  v1::OpenSession open;
+  open.set_map("town");
+  open.mutable_options()->mutable_covariance()->add_systematic_position_sigma_m(0.1);
+  open.mutable_options()->mutable_covariance()->add_systematic_position_sigma_m(0.1);
+  TestSession session(server_);
+  v1::AlignScansRequest request;
+  *request.mutable_open() = open;
+  session.Send(request);
+  const grpc::Status status = session.Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), HasSubstr("systematic_position_sigma_m must have 3 values"));
+}
+
 TEST_P(Estimates, TheFixedCovarianceTurnsItsPositionWithTheVehicle) {
   const v1::AlignmentResult result = Align([](v1::OpenSession& open) {
     v1::CovarianceOptions& covariance = *open.mutable_options()->mutable_covariance();

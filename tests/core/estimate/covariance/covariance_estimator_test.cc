@@ -210,13 +210,16 @@ TEST_P(CovarianceEstimatorTest, EveryMethodIsSymmetricAndDefiniteInAnOrdinarySce
   }
 }
 
-TEST_P(CovarianceEstimatorTest, CalibratedIsScaledAsAWhole) {
+TEST_P(CovarianceEstimatorTest, CalibratedIsTheScaledScanPartAndTheSystematicOne) {
   Aligned aligned = Align(CovarianceMethod::kCalibrated);
   aligned.options.scale_factor = 4.0;
   const AlignedScan scan = {&aligned.job, &aligned.result};
   const auto calibrated = CalibrateCovariances(engine(), {&scan, 1});
   const CovarianceReport report = EstimateOne(engine(), aligned);
-  EXPECT_TRUE(report.covariance.isApprox(4.0 * calibrated[0].covariance, 1e-12));
+  const Matrix6 expected =
+      4.0 * calibrated[0].covariance +
+      SystematicCovariance(aligned.options.systematic, aligned.result.map_T_base);
+  EXPECT_TRUE(report.covariance.isApprox(expected, 1e-12));
 }
 
 TEST_P(CovarianceEstimatorTest, WhatTheEngineCannotDoFallsBackToTheFixedMatrix) {

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/estimate/covariance/systematic_error.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace voxloc {
+namespace {
+
+Eigen::Matrix3d Turned(const Eigen::Matrix3d& map_R_base, const Eigen::Vector3d& sigma_base) {
+  const Eigen::Matrix3d turned =
+      map_R_base * sigma_base.cwiseAbs2().asDiagonal() * map_R_base.transpose();
+  return 0.5 * (turned + turned.transpose());
+}
+
+absl::Status CheckSigmas(absl::string_view name, const Eigen::Vector3d& sigmas, double most) {
+  for (const double sigma : sigmas) {
+    if (!(sigma >= 0.0 && sigma <= most)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, " must be three values from 0 to ", most, " (got ", sigma, ")"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Matrix6 SystematicCovariance(const SystematicError& error, const Pose& map_T_base) {
+  const Eigen::Matrix3d map_R_base = map_T_base.rotation.toRotationMatrix();
+  Matrix6 covariance = Matrix6::Zero();
+  covariance.topLeftCorner<3, 3>() = Turned(map_R_base, error.position_sigma_m);
+  covariance.bottomRightCorner<3, 3>() = Turned(map_R_base, error.rotation_sigma_rad);
+  return covariance;
+}
+
+absl::Status ValidateSystematicError(const SystematicError& error) {
+  constexpr double kMostM = 100.0;
+  constexpr double kMostRad = 3.2;
+  if (absl::Status status =
+          CheckSigmas("systematic_position_sigma_m", error.position_sigma_m, kMostM);
+      !status.ok()) {
+    return status;
+  }
+  return CheckSigmas("systematic_rotation_sigma_rad", error.rotation_sigma_rad, kMostRad);
+}
+
+}  // namespace voxloc
