@@ -11,11 +11,11 @@
 #define VOXLOC_CORE_ENGINE_STAGE_POINTS_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "core/cloud/point_cloud.h"
-#include "core/container/flat_table.h"
 #include "core/engine/profile.h"
 #include "core/ndt/search_rules.h"
 
@@ -35,13 +35,26 @@ class StagePoints {
   [[nodiscard]] const std::array<uint32_t, ndt::kMaxStages>& counts() const { return counts_; }
 
  private:
-  struct Nothing {};
-  using Level = FlatTable<uint64_t, Nothing>;  // occupied voxels of one size
+  // A point that may stand for a voxel: its smallest voxel, its place in the scan.
+  struct Considered {
+    int32_t x;
+    int32_t y;
+    int32_t z;
+    uint32_t place;
+  };
+
+  void Consider(const PointCloud& scan_base, double inverse_edge);
+  void ClearSlots();
+  // Whether considered point k is the first of its key, which it then holds.
+  bool IsFirst(size_t k);
 
   std::vector<uint32_t> order_;
   std::array<uint32_t, ndt::kMaxStages> counts_{};
-  std::vector<Level> levels_;
-  std::vector<uint8_t> first_level_;  // of each finite point: the largest voxels that it stands for
+  std::vector<uint8_t> first_level_;  // of each point: the largest voxels that it stands for
+  std::vector<Considered> considered_;
+  std::vector<uint64_t> keys_;   // of the considered points, at one level
+  std::vector<uint32_t> slots_;  // a hash table of these, by linear probing: place + 1, or 0
+  int shift_ = 0;                // from 64 bits of a hash to a slot
 };
 
 }  // namespace voxloc

@@ -65,7 +65,15 @@ class MapEvaluator : public PoseEvaluator {
  public:
   MapEvaluator(const CpuMap& map, const AlignJob& job, AlignWorkspace& workspace,
                cpu::ThreadPool* pool)
-      : map_(map), stages_(job.profile.stages), workspace_(workspace), pool_(pool) {
+      : map_(map),
+        stages_(job.profile.stages),
+        thinned_(HasThinnedStage(job.profile)),
+        workspace_(workspace),
+        pool_(pool) {
+    if (!thinned_) {
+      workspace.evaluator.SetScan(*job.scan);
+      return;
+    }
     workspace.points.Choose(*job.scan, job.profile);
     workspace.evaluator.SetScan(*job.scan, workspace.points.order());
   }
@@ -75,8 +83,8 @@ class MapEvaluator : public PoseEvaluator {
     workspace_.evaluator.SetStage(map_.Grid(stages_[stage].cells), stages_[stage], stage);
   }
   Evaluation Evaluate(const ChartVector& chart, bool all_points) override {
-    const size_t points =
-        all_points ? workspace_.evaluator.points() : workspace_.points.counts()[stage_];
+    const size_t points = all_points || !thinned_ ? workspace_.evaluator.points()
+                                                  : workspace_.points.counts()[stage_];
     return workspace_.evaluator.Evaluate(chart, /*with_derivatives=*/true, points, pool_, nullptr);
   }
   // `scores`: room for one value a point of the scan.
@@ -88,6 +96,7 @@ class MapEvaluator : public PoseEvaluator {
  private:
   const CpuMap& map_;
   const std::vector<Stage>& stages_;
+  const bool thinned_;
   AlignWorkspace& workspace_;
   cpu::ThreadPool* const pool_;
   size_t stage_ = 0;
