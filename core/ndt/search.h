@@ -36,7 +36,7 @@ class NewtonSearch {
   VOXLOC_HD bool done() const { return phase_ == Phase::kDone; }
   VOXLOC_HD int wanted_stage() const { return wanted_stage_; }
   VOXLOC_HD const double (&wanted() const)[6] { return wanted_; }
-  // Whether with all points, also where the stage is content with some.
+  // Whether it is of all points, also where the stage searches with fewer.
   VOXLOC_HD bool wants_all_points() const {
     return phase_ != Phase::kBeginStage && phase_ != Phase::kTrial;
   }
@@ -233,7 +233,7 @@ class NewtonSearch {
   BestAnswer<Score> best_;
   int ended_stage_ = 0;
   Termination ended_by_ = Termination::kConverged;
-  bool stopped_ = false;  // for good, by stopped_by_
+  bool stopped_ = false;  // no stage begins any more, by stopped_by_
   Termination stopped_by_ = Termination::kConverged;
   int iterations_ = 0;
   int evaluations_count_ = 0;
