@@ -22,27 +22,27 @@ namespace {
 bool NeedsDouble(const PointCloud& cloud) { return !cloud.origin.isZero(0.0); }
 
 // A float32 field behind the coordinates.
-struct Column {
+struct WrittenField {
   absl::string_view name;
   const std::vector<float>* values;
 };
 
-std::vector<Column> ColumnsOf(const PointCloud& cloud,
-                              const std::vector<PcdExtraField>& extra_fields) {
-  std::vector<Column> columns;
+std::vector<WrittenField> ColumnsOf(const PointCloud& cloud,
+                                    const std::vector<PcdExtraField>& extra_fields) {
+  std::vector<WrittenField> columns;
   if (cloud.has_intensity()) columns.push_back({"intensity", &cloud.intensity});
   for (const PcdExtraField& field : extra_fields) columns.push_back({field.name, &field.values});
   return columns;
 }
 
-std::string HeaderOf(const PointCloud& cloud, const std::vector<Column>& columns,
+std::string HeaderOf(const PointCloud& cloud, const std::vector<WrittenField>& columns,
                      absl::string_view encoding) {
   const absl::string_view size = NeedsDouble(cloud) ? "8" : "4";
   std::string fields;
   std::string sizes;
   std::string types;
   std::string counts;
-  for (const Column& column : columns) {
+  for (const WrittenField& column : columns) {
     absl::StrAppend(&fields, " ", column.name);
     sizes += " 4";
     types += " F";
@@ -80,14 +80,15 @@ T Coordinate(double origin, float offset) {
 }
 
 template <typename T>
-void AppendAscii(const PointCloud& cloud, const std::vector<Column>& columns, std::string& out) {
+void AppendAscii(const PointCloud& cloud, const std::vector<WrittenField>& columns,
+                 std::string& out) {
   for (size_t i = 0; i < cloud.size(); ++i) {
     AppendText(Coordinate<T>(cloud.origin.x(), cloud.x[i]), out);
     out += ' ';
     AppendText(Coordinate<T>(cloud.origin.y(), cloud.y[i]), out);
     out += ' ';
     AppendText(Coordinate<T>(cloud.origin.z(), cloud.z[i]), out);
-    for (const Column& column : columns) {
+    for (const WrittenField& column : columns) {
       out += ' ';
       AppendText((*column.values)[i], out);
     }
@@ -96,23 +97,24 @@ void AppendAscii(const PointCloud& cloud, const std::vector<Column>& columns, st
 }
 
 template <typename T>
-void AppendRecords(const PointCloud& cloud, const std::vector<Column>& columns, std::string& out) {
+void AppendRecords(const PointCloud& cloud, const std::vector<WrittenField>& columns,
+                   std::string& out) {
   for (size_t i = 0; i < cloud.size(); ++i) {
     AppendBytes(Coordinate<T>(cloud.origin.x(), cloud.x[i]), out);
     AppendBytes(Coordinate<T>(cloud.origin.y(), cloud.y[i]), out);
     AppendBytes(Coordinate<T>(cloud.origin.z(), cloud.z[i]), out);
-    for (const Column& column : columns) AppendBytes((*column.values)[i], out);
+    for (const WrittenField& column : columns) AppendBytes((*column.values)[i], out);
   }
 }
 
 template <typename T>
-std::string FieldByField(const PointCloud& cloud, const std::vector<Column>& columns) {
+std::string FieldByField(const PointCloud& cloud, const std::vector<WrittenField>& columns) {
   std::string out;
   out.reserve(cloud.size() * (3 * sizeof(T) + columns.size() * sizeof(float)));
   for (const float value : cloud.x) AppendBytes(Coordinate<T>(cloud.origin.x(), value), out);
   for (const float value : cloud.y) AppendBytes(Coordinate<T>(cloud.origin.y(), value), out);
   for (const float value : cloud.z) AppendBytes(Coordinate<T>(cloud.origin.z(), value), out);
-  for (const Column& column : columns) {
+  for (const WrittenField& column : columns) {
     for (const float value : *column.values) AppendBytes(value, out);
   }
   return out;
@@ -142,7 +144,7 @@ absl::Status AppendCompressed(const std::string& path, const std::string& plain,
 
 template <typename T>
 absl::Status Write(const std::string& path, const PointCloud& cloud,
-                   const std::vector<Column>& columns, PcdEncoding encoding) {
+                   const std::vector<WrittenField>& columns, PcdEncoding encoding) {
   std::string out;
   switch (encoding) {
     case PcdEncoding::kAscii:
@@ -176,7 +178,7 @@ absl::Status WritePcd(const std::string& path, const PointCloud& cloud, PcdEncod
     }
   }
   try {
-    const std::vector<Column> columns = ColumnsOf(cloud, extra_fields);
+    const std::vector<WrittenField> columns = ColumnsOf(cloud, extra_fields);
     return NeedsDouble(cloud) ? Write<double>(path, cloud, columns, encoding)
                               : Write<float>(path, cloud, columns, encoding);
   } catch (const std::bad_alloc&) {

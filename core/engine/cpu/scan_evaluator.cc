@@ -16,8 +16,10 @@ constexpr size_t kMaxKeptChunks = 256;
 
 int PaddedCount(int count) { return (count + 7) / 8 * 8; }
 
+}  // namespace
+
 // The cells that the points of a chunk may match in one stage.
-struct StageLists {
+struct ScanEvaluator::StageLists {
   NeighborhoodCache neighborhoods;
   // The lattice cells that the points were in last, and their lists. Valid for the first `known`
   // points.
@@ -31,8 +33,6 @@ struct StageLists {
     known = 0;
   }
 };
-
-}  // namespace
 
 struct ScanEvaluator::Chunk {
   int count = 0;  // points; the arrays go on to the next multiple of eight

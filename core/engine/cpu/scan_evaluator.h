@@ -47,6 +47,7 @@ class ScanEvaluator {
   [[nodiscard]] size_t points() const { return points_; }
 
  private:
+  struct StageLists;
   struct Chunk;
   struct EvaluationFrame;
 
