@@ -5,9 +5,9 @@
 // and goes on. The CPU engine drives it from a loop, a kernel from inside one launch; both
 // therefore step, clamp, search along lines, judge and end in the same way.
 //
-// Where stages are judged (JudgementRules), a stage whose end scores too low is undone, and the next
-// stage begins at the best pose so far. The search then ends no worse than it began, but for the
-// loss that the rules allow.
+// Where stages are judged (JudgementRules), a stage whose end scores too low is undone, and the
+// next stage begins at the best pose so far. The search then ends no worse than it began, but for
+// the loss that the rules allow.
 
 #ifndef VOXLOC_CORE_NDT_SEARCH_H_
 #define VOXLOC_CORE_NDT_SEARCH_H_
