@@ -13,6 +13,10 @@
 // M = sum w (B - d2 Bq (Bq)'), and the point adds gradient J's and Hessian J'MJ + s'K. That is the
 // same sum with several times less arithmetic.
 //
+// The coordinates of the sums are the map's axes: a step (v, u) takes t to t + v and R to
+// exp([u]x) R. With y = R x they have J = [I, -[y]x] and, for rotations,
+// s'K = (s y' + y s') / 2 - (s'y) I. chart_derivatives.h goes on to the chart, once a scan.
+//
 // T is the number of the hot loop (float, double, lanes of floats), S its plain scalar. Exp(T) is
 // found by argument-dependent lookup or below.
 
@@ -80,85 +84,101 @@ VOXLOC_HD void AddPair(const PairTerms<T>& pair, const Symmetric3<T>& informatio
   sums.m.zz = sums.m.zz + e * (information.zz - cbq.z * pair.bq.z);
 }
 
-// Sums over points. The Hessian's upper triangle is stored row by row: (0,0) (0,1) ... (5,5).
+// Sums over points, in the map's axes.
 constexpr int kGradientSize = 6;
 constexpr int kHessianSize = 21;
 
 template <typename T>
 struct DerivativeSums {
   T gradient[kGradientSize]{};
+  // The upper triangle, row by row: (0,0) (0,1) ... (5,5).
   T hessian[kHessianSize]{};
+  // Of s.x times the z of the point in the scan's frame: what the sign of the curvature along pitch
+  // that the reference's releases up to 1.9.0 have differs by.
+  T old_pitch{};
 };
+
+template <typename T>
+VOXLOC_HD void Add(const DerivativeSums<T>& added, DerivativeSums<T>& sums) {
+  for (int i = 0; i < kGradientSize; ++i) sums.gradient[i] += added.gradient[i];
+  for (int i = 0; i < kHessianSize; ++i) sums.hessian[i] += added.hessian[i];
+  sums.old_pitch += added.old_pitch;
+}
+
+template <typename T>
+VOXLOC_HD DerivativeSums<T> Scaled(DerivativeSums<T> sums, T factor) {
+  for (T& entry : sums.gradient) entry *= factor;
+  for (T& entry : sums.hessian) entry *= factor;
+  sums.old_pitch *= factor;
+  return sums;
+}
 
 template <typename T, typename S>
 VOXLOC_HD T DotRow(const S (&row)[3], const Vector3<T>& x) {
   return x.x * row[0] + x.y * row[1] + x.z * row[2];
 }
-// For rows whose last entry is zero by construction.
-template <typename T, typename S>
-VOXLOC_HD T DotRowXY(const S (&row)[3], const Vector3<T>& x) {
-  return x.x * row[0] + x.y * row[1];
-}
 
-// Adds what the pair sums of the scan point x (in the scan's frame) contribute. Without second
-// order, the second derivatives of R x are taken for zero.
+// Adds what the pair sums of the scan point x (in the scan's frame) contribute; `rotation` is the R
+// of the derivatives. Without second order, y is taken as linear in the step.
 template <bool kSecondOrder = true, typename T, typename S>
-VOXLOC_HD void AddPoint(const Vector3<T>& x, const PairSums<T>& pairs,
-                        const ChartDerivatives<S>& chart, DerivativeSums<T>& sums) {
+VOXLOC_HD void AddPoint(const Vector3<T>& x, const PairSums<T>& pairs, const Rotation<S>& rotation,
+                        DerivativeSums<T>& sums) {
   const Vector3<T>& s = pairs.s;
   const Symmetric3<T>& m = pairs.m;
-  // Columns of J for roll, pitch, yaw; roll has no x component.
-  const T jr_y = DotRow(chart.first[0], x);
-  const T jr_z = DotRow(chart.first[1], x);
-  const Vector3<T> jp = {DotRow(chart.first[2], x), DotRow(chart.first[3], x),
-                         DotRow(chart.first[4], x)};
-  const Vector3<T> jy = {DotRowXY(chart.first[5], x), DotRowXY(chart.first[6], x),
-                         DotRowXY(chart.first[7], x)};
+  const Vector3<T> y = {DotRow(rotation.m[0], x), DotRow(rotation.m[1], x),
+                        DotRow(rotation.m[2], x)};
+  // The columns of M J for rotations.
+  const Vector3<T> mx = {m.xz * y.y - m.xy * y.z, m.yz * y.y - m.yy * y.z, m.zz * y.y - m.yz * y.z};
+  const Vector3<T> my = {m.xx * y.z - m.xz * y.x, m.xy * y.z - m.yz * y.x, m.xz * y.z - m.zz * y.x};
+  const Vector3<T> mz = {m.xy * y.x - m.xx * y.y, m.yy * y.x - m.xy * y.y, m.yz * y.x - m.xz * y.y};
+  const T sx_yy = s.x * y.y;
+  const T sx_yz = s.x * y.z;
+  const T sy_yx = s.y * y.x;
+  const T sy_yz = s.y * y.z;
+  const T sz_yx = s.z * y.x;
+  const T sz_yy = s.z * y.y;
 
   T* g = sums.gradient;
   g[0] = g[0] + s.x;
   g[1] = g[1] + s.y;
   g[2] = g[2] + s.z;
-  g[3] = g[3] + (s.y * jr_y + s.z * jr_z);
-  g[4] = g[4] + Dot(s, jp);
-  g[5] = g[5] + Dot(s, jy);
-
-  const Vector3<T> mr = {m.xy * jr_y + m.xz * jr_z, m.yy * jr_y + m.yz * jr_z,
-                         m.yz * jr_y + m.zz * jr_z};
-  const Vector3<T> mp = Multiply(m, jp);
-  const Vector3<T> my = Multiply(m, jy);
+  g[3] = g[3] + (sz_yy - sy_yz);
+  g[4] = g[4] + (sx_yz - sz_yx);
+  g[5] = g[5] + (sy_yx - sx_yy);
 
   T* h = sums.hessian;
   h[0] = h[0] + m.xx;
   h[1] = h[1] + m.xy;
   h[2] = h[2] + m.xz;
-  h[3] = h[3] + mr.x;
-  h[4] = h[4] + mp.x;
-  h[5] = h[5] + my.x;
+  h[3] = h[3] + mx.x;
+  h[4] = h[4] + my.x;
+  h[5] = h[5] + mz.x;
   h[6] = h[6] + m.yy;
   h[7] = h[7] + m.yz;
-  h[8] = h[8] + mr.y;
-  h[9] = h[9] + mp.y;
-  h[10] = h[10] + my.y;
+  h[8] = h[8] + mx.y;
+  h[9] = h[9] + my.y;
+  h[10] = h[10] + mz.y;
   h[11] = h[11] + m.zz;
-  h[12] = h[12] + mr.z;
-  h[13] = h[13] + mp.z;
-  h[14] = h[14] + my.z;
-  h[15] = h[15] + (jr_y * mr.y + jr_z * mr.z);
-  h[16] = h[16] + (jr_y * mp.y + jr_z * mp.z);
-  h[17] = h[17] + (jr_y * my.y + jr_z * my.z);
-  h[18] = h[18] + Dot(jp, mp);
-  h[19] = h[19] + Dot(jp, my);
-  h[20] = h[20] + Dot(jy, my);
+  h[12] = h[12] + mx.z;
+  h[13] = h[13] + my.z;
+  h[14] = h[14] + mz.z;
+  h[15] = h[15] + (mx.z * y.y - mx.y * y.z);
+  h[16] = h[16] + (my.z * y.y - my.y * y.z);
+  h[17] = h[17] + (mz.z * y.y - mz.y * y.z);
+  h[18] = h[18] + (my.x * y.z - my.z * y.x);
+  h[19] = h[19] + (mz.x * y.z - mz.z * y.x);
+  h[20] = h[20] + (mz.y * y.x - mz.x * y.y);
   if constexpr (kSecondOrder) {
-    const S(&k)[15][3] = chart.second;
-    h[15] = h[15] + (s.y * DotRow(k[0], x) + s.z * DotRow(k[1], x));
-    h[16] = h[16] + (s.y * DotRow(k[2], x) + s.z * DotRow(k[3], x));
-    h[17] = h[17] + (s.y * DotRowXY(k[4], x) + s.z * DotRowXY(k[5], x));
-    h[18] = h[18] + (s.x * DotRow(k[6], x) + s.y * DotRow(k[7], x) + s.z * DotRow(k[8], x));
-    h[19] = h[19] + (s.x * DotRowXY(k[9], x) + s.y * DotRowXY(k[10], x) + s.z * DotRowXY(k[11], x));
-    h[20] =
-        h[20] + (s.x * DotRowXY(k[12], x) + s.y * DotRowXY(k[13], x) + s.z * DotRowXY(k[14], x));
+    const T sx_yx = s.x * y.x;
+    const T sy_yy = s.y * y.y;
+    const T sz_yz = s.z * y.z;
+    h[15] = h[15] - (sy_yy + sz_yz);
+    h[16] = h[16] + (sx_yy + sy_yx) * S(0.5);
+    h[17] = h[17] + (sx_yz + sz_yx) * S(0.5);
+    h[18] = h[18] - (sx_yx + sz_yz);
+    h[19] = h[19] + (sy_yz + sz_yy) * S(0.5);
+    h[20] = h[20] - (sx_yx + sy_yy);
+    sums.old_pitch = sums.old_pitch + s.x * x.z;
   }
 }
 

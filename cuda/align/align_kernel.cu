@@ -36,9 +36,9 @@ __device__ __forceinline__ float SumChunk(const Shared& shared, const ndt::Vecto
   const bool any = matched.pairs > 0;
   const ndt::Vector3<float> x = {any ? point.x : 0.0F, any ? point.y : 0.0F, any ? point.z : 0.0F};
   if (shared.stage.second_order) {
-    ndt::AddPoint<true>(x, matched.sums, shared.chart, derivatives);
+    ndt::AddPoint<true>(x, matched.sums, shared.derivative_rotation, derivatives);
   } else {
-    ndt::AddPoint<false>(x, matched.sums, shared.chart, derivatives);
+    ndt::AddPoint<false>(x, matched.sums, shared.derivative_rotation, derivatives);
   }
   float values[32];
   values[kExponentials] = matched.sums.exponentials;
@@ -49,7 +49,7 @@ __device__ __forceinline__ float SumChunk(const Shared& shared, const ndt::Vecto
   for (int i = 0; i < ndt::kGradientSize; ++i) values[kGradient + i] = derivatives.gradient[i];
 #pragma unroll
   for (int i = 0; i < ndt::kHessianSize; ++i) values[kHessian + i] = derivatives.hessian[i];
-  values[31] = 0.0F;
+  values[kOldPitch] = derivatives.old_pitch;
   return SumOverLanes(values);
 }
 
@@ -194,7 +194,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
       interrupt = Interrupt::kDeadline;
     }
     if (alone) {
-      if (threadIdx.x == 0) rows[0][kInterrupt] = static_cast<int>(interrupt);
+      if (threadIdx.x == 0) rows[0][kMatched] += kInterruptUnit * static_cast<int>(interrupt);
     } else {
       ArrivalBarrier& arrived = shared.arrived[evaluation % 2];
       if (threadIdx.x == 0) Expect(arrived, sizeof(rows));
@@ -203,7 +203,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
         for (uint32_t column = 0; column < columns_used; ++column) {
           sum += columns[(row * kColumns + column) * 32 + static_cast<uint32_t>(lane)];
         }
-        if (first_row + row == 0 && lane == kInterrupt) sum = static_cast<int>(interrupt);
+        if (first_row + row == 0 && lane == kMatched) {
+          sum += kInterruptUnit * static_cast<int>(interrupt);
+        }
         for (uint32_t to = 0; to < cluster; ++to) {
           Send(&rows[first_row + row][lane], arrived, to, sum);
         }

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <new>
 
+#include "core/ndt/chart_derivatives.h"
 #include "core/ndt/search.h"
 #include "cuda/align/cluster.cuh"
 #include "cuda/align/device_job.h"
@@ -36,7 +37,9 @@ struct Shared {
   bool all_points;
   bool done;
   RigidTransform map_T_base;
-  alignas(16) ndt::ChartDerivatives<float> chart;
+  ndt::Rotation<float> derivative_rotation;
+  ndt::ChartAxes<double> chart_axes;
+  ndt::DerivativeSums<double> derivatives;  // of the whole scan
   RowSums rows;
   ArrivalBarrier arrived[2];  // of the rows of other blocks
 };
@@ -71,8 +74,8 @@ inline __device__ __noinline__ void PreparePose(Shared& shared, int lane) {
   }
 }
 
-// Called by another warp at the same time: from the pose wanted to the derivatives of its chart.
-// From the exact sines and cosines on in float32, which is what they are needed in.
+// Called by another warp at the same time: from the pose wanted to what derivatives are taken with.
+// Points are turned by float32, from the exact sines and cosines on, which is what they are in.
 inline __device__ __noinline__ void PrepareDerivatives(Shared& shared, const StageTerms& stage,
                                                        int lane) {
   double sine = 0.0;
@@ -82,15 +85,51 @@ inline __device__ __noinline__ void PrepareDerivatives(Shared& shared, const Sta
     const bool shortcut = stage.small_angle_shortcut && std::abs(angle) < ndt::kSmallAngle;
     sincos(shortcut ? 0.0 : angle, &sine, &cosine);
   }
-  float t[6];
+  double t[6];
 #pragma unroll
   for (int i = 0; i < 3; ++i) {
-    t[2 * i] = __shfl_sync(kAllLanes, static_cast<float>(sine), i);
-    t[2 * i + 1] = __shfl_sync(kAllLanes, static_cast<float>(cosine), i);
+    t[2 * i] = __shfl_sync(kAllLanes, sine, i);
+    t[2 * i + 1] = __shfl_sync(kAllLanes, cosine, i);
   }
   if (lane == 0) {
-    shared.chart = ndt::ComputeChartDerivatives<float>({t[0], t[1], t[2], t[3], t[4], t[5]},
-                                                       stage.exact_pitch_curvature);
+    shared.derivative_rotation = ndt::ComputeRotation<float>(
+        {static_cast<float>(t[0]), static_cast<float>(t[1]), static_cast<float>(t[2]),
+         static_cast<float>(t[3]), static_cast<float>(t[4]), static_cast<float>(t[5])});
+  }
+  if (lane == 1) {
+    shared.chart_axes = ndt::ComputeChartAxes<double>({t[0], t[1], t[2], t[3], t[4], t[5]});
+  }
+}
+
+// The sum of a lane's slot, to where the others find it.
+__device__ __forceinline__ void KeepDerivative(int lane, double sum,
+                                               ndt::DerivativeSums<double>& sums) {
+  if (lane >= kGradient && lane < kHessian) sums.gradient[lane - kGradient] = sum;
+  if (lane >= kHessian && lane < kOldPitch) sums.hessian[lane - kHessian] = sum;
+  if (lane == kOldPitch) sums.old_pitch = sum;
+}
+
+// The entry of the chart's derivatives that is the lane's.
+__device__ __forceinline__ void WriteChartEntry(int lane, const Shared& shared,
+                                                ndt::Derivatives& derivatives) {
+  if (lane >= kGradient && lane < kHessian) {
+    const int i = lane - kGradient;
+    derivatives.gradient[i] = ndt::ChartGradientEntry(shared.derivatives, shared.chart_axes, i);
+  }
+  if (lane >= kHessian && lane < kOldPitch) {
+    // Upper triangle, row by row.
+    int i = 0;
+    int first = kHessian;
+    while (lane >= first + 6 - i) {
+      first += 6 - i;
+      ++i;
+    }
+    const int j = i + lane - first;
+    const double entry = ndt::ChartHessianEntry(
+        shared.derivatives, shared.chart_axes,
+        {shared.stage.second_order, shared.stage.exact_pitch_curvature}, i, j);
+    derivatives.hessian.m[i][j] = entry;
+    derivatives.hessian.m[j][i] = entry;
   }
 }
 
@@ -100,27 +139,14 @@ inline __device__ __noinline__ void TakeSums(Shared& shared, const double (&rows
   double row_sum[kRows];
 #pragma unroll
   for (int row = 0; row < kRows; ++row) row_sum[row] = rows[row][lane];
-  const auto interrupt =
-      static_cast<Interrupt>(static_cast<int>(__shfl_sync(kAllLanes, row_sum[0], kInterrupt)));
-  const double sum = SumByPairs(row_sum);
-  const bool finite = __all_sync(kAllLanes, lane == kInterrupt || isfinite(sum)) != 0;
+  double sum = SumByPairs(row_sum);
+  const bool finite = __all_sync(kAllLanes, isfinite(sum)) != 0;
+  const double raised = floor(__shfl_sync(kAllLanes, sum, kMatched) / kInterruptUnit);
+  if (lane == kMatched) sum -= raised * kInterruptUnit;
 
   Search& search = SearchOf(shared);
   ndt::Evaluation<PoseSums>& next = search.next();
-  const double scaled = shared.stage.derivative_scale * sum;
-  if (lane >= kGradient && lane < kHessian) next.derivatives.gradient[lane - kGradient] = scaled;
-  if (lane >= kHessian && lane < kInterrupt) {
-    // Upper triangle, row by row.
-    int i = 0;
-    int first = kHessian;
-    while (lane >= first + 6 - i) {
-      first += 6 - i;
-      ++i;
-    }
-    const int j = i + lane - first;
-    next.derivatives.hessian.m[i][j] = scaled;
-    next.derivatives.hessian.m[j][i] = scaled;
-  }
+  KeepDerivative(lane, shared.stage.derivative_scale * sum, shared.derivatives);
   if (lane == kExponentials) {
     next.score.score = shared.stage.largest * sum;
     next.derivatives.score = next.score.score;
@@ -129,9 +155,11 @@ inline __device__ __noinline__ void TakeSums(Shared& shared, const double (&rows
   if (lane == kMatched) next.score.matched_points = sum;
   if (lane == kPairs) next.score.pairs = sum;
   __syncwarp();
+  WriteChartEntry(lane, shared, next.derivatives);
+  __syncwarp();
   if (lane == 0) {
     next.finite = finite;
-    search.Advance(shared.rules, interrupt);
+    search.Advance(shared.rules, static_cast<Interrupt>(static_cast<int>(raised)));
     PublishWish(shared);
   }
   __syncwarp();

@@ -26,10 +26,13 @@ enum Slot {
   kBest = 1,
   kMatched = 2,
   kPairs = 3,
-  kGradient = 4,   // 6
-  kHessian = 10,   // 21
-  kInterrupt = 31  // no sum: row 0's holds an Interrupt
+  kGradient = 4,  // 6, in the map's axes
+  kHessian = 10,  // 21
+  kOldPitch = 31  // see ndt::DerivativeSums
 };
+
+// An Interrupt rides on the matched points of row 0, whose number is far smaller, times this.
+constexpr double kInterruptUnit = 1099511627776.0;  // 2^40
 
 }  // namespace voxloc::cuda
 

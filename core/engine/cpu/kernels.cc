@@ -111,8 +111,11 @@ VOXLOC_HD CandidateLanes GatherCandidates(const cpu::AccumulateArguments& in,
            {information[5]}}};
 }
 
-template <bool kWithDerivatives>
+enum class Order { kValue, kFirst, kSecond };
+
+template <Order kOrder>
 VOXLOC_HD void AccumulateChunk(const cpu::AccumulateArguments& in, cpu::ChunkSums& sums) {
+  constexpr bool kWithDerivatives = kOrder != Order::kValue;
   ndt::DerivativeSums<Lanes> derivatives;
   Lanes exponentials;
   Lanes best_sum;
@@ -167,26 +170,29 @@ VOXLOC_HD void AccumulateChunk(const cpu::AccumulateArguments& in, cpu::ChunkSum
       const Vector3<Lanes> point = {Keep(matched, {Load<FloatVector>(in.x + i)}),
                                     Keep(matched, {Load<FloatVector>(in.y + i)}),
                                     Keep(matched, {Load<FloatVector>(in.z + i)})};
-      ndt::AddPoint(point, pairs, *in.chart, derivatives);
+      ndt::AddPoint<kOrder == Order::kSecond>(point, pairs, *in.rotation, derivatives);
     }
   }
   sums.exponentials += SumLanes(exponentials);
   sums.best += SumLanes(best_sum);
   if constexpr (kWithDerivatives) {
     for (int i = 0; i < ndt::kGradientSize; ++i) {
-      sums.gradient[i] += SumLanes(derivatives.gradient[i]);
+      sums.derivatives.gradient[i] += SumLanes(derivatives.gradient[i]);
     }
     for (int i = 0; i < ndt::kHessianSize; ++i) {
-      sums.hessian[i] += SumLanes(derivatives.hessian[i]);
+      sums.derivatives.hessian[i] += SumLanes(derivatives.hessian[i]);
     }
+    sums.derivatives.old_pitch += SumLanes(derivatives.old_pitch);
   }
 }
 
 void Accumulate(const cpu::AccumulateArguments& in, cpu::ChunkSums& sums) {
-  if (in.chart != nullptr) {
-    AccumulateChunk<true>(in, sums);
+  if (in.rotation == nullptr) {
+    AccumulateChunk<Order::kValue>(in, sums);
+  } else if (in.second_order) {
+    AccumulateChunk<Order::kSecond>(in, sums);
   } else {
-    AccumulateChunk<false>(in, sums);
+    AccumulateChunk<Order::kFirst>(in, sums);
   }
 }
 

@@ -13,6 +13,7 @@
 
 #include "core/engine/cpu/bound_kernels.h"
 #include "core/ndt/chart.h"
+#include "core/ndt/point_terms.h"
 
 namespace voxloc::cpu {
 
@@ -74,8 +75,9 @@ struct AccumulateArguments {
   // where the search takes all.
   float squared_radius_m2;
   float d2;
-  float curvature;                            // see ndt::AddPair
-  const ndt::ChartDerivatives<float>* chart;  // null: no derivatives wanted
+  float curvature;                       // see ndt::AddPair
+  const ndt::Rotation<float>* rotation;  // of the derivatives; null: none wanted
+  bool second_order;                     // see ndt::AddPoint
   // Scratch for eight lists, each eight entries longer than the longest one.
   uint32_t* accepted;
   uint32_t accepted_stride;
@@ -87,8 +89,7 @@ struct AccumulateArguments {
 struct ChunkSums {
   double exponentials = 0.0;
   double best = 0.0;
-  double gradient[6] = {};
-  double hessian[21] = {};
+  ndt::DerivativeSums<double> derivatives;  // in the map's axes
   uint64_t matched_points = 0;
   uint64_t pairs = 0;
 };

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/ndt/chart_derivatives.h"
+
 namespace voxloc::cpu {
 namespace {
 
@@ -71,7 +73,7 @@ struct ScanEvaluator::Chunk {
 // What all chunks of one evaluation share.
 struct ScanEvaluator::EvaluationFrame {
   LocateArguments locate{};
-  const ndt::ChartDerivatives<float>* chart = nullptr;
+  const ndt::Rotation<float>* rotation = nullptr;  // of the derivatives
   float* point_scores = nullptr;
 };
 
@@ -146,20 +148,16 @@ Evaluation ScanEvaluator::Evaluate(const ChartVector& chart, bool with_derivativ
   frame.locate.float_transform = stage_.float_transform;
   frame.point_scores = point_scores;
 
-  ndt::ChartDerivatives<float> derivatives;
+  const ndt::AngleTerms<double> derivative_angles =
+      stage_.small_angle_shortcut ? ndt::ComputeShortcutAngleTerms(chart[3], chart[4], chart[5])
+                                  : angles;
+  ndt::Rotation<float> derivative_rotation;
   if (with_derivatives) {
-    ndt::ChartDerivatives<double> exact = ndt::ComputeChartDerivatives(
-        stage_.small_angle_shortcut ? ndt::ComputeShortcutAngleTerms(chart[3], chart[4], chart[5])
-                                    : angles,
-        stage_.exact_pitch_curvature);
-    if (stage_.curvature == Curvature::kReweighted) ndt::DropSecondOrder(exact);
-    for (int i = 0; i < 8; ++i) {
-      for (int j = 0; j < 3; ++j) derivatives.first[i][j] = static_cast<float>(exact.first[i][j]);
+    const ndt::Rotation<double> exact = ndt::ComputeRotation(derivative_angles);
+    for (int i = 0; i < 3; ++i) {
+      for (int j = 0; j < 3; ++j) derivative_rotation.m[i][j] = static_cast<float>(exact.m[i][j]);
     }
-    for (int i = 0; i < 15; ++i) {
-      for (int j = 0; j < 3; ++j) derivatives.second[i][j] = static_cast<float>(exact.second[i][j]);
-    }
-    frame.chart = &derivatives;
+    frame.rotation = &derivative_rotation;
   }
 
   const size_t chunks = (points + kPointsPerChunk - 1) / kPointsPerChunk;
@@ -172,7 +170,14 @@ Evaluation ScanEvaluator::Evaluate(const ChartVector& chart, bool with_derivativ
   } else {
     for (size_t c = 0; c < chunks; ++c) evaluate(c);
   }
-  return SumChunks(points, with_derivatives);
+  ndt::DerivativeSums<double> sums;
+  Evaluation evaluation = SumChunks(points, sums);
+  if (with_derivatives) {
+    ndt::ToChart(sums, ndt::ComputeChartAxes(derivative_angles),
+                 {stage_.curvature == Curvature::kExact, stage_.exact_pitch_curvature},
+                 evaluation.derivatives);
+  }
+  return evaluation;
 }
 
 void ScanEvaluator::EvaluateChunk(const EvaluationFrame& frame, int count, Chunk& chunk) const {
@@ -221,7 +226,8 @@ void ScanEvaluator::EvaluateChunk(const EvaluationFrame& frame, int count, Chunk
                                      : std::numeric_limits<float>::infinity();
   accumulate.d2 = static_cast<float>(constants_.d2);
   accumulate.curvature = stage_.curvature == Curvature::kExact ? accumulate.d2 : 0.0F;
-  accumulate.chart = frame.chart;
+  accumulate.rotation = frame.rotation;
+  accumulate.second_order = stage_.curvature == Curvature::kExact;
   accumulate.accepted = chunk.accepted.data();
   accumulate.accepted_stride = stride;
   accumulate.best = frame.point_scores != nullptr ? chunk.best : nullptr;
@@ -236,35 +242,23 @@ void ScanEvaluator::EvaluateChunk(const EvaluationFrame& frame, int count, Chunk
   }
 }
 
-Evaluation ScanEvaluator::SumChunks(size_t points, bool with_derivatives) const {
+Evaluation ScanEvaluator::SumChunks(size_t points, ndt::DerivativeSums<double>& derivatives) const {
   ChunkSums total;
   for (size_t c = 0; c * kPointsPerChunk < points; ++c) {
     const ChunkSums& sums = chunks_[c]->sums;
     total.exponentials += sums.exponentials;
     total.best += sums.best;
-    for (int i = 0; i < 6; ++i) total.gradient[i] += sums.gradient[i];
-    for (int i = 0; i < 21; ++i) total.hessian[i] += sums.hessian[i];
+    ndt::Add(sums.derivatives, total.derivatives);
     total.matched_points += sums.matched_points;
     total.pairs += sums.pairs;
   }
+  derivatives = ndt::Scaled(total.derivatives, constants_.d1 * constants_.d2);
   Evaluation evaluation;
   evaluation.score =
       ToPoseScore({-constants_.d1 * total.exponentials, -constants_.d1 * total.best,
                    static_cast<double>(total.matched_points), static_cast<double>(total.pairs)},
                   points);
   evaluation.derivatives.score = evaluation.score.score;
-  if (with_derivatives) {
-    const double factor = constants_.d1 * constants_.d2;
-    int k = 0;
-    for (int i = 0; i < 6; ++i) {
-      evaluation.derivatives.gradient[i] = factor * total.gradient[i];
-      for (int j = i; j < 6; ++j) {
-        const double entry = factor * total.hessian[k++];
-        evaluation.derivatives.hessian.m[i][j] = entry;
-        evaluation.derivatives.hessian.m[j][i] = entry;
-      }
-    }
-  }
   return evaluation;
 }
 

@@ -22,6 +22,7 @@
 #include "core/engine/cpu/newton_search.h"
 #include "core/engine/cpu/thread_pool.h"
 #include "core/engine/profile.h"
+#include "core/ndt/point_terms.h"
 #include "core/ndt/score_function.h"
 
 namespace voxloc::cpu {
@@ -54,7 +55,9 @@ class ScanEvaluator {
   void AddPoint(const Eigen::Vector3f& point_base, uint32_t place);
   void PadChunks();
   void EvaluateChunk(const EvaluationFrame& frame, int count, Chunk& chunk) const;
-  [[nodiscard]] Evaluation SumChunks(size_t points, bool with_derivatives) const;
+  // Writes the derivatives in the map's axes, zero where none were evaluated; those of the result
+  // stay zero.
+  [[nodiscard]] Evaluation SumChunks(size_t points, ndt::DerivativeSums<double>& derivatives) const;
 
   const Kernels& kernels_;
   const GaussianGrid* grid_ = nullptr;

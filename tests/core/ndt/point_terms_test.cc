@@ -16,6 +16,7 @@
 
 #include "core/engine/profile.h"
 #include "core/ndt/cell_gaussian.h"
+#include "core/ndt/chart_derivatives.h"
 #include "core/ndt/score_function.h"
 #include "tests/support/random_numbers.h"
 #include "tests/support/reference_ndt.h"
@@ -100,9 +101,7 @@ Sums Compute(const Problem& problem, bool reweighted = false) {
   const ChartVector& p = problem.chart;
   const AngleTerms<double> terms = ComputeAngleTerms(p[3], p[4], p[5]);
   const Rotation<double> r = ComputeRotation(terms);
-  ChartDerivatives<double> chart = ComputeChartDerivatives(terms, true);
-  if (reweighted) DropSecondOrder(chart);
-  DerivativeSums<double> derivatives;
+  DerivativeSums<double> in_map_axes;
   double exponentials = 0.0;
   for (const PointWithNeighbors& point : problem.points) {
     const Vector3<double> x = {point.x.x(), point.x.y(), point.x.z()};
@@ -116,17 +115,20 @@ Sums Compute(const Problem& problem, bool reweighted = false) {
               reweighted ? 0.0 : constants.d2, pairs);
     }
     exponentials += pairs.exponentials;
-    AddPoint(x, pairs, chart, derivatives);
+    if (reweighted) {
+      AddPoint<false>(x, pairs, r, in_map_axes);
+    } else {
+      AddPoint<true>(x, pairs, r, in_map_axes);
+    }
   }
   Sums sums;
   sums.score = -constants.d1 * exponentials;
-  const double factor = constants.d1 * constants.d2;
-  int k = 0;
+  Derivatives derivatives;
+  ToChart(Scaled(in_map_axes, constants.d1 * constants.d2), ComputeChartAxes(terms),
+          {/*second_order=*/!reweighted, /*exact_pitch_curvature=*/true}, derivatives);
   for (int i = 0; i < 6; ++i) {
-    sums.gradient[i] = factor * derivatives.gradient[i];
-    for (int j = i; j < 6; ++j) {
-      sums.hessian(i, j) = sums.hessian(j, i) = factor * derivatives.hessian[k++];
-    }
+    sums.gradient[i] = derivatives.gradient[i];
+    for (int j = 0; j < 6; ++j) sums.hessian(i, j) = derivatives.hessian.m[i][j];
   }
   return sums;
 }
@@ -257,10 +259,9 @@ TEST(PointTermsTest, TheReweightedCurvatureIsTheSumOfWeightedProductsAndNeverPos
 }
 
 TEST(PointTermsTest, APointWithoutNeighborsAddsNothing) {
-  const ChartDerivatives<double> chart =
-      ComputeChartDerivatives(ComputeAngleTerms(0.1, 0.2, 0.3), true);
+  const Rotation<double> rotation = ComputeRotation(ComputeAngleTerms(0.1, 0.2, 0.3));
   DerivativeSums<double> sums;
-  AddPoint<true, double>({1.0, 2.0, 3.0}, {}, chart, sums);
+  AddPoint<true, double>({1.0, 2.0, 3.0}, {}, rotation, sums);
   for (const double g : sums.gradient) EXPECT_EQ(g, 0.0);
   for (const double h : sums.hessian) EXPECT_EQ(h, 0.0);
 }
