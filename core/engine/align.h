@@ -16,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "core/cloud/point_cloud.h"
+#include "core/engine/evaluation_pass.h"
 #include "core/engine/profile.h"
 #include "core/engine/work_class.h"
 #include "core/geometry/covariance.h"
@@ -46,6 +47,11 @@ struct AlignJob {
   StopToken stop;
   bool want_trace = false;
   bool want_point_scores = false;
+  // What is evaluated once more at the answer; at most kMaxPasses.
+  std::vector<EvaluationPass> passes;
+  // No search: the passes are evaluated at the guess. Of the result, only the status, the pose, the
+  // point scores and the passes mean anything.
+  bool passes_only = false;
 };
 
 // The job from another guess, of whose uncertainty nothing is known.
@@ -84,8 +90,9 @@ struct AlignResult {
   int oscillations = 0;                  // longest run of reversals in the last stage
   bool reached_iteration_limit = false;  // of the last stage
   std::vector<IterationTrace> trace;     // empty unless wanted
-  std::vector<float>
-      point_scores;  // best pair of each point, 0 where unmatched; empty unless wanted
+  // Best pair of each point under the score stage, 0 where unmatched; empty unless wanted.
+  std::vector<float> point_scores;
+  std::vector<PassResult> passes;  // one a pass of the job, in their order
 };
 
 // A search that hit its limit is still believed when it went to and fro around an optimum for more

@@ -26,11 +26,52 @@ absl::Status CheckPose(const Pose& pose) {
   return absl::InvalidArgumentError("a pose has a component that is not finite");
 }
 
+absl::Status CheckGroups(const PointGroups& groups, const PointCloud& cloud) {
+  if (groups.ends.size() > kMaxPointGroups) {
+    return absl::InvalidArgumentError(absl::StrCat("a pass has at most ", kMaxPointGroups,
+                                                   " groups (got ", groups.ends.size(), ")"));
+  }
+  if (groups.places.size() > cloud.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("groups of ", groups.places.size(), " points in a cloud of ", cloud.size()));
+  }
+  const bool all =
+      groups.ends.empty() ? groups.places.empty() : groups.ends.back() == groups.places.size();
+  if (!all || !std::is_sorted(groups.ends.begin(), groups.ends.end())) {
+    return absl::InvalidArgumentError("the ends of a pass's groups do not divide its points");
+  }
+  for (const uint32_t place : groups.places) {
+    if (place >= cloud.size() || !cloud.IsFinite(place)) {
+      return absl::InvalidArgumentError(absl::StrCat("a group names point ", place,
+                                                     ", which its cloud of ", cloud.size(),
+                                                     " points lacks or which is not finite"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckPass(const EvaluationPass& pass, const PointCloud& scan) {
+  const PointCloud& cloud = pass.cloud != nullptr ? *pass.cloud : scan;
+  if (cloud.size() > std::numeric_limits<uint32_t>::max()) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("a pass has a cloud of ", cloud.size(), " points"));
+  }
+  return pass.groups != nullptr ? CheckGroups(*pass.groups, cloud) : absl::OkStatus();
+}
+
 }  // namespace
 
-absl::Status CheckScanAndGuess(const AlignJob& job) {
-  const absl::Status status = CheckScan(job.scan.get());
-  return status.ok() ? CheckPose(job.map_T_base_guess) : status;
+absl::Status CheckInputs(const AlignJob& job) {
+  if (absl::Status status = CheckScan(job.scan.get()); !status.ok()) return status;
+  if (absl::Status status = CheckPose(job.map_T_base_guess); !status.ok()) return status;
+  if (job.passes.size() > kMaxPasses) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a job has at most ", kMaxPasses, " passes (got ", job.passes.size(), ")"));
+  }
+  for (const EvaluationPass& pass : job.passes) {
+    if (absl::Status status = CheckPass(pass, *job.scan); !status.ok()) return status;
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckRequest(const ScoreRequest& request) {

@@ -13,9 +13,10 @@
 
 namespace voxloc {
 
-// InvalidArgument: no scan, or one without points; a guess that is not finite. ResourceExhausted:
-// more points than can be counted. Says nothing about profile and map.
-[[nodiscard]] absl::Status CheckScanAndGuess(const AlignJob& job);
+// InvalidArgument: no scan, or one without points; a guess that is not finite; a pass whose cloud
+// is too large, whose groups are too many or in disorder, or name a point that is not there or not
+// finite. ResourceExhausted: more points than can be counted. Says nothing about profile and map.
+[[nodiscard]] absl::Status CheckInputs(const AlignJob& job);
 
 // InvalidArgument: as above, no point that is finite, a pose that is not, a stage that
 // ValidateProfile refuses.

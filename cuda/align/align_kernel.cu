@@ -60,6 +60,12 @@ struct ScanView {
   uint32_t points;
 };
 
+__device__ __forceinline__ ScanView ViewOf(const AlignArguments& arguments,
+                                           const DeviceScan& scan) {
+  const float* const points = arguments.points + scan.first;
+  return {points, points + scan.stride, points + 2 * size_t{scan.stride}, scan.points};
+}
+
 template <int kPairsAtOnce>
 __device__ __forceinline__ float EvaluateChunk(const Shared& shared, const ScanView& scan,
                                                uint32_t points, uint32_t chunk) {
@@ -88,12 +94,84 @@ __device__ __noinline__ void WritePointScores(const Shared& shared, const ScanVi
   }
 }
 
+// The sums of each group of a pass, a warp for each.
+__device__ __noinline__ void SumGroups(const Shared& shared, const ScanView& scan,
+                                       const DevicePass& pass, const AlignArguments& arguments,
+                                       uint32_t rank, uint32_t cluster) {
+  const uint32_t* const places = arguments.places + pass.places_begin;
+  const uint32_t* const ends = arguments.ends + pass.ends_begin;
+  const uint32_t warps = blockDim.x / 32;
+  const uint32_t lane = threadIdx.x % 32;
+  const auto largest = static_cast<float>(shared.stage.largest);
+  for (uint32_t group = rank * warps + threadIdx.x / 32; group < pass.groups;
+       group += cluster * warps) {
+    const uint32_t begin = group == 0 ? 0 : __ldg(ends + group - 1);
+    const uint32_t end = __ldg(ends + group);
+    double sum = 0.0;
+    for (uint32_t first = begin; first < end; first += kPointsPerChunk) {
+      ndt::Vector3<float> point;
+      MatchedPoint matched;
+      if (first + lane < end) {
+        const uint32_t i = __ldg(places + first + lane);
+        point = {__ldg(scan.x + i), __ldg(scan.y + i), __ldg(scan.z + i)};
+        matched = MatchPoint<true, 1>(
+            shared.stage, LocatePoint(shared.map_T_base, point.x, point.y, point.z, shared.stage));
+        if (pass.want_point_scores) {
+          arguments.point_scores[pass.point_scores_begin + i] = largest * matched.best;
+        }
+      }
+      __syncwarp();
+      sum += static_cast<double>(SumChunk(shared, point, matched));
+    }
+    const bool score = lane == kExponentials || lane == kBest;
+    const bool count = lane == kMatched || lane == kPairs;
+    const double unit = score ? shared.stage.largest : count ? 1.0 : shared.stage.derivative_scale;
+    arguments.group_sums[pass.sums_begin + group].slot[lane] = static_cast<float>(unit * sum);
+  }
+}
+
 // Copies by all threads of the block; both are multiples of four bytes long.
 template <typename T>
 __device__ __forceinline__ void CopyToShared(const T& from, T& to) {
   static_assert(sizeof(T) % 4 == 0, "copied by words");
   for (uint32_t i = threadIdx.x; i < sizeof(T) / 4; i += blockDim.x) {
     reinterpret_cast<uint32_t*>(&to)[i] = reinterpret_cast<const uint32_t*>(&from)[i];
+  }
+}
+
+// What is evaluated once more at the final pose. All threads of the cluster.
+__device__ __noinline__ void RunPasses(Shared& shared, const AlignArguments& arguments,
+                                       const DeviceJob& job, const AlignProgram& program,
+                                       uint32_t rank, uint32_t cluster) {
+  const uint32_t warp = threadIdx.x / 32;
+  const auto lane = static_cast<int>(threadIdx.x % 32);
+  const int answer = job.passes_only ? program.stages - 1 : AnswerStage(SearchOf(shared), program);
+  for (uint32_t k = 0; k < job.passes; ++k) {
+    const DevicePass& pass = arguments.passes[job.passes_begin + k];
+    __syncthreads();
+    CopyToShared(program.terms[pass.score_stage ? program.score_stage : answer], shared.stage);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      // Derivatives are exact whatever the stage searches with.
+      shared.stage.second_order = true;
+      shared.stage.curvature = shared.stage.d2;
+      shared.stage.small_angle_shortcut = false;
+      if (pass.own_cell_only) {
+        shared.stage.reach = 0;
+        shared.stage.squared_radius_m2 = HUGE_VALF;
+      }
+    }
+    __syncthreads();
+    if (warp == 0) PreparePose(shared, lane);
+    if (warp == 1) PrepareDerivatives(shared, shared.stage, lane);
+    __syncthreads();
+    const ScanView scan = ViewOf(arguments, arguments.scans[pass.scan]);
+    if (pass.groups > 0) {
+      SumGroups(shared, scan, pass, arguments, rank, cluster);
+    } else if (pass.want_point_scores) {
+      WritePointScores(shared, scan, rank, cluster,
+                       arguments.point_scores + pass.point_scores_begin);
+    }
   }
 }
 
@@ -111,9 +189,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   const DeviceJob& job = arguments.jobs[blockIdx.x / cluster];
   const AlignProgram& program = arguments.programs[job.program];
   const DeviceScan& device_scan = arguments.scans[job.scan];
-  const float* const points = arguments.points + device_scan.first;
-  const ScanView scan = {points, points + device_scan.stride,
-                         points + 2 * size_t{device_scan.stride}, device_scan.points};
+  const ScanView scan = ViewOf(arguments, device_scan);
   const uint32_t warps = blockDim.x / 32;
   const uint32_t warp = threadIdx.x / 32;
   const auto lane = static_cast<int>(threadIdx.x % 32);
@@ -141,6 +217,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     rules.regularization_scale = job.regularization_scale;
     new (shared.search) Search(rules, job.guess);
     PublishWish(shared);
+    if (job.passes_only) shared.done = true;
     for (ArrivalBarrier& barrier : shared.arrived) Initialize(barrier);
   }
   __syncthreads();
@@ -225,7 +302,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   }
 
   if (rank == 0 && threadIdx.x == 0) {
-    WriteResult(SearchOf(shared), program.score_stage, arguments.results[blockIdx.x / cluster]);
+    WriteResult(SearchOf(shared), program, arguments.results[blockIdx.x / cluster]);
   }
   if (job.want_point_scores) {
     CopyToShared(program.terms[program.score_stage], shared.stage);
@@ -233,6 +310,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     __syncthreads();
     WritePointScores(shared, scan, rank, cluster, arguments.point_scores + job.point_scores_begin);
   }
+  if (job.passes > 0) RunPasses(shared, arguments, job, program, rank, cluster);
   // Nobody leaves while others may write to its shared memory.
   if (cluster > 1) SynchronizeCluster();
 }

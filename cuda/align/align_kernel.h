@@ -24,9 +24,13 @@ struct AlignArguments {
   const float* points;  // of all scans
   const DeviceJob* jobs;
   uint32_t job_count;
+  const DevicePass* passes;
+  const uint32_t* places;  // of packed points, of the groups of all passes
+  const uint32_t* ends;
   DeviceResult* results;   // one a job
   DeviceIteration* trace;  // null: no job wants one
   float* point_scores;     // null: no job wants them
+  DeviceGroupSums* group_sums;
 };
 
 // What the kernel can use on a device.

@@ -23,6 +23,30 @@ constexpr size_t kMaxPoints = size_t{1} << 21;      // of all jobs
 constexpr size_t kMaxIterations = size_t{1} << 18;  // recorded
 constexpr size_t kMaxScoredPoints = size_t{1} << 26;
 
+// What a job asks of a slice.
+struct Demands {
+  size_t points = 0;
+  size_t scored = 0;
+  size_t iterations = 0;
+};
+
+Demands DemandsOf(const AlignJob& job) {
+  Demands demands;
+  demands.points = job.scan != nullptr ? job.scan->size() : 0;
+  if (job.want_point_scores) demands.scored = demands.points;
+  for (const EvaluationPass& pass : job.passes) {
+    const size_t points = pass.cloud != nullptr ? pass.cloud->size() : demands.points;
+    demands.points += pass.cloud != nullptr ? points : 0;
+    demands.scored += pass.want_point_scores ? points : 0;
+  }
+  if (job.want_trace) {
+    for (const Stage& stage : job.profile.stages) {
+      demands.iterations += static_cast<size_t>(std::max(0, stage.max_iterations));
+    }
+  }
+  return demands;
+}
+
 IterationTrace TraceOf(const DeviceIteration& record, size_t points) {
   return MakeTrace({record.stage, record.from, record.after, ToPoseScore(record.score, points),
                     record.gradient, record.hessian, record.direction, record.length});
@@ -35,6 +59,7 @@ AlignSlice::AlignSlice(std::shared_ptr<Device> device, std::shared_ptr<DeviceClo
     : device_(device),
       clock_(std::move(clock)),
       limits_(limits),
+      passes_(device),
       upload_(device),
       results_(device),
       device_results_(device),
@@ -65,41 +90,29 @@ void AlignSlice::Clear() {
   jobs_.clear();
   programs_.clear();
   program_of_.clear();
-  scans_.clear();
-  device_scans_.clear();
-  rotation_scales_m_.clear();
-  scan_numbers_.Clear();
-  // What one huge scan made it take goes back to the host too.
-  const size_t kept = points_retention_.Fit(points_.size(), floats_, sizeof(float));
-  if (kept < points_.size()) points_ = std::vector<float>(kept);
-  floats_ = 0;
+  scans_.Clear();
   work_ = 0;
   iterations_ = 0;
   scored_points_ = 0;
+  passes_.Clear();
   moment_.reset();
   status_ = absl::OkStatus();
 }
 
 bool AlignSlice::Add(const AlignJob& job, AlignResult& result) {
-  const size_t points = job.scan != nullptr ? job.scan->size() : 0;
-  size_t iterations = 0;
-  if (job.want_trace) {
-    for (const Stage& stage : job.profile.stages) {
-      iterations += static_cast<size_t>(std::max(0, stage.max_iterations));
-    }
-  }
-  const size_t scored = job.want_point_scores ? points : 0;
+  const Demands demands = DemandsOf(job);
   // One slice fills the device; the next ones wait behind it.
   const auto most_jobs = static_cast<size_t>(limits_.resident_blocks);
-  if (!entries_.empty() &&
-      (entries_.size() >= most_jobs || work_ + points > kMaxPoints ||
-       iterations_ + iterations > kMaxIterations || scored_points_ + scored > kMaxScoredPoints)) {
+  if (!entries_.empty() && (entries_.size() >= most_jobs || work_ + demands.points > kMaxPoints ||
+                            iterations_ + demands.iterations > kMaxIterations ||
+                            scored_points_ + demands.scored > kMaxScoredPoints)) {
     return false;
   }
-  result.status = CheckScanAndGuess(job);
+  result.status = CheckInputs(job);
   if (!result.status.ok()) return true;
   const absl::StatusOr<uint32_t> program = ProgramOf(job);
-  const absl::StatusOr<uint32_t> scan = program.ok() ? ScanOf(job, *program) : program.status();
+  const absl::StatusOr<uint32_t> scan =
+      program.ok() ? scans_.ScanOf(job, *program) : program.status();
   if (!scan.ok()) {
     result.status = scan.status();
     return true;
@@ -110,7 +123,7 @@ bool AlignSlice::Add(const AlignJob& job, AlignResult& result) {
   std::copy(guess.data(), guess.data() + 6, packed.guess);
   packed.program = *program;
   packed.scan = *scan;
-  packed.rotation_scale_m = RotationScaleFor(job, *scan);
+  packed.rotation_scale_m = scans_.RotationScaleFor(job, *scan);
   packed.entry =
       static_cast<int>(EntryStage(job.profile, job.guess_covariance, packed.rotation_scale_m));
   packed.interrupt = InterruptOf(job.stop);
@@ -129,9 +142,13 @@ bool AlignSlice::Add(const AlignJob& job, AlignResult& result) {
   packed.trace_begin = iterations_;
   packed.want_point_scores = job.want_point_scores;
   packed.point_scores_begin = scored_points_;
-  iterations_ += static_cast<uint32_t>(iterations);
-  if (job.want_point_scores) scored_points_ += scans_[*scan].points;
-  work_ += points;
+  packed.passes_only = job.passes_only;
+  packed.passes_begin = passes_.size();
+  packed.passes = static_cast<uint32_t>(job.passes.size());
+  iterations_ += static_cast<uint32_t>(demands.iterations);
+  if (job.want_point_scores) scored_points_ += scans_.packed(*scan).points;
+  AddPasses(job, *scan);
+  work_ += demands.points;
   jobs_.push_back(packed);
   entries_.push_back({&job, &result});
   return true;
@@ -165,50 +182,16 @@ absl::StatusOr<uint32_t> AlignSlice::ProgramOf(const AlignJob& job) {
   return static_cast<uint32_t>(programs_.size() - 1);
 }
 
-absl::StatusOr<uint32_t> AlignSlice::ScanOf(const AlignJob& job, uint32_t program) {
-  const PointCloud& cloud = *job.scan;
-  const ScanKey key = {&cloud, program};
-  if (const uint32_t* const known = scan_numbers_.Find(key)) return *known;
-  const size_t end = floats_ + PackedFloats(cloud.size());
-  if (points_.size() < end) points_.resize(std::max(end, points_.size() + points_.size() / 2));
-  DeviceScan device_scan{};
-  PackedScan scan = Pack(job, points_.data() + floats_, device_scan);
-  if (scan.points == 0) return NoFinitePoint(cloud);
-  device_scan.first = floats_;
-  device_scan.stride = scan.stride;
-  device_scan.points = scan.points;
-  const auto number = static_cast<uint32_t>(scans_.size());
-  device_scans_.push_back(device_scan);
-  scans_.push_back(std::move(scan));
-  rotation_scales_m_.push_back(0.0);
-  floats_ = end;
-  scan_numbers_.Insert(key, number);
-  return number;
-}
-
-PackedScan AlignSlice::Pack(const AlignJob& job, float* floats, DeviceScan& device_scan) {
-  if (!HasThinnedStage(job.profile)) {
-    PackedScan scan = PackScan(*job.scan, floats);
-    std::fill(std::begin(device_scan.stage_points), std::end(device_scan.stage_points),
-              scan.points);
-    return scan;
+void AlignSlice::AddPasses(const AlignJob& job, uint32_t scan) {
+  for (const EvaluationPass& pass : job.passes) {
+    const uint32_t number = pass.cloud != nullptr ? scans_.CloudOf(*pass.cloud) : scan;
+    passes_.Add(pass, number, scans_.packed(number), scored_points_);
+    if (pass.want_point_scores) scored_points_ += scans_.packed(number).points;
   }
-  stage_points_.Choose(*job.scan, job.profile);
-  std::copy(stage_points_.counts().begin(), stage_points_.counts().end(), device_scan.stage_points);
-  return PackScan(*job.scan, stage_points_.order(), floats);
-}
-
-double AlignSlice::RotationScaleFor(const AlignJob& job, uint32_t scan) {
-  if (!NeedsScanScale(job.profile)) return 0.0;
-  double& scale_m = rotation_scales_m_[scan];
-  if (scale_m == 0.0) scale_m = RotationScaleOf(*job.scan);
-  return scale_m;
 }
 
 ClusterDemand AlignSlice::Demand() const {
-  uint32_t most_points = 0;
-  for (const PackedScan& scan : scans_) most_points = std::max(most_points, scan.points);
-  return {jobs_.size(), most_points / kPointsPerChunk + 1};
+  return {jobs_.size(), scans_.most_points() / kPointsPerChunk + 1};
 }
 
 void AlignSlice::Launch(SliceUse use) {
@@ -226,6 +209,7 @@ absl::Status AlignSlice::Reserve() {
   VOXLOC_TRY(device_trace_.ReserveForUse(iterations_));
   VOXLOC_TRY(trace_.ReserveForUse(iterations_ * sizeof(DeviceIteration)));
   VOXLOC_TRY(device_scores_.ReserveForUse(scored_points_));
+  VOXLOC_TRY(passes_.Reserve());
   return scores_.ReserveForUse(scored_points_ * sizeof(float));
 }
 
@@ -235,9 +219,9 @@ absl::Status AlignSlice::Queue(SliceUse use) {
   if (timed_) VOXLOC_TRY(events_[0].Record(stream_));
   AlignArguments arguments{};
   upload_.Add(programs_, &arguments.programs);
-  upload_.Add(device_scans_, &arguments.scans);
   upload_.Add(jobs_, &arguments.jobs);
-  upload_.Add(absl::MakeConstSpan(points_.data(), floats_), &arguments.points);
+  scans_.AddTo(upload_, arguments);
+  passes_.AddTo(upload_, arguments);
   VOXLOC_TRY(upload_.Send(stream_));
   if (timed_) VOXLOC_TRY(events_[1].Record(stream_));
   arguments.job_count = static_cast<uint32_t>(jobs_.size());
@@ -284,7 +268,7 @@ absl::Status AlignSlice::QueueDownloads(bool mapped) {
                                     scored_points_ * sizeof(float), cudaMemcpyDeviceToHost, stream),
                     "reading point scores");
   }
-  return absl::OkStatus();
+  return passes_.QueueDownload(stream_);
 }
 
 void AlignSlice::Settle() noexcept {
@@ -320,7 +304,7 @@ void AlignSlice::FillResult(size_t i) const {
   AlignResult& result = *entries_[i].result;
   result.map_T_base = PoseFromChart(ToEigen(from.chart));
   result.termination = from.termination;
-  const size_t points = scans_[job.scan].points;
+  const size_t points = scans_.packed(job.scan).points;
   result.before = ToPoseScore(from.before, points);
   result.after = ToPoseScore(from.after, points);
   result.gradient = ToEigen(from.gradient);
@@ -333,18 +317,31 @@ void AlignSlice::FillResult(size_t i) const {
   if (job.want_trace) {
     const auto* records = reinterpret_cast<const DeviceIteration*>(trace_.data()) + job.trace_begin;
     result.trace.reserve(static_cast<size_t>(from.iterations));
-    const DeviceScan& scan = device_scans_[job.scan];
+    const DeviceScan& scan = scans_.on_device(job.scan);
     for (int k = 0; k < from.iterations; ++k) {
       result.trace.push_back(TraceOf(records[k], scan.stage_points[records[k].stage]));
     }
   }
   if (job.want_point_scores) {
-    const PackedScan& scan = scans_[job.scan];
+    const PackedScan& scan = scans_.packed(job.scan);
     const auto* scores = reinterpret_cast<const float*>(scores_.data()) + job.point_scores_begin;
     result.point_scores.assign(entries_[i].job->scan->size(), 0.0F);
     for (uint32_t k = 0; k < scan.points; ++k) {
       result.point_scores[scan.PlaceInCloud(k)] = scores[k];
     }
+  }
+  FillPasses(i);
+}
+
+void AlignSlice::FillPasses(size_t i) const {
+  const AlignJob& job = *entries_[i].job;
+  const auto* scores = reinterpret_cast<const float*>(scores_.data());
+  for (uint32_t k = 0; k < jobs_[i].passes; ++k) {
+    const EvaluationPass& pass = job.passes[k];
+    const size_t cloud_points = pass.cloud != nullptr ? pass.cloud->size() : job.scan->size();
+    const uint32_t number = jobs_[i].passes_begin + k;
+    passes_.Fill(number, scans_.packed(passes_.scan_of(number)), cloud_points, scores,
+                 entries_[i].result->passes.emplace_back());
   }
 }
 

@@ -15,12 +15,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/container/flat_table.h"
 #include "core/engine/align.h"
-#include "core/engine/stage_points.h"
 #include "cuda/align/align_kernel.h"
 #include "cuda/align/cluster_choice.h"
-#include "cuda/align/packed_scan.h"
+#include "cuda/align/pass_list.h"
+#include "cuda/align/scan_list.h"
 #include "cuda/call_times.h"
 #include "cuda/map/cuda_map.h"
 #include "cuda/runtime/device.h"
@@ -28,7 +27,6 @@
 #include "cuda/runtime/device_clock.h"
 #include "cuda/runtime/packed_upload.h"
 #include "cuda/runtime/pinned_buffer.h"
-#include "cuda/runtime/retention.h"
 #include "cuda/runtime/stream.h"
 
 namespace voxloc::cuda {
@@ -70,30 +68,16 @@ class AlignSlice {
     const AlignJob* job;
     AlignResult* result;
   };
-  // Programs may search with different points of one cloud.
-  struct ScanKey {
-    const PointCloud* cloud = nullptr;
-    uint32_t program = 0;
-
-    friend bool operator==(const ScanKey& a, const ScanKey& b) {
-      return a.cloud == b.cloud && a.program == b.program;
-    }
-    template <typename H>
-    friend H AbslHashValue(H state, const ScanKey& key) {
-      return H::combine(std::move(state), key.cloud, key.program);
-    }
-  };
   AlignSlice(std::shared_ptr<Device> device, std::shared_ptr<DeviceClock> clock,
              const AlignLimits& limits);
   absl::StatusOr<uint32_t> ProgramOf(const AlignJob& job);
-  absl::StatusOr<uint32_t> ScanOf(const AlignJob& job, uint32_t program);
-  PackedScan Pack(const AlignJob& job, float* floats, DeviceScan& device_scan);
-  double RotationScaleFor(const AlignJob& job, uint32_t scan);
+  void AddPasses(const AlignJob& job, uint32_t scan);
   absl::Status Queue(SliceUse use);
   absl::Status Reserve();
   absl::Status QueueDownloads(bool mapped);
   absl::Status ReadTimes();
   void FillResult(size_t i) const;
+  void FillPasses(size_t i) const;
   [[nodiscard]] ClusterDemand Demand() const;
 
   std::shared_ptr<Device> device_;
@@ -108,17 +92,11 @@ class AlignSlice {
   std::vector<DeviceJob> jobs_;
   std::vector<AlignProgram> programs_;
   std::vector<const AlignJob*> program_of_;  // a job of each program
-  std::vector<PackedScan> scans_;
-  std::vector<DeviceScan> device_scans_;
-  std::vector<double> rotation_scales_m_;  // of the scans; 0 until a job needs it
-  std::vector<float> points_;              // of all scans; the first `floats_` are in use
-  Retention points_retention_;
-  FlatTable<ScanKey, uint32_t> scan_numbers_;
-  StagePoints stage_points_;            // of the scan packed last
-  size_t floats_ = 0;                   // of all scans
-  size_t work_ = 0;                     // points of all jobs
-  uint32_t iterations_ = 0;             // that may be recorded
-  uint32_t scored_points_ = 0;          // whose scores are wanted
+  ScanList scans_;
+  size_t work_ = 0;             // points of all jobs
+  uint32_t iterations_ = 0;     // that may be recorded
+  uint32_t scored_points_ = 0;  // whose scores are wanted
+  PassList passes_;
   std::optional<DeviceMoment> moment_;  // on both clocks; of the first job with a deadline
   bool launched_ = false;
   absl::Status status_;  // of Launch

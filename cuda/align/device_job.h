@@ -35,6 +35,24 @@ struct DeviceScan {
   uint32_t stage_points[ndt::kMaxStages];
 };
 
+// See EvaluationPass.
+struct DevicePass {
+  uint32_t scan;          // its cloud, among the scans
+  uint32_t groups;        // 0: no sums
+  uint32_t places_begin;  // of its groups, in the array of places
+  uint32_t ends_begin;    // in the array of ends, which count from places_begin
+  uint32_t sums_begin;    // in the array of sums of groups
+  uint32_t point_scores_begin;
+  bool score_stage;
+  bool own_cell_only;
+  bool want_point_scores;
+};
+
+// The sums of a group, by Slot, in the units of the score.
+struct DeviceGroupSums {
+  float slot[32];
+};
+
 struct DeviceJob {
   double guess[6];  // chart
   double reference_x;
@@ -49,11 +67,14 @@ struct DeviceJob {
   uint32_t trace_begin;
   // Place in the array of point scores.
   uint32_t point_scores_begin;
+  uint32_t passes_begin;
+  uint32_t passes;
   Interrupt interrupt;  // raised before the start
   bool regularized;
   bool score_includes_regularization;
   bool want_trace;
   bool want_point_scores;
+  bool passes_only;
 };
 
 struct DeviceIteration {

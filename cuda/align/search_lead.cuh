@@ -179,7 +179,12 @@ inline __device__ __noinline__ void RecordIteration(const Search& search, Device
   record.stage = search.step_stage();
 }
 
-inline __device__ __noinline__ void WriteResult(const Search& search, int score_stage,
+// See AlignResult::stage.
+__device__ __forceinline__ int AnswerStage(const Search& search, const AlignProgram& program) {
+  return search.answer_stage() < 0 ? program.score_stage : search.answer_stage();
+}
+
+inline __device__ __noinline__ void WriteResult(const Search& search, const AlignProgram& program,
                                                 DeviceResult& result) {
   for (int i = 0; i < 6; ++i) {
     result.chart[i] = search.chart()[i];
@@ -193,7 +198,7 @@ inline __device__ __noinline__ void WriteResult(const Search& search, int score_
   result.evaluations = search.evaluations();
   result.oscillations = search.oscillations();
   result.reached_iteration_limit = search.reached_iteration_limit();
-  result.stage = search.answer_stage() < 0 ? score_stage : search.answer_stage();
+  result.stage = AnswerStage(search, program);
 }
 
 }  // namespace voxloc::cuda

@@ -12,6 +12,23 @@
 
 namespace voxloc {
 
+// Of the passes alone.
+inline std::string PassBits(const AlignResult& result) {
+  std::string bits;
+  const auto append = [&bits](const void* data, size_t size) {
+    if (size > 0) bits.append(static_cast<const char*>(data), size);
+  };
+  for (const PassResult& pass : result.passes) {
+    for (const GroupSums& group : pass.groups) {
+      append(&group.score, sizeof(group.score));
+      append(group.derivatives.gradient, sizeof(group.derivatives.gradient));
+      append(group.derivatives.hessian, sizeof(group.derivatives.hessian));
+    }
+    append(pass.point_scores.data(), pass.point_scores.size() * sizeof(float));
+  }
+  return bits;
+}
+
 inline std::string Bits(const AlignResult& result) {
   std::string bits;
   const auto append = [&bits](const void* data, size_t size) {
@@ -42,7 +59,7 @@ inline std::string Bits(const AlignResult& result) {
     append(trace.hessian.data(), 36 * sizeof(double));
   }
   append(result.point_scores.data(), result.point_scores.size() * sizeof(float));
-  return bits;
+  return bits + PassBits(result);
 }
 
 }  // namespace voxloc

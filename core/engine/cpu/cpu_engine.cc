@@ -38,6 +38,7 @@ constexpr size_t kPosesPerTask = 16;
 struct AlignWorkspace {
   StagePoints points;
   ScanEvaluator evaluator;
+  ScanEvaluator pass_evaluator;  // of passes over other clouds
 };
 
 // Workspaces at rest, kept for their memory.
@@ -66,6 +67,7 @@ class MapEvaluator : public PoseEvaluator {
   MapEvaluator(const CpuMap& map, const AlignJob& job, AlignWorkspace& workspace,
                cpu::ThreadPool* pool)
       : map_(map),
+        scan_(*job.scan),
         stages_(job.profile.stages),
         thinned_(HasThinnedStage(job.profile)),
         workspace_(workspace),
@@ -87,6 +89,28 @@ class MapEvaluator : public PoseEvaluator {
                                                   : workspace_.points.counts()[stage_];
     return workspace_.evaluator.Evaluate(chart, /*with_derivatives=*/true, points, pool_, nullptr);
   }
+  // What a pass wants at this pose; `stage` is the one whose cells it takes by default.
+  void RunPass(const EvaluationPass& pass, const ChartVector& chart, size_t stage,
+               PassResult& result) {
+    Stage rules = stages_[stage];
+    if (pass.own_cell_only) rules.search = NeighborSearch::kDirect1;
+    const bool of_scan = pass.cloud == nullptr && !pass.own_cell_only;
+    ScanEvaluator& evaluator = of_scan ? workspace_.evaluator : workspace_.pass_evaluator;
+    const PointCloud& cloud = pass.cloud != nullptr ? *pass.cloud : scan_;
+    if (!of_scan) evaluator.SetScan(cloud);
+    evaluator.SetStage(map_.Grid(rules.cells), rules, of_scan ? stage : 0);
+    float* scores = nullptr;
+    if (pass.want_point_scores) {
+      result.point_scores.assign(cloud.size(), 0.0F);
+      scores = result.point_scores.data();
+    }
+    if (pass.groups != nullptr) {
+      evaluator.EvaluateGroups(chart, *pass.groups, pool_, scores, result.groups);
+    } else if (scores != nullptr) {
+      (void)evaluator.Evaluate(chart, /*with_derivatives=*/false, evaluator.points(), pool_,
+                               scores);
+    }
+  }
   // `scores`: room for one value a point of the scan.
   void ScorePoints(const ChartVector& chart, float* scores) {
     (void)workspace_.evaluator.Evaluate(chart, /*with_derivatives=*/false,
@@ -95,6 +119,7 @@ class MapEvaluator : public PoseEvaluator {
 
  private:
   const CpuMap& map_;
+  const PointCloud& scan_;
   const std::vector<Stage>& stages_;
   const bool thinned_;
   AlignWorkspace& workspace_;
@@ -272,7 +297,7 @@ class CpuEngine : public Engine {
   }
 
   absl::Status TryAlign(const AlignJob& job, cpu::ThreadPool* pool, AlignResult& result) {
-    if (absl::Status status = CheckScanAndGuess(job); !status.ok()) return status;
+    if (absl::Status status = CheckInputs(job); !status.ok()) return status;
     if (absl::Status status = ValidateProfile(job.profile); !status.ok()) return status;
     const absl::StatusOr<const CpuMap*> map = CheckMap(job.map.get(), job.profile.stages);
     if (!map.ok()) return map.status();
@@ -283,11 +308,22 @@ class CpuEngine : public Engine {
       workspaces_.Return(std::move(workspace));
       return NoFinitePoint(*job.scan);
     }
-    RunSchedule(job, on_map, result);
+    if (job.passes_only) {
+      result.map_T_base = job.map_T_base_guess;
+      result.stage = static_cast<int>(job.profile.stages.size()) - 1;
+    } else {
+      RunSchedule(job, on_map, result);
+    }
+    const ChartVector chart = ChartFromPose(result.map_T_base);
     if (job.want_point_scores) {
       result.point_scores.assign(job.scan->size(), 0.0F);
       on_map.BeginStage(job.profile.score_stage);
-      on_map.ScorePoints(ChartFromPose(result.map_T_base), result.point_scores.data());
+      on_map.ScorePoints(chart, result.point_scores.data());
+    }
+    for (const EvaluationPass& pass : job.passes) {
+      const size_t stage =
+          pass.score_stage ? job.profile.score_stage : static_cast<size_t>(result.stage);
+      on_map.RunPass(pass, chart, stage, result.passes.emplace_back());
     }
     workspaces_.Return(std::move(workspace));
     return absl::OkStatus();

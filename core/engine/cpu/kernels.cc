@@ -111,11 +111,30 @@ VOXLOC_HD CandidateLanes GatherCandidates(const cpu::AccumulateArguments& in,
            {information[5]}}};
 }
 
-enum class Order { kValue, kFirst, kSecond };
+VOXLOC_HD void AddLanes(const ndt::DerivativeSums<Lanes>& lanes,
+                        ndt::DerivativeSums<double>& sums) {
+  for (int i = 0; i < ndt::kGradientSize; ++i) sums.gradient[i] += SumLanes(lanes.gradient[i]);
+  for (int i = 0; i < ndt::kHessianSize; ++i) sums.hessian[i] += SumLanes(lanes.hessian[i]);
+  sums.old_pitch += SumLanes(lanes.old_pitch);
+}
 
-template <Order kOrder>
+VOXLOC_HD void StorePairSums(const ndt::PairSums<Lanes>& sums, const Lanes& best,
+                             const uint32_t (&pairs)[kLanes], int i, cpu::PointPairSums& out) {
+  const Lanes entries[cpu::kPairSumEntries] = {sums.s.x,  sums.s.y,  sums.s.z,
+                                               sums.m.xx, sums.m.xy, sums.m.xz,
+                                               sums.m.yy, sums.m.yz, sums.m.zz};
+  for (int k = 0; k < cpu::kPairSumEntries; ++k) Store(entries[k].v, out.entry[k] + i);
+  Store(sums.exponentials.v, out.exponentials + i);
+  Store(best.v, out.best + i);
+  for (int lane = 0; lane < kLanes; ++lane) out.pairs[i + lane] = pairs[lane];
+}
+
+template <cpu::Wanted kWanted>
 VOXLOC_HD void AccumulateChunk(const cpu::AccumulateArguments& in, cpu::ChunkSums& sums) {
-  constexpr bool kWithDerivatives = kOrder != Order::kValue;
+  using cpu::Wanted;
+  constexpr bool kWithPairs = kWanted != Wanted::kScore;
+  constexpr bool kWithDerivatives =
+      kWanted == Wanted::kFirstOrder || kWanted == Wanted::kSecondOrder;
   ndt::DerivativeSums<Lanes> derivatives;
   Lanes exponentials;
   Lanes best_sum;
@@ -131,8 +150,11 @@ VOXLOC_HD void AccumulateChunk(const cpu::AccumulateArguments& in, cpu::ChunkSum
       sums.matched_points += taken[lane] > 0 ? 1 : 0;
       sums.pairs += taken[lane];
     }
-    if (in.best != nullptr && most == 0) Store(FloatVector{}, in.best + i);
-    if (most == 0) continue;
+    if (most == 0) {
+      if (in.best != nullptr) Store(FloatVector{}, in.best + i);
+      if constexpr (kWanted == Wanted::kPairSums) StorePairSums({}, {}, taken, i, *in.pair_sums);
+      continue;
+    }
 
     const Vector3<Lanes> local = {{Load<FloatVector>(in.local_x + i)},
                                   {Load<FloatVector>(in.local_y + i)},
@@ -155,7 +177,7 @@ VOXLOC_HD void AccumulateChunk(const cpu::AccumulateArguments& in, cpu::ChunkSum
       ndt::PairTerms<Lanes> pair = ndt::ComputePairTerms(q, candidate.information, in.d2);
       pair.e = Keep(active, pair.e);
       best = Max(best, pair.e);
-      if constexpr (kWithDerivatives) {
+      if constexpr (kWithPairs) {
         ndt::AddPair(pair, candidate.information, in.curvature, pairs);
       } else {
         pairs.exponentials = pairs.exponentials + pair.e;
@@ -164,36 +186,45 @@ VOXLOC_HD void AccumulateChunk(const cpu::AccumulateArguments& in, cpu::ChunkSum
     exponentials = exponentials + pairs.exponentials;
     best_sum = best_sum + best;
     if (in.best != nullptr) Store(best.v, in.best + i);
+    if constexpr (kWanted == Wanted::kPairSums) StorePairSums(pairs, best, taken, i, *in.pair_sums);
     if constexpr (kWithDerivatives) {
       // Points without a pair are taken for zero: their sums are, but zero times infinity is not.
       const IntVector matched = counts > 0;
       const Vector3<Lanes> point = {Keep(matched, {Load<FloatVector>(in.x + i)}),
                                     Keep(matched, {Load<FloatVector>(in.y + i)}),
                                     Keep(matched, {Load<FloatVector>(in.z + i)})};
-      ndt::AddPoint<kOrder == Order::kSecond>(point, pairs, *in.rotation, derivatives);
+      ndt::AddPoint<kWanted == Wanted::kSecondOrder>(point, pairs, *in.rotation, derivatives);
     }
   }
   sums.exponentials += SumLanes(exponentials);
   sums.best += SumLanes(best_sum);
-  if constexpr (kWithDerivatives) {
-    for (int i = 0; i < ndt::kGradientSize; ++i) {
-      sums.derivatives.gradient[i] += SumLanes(derivatives.gradient[i]);
-    }
-    for (int i = 0; i < ndt::kHessianSize; ++i) {
-      sums.derivatives.hessian[i] += SumLanes(derivatives.hessian[i]);
-    }
-    sums.derivatives.old_pitch += SumLanes(derivatives.old_pitch);
-  }
+  if constexpr (kWithDerivatives) AddLanes(derivatives, sums.derivatives);
 }
 
 void Accumulate(const cpu::AccumulateArguments& in, cpu::ChunkSums& sums) {
-  if (in.rotation == nullptr) {
-    AccumulateChunk<Order::kValue>(in, sums);
-  } else if (in.second_order) {
-    AccumulateChunk<Order::kSecond>(in, sums);
-  } else {
-    AccumulateChunk<Order::kFirst>(in, sums);
+  switch (in.wanted) {
+    case cpu::Wanted::kScore:
+      return AccumulateChunk<cpu::Wanted::kScore>(in, sums);
+    case cpu::Wanted::kFirstOrder:
+      return AccumulateChunk<cpu::Wanted::kFirstOrder>(in, sums);
+    case cpu::Wanted::kSecondOrder:
+      return AccumulateChunk<cpu::Wanted::kSecondOrder>(in, sums);
+    case cpu::Wanted::kPairSums:
+      return AccumulateChunk<cpu::Wanted::kPairSums>(in, sums);
   }
+}
+
+void AddPoints(const cpu::AddPointsArguments& in, ndt::DerivativeSums<double>& sums) {
+  ndt::DerivativeSums<Lanes> derivatives;
+  for (int i = 0; i < in.eights * kLanes; i += kLanes) {
+    const auto entry = [&in, i](int k) { return Lanes{Load<FloatVector>(in.entry[k] + i)}; };
+    ndt::PairSums<Lanes> pairs;
+    pairs.s = {entry(3), entry(4), entry(5)};
+    pairs.m = {entry(6), entry(7), entry(8), entry(9), entry(10), entry(11)};
+    const Vector3<Lanes> point = {entry(0), entry(1), entry(2)};
+    ndt::AddPoint<true>(point, pairs, *in.rotation, derivatives);
+  }
+  AddLanes(derivatives, sums);
 }
 
 #define VOXLOC_TEXT_(name) #name
@@ -204,6 +235,7 @@ void Accumulate(const cpu::AccumulateArguments& in, cpu::ChunkSums& sums) {
 bool BoundRow(const cpu::BoundRowArguments& in);  // bound_kernels.cc
 
 extern const cpu::Kernels kKernels;
-const cpu::Kernels kKernels = {VOXLOC_TEXT(VOXLOC_KERNEL_NAMESPACE), Locate, Accumulate, BoundRow};
+const cpu::Kernels kKernels = {VOXLOC_TEXT(VOXLOC_KERNEL_NAMESPACE), Locate, Accumulate, AddPoints,
+                               BoundRow};
 
 }  // namespace voxloc::VOXLOC_KERNEL_NAMESPACE

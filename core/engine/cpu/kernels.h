@@ -59,6 +59,23 @@ struct LocatedPoints {
   float* local_z;
 };
 
+// The sums over the pairs of each point of a chunk (ndt::PairSums).
+constexpr int kPairSumEntries = 9;
+struct PointPairSums {
+  float entry[kPairSumEntries][kPointsPerChunk];  // s x y z, then m xx xy xz yy yz zz
+  float exponentials[kPointsPerChunk];
+  float best[kPointsPerChunk];  // e of the best pair
+  uint32_t pairs[kPointsPerChunk];
+};
+
+// What AccumulateArguments asks for of a chunk.
+enum class Wanted {
+  kScore,
+  kFirstOrder,   // and the derivatives, see ndt::AddPoint
+  kSecondOrder,  // likewise
+  kPairSums,     // and each point's sums over its pairs, exact
+};
+
 struct AccumulateArguments {
   const float* x;  // base frame, m
   const float* y;
@@ -75,9 +92,10 @@ struct AccumulateArguments {
   // where the search takes all.
   float squared_radius_m2;
   float d2;
-  float curvature;                       // see ndt::AddPair
-  const ndt::Rotation<float>* rotation;  // of the derivatives; null: none wanted
-  bool second_order;                     // see ndt::AddPoint
+  float curvature;  // see ndt::AddPair
+  Wanted wanted;
+  const ndt::Rotation<float>* rotation;  // of the derivatives, where they are wanted
+  PointPairSums* pair_sums;              // out, where they are wanted
   // Scratch for eight lists, each eight entries longer than the longest one.
   uint32_t* accepted;
   uint32_t accepted_stride;
@@ -94,10 +112,19 @@ struct ChunkSums {
   uint64_t pairs = 0;
 };
 
+// Points with their sums over pairs, x y z and kPairSumEntries more, each an array of eight times
+// `eights`.
+struct AddPointsArguments {
+  const float* entry[3 + kPairSumEntries];
+  int eights;
+  const ndt::Rotation<float>* rotation;
+};
+
 struct Kernels {
   const char* instruction_set;
   void (*locate)(const LocateArguments&, const LocatedPoints&);
   void (*accumulate)(const AccumulateArguments&, ChunkSums&);
+  void (*add_points)(const AddPointsArguments&, ndt::DerivativeSums<double>&);
   bool (*bound_row)(const BoundRowArguments&);  // whether any node has enough hits
 };
 

@@ -18,6 +18,14 @@ constexpr size_t kMaxKeptChunks = 256;
 
 int PaddedCount(int count) { return (count + 7) / 8 * 8; }
 
+ndt::Rotation<float> ToFloat(const ndt::Rotation<double>& rotation) {
+  ndt::Rotation<float> rounded;
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) rounded.m[i][j] = static_cast<float>(rotation.m[i][j]);
+  }
+  return rounded;
+}
+
 }  // namespace
 
 // The cells that the points of a chunk may match in one stage.
@@ -68,13 +76,22 @@ struct ScanEvaluator::Chunk {
   std::vector<uint32_t> accepted;
 
   ChunkSums sums;
+  std::unique_ptr<PointPairSums> pair_sums;  // null until they are wanted
 };
 
 // What all chunks of one evaluation share.
 struct ScanEvaluator::EvaluationFrame {
   LocateArguments locate{};
-  const ndt::Rotation<float>* rotation = nullptr;  // of the derivatives
+  Wanted wanted = Wanted::kScore;
+  const ndt::Rotation<float>* rotation = nullptr;  // of the derivatives, where they are wanted
   float* point_scores = nullptr;
+};
+
+// For the sums of groups: where each place of the scan lies among the chunks, and points of one
+// group side by side.
+struct ScanEvaluator::GroupScratch {
+  std::vector<uint32_t> at;  // of places that take part
+  float entry[3 + kPairSumEntries][kPointsPerChunk];
 };
 
 ScanEvaluator::ScanEvaluator(const Kernels& kernels) : kernels_(kernels) {}
@@ -138,28 +155,65 @@ void ScanEvaluator::SetStage(const GaussianGrid* grid, const Stage& stage, size_
 Evaluation ScanEvaluator::Evaluate(const ChartVector& chart, bool with_derivatives, size_t points,
                                    ThreadPool* pool, float* point_scores) {
   const ndt::AngleTerms<double> angles = ndt::ComputeAngleTerms(chart[3], chart[4], chart[5]);
-  const ndt::Rotation<double> rotation = ndt::ComputeRotation(angles);
   EvaluationFrame frame;
+  SetPose(ndt::ComputeRotation(angles), chart, frame);
+  frame.point_scores = point_scores;
+  const ndt::AngleTerms<double> derivative_angles =
+      stage_.small_angle_shortcut ? ndt::ComputeShortcutAngleTerms(chart[3], chart[4], chart[5])
+                                  : angles;
+  const ndt::Rotation<float> rotation = ToFloat(ndt::ComputeRotation(derivative_angles));
+  const bool second_order = stage_.curvature == Curvature::kExact;
+  if (with_derivatives) {
+    frame.wanted = second_order ? Wanted::kSecondOrder : Wanted::kFirstOrder;
+    frame.rotation = &rotation;
+  }
+  EvaluateChunks(frame, points, pool);
+
+  ndt::DerivativeSums<double> sums;
+  Evaluation evaluation = SumChunks(points, sums);
+  if (with_derivatives) {
+    ndt::ToChart(sums, ndt::ComputeChartAxes(derivative_angles),
+                 {second_order, stage_.exact_pitch_curvature}, evaluation.derivatives);
+  }
+  return evaluation;
+}
+
+void ScanEvaluator::EvaluateGroups(const ChartVector& chart, const PointGroups& groups,
+                                   ThreadPool* pool, float* point_scores,
+                                   std::vector<GroupSums>& sums) {
+  const ndt::Rotation<double> exact =
+      ndt::ComputeRotation(ndt::ComputeAngleTerms(chart[3], chart[4], chart[5]));
+  EvaluationFrame frame;
+  SetPose(exact, chart, frame);
+  frame.wanted = Wanted::kPairSums;
+  EvaluateChunks(frame, points_, pool);
+
+  if (scratch_ == nullptr) scratch_ = std::make_unique<GroupScratch>();
+  for (size_t i = 0; i < points_; ++i) {
+    const uint32_t place = chunks_[i / kPointsPerChunk]->source[i % kPointsPerChunk];
+    if (scratch_->at.size() <= place) scratch_->at.resize(place + 1);
+    scratch_->at[place] = static_cast<uint32_t>(i);
+  }
+  const ndt::Rotation<float> rotation = ToFloat(exact);
+  const absl::Span<const uint32_t> places(groups.places);
+  size_t begin = 0;
+  for (const uint32_t end : groups.ends) {
+    sums.push_back(SumGroup(places.subspan(begin, end - begin), rotation, point_scores));
+    begin = end;
+  }
+}
+
+void ScanEvaluator::SetPose(const ndt::Rotation<double>& rotation, const ChartVector& chart,
+                            EvaluationFrame& frame) const {
   for (int i = 0; i < 3; ++i) {
     for (int j = 0; j < 3; ++j) frame.locate.rotation[i][j] = rotation.m[i][j];
     frame.locate.translation[i] = chart[i];
   }
   frame.locate.cell_size_m = grid_->cell_size_m();
   frame.locate.float_transform = stage_.float_transform;
-  frame.point_scores = point_scores;
+}
 
-  const ndt::AngleTerms<double> derivative_angles =
-      stage_.small_angle_shortcut ? ndt::ComputeShortcutAngleTerms(chart[3], chart[4], chart[5])
-                                  : angles;
-  ndt::Rotation<float> derivative_rotation;
-  if (with_derivatives) {
-    const ndt::Rotation<double> exact = ndt::ComputeRotation(derivative_angles);
-    for (int i = 0; i < 3; ++i) {
-      for (int j = 0; j < 3; ++j) derivative_rotation.m[i][j] = static_cast<float>(exact.m[i][j]);
-    }
-    frame.rotation = &derivative_rotation;
-  }
-
+void ScanEvaluator::EvaluateChunks(const EvaluationFrame& frame, size_t points, ThreadPool* pool) {
   const size_t chunks = (points + kPointsPerChunk - 1) / kPointsPerChunk;
   const auto evaluate = [&](size_t c) {
     const size_t count = std::min<size_t>(kPointsPerChunk, points - c * kPointsPerChunk);
@@ -170,14 +224,6 @@ Evaluation ScanEvaluator::Evaluate(const ChartVector& chart, bool with_derivativ
   } else {
     for (size_t c = 0; c < chunks; ++c) evaluate(c);
   }
-  ndt::DerivativeSums<double> sums;
-  Evaluation evaluation = SumChunks(points, sums);
-  if (with_derivatives) {
-    ndt::ToChart(sums, ndt::ComputeChartAxes(derivative_angles),
-                 {stage_.curvature == Curvature::kExact, stage_.exact_pitch_curvature},
-                 evaluation.derivatives);
-  }
-  return evaluation;
 }
 
 void ScanEvaluator::EvaluateChunk(const EvaluationFrame& frame, int count, Chunk& chunk) const {
@@ -225,9 +271,13 @@ void ScanEvaluator::EvaluateChunk(const EvaluationFrame& frame, int count, Chunk
                                      ? static_cast<float>(radius_m * radius_m)
                                      : std::numeric_limits<float>::infinity();
   accumulate.d2 = static_cast<float>(constants_.d2);
-  accumulate.curvature = stage_.curvature == Curvature::kExact ? accumulate.d2 : 0.0F;
+  accumulate.curvature = frame.wanted == Wanted::kFirstOrder ? 0.0F : accumulate.d2;
+  accumulate.wanted = frame.wanted;
   accumulate.rotation = frame.rotation;
-  accumulate.second_order = stage_.curvature == Curvature::kExact;
+  if (frame.wanted == Wanted::kPairSums) {
+    if (chunk.pair_sums == nullptr) chunk.pair_sums = std::make_unique<PointPairSums>();
+    accumulate.pair_sums = chunk.pair_sums.get();
+  }
   accumulate.accepted = chunk.accepted.data();
   accumulate.accepted_stride = stride;
   accumulate.best = frame.point_scores != nullptr ? chunk.best : nullptr;
@@ -240,6 +290,46 @@ void ScanEvaluator::EvaluateChunk(const EvaluationFrame& frame, int count, Chunk
       frame.point_scores[chunk.source[i]] = largest * chunk.best[i];
     }
   }
+}
+
+GroupSums ScanEvaluator::SumGroup(absl::Span<const uint32_t> places,
+                                  const ndt::Rotation<float>& rotation, float* point_scores) {
+  GroupScratch& scratch = *scratch_;
+  GroupSums sums;
+  AddPointsArguments add{};
+  for (int k = 0; k < 3 + kPairSumEntries; ++k) add.entry[k] = scratch.entry[k];
+  add.rotation = &rotation;
+  for (size_t begin = 0; begin < places.size(); begin += kPointsPerChunk) {
+    const int count = static_cast<int>(std::min<size_t>(kPointsPerChunk, places.size() - begin));
+    for (int i = 0; i < count; ++i) {
+      const uint32_t place = places[begin + static_cast<size_t>(i)];
+      const uint32_t at = scratch.at[place];
+      const Chunk& chunk = *chunks_[at / kPointsPerChunk];
+      const uint32_t from = at % kPointsPerChunk;
+      const PointPairSums& pairs = *chunk.pair_sums;
+      const bool matched = pairs.pairs[from] > 0;
+      // A point without a pair is taken for zero: its sums are, but zero times infinity is not.
+      scratch.entry[0][i] = matched ? chunk.x[from] : 0.0F;
+      scratch.entry[1][i] = matched ? chunk.y[from] : 0.0F;
+      scratch.entry[2][i] = matched ? chunk.z[from] : 0.0F;
+      for (int k = 0; k < kPairSumEntries; ++k) scratch.entry[3 + k][i] = pairs.entry[k][from];
+      sums.score.score += static_cast<double>(pairs.exponentials[from]);
+      sums.score.best += static_cast<double>(pairs.best[from]);
+      sums.score.matched_points += matched ? 1.0 : 0.0;
+      sums.score.pairs += pairs.pairs[from];
+      if (point_scores != nullptr) {
+        point_scores[place] = static_cast<float>(-constants_.d1) * pairs.best[from];
+      }
+    }
+    const int padded = PaddedCount(count);
+    for (auto& entry : scratch.entry) std::fill(entry + count, entry + padded, 0.0F);
+    add.eights = padded / 8;
+    kernels_.add_points(add, sums.derivatives);
+  }
+  sums.score.score *= -constants_.d1;
+  sums.score.best *= -constants_.d1;
+  sums.derivatives = ndt::Scaled(sums.derivatives, constants_.d1 * constants_.d2);
+  return sums;
 }
 
 Evaluation ScanEvaluator::SumChunks(size_t points, ndt::DerivativeSums<double>& derivatives) const {

@@ -21,6 +21,7 @@
 #include "core/engine/cpu/neighborhood_cache.h"
 #include "core/engine/cpu/newton_search.h"
 #include "core/engine/cpu/thread_pool.h"
+#include "core/engine/evaluation_pass.h"
 #include "core/engine/profile.h"
 #include "core/ndt/point_terms.h"
 #include "core/ndt/score_function.h"
@@ -45,16 +46,29 @@ class ScanEvaluator {
   [[nodiscard]] Evaluation Evaluate(const ChartVector& chart, bool with_derivatives, size_t points,
                                     ThreadPool* pool, float* point_scores);
 
+  // The sums of these groups, of places in the scan, at this pose, exact; and the scores of their
+  // points, where there is room for them (one value a point of the scan, others are left as they
+  // are).
+  void EvaluateGroups(const ChartVector& chart, const PointGroups& groups, ThreadPool* pool,
+                      float* point_scores, std::vector<GroupSums>& sums);
+
   [[nodiscard]] size_t points() const { return points_; }
 
  private:
   struct StageLists;
   struct Chunk;
   struct EvaluationFrame;
+  struct GroupScratch;
 
   void AddPoint(const Eigen::Vector3f& point_base, uint32_t place);
   void PadChunks();
+  void SetPose(const ndt::Rotation<double>& rotation, const ChartVector& chart,
+               EvaluationFrame& frame) const;
+  void EvaluateChunks(const EvaluationFrame& frame, size_t points, ThreadPool* pool);
   void EvaluateChunk(const EvaluationFrame& frame, int count, Chunk& chunk) const;
+  // Of the points at these places, once their chunks have been evaluated with sums over pairs.
+  [[nodiscard]] GroupSums SumGroup(absl::Span<const uint32_t> places,
+                                   const ndt::Rotation<float>& rotation, float* point_scores);
   // Writes the derivatives in the map's axes, zero where none were evaluated; those of the result
   // stay zero.
   [[nodiscard]] Evaluation SumChunks(size_t points, ndt::DerivativeSums<double>& derivatives) const;
@@ -67,6 +81,7 @@ class ScanEvaluator {
   size_t points_ = 0;
   size_t used_chunks_ = 0;
   std::vector<std::unique_ptr<Chunk>> chunks_;
+  std::unique_ptr<GroupScratch> scratch_;
 };
 
 }  // namespace voxloc::cpu

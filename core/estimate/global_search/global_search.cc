@@ -29,7 +29,7 @@ absl::Status CheckJob(const PoseSearchJob& job, const PoseRegion& region) {
   scan_only.scan = job.scan;
   for (const absl::Status& status :
        {ValidatePoseRegion(region), ValidateHypothesisOptions(job.hypotheses),
-        ValidateProfile(job.profile), CheckScanAndGuess(scan_only),
+        ValidateProfile(job.profile), CheckInputs(scan_only),
         CheckCells(*job.map, job.profile.stages)}) {
     if (!status.ok()) return status;
   }

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cuda/align/pass_list.h"
+
+#include <utility>
+
+#include "cuda/align/virtual_warps.h"
+
+namespace voxloc::cuda {
+namespace {
+
+GroupSums ToGroupSums(const DeviceGroupSums& from) {
+  const auto slot = [&from](int i) { return static_cast<double>(from.slot[i]); };
+  GroupSums sums;
+  sums.score = {slot(kExponentials), slot(kBest), slot(kMatched), slot(kPairs)};
+  for (int i = 0; i < ndt::kGradientSize; ++i) sums.derivatives.gradient[i] = slot(kGradient + i);
+  for (int i = 0; i < ndt::kHessianSize; ++i) sums.derivatives.hessian[i] = slot(kHessian + i);
+  sums.derivatives.old_pitch = slot(kOldPitch);
+  return sums;
+}
+
+}  // namespace
+
+PassList::PassList(std::shared_ptr<Device> device)
+    : device_(std::move(device)), device_sums_(device_), sums_(device_) {}
+
+void PassList::Clear() {
+  passes_.clear();
+  places_.clear();
+  ends_.clear();
+  groups_ = 0;
+}
+
+void PassList::Add(const EvaluationPass& pass, uint32_t scan, const PackedScan& packed,
+                   uint32_t point_scores_begin) {
+  DevicePass added{};
+  added.scan = scan;
+  added.places_begin = static_cast<uint32_t>(places_.size());
+  added.ends_begin = static_cast<uint32_t>(ends_.size());
+  added.sums_begin = groups_;
+  added.point_scores_begin = point_scores_begin;
+  added.score_stage = pass.score_stage;
+  added.own_cell_only = pass.own_cell_only;
+  added.want_point_scores = pass.want_point_scores;
+  if (pass.groups != nullptr) {
+    added.groups = static_cast<uint32_t>(pass.groups->ends.size());
+    groups_ += added.groups;
+    ends_.insert(ends_.end(), pass.groups->ends.begin(), pass.groups->ends.end());
+    if (packed.sources.empty()) {
+      places_.insert(places_.end(), pass.groups->places.begin(), pass.groups->places.end());
+    } else {
+      for (uint32_t k = 0; k < packed.points; ++k) {
+        const uint32_t place = packed.sources[k];
+        if (packed_at_.size() <= place) packed_at_.resize(place + 1);
+        packed_at_[place] = k;
+      }
+      for (const uint32_t place : pass.groups->places) places_.push_back(packed_at_[place]);
+    }
+  }
+  passes_.push_back(added);
+}
+
+absl::Status PassList::Reserve() {
+  VOXLOC_TRY(device_sums_.ReserveForUse(groups_));
+  return sums_.ReserveForUse(groups_ * sizeof(DeviceGroupSums));
+}
+
+void PassList::AddTo(PackedUpload& upload, AlignArguments& arguments) {
+  upload.Add(passes_, &arguments.passes);
+  upload.Add(places_, &arguments.places);
+  upload.Add(ends_, &arguments.ends);
+  arguments.group_sums = device_sums_.data();
+}
+
+absl::Status PassList::QueueDownload(const Stream& stream) {
+  if (groups_ == 0) return absl::OkStatus();
+  VOXLOC_CUDA_TRY(
+      *device_,
+      cudaMemcpyAsync(sums_.data(), device_sums_.data(), groups_ * sizeof(DeviceGroupSums),
+                      cudaMemcpyDeviceToHost, stream.get()),
+      "reading sums of groups");
+  return absl::OkStatus();
+}
+
+void PassList::Fill(uint32_t pass, const PackedScan& packed, size_t cloud_points,
+                    const float* point_scores, PassResult& result) const {
+  const DevicePass& from = passes_[pass];
+  const auto* sums = reinterpret_cast<const DeviceGroupSums*>(sums_.data()) + from.sums_begin;
+  result.groups.reserve(from.groups);
+  for (uint32_t g = 0; g < from.groups; ++g) result.groups.push_back(ToGroupSums(sums[g]));
+  if (!from.want_point_scores) return;
+  result.point_scores.assign(cloud_points, 0.0F);
+  const float* scores = point_scores + from.point_scores_begin;
+  if (from.groups == 0) {
+    for (uint32_t k = 0; k < packed.points; ++k) {
+      result.point_scores[packed.PlaceInCloud(k)] = scores[k];
+    }
+    return;
+  }
+  const uint32_t end = from.places_begin + ends_[from.ends_begin + from.groups - 1];
+  for (uint32_t i = from.places_begin; i < end; ++i) {
+    result.point_scores[packed.PlaceInCloud(places_[i])] = scores[places_[i]];
+  }
+}
+
+}  // namespace voxloc::cuda
