@@ -18,7 +18,7 @@
 namespace voxloc {
 
 // One estimate a hypothesis, in their order. The job's deadline is of the search and not looked at.
-// Errors: what the engine says of the scores of points; Cancelled.
+// Errors: Cancelled.
 [[nodiscard]] absl::StatusOr<std::vector<ScanEstimate>> EstimateHypotheses(
     Engine& engine, const PoseSearchJob& job, const EstimateOptions& options,
     const Eigen::Vector3d& sensor_position_base, const std::vector<PoseHypothesis>& hypotheses);

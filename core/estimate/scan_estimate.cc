@@ -6,15 +6,77 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <deque>
 #include <limits>
 #include <utility>
 
+#include "core/engine/job_check.h"
 #include "core/estimate/covariance/calibrated_covariance.h"
 #include "core/estimate/quality/quality_signals.h"
 #include "core/geometry/pose_difference.h"
 
 namespace voxloc {
 namespace {
+
+// The requests, each with its features and with a job and a result that have the passes: those of
+// the request, or copies to which the passes were added in one call of the engine.
+class CompleteRequests {
+ public:
+  CompleteRequests(Engine& engine, absl::Span<const EstimateRequest> requests)
+      : requests_(requests.begin(), requests.end()) {
+    std::vector<AlignJob> missing;
+    for (EstimateRequest& request : requests_) {
+      const AlignJob& job = *request.scan.job;
+      if (request.features != nullptr || !NeedsPasses(*request.options, job)) continue;
+      const Pose& map_T_base = request.scan.result->map_T_base;
+      request.features =
+          DescribeScan(*job.scan, request.sensor_position_base, map_T_base, *request.options);
+      Copy& copy = copies_.emplace_back(Copy{job, *request.scan.result});
+      RequestPasses(*request.features, copy.job);
+      missing.push_back(PassesAt(copy.job, copy.result));
+      request.scan = {&copy.job, &copy.result};
+    }
+    if (missing.empty()) return;
+    std::vector<AlignResult> found = engine.Align(missing);
+    auto next = found.begin();
+    for (Copy& copy : copies_) {
+      copy.result.passes = std::move(next->passes);
+      copy.result.point_scores = std::move(next->point_scores);
+      ++next;
+    }
+  }
+
+  CompleteRequests(const CompleteRequests&) = delete;
+  CompleteRequests& operator=(const CompleteRequests&) = delete;
+
+  [[nodiscard]] absl::Span<const EstimateRequest> requests() const { return requests_; }
+
+ private:
+  struct Copy {
+    AlignJob job;
+    AlignResult result;
+  };
+
+  // The passes of the job alone, at its answer; none where its time is over.
+  static AlignJob PassesAt(const AlignJob& job, const AlignResult& result) {
+    const Profile& profile = job.profile;
+    AlignJob evaluation = WithGuess(job, result.map_T_base);
+    evaluation.profile.stages = {profile.stages[profile.score_stage],
+                                 profile.stages[static_cast<size_t>(result.stage)]};
+    evaluation.profile.score_stage = 0;
+    evaluation.passes_only = true;
+    evaluation.want_trace = false;
+    evaluation.want_point_scores = false;
+    if (CheckStopped(job.stop, "estimating").ok()) {
+      evaluation.want_point_scores = job.want_point_scores;
+      evaluation.passes = job.passes;
+    }
+    return evaluation;
+  }
+
+  std::vector<EstimateRequest> requests_;
+  std::deque<Copy> copies_;
+};
 
 struct Covariances {
   std::vector<CovarianceReport> reports;
@@ -67,10 +129,27 @@ double InnovationOf(const EstimateRequest& request, const Matrix6& result_covari
   return std::sqrt(std::max(0.0, travel.dot(factor.solve(travel))));
 }
 
+std::optional<Confidence> ConfidenceIn(const EstimateRequest& request,
+                                       const ScanEstimate& estimate) {
+  const AlignResult& result = *request.scan.result;
+  if (!request.features->shape.has_value() || result.passes.size() <= kFreeSpacePass) {
+    return std::nullopt;
+  }
+  absl::StatusOr<QualitySignals> signals = MeasureQuality(
+      {request.scan.job, &result, &*request.features->shape,
+       &result.passes[kClusterPass].point_scores, &result.passes[kFreeSpacePass].point_scores});
+  if (!signals.ok()) return std::nullopt;
+  signals->innovation = InnovationOf(request, estimate.covariance.covariance);
+  signals->condition = estimate.degeneracy.has_value() ? estimate.degeneracy->condition
+                                                       : std::numeric_limits<double>::infinity();
+  return Confidence{ConfidenceOf(*signals), *signals};
+}
+
 }  // namespace
 
-std::vector<ScanEstimate> EstimateScans(Engine& engine,
-                                        absl::Span<const EstimateRequest> requests) {
+std::vector<ScanEstimate> EstimateScans(Engine& engine, absl::Span<const EstimateRequest> given) {
+  const CompleteRequests complete(engine, given);
+  const absl::Span<const EstimateRequest> requests = complete.requests();
   Covariances covariances = EstimateAll(engine, requests);
   std::vector<ScanEstimate> estimates(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {
@@ -82,17 +161,7 @@ std::vector<ScanEstimate> EstimateScans(Engine& engine,
       estimate.degeneracy =
           AnalyzeDegeneracy(observed.information, observed.rotation_scale_m, kDegeneracyLimits);
     }
-    if (request.options->confidence) {
-      absl::StatusOr<QualitySignals> signals = MeasureQuality(
-          engine, {request.scan.job, request.scan.result, request.sensor_position_base});
-      if (signals.ok()) {
-        signals->innovation = InnovationOf(request, estimate.covariance.covariance);
-        signals->condition = estimate.degeneracy.has_value()
-                                 ? estimate.degeneracy->condition
-                                 : std::numeric_limits<double>::infinity();
-        estimate.confidence = Confidence{ConfidenceOf(*signals), *signals};
-      }
-    }
+    if (request.options->confidence) estimate.confidence = ConfidenceIn(request, estimate);
     if (request.options->no_ground_z_margin_m.has_value()) {
       absl::StatusOr<NoGroundScores> scores =
           ScoreWithoutGround(engine, *request.scan.job, request.scan.result->map_T_base,

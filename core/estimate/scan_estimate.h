@@ -7,6 +7,7 @@
 #define VOXLOC_CORE_ESTIMATE_SCAN_ESTIMATE_H_
 
 #include <Eigen/Core>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -14,21 +15,19 @@
 #include "core/engine/engine.h"
 #include "core/estimate/covariance/covariance_estimator.h"
 #include "core/estimate/covariance/degeneracy.h"
+#include "core/estimate/estimate_options.h"
 #include "core/estimate/quality/confidence.h"
 #include "core/estimate/quality/no_ground.h"
+#include "core/estimate/scan_features.h"
 
 namespace voxloc {
 
-struct EstimateOptions {
-  CovarianceOptions covariance;
-  bool confidence = true;
-  std::optional<double> no_ground_z_margin_m;  // nullopt: no scores without the ground
-};
-
-// The job must have been run with want_point_scores where `options->confidence` is set.
 struct EstimateRequest {
   AlignedScan scan;
   const EstimateOptions* options = nullptr;
+  // Of the scan, for these options; the job has the passes that RequestPasses adds for them. Null:
+  // what the alignment did not bring along is described and evaluated here.
+  std::shared_ptr<const ScanFeatures> features;
   Eigen::Vector3d sensor_position_base = Eigen::Vector3d::Zero();  // where the rays leave from
   std::optional<Matrix6> guess_covariance;  // about fixed map axes, positive definite
 };

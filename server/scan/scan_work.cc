@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/engine/scan_reach.h"
+#include "core/estimate/scan_features.h"
 #include "core/tracking/verdict.h"
 #include "server/convert/cloud.h"
 #include "server/convert/covariance.h"
@@ -107,6 +108,11 @@ bool ScanWork::Prepare(AlignJob& job, EstimateRequest& estimate) {
   estimate.options = &source_->recipe.estimate;
   estimate.sensor_position_base = SensorPosition(source_->recipe);
   estimate.guess_covariance = guess_covariance_;
+  if (NeedsPasses(*estimate.options, job)) {
+    estimate.features = DescribeScan(*job.scan, estimate.sensor_position_base, job.map_T_base_guess,
+                                     *estimate.options);
+    RequestPasses(*estimate.features, job);
+  }
   timings.set_prepare_s(SecondsSince(start));
   return true;
 }
@@ -209,7 +215,7 @@ void ScanWork::FillJob(AlignJob& job) const {
   job.work_class = WorkClass::kTracking;
   job.stop = stop_;
   job.want_trace = recipe.output.trace;
-  job.want_point_scores = recipe.output.point_scores || recipe.estimate.confidence;
+  job.want_point_scores = recipe.output.point_scores;
 }
 
 void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const BatchFacts& batch) {
@@ -300,7 +306,7 @@ void ScanWork::AnswerMissed(v1::AlignmentStatus status, absl::string_view detail
   }
   RecoveryTask task;
   FillJob(task.job);
-  task.job.want_point_scores = true;
+  task.job.want_point_scores = false;
   task.job.want_trace = false;
   task.search = *search;
   task.sensor_position_base = SensorPosition(source_->recipe);

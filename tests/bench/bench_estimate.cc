@@ -2,9 +2,11 @@
 //
 // `voxloc_bench estimate`: how long it takes to say how true a result is, beside finding it.
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <memory>
+#include <vector>
 
 #include "core/estimate/scan_estimate.h"
 #include "tests/bench/bench_data.h"
@@ -19,6 +21,7 @@ struct EstimateFlags {
   MapOptions map;
   ScanOptions scans;
   std::string profile = "precise";
+  size_t batch = 1;
   size_t repeat = 5;
   std::string json;
 };
@@ -39,25 +42,61 @@ constexpr std::array<Kind, 7> kKinds = {{
     {"calibrated, confidence", CovarianceMethod::kCalibrated, true},
 }};
 
-// Milliseconds of one scan, in the order of kKinds.
-using Times = std::array<std::vector<double>, kKinds.size()>;
+// Milliseconds of one call, by its parts.
+struct KindTimes {
+  std::vector<double> describe;  // before the alignment
+  std::vector<double> passes;    // what the alignment takes longer for them
+  std::vector<double> estimate;  // after it
+  std::vector<double> all;
+};
+using Times = std::array<KindTimes, kKinds.size()>;
 
-absl::Status MeasureScan(Engine& engine, const AlignJob& job, std::vector<double>& align_ms,
-                         Times& estimate_ms) {
+absl::Status CheckAll(const std::vector<AlignResult>& results) {
+  for (const AlignResult& result : results) {
+    if (!result.status.ok()) return result.status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MeasureKind(Engine& engine, const Kind& kind, std::vector<AlignJob> jobs,
+                         double align_ms, KindTimes& times) {
+  EstimateOptions options;
+  options.covariance.method = kind.method;
+  options.confidence = kind.confidence;
+  std::vector<EstimateRequest> requests(jobs.size());
+  const double describe_ms = TimeMs([&] {
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      requests[i].options = &options;
+      if (!NeedsPasses(options, jobs[i])) continue;
+      requests[i].features = DescribeScan(*jobs[i].scan, requests[i].sensor_position_base,
+                                          jobs[i].map_T_base_guess, options);
+      RequestPasses(*requests[i].features, jobs[i]);
+    }
+  });
   std::vector<AlignResult> results;
-  align_ms.push_back(TimeMs([&] { results = engine.Align(absl::MakeConstSpan(&job, 1)); }));
-  if (!results[0].status.ok()) return results[0].status;
+  const double passes_ms = TimeMs([&] { results = engine.Align(jobs); }) - align_ms;
+  if (absl::Status status = CheckAll(results); !status.ok()) return status;
+  std::vector<ScanEstimate> estimates;
+  for (size_t i = 0; i < jobs.size(); ++i) requests[i].scan = {&jobs[i], &results[i]};
+  const double estimate_ms = TimeMs([&] { estimates = EstimateScans(engine, requests); });
+  for (const ScanEstimate& estimate : estimates) {
+    if (!estimate.covariance.status.ok()) return estimate.covariance.status;
+  }
+  times.describe.push_back(describe_ms);
+  times.passes.push_back(passes_ms);
+  times.estimate.push_back(estimate_ms);
+  times.all.push_back(describe_ms + passes_ms + estimate_ms);
+  return absl::OkStatus();
+}
+
+absl::Status MeasureCall(Engine& engine, const std::vector<AlignJob>& jobs,
+                         std::vector<double>& align_ms, Times& times) {
+  std::vector<AlignResult> results;
+  align_ms.push_back(TimeMs([&] { results = engine.Align(jobs); }));
+  if (absl::Status status = CheckAll(results); !status.ok()) return status;
   for (size_t k = 0; k < kKinds.size(); ++k) {
-    EstimateOptions options;
-    options.covariance.method = kKinds[k].method;
-    options.confidence = kKinds[k].confidence;
-    EstimateRequest request;
-    request.scan = {&job, results.data()};
-    request.options = &options;
-    std::vector<ScanEstimate> estimates;
-    estimate_ms[k].push_back(
-        TimeMs([&] { estimates = EstimateScans(engine, absl::MakeConstSpan(&request, 1)); }));
-    if (!estimates[0].covariance.status.ok()) return estimates[0].covariance.status;
+    absl::Status status = MeasureKind(engine, kKinds[k], jobs, align_ms.back(), times[k]);
+    if (!status.ok()) return status;
   }
   return absl::OkStatus();
 }
@@ -68,36 +107,49 @@ absl::Status RunEstimate(const EstimateFlags& options) {
   const auto scans = LoadScans(options.scans);
   if (!scans.ok()) return scans.status();
 
-  std::vector<AlignJob> jobs = AlignJobs(bench->map.resident, *scans, bench->profile);
-  for (AlignJob& job : jobs) job.want_point_scores = true;
+  const std::vector<AlignJob> jobs = AlignJobs(bench->map.resident, *scans, bench->profile);
   std::vector<double> align_ms;
-  Times estimate_ms;
+  Times times;
   for (size_t round = 0; round <= options.repeat; ++round) {
     if (round == 1) {
       align_ms.clear();
-      estimate_ms = Times();
+      times = Times();
     }
-    for (const AlignJob& job : jobs) {
-      absl::Status status = MeasureScan(*bench->engine, job, align_ms, estimate_ms);
+    for (size_t begin = 0; begin < jobs.size(); begin += options.batch) {
+      const size_t end = std::min(jobs.size(), begin + options.batch);
+      if (begin > 0 && end - begin < options.batch) break;
+      const auto at = [&jobs](size_t i) { return jobs.begin() + static_cast<std::ptrdiff_t>(i); };
+      absl::Status status = MeasureCall(*bench->engine, {at(begin), at(end)}, align_ms, times);
       if (!status.ok()) return status;
     }
   }
   const Summary align = Summarize(align_ms);
   std::printf("engine                  %s\n", bench->engine->Info().device.c_str());
-  std::printf("profile                 %s, %zu scans\n", bench->profile.name.c_str(),
-              scans->size());
+  std::printf("profile                 %s, %zu scans, %zu a call\n", bench->profile.name.c_str(),
+              scans->size(), options.batch);
   std::printf("%-22s  p50 %.3f  p95 %.3f ms\n", "align", align.p50, align.p95);
+  std::printf(
+      "what estimates add, ms       p50    p95  of align | p50 of: describing  passes  "
+      "estimating\n");
   nlohmann::json estimates = nlohmann::json::array();
   for (size_t k = 0; k < kKinds.size(); ++k) {
-    const Summary time = Summarize(estimate_ms[k]);
-    std::printf("%-22s  p50 %.3f  p95 %.3f ms, %.2f of align\n", kKinds[k].name, time.p50, time.p95,
-                time.p50 / align.p50);
-    estimates.push_back({{"name", kKinds[k].name}, {"estimate_ms", ToJson(time)}});
+    const Summary all = Summarize(times[k].all);
+    const Summary describe = Summarize(times[k].describe);
+    const Summary passes = Summarize(times[k].passes);
+    const Summary estimate = Summarize(times[k].estimate);
+    std::printf("%-22s  %8.3f %6.3f  %8.2f |         %10.3f  %6.3f  %10.3f\n", kKinds[k].name,
+                all.p50, all.p95, all.p50 / align.p50, describe.p50, passes.p50, estimate.p50);
+    estimates.push_back({{"name", kKinds[k].name},
+                         {"added_ms", ToJson(all)},
+                         {"describe_ms", ToJson(describe)},
+                         {"passes_ms", ToJson(passes)},
+                         {"estimate_ms", ToJson(estimate)}});
   }
   return WriteJson(options.json, {{"engine", bench->engine->Info().name},
                                   {"device", bench->engine->Info().device},
                                   {"profile", bench->profile.name},
                                   {"scans", scans->size()},
+                                  {"batch", options.batch},
                                   {"align_ms", ToJson(align)},
                                   {"estimates", estimates}});
 }
@@ -113,6 +165,9 @@ Command AddEstimateCommand(CLI::App& program) {
   AddScanFlags(*app, options->scans);
   RequireMapAndScans(*app);
   AddProfileFlag(*app, options->profile);
+  app->add_option("--batch", options->batch, "Align this many scans in one call")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
   AddRepeatFlag(*app, options->repeat, "Time this many rounds, after one to warm up");
   AddJsonFlag(*app, options->json);
   return {app, [options] { return RunEstimate(*options); }};

@@ -5,6 +5,8 @@
 #ifndef VOXLOC_CORE_ESTIMATE_COVARIANCE_ALIGNED_SCAN_H_
 #define VOXLOC_CORE_ESTIMATE_COVARIANCE_ALIGNED_SCAN_H_
 
+#include <cstddef>
+
 #include "core/engine/align.h"
 
 namespace voxloc {
@@ -13,6 +15,9 @@ struct AlignedScan {
   const AlignJob* job = nullptr;
   const AlignResult* result = nullptr;
 };
+
+// Place of the pass over ClusterPoints() of the scan in a job, where the job has passes.
+constexpr size_t kClusterPass = 0;
 
 }  // namespace voxloc
 

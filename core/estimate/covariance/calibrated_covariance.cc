@@ -8,7 +8,9 @@
 #include <memory>
 #include <utility>
 
+#include "core/engine/job_check.h"
 #include "core/engine/search_rules.h"
+#include "core/estimate/covariance/cluster_evaluation.h"
 #include "core/estimate/covariance/point_clusters.h"
 #include "core/estimate/covariance/sandwich.h"
 #include "core/geometry/euler.h"
@@ -37,40 +39,8 @@ constexpr double kSteepestSlide = 0.05;
 // result.
 constexpr int kSlideRounds = 8;
 constexpr double kSlideDamping = 0.6;
-// The longest step of an evaluation that is not meant to move.
-constexpr double kNoStep = 1e-12;
-// Scans whose clusters are evaluated in one call of the engine.
+// Scans that are evaluated in one call of the engine.
 constexpr size_t kScansPerCall = 64;
-
-// Derivatives of the score at a pose, of the exact score of one stage, with all points.
-AlignJob EvaluationJob(const AlignJob& job, Stage stage, std::shared_ptr<const PointCloud> points,
-                       const Pose& map_T_base) {
-  AlignJob evaluation;
-  evaluation.map = job.map;
-  evaluation.scan = std::move(points);
-  evaluation.map_T_base_guess = map_T_base;
-  stage.point_voxel_m = 0.0;
-  stage.curvature = Curvature::kExact;
-  stage.max_step = kNoStep;
-  stage.max_iterations = 1;
-  stage.step_floor = false;
-  stage.line_search = false;
-  stage.observed_ratio = 0.0;
-  evaluation.profile.name = job.profile.name;
-  evaluation.profile.stages = {stage};
-  evaluation.work_class = job.work_class;
-  evaluation.stop = job.stop;
-  return evaluation;
-}
-
-absl::Status CheckEvaluation(const AlignResult& result) {
-  if (!result.status.ok()) return result.status;
-  if (result.termination == Termination::kCancelled) return absl::CancelledError("cancelled");
-  if (result.termination == Termination::kDeadline) {
-    return absl::DeadlineExceededError("the deadline passed while a covariance was estimated");
-  }
-  return absl::OkStatus();
-}
 
 // One scan on its way from a result to a covariance.
 class Calibration {
@@ -81,45 +51,51 @@ class Calibration {
         stage_(job_.profile.stages[static_cast<size_t>(scan.result->stage)]),
         map_T_base_(scan.result->map_T_base),
         rotation_scale_m_(RotationScaleOf(*job_.scan)) {
-    const ChartVector chart = ChartFromPose(map_T_base_);
-    Vector6 scale = Vector6::Ones();
-    scale.tail<3>().setConstant(1.0 / rotation_scale_m_);
-    // d(chart) / d(scaled fixed axes).
-    chart_from_scaled_ =
-        FixedAxesFromChartJacobian(chart[3], chart[4]).inverse() * scale.asDiagonal();
-    scale_ = scale;
+    scale_.setOnes();
+    scale_.tail<3>().setConstant(1.0 / rotation_scale_m_);
   }
 
-  [[nodiscard]] size_t AddClusterJobs(std::vector<AlignJob>& jobs) const {
-    const size_t before = jobs.size();
-    for (std::shared_ptr<const PointCloud>& points : ClusterPoints(*job_.scan)) {
-      jobs.push_back(EvaluationJob(job_, stage_, std::move(points), map_T_base_));
+  // One job, where the alignment did not bring the sums along.
+  [[nodiscard]] size_t AddClusterJob(std::vector<AlignJob>& jobs) {
+    if (HasClusterSums()) {
+      groups_ = job_.passes[kClusterPass].groups;
+      return 0;
     }
+    groups_ = std::make_shared<const PointGroups>(ClusterPoints(*job_.scan));
+    const size_t before = jobs.size();
+    AddJob(map_T_base_, jobs);
     return jobs.size() - before;
   }
 
   void TakeClusters(absl::Span<const AlignResult> results) {
-    for (const AlignResult& result : results) {
-      status_.Update(CheckEvaluation(result));
-      clusters_.push_back(Scaled(result));
-    }
-    if (status_.ok()) spectrum_ = DecomposeInformation(clusters_);
+    for (const AlignResult& result : results) status_.Update(result.status);
+    if (!status_.ok()) return;
+    const PassResult& pass =
+        HasClusterSums() ? result_.passes[kClusterPass] : results[0].passes[kClusterPass];
+    for (const GroupSums& cluster : pass.groups) clusters_.push_back(ScaledTerms(cluster, scale_));
+    matched_points_ = MatchedPoints(pass.groups);
+    spectrum_ = DecomposeInformation(clusters_);
   }
 
-  // In place of clusters, where no covariance is wanted: one job, or none.
-  [[nodiscard]] size_t AddWholeJob(std::vector<AlignJob>& jobs) const {
-    if (HasDerivatives()) return 0;
-    jobs.push_back(EvaluationJob(job_, stage_, job_.scan, map_T_base_));
-    return 1;
+  // In place of clusters, where no covariance is wanted.
+  [[nodiscard]] size_t AddWholeJob(std::vector<AlignJob>& jobs) {
+    if (!HasClusterSums() && EndsWithDerivatives(job_)) return 0;
+    return AddClusterJob(jobs);
   }
 
   void TakeWhole(absl::Span<const AlignResult> results) {
-    TakeClusters(HasDerivatives() ? absl::MakeConstSpan(&result_, 1) : results);
+    if (HasClusterSums() || !EndsWithDerivatives(job_)) {
+      TakeClusters(results);
+      return;
+    }
+    clusters_.push_back(OfWholeScan());
+    spectrum_ = DecomposeInformation(clusters_);
   }
 
   // Two jobs a probed direction.
   [[nodiscard]] size_t AddProbeJobs(std::vector<AlignJob>& jobs) {
     if (!status_.ok()) return 0;
+    const size_t before = jobs.size();
     const double largest = spectrum_.curvature.maxCoeff();
     for (int i = 0; i < 6; ++i) {
       const double curvature = spectrum_.curvature[i];
@@ -128,21 +104,19 @@ class Calibration {
           curvature < kProbedRatio * largest) {
         probed_.push_back(i);
         const Vector6 probe = probe_m() * spectrum_.directions.col(i);
-        jobs.push_back(EvaluationJob(job_, stage_, job_.scan, Moved(probe)));
-        jobs.push_back(EvaluationJob(job_, stage_, job_.scan, Moved(-probe)));
+        AddJob(Moved(probe), jobs);
+        AddJob(Moved(-probe), jobs);
       }
     }
-    return 2 * probed_.size();
+    return jobs.size() - before;
   }
 
   void TakeProbes(absl::Span<const AlignResult> results) {
+    for (const AlignResult& result : results) status_.Update(result.status);
+    if (!status_.ok()) return;
     for (size_t k = 0; k < probed_.size(); ++k) {
-      const AlignResult& ahead = results[2 * k];
-      const AlignResult& behind = results[2 * k + 1];
-      status_.Update(CheckEvaluation(ahead));
-      status_.Update(CheckEvaluation(behind));
+      const Vector6 change = GradientOf(results[2 * k]) - GradientOf(results[2 * k + 1]);
       const int i = probed_[k];
-      const Vector6 change = Scaled(ahead).gradient - Scaled(behind).gradient;
       const double information = -change.dot(spectrum_.directions.col(i)) / (2.0 * probe_m());
       if (std::isfinite(information)) {
         spectrum_.information[i] = std::min(spectrum_.information[i], information);
@@ -165,36 +139,37 @@ class Calibration {
   }
 
   // Two jobs a slide.
-  [[nodiscard]] size_t AddSlideJobs(std::vector<AlignJob>& jobs) const {
+  [[nodiscard]] size_t AddSlideJobs(std::vector<AlignJob>& jobs) {
     if (!status_.ok()) return 0;
+    const size_t before = jobs.size();
     for (Eigen::Index k = 0; k < slides_.cols(); ++k) {
-      jobs.push_back(EvaluationJob(job_, stage_, job_.scan, Moved(slides_.col(k))));
-      jobs.push_back(EvaluationJob(job_, stage_, job_.scan, Moved(-slides_.col(k))));
+      AddJob(Moved(slides_.col(k)), jobs);
+      AddJob(Moved(-slides_.col(k)), jobs);
     }
-    return 2 * static_cast<size_t>(slides_.cols());
+    return jobs.size() - before;
   }
 
   // Lets the observed directions follow.
   void TakeSlides(absl::Span<const AlignResult> results) {
+    for (const AlignResult& result : results) status_.Update(result.status);
+    if (!status_.ok()) return;
     for (size_t k = 0; 2 * k < results.size(); ++k) {
       const AlignResult& ahead = results[2 * k];
       const AlignResult& behind = results[2 * k + 1];
-      status_.Update(CheckEvaluation(ahead));
-      status_.Update(CheckEvaluation(behind));
       // Off the map there is nothing to follow.
-      if (2 * std::min(ahead.after.matched_points, behind.after.matched_points) <
-          result_.after.matched_points) {
+      if (2.0 * std::min(MatchedPoints(ahead.passes[kClusterPass].groups),
+                         MatchedPoints(behind.passes[kClusterPass].groups)) <
+          matched_points_) {
         continue;
       }
       auto slide = slides_.col(static_cast<Eigen::Index>(k));
       const double steepest_m = kSteepestSlide * slide.norm();
       const Vector6 followed =
-          kSlideDamping *
-          Follow(0.5 * (Scaled(ahead).gradient - Scaled(behind).gradient), steepest_m);
+          kSlideDamping * Follow(0.5 * (GradientOf(ahead) - GradientOf(behind)), steepest_m);
       slide += followed;
       unsettled_.col(static_cast<Eigen::Index>(k)) = followed;
       bends_.col(static_cast<Eigen::Index>(k)) =
-          Follow(0.5 * (Scaled(ahead).gradient + Scaled(behind).gradient), steepest_m);
+          Follow(0.5 * (GradientOf(ahead) + GradientOf(behind)), steepest_m);
     }
   }
 
@@ -234,12 +209,39 @@ class Calibration {
  private:
   [[nodiscard]] double probe_m() const { return kProbeShare * stage_.cells.cell_size_m; }
 
-  [[nodiscard]] ScoreTerms Scaled(const AlignResult& result) const {
+  // An evaluation of the clusters at a pose, if there is still time for it.
+  void AddJob(const Pose& map_T_base, std::vector<AlignJob>& jobs) {
+    status_.Update(CheckStopped(job_.stop, "estimating a covariance"));
+    if (status_.ok()) jobs.push_back(ClusterJob(job_, stage_, groups_, map_T_base));
+  }
+
+  // By the derivatives that the search ended with.
+  [[nodiscard]] ScoreTerms OfWholeScan() const {
+    const ChartVector chart = ChartFromPose(map_T_base_);
+    const Matrix6 fixed_from_chart = FixedAxesFromChartJacobian(chart[3], chart[4]);
+    const Matrix6 chart_from_scaled = fixed_from_chart.inverse() * scale_.asDiagonal();
     ScoreTerms terms;
-    terms.gradient = chart_from_scaled_.transpose() * result.gradient;
-    const Matrix6 hessian = chart_from_scaled_.transpose() * result.hessian * chart_from_scaled_;
-    terms.information = -0.5 * (hessian + hessian.transpose());
+    terms.gradient = chart_from_scaled.transpose() * result_.gradient;
+    // What core/ndt/chart_derivatives.h adds for the bend of the chart is taken off again.
+    const Eigen::Vector3d turn_gradient = rotation_scale_m_ * terms.gradient.tail<3>();
+    Matrix6 hessian = result_.hessian;
+    for (int i = 3; i < 6; ++i) {
+      for (int j = i + 1; j < 6; ++j) {
+        const Eigen::Vector3d a = fixed_from_chart.col(i).tail<3>();
+        const Eigen::Vector3d b = fixed_from_chart.col(j).tail<3>();
+        const double bend = 0.5 * a.cross(b).dot(turn_gradient);
+        hessian(i, j) -= bend;
+        hessian(j, i) -= bend;
+      }
+    }
+    const Matrix6 scaled = chart_from_scaled.transpose() * hessian * chart_from_scaled;
+    terms.information = -0.5 * (scaled + scaled.transpose());
     return terms;
+  }
+
+  // Of the scan, at the pose of an evaluation.
+  [[nodiscard]] Vector6 GradientOf(const AlignResult& evaluation) const {
+    return ScaledGradient(evaluation.passes[kClusterPass].groups, scale_);
   }
 
   // From the guess to the result.
@@ -292,11 +294,7 @@ class Calibration {
     return moved;
   }
 
-  // Whether the search ended with the derivatives that an evaluation would give.
-  [[nodiscard]] bool HasDerivatives() const {
-    return job_.profile.stages.size() == 1 && stage_.curvature == Curvature::kExact &&
-           !job_.regularization_position_map.has_value();
-  }
+  [[nodiscard]] bool HasClusterSums() const { return result_.passes.size() > kClusterPass; }
 
   const AlignJob& job_;
   const AlignResult& result_;
@@ -304,9 +302,10 @@ class Calibration {
   const Pose map_T_base_;
   const double rotation_scale_m_;
   Vector6 scale_;
-  Matrix6 chart_from_scaled_;
+  std::shared_ptr<const PointGroups> groups_;
   absl::Status status_;
   std::vector<ScoreTerms> clusters_;
+  double matched_points_ = 0.0;
   Spectrum spectrum_;
   std::vector<int> probed_;
   Slides slides_{6, 0};
@@ -364,7 +363,7 @@ std::vector<CalibratedCovariance> CalibrateCovariances(Engine& engine,
     std::vector<Calibration> calibrations = BeginCalibrations(scans.subspan(begin, kScansPerCall));
     RunTogether(
         engine, calibrations,
-        [](Calibration& c, std::vector<AlignJob>& jobs) { return c.AddClusterJobs(jobs); },
+        [](Calibration& c, std::vector<AlignJob>& jobs) { return c.AddClusterJob(jobs); },
         [](Calibration& c, absl::Span<const AlignResult> results) { c.TakeClusters(results); });
     RunProbes(engine, calibrations);
     for (Calibration& calibration : calibrations) calibration.BeginSlides();

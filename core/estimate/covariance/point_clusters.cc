@@ -3,7 +3,10 @@
 #include "core/estimate/covariance/point_clusters.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "absl/types/span.h"
 
@@ -12,70 +15,64 @@ namespace {
 
 constexpr size_t kMinClusterPoints = 4;
 
-class Clustering {
- public:
-  explicit Clustering(const PointCloud& scan) : scan_(scan) {
-    for (size_t i = 0; i < scan.size(); ++i) {
-      if (scan.IsFinite(i)) order_.push_back(static_cast<uint32_t>(i));
-    }
-    if (order_.empty()) return;
-    size_t parts = 1;
-    while (2 * parts <= kMaxPointClusters && order_.size() / (2 * parts) >= kMinClusterPoints) {
-      parts *= 2;
-    }
-    Cut(absl::MakeSpan(order_), parts);
-  }
-
-  [[nodiscard]] std::vector<std::shared_ptr<const PointCloud>> Take() && {
-    return std::move(clusters_);
-  }
-
- private:
-  void Cut(absl::Span<uint32_t> points, size_t parts) {
-    if (parts == 1) {
-      Keep(points);
-      return;
-    }
-    const std::vector<float>& values = LongestAxis(points);
-    const size_t half = points.size() / 2;
-    std::nth_element(points.begin(), points.begin() + static_cast<std::ptrdiff_t>(half),
-                     points.end(), [&values](uint32_t a, uint32_t b) {
-                       return values[a] != values[b] ? values[a] < values[b] : a < b;
-                     });
-    Cut(points.subspan(0, half), parts / 2);
-    Cut(points.subspan(half), parts / 2);
-  }
-
-  [[nodiscard]] const std::vector<float>& LongestAxis(absl::Span<const uint32_t> points) const {
-    Eigen::Vector3f low = scan_.Offset(points[0]);
-    Eigen::Vector3f high = low;
-    for (const uint32_t i : points) {
-      low = low.cwiseMin(scan_.Offset(i));
-      high = high.cwiseMax(scan_.Offset(i));
-    }
-    int axis = 0;
-    (high - low).maxCoeff(&axis);
-    return axis == 0 ? scan_.x : axis == 1 ? scan_.y : scan_.z;
-  }
-
-  void Keep(absl::Span<uint32_t> points) {
-    std::sort(points.begin(), points.end());
-    auto cluster = std::make_shared<PointCloud>();
-    cluster->origin = scan_.origin;
-    cluster->Reserve(points.size());
-    for (const uint32_t i : points) cluster->PushBack(scan_.x[i], scan_.y[i], scan_.z[i]);
-    clusters_.push_back(std::move(cluster));
-  }
-
-  const PointCloud& scan_;
-  std::vector<uint32_t> order_;
-  std::vector<std::shared_ptr<const PointCloud>> clusters_;
+struct PlacedPoint {
+  std::array<float, 3> offset;  // from the cloud's origin
+  uint32_t place;
 };
+
+size_t LongestAxis(absl::Span<const PlacedPoint> points) {
+  std::array<float, 3> low = points[0].offset;
+  std::array<float, 3> high = low;
+  for (const PlacedPoint& point : points) {
+    for (size_t axis = 0; axis < 3; ++axis) {
+      low[axis] = std::min(low[axis], point.offset[axis]);
+      high[axis] = std::max(high[axis], point.offset[axis]);
+    }
+  }
+  size_t longest = 0;
+  for (size_t axis = 1; axis < 3; ++axis) {
+    if (high[axis] - low[axis] > high[longest] - low[longest]) longest = axis;
+  }
+  return longest;
+}
+
+void Cut(absl::Span<PlacedPoint> points, size_t parts, PointGroups& clusters) {
+  if (parts == 1) {
+    const size_t first = clusters.places.size();
+    for (const PlacedPoint& point : points) clusters.places.push_back(point.place);
+    std::sort(clusters.places.begin() + static_cast<std::ptrdiff_t>(first), clusters.places.end());
+    clusters.ends.push_back(static_cast<uint32_t>(clusters.places.size()));
+    return;
+  }
+  const size_t axis = LongestAxis(points);
+  const size_t half = points.size() / 2;
+  std::nth_element(points.begin(), points.begin() + static_cast<std::ptrdiff_t>(half), points.end(),
+                   [axis](const PlacedPoint& a, const PlacedPoint& b) {
+                     return a.offset[axis] != b.offset[axis] ? a.offset[axis] < b.offset[axis]
+                                                             : a.place < b.place;
+                   });
+  Cut(points.subspan(0, half), parts / 2, clusters);
+  Cut(points.subspan(half), parts / 2, clusters);
+}
 
 }  // namespace
 
-std::vector<std::shared_ptr<const PointCloud>> ClusterPoints(const PointCloud& scan) {
-  return Clustering(scan).Take();
+PointGroups ClusterPoints(const PointCloud& scan) {
+  std::vector<PlacedPoint> points;
+  points.reserve(scan.size());
+  for (size_t i = 0; i < scan.size(); ++i) {
+    if (!scan.IsFinite(i)) continue;
+    points.push_back({{scan.x[i], scan.y[i], scan.z[i]}, static_cast<uint32_t>(i)});
+  }
+  PointGroups clusters;
+  if (points.empty()) return clusters;
+  size_t parts = 1;
+  while (2 * parts <= kMaxPointGroups && points.size() / (2 * parts) >= kMinClusterPoints) {
+    parts *= 2;
+  }
+  clusters.places.reserve(points.size());
+  Cut(absl::MakeSpan(points), parts, clusters);
+  return clusters;
 }
 
 }  // namespace voxloc

@@ -6,20 +6,15 @@
 #ifndef VOXLOC_CORE_ESTIMATE_COVARIANCE_POINT_CLUSTERS_H_
 #define VOXLOC_CORE_ESTIMATE_COVARIANCE_POINT_CLUSTERS_H_
 
-#include <cstddef>
-#include <memory>
-#include <vector>
-
 #include "core/cloud/point_cloud.h"
+#include "core/engine/evaluation_pass.h"
 
 namespace voxloc {
 
-constexpr size_t kMaxPointClusters = 64;
-
 // The finite points of the scan, halved along the longest edge of their box again and again, into
-// at most kMaxPointClusters parts of equal size, none of fewer than four points where the scan has
+// at most kMaxPointGroups parts of equal size, none of fewer than four points where the scan has
 // as many. Without a finite point there is no cluster.
-[[nodiscard]] std::vector<std::shared_ptr<const PointCloud>> ClusterPoints(const PointCloud& scan);
+[[nodiscard]] PointGroups ClusterPoints(const PointCloud& scan);
 
 }  // namespace voxloc
 

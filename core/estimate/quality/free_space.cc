@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace voxloc {
 namespace {
@@ -84,7 +85,8 @@ class Occupancy {
 FreeSpace SampleFreeSpace(const PointCloud& scan_base,
                           const Eigen::Vector3d& sensor_position_base) {
   FreeSpace free_space;
-  free_space.points_base.origin = sensor_position_base;
+  auto points = std::make_shared<PointCloud>();
+  points->origin = sensor_position_base;
   const Occupancy occupancy(scan_base);
   const size_t stride = std::max<size_t>(1, scan_base.size() / kMaxFreeSpaceRays);
   for (size_t i = 0; i < scan_base.size() && free_space.rays < kMaxFreeSpaceRays; i += stride) {
@@ -94,16 +96,17 @@ FreeSpace SampleFreeSpace(const PointCloud& scan_base,
     const double end_m = std::min(range_m - kLastLengthM, (1.0 - kLastShare) * range_m);
     if (!(end_m > kStepM)) continue;
     const double step_m = std::max(kStepM, end_m / static_cast<double>(kMaxSamplesOfRay));
-    const size_t before = free_space.points_base.size();
+    const size_t before = points->size();
     for (double at_m = step_m; at_m <= end_m; at_m += step_m) {
       const Eigen::Vector3d offset = ray * (at_m / range_m);
       if (occupancy.Near(sensor_position_base + offset)) continue;
       const Eigen::Vector3f point = offset.cast<float>();
-      free_space.points_base.PushBack(point.x(), point.y(), point.z());
+      points->PushBack(point.x(), point.y(), point.z());
       free_space.ray.push_back(static_cast<uint32_t>(free_space.rays));
     }
-    if (free_space.points_base.size() > before) ++free_space.rays;
+    if (points->size() > before) ++free_space.rays;
   }
+  free_space.points_base = std::move(points);
   return free_space;
 }
 

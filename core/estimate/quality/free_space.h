@@ -9,6 +9,7 @@
 #include <Eigen/Core>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/cloud/point_cloud.h"
@@ -18,7 +19,7 @@ namespace voxloc {
 constexpr size_t kMaxFreeSpaceRays = 128;
 
 struct FreeSpace {
-  PointCloud points_base;
+  std::shared_ptr<const PointCloud> points_base;
   std::vector<uint32_t> ray;  // of each point, counted from 0
   size_t rays = 0;            // with at least one point
 };

@@ -168,11 +168,35 @@ TEST_P(RoomEstimateTest, MeasuresTheInnovationInStandardDeviationsOfTheGuess) {
               0.05);
 }
 
-TEST_P(RoomEstimateTest, SaysNothingOfConfidenceWithoutPointScores) {
+// With the passes in the alignment, and with those that are made up for afterwards.
+TEST_P(RoomEstimateTest, TakesWhatTheAlignmentBringsAlong) {
   EstimateOptions options;
-  AlignJob job = Job(truth_, PreciseProfile());
-  job.want_point_scores = false;
-  EXPECT_FALSE(EstimateJobs(engine(), {job}, options)[0].confidence.has_value());
+  for (const Profile& profile : {PreciseProfile(), AutowareProfile()}) {
+    SCOPED_TRACE(profile.name);
+    const AlignJob plain = Job(Displaced(truth_, {0.1, -0.1, 0.0}, 0.02), profile);
+    const ScanEstimate later = EstimateJobs(engine(), {plain}, options)[0];
+
+    AlignJob job = plain;
+    const auto features =
+        DescribeScan(*job.scan, Eigen::Vector3d::Zero(), job.map_T_base_guess, options);
+    RequestPasses(*features, job);
+    const AlignResult result = AlignOne(engine(), job);
+    ASSERT_TRUE(result.status.ok()) << result.status;
+    EstimateRequest request;
+    request.scan = {&job, &result};
+    request.options = &options;
+    request.features = features;
+    ClassRecorder recorder(engine());
+    const ScanEstimate brought = EstimateScans(recorder, {&request, 1})[0];
+    EXPECT_TRUE(recorder.Take().align.empty());
+    EXPECT_TRUE(brought.covariance.covariance.isApprox(later.covariance.covariance, 1e-3));
+    EXPECT_TRUE(brought.degeneracy->eigenvalues.isApprox(later.degeneracy->eigenvalues, 1e-4));
+    ASSERT_TRUE(brought.confidence.has_value());
+    EXPECT_NEAR(brought.confidence->value, later.confidence->value, 1e-3);
+    EXPECT_NEAR(brought.confidence->signals.sharp_ratio, later.confidence->signals.sharp_ratio,
+                2e-3);
+    EXPECT_EQ(brought.confidence->signals.rays, later.confidence->signals.rays);
+  }
 }
 
 class ScanEstimateTest : public EngineTest {};

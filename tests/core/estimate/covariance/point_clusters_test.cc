@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <vector>
 
@@ -25,53 +24,56 @@ PointCloud RandomCloud(int points) {
   return cloud;
 }
 
-std::vector<std::array<float, 3>> SortedPoints(const PointCloud& cloud) {
-  std::vector<std::array<float, 3>> points;
-  for (size_t i = 0; i < cloud.size(); ++i) {
-    if (cloud.IsFinite(i)) points.push_back({cloud.x[i], cloud.y[i], cloud.z[i]});
-  }
-  std::sort(points.begin(), points.end());
-  return points;
+size_t SizeOf(const PointGroups& groups, size_t k) {
+  return groups.ends[k] - (k == 0 ? 0 : groups.ends[k - 1]);
 }
 
 TEST(PointClustersTest, HoldEveryFinitePointOnce) {
   PointCloud cloud = RandomCloud(1501);
   cloud.x[17] = std::numeric_limits<float>::quiet_NaN();
-  PointCloud together;
-  const auto clusters = ClusterPoints(cloud);
-  EXPECT_EQ(clusters.size(), kMaxPointClusters);
-  for (const auto& cluster : clusters) {
-    EXPECT_EQ(cluster->origin, cloud.origin);
-    EXPECT_GE(cluster->size(), 23U);
-    EXPECT_LE(cluster->size(), 24U);
-    for (size_t i = 0; i < cluster->size(); ++i) {
-      together.PushBack(cluster->x[i], cluster->y[i], cluster->z[i]);
-    }
+  const PointGroups clusters = ClusterPoints(cloud);
+  ASSERT_EQ(clusters.ends.size(), kMaxPointGroups);
+  for (size_t k = 0; k < clusters.ends.size(); ++k) {
+    EXPECT_GE(SizeOf(clusters, k), 23U);
+    EXPECT_LE(SizeOf(clusters, k), 24U);
   }
-  EXPECT_EQ(SortedPoints(together), SortedPoints(cloud));
+  std::vector<uint32_t> places = clusters.places;
+  std::sort(places.begin(), places.end());
+  std::vector<uint32_t> expected;
+  for (uint32_t i = 0; i < 1501; ++i) {
+    if (i != 17) expected.push_back(i);
+  }
+  EXPECT_EQ(places, expected);
 }
 
 TEST(PointClustersTest, AreSmallerThanTheCloud) {
-  for (const auto& cluster : ClusterPoints(RandomCloud(2000))) {
-    const auto [low, high] = std::minmax_element(cluster->x.begin(), cluster->x.end());
-    EXPECT_LT(*high - *low, 20.0F);
+  const PointCloud cloud = RandomCloud(2000);
+  const PointGroups clusters = ClusterPoints(cloud);
+  for (size_t k = 0; k < clusters.ends.size(); ++k) {
+    float low = std::numeric_limits<float>::infinity();
+    float high = -low;
+    for (size_t i = clusters.ends[k] - SizeOf(clusters, k); i < clusters.ends[k]; ++i) {
+      low = std::min(low, cloud.x[clusters.places[i]]);
+      high = std::max(high, cloud.x[clusters.places[i]]);
+    }
+    EXPECT_LT(high - low, 20.0F);
   }
 }
 
 TEST(PointClustersTest, AreFewerForFewPoints) {
-  EXPECT_TRUE(ClusterPoints(PointCloud()).empty());
-  EXPECT_EQ(ClusterPoints(RandomCloud(1)).size(), 1U);
-  EXPECT_EQ(ClusterPoints(RandomCloud(7)).size(), 1U);
-  EXPECT_EQ(ClusterPoints(RandomCloud(8)).size(), 2U);
-  EXPECT_EQ(ClusterPoints(RandomCloud(40)).size(), 8U);
+  EXPECT_TRUE(ClusterPoints(PointCloud()).ends.empty());
+  EXPECT_EQ(ClusterPoints(RandomCloud(1)).ends.size(), 1U);
+  EXPECT_EQ(ClusterPoints(RandomCloud(7)).ends.size(), 1U);
+  EXPECT_EQ(ClusterPoints(RandomCloud(8)).ends.size(), 2U);
+  EXPECT_EQ(ClusterPoints(RandomCloud(40)).ends.size(), 8U);
 }
 
 TEST(PointClustersTest, CutPointsInOnePlace) {
   PointCloud cloud;
   for (int i = 0; i < 64; ++i) cloud.PushBack(1.0F, 2.0F, 3.0F);
-  const auto clusters = ClusterPoints(cloud);
-  EXPECT_EQ(clusters.size(), 16U);
-  for (const auto& cluster : clusters) EXPECT_EQ(cluster->size(), 4U);
+  const PointGroups clusters = ClusterPoints(cloud);
+  EXPECT_EQ(clusters.ends.size(), 16U);
+  for (size_t k = 0; k < clusters.ends.size(); ++k) EXPECT_EQ(SizeOf(clusters, k), 4U);
 }
 
 }  // namespace

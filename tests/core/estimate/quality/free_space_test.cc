@@ -28,10 +28,10 @@ TEST(FreeSpaceTest, LiesOnTheRaysAndClearOfTheirEnds) {
   const FreeSpace space = SampleFreeSpace(Ring(sensor), sensor);
   EXPECT_GT(space.rays, 100U);
   EXPECT_LE(space.rays, kMaxFreeSpaceRays);
-  ASSERT_EQ(space.ray.size(), space.points_base.size());
-  ASSERT_GT(space.points_base.size(), 20 * space.rays);
+  ASSERT_EQ(space.ray.size(), space.points_base->size());
+  ASSERT_GT(space.points_base->size(), 20 * space.rays);
   for (size_t i = 0; i < space.ray.size(); ++i) {
-    const Eigen::Vector3d from_sensor = space.points_base.Point(i) - sensor;
+    const Eigen::Vector3d from_sensor = space.points_base->Point(i) - sensor;
     EXPECT_LE(from_sensor.norm(), 16.01);
     EXPECT_NEAR(from_sensor.z(), 0.0, 1e-5);
     EXPECT_LT(space.ray[i], space.rays);
@@ -42,8 +42,8 @@ TEST(FreeSpaceTest, KeepsAwayFromPointsOfTheScan) {
   PointCloud cloud = Ring(Eigen::Vector3d::Zero());
   cloud.PushBack(8.0F, 0.0F, 0.0F);
   const FreeSpace space = SampleFreeSpace(cloud, Eigen::Vector3d::Zero());
-  for (size_t i = 0; i < space.points_base.size(); ++i) {
-    EXPECT_GT((space.points_base.Point(i) - Eigen::Vector3d(8.0, 0.0, 0.0)).norm(), 1.5);
+  for (size_t i = 0; i < space.points_base->size(); ++i) {
+    EXPECT_GT((space.points_base->Point(i) - Eigen::Vector3d(8.0, 0.0, 0.0)).norm(), 1.5);
   }
 }
 
@@ -54,7 +54,7 @@ TEST(FreeSpaceTest, IsEmptyForNearOrMissingPoints) {
   cloud.PushBack(std::numeric_limits<float>::quiet_NaN(), 0.0F, 0.0F);
   const FreeSpace space = SampleFreeSpace(cloud, Eigen::Vector3d::Zero());
   EXPECT_EQ(space.rays, 0U);
-  EXPECT_TRUE(space.points_base.empty());
+  EXPECT_TRUE(space.points_base->empty());
 }
 
 TEST(FreeSpaceTest, StaysBoundedForDistantPoints) {
@@ -62,7 +62,7 @@ TEST(FreeSpaceTest, StaysBoundedForDistantPoints) {
   cloud.PushBack(1e6F, 1e6F, 1e6F);
   cloud.PushBack(-1e6F, 1e6F, 10.0F);
   const FreeSpace space = SampleFreeSpace(cloud, Eigen::Vector3d::Zero());
-  EXPECT_LE(space.points_base.size(), 100U);
+  EXPECT_LE(space.points_base->size(), 100U);
 }
 
 }  // namespace

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which estimates of an answer are wanted.
+
+#ifndef VOXLOC_CORE_ESTIMATE_ESTIMATE_OPTIONS_H_
+#define VOXLOC_CORE_ESTIMATE_ESTIMATE_OPTIONS_H_
+
+#include <optional>
+
+#include "core/estimate/covariance/covariance_options.h"
+
+namespace voxloc {
+
+struct EstimateOptions {
+  CovarianceOptions covariance;
+  bool confidence = true;
+  std::optional<double> no_ground_z_margin_m;  // nullopt: no scores without the ground
+};
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_ESTIMATE_ESTIMATE_OPTIONS_H_

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/estimate/scan_features.h"
+
+#include <utility>
+
+#include "core/estimate/covariance/cluster_evaluation.h"
+#include "core/estimate/covariance/point_clusters.h"
+
+namespace voxloc {
+
+bool NeedsPasses(const EstimateOptions& options, const AlignJob& job) {
+  return options.confidence || options.covariance.method == CovarianceMethod::kCalibrated ||
+         !EndsWithDerivatives(job);
+}
+
+std::shared_ptr<const ScanFeatures> DescribeScan(const PointCloud& scan_base,
+                                                 const Eigen::Vector3d& sensor_position_base,
+                                                 const Pose& map_T_base_guess,
+                                                 const EstimateOptions& options) {
+  auto features = std::make_shared<ScanFeatures>();
+  features->clusters = std::make_shared<const PointGroups>(ClusterPoints(scan_base));
+  if (options.confidence) {
+    features->shape = ShapeOf(scan_base, sensor_position_base, map_T_base_guess.rotation);
+  }
+  return features;
+}
+
+void RequestPasses(const ScanFeatures& features, AlignJob& job) {
+  job.passes.clear();
+  EvaluationPass& clusters = job.passes.emplace_back();
+  clusters.groups = features.clusters;
+  if (!features.shape.has_value()) return;
+  job.want_point_scores = true;
+  clusters.want_point_scores = true;
+  EvaluationPass& free_space = job.passes.emplace_back();
+  free_space.cloud = features.shape->free_space.points_base;
+  free_space.score_stage = true;
+  free_space.want_point_scores = true;
+}
+
+}  // namespace voxloc

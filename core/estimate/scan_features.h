@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What estimates need of a scan whatever its pose, made before the scan is aligned, and the passes
+// that an alignment then runs for them at its answer. Thread-safe: no shared state.
+
+#ifndef VOXLOC_CORE_ESTIMATE_SCAN_FEATURES_H_
+#define VOXLOC_CORE_ESTIMATE_SCAN_FEATURES_H_
+
+#include <Eigen/Core>
+#include <cstddef>
+#include <memory>
+#include <optional>
+
+#include "core/engine/align.h"
+#include "core/estimate/covariance/aligned_scan.h"
+#include "core/estimate/estimate_options.h"
+#include "core/estimate/quality/scan_shape.h"
+
+namespace voxloc {
+
+struct ScanFeatures {
+  std::shared_ptr<const PointGroups> clusters;
+  std::optional<ScanShape> shape;  // where a confidence is wanted
+};
+
+// Of the pass over the free space, where a confidence is wanted.
+constexpr size_t kFreeSpacePass = kClusterPass + 1;
+
+// Whether estimates with these options take more from an alignment of the job than its result.
+[[nodiscard]] bool NeedsPasses(const EstimateOptions& options, const AlignJob& job);
+
+// `sensor_position_base`: where the rays leave from. The guess may be wrong by a few degrees.
+[[nodiscard]] std::shared_ptr<const ScanFeatures> DescribeScan(
+    const PointCloud& scan_base, const Eigen::Vector3d& sensor_position_base,
+    const Pose& map_T_base_guess, const EstimateOptions& options);
+
+// Makes the job bring along what the estimates take from its answer.
+void RequestPasses(const ScanFeatures& features, AlignJob& job);
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_ESTIMATE_SCAN_FEATURES_H_
