@@ -42,8 +42,9 @@ struct EvaluationPass {
 // At the pose, with every point of the group: also where the stage searches with fewer.
 struct GroupSums {
   PoseSums score;
-  // Of the score, exact, about fixed map axes through the base's origin, order x y z rx ry rz; see
-  // core/ndt/point_terms.h. Per metre and radian. `old_pitch` means nothing here.
+  // Of the score, exact, about fixed map axes through the base's origin, order x y z rx ry rz, per
+  // metre and radian; with the boundary of the search's reach (ndt::ReachBoundary) in the Hessian.
+  // `old_pitch` means nothing here.
   ndt::DerivativeSums<double> derivatives;
 };
 

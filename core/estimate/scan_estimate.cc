@@ -26,8 +26,8 @@ class CompleteRequests {
       : requests_(requests.begin(), requests.end()) {
     std::vector<AlignJob> missing;
     for (EstimateRequest& request : requests_) {
+      if (request.features != nullptr) continue;
       const AlignJob& job = *request.scan.job;
-      if (request.features != nullptr || !NeedsPasses(*request.options, job)) continue;
       const Pose& map_T_base = request.scan.result->map_T_base;
       request.features =
           DescribeScan(*job.scan, request.sensor_position_base, map_T_base, *request.options);

@@ -4,15 +4,9 @@
 
 #include <utility>
 
-#include "core/estimate/covariance/cluster_evaluation.h"
 #include "core/estimate/covariance/point_clusters.h"
 
 namespace voxloc {
-
-bool NeedsPasses(const EstimateOptions& options, const AlignJob& job) {
-  return options.confidence || options.covariance.method == CovarianceMethod::kCalibrated ||
-         !EndsWithDerivatives(job);
-}
 
 std::shared_ptr<const ScanFeatures> DescribeScan(const PointCloud& scan_base,
                                                  const Eigen::Vector3d& sensor_position_base,

@@ -26,9 +26,6 @@ struct ScanFeatures {
 // Of the pass over the free space, where a confidence is wanted.
 constexpr size_t kFreeSpacePass = kClusterPass + 1;
 
-// Whether estimates with these options take more from an alignment of the job than its result.
-[[nodiscard]] bool NeedsPasses(const EstimateOptions& options, const AlignJob& job);
-
 // `sensor_position_base`: where the rays leave from. The guess may be wrong by a few degrees.
 [[nodiscard]] std::shared_ptr<const ScanFeatures> DescribeScan(
     const PointCloud& scan_base, const Eigen::Vector3d& sensor_position_base,

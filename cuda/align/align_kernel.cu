@@ -74,7 +74,7 @@ __device__ __forceinline__ float EvaluateChunk(const Shared& shared, const ScanV
   MatchedPoint matched;
   if (i < points) {
     point = {__ldg(scan.x + i), __ldg(scan.y + i), __ldg(scan.z + i)};
-    matched = MatchPoint<true, kPairsAtOnce>(
+    matched = MatchPoint<Wanted::kDerivatives, kPairsAtOnce>(
         shared.stage, LocatePoint(shared.map_T_base, point.x, point.y, point.z, shared.stage));
   }
   __syncwarp();
@@ -87,7 +87,7 @@ __device__ __noinline__ void WritePointScores(const Shared& shared, const ScanVi
                                               float* point_scores) {
   const auto largest = static_cast<float>(shared.stage.largest);
   for (uint32_t i = rank * blockDim.x + threadIdx.x; i < scan.points; i += cluster * blockDim.x) {
-    const MatchedPoint matched = MatchPoint<false, 1>(
+    const MatchedPoint matched = MatchPoint<Wanted::kScore, 1>(
         shared.stage, LocatePoint(shared.map_T_base, __ldg(scan.x + i), __ldg(scan.y + i),
                                   __ldg(scan.z + i), shared.stage));
     point_scores[i] = largest * matched.best;
@@ -114,7 +114,7 @@ __device__ __noinline__ void SumGroups(const Shared& shared, const ScanView& sca
       if (first + lane < end) {
         const uint32_t i = __ldg(places + first + lane);
         point = {__ldg(scan.x + i), __ldg(scan.y + i), __ldg(scan.z + i)};
-        matched = MatchPoint<true, 1>(
+        matched = MatchPoint<Wanted::kBoundary, 1>(
             shared.stage, LocatePoint(shared.map_T_base, point.x, point.y, point.z, shared.stage));
         if (pass.want_point_scores) {
           arguments.point_scores[pass.point_scores_begin + i] = largest * matched.best;
@@ -159,6 +159,7 @@ __device__ __noinline__ void RunPasses(Shared& shared, const AlignArguments& arg
       if (pass.own_cell_only) {
         shared.stage.reach = 0;
         shared.stage.squared_radius_m2 = HUGE_VALF;
+        shared.stage.boundary = ndt::BoundaryOf(HUGE_VALF);
       }
     }
     __syncthreads();

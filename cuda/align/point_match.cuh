@@ -164,7 +164,16 @@ __device__ __forceinline__ uint32_t TakeRecord(const uint4* pairs, uint32_t& rea
 struct CellPair {
   ndt::PairTerms<float> terms;
   ndt::Symmetric3<float> information;
+  ndt::Vector3<float> distance;  // from the place where the search finds the cell
+  float squared_m2;              // of it
   bool counts;
+};
+
+// What is summed over the pairs of a point.
+enum class Wanted {
+  kScore,  // only the exponentials
+  kDerivatives,
+  kBoundary,  // and the boundary of the reach in the curvature
 };
 
 // Looks at a candidate exactly.
@@ -188,6 +197,8 @@ __device__ __forceinline__ CellPair MatchCell(const StageTerms& stage, const Loc
   const float squared =
       __fadd_rn(__fadd_rn(__fmul_rn(dx, dx), __fmul_rn(dy, dy)), __fmul_rn(dz, dz));
   CellPair pair;
+  pair.distance = {dx, dy, dz};
+  pair.squared_m2 = squared;
   pair.counts = squared < stage.squared_radius_m2;
   if (stage.reach < 3) {
     pair.counts = pair.counts && fabsf(cells_x) + fabsf(cells_y) + fabsf(cells_z) <=
@@ -207,9 +218,8 @@ __device__ __forceinline__ CellPair MatchCell(const StageTerms& stage, const Loc
 
 // Sums over the pairs of a point. Candidates are first told roughly from the rest and looked at
 // exactly after, so that the threads of a warp sum at the same time; kAtOnce of them together,
-// which hides the time of reading where few warps run, and does not change the order. Without
-// derivatives, only the exponentials.
-template <bool kWithDerivatives, int kAtOnce>
+// which hides the time of reading where few warps run, and does not change the order.
+template <Wanted kWanted, int kAtOnce>
 __device__ __forceinline__ MatchedPoint MatchPoint(const StageTerms& stage,
                                                    const LocatedPoint& point) {
   MatchedPoint matched;
@@ -236,10 +246,16 @@ __device__ __forceinline__ MatchedPoint MatchPoint(const StageTerms& stage,
       for (int i = 0; i < kAtOnce; ++i) {
         matched.pairs += pair[i].counts ? 1 : 0;
         matched.best = fmaxf(matched.best, pair[i].terms.e);
-        if constexpr (kWithDerivatives) {
-          ndt::AddPair(pair[i].terms, pair[i].information, stage.curvature, matched.sums);
-        } else {
+        if constexpr (kWanted == Wanted::kScore) {
           matched.sums.exponentials += pair[i].terms.e;
+        } else {
+          ndt::AddPair(pair[i].terms, pair[i].information, stage.curvature, matched.sums);
+        }
+        if constexpr (kWanted == Wanted::kBoundary) {
+          const bool shell =
+              pair[i].counts && pair[i].squared_m2 >= stage.boundary.inner_squared_m2;
+          ndt::AddBoundary(pair[i].terms, pair[i].distance, shell ? 1.0F : 0.0F, stage.boundary,
+                           matched.sums);
         }
       }
     }

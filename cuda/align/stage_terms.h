@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "core/ndt/point_terms.h"
 #include "cuda/map/cell_blocks.h"
 
 namespace voxloc {
@@ -33,7 +34,8 @@ struct StageTerms {
   bool small_angle_shortcut;
   bool second_order;  // Curvature::kExact
   float d2;
-  float curvature;          // see ndt::AddPair
+  float curvature;  // see ndt::AddPair
+  ndt::ReachBoundary<float> boundary;
   double largest;           // -d1
   double derivative_scale;  // d1 d2
 };

@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(kThreads, 8) ScoreKernel(const ScoreArguments 
         const uint32_t i = (first + row) * kPointsPerChunk + lane;
         MatchedPoint matched;
         if (i < scan.points) {
-          matched = MatchPoint<false, 1>(
+          matched = MatchPoint<Wanted::kScore, 1>(
               stage, LocatePoint(map_T_base, __ldg(x + i), __ldg(y + i), __ldg(z + i), stage));
           if (arguments.point_scores != nullptr) {
             arguments.point_scores[size_t{pose} * scan.points + i] =

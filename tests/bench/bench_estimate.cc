@@ -67,7 +67,6 @@ absl::Status MeasureKind(Engine& engine, const Kind& kind, std::vector<AlignJob>
   const double describe_ms = TimeMs([&] {
     for (size_t i = 0; i < jobs.size(); ++i) {
       requests[i].options = &options;
-      if (!NeedsPasses(options, jobs[i])) continue;
       requests[i].features = DescribeScan(*jobs[i].scan, requests[i].sensor_position_base,
                                           jobs[i].map_T_base_guess, options);
       RequestPasses(*requests[i].features, jobs[i]);

@@ -97,7 +97,7 @@ Eigen::Matrix3d ToEigen(const ndt::Symmetric3<double>& m) {
 }
 
 Evaluation Evaluate(const std::vector<MapCell>& cells, const PointCloud& scan,
-                    const ChartVector& chart, const Stage& stage) {
+                    const ChartVector& chart, const Stage& stage, double shell_share) {
   const Constants constants = ScoreConstants(stage.outlier_ratio, stage.cells.cell_size_m);
   const Eigen::Vector3d angles = chart.tail<3>();
   const Eigen::Matrix3d rotation = RotationProduct(angles, {0, 0, 0});
@@ -144,6 +144,18 @@ Evaluation Evaluate(const std::vector<MapCell>& cells, const PointCloud& scan,
             hessian(static_cast<int>(3 + a), static_cast<int>(3 + b)) +=
                 q.dot(information * curved);
           }
+        }
+      }
+      if (shell_share > 0.0 && stage.search == NeighborSearch::kRadius) {
+        const double radius = stage.cells.cell_size_m;
+        const Eigen::Vector3d distance = moved - cell.index;
+        if (distance.norm() >= (1.0 - shell_share) * radius) {
+          const Eigen::Vector3d outward = distance / ((1.0 - 0.5 * shell_share) * radius);
+          const Eigen::Matrix3d lost = information * q * outward.transpose();
+          const Matrix6 boundary = 0.5 / (shell_share * radius) * jacobian.transpose() *
+                                   (lost + lost.transpose()) * jacobian;
+          sums.hessian -= w * boundary;
+          sums.hessian_magnitude += (w * boundary).cwiseAbs();
         }
       }
       sums.gradient += w * slope;

@@ -53,8 +53,11 @@ struct Evaluation {
 
 // Under the stage's search, outlier ratio, curvature and options; `cells` are all there are, or all
 // within reach of the scan.
+//
+// `shell_share` over 0: the Hessian also counts the pairs that a moving point gains and loses at
+// the radius of the search, by those in a shell beneath it that is this share of the radius thick.
 Evaluation Evaluate(const std::vector<MapCell>& cells, const PointCloud& scan,
-                    const ChartVector& chart, const Stage& stage);
+                    const ChartVector& chart, const Stage& stage, double shell_share = 0.0);
 
 Eigen::Matrix3d ToEigen(const ndt::Symmetric3<double>& matrix);
 

@@ -129,6 +129,21 @@ VOXLOC_HD void StorePairSums(const ndt::PairSums<Lanes>& sums, const Lanes& best
   for (int lane = 0; lane < kLanes; ++lane) out.pairs[i + lane] = pairs[lane];
 }
 
+VOXLOC_HD void AddLaneBoundary(const cpu::AccumulateArguments& in, const Vector3<Lanes>& local,
+                               const uint32_t (&index)[kLanes], const IntVector& active,
+                               const ndt::PairTerms<Lanes>& pair, ndt::PairSums<Lanes>& sums) {
+  Vector3<Lanes> distance = local;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    distance.x.v[lane] -= in.candidates.index_x[index[lane]];
+    distance.y.v[lane] -= in.candidates.index_y[index[lane]];
+    distance.z.v[lane] -= in.candidates.index_z[index[lane]];
+  }
+  const IntVector outer =
+      ndt::Dot(distance, distance).v >= FloatVector{} + in.boundary.inner_squared_m2;
+  const Lanes shell = Keep(active & outer, Broadcast(1.0F));
+  ndt::AddBoundary(pair, distance, shell, in.boundary, sums);
+}
+
 template <cpu::Wanted kWanted>
 VOXLOC_HD void AccumulateChunk(const cpu::AccumulateArguments& in, cpu::ChunkSums& sums) {
   using cpu::Wanted;
@@ -179,6 +194,9 @@ VOXLOC_HD void AccumulateChunk(const cpu::AccumulateArguments& in, cpu::ChunkSum
       best = Max(best, pair.e);
       if constexpr (kWithPairs) {
         ndt::AddPair(pair, candidate.information, in.curvature, pairs);
+        if constexpr (kWanted == Wanted::kPairSums) {
+          AddLaneBoundary(in, local, index, active, pair, pairs);
+        }
       } else {
         pairs.exponentials = pairs.exponentials + pair.e;
       }

@@ -96,6 +96,7 @@ struct AccumulateArguments {
   Wanted wanted;
   const ndt::Rotation<float>* rotation;  // of the derivatives, where they are wanted
   PointPairSums* pair_sums;              // out, where they are wanted
+  ndt::ReachBoundary<float> boundary;    // of the curvature in pair_sums
   // Scratch for eight lists, each eight entries longer than the longest one.
   uint32_t* accepted;
   uint32_t accepted_stride;

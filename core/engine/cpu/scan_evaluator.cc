@@ -277,6 +277,7 @@ void ScanEvaluator::EvaluateChunk(const EvaluationFrame& frame, int count, Chunk
   if (frame.wanted == Wanted::kPairSums) {
     if (chunk.pair_sums == nullptr) chunk.pair_sums = std::make_unique<PointPairSums>();
     accumulate.pair_sums = chunk.pair_sums.get();
+    accumulate.boundary = ndt::BoundaryOf(accumulate.squared_radius_m2);
   }
   accumulate.accepted = chunk.accepted.data();
   accumulate.accepted_stride = stride;

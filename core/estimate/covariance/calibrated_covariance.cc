@@ -13,21 +13,11 @@
 #include "core/estimate/covariance/cluster_evaluation.h"
 #include "core/estimate/covariance/point_clusters.h"
 #include "core/estimate/covariance/sandwich.h"
-#include "core/geometry/euler.h"
 #include "core/geometry/pose_difference.h"
 
 namespace voxloc {
 namespace {
 
-// Directions of less than this share of the largest information are probed.
-constexpr double kProbedRatio = 0.03;
-// How far, as a share of the cell size: far enough for points to change cells.
-constexpr double kProbeShare = 0.05;
-// Up to this share of the largest information the search is not followed farther than that. In
-// simulated corridors and tunnels poses are wrong up to 2.6e-3, by metres; right ones in towns of
-// few houses begin at 5.6e-3.
-constexpr double kDoubtedRatio = 3.5e-3;
-constexpr double kBelievedTravelM = 0.3;
 // Offset of a cell's mean from the surface, over the square of the cell size, 1/m. It grows with
 // the square because surfaces bend: 0.8 mm in cells of 2 m is what the errors in z of the autoware
 // profile over simulated towns have in common.
@@ -77,54 +67,6 @@ class Calibration {
     spectrum_ = DecomposeInformation(clusters_);
   }
 
-  // In place of clusters, where no covariance is wanted.
-  [[nodiscard]] size_t AddWholeJob(std::vector<AlignJob>& jobs) {
-    if (!HasClusterSums() && EndsWithDerivatives(job_)) return 0;
-    return AddClusterJob(jobs);
-  }
-
-  void TakeWhole(absl::Span<const AlignResult> results) {
-    if (HasClusterSums() || !EndsWithDerivatives(job_)) {
-      TakeClusters(results);
-      return;
-    }
-    clusters_.push_back(OfWholeScan());
-    spectrum_ = DecomposeInformation(clusters_);
-  }
-
-  // Two jobs a probed direction.
-  [[nodiscard]] size_t AddProbeJobs(std::vector<AlignJob>& jobs) {
-    if (!status_.ok()) return 0;
-    const size_t before = jobs.size();
-    const double largest = spectrum_.curvature.maxCoeff();
-    for (int i = 0; i < 6; ++i) {
-      const double curvature = spectrum_.curvature[i];
-      // What is not observed by its curvature needs no probe.
-      if (curvature > kDegeneracyLimits.unobserved_ratio * largest &&
-          curvature < kProbedRatio * largest) {
-        probed_.push_back(i);
-        const Vector6 probe = probe_m() * spectrum_.directions.col(i);
-        AddJob(Moved(probe), jobs);
-        AddJob(Moved(-probe), jobs);
-      }
-    }
-    return jobs.size() - before;
-  }
-
-  void TakeProbes(absl::Span<const AlignResult> results) {
-    for (const AlignResult& result : results) status_.Update(result.status);
-    if (!status_.ok()) return;
-    for (size_t k = 0; k < probed_.size(); ++k) {
-      const Vector6 change = GradientOf(results[2 * k]) - GradientOf(results[2 * k + 1]);
-      const int i = probed_[k];
-      const double information = -change.dot(spectrum_.directions.col(i)) / (2.0 * probe_m());
-      if (std::isfinite(information)) {
-        spectrum_.information[i] = std::min(spectrum_.information[i], information);
-      }
-    }
-    DoubtLongTravel();
-  }
-
   // Begins a slide along each direction that is not observed.
   void BeginSlides() {
     if (!status_.ok()) return;
@@ -133,7 +75,7 @@ class Calibration {
       if (Observes(i)) continue;
       const Vector6 direction = spectrum_.directions.col(i);
       slides_.conservativeResize(6, slides_.cols() + 1);
-      slides_.rightCols<1>() = std::hypot(kUnobservedSigmaM, travel.dot(direction)) * direction;
+      slides_.rightCols<1>() = std::hypot(GuessSigma(direction), travel.dot(direction)) * direction;
     }
     unsettled_ = bends_ = Slides::Zero(6, slides_.cols());
   }
@@ -207,41 +149,22 @@ class Calibration {
   }
 
  private:
-  [[nodiscard]] double probe_m() const { return kProbeShare * stage_.cells.cell_size_m; }
-
   // An evaluation of the clusters at a pose, if there is still time for it.
   void AddJob(const Pose& map_T_base, std::vector<AlignJob>& jobs) {
     status_.Update(CheckStopped(job_.stop, "estimating a covariance"));
     if (status_.ok()) jobs.push_back(ClusterJob(job_, stage_, groups_, map_T_base));
   }
 
-  // By the derivatives that the search ended with.
-  [[nodiscard]] ScoreTerms OfWholeScan() const {
-    const ChartVector chart = ChartFromPose(map_T_base_);
-    const Matrix6 fixed_from_chart = FixedAxesFromChartJacobian(chart[3], chart[4]);
-    const Matrix6 chart_from_scaled = fixed_from_chart.inverse() * scale_.asDiagonal();
-    ScoreTerms terms;
-    terms.gradient = chart_from_scaled.transpose() * result_.gradient;
-    // What core/ndt/chart_derivatives.h adds for the bend of the chart is taken off again.
-    const Eigen::Vector3d turn_gradient = rotation_scale_m_ * terms.gradient.tail<3>();
-    Matrix6 hessian = result_.hessian;
-    for (int i = 3; i < 6; ++i) {
-      for (int j = i + 1; j < 6; ++j) {
-        const Eigen::Vector3d a = fixed_from_chart.col(i).tail<3>();
-        const Eigen::Vector3d b = fixed_from_chart.col(j).tail<3>();
-        const double bend = 0.5 * a.cross(b).dot(turn_gradient);
-        hessian(i, j) -= bend;
-        hessian(j, i) -= bend;
-      }
-    }
-    const Matrix6 scaled = chart_from_scaled.transpose() * hessian * chart_from_scaled;
-    terms.information = -0.5 * (scaled + scaled.transpose());
-    return terms;
-  }
-
   // Of the scan, at the pose of an evaluation.
   [[nodiscard]] Vector6 GradientOf(const AlignResult& evaluation) const {
     return ScaledGradient(evaluation.passes[kClusterPass].groups, scale_);
+  }
+
+  // Of the guess along a direction of scaled axes.
+  [[nodiscard]] double GuessSigma(const Vector6& direction) const {
+    if (!job_.guess_covariance.has_value()) return kUnobservedSigmaM;
+    const Vector6 along = direction.cwiseQuotient(scale_);
+    return std::sqrt(std::max(0.0, along.dot(*job_.guess_covariance * along)));
   }
 
   // From the guess to the result.
@@ -253,18 +176,6 @@ class Calibration {
 
   [[nodiscard]] bool Observes(int i) const {
     return spectrum_.Observes(i, kDegeneracyLimits.unobserved_ratio);
-  }
-
-  void DoubtLongTravel() {
-    const Vector6 travel = Travel();
-    const double largest = spectrum_.information.maxCoeff();
-    for (int i = 0; i < 6; ++i) {
-      if (spectrum_.information[i] < kDoubtedRatio * largest &&
-          std::abs(travel.dot(spectrum_.directions.col(i))) > kBelievedTravelM) {
-        spectrum_.information[i] =
-            std::min(spectrum_.information[i], 0.5 * kDegeneracyLimits.unobserved_ratio * largest);
-      }
-    }
   }
 
   // Where a gradient draws the observed directions to, each by at most so much.
@@ -307,7 +218,6 @@ class Calibration {
   std::vector<ScoreTerms> clusters_;
   double matched_points_ = 0.0;
   Spectrum spectrum_;
-  std::vector<int> probed_;
   Slides slides_{6, 0};
   Slides unsettled_{6, 0};  // what the last round changed of them
   Slides bends_{6, 0};      // what both ends of a slide have in common: it is not straight
@@ -328,13 +238,6 @@ void RunTogether(Engine& engine, std::vector<Calibration>& calibrations, Add add
   }
 }
 
-void RunProbes(Engine& engine, std::vector<Calibration>& calibrations) {
-  RunTogether(
-      engine, calibrations,
-      [](Calibration& c, std::vector<AlignJob>& jobs) { return c.AddProbeJobs(jobs); },
-      [](Calibration& c, absl::Span<const AlignResult> results) { c.TakeProbes(results); });
-}
-
 std::vector<Calibration> BeginCalibrations(absl::Span<const AlignedScan> scans) {
   return {scans.begin(), scans.end()};
 }
@@ -346,9 +249,8 @@ std::vector<ObservedInformation> ObserveInformation(Engine& engine,
   std::vector<Calibration> calibrations = BeginCalibrations(scans);
   RunTogether(
       engine, calibrations,
-      [](Calibration& c, std::vector<AlignJob>& jobs) { return c.AddWholeJob(jobs); },
-      [](Calibration& c, absl::Span<const AlignResult> results) { c.TakeWhole(results); });
-  RunProbes(engine, calibrations);
+      [](Calibration& c, std::vector<AlignJob>& jobs) { return c.AddClusterJob(jobs); },
+      [](Calibration& c, absl::Span<const AlignResult> results) { c.TakeClusters(results); });
   std::vector<ObservedInformation> observed;
   observed.reserve(scans.size());
   for (const Calibration& calibration : calibrations) observed.push_back(calibration.Observed());
@@ -365,7 +267,6 @@ std::vector<CalibratedCovariance> CalibrateCovariances(Engine& engine,
         engine, calibrations,
         [](Calibration& c, std::vector<AlignJob>& jobs) { return c.AddClusterJob(jobs); },
         [](Calibration& c, absl::Span<const AlignResult> results) { c.TakeClusters(results); });
-    RunProbes(engine, calibrations);
     for (Calibration& calibration : calibrations) calibration.BeginSlides();
     for (int round = 0; round < kSlideRounds; ++round) {
       RunTogether(

@@ -14,16 +14,13 @@
 //   the square of the Newton step that is left, where the search ended beside its optimum;
 //   the offset of a cell's mean from a surface that bends.
 //
-// The Hessian does not see points that pass from one cell's reach into another's, and so calls a
-// wall that looks the same everywhere informative along itself. Directions of little information
-// are therefore probed: the gradient is taken a step away to both sides, and the difference
-// replaces the eigenvalue where it is smaller.
+// The Hessian counts the cells that points gain and lose as they move (ndt::ReachBoundary): along
+// a wall that looks the same everywhere, what they lose takes back what the others seem to say.
 //
-// Along what is then still below a share of the largest eigenvalue, the scan says nothing: the pose
-// is as wrong as its guess was, and by as much as the search has slid since. Such a direction gets
-// a standard deviation of kUnobservedSigmaM and that slide. A direction of little more information
-// is taken for one of these where the search went far along it: in a corridor, what looks like an
-// optimum metres away is less likely right than the guess is. Where the pose would go if it slid
+// Along what is then below a share of the largest eigenvalue, the scan says nothing: the pose is as
+// wrong as its guess was, and by as much as the search has slid since. Such a direction gets the
+// standard deviation of the guess, or kUnobservedSigmaM, and that slide. Where the pose would go if
+// it slid
 // on, that is what the observed directions follow, is measured a standard deviation away to both
 // sides. What the two sides have in common bends the slide; it is added, as is what has not
 // settled.
@@ -43,19 +40,20 @@
 namespace voxloc {
 
 // Of a direction that a scan does not observe, metres, rotations counted as in degeneracy.h: how
-// wrong guesses are taken to be.
+// wrong guesses without a covariance are taken to be.
 constexpr double kUnobservedSigmaM = 2.0;
 
-// The limits that tell the directions of CalibratedCovariance::information apart, between the
-// medians of the smallest share over simulated scans: 8e-2 in ordinary towns, 2e-2 in a town of few
-// houses, 7e-4 and less in a corridor, a tunnel and fields.
-constexpr DegeneracyLimits kDegeneracyLimits = {/*weak_ratio=*/1e-2, /*unobserved_ratio=*/1.5e-3};
+// The limits that tell the directions of CalibratedCovariance::information apart. On the scenes for
+// choosing (tests/bench/scenes), the smallest share is at most 1.7e-3 in corridors, tunnels and
+// fields but for one scan of 180, and at least 1.8e-3 on motorways, but for two scans of 30, where
+// poses are right to centimetres; 2e-2 and more in towns, halls, garages and forests.
+constexpr DegeneracyLimits kDegeneracyLimits = {/*weak_ratio=*/1e-2, /*unobserved_ratio=*/1.75e-3};
 
 // What a scan alone says about its pose.
 struct ObservedInformation {
   absl::Status status;  // what the engine says; otherwise the rest means nothing
   // About fixed map axes, order x y z rx ry rz.
-  Matrix6 information = Matrix6::Zero();  // -H as probed, before any widening; symmetric
+  Matrix6 information = Matrix6::Zero();  // -H, before any widening; symmetric
   double rotation_scale_m = 1.0;          // see degeneracy.h
 };
 

@@ -8,11 +8,6 @@
 
 namespace voxloc {
 
-bool EndsWithDerivatives(const AlignJob& job) {
-  return job.profile.stages.size() == 1 && job.profile.stages[0].curvature == Curvature::kExact &&
-         !job.regularization_position_map.has_value();
-}
-
 AlignJob ClusterJob(const AlignJob& job, const Stage& stage,
                     std::shared_ptr<const PointGroups> clusters, const Pose& map_T_base) {
   AlignJob evaluation;

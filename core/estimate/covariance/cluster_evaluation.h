@@ -14,10 +14,6 @@
 
 namespace voxloc {
 
-// Whether an alignment of the job ends with the exact derivatives of the scan's own score: those of
-// a single stage that nothing regularises.
-[[nodiscard]] bool EndsWithDerivatives(const AlignJob& job);
-
 // A job that evaluates these clusters of the job's scan at a pose, under the cells of one stage, in
 // its only pass. Without the stop token of the job.
 [[nodiscard]] AlignJob ClusterJob(const AlignJob& job, const Stage& stage,

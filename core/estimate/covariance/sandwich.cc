@@ -62,7 +62,7 @@ Spectrum DecomposeInformation(absl::Span<const ScoreTerms> clusters) {
   Spectrum spectrum;
   if (!total.allFinite()) return spectrum;
   const Eigen::SelfAdjointEigenSolver<Matrix6> eigen(0.5 * (total + total.transpose()));
-  spectrum.curvature = spectrum.information = eigen.eigenvalues();
+  spectrum.information = eigen.eigenvalues();
   spectrum.directions = eigen.eigenvectors();
   return spectrum;
 }
@@ -71,17 +71,12 @@ Matrix6 SandwichCovariance(absl::Span<const ScoreTerms> clusters, const Spectrum
                            const Slides& slides, const Matrix6& looseness,
                            const SandwichOptions& options) {
   Columns whitening(6, 0);
-  Columns widening(6, 0);          // from whitened coordinates back, by the probed information
   Vector6 step = Vector6::Zero();  // what is left to the optimum
   for (int i = 0; i < 6; ++i) {
     if (!spectrum.Observes(i, options.unobserved_ratio)) continue;
     const Vector6 direction = spectrum.directions.col(i);
-    const double root = std::sqrt(spectrum.curvature[i]);
-    const Eigen::Index column = whitening.cols();
-    whitening.conservativeResize(6, column + 1);
-    widening.conservativeResize(6, column + 1);
-    whitening.col(column) = direction / root;
-    widening.col(column) = direction * root / spectrum.information[i];
+    whitening.conservativeResize(6, whitening.cols() + 1);
+    whitening.rightCols<1>() = direction / std::sqrt(spectrum.information[i]);
     for (const ScoreTerms& cluster : clusters) {
       step += direction * (direction.dot(cluster.gradient) / spectrum.information[i]);
     }
@@ -98,7 +93,8 @@ Matrix6 SandwichCovariance(absl::Span<const ScoreTerms> clusters, const Spectrum
         (1.0 - share) * noise + share * mean * Square::Identity(observed, observed);
     // Where each slide leads was measured among other cells, with their noise.
     const double slide_noise = 1.0 + static_cast<double>(slides.cols());
-    covariance += slide_noise * widening * shared * widening.transpose() + step * step.transpose();
+    covariance +=
+        slide_noise * whitening * shared * whitening.transpose() + step * step.transpose();
   }
   covariance.diagonal().head<3>().array() += options.surface_offset_m * options.surface_offset_m;
   const double most = options.largest_sigma_m * options.largest_sigma_m;

@@ -23,8 +23,7 @@ struct ScoreTerms {
 
 // The information of a whole scan by its principal directions.
 struct Spectrum {
-  Vector6 curvature = Vector6::Zero();    // eigenvalues of the sum of all clusters, ascending
-  Vector6 information = Vector6::Zero();  // the same, less where probing showed less
+  Vector6 information = Vector6::Zero();  // eigenvalues of the sum of all clusters, ascending
   Matrix6 directions = Matrix6::Identity();
 
   [[nodiscard]] Matrix6 InformationMatrix() const;
@@ -32,7 +31,7 @@ struct Spectrum {
   [[nodiscard]] bool Observes(int i, double least_ratio) const;
 };
 
-// Not probed yet: information is curvature. Zero where a number is not finite.
+// Zero where a number is not finite.
 [[nodiscard]] Spectrum DecomposeInformation(absl::Span<const ScoreTerms> clusters);
 
 struct SandwichOptions {

@@ -66,7 +66,8 @@ void ExpectGroupsAgree(const std::vector<GroupSums>& sums, const AlignJob& job,
   for (size_t g = 0; g < sums.size(); ++g) {
     SCOPED_TRACE("group " + std::to_string(g));
     const PointCloud part = CloudOf(cloud, *pass.groups, g);
-    const reference::Evaluation expected = reference::Evaluate(cells, part, chart, stage);
+    const reference::Evaluation expected =
+        reference::Evaluate(cells, part, chart, stage, ndt::kShellShare);
     matched += expected.matched_points;
     const PoseScore score = ToPoseScore(sums[g].score, part.size());
     ndt::Derivatives derivatives;
