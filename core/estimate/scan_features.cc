@@ -30,6 +30,7 @@ void RequestPasses(const ScanFeatures& features, AlignJob& job) {
   EvaluationPass& free_space = job.passes.emplace_back();
   free_space.cloud = features.shape->free_space.points_base;
   free_space.score_stage = true;
+  free_space.own_cell_only = true;
   free_space.want_point_scores = true;
 }
 

@@ -108,11 +108,9 @@ bool ScanWork::Prepare(AlignJob& job, EstimateRequest& estimate) {
   estimate.options = &source_->recipe.estimate;
   estimate.sensor_position_base = SensorPosition(source_->recipe);
   estimate.guess_covariance = guess_covariance_;
-  if (NeedsPasses(*estimate.options, job)) {
-    estimate.features = DescribeScan(*job.scan, estimate.sensor_position_base, job.map_T_base_guess,
-                                     *estimate.options);
-    RequestPasses(*estimate.features, job);
-  }
+  estimate.features = DescribeScan(*job.scan, estimate.sensor_position_base, job.map_T_base_guess,
+                                   *estimate.options);
+  RequestPasses(*estimate.features, job);
   timings.set_prepare_s(SecondsSince(start));
   return true;
 }

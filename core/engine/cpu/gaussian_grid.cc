@@ -111,4 +111,11 @@ void GaussianGrid::CellsAround(const CellKey& key, Run (&runs)[27]) const {
   }
 }
 
+GaussianGrid::Run GaussianGrid::CellsIn(const CellKey& key) const {
+  const uint32_t number = blocks_.Find(BlockOf(key));
+  if (number == BlockIndex::kNone) return {};
+  const size_t at = size_t{number} * kBlockCells + PlaceInBlock(key);
+  return {begin_[at], begin_[at + 1]};
+}
+
 }  // namespace voxloc::cpu

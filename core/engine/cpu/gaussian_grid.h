@@ -42,6 +42,9 @@ class GaussianGrid {
   // fastest, then y, then z. Costs one look-up for each block touched.
   void CellsAround(const CellKey& key, Run (&runs)[27]) const;
 
+  // Those in the lattice cell alone.
+  [[nodiscard]] Run CellsIn(const CellKey& key) const;
+
   [[nodiscard]] const Position& position(size_t cell) const { return positions_[cell]; }
   [[nodiscard]] const InformationRow* information() const { return information_.data(); }
 

@@ -26,8 +26,13 @@ NeighborhoodCache::List NeighborhoodCache::Find(const CellKey& key) {
 }
 
 NeighborhoodCache::List NeighborhoodCache::Build(const CellKey& key) {
+  constexpr int kOwn = 13;
   GaussianGrid::Run runs[27];
-  grid_->CellsAround(key, runs);
+  if (search_ == NeighborSearch::kDirect1) {
+    runs[kOwn] = grid_->CellsIn(key);
+  } else {
+    grid_->CellsAround(key, runs);
+  }
   uint32_t most = 0;
   for (const GaussianGrid::Run& run : runs) most += run.end - run.begin;
   Reserve(most);
@@ -41,7 +46,6 @@ NeighborhoodCache::List NeighborhoodCache::Build(const CellKey& key) {
     const int dy = i / 3 % 3 - 1;
     const int dz = i / 9 - 1;
     const int faces = dx * dx + dy * dy + dz * dz;
-    if (search_ == NeighborSearch::kDirect1 && faces > 0) continue;
     if (search_ == NeighborSearch::kDirect7 && faces > 1) continue;
     const float shift[3] = {static_cast<float>(dx) * cell_size, static_cast<float>(dy) * cell_size,
                             static_cast<float>(dz) * cell_size};

@@ -3,6 +3,7 @@
 #include "core/estimate/quality/free_space.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -11,7 +12,7 @@ namespace {
 
 // Between samples of a ray: no wall, seen as thick as its cells are, falls between two.
 constexpr double kStepM = 0.5;
-constexpr size_t kMaxSamplesOfRay = 48;
+constexpr size_t kMaxSamplesOfRay = 24;
 // Where a ray ends it may graze the ground: neither this share of it nor this length counts.
 constexpr double kLastShare = 0.2;
 constexpr double kLastLengthM = 1.0;
@@ -26,58 +27,57 @@ class Occupancy {
     const Bounds bounds = ComputeBounds(scan_base);
     if (bounds.finite_points == 0) return;
     const Eigen::Vector3d extent = bounds.max - bounds.min;
-    edge_m_ = kClearanceM;
-    while (Cells(extent) > kMaxGridCells) edge_m_ *= 2.0;
+    while ((extent.array() / edge_m_ + 3.0).prod() > kMaxGridCells) edge_m_ *= 2.0;
     // A border of empty cubes, so that all neighbours are inside.
     low_ = bounds.min.array() - edge_m_;
-    for (int axis = 0; axis < 3; ++axis) {
-      size_[axis] = static_cast<int64_t>(extent[axis] / edge_m_) + 3;
-    }
-    const auto cubes = static_cast<size_t>(size_.prod());
-    std::vector<bool> occupied(cubes, false);
-    near_.assign(cubes, false);
+    for (int axis = 0; axis < 3; ++axis) size_[axis] = CubeAlong(axis, bounds.max[axis]) + 2;
+    const size_t words = size_[0] * size_[1] * size_[2] / 64 + 2;
+    near_.assign(words, 0);
+    std::vector<uint64_t> occupied(words, 0);
     for (size_t i = 0; i < scan_base.size(); ++i) {
       if (!scan_base.IsFinite(i)) continue;
-      const Cube cube = CubeOf(scan_base.Point(i));
-      if (occupied[Index(cube)]) continue;
-      occupied[Index(cube)] = true;
+      const size_t cube = CubeOf(scan_base.Point(i));
+      const uint64_t bit = uint64_t{1} << (cube % 64);
+      if ((occupied[cube / 64] & bit) != 0) continue;
+      occupied[cube / 64] |= bit;
       MarkAround(cube);
     }
   }
 
   // Whether the point's cube or one that touches it holds a point.
   [[nodiscard]] bool Near(const Eigen::Vector3d& point) const {
-    const Cube cube = CubeOf(point);
     for (int axis = 0; axis < 3; ++axis) {
-      if (cube[axis] < 1 || cube[axis] > size_[axis] - 2) return false;
+      if (!(point[axis] >= low_[axis])) return false;
+      if (!(point[axis] < low_[axis] + static_cast<double>(size_[axis]) * edge_m_)) return false;
     }
-    return near_[Index(cube)];
+    const size_t cube = CubeOf(point);
+    return (near_[cube / 64] >> (cube % 64) & 1) != 0;
   }
 
  private:
-  using Cube = Eigen::Matrix<int64_t, 3, 1>;
-
-  void MarkAround(const Cube& cube) {
-    for (int64_t z = -1; z <= 1; ++z) {
-      for (int64_t y = -1; y <= 1; ++y) {
-        for (int64_t x = -1; x <= 1; ++x) near_[Index(cube + Cube(x, y, z))] = true;
+  void MarkAround(size_t cube) {
+    const size_t layer = size_[0] * size_[1];
+    for (const size_t middle : {cube - layer, cube, cube + layer}) {
+      for (const size_t row : {middle - size_[0], middle, middle + size_[0]}) {
+        const size_t first = (row - 1) % 64;
+        uint64_t* const word = &near_[(row - 1) / 64];
+        word[0] |= uint64_t{7} << first;
+        if (first > 61) word[1] |= uint64_t{7} >> (64 - first);
       }
     }
   }
-  [[nodiscard]] double Cells(const Eigen::Vector3d& extent) const {
-    return (extent.array() / edge_m_ + 3.0).prod();
+  [[nodiscard]] size_t CubeAlong(int axis, double coordinate) const {
+    return static_cast<size_t>((coordinate - low_[axis]) / edge_m_);
   }
-  [[nodiscard]] Cube CubeOf(const Eigen::Vector3d& point) const {
-    return ((point - low_) / edge_m_).array().floor().cast<int64_t>();
-  }
-  [[nodiscard]] size_t Index(const Cube& cube) const {
-    return static_cast<size_t>((cube[2] * size_[1] + cube[1]) * size_[0] + cube[0]);
+  [[nodiscard]] size_t CubeOf(const Eigen::Vector3d& point) const {
+    return (CubeAlong(2, point.z()) * size_[1] + CubeAlong(1, point.y())) * size_[0] +
+           CubeAlong(0, point.x());
   }
 
   double edge_m_ = kClearanceM;
   Eigen::Vector3d low_ = Eigen::Vector3d::Zero();
-  Cube size_ = Cube::Zero();
-  std::vector<bool> near_;
+  std::array<size_t, 3> size_ = {};
+  std::vector<uint64_t> near_;  // a bit for each cube
 };
 
 }  // namespace

@@ -16,7 +16,7 @@
 
 namespace voxloc {
 
-constexpr size_t kMaxFreeSpaceRays = 128;
+constexpr size_t kMaxFreeSpaceRays = 64;
 
 struct FreeSpace {
   std::shared_ptr<const PointCloud> points_base;
