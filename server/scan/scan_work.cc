@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/engine/scan_reach.h"
+#include "core/tracking/two_guesses.h"
 #include "core/tracking/verdict.h"
 #include "server/convert/cloud.h"
 #include "server/convert/covariance.h"
@@ -143,6 +144,7 @@ void ScanWork::FindPlace() {
   if (!guess_.has_value() && place_.status.ok()) {
     guess_ = place_.guess_map_T_base;
     guess_covariance_ = place_.guess_covariance;
+    if (place_.corrected) own_guess_ = place_.odometry_T_base;
   }
   if (!guess_.has_value()) {
     facts_.guess = place_.status;
@@ -167,7 +169,10 @@ void ScanWork::FindMap() {
   profile_ = *std::move(profile);
   if (!guess_.has_value()) return;
   const Bounds& bounds = map_.facts->bounds;
-  facts_.has_map = CanTouch(bounds, *guess_, facts_.max_distance_m, MatchMargin(profile_));
+  const auto can_touch = [&](const Pose& guess) {
+    return CanTouch(bounds, guess, facts_.max_distance_m, MatchMargin(profile_));
+  };
+  facts_.has_map = can_touch(*guess_) || (own_guess_.has_value() && can_touch(*own_guess_));
   const Eigen::Array2d position = guess_->translation.head<2>().array();
   facts_.out_of_map_range = (position < bounds.min.head<2>().array()).any() ||
                             (position > bounds.max.head<2>().array()).any();
@@ -212,6 +217,18 @@ void ScanWork::FillJob(AlignJob& job) const {
   job.want_point_scores = recipe.output.point_scores || recipe.estimate.confidence;
 }
 
+bool ScanWork::PrefersSecond(const AlignResult& first, const AlignResult& second) {
+  const int max_oscillations = source_->recipe.align.gate.max_oscillations;
+  const bool prefers = IsBetter(second, first, profile_, max_oscillations);
+  own_suffices_ = Confirms(second, prefers ? second : first, profile_,
+                           source_->state->recovery()->same, max_oscillations);
+  if (prefers) {
+    guess_ = own_guess_;
+    PoseToProto(*guess_, *reply_.result().mutable_guess_map_t_base());
+  }
+  return prefers;
+}
+
 void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const BatchFacts& batch) {
   if (!result.status.ok()) {
     FailedToAlign(result.status, batch);
@@ -240,12 +257,12 @@ void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const 
   runtime_.metrics.stage_encode_s.Observe(encode_s);
   timings.set_estimate_s(batch.estimate_s + encode_s);
   if (verdict.accepted) {
-    source_->state->Found(result.map_T_base, place_.odometry_T_base);
+    source_->state->Found(result.map_T_base, place_.odometry_T_base, own_suffices_);
     Answer(status, verdict.detail);
   } else if (verdict.status == AlignmentStatus::kDeadline) {
     Answer(status, verdict.detail);
   } else {
-    AnswerMissed(status, verdict.detail);
+    AnswerMissed(status, verdict.detail, std::move(result));
   }
 }
 
@@ -290,11 +307,12 @@ void ScanWork::Answer(v1::AlignmentStatus status, absl::string_view detail) {
   reply_.Send();
 }
 
-void ScanWork::AnswerMissed(v1::AlignmentStatus status, absl::string_view detail) {
+void ScanWork::AnswerMissed(v1::AlignmentStatus status, absl::string_view detail,
+                            std::optional<AlignResult> own) {
   reply_.SetStatus(status, detail);
   FinishDiagnostics();
-  const auto search = source_->state->Missed(place_.odometry_T_base);
-  if (!search.has_value()) {
+  const auto step = source_->state->Missed(place_.odometry_T_base);
+  if (!step.has_value()) {
     reply_.Send();
     return;
   }
@@ -302,7 +320,8 @@ void ScanWork::AnswerMissed(v1::AlignmentStatus status, absl::string_view detail
   FillJob(task.job);
   task.job.want_point_scores = true;
   task.job.want_trace = false;
-  task.search = *search;
+  task.step = *step;
+  task.own = std::move(own);
   task.sensor_position_base = SensorPosition(source_->recipe);
   task.odometry_T_base = place_.odometry_T_base;
   RecoveryWork::Start(runtime_, source_, std::move(task), std::move(reply_));

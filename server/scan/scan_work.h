@@ -34,6 +34,8 @@ class ScanWork : public ScanTask {
   [[nodiscard]] bool Check();
 
   [[nodiscard]] bool Prepare(AlignJob& job, EstimateRequest& estimate) override;
+  [[nodiscard]] std::optional<Pose> SecondGuess() const override { return own_guess_; }
+  [[nodiscard]] bool PrefersSecond(const AlignResult& first, const AlignResult& second) override;
   void Complete(AlignResult result, const ScanEstimate* estimate, const BatchFacts& batch) override;
   void Supersede() override;
   void Refuse(double retry_after_s) override;
@@ -54,7 +56,8 @@ class ScanWork : public ScanTask {
   // lead to a search for it.
   void AnswerInvalid(const absl::Status& status);
   void Answer(v1::AlignmentStatus status, absl::string_view detail);
-  void AnswerMissed(v1::AlignmentStatus status, absl::string_view detail);
+  void AnswerMissed(v1::AlignmentStatus status, absl::string_view detail,
+                    std::optional<AlignResult> own = std::nullopt);
   void AnswerOutOfMap();
   void FinishDiagnostics();
 
@@ -66,6 +69,9 @@ class ScanWork : public ScanTask {
   StopToken stop_;
 
   std::optional<Pose> guess_;
+  // What the session's poses say, where a recovery has moved the guess away from it.
+  std::optional<Pose> own_guess_;
+  bool own_suffices_ = false;  // the alignment from there led to the pose that counts
   std::optional<Matrix6> guess_covariance_;
   std::optional<Eigen::Vector3d> reference_;
   SessionState::Place place_;
