@@ -61,6 +61,8 @@ SessionState::Place SessionState::TakePlace(int64_t stamp_ns) {
   if (const auto pose = poses_.Interpolate(stamp_ns); pose.ok()) {
     poses_.PopOld(stamp_ns);
     place.odometry_T_base = pose->map_T_base;
+    place.older = pose->older;
+    place.newer = pose->newer;
     place.corrected = correction_.has_value();
     place.guess_map_T_base =
         place.corrected ? correction_->Apply(pose->map_T_base) : pose->map_T_base;

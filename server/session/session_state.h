@@ -58,7 +58,10 @@ class SessionState {
     Pose guess_map_T_base;
     std::optional<Matrix6> guess_covariance;
     std::optional<Pose> odometry_T_base;  // what the poses say, before any recovery moves it
-    bool corrected = false;               // whether a recovery has moved the guess away from it
+    // The poses that it was interpolated from.
+    std::optional<StampedPose> older;
+    std::optional<StampedPose> newer;
+    bool corrected = false;  // whether a recovery has moved the guess away from it
     std::optional<Eigen::Vector3d> reference_map;
   };
   // Forgets what is older than the scan.
