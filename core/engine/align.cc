@@ -7,7 +7,6 @@ namespace voxloc {
 AlignJob WithGuess(AlignJob job, const Pose& map_T_base_guess) {
   job.map_T_base_guess = map_T_base_guess;
   job.guess_covariance.reset();
-  job.passes.clear();
   return job;
 }
 

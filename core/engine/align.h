@@ -54,7 +54,7 @@ struct AlignJob {
   bool passes_only = false;
 };
 
-// The job from another guess, of whose uncertainty nothing is known, and without passes.
+// The job from another guess, of whose uncertainty nothing is known.
 [[nodiscard]] AlignJob WithGuess(AlignJob job, const Pose& map_T_base_guess);
 
 [[nodiscard]] absl::string_view ToString(Termination termination);

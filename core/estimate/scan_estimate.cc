@@ -66,10 +66,9 @@ class CompleteRequests {
     evaluation.profile.score_stage = 0;
     evaluation.passes_only = true;
     evaluation.want_trace = false;
-    evaluation.want_point_scores = false;
-    if (CheckStopped(job.stop, "estimating").ok()) {
-      evaluation.want_point_scores = job.want_point_scores;
-      evaluation.passes = job.passes;
+    if (!CheckStopped(job.stop, "estimating").ok()) {
+      evaluation.passes.clear();
+      evaluation.want_point_scores = false;
     }
     return evaluation;
   }

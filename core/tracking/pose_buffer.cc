@@ -67,7 +67,7 @@ absl::Status PoseBuffer::Push(const StampedPose& pose) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<StampedPose> PoseBuffer::Interpolate(int64_t stamp_ns) const {
+absl::StatusOr<InterpolatedPose> PoseBuffer::Interpolate(int64_t stamp_ns) const {
   if (poses_.size() < 2) {
     return absl::FailedPreconditionError(
         absl::StrCat("interpolation needs at least 2 poses (got ", poses_.size(), ")"));
@@ -97,7 +97,7 @@ absl::StatusOr<StampedPose> PoseBuffer::Interpolate(int64_t stamp_ns) const {
         absl::StrCat("the poses around the stamp ", stamp_ns, " ns are ", distance_m,
                      " m apart; they must be nearer than ", options_.distance_tolerance_m, " m"));
   }
-  StampedPose pose = {stamp_ns, older->map_T_base, older->covariance};
+  InterpolatedPose pose = {{stamp_ns, older->map_T_base, older->covariance}, *older, *newer};
   if (newer != older) {
     const double share = old_s / SecondsBetween(older->stamp_ns, newer->stamp_ns);
     pose.map_T_base = Between(older->map_T_base, newer->map_T_base, share);

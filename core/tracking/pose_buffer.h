@@ -25,6 +25,12 @@ struct StampedPose {
   Matrix6 covariance = Matrix6::Zero();  // about fixed map axes; finite
 };
 
+// A pose between two others. At or after the last pose of a buffer, all three are that pose.
+struct InterpolatedPose : StampedPose {
+  StampedPose older;  // the last one not after the stamp
+  StampedPose newer;  // the next one
+};
+
 // The names in brackets are Autoware's.
 struct PoseBufferOptions {
   // Both poses that an interpolation rests on must be nearer in time than this, and nearer to each
@@ -61,7 +67,7 @@ class PoseBuffer {
   // after it and the next one, angles the short way; the covariance is the older pose's. At or
   // after the last stamp it is the last pose: nothing is extrapolated. FailedPrecondition: fewer
   // than 2 poses, a stamp before the first one's, poses that are too old, too new or too far apart.
-  [[nodiscard]] absl::StatusOr<StampedPose> Interpolate(int64_t stamp_ns) const;
+  [[nodiscard]] absl::StatusOr<InterpolatedPose> Interpolate(int64_t stamp_ns) const;
 
   // Forgets the poses before this stamp.
   void PopOld(int64_t stamp_ns);

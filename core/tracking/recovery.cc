@@ -57,26 +57,40 @@ absl::Status ValidateRecoveryOptions(const RecoveryOptions& options) {
       return status;
     }
   }
+  if (!(options.same.distance_m > 0.0 && std::isfinite(options.same.distance_m))) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "same.distance_m must be finite and over 0 (got ", options.same.distance_m, ")"));
+  }
+  if (!(options.same.angle_rad > 0.0 && std::isfinite(options.same.angle_rad))) {
+    return absl::InvalidArgumentError(absl::StrCat("same.angle_rad must be finite and over 0 (got ",
+                                                   options.same.angle_rad, ")"));
+  }
+  if (!(options.min_confirmation_travel_m >= 0.0 &&
+        std::isfinite(options.min_confirmation_travel_m))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("min_confirmation_travel_m must be finite and at least 0 (got ",
+                     options.min_confirmation_travel_m, ")"));
+  }
+  if (absl::Status status = ValidateSequentialTestOptions(options.confirmation); !status.ok()) {
+    return status;
+  }
   return ValidateHypothesisOptions(options.hypotheses);
 }
 
 void RecoveryPolicy::Found(const Pose& map_T_base, const std::optional<Pose>& odometry_T_base) {
   Reset();
-  good_map_T_base_ = map_T_base;
-  good_odometry_T_base_ = odometry_T_base;
+  good_ = {map_T_base, odometry_T_base};
 }
 
 void RecoveryPolicy::Reset() {
   missed_ = 0;
   searches_ = 0;
-  good_map_T_base_.reset();
-  good_odometry_T_base_.reset();
+  good_.reset();
 }
 
 std::optional<Pose> RecoveryPolicy::Expected(const std::optional<Pose>& odometry_T_base) const {
-  if (!good_map_T_base_ || !odometry_T_base || !good_odometry_T_base_) return good_map_T_base_;
-  const Pose then_T_now = good_odometry_T_base_->Inverse() * *odometry_T_base;
-  return *good_map_T_base_ * then_T_now;
+  if (!good_) return std::nullopt;
+  return good_->At(odometry_T_base);
 }
 
 std::optional<RecoverySearch> RecoveryPolicy::NextSearch(

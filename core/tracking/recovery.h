@@ -14,6 +14,9 @@
 #include "absl/status/status.h"
 #include "core/estimate/initial_pose/hypotheses.h"
 #include "core/geometry/pose.h"
+#include "core/tracking/carried_pose.h"
+#include "core/tracking/sequential_test.h"
+#include "core/tracking/two_guesses.h"
 
 namespace voxloc {
 
@@ -35,7 +38,20 @@ struct RecoveryOptions {
   double min_matched_ratio = 0.5;
   double min_confidence = 0.5;   // where a confidence is available
   HypothesisOptions hypotheses;  // an ambiguous pose is not proposed
-  // Whether the session takes a proposed pose as its own. Not looked at here.
+  // A proposed pose is confirmed by later scans: each is aligned from where odometry carries the
+  // pose, and agrees where the result is good enough to be proposed itself, ends at the pose that
+  // was expected, and no distinct pose is nearly as good. With its defaults, five scans in a row
+  // that agree confirm a pose, and three in a row that do not drop it.
+  //
+  // Of the scans that followed at 10 Hz, 96 % agreed with right poses and 21 % with wrong ones, in
+  // ten scenes of the choosing list and both profiles (`voxloc_bench recovery`, docs/accuracy.md);
+  // the test assumes 90 and 20 %. Its error rates hold for scans that agree independently of each
+  // other. Those of one place do not: where a wrong pose looks like the right one for as far as
+  // five scans reach, all of them agree.
+  SequentialTestOptions confirmation;
+  double min_confirmation_travel_m = 0.0;  // by odometry, while a pose is confirmed; >= 0
+  SamePose same;
+  // Whether the session takes a confirmed pose as its own. Not looked at here.
   bool apply = false;
 };
 
@@ -53,7 +69,7 @@ class RecoveryPolicy {
  public:
   explicit RecoveryPolicy(const RecoveryOptions& options) : options_(options) {}
 
-  // A scan was accepted at this pose, or a proposed pose was applied: the vehicle is not lost.
+  // A scan was accepted at this pose, or a confirmed pose was applied: the vehicle is not lost.
   // `odometry_T_base`: what the session's pose buffer says at that scan; nullopt: nothing.
   void Found(const Pose& map_T_base, const std::optional<Pose>& odometry_T_base);
   // A scan was aligned, or could not be, without an accepted result.
@@ -77,8 +93,7 @@ class RecoveryPolicy {
   RecoveryOptions options_;
   int64_t missed_ = 0;
   uint64_t searches_ = 0;
-  std::optional<Pose> good_map_T_base_;
-  std::optional<Pose> good_odometry_T_base_;
+  std::optional<CarriedPose> good_;
 };
 
 }  // namespace voxloc

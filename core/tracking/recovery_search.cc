@@ -25,31 +25,16 @@ bool LooksAllAround(size_t i, double share) {
   return std::floor((index + 1.0) * share) > std::floor(index * share);
 }
 
-// Why this result is not one to propose; empty: it is.
+// Why the best of the search is not one to propose; empty: it is.
 std::string Objection(const RecoveryReport& report, const AlignResult& best, const Profile& profile,
                       const RecoveryOptions& options) {
-  const Judgement judgement = JudgeInDetail(best, profile);
-  if (judgement.acceptance == Acceptance::kNotConverged) {
-    return absl::StrCat("the best candidate did not converge: ", ToString(best.termination));
+  std::string objection = ObjectionTo(best, report.confidence, profile, options);
+  if (objection.empty() && report.ranked.ambiguous) {
+    objection = absl::StrCat("the two best hypotheses are ambiguous: their gap is ",
+                             report.ranked.ambiguity_gap, "; asked for is at least ",
+                             options.hypotheses.ambiguity_gap);
   }
-  if (judgement.acceptance == Acceptance::kLowScore) {
-    return absl::StrCat("the best candidate's score is ", judgement.score, "; it must be over ",
-                        profile.acceptance_threshold);
-  }
-  if (best.after.matched_ratio() < options.min_matched_ratio) {
-    return absl::StrCat("the best candidate's matched ratio is ", best.after.matched_ratio(),
-                        "; asked for is at least ", options.min_matched_ratio);
-  }
-  if (report.ranked.ambiguous) {
-    return absl::StrCat("the two best hypotheses are ambiguous: their gap is ",
-                        report.ranked.ambiguity_gap, "; asked for is at least ",
-                        options.hypotheses.ambiguity_gap);
-  }
-  if (report.confidence && *report.confidence < options.min_confidence) {
-    return absl::StrCat("the best candidate's confidence is ", *report.confidence,
-                        "; asked for is at least ", options.min_confidence);
-  }
-  return "";
+  return objection;
 }
 
 }  // namespace

@@ -7,14 +7,13 @@
 #define VOXLOC_CORE_TRACKING_RECOVERY_SEARCH_H_
 
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/engine/engine.h"
-#include "core/estimate/covariance/aligned_scan.h"
 #include "core/estimate/initial_pose/hypotheses.h"
+#include "core/tracking/proposal_check.h"
 #include "core/tracking/recovery.h"
 
 namespace voxloc {
@@ -24,9 +23,6 @@ namespace voxloc {
 // poses.
 [[nodiscard]] std::vector<Pose> MakeRecoveryCandidates(const RecoverySearch& search,
                                                        const RecoveryOptions& options);
-
-// How likely an alignment is right, in [0, 1]; nullopt: not known. May be empty.
-using ConfidenceFunction = std::function<std::optional<double>(const AlignedScan&)>;
 
 struct RecoveryReport {
   double radius_m = 0.0;  // that was searched

@@ -48,6 +48,10 @@ Rejection ScanGate::BeforeAlign(const ScanFacts& facts) {
   active_ = facts.active;
   diagnostics_.SetInt("topic_time_stamp", facts.stamp_ns);
   diagnostics_.SetInt("sensor_points_size", static_cast<int64_t>(facts.points));
+  if (!facts.malformed.ok()) {
+    diagnostics_.Error(absl::StrCat("the scan is malformed: ", facts.malformed.message()));
+    return Rejection::kMalformed;
+  }
   if (facts.points == 0) {
     diagnostics_.Warn("the scan has no points");
     return Rejection::kNoPoints;

@@ -60,17 +60,27 @@ class SkippedScans {
 struct ScanFacts {
   int64_t stamp_ns = 0;
   size_t points = 0;              // as received
+  absl::Status malformed;         // not ok: what was wrong with the message, which no check knows
   double delay_s = 0.0;           // from the stamp to the receipt
   absl::Status transform;         // of the points into the base frame; not ok: why there is none
   double max_distance_m = 0.0;    // of a point from the base
   bool active = true;             // the session
   absl::Status guess;             // not ok: why there is none
   bool out_of_map_range = false;  // the map may not reach as far as the scan
-  bool has_map = true;
+  bool has_map = true;            // of any tile, near or far, as the reference has it
 };
 
 // Why a scan is not aligned.
-enum class Rejection { kNone, kNoPoints, kNoTransform, kTooNear, kInactive, kNoGuess, kNoMap };
+enum class Rejection {
+  kNone,
+  kMalformed,
+  kNoPoints,
+  kNoTransform,
+  kTooNear,
+  kInactive,
+  kNoGuess,
+  kNoMap
+};
 
 class ScanGate {
  public:

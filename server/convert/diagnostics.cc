@@ -2,6 +2,8 @@
 
 #include "server/convert/diagnostics.h"
 
+#include <optional>
+
 #include "server/convert/pose.h"
 #include "server/convert/result.h"
 
@@ -18,6 +20,27 @@ v1::DiagnosticLevel LevelToProto(DiagnosticLevel level) {
       return v1::DIAGNOSTIC_LEVEL_ERROR;
   }
   return v1::DIAGNOSTIC_LEVEL_UNSPECIFIED;
+}
+
+v1::RecoveryState StateToProto(ProposalState state) {
+  switch (state) {
+    case ProposalState::kNone:
+      return v1::RECOVERY_STATE_NOT_FOUND;
+    case ProposalState::kPending:
+      return v1::RECOVERY_STATE_PENDING;
+    case ProposalState::kConfirmed:
+      return v1::RECOVERY_STATE_CONFIRMED;
+    case ProposalState::kDropped:
+      return v1::RECOVERY_STATE_DROPPED;
+  }
+  return v1::RECOVERY_STATE_UNSPECIFIED;
+}
+
+void PoseFoundToProto(const AlignResult& result, std::optional<double> confidence,
+                      v1::RecoveryProposal& proto) {
+  PoseToProto(result.map_T_base, *proto.mutable_map_t_base());
+  ScoresToProto(result.after, *proto.mutable_scores());
+  proto.set_confidence(confidence.value_or(0.0));
 }
 
 }  // namespace
@@ -38,15 +61,24 @@ void DiagnosticsToProto(const Diagnostics& diagnostics, v1::Diagnostics& proto) 
   }
 }
 
-void RecoveryToProto(const RecoveryReport& report, bool applied, v1::RecoveryProposal& proto) {
+void SearchToProto(const RecoveryReport& report, v1::RecoveryProposal& proto) {
   proto.set_search_radius_m(report.radius_m);
   proto.set_candidates(static_cast<uint32_t>(report.candidates));
-  proto.set_applied(applied);
   proto.set_detail(report.detail);
-  if (!report.proposal.has_value()) return;
-  PoseToProto(report.proposal->map_T_base, *proto.mutable_map_t_base());
-  ScoresToProto(report.proposal->after, *proto.mutable_scores());
-  proto.set_confidence(report.confidence.value_or(0.0));
+  if (report.proposal.has_value()) PoseFoundToProto(*report.proposal, report.confidence, proto);
+}
+
+void CheckToProto(const ProposalCheck& check, v1::RecoveryProposal& proto) {
+  proto.set_candidates(1);
+  proto.set_detail(check.detail);
+  if (check.agrees()) PoseFoundToProto(check.result, check.confidence, proto);
+}
+
+void OutcomeToProto(const RecoveryOutcome& outcome, v1::RecoveryProposal& proto) {
+  proto.set_state(StateToProto(outcome.state));
+  proto.set_checked_scans(static_cast<uint32_t>(outcome.checked_scans));
+  proto.set_agreeing_scans(static_cast<uint32_t>(outcome.agreeing_scans));
+  proto.set_applied(outcome.applied);
 }
 
 }  // namespace voxloc::server

@@ -13,6 +13,7 @@ namespace voxloc::server {
 namespace {
 
 constexpr double kMaxRecoveryRadiusM = 1000.0;
+constexpr uint32_t kMaxConfirmationScans = 1000;
 
 absl::Status InField(absl::string_view field, const absl::Status& status) {
   if (status.ok()) return status;
@@ -167,6 +168,24 @@ absl::StatusOr<RecoveryOptions> RecoveryOptionsFromProto(const v1::RecoveryOptio
   result.max_radius_m = options.max_radius_m();
   result.apply = options.apply();
   result.candidates = limits.max_recovery_candidates;
+  result.min_confirmation_travel_m = options.min_confirmation_travel_m();
+  if (options.false_confirmation_rate() != 0.0) {
+    result.confirmation.false_acceptance = options.false_confirmation_rate();
+  }
+  if (!(result.confirmation.false_acceptance > 0.0 && result.confirmation.false_acceptance < 1.0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("recovery.false_confirmation_rate must be over 0 and below 1, or 0 for the "
+                     "default (got ",
+                     options.false_confirmation_rate(), ")"));
+  }
+  if (options.max_confirmation_scans() > kMaxConfirmationScans) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("recovery.max_confirmation_scans must be at most ", kMaxConfirmationScans,
+                     " (got ", options.max_confirmation_scans(), ")"));
+  }
+  if (options.max_confirmation_scans() > 0) {
+    result.confirmation.max_observations = static_cast<int>(options.max_confirmation_scans());
+  }
   if (absl::Status status = InField("recovery", ValidateRecoveryOptions(result)); !status.ok()) {
     return status;
   }

@@ -10,16 +10,30 @@
 #include "server/observe/logging.h"
 
 namespace voxloc::server {
+namespace {
+
+absl::string_view NameOf(const RecoveryOutcome& outcome) {
+  if (outcome.applied) return "applied";
+  switch (outcome.state) {
+    case ProposalState::kNone:
+      return "failed";
+    case ProposalState::kPending:
+      return "pending";
+    case ProposalState::kConfirmed:
+      return "confirmed";
+    case ProposalState::kDropped:
+      return "dropped";
+  }
+  return "";
+}
+
+}  // namespace
 
 void RecoveryWork::Start(Runtime& runtime, std::shared_ptr<const ScanSource> source,
                          RecoveryTask task, ScanReply reply) {
   auto work =
       std::make_shared<RecoveryWork>(runtime, std::move(source), std::move(task), std::move(reply));
-  if (runtime.searching.Post([work] { work->Run(); })) return;
-  RecoveryReport report;
-  report.radius_m = work->task_.search.radius_m;
-  report.detail = "too many searches wait";
-  work->End(report);
+  if (!runtime.searching.Post([work] { work->Run(); })) work->Refuse();
 }
 
 RecoveryWork::RecoveryWork(Runtime& runtime, std::shared_ptr<const ScanSource> source,
@@ -30,42 +44,79 @@ RecoveryWork::RecoveryWork(Runtime& runtime, std::shared_ptr<const ScanSource> s
       reply_(std::move(reply)) {}
 
 RecoveryWork::~RecoveryWork() {
-  if (!ended_) static_cast<void>(source_->state->EndSearch(std::nullopt, std::nullopt));
+  if (!ended_) source_->state->AbandonStep();
 }
 
 void RecoveryWork::Run() {
-  EstimateOptions options;
-  options.covariance.method = CovarianceMethod::kFixed;
+  EstimateOptions estimate;
+  estimate.covariance.method = CovarianceMethod::kFixed;
   const auto confidence = [&](const AlignedScan& scan) -> std::optional<double> {
     EstimateRequest request;
     request.scan = scan;
-    request.options = &options;
+    request.options = &estimate;
     request.sensor_position_base = task_.sensor_position_base;
     const std::vector<ScanEstimate> estimates = EstimateScans(*runtime_.engine, {&request, 1});
     if (!estimates.front().confidence.has_value()) return std::nullopt;
     return estimates.front().confidence->value;
   };
-  End(SearchForVehicle(*runtime_.engine, task_.job, task_.search, *source_->state->recovery(),
-                       confidence));
+  const RecoveryOptions& options = *source_->state->recovery();
+  if (const auto* search = std::get_if<RecoverySearch>(&task_.step)) {
+    EndSearch(SearchForVehicle(*runtime_.engine, task_.job, *search, options, confidence));
+  } else if (const auto* proposal = std::get_if<ProposalToCheck>(&task_.step)) {
+    EndCheck(CheckProposal(*runtime_.engine, task_.job, proposal->expected_map_T_base,
+                           task_.own.has_value() ? &*task_.own : nullptr, options, confidence));
+  }
 }
 
-void RecoveryWork::End(const RecoveryReport& report) {
+void RecoveryWork::EndSearch(const RecoveryReport& report) {
   ended_ = true;
   std::optional<Pose> found;
   if (report.proposal.has_value()) found = report.proposal->map_T_base;
-  const bool applied = source_->state->EndSearch(found, task_.odometry_T_base);
+  const RecoveryOutcome outcome = source_->state->EndSearch(found, task_.odometry_T_base);
   (found.has_value() ? runtime_.metrics.recoveries_found : runtime_.metrics.recoveries_failed)
       .Increment();
+  SearchToProto(report, *reply_.result().mutable_recovery());
+  Conclude(outcome);
+}
+
+void RecoveryWork::EndCheck(const ProposalCheck& check) {
+  ended_ = true;
+  std::optional<Pose> found;
+  if (check.agrees()) found = check.result.map_T_base;
+  const RecoveryOutcome outcome = source_->state->EndCheck(found, task_.odometry_T_base);
+  if (outcome.decided) {
+    (outcome.state == ProposalState::kConfirmed ? runtime_.metrics.recoveries_confirmed
+                                                : runtime_.metrics.recoveries_dropped)
+        .Increment();
+  }
+  CheckToProto(check, *reply_.result().mutable_recovery());
+  Conclude(outcome);
+}
+
+void RecoveryWork::Refuse() {
+  ended_ = true;
+  source_->state->AbandonStep();
+  runtime_.metrics.recoveries_failed.Increment();
+  v1::RecoveryProposal& recovery = *reply_.result().mutable_recovery();
+  if (const auto* search = std::get_if<RecoverySearch>(&task_.step)) {
+    recovery.set_search_radius_m(search->radius_m);
+  }
+  recovery.set_detail("too many searches wait");
+  Conclude({});
+}
+
+void RecoveryWork::Conclude(const RecoveryOutcome& outcome) {
+  v1::RecoveryProposal& recovery = *reply_.result().mutable_recovery();
+  OutcomeToProto(outcome, recovery);
   Log(LogLevel::kInfo, "recovery",
       {{"session", source_->session},
        {"map", source_->map},
-       {"radius_m", report.radius_m},
-       {"candidates", report.candidates},
-       {"outcome", applied             ? "applied"
-                   : found.has_value() ? "proposed"
-                                       : "failed"},
-       {"detail", report.detail}});
-  RecoveryToProto(report, applied, *reply_.result().mutable_recovery());
+       {"radius_m", recovery.search_radius_m()},
+       {"candidates", recovery.candidates()},
+       {"outcome", NameOf(outcome)},
+       {"agreeing", outcome.agreeing_scans},
+       {"checked", outcome.checked_scans},
+       {"detail", recovery.detail()}});
   reply_.Send();
 }
 

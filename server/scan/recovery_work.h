@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// RecoveryWork: one search for the vehicle of a session that has lost it, and the reply that waits
-// for it. Runs on the searching queue, beside tracking. One thread at a time uses it.
+// RecoveryWork: one step of a session that has lost its vehicle, and the reply that waits for it: a
+// search for the vehicle, or a look at whether the scan agrees with a pose that was found before.
+// Runs on the searching queue, beside tracking. One thread at a time uses it.
 
 #ifndef VOXLOC_SERVER_SCAN_RECOVERY_WORK_H_
 #define VOXLOC_SERVER_SCAN_RECOVERY_WORK_H_
@@ -20,15 +21,16 @@ namespace voxloc::server {
 // What is to be found, and where.
 struct RecoveryTask {
   AlignJob job;  // its guess is not used
-  RecoverySearch search;
+  RecoveryStep step;
+  std::optional<AlignResult> own;  // of the alignment from the scan's own guess, if there was one
   Eigen::Vector3d sensor_position_base = Eigen::Vector3d::Zero();
   std::optional<Pose> odometry_T_base;  // at the scan
 };
 
 class RecoveryWork {
  public:
-  // Queues the search; if the queue is full, the reply is sent at once and reports it. The
-  // source's session looks for its vehicle.
+  // Queues the step; if the queue is full, the reply is sent at once and reports it. The step is
+  // one that the source's session has returned.
   static void Start(Runtime& runtime, std::shared_ptr<const ScanSource> source, RecoveryTask task,
                     ScanReply reply);
 
@@ -40,8 +42,12 @@ class RecoveryWork {
 
  private:
   void Run();
-  // Ends the session's search and sends the reply.
-  void End(const RecoveryReport& report);
+  // The ends, each of which ends the session's step.
+  void EndSearch(const RecoveryReport& report);
+  void EndCheck(const ProposalCheck& check);
+  void Refuse();
+  // Writes the outcome and sends the reply.
+  void Conclude(const RecoveryOutcome& outcome);
 
   Runtime& runtime_;
   const std::shared_ptr<const ScanSource> source_;

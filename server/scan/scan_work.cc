@@ -11,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "core/engine/scan_reach.h"
 #include "core/estimate/scan_features.h"
+#include "core/tracking/two_guesses.h"
 #include "core/tracking/verdict.h"
 #include "server/convert/cloud.h"
 #include "server/convert/covariance.h"
@@ -54,8 +55,11 @@ ScanWork::ScanWork(Runtime& runtime, std::shared_ptr<const ScanSource> source,
 
 bool ScanWork::Check() {
   const absl::Status status = CheckFields();
-  if (!status.ok()) AnswerInvalid(status);
-  return status.ok();
+  if (status.ok()) return true;
+  // An empty scan is not malformed to Autoware, whose checks begin with that.
+  if (!scan_->cloud().data().empty()) facts_.malformed = status;
+  AnswerInvalid(status);
+  return false;
 }
 
 absl::Status ScanWork::CheckFields() {
@@ -147,6 +151,8 @@ void ScanWork::FindPlace() {
   if (!guess_.has_value() && place_.status.ok()) {
     guess_ = place_.guess_map_T_base;
     guess_covariance_ = place_.guess_covariance;
+    interpolated_ = true;
+    if (place_.corrected) own_guess_ = place_.odometry_T_base;
   }
   if (!guess_.has_value()) {
     facts_.guess = place_.status;
@@ -159,6 +165,7 @@ void ScanWork::FindPlace() {
 
 void ScanWork::FindMap() {
   facts_.has_map = false;
+  within_map_ = false;
   auto map = runtime_.maps.Find(source_->map);
   map_status_ = map.status();
   if (!map.ok()) return;
@@ -169,9 +176,13 @@ void ScanWork::FindMap() {
   map_status_ = profile.status();
   if (!profile.ok()) return;
   profile_ = *std::move(profile);
+  facts_.has_map = !map_.snapshot->tiles.empty();
   if (!guess_.has_value()) return;
   const Bounds& bounds = map_.facts->bounds;
-  facts_.has_map = CanTouch(bounds, *guess_, facts_.max_distance_m, MatchMargin(profile_));
+  const auto can_touch = [&](const Pose& guess) {
+    return CanTouch(bounds, guess, facts_.max_distance_m, MatchMargin(profile_));
+  };
+  within_map_ = can_touch(*guess_) || (own_guess_.has_value() && can_touch(*own_guess_));
   const Eigen::Array2d position = guess_->translation.head<2>().array();
   facts_.out_of_map_range = (position < bounds.min.head<2>().array()).any() ||
                             (position > bounds.max.head<2>().array()).any();
@@ -194,7 +205,7 @@ bool ScanWork::Admit() {
                      facts_.guess.message()));
   } else if (absl::Now() >= stop_.deadline) {
     Answer(v1::ALIGNMENT_STATUS_DEADLINE, "the deadline passed while the scan waited");
-  } else if (!facts_.has_map) {
+  } else if (!within_map_) {
     AnswerOutOfMap();
   } else {
     return true;
@@ -214,6 +225,18 @@ void ScanWork::FillJob(AlignJob& job) const {
   job.stop = stop_;
   job.want_trace = recipe.output.trace;
   job.want_point_scores = recipe.output.point_scores;
+}
+
+bool ScanWork::PrefersSecond(const AlignResult& first, const AlignResult& second) {
+  const int max_oscillations = source_->recipe.align.gate.max_oscillations;
+  const bool prefers = IsBetter(second, first, profile_, max_oscillations);
+  own_suffices_ = Confirms(second, prefers ? second : first, profile_,
+                           source_->state->recovery()->same, max_oscillations);
+  if (prefers) {
+    guess_ = own_guess_;
+    PoseToProto(*guess_, *reply_.result().mutable_guess_map_t_base());
+  }
+  return prefers;
 }
 
 void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const BatchFacts& batch) {
@@ -240,16 +263,17 @@ void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const 
   if (gate_.AfterAlign(result, profile_, *guess_, reply_.age_s()) && !verdict.accepted) {
     gate_.Doubt(verdict.detail);
   }
+  InterpolatedGuessToProto(result.map_T_base);
   const double encode_s = SecondsSince(start);
   runtime_.metrics.stage_encode_s.Observe(encode_s);
   timings.set_estimate_s(batch.estimate_s + encode_s);
   if (verdict.accepted) {
-    source_->state->Found(result.map_T_base, place_.odometry_T_base);
+    source_->state->Found(result.map_T_base, place_.odometry_T_base, own_suffices_);
     Answer(status, verdict.detail);
   } else if (verdict.status == AlignmentStatus::kDeadline) {
     Answer(status, verdict.detail);
   } else {
-    AnswerMissed(status, verdict.detail);
+    AnswerMissed(status, verdict.detail, std::move(result));
   }
 }
 
@@ -282,7 +306,8 @@ void ScanWork::Refuse(double retry_after_s) {
 }
 
 void ScanWork::AnswerInvalid(const absl::Status& status) {
-  // Points that were taken are only too near.
+  // Points that were taken are only too near; those that could not be taken are not in the base
+  // frame.
   if (prepared_.base == nullptr || prepared_.base->empty()) facts_.transform = status;
   static_cast<void>(gate_.BeforeAlign(facts_));
   Answer(v1::ALIGNMENT_STATUS_INVALID_INPUT, status.message());
@@ -294,11 +319,12 @@ void ScanWork::Answer(v1::AlignmentStatus status, absl::string_view detail) {
   reply_.Send();
 }
 
-void ScanWork::AnswerMissed(v1::AlignmentStatus status, absl::string_view detail) {
+void ScanWork::AnswerMissed(v1::AlignmentStatus status, absl::string_view detail,
+                            std::optional<AlignResult> own) {
   reply_.SetStatus(status, detail);
   FinishDiagnostics();
-  const auto search = source_->state->Missed(place_.odometry_T_base);
-  if (!search.has_value()) {
+  const auto step = source_->state->Missed(place_.odometry_T_base);
+  if (!step.has_value()) {
     reply_.Send();
     return;
   }
@@ -306,20 +332,31 @@ void ScanWork::AnswerMissed(v1::AlignmentStatus status, absl::string_view detail
   FillJob(task.job);
   task.job.want_point_scores = false;
   task.job.want_trace = false;
-  task.search = *search;
+  task.step = *step;
+  task.own = std::move(own);
   task.sensor_position_base = SensorPosition(source_->recipe);
   task.odometry_T_base = place_.odometry_T_base;
   RecoveryWork::Start(runtime_, source_, std::move(task), std::move(reply_));
 }
 
 void ScanWork::AnswerOutOfMap() {
-  const Bounds& bounds = map_.facts->bounds;
+  // What an alignment ends with where no point has a cell near it: it evaluates the guess, and has
+  // nowhere to go. The engine is not asked for that.
+  AlignResult result;
+  result.map_T_base = *guess_;
+  result.termination = Termination::kZeroStep;
+  result.evaluations = 1;
+  result.before.points = result.after.points = prepared_.base->size();
+  const OutputChoice& output = source_->recipe.output;
+  if (output.point_scores) result.point_scores.assign(prepared_.base->size(), 0.0F);
   v1::AlignmentResult& reply = reply_.result();
-  PoseToProto(*guess_, *reply.mutable_map_t_base());
-  reply.mutable_scores();
-  reply.mutable_initial_scores();
-  reply.set_termination_reason(v1::TERMINATION_REASON_ZERO_STEP);
+  AlignResultToProto(result, *prepared_.base, output, reply);
   reply.set_engine(runtime_.engine_name);
+  if (facts_.has_map) {
+    static_cast<void>(gate_.AfterAlign(result, profile_, *guess_, reply_.age_s()));
+    InterpolatedGuessToProto(result.map_T_base);
+  }
+  const Bounds& bounds = map_.facts->bounds;
   const Eigen::Vector3d nearest = guess_->translation.cwiseMax(bounds.min).cwiseMin(bounds.max);
   AnswerMissed(
       v1::ALIGNMENT_STATUS_OUT_OF_MAP,
@@ -327,6 +364,20 @@ void ScanWork::AnswerOutOfMap() {
           ? std::string("the map has no points")
           : absl::StrCat("the guess lies ", (guess_->translation - nearest).norm(),
                          " m outside the map, and the scan reaches ", facts_.max_distance_m, " m"));
+}
+
+void ScanWork::InterpolatedGuessToProto(const Pose& result_map_T_base) {
+  if (!source_->recipe.output.diagnostics || !interpolated_) return;
+  v1::InterpolatedGuess& proto =
+      *reply_.result().mutable_diagnostics()->mutable_interpolated_guess();
+  proto.set_older_stamp_ns(place_.older->stamp_ns);
+  PoseToProto(place_.older->map_T_base, *proto.mutable_older_map_t_base());
+  proto.set_newer_stamp_ns(place_.newer->stamp_ns);
+  PoseToProto(place_.newer->map_T_base, *proto.mutable_newer_map_t_base());
+  proto.set_initial_to_result_distance_old_m(
+      TranslationDistance(place_.older->map_T_base, result_map_T_base));
+  proto.set_initial_to_result_distance_new_m(
+      TranslationDistance(place_.newer->map_T_base, result_map_T_base));
 }
 
 void ScanWork::FinishDiagnostics() {

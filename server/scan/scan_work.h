@@ -34,6 +34,8 @@ class ScanWork : public ScanTask {
   [[nodiscard]] bool Check();
 
   [[nodiscard]] bool Prepare(AlignJob& job, EstimateRequest& estimate) override;
+  [[nodiscard]] std::optional<Pose> SecondGuess() const override { return own_guess_; }
+  [[nodiscard]] bool PrefersSecond(const AlignResult& first, const AlignResult& second) override;
   void Complete(AlignResult result, const ScanEstimate* estimate, const BatchFacts& batch) override;
   void Supersede() override;
   void Refuse(double retry_after_s) override;
@@ -50,13 +52,16 @@ class ScanWork : public ScanTask {
   void FillJob(AlignJob& job) const;
 
   void FailedToAlign(const absl::Status& status, const BatchFacts& batch);
-  // The ends. An invalid scan ends before the checks of the gate; one that missed its vehicle may
-  // lead to a search for it.
+  // The ends. A malformed scan ends before the checks of the gate, one whose points cannot be used
+  // in the midst of them; one that missed its vehicle may lead to a search for it.
   void AnswerInvalid(const absl::Status& status);
   void Answer(v1::AlignmentStatus status, absl::string_view detail);
-  void AnswerMissed(v1::AlignmentStatus status, absl::string_view detail);
+  void AnswerMissed(v1::AlignmentStatus status, absl::string_view detail,
+                    std::optional<AlignResult> own = std::nullopt);
   void AnswerOutOfMap();
   void FinishDiagnostics();
+  // Of an aligned scan: the poses that its guess was interpolated from.
+  void InterpolatedGuessToProto(const Pose& result_map_T_base);
 
   Runtime& runtime_;
   const std::shared_ptr<const ScanSource> source_;
@@ -66,12 +71,17 @@ class ScanWork : public ScanTask {
   StopToken stop_;
 
   std::optional<Pose> guess_;
+  // What the session's poses say, where a recovery has moved the guess away from it.
+  std::optional<Pose> own_guess_;
+  bool interpolated_ = false;  // the guess is the session's
+  bool own_suffices_ = false;  // the alignment from there led to the pose that counts
   std::optional<Matrix6> guess_covariance_;
   std::optional<Eigen::Vector3d> reference_;
   SessionState::Place place_;
   absl::Status map_status_;
   MapView map_;
-  Profile profile_;  // as it is on the map
+  bool within_map_ = false;  // a point may have a cell near it at the guess
+  Profile profile_;          // as it is on the map
   PreparedScan prepared_;
   ScanFacts facts_;
   ScanGate gate_;

@@ -47,6 +47,34 @@ std::vector<std::unique_ptr<ScanEstimate>> Estimate(Engine& engine,
   return estimates;
 }
 
+// Adds the jobs of second guesses behind those of the scans; the scan of each.
+std::vector<size_t> AddSecondGuesses(const std::vector<std::unique_ptr<ScanTask>>& tasks,
+                                     std::vector<AlignJob>& jobs) {
+  std::vector<size_t> scans;
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    const std::optional<Pose> guess = tasks[i]->SecondGuess();
+    if (!guess.has_value()) continue;
+    jobs.push_back(WithGuess(jobs[i], *guess));
+    scans.push_back(i);
+  }
+  return scans;
+}
+
+// Leaves one job and one result a scan: those that its task prefers.
+void KeepPreferred(const std::vector<std::unique_ptr<ScanTask>>& tasks,
+                   const std::vector<size_t>& second_scans, std::vector<AlignJob>& jobs,
+                   std::vector<AlignResult>& results) {
+  for (size_t k = 0; k < second_scans.size(); ++k) {
+    const size_t first = second_scans[k];
+    const size_t second = tasks.size() + k;
+    if (!tasks[first]->PrefersSecond(results[first], results[second])) continue;
+    std::swap(jobs[first], jobs[second]);
+    std::swap(results[first], results[second]);
+  }
+  jobs.resize(tasks.size());
+  results.resize(tasks.size());
+}
+
 }  // namespace
 
 Scheduler::Scheduler(Engine& engine, const Options& options, const Metrics& metrics)
@@ -160,10 +188,12 @@ double Scheduler::RunBatch(Batch batch) {
   if (jobs.empty()) return ElapsedS(start);
 
   BatchFacts facts;
-  facts.size = jobs.size();
+  facts.size = running.size();
+  const std::vector<size_t> second_scans = AddSecondGuesses(running, jobs);
   const Clock::time_point align_start = Clock::now();
   std::vector<AlignResult> results = engine_.Align(jobs);
   facts.align_s = ElapsedS(align_start);
+  KeepPreferred(running, second_scans, jobs, results);
   const Clock::time_point estimate_start = Clock::now();
   const auto estimates = Estimate(engine_, jobs, results, wanted);
   facts.estimate_s = ElapsedS(estimate_start);

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -31,7 +32,7 @@ namespace voxloc::server {
 
 // What a task learns about the calls of the engine that it shared.
 struct BatchFacts {
-  size_t size = 0;
+  size_t size = 0;  // scans
   double align_s = 0.0;
   double estimate_s = 0.0;
 };
@@ -45,6 +46,15 @@ class ScanTask {
   // Without options that is nothing; otherwise they live as long as the task. False: the task has
   // answered by itself and is at its end.
   [[nodiscard]] virtual bool Prepare(AlignJob& job, EstimateRequest& estimate) = 0;
+
+  // After Prepare: a second guess that the scan is also aligned from, in the same call of the
+  // engine.
+  [[nodiscard]] virtual std::optional<Pose> SecondGuess() const { return std::nullopt; }
+  // With both results: whether the scan goes on with the second.
+  [[nodiscard]] virtual bool PrefersSecond(const AlignResult& /*first*/,
+                                           const AlignResult& /*second*/) {
+    return false;
+  }
 
   // The ends: aligned, replaced by a newer scan, or refused because too many wait. `estimate` is
   // null where there is nothing to estimate: a result without map cells, or stopped on the way.

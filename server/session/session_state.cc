@@ -40,7 +40,8 @@ void SessionState::Activate(bool active) {
   active_ = active;
   if (!active) return;
   poses_.Clear();
-  map_T_odometry_.reset();
+  proposal_.reset();
+  correction_.reset();
   if (policy_.has_value()) policy_->Reset();
 }
 
@@ -60,9 +61,13 @@ SessionState::Place SessionState::TakePlace(int64_t stamp_ns) {
   if (const auto pose = poses_.Interpolate(stamp_ns); pose.ok()) {
     poses_.PopOld(stamp_ns);
     place.odometry_T_base = pose->map_T_base;
-    place.guess_map_T_base = Relocated(pose->map_T_base);
+    place.older = pose->older;
+    place.newer = pose->newer;
+    place.corrected = correction_.has_value();
+    place.guess_map_T_base =
+        place.corrected ? correction_->Apply(pose->map_T_base) : pose->map_T_base;
     // A pose of no covariance has zeros.
-    if (!pose->covariance.isZero(0.0) && !map_T_odometry_.has_value()) {
+    if (!pose->covariance.isZero(0.0) && !place.corrected) {
       place.guess_covariance = pose->covariance;
     }
   } else {
@@ -75,56 +80,80 @@ SessionState::Place SessionState::TakePlace(int64_t stamp_ns) {
   return place;
 }
 
-Pose SessionState::Relocated(const Pose& odometry_T_base) {
-  if (!map_T_odometry_.has_value()) return odometry_T_base;
-  // Poses that have come back to the vehicle by themselves are not moved any more.
-  const Pose moved = *map_T_odometry_ * odometry_T_base;
-  if (TranslationDistance(moved, last_map_T_base_) <
-      TranslationDistance(odometry_T_base, last_map_T_base_)) {
-    return moved;
-  }
-  map_T_odometry_.reset();
-  return odometry_T_base;
-}
-
 Diagnostics SessionState::Finish(ScanGate& gate) {
   const absl::MutexLock lock(&mutex_);
   return gate.Finish(skipped_);
 }
 
-void SessionState::Found(const Pose& map_T_base, const std::optional<Pose>& odometry_T_base) {
+void SessionState::Found(const Pose& map_T_base, const std::optional<Pose>& odometry_T_base,
+                         bool own_suffices) {
   const absl::MutexLock lock(&mutex_);
   if (!policy_.has_value()) return;
-  Remember(map_T_base, odometry_T_base);
-}
-
-void SessionState::Remember(const Pose& map_T_base, const std::optional<Pose>& odometry_T_base) {
   policy_->Found(map_T_base, odometry_T_base);
-  last_map_T_base_ = map_T_base;
-  if (map_T_odometry_.has_value() && odometry_T_base.has_value()) {
-    map_T_odometry_ = map_T_base * odometry_T_base->Inverse();
+  proposal_.reset();
+  if (correction_.has_value() && odometry_T_base.has_value() &&
+      !correction_->Follow(map_T_base, *odometry_T_base, own_suffices)) {
+    correction_.reset();
   }
 }
 
-std::optional<RecoverySearch> SessionState::Missed(const std::optional<Pose>& odometry_T_base) {
+std::optional<RecoveryStep> SessionState::Missed(const std::optional<Pose>& odometry_T_base) {
   const absl::MutexLock lock(&mutex_);
   if (!policy_.has_value()) return std::nullopt;
   policy_->Missed();
-  if (searching_) return std::nullopt;
-  std::optional<RecoverySearch> search = policy_->NextSearch(odometry_T_base);
-  searching_ = search.has_value();
-  return search;
+  if (stepping_) return std::nullopt;
+  std::optional<RecoveryStep> step;
+  if (proposal_.has_value()) {
+    step = ProposalToCheck{proposal_->Expected(odometry_T_base)};
+  } else if (const auto search = policy_->NextSearch(odometry_T_base); search.has_value()) {
+    step = *search;
+  }
+  stepping_ = step.has_value();
+  return step;
 }
 
-bool SessionState::EndSearch(const std::optional<Pose>& map_T_base,
-                             const std::optional<Pose>& odometry_T_base) {
+RecoveryOutcome SessionState::EndSearch(const std::optional<Pose>& map_T_base,
+                                        const std::optional<Pose>& odometry_T_base) {
   const absl::MutexLock lock(&mutex_);
-  searching_ = false;
-  const bool apply = map_T_base.has_value() && options_.recovery->apply && policy_->lost();
-  if (!apply) return false;
-  if (odometry_T_base.has_value()) map_T_odometry_ = *map_T_base * odometry_T_base->Inverse();
-  Remember(*map_T_base, odometry_T_base);
-  return true;
+  stepping_ = false;
+  RecoveryOutcome outcome;
+  if (!map_T_base.has_value()) return outcome;
+  // The vehicle may have been found while the search ran.
+  outcome.state = policy_->lost() ? ProposalState::kPending : ProposalState::kDropped;
+  if (outcome.state == ProposalState::kPending) {
+    proposal_.emplace(*map_T_base, odometry_T_base, options_.recovery->confirmation,
+                      options_.recovery->min_confirmation_travel_m);
+  }
+  return outcome;
+}
+
+RecoveryOutcome SessionState::EndCheck(const std::optional<Pose>& map_T_base,
+                                       const std::optional<Pose>& odometry_T_base) {
+  const absl::MutexLock lock(&mutex_);
+  stepping_ = false;
+  // The vehicle may have been found while the check ran.
+  if (!proposal_.has_value()) {
+    RecoveryOutcome outcome;
+    outcome.state = ProposalState::kDropped;
+    return outcome;
+  }
+  proposal_->Check(map_T_base, odometry_T_base);
+  RecoveryOutcome outcome = proposal_->outcome();
+  outcome.applied = outcome.decided && outcome.state == ProposalState::kConfirmed &&
+                    map_T_base.has_value() && options_.recovery->apply;
+  if (outcome.applied) {
+    policy_->Found(*map_T_base, odometry_T_base);
+    if (odometry_T_base.has_value()) {
+      correction_.emplace(*map_T_base, *odometry_T_base, options_.recovery->confirmation);
+    }
+  }
+  if (outcome.applied || outcome.state == ProposalState::kDropped) proposal_.reset();
+  return outcome;
+}
+
+void SessionState::AbandonStep() {
+  const absl::MutexLock lock(&mutex_);
+  stepping_ = false;
 }
 
 }  // namespace voxloc::server

@@ -2,7 +2,7 @@
 //
 // SessionState: what a session remembers from scan to scan: whether it is active, its latest poses
 // and reference positions, how many scans went by without an accepted result, where its vehicle was
-// last, and whether it is being looked for. Callers without a session have a fresh one for their
+// last, and how far a recovery has come. Callers without a session have a fresh one for their
 // one scan. Thread-safe: shared by a session's stream and its scans.
 
 #ifndef VOXLOC_SERVER_SESSION_SESSION_STATE_H_
@@ -12,15 +12,25 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <variant>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "core/tracking/pose_buffer.h"
+#include "core/tracking/pose_correction.h"
+#include "core/tracking/pose_proposal.h"
 #include "core/tracking/recovery.h"
 #include "core/tracking/scan_gate.h"
 
 namespace voxloc::server {
+
+// What is to be done with a scan while its vehicle is lost: look for the vehicle, or see whether
+// the scan agrees with a pose that was found before.
+struct ProposalToCheck {
+  Pose expected_map_T_base;  // at the scan
+};
+using RecoveryStep = std::variant<RecoverySearch, ProposalToCheck>;
 
 class SessionState {
  public:
@@ -48,6 +58,10 @@ class SessionState {
     Pose guess_map_T_base;
     std::optional<Matrix6> guess_covariance;
     std::optional<Pose> odometry_T_base;  // what the poses say, before any recovery moves it
+    // The poses that it was interpolated from.
+    std::optional<StampedPose> older;
+    std::optional<StampedPose> newer;
+    bool corrected = false;  // whether a recovery has moved the guess away from it
     std::optional<Eigen::Vector3d> reference_map;
   };
   // Forgets what is older than the scan.
@@ -56,21 +70,24 @@ class SessionState {
   // Counts the scan and hands out its record.
   [[nodiscard]] Diagnostics Finish(ScanGate& gate);
 
-  // The end of a scan: its vehicle was found, or missed. A search that is returned must be ended.
-  void Found(const Pose& map_T_base, const std::optional<Pose>& odometry_T_base);
-  [[nodiscard]] std::optional<RecoverySearch> Missed(const std::optional<Pose>& odometry_T_base);
+  // The end of a scan: its vehicle was found, or missed. `own_suffices`: of a scan whose guess was
+  // corrected, whether the alignment from what the poses say led there too. A step that is returned
+  // must be ended.
+  void Found(const Pose& map_T_base, const std::optional<Pose>& odometry_T_base, bool own_suffices);
+  [[nodiscard]] std::optional<RecoveryStep> Missed(const std::optional<Pose>& odometry_T_base);
 
   // nullopt: the session does not look for its vehicle.
   [[nodiscard]] const std::optional<RecoveryOptions>& recovery() const { return options_.recovery; }
-  // Whether the session has taken the pose that was found, if any, as its own.
-  bool EndSearch(const std::optional<Pose>& map_T_base, const std::optional<Pose>& odometry_T_base);
+  // Ends a step: a search with the pose that it found, if any; a check of a proposal with the pose
+  // at which the scan agrees, nullopt where it does not. Odometry is that at the scan.
+  RecoveryOutcome EndSearch(const std::optional<Pose>& map_T_base,
+                            const std::optional<Pose>& odometry_T_base);
+  RecoveryOutcome EndCheck(const std::optional<Pose>& map_T_base,
+                           const std::optional<Pose>& odometry_T_base);
+  // Ends a step that could not be taken.
+  void AbandonStep();
 
  private:
-  // Follows poses that recovery has moved.
-  [[nodiscard]] Pose Relocated(const Pose& odometry_T_base) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Remember(const Pose& map_T_base, const std::optional<Pose>& odometry_T_base)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-
   const Options options_;
   absl::Mutex mutex_;
   bool active_ ABSL_GUARDED_BY(mutex_);
@@ -78,11 +95,9 @@ class SessionState {
   PoseBuffer references_ ABSL_GUARDED_BY(mutex_);
   SkippedScans skipped_ ABSL_GUARDED_BY(mutex_);
   std::optional<RecoveryPolicy> policy_ ABSL_GUARDED_BY(mutex_);
-  bool searching_ ABSL_GUARDED_BY(mutex_) = false;
-  // Since a found pose was applied: where the poses' own frame lies, and where the vehicle was
-  // last.
-  std::optional<Pose> map_T_odometry_ ABSL_GUARDED_BY(mutex_);
-  Pose last_map_T_base_ ABSL_GUARDED_BY(mutex_);
+  bool stepping_ ABSL_GUARDED_BY(mutex_) = false;  // a step has been returned and not ended
+  std::optional<PoseProposal> proposal_ ABSL_GUARDED_BY(mutex_);
+  std::optional<PoseCorrection> correction_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace voxloc::server

@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
       voxloc::bench::AddInitialPoseCommand(program), voxloc::bench::AddCoverageCommand(program),
       voxloc::bench::AddQualityCommand(program),     voxloc::bench::AddAccuracyCommand(program),
       voxloc::bench::AddBasinCommand(program),       voxloc::bench::AddSearchCommand(program),
-      voxloc::bench::AddEstimateCommand(program)};
+      voxloc::bench::AddEstimateCommand(program),    voxloc::bench::AddRecoveryCommand(program)};
   CLI11_PARSE(program, argc, argv);
   for (const voxloc::bench::Command& command : commands) {
     if (!command.app->parsed()) continue;

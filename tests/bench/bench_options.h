@@ -40,6 +40,7 @@ struct Command {
 [[nodiscard]] Command AddCoverageCommand(CLI::App& program);
 [[nodiscard]] Command AddEstimateCommand(CLI::App& program);
 [[nodiscard]] Command AddQualityCommand(CLI::App& program);
+[[nodiscard]] Command AddRecoveryCommand(CLI::App& program);
 [[nodiscard]] Command AddScoreCommand(CLI::App& program);
 [[nodiscard]] Command AddSearchCommand(CLI::App& program);
 [[nodiscard]] Command AddGpuCommand(CLI::App& program);

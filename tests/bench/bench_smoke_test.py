@@ -307,6 +307,25 @@ class Quality:
             number(everything[measure], 0.7, 1, measure)
 
 
+class Recovery:
+    @staticmethod
+    def arguments(drive):
+        return [*drive.set, "--stride", "2", "--follow", "2", "--wrong-searches", "1"]
+
+    # Of no pose there is no distribution.
+    may_be_null = ("distance_m", "decision_scans")
+
+    @staticmethod
+    def check(result, _):
+        for row in result["rows"]:
+            for found in (row["right"], row["wrong"]):
+                keys(found, "poses passing checked_scans agreeing_scans agreeing_share confirmed "
+                     "passing_confirmed dropped distance_m decision_scans", "found")
+                demand(found["checked_scans"] == 2 * found["poses"], "checked_scans")
+                number(found["agreeing_scans"], 0, found["checked_scans"], "agreeing_scans")
+            number(row["right"]["poses"], 1, 100, "right poses")
+
+
 class Score:
     @staticmethod
     def arguments(drive):
@@ -355,6 +374,7 @@ COMMANDS = {
     "gpu-rows-on-cpu": [GpuRowsOnCpu],
     "initial-pose": [InitialPose],
     "quality": [Quality],
+    "recovery": [Recovery],
     "score": [Score],
     "search": [Search],
 }

@@ -105,6 +105,7 @@ void EstimateMultiNdt(Engine& engine, MethodBatch batch) {
       AlignJob& job = jobs.emplace_back(WithGuess(batch.job(i), start));
       job.want_trace = false;
       job.want_point_scores = false;
+      job.passes.clear();
     }
   }
   if (jobs.empty()) return;

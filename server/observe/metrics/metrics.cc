@@ -111,11 +111,14 @@ void RegisterScans(Registrar& make, Metrics& m) {
   m.confidence = make.MakeHistogram("voxloc_align_confidence", "Confidence of a scan's result.",
                                     {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0});
   const auto recoveries = [&make](const char* outcome) {
-    return make.MakeCounter("voxloc_recoveries_total", "Searches for lost vehicles, by outcome.",
+    return make.MakeCounter("voxloc_recoveries_total",
+                            "Searches for lost vehicles, and found poses, by outcome.",
                             {{"outcome", outcome}});
   };
   m.recoveries_found = recoveries("found");
   m.recoveries_failed = recoveries("failed");
+  m.recoveries_confirmed = recoveries("confirmed");
+  m.recoveries_dropped = recoveries("dropped");
 }
 
 void RegisterQueues(Registrar& make, Metrics& m) {

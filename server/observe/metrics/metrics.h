@@ -103,8 +103,10 @@ class Metrics {
   Histogram nvtl;
   Histogram matched_ratio;
   Histogram confidence;
-  Counter recoveries_found;   // searches for lost vehicles that proposed a pose
-  Counter recoveries_failed;  // that did not
+  Counter recoveries_found;      // searches for lost vehicles that found a pose
+  Counter recoveries_failed;     // that did not
+  Counter recoveries_confirmed;  // found poses that later scans confirmed
+  Counter recoveries_dropped;    // that they did not
 
   Counter poses_scored;
   Counter searches_reliable;    // their best hypothesis passes, and is not ambiguous

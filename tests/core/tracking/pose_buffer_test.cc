@@ -100,6 +100,20 @@ TEST(PoseBufferTest, GivesTheOlderPosesCovariance) {
   EXPECT_EQ(buffer.Interpolate(kSecond)->covariance, newer.covariance);
 }
 
+TEST(PoseBufferTest, NamesThePosesThatItInterpolatesBetween) {
+  const PoseBuffer buffer = Filled({}, {At(0, 1), At(kSecond, 2), At(2 * kSecond, 4)});
+  const auto between = buffer.Interpolate(kSecond + kSecond / 2);
+  ASSERT_TRUE(between.ok()) << between.status();
+  EXPECT_EQ(between->older.stamp_ns, kSecond);
+  EXPECT_EQ(between->older.map_T_base.translation.x(), 2.0);
+  EXPECT_EQ(between->newer.stamp_ns, 2 * kSecond);
+  EXPECT_EQ(between->newer.map_T_base.translation.x(), 4.0);
+  const auto after = buffer.Interpolate(2 * kSecond);
+  ASSERT_TRUE(after.ok()) << after.status();
+  EXPECT_EQ(after->older.stamp_ns, 2 * kSecond);
+  EXPECT_EQ(after->newer.stamp_ns, 2 * kSecond);
+}
+
 TEST(PoseBufferTest, NeedsTwoPoses) {
   EXPECT_THAT(Refusal(PoseBuffer({}), 0), HasSubstr("at least 2 poses (got 0)"));
   EXPECT_THAT(Refusal(Filled({}, {At(0, 0)}), 0), HasSubstr("at least 2 poses (got 1)"));

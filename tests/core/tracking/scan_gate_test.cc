@@ -177,6 +177,9 @@ TEST(ScanGateTest, EveryCheckBeforeTheAlignment) {
   const Row rows[] = {
       {"no points", [](Case& c) { c.facts.points = 0; }, Rejection::kNoPoints, false, kWarn,
        "the scan has no points", 2},
+      {"malformed",
+       [](Case& c) { c.facts.malformed = absl::InvalidArgumentError("guess_map_t_base is odd"); },
+       Rejection::kMalformed, false, kError, "the scan is malformed: guess_map_t_base is odd", 2},
       {"delay at the bound", [](Case& c) { c.facts.delay_s = 1.0; }, Rejection::kNone, true, kOk,
        "OK", 18},
       {"delay over the bound", [](Case& c) { c.facts.delay_s = 1.5; }, Rejection::kNone, true,
@@ -290,12 +293,15 @@ TEST(ScanGateTest, WithoutAnEvaluationOfEachStepScoresAreNotCompared) {
 TEST(ScanGateTest, TheFirstCheckThatFailsRejects) {
   // Each scan is spoilt by one thing less than the one before, in the order of the checks.
   Case scan;
+  scan.facts.malformed = absl::InvalidArgumentError("odd");
   scan.facts.points = 0;
   scan.facts.transform = absl::NotFoundError("no tf");
   scan.facts.max_distance_m = 1.0;
   scan.facts.active = false;
   scan.facts.guess = absl::FailedPreconditionError("none");
   scan.facts.has_map = false;
+  EXPECT_EQ(Gated(scan).rejection, Rejection::kMalformed);
+  scan.facts.malformed = absl::OkStatus();
   EXPECT_EQ(Gated(scan).rejection, Rejection::kNoPoints);
   scan.facts.points = 1;
   EXPECT_EQ(Gated(scan).rejection, Rejection::kNoTransform);

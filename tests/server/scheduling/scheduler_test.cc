@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -77,13 +78,45 @@ class FakeTask : public ScanTask {
   bool ended_ = false;
 };
 
-// Answers every job at once, after the gate.
+// A task that is aligned from two guesses, 1 m and 2 m along x, and goes on with one of them.
+class TwoGuessTask : public ScanTask {
+ public:
+  TwoGuessTask(Record& record, bool prefers_second)
+      : record_(record), prefers_second_(prefers_second) {}
+  bool Prepare(AlignJob& job, EstimateRequest& /*estimate*/) override {
+    job.map_T_base_guess.translation.x() = 1.0;
+    return true;
+  }
+  [[nodiscard]] std::optional<Pose> SecondGuess() const override {
+    return Pose{{2.0, 0.0, 0.0}, Eigen::Quaterniond::Identity()};
+  }
+  bool PrefersSecond(const AlignResult& first, const AlignResult& second) override {
+    EXPECT_EQ(first.map_T_base.translation.x(), 1.0);
+    EXPECT_EQ(second.map_T_base.translation.x(), 2.0);
+    return prefers_second_;
+  }
+  void Complete(AlignResult result, const ScanEstimate* /*estimate*/,
+                const BatchFacts& batch) override {
+    record_.Add("completed at " + std::to_string(result.map_T_base.translation.x()).substr(0, 1) +
+                " of " + std::to_string(batch.size));
+  }
+  void Supersede() override {}
+  void Refuse(double /*retry_after_s*/) override {}
+
+ private:
+  Record& record_;
+  const bool prefers_second_;
+};
+
+// Answers every job at once with its guess, after the gate.
 class EmptyEngine : public GatedEngine {
  public:
   explicit EmptyEngine(std::shared_ptr<Gate> gate) : GatedEngine(gate), gate_(std::move(gate)) {}
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
     gate_->Pass(jobs.size());
-    return std::vector<AlignResult>(jobs.size());
+    std::vector<AlignResult> results(jobs.size());
+    for (size_t i = 0; i < jobs.size(); ++i) results[i].map_T_base = jobs[i].map_T_base_guess;
+    return results;
   }
 
  private:
@@ -111,6 +144,22 @@ TEST_F(SchedulerTest, StartsAtOnceWhenIdle) {
   Submit(lane, "a");
   record_.Await(1);
   EXPECT_EQ(record_.events(), Events{"completed a of 1"});
+}
+
+TEST_F(SchedulerTest, ASecondGuessIsAlignedInTheSameCallAndTheTaskChooses) {
+  gate_->Close();
+  std::vector<std::shared_ptr<Scheduler::Lane>> lanes;
+  for (int i = 0; i < 4; ++i) lanes.push_back(scheduler_.OpenLane(1));
+  Submit(lanes[0], "a");
+  gate_->AwaitBatches(1);
+  scheduler_.Submit(lanes[1], std::make_unique<TwoGuessTask>(record_, false));
+  Submit(lanes[2], "b");
+  scheduler_.Submit(lanes[3], std::make_unique<TwoGuessTask>(record_, true));
+  gate_->Open();
+  record_.Await(4);
+  EXPECT_EQ(record_.events(), (Events{"completed a of 1", "completed at 1 of 3", "completed b of 3",
+                                      "completed at 2 of 3"}));
+  EXPECT_EQ(gate_->batches(), (std::vector<size_t>{1, 5}));
 }
 
 TEST_F(SchedulerTest, GathersWhileBusyAndSplitsAtTheLargestBatch) {

@@ -377,6 +377,17 @@ TEST_P(TrackingSession, ContradictoryOptionsEndTheStreamOrAreRejected) {
   open.mutable_recovery()->set_initial_radius_m(5.0);
   open.mutable_recovery()->set_max_radius_m(4.0);
   EXPECT_EQ(code(open), grpc::StatusCode::INVALID_ARGUMENT);
+  open.mutable_recovery()->set_max_radius_m(6.0);
+  open.mutable_recovery()->set_false_confirmation_rate(1.0);
+  EXPECT_EQ(code(open), grpc::StatusCode::INVALID_ARGUMENT);
+  open.mutable_recovery()->set_false_confirmation_rate(kNan);
+  EXPECT_EQ(code(open), grpc::StatusCode::INVALID_ARGUMENT);
+  open.mutable_recovery()->set_false_confirmation_rate(0.0);
+  open.mutable_recovery()->set_max_confirmation_scans(1001);
+  EXPECT_EQ(code(open), grpc::StatusCode::INVALID_ARGUMENT);
+  open.mutable_recovery()->set_max_confirmation_scans(0);
+  open.mutable_recovery()->set_min_confirmation_travel_m(kNan);
+  EXPECT_EQ(code(open), grpc::StatusCode::INVALID_ARGUMENT);
 
   // What would contradict only the rest of the session's options is found out as well.
   open = TownSession();
@@ -395,6 +406,9 @@ TEST_P(TrackingSession, ContradictoryOptionsEndTheStreamOrAreRejected) {
 class LostVehicle : public TrackingSession {
  protected:
   static constexpr int64_t kStep = kSecond / 10;
+  static constexpr double kLostByM = 6.0;
+  // Usual number of scans that confirm a found pose.
+  static constexpr int kConfirming = 5;
 
   static v1::OpenSession RecoveringSession(bool apply) {
     v1::OpenSession open = TownSession();
@@ -405,35 +419,49 @@ class LostVehicle : public TrackingSession {
     recovery.set_initial_radius_m(8.0);
     recovery.set_max_radius_m(12.0);
     recovery.set_apply(apply);
+    // Scores alone accept poses that are metres off: the ground fits everywhere.
+    open.mutable_options()->mutable_gate()->mutable_min_confidence()->set_value(0.5);
     return open;
   }
 
-  // Sends the poses around scan `i`, and the scan.
-  v1::AlignmentResult Step(TestSession& session, int i, double off_x_m) {
+  // Sends poses around scan `i`, and the scan.
+  static v1::AlignmentResult Step(TestSession& session, int i, const Pose& poses_say,
+                                  v1::Scan scan) {
     const int64_t stamp_ns = kSecond + i * kStep;
-    session.Send(PoseMessage(stamp_ns - 1, Moved(off_x_m, 0.0)));
-    session.Send(PoseMessage(stamp_ns + 1, Moved(off_x_m, 0.0)));
-    session.Send(ScanAt(stamp_ns, static_cast<uint64_t>(i)));
+    session.Send(PoseMessage(stamp_ns - 1, poses_say));
+    session.Send(PoseMessage(stamp_ns + 1, poses_say));
+    scan.set_stamp_ns(stamp_ns);
+    scan.set_sequence(static_cast<uint64_t>(i));
+    session.Send(scan);
     return session.ReadResult();
   }
+  // Of a vehicle that stands.
+  static v1::AlignmentResult Step(TestSession& session, int i, double off_x_m) {
+    return Step(session, i, Moved(off_x_m, 0.0), ScanAt(0));
+  }
 
-  static constexpr double kLostByM = 6.0;
+  // Loses the vehicle and finds it, with scans 0 to 2.
+  static v1::AlignmentResult LoseAndFind(TestSession& session) {
+    EXPECT_TRUE(Step(session, 0, 0.1).accepted());
+    const v1::AlignmentResult missed = Step(session, 1, kLostByM);
+    EXPECT_FALSE(missed.accepted()) << missed.ShortDebugString();
+    EXPECT_FALSE(missed.has_recovery());
+    return Step(session, 2, kLostByM);
+  }
 };
 VOXLOC_INSTANTIATE_ON_ENGINES(LostVehicle);
 
-TEST_P(LostVehicle, IsFoundAroundItsLastGoodPoseAndTracked) {
+TEST_P(LostVehicle, IsFoundAroundItsLastGoodPoseConfirmedAndTracked) {
   TestSession session(server_);
   session.Open(RecoveringSession(true));
-  EXPECT_TRUE(Step(session, 0, 0.1).accepted());
-  const v1::AlignmentResult missed = Step(session, 1, kLostByM);
-  EXPECT_FALSE(missed.accepted()) << missed.ShortDebugString();
-  EXPECT_FALSE(missed.has_recovery());
-  const v1::AlignmentResult searched = Step(session, 2, kLostByM);
+  const v1::AlignmentResult searched = LoseAndFind(session);
   EXPECT_FALSE(searched.accepted());
   ASSERT_TRUE(searched.has_recovery());
   const v1::RecoveryProposal& recovery = searched.recovery();
   EXPECT_EQ(recovery.detail(), "");
-  EXPECT_TRUE(recovery.applied());
+  EXPECT_EQ(recovery.state(), v1::RECOVERY_STATE_PENDING);
+  EXPECT_FALSE(recovery.applied());
+  EXPECT_EQ(recovery.checked_scans(), 0);
   EXPECT_EQ(recovery.search_radius_m(), 8.0);
   EXPECT_EQ(recovery.candidates(), 64);
   EXPECT_GT(recovery.confidence(), 0.0);
@@ -441,28 +469,139 @@ TEST_P(LostVehicle, IsFoundAroundItsLastGoodPoseAndTracked) {
   ASSERT_TRUE(found.ok());
   EXPECT_LT(TranslationDistance(*found, VehiclePose()), 0.1);
 
+  // Later scans confirm it before it is applied.
+  for (int i = 1; i <= kConfirming; ++i) {
+    const v1::AlignmentResult checked = Step(session, 2 + i, kLostByM);
+    EXPECT_FALSE(checked.accepted());
+    ASSERT_TRUE(checked.has_recovery()) << i;
+    EXPECT_EQ(checked.recovery().state(),
+              i < kConfirming ? v1::RECOVERY_STATE_PENDING : v1::RECOVERY_STATE_CONFIRMED);
+    EXPECT_EQ(checked.recovery().applied(), i == kConfirming);
+    EXPECT_EQ(checked.recovery().checked_scans(), i);
+    EXPECT_EQ(checked.recovery().agreeing_scans(), i);
+    EXPECT_EQ(checked.recovery().candidates(), 1);
+    EXPECT_EQ(checked.recovery().search_radius_m(), 0.0);
+    EXPECT_GT(checked.recovery().confidence(), 0.0);
+    const auto pose = PoseFromProto(checked.recovery().map_t_base(), "map_t_base");
+    ASSERT_TRUE(pose.ok());
+    EXPECT_LT(TranslationDistance(*pose, VehiclePose()), 0.1);
+  }
+
   // The poses are as far off as before, and the session moves them.
-  const v1::AlignmentResult tracked = Step(session, 3, kLostByM);
+  const v1::AlignmentResult tracked = Step(session, 20, kLostByM);
   EXPECT_TRUE(tracked.accepted()) << tracked.ShortDebugString();
   EXPECT_FALSE(tracked.has_recovery());
   EXPECT_LT(TranslationDistance(PoseOfResult(tracked), VehiclePose()), 0.05);
-  // The client's filter has come back: its poses are right again, and not moved.
-  const v1::AlignmentResult back = Step(session, 4, 0.1);
-  EXPECT_TRUE(back.accepted()) << back.ShortDebugString();
-  EXPECT_LT(TranslationDistance(PoseOfResult(back), VehiclePose()), 0.05);
+  EXPECT_EQ(tracked.timings().batch_size(), 1);
+  // The client's filter has come back: its poses are right again, and lead there themselves.
+  for (int i = 21; i < 30; ++i) {
+    const v1::AlignmentResult back = Step(session, i, 0.1);
+    EXPECT_TRUE(back.accepted()) << back.ShortDebugString();
+    EXPECT_LT(TranslationDistance(PoseOfResult(back), VehiclePose()), 0.05);
+  }
 }
 
-TEST_P(LostVehicle, IsOnlyProposedWhereTheSessionDoesNotApply) {
+TEST_P(LostVehicle, KeepsItsCorrectionWhileItDrivesAndItsPosesLag) {
+  // 10 m/s; once lost, the poses are where the vehicle was 6 m before.
+  const auto driven = [](double along_m) {
+    return VehiclePose() * Pose{{along_m, 0.0, 0.0}, Eigen::Quaterniond::Identity()};
+  };
+  const auto step = [&](TestSession& session, int i, double lag_m) {
+    const double along_m = -7.0 + i;
+    v1::Scan scan = ScanAt(0);
+    *scan.mutable_cloud() = CloudOf(ScanFrom(driven(along_m)));
+    const v1::AlignmentResult result = Step(session, i, driven(along_m - lag_m), scan);
+    if (result.accepted()) {
+      EXPECT_LT(TranslationDistance(PoseOfResult(result), driven(along_m)), 0.1) << i;
+    }
+    return result;
+  };
+  TestSession session(server_);
+  session.Open(RecoveringSession(true));
+  EXPECT_TRUE(step(session, 0, 0.1).accepted());
+  int i = 1;
+  for (bool applied = false; !applied; ++i) {
+    ASSERT_LT(i, 12) << "never recovered";
+    const v1::AlignmentResult result = step(session, i, kLostByM);
+    EXPECT_FALSE(result.accepted()) << i;
+    applied = result.recovery().applied();
+  }
+  // It drives farther than the poses lag.
+  const int recovered = i;
+  for (; i < recovered + 9; ++i) {
+    const v1::AlignmentResult result = step(session, i, kLostByM);
+    EXPECT_TRUE(result.accepted()) << i << " " << result.ShortDebugString();
+    EXPECT_FALSE(result.has_recovery());
+  }
+  // Then its client is reset.
+  for (; i < recovered + 12; ++i) EXPECT_TRUE(step(session, i, 0.1).accepted()) << i;
+}
+
+TEST_P(LostVehicle, AFoundPoseThatLaterScansRefuteIsNeverApplied) {
+  TestSession session(server_);
+  session.Open(RecoveringSession(true));
+  EXPECT_EQ(LoseAndFind(session).recovery().state(), v1::RECOVERY_STATE_PENDING);
+  // What comes now was taken elsewhere.
+  v1::Scan elsewhere = ScanAt(0);
+  *elsewhere.mutable_cloud() = CloudOf(ScanFrom(Moved(-9.0, 7.0)));
+  int i = 3;
+  for (bool pending = true; pending; ++i) {
+    ASSERT_LT(i, 8) << "still pending";
+    const v1::AlignmentResult result = Step(session, i, Moved(kLostByM, 0.0), elsewhere);
+    ASSERT_TRUE(result.has_recovery()) << i;
+    EXPECT_FALSE(result.recovery().applied());
+    EXPECT_FALSE(result.recovery().has_map_t_base());
+    EXPECT_NE(result.recovery().detail(), "");
+    EXPECT_EQ(result.recovery().agreeing_scans(), 0);
+    pending = result.recovery().state() == v1::RECOVERY_STATE_PENDING;
+    if (!pending) {
+      EXPECT_EQ(result.recovery().state(), v1::RECOVERY_STATE_DROPPED);
+    }
+  }
+  // The session searches on, in a wider disc.
+  const v1::AlignmentResult searched = Step(session, i, Moved(kLostByM, 0.0), elsewhere);
+  EXPECT_EQ(searched.recovery().search_radius_m(), 12.0);
+}
+
+TEST_P(LostVehicle, IsOnlyReportedWhereTheSessionDoesNotApply) {
   TestSession session(server_);
   session.Open(RecoveringSession(false));
-  EXPECT_TRUE(Step(session, 0, 0.1).accepted());
-  EXPECT_FALSE(Step(session, 1, kLostByM).accepted());
-  const v1::AlignmentResult searched = Step(session, 2, kLostByM);
-  EXPECT_TRUE(searched.recovery().has_map_t_base()) << searched.ShortDebugString();
-  EXPECT_FALSE(searched.recovery().applied());
-  const v1::AlignmentResult again = Step(session, 3, kLostByM);
-  EXPECT_FALSE(again.accepted());
-  EXPECT_EQ(again.recovery().search_radius_m(), 12.0);
+  EXPECT_TRUE(LoseAndFind(session).recovery().has_map_t_base());
+  for (int i = 1; i < kConfirming + 3; ++i) {
+    const v1::AlignmentResult checked = Step(session, 2 + i, kLostByM);
+    EXPECT_FALSE(checked.accepted());
+    EXPECT_TRUE(checked.recovery().has_map_t_base()) << checked.ShortDebugString();
+    EXPECT_FALSE(checked.recovery().applied());
+    EXPECT_EQ(checked.recovery().state(),
+              i < kConfirming ? v1::RECOVERY_STATE_PENDING : v1::RECOVERY_STATE_CONFIRMED);
+  }
+}
+
+TEST_P(LostVehicle, TheConfirmationCanBeChosen) {
+  v1::OpenSession open = RecoveringSession(true);
+  open.mutable_recovery()->set_false_confirmation_rate(0.3);
+  TestSession session(server_);
+  session.Open(open);
+  EXPECT_EQ(LoseAndFind(session).recovery().state(), v1::RECOVERY_STATE_PENDING);
+  EXPECT_TRUE(Step(session, 3, kLostByM).recovery().applied());
+
+  open.mutable_recovery()->set_false_confirmation_rate(1e-9);
+  open.mutable_recovery()->set_max_confirmation_scans(2);
+  TestSession strict(server_);
+  strict.Open(open);
+  EXPECT_EQ(LoseAndFind(strict).recovery().state(), v1::RECOVERY_STATE_PENDING);
+  EXPECT_EQ(Step(strict, 3, kLostByM).recovery().state(), v1::RECOVERY_STATE_PENDING);
+  EXPECT_EQ(Step(strict, 4, kLostByM).recovery().state(), v1::RECOVERY_STATE_DROPPED);
+
+  // It stands.
+  open = RecoveringSession(true);
+  open.mutable_recovery()->set_min_confirmation_travel_m(1.0);
+  TestSession standing(server_);
+  standing.Open(open);
+  EXPECT_EQ(LoseAndFind(standing).recovery().state(), v1::RECOVERY_STATE_PENDING);
+  for (int i = 3; i < 12; ++i) {
+    EXPECT_EQ(Step(standing, i, kLostByM).recovery().state(), v1::RECOVERY_STATE_PENDING);
+  }
 }
 
 TEST_P(LostVehicle, IsNotLookedForUnlessAskedFor) {

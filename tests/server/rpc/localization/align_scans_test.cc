@@ -252,6 +252,29 @@ TEST_F(BusyEngine, TheNewestScanWinsAndEachGetsOneReply) {
   EXPECT_TRUE(session.Finish().ok());
 }
 
+TEST_F(BusyEngine, AScanThatIsReplacedHasNoDiagnosticsAndIsNotCountedAsSkipped) {
+  v1::OpenSession open;
+  open.set_map("town");
+  open.mutable_output()->set_diagnostics(true);
+  // Nothing is accepted: every scan that is looked at counts.
+  open.mutable_options()->mutable_gate()->mutable_score_threshold()->set_value(1000.0);
+  TestSession session(server_);
+  session.Open(open);
+  session.Send(GoodScan(1));
+  gate_->AwaitBatches(1);
+  session.Send(GoodScan(2));
+  session.Send(GoodScan(3));
+  const v1::AlignmentResult replaced = session.ReadResult();
+  EXPECT_EQ(replaced.status(), v1::ALIGNMENT_STATUS_SUPERSEDED);
+  EXPECT_FALSE(replaced.has_diagnostics());
+  gate_->Open();
+  for (const int64_t count : {1, 2}) {
+    const v1::AlignmentResult result = session.ReadResult();
+    ASSERT_EQ(result.diagnostics().entries_size(), 19);
+    EXPECT_EQ(result.diagnostics().entries(18).int_value(), count);
+  }
+}
+
 TEST_F(BusyEngine, ASessionMayAskForMoreScansToWait) {
   TestSession session(server_);
   v1::OpenSession open;

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Protection levels: distances that the error of a pose exceeds with at most a stated probability,
+// although the points of one cluster may be wrong by any amount: a wall that has moved, a parked
+// lorry where the map has none. Multiple-hypothesis solution separation, as in J. Blanch et al.,
+// Baseline Advanced RAIM User Algorithm and Possible Improvements, 2015 (solution_separation.h has
+// the references).
+//
+// - The gate: if no cluster is wrong, some separation of a solution without a cluster exceeds its
+//   threshold, along any of three axes, with at most the probability `false_alarm`.
+// - A scan that does not pass loses the cluster without which the others pass, the one whose
+//   separation is the largest in standard deviations if there are several. If there is none, there
+//   is no level: infinity.
+// - The level along an axis is the least distance L for which
+//     sum over the hypotheses h of  p_h * 2 Q((L - b_h) / sigma_h)
+//   is at most the axis's part of the risk. For "no cluster is wrong", b is the step that is left
+//   to the scan's solution, and sigma the deviation of that; for "cluster k is wrong", b also has
+//   the threshold of the separation, and sigma is that of the solution without the cluster. The
+//   systematic covariance is in every sigma. Q is the normal tail; both tails are counted.
+// - The risk holds for each of the two levels. Half of it is that of scans without an exclusion;
+// the
+//   other half is shared by the exclusions of every cluster, each of which could be the wrong one.
+//   Of the horizontal level each of two axes, the principal ones of the horizontal covariance, has
+//   half, and the level is the root of the sum of squares of both.
+//
+// What is not covered: two wrong clusters at once, a place that looks like another one as a whole
+// (confidence and AMBIGUOUS are for that), noise that is not Gaussian, and errors so large that the
+// score is not quadratic any more.
+//
+// Pure functions.
+
+#ifndef VOXLOC_CORE_ESTIMATE_INTEGRITY_PROTECTION_LEVELS_H_
+#define VOXLOC_CORE_ESTIMATE_INTEGRITY_PROTECTION_LEVELS_H_
+
+#include <cstddef>
+#include <limits>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/estimate/integrity/solution_separation.h"
+
+namespace voxloc {
+
+struct ProtectionOptions {
+  double risk = 1e-3;  // that a level is exceeded; in (0, 1)
+  // In (0, 1). A cluster that is left out by mistake costs little, a larger threshold raises every
+  // level: the default is a choice, once in 100 s at 10 Hz.
+  double false_alarm = 1e-3;
+  SeparationOptions separation;
+};
+
+// Of one scan, about its final pose.
+struct ProtectionInput {
+  absl::Span<const ScoreTerms> clusters;
+  // That this cluster is the wrong one; as many as clusters, each at least 0, at most 1 in all.
+  absl::Span<const double> fault_probabilities;
+  Matrix6 scan_covariance = Matrix6::Zero();        // of the noise: the sandwich's
+  Matrix6 systematic_covariance = Matrix6::Zero();  // what all clusters share
+  // For directions that the points, or those of all clusters but one, do not observe. nullopt: such
+  // a direction has a level of infinity as soon as the probability of needing it is over the risk.
+  std::optional<PosePrior> prior;
+};
+
+struct ProtectionLevels {
+  // Of the position, metres; about the final pose, or about where `shift` leads from there.
+  double horizontal_m = std::numeric_limits<double>::infinity();
+  double vertical_m = std::numeric_limits<double>::infinity();
+  bool fault_detected = false;
+  size_t excluded_clusters = 0;  // 0 or 1
+  std::optional<size_t> excluded_cluster;
+  // From the final pose to the solution without the excluded cluster; 0 without an exclusion.
+  Vector6 shift = Vector6::Zero();
+};
+
+// Levels of infinity where a number of the input is not finite. InvalidArgument: options or
+// probabilities outside their range, a probability too many or too few.
+[[nodiscard]] absl::StatusOr<ProtectionLevels> ComputeProtectionLevels(
+    const ProtectionInput& input, const ProtectionOptions& options);
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_ESTIMATE_INTEGRITY_PROTECTION_LEVELS_H_

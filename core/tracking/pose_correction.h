@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PoseCorrection: where the poses of a client that lost its vehicle must be moved to, from a
+// recovery until they no longer need it. While there is one, each scan is aligned from both
+// guesses, the moved one and the client's own, and the better result counts; so it is right while
+// the vehicle moves, whether the client's poses stay off, come back slowly, or jump back. Not
+// thread-safe: its session locks.
+
+#ifndef VOXLOC_CORE_TRACKING_POSE_CORRECTION_H_
+#define VOXLOC_CORE_TRACKING_POSE_CORRECTION_H_
+
+#include "core/geometry/pose.h"
+#include "core/tracking/carried_pose.h"
+#include "core/tracking/sequential_test.h"
+
+namespace voxloc {
+
+class PoseCorrection {
+ public:
+  // The vehicle is at `map_T_base` where its client says `odometry_T_base`. The correction ends
+  // when a test of these options has accepted that the client's own poses suffice.
+  PoseCorrection(const Pose& map_T_base, const Pose& odometry_T_base,
+                 const SequentialTestOptions& release)
+      : vehicle_{map_T_base, odometry_T_base}, release_(release) {}
+
+  [[nodiscard]] Pose Apply(const Pose& odometry_T_base) const {
+    return vehicle_.At(odometry_T_base);
+  }
+
+  // A scan was accepted at `map_T_base`; `own_suffices`: the alignment from the client's own pose
+  // led there too. False: the correction has ended.
+  [[nodiscard]] bool Follow(const Pose& map_T_base, const Pose& odometry_T_base, bool own_suffices);
+
+ private:
+  CarriedPose vehicle_;
+  SequentialTest release_;
+};
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_TRACKING_POSE_CORRECTION_H_

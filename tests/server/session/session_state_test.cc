@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The recovery of a session without engine and network: what is done with which scan, and where
+// guesses lie meanwhile.
+
+#include "server/session/session_state.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <variant>
+
+namespace voxloc::server {
+namespace {
+
+constexpr int64_t kStepNs = 100'000'000;
+
+Pose PoseAt(double x, double y, double yaw_rad) {
+  return {{x, y, 1.5}, Eigen::Quaterniond(Eigen::AngleAxisd(yaw_rad, Eigen::Vector3d::UnitZ()))};
+}
+
+// 10 m/s on a circle of 40 m.
+Pose VehicleAt(int i) {
+  const double turned = 0.1 * 10.0 / 40.0 * i;
+  return PoseAt(40.0 * std::sin(turned), 40.0 * (1.0 - std::cos(turned)), turned);
+}
+
+// The client's poses, 8 m behind.
+Pose LaggingAt(int i) { return VehicleAt(i - 8); }
+
+class Recovery : public ::testing::Test {
+ protected:
+  static SessionState::Options OptionsOf(bool apply) {
+    SessionState::Options options;
+    options.recovery.emplace();
+    options.recovery->lost_after_scans = 2;
+    options.recovery->apply = apply;
+    return options;
+  }
+
+  // What the session knows of scan `i` where the client says this.
+  static SessionState::Place PlaceOf(SessionState& state, int i, const Pose& poses_say) {
+    EXPECT_TRUE(state.AddPose({i * kStepNs - 1, poses_say, Matrix6::Identity()}).ok());
+    EXPECT_TRUE(state.AddPose({i * kStepNs + 1, poses_say, Matrix6::Identity()}).ok());
+    SessionState::Place place = state.TakePlace(i * kStepNs);
+    EXPECT_TRUE(place.status.ok()) << place.status;
+    return place;
+  }
+
+  // Loses the vehicle after scan 0, and finds `found` with scan 2. The next scan is 3.
+  static void LoseAndFind(SessionState& state, const Pose& found) {
+    const auto good = PlaceOf(state, 0, VehicleAt(0));
+    state.Found(VehicleAt(0), good.odometry_T_base, false);
+    EXPECT_FALSE(state.Missed(PlaceOf(state, 1, LaggingAt(1)).odometry_T_base).has_value());
+    const auto lost = PlaceOf(state, 2, LaggingAt(2));
+    const auto step = state.Missed(lost.odometry_T_base);
+    ASSERT_TRUE(step.has_value());
+    EXPECT_TRUE(std::holds_alternative<RecoverySearch>(*step));
+    const RecoveryOutcome outcome = state.EndSearch(found, lost.odometry_T_base);
+    EXPECT_EQ(outcome.state, ProposalState::kPending);
+    EXPECT_FALSE(outcome.applied);
+  }
+
+  // Misses scan `i` and compares it with what was found. Where the pose is expected.
+  static Pose Expected(SessionState& state, int i, const Pose& poses_say) {
+    const auto step = state.Missed(PlaceOf(state, i, poses_say).odometry_T_base);
+    EXPECT_TRUE(step.has_value());
+    if (!step.has_value()) return {};
+    const auto* check = std::get_if<ProposalToCheck>(&*step);
+    EXPECT_NE(check, nullptr);
+    return check != nullptr ? check->expected_map_T_base : Pose();
+  }
+
+  // Until it is applied, with every scan agreeing. The next scan.
+  static int Confirm(SessionState& state) {
+    for (int i = 3; i < 30; ++i) {
+      const Pose expected = Expected(state, i, LaggingAt(i));
+      EXPECT_LT(TranslationDistance(expected, VehicleAt(i)), 0.5) << i;
+      const RecoveryOutcome outcome = state.EndCheck(VehicleAt(i), LaggingAt(i));
+      if (outcome.applied) return i + 1;
+      EXPECT_EQ(outcome.state, ProposalState::kPending);
+    }
+    ADD_FAILURE() << "never applied";
+    return 0;
+  }
+};
+
+TEST_F(Recovery, GuessesAreNotMovedBeforeTheFoundPoseIsConfirmed) {
+  SessionState state(OptionsOf(true));
+  LoseAndFind(state, VehicleAt(2));
+  for (int i = 3; i < 7; ++i) {
+    const auto place = PlaceOf(state, i, LaggingAt(i));
+    EXPECT_FALSE(place.corrected);
+    EXPECT_LT(TranslationDistance(place.guess_map_T_base, LaggingAt(i)), 1e-9);
+    EXPECT_TRUE(place.guess_covariance.has_value());
+    ASSERT_TRUE(state.Missed(place.odometry_T_base).has_value());
+    EXPECT_FALSE(state.EndCheck(VehicleAt(i), place.odometry_T_base).applied);
+  }
+}
+
+TEST_F(Recovery, PosesThatLagKeepTheirCorrectionHoweverFarTheVehicleDrives) {
+  SessionState state(OptionsOf(true));
+  LoseAndFind(state, VehicleAt(2));
+  for (int i = Confirm(state); i < 200; ++i) {  // 200 m, 25 times the lag
+    const auto place = PlaceOf(state, i, LaggingAt(i));
+    ASSERT_TRUE(place.corrected) << i;
+    ASSERT_LT(TranslationDistance(place.guess_map_T_base, VehicleAt(i)), 0.4) << i;
+    ASSERT_LT(TranslationDistance(*place.odometry_T_base, LaggingAt(i)), 1e-9) << i;
+    ASSERT_FALSE(place.guess_covariance.has_value());
+    state.Found(VehicleAt(i), place.odometry_T_base, /*own_suffices=*/false);
+  }
+}
+
+TEST_F(Recovery, PosesThatAreRightAgainAreNotMovedAnyMore) {
+  SessionState state(OptionsOf(true));
+  LoseAndFind(state, VehicleAt(2));
+  int i = Confirm(state);
+  const int reset = i;
+  for (; i < reset + 20; ++i) {
+    const auto place = PlaceOf(state, i, VehicleAt(i));
+    if (!place.corrected) break;
+    state.Found(VehicleAt(i), place.odometry_T_base, /*own_suffices=*/true);
+  }
+  EXPECT_GE(i - reset, 3);
+  EXPECT_LT(i - reset, 10);
+  const auto place = PlaceOf(state, i + 1, LaggingAt(i + 1));
+  EXPECT_LT(TranslationDistance(place.guess_map_T_base, LaggingAt(i + 1)), 1e-9);
+}
+
+TEST_F(Recovery, AFalsePoseIsDroppedAndSearchedForAgain) {
+  SessionState state(OptionsOf(true));
+  const Pose wrong = PoseAt(-30.0, 12.0, 2.0);
+  LoseAndFind(state, wrong);
+  int i = 3;
+  RecoveryOutcome outcome;
+  for (; i < 10 && outcome.state != ProposalState::kDropped; ++i) {
+    const Pose expected = Expected(state, i, LaggingAt(i));
+    EXPECT_LT(TranslationDistance(expected, wrong * (LaggingAt(2).Inverse() * LaggingAt(i))), 1e-9);
+    outcome = state.EndCheck(std::nullopt, LaggingAt(i));
+    EXPECT_FALSE(outcome.applied);
+  }
+  EXPECT_EQ(outcome.state, ProposalState::kDropped);
+  EXPECT_LE(outcome.checked_scans, 3);
+  const auto place = PlaceOf(state, i, LaggingAt(i));
+  EXPECT_FALSE(place.corrected);
+  const auto step = state.Missed(place.odometry_T_base);
+  ASSERT_TRUE(step.has_value());
+  ASSERT_TRUE(std::holds_alternative<RecoverySearch>(*step));
+  EXPECT_GT(std::get<RecoverySearch>(*step).radius_m, RecoveryOptions().initial_radius_m);
+}
+
+TEST_F(Recovery, AVehicleThatIsFoundOtherwiseNeedsNoPose) {
+  SessionState state(OptionsOf(true));
+  LoseAndFind(state, PoseAt(-30.0, 12.0, 2.0));
+  const auto place = PlaceOf(state, 3, VehicleAt(3));
+  state.Found(VehicleAt(3), place.odometry_T_base, false);
+  EXPECT_FALSE(state.Missed(PlaceOf(state, 4, VehicleAt(4)).odometry_T_base).has_value());
+
+  // Nor where that happens while a scan is compared, or searched with.
+  SessionState other(OptionsOf(true));
+  LoseAndFind(other, PoseAt(-30.0, 12.0, 2.0));
+  static_cast<void>(Expected(other, 3, LaggingAt(3)));
+  other.Found(VehicleAt(4), PlaceOf(other, 4, VehicleAt(4)).odometry_T_base, false);
+  EXPECT_EQ(other.EndCheck(PoseAt(-30.0, 13.0, 2.0), LaggingAt(3)).state, ProposalState::kDropped);
+  EXPECT_FALSE(PlaceOf(other, 5, VehicleAt(5)).corrected);
+}
+
+TEST_F(Recovery, OneStepAtATime) {
+  SessionState state(OptionsOf(true));
+  LoseAndFind(state, VehicleAt(2));
+  static_cast<void>(Expected(state, 3, LaggingAt(3)));
+  EXPECT_FALSE(state.Missed(PlaceOf(state, 4, LaggingAt(4)).odometry_T_base).has_value());
+  state.AbandonStep();
+  static_cast<void>(Expected(state, 5, LaggingAt(5)));
+}
+
+TEST_F(Recovery, WithoutApplyingThePoseIsReportedUntilScansRefuteIt) {
+  SessionState state(OptionsOf(false));
+  LoseAndFind(state, VehicleAt(2));
+  int i = 3;
+  for (; i < 20; ++i) {
+    static_cast<void>(Expected(state, i, LaggingAt(i)));
+    const RecoveryOutcome outcome = state.EndCheck(VehicleAt(i), LaggingAt(i));
+    EXPECT_FALSE(outcome.applied);
+    EXPECT_EQ(outcome.state, i < 7 ? ProposalState::kPending : ProposalState::kConfirmed) << i;
+    EXPECT_FALSE(PlaceOf(state, i + 1, LaggingAt(i + 1)).corrected);
+  }
+}
+
+TEST_F(Recovery, ActivationForgetsIt) {
+  SessionState state(OptionsOf(true));
+  LoseAndFind(state, VehicleAt(2));
+  const int i = Confirm(state);
+  EXPECT_TRUE(PlaceOf(state, i, LaggingAt(i)).corrected);
+  state.Activate(true);
+  EXPECT_FALSE(PlaceOf(state, i + 1, LaggingAt(i + 1)).corrected);
+}
+
+}  // namespace
+}  // namespace voxloc::server
