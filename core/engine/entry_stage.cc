@@ -8,10 +8,9 @@
 namespace voxloc {
 namespace {
 
-// Cells of this many times the displacement are large enough. On the choosing list no search was
-// lost whose points were displaced by up to 1 / 1.6 of the cell size; a Gaussian displacement in
-// the plane is within 2.5 times its root mean square with a probability of 0.998.
-constexpr double kCellsPerDisplacement = 4.0;
+// Cells of this many times the displacement are large enough: a Gaussian displacement in the plane
+// is within 2.5 times its root mean square with a probability of 0.998.
+constexpr double kCellsPerDisplacement = 2.5 / kReachPerCell;
 // What a scan sees is about this many times its root mean square range across.
 constexpr double kExtentPerScale = 2.0;
 

@@ -17,6 +17,10 @@ namespace voxloc {
 // places, root mean square, metres.
 constexpr double kDefaultGuessDisplacementM = 2.0;
 
+// Cells draw points from as far as this share of their size. On the choosing list no search was
+// lost whose points were displaced by less.
+constexpr double kReachPerCell = 0.625;
+
 // The same for a guess with a covariance (about fixed map axes) and a scan whose points lie
 // `scan_scale_m` from the base, root mean square: an upper bound, reached by points at right angles
 // to the axis of rotation.

@@ -93,7 +93,9 @@ struct Profile {
   // Stages are believed by what they make of the sum over the points of each point's best pair,
   // under the cells of the score stage. A stage before the score stage must raise it; the score
   // stage and those after it may lower it by `allowed_loss`, a share, [0, 1). What does not is
-  // undone. A judged search also enters the schedule where the guess calls for (entry_stage.h).
+  // undone. A judged search also enters the schedule where the guess calls for (entry_stage.h), and
+  // doubts what it finds farther from the guess than the score stage's cells reach: it looks for a
+  // better explanation near the guess (core/ndt/search_rules.h).
   bool judged = false;
   double allowed_loss = 0.0;
   // What a result must exceed to be accepted. Scores depend on cell size and statistics, so a

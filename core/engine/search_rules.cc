@@ -23,6 +23,17 @@ bool NeedsScanScale(const Profile& profile) {
                                        [](const Stage& stage) { return NeedsScanScale(stage); });
 }
 
+size_t MostIterations(const Profile& profile) {
+  size_t most = 0;
+  for (size_t i = 0; i < profile.stages.size(); ++i) {
+    const auto of_stage = static_cast<size_t>(std::max(0, profile.stages[i].max_iterations));
+    // The last stage before the score stage, and those of a second attempt.
+    const bool may_run_twice = profile.judged && i + 1 >= profile.score_stage;
+    most += may_run_twice ? 2 * of_stage : of_stage;
+  }
+  return most;
+}
+
 ndt::SearchRules RulesOf(const AlignJob& job) {
   return RulesOf(job, NeedsScanScale(job.profile) ? RotationScaleOf(*job.scan) : 0.0);
 }
@@ -33,7 +44,9 @@ ndt::SearchRules RulesOf(const AlignJob& job, double scan_scale_m) {
   rules.stages = static_cast<int>(profile.stages.size());
   rules.score_stage = static_cast<int>(profile.score_stage);
   rules.entry = static_cast<int>(EntryStage(profile, job.guess_covariance, scan_scale_m));
-  rules.judgement = {profile.judged, profile.allowed_loss};
+  // What lies nearer the score stage finds from the guess without help.
+  const double score_cell_size_m = profile.stages[profile.score_stage].cells.cell_size_m;
+  rules.judgement = {profile.judged, profile.allowed_loss, kReachPerCell * score_cell_size_m};
   for (size_t i = 0; i < profile.stages.size(); ++i) {
     const Stage& stage = profile.stages[i];
     const double scale_m = NeedsScanScale(stage) ? scan_scale_m : stage.rotation_scale_m;

@@ -30,6 +30,9 @@ namespace voxloc {
 // Whether a stage does, or the scale decides which stage is the first.
 [[nodiscard]] bool NeedsScanScale(const Profile& profile);
 
+// An upper bound of a search's iterations, repetitions included.
+[[nodiscard]] size_t MostIterations(const Profile& profile);
+
 // What ndt::NewtonSearch needs of a job. The profile must be valid. `scan_scale_m` is
 // RotationScaleOf(*job.scan) where the profile needs it.
 [[nodiscard]] ndt::SearchRules RulesOf(const AlignJob& job, double scan_scale_m);

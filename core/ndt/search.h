@@ -7,7 +7,7 @@
 //
 // Where stages are judged (JudgementRules), a stage whose end scores too low is undone, and the
 // next stage begins at the best pose so far. The search then ends no worse than it began, but for
-// the loss that the rules allow.
+// the loss that the rules allow. Far from the guess, stages run a second time, from the guess.
 
 #ifndef VOXLOC_CORE_NDT_SEARCH_H_
 #define VOXLOC_CORE_NDT_SEARCH_H_
@@ -17,6 +17,7 @@
 #include "core/ndt/newton.h"
 #include "core/ndt/search_answer.h"
 #include "core/ndt/search_rules.h"
+#include "core/ndt/second_attempt.h"
 #include "core/ndt/stage_search.h"
 #include "core/ndt/termination.h"
 
@@ -28,7 +29,7 @@ class NewtonSearch {
  public:
   VOXLOC_HD NewtonSearch(const SearchRules& rules, const double (&guess)[6])
       : wanted_stage_(rules.score_stage) {
-    for (int i = 0; i < 6; ++i) chart_[i] = wanted_[i] = guess[i];
+    for (int i = 0; i < 6; ++i) chart_[i] = wanted_[i] = guess_[i] = guess[i];
   }
 
   // The evaluation wanted, while not done: at this chart, under this stage, to be written to
@@ -199,6 +200,7 @@ class NewtonSearch {
     for (int i = 0; i < 6; ++i) offered.chart[i] = chart_[i];
     offered.score = score;
     offered.stage = ended_stage_;
+    offered.repeated = repeating_;
     offered.termination = ended_by_;
     offered.oscillations = stage_.oscillations();
     offered.reached_iteration_limit = ended_by_ == Termination::kMaxIterations;
@@ -212,25 +214,83 @@ class NewtonSearch {
       stopped_by_ = TerminationBy(interrupt);
     }
     if (!last && !stopped_) {
+      if (IsRepeated(rules)) {
+        repeating_ = true;
+        for (int i = 0; i < 6; ++i) chart_[i] = guess_[i];
+        return EnterStage(rules, ended_stage_, /*evaluated=*/false);
+      }
+      repeating_ = false;
       const bool evaluated = taken && phase_ == Phase::kJudge;
       return EnterStage(rules, ended_stage_ + 1, evaluated);
     }
-    const int stage = best_.answer().stage;
-    Want(chart_, stage < 0 ? rules.score_stage : stage);
-    phase_ = taken ? Phase::kDone : Phase::kAnswer;
+    EndAttempt(rules, interrupt, taken);
     return false;
+  }
+
+  // Whether the best pose so far, chart_, is to be doubted.
+  VOXLOC_HD bool IsDoubted(const SearchRules& rules) const {
+    if (!rules.judgement.judged) return false;
+    double squared = 0.0;
+    for (int i = 0; i < 3; ++i) squared += (chart_[i] - guess_[i]) * (chart_[i] - guess_[i]);
+    return squared > rules.judgement.doubted_beyond_m * rules.judgement.doubted_beyond_m;
+  }
+
+  // Whether the stage that ended is to run again from the guess.
+  VOXLOC_HD bool IsRepeated(const SearchRules& rules) const {
+    return !repeating_ && ended_stage_ + 1 == rules.score_stage && rules.entry < ended_stage_ &&
+           IsDoubted(rules);
+  }
+
+  // At the best pose of the attempt. `evaluated`: the last stage ended there.
+  VOXLOC_HD void EndAttempt(const SearchRules& rules, Interrupt interrupt, bool evaluated) {
+    const bool found = !stopped_ && best_.answer().stage >= 0;
+    const double weight = current().score.BestSum();  // where the last stage ended, if not stopped
+    if (second_attempt_.begun()) {
+      if (!found || second_attempt_.FirstOutweighs(rules, weight)) {
+        return Answer(rules, second_attempt_.first());
+      }
+    } else if (found && rules.entry < rules.score_stage && IsDoubted(rules)) {
+      if (interrupt == Interrupt::kNone) return BeginSecondAttempt(rules, weight);
+      stopped_ = true;
+      stopped_by_ = TerminationBy(interrupt);
+    }
+    if (!evaluated) return Answer(rules, best_.answer());
+    Want(chart_, StageOf(rules, best_.answer()));
+    phase_ = Phase::kDone;
+  }
+
+  VOXLOC_HD void BeginSecondAttempt(const SearchRules& rules, double first_weight) {
+    second_attempt_.Begin(best_.answer(), first_weight);
+    for (int i = 0; i < 6; ++i) chart_[i] = guess_[i];
+    best_.Begin(guess_, before_);
+    EnterStage(rules, rules.score_stage, /*evaluated=*/false);
+  }
+
+  // Ends the search with this answer, once it is evaluated.
+  VOXLOC_HD void Answer(const SearchRules& rules, const SearchAnswer<Score>& answer) {
+    best_.Keep(answer);
+    for (int i = 0; i < 6; ++i) chart_[i] = best_.answer().chart[i];
+    Want(chart_, StageOf(rules, best_.answer()));
+    phase_ = Phase::kAnswer;
+  }
+
+  VOXLOC_HD static int StageOf(const SearchRules& rules, const SearchAnswer<Score>& answer) {
+    return answer.stage < 0 ? rules.score_stage : answer.stage;
   }
 
   Phase phase_ = Phase::kBefore;
   int wanted_stage_;
   double wanted_[6];
+  double guess_[6];
   double chart_[6];
   Evaluation<Score> evaluations_[2];
   int current_ = 0;
   StageSearch stage_;
 
   Score before_;
-  BestAnswer<Score> best_;
+  BestAnswer<Score> best_;  // of the attempt that runs
+  SecondAttempt<Score> second_attempt_;
+  bool repeating_ = false;  // the stage that runs has run before
   int ended_stage_ = 0;
   Termination ended_by_ = Termination::kConverged;
   bool stopped_ = false;  // no stage begins any more, by stopped_by_

@@ -16,8 +16,9 @@ namespace ndt {
 template <typename Score>
 struct SearchAnswer {
   double chart[6] = {};
-  Score score;     // there, under the cells of the score stage
-  int stage = -1;  // that ended there; -1: none, it is the guess
+  Score score;            // there, under the cells of the score stage
+  int stage = -1;         // that ended there; -1: none, it is the guess
+  bool repeated = false;  // that stage had begun at the guess again
   Termination termination = Termination::kNoImprovement;
   int oscillations = 0;  // of that stage
   bool reached_iteration_limit = false;
@@ -38,15 +39,17 @@ class BestAnswer {
   VOXLOC_HD bool Offer(const SearchRules& rules, const SearchAnswer<Score>& offered) {
     if (rules.judgement.judged) {
       const double sum = offered.score.BestSum();
-      const bool soft = offered.stage < rules.score_stage;
-      if (soft ? !(sum > highest_) : !(sum >= highest_ * (1.0 - rules.judgement.allowed_loss))) {
-        return false;
-      }
+      const bool must_raise = offered.stage < rules.score_stage && !offered.repeated;
+      const double least = highest_ * (1.0 - rules.judgement.allowed_loss);
+      if (must_raise ? !(sum > highest_) : !(sum >= least)) return false;
       if (sum > highest_) highest_ = sum;
     }
     answer_ = offered;
     return true;
   }
+
+  // Takes an answer whatever it scores.
+  VOXLOC_HD void Keep(const SearchAnswer<Score>& answer) { answer_ = answer; }
 
   VOXLOC_HD const SearchAnswer<Score>& answer() const { return answer_; }
 

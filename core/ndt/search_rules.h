@@ -25,12 +25,20 @@ struct StageRules {
 
 // Which stages may change the pose. A stage is judged by the sum over the scan's points of each
 // point's best pair, under the cells of the score stage, at the pose where the stage ends.
+//
+// What lies farther from the guess than `doubted_beyond_m` is doubted, since soft cells may have
+// led past a place near the guess that looks alike:
+// - The last stage before the score stage, where it is not the first that ran, runs once more, from
+//   the guess; the sum decides between the two.
+// - An answer has to hold against a second attempt (second_attempt.h).
 struct JudgementRules {
   // Off: every stage is believed.
   bool judged = false;
   // The score stage and those after it may lower the sum by this share of the highest one so far;
-  // stages before it must raise the sum.
+  // stages before it must raise the sum, except the one that is repeated: sums that differ by no
+  // more are taken for equal, and what is found from the guess is nearer to what is known.
   double allowed_loss = 0.0;
+  double doubted_beyond_m = 0.0;
 };
 
 struct SearchRules {

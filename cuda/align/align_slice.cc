@@ -39,11 +39,7 @@ Demands DemandsOf(const AlignJob& job) {
     demands.points += pass.cloud != nullptr ? points : 0;
     demands.scored += pass.want_point_scores ? points : 0;
   }
-  if (job.want_trace) {
-    for (const Stage& stage : job.profile.stages) {
-      demands.iterations += static_cast<size_t>(std::max(0, stage.max_iterations));
-    }
-  }
+  if (job.want_trace) demands.iterations = MostIterations(job.profile);
   return demands;
 }
 

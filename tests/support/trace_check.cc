@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
+#include "absl/types/span.h"
 #include "core/geometry/euler.h"
 
 namespace voxloc {
@@ -18,30 +20,57 @@ bool SearchesAlongLines(const Profile& profile) {
                      [](const Stage& stage) { return stage.line_search; });
 }
 
-// Where every stage makes a step.
-int LeastEvaluations(const AlignResult& result, const Profile& profile) {
+using Steps = absl::Span<const IterationTrace>;
+
+// The steps of a search's attempts; the second may have none.
+std::pair<Steps, Steps> AttemptsOf(const AlignResult& result) {
+  const Steps steps = result.trace;
+  size_t first = 1;
+  while (first < steps.size() && steps[first].stage >= steps[first - 1].stage) ++first;
+  return {steps.first(first), steps.subspan(first)};
+}
+
+// Whether the stage of step i > 0 runs there once more, from the guess.
+bool RepeatsStage(Steps steps, size_t i) {
+  const IterationTrace& step = steps[i];
+  const IterationTrace& before = steps[i - 1];
+  return step.stage == before.stage &&
+         step.map_T_base.translation != before.map_T_base_after.translation;
+}
+
+// Of one attempt, where every stage makes a step; without the evaluation at the guess.
+int LeastEvaluations(Steps steps, const Profile& profile) {
   const auto score_stage = static_cast<int>(profile.score_stage);
-  const int first_stage = result.trace.front().stage;
-  const int last_stage = result.trace.back().stage;
-  const int stages = last_stage - first_stage + 1;
-  // One a step, one at the guess, one where each stage begins.
-  int least = result.iterations + 1 + stages;
-  for (size_t i = 0; i < result.trace.size(); ++i) {
-    const IterationTrace& step = result.trace[i];
-    const bool begins = i == 0 || step.stage != result.trace[i - 1].stage;
+  const int last_stage = steps.back().stage;
+  const int stages = last_stage - steps.front().stage + 1;
+  // One a step, one where each stage begins.
+  int least = static_cast<int>(steps.size()) + stages;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const IterationTrace& step = steps[i];
+    const bool repeats = i > 0 && RepeatsStage(steps, i);
+    const bool begins = i == 0 || step.stage != steps[i - 1].stage || repeats;
     if (!begins) continue;
+    if (repeats) ++least;
     // One where each stage ends that is judged, or has the last word; the score stage has its own.
     const bool last = step.stage == last_stage;
     if (step.stage != score_stage && (profile.judged || last)) ++least;
-    // The score stage begins with what the stage before was judged by, or with the guess.
-    const bool evaluated =
-        i == 0 || (profile.judged &&
-                   step.map_T_base.translation == result.trace[i - 1].map_T_base_after.translation);
+    // The score stage begins with what the stage before was judged by.
+    const bool evaluated = i > 0 && profile.judged &&
+                           step.map_T_base.translation == steps[i - 1].map_T_base_after.translation;
     if (step.stage == score_stage && evaluated) --least;
   }
-  const bool last_is_undone =
+  return least;
+}
+
+int LeastEvaluations(const AlignResult& result, const Profile& profile) {
+  const auto [first, second] = AttemptsOf(result);
+  int least = 1 + LeastEvaluations(first, profile);
+  if (!second.empty()) least += LeastEvaluations(second, profile);
+  // Entered at the score stage, a search has it evaluated at the guess.
+  if (first.front().stage == static_cast<int>(profile.score_stage)) --least;
+  const bool last_is_left =
       result.trace.back().map_T_base_after.translation != result.map_T_base.translation;
-  return last_is_undone ? least + 1 : least;
+  return last_is_left ? least + 1 : least;
 }
 
 }  // namespace
@@ -59,11 +88,19 @@ void ExpectConsistentTrace(const AlignResult& result, const Profile& profile) {
     SCOPED_TRACE(i);
     const IterationTrace& trace = result.trace[i];
     const Stage& stage = profile.stages[static_cast<size_t>(trace.stage)];
-    if (i > 0) {
+    if (i == AttemptsOf(result).first.size()) {
+      EXPECT_TRUE(profile.judged);
+      EXPECT_EQ(static_cast<size_t>(trace.stage), profile.score_stage);
+      EXPECT_EQ(trace.map_T_base.translation, result.trace.front().map_T_base.translation);
+    } else if (i > 0) {
       EXPECT_GE(trace.stage, result.trace[i - 1].stage);
       // A stage that was undone is followed by one that begins where it began.
       const bool begins_a_judged_stage = profile.judged && trace.stage != result.trace[i - 1].stage;
-      if (!begins_a_judged_stage) {
+      if (RepeatsStage(result.trace, i)) {
+        EXPECT_TRUE(profile.judged);
+        EXPECT_EQ(static_cast<size_t>(trace.stage) + 1, profile.score_stage);
+        EXPECT_EQ(trace.map_T_base.translation, result.trace.front().map_T_base.translation);
+      } else if (!begins_a_judged_stage) {
         EXPECT_EQ(trace.map_T_base.translation, result.trace[i - 1].map_T_base_after.translation);
       }
     }

@@ -41,7 +41,8 @@ std::vector<Pose> ReadPoses(const std::string& path) {
 class HallTest : public EngineTest {
  protected:
   // Every fourth scan, from guesses off by this in the base's axes.
-  void ExpectAllFound(const Eigen::Vector3d& shift_m, double turn_deg, size_t points) {
+  void ExpectAllFound(const Eigen::Vector3d& shift_m, double turn_deg, size_t points,
+                      double most_iterations = 45.0) {
     VOXLOC_REAL_DATA_OR_SKIP(data);
     const std::string folder = data + "/hall";
     const std::vector<Pose> poses = ReadPoses(folder + "/poses.txt");
@@ -91,7 +92,7 @@ class HallTest : public EngineTest {
     }
     std::sort(errors_m.begin(), errors_m.end());
     EXPECT_LE(errors_m[errors_m.size() / 2], 0.04);
-    EXPECT_LE(iterations / static_cast<double>(results.size()), 45.0);
+    EXPECT_LE(iterations / static_cast<double>(results.size()), most_iterations);
   }
 };
 VOXLOC_INSTANTIATE_ON_ENGINES(HallTest);
@@ -99,7 +100,8 @@ VOXLOC_INSTANTIATE_ON_ENGINES(HallTest);
 TEST_P(HallTest, FromTheTruth) { ExpectAllFound({0.0, 0.0, 0.0}, 0.0, 0); }
 TEST_P(HallTest, FromHalfAMetreAndTwoDegrees) { ExpectAllFound({0.4, 0.3, 0.1}, 2.0, 0); }
 TEST_P(HallTest, FromHalfAMetreWithFewPoints) { ExpectAllFound({0.4, 0.3, 0.1}, 2.0, 1500); }
-TEST_P(HallTest, FromTwoMetresAndTenDegrees) { ExpectAllFound({2.0, 1.5, 0.1}, 10.0, 0); }
+// Answers so far from the guess are doubted, and several stages run twice.
+TEST_P(HallTest, FromTwoMetresAndTenDegrees) { ExpectAllFound({2.0, 1.5, 0.1}, 10.0, 0, 160.0); }
 
 }  // namespace
 }  // namespace voxloc

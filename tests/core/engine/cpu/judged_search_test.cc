@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The judgement of stages, on paraboloids made for it in place of a scan.
+// The judgement of stages and the repetition of one, on paraboloids made for it in place of a scan.
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <memory>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -120,7 +123,10 @@ TEST(JudgedSearchTest, AStageThatEqualsTheGuessDoesNotRaiseTheScore) {
 TEST(JudgedSearchTest, AStageAfterTheScoreStageMayLowerTheScoreByTheAllowedLoss) {
   for (const auto& [last_peak_m, taken] : {std::pair(2.9, true), std::pair(3.1, false)}) {
     PeaksEvaluator evaluator({1.0, 1.0, last_peak_m}, 1);
-    const AlignResult result = SearchPeaks(JudgedJob(), evaluator);
+    AlignJob job = JudgedJob();
+    // Entered at the score stage, so that there is no second attempt.
+    job.guess_covariance = 1e-4 * Matrix6::Identity();
+    const AlignResult result = SearchPeaks(job, evaluator);
     EXPECT_NEAR(result.map_T_base.translation.x(), taken ? last_peak_m : 1.0, 1e-12);
     EXPECT_EQ(result.stage, taken ? 2 : 1);
     EXPECT_NEAR(result.after.nearest_voxel_likelihood,
@@ -216,6 +222,212 @@ TEST(JudgedSearchTest, AnInterruptKeepsTheBestPoseSoFar) {
   const AlignResult result = SearchPeaks(job, evaluator);
   EXPECT_EQ(result.termination, Termination::kCancelled);
   EXPECT_NEAR(result.map_T_base.translation.x(), 1.0, 1e-12);
+}
+
+// Two places that look alike, 1 and 10 m along x from the guess. A stage has its own place that it
+// climbs to from up to 5 m along x, and always to the far one from beyond. What the score stage and
+// the last one say of a pose is 1 less for every metre from either place.
+class LookAlikesEvaluator : public PoseEvaluator {
+ public:
+  struct Heights {
+    double near = 0.0;
+    double far = 0.0;
+  };
+  static constexpr double kNearM = 1.0;
+  static constexpr double kFarM = 10.0;
+
+  std::array<double, 4> climbs_to_m = {kFarM, kNearM, kNearM, kNearM};
+  Heights score_cells = {90.0, 90.5};
+  Heights last_cells = {50.0, 50.0};
+  int calls = 0;
+
+  void BeginStage(size_t stage) override { stage_ = stage; }
+
+  Evaluation Evaluate(const ChartVector& chart, bool /*all_points*/) override {
+    ++calls;
+    const double x_m = chart[0];
+    const double to_peak = (x_m > 5.0 ? kFarM : climbs_to_m[stage_]) - x_m;
+    Evaluation evaluation;
+    evaluation.derivatives.score = -0.5 * to_peak * to_peak;
+    evaluation.derivatives.gradient[0] = to_peak;
+    for (int i = 0; i < 6; ++i) evaluation.derivatives.hessian.m[i][i] = -1.0;
+    const Heights& heights = stage_ == 3 ? last_cells : score_cells;
+    evaluation.score.points = evaluation.score.matched_points = 10;
+    evaluation.score.nearest_voxel_likelihood =
+        std::max(heights.near - std::abs(x_m - kNearM), heights.far - std::abs(x_m - kFarM)) / 10.0;
+    return evaluation;
+  }
+
+ private:
+  size_t stage_ = 0;
+};
+
+// Cells of 8, 4, 2 and 1 m; the third stage scores.
+AlignJob LookAlikesJob() {
+  AlignJob job = JudgedJob();
+  Stage first = job.profile.stages[0];
+  first.cells.cell_size_m = 8.0;
+  job.profile.stages.insert(job.profile.stages.begin(), first);
+  job.profile.score_stage = 2;
+  job.want_trace = true;
+  return job;
+}
+
+AlignResult SearchLookAlikes(const AlignJob& job, LookAlikesEvaluator& evaluator) {
+  AlignResult result;
+  RunSchedule(job, evaluator, result);
+  EXPECT_EQ(result.evaluations, evaluator.calls);
+  EXPECT_EQ(static_cast<size_t>(result.iterations), result.trace.size());
+  EXPECT_NEAR(result.gradient[0], 0.0, 1e-12);
+  return result;
+}
+
+// The stage of each step of the search, and where it began and ended along x.
+using Step = std::tuple<int, double, double>;
+std::vector<Step> StepsOf(const AlignResult& result) {
+  std::vector<Step> steps;
+  for (const IterationTrace& step : result.trace) {
+    steps.emplace_back(step.stage, step.map_T_base.translation.x(),
+                       step.map_T_base_after.translation.x());
+  }
+  return steps;
+}
+
+TEST(RepeatedStageTest, TheLastStageBeforeTheScoreStageRunsAgainFromTheGuess) {
+  LookAlikesEvaluator evaluator;
+  const AlignResult result = SearchLookAlikes(LookAlikesJob(), evaluator);
+  // The other stages have nothing left to do.
+  EXPECT_EQ(StepsOf(result), (std::vector<Step>{{0, 0.0, 10.0}, {1, 0.0, 1.0}}));
+  EXPECT_EQ(result.map_T_base.translation.x(), 1.0);
+  EXPECT_EQ(result.termination, Termination::kZeroStep);
+  EXPECT_EQ(result.stage, 3);
+  EXPECT_NEAR(result.before.nearest_voxel_likelihood, 8.9, 1e-12);
+  EXPECT_NEAR(result.after.nearest_voxel_likelihood, 9.0, 1e-12);
+}
+
+TEST(RepeatedStageTest, TheFarPoseStaysWhereItScoresHigherByTheAllowedLoss) {
+  for (const auto& [far_height, stays] : {std::pair(91.7, false), std::pair(91.9, true)}) {
+    LookAlikesEvaluator evaluator;
+    evaluator.score_cells.far = far_height;
+    evaluator.last_cells.far = 60.0;
+    const AlignResult result = SearchLookAlikes(LookAlikesJob(), evaluator);
+    EXPECT_EQ(result.map_T_base.translation.x(), stays ? 10.0 : 1.0);
+    EXPECT_NEAR(result.after.nearest_voxel_likelihood, (stays ? far_height : 90.0) / 10.0, 1e-12);
+  }
+}
+
+TEST(RepeatedStageTest, NothingIsDoubtedWithinTheReachOfTheScoreStage) {
+  // Cells reach 0.625 of their size.
+  for (const auto& [cell_size_m, doubted] : {std::pair(16.1, false), std::pair(15.9, true)}) {
+    LookAlikesEvaluator evaluator;
+    AlignJob job = LookAlikesJob();
+    job.profile.stages[2].cells.cell_size_m = cell_size_m;
+    // So uncertain that the search is entered at the first stage.
+    job.guess_covariance = 100.0 * Matrix6::Identity();
+    const AlignResult result = SearchLookAlikes(job, evaluator);
+    EXPECT_EQ(result.trace.size(), doubted ? 2u : 1u);
+    EXPECT_EQ(result.map_T_base.translation.x(), doubted ? 1.0 : 10.0);
+  }
+}
+
+TEST(RepeatedStageTest, WhereTheRepetitionLosesTooMuchItIsUndone) {
+  LookAlikesEvaluator evaluator;
+  evaluator.climbs_to_m[1] = -3.0;
+  evaluator.last_cells.far = 60.0;
+  const AlignResult result = SearchLookAlikes(LookAlikesJob(), evaluator);
+  // The second attempt does not stay either.
+  EXPECT_EQ(StepsOf(result), (std::vector<Step>{{0, 0.0, 10.0}, {1, 0.0, -3.0}, {2, 0.0, 1.0}}));
+  EXPECT_EQ(result.map_T_base.translation.x(), 10.0);
+  EXPECT_NEAR(result.after.nearest_voxel_likelihood, 9.05, 1e-12);
+}
+
+// All soft stages end at the far place, which the score stage prefers.
+LookAlikesEvaluator MisledEvaluator() {
+  LookAlikesEvaluator evaluator;
+  evaluator.climbs_to_m = {10.0, 10.0, 1.0, 1.0};
+  evaluator.score_cells = {90.0, 95.0};
+  return evaluator;
+}
+
+TEST(SecondAttemptTest, TheLastCellsDecideByTheAllowedLoss) {
+  for (const auto& [far_height, stays] : {std::pair(50.9, false), std::pair(51.1, true)}) {
+    LookAlikesEvaluator evaluator = MisledEvaluator();
+    evaluator.last_cells.far = far_height;
+    const AlignResult result = SearchLookAlikes(LookAlikesJob(), evaluator);
+    EXPECT_EQ(StepsOf(result), (std::vector<Step>{{0, 0.0, 10.0}, {1, 0.0, 10.0}, {2, 0.0, 1.0}}));
+    EXPECT_EQ(result.map_T_base.translation.x(), stays ? 10.0 : 1.0);
+    EXPECT_NEAR(result.after.nearest_voxel_likelihood, stays ? 9.5 : 9.0, 1e-12);
+    EXPECT_EQ(result.termination, Termination::kZeroStep);
+    EXPECT_EQ(result.stage, 3);
+  }
+}
+
+TEST(SecondAttemptTest, WhatWasEnteredAtTheScoreStageHasNone) {
+  LookAlikesEvaluator evaluator;
+  evaluator.climbs_to_m[2] = 10.0;
+  AlignJob job = LookAlikesJob();
+  job.guess_covariance = 1e-4 * Matrix6::Identity();
+  const AlignResult result = SearchLookAlikes(job, evaluator);
+  EXPECT_EQ(StepsOf(result), (std::vector<Step>{{2, 0.0, 10.0}}));
+  EXPECT_EQ(result.map_T_base.translation.x(), 10.0);
+}
+
+TEST(SecondAttemptTest, WhereItFindsNothingTheFirstAnswerStays) {
+  LookAlikesEvaluator evaluator = MisledEvaluator();
+  evaluator.climbs_to_m = {10.0, 10.0, -3.0, -3.0};
+  // The guess would outweigh the first answer, but it is none.
+  evaluator.last_cells = {90.0, 10.0};
+  const AlignResult result = SearchLookAlikes(LookAlikesJob(), evaluator);
+  EXPECT_EQ(StepsOf(result),
+            (std::vector<Step>{{0, 0.0, 10.0}, {1, 0.0, 10.0}, {2, 0.0, -3.0}, {3, 0.0, -3.0}}));
+  EXPECT_EQ(result.map_T_base.translation.x(), 10.0);
+  EXPECT_EQ(result.termination, Termination::kZeroStep);
+  EXPECT_NEAR(result.after.nearest_voxel_likelihood, 9.5, 1e-12);
+}
+
+// Cancels the search at the first evaluation under this stage between the guess and the near place.
+class CancellingEvaluator : public LookAlikesEvaluator {
+ public:
+  CancellingEvaluator(size_t stage, AlignJob& job)
+      : LookAlikesEvaluator(MisledEvaluator()), stage_(stage) {
+    job.profile.stages[stage].max_step = 0.4;
+    job.stop.cancelled = cancelled_;
+  }
+  void BeginStage(size_t stage) override {
+    LookAlikesEvaluator::BeginStage(stage);
+    runs_ = stage == stage_;
+  }
+  Evaluation Evaluate(const ChartVector& chart, bool all_points) override {
+    if (runs_ && chart[0] > 0.0 && chart[0] < 1.0) *cancelled_ = true;
+    return LookAlikesEvaluator::Evaluate(chart, all_points);
+  }
+
+ private:
+  const size_t stage_;
+  bool runs_ = false;
+  std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
+};
+
+TEST(SecondAttemptTest, AnInterruptInARepetitionKeepsTheBestPoseSoFar) {
+  AlignJob job = LookAlikesJob();
+  CancellingEvaluator evaluator(1, job);
+  evaluator.climbs_to_m[1] = 1.0;
+  const AlignResult result = SearchLookAlikes(job, evaluator);
+  EXPECT_EQ(result.termination, Termination::kCancelled);
+  EXPECT_EQ(StepsOf(result), (std::vector<Step>{{0, 0.0, 10.0}, {1, 0.0, 0.4}}));
+  EXPECT_EQ(result.map_T_base.translation.x(), 10.0);
+  EXPECT_NEAR(result.after.nearest_voxel_likelihood, 9.5, 1e-12);
+}
+
+TEST(SecondAttemptTest, AnInterruptInItKeepsTheFirstAnswer) {
+  AlignJob job = LookAlikesJob();
+  CancellingEvaluator evaluator(2, job);
+  const AlignResult result = SearchLookAlikes(job, evaluator);
+  EXPECT_EQ(result.termination, Termination::kCancelled);
+  EXPECT_EQ(StepsOf(result), (std::vector<Step>{{0, 0.0, 10.0}, {1, 0.0, 10.0}, {2, 0.0, 0.4}}));
+  EXPECT_EQ(result.map_T_base.translation.x(), 10.0);
+  EXPECT_NEAR(result.after.nearest_voxel_likelihood, 9.5, 1e-12);
+  EXPECT_EQ(result.stage, 3);
 }
 
 }  // namespace
