@@ -10,8 +10,12 @@
 namespace voxloc {
 
 double RotationScaleOf(const PointCloud& scan_base) {
+  return RotationScaleOf(RootMeanSquareRange(scan_base));
+}
+
+double RotationScaleOf(double root_mean_square_range_m) {
   constexpr double kSmallest = 0.1;
-  return std::max(kSmallest, RootMeanSquareRange(scan_base));
+  return std::max(kSmallest, root_mean_square_range_m);
 }
 
 bool NeedsScanScale(const Stage& stage) {

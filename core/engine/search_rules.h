@@ -24,6 +24,8 @@ namespace voxloc {
 // What a radian counts as where rotations are counted by how far they move the scan's points,
 // metres: the root mean square distance of the points from the base, at least 0.1.
 [[nodiscard]] double RotationScaleOf(const PointCloud& scan_base);
+// The same where that distance is known, not less than 0.
+[[nodiscard]] double RotationScaleOf(double root_mean_square_range_m);
 
 // Whether a stage moves along observed directions and leaves the scale of rotations to the scan.
 [[nodiscard]] bool NeedsScanScale(const Stage& stage);

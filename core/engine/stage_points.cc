@@ -18,19 +18,87 @@ constexpr uint8_t kNotFinite = 255;  // in place of a level
 // Voxels of a scan are counted within +-2^20 of the base along each axis.
 constexpr int32_t kLargestIndex = (1 << 20) - 1;
 
-int32_t FloorIndex(float coordinate, float inverse_edge) {
-  constexpr auto kLimit = static_cast<float>(kLargestIndex);
-  const float index = std::clamp(coordinate * inverse_edge, -kLimit, kLimit);
-  const auto truncated = static_cast<int32_t>(index);
-  return truncated - (static_cast<float>(truncated) > index ? 1 : 0);
-}
-
 // b over 0.
 int32_t FloorDivide(int32_t a, int32_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
 
 uint64_t PackKey(int32_t x, int32_t y, int32_t z) {
   const auto pack = [](int32_t i) { return static_cast<uint64_t>(i + kLargestIndex + 1); };
   return pack(x) << 42 | pack(y) << 21 | pack(z);
+}
+
+// What is needed of points that follow one another, by loops without a branch, which compilers turn
+// into vector instructions.
+class PointBlock {
+ public:
+  static constexpr size_t kSize = 256;
+
+  void Take(const PointCloud& scan_base, size_t begin, size_t size, float inverse_edge) {
+    const float* const x = scan_base.x.data() + begin;
+    const float* const y = scan_base.y.data() + begin;
+    const float* const z = scan_base.z.data() + begin;
+    const Eigen::Vector3d origin = scan_base.origin;
+    const Eigen::Vector3f near_origin = origin.cast<float>();
+    for (size_t i = 0; i < size; ++i) {
+      // Zero times a number that is not finite is none.
+      zero_[i] = (x[i] + near_origin.x()) * 0.0F + (y[i] + near_origin.y()) * 0.0F +
+                 (z[i] + near_origin.z()) * 0.0F;
+    }
+    for (size_t i = 0; i < size; ++i) {
+      const double px = origin.x() + static_cast<double>(x[i]);
+      const double py = origin.y() + static_cast<double>(y[i]);
+      const double pz = origin.z() + static_cast<double>(z[i]);
+      // Added as Eigen does, to the last bit.
+      squared_range_[i] = px * px + (py * py + pz * pz);
+    }
+    size_ = size;
+    TakeIndices(x, near_origin.x(), inverse_edge, index_x_);
+    TakeIndices(y, near_origin.y(), inverse_edge, index_y_);
+    TakeIndices(z, near_origin.z(), inverse_edge, index_z_);
+  }
+
+  [[nodiscard]] bool IsFinite(size_t i) const { return zero_[i] == 0.0F; }
+  // Where it is finite: its squared distance from the base, and its voxel.
+  [[nodiscard]] double squared_range(size_t i) const { return squared_range_[i]; }
+  [[nodiscard]] uint64_t Key(size_t i) const {
+    return PackKey(index_x_[i], index_y_[i], index_z_[i]);
+  }
+
+ private:
+  void TakeIndices(const float* offset, float origin, float inverse_edge,
+                   std::array<int32_t, kSize>& index) const {
+    using Floats = Eigen::Array<float, Eigen::Dynamic, 1, 0, kSize, 1>;
+    constexpr auto kLimit = static_cast<float>(kLargestIndex);
+    const auto size = static_cast<Eigen::Index>(size_);
+    const Eigen::Map<const Floats> offsets(offset, size);
+    Floats scaled = ((offsets + origin) * inverse_edge).max(-kLimit).min(kLimit);
+    // What is not a number must not become an integer.
+    if (!(Eigen::Map<const Floats>(zero_.data(), size).sum() == 0.0F)) {
+      for (size_t i = 0; i < size_; ++i) {
+        if (!IsFinite(i)) scaled[static_cast<Eigen::Index>(i)] = 0.0F;
+      }
+    }
+    const float* const at = scaled.data();
+    for (size_t i = 0; i < size_; ++i) {
+      const auto truncated = static_cast<int32_t>(at[i]);
+      index[i] = truncated - static_cast<int32_t>(static_cast<float>(truncated) > at[i]);
+    }
+  }
+
+  size_t size_ = 0;
+  std::array<float, kSize> zero_;  // not zero where a coordinate is not finite
+  std::array<double, kSize> squared_range_;
+  std::array<int32_t, kSize> index_x_;
+  std::array<int32_t, kSize> index_y_;
+  std::array<int32_t, kSize> index_z_;
+};
+
+// The same voxel's key where voxels are `by` times as large.
+uint64_t Coarser(uint64_t key, int32_t by) {
+  constexpr uint64_t kMask = (uint64_t{1} << 21) - 1;
+  const auto divide = [&](int shift) {
+    return FloorDivide(static_cast<int32_t>(key >> shift & kMask) - kLargestIndex - 1, by);
+  };
+  return PackKey(divide(42), divide(21), divide(0));
 }
 
 // The edges of a profile's voxels, the largest first, and how many of the smallest each spans.
@@ -69,19 +137,8 @@ void StagePoints::Choose(const PointCloud& scan_base, const Profile& profile) {
   const size_t points = scan_base.size();
   first_level_.assign(points, static_cast<uint8_t>(levels));
   Consider(scan_base, levels == 0 ? 0.0 : 1.0 / voxels.edge_m[levels - 1]);
-  // The first point of a voxel is also the first of the smaller one that it lies in.
   for (size_t level = 0; level < levels; ++level) {
-    ClearSlots();
-    for (size_t k = 0; k < considered_.size(); ++k) {
-      const Considered& point = considered_[k];
-      const int32_t by = voxels.ratio[level];
-      keys_[k] = by == 1 ? PackKey(point.x, point.y, point.z)
-                         : PackKey(FloorDivide(point.x, by), FloorDivide(point.y, by),
-                                   FloorDivide(point.z, by));
-      if (!IsFirst(k)) continue;
-      uint8_t& first = first_level_[point.place];
-      first = std::min(first, static_cast<uint8_t>(level));
-    }
+    MarkFirsts(voxels.ratio[level], static_cast<uint8_t>(level));
   }
 
   // One pass a level, each without a branch. The last writes may go one place too far.
@@ -108,48 +165,71 @@ void StagePoints::Choose(const PointCloud& scan_base, const Profile& profile) {
 void StagePoints::Consider(const PointCloud& scan_base, double inverse_edge) {
   const size_t points = scan_base.size();
   const size_t stride = std::max<size_t>(1, (points + kMostConsidered - 1) / kMostConsidered);
-  const Eigen::Vector3f origin = scan_base.origin.cast<float>();
   const auto inverse = static_cast<float>(inverse_edge);
-  considered_.resize(std::min(points, kMostConsidered + 1));
+  keys_.resize(std::min(points, kMostConsidered + 1));
+  places_.resize(keys_.size());
+  uint64_t* const keys = keys_.data();
+  uint32_t* const places = places_.data();
   size_t count = 0;
   size_t next = 0;
-  for (size_t i = 0; i < points; ++i) {
-    const float x = scan_base.x[i] + origin.x();
-    const float y = scan_base.y[i] + origin.y();
-    const float z = scan_base.z[i] + origin.z();
-    // Zero times a number that is not finite is none.
-    if (!(x * 0.0F + y * 0.0F + z * 0.0F == 0.0F)) {
-      first_level_[i] = kNotFinite;
-    } else if (i >= next) {
-      considered_[count++] = {FloorIndex(x, inverse), FloorIndex(y, inverse),
-                              FloorIndex(z, inverse), static_cast<uint32_t>(i)};
-      next = i + stride;
+  size_t finite = 0;
+  double squares = 0.0;
+  PointBlock block;
+  for (size_t begin = 0; begin < points; begin += PointBlock::kSize) {
+    const size_t size = std::min(PointBlock::kSize, points - begin);
+    block.Take(scan_base, begin, size, inverse);
+    for (size_t i = 0; i < size; ++i) {
+      const size_t place = begin + i;
+      if (!block.IsFinite(i)) {
+        first_level_[place] = kNotFinite;
+        continue;
+      }
+      squares += block.squared_range(i);
+      ++finite;
+      if (place < next) continue;
+      keys[count] = block.Key(i);
+      places[count++] = static_cast<uint32_t>(place);
+      next = place + stride;
     }
   }
-  considered_.resize(count);
   keys_.resize(count);
+  places_.resize(count);
+  root_mean_square_range_ = finite == 0 ? 0.0 : std::sqrt(squares / static_cast<double>(finite));
 }
 
-void StagePoints::ClearSlots() {
+void StagePoints::MarkFirsts(int32_t by, uint8_t level) {
   size_t slots = 64;
-  shift_ = 64 - 6;
-  while (slots < 2 * considered_.size()) {
+  int shift = 64 - 6;  // from 64 bits of a hash to a slot
+  while (slots < 2 * keys_.size()) {
     slots *= 2;
-    --shift_;
+    --shift;
   }
   slots_.assign(slots, 0);
-}
-
-bool StagePoints::IsFirst(size_t k) {
-  const size_t mask = slots_.size() - 1;
-  // By the golden ratio, whose multiples are far apart in their upper bits (Knuth 1973, 6.4).
-  size_t place = (keys_[k] * 0x9E3779B97F4A7C15U) >> shift_;
-  while (slots_[place] != 0) {
-    if (keys_[slots_[place] - 1] == keys_[k]) return false;
-    place = (place + 1) & mask;
+  // By linear probing. Plain pointers, since the compiler cannot know that writing a slot leaves
+  // the vectors as they are.
+  uint64_t* const table = slots_.data();
+  const uint64_t* const keys = keys_.data();
+  const uint32_t* const places = places_.data();
+  uint8_t* const first_level = first_level_.data();
+  const size_t mask = slots - 1;
+  const size_t count = keys_.size();
+  for (size_t k = 0; k < count; ++k) {
+    const uint64_t key = by == 1 ? keys[k] : Coarser(keys[k], by);
+    // By the golden ratio, whose multiples are far apart in their upper bits (Knuth 1973, 6.4).
+    size_t slot = (key * 0x9E3779B97F4A7C15U) >> shift;
+    uint64_t held = table[slot];
+    // Zero where the slot is free or holds the key: which of the two is left to chance, so that no
+    // branch may depend on it.
+    while (std::min(held, held ^ key) != 0) {
+      slot = (slot + 1) & mask;
+      held = table[slot];
+    }
+    table[slot] = key;
+    // The first point of a voxel is also the first of the smaller one that it lies in.
+    uint8_t& first = first_level[places[k]];
+    const auto none = static_cast<uint8_t>(-static_cast<int>(held != 0));
+    first = std::min(first, static_cast<uint8_t>(level | none));
   }
-  slots_[place] = static_cast<uint32_t>(k) + 1;
-  return true;
 }
 
 }  // namespace voxloc

@@ -31,30 +31,25 @@ class StagePoints {
 
   // Places in the scan of its finite points.
   [[nodiscard]] const std::vector<uint32_t>& order() const { return order_; }
+  // Their root mean square distance from the base, metres; 0 without any.
+  [[nodiscard]] double root_mean_square_range() const { return root_mean_square_range_; }
   // How many of them, from the first, each stage searches with.
   [[nodiscard]] const std::array<uint32_t, ndt::kMaxStages>& counts() const { return counts_; }
 
  private:
-  // A point that may stand for a voxel: its smallest voxel, its place in the scan.
-  struct Considered {
-    int32_t x;
-    int32_t y;
-    int32_t z;
-    uint32_t place;
-  };
-
+  // Fills keys_ and places_ with the points that may stand for a voxel: the packed indices of their
+  // smallest voxels, and their places in the scan.
   void Consider(const PointCloud& scan_base, double inverse_edge);
-  void ClearSlots();
-  // Whether considered point k is the first of its key, which it then holds.
-  bool IsFirst(size_t k);
+  // Notes this level for those of them that are the first of a voxel `by` times as large.
+  void MarkFirsts(int32_t by, uint8_t level);
 
   std::vector<uint32_t> order_;
   std::array<uint32_t, ndt::kMaxStages> counts_{};
+  double root_mean_square_range_ = 0.0;
   std::vector<uint8_t> first_level_;  // of each point: the largest voxels that it stands for
-  std::vector<Considered> considered_;
-  std::vector<uint64_t> keys_;   // of the considered points, at one level
-  std::vector<uint32_t> slots_;  // a hash table of these, by linear probing: place + 1, or 0
-  int shift_ = 0;                // from 64 bits of a hash to a slot
+  std::vector<uint64_t> keys_;
+  std::vector<uint32_t> places_;
+  std::vector<uint64_t> slots_;  // a hash table of keys; 0: none
 };
 
 }  // namespace voxloc

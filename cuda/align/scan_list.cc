@@ -34,7 +34,11 @@ absl::StatusOr<uint32_t> ScanList::ScanOf(const AlignJob& job, uint32_t program)
   DeviceScan on_device{};
   PackedScan packed = Pack(job, RoomFor(cloud), on_device);
   if (packed.points == 0) return NoFinitePoint(cloud);
-  return Keep(key, std::move(packed), on_device);
+  const uint32_t number = Keep(key, std::move(packed), on_device);
+  if (HasThinnedStage(job.profile)) {
+    rotation_scales_m_[number] = RotationScaleOf(stage_points_.root_mean_square_range());
+  }
+  return number;
 }
 
 uint32_t ScanList::CloudOf(const PointCloud& cloud) {

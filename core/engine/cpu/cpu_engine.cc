@@ -20,6 +20,7 @@
 #include "core/engine/cpu/thread_pool.h"
 #include "core/engine/job_check.h"
 #include "core/engine/out_of_memory.h"
+#include "core/engine/search_rules.h"
 #include "core/engine/stage_points.h"
 
 namespace voxloc {
@@ -88,6 +89,11 @@ class MapEvaluator : public PoseEvaluator {
     const size_t points = all_points || !thinned_ ? workspace_.evaluator.points()
                                                   : workspace_.points.counts()[stage_];
     return workspace_.evaluator.Evaluate(chart, /*with_derivatives=*/true, points, pool_, nullptr);
+  }
+  // Of the job that it is of. Where points were chosen, the scan's scale is known.
+  [[nodiscard]] ndt::SearchRules Rules(const AlignJob& job) const {
+    if (!thinned_) return RulesOf(job);
+    return RulesOf(job, RotationScaleOf(workspace_.points.root_mean_square_range()));
   }
   // What a pass wants at this pose; `stage` is the one whose cells it takes by default.
   void RunPass(const EvaluationPass& pass, const ChartVector& chart, size_t stage,
@@ -312,7 +318,7 @@ class CpuEngine : public Engine {
       result.map_T_base = job.map_T_base_guess;
       result.stage = static_cast<int>(job.profile.stages.size()) - 1;
     } else {
-      RunSchedule(job, on_map, result);
+      RunSchedule(job, on_map.Rules(job), on_map, result);
     }
     const ChartVector chart = ChartFromPose(result.map_T_base);
     if (job.want_point_scores) {

@@ -17,8 +17,8 @@ IterationTrace TraceOf(const ndt::NewtonSearch<PoseScore>& search) {
 
 }  // namespace
 
-void RunSchedule(const AlignJob& job, PoseEvaluator& evaluator, AlignResult& result) {
-  const ndt::SearchRules rules = RulesOf(job);
+void RunSchedule(const AlignJob& job, const ndt::SearchRules& rules, PoseEvaluator& evaluator,
+                 AlignResult& result) {
   const ChartVector guess = ChartFromPose(job.map_T_base_guess);
   double chart[6];
   Eigen::Map<ChartVector>(chart, 6) = guess;

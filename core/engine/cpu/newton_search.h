@@ -10,6 +10,7 @@
 #include "core/geometry/euler.h"
 #include "core/ndt/evaluation.h"
 #include "core/ndt/pose_score.h"
+#include "core/ndt/search_rules.h"
 
 namespace voxloc {
 
@@ -25,8 +26,10 @@ class PoseEvaluator {
   [[nodiscard]] virtual Evaluation Evaluate(const ChartVector& chart, bool all_points) = 0;
 };
 
-// Runs all stages and fills everything of `result` but `point_scores`.
-void RunSchedule(const AlignJob& job, PoseEvaluator& evaluator, AlignResult& result);
+// Runs all stages by the rules, which are RulesOf(job), and fills everything of `result` but
+// `point_scores`.
+void RunSchedule(const AlignJob& job, const ndt::SearchRules& rules, PoseEvaluator& evaluator,
+                 AlignResult& result);
 
 }  // namespace voxloc
 

@@ -82,6 +82,21 @@ TEST(StagePointsTest, TheOrderHoldsEveryFinitePointOnce) {
   EXPECT_EQ(points.counts()[1], expected.size());
 }
 
+TEST(StagePointsTest, TheScaleIsOfEveryFinitePoint) {
+  for (const size_t points : {size_t{1}, size_t{256}, size_t{1531}, size_t{40'000}}) {
+    PointCloud scan = Scan(points, 7);
+    scan.origin = {0.3, -1.7, 0.9};
+    scan.PushBack(1.0F, std::numeric_limits<float>::quiet_NaN(), 1.0F);
+    StagePoints chosen;
+    chosen.Choose(scan, ProfileOf({1.0, 0.0}));
+    // To the last bit, so that it may stand for it.
+    EXPECT_EQ(chosen.root_mean_square_range(), RootMeanSquareRange(scan)) << points;
+  }
+  StagePoints chosen;
+  chosen.Choose(PointCloud(), ProfileOf({1.0, 0.0}));
+  EXPECT_EQ(chosen.root_mean_square_range(), 0.0);
+}
+
 TEST(StagePointsTest, WithoutVoxelsPointsStayAsTheyAre) {
   const PointCloud scan = Scan(100, 3);
   StagePoints points;

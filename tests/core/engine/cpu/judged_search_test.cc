@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/engine/cpu/newton_search.h"
+#include "core/engine/search_rules.h"
 
 namespace voxloc {
 namespace {
@@ -77,7 +78,7 @@ AlignJob JudgedJob() {
 
 AlignResult SearchPeaks(const AlignJob& job, PeaksEvaluator& evaluator) {
   AlignResult result;
-  RunSchedule(job, evaluator, result);
+  RunSchedule(job, RulesOf(job), evaluator, result);
   EXPECT_EQ(static_cast<size_t>(result.evaluations), evaluator.calls.size());
   return result;
 }
@@ -275,7 +276,7 @@ AlignJob LookAlikesJob() {
 
 AlignResult SearchLookAlikes(const AlignJob& job, LookAlikesEvaluator& evaluator) {
   AlignResult result;
-  RunSchedule(job, evaluator, result);
+  RunSchedule(job, RulesOf(job), evaluator, result);
   EXPECT_EQ(result.evaluations, evaluator.calls);
   EXPECT_EQ(static_cast<size_t>(result.iterations), result.trace.size());
   EXPECT_NEAR(result.gradient[0], 0.0, 1e-12);

@@ -13,6 +13,8 @@
 #include <memory>
 #include <vector>
 
+#include "core/engine/search_rules.h"
+
 namespace voxloc {
 namespace {
 
@@ -77,7 +79,7 @@ AlignJob Job(int stages = 1) {
 
 AlignResult Search(const AlignJob& job, FunctionEvaluator& evaluator) {
   AlignResult result;
-  RunSchedule(job, evaluator, result);
+  RunSchedule(job, RulesOf(job), evaluator, result);
   EXPECT_EQ(result.evaluations, evaluator.evaluations);
   return result;
 }
