@@ -19,8 +19,10 @@
 //
 // Along what is then below a share of the largest eigenvalue, the scan says nothing: the pose is as
 // wrong as its guess was, and by as much as the search has slid since. Such a direction gets the
-// standard deviation of the guess, or kUnobservedSigmaM, and that slide. Where the pose would go if
-// it slid
+// standard deviation of the guess, or kUnobservedSigmaM, and that slide. A direction of little more
+// information is taken for one of these where the search went far along it: in a corridor, what
+// looks like an optimum metres away is less likely right than the guess is. Where the pose would go
+// if it slid
 // on, that is what the observed directions follow, is measured a standard deviation away to both
 // sides. What the two sides have in common bends the slide; it is added, as is what has not
 // settled.
