@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/estimate/initial_pose/hypotheses.h"
 #include "core/estimate/scan_estimate.h"
 #include "core/tracking/pose_proposal.h"
 #include "core/tracking/recovery_search.h"
@@ -20,9 +21,6 @@
 namespace voxloc::bench {
 namespace {
 
-// A found pose is wrong when it is farther from the truth than a distinct hypothesis must be.
-constexpr double kDistinctM = 1.0;
-constexpr double kDistinctRad = 0.1745;
 // Radius of the searches, and how far from the truth those begin that shall find a wrong pose.
 constexpr double kRadiusM = 8.0;
 constexpr double kNearM = 5.0;
@@ -115,8 +113,10 @@ class RecoveryRun {
     const RecoveryReport report = SearchForVehicle(engine_, JobOf(i), search, lax_, confidence_);
     if (!report.proposal.has_value()) return;
     const Pose& found = report.proposal->map_T_base;
-    const bool right = TranslationDistance(found, truth) <= kDistinctM &&
-                       RotationDistance(found, truth) <= kDistinctRad;
+    // A distinct hypothesis is a wrong one.
+    const HypothesisOptions distinct;
+    const bool right = TranslationDistance(found, truth) <= distinct.min_separation_m &&
+                       RotationDistance(found, truth) <= distinct.min_separation_rad;
     const bool passes =
         report.ranked.ambiguity_gap >= options_.hypotheses.ambiguity_gap &&
         ObjectionTo(*report.proposal, report.confidence, profile_, options_).empty();

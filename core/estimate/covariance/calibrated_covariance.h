@@ -68,7 +68,7 @@ struct CalibratedCovariance : ObservedInformation {
 [[nodiscard]] std::vector<CalibratedCovariance> CalibrateCovariances(
     Engine& engine, absl::Span<const AlignedScan> scans);
 
-// The same information without the covariance, which is most of the work.
+// The same information without the covariance, and without the evaluations that slides take.
 [[nodiscard]] std::vector<ObservedInformation> ObserveInformation(
     Engine& engine, absl::Span<const AlignedScan> scans);
 
