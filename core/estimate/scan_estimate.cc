@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <deque>
 #include <limits>
 #include <utility>
 
@@ -22,27 +21,29 @@ namespace {
 // the request, or copies to which the passes were added in one call of the engine.
 class CompleteRequests {
  public:
-  CompleteRequests(Engine& engine, absl::Span<const EstimateRequest> requests)
+  CompleteRequests(Engine& engine, absl::Span<const EstimateRequest> requests, ThreadPool* pool)
       : requests_(requests.begin(), requests.end()) {
-    std::vector<AlignJob> missing;
-    for (EstimateRequest& request : requests_) {
-      if (request.features != nullptr) continue;
-      const AlignJob& job = *request.scan.job;
-      const Pose& map_T_base = request.scan.result->map_T_base;
-      request.features =
-          DescribeScan(*job.scan, request.sensor_position_base, map_T_base, *request.options);
-      Copy& copy = copies_.emplace_back(Copy{job, *request.scan.result});
-      RequestPasses(*request.features, copy.job);
-      missing.push_back(PassesAt(copy.job, copy.result));
-      request.scan = {&copy.job, &copy.result};
+    std::vector<size_t> places;
+    for (size_t i = 0; i < requests_.size(); ++i) {
+      if (requests_[i].features == nullptr) places.push_back(i);
     }
-    if (missing.empty()) return;
+    if (places.empty()) return;
+    copies_.resize(places.size());
+    std::vector<AlignJob> missing(places.size());
+    ParallelFor(pool, places.size(), [&](size_t k) {
+      EstimateRequest& request = requests_[places[k]];
+      Copy& copy = copies_[k];
+      copy = {*request.scan.job, *request.scan.result};
+      request.features = DescribeScan(*copy.job.scan, request.sensor_position_base,
+                                      copy.result.map_T_base, *request.options);
+      RequestPasses(*request.features, copy.job);
+      missing[k] = PassesAt(copy.job, copy.result);
+      request.scan = {&copy.job, &copy.result};
+    });
     std::vector<AlignResult> found = engine.Align(missing);
-    auto next = found.begin();
-    for (Copy& copy : copies_) {
-      copy.result.passes = std::move(next->passes);
-      copy.result.point_scores = std::move(next->point_scores);
-      ++next;
+    for (size_t k = 0; k < copies_.size(); ++k) {
+      copies_[k].result.passes = std::move(found[k].passes);
+      copies_[k].result.point_scores = std::move(found[k].point_scores);
     }
   }
 
@@ -74,7 +75,7 @@ class CompleteRequests {
   }
 
   std::vector<EstimateRequest> requests_;
-  std::deque<Copy> copies_;
+  std::vector<Copy> copies_;
 };
 
 struct Covariances {
@@ -83,15 +84,17 @@ struct Covariances {
 };
 
 // Calibrated covariances come with the information; the other methods have work of their own.
-Covariances EstimateAll(Engine& engine, absl::Span<const EstimateRequest> requests) {
+Covariances EstimateAll(Engine& engine, absl::Span<const EstimateRequest> requests,
+                        ThreadPool* pool) {
   std::vector<AlignedScan> calibrated_scans;
   std::vector<AlignedScan> other_scans;
   for (const EstimateRequest& request : requests) {
     const bool calibrated = request.options->covariance.method == CovarianceMethod::kCalibrated;
     (calibrated ? calibrated_scans : other_scans).push_back(request.scan);
   }
-  std::vector<CalibratedCovariance> calibrated = CalibrateCovariances(engine, calibrated_scans);
-  std::vector<ObservedInformation> observed = ObserveInformation(engine, other_scans);
+  std::vector<CalibratedCovariance> calibrated =
+      CalibrateCovariances(engine, calibrated_scans, pool);
+  std::vector<ObservedInformation> observed = ObserveInformation(engine, other_scans, pool);
 
   Covariances all;
   all.reports.resize(requests.size());
@@ -146,12 +149,13 @@ std::optional<Confidence> ConfidenceIn(const EstimateRequest& request,
 
 }  // namespace
 
-std::vector<ScanEstimate> EstimateScans(Engine& engine, absl::Span<const EstimateRequest> given) {
-  const CompleteRequests complete(engine, given);
+std::vector<ScanEstimate> EstimateScans(Engine& engine, absl::Span<const EstimateRequest> given,
+                                        ThreadPool* pool) {
+  const CompleteRequests complete(engine, given, pool);
   const absl::Span<const EstimateRequest> requests = complete.requests();
-  Covariances covariances = EstimateAll(engine, requests);
+  Covariances covariances = EstimateAll(engine, requests, pool);
   std::vector<ScanEstimate> estimates(requests.size());
-  for (size_t i = 0; i < requests.size(); ++i) {
+  ParallelFor(pool, requests.size(), [&](size_t i) {
     const EstimateRequest& request = requests[i];
     ScanEstimate& estimate = estimates[i];
     estimate.covariance = std::move(covariances.reports[i]);
@@ -161,12 +165,14 @@ std::vector<ScanEstimate> EstimateScans(Engine& engine, absl::Span<const Estimat
           AnalyzeDegeneracy(observed.information, observed.rotation_scale_m, kDegeneracyLimits);
     }
     if (request.options->confidence) estimate.confidence = ConfidenceIn(request, estimate);
-    if (request.options->no_ground_z_margin_m.has_value()) {
-      absl::StatusOr<NoGroundScores> scores =
-          ScoreWithoutGround(engine, *request.scan.job, request.scan.result->map_T_base,
-                             *request.options->no_ground_z_margin_m);
-      if (scores.ok()) estimate.no_ground = *std::move(scores);
-    }
+  });
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const EstimateRequest& request = requests[i];
+    if (!request.options->no_ground_z_margin_m.has_value()) continue;
+    absl::StatusOr<NoGroundScores> scores =
+        ScoreWithoutGround(engine, *request.scan.job, request.scan.result->map_T_base,
+                           *request.options->no_ground_z_margin_m);
+    if (scores.ok()) estimates[i].no_ground = *std::move(scores);
   }
   return estimates;
 }

@@ -19,6 +19,7 @@
 #include "core/estimate/quality/confidence.h"
 #include "core/estimate/quality/no_ground.h"
 #include "core/estimate/scan_features.h"
+#include "core/parallel/thread_pool.h"
 
 namespace voxloc {
 
@@ -44,9 +45,11 @@ struct ScanEstimate {
   std::optional<NoGroundScores> no_ground;
 };
 
-// One estimate a request, in their order.
+// One estimate a request, in their order. The scans share the threads of the pool; null: the
+// caller's alone. The pool does not change a bit.
 [[nodiscard]] std::vector<ScanEstimate> EstimateScans(Engine& engine,
-                                                      absl::Span<const EstimateRequest> requests);
+                                                      absl::Span<const EstimateRequest> requests,
+                                                      ThreadPool* pool = nullptr);
 
 }  // namespace voxloc
 

@@ -248,7 +248,8 @@ std::vector<Setting> MakeSettings() {
       [](auto& c) -> auto& { return c.ready_file; }));
   table.push_back(Count(
       "threads", 0, 4096,
-      "set the number of threads of the CPU engine; 0: one per usable processor",
+      "set the number of threads of the CPU engine, and of what is estimated of its answers; 0: "
+      "one per usable processor",
       [](auto& c) -> auto& { return c.threads; }));
   table.push_back(Choice(
       "log_level", {"trace", "debug", "info", "warn", "error"},

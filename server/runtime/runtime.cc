@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "core/parallel/processors.h"
 #include "server/observe/logging.h"
 
 namespace voxloc::server {
@@ -23,6 +24,7 @@ Runtime::Runtime(const CommandLine& command_line, EngineChoice choice)
       engine_name(engine->Info().name),
       engine_devices(std::move(choice.devices)),
       engine_note(std::move(choice.note)),
+      host_threads(config.threads == 0 ? UsableProcessors() : config.threads),
       metrics(engine_name.c_str()),
       searches(config.limits.max_searches),
       transactions(config.limits.max_map_transactions),
@@ -34,7 +36,8 @@ Runtime::Runtime(const CommandLine& command_line, EngineChoice choice)
       maps(config.limits.max_maps, metrics, mapping),
       global_search(*engine, config.limits.search_cache_bytes),
       sessions(config.limits.max_sessions, metrics),
-      scheduler(*engine, {config.limits.max_queued_scans, config.limits.max_batch}, metrics) {
+      scheduler(*engine, host_threads, {config.limits.max_queued_scans, config.limits.max_batch},
+                metrics) {
   metrics.engine_fallback.Set(engine_note.empty() ? 0.0 : 1.0);
 }
 

@@ -14,6 +14,7 @@
 
 #include "core/engine/engine.h"
 #include "core/estimate/global_search/global_search.h"
+#include "core/parallel/thread_pool.h"
 #include "server/config/command_line.h"
 #include "server/config/config.h"
 #include "server/engines/engine_choice.h"
@@ -37,6 +38,7 @@ struct Runtime {
   const std::string engine_name;
   const std::vector<uint32_t> engine_devices;  // its GPUs, in its order
   const std::string engine_note;               // why it is not what was asked for; empty: it is
+  ThreadPool host_threads;                     // for what the engine does not do
   Metrics metrics;
   ActiveCalls calls;
 

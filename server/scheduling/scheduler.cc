@@ -26,7 +26,7 @@ bool CanEstimate(const AlignJob& job, const AlignResult& result) {
 }
 
 // One a job, null where there is nothing to estimate.
-std::vector<std::unique_ptr<ScanEstimate>> Estimate(Engine& engine,
+std::vector<std::unique_ptr<ScanEstimate>> Estimate(Engine& engine, ThreadPool& pool,
                                                     const std::vector<AlignJob>& jobs,
                                                     const std::vector<AlignResult>& results,
                                                     const std::vector<EstimateRequest>& wanted) {
@@ -40,7 +40,7 @@ std::vector<std::unique_ptr<ScanEstimate>> Estimate(Engine& engine,
   }
   std::vector<std::unique_ptr<ScanEstimate>> estimates(jobs.size());
   if (requests.empty()) return estimates;
-  std::vector<ScanEstimate> found = EstimateScans(engine, requests);
+  std::vector<ScanEstimate> found = EstimateScans(engine, requests, &pool);
   for (size_t i = 0; i < places.size(); ++i) {
     estimates[places[i]] = std::make_unique<ScanEstimate>(std::move(found[i]));
   }
@@ -77,8 +77,13 @@ void KeepPreferred(const std::vector<std::unique_ptr<ScanTask>>& tasks,
 
 }  // namespace
 
-Scheduler::Scheduler(Engine& engine, const Options& options, const Metrics& metrics)
-    : engine_(engine), options_(options), metrics_(metrics), worker_([this] {
+Scheduler::Scheduler(Engine& engine, ThreadPool& host_threads, const Options& options,
+                     const Metrics& metrics)
+    : engine_(engine),
+      host_threads_(host_threads),
+      options_(options),
+      metrics_(metrics),
+      worker_([this] {
         NameThisThread("tracking");
         Run();
       }) {}
@@ -195,7 +200,7 @@ double Scheduler::RunBatch(Batch batch) {
   facts.align_s = ElapsedS(align_start);
   KeepPreferred(running, second_scans, jobs, results);
   const Clock::time_point estimate_start = Clock::now();
-  const auto estimates = Estimate(engine_, jobs, results, wanted);
+  const auto estimates = Estimate(engine_, host_threads_, jobs, results, wanted);
   facts.estimate_s = ElapsedS(estimate_start);
   for (size_t i = 0; i < running.size(); ++i) {
     running[i]->Complete(std::move(results[i]), estimates[i].get(), facts);

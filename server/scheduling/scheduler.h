@@ -5,11 +5,12 @@
 // Each session has a Lane, in which a few scans wait; when it is full, the newest takes the oldest
 // one's place. One worker takes what waits in all lanes and hands it to the engine as one batch: an
 // idle engine starts a scan at once, and while it is busy scans gather for the next call. There is
-// no timer. What is estimated of the results is asked of the engine for the whole batch as well.
+// no timer. What is estimated of the results is asked of the engine for the whole batch as well,
+// and computed on the threads of a pool.
 //
 // Thread-safe. Nothing here waits for the engine but the worker. Every task gets exactly one of the
-// three calls that end it, or is destroyed without one when its lane was closed. The engine must
-// outlive the scheduler.
+// three calls that end it, or is destroyed without one when its lane was closed. The engine and the
+// pool must outlive the scheduler.
 
 #ifndef VOXLOC_SERVER_SCHEDULING_SCHEDULER_H_
 #define VOXLOC_SERVER_SCHEDULING_SCHEDULER_H_
@@ -25,6 +26,7 @@
 #include "absl/synchronization/mutex.h"
 #include "core/engine/engine.h"
 #include "core/estimate/scan_estimate.h"
+#include "core/parallel/thread_pool.h"
 #include "server/observe/metrics/metrics.h"
 #include "server/scheduling/mailbox.h"
 
@@ -73,7 +75,8 @@ class Scheduler {
     size_t max_batch = 1024;
   };
 
-  Scheduler(Engine& engine, const Options& options, const Metrics& metrics);
+  Scheduler(Engine& engine, ThreadPool& host_threads, const Options& options,
+            const Metrics& metrics);
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
   ~Scheduler();
@@ -99,6 +102,7 @@ class Scheduler {
   double RunBatch(Batch batch);
 
   Engine& engine_;
+  ThreadPool& host_threads_;
   const Options options_;
   const Metrics& metrics_;
 

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "core/estimate/scan_estimate.h"
+#include "core/parallel/processors.h"
+#include "core/parallel/thread_pool.h"
 #include "tests/bench/bench_data.h"
 #include "tests/bench/bench_options.h"
 #include "tests/bench/data_set.h"
@@ -58,26 +60,26 @@ absl::Status CheckAll(const std::vector<AlignResult>& results) {
   return absl::OkStatus();
 }
 
-absl::Status MeasureKind(Engine& engine, const Kind& kind, std::vector<AlignJob> jobs,
-                         double align_ms, KindTimes& times) {
+absl::Status MeasureKind(Engine& engine, ThreadPool& pool, const Kind& kind,
+                         std::vector<AlignJob> jobs, double align_ms, KindTimes& times) {
   EstimateOptions options;
   options.covariance.method = kind.method;
   options.confidence = kind.confidence;
   std::vector<EstimateRequest> requests(jobs.size());
   const double describe_ms = TimeMs([&] {
-    for (size_t i = 0; i < jobs.size(); ++i) {
+    pool.ParallelFor(jobs.size(), [&](size_t i) {
       requests[i].options = &options;
       requests[i].features = DescribeScan(*jobs[i].scan, requests[i].sensor_position_base,
                                           jobs[i].map_T_base_guess, options);
       RequestPasses(*requests[i].features, jobs[i]);
-    }
+    });
   });
   std::vector<AlignResult> results;
   const double passes_ms = TimeMs([&] { results = engine.Align(jobs); }) - align_ms;
   if (absl::Status status = CheckAll(results); !status.ok()) return status;
   std::vector<ScanEstimate> estimates;
   for (size_t i = 0; i < jobs.size(); ++i) requests[i].scan = {&jobs[i], &results[i]};
-  const double estimate_ms = TimeMs([&] { estimates = EstimateScans(engine, requests); });
+  const double estimate_ms = TimeMs([&] { estimates = EstimateScans(engine, requests, &pool); });
   for (const ScanEstimate& estimate : estimates) {
     if (!estimate.covariance.status.ok()) return estimate.covariance.status;
   }
@@ -88,13 +90,13 @@ absl::Status MeasureKind(Engine& engine, const Kind& kind, std::vector<AlignJob>
   return absl::OkStatus();
 }
 
-absl::Status MeasureCall(Engine& engine, const std::vector<AlignJob>& jobs,
+absl::Status MeasureCall(Engine& engine, ThreadPool& pool, const std::vector<AlignJob>& jobs,
                          std::vector<double>& align_ms, Times& times) {
   std::vector<AlignResult> results;
   align_ms.push_back(TimeMs([&] { results = engine.Align(jobs); }));
   if (absl::Status status = CheckAll(results); !status.ok()) return status;
   for (size_t k = 0; k < kKinds.size(); ++k) {
-    absl::Status status = MeasureKind(engine, kKinds[k], jobs, align_ms.back(), times[k]);
+    absl::Status status = MeasureKind(engine, pool, kKinds[k], jobs, align_ms.back(), times[k]);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
@@ -107,6 +109,7 @@ absl::Status RunEstimate(const EstimateFlags& options) {
   if (!scans.ok()) return scans.status();
 
   const std::vector<AlignJob> jobs = AlignJobs(bench->map.resident, *scans, bench->profile);
+  ThreadPool pool(options.engine.threads == 0 ? UsableProcessors() : options.engine.threads);
   std::vector<double> align_ms;
   Times times;
   for (size_t round = 0; round <= options.repeat; ++round) {
@@ -118,7 +121,8 @@ absl::Status RunEstimate(const EstimateFlags& options) {
       const size_t end = std::min(jobs.size(), begin + options.batch);
       if (begin > 0 && end - begin < options.batch) break;
       const auto at = [&jobs](size_t i) { return jobs.begin() + static_cast<std::ptrdiff_t>(i); };
-      absl::Status status = MeasureCall(*bench->engine, {at(begin), at(end)}, align_ms, times);
+      absl::Status status =
+          MeasureCall(*bench->engine, pool, {at(begin), at(end)}, align_ms, times);
       if (!status.ok()) return status;
     }
   }

@@ -15,13 +15,13 @@
 #include "core/engine/cpu/host_bound.h"
 #include "core/engine/cpu/kernels.h"
 #include "core/engine/cpu/newton_search.h"
-#include "core/engine/cpu/processors.h"
 #include "core/engine/cpu/scan_evaluator.h"
-#include "core/engine/cpu/thread_pool.h"
 #include "core/engine/job_check.h"
 #include "core/engine/out_of_memory.h"
 #include "core/engine/search_rules.h"
 #include "core/engine/stage_points.h"
+#include "core/parallel/processors.h"
+#include "core/parallel/thread_pool.h"
 
 namespace voxloc {
 namespace {
@@ -65,8 +65,7 @@ class WorkspacePool {
 // Binds an evaluator to the map of a job.
 class MapEvaluator : public PoseEvaluator {
  public:
-  MapEvaluator(const CpuMap& map, const AlignJob& job, AlignWorkspace& workspace,
-               cpu::ThreadPool* pool)
+  MapEvaluator(const CpuMap& map, const AlignJob& job, AlignWorkspace& workspace, ThreadPool* pool)
       : map_(map),
         scan_(*job.scan),
         stages_(job.profile.stages),
@@ -129,7 +128,7 @@ class MapEvaluator : public PoseEvaluator {
   const std::vector<Stage>& stages_;
   const bool thinned_;
   AlignWorkspace& workspace_;
-  cpu::ThreadPool* const pool_;
+  ThreadPool* const pool_;
   size_t stage_ = 0;
 };
 
@@ -293,7 +292,7 @@ class CpuEngine : public Engine {
     return result;
   }
 
-  void AlignOne(const AlignJob& job, cpu::ThreadPool* pool, AlignResult& result) {
+  void AlignOne(const AlignJob& job, ThreadPool* pool, AlignResult& result) {
     result.status =
         CatchOutOfMemory([&] { return TryAlign(job, pool, result); },
                          [&] {
@@ -302,7 +301,7 @@ class CpuEngine : public Engine {
                          });
   }
 
-  absl::Status TryAlign(const AlignJob& job, cpu::ThreadPool* pool, AlignResult& result) {
+  absl::Status TryAlign(const AlignJob& job, ThreadPool* pool, AlignResult& result) {
     if (absl::Status status = CheckInputs(job); !status.ok()) return status;
     if (absl::Status status = ValidateProfile(job.profile); !status.ok()) return status;
     const absl::StatusOr<const CpuMap*> map = CheckMap(job.map.get(), job.profile.stages);
@@ -335,15 +334,14 @@ class CpuEngine : public Engine {
     return absl::OkStatus();
   }
 
-  cpu::ThreadPool pool_;
+  ThreadPool pool_;
   WorkspacePool workspaces_;
 };
 
 }  // namespace
 
 std::unique_ptr<Engine> MakeCpuEngine(const CpuEngineOptions& options) {
-  return std::make_unique<CpuEngine>(options.threads == 0 ? cpu::UsableProcessors()
-                                                          : options.threads);
+  return std::make_unique<CpuEngine>(options.threads == 0 ? UsableProcessors() : options.threads);
 }
 
 }  // namespace voxloc

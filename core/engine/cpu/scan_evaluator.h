@@ -20,11 +20,11 @@
 #include "core/engine/cpu/kernels.h"
 #include "core/engine/cpu/neighborhood_cache.h"
 #include "core/engine/cpu/newton_search.h"
-#include "core/engine/cpu/thread_pool.h"
 #include "core/engine/evaluation_pass.h"
 #include "core/engine/profile.h"
 #include "core/ndt/point_terms.h"
 #include "core/ndt/score_function.h"
+#include "core/parallel/thread_pool.h"
 
 namespace voxloc::cpu {
 

@@ -51,15 +51,13 @@ class Calibration {
   }
 
   // One job, where the alignment did not bring the sums along.
-  [[nodiscard]] size_t AddClusterJob(std::vector<AlignJob>& jobs) {
+  void AddClusterJob(std::vector<AlignJob>& jobs) {
     if (HasClusterSums()) {
       groups_ = job_.passes[kClusterPass].groups;
-      return 0;
+      return;
     }
     groups_ = std::make_shared<const PointGroups>(ClusterPoints(*job_.scan));
-    const size_t before = jobs.size();
     AddJob(map_T_base_, jobs);
-    return jobs.size() - before;
   }
 
   void TakeClusters(absl::Span<const AlignResult> results) {
@@ -87,14 +85,12 @@ class Calibration {
   }
 
   // Two jobs a slide.
-  [[nodiscard]] size_t AddSlideJobs(std::vector<AlignJob>& jobs) {
-    if (!status_.ok()) return 0;
-    const size_t before = jobs.size();
+  void AddSlideJobs(std::vector<AlignJob>& jobs) {
+    if (!status_.ok()) return;
     for (Eigen::Index k = 0; k < slides_.cols(); ++k) {
       AddJob(Moved(slides_.col(k)), jobs);
       AddJob(Moved(-slides_.col(k)), jobs);
     }
-    return jobs.size() - before;
   }
 
   // Lets the observed directions follow.
@@ -241,58 +237,73 @@ class Calibration {
   Slides bends_{6, 0};      // what both ends of a slide have in common: it is not straight
 };
 
-// Runs the jobs of many scans as one batch.
-template <typename Add, typename Take>
-void RunTogether(Engine& engine, std::vector<Calibration>& calibrations, Add add, Take take) {
-  std::vector<AlignJob> jobs;
-  std::vector<size_t> counts;
-  for (Calibration& calibration : calibrations) counts.push_back(add(calibration, jobs));
-  std::vector<AlignResult> results;
-  if (!jobs.empty()) results = engine.Align(jobs);
-  absl::Span<const AlignResult> rest(results);
-  for (size_t i = 0; i < calibrations.size(); ++i) {
-    take(calibrations[i], rest.subspan(0, counts[i]));
-    rest.remove_prefix(counts[i]);
-  }
-}
+// Scans on their way, a call of the engine and then the threads of a pool at a time.
+class Calibrations {
+ public:
+  Calibrations(Engine& engine, absl::Span<const AlignedScan> scans, ThreadPool* pool)
+      : engine_(engine), pool_(pool), scans_(scans.begin(), scans.end()) {}
 
-std::vector<Calibration> BeginCalibrations(absl::Span<const AlignedScan> scans) {
-  return {scans.begin(), scans.end()};
-}
+  void TakeClusters() { RunTogether(&Calibration::AddClusterJob, &Calibration::TakeClusters); }
+  void FollowSlides() {
+    for (Calibration& scan : scans_) scan.BeginSlides();
+    for (int round = 0; round < kSlideRounds; ++round) {
+      RunTogether(&Calibration::AddSlideJobs, &Calibration::TakeSlides);
+    }
+  }
+  // What a function makes of each.
+  template <typename Result>
+  void Finish(Result (Calibration::*finish)() const, absl::Span<Result> results) {
+    ParallelFor(pool_, scans_.size(), [&](size_t i) { results[i] = (scans_[i].*finish)(); });
+  }
+
+ private:
+  using Add = void (Calibration::*)(std::vector<AlignJob>&);
+  using Take = void (Calibration::*)(absl::Span<const AlignResult>);
+
+  // Runs the jobs of all scans as one batch.
+  void RunTogether(Add add, Take take) {
+    std::vector<AlignJob> jobs;
+    std::vector<size_t> begins;
+    for (Calibration& scan : scans_) {
+      begins.push_back(jobs.size());
+      (scan.*add)(jobs);
+    }
+    begins.push_back(jobs.size());
+    std::vector<AlignResult> results;
+    if (!jobs.empty()) results = engine_.Align(jobs);
+    ParallelFor(pool_, scans_.size(), [&](size_t i) {
+      (scans_[i].*take)(absl::MakeConstSpan(results).subspan(begins[i], begins[i + 1] - begins[i]));
+    });
+  }
+
+  Engine& engine_;
+  ThreadPool* const pool_;
+  std::vector<Calibration> scans_;
+};
 
 }  // namespace
 
 std::vector<ObservedInformation> ObserveInformation(Engine& engine,
-                                                    absl::Span<const AlignedScan> scans) {
-  std::vector<Calibration> calibrations = BeginCalibrations(scans);
-  RunTogether(
-      engine, calibrations,
-      [](Calibration& c, std::vector<AlignJob>& jobs) { return c.AddClusterJob(jobs); },
-      [](Calibration& c, absl::Span<const AlignResult> results) { c.TakeClusters(results); });
-  std::vector<ObservedInformation> observed;
-  observed.reserve(scans.size());
-  for (const Calibration& calibration : calibrations) observed.push_back(calibration.Observed());
+                                                    absl::Span<const AlignedScan> scans,
+                                                    ThreadPool* pool) {
+  std::vector<ObservedInformation> observed(scans.size());
+  Calibrations calibrations(engine, scans, pool);
+  calibrations.TakeClusters();
+  calibrations.Finish(&Calibration::Observed, absl::MakeSpan(observed));
   return observed;
 }
 
 std::vector<CalibratedCovariance> CalibrateCovariances(Engine& engine,
-                                                       absl::Span<const AlignedScan> scans) {
-  std::vector<CalibratedCovariance> calibrated;
-  calibrated.reserve(scans.size());
+                                                       absl::Span<const AlignedScan> scans,
+                                                       ThreadPool* pool) {
+  std::vector<CalibratedCovariance> calibrated(scans.size());
   for (size_t begin = 0; begin < scans.size(); begin += kScansPerCall) {
-    std::vector<Calibration> calibrations = BeginCalibrations(scans.subspan(begin, kScansPerCall));
-    RunTogether(
-        engine, calibrations,
-        [](Calibration& c, std::vector<AlignJob>& jobs) { return c.AddClusterJob(jobs); },
-        [](Calibration& c, absl::Span<const AlignResult> results) { c.TakeClusters(results); });
-    for (Calibration& calibration : calibrations) calibration.BeginSlides();
-    for (int round = 0; round < kSlideRounds; ++round) {
-      RunTogether(
-          engine, calibrations,
-          [](Calibration& c, std::vector<AlignJob>& jobs) { return c.AddSlideJobs(jobs); },
-          [](Calibration& c, absl::Span<const AlignResult> results) { c.TakeSlides(results); });
-    }
-    for (const Calibration& calibration : calibrations) calibrated.push_back(calibration.Finish());
+    const absl::Span<const AlignedScan> part = scans.subspan(begin, kScansPerCall);
+    Calibrations calibrations(engine, part, pool);
+    calibrations.TakeClusters();
+    calibrations.FollowSlides();
+    calibrations.Finish(&Calibration::Finish,
+                        absl::MakeSpan(calibrated).subspan(begin, part.size()));
   }
   return calibrated;
 }

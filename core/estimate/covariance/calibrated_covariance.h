@@ -38,6 +38,7 @@
 #include "core/estimate/covariance/aligned_scan.h"
 #include "core/estimate/covariance/degeneracy.h"
 #include "core/geometry/covariance.h"
+#include "core/parallel/thread_pool.h"
 
 namespace voxloc {
 
@@ -65,12 +66,13 @@ struct CalibratedCovariance : ObservedInformation {
 
 // One a scan, in their order. The profile of each job is the one that its result came from. What a
 // regularisation adds to the score is not counted: the covariance is of the scan alone.
+// The scans share the threads of the pool; null: the caller's alone.
 [[nodiscard]] std::vector<CalibratedCovariance> CalibrateCovariances(
-    Engine& engine, absl::Span<const AlignedScan> scans);
+    Engine& engine, absl::Span<const AlignedScan> scans, ThreadPool* pool = nullptr);
 
 // The same information without the covariance, and without the evaluations that slides take.
 [[nodiscard]] std::vector<ObservedInformation> ObserveInformation(
-    Engine& engine, absl::Span<const AlignedScan> scans);
+    Engine& engine, absl::Span<const AlignedScan> scans, ThreadPool* pool = nullptr);
 
 }  // namespace voxloc
 

@@ -2,10 +2,11 @@
 
 #include "core/estimate/covariance/point_clusters.h"
 
+#include <Eigen/Core>
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -15,45 +16,90 @@ namespace {
 
 constexpr size_t kMinClusterPoints = 4;
 
-struct PlacedPoint {
-  std::array<float, 3> offset;  // from the cloud's origin
-  uint32_t place;
+struct alignas(16) PlacedPoint {
+  float offset[3];  // from the scan's origin
+  uint32_t place;   // in the scan
 };
 
+// Ascends with the coordinate, which is finite, and with the place of points that share it.
+uint64_t KeyOf(const PlacedPoint& point, size_t axis) {
+  uint32_t bits = 0;
+  std::memcpy(&bits, &point.offset[axis], sizeof bits);
+  const uint32_t negative = 0U - (bits >> 31);  // all bits, or none
+  constexpr uint32_t kSign = 0x80000000;
+  return uint64_t{bits ^ (negative | kSign)} << 32 | point.place;
+}
+
 size_t LongestAxis(absl::Span<const PlacedPoint> points) {
-  std::array<float, 3> low = points[0].offset;
-  std::array<float, 3> high = low;
+  const auto coordinates = [](const PlacedPoint& point) {
+    Eigen::Array4f array;  // with the place as a fourth, which does not count
+    std::memcpy(array.data(), &point, sizeof array);
+    return array;
+  };
+  Eigen::Array4f low = coordinates(points[0]);
+  Eigen::Array4f high = low;
   for (const PlacedPoint& point : points) {
-    for (size_t axis = 0; axis < 3; ++axis) {
-      low[axis] = std::min(low[axis], point.offset[axis]);
-      high[axis] = std::max(high[axis], point.offset[axis]);
-    }
+    low = low.min(coordinates(point));
+    high = high.max(coordinates(point));
   }
   size_t longest = 0;
-  for (size_t axis = 1; axis < 3; ++axis) {
-    if (high[axis] - low[axis] > high[longest] - low[longest]) longest = axis;
-  }
+  (high - low).head<3>().maxCoeff(&longest);
   return longest;
 }
 
-void Cut(absl::Span<PlacedPoint> points, size_t parts, PointGroups& clusters) {
+// The points below the pivot to the front, without a branch that depends on them; how many.
+size_t MoveBelow(absl::Span<PlacedPoint> points, size_t axis, uint64_t pivot) {
+  size_t below = 0;
+  for (PlacedPoint& point : points) {
+    const PlacedPoint moved = point;
+    point = points[below];
+    points[below] = moved;
+    below += static_cast<size_t>(KeyOf(moved, axis) < pivot);
+  }
+  return below;
+}
+
+// The median of three keys.
+uint64_t MiddleKey(absl::Span<const PlacedPoint> points, size_t axis) {
+  const uint64_t a = KeyOf(points.front(), axis);
+  const uint64_t b = KeyOf(points[points.size() / 2], axis);
+  const uint64_t c = KeyOf(points.back(), axis);
+  return std::max(std::min(a, b), std::min(std::max(a, b), c));
+}
+
+// What std::nth_element does. Its branches are not predictable for points in no order, which costs
+// most of its time: it gets what is left after a few rounds without any.
+void Select(absl::Span<PlacedPoint> points, size_t nth, size_t axis) {
+  constexpr size_t kFewPoints = 32;
+  constexpr int kRounds = 12;
+  for (int round = 0; round < kRounds && points.size() > kFewPoints; ++round) {
+    const size_t below = MoveBelow(points, axis, MiddleKey(points, axis));
+    if (nth < below) {
+      points = points.subspan(0, below);
+    } else {
+      points.remove_prefix(below);
+      nth -= below;
+    }
+  }
+  std::nth_element(points.begin(), points.begin() + nth, points.end(),
+                   [axis](const PlacedPoint& a, const PlacedPoint& b) {
+                     return KeyOf(a, axis) < KeyOf(b, axis);
+                   });
+}
+
+// Gives each point its cluster, by its place; clusters are counted from `first` on.
+void Cut(absl::Span<PlacedPoint> points, size_t parts, size_t first,
+         std::vector<uint8_t>& cluster_of) {
   if (parts == 1) {
-    const size_t first = clusters.places.size();
-    for (const PlacedPoint& point : points) clusters.places.push_back(point.place);
-    std::sort(clusters.places.begin() + static_cast<std::ptrdiff_t>(first), clusters.places.end());
-    clusters.ends.push_back(static_cast<uint32_t>(clusters.places.size()));
+    for (const PlacedPoint& point : points) cluster_of[point.place] = static_cast<uint8_t>(first);
     return;
   }
-  const size_t axis = LongestAxis(points);
   const size_t half = points.size() / 2;
-  std::nth_element(points.begin(), points.begin() + static_cast<std::ptrdiff_t>(half), points.end(),
-                   [axis](const PlacedPoint& a, const PlacedPoint& b) {
-                     return a.offset[axis] != b.offset[axis] ? a.offset[axis] < b.offset[axis]
-                                                             : a.place < b.place;
-                   });
-  Cut(points.subspan(0, half), parts / 2, clusters);
-  Cut(points.subspan(half), parts / 2, clusters);
+  Select(points, half, LongestAxis(points));
+  Cut(points.subspan(0, half), parts / 2, first, cluster_of);
+  Cut(points.subspan(half), parts / 2, first + parts / 2, cluster_of);
 }
+static_assert(kMaxPointGroups <= 256, "clusters are counted in bytes");
 
 }  // namespace
 
@@ -70,8 +116,18 @@ PointGroups ClusterPoints(const PointCloud& scan) {
   while (2 * parts <= kMaxPointGroups && points.size() / (2 * parts) >= kMinClusterPoints) {
     parts *= 2;
   }
-  clusters.places.reserve(points.size());
-  Cut(absl::MakeSpan(points), parts, clusters);
+  std::vector<uint8_t> cluster_of(scan.size());
+  Cut(absl::MakeSpan(points), parts, 0, cluster_of);
+
+  // Places ascend within each cluster.
+  std::vector<uint32_t> next(parts + 1, 0);
+  for (const PlacedPoint& point : points) ++next[cluster_of[point.place] + 1U];
+  for (size_t k = 0; k < parts; ++k) next[k + 1] += next[k];
+  clusters.ends.assign(next.begin() + 1, next.end());
+  clusters.places.resize(points.size());
+  for (size_t i = 0; i < scan.size(); ++i) {
+    if (scan.IsFinite(i)) clusters.places[next[cluster_of[i]]++] = static_cast<uint32_t>(i);
+  }
   return clusters;
 }
 

@@ -15,31 +15,26 @@ constexpr double kLeastRest = 0.1;
 // Least standard deviation, of a scan without noise in a map without.
 constexpr double kLeastSigmaM = 1e-6;
 
-using Columns = Eigen::Matrix<double, 6, Eigen::Dynamic, 0, 6, 6>;
-using Square = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, 6, 6>;
-using Column = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, 6, 1>;
-
-// (I - leverage)^-1 g.
-Column WithoutCluster(const Square& leverage, const Column& gradient) {
-  const Square rest = Square::Identity(leverage.rows(), leverage.cols()) - leverage;
-  const Eigen::LLT<Square> factor(rest);
-  if (factor.info() == Eigen::Success && factor.rcond() > kLeastRest) {
-    return factor.solve(gradient);
+// (I - leverage)^-1 g, where no eigenvalue of I - leverage counts for less than kLeastRest.
+Vector6 WithoutCluster(const Matrix6& leverage, const Vector6& gradient) {
+  const Matrix6 rest = Matrix6::Identity() - leverage;
+  // The norm bounds the eigenvalues of the leverage: then none of the rest is less.
+  if (leverage.squaredNorm() <= (1.0 - kLeastRest) * (1.0 - kLeastRest)) {
+    return rest.llt().solve(gradient);
   }
-  const Eigen::SelfAdjointEigenSolver<Square> eigen(rest);
-  const Column inverse = eigen.eigenvalues().cwiseMax(kLeastRest).cwiseInverse();
+  const Eigen::SelfAdjointEigenSolver<Matrix6> eigen(rest);
+  const Vector6 inverse = eigen.eigenvalues().cwiseMax(kLeastRest).cwiseInverse();
   return eigen.eigenvectors() * inverse.cwiseProduct(eigen.eigenvectors().transpose() * gradient);
 }
 
 // Of the deviations that leaving out each cluster causes, in coordinates in which the information
-// is the identity.
-Square JackknifeCovariance(absl::Span<const ScoreTerms> clusters, const Columns& whitening) {
-  const Eigen::Index size = whitening.cols();
-  Square squares = Square::Zero(size, size);
-  Column sum = Column::Zero(size);
+// is the identity. Nothing deviates along a column of zeros.
+Matrix6 JackknifeCovariance(absl::Span<const ScoreTerms> clusters, const Matrix6& whitening) {
+  Matrix6 squares = Matrix6::Zero();
+  Vector6 sum = Vector6::Zero();
   for (const ScoreTerms& cluster : clusters) {
-    const Square leverage = whitening.transpose() * cluster.information * whitening;
-    const Column deviation = WithoutCluster(leverage, whitening.transpose() * cluster.gradient);
+    const Matrix6 leverage = whitening.transpose() * cluster.information * whitening;
+    const Vector6 deviation = WithoutCluster(leverage, whitening.transpose() * cluster.gradient);
     squares += deviation * deviation.transpose();
     sum += deviation;
   }
@@ -70,29 +65,27 @@ Spectrum DecomposeInformation(absl::Span<const ScoreTerms> clusters) {
 Matrix6 SandwichCovariance(absl::Span<const ScoreTerms> clusters, const Spectrum& spectrum,
                            const Slides& slides, const Matrix6& looseness,
                            const SandwichOptions& options) {
-  Columns whitening(6, 0);
-  Vector6 step = Vector6::Zero();  // what is left to the optimum
+  Vector6 gradient = Vector6::Zero();
+  for (const ScoreTerms& cluster : clusters) gradient += cluster.gradient;
+  // A column for each direction that is observed; zeros for the others.
+  Matrix6 whitening = Matrix6::Zero();
+  int observed = 0;
   for (int i = 0; i < 6; ++i) {
     if (!spectrum.Observes(i, options.unobserved_ratio)) continue;
-    const Vector6 direction = spectrum.directions.col(i);
-    whitening.conservativeResize(6, whitening.cols() + 1);
-    whitening.rightCols<1>() = direction / std::sqrt(spectrum.information[i]);
-    for (const ScoreTerms& cluster : clusters) {
-      step += direction * (direction.dot(cluster.gradient) / spectrum.information[i]);
-    }
+    whitening.col(i) = spectrum.directions.col(i) / std::sqrt(spectrum.information[i]);
+    ++observed;
   }
   Matrix6 covariance = slides * slides.transpose() + looseness;
-  const Eigen::Index observed = whitening.cols();
   if (observed > 0) {
-    const Square noise = JackknifeCovariance(clusters, whitening);
+    const Matrix6 noise = JackknifeCovariance(clusters, whitening);
     const double mean = noise.trace() / static_cast<double>(observed);
     // Few clusters leave directions unmeasured: fewer than directions always do.
     const auto count = static_cast<double>(clusters.size());
     const double share = std::min(1.0, static_cast<double>(observed) / (count * count));
-    const Square shared =
-        (1.0 - share) * noise + share * mean * Square::Identity(observed, observed);
+    const Matrix6 shared = (1.0 - share) * noise + share * mean * Matrix6::Identity();
     // Where each slide leads was measured among other cells, with their noise.
     const double slide_noise = 1.0 + static_cast<double>(slides.cols());
+    const Vector6 step = whitening * (whitening.transpose() * gradient);  // what is left of it
     covariance +=
         slide_noise * whitening * shared * whitening.transpose() + step * step.transpose();
   }

@@ -5,38 +5,46 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace voxloc {
 namespace {
 
 // Between samples of a ray: no wall, seen as thick as its cells are, falls between two.
-constexpr double kStepM = 0.5;
+constexpr float kStepM = 0.5F;
 constexpr size_t kMaxSamplesOfRay = 24;
 // Where a ray ends it may graze the ground: neither this share of it nor this length counts.
-constexpr double kLastShare = 0.2;
-constexpr double kLastLengthM = 1.0;
+constexpr float kLastShare = 0.2F;
+constexpr float kLastLengthM = 1.0F;
 // What lies within about this of a point of the scan is not known to be free.
-constexpr double kClearanceM = 1.5;
-constexpr double kMaxGridCells = 1e7;
+constexpr float kClearanceM = 1.5F;
+constexpr float kMaxGridCells = 1e7F;
 
-// Which cubes hold points of the scan, or touch one that does.
+// Which cubes hold points of the scan, or touch one that does. Points are offsets from the scan's
+// origin.
 class Occupancy {
  public:
   explicit Occupancy(const PointCloud& scan_base) {
-    const Bounds bounds = ComputeBounds(scan_base);
-    if (bounds.finite_points == 0) return;
-    const Eigen::Vector3d extent = bounds.max - bounds.min;
-    while ((extent.array() / edge_m_ + 3.0).prod() > kMaxGridCells) edge_m_ *= 2.0;
-    // A border of empty cubes, so that all neighbours are inside.
-    low_ = bounds.min.array() - edge_m_;
-    for (int axis = 0; axis < 3; ++axis) size_[axis] = CubeAlong(axis, bounds.max[axis]) + 2;
+    low_.setConstant(std::numeric_limits<float>::infinity());
+    Eigen::Vector3f high = -low_;
+    for (size_t i = 0; i < scan_base.size(); ++i) {
+      if (!scan_base.IsFinite(i)) continue;
+      low_ = low_.cwiseMin(scan_base.Offset(i));
+      high = high.cwiseMax(scan_base.Offset(i));
+    }
+    const Eigen::Vector3f extent = high - low_;
+    if (!extent.allFinite()) return;
+    float edge_m = kClearanceM;
+    while ((extent.array() / edge_m + 3.0F).prod() > kMaxGridCells) edge_m *= 2.0F;
+    cubes_per_m_ = 1.0F / edge_m;
+    for (int axis = 0; axis < 3; ++axis) size_[axis] = static_cast<size_t>(PlaceOf(high)[axis]) + 2;
     const size_t words = size_[0] * size_[1] * size_[2] / 64 + 2;
     near_.assign(words, 0);
     std::vector<uint64_t> occupied(words, 0);
     for (size_t i = 0; i < scan_base.size(); ++i) {
       if (!scan_base.IsFinite(i)) continue;
-      const size_t cube = CubeOf(scan_base.Point(i));
+      const size_t cube = CubeOf(PlaceOf(scan_base.Offset(i)));
       const uint64_t bit = uint64_t{1} << (cube % 64);
       if ((occupied[cube / 64] & bit) != 0) continue;
       occupied[cube / 64] |= bit;
@@ -45,12 +53,12 @@ class Occupancy {
   }
 
   // Whether the point's cube or one that touches it holds a point.
-  [[nodiscard]] bool Near(const Eigen::Vector3d& point) const {
+  [[nodiscard]] bool Near(const Eigen::Vector3f& offset) const {
+    const Eigen::Vector3f place = PlaceOf(offset);
     for (int axis = 0; axis < 3; ++axis) {
-      if (!(point[axis] >= low_[axis])) return false;
-      if (!(point[axis] < low_[axis] + static_cast<double>(size_[axis]) * edge_m_)) return false;
+      if (!(place[axis] >= 0.0F && place[axis] < static_cast<float>(size_[axis]))) return false;
     }
-    const size_t cube = CubeOf(point);
+    const size_t cube = CubeOf(place);
     return (near_[cube / 64] >> (cube % 64) & 1) != 0;
   }
 
@@ -66,16 +74,17 @@ class Occupancy {
       }
     }
   }
-  [[nodiscard]] size_t CubeAlong(int axis, double coordinate) const {
-    return static_cast<size_t>((coordinate - low_[axis]) / edge_m_);
+  // In cubes. A border of empty ones is left, so that all neighbours are inside.
+  [[nodiscard]] Eigen::Vector3f PlaceOf(const Eigen::Vector3f& offset) const {
+    return ((offset - low_) * cubes_per_m_).array() + 1.0F;
   }
-  [[nodiscard]] size_t CubeOf(const Eigen::Vector3d& point) const {
-    return (CubeAlong(2, point.z()) * size_[1] + CubeAlong(1, point.y())) * size_[0] +
-           CubeAlong(0, point.x());
+  [[nodiscard]] size_t CubeOf(const Eigen::Vector3f& place) const {
+    return (static_cast<size_t>(place.z()) * size_[1] + static_cast<size_t>(place.y())) * size_[0] +
+           static_cast<size_t>(place.x());
   }
 
-  double edge_m_ = kClearanceM;
-  Eigen::Vector3d low_ = Eigen::Vector3d::Zero();
+  float cubes_per_m_ = 0.0F;
+  Eigen::Vector3f low_ = Eigen::Vector3f::Zero();
   std::array<size_t, 3> size_ = {};
   std::vector<uint64_t> near_;  // a bit for each cube
 };
@@ -87,21 +96,24 @@ FreeSpace SampleFreeSpace(const PointCloud& scan_base,
   FreeSpace free_space;
   auto points = std::make_shared<PointCloud>();
   points->origin = sensor_position_base;
+  points->Reserve(kMaxFreeSpaceRays * kMaxSamplesOfRay);
+  free_space.ray.reserve(kMaxFreeSpaceRays * kMaxSamplesOfRay);
   const Occupancy occupancy(scan_base);
+  const Eigen::Vector3f sensor = (sensor_position_base - scan_base.origin).cast<float>();
   const size_t stride = std::max<size_t>(1, scan_base.size() / kMaxFreeSpaceRays);
   for (size_t i = 0; i < scan_base.size() && free_space.rays < kMaxFreeSpaceRays; i += stride) {
     if (!scan_base.IsFinite(i)) continue;
-    const Eigen::Vector3d ray = scan_base.Point(i) - sensor_position_base;
-    const double range_m = ray.norm();
-    const double end_m = std::min(range_m - kLastLengthM, (1.0 - kLastShare) * range_m);
+    const Eigen::Vector3f ray = scan_base.Offset(i) - sensor;
+    const float range_m = ray.norm();
+    const float end_m = std::min(range_m - kLastLengthM, (1.0F - kLastShare) * range_m);
     if (!(end_m > kStepM)) continue;
-    const double step_m = std::max(kStepM, end_m / static_cast<double>(kMaxSamplesOfRay));
+    const float step_m = std::max(kStepM, end_m / static_cast<float>(kMaxSamplesOfRay));
+    const auto samples = static_cast<int>(end_m / step_m);
     const size_t before = points->size();
-    for (double at_m = step_m; at_m <= end_m; at_m += step_m) {
-      const Eigen::Vector3d offset = ray * (at_m / range_m);
-      if (occupancy.Near(sensor_position_base + offset)) continue;
-      const Eigen::Vector3f point = offset.cast<float>();
-      points->PushBack(point.x(), point.y(), point.z());
+    for (int k = 1; k <= samples; ++k) {
+      const Eigen::Vector3f offset = ray * (static_cast<float>(k) * step_m / range_m);
+      if (occupancy.Near(sensor + offset)) continue;
+      points->PushBack(offset.x(), offset.y(), offset.z());
       free_space.ray.push_back(static_cast<uint32_t>(free_space.rays));
     }
     if (points->size() > before) ++free_space.rays;

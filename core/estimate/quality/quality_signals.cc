@@ -67,19 +67,23 @@ void MeasureFit(const PointCloud& scan, const ScanShape& shape, absl::Span<const
 
 void MeasureResiduals(absl::Span<const float> scores, const ndt::ScoreConstants& constants,
                       QualitySignals& signals) {
-  std::vector<double> squares;
+  std::vector<float> matched;
+  matched.reserve(scores.size());
   size_t explained = 0;
+  const auto largest = static_cast<float>(-constants.d1);
+  const auto least = static_cast<float>(kExplainedShare) * largest;
   for (const float score : scores) {
-    const double share = static_cast<double>(score) / -constants.d1;
-    if (!(share > 0.0)) continue;
-    squares.push_back(-2.0 / constants.d2 * std::log(std::min(1.0, share)));
-    if (share >= kExplainedShare) ++explained;
+    if (!(score > 0.0F)) continue;
+    matched.push_back(score);
+    if (score >= least) ++explained;
   }
-  if (squares.empty()) return;
+  if (matched.empty()) return;
   signals.sharp_ratio = static_cast<double>(explained) / static_cast<double>(scores.size());
-  const auto middle = squares.begin() + static_cast<std::ptrdiff_t>(squares.size() / 2);
-  std::nth_element(squares.begin(), middle, squares.end());
-  signals.residual_ratio = *middle / kMedianSquaredResidual;
+  // The larger a score, the smaller its residual: the median of one is that of the other.
+  const auto middle = matched.begin() + static_cast<std::ptrdiff_t>((matched.size() - 1) / 2);
+  std::nth_element(matched.begin(), middle, matched.end());
+  const double share = std::min(1.0, static_cast<double>(*middle) / -constants.d1);
+  signals.residual_ratio = -2.0 / constants.d2 * std::log(share) / kMedianSquaredResidual;
 }
 
 void MeasureFreeSpace(const FreeSpace& free_space, absl::Span<const float> scores, double largest,

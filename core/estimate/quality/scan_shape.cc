@@ -10,63 +10,73 @@ namespace voxloc {
 namespace {
 
 // The ground is the lowest point of a column and its neighbours.
-constexpr double kColumnM = 4.0;
-constexpr double kRaisedM = 0.7;
-// Columns are widened until the scan has no more of them.
-constexpr double kMaxColumns = 1e6;
+constexpr float kColumnM = 4.0F;
+constexpr float kRaisedM = 0.7F;
+// Columns are widened until the scan has no more of them: 1 km of them each way.
+constexpr float kMaxColumns = 65536.0F;
 
 // Heights above the lowest point nearby, from a grid of columns over the scan.
 class GroundGrid {
  public:
-  // Points are (x, y, height), level.
-  explicit GroundGrid(const std::vector<Eigen::Vector3d>& points) {
-    low_.setConstant(std::numeric_limits<double>::infinity());
-    Eigen::Vector2d high = -low_;
-    for (const Eigen::Vector3d& point : points) {
+  // Points are (x, y, height), level; those that are not finite count for nothing.
+  explicit GroundGrid(const std::vector<Eigen::Vector3f>& points) {
+    low_.setConstant(std::numeric_limits<float>::infinity());
+    Eigen::Vector2f high = -low_;
+    for (const Eigen::Vector3f& point : points) {
       if (!point.allFinite()) continue;
       low_ = low_.cwiseMin(point.head<2>());
       high = high.cwiseMax(point.head<2>());
     }
-    const Eigen::Vector2d extent = high - low_;
+    const Eigen::Vector2f extent = high - low_;
     if (!extent.allFinite()) return;
-    while ((extent.array() / edge_m_ + 1.0).prod() > kMaxColumns) edge_m_ *= 2.0;
+    float edge_m = kColumnM;
+    while ((extent.array() / edge_m + 1.0F).prod() > kMaxColumns) edge_m *= 2.0F;
+    columns_per_m_ = 1.0F / edge_m;
     // A border of empty columns, so that all neighbours are inside.
-    width_ = static_cast<size_t>(extent.x() / edge_m_) + 3;
-    const size_t height = static_cast<size_t>(extent.y() / edge_m_) + 3;
-    lowest_.assign(width_ * height, std::numeric_limits<double>::infinity());
-    for (const Eigen::Vector3d& point : points) {
+    width_ = static_cast<size_t>(extent.x() * columns_per_m_) + 3;
+    const size_t height = static_cast<size_t>(extent.y() * columns_per_m_) + 3;
+    std::vector<float> lowest(width_ * height, std::numeric_limits<float>::infinity());
+    for (const Eigen::Vector3f& point : points) {
       if (!point.allFinite()) continue;
-      double& lowest = lowest_[ColumnOf(point)];
-      lowest = std::min(lowest, point.z());
+      float& column = lowest[ColumnOf(point)];
+      column = std::min(column, point.z());
     }
+    TakeLowestNearby(lowest);
   }
 
-  [[nodiscard]] double HeightOf(const Eigen::Vector3d& point) const {
-    const size_t column = ColumnOf(point);
-    double lowest = lowest_[column];
-    for (const size_t row : {column - width_, column, column + width_}) {
-      lowest = std::min({lowest, lowest_[row - 1], lowest_[row], lowest_[row + 1]});
-    }
-    return point.z() - lowest;
+  [[nodiscard]] float HeightOf(const Eigen::Vector3f& point) const {
+    return point.z() - lowest_nearby_[ColumnOf(point)];
   }
 
  private:
-  [[nodiscard]] size_t ColumnOf(const Eigen::Vector3d& point) const {
-    const auto x = static_cast<size_t>((point.x() - low_.x()) / edge_m_);
-    const auto y = static_cast<size_t>((point.y() - low_.y()) / edge_m_);
+  // The least of each column and the eight around it: first along rows, then across them.
+  void TakeLowestNearby(const std::vector<float>& lowest) {
+    std::vector<float> along = lowest;
+    for (size_t i = 1; i + 1 < lowest.size(); ++i) {
+      along[i] = std::min({lowest[i - 1], lowest[i], lowest[i + 1]});
+    }
+    lowest_nearby_ = along;
+    for (size_t i = width_; i + width_ < along.size(); ++i) {
+      lowest_nearby_[i] = std::min({along[i - width_], along[i], along[i + width_]});
+    }
+  }
+
+  [[nodiscard]] size_t ColumnOf(const Eigen::Vector3f& point) const {
+    const auto x = static_cast<size_t>((point.x() - low_.x()) * columns_per_m_);
+    const auto y = static_cast<size_t>((point.y() - low_.y()) * columns_per_m_);
     return (y + 1) * width_ + x + 1;
   }
 
-  double edge_m_ = kColumnM;
-  Eigen::Vector2d low_;
+  float columns_per_m_ = 0.0F;
+  Eigen::Vector2f low_;
   size_t width_ = 0;
-  std::vector<double> lowest_;
+  std::vector<float> lowest_nearby_;
 };
 
 std::vector<uint8_t> FindRaised(const PointCloud& scan_base, const Eigen::Quaterniond& map_R_base) {
-  const Eigen::Matrix3d turn = map_R_base.toRotationMatrix();
-  std::vector<Eigen::Vector3d> level(scan_base.size());
-  for (size_t i = 0; i < scan_base.size(); ++i) level[i] = turn * scan_base.Point(i);
+  const Eigen::Matrix3f turn = map_R_base.toRotationMatrix().cast<float>();
+  std::vector<Eigen::Vector3f> level(scan_base.size());
+  for (size_t i = 0; i < scan_base.size(); ++i) level[i] = turn * scan_base.Offset(i);
   const GroundGrid ground(level);
   std::vector<uint8_t> raised(scan_base.size(), 0);
   for (size_t i = 0; i < scan_base.size(); ++i) {
@@ -75,17 +85,25 @@ std::vector<uint8_t> FindRaised(const PointCloud& scan_base, const Eigen::Quater
   return raised;
 }
 
+// 0 to 11 from the direction of -x on, counterclockwise.
+uint8_t SectorOf(float x, float y) {
+  static_assert(kSectors == 12, "a quarter has three sectors");
+  constexpr float kTan30 = 0.57735027F;
+  constexpr float kTan60 = 1.7320508F;
+  const float along = std::abs(x);
+  const float across = std::abs(y);
+  const int from_x_axis =
+      static_cast<int>(across > kTan30 * along) + static_cast<int>(across > kTan60 * along);
+  const int quarter = y < 0.0F ? (x < 0.0F ? 0 : 1) : (x < 0.0F ? 3 : 2);
+  return static_cast<uint8_t>(3 * quarter + (quarter % 2 == 0 ? from_x_axis : 2 - from_x_axis));
+}
+
 std::vector<uint8_t> FindSectors(const PointCloud& scan_base,
                                  const Eigen::Vector3d& sensor_position_base) {
-  constexpr auto kSectorsPerTurn = static_cast<float>(kSectors);
   const Eigen::Vector3f shift = (scan_base.origin - sensor_position_base).cast<float>();
-  std::vector<uint8_t> sectors(scan_base.size(), 0);
+  std::vector<uint8_t> sectors(scan_base.size());
   for (size_t i = 0; i < scan_base.size(); ++i) {
-    if (!scan_base.IsFinite(i)) continue;
-    const float angle = std::atan2(scan_base.y[i] + shift.y(), scan_base.x[i] + shift.x());
-    const float turn = angle / static_cast<float>(2.0 * M_PI) + 0.5F;
-    sectors[i] =
-        static_cast<uint8_t>(std::clamp(turn * kSectorsPerTurn, 0.0F, kSectorsPerTurn - 1.0F));
+    sectors[i] = SectorOf(scan_base.x[i] + shift.x(), scan_base.y[i] + shift.y());
   }
   return sectors;
 }

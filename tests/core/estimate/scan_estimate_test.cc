@@ -19,7 +19,7 @@ namespace voxloc {
 namespace {
 
 std::vector<ScanEstimate> EstimateJobs(Engine& engine, const std::vector<AlignJob>& jobs,
-                                       const EstimateOptions& options) {
+                                       const EstimateOptions& options, ThreadPool* pool = nullptr) {
   const std::vector<AlignResult> results = engine.Align(jobs);
   std::vector<EstimateRequest> requests;
   for (size_t i = 0; i < jobs.size(); ++i) {
@@ -28,7 +28,7 @@ std::vector<ScanEstimate> EstimateJobs(Engine& engine, const std::vector<AlignJo
     request.scan = {&jobs[i], &results[i]};
     request.options = &options;
   }
-  return EstimateScans(engine, requests);
+  return EstimateScans(engine, requests, pool);
 }
 
 class RoomEstimateTest : public EngineTest {
@@ -196,6 +196,21 @@ TEST_P(RoomEstimateTest, TakesWhatTheAlignmentBringsAlong) {
     EXPECT_NEAR(brought.confidence->signals.sharp_ratio, later.confidence->signals.sharp_ratio,
                 2e-3);
     EXPECT_EQ(brought.confidence->signals.rays, later.confidence->signals.rays);
+  }
+}
+
+TEST_P(RoomEstimateTest, AreTheSameBitsOnAnyNumberOfThreads) {
+  std::vector<AlignJob> jobs;
+  for (int i = 0; i < 9; ++i) {
+    jobs.push_back(Job(Displaced(truth_, {0.05 * i, -0.1, 0.0}, 0.005 * i), PreciseProfile()));
+  }
+  ThreadPool pool(4);
+  const auto alone = EstimateJobs(engine(), jobs, EstimateOptions());
+  const auto shared = EstimateJobs(engine(), jobs, EstimateOptions(), &pool);
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    EXPECT_EQ(shared[i].covariance.covariance, alone[i].covariance.covariance);
+    EXPECT_EQ(shared[i].degeneracy->eigenvalues, alone[i].degeneracy->eigenvalues);
+    EXPECT_EQ(shared[i].confidence->value, alone[i].confidence->value);
   }
 }
 

@@ -134,7 +134,8 @@ class SchedulerTest : public ::testing::Test {
   const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
   const Metrics metrics_{"test"};
   EmptyEngine engine_{gate_};
-  Scheduler scheduler_{engine_, {4, 3}, metrics_};
+  ThreadPool host_threads_{2};
+  Scheduler scheduler_{engine_, host_threads_, {4, 3}, metrics_};
 };
 
 using Events = std::vector<std::string>;

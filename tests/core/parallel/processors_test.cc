@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/engine/cpu/processors.h"
+#include "core/parallel/processors.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -10,7 +10,7 @@
 #include "core/engine/cpu/cpu_engine.h"
 #include "tests/support/scratch_dir.h"
 
-namespace voxloc::cpu {
+namespace voxloc {
 namespace {
 
 // A tree of control groups as the kernel shows it.
@@ -93,4 +93,4 @@ TEST_F(ProcessorsTest, TheSmallerOfQuotaAndAffinityIsUsable) {
 }
 
 }  // namespace
-}  // namespace voxloc::cpu
+}  // namespace voxloc

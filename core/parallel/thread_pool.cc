@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/engine/cpu/thread_pool.h"
+#include "core/parallel/thread_pool.h"
 
 #include <algorithm>
 #include <exception>
 #include <new>
 #include <utility>
 
-namespace voxloc::cpu {
+namespace voxloc {
 
 // One call of ParallelFor, on its caller's stack. What has no atomic is guarded by the pool's
 // mutex.
@@ -105,4 +105,4 @@ void ThreadPool::Work() {
   mutex_.Unlock();
 }
 
-}  // namespace voxloc::cpu
+}  // namespace voxloc

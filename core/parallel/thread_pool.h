@@ -6,8 +6,8 @@
 // leaves a short one its share. Idle threads sleep. Functions may throw; they may not call
 // ParallelFor of the same pool.
 
-#ifndef VOXLOC_CORE_ENGINE_CPU_THREAD_POOL_H_
-#define VOXLOC_CORE_ENGINE_CPU_THREAD_POOL_H_
+#ifndef VOXLOC_CORE_PARALLEL_THREAD_POOL_H_
+#define VOXLOC_CORE_PARALLEL_THREAD_POOL_H_
 
 #include <atomic>
 #include <cstddef>
@@ -18,7 +18,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
 
-namespace voxloc::cpu {
+namespace voxloc {
 
 class ThreadPool {
  public:
@@ -51,6 +51,15 @@ class ThreadPool {
   std::vector<std::thread> workers_;
 };
 
-}  // namespace voxloc::cpu
+// On the pool's threads too where there is a pool; on the caller's alone where `pool` is null.
+inline void ParallelFor(ThreadPool* pool, size_t count, absl::FunctionRef<void(size_t)> body) {
+  if (pool != nullptr) {
+    pool->ParallelFor(count, body);
+  } else {
+    for (size_t i = 0; i < count; ++i) body(i);
+  }
+}
 
-#endif  // VOXLOC_CORE_ENGINE_CPU_THREAD_POOL_H_
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_PARALLEL_THREAD_POOL_H_

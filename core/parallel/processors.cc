@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/engine/cpu/processors.h"
+#include "core/parallel/processors.h"
 
 #include <sched.h>
 
@@ -9,7 +9,7 @@
 #include <fstream>
 #include <thread>
 
-namespace voxloc::cpu {
+namespace voxloc {
 namespace {
 
 // The process's group below the root, "/" or "/a/b"; nullopt where version 2 is not in use.
@@ -59,4 +59,4 @@ size_t UsableProcessors(const CgroupFiles& files) {
   return std::min(processors, CgroupProcessors(files).value_or(processors));
 }
 
-}  // namespace voxloc::cpu
+}  // namespace voxloc

@@ -2,14 +2,14 @@
 //
 // How many processors this process may use at a time: the default number of an engine's threads.
 
-#ifndef VOXLOC_CORE_ENGINE_CPU_PROCESSORS_H_
-#define VOXLOC_CORE_ENGINE_CPU_PROCESSORS_H_
+#ifndef VOXLOC_CORE_PARALLEL_PROCESSORS_H_
+#define VOXLOC_CORE_PARALLEL_PROCESSORS_H_
 
 #include <cstddef>
 #include <optional>
 #include <string>
 
-namespace voxloc::cpu {
+namespace voxloc {
 
 // Where the kernel shows control groups (version 2).
 struct CgroupFiles {
@@ -27,6 +27,6 @@ struct CgroupFiles {
 // The smaller of both.
 [[nodiscard]] size_t UsableProcessors(const CgroupFiles& files = {});
 
-}  // namespace voxloc::cpu
+}  // namespace voxloc
 
-#endif  // VOXLOC_CORE_ENGINE_CPU_PROCESSORS_H_
+#endif  // VOXLOC_CORE_PARALLEL_PROCESSORS_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/engine/cpu/thread_pool.h"
+#include "core/parallel/thread_pool.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 
 #include "absl/synchronization/notification.h"
 
-namespace voxloc::cpu {
+namespace voxloc {
 namespace {
 
 // How often each index was met.
@@ -163,4 +163,4 @@ TEST(ThreadPoolTest, AnUnusedPoolEnds) {
 }
 
 }  // namespace
-}  // namespace voxloc::cpu
+}  // namespace voxloc
