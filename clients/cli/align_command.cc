@@ -71,6 +71,7 @@ Json ResultJson(const v1::AlignmentResult& result, const absl::StatusOr<Pose>& p
       {"pose_rpy_deg", rpy},
       {"covariance", std::vector<double>(result.covariance().begin(), result.covariance().end())},
       {"confidence", result.has_confidence() ? Json(result.confidence().value()) : Json(nullptr)},
+      {"protection", ProtectionJson(result)},
       {"unobserved_axes", UnobservedAxes(result)},
       {"scores", ScoresJson(result.scores())},
       {"iterations", result.iterations()},

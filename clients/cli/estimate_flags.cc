@@ -25,6 +25,7 @@ const std::map<std::string, v1::CovarianceMethod>& Methods() {
 void EstimateFlags::AddTo(v1::AlignmentOptions* options, v1::OutputOptions* output) const {
   if (!covariance.empty()) options->mutable_covariance()->set_method(Methods().at(covariance));
   if (no_confidence) output->set_no_confidence(true);
+  if (protection_risk) output->mutable_protection()->mutable_risk()->set_value(*protection_risk);
   for (int axis = 0; axis < 3; ++axis) {
     if (systematic_position_sigma_m) {
       options->mutable_covariance()->add_systematic_position_sigma_m(*systematic_position_sigma_m);
@@ -57,6 +58,13 @@ void AddEstimateFlags(CLI::App* command, EstimateFlags* flags) {
                    "server's, 0.2")
       ->check(CLI::Range(0.0, 180.0))
       ->option_text("DEG");
+  command
+      ->add_option("--protection-risk", flags->protection_risk,
+                   "Compute distances that the position's error exceeds with at most this "
+                   "probability (over 0, below 1), even if one cluster of points is wrong; needs "
+                   "the calibrated covariance")
+      ->check(CLI::Range(0.0, 1.0))
+      ->option_text("P");
   command->add_flag("--no-confidence", flags->no_confidence,
                     "Do not compute the confidence, which saves time");
 }

@@ -27,6 +27,19 @@ std::vector<std::string> UnobservedAxes(const v1::AlignmentResult& result) {
   return axes;
 }
 
+Json ProtectionJson(const v1::AlignmentResult& result) {
+  if (!result.has_protection()) return nullptr;
+  const v1::ProtectionLevels& levels = result.protection();
+  const auto bound = [](double level_m) {
+    return std::isfinite(level_m) ? Json(level_m) : Json(nullptr);
+  };
+  return {{"horizontal_m", bound(levels.horizontal_m())},
+          {"vertical_m", bound(levels.vertical_m())},
+          {"risk", levels.risk()},
+          {"fault_detected", levels.fault_detected()},
+          {"excluded_points", levels.excluded_points()}};
+}
+
 std::string SigmaText(const v1::AlignmentResult& result) {
   if (result.covariance_size() != 36) return "";
   const auto sigma = [&result](int axis) { return std::sqrt(result.covariance(7 * axis)); };
@@ -44,6 +57,14 @@ std::string TrustText(const v1::AlignmentResult& result) {
     const std::vector<std::string> axes = UnobservedAxes(result);
     parts.push_back(axes.empty() ? "all axes observed"
                                  : absl::StrCat("not observed: ", absl::StrJoin(axes, ", ")));
+  }
+  if (result.has_protection()) {
+    const v1::ProtectionLevels& levels = result.protection();
+    parts.push_back(absl::StrFormat("within %.2f m horizontally, %.2f m vertically (risk %g)",
+                                    levels.horizontal_m(), levels.vertical_m(), levels.risk()));
+    if (levels.excluded_points() > 0) {
+      parts.push_back(absl::StrCat("without ", levels.excluded_points(), " points"));
+    }
   }
   return absl::StrJoin(parts, "   ");
 }

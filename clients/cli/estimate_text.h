@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "clients/cli/json_output.h"
 #include "voxloc/v1/alignment.pb.h"
 
 namespace voxloc::cli {
@@ -18,6 +19,9 @@ namespace voxloc::cli {
 
 // "x 0.012  y 0.010  z 0.021 m   rx 0.05  ry 0.04  rz 0.03 deg"; empty without a covariance.
 [[nodiscard]] std::string SigmaText(const v1::AlignmentResult& result);
+
+// The levels of a result, null where it has none; a level without a bound is null too.
+[[nodiscard]] Json ProtectionJson(const v1::AlignmentResult& result);
 
 // "confidence 0.93   all axes observed"; empty where nothing is known.
 [[nodiscard]] std::string TrustText(const v1::AlignmentResult& result);

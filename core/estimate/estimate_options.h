@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/estimate/covariance/covariance_options.h"
+#include "core/estimate/integrity/scan_protection.h"
 
 namespace voxloc {
 
@@ -15,6 +16,8 @@ struct EstimateOptions {
   CovarianceOptions covariance;
   bool confidence = true;
   std::optional<double> no_ground_z_margin_m;  // nullopt: no scores without the ground
+  // With kCalibrated only. nullopt: no protection levels, which cost more than the covariance.
+  std::optional<ScanProtectionOptions> protection;
 };
 
 }  // namespace voxloc

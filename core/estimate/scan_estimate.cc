@@ -78,9 +78,10 @@ class CompleteRequests {
   std::vector<Copy> copies_;
 };
 
+// `calibrated` has a covariance where that was asked for, and what was observed for all.
 struct Covariances {
   std::vector<CovarianceReport> reports;
-  std::vector<ObservedInformation> observed;
+  std::vector<CalibratedCovariance> calibrated;
 };
 
 // Calibrated covariances come with the information; the other methods have work of their own.
@@ -98,7 +99,7 @@ Covariances EstimateAll(Engine& engine, absl::Span<const EstimateRequest> reques
 
   Covariances all;
   all.reports.resize(requests.size());
-  all.observed.resize(requests.size());
+  all.calibrated.resize(requests.size());
   std::vector<CovarianceRequest> others;
   std::vector<size_t> places;
   size_t next_calibrated = 0;
@@ -106,11 +107,10 @@ Covariances EstimateAll(Engine& engine, absl::Span<const EstimateRequest> reques
   for (size_t i = 0; i < requests.size(); ++i) {
     const CovarianceOptions& options = requests[i].options->covariance;
     if (options.method == CovarianceMethod::kCalibrated) {
-      const CalibratedCovariance& found = calibrated[next_calibrated++];
-      all.observed[i] = found;
-      all.reports[i] = ReportCalibrated(requests[i].scan, options, found);
+      all.calibrated[i] = std::move(calibrated[next_calibrated++]);
+      all.reports[i] = ReportCalibrated(requests[i].scan, options, all.calibrated[i]);
     } else {
-      all.observed[i] = std::move(observed[next_observed++]);
+      static_cast<ObservedInformation&>(all.calibrated[i]) = std::move(observed[next_observed++]);
       others.push_back({requests[i].scan, &options});
       places.push_back(i);
     }
@@ -147,6 +147,22 @@ std::optional<Confidence> ConfidenceIn(const EstimateRequest& request,
   return Confidence{ConfidenceOf(*signals), *signals};
 }
 
+std::optional<ScanProtection> ProtectionIn(const EstimateRequest& request,
+                                           const CalibratedCovariance& calibrated,
+                                           const ScanEstimate& estimate) {
+  const EstimateOptions& options = *request.options;
+  if (!options.protection.has_value() ||
+      options.covariance.method != CovarianceMethod::kCalibrated) {
+    return std::nullopt;
+  }
+  const Matrix6 of_scan = options.covariance.scale_factor * calibrated.covariance;
+  const auto protection =
+      ProtectScan(request.scan, calibrated, of_scan, estimate.covariance.covariance - of_scan,
+                  *options.protection);
+  if (!protection.ok()) return std::nullopt;
+  return *protection;
+}
+
 }  // namespace
 
 std::vector<ScanEstimate> EstimateScans(Engine& engine, absl::Span<const EstimateRequest> given,
@@ -159,12 +175,13 @@ std::vector<ScanEstimate> EstimateScans(Engine& engine, absl::Span<const Estimat
     const EstimateRequest& request = requests[i];
     ScanEstimate& estimate = estimates[i];
     estimate.covariance = std::move(covariances.reports[i]);
-    const ObservedInformation& observed = covariances.observed[i];
+    const CalibratedCovariance& observed = covariances.calibrated[i];
     if (observed.status.ok()) {
       estimate.degeneracy =
           AnalyzeDegeneracy(observed.information, observed.rotation_scale_m, kDegeneracyLimits);
     }
     if (request.options->confidence) estimate.confidence = ConfidenceIn(request, estimate);
+    estimate.protection = ProtectionIn(request, observed, estimate);
   });
   for (size_t i = 0; i < requests.size(); ++i) {
     const EstimateRequest& request = requests[i];

@@ -16,6 +16,7 @@
 #include "core/estimate/covariance/covariance_estimator.h"
 #include "core/estimate/covariance/degeneracy.h"
 #include "core/estimate/estimate_options.h"
+#include "core/estimate/integrity/scan_protection.h"
 #include "core/estimate/quality/confidence.h"
 #include "core/estimate/quality/no_ground.h"
 #include "core/estimate/scan_features.h"
@@ -43,6 +44,7 @@ struct ScanEstimate {
   std::optional<Degeneracy> degeneracy;  // nullopt: not measured before the deadline, or at all
   std::optional<Confidence> confidence;  // where asked for
   std::optional<NoGroundScores> no_ground;
+  std::optional<ScanProtection> protection;  // where asked for, and the covariance is calibrated
 };
 
 // One estimate a request, in their order. The scans share the threads of the pool; null: the

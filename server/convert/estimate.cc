@@ -76,6 +76,18 @@ void ConfidenceToProto(const Confidence& confidence, v1::Confidence& proto) {
   proto.set_condition(signals.condition);
 }
 
+void ProtectionToProto(const ScanProtection& protection, double risk, v1::ProtectionLevels& proto) {
+  proto.set_horizontal_m(protection.horizontal_m);
+  proto.set_vertical_m(protection.vertical_m);
+  PoseToProto(protection.map_T_base, *proto.mutable_map_t_base());
+  proto.set_fault_detected(protection.fault_detected);
+  proto.set_excluded_points(static_cast<uint32_t>(protection.excluded_points));
+  if (protection.excluded_points > 0) {
+    VectorToProto(protection.excluded_center_map, *proto.mutable_excluded_center_map());
+  }
+  proto.set_risk(risk);
+}
+
 void EstimateToProto(const ScanEstimate& estimate, const Pose& map_T_base, CovarianceMethod asked,
                      const OutputChoice& output, v1::AlignmentResult& proto) {
   AppendRowMajor(estimate.covariance.covariance, *proto.mutable_covariance());
@@ -85,6 +97,9 @@ void EstimateToProto(const ScanEstimate& estimate, const Pose& map_T_base, Covar
   }
   if (estimate.confidence.has_value()) {
     ConfidenceToProto(*estimate.confidence, *proto.mutable_confidence());
+  }
+  if (estimate.protection.has_value() && output.protection.has_value()) {
+    ProtectionToProto(*estimate.protection, output.protection->risk, *proto.mutable_protection());
   }
   if (estimate.no_ground.has_value()) {
     const NoGroundScores& no_ground = *estimate.no_ground;

@@ -252,6 +252,18 @@ absl::StatusOr<OutputChoice> OutputFromProto(const v1::OutputOptions& output) {
       return Outside("output.no_ground.z_margin_m", *choice.no_ground_z_margin_m, "finite");
     }
   }
+  if (output.has_protection()) {
+    const v1::ProtectionOptions& wanted = output.protection();
+    ScanProtectionOptions& protection = choice.protection.emplace();
+    if (wanted.has_risk()) protection.risk = wanted.risk().value();
+    if (wanted.has_false_alarm()) protection.false_alarm = wanted.false_alarm().value();
+    if (wanted.has_fault_probability()) {
+      protection.fault_probability = wanted.fault_probability().value();
+    }
+    if (absl::Status status = ValidateScanProtectionOptions(protection); !status.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat("output.protection.", status.message()));
+    }
+  }
   return choice;
 }
 
@@ -261,6 +273,13 @@ absl::Status CompleteRecipe(ScanRecipe& recipe) {
         absl::StrCat("gate.min_confidence is ", recipe.align.limits.min_confidence,
                      " and output.no_confidence is true; the limit needs the confidence"));
   }
+  if (recipe.output.protection.has_value() &&
+      recipe.align.covariance.method != CovarianceMethod::kCalibrated) {
+    return absl::InvalidArgumentError(
+        "output.protection is set and the covariance is not CALIBRATED; protection levels need "
+        "covariance.method CALIBRATED");
+  }
+  recipe.estimate.protection = recipe.output.protection;
   recipe.estimate.covariance = recipe.align.covariance;
   recipe.estimate.confidence = recipe.output.confidence;
   recipe.estimate.no_ground_z_margin_m = recipe.output.no_ground_z_margin_m;

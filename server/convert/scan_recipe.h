@@ -44,6 +44,7 @@ struct OutputChoice {
   bool confidence = true;
   std::optional<double> no_ground_z_margin_m;
   bool no_ground_cloud = false;
+  std::optional<ScanProtectionOptions> protection;
 };
 
 struct ScanRecipe {

@@ -148,6 +148,7 @@ absl::Status RunGpu(const GpuFlags& options) {
   for (Row& row : ScoreRows(*data)) rows.push_back(std::move(row));
   for (Row& row : BuildRows()) rows.push_back(std::move(row));
   for (Row& row : FilterRows()) rows.push_back(std::move(row));
+  for (Row& row : EigenRows()) rows.push_back(std::move(row));
   const auto wanted = [&](const Row& row) {
     return options.rows.empty() ||
            std::any_of(options.rows.begin(), options.rows.end(),

@@ -19,9 +19,10 @@ int main(int argc, char** argv) {
       voxloc::bench::AddAlignCommand(program),       voxloc::bench::AddBuildCommand(program),
       voxloc::bench::AddScoreCommand(program),       voxloc::bench::AddGpuCommand(program),
       voxloc::bench::AddInitialPoseCommand(program), voxloc::bench::AddCoverageCommand(program),
-      voxloc::bench::AddQualityCommand(program),     voxloc::bench::AddAccuracyCommand(program),
-      voxloc::bench::AddBasinCommand(program),       voxloc::bench::AddSearchCommand(program),
-      voxloc::bench::AddEstimateCommand(program),    voxloc::bench::AddRecoveryCommand(program)};
+      voxloc::bench::AddProtectionCommand(program),  voxloc::bench::AddQualityCommand(program),
+      voxloc::bench::AddAccuracyCommand(program),    voxloc::bench::AddBasinCommand(program),
+      voxloc::bench::AddSearchCommand(program),      voxloc::bench::AddEstimateCommand(program),
+      voxloc::bench::AddRecoveryCommand(program)};
   CLI11_PARSE(program, argc, argv);
   for (const voxloc::bench::Command& command : commands) {
     if (!command.app->parsed()) continue;

@@ -286,6 +286,30 @@ class InitialPose:
             time_ms(row["search_ms"], f"{name}.search_ms")
 
 
+class Protection:
+    # The level where there is none.
+    may_be_null = ("p50_m", "p95_m")
+
+    @staticmethod
+    def arguments(drive):
+        return [*drive.set, "--repeats", "4"]
+
+    @staticmethod
+    def check(result, drive):
+        keys(result, "profile risk fault_probability sets", "result")
+        [tried] = result["sets"]
+        keys(tried, "aligned accepted faults_detected excluded horizontal vertical", "set")
+        demand(tried["aligned"] == 4 * drive.scans, f"{tried['aligned']} scans were aligned")
+        number(tried["accepted"], 0.9 * tried["aligned"], tried["aligned"], "accepted")
+        for direction in ("horizontal", "vertical"):
+            levels = tried[direction]
+            number(levels["bounded"], 0.9 * tried["accepted"], tried["accepted"], "bounded")
+            # At a risk of 1e-3; a second one of so few is not bad luck any more.
+            number(levels["misleading"], 0, 1, "misleading")
+            # The systematic part alone is 4 cm: 13 cm at this risk.
+            number(levels["p50_m"], 0.1, 2.0, "p50_m")
+
+
 class Quality:
     @staticmethod
     def arguments(drive):
@@ -373,6 +397,7 @@ COMMANDS = {
     "gpu": [Gpu],
     "gpu-rows-on-cpu": [GpuRowsOnCpu],
     "initial-pose": [InitialPose],
+    "protection": [Protection],
     "quality": [Quality],
     "recovery": [Recovery],
     "score": [Score],

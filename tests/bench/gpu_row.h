@@ -43,6 +43,7 @@ struct Row {
 [[nodiscard]] std::vector<Row> ScoreRows(const GpuData& data);
 [[nodiscard]] std::vector<Row> BuildRows();
 [[nodiscard]] std::vector<Row> FilterRows();
+[[nodiscard]] std::vector<Row> EigenRows();
 
 struct Budget {
   double seconds = 2.0;  // of one row on one engine, after warming up

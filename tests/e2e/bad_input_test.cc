@@ -323,6 +323,14 @@ TEST_P(BadInput, OptionsThatContradictEachOther) {
       [](auto& open) { open.mutable_options()->mutable_covariance()->add_offset_x_m(1.0); },
       [](auto& open) { open.mutable_output()->set_point_colors(true); },
       [](auto& open) {
+        open.mutable_options()->mutable_covariance()->set_method(v1::COVARIANCE_METHOD_FIXED);
+        open.mutable_output()->mutable_protection();
+      },
+      [](auto& open) {
+        open.mutable_options()->mutable_covariance()->set_method(v1::COVARIANCE_METHOD_CALIBRATED);
+        open.mutable_output()->mutable_protection()->mutable_risk()->set_value(1.0);
+      },
+      [](auto& open) {
         open.mutable_output()->set_no_confidence(true);
         open.mutable_options()->mutable_gate()->mutable_min_confidence()->set_value(0.5);
       },

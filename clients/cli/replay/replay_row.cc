@@ -16,6 +16,7 @@ namespace voxloc::cli {
 namespace {
 
 void FillEstimates(const v1::AlignmentResult& result, ReplayRow* row) {
+  row->protection = ProtectionJson(result);
   if (result.has_confidence()) row->confidence = result.confidence().value();
   row->unobserved_axes = UnobservedAxes(result);
   if (result.covariance_size() != 36) return;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "clients/cli/json_output.h"
 #include "core/geometry/pose.h"
 #include "voxloc/v1/alignment.pb.h"
 
@@ -35,6 +36,7 @@ struct ReplayRow {
   std::vector<double> covariance;    // 36 values, row-major; empty: none
   double position_sigma_m = 0.0;     // in the worst direction; meaningful with a covariance
   std::optional<double> confidence;  // nullopt: none
+  Json protection;                   // null: none
   std::vector<std::string> unobserved_axes;
 
   double score = 0.0;

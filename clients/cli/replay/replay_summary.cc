@@ -34,6 +34,7 @@ Json RowJson(const ReplayRow& row) {
           {"rotation_error_deg", aligned ? Json(row.rotation_error_deg) : Json(nullptr)},
           {"covariance", row.covariance.empty() ? Json(nullptr) : Json(row.covariance)},
           {"confidence", row.confidence.has_value() ? Json(*row.confidence) : Json(nullptr)},
+          {"protection", row.protection},
           {"unobserved_axes", row.unobserved_axes},
           {"scores",
            {{"score", row.score},

@@ -44,11 +44,7 @@ class Calibration {
       : job_(*scan.job),
         result_(*scan.result),
         stage_(job_.profile.stages[static_cast<size_t>(scan.result->stage)]),
-        map_T_base_(scan.result->map_T_base),
-        rotation_scale_m_(RotationScaleOf(*job_.scan)) {
-    scale_.setOnes();
-    scale_.tail<3>().setConstant(1.0 / rotation_scale_m_);
-  }
+        map_T_base_(scan.result->map_T_base) {}
 
   // One job, where the alignment did not bring the sums along.
   void AddClusterJob(std::vector<AlignJob>& jobs) {
@@ -63,25 +59,16 @@ class Calibration {
   void TakeClusters(absl::Span<const AlignResult> results) {
     for (const AlignResult& result : results) status_.Update(result.status);
     if (!status_.ok()) return;
+    rotation_scale_m_ = RotationScaleOf(*job_.scan);
+    scale_.tail<3>().setConstant(1.0 / rotation_scale_m_);
     const PassResult& pass =
         HasClusterSums() ? result_.passes[kClusterPass] : results[0].passes[kClusterPass];
+    clusters_.reserve(pass.groups.size());
     for (const GroupSums& cluster : pass.groups) clusters_.push_back(ScaledTerms(cluster, scale_));
     matched_points_ = MatchedPoints(pass.groups);
     spectrum_ = DecomposeInformation(clusters_);
     DoubtLongTravel();
-  }
-
-  // Begins a slide along each direction that is not observed.
-  void BeginSlides() {
-    if (!status_.ok()) return;
-    const Vector6 travel = Travel();
-    for (int i = 0; i < 6; ++i) {
-      if (Observes(i)) continue;
-      const Vector6 direction = spectrum_.directions.col(i);
-      slides_.conservativeResize(6, slides_.cols() + 1);
-      slides_.rightCols<1>() = std::hypot(GuessSigma(direction), travel.dot(direction)) * direction;
-    }
-    unsettled_ = bends_ = Slides::Zero(6, slides_.cols());
+    BeginSlides();
   }
 
   // Two jobs a slide.
@@ -116,6 +103,9 @@ class Calibration {
           Follow(0.5 * (GradientOf(ahead) + GradientOf(behind)), steepest_m);
     }
   }
+
+  // Whether any direction is not observed.
+  [[nodiscard]] bool IsSliding() const { return slides_.cols() > 0; }
 
   [[nodiscard]] ObservedInformation Observed() const {
     ObservedInformation observed;
@@ -192,6 +182,18 @@ class Calibration {
     }
   }
 
+  // One along each direction that is not observed.
+  void BeginSlides() {
+    const Vector6 travel = Travel();
+    for (int i = 0; i < 6; ++i) {
+      if (Observes(i)) continue;
+      const Vector6 direction = spectrum_.directions.col(i);
+      slides_.conservativeResize(6, slides_.cols() + 1);
+      slides_.rightCols<1>() = std::hypot(GuessSigma(direction), travel.dot(direction)) * direction;
+    }
+    unsettled_ = bends_ = Slides::Zero(6, slides_.cols());
+  }
+
   // Where a gradient draws the observed directions to, each by at most so much.
   [[nodiscard]] Vector6 Follow(const Vector6& gradient, double most_m) const {
     Vector6 followed = Vector6::Zero();
@@ -225,8 +227,8 @@ class Calibration {
   const AlignResult& result_;
   const Stage stage_;  // whose search ended at the pose
   const Pose map_T_base_;
-  const double rotation_scale_m_;
-  Vector6 scale_;
+  double rotation_scale_m_ = 1.0;
+  Vector6 scale_ = Vector6::Ones();
   std::shared_ptr<const PointGroups> groups_;
   absl::Status status_;
   std::vector<ScoreTerms> clusters_;
@@ -245,7 +247,9 @@ class Calibrations {
 
   void TakeClusters() { RunTogether(&Calibration::AddClusterJob, &Calibration::TakeClusters); }
   void FollowSlides() {
-    for (Calibration& scan : scans_) scan.BeginSlides();
+    const bool any = std::any_of(scans_.begin(), scans_.end(),
+                                 [](const Calibration& scan) { return scan.IsSliding(); });
+    if (!any) return;
     for (int round = 0; round < kSlideRounds; ++round) {
       RunTogether(&Calibration::AddSlideJobs, &Calibration::TakeSlides);
     }
@@ -260,7 +264,7 @@ class Calibrations {
   using Add = void (Calibration::*)(std::vector<AlignJob>&);
   using Take = void (Calibration::*)(absl::Span<const AlignResult>);
 
-  // Runs the jobs of all scans as one batch.
+  // Runs the jobs of all scans as one batch, and lets each take its results.
   void RunTogether(Add add, Take take) {
     std::vector<AlignJob> jobs;
     std::vector<size_t> begins;

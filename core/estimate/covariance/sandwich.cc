@@ -12,33 +12,58 @@ namespace {
 
 // A cluster that holds nearly all information about a direction leaves this share of it.
 constexpr double kLeastRest = 0.1;
+// Fewer degrees of freedom count as these: the variance of Student's t has no bound at two.
+constexpr double kLeastFreedom = 3.0;
 // Least standard deviation, of a scan without noise in a map without.
 constexpr double kLeastSigmaM = 1e-6;
 
-// (I - leverage)^-1 g, where no eigenvalue of I - leverage counts for less than kLeastRest.
-Vector6 WithoutCluster(const Matrix6& leverage, const Vector6& gradient) {
+// (I - leverage)^-1/2 g, where no eigenvalue of I - leverage counts for less than kLeastRest. Any
+// square root makes the variance of g, which is in proportion to I - leverage, that of the noise.
+Vector6 Unshrunk(const Matrix6& leverage, const Vector6& gradient) {
   const Matrix6 rest = Matrix6::Identity() - leverage;
   // The norm bounds the eigenvalues of the leverage: then none of the rest is less.
   if (leverage.squaredNorm() <= (1.0 - kLeastRest) * (1.0 - kLeastRest)) {
-    return rest.llt().solve(gradient);
+    return rest.llt().matrixL().solve(gradient);
   }
   const Eigen::SelfAdjointEigenSolver<Matrix6> eigen(rest);
-  const Vector6 inverse = eigen.eigenvalues().cwiseMax(kLeastRest).cwiseInverse();
+  const Vector6 inverse = eigen.eigenvalues().cwiseMax(kLeastRest).cwiseInverse().cwiseSqrt();
   return eigen.eigenvectors() * inverse.cwiseProduct(eigen.eigenvectors().transpose() * gradient);
 }
 
-// Of the deviations that leaving out each cluster causes, in coordinates in which the information
-// is the identity. Nothing deviates along a column of zeros.
-Matrix6 JackknifeCovariance(absl::Span<const ScoreTerms> clusters, const Matrix6& whitening) {
-  Matrix6 squares = Matrix6::Zero();
-  Vector6 sum = Vector6::Zero();
+// Of the gradients of the clusters at the optimum, in coordinates in which the information is the
+// identity. There is none along a column of zeros.
+Matrix6 ClusterNoise(absl::Span<const ScoreTerms> clusters, const Matrix6& whitening) {
+  Vector6 step = Vector6::Zero();
+  for (const ScoreTerms& cluster : clusters) step += whitening.transpose() * cluster.gradient;
+  Matrix6 noise = Matrix6::Zero();
   for (const ScoreTerms& cluster : clusters) {
     const Matrix6 leverage = whitening.transpose() * cluster.information * whitening;
-    const Vector6 deviation = WithoutCluster(leverage, whitening.transpose() * cluster.gradient);
-    squares += deviation * deviation.transpose();
-    sum += deviation;
+    const Vector6 gradient = whitening.transpose() * cluster.gradient - leverage * step;
+    const Vector6 deviation = Unshrunk(leverage, gradient);
+    noise += deviation * deviation.transpose();
   }
-  return squares - sum * sum.transpose() / static_cast<double>(clusters.size());
+  return noise;
+}
+
+// Of each direction of the whitening: how many clusters of equal weight would tell as much about
+// the variance along it as these do (Kish's effective sample size). 0 along a column of zeros.
+Vector6 EffectiveClusters(absl::Span<const ScoreTerms> clusters, const Matrix6& whitening) {
+  Vector6 sum = Vector6::Zero();
+  Vector6 squares = Vector6::Zero();
+  for (const ScoreTerms& cluster : clusters) {
+    const Vector6 leverage =
+        (whitening.cwiseProduct(cluster.information * whitening)).colwise().sum().cwiseMax(0.0);
+    sum += leverage;
+    squares += leverage.cwiseAbs2();
+  }
+  return (squares.array() > 0.0).select(sum.array().square() / squares.array(), 0.0);
+}
+
+// What a variance that was measured on so many clusters is multiplied by to hold as a normal one:
+// the variance of Student's t with one degree of freedom less than clusters.
+Vector6 StudentVariance(const Vector6& effective_clusters) {
+  const Eigen::Array<double, 6, 1> freedom = (effective_clusters.array() - 1.0).max(kLeastFreedom);
+  return freedom / (freedom - 2.0);
 }
 
 }  // namespace
@@ -77,7 +102,9 @@ Matrix6 SandwichCovariance(absl::Span<const ScoreTerms> clusters, const Spectrum
   }
   Matrix6 covariance = slides * slides.transpose() + looseness;
   if (observed > 0) {
-    const Matrix6 noise = JackknifeCovariance(clusters, whitening);
+    const Vector6 widening = StudentVariance(EffectiveClusters(clusters, whitening)).cwiseSqrt();
+    const Matrix6 noise =
+        widening.asDiagonal() * ClusterNoise(clusters, whitening) * widening.asDiagonal();
     const double mean = noise.trace() / static_cast<double>(observed);
     // Few clusters leave directions unmeasured: fewer than directions always do.
     const auto count = static_cast<double>(clusters.size());

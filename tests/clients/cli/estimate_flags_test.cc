@@ -45,5 +45,13 @@ TEST(EstimateFlagsTest, LeaveConfidenceOut) {
   EXPECT_FALSE(request.options().has_covariance());
 }
 
+TEST(EstimateFlagsTest, AskForProtectionLevels) {
+  const v1::OpenSession request = RequestOf("--protection-risk 1e-4");
+  ASSERT_TRUE(request.output().has_protection());
+  EXPECT_EQ(request.output().protection().risk().value(), 1e-4);
+  EXPECT_FALSE(request.output().protection().has_false_alarm());
+  EXPECT_THROW((void)RequestOf("--protection-risk 2"), CLI::ValidationError);
+}
+
 }  // namespace
 }  // namespace voxloc::cli

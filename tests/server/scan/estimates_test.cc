@@ -257,6 +257,30 @@ TEST_P(Estimates, SaysHowLikelyThePoseIsRightUnlessItIsLeftOut) {
                }).has_confidence());
 }
 
+TEST_P(Estimates, SaysHowFarOffThePositionMayBeOnRequest) {
+  EXPECT_FALSE(Align([](v1::OpenSession&) {}).has_protection());
+  const auto levels_at = [this](double risk) {
+    const v1::AlignmentResult result = Align([risk](v1::OpenSession& open) {
+      open.mutable_options()->mutable_covariance()->set_method(v1::COVARIANCE_METHOD_CALIBRATED);
+      open.mutable_output()->mutable_protection()->mutable_risk()->set_value(risk);
+    });
+    const v1::Vector3& found = result.map_t_base().position();
+    const Eigen::Vector3d error =
+        Eigen::Vector3d(found.x(), found.y(), found.z()) - VehiclePose().translation;
+    EXPECT_GT(result.protection().horizontal_m(), error.head<2>().norm());
+    EXPECT_GT(result.protection().vertical_m(), std::abs(error.z()));
+    EXPECT_EQ(result.protection().risk(), risk);
+    EXPECT_EQ(result.protection().excluded_points(), 0U);
+    EXPECT_EQ(result.protection().map_t_base().position().x(), found.x());
+    return result.protection();
+  };
+  const v1::ProtectionLevels often = levels_at(0.01);
+  const v1::ProtectionLevels rarely = levels_at(1e-6);
+  EXPECT_TRUE(std::isfinite(rarely.horizontal_m()));
+  EXPECT_GT(rarely.horizontal_m(), 1.2 * often.horizontal_m());
+  EXPECT_GT(rarely.vertical_m(), 1.2 * often.vertical_m());
+}
+
 TEST_P(Estimates, AConfidenceBelowTheLimitIsNotAccepted) {
   // A third of the points hangs where the map has nothing.
   PointCloud points = ScanFrom(VehiclePose());

@@ -35,16 +35,50 @@ std::vector<ScoreTerms> OpposedClusters(const Vector6& pull, double information)
   return clusters;
 }
 
-TEST(SandwichTest, OfEqualClustersIsTheJackknife) {
+TEST(SandwichTest, OfEqualClustersIsTheirVarianceWidenedToThatOfStudentsT) {
   const double pull = 3.0;
   const double information = 50.0;
   const auto clusters = OpposedClusters(Vector6::Constant(pull), information);
   const Matrix6 covariance = SandwichCovariance(clusters, DecomposeInformation(clusters), kNoSlide,
                                                 Matrix6::Zero(), PlainOptions());
-  // Leaving out one of twelve moves an axis by its pull over the information that is left.
-  const double moved = pull / (11.0 * information);
-  const Matrix6 expected = 2.0 * moved * moved * Matrix6::Identity();
+  // Of twelve clusters, two pull at each axis. The estimate without a bias divides by eleven; the
+  // variance of t with eleven degrees of freedom is 11/9.
+  const double plain = 2.0 * pull * pull / (12.0 * 11.0 * information * information);
+  const Matrix6 expected = 11.0 / 9.0 * plain * Matrix6::Identity();
   EXPECT_LT((covariance - expected).norm(), kTolerance * expected.norm());
+}
+
+// Gradients whose variance is in proportion to what their clusters know, which is unequal: the mean
+// of many estimates is the true covariance, the inverse of the information, but for the widening.
+TEST(SandwichTest, HasNoBiasWhateverTheLeverage) {
+  RandomNumbers random(8);
+  std::vector<ScoreTerms> clusters(40);
+  double squares = 0.0;
+  double sum = 0.0;
+  for (size_t k = 0; k < clusters.size(); ++k) {
+    const double information = k % 4 == 0 ? 90.0 : 20.0;
+    clusters[k].information = information * Matrix6::Identity();
+    sum += information;
+    squares += information * information;
+  }
+  const Spectrum spectrum = DecomposeInformation(clusters);
+  Vector6 mean = Vector6::Zero();
+  constexpr int kTrials = 2000;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    for (ScoreTerms& cluster : clusters) {
+      for (double& value : cluster.gradient) value = random.Normal();
+      cluster.gradient *= std::sqrt(cluster.information(0, 0));
+    }
+    // The search ended wherever these lead from the optimum; that is not noise.
+    const Matrix6 covariance =
+        SandwichCovariance(clusters, spectrum, kNoSlide, Matrix6::Zero(), PlainOptions());
+    Vector6 step = Vector6::Zero();
+    for (const ScoreTerms& cluster : clusters) step += cluster.gradient / sum;
+    mean += covariance.diagonal() - step.cwiseAbs2();
+  }
+  const double freedom = sum * sum / squares - 1.0;
+  const double expected = freedom / (freedom - 2.0) / sum;
+  for (int i = 0; i < 6; ++i) EXPECT_NEAR(mean[i] / kTrials, expected, 0.04 * expected);
 }
 
 TEST(SandwichTest, FollowsTheNoiseOfEachAxis) {

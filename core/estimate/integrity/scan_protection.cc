@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/estimate/integrity/scan_protection.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/estimate/covariance/cluster_evaluation.h"
+#include "core/estimate/integrity/protection_levels.h"
+#include "core/geometry/pose_difference.h"
+
+namespace voxloc {
+namespace {
+
+// The share of the largest information up to which a direction is not observed, such that as many
+// are not as the covariance says: it may doubt more of them than their information tells.
+double UnobservedRatio(const Spectrum& plain, const ObservedInformation& observed,
+                       const Vector6& scale) {
+  const ScoreTerms judged = {Vector6::Zero(),
+                             scale.asDiagonal() * observed.information * scale.asDiagonal()};
+  const Spectrum spectrum = DecomposeInformation({&judged, 1});
+  int unobserved = 0;
+  for (int i = 0; i < 6; ++i) {
+    if (!spectrum.Observes(i, kDegeneracyLimits.unobserved_ratio)) ++unobserved;
+  }
+  const double largest = plain.information.maxCoeff();
+  if (unobserved == 0 || !(largest > 0.0)) return kDegeneracyLimits.unobserved_ratio;
+  return std::clamp(plain.information[unobserved - 1] / largest, kDegeneracyLimits.unobserved_ratio,
+                    0.999);
+}
+
+Eigen::Vector3d CenterOf(const PointGroups& groups, size_t k, const PointCloud& cloud) {
+  Eigen::Vector3d sum = Eigen::Vector3d::Zero();
+  const size_t begin = k == 0 ? 0 : groups.ends[k - 1];
+  for (size_t i = begin; i < groups.ends[k]; ++i) sum += cloud.Point(groups.places[i]);
+  return sum / static_cast<double>(groups.ends[k] - begin);
+}
+
+// The pose moved by a step about fixed map axes.
+Pose Moved(const Pose& map_T_base, const Vector6& step) {
+  Pose moved = map_T_base;
+  moved.translation += step.head<3>();
+  const double angle = step.tail<3>().norm();
+  if (angle > 0.0) {
+    const Eigen::Vector3d axis = step.tail<3>() / angle;
+    moved.rotation = (Eigen::AngleAxisd(angle, axis) * moved.rotation).normalized();
+  }
+  return moved;
+}
+
+absl::Status CheckShare(absl::string_view field, double value, bool ends_allowed) {
+  if (ends_allowed ? value >= 0.0 && value <= 1.0 : value > 0.0 && value < 1.0) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, ends_allowed ? " must be from 0 to 1" : " must be over 0 and below 1",
+                   " (got ", value, ")"));
+}
+
+}  // namespace
+
+absl::Status ValidateScanProtectionOptions(const ScanProtectionOptions& options) {
+  for (const absl::Status& status :
+       {CheckShare("risk", options.risk, false),
+        CheckShare("false_alarm", options.false_alarm, false),
+        CheckShare("fault_probability", options.fault_probability, true)}) {
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ScanProtection> ProtectScan(const AlignedScan& scan,
+                                           const CalibratedCovariance& calibrated,
+                                           const Matrix6& scan_covariance,
+                                           const Matrix6& systematic_covariance,
+                                           const ScanProtectionOptions& options) {
+  if (absl::Status status = ValidateScanProtectionOptions(options); !status.ok()) return status;
+  if (!calibrated.status.ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the covariance of the scan has failed: ", calibrated.status.message()));
+  }
+  if (scan.result->passes.size() <= kClusterPass || scan.job->passes.size() <= kClusterPass ||
+      scan.job->passes[kClusterPass].groups == nullptr) {
+    return absl::FailedPreconditionError("the result has no sums over the clusters of the scan");
+  }
+  Vector6 scale = Vector6::Ones();
+  scale.tail<3>().setConstant(1.0 / calibrated.rotation_scale_m);
+  const Vector6 unscale = scale.cwiseInverse();
+  std::vector<ScoreTerms> clusters;
+  for (const GroupSums& cluster : scan.result->passes[kClusterPass].groups) {
+    clusters.push_back(ScaledTerms(cluster, scale));
+  }
+  const std::vector<double> probabilities(
+      clusters.size(),
+      options.fault_probability / static_cast<double>(std::max<size_t>(1, clusters.size())));
+
+  ProtectionInput input;
+  input.clusters = clusters;
+  input.fault_probabilities = probabilities;
+  input.scan_covariance = unscale.asDiagonal() * scan_covariance * unscale.asDiagonal();
+  input.systematic_covariance = unscale.asDiagonal() * systematic_covariance * unscale.asDiagonal();
+  const Pose& map_T_base = scan.result->map_T_base;
+  if (scan.job->guess_covariance.has_value()) {
+    PosePrior& prior = input.prior.emplace();
+    prior.offset =
+        unscale.cwiseProduct(FixedAxesDifference(map_T_base, scan.job->map_T_base_guess));
+    prior.covariance = unscale.asDiagonal() * *scan.job->guess_covariance * unscale.asDiagonal();
+  }
+  ProtectionOptions settings;
+  settings.risk = options.risk;
+  settings.false_alarm = options.false_alarm;
+  settings.separation.unobserved_ratio =
+      UnobservedRatio(DecomposeInformation(clusters), calibrated, scale);
+  const auto levels = ComputeProtectionLevels(input, settings);
+  if (!levels.ok()) return levels.status();
+
+  ScanProtection protection;
+  protection.horizontal_m = levels->horizontal_m;
+  protection.vertical_m = levels->vertical_m;
+  protection.fault_detected = levels->fault_detected;
+  protection.map_T_base = Moved(map_T_base, scale.cwiseProduct(levels->shift));
+  if (levels->excluded_cluster.has_value()) {
+    const size_t k = *levels->excluded_cluster;
+    const PointGroups& groups = *scan.job->passes[kClusterPass].groups;
+    protection.excluded_points = groups.ends[k] - (k == 0 ? 0 : groups.ends[k - 1]);
+    protection.excluded_center_map = protection.map_T_base * CenterOf(groups, k, *scan.job->scan);
+  }
+  return protection;
+}
+
+}  // namespace voxloc
