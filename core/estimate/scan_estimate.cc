@@ -105,10 +105,10 @@ Covariances EstimateAll(Engine& engine, absl::Span<const EstimateRequest> reques
     if (options.method == CovarianceMethod::kCalibrated) {
       const CalibratedCovariance& found = calibrated[next_calibrated++];
       all.observed[i] = found;
-      all.reports[i] = ReportCalibrated(requests[i].scan, options, found);
+      all.reports[i] = ReportCalibrated(requests[i].scan, options, requests[i].base_twist, found);
     } else {
       all.observed[i] = std::move(observed[next_observed++]);
-      others.push_back({requests[i].scan, &options});
+      others.push_back({requests[i].scan, &options, requests[i].base_twist});
       places.push_back(i);
     }
   }

@@ -25,23 +25,37 @@ absl::Status CheckSigmas(absl::string_view name, const Eigen::Vector3d& sigmas, 
 
 }  // namespace
 
-Matrix6 SystematicCovariance(const SystematicError& error, const Pose& map_T_base) {
+Matrix6 SystematicCovariance(const SystematicError& error, const Pose& map_T_base,
+                             const std::optional<Twist>& base_twist) {
   const Eigen::Matrix3d map_R_base = map_T_base.rotation.toRotationMatrix();
   Matrix6 covariance = Matrix6::Zero();
   covariance.topLeftCorner<3, 3>() = Turned(map_R_base, error.position_sigma_m);
   covariance.bottomRightCorner<3, 3>() = Turned(map_R_base, error.rotation_sigma_rad);
+  if (base_twist.has_value()) {
+    const Eigen::Matrix<double, 6, 1> moved =
+        error.time_sigma_s * FixedAxesRate(*base_twist, map_T_base);
+    covariance += moved * moved.transpose();
+  }
   return covariance;
 }
 
 absl::Status ValidateSystematicError(const SystematicError& error) {
   constexpr double kMostM = 100.0;
   constexpr double kMostRad = 3.2;
+  constexpr double kMostS = 10.0;
   if (absl::Status status =
           CheckSigmas("systematic_position_sigma_m", error.position_sigma_m, kMostM);
       !status.ok()) {
     return status;
   }
-  return CheckSigmas("systematic_rotation_sigma_rad", error.rotation_sigma_rad, kMostRad);
+  if (absl::Status status =
+          CheckSigmas("systematic_rotation_sigma_rad", error.rotation_sigma_rad, kMostRad);
+      !status.ok()) {
+    return status;
+  }
+  if (error.time_sigma_s >= 0.0 && error.time_sigma_s <= kMostS) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("systematic_time_sigma_s must be from 0 to ",
+                                                 kMostS, " (got ", error.time_sigma_s, ")"));
 }
 
 }  // namespace voxloc
