@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The flags that say what is wanted beside a pose: --covariance and --no-confidence.
+// The flags that say what is wanted beside a pose: --covariance, --sensor, --no-confidence.
 
 #ifndef VOXLOC_CLIENTS_CLI_ESTIMATE_FLAGS_H_
 #define VOXLOC_CLIENTS_CLI_ESTIMATE_FLAGS_H_
@@ -22,6 +22,9 @@ struct EstimateFlags {
   // One value for all three axes; nullopt: the server's default.
   std::optional<double> systematic_position_sigma_m;
   std::optional<double> systematic_rotation_sigma_deg;
+  std::optional<double> systematic_time_sigma_s;
+  std::optional<double> systematic_skew_sigma_s;
+  std::string sensor;  // empty: the server's default
 
   void AddTo(v1::AlignmentOptions* options, v1::OutputOptions* output) const;
 };

@@ -56,6 +56,7 @@ struct CoverageFlags {
   std::optional<double> systematic_position_m;
   std::optional<double> systematic_rotation_deg;
   std::optional<double> systematic_time_s;
+  std::optional<double> systematic_skew_s;
   std::string json;
   std::string dump;
 };
@@ -67,6 +68,7 @@ SystematicError SystematicErrorOf(const CoverageFlags& flags) {
     error.rotation_sigma_rad.setConstant(*flags.systematic_rotation_deg * kRadiansPerDegree);
   }
   if (flags.systematic_time_s) error.time_sigma_s = *flags.systematic_time_s;
+  if (flags.systematic_skew_s) error.skew_sigma_s = *flags.systematic_skew_s;
   return error;
 }
 
@@ -277,6 +279,9 @@ Command AddCoverageCommand(CLI::App& program) {
       ->check(CLI::Range(0.0, 180.0));
   app->add_option("--systematic-time", options->systematic_time_s,
                   "The same of the time, s; counts where the poses have stamps (--pose-format tum)")
+      ->check(CLI::Range(0.0, 10.0));
+  app->add_option("--systematic-skew", options->systematic_skew_s,
+                  "The same of the motion within a sweep, s; counts as --systematic-time does")
       ->check(CLI::Range(0.0, 10.0));
   app->add_option("--dump", options->dump,
                   "Write each accepted result to FILE, one a line: error (x y z rx ry rz), "

@@ -16,6 +16,7 @@ void VisitConstants(Sensor& sensor, const Visit& visit) {
   visit("systematic_position_sigma_m", sensor.position_sigma_m, 0.0, 100.0);
   visit("systematic_rotation_sigma_rad", sensor.rotation_sigma_rad, 0.0, 3.2);
   visit("systematic_time_sigma_s", sensor.time_sigma_s, 0.0, 10.0);
+  visit("systematic_skew_sigma_s", sensor.skew_sigma_s, 0.0, 10.0);
   visit("scan_scale", sensor.scan_scale, 1e-3, 1e6);
   visit("mount_offset_m", sensor.mount_offset_m, -100.0, 100.0);
   visit("mount_rotation_rad", sensor.mount_rotation_rad, -3.2, 3.2);

@@ -46,7 +46,7 @@ absl::Status CheckNumber(absl::string_view key, const Eigen::Vector3d& values, d
 }  // namespace
 
 SystematicError SensorCalibration::systematic() const {
-  return {position_sigma_m.value, rotation_sigma_rad.value, time_sigma_s.value};
+  return {position_sigma_m.value, rotation_sigma_rad.value, time_sigma_s.value, skew_sigma_s.value};
 }
 
 Pose SensorCalibration::CorrectMount(const Pose& base_T_sensor) const {

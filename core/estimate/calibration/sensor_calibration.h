@@ -38,8 +38,11 @@ struct SensorCalibration {
       "good to"};
   CalibratedConstant<double> time_sigma_s = {
       SystematicError().time_sigma_s,
-      "errors along the way of skewed scans of the choosing list of simulated scenes, stamped in "
-      "the middle of a sweep of 0.1 s"};
+      "errors of skewed scans in displaced maps of the choosing list of simulated scenes, stamped "
+      "in the middle of a sweep of 0.1 s"};
+  CalibratedConstant<double> skew_sigma_s = {
+      SystematicError().skew_sigma_s,
+      "errors of skewed scans of the choosing list of simulated scenes; 0 if scans are deskewed"};
   // Factor on the scan part of the covariance.
   CalibratedConstant<double> scan_scale = {1.0, "the scan part as it is computed"};
   // Constant offsets, which nothing learns: added to the position of the mount, base axes, and
@@ -52,15 +55,18 @@ struct SensorCalibration {
   CalibratedConstant<double> stamp_offset_s = {0.0, "stamps as they come"};
 
   [[nodiscard]] SystematicError systematic() const;
+  [[nodiscard]] bool moves_mount() const {
+    return !mount_offset_m.value.isZero(0.0) || !mount_rotation_rad.value.isZero(0.0);
+  }
   // The mount with its offsets.
   [[nodiscard]] Pose CorrectMount(const Pose& base_T_sensor) const;
   [[nodiscard]] int64_t CorrectStamp(int64_t stamp_ns) const;
 };
 
 // InvalidArgument names the constant, its value and what is allowed: a name of 1 to 64 letters,
-// digits, '.', '_' and '-'; position sigmas from 0 to 100 m, rotation sigmas from 0 to 3.2 rad, a
-// time sigma from 0 to 10 s, a factor from 1e-3 to 1e6; offsets of at most 100 m, 3.2 rad and 10 s;
-// an origin for each.
+// digits, '.', '_' and '-'; position sigmas from 0 to 100 m, rotation sigmas from 0 to 3.2 rad,
+// time and skew sigmas from 0 to 10 s, a factor from 1e-3 to 1e6; offsets of at most 100 m, 3.2 rad
+// and 10 s; an origin for each.
 [[nodiscard]] absl::Status ValidateSensorCalibration(const SensorCalibration& sensor);
 
 // Sensors by name: always one named "default", which is the first.

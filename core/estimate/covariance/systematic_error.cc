@@ -23,6 +23,13 @@ absl::Status CheckSigmas(absl::string_view name, const Eigen::Vector3d& sigmas, 
   return absl::OkStatus();
 }
 
+absl::Status CheckTime(absl::string_view name, double sigma_s) {
+  constexpr double kMostS = 10.0;
+  if (sigma_s >= 0.0 && sigma_s <= kMostS) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, " must be from 0 to ", kMostS, " (got ", sigma_s, ")"));
+}
+
 }  // namespace
 
 Matrix6 SystematicCovariance(const SystematicError& error, const Pose& map_T_base,
@@ -35,6 +42,10 @@ Matrix6 SystematicCovariance(const SystematicError& error, const Pose& map_T_bas
     const Eigen::Matrix<double, 6, 1> moved =
         error.time_sigma_s * FixedAxesRate(*base_twist, map_T_base);
     covariance += moved * moved.transpose();
+    const double sheared_m = error.skew_sigma_s * base_twist->linear_m_s.norm();
+    const double sheared_rad = sheared_m / kSkewRangeM;
+    covariance.diagonal().head<3>().array() += sheared_m * sheared_m;
+    covariance.diagonal().tail<3>().array() += sheared_rad * sheared_rad;
   }
   return covariance;
 }
@@ -42,7 +53,6 @@ Matrix6 SystematicCovariance(const SystematicError& error, const Pose& map_T_bas
 absl::Status ValidateSystematicError(const SystematicError& error) {
   constexpr double kMostM = 100.0;
   constexpr double kMostRad = 3.2;
-  constexpr double kMostS = 10.0;
   if (absl::Status status =
           CheckSigmas("systematic_position_sigma_m", error.position_sigma_m, kMostM);
       !status.ok()) {
@@ -53,9 +63,11 @@ absl::Status ValidateSystematicError(const SystematicError& error) {
       !status.ok()) {
     return status;
   }
-  if (error.time_sigma_s >= 0.0 && error.time_sigma_s <= kMostS) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("systematic_time_sigma_s must be from 0 to ",
-                                                 kMostS, " (got ", error.time_sigma_s, ")"));
+  if (absl::Status status = CheckTime("systematic_time_sigma_s", error.time_sigma_s);
+      !status.ok()) {
+    return status;
+  }
+  return CheckTime("systematic_skew_sigma_s", error.skew_sigma_s);
 }
 
 }  // namespace voxloc

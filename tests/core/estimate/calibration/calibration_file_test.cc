@@ -38,6 +38,7 @@ TEST(CalibrationFileTest, WithoutAFileThereIsTheBuiltInSensorWithTheDefaults) {
   EXPECT_EQ(found->systematic().position_sigma_m, shipped.position_sigma_m);
   EXPECT_EQ(found->systematic().rotation_sigma_rad, shipped.rotation_sigma_rad);
   EXPECT_EQ(found->systematic().time_sigma_s, shipped.time_sigma_s);
+  EXPECT_EQ(found->systematic().skew_sigma_s, shipped.skew_sigma_s);
   EXPECT_EQ(found->scan_scale.value, 1.0);
 }
 
@@ -51,9 +52,9 @@ TEST(CalibrationFileTest, TheExampleIsReadAndHasEveryConstant) {
   // What is written has every constant: the example is complete.
   std::ifstream file(path);
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  for (const std::string key :
-       {"systematic_position_sigma_m", "systematic_rotation_sigma_rad", "systematic_time_sigma_s",
-        "scan_scale", "mount_offset_m", "mount_rotation_rad", "stamp_offset_s"}) {
+  for (const std::string key : {"systematic_position_sigma_m", "systematic_rotation_sigma_rad",
+                                "systematic_time_sigma_s", "systematic_skew_sigma_s", "scan_scale",
+                                "mount_offset_m", "mount_rotation_rad", "stamp_offset_s"}) {
     EXPECT_THAT(text, HasSubstr('"' + key + '"'));
   }
 }
@@ -64,6 +65,7 @@ TEST(CalibrationFileTest, WhatIsWrittenReadsBackAsTheSameValues) {
   sensor.position_sigma_m = {{0.1, 1.0 / 3.0, 0.03}, "a \"quoted\" origin"};
   sensor.rotation_sigma_rad = {{1e-3, 2e-3, 3e-3}, "b"};
   sensor.time_sigma_s = {0.0042, "c"};
+  sensor.skew_sigma_s = {0.0017, "h"};
   sensor.scan_scale = {2.25, "d"};
   sensor.mount_offset_m = {{-0.01, 0.02, 0.0}, "e"};
   sensor.mount_rotation_rad = {{0.0, -0.01, 0.005}, "f"};
@@ -79,6 +81,7 @@ TEST(CalibrationFileTest, WhatIsWrittenReadsBackAsTheSameValues) {
   EXPECT_EQ(found->position_sigma_m.origin, sensor.position_sigma_m.origin);
   EXPECT_EQ(found->rotation_sigma_rad.value, sensor.rotation_sigma_rad.value);
   EXPECT_EQ(found->time_sigma_s.value, sensor.time_sigma_s.value);
+  EXPECT_EQ(found->skew_sigma_s.value, sensor.skew_sigma_s.value);
   EXPECT_EQ(found->scan_scale.value, sensor.scan_scale.value);
   EXPECT_EQ(found->mount_offset_m.value, sensor.mount_offset_m.value);
   EXPECT_EQ(found->mount_rotation_rad.value, sensor.mount_rotation_rad.value);

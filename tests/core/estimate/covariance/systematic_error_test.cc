@@ -52,6 +52,7 @@ TEST(SystematicErrorTest, TheTimePartIsTheCovarianceOfPosesDrivenForRandomTimes)
   error.position_sigma_m.setZero();
   error.rotation_sigma_rad.setZero();
   error.time_sigma_s = 0.004;
+  error.skew_sigma_s = 0.0;
   const Twist twist = {{20.0, 0.3, -0.1}, {0.01, -0.02, 0.5}};
   Pose map_T_base;
   map_T_base.translation = {1000.0, -20.0, 3.0};
@@ -83,13 +84,30 @@ TEST(SystematicErrorTest, TheTimePartIsTheCovarianceOfPosesDrivenForRandomTimes)
   EXPECT_NEAR(position.trace(), 0.0064, 1e-5);
 }
 
-TEST(SystematicErrorTest, WithoutATwistTimeAddsNothing) {
+TEST(SystematicErrorTest, TheSkewPartIsTheSpeedForItsTimeInAllDirections) {
+  SystematicError error;
+  error.position_sigma_m.setZero();
+  error.rotation_sigma_rad.setZero();
+  error.time_sigma_s = 0.0;
+  error.skew_sigma_s = 0.01;
+  Twist twist;
+  twist.linear_m_s = {3.0, 0.0, 4.0};
+  twist.angular_rad_s = {0.0, 0.0, 1.0};
+  Matrix6 expected = Matrix6::Zero();
+  // 5 m/s for 0.01 s; the same at 10 m.
+  expected.diagonal() << 0.0025, 0.0025, 0.0025, 2.5e-5, 2.5e-5, 2.5e-5;
+  EXPECT_TRUE(SystematicCovariance(error, Pose(), twist).isApprox(expected, 1e-12));
+}
+
+TEST(SystematicErrorTest, WithoutATwistTimeAndSkewAddNothing) {
   SystematicError error;
   error.time_sigma_s = 0.0;
+  error.skew_sigma_s = 0.0;
   Twist moving;
   moving.linear_m_s.x() = 10.0;
   const Matrix6 without_time = SystematicCovariance(error, Pose(), moving);
   error.time_sigma_s = 1.0;
+  error.skew_sigma_s = 1.0;
   EXPECT_EQ(SystematicCovariance(error, Pose(), std::nullopt), without_time);
   EXPECT_EQ(SystematicCovariance(error, Pose(), Twist()), without_time);
 }
@@ -99,6 +117,7 @@ TEST(SystematicErrorTest, ZeroIsAllowedAndAddsNothing) {
   none.position_sigma_m.setZero();
   none.rotation_sigma_rad.setZero();
   none.time_sigma_s = 0.0;
+  none.skew_sigma_s = 0.0;
   EXPECT_TRUE(ValidateSystematicError(none).ok());
   EXPECT_TRUE(SystematicCovariance(none, Pose(), std::nullopt).isZero(0.0));
 }
@@ -117,6 +136,10 @@ TEST(SystematicErrorTest, WhatIsNoStandardDeviationIsRefused) {
     error.time_sigma_s = value;
     EXPECT_THAT(std::string(ValidateSystematicError(error).message()),
                 HasSubstr("systematic_time_sigma_s must be from 0 to 10"));
+    error = SystematicError();
+    error.skew_sigma_s = value;
+    EXPECT_THAT(std::string(ValidateSystematicError(error).message()),
+                HasSubstr("systematic_skew_sigma_s must be from 0 to 10"));
   }
 }
 
