@@ -154,10 +154,23 @@ TEST_P(CommandLineE2e, ReplayFollowsThePreviousAnswer) {
 
 TEST_P(CommandLineE2e, CalibrateWritesASensorThatTheServerTakes) {
   const fs::path out = directory_ / (GetParam() + "_sensors.json");
-  const std::vector<std::string> calibrate = {
-      "calibrate", "--map",  "town",        "--scans",  Town("scans"), "--odometry",
-      Town("poses_tum.txt"), "--points",    "1500",     "--min-range", "1",
-      "--profile", "precise", "--odometry-drift", "0.1", "--out",      out.string()};
+  const std::vector<std::string> calibrate = {"calibrate",
+                                              "--map",
+                                              "town",
+                                              "--scans",
+                                              Town("scans"),
+                                              "--odometry",
+                                              Town("poses_tum.txt"),
+                                              "--points",
+                                              "1500",
+                                              "--min-range",
+                                              "1",
+                                              "--profile",
+                                              "precise",
+                                              "--odometry-drift",
+                                              "0.1",
+                                              "--out",
+                                              out.string()};
   const ProcessResult run = WithServer(Plus(calibrate, {"--sensor", "roof", "--json", "-"}));
   ASSERT_EQ(run.exit_code, 0) << run.error;
   const json learnt = json::parse(run.out, nullptr, false);
@@ -179,8 +192,8 @@ TEST_P(CommandLineE2e, CalibrateWritesASensorThatTheServerTakes) {
   EXPECT_THAT(after["sensors"][1]["systematic_position_sigma_m"]["origin"].get<std::string>(),
               HasSubstr("voxloc calibrate"));
 
-  const ProcessResult config = RunProcess({ProgramPath(VOXLOC_VOXLOCD), "--sensor-calibration",
-                                           out.string(), "--listen=nowhere"});
+  const ProcessResult config = RunProcess(
+      {ProgramPath(VOXLOC_VOXLOCD), "--sensor-calibration", out.string(), "--listen=nowhere"});
   EXPECT_EQ(config.exit_code, 2);
   EXPECT_THAT(config.error, HasSubstr("listen must be ADDR:PORT"));
 

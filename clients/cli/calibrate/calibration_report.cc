@@ -104,7 +104,9 @@ std::string LearntText(const LearntCalibration& learnt, const SensorCalibration&
     const Eigen::Vector3d rotation = 1e3 * lag.rotation_sigma_rad;
     lags.AddRow({absl::StrCat(lag.scans), absl::StrFormat("%.2f", lag.way_m),
                  absl::StrCat(lag.pairs),
-                 absl::StrFormat("%.1f %.1f %.1f", position.x(), position.y(), position.z()),
+                 lag.tells_position
+                     ? absl::StrFormat("%.1f %.1f %.1f", position.x(), position.y(), position.z())
+                     : "too far",
                  absl::StrFormat("%.2f %.2f %.2f", rotation.x(), rotation.y(), rotation.z())});
   }
   absl::StrAppend(&text, "What answers differ by beyond their scan part and the odometry:\n",

@@ -24,11 +24,12 @@ constexpr std::array<size_t, 8> kLags = {1, 2, 4, 8, 16, 32, 64, 128};
 constexpr size_t kLeastPairs = 20;
 // Two answers nearer to each other see the same cells of the finest stage, with the same errors.
 constexpr double kLeastWayM = 0.5;
-// Over longer ways the odometry's error, as it is stated, is about that of the answers (0.04 m),
-// and a mistake in the statement would be taken for one of theirs.
-constexpr double kMostOdometryM = 0.03;
-// Along and about the base's axes of both answers, which must then nearly agree: 20 degrees.
-constexpr double kMostTurnRad = 0.35;
+// Where more than this is taken off an innovation, metres (the scan parts of both answers, what
+// their rotations do over the way, the odometry as it is stated), that is about what systematic
+// errors are (0.04 m), and a mistake in it would be taken for one of theirs.
+constexpr double kMostKnownM = 0.03;
+// Errors are along and about the axes of the base, which must nearly agree: 10 degrees.
+constexpr double kMostTurnRad = 0.175;
 // The faster half tells the time where its speed is this many times the slower's, and a walk at
 // least: one millisecond is then 1 mm.
 constexpr double kLeastSpeedRatio = 1.5;
@@ -213,6 +214,13 @@ class PositionEstimate {
     return found;
   }
 
+  // The median of what is taken off the innovations, one standard deviation along an axis.
+  [[nodiscard]] double KnownSigmaM() const {
+    std::vector<double> sigmas;
+    for (const Pair& pair : pairs_) sigmas.push_back(std::sqrt(KnownVariance(pair).mean()));
+    return Median(std::move(sigmas));
+  }
+
   [[nodiscard]] double SpeedOf(bool fast) const {
     std::vector<double> speeds;
     for (const Pair& pair : pairs_) {
@@ -307,7 +315,7 @@ absl::StatusOr<LearntSystematic> LearnSystematic(const std::vector<DriveAnswer>&
     std::vector<double> ways;
     for (const Pair& pair : at_lag) ways.push_back(pair.way_m);
     summary.way_m = Median(std::move(ways));
-    if (!pairs.empty() && drive.OdometrySigmaM(summary.way_m) > kMostOdometryM) break;
+    if (!pairs.empty() && drive.OdometrySigmaM(summary.way_m) > kMostKnownM) break;
     summary.rotation_sigma_rad = RotationVariances(at_lag, AllOf(at_lag)).cwiseSqrt();
     learnt.lags.push_back(summary);
     pairs.push_back(std::move(at_lag));
@@ -315,7 +323,7 @@ absl::StatusOr<LearntSystematic> LearnSystematic(const std::vector<DriveAnswer>&
   if (pairs.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the drive has too few accepted scans to learn from: at least ", kLeastPairs,
-        " pairs must be ", kLeastWayM, " m or more apart and turned by less than 20 degrees (got ",
+        " pairs must be ", kLeastWayM, " m or more apart and turned by less than 10 degrees (got ",
         most_pairs, " of ", answers.size(), " accepted scans)"));
   }
 
@@ -323,11 +331,16 @@ absl::StatusOr<LearntSystematic> LearnSystematic(const std::vector<DriveAnswer>&
       LargestLag(learnt.lags, [](const LagSummary& lag) { return lag.rotation_sigma_rad; });
   const Eigen::Vector3d rotation = learnt.lags[learnt.rotation_lag].rotation_sigma_rad.cwiseAbs2();
   for (size_t i = 0; i < pairs.size(); ++i) {
-    learnt.lags[i].position_sigma_m =
-        PositionEstimate(pairs[i], rotation, false).At(AllOf(pairs[i])).position.cwiseSqrt();
+    const PositionEstimate estimate(pairs[i], rotation, false);
+    learnt.lags[i].tells_position = i == 0 || estimate.KnownSigmaM() <= kMostKnownM;
+    learnt.lags[i].position_sigma_m = estimate.At(AllOf(pairs[i])).position.cwiseSqrt();
   }
-  learnt.position_lag =
-      LargestLag(learnt.lags, [](const LagSummary& lag) { return lag.position_sigma_m; });
+  // Across the way, where errors of the time do not show: these would choose the lag whose pairs
+  // are the fastest.
+  learnt.position_lag = LargestLag(learnt.lags, [](const LagSummary& lag) -> Eigen::Vector2d {
+    if (!lag.tells_position) return Eigen::Vector2d::Zero();
+    return lag.position_sigma_m.tail<2>();
+  });
 
   const std::vector<Pair>& rotation_pairs = pairs[learnt.rotation_lag];
   const std::vector<Pair>& position_pairs = pairs[learnt.position_lag];

@@ -41,6 +41,8 @@ struct LagSummary {
   double way_m = 0.0;  // median
   Eigen::Vector3d position_sigma_m = Eigen::Vector3d::Zero();
   Eigen::Vector3d rotation_sigma_rad = Eigen::Vector3d::Zero();
+  // Whether what is known of the pairs, scan parts and odometry, is small enough to be taken off.
+  bool tells_position = true;
 };
 
 struct LearntSystematic {

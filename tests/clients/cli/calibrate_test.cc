@@ -30,6 +30,7 @@ struct SimulatedDrive {
   Eigen::Vector3d common_m = Eigen::Vector3d::Zero();  // of all scans, base axes
   double drift = 0.0;                                  // of the odometry, of each step
   double lost_share = 0.0;
+  double bend_rad_per_m = 2e-3;  // at most
 };
 
 Pose Moved(const Eigen::Vector3d& translation, const Eigen::Vector3d& turn) {
@@ -48,8 +49,9 @@ std::vector<DriveAnswer> Answers(const SimulatedDrive& drive, uint64_t seed) {
   for (int i = 0; i < drive.scans; ++i) {
     const double swing = 0.5 - 0.5 * std::cos(2.0 * M_PI * i / 200.0);
     const double speed_m_s = drive.slow_m_s + swing * (drive.fast_m_s - drive.slow_m_s);
-    const Pose step = Moved({kPeriodS * speed_m_s, 0.0, 0.0},
-                            {0.0, 0.0, 2e-3 * speed_m_s * kPeriodS * std::sin(i / 60.0)});
+    const Pose step =
+        Moved({kPeriodS * speed_m_s, 0.0, 0.0},
+              {0.0, 0.0, drive.bend_rad_per_m * speed_m_s * kPeriodS * std::sin(i / 60.0)});
     map_T_base = map_T_base * step;
     odometry_T_base =
         odometry_T_base * step *
@@ -124,6 +126,7 @@ TEST(Innovations, WithoutSystematicErrorsNearlyNothingIsFound) {
 TEST(Innovations, WhatAllScansHaveInCommonIsNotSeen) {
   SimulatedDrive drive;
   drive.common_m = {0.3, -0.2, 0.1};
+  drive.bend_rad_per_m = 0.0;  // which would turn it
   const auto learnt = LearnSystematic(Answers(drive, 4), kExact);
   ASSERT_TRUE(learnt.ok()) << learnt.status();
   for (size_t axis = 0; axis < 3; ++axis) {
