@@ -2,6 +2,7 @@
 
 #include "clients/cli/calibrate/calibration_report.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 #include <vector>
@@ -17,6 +18,17 @@ namespace {
 using Axes = std::array<Estimated, 3>;
 
 Eigen::Vector3d UpperEnds(const Axes& axes) { return {axes[0].high, axes[1].high, axes[2].high}; }
+
+void Replace(const Axes& learnt, double way_m, const std::string& origin,
+             CalibratedConstant<Eigen::Vector3d>& constant) {
+  const Eigen::Vector3d upper = UpperEnds(learnt);
+  if (way_m >= kLongWayM) {
+    constant = {upper, origin};
+  } else if ((upper.array() > constant.value.array()).any()) {
+    constant = {upper.cwiseMax(constant.value),
+                absl::StrCat(origin, "; where that is less: ", constant.origin)};
+  }
+}
 
 std::string LagText(const LagSummary& lag) {
   return absl::StrFormat("%d pairs of scans %.2g m apart", lag.pairs, lag.way_m);
@@ -71,10 +83,11 @@ SensorCalibration ApplyLearnt(const LearntCalibration& learnt, SensorCalibration
     return absl::StrCat("upper end of the 90 % interval of voxloc calibrate: ", of, "; ",
                         learnt.drive);
   };
-  known.position_sigma_m = {UpperEnds(systematic.position_sigma_m),
-                            origin(LagText(systematic.lags[systematic.position_lag]))};
-  known.rotation_sigma_rad = {UpperEnds(systematic.rotation_sigma_rad),
-                              origin(LagText(systematic.lags[systematic.rotation_lag]))};
+  Replace(systematic.position_sigma_m, systematic.position_way_m,
+          origin(LagText(systematic.lags[systematic.position_lag])), known.position_sigma_m);
+  Replace(systematic.rotation_sigma_rad, systematic.rotation_way_m,
+          origin(LagText(systematic.lags[systematic.rotation_lag])), known.rotation_sigma_rad);
+
   if (systematic.time_sigma_s.has_value()) {
     known.time_sigma_s = {systematic.time_sigma_s->high,
                           origin(absl::StrCat("pairs at ", SpeedText(systematic)))};
@@ -127,6 +140,12 @@ std::string LearntText(const LearntCalibration& learnt, const SensorCalibration&
                 absl::StrFormat("%.3g", written.scan_scale.value));
   }
   absl::StrAppend(&text, results.Text(), "\n");
+  if (std::min(systematic.position_way_m, systematic.rotation_way_m) < kLongWayM) {
+    absl::StrAppend(
+        &text, absl::StrFormat("Answers were compared over %.2g m (position) and %.2g m "
+                               "(rotation). Below %.2g m, sigmas are not made smaller.\n",
+                               systematic.position_way_m, systematic.rotation_way_m, kLongWayM));
+  }
   if (!systematic.time_sigma_s.has_value()) {
     absl::StrAppend(&text,
                     "The time and the skew cannot be told from this drive: half of it is at ",

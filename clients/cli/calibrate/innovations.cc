@@ -214,10 +214,16 @@ class PositionEstimate {
     return found;
   }
 
-  // The median of what is taken off the innovations, one standard deviation along an axis.
+  // The median of what innovations have beside systematic errors of the position, one standard
+  // deviation along an axis: scan parts, odometry, and what rotations move over the way. Rotations
+  // are not taken off: a map that is bent moves and turns answers at once, by what is not
+  // independent.
   [[nodiscard]] double KnownSigmaM() const {
     std::vector<double> sigmas;
-    for (const Pair& pair : pairs_) sigmas.push_back(std::sqrt(KnownVariance(pair).mean()));
+    for (const Pair& pair : pairs_) {
+      const Eigen::Vector3d turned = pair.turn_gain * rotation_;
+      sigmas.push_back(std::sqrt((pair.known_variance.head<3>() + turned).mean()));
+    }
     return Median(std::move(sigmas));
   }
 
@@ -230,10 +236,6 @@ class PositionEstimate {
   }
 
  private:
-  [[nodiscard]] Eigen::Vector3d KnownVariance(const Pair& pair) const {
-    return pair.known_variance.head<3>() + pair.turn_gain * rotation_;
-  }
-
   [[nodiscard]] std::vector<Square> AxisSquares(const Places& places, Eigen::Index axis,
                                                 const PositionAndTime& others) const {
     std::vector<Square> squares;
@@ -242,7 +244,7 @@ class PositionEstimate {
       if (with_time_ && pair.speed_m_s > middle_m_s_) continue;
       const double innovation = pair.innovation[axis];
       squares.push_back({innovation * innovation,
-                         KnownVariance(pair)[axis] + others.time * pair.rate_squares[axis] +
+                         pair.known_variance[axis] + others.time * pair.rate_squares[axis] +
                              others.skew * pair.rate_squares.head<3>().sum(),
                          2.0});
     }
@@ -260,7 +262,7 @@ class PositionEstimate {
       const Eigen::Index way = pair.rate_squares.x() >= pair.rate_squares.y() ? 0 : 1;
       const Eigen::Index axis = along ? way : 1 - way;
       const double sheared = pair.rate_squares.head<3>().sum();
-      const double known = KnownVariance(pair)[axis] + 2.0 * others.position[axis];
+      const double known = pair.known_variance[axis] + 2.0 * others.position[axis];
       const double square = pair.innovation[axis] * pair.innovation[axis];
       if (along) {
         squares.push_back({square, known + others.skew * sheared, pair.rate_squares[axis]});
@@ -368,6 +370,10 @@ absl::StatusOr<LearntSystematic> LearnSystematic(const std::vector<DriveAnswer>&
   if (with_time) {
     learnt.time_sigma_s = RootOf(positions[3]);
     learnt.skew_sigma_s = RootOf(positions[4]);
+  }
+  for (const LagSummary& lag : learnt.lags) {
+    learnt.rotation_way_m = std::max(learnt.rotation_way_m, lag.way_m);
+    if (lag.tells_position) learnt.position_way_m = std::max(learnt.position_way_m, lag.way_m);
   }
   return learnt;
 }

@@ -54,8 +54,11 @@ struct LearntSystematic {
   // nullopt: the speeds of the drive are too alike, or too low, to tell.
   std::optional<Estimated> time_sigma_s;
   std::optional<Estimated> skew_sigma_s;  // as time_sigma_s
-  double slow_m_s = 0.0;                  // median speed of the slower half of the pairs
-  double fast_m_s = 0.0;                  // and of the faster
+                                          // The longest ways over which answers were compared.
+  double position_way_m = 0.0;
+  double rotation_way_m = 0.0;
+  double slow_m_s = 0.0;  // median speed of the slower half of the pairs
+  double fast_m_s = 0.0;  // and of the faster
 };
 
 // Of the accepted answers of a drive, in the order of their stamps. FailedPrecondition says what

@@ -256,6 +256,19 @@ TEST(CalibrationReport, WritesUpperEndsWithTheirOrigins) {
   EXPECT_THAT(LearntText(learnt, written), HasSubstr("scan part, factor"));
 }
 
+TEST(CalibrationReport, SigmasAreMadeSmallerOnlyWhereAnswersWereComparedOverALongWay) {
+  LearntCalibration learnt = Learnt();
+  ASSERT_LT(learnt.systematic.position_sigma_m[2].high, 0.03);
+  learnt.systematic.position_way_m = 20.0;
+  EXPECT_EQ(ApplyLearnt(learnt, {}).position_sigma_m.value.z(),
+            learnt.systematic.position_sigma_m[2].high);
+  learnt.systematic.position_way_m = 19.0;
+  const SensorCalibration written = ApplyLearnt(learnt, {});
+  EXPECT_EQ(written.position_sigma_m.value.z(), SystematicError().position_sigma_m.z());
+  EXPECT_EQ(written.position_sigma_m.value.x(), learnt.systematic.position_sigma_m[0].high);
+  EXPECT_THAT(written.position_sigma_m.origin, HasSubstr("where that is less"));
+}
+
 TEST(CalibrationReport, TheScanPartIsEnlargedWhereItIsTooSmallForSure) {
   LearntCalibration learnt = Learnt();
   learnt.scan_part_factor = Estimated{2.0, 1.5, 2.6};

@@ -195,7 +195,7 @@ TEST_P(Estimates, TheTimePartGrowsAlongTheWayOfTheSessionsPoses) {
       request.mutable_pose()->set_stamp_ns(scan.stamp_ns() + side * 50'000'000);
       Pose pose = VehiclePose();
       pose.translation += pose.rotation * Eigen::Vector3d(side * 0.05 * speed_m_s, 0.0, 0.0);
-      PoseToProto(pose, *request.mutable_pose()->mutable_map_t_base());
+      PoseToProto(pose, *request.mutable_pose()->mutable_map_t_base()->mutable_pose());
       session.Send(request);
     }
     session.Send(scan);
