@@ -31,11 +31,11 @@ void Replace(const Axes& learnt, double way_m, const std::string& origin,
 }
 
 std::string LagText(const LagSummary& lag) {
-  return absl::StrFormat("%d pairs of scans %.2g m apart", lag.pairs, lag.way_m);
+  return absl::StrFormat("%d pairs of scans %.3g m apart", lag.pairs, lag.way_m);
 }
 
 std::string SpeedText(const LearntSystematic& learnt) {
-  return absl::StrFormat("%.2g and %.2g m/s", learnt.slow_m_s, learnt.fast_m_s);
+  return absl::StrFormat("%.3g and %.3g m/s", learnt.slow_m_s, learnt.fast_m_s);
 }
 
 Json EstimatedJson(const Estimated& estimated) {
@@ -142,8 +142,8 @@ std::string LearntText(const LearntCalibration& learnt, const SensorCalibration&
   absl::StrAppend(&text, results.Text(), "\n");
   if (std::min(systematic.position_way_m, systematic.rotation_way_m) < kLongWayM) {
     absl::StrAppend(
-        &text, absl::StrFormat("Answers were compared over %.2g m (position) and %.2g m "
-                               "(rotation). Below %.2g m, sigmas are not made smaller.\n",
+        &text, absl::StrFormat("Answers were compared over %.3g m (position) and %.3g m "
+                               "(rotation). Below %.3g m, sigmas are not made smaller.\n",
                                systematic.position_way_m, systematic.rotation_way_m, kLongWayM));
   }
   if (!systematic.time_sigma_s.has_value()) {

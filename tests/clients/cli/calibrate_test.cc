@@ -110,7 +110,10 @@ TEST(Innovations, TellTheTimeFromTheSpeed) {
   EXPECT_NEAR(learnt->time_sigma_s->value, 0.01, 0.0025);
   EXPECT_LT(learnt->time_sigma_s->low, 0.01);
   EXPECT_GT(learnt->time_sigma_s->high, 0.008);
-  EXPECT_NEAR(learnt->position_sigma_m[0].value, 0.03, 0.012);
+  // Along the way the two are hard to tell apart, which the interval says.
+  EXPECT_LT(learnt->position_sigma_m[0].low, 0.03);
+  EXPECT_GT(learnt->position_sigma_m[0].high, 0.03);
+  EXPECT_LT(learnt->position_sigma_m[0].high, 0.12);
   EXPECT_NEAR(learnt->position_sigma_m[1].value, 0.03, 0.006);
 }
 
