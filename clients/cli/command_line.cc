@@ -39,6 +39,7 @@ void BuildCommands(CLI::App* app, Work* chosen) {
   AddAlignCommand(app, chosen);
   AddLocateCommand(app, chosen);
   AddReplayCommand(app, chosen);
+  AddCalibrateCommand(app, chosen);
   AddScoreCommand(app, chosen);
   AddSimulateCommand(app, chosen);
   AddInfoCommand(app, chosen);

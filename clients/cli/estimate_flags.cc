@@ -24,6 +24,15 @@ const std::map<std::string, v1::CovarianceMethod>& Methods() {
 
 void EstimateFlags::AddTo(v1::AlignmentOptions* options, v1::OutputOptions* output) const {
   if (!covariance.empty()) options->mutable_covariance()->set_method(Methods().at(covariance));
+  if (!sensor.empty()) options->set_sensor(sensor);
+  if (systematic_time_sigma_s) {
+    options->mutable_covariance()->mutable_systematic_time_sigma_s()->set_value(
+        *systematic_time_sigma_s);
+  }
+  if (systematic_skew_sigma_s) {
+    options->mutable_covariance()->mutable_systematic_skew_sigma_s()->set_value(
+        *systematic_skew_sigma_s);
+  }
   if (no_confidence) output->set_no_confidence(true);
   if (protection_risk) output->mutable_protection()->mutable_risk()->set_value(*protection_risk);
   for (int axis = 0; axis < 3; ++axis) {
@@ -49,13 +58,13 @@ void AddEstimateFlags(CLI::App* command, EstimateFlags* flags) {
           "--systematic-position", flags->systematic_position_sigma_m,
           "Add errors of this standard deviation that scans share (map, mounting, time) to "
           "the calibrated covariance, along each axis of the base, m (0 to 100); default: "
-          "the server's, 0.04")
+          "the sensor's, 0.04")
       ->check(CLI::Range(0.0, 100.0))
       ->option_text("M");
   command
       ->add_option("--systematic-rotation", flags->systematic_rotation_sigma_deg,
                    "Add the same about each axis of the base, deg (0 to 180); default: the "
-                   "server's, 0.2")
+                   "sensor's, 0.2")
       ->check(CLI::Range(0.0, 180.0))
       ->option_text("DEG");
   command
@@ -65,6 +74,25 @@ void AddEstimateFlags(CLI::App* command, EstimateFlags* flags) {
                    "the calibrated covariance")
       ->check(CLI::Range(0.0, 1.0))
       ->option_text("P");
+  command
+      ->add_option("--systematic-time", flags->systematic_time_sigma_s,
+                   "Add errors of the time of scans: what the base moves in so many seconds (0 to "
+                   "10); default: the sensor's, 0.02")
+      ->check(CLI::Range(0.0, 10.0))
+      ->option_text("S");
+  command
+      ->add_option(
+          "--systematic-skew", flags->systematic_skew_sigma_s,
+          "Add errors of sweeps that are not deskewed: the base's speed for so many seconds "
+          "in all directions (0 to 10); default: the sensor's, 0.01")
+      ->check(CLI::Range(0.0, 10.0))
+      ->option_text("S");
+  command
+      ->add_option(
+          "--sensor", flags->sensor,
+          "Use the server's calibration of this sensor; `voxloc info` lists them; default: "
+          "default")
+      ->option_text("NAME");
   command->add_flag("--no-confidence", flags->no_confidence,
                     "Do not compute the confidence, which saves time");
 }

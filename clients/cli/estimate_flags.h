@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The flags that say what is wanted beside a pose: --covariance, --no-confidence,
-// --protection-risk and the like.
+// The flags that say what is wanted beside a pose: --covariance, --sensor, --protection-risk,
+// --no-confidence and the like.
 
 #ifndef VOXLOC_CLIENTS_CLI_ESTIMATE_FLAGS_H_
 #define VOXLOC_CLIENTS_CLI_ESTIMATE_FLAGS_H_
@@ -23,6 +23,9 @@ struct EstimateFlags {
   // One value for all three axes; nullopt: the server's default.
   std::optional<double> systematic_position_sigma_m;
   std::optional<double> systematic_rotation_sigma_deg;
+  std::optional<double> systematic_time_sigma_s;
+  std::optional<double> systematic_skew_sigma_s;
+  std::string sensor;  // empty: the server's default
   std::optional<double> protection_risk;  // nullopt: no protection levels
 
   void AddTo(v1::AlignmentOptions* options, v1::OutputOptions* output) const;

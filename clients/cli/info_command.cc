@@ -61,6 +61,7 @@ std::string InfoText(const std::string& server, const v1::GetServerInfoResponse&
   line("maps", absl::StrCat(info.maps(), " of at most ", info.limits().max_maps()));
   line("messages", absl::StrCat("at most ", ByteText(info.limits().max_message_bytes()), ", ",
                                 Grouped(info.limits().max_points_per_scan()), " points a scan"));
+  line("sensors", absl::StrJoin(info.sensors(), ", "));
   using Align = TextTable::Align;
   TextTable devices({{"device"},
                      {"model"},

@@ -32,6 +32,7 @@ struct EstimateRequest {
   std::shared_ptr<const ScanFeatures> features;
   Eigen::Vector3d sensor_position_base = Eigen::Vector3d::Zero();  // where the rays leave from
   std::optional<Matrix6> guess_covariance;  // about fixed map axes, positive definite
+  std::optional<Twist> base_twist;          // when the scan was taken; nullopt: not known
 };
 
 struct Confidence {

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "core/estimate/calibration/sensor_calibration.h"
+
 namespace voxloc::server {
 
 // Limits of requests. GetServerInfo returns them to clients.
@@ -47,6 +49,8 @@ struct Config {
   uint32_t threads = 0;                           // of the CPU engine; 0: one per processor
   std::string log_level = "info";                 // trace, debug, info, warn, error
   std::string default_profile = "precise";
+  std::string sensor_calibration;  // the file that `sensors` were read from; empty: none
+  SensorCalibrations sensors;
   bool reflection = true;
   double drain_delay_s = 0.2;    // after NOT_SERVING, so that clients notice
   double drain_timeout_s = 5.0;  // then, for open calls to end by themselves

@@ -15,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "core/estimate/calibration/calibration_file.h"
 #include "core/tracking/pose_buffer.h"
 #include "core/tracking/recovery.h"
 
@@ -143,6 +144,25 @@ Setting Number(std::string key, double min, double max, const std::string& help,
           [field](const Config& config) { return absl::StrCat(field(config)); }};
 }
 
+// The file is read when the value is set.
+Setting SensorCalibrationFile(std::string key, std::string help) {
+  auto set = [key](absl::string_view value, Config& config) {
+    SensorCalibrations sensors;
+    if (!value.empty()) {
+      absl::StatusOr<SensorCalibrations> read = ReadCalibrationFile(std::string(value));
+      if (!read.ok()) {
+        return absl::Status(read.status().code(), absl::StrCat(key, ": ", read.status().message()));
+      }
+      sensors = *std::move(read);
+    }
+    config.sensor_calibration = std::string(value);
+    config.sensors = std::move(sensors);
+    return absl::OkStatus();
+  };
+  return {key, "FILE", std::move(help), std::move(set),
+          [](const Config& config) { return config.sensor_calibration; }};
+}
+
 constexpr uint64_t kMax32 = std::numeric_limits<uint32_t>::max();
 constexpr uint64_t kMax48 = uint64_t{1} << 48;
 
@@ -258,6 +278,9 @@ std::vector<Setting> MakeSettings() {
   table.push_back(Text(
       "default_profile", "NAME", "use this profile for requests that name none",
       [](auto& c) -> auto& { return c.default_profile; }));
+  table.push_back(SensorCalibrationFile(
+      "sensor_calibration",
+      "read the calibrations of sensors from this file; sessions name them with options.sensor"));
   table.push_back(Switch(
       "reflection", "let clients list the services by gRPC reflection",
       [](auto& c) -> auto& { return c.reflection; }));

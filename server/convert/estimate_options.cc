@@ -91,11 +91,17 @@ absl::Status ReadThree(const google::protobuf::RepeatedField<double>& values,
 }  // namespace
 
 absl::StatusOr<CovarianceOptions> CovarianceOptionsFromProto(const v1::CovarianceOptions& options,
-                                                             const Profile& profile) {
+                                                             const Profile& profile,
+                                                             const SensorCalibration& sensor) {
   CovarianceOptions result;
   auto method = MethodFromProto(options.method(), profile);
   if (!method.ok()) return method.status();
   result.method = *method;
+  result.systematic = sensor.systematic();
+  // It was learnt of the scan part of this method.
+  if (result.method == CovarianceMethod::kCalibrated) {
+    result.scale_factor = sensor.scan_scale.value;
+  }
   auto fixed = CovarianceFromProto(options.fixed_covariance(), "covariance.fixed_covariance");
   if (!fixed.ok()) return fixed.status();
   if (fixed->has_value()) result.fixed = **fixed;
@@ -118,6 +124,12 @@ absl::StatusOr<CovarianceOptions> CovarianceOptionsFromProto(const v1::Covarianc
         ReadThree(options.systematic_rotation_sigma_rad(), "systematic_rotation_sigma_rad",
                   result.systematic.rotation_sigma_rad)}) {
     if (!status.ok()) return InField("covariance", status);
+  }
+  if (options.has_systematic_time_sigma_s()) {
+    result.systematic.time_sigma_s = options.systematic_time_sigma_s().value();
+  }
+  if (options.has_systematic_skew_sigma_s()) {
+    result.systematic.skew_sigma_s = options.systematic_skew_sigma_s().value();
   }
   if (absl::Status status = InField("covariance", ValidateCovarianceOptions(result));
       !status.ok()) {

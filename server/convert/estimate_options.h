@@ -18,9 +18,10 @@
 
 namespace voxloc::server {
 
-// `profile` names the method and the required distance of requests that do not.
+// `profile` names the method and the required distance of requests that do not; what else they do
+// not set is the sensor's.
 [[nodiscard]] absl::StatusOr<CovarianceOptions> CovarianceOptionsFromProto(
-    const v1::CovarianceOptions& options, const Profile& profile);
+    const v1::CovarianceOptions& options, const Profile& profile, const SensorCalibration& sensor);
 
 // Sets `gate` and the limits of guesses. `options.profile` has been set.
 [[nodiscard]] absl::Status ApplyValidation(const v1::ValidationOptions& validation,

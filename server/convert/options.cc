@@ -176,20 +176,26 @@ absl::Status ApplyGate(const v1::GateOptions& gate, AlignOptions& options) {
 }  // namespace
 
 absl::StatusOr<AlignOptions> AlignOptionsFromProto(const v1::AlignmentOptions& options,
-                                                   const std::string& default_profile,
-                                                   const Limits& limits) {
+                                                   const Config& config) {
   AlignOptions result;
-  auto profile = FindProfile(options.profile().empty() ? default_profile : options.profile());
+  auto profile =
+      FindProfile(options.profile().empty() ? config.default_profile : options.profile());
   if (!profile.ok()) {
     return absl::InvalidArgumentError(
         absl::StrCat("options.profile must be one of ", absl::StrJoin(ProfileNames(), ", "),
                      " (got '", absl::CEscape(options.profile().substr(0, 64)), "')"));
   }
   result.profile = *std::move(profile);
-  auto covariance = CovarianceOptionsFromProto(options.covariance(), result.profile);
+  auto sensor = config.sensors.Find(options.sensor());
+  if (!sensor.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("options.sensor: ", sensor.status().message()));
+  }
+  result.sensor = *std::move(sensor);
+  auto covariance = CovarianceOptionsFromProto(options.covariance(), result.profile, result.sensor);
   if (!covariance.ok()) return covariance.status();
   result.covariance = *std::move(covariance);
-  if (absl::Status status = ApplyOverrides(options.overrides(), limits, result); !status.ok()) {
+  if (absl::Status status = ApplyOverrides(options.overrides(), config.limits, result);
+      !status.ok()) {
     return status;
   }
   if (absl::Status status = ApplyGate(options.gate(), result); !status.ok()) return status;
@@ -291,7 +297,7 @@ absl::StatusOr<ScanRecipe> RecipeFromProto(const Config& config,
                                            const v1::ScanFilter& filter,
                                            const v1::OutputOptions& output) {
   ScanRecipe recipe;
-  auto align = AlignOptionsFromProto(options, config.default_profile, config.limits);
+  auto align = AlignOptionsFromProto(options, config);
   if (!align.ok()) return align.status();
   recipe.align = *std::move(align);
   auto filters = ScanFiltersFromProto(filter);

@@ -20,7 +20,7 @@
 namespace voxloc::server {
 
 [[nodiscard]] absl::StatusOr<AlignOptions> AlignOptionsFromProto(
-    const v1::AlignmentOptions& options, const std::string& default_profile, const Limits& limits);
+    const v1::AlignmentOptions& options, const Config& config);
 
 [[nodiscard]] absl::StatusOr<ScanFilters> ScanFiltersFromProto(const v1::ScanFilter& filter);
 

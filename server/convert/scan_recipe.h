@@ -10,6 +10,7 @@
 
 #include "core/cloud/filters.h"
 #include "core/engine/profile.h"
+#include "core/estimate/calibration/sensor_calibration.h"
 #include "core/estimate/scan_estimate.h"
 #include "core/geometry/pose.h"
 #include "core/tracking/pose_buffer.h"
@@ -22,6 +23,7 @@ struct AlignOptions {
   Profile profile;  // overrides applied, cell sizes its own
   AcceptanceLimits limits;
   bool regularize = true;  // where a scan has a reference position
+  SensorCalibration sensor;
   CovarianceOptions covariance;
   GateOptions gate;
   double guess_timeout_s = PoseBufferOptions().timeout_s;
@@ -51,8 +53,14 @@ struct ScanRecipe {
   AlignOptions align;
   ScanFilters filters;
   OutputChoice output;
-  std::optional<Pose> base_T_sensor;  // nullopt: the identity
+  std::optional<Pose> base_T_sensor;  // as the client says; nullopt: the identity
   EstimateOptions estimate;           // what `align` and `output` make of it
+
+  // base_T_sensor with the sensor's offsets; nullopt: the identity.
+  [[nodiscard]] std::optional<Pose> Mount() const {
+    if (!align.sensor.moves_mount()) return base_T_sensor;
+    return align.sensor.CorrectMount(base_T_sensor.value_or(Pose()));
+  }
 };
 
 }  // namespace voxloc::server

@@ -38,7 +38,9 @@ absl::StatusOr<PreparedScan> PrepareScan(const v1::Cloud& cloud, const ScanRecip
       return status;
     }
   }
-  if (recipe.base_T_sensor.has_value()) points = Transform(*recipe.base_T_sensor, points);
+  if (const std::optional<Pose> base_T_sensor = recipe.Mount(); base_T_sensor.has_value()) {
+    points = Transform(*base_T_sensor, points);
+  }
   if (recipe.filters.base.has_value()) {
     if (absl::Status status = Filter(*recipe.filters.base, engine, work_class, points, counts);
         !status.ok()) {

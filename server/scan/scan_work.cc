@@ -31,8 +31,7 @@ double SecondsSince(Clock::time_point start) {
 }
 
 Eigen::Vector3d SensorPosition(const ScanRecipe& recipe) {
-  return recipe.base_T_sensor.has_value() ? recipe.base_T_sensor->translation
-                                          : Eigen::Vector3d::Zero();
+  return recipe.Mount().value_or(Pose()).translation;
 }
 
 }  // namespace
@@ -112,6 +111,7 @@ bool ScanWork::Prepare(AlignJob& job, EstimateRequest& estimate) {
   estimate.options = &source_->recipe.estimate;
   estimate.sensor_position_base = SensorPosition(source_->recipe);
   estimate.guess_covariance = guess_covariance_;
+  estimate.base_twist = place_.base_twist;
   estimate.features = DescribeScan(*job.scan, estimate.sensor_position_base, job.map_T_base_guess,
                                    *estimate.options);
   RequestPasses(*estimate.features, job);
@@ -146,7 +146,8 @@ bool ScanWork::PreparePoints() {
 }
 
 void ScanWork::FindPlace() {
-  place_ = source_->state->TakePlace(facts_.stamp_ns);
+  shown_stamp_ns_ = source_->recipe.align.sensor.CorrectStamp(facts_.stamp_ns);
+  place_ = source_->state->TakePlace(shown_stamp_ns_);
   facts_.active = place_.active;
   if (!guess_.has_value() && place_.status.ok()) {
     guess_ = place_.guess_map_T_base;
@@ -268,7 +269,8 @@ void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const 
   runtime_.metrics.stage_encode_s.Observe(encode_s);
   timings.set_estimate_s(batch.estimate_s + encode_s);
   if (verdict.accepted) {
-    source_->state->Found(result.map_T_base, place_.odometry_T_base, own_suffices_);
+    source_->state->Found(shown_stamp_ns_, result.map_T_base, place_.odometry_T_base,
+                          own_suffices_);
     Answer(status, verdict.detail);
   } else if (verdict.status == AlignmentStatus::kDeadline) {
     Answer(status, verdict.detail);

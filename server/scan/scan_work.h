@@ -84,6 +84,7 @@ class ScanWork : public ScanTask {
   Profile profile_;          // as it is on the map
   PreparedScan prepared_;
   ScanFacts facts_;
+  int64_t shown_stamp_ns_ = 0;  // when the base was where the scan shows it
   ScanGate gate_;
 };
 

@@ -165,7 +165,7 @@ void SearchWork::TellProgress(const PoseSearchProgress& progress, const Observer
 
 absl::Status SearchWork::DescribeHypotheses(const std::vector<PoseHypothesis>& hypotheses,
                                             v1::SearchResult& result) const {
-  const Eigen::Vector3d sensor_position_base = recipe_.base_T_sensor.value_or(Pose()).translation;
+  const Eigen::Vector3d sensor_position_base = recipe_.Mount().value_or(Pose()).translation;
   auto estimates = EstimateHypotheses(*runtime_.engine, job_, recipe_.estimate,
                                       sensor_position_base, hypotheses);
   if (!estimates.ok()) return Explain(estimates.status());

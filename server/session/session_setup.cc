@@ -81,7 +81,7 @@ absl::StatusOr<ScanSource> ConfigureSession(const Config& config, const Resident
                                             const v1::ConfigureSession& configure) {
   ScanSource changed = source;
   if (configure.has_options()) {
-    auto align = AlignOptionsFromProto(configure.options(), config.default_profile, config.limits);
+    auto align = AlignOptionsFromProto(configure.options(), config);
     if (!align.ok()) return align.status();
     changed.recipe.align = *std::move(align);
     if (auto map = maps.Find(source.map); map.ok()) {

@@ -2,6 +2,8 @@
 
 #include "server/session/session_state.h"
 
+#include <cmath>
+
 namespace voxloc::server {
 namespace {
 
@@ -9,6 +11,24 @@ PoseBufferOptions ReferencesLike(const PoseBufferOptions& poses) {
   PoseBufferOptions options = ReferenceBufferOptions();
   options.max_poses = poses.max_poses;
   return options;
+}
+
+// Poses farther apart do not tell a twist, and one is no longer true after that time: as
+// PoseBufferOptions::timeout_s.
+constexpr double kLongestGapS = 1.0;
+// Of poses that are nearer, what they are rounded to makes the twist. Odometry comes at 1 kHz at
+// most.
+constexpr double kShortestGapS = 0.9e-3;
+
+double SecondsBetween(int64_t from_ns, int64_t to_ns) {
+  return (static_cast<double>(to_ns) - static_cast<double>(from_ns)) * 1e-9;
+}
+
+std::optional<Twist> TwistBetween(int64_t from_ns, const Pose& from, int64_t to_ns,
+                                  const Pose& to) {
+  const double duration_s = SecondsBetween(from_ns, to_ns);
+  if (!(duration_s >= kShortestGapS && duration_s <= kLongestGapS)) return std::nullopt;
+  return MeanTwist(from, to, duration_s);
 }
 
 }  // namespace
@@ -40,6 +60,8 @@ void SessionState::Activate(bool active) {
   active_ = active;
   if (!active) return;
   poses_.Clear();
+  accepted_.reset();
+  accepted_before_.reset();
   proposal_.reset();
   correction_.reset();
   if (policy_.has_value()) policy_->Reset();
@@ -66,6 +88,8 @@ SessionState::Place SessionState::TakePlace(int64_t stamp_ns) {
     place.corrected = correction_.has_value();
     place.guess_map_T_base =
         place.corrected ? correction_->Apply(pose->map_T_base) : pose->map_T_base;
+    place.base_twist = TwistBetween(pose->older.stamp_ns, pose->older.map_T_base,
+                                    pose->newer.stamp_ns, pose->newer.map_T_base);
     // A pose of no covariance has zeros.
     if (!pose->covariance.isZero(0.0) && !place.corrected) {
       place.guess_covariance = pose->covariance;
@@ -73,6 +97,7 @@ SessionState::Place SessionState::TakePlace(int64_t stamp_ns) {
   } else {
     place.status = pose.status();
   }
+  if (!place.base_twist.has_value()) place.base_twist = AcceptedTwist(stamp_ns);
   if (const auto reference = references_.Interpolate(stamp_ns); reference.ok()) {
     references_.PopOld(stamp_ns);
     place.reference_map = reference->map_T_base.translation;
@@ -85,9 +110,18 @@ Diagnostics SessionState::Finish(ScanGate& gate) {
   return gate.Finish(skipped_);
 }
 
-void SessionState::Found(const Pose& map_T_base, const std::optional<Pose>& odometry_T_base,
-                         bool own_suffices) {
+std::optional<Twist> SessionState::AcceptedTwist(int64_t stamp_ns) const {
+  if (!accepted_before_.has_value()) return std::nullopt;
+  if (std::abs(SecondsBetween(accepted_->stamp_ns, stamp_ns)) > kLongestGapS) return std::nullopt;
+  return TwistBetween(accepted_before_->stamp_ns, accepted_before_->map_T_base, accepted_->stamp_ns,
+                      accepted_->map_T_base);
+}
+
+void SessionState::Found(int64_t stamp_ns, const Pose& map_T_base,
+                         const std::optional<Pose>& odometry_T_base, bool own_suffices) {
   const absl::MutexLock lock(&mutex_);
+  accepted_before_ = accepted_;
+  accepted_ = AcceptedResult{stamp_ns, map_T_base};
   if (!policy_.has_value()) return;
   policy_->Found(map_T_base, odometry_T_base);
   proposal_.reset();

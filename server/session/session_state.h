@@ -17,6 +17,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
+#include "core/geometry/twist.h"
 #include "core/tracking/pose_buffer.h"
 #include "core/tracking/pose_correction.h"
 #include "core/tracking/pose_proposal.h"
@@ -62,6 +63,9 @@ class SessionState {
     std::optional<StampedPose> older;
     std::optional<StampedPose> newer;
     bool corrected = false;  // whether a recovery has moved the guess away from it
+    // By those poses; by the last two accepted results where there are none, or only one. nullopt:
+    // these are too old or too far apart in time.
+    std::optional<Twist> base_twist;
     std::optional<Eigen::Vector3d> reference_map;
   };
   // Forgets what is older than the scan.
@@ -70,10 +74,12 @@ class SessionState {
   // Counts the scan and hands out its record.
   [[nodiscard]] Diagnostics Finish(ScanGate& gate);
 
-  // The end of a scan: its vehicle was found, or missed. `own_suffices`: of a scan whose guess was
+  // The end of a scan: its vehicle was found, or missed. The stamp is the one that TakePlace was
+  // given. `own_suffices`: of a scan whose guess was
   // corrected, whether the alignment from what the poses say led there too. A step that is returned
   // must be ended.
-  void Found(const Pose& map_T_base, const std::optional<Pose>& odometry_T_base, bool own_suffices);
+  void Found(int64_t stamp_ns, const Pose& map_T_base, const std::optional<Pose>& odometry_T_base,
+             bool own_suffices);
   [[nodiscard]] std::optional<RecoveryStep> Missed(const std::optional<Pose>& odometry_T_base);
 
   // nullopt: the session does not look for its vehicle.
@@ -88,11 +94,20 @@ class SessionState {
   void AbandonStep();
 
  private:
+  // The last two accepted results, in the order of their stamps.
+  struct AcceptedResult {
+    int64_t stamp_ns = 0;
+    Pose map_T_base;
+  };
+  std::optional<Twist> AcceptedTwist(int64_t stamp_ns) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   const Options options_;
   absl::Mutex mutex_;
   bool active_ ABSL_GUARDED_BY(mutex_);
   PoseBuffer poses_ ABSL_GUARDED_BY(mutex_);
   PoseBuffer references_ ABSL_GUARDED_BY(mutex_);
+  std::optional<AcceptedResult> accepted_ ABSL_GUARDED_BY(mutex_);
+  std::optional<AcceptedResult> accepted_before_ ABSL_GUARDED_BY(mutex_);
   SkippedScans skipped_ ABSL_GUARDED_BY(mutex_);
   std::optional<RecoveryPolicy> policy_ ABSL_GUARDED_BY(mutex_);
   bool stepping_ ABSL_GUARDED_BY(mutex_) = false;  // a step has been returned and not ended

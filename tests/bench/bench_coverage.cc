@@ -9,12 +9,17 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <fstream>
 #include <memory>
 #include <optional>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "core/engine/profile.h"
 #include "core/estimate/covariance/covariance_estimator.h"
 #include "core/geometry/angles.h"
+#include "core/geometry/covariance.h"
 #include "core/geometry/pose_difference.h"
 #include "tests/bench/bench_data.h"
 #include "tests/bench/bench_options.h"
@@ -50,7 +55,10 @@ struct CoverageFlags {
   // Of all three axes.
   std::optional<double> systematic_position_m;
   std::optional<double> systematic_rotation_deg;
+  std::optional<double> systematic_time_s;
+  std::optional<double> systematic_skew_s;
   std::string json;
+  std::string dump;
 };
 
 SystematicError SystematicErrorOf(const CoverageFlags& flags) {
@@ -59,6 +67,8 @@ SystematicError SystematicErrorOf(const CoverageFlags& flags) {
   if (flags.systematic_rotation_deg) {
     error.rotation_sigma_rad.setConstant(*flags.systematic_rotation_deg * kRadiansPerDegree);
   }
+  if (flags.systematic_time_s) error.time_sigma_s = *flags.systematic_time_s;
+  if (flags.systematic_skew_s) error.skew_sigma_s = *flags.systematic_skew_s;
   return error;
 }
 
@@ -100,9 +110,33 @@ struct Coverage {
 struct Study {
   size_t scans = 0;
   size_t accepted = 0;
+  std::string rows;                              // of --dump
   std::array<std::vector<double>, kAxes> error;  // absolute
   std::array<Coverage, kMethods.size()> methods;
 };
+
+// Error, covariance and twist in base axes: 6, 36 and 6 numbers; the twist is empty where it is not
+// known.
+void AddRow(const BenchScan& scan, const Vector6& error, const Matrix6& covariance,
+            std::string& rows) {
+  const Eigen::Matrix3d base_R_map = scan.map_T_base.rotation.conjugate().toRotationMatrix();
+  const Matrix6 turned = RotateCovariance(base_R_map, covariance);
+  std::vector<std::string> numbers;
+  const auto add = [&](const Eigen::Vector3d& v) {
+    for (const double value : v) numbers.push_back(absl::StrFormat("%.9g", value));
+  };
+  add(base_R_map * error.head<3>());
+  add(base_R_map * error.tail<3>());
+  for (int row = 0; row < 6; ++row) {
+    add(turned.row(row).head<3>());
+    add(turned.row(row).tail<3>());
+  }
+  if (scan.base_twist.has_value()) {
+    add(scan.base_twist->linear_m_s);
+    add(scan.base_twist->angular_rad_s);
+  }
+  absl::StrAppend(&rows, absl::StrJoin(numbers, " "), "\n");
+}
 
 absl::Status AddRound(Engine& engine, const std::shared_ptr<const ResidentMap>& map,
                       const Profile& profile, const SystematicError& systematic,
@@ -123,13 +157,18 @@ absl::Status AddRound(Engine& engine, const std::shared_ptr<const ResidentMap>& 
       options.method = kMethods[m].method;
       options.systematic = systematic;
       std::vector<CovarianceRequest> requests;
-      for (const size_t i : accepted) requests.push_back({{&jobs[i], &results[i]}, &options});
+      for (const size_t i : accepted) {
+        requests.push_back({{&jobs[i], &results[i]}, &options, scans[begin + i].base_twist});
+      }
       const std::vector<CovarianceReport> reports = EstimateCovariances(engine, requests);
       for (size_t k = 0; k < accepted.size(); ++k) {
         const size_t i = accepted[k];
-        study.methods[m].Add(
-            FixedAxesDifference(scans[begin + i].map_T_base, results[i].map_T_base),
-            reports[k].covariance);
+        const BenchScan& scan = scans[begin + i];
+        const Vector6 error = FixedAxesDifference(scan.map_T_base, results[i].map_T_base);
+        study.methods[m].Add(error, reports[k].covariance);
+        if (options.method == CovarianceMethod::kCalibrated) {
+          AddRow(scan, error, reports[k].covariance, study.rows);
+        }
       }
     }
     for (const size_t i : accepted) {
@@ -204,6 +243,9 @@ absl::Status RunCoverage(const CoverageFlags& options) {
     std::printf(" | %s %.3g %.3g", kAxisNames[axis], 1e3 * sigma.p50, 1e3 * sigma.p95);
   }
   std::printf(" mm, mrad\n");
+  if (!options.dump.empty() && !(std::ofstream(options.dump) << study.rows << std::flush)) {
+    return absl::UnavailableError(absl::StrCat("cannot write ", options.dump));
+  }
   return WriteJson(options.json, {{"profile", profile.name},
                                   {"alignments", study.scans},
                                   {"accepted", study.accepted},
@@ -235,6 +277,16 @@ Command AddCoverageCommand(CLI::App& program) {
   app->add_option("--systematic-rotation", options->systematic_rotation_deg,
                   "The same about each axis, deg")
       ->check(CLI::Range(0.0, 180.0));
+  app->add_option("--systematic-time", options->systematic_time_s,
+                  "The same of the time, s; counts where the poses have stamps (--pose-format tum)")
+      ->check(CLI::Range(0.0, 10.0));
+  app->add_option("--systematic-skew", options->systematic_skew_s,
+                  "The same of the motion within a sweep, s; counts as --systematic-time does")
+      ->check(CLI::Range(0.0, 10.0));
+  app->add_option("--dump", options->dump,
+                  "Write each accepted result to FILE, one a line: error (x y z rx ry rz), "
+                  "covariance of CALIBRATED (36 values) and twist (6, where known), in base axes")
+      ->type_name("FILE");
   AddJsonFlag(*app, options->json);
   return {app, [options] { return RunCoverage(*options); }};
 }

@@ -2,6 +2,7 @@
 
 #include "tests/bench/bench_data.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -96,6 +97,25 @@ absl::StatusOr<Bench> SetUp(const EngineOptions& engine, const std::string& prof
   return Bench{*std::move(made), *std::move(found), *std::move(built)};
 }
 
+namespace {
+
+// Poses farther apart in time do not tell a twist, seconds: as PoseBufferOptions::timeout_s.
+constexpr double kLongestGapS = 1.0;
+
+// Between the poses before and after, or the pose itself at either end. nullopt: the file has no
+// stamps, or these poses are too far apart.
+std::optional<Twist> TwistAt(const std::vector<StampedPose>& poses, TrajectoryFormat format,
+                             size_t i) {
+  if (format != TrajectoryFormat::kTum) return std::nullopt;
+  const StampedPose& before = poses[i > 0 ? i - 1 : 0];
+  const StampedPose& after = poses[std::min(i + 1, poses.size() - 1)];
+  const double duration_s = static_cast<double>(after.stamp_ns - before.stamp_ns) * 1e-9;
+  if (!(duration_s > 0.0 && duration_s <= 2.0 * kLongestGapS)) return std::nullopt;
+  return MeanTwist(before.pose, after.pose, duration_s);
+}
+
+}  // namespace
+
 absl::StatusOr<std::vector<BenchScan>> LoadScans(const ScanOptions& options) {
   const auto format = TrajectoryFormatNamed(options.pose_format);
   if (!format.ok()) return format.status();
@@ -134,6 +154,7 @@ absl::StatusOr<std::vector<BenchScan>> LoadScans(const ScanOptions& options) {
     BenchScan scan;
     scan.cloud = std::make_shared<const PointCloud>(std::move(filtered->cloud));
     scan.map_T_base = (*poses)[i].pose;
+    scan.base_twist = TwistAt(*poses, *format, i);
     scan.map_T_base_guess = guesses[i].pose;
     if (!options.perturb.empty()) {
       scan.map_T_base_guess = Perturb(guesses[i].pose, perturbation, options.seed, i);

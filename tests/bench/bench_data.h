@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "core/cloud/point_cloud.h"
 #include "core/engine/engine.h"
 #include "core/geometry/pose.h"
+#include "core/geometry/twist.h"
 #include "tests/bench/bench_options.h"
 
 namespace voxloc::bench {
@@ -46,6 +48,7 @@ struct BenchScan {
   std::shared_ptr<const PointCloud> cloud;
   Pose map_T_base;
   Pose map_T_base_guess;
+  std::optional<Twist> base_twist;  // by the neighbouring true poses, where these have stamps
 };
 
 // None of them is required.

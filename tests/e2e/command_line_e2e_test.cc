@@ -152,6 +152,59 @@ TEST_P(CommandLineE2e, ReplayFollowsThePreviousAnswer) {
   EXPECT_LT(result["translation_error_m"]["p50"], 0.02);
 }
 
+TEST_P(CommandLineE2e, CalibrateWritesASensorThatTheServerTakes) {
+  const fs::path out = directory_ / (GetParam() + "_sensors.json");
+  const std::vector<std::string> calibrate = {"calibrate",
+                                              "--map",
+                                              "town",
+                                              "--scans",
+                                              Town("scans"),
+                                              "--odometry",
+                                              Town("poses_tum.txt"),
+                                              "--points",
+                                              "1500",
+                                              "--min-range",
+                                              "1",
+                                              "--profile",
+                                              "precise",
+                                              "--odometry-drift",
+                                              "0.1",
+                                              "--out",
+                                              out.string()};
+  const ProcessResult run = WithServer(Plus(calibrate, {"--sensor", "roof", "--json", "-"}));
+  ASSERT_EQ(run.exit_code, 0) << run.error;
+  const json learnt = json::parse(run.out, nullptr, false);
+  ASSERT_FALSE(learnt.is_discarded()) << run.out.substr(0, 200);
+  EXPECT_EQ(learnt["accepted"], 25);
+  EXPECT_GT(learnt["halves"], 15);
+  // Map and scans are exact but for white noise: there is next to nothing to learn.
+  for (const json& axis : learnt["position_sigma_m"]) EXPECT_LT(axis["value"], 0.02);
+  EXPECT_LT(learnt["scan_part_factor"]["low"], 2.0);
+
+  // Another entry leaves the first as it is.
+  const json before = JsonIn(out);
+  const ProcessResult second = WithServer(Plus(calibrate, {"--sensor", "front"}));
+  ASSERT_EQ(second.exit_code, 0) << second.error;
+  EXPECT_THAT(second.out, HasSubstr("sensor front written to"));
+  const json after = JsonIn(out);
+  ASSERT_EQ(after["sensors"].size(), 3u);
+  EXPECT_EQ(after["sensors"][1], before["sensors"][1]);
+  EXPECT_EQ(after["sensors"][1]["name"], "roof");
+  // A drive of 20 m makes nothing smaller.
+  EXPECT_EQ(after["sensors"][1]["systematic_position_sigma_m"]["value"],
+            json::parse("[0.04, 0.04, 0.04]"));
+
+  const ProcessResult config = RunProcess(
+      {ProgramPath(VOXLOC_VOXLOCD), "--sensor-calibration", out.string(), "--listen=nowhere"});
+  EXPECT_EQ(config.exit_code, 2);
+  EXPECT_THAT(config.error, HasSubstr("listen must be ADDR:PORT"));
+
+  const ProcessResult short_drive =
+      WithServer(Plus(calibrate, {"--sensor", "roof", "--max-scans", "5"}));
+  EXPECT_EQ(short_drive.exit_code, 1);
+  EXPECT_THAT(short_drive.error, HasSubstr("too few accepted scans"));
+}
+
 TEST_P(CommandLineE2e, OpenLoopAnswersEveryScanOnce) {
   const ProcessResult run =
       WithServer(Plus(ReplayOf(Town("poses.txt")), {"--rate", "2000", "--json", "-"}));

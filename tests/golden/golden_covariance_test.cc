@@ -73,7 +73,7 @@ CovarianceReport Estimate(const LoadedSet& loaded, const nlohmann::json& entry,
   const AlignJob job = loaded.MakeJob(PoseOf(entry.at("guess")));
   const AlignResult result = ResultOf(entry);
   const CovarianceOptions options = Options(method);
-  const CovarianceRequest request = {{&job, &result}, &options};
+  const CovarianceRequest request = {{&job, &result}, &options, std::nullopt};
   CovarianceReport report = EstimateCovariances(*loaded.engine, {&request, 1})[0];
   EXPECT_TRUE(report.status.ok()) << report.status;
   EXPECT_EQ(report.method, method);

@@ -49,6 +49,9 @@ class MethodBatch {
     return *requests_[places_[i]].scan.result;
   }
   [[nodiscard]] AlignedScan scan(size_t i) const { return requests_[places_[i]].scan; }
+  [[nodiscard]] const std::optional<Twist>& base_twist(size_t i) const {
+    return requests_[places_[i]].base_twist;
+  }
   [[nodiscard]] CovarianceReport& report(size_t i) { return reports_[places_[i]]; }
 
   // Reports the fixed covariance in place of the method's, which this prevents.
@@ -166,13 +169,15 @@ void EstimateCalibrated(Engine& engine, MethodBatch batch) {
   if (scans.empty()) return;
   const std::vector<CalibratedCovariance> calibrated = CalibrateCovariances(engine, scans);
   for (size_t i = 0; i < batch.size(); ++i) {
-    batch.report(i) = ReportCalibrated(batch.scan(i), batch.options(i), calibrated[i]);
+    batch.report(i) =
+        ReportCalibrated(batch.scan(i), batch.options(i), batch.base_twist(i), calibrated[i]);
   }
 }
 
 }  // namespace
 
 CovarianceReport ReportCalibrated(const AlignedScan& scan, const CovarianceOptions& options,
+                                  const std::optional<Twist>& base_twist,
                                   const CalibratedCovariance& calibrated) {
   if (!calibrated.status.ok()) {
     return FixedReport(options, scan.result->map_T_base, calibrated.status);
@@ -180,7 +185,7 @@ CovarianceReport ReportCalibrated(const AlignedScan& scan, const CovarianceOptio
   CovarianceReport report;
   report.method = CovarianceMethod::kCalibrated;
   report.covariance = options.scale_factor * calibrated.covariance +
-                      SystematicCovariance(options.systematic, scan.result->map_T_base);
+                      SystematicCovariance(options.systematic, scan.result->map_T_base, base_twist);
   return report;
 }
 

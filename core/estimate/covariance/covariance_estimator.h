@@ -7,6 +7,7 @@
 #ifndef VOXLOC_CORE_ESTIMATE_COVARIANCE_COVARIANCE_ESTIMATOR_H_
 #define VOXLOC_CORE_ESTIMATE_COVARIANCE_COVARIANCE_ESTIMATOR_H_
 
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -36,6 +37,7 @@ struct CovarianceReport {
 struct CovarianceRequest {
   AlignedScan scan;
   const CovarianceOptions* options = nullptr;  // valid
+  std::optional<Twist> base_twist;             // when the scan was taken; nullopt: not known
 };
 
 // One report a request, in their order.
@@ -45,6 +47,7 @@ struct CovarianceRequest {
 // Of a scan whose covariance has been calibrated; the fixed one where that failed.
 [[nodiscard]] CovarianceReport ReportCalibrated(const AlignedScan& scan,
                                                 const CovarianceOptions& options,
+                                                const std::optional<Twist>& base_twist,
                                                 const CalibratedCovariance& calibrated);
 
 }  // namespace voxloc

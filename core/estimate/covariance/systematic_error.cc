@@ -23,13 +23,30 @@ absl::Status CheckSigmas(absl::string_view name, const Eigen::Vector3d& sigmas, 
   return absl::OkStatus();
 }
 
+absl::Status CheckTime(absl::string_view name, double sigma_s) {
+  constexpr double kMostS = 10.0;
+  if (sigma_s >= 0.0 && sigma_s <= kMostS) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, " must be from 0 to ", kMostS, " (got ", sigma_s, ")"));
+}
+
 }  // namespace
 
-Matrix6 SystematicCovariance(const SystematicError& error, const Pose& map_T_base) {
+Matrix6 SystematicCovariance(const SystematicError& error, const Pose& map_T_base,
+                             const std::optional<Twist>& base_twist) {
   const Eigen::Matrix3d map_R_base = map_T_base.rotation.toRotationMatrix();
   Matrix6 covariance = Matrix6::Zero();
   covariance.topLeftCorner<3, 3>() = Turned(map_R_base, error.position_sigma_m);
   covariance.bottomRightCorner<3, 3>() = Turned(map_R_base, error.rotation_sigma_rad);
+  if (base_twist.has_value()) {
+    const Eigen::Matrix<double, 6, 1> moved =
+        error.time_sigma_s * FixedAxesRate(*base_twist, map_T_base);
+    covariance += moved * moved.transpose();
+    const double sheared_m = error.skew_sigma_s * base_twist->linear_m_s.norm();
+    const double sheared_rad = sheared_m / kSkewRangeM;
+    covariance.diagonal().head<3>().array() += sheared_m * sheared_m;
+    covariance.diagonal().tail<3>().array() += sheared_rad * sheared_rad;
+  }
   return covariance;
 }
 
@@ -41,7 +58,16 @@ absl::Status ValidateSystematicError(const SystematicError& error) {
       !status.ok()) {
     return status;
   }
-  return CheckSigmas("systematic_rotation_sigma_rad", error.rotation_sigma_rad, kMostRad);
+  if (absl::Status status =
+          CheckSigmas("systematic_rotation_sigma_rad", error.rotation_sigma_rad, kMostRad);
+      !status.ok()) {
+    return status;
+  }
+  if (absl::Status status = CheckTime("systematic_time_sigma_s", error.time_sigma_s);
+      !status.ok()) {
+    return status;
+  }
+  return CheckTime("systematic_skew_sigma_s", error.skew_sigma_s);
 }
 
 }  // namespace voxloc

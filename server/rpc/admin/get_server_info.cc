@@ -71,6 +71,7 @@ absl::Status GetServerInfo(const Runtime& runtime, const v1::GetServerInfoReques
     }
   }
   response.set_default_profile(runtime.config.default_profile);
+  for (const std::string& name : runtime.config.sensors.Names()) response.add_sensors(name);
   response.set_started_at_ns(runtime.started_unix_ns);
   response.set_now_ns(absl::GetCurrentTimeNanos());
   response.set_open_sessions(static_cast<uint32_t>(runtime.sessions.open()));

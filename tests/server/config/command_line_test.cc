@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "server/config/settings.h"
+#include "tests/support/scratch_dir.h"
 
 namespace voxloc::server {
 namespace {
@@ -115,6 +116,28 @@ TEST(CommandLineTest, RefusesBadYamlByNameAndLine) {
     EXPECT_FALSE(ParseYamlSettings(bad, "f.yaml").ok()) << bad;
   }
   EXPECT_TRUE(ParseYamlSettings("", "f.yaml").ok());
+}
+
+TEST(SettingsTest, TheSensorCalibrationIsReadWithTheConfiguration) {
+  const ScratchDir scratch;
+  const std::string path =
+      scratch.Write("sensors.json", R"({"sensors": [{"name": "roof"}, {"name": "front"}]})");
+  const Setting* setting = FindSetting("sensor_calibration");
+  ASSERT_NE(setting, nullptr);
+  Config config;
+  ASSERT_TRUE(setting->set(path, config).ok()) << setting->set(path, config);
+  EXPECT_EQ(setting->get(config), path);
+  EXPECT_THAT(config.sensors.Names(), ::testing::ElementsAre("default", "roof", "front"));
+
+  const std::string bad = scratch.Write("bad.json", R"({"sensors": [{"nam": "roof"}]})");
+  const absl::Status status = setting->set(bad, config);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()),
+              ::testing::AllOf(::testing::HasSubstr("sensor_calibration: " + bad),
+                               ::testing::HasSubstr("did you mean name?")));
+  EXPECT_EQ(setting->set(scratch.Path("none.json"), config).code(), absl::StatusCode::kNotFound);
+  // What could not be read changes nothing.
+  EXPECT_EQ(config.sensor_calibration, path);
 }
 
 TEST(SettingsTest, EveryDefaultIsOneThatItsSettingTakes) {

@@ -17,10 +17,17 @@
 namespace voxloc::server {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
+Config WithProfile(const std::string& profile) {
+  Config config;
+  config.default_profile = profile;
+  return config;
+}
+
 absl::StatusCode CodeOf(const v1::AlignmentOptions& options) {
-  return AlignOptionsFromProto(options, "autoware", Limits()).status().code();
+  return AlignOptionsFromProto(options, WithProfile("autoware")).status().code();
 }
 
 TEST(ConvertOptions, AppliesOverridesToEveryStage) {
@@ -43,7 +50,7 @@ TEST(ConvertOptions, AppliesOverridesToEveryStage) {
   proto.mutable_gate()->set_score_type(v1::SCORE_TYPE_TRANSFORM_PROBABILITY);
   proto.mutable_gate()->mutable_score_threshold()->set_value(3.5);
   proto.mutable_gate()->mutable_min_matched_ratio()->set_value(0.25);
-  auto options = AlignOptionsFromProto(proto, "autoware", Limits());
+  auto options = AlignOptionsFromProto(proto, WithProfile("autoware"));
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_EQ(options->profile.name, "precise");
   EXPECT_TRUE(options->regularize);
@@ -70,6 +77,70 @@ TEST(ConvertOptions, AppliesOverridesToEveryStage) {
     EXPECT_TRUE(stage.float_transform());
     EXPECT_GT(stage.observed_ratio(), 0.0);
   }
+}
+
+TEST(ConvertOptions, TheSensorGivesWhatTheRequestDoesNotSet) {
+  SensorCalibration roof;
+  roof.name = "roof";
+  roof.position_sigma_m.value = {0.1, 0.2, 0.3};
+  roof.rotation_sigma_rad.value = {0.01, 0.02, 0.03};
+  roof.time_sigma_s.value = 0.5;
+  roof.skew_sigma_s.value = 0.25;
+  roof.scan_scale.value = 4.0;
+  Config config = WithProfile("precise");
+  config.sensors.Set(roof);
+  v1::AlignmentOptions options;
+  options.set_sensor("roof");
+  auto converted = AlignOptionsFromProto(options, config);
+  ASSERT_TRUE(converted.ok()) << converted.status();
+  EXPECT_EQ(converted->sensor.name, "roof");
+  EXPECT_EQ(converted->covariance.systematic.position_sigma_m, roof.position_sigma_m.value);
+  EXPECT_EQ(converted->covariance.systematic.rotation_sigma_rad, roof.rotation_sigma_rad.value);
+  EXPECT_EQ(converted->covariance.systematic.time_sigma_s, 0.5);
+  EXPECT_EQ(converted->covariance.systematic.skew_sigma_s, 0.25);
+  EXPECT_EQ(converted->covariance.scale_factor, 4.0);
+
+  v1::CovarianceOptions& given = *options.mutable_covariance();
+  for (int axis = 0; axis < 3; ++axis) given.add_systematic_position_sigma_m(0.07);
+  given.mutable_systematic_time_sigma_s()->set_value(0.0);
+  given.mutable_systematic_skew_sigma_s()->set_value(0.125);
+  given.mutable_scale_factor()->set_value(1.5);
+  converted = AlignOptionsFromProto(options, config);
+  ASSERT_TRUE(converted.ok()) << converted.status();
+  EXPECT_EQ(converted->covariance.systematic.position_sigma_m, Eigen::Vector3d(0.07, 0.07, 0.07));
+  EXPECT_EQ(converted->covariance.systematic.rotation_sigma_rad, roof.rotation_sigma_rad.value);
+  EXPECT_EQ(converted->covariance.systematic.time_sigma_s, 0.0);
+  EXPECT_EQ(converted->covariance.systematic.skew_sigma_s, 0.125);
+  EXPECT_EQ(converted->covariance.scale_factor, 1.5);
+
+  // The factor was learnt of the calibrated method's scan part.
+  options.Clear();
+  options.set_sensor("roof");
+  options.mutable_covariance()->set_method(v1::COVARIANCE_METHOD_LAPLACE);
+  EXPECT_EQ(AlignOptionsFromProto(options, config)->covariance.scale_factor, 1.0);
+}
+
+TEST(ConvertOptions, ASensorThatIsNotKnownIsRefusedWithTheKnownNames) {
+  v1::AlignmentOptions options;
+  options.set_sensor("defualt");
+  const absl::Status status = AlignOptionsFromProto(options, WithProfile("precise")).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("options.sensor"), HasSubstr("known: default"),
+                    HasSubstr("did you mean default?")));
+  options.Clear();
+  options.mutable_covariance()->mutable_systematic_time_sigma_s()->set_value(-1.0);
+  EXPECT_EQ(CodeOf(options), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(ConvertOptions, TheMountIsMovedByTheOffsetsOfTheSensor) {
+  ScanRecipe recipe;
+  EXPECT_FALSE(recipe.Mount().has_value());
+  recipe.align.sensor.mount_offset_m.value = {0.0, 0.0, 0.5};
+  ASSERT_TRUE(recipe.Mount().has_value());
+  EXPECT_EQ(recipe.Mount()->translation, Eigen::Vector3d(0.0, 0.0, 0.5));
+  recipe.base_T_sensor = Pose{{1.0, 0.0, 1.0}, Eigen::Quaterniond::Identity()};
+  EXPECT_EQ(recipe.Mount()->translation, Eigen::Vector3d(1.0, 0.0, 1.5));
 }
 
 TEST(ConvertOptions, RefusesAbsurdValues) {
@@ -113,7 +184,7 @@ TEST(ConvertOptions, RefusesAbsurdEstimatesAndChecks) {
                           const std::string& field) {
     v1::AlignmentOptions options;
     change(options);
-    const auto converted = AlignOptionsFromProto(options, "precise", Limits());
+    const auto converted = AlignOptionsFromProto(options, WithProfile("precise"));
     EXPECT_EQ(converted.status().code(), absl::StatusCode::kInvalidArgument) << field;
     EXPECT_THAT(std::string(converted.status().message()), HasSubstr(field));
   };
@@ -187,9 +258,9 @@ TEST(ConvertOptions, RefusesAbsurdEstimatesAndChecks) {
 
 TEST(ConvertOptions, TheRequiredDistanceIsAutowaresWithItsProfileAlone) {
   v1::AlignmentOptions options;
-  EXPECT_EQ(AlignOptionsFromProto(options, "precise", Limits())->gate.required_distance_m, 0.0);
+  EXPECT_EQ(AlignOptionsFromProto(options, WithProfile("precise"))->gate.required_distance_m, 0.0);
   options.set_profile("autoware");
-  EXPECT_EQ(AlignOptionsFromProto(options, "precise", Limits())->gate.required_distance_m, 10.0);
+  EXPECT_EQ(AlignOptionsFromProto(options, WithProfile("precise"))->gate.required_distance_m, 10.0);
 }
 
 TEST(ConvertOptions, ReadsFiltersAndRefusesAbsurdOnes) {

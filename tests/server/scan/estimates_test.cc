@@ -106,7 +106,14 @@ class Estimates : public EngineTest {
     ASSERT_TRUE(update.Read().has_committed());
   }
 
-  TestServer server_{{}, EngineHandle()};
+  static void AddRoof(Config& config) {
+    SensorCalibration roof;
+    roof.name = "roof";
+    roof.position_sigma_m.value = {0.5, 0.5, 0.5};
+    config.sensors.Set(roof);
+  }
+
+  TestServer server_{AddRoof, EngineHandle()};
 };
 VOXLOC_INSTANTIATE_ON_ENGINES(Estimates);
 
@@ -147,6 +154,59 @@ TEST_P(Estimates, TheSystematicErrorIsAddedToTheCalibratedCovariance) {
   // Not zero unless zero is asked for.
   const Matrix6 shipped = with({}, {}) - scan_alone;
   EXPECT_GT(shipped.diagonal().minCoeff(), 0.0);
+}
+
+TEST_P(Estimates, ASessionNamesTheSensorWhoseCalibrationHolds) {
+  const auto with = [this](const std::string& sensor) {
+    return CovarianceOf(
+        Align([&](v1::OpenSession& open) { open.mutable_options()->set_sensor(sensor); }));
+  };
+  const Matrix6 difference = with("roof") - with("");
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_NEAR(difference(i, i), i < 3 ? 0.25 - 0.0016 : 0.0, 1e-9) << i;
+  }
+
+  v1::AlignScansRequest request;
+  request.mutable_open()->set_map("town");
+  request.mutable_open()->mutable_options()->set_sensor("rof");
+  TestSession session(server_);
+  session.Send(request);
+  const grpc::Status status = session.Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), HasSubstr("known: default, roof; did you mean roof?"));
+
+  v1::GetServerInfoResponse info;
+  ASSERT_TRUE(server_.admin->GetServerInfo(TestServer::NewContext().get(), {}, &info).ok());
+  EXPECT_THAT(info.sensors(), ElementsAre("default", "roof"));
+}
+
+TEST_P(Estimates, TheTimePartGrowsAlongTheWayOfTheSessionsPoses) {
+  const auto moving = [this](double speed_m_s) {
+    v1::OpenSession open;
+    open.set_map("town");
+    v1::CovarianceOptions& options = *open.mutable_options()->mutable_covariance();
+    options.mutable_systematic_time_sigma_s()->set_value(0.1);
+    options.mutable_systematic_skew_sigma_s()->set_value(0.0);
+    TestSession session(server_);
+    session.Open(open);
+    v1::Scan scan = GoodScan();
+    for (const int side : {-1, 1}) {
+      v1::AlignScansRequest request;
+      request.mutable_pose()->set_stamp_ns(scan.stamp_ns() + side * 50'000'000);
+      Pose pose = VehiclePose();
+      pose.translation += pose.rotation * Eigen::Vector3d(side * 0.05 * speed_m_s, 0.0, 0.0);
+      PoseToProto(pose, *request.mutable_pose()->mutable_map_t_base()->mutable_pose());
+      session.Send(request);
+    }
+    session.Send(scan);
+    return CovarianceOf(session.ReadResult());
+  };
+  const Matrix6 difference = moving(2.0) - moving(0.0);
+  const Eigen::Vector3d way = VehiclePose().rotation * Eigen::Vector3d(0.2, 0.0, 0.0);
+  const Eigen::Matrix3d expected = way * way.transpose();
+  const Eigen::Matrix3d position = difference.topLeftCorner<3, 3>();
+  // The answer is turned against the truth by some milliradians.
+  EXPECT_TRUE(position.isApprox(expected, 0.03)) << position;
 }
 
 TEST_P(Estimates, ASystematicErrorOfTwoValuesIsRefused) {

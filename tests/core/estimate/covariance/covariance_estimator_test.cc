@@ -54,7 +54,7 @@ struct Aligned {
   AlignJob job;
   AlignResult result;
   CovarianceOptions options;
-  CovarianceRequest Request() const { return {{&job, &result}, &options}; }
+  CovarianceRequest Request() const { return {{&job, &result}, &options, std::nullopt}; }
 };
 
 CovarianceReport EstimateOne(Engine& engine, const Aligned& aligned) {
@@ -218,7 +218,7 @@ TEST_P(CovarianceEstimatorTest, CalibratedIsTheScaledScanPartAndTheSystematicOne
   const CovarianceReport report = EstimateOne(engine(), aligned);
   const Matrix6 expected =
       4.0 * calibrated[0].covariance +
-      SystematicCovariance(aligned.options.systematic, aligned.result.map_T_base);
+      SystematicCovariance(aligned.options.systematic, aligned.result.map_T_base, std::nullopt);
   EXPECT_TRUE(report.covariance.isApprox(expected, 1e-12));
 }
 

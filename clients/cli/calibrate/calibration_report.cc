@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/cli/calibrate/calibration_report.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "clients/cli/text_table.h"
+#include "core/geometry/angles.h"
+
+namespace voxloc::cli {
+namespace {
+
+using Axes = std::array<Estimated, 3>;
+
+Eigen::Vector3d UpperEnds(const Axes& axes) { return {axes[0].high, axes[1].high, axes[2].high}; }
+
+void Replace(const Axes& learnt, double way_m, const std::string& origin,
+             CalibratedConstant<Eigen::Vector3d>& constant) {
+  const Eigen::Vector3d upper = UpperEnds(learnt);
+  if (way_m >= kLongWayM) {
+    constant = {upper, origin};
+  } else if ((upper.array() > constant.value.array()).any()) {
+    constant = {upper.cwiseMax(constant.value),
+                absl::StrCat(origin, "; where that is less: ", constant.origin)};
+  }
+}
+
+std::string LagText(const LagSummary& lag) {
+  return absl::StrFormat("%d pairs of scans %.3g m apart", lag.pairs, lag.way_m);
+}
+
+std::string SpeedText(const LearntSystematic& learnt) {
+  return absl::StrFormat("%.3g and %.3g m/s", learnt.slow_m_s, learnt.fast_m_s);
+}
+
+Json EstimatedJson(const Estimated& estimated) {
+  return {{"value", estimated.value}, {"low", estimated.low}, {"high", estimated.high}};
+}
+
+Json AxesJson(const Axes& axes) {
+  Json json = Json::array();
+  for (const Estimated& axis : axes) json.push_back(EstimatedJson(axis));
+  return json;
+}
+
+class ResultTable {
+ public:
+  void Add(const std::string& name, const Estimated& estimated, double factor,
+           const std::string& written) {
+    table_.AddRow(
+        {name, Number(factor * estimated.value),
+         absl::StrCat(Number(factor * estimated.low), " to ", Number(factor * estimated.high)),
+         written});
+  }
+  void AddAxes(const std::string& name, const Axes& axes, double factor,
+               const Eigen::Vector3d& written) {
+    for (size_t i = 0; i < 3; ++i) {
+      Add(absl::StrCat(name, " ", std::string(1, "xyz"[i])), axes[i], factor,
+          Number(factor * written[static_cast<Eigen::Index>(i)]));
+    }
+  }
+  [[nodiscard]] std::string Text() const { return table_.Text(); }
+
+ private:
+  static std::string Number(double value) { return absl::StrFormat("%.3g", value); }
+
+  TextTable table_{{{""},
+                    {"estimate", TextTable::Align::kRight},
+                    {"90 % interval", TextTable::Align::kRight},
+                    {"written", TextTable::Align::kRight}}};
+};
+
+}  // namespace
+
+SensorCalibration ApplyLearnt(const LearntCalibration& learnt, SensorCalibration known) {
+  const LearntSystematic& systematic = learnt.systematic;
+  const auto origin = [&learnt](absl::string_view of) {
+    return absl::StrCat("upper end of the 90 % interval of voxloc calibrate: ", of, "; ",
+                        learnt.drive);
+  };
+  Replace(systematic.position_sigma_m, systematic.position_way_m,
+          origin(LagText(systematic.lags[systematic.position_lag])), known.position_sigma_m);
+  Replace(systematic.rotation_sigma_rad, systematic.rotation_way_m,
+          origin(LagText(systematic.lags[systematic.rotation_lag])), known.rotation_sigma_rad);
+
+  if (systematic.time_sigma_s.has_value()) {
+    known.time_sigma_s = {systematic.time_sigma_s->high,
+                          origin(absl::StrCat("pairs at ", SpeedText(systematic)))};
+    known.skew_sigma_s = {systematic.skew_sigma_s->high,
+                          origin(absl::StrCat("pairs at ", SpeedText(systematic)))};
+  }
+  if (learnt.scan_part_factor.has_value() && learnt.scan_part_factor->low > 1.0) {
+    known.scan_scale = {
+        learnt.scan_part_factor->value,
+        absl::StrCat("voxloc calibrate: halves of ", learnt.halves, " scans; ", learnt.drive)};
+  }
+  return known;
+}
+
+std::string LearntText(const LearntCalibration& learnt, const SensorCalibration& written) {
+  const LearntSystematic& systematic = learnt.systematic;
+  std::string text = absl::StrFormat("%d scans, %d accepted, %d of them observe all axes\n\n",
+                                     learnt.scans, learnt.accepted, learnt.observed);
+  using Align = TextTable::Align;
+  TextTable lags({{"scans apart", Align::kRight},
+                  {"m", Align::kRight},
+                  {"pairs", Align::kRight},
+                  {"position x y z, mm", Align::kRight},
+                  {"rotation x y z, mrad", Align::kRight}});
+  for (const LagSummary& lag : systematic.lags) {
+    const Eigen::Vector3d position = 1e3 * lag.position_sigma_m;
+    const Eigen::Vector3d rotation = 1e3 * lag.rotation_sigma_rad;
+    lags.AddRow({absl::StrCat(lag.scans), absl::StrFormat("%.2f", lag.way_m),
+                 absl::StrCat(lag.pairs),
+                 lag.tells_position
+                     ? absl::StrFormat("%.1f %.1f %.1f", position.x(), position.y(), position.z())
+                     : "too far",
+                 absl::StrFormat("%.2f %.2f %.2f", rotation.x(), rotation.y(), rotation.z())});
+  }
+  absl::StrAppend(&text, "What answers differ by beyond their scan part and the odometry:\n",
+                  lags.Text(), "\n");
+  ResultTable results;
+  results.AddAxes("position sigma, mm,", systematic.position_sigma_m, 1e3,
+                  written.position_sigma_m.value);
+  results.AddAxes("rotation sigma, mrad,", systematic.rotation_sigma_rad, 1e3,
+                  written.rotation_sigma_rad.value);
+  if (systematic.time_sigma_s.has_value()) {
+    results.Add("time sigma, ms", *systematic.time_sigma_s, 1e3,
+                absl::StrFormat("%.3g", 1e3 * written.time_sigma_s.value));
+    results.Add("skew sigma, ms", *systematic.skew_sigma_s, 1e3,
+                absl::StrFormat("%.3g", 1e3 * written.skew_sigma_s.value));
+  }
+  if (learnt.scan_part_factor.has_value()) {
+    results.Add("scan part, factor", *learnt.scan_part_factor, 1.0,
+                absl::StrFormat("%.3g", written.scan_scale.value));
+  }
+  absl::StrAppend(&text, results.Text(), "\n");
+  if (std::min(systematic.position_way_m, systematic.rotation_way_m) < kLongWayM) {
+    absl::StrAppend(
+        &text, absl::StrFormat("Answers were compared over %.3g m (position) and %.3g m "
+                               "(rotation). Below %.3g m, sigmas are not made smaller.\n",
+                               systematic.position_way_m, systematic.rotation_way_m, kLongWayM));
+  }
+  if (!systematic.time_sigma_s.has_value()) {
+    absl::StrAppend(&text,
+                    "The time and the skew cannot be told from this drive: half of it is at ",
+                    SpeedText(systematic),
+                    " in the median, and the faster half must have 1 m/s and 1.5 times the speed "
+                    "of the slower. They stay as they were.\n");
+  }
+  if (!learnt.scan_part_factor.has_value()) {
+    absl::StrAppend(&text, "The scan part could not be judged: no scan had two accepted halves.\n");
+  }
+  absl::StrAppend(&text,
+                  "What all scans have in common (a wrong mount, a constant delay, a map that is "
+                  "displaced as a whole)\ncannot be seen in any drive: configure it, see "
+                  "docs/operations.md.\n");
+  return text;
+}
+
+Json LearntJson(const LearntCalibration& learnt) {
+  const LearntSystematic& systematic = learnt.systematic;
+  Json lags = Json::array();
+  for (const LagSummary& lag : systematic.lags) {
+    lags.push_back({{"scans", lag.scans},
+                    {"pairs", lag.pairs},
+                    {"way_m", lag.way_m},
+                    {"position_sigma_m",
+                     std::vector<double>(lag.position_sigma_m.begin(), lag.position_sigma_m.end())},
+                    {"rotation_sigma_rad", std::vector<double>(lag.rotation_sigma_rad.begin(),
+                                                               lag.rotation_sigma_rad.end())}});
+  }
+  const auto optional = [](const std::optional<Estimated>& estimated) {
+    return estimated.has_value() ? EstimatedJson(*estimated) : Json(nullptr);
+  };
+  return {{"drive", learnt.drive},
+          {"scans", learnt.scans},
+          {"accepted", learnt.accepted},
+          {"observed", learnt.observed},
+          {"halves", learnt.halves},
+          {"lags", lags},
+          {"position_sigma_m", AxesJson(systematic.position_sigma_m)},
+          {"rotation_sigma_rad", AxesJson(systematic.rotation_sigma_rad)},
+          {"time_sigma_s", optional(systematic.time_sigma_s)},
+          {"skew_sigma_s", optional(systematic.skew_sigma_s)},
+          {"scan_part_factor", optional(learnt.scan_part_factor)}};
+}
+
+}  // namespace voxloc::cli

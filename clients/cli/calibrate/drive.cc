@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/cli/calibrate/drive.h"
+
+#include <optional>
+#include <utility>
+
+#include "clients/cli/calibrate/split_halves.h"
+#include "clients/cli/estimate_text.h"
+#include "clients/cli/replay/loaded_scan.h"
+#include "clients/cpp/messages.h"
+
+namespace voxloc::cli {
+namespace {
+
+struct Answer {
+  bool accepted = false;
+  std::optional<UncertainPose> observed;  // with a covariance, and no axis unobserved
+  Pose map_T_base;
+};
+
+class DriveRunner {
+ public:
+  DriveRunner(const DriveOptions& options, client::LocalizationSession& session)
+      : options_(options), session_(session) {}
+
+  absl::Status Add(const DriveScan& scan) {
+    const absl::StatusOr<LoadedScan> loaded = LoadReplayScan(scan.path, options_.filter, 0);
+    if (!loaded.ok()) return loaded.status();
+    const absl::StatusOr<Answer> whole = Ask(scan, loaded->cloud, GuessFor(scan));
+    if (!whole.ok()) return whole.status();
+    if (!whole->accepted) return absl::OkStatus();
+    ++answers_.accepted;
+    last_map_T_base_ = whole->map_T_base;
+    last_odometry_T_base_ = scan.odometry_T_base;
+    if (!whole->observed.has_value()) return absl::OkStatus();
+    answers_.scans.push_back({scan.stamp_ns, scan.odometry_T_base, *whole->observed});
+    return AddHalves(scan, loaded->cloud, whole->map_T_base);
+  }
+
+  DriveAnswers TakeAnswers() { return std::move(answers_); }
+
+ private:
+  Pose GuessFor(const DriveScan& scan) const {
+    if (!last_map_T_base_.has_value()) return options_.first_guess_map_T_base;
+    return *last_map_T_base_ * (last_odometry_T_base_.Inverse() * scan.odometry_T_base);
+  }
+
+  absl::Status AddHalves(const DriveScan& scan, const PointCloud& cloud, const Pose& map_T_base) {
+    const auto [first, second] = CutInHalves(cloud);
+    if (first.empty() || second.empty()) return absl::OkStatus();
+    const absl::StatusOr<Answer> one = Ask(scan, first, map_T_base);
+    if (!one.ok()) return one.status();
+    const absl::StatusOr<Answer> other = Ask(scan, second, map_T_base);
+    if (!other.ok()) return other.status();
+    if (one->accepted && other->accepted && one->observed.has_value() &&
+        other->observed.has_value()) {
+      answers_.halves.push_back({*one->observed, *other->observed});
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Answer> Ask(const DriveScan& scan, const PointCloud& cloud, const Pose& guess) {
+    client::ScanInput message;
+    message.stamp_ns = scan.stamp_ns;
+    message.cloud = &cloud;
+    message.guess_map_T_base = guess;
+    const absl::StatusOr<uint64_t> sequence = session_.Send(message);
+    if (!sequence.ok()) return sequence.status();
+    const absl::StatusOr<v1::AlignmentResult> result =
+        session_.ReceiveResultOf(*sequence, options_.timeout_s);
+    if (!result.ok()) return result.status();
+    Answer answer;
+    if (!result->accepted() || !result->has_map_t_base()) return answer;
+    const absl::StatusOr<Pose> pose = client::DecodePose(result->map_t_base());
+    if (!pose.ok()) return pose.status();
+    answer.accepted = true;
+    answer.map_T_base = *pose;
+    if (result->covariance_size() == 36 && UnobservedAxes(*result).empty()) {
+      using RowMajor6 = Eigen::Matrix<double, 6, 6, Eigen::RowMajor>;
+      answer.observed = {*pose, Eigen::Map<const RowMajor6>(result->covariance().data())};
+    }
+    return answer;
+  }
+
+  const DriveOptions& options_;
+  client::LocalizationSession& session_;
+  DriveAnswers answers_;
+  std::optional<Pose> last_map_T_base_;
+  Pose last_odometry_T_base_;
+};
+
+}  // namespace
+
+absl::StatusOr<DriveAnswers> RunDrive(const std::vector<DriveScan>& scans,
+                                      const DriveOptions& options,
+                                      client::LocalizationSession* session) {
+  DriveRunner runner(options, *session);
+  for (size_t i = 0; i < scans.size(); ++i) {
+    if (absl::Status status = runner.Add(scans[i]); !status.ok()) return status;
+    if (options.on_scan) options.on_scan(i + 1);
+  }
+  return runner.TakeAnswers();
+}
+
+}  // namespace voxloc::cli

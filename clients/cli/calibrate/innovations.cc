@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/cli/calibrate/innovations.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/geometry/pose_difference.h"
+#include "core/geometry/twist.h"
+
+namespace voxloc::cli {
+namespace {
+
+using Vector6 = Eigen::Matrix<double, 6, 1>;
+
+// Median of chi squared with one degree of freedom.
+constexpr double kMedianOfOne = 0.454936;
+constexpr std::array<size_t, 8> kLags = {1, 2, 4, 8, 16, 32, 64, 128};
+// Fewer pairs do not tell a median within half of itself (90 % interval of a median of chi
+// squared).
+constexpr size_t kLeastPairs = 20;
+// Two answers nearer to each other see the same cells of the finest stage, with the same errors.
+constexpr double kLeastWayM = 0.5;
+// Where more than this is taken off an innovation, metres (the scan parts of both answers, what
+// their rotations do over the way, the odometry as it is stated), that is about what systematic
+// errors are (0.04 m), and a mistake in it would be taken for one of theirs.
+constexpr double kMostKnownM = 0.03;
+// Errors are along and about the axes of the base, which must nearly agree: 10 degrees.
+constexpr double kMostTurnRad = 0.175;
+// The faster half tells the time where its speed is this many times the slower's, and a walk at
+// least: one millisecond is then 1 mm.
+constexpr double kLeastSpeedRatio = 1.5;
+constexpr double kLeastFastMS = 1.0;
+// Turns of estimating position and time, and halvings of the interval in which a variance lies:
+// what is left is far below the intervals of the estimates.
+constexpr int kTurns = 5;
+constexpr int kHalvings = 12;
+
+struct Pair {
+  Vector6 innovation;         // axes of the later base
+  Vector6 known_variance;     // scan parts and odometry
+  Eigen::Matrix3d turn_gain;  // variance of position axes by that of the earlier answer's rotation
+  Vector6 rate_squares;       // of both twists, summed: what the square of a time adds
+  double speed_m_s = 0.0;
+  double way_m = 0.0;
+};
+
+Eigen::Matrix3d Cross(const Eigen::Vector3d& v) {
+  Eigen::Matrix3d cross;
+  cross << 0.0, -v.z(), v.y(), v.z(), 0.0, -v.x(), -v.y(), v.x(), 0.0;
+  return cross;
+}
+
+class InnovationPairs {
+ public:
+  InnovationPairs(const std::vector<DriveAnswer>& answers, const OdometryNoise& noise)
+      : answers_(answers), noise_(noise) {
+    double way_m = 0.0;
+    for (size_t i = 0; i < answers.size(); ++i) {
+      if (i > 0) {
+        way_m += TranslationDistance(answers[i - 1].odometry_T_base, answers[i].odometry_T_base);
+      }
+      way_m_.push_back(way_m);
+      twists_.push_back(TwistAt(i));
+    }
+  }
+
+  [[nodiscard]] std::vector<Pair> Pairs(size_t lag) const {
+    std::vector<Pair> pairs;
+    for (size_t i = 0; i + lag < answers_.size(); ++i) {
+      if (way_m_[i + lag] - way_m_[i] < kLeastWayM) continue;
+      if (RotationDistance(answers_[i].odometry_T_base, answers_[i + lag].odometry_T_base) >
+          kMostTurnRad) {
+        continue;
+      }
+      pairs.push_back(PairOf(i, i + lag));
+    }
+    return pairs;
+  }
+
+  [[nodiscard]] double OdometrySigmaM(double way_m) const {
+    return std::hypot(noise_.position_ratio * way_m,
+                      noise_.turn_rad_per_m * way_m * way_m / std::sqrt(3.0));
+  }
+
+ private:
+  [[nodiscard]] Twist TwistAt(size_t i) const {
+    const DriveAnswer& before = answers_[i > 0 ? i - 1 : 0];
+    const DriveAnswer& after = answers_[std::min(i + 1, answers_.size() - 1)];
+    const double duration_s = static_cast<double>(after.stamp_ns - before.stamp_ns) * 1e-9;
+    if (!(duration_s > 0.0)) return Twist();
+    return MeanTwist(before.odometry_T_base, after.odometry_T_base, duration_s);
+  }
+
+  [[nodiscard]] Pair PairOf(size_t i, size_t j) const {
+    const DriveAnswer& from = answers_[i];
+    const DriveAnswer& to = answers_[j];
+    const Pose expected =
+        from.answer.map_T_base * (from.odometry_T_base.Inverse() * to.odometry_T_base);
+    // What a rotation of the earlier answer about fixed axes moves the later position by.
+    const Eigen::Matrix3d lever = -Cross(expected.translation - from.answer.map_T_base.translation);
+    Matrix6 carry = Matrix6::Identity();
+    carry.topRightCorner<3, 3>() = lever;
+    const Eigen::Matrix3d base_R_map = to.answer.map_T_base.rotation.conjugate().toRotationMatrix();
+    const Matrix6 known = RotateCovariance(
+        base_R_map, carry * from.answer.covariance * carry.transpose() + to.answer.covariance);
+    const Vector6 difference = FixedAxesDifference(expected, to.answer.map_T_base);
+
+    Pair pair;
+    pair.way_m = way_m_[j] - way_m_[i];
+    pair.innovation << base_R_map * difference.head<3>(), base_R_map * difference.tail<3>();
+    const double odometry_m = OdometrySigmaM(pair.way_m);
+    const double odometry_rad = noise_.turn_rad_per_m * pair.way_m;
+    pair.known_variance = known.diagonal();
+    pair.known_variance.head<3>().array() += odometry_m * odometry_m;
+    pair.known_variance.tail<3>().array() += odometry_rad * odometry_rad;
+    pair.turn_gain =
+        (base_R_map * lever * from.answer.map_T_base.rotation.toRotationMatrix()).cwiseAbs2();
+    pair.rate_squares << twists_[i].linear_m_s.cwiseAbs2() + twists_[j].linear_m_s.cwiseAbs2(),
+        twists_[i].angular_rad_s.cwiseAbs2() + twists_[j].angular_rad_s.cwiseAbs2();
+    pair.speed_m_s = std::sqrt(0.5 * pair.rate_squares.head<3>().sum());
+    return pair;
+  }
+
+  const std::vector<DriveAnswer>& answers_;
+  const OdometryNoise noise_;
+  std::vector<double> way_m_;
+  std::vector<Twist> twists_;
+};
+
+// By nearest rank. At least one value.
+double Median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// A squared innovation, with the variance `known + x * gain` for an unknown x.
+struct Square {
+  double square = 0.0;
+  double known = 0.0;
+  double gain = 0.0;
+};
+
+// The smallest x of at least 0 at which the squares are not larger than their variances, in the
+// median.
+double SolveVariance(const std::vector<Square>& squares) {
+  const auto too_small = [&squares](double x) {
+    std::vector<double> ratios;
+    ratios.reserve(squares.size());
+    for (const Square& s : squares) ratios.push_back(s.square / (s.known + x * s.gain));
+    return Median(std::move(ratios)) > kMedianOfOne;
+  };
+  if (squares.empty() || !too_small(0.0)) return 0.0;
+  double low = 0.0;
+  double high = 1e-8;
+  while (too_small(high) && high < 1e6) {
+    low = high;
+    high *= 4.0;
+  }
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = 0.5 * (low + high);
+    (too_small(middle) ? low : high) = middle;
+  }
+  return high;
+}
+
+using Places = std::vector<size_t>;
+
+Eigen::Vector3d RotationVariances(const std::vector<Pair>& pairs, const Places& places) {
+  Eigen::Vector3d variances;
+  for (Eigen::Index axis = 0; axis < 3; ++axis) {
+    std::vector<Square> squares;
+    for (const size_t i : places) {
+      const double innovation = pairs[i].innovation[axis + 3];
+      squares.push_back({innovation * innovation, pairs[i].known_variance[axis + 3], 2.0});
+    }
+    variances[axis] = SolveVariance(squares);
+  }
+  return variances;
+}
+
+// Variances.
+struct PositionAndTime {
+  Eigen::Vector3d position = Eigen::Vector3d::Zero();
+  double time = 0.0;
+  double skew = 0.0;
+};
+
+class PositionEstimate {
+ public:
+  PositionEstimate(const std::vector<Pair>& pairs, Eigen::Vector3d rotation_variances,
+                   bool with_time)
+      : pairs_(pairs), rotation_(std::move(rotation_variances)), with_time_(with_time) {
+    std::vector<double> speeds;
+    for (const Pair& pair : pairs) speeds.push_back(pair.speed_m_s);
+    if (!speeds.empty()) middle_m_s_ = Median(std::move(speeds));
+  }
+
+  [[nodiscard]] PositionAndTime At(const Places& places) const {
+    PositionAndTime found;
+    const int turns = with_time_ ? kTurns : 1;
+    for (int turn = 0; turn < turns; ++turn) {
+      for (Eigen::Index axis = 0; axis < 3; ++axis) {
+        found.position[axis] = SolveVariance(AxisSquares(places, axis, found));
+      }
+      if (!with_time_) continue;
+      found.skew = SolveVariance(FastSquares(places, found, false));
+      found.time = SolveVariance(FastSquares(places, found, true));
+    }
+    return found;
+  }
+
+  // The median of what innovations have beside systematic errors of the position, one standard
+  // deviation along an axis: scan parts, odometry, and what rotations move over the way. Rotations
+  // are not taken off: a map that is bent moves and turns answers at once, by what is not
+  // independent.
+  [[nodiscard]] double KnownSigmaM() const {
+    std::vector<double> sigmas;
+    for (const Pair& pair : pairs_) {
+      const Eigen::Vector3d turned = pair.turn_gain * rotation_;
+      sigmas.push_back(std::sqrt((pair.known_variance.head<3>() + turned).mean()));
+    }
+    return Median(std::move(sigmas));
+  }
+
+  [[nodiscard]] double SpeedOf(bool fast) const {
+    std::vector<double> speeds;
+    for (const Pair& pair : pairs_) {
+      if ((pair.speed_m_s > middle_m_s_) == fast) speeds.push_back(pair.speed_m_s);
+    }
+    return speeds.empty() ? 0.0 : Median(std::move(speeds));
+  }
+
+ private:
+  [[nodiscard]] std::vector<Square> AxisSquares(const Places& places, Eigen::Index axis,
+                                                const PositionAndTime& others) const {
+    std::vector<Square> squares;
+    for (const size_t i : places) {
+      const Pair& pair = pairs_[i];
+      if (with_time_ && pair.speed_m_s > middle_m_s_) continue;
+      const double innovation = pair.innovation[axis];
+      squares.push_back({innovation * innovation,
+                         pair.known_variance[axis] + others.time * pair.rate_squares[axis] +
+                             others.skew * pair.rate_squares.head<3>().sum(),
+                         2.0});
+    }
+    return squares;
+  }
+
+  // Of the faster half, for the time: along the axis of the base that the way is nearest to. For
+  // the skew: along the horizontal axis across it.
+  [[nodiscard]] std::vector<Square> FastSquares(const Places& places, const PositionAndTime& others,
+                                                bool along) const {
+    std::vector<Square> squares;
+    for (const size_t i : places) {
+      const Pair& pair = pairs_[i];
+      if (!(pair.speed_m_s > middle_m_s_)) continue;
+      const Eigen::Index way = pair.rate_squares.x() >= pair.rate_squares.y() ? 0 : 1;
+      const Eigen::Index axis = along ? way : 1 - way;
+      const double sheared = pair.rate_squares.head<3>().sum();
+      const double known = pair.known_variance[axis] + 2.0 * others.position[axis];
+      const double square = pair.innovation[axis] * pair.innovation[axis];
+      if (along) {
+        squares.push_back({square, known + others.skew * sheared, pair.rate_squares[axis]});
+      } else {
+        squares.push_back({square, known + others.time * pair.rate_squares[axis], sheared});
+      }
+    }
+    return squares;
+  }
+
+  const std::vector<Pair>& pairs_;
+  const Eigen::Vector3d rotation_;
+  const bool with_time_;
+  double middle_m_s_ = 0.0;
+};
+
+Places AllOf(const std::vector<Pair>& pairs) {
+  Places places(pairs.size());
+  for (size_t i = 0; i < places.size(); ++i) places[i] = i;
+  return places;
+}
+
+Estimated RootOf(const Estimated& variance) {
+  return {std::sqrt(variance.value), std::sqrt(variance.low), std::sqrt(variance.high)};
+}
+
+// The place of the lag that shows the largest sigmas.
+template <typename SigmaOf>
+size_t LargestLag(const std::vector<LagSummary>& lags, const SigmaOf& sigma_of) {
+  size_t largest = 0;
+  for (size_t i = 1; i < lags.size(); ++i) {
+    if (sigma_of(lags[i]).squaredNorm() > sigma_of(lags[largest]).squaredNorm()) largest = i;
+  }
+  return largest;
+}
+
+}  // namespace
+
+absl::StatusOr<LearntSystematic> LearnSystematic(const std::vector<DriveAnswer>& answers,
+                                                 const OdometryNoise& noise) {
+  const InnovationPairs drive(answers, noise);
+  LearntSystematic learnt;
+  std::vector<std::vector<Pair>> pairs;
+  size_t most_pairs = 0;
+  for (const size_t lag : kLags) {
+    std::vector<Pair> at_lag = drive.Pairs(lag);
+    most_pairs = std::max(most_pairs, at_lag.size());
+    if (at_lag.size() < kLeastPairs) continue;
+    LagSummary summary;
+    summary.scans = lag;
+    summary.pairs = at_lag.size();
+    std::vector<double> ways;
+    for (const Pair& pair : at_lag) ways.push_back(pair.way_m);
+    summary.way_m = Median(std::move(ways));
+    if (!pairs.empty() && drive.OdometrySigmaM(summary.way_m) > kMostKnownM) break;
+    summary.rotation_sigma_rad = RotationVariances(at_lag, AllOf(at_lag)).cwiseSqrt();
+    learnt.lags.push_back(summary);
+    pairs.push_back(std::move(at_lag));
+  }
+  if (pairs.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the drive has too few accepted scans to learn from: at least ", kLeastPairs,
+        " pairs must be ", kLeastWayM, " m or more apart and turned by less than 10 degrees (got ",
+        most_pairs, " of ", answers.size(), " accepted scans)"));
+  }
+
+  learnt.rotation_lag =
+      LargestLag(learnt.lags, [](const LagSummary& lag) { return lag.rotation_sigma_rad; });
+  const Eigen::Vector3d rotation = learnt.lags[learnt.rotation_lag].rotation_sigma_rad.cwiseAbs2();
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    const PositionEstimate estimate(pairs[i], rotation, false);
+    learnt.lags[i].tells_position = i == 0 || estimate.KnownSigmaM() <= kMostKnownM;
+    learnt.lags[i].position_sigma_m = estimate.At(AllOf(pairs[i])).position.cwiseSqrt();
+  }
+  // Across the way, where errors of the time do not show: these would choose the lag whose pairs
+  // are the fastest.
+  learnt.position_lag = LargestLag(learnt.lags, [](const LagSummary& lag) -> Eigen::Vector2d {
+    if (!lag.tells_position) return Eigen::Vector2d::Zero();
+    return lag.position_sigma_m.tail<2>();
+  });
+
+  const std::vector<Pair>& rotation_pairs = pairs[learnt.rotation_lag];
+  const std::vector<Pair>& position_pairs = pairs[learnt.position_lag];
+  const PositionEstimate without_time(position_pairs, rotation, false);
+  learnt.slow_m_s = without_time.SpeedOf(false);
+  learnt.fast_m_s = without_time.SpeedOf(true);
+  const bool with_time =
+      learnt.fast_m_s >= kLeastFastMS && learnt.fast_m_s >= kLeastSpeedRatio * learnt.slow_m_s;
+  const PositionEstimate position(position_pairs, rotation, with_time);
+  const std::vector<Estimated> rotations =
+      WithIntervals(rotation_pairs.size(), [&](const Places& places) {
+        const Eigen::Vector3d found = RotationVariances(rotation_pairs, places);
+        return std::vector<double>(found.begin(), found.end());
+      });
+  const std::vector<Estimated> positions =
+      WithIntervals(position_pairs.size(), [&](const Places& places) {
+        const PositionAndTime found = position.At(places);
+        return std::vector<double>{found.position.x(), found.position.y(), found.position.z(),
+                                   found.time, found.skew};
+      });
+  for (size_t axis = 0; axis < 3; ++axis) {
+    learnt.rotation_sigma_rad[axis] = RootOf(rotations[axis]);
+    learnt.position_sigma_m[axis] = RootOf(positions[axis]);
+  }
+  if (with_time) {
+    learnt.time_sigma_s = RootOf(positions[3]);
+    learnt.skew_sigma_s = RootOf(positions[4]);
+  }
+  for (const LagSummary& lag : learnt.lags) {
+    learnt.rotation_way_m = std::max(learnt.rotation_way_m, lag.way_m);
+    if (lag.tells_position) learnt.position_way_m = std::max(learnt.position_way_m, lag.way_m);
+  }
+  return learnt;
+}
+
+}  // namespace voxloc::cli

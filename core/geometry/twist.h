@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How fast a base moves.
+
+#ifndef VOXLOC_CORE_GEOMETRY_TWIST_H_
+#define VOXLOC_CORE_GEOMETRY_TWIST_H_
+
+#include <Eigen/Core>
+
+#include "core/geometry/pose.h"
+
+namespace voxloc {
+
+// Velocities along and about the base's own axes, so that it is the same in every fixed frame.
+struct Twist {
+  Eigen::Vector3d linear_m_s = Eigen::Vector3d::Zero();
+  Eigen::Vector3d angular_rad_s = Eigen::Vector3d::Zero();
+};
+
+// The mean twist of a base that moved from one pose to another, both in one fixed frame: position
+// and rotation per second, in the axes of the orientation halfway. `duration_s` is over 0.
+[[nodiscard]] Twist MeanTwist(const Pose& from_T_base, const Pose& to_T_base, double duration_s);
+
+// How a pose with this twist changes per second, about fixed map axes, order x y z rx ry rz.
+[[nodiscard]] Eigen::Matrix<double, 6, 1> FixedAxesRate(const Twist& twist, const Pose& map_T_base);
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_GEOMETRY_TWIST_H_
