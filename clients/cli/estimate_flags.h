@@ -25,7 +25,7 @@ struct EstimateFlags {
   std::optional<double> systematic_rotation_sigma_deg;
   std::optional<double> systematic_time_sigma_s;
   std::optional<double> systematic_skew_sigma_s;
-  std::string sensor;  // empty: the server's default
+  std::string sensor;                     // empty: the server's default
   std::optional<double> protection_risk;  // nullopt: no protection levels
 
   void AddTo(v1::AlignmentOptions* options, v1::OutputOptions* output) const;

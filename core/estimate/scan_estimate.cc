@@ -108,8 +108,8 @@ Covariances EstimateAll(Engine& engine, absl::Span<const EstimateRequest> reques
     const CovarianceOptions& options = requests[i].options->covariance;
     if (options.method == CovarianceMethod::kCalibrated) {
       all.calibrated[i] = std::move(calibrated[next_calibrated++]);
-      all.reports[i] = ReportCalibrated(requests[i].scan, options, requests[i].base_twist,
-                                        all.calibrated[i]);
+      all.reports[i] =
+          ReportCalibrated(requests[i].scan, options, requests[i].base_twist, all.calibrated[i]);
     } else {
       static_cast<ObservedInformation&>(all.calibrated[i]) = std::move(observed[next_observed++]);
       others.push_back({requests[i].scan, &options, requests[i].base_twist});

@@ -28,7 +28,7 @@
 namespace voxloc::bench {
 namespace {
 
-constexpr size_t kBatch = 64;
+constexpr size_t kProtectedBatch = 64;
 // How far starts are from the truth, as in the other benchmarks of docs/accuracy.md.
 constexpr double kStartM = 0.44;
 constexpr double kStartRad = 2.0 * kRadiansPerDegree;
@@ -63,7 +63,7 @@ struct Levels {
   }
 };
 
-struct Counts {
+struct ProtectionCounts {
   size_t aligned = 0;
   size_t accepted = 0;
   size_t faults_detected = 0;
@@ -112,9 +112,9 @@ bool IsAccepted(const AlignResult& result, const ScanEstimate& estimate, const P
   return JudgeResult(result, &estimate, profile, GateOptions(), AcceptanceLimits()).accepted;
 }
 
-absl::Status AddBatch(Engine& engine, ThreadPool& pool, const std::vector<AlignJob>& given,
-                      const std::vector<Pose>& truths, const EstimateOptions& options,
-                      Counts& counts) {
+absl::Status AddProtectedBatch(Engine& engine, ThreadPool& pool, const std::vector<AlignJob>& given,
+                               const std::vector<Pose>& truths, const EstimateOptions& options,
+                               ProtectionCounts& counts) {
   std::vector<AlignJob> jobs = given;
   std::vector<EstimateRequest> requests(jobs.size());
   pool.ParallelFor(jobs.size(), [&](size_t i) {
@@ -144,8 +144,9 @@ absl::Status AddBatch(Engine& engine, ThreadPool& pool, const std::vector<AlignJ
   return absl::OkStatus();
 }
 
-absl::Status AddSet(Engine& engine, ThreadPool& pool, const LoadedSet& set, const Profile& profile,
-                    const ProtectionFlags& flags, Counts& counts) {
+absl::Status AddProtectedSet(Engine& engine, ThreadPool& pool, const LoadedSet& set,
+                             const Profile& profile, const ProtectionFlags& flags,
+                             ProtectionCounts& counts) {
   EstimateOptions options;
   options.confidence = false;
   options.protection = flags.protection;
@@ -156,8 +157,8 @@ absl::Status AddSet(Engine& engine, ThreadPool& pool, const LoadedSet& set, cons
     for (const BenchScan& scan : set.scans) {
       jobs.push_back(FaultyJob(set, scan, profile, flags, random));
       truths.push_back(scan.map_T_base);
-      if (jobs.size() < kBatch) continue;
-      if (absl::Status status = AddBatch(engine, pool, jobs, truths, options, counts);
+      if (jobs.size() < kProtectedBatch) continue;
+      if (absl::Status status = AddProtectedBatch(engine, pool, jobs, truths, options, counts);
           !status.ok()) {
         return status;
       }
@@ -165,10 +166,11 @@ absl::Status AddSet(Engine& engine, ThreadPool& pool, const LoadedSet& set, cons
       truths.clear();
     }
   }
-  return jobs.empty() ? absl::OkStatus() : AddBatch(engine, pool, jobs, truths, options, counts);
+  return jobs.empty() ? absl::OkStatus()
+                      : AddProtectedBatch(engine, pool, jobs, truths, options, counts);
 }
 
-nlohmann::json Report(const char* name, Levels& levels) {
+nlohmann::json ReportLevels(const char* name, Levels& levels) {
   std::vector<double>& values = levels.levels_m;
   std::sort(values.begin(), values.end());
   const double misleading = static_cast<double>(levels.misleading) /
@@ -191,7 +193,7 @@ nlohmann::json Report(const char* name, Levels& levels) {
           {"p95_m", NearestRank(values, 95.0)}, {"available", available}};
 }
 
-nlohmann::json Report(const std::string& name, Counts& counts) {
+nlohmann::json ReportSet(const std::string& name, ProtectionCounts& counts) {
   std::printf("%s: %zu accepted of %zu, a fault detected in %zu, points left out in %zu\n",
               name.c_str(), counts.accepted, counts.aligned, counts.faults_detected,
               counts.excluded);
@@ -200,8 +202,8 @@ nlohmann::json Report(const std::string& name, Counts& counts) {
           {"accepted", counts.accepted},
           {"faults_detected", counts.faults_detected},
           {"excluded", counts.excluded},
-          {"horizontal", Report("  horizontal", counts.horizontal)},
-          {"vertical", Report("  vertical", counts.vertical)}};
+          {"horizontal", ReportLevels("  horizontal", counts.horizontal)},
+          {"vertical", ReportLevels("  vertical", counts.vertical)}};
 }
 
 absl::Status WriteDiagram(const std::string& path, const Levels& levels) {
@@ -232,12 +234,12 @@ absl::Status RunProtection(const ProtectionFlags& options) {
   if (!sets.ok()) return sets.status();
   ThreadPool pool(options.engine.threads == 0 ? UsableProcessors() : options.engine.threads);
   nlohmann::json reports = nlohmann::json::array();
-  Counts all;
+  ProtectionCounts all;
   for (const DataSet& set : *sets) {
     const auto loaded = LoadSet(**engine, set, {*profile}, options.stride);
     if (!loaded.ok()) return loaded.status();
-    Counts counts;
-    const absl::Status status = AddSet(**engine, pool, *loaded, *profile, options, counts);
+    ProtectionCounts counts;
+    const absl::Status status = AddProtectedSet(**engine, pool, *loaded, *profile, options, counts);
     if (!status.ok()) return status;
     all.aligned += counts.aligned;
     all.accepted += counts.accepted;
@@ -245,9 +247,9 @@ absl::Status RunProtection(const ProtectionFlags& options) {
     all.excluded += counts.excluded;
     Add(counts.horizontal, all.horizontal);
     Add(counts.vertical, all.vertical);
-    reports.push_back(Report(set.name, counts));
+    reports.push_back(ReportSet(set.name, counts));
   }
-  if (sets->size() > 1) reports.push_back(Report("all", all));
+  if (sets->size() > 1) reports.push_back(ReportSet("all", all));
   if (absl::Status status = WriteDiagram(options.diagram, all.horizontal); !status.ok()) {
     return status;
   }
