@@ -18,6 +18,7 @@
 #include "core/estimate/estimate_options.h"
 #include "core/estimate/quality/confidence.h"
 #include "core/estimate/quality/no_ground.h"
+#include "core/estimate/rival_pose.h"
 #include "core/estimate/scan_features.h"
 
 namespace voxloc {
@@ -42,6 +43,9 @@ struct ScanEstimate {
   std::optional<Degeneracy> degeneracy;  // nullopt: not measured before the deadline, or at all
   std::optional<Confidence> confidence;  // where asked for
   std::optional<NoGroundScores> no_ground;
+  // Another explanation of the scan: as MULTI_NDT found it, or as it was looked for because the
+  // confidence is low.
+  std::optional<RivalPose> rival;
 };
 
 // One estimate a request, in their order.

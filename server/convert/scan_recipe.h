@@ -24,6 +24,7 @@ struct AlignOptions {
   bool regularize = true;  // where a scan has a reference position
   CovarianceOptions covariance;
   GateOptions gate;
+  double rival_confidence = kDoubtedConfidence;  // see EstimateOptions
   double guess_timeout_s = PoseBufferOptions().timeout_s;
   double guess_distance_tolerance_m = PoseBufferOptions().distance_tolerance_m;
 };
