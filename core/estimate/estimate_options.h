@@ -15,6 +15,8 @@ namespace voxloc {
 struct EstimateOptions {
   CovarianceOptions covariance;
   bool confidence = true;
+  // Around acceptable results of a lower confidence rivals are looked for; 0 to 1, 0: nowhere.
+  double rival_confidence = 0.0;
   std::optional<double> no_ground_z_margin_m;  // nullopt: no scores without the ground
   // With kCalibrated only. nullopt: no protection levels, which cost more than the covariance.
   std::optional<ScanProtectionOptions> protection;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "absl/types/span.h"
@@ -45,6 +46,25 @@ absl::StatusOr<std::vector<ScanEstimate>> EstimateHypotheses(
     }
   }
   return estimates;
+}
+
+void RankByConfidence(RankedHypotheses& ranked, std::vector<ScanEstimate>& estimates) {
+  const auto confidence = [&](size_t i) {
+    return estimates[i].confidence.has_value() ? estimates[i].confidence->value : -1.0;
+  };
+  std::vector<size_t> order(estimates.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return confidence(a) > confidence(b); });
+  if (!order.empty() && order.front() != 0) ranked.ambiguous = true;
+  std::vector<PoseHypothesis> hypotheses;
+  std::vector<ScanEstimate> sorted;
+  for (const size_t i : order) {
+    hypotheses.push_back(std::move(ranked.hypotheses[i]));
+    sorted.push_back(std::move(estimates[i]));
+  }
+  ranked.hypotheses = std::move(hypotheses);
+  estimates = std::move(sorted);
 }
 
 }  // namespace voxloc

@@ -3,15 +3,16 @@
 #include "core/estimate/rival_pose.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "core/estimate/initial_pose/hypotheses.h"
 
 namespace voxloc {
 
-std::optional<size_t> FindRival(const AlignResult& result, const CovarianceReport& report) {
+std::optional<RivalPose> FindRival(const AlignResult& result, const CovarianceReport& report) {
   const HypothesisOptions limits;
   const double enough = (1.0 - limits.ambiguity_gap) * result.after.nearest_voxel_likelihood;
-  std::optional<size_t> rival;
+  std::optional<RivalPose> rival;
   const size_t ends = std::min(
       {report.offset_map_T_base.size(), report.aligned_map_T_base.size(), report.nvtl.size()});
   for (size_t i = 0; i < ends; ++i) {
@@ -20,9 +21,23 @@ std::optional<size_t> FindRival(const AlignResult& result, const CovarianceRepor
                           RotationDistance(end, result.map_T_base) >= limits.min_separation_rad;
     const bool settled = TranslationDistance(end, report.offset_map_T_base[i]) >= kMinRivalTravelM;
     if (!distinct || !settled || !(report.nvtl[i] > enough)) continue;
-    if (!rival.has_value() || report.nvtl[i] > report.nvtl[*rival]) rival = i;
+    if (!rival.has_value() || report.nvtl[i] > rival->nvtl) rival = {end, report.nvtl[i]};
   }
   return rival;
+}
+
+std::vector<std::optional<RivalPose>> LookForRivals(Engine& engine,
+                                                    absl::Span<const AlignedScan> scans) {
+  CovarianceOptions around;
+  around.method = CovarianceMethod::kMultiNdt;
+  std::vector<CovarianceRequest> requests;
+  for (const AlignedScan& scan : scans) requests.push_back({scan, &around});
+  std::vector<std::optional<RivalPose>> rivals;
+  const std::vector<CovarianceReport> reports = EstimateCovariances(engine, requests);
+  for (size_t i = 0; i < scans.size(); ++i) {
+    rivals.push_back(FindRival(*scans[i].result, reports[i]));
+  }
+  return rivals;
 }
 
 }  // namespace voxloc

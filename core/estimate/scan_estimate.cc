@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <utility>
 
 #include "core/engine/job_check.h"
+#include "core/engine/search_rules.h"
 #include "core/estimate/covariance/calibrated_covariance.h"
+#include "core/estimate/covariance/cluster_evaluation.h"
+#include "core/estimate/quality/cluster_pull.h"
 #include "core/estimate/quality/quality_signals.h"
 #include "core/geometry/pose_difference.h"
 
@@ -132,6 +134,20 @@ double InnovationOf(const EstimateRequest& request, const Matrix6& result_covari
   return std::sqrt(std::max(0.0, travel.dot(factor.solve(travel))));
 }
 
+// Of the clusters under the cells of the score stage.
+ClusterPull PullOn(const EstimateRequest& request) {
+  const AlignResult& result = *request.scan.result;
+  const size_t pass = result.passes.size() > kScoreStagePass ? kScoreStagePass : kClusterPass;
+  const std::vector<GroupSums>& clusters = result.passes[pass].groups;
+  Matrix6 information = Matrix6::Zero();
+  for (const GroupSums& cluster : clusters) {
+    information += ScaledTerms(cluster, Vector6::Ones()).information;
+  }
+  return MeasurePull(
+      clusters,
+      AnalyzeDegeneracy(information, RotationScaleOf(*request.scan.job->scan), kDegeneracyLimits));
+}
+
 std::optional<Confidence> ConfidenceIn(const EstimateRequest& request,
                                        const ScanEstimate& estimate) {
   const AlignResult& result = *request.scan.result;
@@ -143,8 +159,7 @@ std::optional<Confidence> ConfidenceIn(const EstimateRequest& request,
        &result.passes[kClusterPass].point_scores, &result.passes[kFreeSpacePass].point_scores});
   if (!signals.ok()) return std::nullopt;
   signals->innovation = InnovationOf(request, estimate.covariance.covariance);
-  signals->condition = estimate.degeneracy.has_value() ? estimate.degeneracy->condition
-                                                       : std::numeric_limits<double>::infinity();
+  signals->pull = PullOn(request);
   return Confidence{ConfidenceOf(*signals), *signals};
 }
 
@@ -162,6 +177,30 @@ std::optional<ScanProtection> ProtectionIn(const EstimateRequest& request,
                   *options.protection);
   if (!protection.ok()) return std::nullopt;
   return *protection;
+}
+
+bool IsDoubtful(const EstimateRequest& request, const ScanEstimate& estimate) {
+  return estimate.confidence.has_value() &&
+         estimate.confidence->value < request.options->rival_confidence &&
+         Judge(*request.scan.result, request.scan.job->profile) == Acceptance::kAccepted;
+}
+
+// Of MULTI_NDT's alignments, or of such where a result is doubtful.
+void FindRivals(Engine& engine, absl::Span<const EstimateRequest> requests,
+                std::vector<ScanEstimate>& estimates) {
+  std::vector<AlignedScan> doubtful;
+  std::vector<size_t> places;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const EstimateRequest& request = requests[i];
+    estimates[i].rival = FindRival(*request.scan.result, estimates[i].covariance);
+    if (estimates[i].covariance.method == CovarianceMethod::kMultiNdt) continue;
+    if (!IsDoubtful(request, estimates[i])) continue;
+    doubtful.push_back(request.scan);
+    places.push_back(i);
+  }
+  if (doubtful.empty()) return;
+  std::vector<std::optional<RivalPose>> rivals = LookForRivals(engine, doubtful);
+  for (size_t k = 0; k < places.size(); ++k) estimates[places[k]].rival = rivals[k];
 }
 
 }  // namespace
@@ -192,6 +231,7 @@ std::vector<ScanEstimate> EstimateScans(Engine& engine, absl::Span<const Estimat
                            *request.options->no_ground_z_margin_m);
     if (scores.ok()) estimates[i].no_ground = *std::move(scores);
   }
+  FindRivals(engine, requests, estimates);
   return estimates;
 }
 

@@ -19,6 +19,7 @@
 #include "core/estimate/integrity/scan_protection.h"
 #include "core/estimate/quality/confidence.h"
 #include "core/estimate/quality/no_ground.h"
+#include "core/estimate/rival_pose.h"
 #include "core/estimate/scan_features.h"
 #include "core/parallel/thread_pool.h"
 
@@ -46,6 +47,9 @@ struct ScanEstimate {
   std::optional<Confidence> confidence;  // where asked for
   std::optional<NoGroundScores> no_ground;
   std::optional<ScanProtection> protection;  // where asked for, and the covariance is calibrated
+  // Another explanation of the scan: as MULTI_NDT found it, or as it was looked for because the
+  // confidence is low.
+  std::optional<RivalPose> rival;
 };
 
 // One estimate a request, in their order. The scans share the threads of the pool; null: the

@@ -32,6 +32,10 @@ void RequestPasses(const ScanFeatures& features, AlignJob& job) {
   free_space.score_stage = true;
   free_space.own_cell_only = true;
   free_space.want_point_scores = true;
+  if (job.profile.stages.size() < 2) return;
+  EvaluationPass& score_stage = job.passes.emplace_back();
+  score_stage.groups = features.clusters;
+  score_stage.score_stage = true;
 }
 
 }  // namespace voxloc

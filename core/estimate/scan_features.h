@@ -25,6 +25,8 @@ struct ScanFeatures {
 
 // Of the pass over the free space, where a confidence is wanted.
 constexpr size_t kFreeSpacePass = kClusterPass + 1;
+// Of the pass over the clusters under the score stage, likewise, where the profile has more stages.
+constexpr size_t kScoreStagePass = kFreeSpacePass + 1;
 
 // `sensor_position_base`: where the rays leave from. The guess may be wrong by a few degrees.
 [[nodiscard]] std::shared_ptr<const ScanFeatures> DescribeScan(

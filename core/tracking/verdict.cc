@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "core/estimate/rival_pose.h"
 
 namespace voxloc {
 namespace {
@@ -56,11 +55,10 @@ Verdict Doubt(const AlignResult& result, const ScanEstimate* estimate,
             absl::StrCat("the confidence ", confidence, " is below ", limits.min_confidence),
             false};
   }
-  if (const std::optional<size_t> rival = FindRival(result, estimate->covariance)) {
-    const Pose& other = estimate->covariance.aligned_map_T_base[*rival];
+  if (const std::optional<RivalPose>& rival = estimate->rival) {
     return {AlignmentStatus::kAmbiguous,
-            absl::StrCat("a pose ", TranslationDistance(other, result.map_T_base),
-                         " m away has nvtl ", estimate->covariance.nvtl[*rival]),
+            absl::StrCat("a pose ", TranslationDistance(rival->map_T_base, result.map_T_base),
+                         " m away has nvtl ", rival->nvtl),
             true};
   }
   if (estimate->degeneracy.has_value() && estimate->degeneracy->degenerate()) {

@@ -23,7 +23,7 @@ enum class AlignmentStatus {
   kLowScore,       // see Acceptance
   kLowOverlap,     // the matched ratio is below AcceptanceLimits
   kLowConfidence,  // the confidence is below AcceptanceLimits, or unknown
-  kAmbiguous,      // accepted; FindRival has found a second pose
+  kAmbiguous,      // accepted; the estimate has a rival pose
   kDegenerate,     // accepted; the scan does not observe an axis
   kOk,
 };

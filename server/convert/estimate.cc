@@ -68,12 +68,17 @@ void DegeneracyToProto(const Degeneracy& degeneracy, v1::Degeneracy& proto) {
 void ConfidenceToProto(const Confidence& confidence, v1::Confidence& proto) {
   const QualitySignals& signals = confidence.signals;
   proto.set_value(confidence.value);
-  proto.set_matched_ratio(signals.matched_ratio);
-  proto.set_residual_ratio(signals.residual_ratio);
-  proto.set_sector_coverage(signals.sector_coverage);
+  proto.set_sharp_ratio(signals.sharp_ratio);
+  proto.set_raised_points(static_cast<uint32_t>(signals.raised_points));
+  proto.set_raised_ratio(signals.raised_ratio);
+  proto.set_rays(static_cast<uint32_t>(signals.rays));
   proto.set_seen_through_ratio(signals.seen_through_ratio);
+  proto.set_remaining_step_m(signals.pull.step_m);
+  proto.set_remaining_turn_rad(signals.pull.step_rad);
+  proto.set_cluster_step_m(signals.pull.spread_m);
+  proto.set_cluster_turn_rad(signals.pull.spread_rad);
+  proto.set_cell_size_m(signals.answer_cell_size_m);
   proto.set_innovation(signals.innovation);
-  proto.set_condition(signals.condition);
 }
 
 void ProtectionToProto(const ScanProtection& protection, double risk, v1::ProtectionLevels& proto) {

@@ -170,6 +170,12 @@ absl::Status ApplyGate(const v1::GateOptions& gate, AlignOptions& options) {
       return Outside("gate.min_confidence", options.limits.min_confidence, "from 0 to 1");
     }
   }
+  if (gate.has_rival_confidence()) {
+    options.rival_confidence = gate.rival_confidence().value();
+    if (!(options.rival_confidence >= 0.0 && options.rival_confidence <= 1.0)) {
+      return Outside("gate.rival_confidence", options.rival_confidence, "from 0 to 1");
+    }
+  }
   return absl::OkStatus();
 }
 
@@ -288,6 +294,10 @@ absl::Status CompleteRecipe(ScanRecipe& recipe) {
   recipe.estimate.protection = recipe.output.protection;
   recipe.estimate.covariance = recipe.align.covariance;
   recipe.estimate.confidence = recipe.output.confidence;
+  // What is below the limit is refused, whether it has a rival or not.
+  if (recipe.align.rival_confidence > recipe.align.limits.min_confidence) {
+    recipe.estimate.rival_confidence = recipe.align.rival_confidence;
+  }
   recipe.estimate.no_ground_z_margin_m = recipe.output.no_ground_z_margin_m;
   return absl::OkStatus();
 }

@@ -26,6 +26,7 @@ struct AlignOptions {
   SensorCalibration sensor;
   CovarianceOptions covariance;
   GateOptions gate;
+  double rival_confidence = kDoubtedConfidence;  // see EstimateOptions
   double guess_timeout_s = PoseBufferOptions().timeout_s;
   double guess_distance_tolerance_m = PoseBufferOptions().distance_tolerance_m;
 };

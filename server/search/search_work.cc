@@ -50,6 +50,8 @@ absl::Status SearchWork::Check(std::shared_ptr<const std::atomic<bool>> cancelle
       RecipeFromProto(runtime_.config, request_.options(), request_.filter(), v1::OutputOptions());
   if (!recipe.ok()) return recipe.status();
   recipe_ = *std::move(recipe);
+  // Hypotheses are each other's rivals.
+  recipe_.estimate.rival_confidence = 0.0;
   if (request_.has_base_t_sensor()) {
     auto mount = MountFromProto(request_.base_t_sensor());
     if (!mount.ok()) return mount.status();
@@ -94,13 +96,11 @@ absl::StatusOr<v1::SearchResult> SearchWork::Run(const Observer& observer) {
     TellProgress(step, observer);
   });
   if (!found.ok()) return Explain(found.status());
-  SearchResultToProto(*found, result);
   const Clock::time_point searched = Clock::now();
   timings.set_align_s(Seconds(searched - prepared));
 
-  if (absl::Status status = DescribeHypotheses(found->ranked.hypotheses, result); !status.ok()) {
-    return status;
-  }
+  if (absl::Status status = DescribeHypotheses(*found, result); !status.ok()) return status;
+  SearchResultToProto(*found, result);
   PointCountsToProto(points_, *result.mutable_points());
   result.set_map(request_.map());
   result.set_map_revision(map_.snapshot->revision);
@@ -163,12 +163,15 @@ void SearchWork::TellProgress(const PoseSearchProgress& progress, const Observer
   observer(std::move(proto));
 }
 
-absl::Status SearchWork::DescribeHypotheses(const std::vector<PoseHypothesis>& hypotheses,
+absl::Status SearchWork::DescribeHypotheses(PoseSearchResult& found,
                                             v1::SearchResult& result) const {
   const Eigen::Vector3d sensor_position_base = recipe_.Mount().value_or(Pose()).translation;
   auto estimates = EstimateHypotheses(*runtime_.engine, job_, recipe_.estimate,
-                                      sensor_position_base, hypotheses);
+                                      sensor_position_base, found.ranked.hypotheses);
   if (!estimates.ok()) return Explain(estimates.status());
+  RankByConfidence(found.ranked, *estimates);
+  found.reliable = IsReliable(found.ranked, job_);
+  const std::vector<PoseHypothesis>& hypotheses = found.ranked.hypotheses;
   for (size_t i = 0; i < hypotheses.size(); ++i) {
     v1::PoseHypothesis& proto = *result.add_hypotheses();
     HypothesisToProto(hypotheses[i].result, StatusOf(hypotheses[i].result, &(*estimates)[i]),

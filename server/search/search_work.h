@@ -45,7 +45,8 @@ class SearchWork {
   [[nodiscard]] absl::Status Explain(const absl::Status& status) const;
   // Whether a particle of the prior can meet a cell of the map.
   [[nodiscard]] bool CanTouchMap(const PriorSearchOptions& prior) const;
-  [[nodiscard]] absl::Status DescribeHypotheses(const std::vector<PoseHypothesis>& hypotheses,
+  // Ranks them by their confidence.
+  [[nodiscard]] absl::Status DescribeHypotheses(PoseSearchResult& found,
                                                 v1::SearchResult& result) const;
   // `estimate` is null where there is none.
   [[nodiscard]] v1::AlignmentStatus StatusOf(const AlignResult& result,

@@ -313,22 +313,33 @@ class Protection:
 class Quality:
     @staticmethod
     def arguments(drive):
-        return [*drive.set, "--stride", "3"]
+        return [*drive.set, "--profile", "precise"]
 
     # Without wrong poses of a kind there is no area.
     may_be_null = ("confidence", "tp", "nvtl")
 
     @staticmethod
     def check(result, drive):
-        keys(result, "profile kinds", "result")
+        keys(result, "profile alike kinds reliability gate sets", "result")
         kinds = {row["kind"]: row for row in result["kinds"]}
-        keys(kinds, "all kidnapped shifted frozen", "kinds")
+        keys(kinds, "all hard kidnapped shifted beside", "kinds")
         everything = kinds["all"]
-        demand(everything["right"] >= (drive.scans + 2) // 3, f"{everything['right']} right poses")
-        demand(everything["wrong"] >= 5, f"{everything['wrong']} wrong poses")
+        demand(everything["right"] >= drive.scans, f"{everything['right']} right poses")
+        demand(everything["wrong"] >= 3 * drive.scans, f"{everything['wrong']} wrong poses")
         # The area of a coin is 0.5.
-        for measure in ("confidence", "tp", "nvtl"):
+        for measure in ("tp", "nvtl"):
             number(everything[measure], 0.7, 1, measure)
+        # A confidence of which a signal is broken falls below this on the hard kinds.
+        number(kinds["hard"]["confidence"], 0.97, 1, "the area of the hard kinds")
+        number(result["reliability"]["calibration_error"], 0, 0.2, "calibration_error")
+        demand(sum(row["poses"] for row in result["reliability"]["bins"]) ==
+               everything["right"] + everything["wrong"], "poses in the bins")
+        for row in result["gate"]:
+            number(row["refused_right"], 0, 0.1 if row["limit"] <= 0.5 else 1, "refused_right")
+            number(row["accepted_wrong"], 0, 0.2, "accepted_wrong")
+        demand([row["set"] for row in result["sets"]] == ["tiny"], "sets")
+        # Of right poses in a town that has all that a confidence asks for.
+        number(result["sets"][0]["p50"], 0.8, 1, "the median of right poses")
 
 
 class Recovery:

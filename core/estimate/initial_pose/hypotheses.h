@@ -31,9 +31,9 @@ struct PoseHypothesis {
 };
 
 struct RankedHypotheses {
-  std::vector<PoseHypothesis> hypotheses;  // best NVTL first
-  // (best - second) / best, the second counting where only one is wanted too; 1 when there is but
-  // one, 0 with none.
+  std::vector<PoseHypothesis> hypotheses;  // best NVTL first, unless ranked otherwise since
+  // (best - second) / best of their NVTL, the second counting where only one is wanted too; 1 when
+  // there is but one, 0 with none.
   double ambiguity_gap = 0.0;
   bool ambiguous = false;  // there are two, and the gap is below the option
 };

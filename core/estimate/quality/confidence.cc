@@ -5,21 +5,23 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/geometry/angles.h"
+
 namespace voxloc {
 namespace {
 
-// A logistic model, fitted to right and wrong poses of both profiles in four simulated towns (two
-// ordinary ones, one of few houses, one of dense traffic), right and wrong counting the same:
-// the table is what `voxloc_bench quality --dump` writes of them. Other towns and the real data
-// sets are not in the fit; docs/accuracy.md has the commands.
-constexpr double kBias = -17.18;
-constexpr double kMatchedRatio = 7.43;
-constexpr double kFit = 9.51;  // of the mean score of a matched point, as a share of the largest
-constexpr double kRaisedRatio = 7.91;
-constexpr double kLogResidualRatio = -0.41;
-constexpr double kSectorAgreement = 2.23;
-constexpr double kSeenThrough = -3.20;
-constexpr double kLogCondition = -1.09;
+// Logistic models of the terms, fitted by tests/bench/fit_confidence.py to what `voxloc_bench
+// quality --dump` writes of all data sets of the choosing list, with 24 to 30 scans each and both
+// profiles; right and wrong poses weigh the same. docs/accuracy.md has the commands, and the
+// results on the judging list.
+struct Model {
+  double bias;
+  std::array<double, kConfidenceTerms> coefficients;  // in the order of ConfidenceTerms
+};
+// Of answers under cells smaller than kFineCellsM, whose residuals see a few centimetres.
+constexpr double kFineCellsM = 1.0;
+constexpr Model kFine = {-3.619, {4.580, 6.798, -9.730, -3.391, -1.553}};
+constexpr Model kCoarse = {-6.122, {3.881, 7.056, -6.859, -4.906, -1.342}};
 
 // Not fitted: a result so many standard deviations from its guess is doubted, one logit for every
 // two more. A true guess is nearer in 99 of 100 cases.
@@ -31,27 +33,38 @@ constexpr double kUsualRaisedRatio = 0.9;
 constexpr double kRaisedPrior = 10.0;  // points
 constexpr double kRayPrior = 5.0;
 
-constexpr double kLargestCondition = 1e4;
-constexpr double kLargestResidualRatio = 100.0;
+// Newton steps count by the limits of a right pose.
+constexpr double kRightM = 0.15;
+constexpr double kRightRad = 0.5 * kRadiansPerDegree;
+
+// From 0, of no step, to 1; one half for a step as long as a right pose may be wrong.
+double Share(double step_m, double step_rad) {
+  const double step = std::hypot(step_m / kRightM, step_rad / kRightRad);
+  return std::isfinite(step) ? step / (1.0 + step) : 1.0;
+}
 
 }  // namespace
 
-double ConfidenceOf(const QualitySignals& signals) {
-  if (signals.matched_points == 0 || !(signals.matched_ratio > 0.0)) return 0.0;
+std::array<ConfidenceTerm, kConfidenceTerms> ConfidenceTerms(const QualitySignals& signals) {
   const auto raised = static_cast<double>(signals.raised_points);
   const auto rays = static_cast<double>(signals.rays);
-  const double raised_ratio =
-      (raised * signals.raised_ratio + kRaisedPrior * kUsualRaisedRatio) / (raised + kRaisedPrior);
-  const double residual_ratio =
-      std::clamp(signals.residual_ratio, 1.0 / kLargestResidualRatio, kLargestResidualRatio);
-  const double condition = std::clamp(signals.condition, 1.0, kLargestCondition);
-  const double logit = kBias + kMatchedRatio * signals.matched_ratio +
-                       kFit * std::min(1.0, signals.mean_fit / signals.matched_ratio) +
-                       kRaisedRatio * raised_ratio + kLogResidualRatio * std::log(residual_ratio) +
-                       kSectorAgreement * signals.sector_agreement +
-                       kSeenThrough * signals.seen_through_ratio * rays / (rays + kRayPrior) +
-                       kLogCondition * std::log10(condition) +
-                       kInnovation * std::max(0.0, signals.innovation - kUsualInnovation);
+  const ClusterPull& pull = signals.pull;
+  return {{
+      {"raised", (raised * signals.raised_ratio + kRaisedPrior * kUsualRaisedRatio) /
+                     (raised + kRaisedPrior)},
+      {"sharp", signals.sharp_ratio},
+      {"seen_through", signals.seen_through_ratio * rays / (rays + kRayPrior)},
+      {"step", Share(pull.step_m, pull.step_rad)},
+      {"spread", Share(pull.spread_m, pull.spread_rad)},
+  }};
+}
+
+double ConfidenceOf(const QualitySignals& signals) {
+  if (signals.matched_points == 0) return 0.0;
+  const Model& model = signals.answer_cell_size_m < kFineCellsM ? kFine : kCoarse;
+  const auto terms = ConfidenceTerms(signals);
+  double logit = model.bias + kInnovation * std::max(0.0, signals.innovation - kUsualInnovation);
+  for (size_t i = 0; i < kConfidenceTerms; ++i) logit += model.coefficients[i] * terms[i].value;
   return 1.0 / (1.0 + std::exp(-logit));
 }
 

@@ -23,7 +23,7 @@ struct QualityRequest {
   const std::vector<float>* free_space_scores = nullptr;
 };
 
-// All but innovation and condition, which are left as they are. FailedPrecondition: there are not
+// All but innovation and pull, which are left as they are. FailedPrecondition: there are not
 // as many scores as points.
 [[nodiscard]] absl::StatusOr<QualitySignals> MeasureQuality(const QualityRequest& request);
 

@@ -85,35 +85,11 @@ std::vector<uint8_t> FindRaised(const PointCloud& scan_base, const Eigen::Quater
   return raised;
 }
 
-// 0 to 11 from the direction of -x on, counterclockwise.
-uint8_t SectorOf(float x, float y) {
-  static_assert(kSectors == 12, "a quarter has three sectors");
-  constexpr float kTan30 = 0.57735027F;
-  constexpr float kTan60 = 1.7320508F;
-  const float along = std::abs(x);
-  const float across = std::abs(y);
-  const int from_x_axis =
-      static_cast<int>(across > kTan30 * along) + static_cast<int>(across > kTan60 * along);
-  const int quarter = y < 0.0F ? (x < 0.0F ? 0 : 1) : (x < 0.0F ? 3 : 2);
-  return static_cast<uint8_t>(3 * quarter + (quarter % 2 == 0 ? from_x_axis : 2 - from_x_axis));
-}
-
-std::vector<uint8_t> FindSectors(const PointCloud& scan_base,
-                                 const Eigen::Vector3d& sensor_position_base) {
-  const Eigen::Vector3f shift = (scan_base.origin - sensor_position_base).cast<float>();
-  std::vector<uint8_t> sectors(scan_base.size());
-  for (size_t i = 0; i < scan_base.size(); ++i) {
-    sectors[i] = SectorOf(scan_base.x[i] + shift.x(), scan_base.y[i] + shift.y());
-  }
-  return sectors;
-}
-
 }  // namespace
 
 ScanShape ShapeOf(const PointCloud& scan_base, const Eigen::Vector3d& sensor_position_base,
                   const Eigen::Quaterniond& map_R_base) {
-  return {FindSectors(scan_base, sensor_position_base), FindRaised(scan_base, map_R_base),
-          SampleFreeSpace(scan_base, sensor_position_base)};
+  return {FindRaised(scan_base, map_R_base), SampleFreeSpace(scan_base, sensor_position_base)};
 }
 
 }  // namespace voxloc

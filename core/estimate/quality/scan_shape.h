@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a scan shows on its own, wherever it was taken: the sectors around the sensor that its
-// points lie in, which of them stand clear of the ground, and the space that its rays saw to be
-// free. Pure functions; the same scan gives the same shape.
+// What a scan shows on its own, wherever it was taken: which of its points stand clear of the
+// ground, and the space that its rays saw to be free. Pure functions; the same scan gives the same
+// shape.
 
 #ifndef VOXLOC_CORE_ESTIMATE_QUALITY_SCAN_SHAPE_H_
 #define VOXLOC_CORE_ESTIMATE_QUALITY_SCAN_SHAPE_H_
 
 #include <Eigen/Geometry>
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -17,12 +16,9 @@
 
 namespace voxloc {
 
-constexpr size_t kSectors = 12;
-
 struct ScanShape {
-  // Of each point of the scan; of points that are not finite, anything.
-  std::vector<uint8_t> sector;  // 0 to kSectors - 1
-  std::vector<uint8_t> raised;  // 1: it stands clear of the lowest points near it
+  // Of each point of the scan, 1: it stands clear of the lowest points near it.
+  std::vector<uint8_t> raised;
   FreeSpace free_space;
 };
 

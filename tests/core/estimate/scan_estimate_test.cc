@@ -81,7 +81,6 @@ TEST_P(RoomEstimateTest, ReportsWhatWasAskedFor) {
   EXPECT_FALSE(all[0].degeneracy->degenerate());
   ASSERT_TRUE(all[0].confidence.has_value());
   EXPECT_GT(all[0].confidence->value, 0.5);
-  EXPECT_EQ(all[0].confidence->signals.condition, all[0].degeneracy->condition);
   EXPECT_EQ(all[0].confidence->signals.innovation, 0.0);
   ASSERT_TRUE(all[0].no_ground.has_value());
   EXPECT_GT(all[0].no_ground->score.points, 0U);
@@ -212,6 +211,33 @@ TEST_P(RoomEstimateTest, AreTheSameBitsOnAnyNumberOfThreads) {
     EXPECT_EQ(shared[i].degeneracy->eigenvalues, alone[i].degeneracy->eigenvalues);
     EXPECT_EQ(shared[i].confidence->value, alone[i].confidence->value);
   }
+}
+
+// All alignments from around come back in this room: there is no rival.
+TEST_P(RoomEstimateTest, LooksForRivalsWhereTheConfidenceIsBelowWhatIsAskedFor) {
+  EstimateOptions options;
+  options.covariance.method = CovarianceMethod::kFixed;
+  AlignJob job = Job(Displaced(truth_, {0.1, -0.1, 0.0}, 0.02), PreciseProfile());
+  const auto features =
+      DescribeScan(*job.scan, Eigen::Vector3d::Zero(), job.map_T_base_guess, options);
+  RequestPasses(*features, job);
+  AlignResult result = AlignOne(engine(), job);
+  EstimateRequest request;
+  request.scan = {&job, &result};
+  request.options = &options;
+  request.features = features;
+  ClassRecorder recorder(engine());
+  for (const double limit : {0.0, 1.0}) {
+    options.rival_confidence = limit;
+    const ScanEstimate estimate = EstimateScans(recorder, {&request, 1})[0];
+    EXPECT_LT(estimate.confidence->value, 1.0);
+    EXPECT_FALSE(estimate.rival.has_value());
+    EXPECT_EQ(recorder.Take().align.empty(), limit == 0.0) << limit;
+  }
+  // What is not accepted needs no rival.
+  result.termination = Termination::kNoImprovement;
+  (void)EstimateScans(recorder, {&request, 1});
+  EXPECT_TRUE(recorder.Take().align.empty());
 }
 
 class ScanEstimateTest : public EngineTest {};

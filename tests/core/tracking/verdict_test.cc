@@ -21,10 +21,7 @@ TEST(Verdict, GivesTheFirstReasonToDoubtAResult) {
   estimate.confidence->value = 0.2;
   estimate.degeneracy.emplace();
   estimate.degeneracy->axes[1] = AxisObservation::kUnobserved;
-  const Pose away{{2.0, 0.0, 0.0}, Eigen::Quaterniond::Identity()};
-  estimate.covariance.offset_map_T_base = {Pose{{1.0, 0.0, 0.0}, Eigen::Quaterniond::Identity()}};
-  estimate.covariance.aligned_map_T_base = {away};
-  estimate.covariance.nvtl = {2.9};
+  estimate.rival = RivalPose{Pose{{2.0, 0.0, 0.0}, Eigen::Quaterniond::Identity()}, 2.9};
   AcceptanceLimits limits;
   limits.min_matched_ratio = 0.6;
   limits.min_confidence = 0.5;
@@ -47,7 +44,8 @@ TEST(Verdict, GivesTheFirstReasonToDoubtAResult) {
   estimate.confidence->value = 0.5;
   EXPECT_EQ(judge().status, AlignmentStatus::kAmbiguous);
   EXPECT_TRUE(judge().accepted);
-  estimate.covariance.nvtl = {2.6};
+  EXPECT_EQ(judge().detail, "a pose 2 m away has nvtl 2.9");
+  estimate.rival.reset();
   EXPECT_EQ(judge().status, AlignmentStatus::kDegenerate);
   EXPECT_TRUE(judge().accepted);
   EXPECT_EQ(judge().detail, "not observed: y");

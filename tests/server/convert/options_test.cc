@@ -212,6 +212,11 @@ TEST(ConvertOptions, RefusesAbsurdEstimatesAndChecks) {
         "gate.min_confidence");
     refuses(
         [value](auto& options) {
+          options.mutable_gate()->mutable_rival_confidence()->set_value(value);
+        },
+        "gate.rival_confidence");
+    refuses(
+        [value](auto& options) {
           options.mutable_covariance()->mutable_temperature()->set_value(value);
         },
         "temperature");

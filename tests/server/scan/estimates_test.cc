@@ -311,7 +311,16 @@ TEST_P(Estimates, SaysHowLikelyThePoseIsRightUnlessItIsLeftOut) {
   ASSERT_TRUE(result.has_confidence());
   EXPECT_GT(result.confidence().value(), 0.0);
   EXPECT_LE(result.confidence().value(), 1.0);
-  EXPECT_EQ(result.confidence().matched_ratio(), result.scores().matched_ratio());
+  EXPECT_GT(result.confidence().sharp_ratio(), 0.0);
+  EXPECT_GT(result.confidence().raised_points(), 0U);
+  EXPECT_GT(result.confidence().raised_ratio(), 0.5);
+  EXPECT_GT(result.confidence().rays(), 0U);
+  // An alignment that has converged is within a few centimetres of the optimum.
+  EXPECT_LT(result.confidence().remaining_step_m(), 0.1);
+  EXPECT_LT(result.confidence().remaining_turn_rad(), 0.01);
+  EXPECT_GT(result.confidence().cluster_step_m(), 0.0);
+  EXPECT_GT(result.confidence().cluster_turn_rad(), 0.0);
+  EXPECT_GT(result.confidence().cell_size_m(), 0.0);
   EXPECT_FALSE(Align([](v1::OpenSession& open) {
                  open.mutable_output()->set_no_confidence(true);
                }).has_confidence());

@@ -12,23 +12,6 @@ namespace {
 
 const Eigen::Quaterniond kLevel = Eigen::Quaterniond::Identity();
 
-TEST(ScanShapeTest, SectorsGoOnceAroundTheSensor) {
-  const Eigen::Vector3d sensor(3.0, -1.0, 2.0);
-  PointCloud cloud;
-  cloud.origin = {1.0, 1.0, 0.0};
-  for (size_t k = 0; k < kSectors; ++k) {
-    const double angle =
-        -M_PI + (static_cast<double>(k) + 0.5) * 2.0 * M_PI / static_cast<double>(kSectors);
-    const Eigen::Vector3f offset =
-        (sensor + 7.0 * Eigen::Vector3d(std::cos(angle), std::sin(angle), 0.0) - cloud.origin)
-            .cast<float>();
-    cloud.PushBack(offset.x(), offset.y(), offset.z());
-  }
-  const ScanShape shape = ShapeOf(cloud, sensor, kLevel);
-  ASSERT_EQ(shape.sector.size(), kSectors);
-  for (size_t k = 0; k < kSectors; ++k) EXPECT_EQ(shape.sector[k], k);
-}
-
 // Ground that climbs by a tenth, a kerb and a pole on it.
 PointCloud ClimbingGround() {
   PointCloud cloud;
@@ -68,7 +51,6 @@ TEST(ScanShapeTest, TheTiltOfTheGuessIsTakenOff) {
 
 TEST(ScanShapeTest, AnEmptyScanHasNoShape) {
   const ScanShape shape = ShapeOf(PointCloud(), Eigen::Vector3d::Zero(), kLevel);
-  EXPECT_TRUE(shape.sector.empty());
   EXPECT_TRUE(shape.raised.empty());
   EXPECT_EQ(shape.free_space.rays, 0U);
 }
