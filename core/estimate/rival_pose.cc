@@ -31,7 +31,7 @@ std::vector<std::optional<RivalPose>> LookForRivals(Engine& engine,
   CovarianceOptions around;
   around.method = CovarianceMethod::kMultiNdt;
   std::vector<CovarianceRequest> requests;
-  for (const AlignedScan& scan : scans) requests.push_back({scan, &around});
+  for (const AlignedScan& scan : scans) requests.push_back({scan, &around, std::nullopt});
   std::vector<std::optional<RivalPose>> rivals;
   const std::vector<CovarianceReport> reports = EstimateCovariances(engine, requests);
   for (size_t i = 0; i < scans.size(); ++i) {
