@@ -141,6 +141,8 @@ Separations SeparateSolutions(absl::Span<const ScoreTerms> clusters, const Matri
 
   // Of each cluster: its share of the information, and the covariance of its gradient. A cluster
   // whose curvature is negative along a direction has no negative noise for that.
+  const Square even = options.even_noise_share / static_cast<double>(clusters.size()) *
+                      Square::Identity(size, size);
   std::vector<Square> shares;
   std::vector<Square> noises;
   Square noise = Square::Zero(size, size);
@@ -152,7 +154,7 @@ Separations SeparateSolutions(absl::Span<const ScoreTerms> clusters, const Matri
         ExceedsEverywhere(share, -kRounding)
             ? share
             : OfEigenvalues(share, [](double value) { return std::max(0.0, value); });
-    noises.push_back(root * positive * root);
+    noises.push_back(root * ((1.0 - options.even_noise_share) * positive + even) * root);
     noise += noises.back();
   }
 
@@ -180,7 +182,8 @@ Separations SeparateSolutions(absl::Span<const ScoreTerms> clusters, const Matri
       if (!along.observed) continue;
       const Column white = whitening.from_white.topRows<3>().transpose() * axes.col(i);
       along.separation_m = along.step_m - separations.all[static_cast<size_t>(i)].step_m;
-      along.separation_sigma_m = std::sqrt(std::max(0.0, white.dot(spread * white)));
+      along.separation_sigma_m =
+          options.tail_factor * std::sqrt(std::max(0.0, white.dot(spread * white)));
     }
     separations.steps_without.push_back(whitening.from_white * solution.step);
     separations.covariances_without.push_back(whitening.from_white * solution.covariance *

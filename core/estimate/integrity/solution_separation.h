@@ -10,7 +10,8 @@
 // g and H their sums, the scan's solution is the step H^-1 g away from the final pose, and the one
 // without cluster k is (H - H_k)^-1 (g - g_k) away. The noise of a cluster's gradient is taken to
 // be in proportion to the cluster's information (they are equal, but for a factor, where the score
-// is a likelihood), and such that the noise of all clusters makes the scan's covariance.
+// is a likelihood), but for a share that is the same for all, and such that the noise of all
+// clusters makes the scan's covariance.
 //
 // Pure functions, in the axes of ScoreTerms: the first three are x, y and z of the map, metres.
 
@@ -41,6 +42,11 @@ struct SeparationOptions {
   // direction unobserved: the step to the solution without it is ten times as uncertain as the
   // scan's own, and too long to be linear. In (0, 1).
   double least_rest = 0.01;
+  // Of the noise, what all clusters have the same part of, whatever they know; in [0, 1].
+  double even_noise_share = 0.0;
+  // By how much the normal distribution that bounds a separation is wider than its own standard
+  // deviation; at least 1.
+  double tail_factor = 1.0;
 };
 
 // A solution of the scan, or of all but one of its clusters, along one axis.
@@ -53,7 +59,7 @@ struct AxisSolution {
   // Of a solution without a cluster: to the scan's own, and its standard deviation if there is no
   // fault. 0 where not observed.
   double separation_m = 0.0;
-  double separation_sigma_m = 0.0;
+  double separation_sigma_m = 0.0;  // of the normal distribution that bounds it
 };
 
 using Axes = Eigen::Matrix<double, 3, 3>;  // column i: axis i, of unit length

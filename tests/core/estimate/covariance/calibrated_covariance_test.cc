@@ -171,7 +171,8 @@ TEST_P(CalibratedCovarianceTest, DoubtsALongTravelAlongLittleInformation) {
   const Degeneracy believed =
       AnalyzeDegeneracy(near[0].information, near[0].rotation_scale_m, kDegeneracyLimits);
   EXPECT_NE(believed.axes[0], AxisObservation::kUnobserved) << believed.eigenvalues;
-  EXPECT_LT(std::sqrt(near[0].covariance(0, 0)), 0.2);
+  // Two small walls tell about x: their few clusters make it a wide, but bounded, estimate.
+  EXPECT_LT(std::sqrt(near[0].covariance(0, 0)), 0.3);
 
   jobs[0].map_T_base_guess.translation.x() -= 1.0;
   const auto far = Calibrate(jobs, results);
