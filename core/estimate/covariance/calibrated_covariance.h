@@ -8,8 +8,8 @@
 // other, while points of one cluster may share any errors (cluster-robust: Liang
 // and Zeger 1986). G = sum_k G_k G_k' with G_k = (I - H_k H^-1)^-1/2 g_k corrects for the leverage
 // of clusters that hold much of what is known about a direction, and what few clusters measure of a
-// variance is widened to that of Student's t, by the effective number of clusters (Bell and
-// McCaffrey 2002, CR2; Kish 1965). To that is added
+// variance is widened as Student's t is, by the effective number of clusters (Bell and McCaffrey
+// 2002, CR2; Kish 1965). To that is added
 //
 //   a share of the mean noise in all directions, for what few clusters leave unmeasured;
 //   the square of the Newton step that is left, where the search ended beside its optimum;

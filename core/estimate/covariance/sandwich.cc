@@ -12,8 +12,6 @@ namespace {
 
 // A cluster that holds nearly all information about a direction leaves this share of it.
 constexpr double kLeastRest = 0.1;
-// Fewer degrees of freedom count as these: the variance of Student's t has no bound at two.
-constexpr double kLeastFreedom = 3.0;
 // Least standard deviation, of a scan without noise in a map without.
 constexpr double kLeastSigmaM = 1e-6;
 
@@ -59,11 +57,14 @@ Vector6 EffectiveClusters(absl::Span<const ScoreTerms> clusters, const Matrix6& 
   return (squares.array() > 0.0).select(sum.array().square() / squares.array(), 0.0);
 }
 
-// What a variance that was measured on so many clusters is multiplied by to hold as a normal one:
-// the variance of Student's t with one degree of freedom less than clusters.
-Vector6 StudentVariance(const Vector6& effective_clusters) {
-  const Eigen::Array<double, 6, 1> freedom = (effective_clusters.array() - 1.0).max(kLeastFreedom);
-  return freedom / (freedom - 2.0);
+// What a variance that was measured on so many clusters is multiplied by, for one standard
+// deviation to contain what it does of a normal distribution: the square of that quantile of
+// Student's t with one degree of freedom less than clusters (by the expansion of Abramowitz and
+// Stegun, 26.7.5).
+Vector6 StudentWidening(const Vector6& effective_clusters) {
+  const Eigen::Array<double, 6, 1> inverse_freedom =
+      (effective_clusters.array() - 1.0).max(1.0).inverse();
+  return (1.0 + 0.5 * inverse_freedom + 0.25 * inverse_freedom.square()).square();
 }
 
 }  // namespace
@@ -102,7 +103,7 @@ Matrix6 SandwichCovariance(absl::Span<const ScoreTerms> clusters, const Spectrum
   }
   Matrix6 covariance = slides * slides.transpose() + looseness;
   if (observed > 0) {
-    const Vector6 widening = StudentVariance(EffectiveClusters(clusters, whitening)).cwiseSqrt();
+    const Vector6 widening = StudentWidening(EffectiveClusters(clusters, whitening)).cwiseSqrt();
     const Matrix6 noise =
         widening.asDiagonal() * ClusterNoise(clusters, whitening) * widening.asDiagonal();
     const double mean = noise.trace() / static_cast<double>(observed);
