@@ -2,7 +2,7 @@
 //
 // voxlocd: reads the command line, serves until a signal comes, drains.
 
-#include <signal.h>
+#include <signal.h>  // NOLINT(modernize-deprecated-headers): POSIX, which <csignal> is not
 
 #include <cstdlib>
 #include <iostream>

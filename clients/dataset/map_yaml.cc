@@ -29,7 +29,7 @@ std::optional<double> NumberOf(const YAML::Node& node) {
 }
 
 absl::Status ErrorAt(const std::string& path, const YAML::Node& node, absl::string_view what) {
-  return MalformedLine(path, static_cast<size_t>(node.Mark().line + 1), what);
+  return MalformedLine(path, static_cast<size_t>(node.Mark().line) + 1, what);
 }
 
 absl::Status ReadEntry(const std::string& path, const YAML::Node& key_node, const YAML::Node& value,
@@ -86,7 +86,7 @@ absl::StatusOr<MapYaml> ReadMapYaml(const std::string& path) {
   } catch (const YAML::Exception& error) {
     const std::string what = absl::StrCat("is not YAML: ", error.msg);
     if (error.mark.is_null()) return Malformed(path, what);
-    return MalformedLine(path, static_cast<size_t>(error.mark.line + 1), what);
+    return MalformedLine(path, static_cast<size_t>(error.mark.line) + 1, what);
   } catch (const std::exception& error) {
     return absl::ResourceExhaustedError(absl::StrCat(path, ": ", error.what()));
   }

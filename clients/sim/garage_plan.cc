@@ -37,7 +37,7 @@ StreetNetwork GaragePlan::Aisles(const LocalFrame& world_F_garage) const {
          {std::pair(-aisle_x_m(), -aisle_y_m()), std::pair(aisle_x_m(), -aisle_y_m()),
           std::pair(aisle_x_m(), aisle_y_m()), std::pair(-aisle_x_m(), aisle_y_m()),
           std::pair(south_ramp_x, -aisle_y_m()), std::pair(-south_ramp_x, aisle_y_m())}) {
-      junctions.push_back(world_F_garage.ToMap({x, y, 0.0}).head<2>());
+      junctions.emplace_back(world_F_garage.ToMap({x, y, 0.0}).head<2>());
     }
     for (const auto& [from, to] :
          {std::pair(kSouthWest, kNorthWest), std::pair(kSouthEast, kNorthEast),

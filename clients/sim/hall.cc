@@ -70,7 +70,7 @@ class HallBuilder {
   [[nodiscard]] StreetNetwork Aisles() const {
     std::vector<Eigen::Vector2d> junctions;
     for (const double y : aisles_y_) {
-      for (const double x : aisles_x_) junctions.push_back(frame_.ToMap({x, y, 0.0}).head<2>());
+      for (const double x : aisles_x_) junctions.emplace_back(frame_.ToMap({x, y, 0.0}).head<2>());
     }
     const int columns = static_cast<int>(aisles_x_.size());
     const int rows = static_cast<int>(aisles_y_.size());

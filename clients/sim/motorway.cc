@@ -56,14 +56,14 @@ StreetNetwork CentreLine(const MotorwayOptions& options, double sight_m) {
   while (left_m > 0.0) {
     double section_m = std::min(left_m, random.Uniform(kSectionMin_m, kSectionMax_m));
     if (left_m - section_m < kSectionMin_m) section_m = left_m;
-    junctions.push_back(junctions.back() + section_m * ahead());
+    junctions.emplace_back(junctions.back() + section_m * ahead());
     join(kBendClear_m);
     left_m -= section_m;
     const double angle = random.Uniform(kBendMin_rad, kBendMax_rad);
     if (random.Chance(0.3)) bend = -bend;
     if (left_m > 0.0) heading += bend * angle;
   }
-  junctions.push_back(junctions.back() + end_m * ahead());
+  junctions.emplace_back(junctions.back() + end_m * ahead());
   join(0.5 * end_m);
   Eigen::Vector2d low = junctions.front();
   Eigen::Vector2d high = junctions.front();

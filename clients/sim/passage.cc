@@ -48,10 +48,10 @@ std::vector<Eigen::Vector2d> VaultEdge(const PassageOptions& options) {
   std::vector<Eigen::Vector2d> edge = {{-half_width, -kFoundation_m}};
   for (int i = 0; i <= kVaultSlabs; ++i) {
     const double angle = kPi * i / kVaultSlabs;
-    edge.push_back({-half_width * std::cos(angle),
-                    springing + (options.height_m - springing) * std::sin(angle)});
+    edge.emplace_back(-half_width * std::cos(angle),
+                      springing + (options.height_m - springing) * std::sin(angle));
   }
-  edge.push_back({half_width, -kFoundation_m});
+  edge.emplace_back(half_width, -kFoundation_m);
   return edge;
 }
 

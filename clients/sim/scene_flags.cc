@@ -13,7 +13,7 @@ CLI::Option* OnlyFor(std::vector<SceneKind> scenes, CLI::Option* option,
                      SimulateArguments& arguments) {
   return option->each(
       [&arguments, scenes = std::move(scenes), name = option->get_name()](const std::string&) {
-        arguments.scene_options.push_back({name, scenes});
+        arguments.scene_options.emplace_back(name, scenes);
       });
 }
 

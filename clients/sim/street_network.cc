@@ -47,8 +47,8 @@ StreetNetwork::StreetNetwork(double half_size_m, double spacing_m, double missin
   const int columns = static_cast<int>(xs.size());
   for (const double y : ys) {
     for (const double x : xs) {
-      junctions_.push_back(
-          {x + random.Uniform(-jitter_m, jitter_m), y + random.Uniform(-jitter_m, jitter_m)});
+      const double dx_m = random.Uniform(-jitter_m, jitter_m);
+      junctions_.emplace_back(x + dx_m, y + random.Uniform(-jitter_m, jitter_m));
     }
   }
 

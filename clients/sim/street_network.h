@@ -42,7 +42,8 @@ struct Street {
   double to_elevation_m = 0.0;
 
   [[nodiscard]] double KerbOffset(Side side) const {
-    return lane_offset_m + 0.5 * kLaneWidth_m + (parking[side] ? kParkingWidth_m : 0.0);
+    return lane_offset_m + 0.5 * kLaneWidth_m +
+           (parking[static_cast<size_t>(side)] ? kParkingWidth_m : 0.0);
   }
   // The floor's height above the ground at `along_m` from the start.
   [[nodiscard]] double ElevationAt(double along_m) const;

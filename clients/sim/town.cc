@@ -67,7 +67,7 @@ class TownBuilder {
         AddPlots(i, side);
         AddPavement(streets_.streets()[i], side);
         AddStreetFurniture(i, side);
-        if (streets_.streets()[i].parking[side]) AddParkedCars(i, side);
+        if (streets_.streets()[i].parking[static_cast<size_t>(side)]) AddParkedCars(i, side);
       }
     }
     AddOpenGroundTrees();

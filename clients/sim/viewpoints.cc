@@ -25,9 +25,9 @@ Viewpoints::Viewpoints(const World& world, const RayCaster& caster, double max_d
       const double along_m = (i + 0.5) * street.length_m / count;
       const Eigen::Vector2d point = street.PointAt(along_m, 0.0);
       const double elevation_m = street.ElevationAt(along_m);
-      eyes_.push_back(
-          {point.x(), point.y(),
-           world.scene.ground().Height(point.x(), point.y()) + elevation_m + kEyeHeight_m});
+      eyes_.emplace_back(
+          point.x(), point.y(),
+          world.scene.ground().Height(point.x(), point.y()) + elevation_m + kEyeHeight_m);
       storeys_.push_back(static_cast<int>(elevation_m / kStorey_m));
     }
   }
@@ -52,7 +52,7 @@ std::vector<int> Viewpoints::ChooseEyes(const Eigen::Vector2d& place, int storey
   for (size_t i = 0; i < eyes_.size(); ++i) {
     if (storeys_[i] != storey) continue;
     const double distance = (eyes_[i].head<2>() - place).norm();
-    if (distance <= max_distance_m) near.push_back({distance, static_cast<int>(i)});
+    if (distance <= max_distance_m) near.emplace_back(distance, static_cast<int>(i));
   }
   std::sort(near.begin(), near.end());
   std::vector<int> chosen;

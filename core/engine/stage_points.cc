@@ -22,7 +22,7 @@ constexpr int32_t kLargestIndex = (1 << 20) - 1;
 int32_t FloorDivide(int32_t a, int32_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
 
 uint64_t PackKey(int32_t x, int32_t y, int32_t z) {
-  const auto pack = [](int32_t i) { return static_cast<uint64_t>(i + kLargestIndex + 1); };
+  const auto pack = [](int32_t i) { return static_cast<uint64_t>(int64_t{i} + kLargestIndex + 1); };
   return pack(x) << 42 | pack(y) << 21 | pack(z);
 }
 

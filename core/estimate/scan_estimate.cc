@@ -205,10 +205,10 @@ void FindRivals(Engine& engine, absl::Span<const EstimateRequest> requests,
 
 }  // namespace
 
-std::vector<ScanEstimate> EstimateScans(Engine& engine, absl::Span<const EstimateRequest> given,
+std::vector<ScanEstimate> EstimateScans(Engine& engine, absl::Span<const EstimateRequest> requests,
                                         ThreadPool* pool) {
-  const CompleteRequests complete(engine, given, pool);
-  const absl::Span<const EstimateRequest> requests = complete.requests();
+  const CompleteRequests complete(engine, requests, pool);
+  requests = complete.requests();
   Covariances covariances = EstimateAll(engine, requests, pool);
   std::vector<ScanEstimate> estimates(requests.size());
   ParallelFor(pool, requests.size(), [&](size_t i) {

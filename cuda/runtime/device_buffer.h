@@ -27,7 +27,7 @@ class DeviceBuffer {
  public:
   explicit DeviceBuffer(std::shared_ptr<Device> device) : device_(std::move(device)) {}
   DeviceBuffer(DeviceBuffer&& other) noexcept
-      : device_(other.device_),
+      : device_(other.device_),  // NOLINT(performance-move-constructor-init): stays usable
         data_(std::exchange(other.data_, nullptr)),
         capacity_(std::exchange(other.capacity_, 0)),
         retention_(other.retention_) {}

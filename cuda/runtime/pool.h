@@ -71,7 +71,7 @@ class Pool {
     {
       absl::MutexLock lock(&mutex_);
       mutex_.Await(absl::Condition(
-          +[](size_t* free) { return *free > 0; }, &free_));
+          +[](const size_t* free) { return *free > 0; }, &free_));
       --free_;
       taken_.Note(limit_ - free_);
       if (!idle_.empty()) {

@@ -39,7 +39,8 @@ Setting Text(std::string key, std::string value_name, std::string help, Field fi
 }
 
 template <typename Field>
-Setting Choice(std::string key, std::vector<std::string> choices, std::string help, Field field) {
+Setting Choice(const std::string& key, const std::vector<std::string>& choices, std::string help,
+               Field field) {
   auto set = [key, choices, field](absl::string_view value, Config& config) {
     if (std::find(choices.begin(), choices.end(), value) == choices.end()) {
       return Refuse(key, value, absl::StrCat("one of ", absl::StrJoin(choices, ", ")));

@@ -98,7 +98,7 @@ absl::StatusOr<std::optional<TileReceipt>> MapTransaction::AddChunk(TileChunk ch
   if (absl::Status status = CheckTileId(chunk.tile_id); !status.ok()) return status;
   if (absl::Status status = CheckOrder(chunk); !status.ok()) return status;
   if (!unfinished_.has_value()) {
-    unfinished_.emplace();
+    unfinished_ = Unfinished();
     unfinished_->tile_id = chunk.tile_id;
     unfinished_->crc32c = chunk.crc32c;
   } else {

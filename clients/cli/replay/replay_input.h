@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -40,7 +41,7 @@ class GuessSource {
   // `input` must outlive the source.
   GuessSource(const ReplayInput& input, Kind kind, std::optional<Perturbation> perturbation,
               uint64_t seed)
-      : input_(input), kind_(kind), perturbation_(perturbation), seed_(seed) {}
+      : input_(input), kind_(kind), perturbation_(std::move(perturbation)), seed_(seed) {}
 
   // `previous`: the pose of the newest answer that has one; without any the truth is used.
   [[nodiscard]] Pose GuessFor(size_t index, const std::optional<Pose>& previous) const;

@@ -158,10 +158,10 @@ VOXLOC_HD void AccumulateChunk(const cpu::AccumulateArguments& in, cpu::ChunkSum
     uint32_t most = 0;
     uint32_t any = 0;  // a candidate that some lane has accepted
     for (int lane = 0; lane < kLanes; ++lane) {
-      taken[lane] = AcceptCandidates(
-          in, i + lane, in.accepted + static_cast<uint32_t>(lane) * in.accepted_stride);
+      taken[lane] = AcceptCandidates(in, i + lane,
+                                     in.accepted + static_cast<size_t>(lane) * in.accepted_stride);
       most = taken[lane] > most ? taken[lane] : most;
-      any = taken[lane] > 0 ? in.accepted[static_cast<uint32_t>(lane) * in.accepted_stride] : any;
+      any = taken[lane] > 0 ? in.accepted[static_cast<size_t>(lane) * in.accepted_stride] : any;
       sums.matched_points += taken[lane] > 0 ? 1 : 0;
       sums.pairs += taken[lane];
     }

@@ -37,6 +37,7 @@ std::vector<WorkShare> WorkLedger::Split(absl::Span<const uint64_t> items,
                    });
   by_outstanding.resize(std::min(by_outstanding.size(), std::max<size_t>(items.size(), 1)));
   std::vector<double> outstanding;
+  outstanding.reserve(by_outstanding.size());
   for (const size_t worker : by_outstanding) {
     outstanding.push_back(static_cast<double>(outstanding_[worker]));
   }

@@ -106,8 +106,8 @@ absl::StatusOr<SearchGrid> MakeSearchGrid(Engine& engine, const ResidentMap& map
   // A point's voxel, and the nodes of a window that the area's border cuts.
   const int32_t margin =
       RoundUp(static_cast<int32_t>(std::ceil(options.reach_m / voxel_m)) + 1 + window, window);
-  const int64_t columns_x = int64_t{extent.high.x} - extent.low.x + 1 + 2 * margin;
-  const int64_t columns_y = int64_t{extent.high.y} - extent.low.y + 1 + 2 * margin;
+  const int64_t columns_x = int64_t{extent.high.x} - extent.low.x + 1 + 2 * int64_t{margin};
+  const int64_t columns_y = int64_t{extent.high.y} - extent.low.y + 1 + 2 * int64_t{margin};
   const int64_t z_levels = int64_t{extent.high.z} - extent.low.z + 1 +
                            static_cast<int64_t>(std::ceil(kHeadroom_m / voxel_m));
   const int64_t words = (z_levels + 63) / 64;

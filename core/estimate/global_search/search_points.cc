@@ -36,7 +36,7 @@ std::vector<Eigen::Vector3d> Thin(const PointCloud& scan, double reach_m, double
   }
   std::vector<Eigen::Vector3d> points;
   points.reserve(sums.size());
-  for (const Sum& sum : sums) points.push_back(sum.sum / sum.count);
+  for (const Sum& sum : sums) points.emplace_back(sum.sum / sum.count);
   return points;
 }
 

@@ -61,6 +61,7 @@ std::vector<PoseParameters> ParzenEstimator::Propose(size_t count) {
   std::vector<PlanarPose> tried;
   for (const Trial& trial : trials_) tried.push_back(trial.pose);
   std::vector<PlanarPose> candidates;
+  candidates.reserve(drawn.size());
   for (const PoseParameters& parameters : drawn) candidates.push_back(Planar(parameters));
   const std::vector<double> among_good =
       LogParzenSums(candidates, absl::MakeConstSpan(tried).first(good));

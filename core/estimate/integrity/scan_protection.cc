@@ -23,8 +23,10 @@ constexpr double kEvenNoiseShare = 0.5;
 // of its standard deviations; a normal one is over 4.6 in one scan of a thousand.
 constexpr double kTailFactor = 1.25;
 
-// The share of the largest information up to which a direction is not observed, such that as many
-// are not as the covariance says: it may doubt more of them than their information tells.
+// The share of the largest information up to which a direction has no level of its own, such that
+// all have none that the covariance takes for not observed: it may doubt more of them than their
+// information tells. Weakly observed ones have none either: in tunnels poses that have slid by
+// metres are among them.
 double UnobservedRatio(const Spectrum& plain, const ObservedInformation& observed,
                        const Vector6& scale) {
   const ScoreTerms judged = {Vector6::Zero(),
@@ -32,11 +34,11 @@ double UnobservedRatio(const Spectrum& plain, const ObservedInformation& observe
   const Spectrum spectrum = DecomposeInformation({&judged, 1});
   int unobserved = 0;
   for (int i = 0; i < 6; ++i) {
-    if (!spectrum.Observes(i, kDegeneracyLimits.unobserved_ratio)) ++unobserved;
+    if (!spectrum.Observes(i, kDegeneracyLimits.weak_ratio)) ++unobserved;
   }
   const double largest = plain.information.maxCoeff();
-  if (unobserved == 0 || !(largest > 0.0)) return kDegeneracyLimits.unobserved_ratio;
-  return std::clamp(plain.information[unobserved - 1] / largest, kDegeneracyLimits.unobserved_ratio,
+  if (unobserved == 0 || !(largest > 0.0)) return kDegeneracyLimits.weak_ratio;
+  return std::clamp(plain.information[unobserved - 1] / largest, kDegeneracyLimits.weak_ratio,
                     0.999);
 }
 

@@ -154,7 +154,7 @@ Separations SeparateSolutions(absl::Span<const ScoreTerms> clusters, const Matri
         ExceedsEverywhere(share, -kRounding)
             ? share
             : OfEigenvalues(share, [](double value) { return std::max(0.0, value); });
-    noises.push_back(root * ((1.0 - options.even_noise_share) * positive + even) * root);
+    noises.emplace_back(root * ((1.0 - options.even_noise_share) * positive + even) * root);
     noise += noises.back();
   }
 
@@ -185,9 +185,9 @@ Separations SeparateSolutions(absl::Span<const ScoreTerms> clusters, const Matri
       along.separation_sigma_m =
           options.tail_factor * std::sqrt(std::max(0.0, white.dot(spread * white)));
     }
-    separations.steps_without.push_back(whitening.from_white * solution.step);
-    separations.covariances_without.push_back(whitening.from_white * solution.covariance *
-                                              whitening.from_white.transpose());
+    separations.steps_without.emplace_back(whitening.from_white * solution.step);
+    separations.covariances_without.emplace_back(whitening.from_white * solution.covariance *
+                                                 whitening.from_white.transpose());
   }
   return separations;
 }

@@ -3,7 +3,6 @@
 #include "core/estimate/quality/free_space.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -39,7 +38,7 @@ class Occupancy {
     while ((extent.array() / edge_m + 3.0F).prod() > kMaxGridCells) edge_m *= 2.0F;
     cubes_per_m_ = 1.0F / edge_m;
     for (int axis = 0; axis < 3; ++axis) size_[axis] = static_cast<size_t>(PlaceOf(high)[axis]) + 2;
-    const size_t words = size_[0] * size_[1] * size_[2] / 64 + 2;
+    const size_t words = size_.prod() / 64 + 2;
     near_.assign(words, 0);
     std::vector<uint64_t> occupied(words, 0);
     for (size_t i = 0; i < scan_base.size(); ++i) {
@@ -85,7 +84,7 @@ class Occupancy {
 
   float cubes_per_m_ = 0.0F;
   Eigen::Vector3f low_ = Eigen::Vector3f::Zero();
-  std::array<size_t, 3> size_ = {};
+  Eigen::Array<size_t, 3, 1> size_ = {0, 0, 0};
   std::vector<uint64_t> near_;  // a bit for each cube
 };
 

@@ -61,7 +61,8 @@ class Comparison {
               << "\n  from cpu:    " << from_cpu_ << std::endl;
     from_double_.ExpectWithin(kTolerance);
     from_cpu_.ExpectWithin(kTolerance);
-    EXPECT_GE(compared_, undecided_) << what;
+    // Seldom: no pose of the sets has one so far.
+    EXPECT_GE(compared_, 9 * undecided_) << what;
   }
   size_t compared() const { return compared_; }
 
