@@ -71,7 +71,8 @@ class Pool {
     {
       absl::MutexLock lock(&mutex_);
       mutex_.Await(absl::Condition(
-          +[](const size_t* free) { return *free > 0; }, &free_));
+          +[](size_t* free) { return *free > 0; },  // NOLINT(readability-non-const-parameter)
+          &free_));
       --free_;
       taken_.Note(limit_ - free_);
       if (!idle_.empty()) {

@@ -101,8 +101,8 @@ void Scheduler::Submit(const std::shared_ptr<Lane>& lane, std::unique_ptr<ScanTa
     const absl::MutexLock lock(&mutex_);
     if (lane->closed || stopping_) return;
     if (!lane->waiting.full() && queued_ >= options_.max_queued) {
-      const double batches = 1.0 + static_cast<double>(queued_ / options_.max_batch);
-      retry_after_s = batches * batch_s_;
+      const size_t batches = 1 + queued_ / options_.max_batch;
+      retry_after_s = static_cast<double>(batches) * batch_s_;
     } else {
       displaced = lane->waiting.Put(std::move(task));
       if (!displaced.has_value()) ++queued_;
@@ -113,6 +113,7 @@ void Scheduler::Submit(const std::shared_ptr<Lane>& lane, std::unique_ptr<ScanTa
       metrics_.depth_tracking.Set(static_cast<double>(queued_));
     }
   }
+  // NOLINTNEXTLINE(bugprone-use-after-move): it stayed here where it is refused.
   if (retry_after_s.has_value()) task->Refuse(*retry_after_s);
   if (displaced.has_value()) (*displaced)->Supersede();
 }
