@@ -18,10 +18,7 @@
 namespace voxloc {
 namespace {
 
-// Up to this share of the largest information the search is not followed farther than that. In
-// simulated corridors and tunnels poses are wrong up to 3.1e-3, by metres; right ones in towns of
-// few houses begin at 5.6e-3.
-constexpr double kDoubtedRatio = 3.5e-3;
+// Along doubted directions the search is not followed farther than that.
 constexpr double kBelievedTravelM = 0.3;
 // Offset of a cell's mean from the surface, over the square of the cell size, 1/m. It grows with
 // the square because surfaces bend: 0.8 mm in cells of 2 m is what the errors in z of the autoware

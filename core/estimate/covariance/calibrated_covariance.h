@@ -53,6 +53,11 @@ constexpr double kUnobservedSigmaM = 2.0;
 // poses are right to centimetres; 2e-2 and more in towns, halls, garages and forests.
 constexpr DegeneracyLimits kDegeneracyLimits = {/*weak_ratio=*/1e-2, /*unobserved_ratio=*/1.75e-3};
 
+// Up to this share of the largest information a direction is doubted: it counts as not observed
+// where the search went far along it. In simulated corridors and tunnels poses are wrong up to
+// 3.1e-3, by metres; right ones in towns of few houses begin at 5.6e-3.
+constexpr double kDoubtedRatio = 3.5e-3;
+
 // What a scan alone says about its pose.
 struct ObservedInformation {
   absl::Status status;  // what the engine says; otherwise the rest means nothing

@@ -329,10 +329,16 @@ TEST_P(Estimates, SaysHowLikelyThePoseIsRightUnlessItIsLeftOut) {
 TEST_P(Estimates, SaysHowFarOffThePositionMayBeOnRequest) {
   EXPECT_FALSE(Align([](v1::OpenSession&) {}).has_protection());
   const auto levels_at = [this](double risk) {
-    const v1::AlignmentResult result = Align([risk](v1::OpenSession& open) {
-      open.mutable_options()->mutable_covariance()->set_method(v1::COVARIANCE_METHOD_CALIBRATED);
-      open.mutable_output()->mutable_protection()->mutable_risk()->set_value(risk);
-    });
+    // For what this small town shows of few places only.
+    v1::Scan scan = GoodScan();
+    AddDiagonal(std::vector<double>(6, 0.1), *scan.mutable_guess_covariance());
+    const v1::AlignmentResult result = Align(
+        [risk](v1::OpenSession& open) {
+          open.mutable_options()->mutable_covariance()->set_method(
+              v1::COVARIANCE_METHOD_CALIBRATED);
+          open.mutable_output()->mutable_protection()->mutable_risk()->set_value(risk);
+        },
+        scan);
     const v1::Vector3& found = result.map_t_base().position();
     const Eigen::Vector3d error =
         Eigen::Vector3d(found.x(), found.y(), found.z()) - VehiclePose().translation;
