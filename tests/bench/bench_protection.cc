@@ -32,6 +32,9 @@ constexpr size_t kProtectedBatch = 64;
 // How far starts are from the truth, as in the other benchmarks of docs/accuracy.md.
 constexpr double kStartM = 0.44;
 constexpr double kStartRad = 2.0 * kRadiansPerDegree;
+// Of a guess's standard deviations, that of its angles over that of its position: 2 degrees to 0.35
+// m.
+constexpr double kGuessRadPerM = 0.1;
 // Up to which a level is of use, metres: a lane, a lane with the car's width off, a parking bay.
 constexpr std::array<double, 4> kAlarmLimitsM = {1.5, 0.75, 0.3, 0.15};
 
@@ -42,6 +45,7 @@ struct ProtectionFlags {
   size_t repeats = 10;
   std::string profile = "precise";
   bool no_fault = false;
+  double guess_sigma_m = 0.0;  // 0: guesses have no covariance
   ScanProtectionOptions protection;
   std::string diagram;
   std::string json;
@@ -102,6 +106,10 @@ AlignJob FaultyJob(const LoadedSet& set, const BenchScan& scan, const Profile& p
   job.map_T_base_guess = scan.map_T_base;
   job.map_T_base_guess.translation +=
       kStartM * Eigen::Vector3d(std::cos(heading), std::sin(heading), 0.0);
+  if (flags.guess_sigma_m > 0.0) {
+    job.guess_covariance = flags.guess_sigma_m * flags.guess_sigma_m * Matrix6::Identity();
+    job.guess_covariance->bottomRightCorner<3, 3>() *= kGuessRadPerM * kGuessRadPerM;
+  }
   const Eigen::AngleAxisd turn(random.Uniform(-kStartRad, kStartRad), Eigen::Vector3d::UnitZ());
   job.map_T_base_guess.rotation = (turn * job.map_T_base_guess.rotation).normalized();
   return job;
@@ -275,6 +283,11 @@ Command AddProtectionCommand(CLI::App& program) {
       ->capture_default_str();
   AddProfileFlag(*app, options->profile);
   app->add_flag("--no-fault", options->no_fault, "Leave the scans as they are");
+  app->add_option("--guess-sigma", options->guess_sigma_m,
+                  "Give guesses a covariance: this standard deviation of each coordinate, m, and a "
+                  "tenth of it in radians of each angle; 0: none")
+      ->check(CLI::Range(0.0, 100.0))
+      ->capture_default_str();
   app->add_option("--risk", options->protection.risk, "Compute levels for this probability")
       ->capture_default_str();
   app->add_option("--fault-probability", options->protection.fault_probability,
