@@ -75,9 +75,8 @@ class SessionState {
   [[nodiscard]] Diagnostics Finish(ScanGate& gate);
 
   // The end of a scan: its vehicle was found, or missed. The stamp is the one that TakePlace was
-  // given. `own_suffices`: of a scan whose guess was
-  // corrected, whether the alignment from what the poses say led there too. A step that is returned
-  // must be ended.
+  // given. `own_suffices`: of a scan whose guess was corrected, whether the alignment from what the
+  // poses say led there too. A step that is returned must be ended.
   void Found(int64_t stamp_ns, const Pose& map_T_base, const std::optional<Pose>& odometry_T_base,
              bool own_suffices);
   [[nodiscard]] std::optional<RecoveryStep> Missed(const std::optional<Pose>& odometry_T_base);

@@ -23,10 +23,9 @@
 // standard deviation of the guess, or kUnobservedSigmaM, and that slide. A direction of little more
 // information is taken for one of these where the search went far along it: in a corridor, what
 // looks like an optimum metres away is less likely right than the guess is. Where the pose would go
-// if it slid
-// on, that is what the observed directions follow, is measured a standard deviation away to both
-// sides. What the two sides have in common bends the slide; it is added, as is what has not
-// settled.
+// if it slid on, which is what the observed directions follow, is measured a standard deviation
+// away to both sides. What the two sides have in common bends the slide; it is added, as is what
+// has not settled.
 
 #ifndef VOXLOC_CORE_ESTIMATE_COVARIANCE_CALIBRATED_COVARIANCE_H_
 #define VOXLOC_CORE_ESTIMATE_COVARIANCE_CALIBRATED_COVARIANCE_H_
