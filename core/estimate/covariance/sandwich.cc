@@ -6,6 +6,7 @@
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace voxloc {
 namespace {
@@ -28,29 +29,36 @@ Vector6 Unshrunk(const Matrix6& leverage, const Vector6& gradient) {
   return eigen.eigenvectors() * inverse.cwiseProduct(eigen.eigenvectors().transpose() * gradient);
 }
 
-// Of the gradients of the clusters at the optimum, in coordinates in which the information is the
-// identity. There is none along a column of zeros.
-Matrix6 ClusterNoise(absl::Span<const ScoreTerms> clusters, const Matrix6& whitening) {
-  Vector6 step = Vector6::Zero();
-  for (const ScoreTerms& cluster : clusters) step += whitening.transpose() * cluster.gradient;
-  Matrix6 noise = Matrix6::Zero();
+// The clusters in coordinates in which the information is the identity. There is nothing along a
+// column of zeros.
+std::vector<ScoreTerms> Whitened(absl::Span<const ScoreTerms> clusters, const Matrix6& whitening) {
+  std::vector<ScoreTerms> white;
+  white.reserve(clusters.size());
   for (const ScoreTerms& cluster : clusters) {
-    const Matrix6 leverage = whitening.transpose() * cluster.information * whitening;
-    const Vector6 gradient = whitening.transpose() * cluster.gradient - leverage * step;
-    const Vector6 deviation = Unshrunk(leverage, gradient);
+    white.push_back({whitening.transpose() * cluster.gradient,
+                     whitening.transpose() * cluster.information * whitening});
+  }
+  return white;
+}
+
+// Of the gradients of whitened clusters at the optimum, which is a step away.
+Matrix6 ClusterNoise(absl::Span<const ScoreTerms> white, const Vector6& step) {
+  Matrix6 noise = Matrix6::Zero();
+  for (const ScoreTerms& cluster : white) {
+    const Vector6 deviation =
+        Unshrunk(cluster.information, cluster.gradient - cluster.information * step);
     noise += deviation * deviation.transpose();
   }
   return noise;
 }
 
-// Of each direction of the whitening: how many clusters of equal weight would tell as much about
-// the variance along it as these do (Kish's effective sample size). 0 along a column of zeros.
-Vector6 EffectiveClusters(absl::Span<const ScoreTerms> clusters, const Matrix6& whitening) {
+// Of each direction of whitened clusters: how many of equal weight would tell as much about the
+// variance along it as these do (Kish's effective sample size). 0 where there is nothing.
+Vector6 EffectiveClusters(absl::Span<const ScoreTerms> white) {
   Vector6 sum = Vector6::Zero();
   Vector6 squares = Vector6::Zero();
-  for (const ScoreTerms& cluster : clusters) {
-    const Vector6 leverage =
-        (whitening.cwiseProduct(cluster.information * whitening)).colwise().sum().cwiseMax(0.0);
+  for (const ScoreTerms& cluster : white) {
+    const Vector6 leverage = cluster.information.diagonal().cwiseMax(0.0);
     sum += leverage;
     squares += leverage.cwiseAbs2();
   }
@@ -91,8 +99,6 @@ Spectrum DecomposeInformation(absl::Span<const ScoreTerms> clusters) {
 Matrix6 SandwichCovariance(absl::Span<const ScoreTerms> clusters, const Spectrum& spectrum,
                            const Slides& slides, const Matrix6& looseness,
                            const SandwichOptions& options) {
-  Vector6 gradient = Vector6::Zero();
-  for (const ScoreTerms& cluster : clusters) gradient += cluster.gradient;
   // A column for each direction that is observed; zeros for the others.
   Matrix6 whitening = Matrix6::Zero();
   int observed = 0;
@@ -103,9 +109,12 @@ Matrix6 SandwichCovariance(absl::Span<const ScoreTerms> clusters, const Spectrum
   }
   Matrix6 covariance = slides * slides.transpose() + looseness;
   if (observed > 0) {
-    const Vector6 widening = StudentWidening(EffectiveClusters(clusters, whitening)).cwiseSqrt();
+    const std::vector<ScoreTerms> white = Whitened(clusters, whitening);
+    Vector6 white_step = Vector6::Zero();  // what is left to the optimum
+    for (const ScoreTerms& cluster : white) white_step += cluster.gradient;
+    const Vector6 widening = StudentWidening(EffectiveClusters(white)).cwiseSqrt();
     const Matrix6 noise =
-        widening.asDiagonal() * ClusterNoise(clusters, whitening) * widening.asDiagonal();
+        widening.asDiagonal() * ClusterNoise(white, white_step) * widening.asDiagonal();
     const double mean = noise.trace() / static_cast<double>(observed);
     // Few clusters leave directions unmeasured: fewer than directions always do.
     const auto count = static_cast<double>(clusters.size());
@@ -113,7 +122,7 @@ Matrix6 SandwichCovariance(absl::Span<const ScoreTerms> clusters, const Spectrum
     const Matrix6 shared = (1.0 - share) * noise + share * mean * Matrix6::Identity();
     // Where each slide leads was measured among other cells, with their noise.
     const double slide_noise = 1.0 + static_cast<double>(slides.cols());
-    const Vector6 step = whitening * (whitening.transpose() * gradient);  // what is left of it
+    const Vector6 step = whitening * white_step;
     covariance +=
         slide_noise * whitening * shared * whitening.transpose() + step * step.transpose();
   }
