@@ -26,16 +26,7 @@ absl::Status CheckShare(absl::string_view field, double value) {
 }
 
 absl::Status CheckInput(const ProtectionInput& input, const ProtectionOptions& options) {
-  for (const absl::Status& status :
-       {CheckShare("risk", options.risk), CheckShare("false_alarm", options.false_alarm),
-        CheckShare("least_rest", options.separation.least_rest)}) {
-    if (!status.ok()) return status;
-  }
-  const double ratio = options.separation.unobserved_ratio;
-  if (!(ratio >= 0.0 && ratio < 1.0)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("unobserved_ratio must be at least 0 and below 1 (got ", ratio, ")"));
-  }
+  if (absl::Status status = ValidateProtectionOptions(options); !status.ok()) return status;
   if (input.fault_probabilities.size() != input.clusters.size()) {
     return absl::InvalidArgumentError(
         absl::StrCat("fault_probabilities must have a value for each of ", input.clusters.size(),
@@ -233,6 +224,20 @@ void Exclude(const Monitor& monitor, const ProtectionInput& input, const Axes& a
 }
 
 }  // namespace
+
+absl::Status ValidateProtectionOptions(const ProtectionOptions& options) {
+  for (const absl::Status& status :
+       {CheckShare("risk", options.risk), CheckShare("false_alarm", options.false_alarm),
+        CheckShare("least_rest", options.separation.least_rest)}) {
+    if (!status.ok()) return status;
+  }
+  const double ratio = options.separation.unobserved_ratio;
+  if (!(ratio >= 0.0 && ratio < 1.0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("unobserved_ratio must be at least 0 and below 1 (got ", ratio, ")"));
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<ProtectionLevels> ComputeProtectionLevels(const ProtectionInput& input,
                                                          const ProtectionOptions& options) {

@@ -36,6 +36,7 @@
 #include <limits>
 #include <optional>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/estimate/integrity/solution_separation.h"
@@ -49,6 +50,9 @@ struct ProtectionOptions {
   double false_alarm = 1e-3;
   SeparationOptions separation;
 };
+
+// InvalidArgument names the field, its value and its range.
+[[nodiscard]] absl::Status ValidateProtectionOptions(const ProtectionOptions& options);
 
 // Of one scan, about its final pose.
 struct ProtectionInput {

@@ -61,25 +61,23 @@ Pose Moved(const Pose& map_T_base, const Vector6& step) {
   return moved;
 }
 
-absl::Status CheckShare(absl::string_view field, double value, bool ends_allowed) {
-  if (ends_allowed ? value >= 0.0 && value <= 1.0 : value > 0.0 && value < 1.0) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat(field, ends_allowed ? " must be from 0 to 1" : " must be over 0 and below 1",
-                   " (got ", value, ")"));
+ProtectionOptions SettingsOf(const ScanProtectionOptions& options) {
+  ProtectionOptions settings;
+  settings.risk = options.risk;
+  settings.false_alarm = options.false_alarm;
+  settings.separation.even_noise_share = kEvenNoiseShare;
+  settings.separation.tail_factor = kTailFactor;
+  return settings;
 }
 
 }  // namespace
 
 absl::Status ValidateScanProtectionOptions(const ScanProtectionOptions& options) {
-  for (const absl::Status& status :
-       {CheckShare("risk", options.risk, false),
-        CheckShare("false_alarm", options.false_alarm, false),
-        CheckShare("fault_probability", options.fault_probability, true)}) {
-    if (!status.ok()) return status;
+  if (options.fault_probability >= 0.0 && options.fault_probability <= 1.0) {
+    return ValidateProtectionOptions(SettingsOf(options));
   }
-  return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("fault_probability must be from 0 to 1 (got ", options.fault_probability, ")"));
 }
 
 absl::StatusOr<ScanProtection> ProtectScan(const AlignedScan& scan,
@@ -119,13 +117,9 @@ absl::StatusOr<ScanProtection> ProtectScan(const AlignedScan& scan,
         unscale.cwiseProduct(FixedAxesDifference(map_T_base, scan.job->map_T_base_guess));
     prior.covariance = unscale.asDiagonal() * *scan.job->guess_covariance * unscale.asDiagonal();
   }
-  ProtectionOptions settings;
-  settings.risk = options.risk;
-  settings.false_alarm = options.false_alarm;
+  ProtectionOptions settings = SettingsOf(options);
   settings.separation.unobserved_ratio =
       UnobservedRatio(DecomposeInformation(clusters), calibrated, scale);
-  settings.separation.even_noise_share = kEvenNoiseShare;
-  settings.separation.tail_factor = kTailFactor;
   const auto levels = ComputeProtectionLevels(input, settings);
   if (!levels.ok()) return levels.status();
 
