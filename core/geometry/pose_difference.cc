@@ -17,4 +17,16 @@ Eigen::Matrix<double, 6, 1> FixedAxesDifference(const Pose& from_map_T_base,
   return difference;
 }
 
+Pose MovedByFixedAxes(const Pose& from_map_T_base, const Eigen::Matrix<double, 6, 1>& difference) {
+  Pose moved = from_map_T_base;
+  moved.translation += difference.head<3>();
+  const double angle = difference.tail<3>().norm();
+  if (angle > 0.0) {
+    const Eigen::Vector3d axis = difference.tail<3>() / angle;
+    const Eigen::Quaterniond turn(Eigen::AngleAxisd(angle, axis));
+    moved.rotation = (turn * moved.rotation).normalized();
+  }
+  return moved;
+}
+
 }  // namespace voxloc

@@ -16,6 +16,11 @@ namespace voxloc {
 [[nodiscard]] Eigen::Matrix<double, 6, 1> FixedAxesDifference(const Pose& from_map_T_base,
                                                               const Pose& to_map_T_base);
 
+// The pose that such a difference leads to: FixedAxesDifference(from, to) leads from `from` to
+// `to`.
+[[nodiscard]] Pose MovedByFixedAxes(const Pose& from_map_T_base,
+                                    const Eigen::Matrix<double, 6, 1>& difference);
+
 }  // namespace voxloc
 
 #endif  // VOXLOC_CORE_GEOMETRY_POSE_DIFFERENCE_H_

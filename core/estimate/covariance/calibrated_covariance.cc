@@ -206,16 +206,7 @@ class Calibration {
 
   // The pose moved in scaled axes.
   [[nodiscard]] Pose Moved(const Vector6& scaled) const {
-    const Vector6 by = scale_.cwiseProduct(scaled);
-    const double angle = by.tail<3>().norm();
-    Pose moved = map_T_base_;
-    moved.translation += by.head<3>();
-    if (angle > 0.0) {
-      const Eigen::Vector3d axis = by.tail<3>() / angle;
-      const Eigen::Quaterniond turn(Eigen::AngleAxisd(angle, axis));
-      moved.rotation = (turn * moved.rotation).normalized();
-    }
-    return moved;
+    return MovedByFixedAxes(map_T_base_, scale_.cwiseProduct(scaled));
   }
 
   [[nodiscard]] bool HasClusterSums() const { return result_.passes.size() > kClusterPass; }

@@ -49,18 +49,6 @@ Eigen::Vector3d CenterOf(const PointGroups& groups, size_t k, const PointCloud& 
   return sum / static_cast<double>(groups.ends[k] - begin);
 }
 
-// The pose moved by a step about fixed map axes.
-Pose Moved(const Pose& map_T_base, const Vector6& step) {
-  Pose moved = map_T_base;
-  moved.translation += step.head<3>();
-  const double angle = step.tail<3>().norm();
-  if (angle > 0.0) {
-    const Eigen::Vector3d axis = step.tail<3>() / angle;
-    moved.rotation = (Eigen::AngleAxisd(angle, axis) * moved.rotation).normalized();
-  }
-  return moved;
-}
-
 ProtectionOptions SettingsOf(const ScanProtectionOptions& options) {
   ProtectionOptions settings;
   settings.risk = options.risk;
@@ -127,7 +115,7 @@ absl::StatusOr<ScanProtection> ProtectScan(const AlignedScan& scan,
   protection.horizontal_m = levels->horizontal_m;
   protection.vertical_m = levels->vertical_m;
   protection.fault_detected = levels->fault_detected;
-  protection.map_T_base = Moved(map_T_base, scale.cwiseProduct(levels->shift));
+  protection.map_T_base = MovedByFixedAxes(map_T_base, scale.cwiseProduct(levels->shift));
   if (levels->excluded_cluster.has_value()) {
     const size_t k = *levels->excluded_cluster;
     const PointGroups& groups = *scan.job->passes[kClusterPass].groups;
