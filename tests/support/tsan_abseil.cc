@@ -11,6 +11,7 @@
 
 #include <cstdlib>
 
+#include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 
@@ -66,6 +67,8 @@ using WaitDeadlineFunction = bool (absl::CondVar::*)(absl::Mutex*, absl::Time);
 using WaitTimeoutFunction = bool (absl::CondVar::*)(absl::Mutex*, absl::Duration);
 using NotifyFunction = void (absl::Notification::*)();
 using AwaitNotifiedFunction = void (absl::Notification::*)() const;
+using DecrementFunction = bool (absl::BlockingCounter::*)();
+using AwaitCounterFunction = void (absl::BlockingCounter::*)();
 
 void absl::Mutex::Lock() {
   const IgnoredReads ignored;
@@ -142,4 +145,19 @@ void absl::Notification::WaitForNotification() const {
   const IgnoredReads ignored;
   Call<void>(VOXLOC_ORIGINAL(AwaitNotifiedFunction, Notification::WaitForNotification), this);
   __tsan_acquire(const_cast<absl::Notification*>(this));
+}
+
+bool absl::BlockingCounter::DecrementCount() {
+  const IgnoredReads ignored;
+  __tsan_release(this);
+  const bool last =
+      Call<bool>(VOXLOC_ORIGINAL(DecrementFunction, BlockingCounter::DecrementCount), this);
+  if (last) __tsan_acquire(this);
+  return last;
+}
+
+void absl::BlockingCounter::Wait() {
+  const IgnoredReads ignored;
+  Call<void>(VOXLOC_ORIGINAL(AwaitCounterFunction, BlockingCounter::Wait), this);
+  __tsan_acquire(this);
 }
