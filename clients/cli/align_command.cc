@@ -59,6 +59,11 @@ std::string ResultText(const v1::AlignmentResult& result, const absl::StatusOr<P
   return text;
 }
 
+std::vector<double> CovarianceOf(const v1::AlignmentResult& result) {
+  const auto& values = result.map_t_base().covariance();
+  return {values.begin(), values.end()};
+}
+
 Json ResultJson(const v1::AlignmentResult& result, const absl::StatusOr<Pose>& pose,
                 double round_trip_ms) {
   Json rpy = nullptr;
@@ -69,7 +74,7 @@ Json ResultJson(const v1::AlignmentResult& result, const absl::StatusOr<Pose>& p
       {"accepted", result.accepted()},
       {"pose", pose.ok() ? PoseJson(*pose) : Json(nullptr)},
       {"pose_rpy_deg", rpy},
-      {"covariance", std::vector<double>(result.covariance().begin(), result.covariance().end())},
+      {"covariance", CovarianceOf(result)},
       {"confidence", result.has_confidence() ? Json(result.confidence().value()) : Json(nullptr)},
       {"protection", ProtectionJson(result)},
       {"unobserved_axes", UnobservedAxes(result)},
@@ -94,12 +99,13 @@ absl::StatusOr<ExitCode> Align(const AlignFlags& options) {
   absl::StatusOr<client::Channel> channel = Connect(options.server);
   if (!channel.ok()) return channel.status();
   v1::AlignScanRequest request;
-  request.set_map(options.map.map);
-  request.set_vehicle("voxloc align");
-  request.mutable_options()->set_profile(options.map.profile);
-  options.estimate.AddTo(request.mutable_options(), request.mutable_output());
-  client::EncodeCloud(scan->cloud, request.mutable_scan()->mutable_cloud());
-  client::EncodePose(*guess, request.mutable_scan()->mutable_guess_map_t_base());
+  v1::ScanSetup& setup = *request.mutable_setup();
+  setup.set_map(options.map.map);
+  setup.set_vehicle("voxloc align");
+  setup.mutable_options()->set_profile(options.map.profile);
+  options.estimate.AddTo(setup.mutable_options(), setup.mutable_output());
+  client::EncodeCloud(scan->cloud, request.mutable_scan()->add_clouds()->mutable_cloud());
+  client::EncodePose(*guess, request.mutable_scan()->mutable_guess_map_t_base()->mutable_pose());
   const auto sent = std::chrono::steady_clock::now();
   absl::StatusOr<v1::AlignmentResult> result =
       client::AlignScan(*channel, request, options.server.timeout_s);
@@ -107,7 +113,7 @@ absl::StatusOr<ExitCode> Align(const AlignFlags& options) {
   const double round_trip_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - sent).count();
   absl::StatusOr<Pose> pose = absl::NotFoundError("no pose");
-  if (result->has_map_t_base()) pose = client::DecodePose(result->map_t_base());
+  if (result->has_map_t_base()) pose = client::DecodePose(result->map_t_base().pose());
   if (options.server.prints_text()) {
     std::fputs(ResultText(*result, pose, round_trip_ms).c_str(), stdout);
   }

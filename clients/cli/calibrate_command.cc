@@ -75,11 +75,12 @@ absl::StatusOr<std::unique_ptr<client::LocalizationSession>> OpenScanPartSession
   absl::StatusOr<client::Channel> channel = Connect(options.server);
   if (!channel.ok()) return channel.status();
   client::SessionOptions session;
-  session.open.set_vehicle("voxloc calibrate");
-  session.open.set_map(options.map.map);
-  session.open.mutable_options()->set_profile(options.map.profile);
-  session.open.mutable_output()->set_no_confidence(true);
-  v1::CovarianceOptions& covariance = *session.open.mutable_options()->mutable_covariance();
+  session.open.mutable_setup()->set_vehicle("voxloc calibrate");
+  session.open.mutable_setup()->set_map(options.map.map);
+  session.open.mutable_setup()->mutable_options()->set_profile(options.map.profile);
+  session.open.mutable_setup()->mutable_output()->set_no_confidence(true);
+  v1::CovarianceOptions& covariance =
+      *session.open.mutable_setup()->mutable_options()->mutable_covariance();
   covariance.set_method(v1::COVARIANCE_METHOD_CALIBRATED);
   covariance.mutable_scale_factor()->set_value(1.0);
   for (int axis = 0; axis < 3; ++axis) {

@@ -41,8 +41,10 @@ Json ProtectionJson(const v1::AlignmentResult& result) {
 }
 
 std::string SigmaText(const v1::AlignmentResult& result) {
-  if (result.covariance_size() != 36) return "";
-  const auto sigma = [&result](int axis) { return std::sqrt(result.covariance(7 * axis)); };
+  if (result.map_t_base().covariance_size() != 36) return "";
+  const auto sigma = [&result](int axis) {
+    return std::sqrt(result.map_t_base().covariance(7 * axis));
+  };
   return absl::StrFormat("x %.3f  y %.3f  z %.3f m   rx %.3f  ry %.3f  rz %.3f deg", sigma(0),
                          sigma(1), sigma(2), kDegreesPerRadian * sigma(3),
                          kDegreesPerRadian * sigma(4), kDegreesPerRadian * sigma(5));

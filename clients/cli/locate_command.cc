@@ -76,9 +76,9 @@ absl::Status SetRegion(const LocateFlags& options, v1::SearchRegion* region) {
 
 absl::StatusOr<v1::EstimateInitialPoseRequest> RequestOf(const LocateFlags& options) {
   v1::EstimateInitialPoseRequest request;
-  request.set_map(options.map.map);
-  request.set_vehicle("voxloc locate");
-  request.mutable_options()->set_profile(options.map.profile);
+  request.mutable_setup()->set_map(options.map.map);
+  request.mutable_setup()->set_vehicle("voxloc locate");
+  request.mutable_setup()->mutable_options()->set_profile(options.map.profile);
   request.mutable_search()->set_particles(options.particles);
   request.mutable_search()->set_max_hypotheses(options.hypotheses);
   request.mutable_search()->set_seed(options.scan.seed);
@@ -100,7 +100,7 @@ absl::StatusOr<ExitCode> Locate(const LocateFlags& options) {
   if (!request.ok()) return request.status();
   const absl::StatusOr<FilteredCloud> scan = LoadScan(options.file, options.scan.filter());
   if (!scan.ok()) return scan.status();
-  client::EncodeCloud(scan->cloud, request->mutable_cloud());
+  client::EncodeCloud(scan->cloud, request->mutable_scan()->add_clouds()->mutable_cloud());
   const absl::StatusOr<client::Channel> channel = Connect(options.server);
   if (!channel.ok()) return channel.status();
   const auto sent = std::chrono::steady_clock::now();

@@ -47,10 +47,11 @@ absl::StatusOr<std::unique_ptr<client::LocalizationSession>> OpenSession(
   absl::StatusOr<client::Channel> channel = Connect(options.server);
   if (!channel.ok()) return channel.status();
   client::SessionOptions session;
-  session.open.set_vehicle("voxloc replay");
-  session.open.set_map(options.map.map);
-  session.open.mutable_options()->set_profile(options.map.profile);
-  options.estimate.AddTo(session.open.mutable_options(), session.open.mutable_output());
+  v1::ScanSetup& setup = *session.open.mutable_setup();
+  setup.set_vehicle("voxloc replay");
+  setup.set_map(options.map.map);
+  setup.mutable_options()->set_profile(options.map.profile);
+  options.estimate.AddTo(setup.mutable_options(), setup.mutable_output());
   session.open_timeout_s = options.server.timeout_s;
   session.max_outstanding = 4096;
   return client::LocalizationSession::Open(*channel, session);

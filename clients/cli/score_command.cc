@@ -104,10 +104,11 @@ absl::StatusOr<ExitCode> Score(const ScoreFlags& options) {
   absl::StatusOr<client::Channel> channel = Connect(options.server);
   if (!channel.ok()) return channel.status();
   v1::ScoreSetup setup;
-  setup.set_map(options.map.map);
-  setup.mutable_options()->set_profile(options.map.profile);
+  setup.mutable_setup()->set_map(options.map.map);
+  setup.mutable_setup()->set_vehicle("voxloc score");
+  setup.mutable_setup()->mutable_options()->set_profile(options.map.profile);
   if (options.stage >= 0) setup.mutable_stage()->set_value(static_cast<uint32_t>(options.stage));
-  client::EncodeCloud(scan->cloud, setup.mutable_cloud());
+  client::EncodeCloud(scan->cloud, setup.mutable_scan()->add_clouds()->mutable_cloud());
   absl::StatusOr<std::unique_ptr<client::ScoreClient>> scorer =
       client::ScoreClient::Open(*channel, setup, options.server.timeout_s);
   if (!scorer.ok()) return scorer.status();

@@ -13,7 +13,8 @@
 namespace voxloc::client {
 
 // The same code; the message is "SERVER CALL: what the server said". The numbers of the two sets of
-// codes agree; one that neither knows becomes Unknown.
+// codes agree; one that neither knows becomes Unknown. Details of the error become payloads; see
+// error_details.h.
 [[nodiscard]] absl::Status ToAbslStatus(const grpc::Status& status, absl::string_view server,
                                         absl::string_view call);
 

@@ -153,7 +153,7 @@ void LocalizationSession::Impl::Take(v1::AlignmentResult result) {
   const std::lock_guard<std::mutex> lock(mutex);
   if (unanswered.erase(result.sequence()) == 0) return;
   if (result.accepted() && result.has_map_t_base()) {
-    last_pose = result.map_t_base();
+    last_pose = result.map_t_base().pose();
     guess_from_last_pose = false;
   }
   results.push_back(std::move(result));
@@ -183,7 +183,7 @@ absl::Status LocalizationSession::Impl::WriteNow(const v1::AlignScansRequest& re
 
 void LocalizationSession::Impl::FillGuess(v1::AlignScansRequest* request) const {
   if (guess_from_last_pose && last_pose.has_value() && !request->scan().has_guess_map_t_base()) {
-    *request->mutable_scan()->mutable_guess_map_t_base() = *last_pose;
+    *request->mutable_scan()->mutable_guess_map_t_base()->mutable_pose() = *last_pose;
   }
 }
 
@@ -240,12 +240,13 @@ absl::StatusOr<uint64_t> LocalizationSession::Send(const ScanInput& scan) {
   v1::Scan* message = request.mutable_scan();
   message->set_stamp_ns(scan.stamp_ns);
   message->set_timeout_s(scan.timeout_s);
-  EncodeCloud(*scan.cloud, message->mutable_cloud());
+  EncodeCloud(*scan.cloud, message->add_clouds()->mutable_cloud());
   if (scan.guess_map_T_base.has_value()) {
-    EncodePose(*scan.guess_map_T_base, message->mutable_guess_map_t_base());
-  }
-  if (scan.guess_covariance.has_value()) {
-    EncodeCovariance(*scan.guess_covariance, message->mutable_guess_covariance());
+    v1::PoseWithCovariance& guess = *message->mutable_guess_map_t_base();
+    EncodePose(*scan.guess_map_T_base, guess.mutable_pose());
+    if (scan.guess_covariance.has_value()) {
+      EncodeCovariance(*scan.guess_covariance, guess.mutable_covariance());
+    }
   }
 
   const std::lock_guard<std::mutex> writing(impl_->write_mutex);

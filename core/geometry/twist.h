@@ -21,6 +21,13 @@ struct Twist {
 // and rotation per second, in the axes of the orientation halfway. `duration_s` is over 0.
 [[nodiscard]] Twist MeanTwist(const Pose& from_T_base, const Pose& to_T_base, double duration_s);
 
+// The pose that a base with this constant twist takes after `duration_s`, which may be negative, in
+// the axes that it had at the beginning: the exponential of the twist.
+[[nodiscard]] Pose MotionDuring(const Twist& twist, double duration_s);
+
+// The twist of a sensor that sits on a base with this twist.
+[[nodiscard]] Twist SensorTwist(const Twist& base_twist, const Pose& base_T_sensor);
+
 // How a pose with this twist changes per second, about fixed map axes, order x y z rx ry rz.
 [[nodiscard]] Eigen::Matrix<double, 6, 1> FixedAxesRate(const Twist& twist, const Pose& map_T_base);
 

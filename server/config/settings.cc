@@ -146,7 +146,7 @@ Setting Number(std::string key, double min, double max, const std::string& help,
 }
 
 // The file is read when the value is set.
-Setting SensorCalibrationFile(std::string key, std::string help) {
+Setting SensorCalibrationFile(const std::string& key, std::string help) {
   auto set = [key](absl::string_view value, Config& config) {
     SensorCalibrations sensors;
     if (!value.empty()) {

@@ -29,6 +29,30 @@ uint32_t PointBytes(v1::CloudLayout layout) {
       return 16;
     case v1::CLOUD_LAYOUT_INT16_XYZ:
       return 6;
+    case v1::CLOUD_LAYOUT_FLOAT32_XYZT:
+      return 16;
+    case v1::CLOUD_LAYOUT_FLOAT32_XYZIT:
+      return 20;
+    case v1::CLOUD_LAYOUT_INT16_XYZT:
+      return 8;
+    default:
+      return 0;
+  }
+}
+
+bool HasUnits(v1::CloudLayout layout) {
+  return layout == v1::CLOUD_LAYOUT_INT16_XYZ || layout == v1::CLOUD_LAYOUT_INT16_XYZT;
+}
+
+// Where a point's time begins in its bytes; 0: the layout has none.
+uint32_t TimeOffset(v1::CloudLayout layout) {
+  switch (layout) {
+    case v1::CLOUD_LAYOUT_FLOAT32_XYZT:
+      return 12;
+    case v1::CLOUD_LAYOUT_FLOAT32_XYZIT:
+      return 16;
+    case v1::CLOUD_LAYOUT_INT16_XYZT:
+      return 6;
     default:
       return 0;
   }
@@ -48,7 +72,8 @@ absl::StatusOr<size_t> CheckCloud(const v1::Cloud& cloud) {
   const uint32_t point_bytes = PointBytes(cloud.layout());
   if (point_bytes == 0) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "cloud.layout must be FLOAT32_XYZ (1), FLOAT32_XYZI (2) or INT16_XYZ (3) (got ",
+        "cloud.layout must be FLOAT32_XYZ (1), FLOAT32_XYZI (2), INT16_XYZ (3), FLOAT32_XYZT (4), "
+        "FLOAT32_XYZIT (5) or INT16_XYZT (6) (got ",
         static_cast<int>(cloud.layout()), ")"));
   }
   const uint32_t stride = StrideOf(cloud);
@@ -61,23 +86,30 @@ absl::StatusOr<size_t> CheckCloud(const v1::Cloud& cloud) {
     return absl::InvalidArgumentError(absl::StrCat(
         "cloud.data has ", size, " bytes, which is not a multiple of the stride ", stride));
   }
-  if (cloud.layout() == v1::CLOUD_LAYOUT_INT16_XYZ &&
-      !(cloud.scale_m() > 0.0 && cloud.scale_m() <= kMaxScanReachM)) {
-    return absl::InvalidArgumentError(absl::StrCat("cloud.scale_m is ", cloud.scale_m(),
-                                                   "; INT16_XYZ needs a finite value over 0"));
+  if (HasUnits(cloud.layout()) && !(cloud.scale_m() > 0.0 && cloud.scale_m() <= kMaxScanReachM)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "cloud.scale_m is ", cloud.scale_m(), "; the int16 layouts need a finite value over 0"));
+  }
+  if (cloud.layout() == v1::CLOUD_LAYOUT_INT16_XYZT &&
+      !(cloud.time_scale_s() > 0.0 && cloud.time_scale_s() <= kMaxPointTimeS)) {
+    return absl::InvalidArgumentError(absl::StrCat("cloud.time_scale_s is ", cloud.time_scale_s(),
+                                                   "; INT16_XYZT needs a value over 0 and up to ",
+                                                   kMaxPointTimeS));
   }
   return size / stride;
 }
 
-// One point at a time: `read` fills three floats from the point's bytes.
-template <typename Read>
+// One point at a time: `read` fills three floats, and `read_time` gives the time, from the point's
+// bytes.
+template <typename Read, typename ReadTime>
 void DecodePoints(absl::string_view bytes, size_t stride, float reach, const Read& read,
-                  DecodedCloud& decoded) {
+                  const ReadTime* read_time, DecodedCloud& decoded) {
   const size_t count = bytes.size() / stride;
   PointCloud& cloud = decoded.cloud;
   cloud.x.resize(count);
   cloud.y.resize(count);
   cloud.z.resize(count);
+  if (read_time != nullptr) decoded.time_s.resize(count);
   size_t kept = 0;
   const char* point = bytes.data();
   for (size_t i = 0; i < count; ++i, point += stride) {
@@ -86,6 +118,14 @@ void DecodePoints(absl::string_view bytes, size_t stride, float reach, const Rea
     cloud.x[kept] = xyz[0];
     cloud.y[kept] = xyz[1];
     cloud.z[kept] = xyz[2];
+    if (read_time != nullptr) {
+      const float time_s = (*read_time)(point);
+      if (!(std::abs(time_s) <= kMaxPointTimeS)) {
+        ++decoded.not_finite;
+        continue;
+      }
+      decoded.time_s[kept] = time_s;
+    }
     // False for NaN as well.
     if (std::abs(xyz[0]) <= reach && std::abs(xyz[1]) <= reach && std::abs(xyz[2]) <= reach) {
       ++kept;
@@ -98,6 +138,7 @@ void DecodePoints(absl::string_view bytes, size_t stride, float reach, const Rea
   cloud.x.resize(kept);
   cloud.y.resize(kept);
   cloud.z.resize(kept);
+  if (read_time != nullptr) decoded.time_s.resize(kept);
   decoded.received = count;
 }
 
@@ -105,19 +146,32 @@ DecodedCloud Decode(const v1::Cloud& cloud, float reach) {
   DecodedCloud decoded;
   decoded.cloud.origin = {cloud.origin().x(), cloud.origin().y(), cloud.origin().z()};
   if (cloud.data().empty()) return decoded;
-  if (cloud.layout() == v1::CLOUD_LAYOUT_INT16_XYZ) {
+  const uint32_t time_offset = TimeOffset(cloud.layout());
+  if (HasUnits(cloud.layout())) {
     const double scale = cloud.scale_m();
     const auto read = [scale](const char* point, float* xyz) {
       int16_t units[3];
       std::memcpy(units, point, sizeof(units));
       for (int k = 0; k < 3; ++k) xyz[k] = static_cast<float>(units[k] * scale);
     };
-    DecodePoints(cloud.data(), StrideOf(cloud), reach, read, decoded);
+    const auto read_time = [time_offset, unit_s = cloud.time_scale_s()](const char* point) {
+      int16_t units = 0;
+      std::memcpy(&units, point + time_offset, sizeof(units));
+      return static_cast<float>(units * unit_s);
+    };
+    DecodePoints(cloud.data(), StrideOf(cloud), reach, read, time_offset > 0 ? &read_time : nullptr,
+                 decoded);
   } else {
     const auto read = [](const char* point, float* xyz) {
       std::memcpy(xyz, point, 3 * sizeof(float));
     };
-    DecodePoints(cloud.data(), StrideOf(cloud), reach, read, decoded);
+    const auto read_time = [time_offset](const char* point) {
+      float time_s = 0.0F;
+      std::memcpy(&time_s, point + time_offset, sizeof(time_s));
+      return time_s;
+    };
+    DecodePoints(cloud.data(), StrideOf(cloud), reach, read, time_offset > 0 ? &read_time : nullptr,
+                 decoded);
   }
   return decoded;
 }
@@ -142,6 +196,8 @@ absl::StatusOr<size_t> CheckScanCloud(const v1::Cloud& cloud, uint64_t max_point
   return count;
 }
 
+bool CloudHasTimes(const v1::Cloud& cloud) { return TimeOffset(cloud.layout()) > 0; }
+
 DecodedCloud DecodeScan(const v1::Cloud& cloud) {
   return Decode(cloud, static_cast<float>(kMaxScanReachM));
 }
@@ -154,6 +210,11 @@ absl::StatusOr<DecodedCloud> DecodeTilePoints(const v1::Cloud& cloud, uint64_t m
   }
   auto count = CheckCloud(cloud);
   if (!count.ok()) return count.status();
+  if (CloudHasTimes(cloud)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cloud.layout of a chunk must be one without times (got ",
+                     v1::CloudLayout_Name(cloud.layout()), ")"));
+  }
   return Decode(cloud, std::numeric_limits<float>::max());
 }
 

@@ -38,7 +38,7 @@ v1::RecoveryState StateToProto(ProposalState state) {
 
 void PoseFoundToProto(const AlignResult& result, std::optional<double> confidence,
                       v1::RecoveryProposal& proto) {
-  PoseToProto(result.map_T_base, *proto.mutable_map_t_base());
+  PoseToProto(result.map_T_base, *proto.mutable_map_t_base()->mutable_pose());
   ScoresToProto(result.after, *proto.mutable_scores());
   proto.set_confidence(confidence.value_or(0.0));
 }

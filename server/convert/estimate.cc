@@ -95,7 +95,7 @@ void ProtectionToProto(const ScanProtection& protection, double risk, v1::Protec
 
 void EstimateToProto(const ScanEstimate& estimate, const Pose& map_T_base, CovarianceMethod asked,
                      const OutputChoice& output, v1::AlignmentResult& proto) {
-  AppendRowMajor(estimate.covariance.covariance, *proto.mutable_covariance());
+  AppendRowMajor(estimate.covariance.covariance, *proto.mutable_map_t_base()->mutable_covariance());
   ReportToProto(estimate.covariance, asked, *proto.mutable_covariance_report());
   if (estimate.degeneracy.has_value()) {
     DegeneracyToProto(*estimate.degeneracy, *proto.mutable_degeneracy());

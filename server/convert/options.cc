@@ -96,15 +96,6 @@ absl::Status OverrideNumbers(const v1::AlignmentOverrides& overrides, const Limi
       }
     }
     if (overrides.has_step_floor()) stage.step_floor = overrides.step_floor().value();
-    if (overrides.has_small_angle_shortcut()) {
-      stage.small_angle_shortcut = overrides.small_angle_shortcut().value();
-    }
-    if (overrides.has_exact_pitch_curvature()) {
-      stage.exact_pitch_curvature = overrides.exact_pitch_curvature().value();
-    }
-    if (overrides.has_float_transform()) {
-      stage.float_transform = overrides.float_transform().value();
-    }
   }
   return absl::OkStatus();
 }
@@ -302,20 +293,22 @@ absl::Status CompleteRecipe(ScanRecipe& recipe) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<ScanRecipe> RecipeFromProto(const Config& config,
-                                           const v1::AlignmentOptions& options,
-                                           const v1::ScanFilter& filter,
-                                           const v1::OutputOptions& output) {
+absl::StatusOr<ScanRecipe> RecipeFromProto(const Config& config, const v1::ScanSetup& setup) {
   ScanRecipe recipe;
-  auto align = AlignOptionsFromProto(options, config);
+  auto align = AlignOptionsFromProto(setup.options(), config);
   if (!align.ok()) return align.status();
   recipe.align = *std::move(align);
-  auto filters = ScanFiltersFromProto(filter);
+  auto filters = ScanFiltersFromProto(setup.filter());
   if (!filters.ok()) return filters.status();
   recipe.filters = *std::move(filters);
-  auto choice = OutputFromProto(output);
+  auto choice = OutputFromProto(setup.output());
   if (!choice.ok()) return choice.status();
   recipe.output = *choice;
+  if (setup.has_base_t_sensor()) {
+    auto mount = MountFromProto(setup.base_t_sensor());
+    if (!mount.ok()) return mount.status();
+    recipe.base_T_sensor = *mount;
+  }
   if (absl::Status status = CompleteRecipe(recipe); !status.ok()) return status;
   return recipe;
 }

@@ -16,6 +16,7 @@
 #include "server/convert/scan_recipe.h"
 #include "voxloc/v1/cloud.pb.h"
 #include "voxloc/v1/options.pb.h"
+#include "voxloc/v1/scan.pb.h"
 
 namespace voxloc::server {
 
@@ -29,11 +30,8 @@ namespace voxloc::server {
 // Sets recipe.estimate from `align` and `output`. InvalidArgument: these contradict each other.
 [[nodiscard]] absl::Status CompleteRecipe(ScanRecipe& recipe);
 
-// The recipe of a request that brings everything at once; base_T_sensor is not set.
 [[nodiscard]] absl::StatusOr<ScanRecipe> RecipeFromProto(const Config& config,
-                                                         const v1::AlignmentOptions& options,
-                                                         const v1::ScanFilter& filter,
-                                                         const v1::OutputOptions& output);
+                                                         const v1::ScanSetup& setup);
 
 // InvalidArgument: longer than 128 bytes.
 [[nodiscard]] absl::Status CheckVehicle(const std::string& vehicle);

@@ -75,6 +75,14 @@ void PoseToProto(const Pose& pose, v1::Pose& proto) {
   q.set_w(sign * pose.rotation.w());
 }
 
+absl::StatusOr<Twist> TwistFromProto(const v1::Twist& twist, absl::string_view name) {
+  auto linear = VectorFromProto(twist.linear(), absl::StrCat(name, ".linear"));
+  if (!linear.ok()) return linear.status();
+  auto angular = VectorFromProto(twist.angular(), absl::StrCat(name, ".angular"));
+  if (!angular.ok()) return angular.status();
+  return Twist{*linear, *angular};
+}
+
 absl::StatusOr<Pose> MountFromProto(const v1::Pose& pose) {
   auto mount = PoseFromProto(pose, "base_t_sensor");
   if (mount.ok() && !(mount->translation.norm() <= kMaxMountM)) {

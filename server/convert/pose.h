@@ -12,9 +12,10 @@
 #include "absl/strings/string_view.h"
 #include "core/cloud/filters.h"
 #include "core/geometry/pose.h"
+#include "core/geometry/twist.h"
 #include "core/tracking/pose_buffer.h"
 #include "voxloc/v1/geometry.pb.h"
-#include "voxloc/v1/localization_service.pb.h"
+#include "voxloc/v1/scan.pb.h"
 
 namespace voxloc::server {
 
@@ -31,6 +32,9 @@ namespace voxloc::server {
 
 // Of unit length with w >= 0.
 void PoseToProto(const Pose& pose, v1::Pose& proto);
+
+// InvalidArgument: a velocity that is not finite.
+[[nodiscard]] absl::StatusOr<Twist> TwistFromProto(const v1::Twist& twist, absl::string_view name);
 
 // base_T_sensor; InvalidArgument also when the sensor is more than 1 km from the base.
 [[nodiscard]] absl::StatusOr<Pose> MountFromProto(const v1::Pose& pose);

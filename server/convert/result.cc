@@ -93,7 +93,7 @@ void PointCountsToProto(const FilterCounts& counts, v1::PointCounts& proto) {
 
 void AlignResultToProto(const AlignResult& result, const PointCloud& scan_base,
                         const OutputChoice& output, v1::AlignmentResult& proto) {
-  PoseToProto(result.map_T_base, *proto.mutable_map_t_base());
+  PoseToProto(result.map_T_base, *proto.mutable_map_t_base()->mutable_pose());
   ScoresToProto(result.after, *proto.mutable_scores());
   ScoresToProto(result.before, *proto.mutable_initial_scores());
   proto.set_iterations(static_cast<uint32_t>(result.iterations));

@@ -57,10 +57,11 @@ struct ScanRecipe {
   std::optional<Pose> base_T_sensor;  // as the client says; nullopt: the identity
   EstimateOptions estimate;           // what `align` and `output` make of it
 
-  // base_T_sensor with the sensor's offsets; nullopt: the identity.
-  [[nodiscard]] std::optional<Pose> Mount() const {
-    if (!align.sensor.moves_mount()) return base_T_sensor;
-    return align.sensor.CorrectMount(base_T_sensor.value_or(Pose()));
+  // With the sensor's offsets: where a sensor sits that the client says is here. nullopt: the
+  // identity.
+  [[nodiscard]] std::optional<Pose> Mount(const std::optional<Pose>& said) const {
+    if (!align.sensor.moves_mount()) return said;
+    return align.sensor.CorrectMount(said.value_or(Pose()));
   }
 };
 

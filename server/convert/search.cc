@@ -129,13 +129,13 @@ void SearchProgressToProto(const PoseSearchProgress& progress, bool with_particl
 
 void HypothesisToProto(const AlignResult& result, v1::AlignmentStatus status,
                        v1::PoseHypothesis& proto) {
-  PoseToProto(result.map_T_base, *proto.mutable_map_t_base());
+  PoseToProto(result.map_T_base, *proto.mutable_map_t_base()->mutable_pose());
   ScoresToProto(result.after, *proto.mutable_scores());
   proto.set_status(status);
 }
 
 void EstimateToProto(const ScanEstimate& estimate, v1::PoseHypothesis& proto) {
-  AppendRowMajor(estimate.covariance.covariance, *proto.mutable_covariance());
+  AppendRowMajor(estimate.covariance.covariance, *proto.mutable_map_t_base()->mutable_covariance());
   if (estimate.confidence.has_value()) {
     ConfidenceToProto(*estimate.confidence, *proto.mutable_confidence());
   }

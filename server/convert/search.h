@@ -16,7 +16,7 @@
 #include "core/estimate/initial_pose/pose_search.h"
 #include "core/estimate/initial_pose/prior_search.h"
 #include "core/estimate/scan_estimate.h"
-#include "voxloc/v1/localization_service.pb.h"
+#include "voxloc/v1/initial_pose.pb.h"
 
 namespace voxloc::server {
 

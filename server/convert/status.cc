@@ -5,18 +5,35 @@
 #include <cstddef>
 #include <string>
 
+#include "google/rpc/status.pb.h"
+#include "server/errors/error_details.h"
+
 namespace voxloc::server {
 namespace {
 
-// A client takes 8 KiB of metadata by default, and escaping can triple a byte.
-constexpr size_t kMaxMessageBytes = 2000;
+// A client takes 8 KiB of metadata by default. The message is there twice, and escaping can triple
+// a byte.
+constexpr size_t kMaxMessageBytes = 1200;
 
 }  // namespace
 
 grpc::Status ToGrpcStatus(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
-  return {static_cast<grpc::StatusCode>(status.code()),
-          std::string(status.message().substr(0, kMaxMessageBytes))};
+  const std::string message(status.message().substr(0, kMaxMessageBytes));
+  google::rpc::Status details;
+  details.set_code(static_cast<int>(status.code()));
+  details.set_message(message);
+  status.ForEachPayload([&details](absl::string_view url, const absl::Cord& value) {
+    google::protobuf::Any& detail = *details.add_details();
+    detail.set_type_url(std::string(url));
+    detail.set_value(std::string(value));
+  });
+  if (!status.GetPayload(kErrorInfoUrl).has_value()) {
+    google::protobuf::Any& detail = *details.add_details();
+    detail.set_type_url(kErrorInfoUrl);
+    detail.set_value(GeneralErrorInfo(status.code()));
+  }
+  return {static_cast<grpc::StatusCode>(status.code()), message, details.SerializeAsString()};
 }
 
 }  // namespace voxloc::server

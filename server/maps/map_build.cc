@@ -9,6 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "server/errors/error_details.h"
 
 namespace voxloc::server {
 namespace {
@@ -64,9 +65,10 @@ absl::StatusOr<Profile> ProfileOnMap(Profile profile, const MapBuild& build,
                                      absl::string_view map) {
   const std::vector<std::string>& served = build.request.profiles;
   if (std::find(served.begin(), served.end(), profile.name) == served.end()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("map ", map, " was built without the profile ", profile.name, "; it serves ",
-                     absl::StrJoin(served, ", ")));
+    return WithReason(absl::FailedPreconditionError(
+                          absl::StrCat("map ", map, " was built without the profile ", profile.name,
+                                       "; it serves ", absl::StrJoin(served, ", "))),
+                      "PROFILE_NOT_IN_MAP", {{"map", std::string(map)}, {"profile", profile.name}});
   }
   ScaleCells(build.request.cell_size_m, profile);
   return profile;

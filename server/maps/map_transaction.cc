@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/checksum/crc32c.h"
 #include "core/map/map_name.h"
+#include "server/errors/error_details.h"
 
 namespace voxloc::server {
 namespace {
@@ -56,8 +57,10 @@ absl::Status MapTransaction::Start() {
   if (!found.ok() && !begin_.create) return found.status();
   base_revision_ = found.ok() ? found->snapshot->revision : 0;
   if (begin_.base_revision != 0 && begin_.base_revision != base_revision_) {
-    return absl::AbortedError(absl::StrCat("map ", begin_.map, " is at revision ", base_revision_,
-                                           ", not at the base revision ", begin_.base_revision));
+    return WithReason(
+        absl::AbortedError(absl::StrCat("map ", begin_.map, " is at revision ", base_revision_,
+                                        ", not at the base revision ", begin_.base_revision)),
+        "REVISION_CONFLICT", {{"map", begin_.map}, {"revision", absl::StrCat(base_revision_)}});
   }
   if (found.ok()) {
     base_ = found->snapshot;
@@ -69,8 +72,10 @@ absl::Status MapTransaction::Start() {
   if (build_ == nullptr) {
     build_ = std::make_shared<const MapBuild>(*std::move(build));
   } else if (!SameRequest(build->request, build_->request)) {
-    return absl::AlreadyExistsError(absl::StrCat(
-        "map ", begin_.map, " exists and was built with other options; delete it first"));
+    return WithReason(
+        absl::AlreadyExistsError(absl::StrCat(
+            "map ", begin_.map, " exists and was built with other options; delete it first")),
+        "MAP_HAS_OTHER_OPTIONS", {{"map", begin_.map}});
   }
   return absl::OkStatus();
 }
@@ -191,13 +196,16 @@ absl::StatusOr<MapView> MapTransaction::Current() const {
   auto found = context_.maps.Find(begin_.map);
   const uint64_t revision = found.ok() ? found->snapshot->revision : 0;
   if (begin_.base_revision != 0 && revision != begin_.base_revision) {
-    return absl::AbortedError(absl::StrCat("map ", begin_.map, " has moved on to revision ",
-                                           revision, " from the base revision ",
-                                           begin_.base_revision));
+    return WithReason(
+        absl::AbortedError(absl::StrCat("map ", begin_.map, " has moved on to revision ", revision,
+                                        " from the base revision ", begin_.base_revision)),
+        "REVISION_CONFLICT", {{"map", begin_.map}});
   }
   if (!found.ok()) {
     if (begin_.create) return MapView{};
-    return absl::AbortedError(absl::StrCat("map ", begin_.map, " was deleted meanwhile"));
+    return WithReason(
+        absl::AbortedError(absl::StrCat("map ", begin_.map, " was deleted meanwhile")),
+        "REVISION_CONFLICT", {{"map", begin_.map}});
   }
   if (found->facts->build != build_ &&
       !SameRequest(found->facts->build->request, build_->request)) {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "core/map/map_name.h"
+#include "server/errors/error_details.h"
 
 namespace voxloc::server {
 namespace {
@@ -35,9 +36,12 @@ absl::StatusOr<MapView> ResidentMaps::FindAtLeast(absl::string_view name,
   if (absl::Status status = ValidateMapName(name); !status.ok()) return status;
   auto view = Find(name);
   if (view.ok() && view->snapshot->revision < min_revision) {
-    return absl::FailedPreconditionError(absl::StrCat("map ", name, " is at revision ",
-                                                      view->snapshot->revision, ", below the ",
-                                                      min_revision, " asked for"));
+    return WithReason(
+        absl::FailedPreconditionError(absl::StrCat("map ", name, " is at revision ",
+                                                   view->snapshot->revision, ", below the ",
+                                                   min_revision, " asked for")),
+        "MAP_REVISION_TOO_OLD",
+        {{"map", std::string(name)}, {"revision", absl::StrCat(view->snapshot->revision)}});
   }
   return view;
 }
@@ -78,17 +82,19 @@ absl::StatusOr<MapView> ResidentMaps::Publish(MapSnapshot snapshot,
   const auto it = maps_.find(name);
   const uint64_t current = it == maps_.end() ? 0 : it->second->snapshot.revision;
   if (current != base_revision) {
-    return absl::AbortedError(absl::StrCat("map \"", name, "\" is at revision ", current,
-                                           ", not at ", base_revision,
-                                           " on which the update is based"));
+    return WithReason(
+        absl::AbortedError(absl::StrCat("map \"", name, "\" is at revision ", current, ", not at ",
+                                        base_revision, " on which the update is based")),
+        "REVISION_CONFLICT", {{"map", name}, {"revision", absl::StrCat(current)}});
   }
   if (it != maps_.end()) {
     replaced = std::exchange(it->second, revision);
   } else if (maps_.size() < max_maps_) {
     maps_.emplace(name, revision);
   } else {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the server holds ", maps_.size(), " maps, its limit; delete one first"));
+    return WithReason(absl::ResourceExhaustedError(absl::StrCat(
+                          "the server holds ", maps_.size(), " maps, its limit; delete one first")),
+                      "TOO_MANY_MAPS", {{"limit", absl::StrCat(max_maps_)}});
   }
   UpdateMetrics();
   return ViewOf(revision);
@@ -102,8 +108,11 @@ absl::StatusOr<uint64_t> ResidentMaps::Remove(absl::string_view name, uint64_t r
   removed = *std::move(found);
   const uint64_t current = removed->snapshot.revision;
   if (revision != 0 && revision != current) {
-    return absl::AbortedError(absl::StrCat("map ", removed->snapshot.name, " is at revision ",
-                                           current, ", not ", revision));
+    return WithReason(
+        absl::AbortedError(absl::StrCat("map ", removed->snapshot.name, " is at revision ", current,
+                                        ", not ", revision)),
+        "REVISION_CONFLICT",
+        {{"map", removed->snapshot.name}, {"revision", absl::StrCat(removed->snapshot.revision)}});
   }
   maps_.erase(removed->snapshot.name);
   UpdateMetrics();
@@ -131,10 +140,12 @@ ResidentMaps::RevisionPtr ResidentMaps::FreedOnQueue(
 absl::StatusOr<ResidentMaps::RevisionPtr> ResidentMaps::Get(absl::string_view name) const {
   if (const auto it = maps_.find(name); it != maps_.end()) return it->second;
   const auto append_name = [](std::string* out, const auto& entry) { *out += entry.first; };
-  return absl::NotFoundError(absl::StrCat(
-      "no map \"", name, "\"; ",
-      maps_.empty() ? std::string("the server has none")
-                    : absl::StrCat("there are: ", absl::StrJoin(maps_, ", ", append_name))));
+  return WithReason(
+      absl::NotFoundError(absl::StrCat(
+          "no map \"", name, "\"; ",
+          maps_.empty() ? std::string("the server has none")
+                        : absl::StrCat("there are: ", absl::StrJoin(maps_, ", ", append_name)))),
+      "MAP_NOT_FOUND", {{"map", std::string(name)}});
 }
 
 void ResidentMaps::UpdateMetrics() const {

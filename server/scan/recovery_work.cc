@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/estimate/scan_estimate.h"
+#include "server/convert/covariance.h"
 #include "server/convert/diagnostics.h"
 #include "server/observe/logging.h"
 
@@ -48,14 +49,20 @@ RecoveryWork::~RecoveryWork() {
 }
 
 void RecoveryWork::Run() {
+  // With the covariance where it costs nothing more.
   EstimateOptions estimate;
-  estimate.covariance.method = CovarianceMethod::kFixed;
+  const bool calibrated =
+      source_->recipe.estimate.covariance.method == CovarianceMethod::kCalibrated;
+  if (calibrated) estimate.covariance = source_->recipe.estimate.covariance;
+  estimate.covariance.method =
+      calibrated ? CovarianceMethod::kCalibrated : CovarianceMethod::kFixed;
   const auto confidence = [&](const AlignedScan& scan) -> std::optional<double> {
     EstimateRequest request;
     request.scan = scan;
     request.options = &estimate;
     request.sensor_position_base = task_.sensor_position_base;
     const std::vector<ScanEstimate> estimates = EstimateScans(*runtime_.engine, {&request, 1});
+    if (calibrated) covariance_ = estimates.front().covariance.covariance;
     if (!estimates.front().confidence.has_value()) return std::nullopt;
     return estimates.front().confidence->value;
   };
@@ -108,6 +115,9 @@ void RecoveryWork::Refuse() {
 void RecoveryWork::Conclude(const RecoveryOutcome& outcome) {
   v1::RecoveryProposal& recovery = *reply_.result().mutable_recovery();
   OutcomeToProto(outcome, recovery);
+  if (recovery.has_map_t_base() && covariance_.has_value()) {
+    AppendRowMajor(*covariance_, *recovery.mutable_map_t_base()->mutable_covariance());
+  }
   Log(LogLevel::kInfo, "recovery",
       {{"session", source_->session},
        {"map", source_->map},

@@ -53,6 +53,7 @@ class RecoveryWork {
   const std::shared_ptr<const ScanSource> source_;
   const RecoveryTask task_;
   ScanReply reply_;
+  std::optional<Matrix6> covariance_;  // of the pose that the confidence was last asked for
   bool ended_ = false;
 };
 

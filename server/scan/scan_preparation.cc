@@ -2,10 +2,14 @@
 
 #include "server/scan/scan_preparation.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/cloud/deskew.h"
 #include "server/convert/cloud.h"
+#include "server/convert/pose.h"
+#include "server/convert/scan.h"
 
 namespace voxloc::server {
 namespace {
@@ -21,33 +25,77 @@ absl::Status Filter(const FilterOptions& options, Engine& engine, WorkClass work
   return absl::OkStatus();
 }
 
-}  // namespace
+// Where this sensor sits. nullopt: the identity.
+std::optional<Pose> MountOf(const v1::SensorCloud& cloud, const ScanRecipe& recipe) {
+  std::optional<Pose> said = recipe.base_T_sensor;
+  if (cloud.has_base_t_sensor()) {
+    const auto own = MountFromProto(cloud.base_t_sensor());
+    if (own.ok()) said = *own;  // checked before
+  }
+  return recipe.Mount(said);
+}
 
-absl::StatusOr<PreparedScan> PrepareScan(const v1::Cloud& cloud, const ScanRecipe& recipe,
-                                         Engine& engine, WorkClass work_class) {
-  DecodedCloud decoded = DecodeScan(cloud);
-  PreparedScan prepared;
+// One cloud's points in the base frame.
+absl::StatusOr<PointCloud> PrepareCloud(const v1::Scan& scan, const v1::SensorCloud& sensor_cloud,
+                                        const ScanRecipe& recipe,
+                                        const std::optional<Twist>& base_twist, Engine& engine,
+                                        WorkClass work_class, PreparedScan& prepared) {
   FilterCounts& counts = prepared.counts;
-  counts.received = decoded.received;
-  counts.not_finite = decoded.not_finite;
-  counts.out_of_limits = decoded.out_of_reach;
+  DecodedCloud decoded = DecodeScan(sensor_cloud.cloud());
+  counts.received += decoded.received;
+  counts.not_finite += decoded.not_finite;
+  counts.out_of_limits += decoded.out_of_reach;
   PointCloud points = std::move(decoded.cloud);
+  const std::optional<Pose> base_T_sensor = MountOf(sensor_cloud, recipe);
+  const double offset_s = CloudOffsetS(scan, sensor_cloud);
+  if (base_twist.has_value() && (!decoded.time_s.empty() || offset_s != 0.0)) {
+    const Twist sensor_twist = SensorTwist(*base_twist, base_T_sensor.value_or(Pose()));
+    Deskew(sensor_twist, decoded.time_s, offset_s, points);
+    prepared.deskewed = true;
+  }
   if (recipe.filters.sensor.has_value()) {
     if (absl::Status status = Filter(*recipe.filters.sensor, engine, work_class, points, counts);
         !status.ok()) {
       return status;
     }
   }
-  if (const std::optional<Pose> base_T_sensor = recipe.Mount(); base_T_sensor.has_value()) {
-    points = Transform(*base_T_sensor, points);
+  if (base_T_sensor.has_value()) points = Transform(*base_T_sensor, points);
+  return points;
+}
+
+}  // namespace
+
+bool HasTimes(const v1::Scan& scan) {
+  return std::any_of(scan.clouds().begin(), scan.clouds().end(),
+                     [&scan](const v1::SensorCloud& cloud) {
+                       return CloudHasTimes(cloud.cloud()) || CloudOffsetS(scan, cloud) != 0.0;
+                     });
+}
+
+absl::StatusOr<PreparedScan> PrepareScan(const v1::Scan& scan, const ScanRecipe& recipe,
+                                         const std::optional<Twist>& base_twist, Engine& engine,
+                                         WorkClass work_class) {
+  PreparedScan prepared;
+  PointCloud points;
+  for (int i = 0; i < scan.clouds_size(); ++i) {
+    auto cloud =
+        PrepareCloud(scan, scan.clouds(i), recipe, base_twist, engine, work_class, prepared);
+    if (!cloud.ok()) return cloud.status();
+    if (i == 0) {
+      prepared.sensor_position_base = MountOf(scan.clouds(0), recipe).value_or(Pose()).translation;
+      points = *std::move(cloud);
+    } else {
+      Append(*cloud, points);
+    }
   }
   if (recipe.filters.base.has_value()) {
-    if (absl::Status status = Filter(*recipe.filters.base, engine, work_class, points, counts);
+    if (absl::Status status =
+            Filter(*recipe.filters.base, engine, work_class, points, prepared.counts);
         !status.ok()) {
       return status;
     }
   }
-  counts.kept = points.size();
+  prepared.counts.kept = points.size();
   prepared.base = std::make_shared<const PointCloud>(std::move(points));
   return prepared;
 }

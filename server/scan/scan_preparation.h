@@ -1,30 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From a cloud on the wire to points in the base frame that can be aligned. Work for a worker, not
-// for gRPC's threads. Thread-safe: no shared state.
+// From the clouds of a scan on the wire to points in the base frame that can be aligned. Work for a
+// worker, not for gRPC's threads. Thread-safe: no shared state.
 
 #ifndef VOXLOC_SERVER_SCAN_SCAN_PREPARATION_H_
 #define VOXLOC_SERVER_SCAN_SCAN_PREPARATION_H_
 
+#include <Eigen/Core>
 #include <memory>
+#include <optional>
 
 #include "absl/status/statusor.h"
 #include "core/engine/engine.h"
+#include "core/geometry/twist.h"
 #include "server/convert/scan_recipe.h"
-#include "voxloc/v1/cloud.pb.h"
+#include "voxloc/v1/scan.pb.h"
 
 namespace voxloc::server {
 
 struct PreparedScan {
   std::shared_ptr<const PointCloud> base;  // may be empty
   FilterCounts counts;
+  bool deskewed = false;  // whether points were moved to the scan's stamp
+  // Of the first cloud's sensor.
+  Eigen::Vector3d sensor_position_base = Eigen::Vector3d::Zero();
 };
 
-// Decodes, filters by the engine and moves into the base frame a cloud that CheckScanCloud has
-// passed. Errors are those of Engine::Filter.
-[[nodiscard]] absl::StatusOr<PreparedScan> PrepareScan(const v1::Cloud& cloud,
-                                                       const ScanRecipe& recipe, Engine& engine,
-                                                       WorkClass work_class);
+// Whether the points of the scan were seen at different times, so that a motion matters.
+[[nodiscard]] bool HasTimes(const v1::Scan& scan);
+
+// Decodes the clouds of a scan that CheckScanClouds has passed, moves their points to the scan's
+// stamp where they have times and `base_twist` is known, filters them by the engine and joins them
+// in the base frame. Errors are those of Engine::Filter.
+[[nodiscard]] absl::StatusOr<PreparedScan> PrepareScan(const v1::Scan& scan,
+                                                       const ScanRecipe& recipe,
+                                                       const std::optional<Twist>& base_twist,
+                                                       Engine& engine, WorkClass work_class);
 
 // InvalidArgument, with the counts, when nothing is left of a scan.
 [[nodiscard]] absl::Status RequirePoints(const FilterCounts& counts);

@@ -30,10 +30,6 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-Eigen::Vector3d SensorPosition(const ScanRecipe& recipe) {
-  return recipe.Mount().value_or(Pose()).translation;
-}
-
 }  // namespace
 
 ScanWork::ScanWork(Runtime& runtime, std::shared_ptr<const ScanSource> source,
@@ -56,46 +52,29 @@ bool ScanWork::Check() {
   const absl::Status status = CheckFields();
   if (status.ok()) return true;
   // An empty scan is not malformed to Autoware, whose checks begin with that.
-  if (!scan_->cloud().data().empty()) facts_.malformed = status;
+  if (HasPointData(*scan_)) facts_.malformed = status;
   AnswerInvalid(status);
   return false;
 }
 
 absl::Status ScanWork::CheckFields() {
-  auto points = CheckScanCloud(scan_->cloud(), source_->max_points);
+  auto points = CheckScanClouds(*scan_, source_->max_points);
   if (!points.ok()) return points.status();
   runtime_.metrics.scan_points_received.Increment(static_cast<double>(*points));
   reply_.result().mutable_points()->set_received(static_cast<uint32_t>(*points));
   facts_.points = *points;
   if (*points == 0) return absl::InvalidArgumentError("the scan has no points");
-  if (absl::Status status = CheckGuess(); !status.ok()) return status;
-  if (scan_->has_reference_position()) {
-    auto reference = VectorFromProto(scan_->reference_position(), "reference_position");
-    if (!reference.ok()) return reference.status();
-    reference_ = *reference;
-  }
-  const double timeout_s = scan_->timeout_s() == 0.0 ? source_->timeout_s : scan_->timeout_s();
-  if (!(timeout_s >= 0.0 && std::isfinite(timeout_s))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("timeout_s must be 0 (none) or a finite number over 0 (got ", timeout_s, ")"));
-  }
+  auto hints = ScanHintsFromProto(*scan_);
+  if (!hints.ok()) return hints.status();
+  hints_ = *std::move(hints);
+  guess_ = hints_.guess_map_T_base;
+  guess_covariance_ = hints_.guess_covariance;
+  reference_ = hints_.reference_map;
+  if (source_->own_clock) facts_.delay_s = hints_.age_s;
+  const double timeout_s = hints_.timeout_s == 0.0 ? source_->timeout_s : hints_.timeout_s;
   if (timeout_s > 0.0) {
     stop_.deadline = std::min(stop_.deadline, absl::Now() + absl::Seconds(timeout_s));
   }
-  return absl::OkStatus();
-}
-
-absl::Status ScanWork::CheckGuess() {
-  auto covariance = CovarianceFromProto(scan_->guess_covariance(), "guess_covariance");
-  if (!covariance.ok()) return covariance.status();
-  if (!scan_->has_guess_map_t_base()) {
-    if (!covariance->has_value()) return absl::OkStatus();
-    return absl::InvalidArgumentError("the scan has a guess_covariance but no guess_map_t_base");
-  }
-  auto guess = PoseFromProto(scan_->guess_map_t_base(), "guess_map_t_base");
-  if (!guess.ok()) return guess.status();
-  guess_ = *guess;
-  guess_covariance_ = *covariance;
   return absl::OkStatus();
 }
 
@@ -103,56 +82,47 @@ bool ScanWork::Prepare(AlignJob& job, EstimateRequest& estimate) {
   const Clock::time_point start = Clock::now();
   v1::Timings& timings = *reply_.result().mutable_timings();
   timings.set_queue_wait_s(reply_.age_s());
-  if (!PreparePoints()) return false;
+  if (stop_.cancelled != nullptr && stop_.cancelled->load(std::memory_order_relaxed)) {
+    reply_.Fail(absl::CancelledError("cancelled"));
+    return false;
+  }
   FindPlace();
   FindMap();
-  if (!Admit()) return false;
-  FillJob(job);
-  estimate.options = &source_->recipe.estimate;
-  estimate.sensor_position_base = SensorPosition(source_->recipe);
-  estimate.guess_covariance = guess_covariance_;
-  estimate.base_twist = place_.base_twist;
-  estimate.features = DescribeScan(*job.scan, estimate.sensor_position_base, job.map_T_base_guess,
-                                   *estimate.options);
-  RequestPasses(*estimate.features, job);
-  timings.set_prepare_s(SecondsSince(start));
-  return true;
-}
-
-bool ScanWork::PreparePoints() {
-  auto prepared =
-      PrepareScan(scan_->cloud(), source_->recipe, *runtime_.engine, WorkClass::kTracking);
-  scan_ = nullptr;
-  message_.reset();
-  absl::Status status = prepared.status();
-  if (prepared.ok()) {
-    prepared_ = *std::move(prepared);
-    PointCountsToProto(prepared_.counts, *reply_.result().mutable_points());
-    status = RequirePoints(prepared_.counts);
+  const std::optional<Refusal> refusal = RefusalOfScan();
+  // Autoware's record tells of the points even where nothing comes of them.
+  absl::Status points;
+  if (!refusal.has_value() || source_->recipe.output.diagnostics) points = PreparePoints();
+  static_cast<void>(gate_.BeforeAlign(facts_));
+  if (refusal.has_value()) {
+    Answer(refusal->status, refusal->detail);
+  } else if (!points.ok()) {
+    Answer(v1::ALIGNMENT_STATUS_INVALID_INPUT, points.message());
+  } else if (!guess_.has_value()) {
+    AnswerMissed(
+        v1::ALIGNMENT_STATUS_NO_PRIOR,
+        absl::StrCat("the scan has no guess_map_t_base, and the session's poses give none: ",
+                     facts_.guess.message()));
+  } else if (!IsWithinMap()) {
+    AnswerOutOfMap();
+  } else {
+    FillJob(job);
+    FillEstimate(job, estimate);
+    RequestPasses(*estimate.features, job);
+    timings.set_prepare_s(SecondsSince(start));
+    return true;
   }
-  if (!status.ok()) {
-    AnswerInvalid(status);
-    return false;
-  }
-  facts_.max_distance_m = ReachOf(*prepared_.base);
-  if (const double required_m = source_->recipe.align.gate.required_distance_m;
-      facts_.max_distance_m < required_m) {
-    AnswerInvalid(absl::InvalidArgumentError(absl::StrCat("the farthest point must be at least ",
-                                                          required_m, " m from the base (got ",
-                                                          facts_.max_distance_m, " m)")));
-    return false;
-  }
-  return true;
+  return false;
 }
 
 void ScanWork::FindPlace() {
   shown_stamp_ns_ = source_->recipe.align.sensor.CorrectStamp(facts_.stamp_ns);
-  place_ = source_->state->TakePlace(shown_stamp_ns_);
+  place_ = source_->state->TakePlace(shown_stamp_ns_, hints_.odom_T_base);
   facts_.active = place_.active;
+  if (hints_.base_twist.has_value()) place_.base_twist = hints_.base_twist;
   if (!guess_.has_value() && place_.status.ok()) {
     guess_ = place_.guess_map_T_base;
     guess_covariance_ = place_.guess_covariance;
-    interpolated_ = true;
+    interpolated_ = place_.older.has_value();
     if (place_.corrected) own_guess_ = place_.odometry_T_base;
   }
   if (!guess_.has_value()) {
@@ -166,7 +136,6 @@ void ScanWork::FindPlace() {
 
 void ScanWork::FindMap() {
   facts_.has_map = false;
-  within_map_ = false;
   auto map = runtime_.maps.Find(source_->map);
   map_status_ = map.status();
   if (!map.ok()) return;
@@ -180,38 +149,56 @@ void ScanWork::FindMap() {
   facts_.has_map = !map_.snapshot->tiles.empty();
   if (!guess_.has_value()) return;
   const Bounds& bounds = map_.facts->bounds;
-  const auto can_touch = [&](const Pose& guess) {
-    return CanTouch(bounds, guess, facts_.max_distance_m, MatchMargin(profile_));
-  };
-  within_map_ = can_touch(*guess_) || (own_guess_.has_value() && can_touch(*own_guess_));
   const Eigen::Array2d position = guess_->translation.head<2>().array();
   facts_.out_of_map_range = (position < bounds.min.head<2>().array()).any() ||
                             (position > bounds.max.head<2>().array()).any();
 }
 
-bool ScanWork::Admit() {
-  static_cast<void>(gate_.BeforeAlign(facts_));
+std::optional<ScanWork::Refusal> ScanWork::RefusalOfScan() const {
   if (source_->max_delay_s > 0.0 && facts_.delay_s > source_->max_delay_s) {
-    Answer(v1::ALIGNMENT_STATUS_STALE,
-           absl::StrCat("the scan must arrive at most ", source_->max_delay_s,
-                        " s after its stamp (got ", facts_.delay_s, " s)"));
-  } else if (!facts_.active) {
-    Answer(v1::ALIGNMENT_STATUS_NOT_ACTIVE, "the session is not active");
-  } else if (!map_status_.ok()) {
-    Answer(v1::ALIGNMENT_STATUS_NO_MAP, map_status_.message());
-  } else if (!guess_.has_value()) {
-    AnswerMissed(
-        v1::ALIGNMENT_STATUS_NO_PRIOR,
-        absl::StrCat("the scan has no guess_map_t_base, and the session's poses give none: ",
-                     facts_.guess.message()));
-  } else if (absl::Now() >= stop_.deadline) {
-    Answer(v1::ALIGNMENT_STATUS_DEADLINE, "the deadline passed while the scan waited");
-  } else if (!within_map_) {
-    AnswerOutOfMap();
-  } else {
-    return true;
+    return Refusal{v1::ALIGNMENT_STATUS_STALE,
+                   absl::StrCat("the scan must arrive at most ", source_->max_delay_s,
+                                " s after its stamp (got ", facts_.delay_s, " s)")};
   }
-  return false;
+  if (!facts_.active) {
+    return Refusal{v1::ALIGNMENT_STATUS_NOT_ACTIVE, "the session is not active"};
+  }
+  if (!map_status_.ok()) {
+    return Refusal{v1::ALIGNMENT_STATUS_NO_MAP, std::string(map_status_.message())};
+  }
+  if (absl::Now() >= stop_.deadline) {
+    return Refusal{v1::ALIGNMENT_STATUS_DEADLINE, "the deadline passed while the scan waited"};
+  }
+  return std::nullopt;
+}
+
+absl::Status ScanWork::PreparePoints() {
+  auto prepared = PrepareScan(*scan_, source_->recipe, place_.base_twist, *runtime_.engine,
+                              WorkClass::kTracking);
+  scan_ = nullptr;
+  message_.reset();
+  facts_.transform = prepared.status();
+  if (!prepared.ok()) return prepared.status();
+  prepared_ = *std::move(prepared);
+  PointCountsToProto(prepared_.counts, *reply_.result().mutable_points());
+  reply_.result().mutable_points()->set_deskewed(prepared_.deskewed);
+  facts_.transform = RequirePoints(prepared_.counts);
+  if (!facts_.transform.ok()) return facts_.transform;
+  facts_.max_distance_m = ReachOf(*prepared_.base);
+  if (const double required_m = source_->recipe.align.gate.required_distance_m;
+      facts_.max_distance_m < required_m) {
+    return absl::InvalidArgumentError(absl::StrCat("the farthest point must be at least ",
+                                                   required_m, " m from the base (got ",
+                                                   facts_.max_distance_m, " m)"));
+  }
+  return absl::OkStatus();
+}
+
+bool ScanWork::IsWithinMap() const {
+  const auto can_touch = [this](const Pose& guess) {
+    return CanTouch(map_.facts->bounds, guess, facts_.max_distance_m, MatchMargin(profile_));
+  };
+  return can_touch(*guess_) || (own_guess_.has_value() && can_touch(*own_guess_));
 }
 
 void ScanWork::FillJob(AlignJob& job) const {
@@ -226,6 +213,20 @@ void ScanWork::FillJob(AlignJob& job) const {
   job.stop = stop_;
   job.want_trace = recipe.output.trace;
   job.want_point_scores = recipe.output.point_scores;
+}
+
+void ScanWork::FillEstimate(const AlignJob& job, EstimateRequest& estimate) {
+  estimate.options = &source_->recipe.estimate;
+  if (prepared_.deskewed) {
+    own_estimate_ = source_->recipe.estimate;
+    own_estimate_->covariance.systematic.skew_sigma_s = 0.0;
+    estimate.options = &*own_estimate_;
+  }
+  estimate.sensor_position_base = prepared_.sensor_position_base;
+  estimate.guess_covariance = guess_covariance_;
+  estimate.base_twist = place_.base_twist;
+  estimate.features = DescribeScan(*job.scan, estimate.sensor_position_base, job.map_T_base_guess,
+                                   *estimate.options);
 }
 
 bool ScanWork::PrefersSecond(const AlignResult& first, const AlignResult& second) {
@@ -249,6 +250,9 @@ void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const 
   const ScanRecipe& recipe = source_->recipe;
   v1::AlignmentResult& reply = reply_.result();
   AlignResultToProto(result, *prepared_.base, recipe.output, reply);
+  if (hints_.odom_T_base.has_value()) {
+    PoseToProto(result.map_T_base * hints_.odom_T_base->Inverse(), *reply.mutable_map_t_odom());
+  }
   if (estimate != nullptr) {
     EstimateToProto(*estimate, result.map_T_base, recipe.estimate.covariance.method, recipe.output,
                     reply);
@@ -269,8 +273,7 @@ void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const 
   runtime_.metrics.stage_encode_s.Observe(encode_s);
   timings.set_estimate_s(batch.estimate_s + encode_s);
   if (verdict.accepted) {
-    source_->state->Found(shown_stamp_ns_, result.map_T_base, place_.odometry_T_base,
-                          own_suffices_);
+    source_->state->Found(shown_stamp_ns_, result.map_T_base, place_, own_suffices_);
     Answer(status, verdict.detail);
   } else if (verdict.status == AlignmentStatus::kDeadline) {
     Answer(status, verdict.detail);
@@ -308,9 +311,7 @@ void ScanWork::Refuse(double retry_after_s) {
 }
 
 void ScanWork::AnswerInvalid(const absl::Status& status) {
-  // Points that were taken are only too near; those that could not be taken are not in the base
-  // frame.
-  if (prepared_.base == nullptr || prepared_.base->empty()) facts_.transform = status;
+  facts_.transform = status;
   static_cast<void>(gate_.BeforeAlign(facts_));
   Answer(v1::ALIGNMENT_STATUS_INVALID_INPUT, status.message());
 }
@@ -336,7 +337,7 @@ void ScanWork::AnswerMissed(v1::AlignmentStatus status, absl::string_view detail
   task.job.want_trace = false;
   task.step = *step;
   task.own = std::move(own);
-  task.sensor_position_base = SensorPosition(source_->recipe);
+  task.sensor_position_base = prepared_.sensor_position_base;
   task.odometry_T_base = place_.odometry_T_base;
   RecoveryWork::Start(runtime_, source_, std::move(task), std::move(reply_));
 }

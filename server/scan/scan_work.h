@@ -10,8 +10,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "absl/status/status.h"
+#include "server/convert/scan.h"
 #include "server/runtime/runtime.h"
 #include "server/scan/scan_client.h"
 #include "server/scan/scan_preparation.h"
@@ -19,7 +21,7 @@
 #include "server/scheduling/scheduler.h"
 #include "server/session/scan_source.h"
 #include "voxloc/v1/alignment.pb.h"
-#include "voxloc/v1/localization_service.pb.h"
+#include "voxloc/v1/scan.pb.h"
 
 namespace voxloc::server {
 
@@ -41,15 +43,23 @@ class ScanWork : public ScanTask {
   void Refuse(double retry_after_s) override;
 
  private:
-  [[nodiscard]] absl::Status CheckFields();
-  [[nodiscard]] absl::Status CheckGuess();
+  struct Refusal {
+    v1::AlignmentStatus status = v1::ALIGNMENT_STATUS_UNSPECIFIED;
+    std::string detail;
+  };
 
-  // The steps of Prepare. False: the scan has been answered.
-  [[nodiscard]] bool PreparePoints();
+  [[nodiscard]] absl::Status CheckFields();
+
+  // The steps of Prepare.
   void FindPlace();
   void FindMap();
-  [[nodiscard]] bool Admit();
+  // Why the scan is not to be aligned, whatever its points are.
+  [[nodiscard]] std::optional<Refusal> RefusalOfScan() const;
+  [[nodiscard]] absl::Status PreparePoints();
+  // Whether a point may have a cell near it at the guess.
+  [[nodiscard]] bool IsWithinMap() const;
   void FillJob(AlignJob& job) const;
+  void FillEstimate(const AlignJob& job, EstimateRequest& estimate);
 
   void FailedToAlign(const absl::Status& status, const BatchFacts& batch);
   // The ends. A malformed scan ends before the checks of the gate, one whose points cannot be used
@@ -70,6 +80,7 @@ class ScanWork : public ScanTask {
   const v1::Scan* scan_;  // null once the points have been taken
   StopToken stop_;
 
+  ScanHints hints_;
   std::optional<Pose> guess_;
   // What the session's poses say, where a recovery has moved the guess away from it.
   std::optional<Pose> own_guess_;
@@ -80,9 +91,10 @@ class ScanWork : public ScanTask {
   SessionState::Place place_;
   absl::Status map_status_;
   MapView map_;
-  bool within_map_ = false;  // a point may have a cell near it at the guess
-  Profile profile_;          // as it is on the map
+  Profile profile_;  // as it is on the map
   PreparedScan prepared_;
+  // What is estimated of a deskewed scan, which has no skew; nullopt: what the recipe says.
+  std::optional<EstimateOptions> own_estimate_;
   ScanFacts facts_;
   int64_t shown_stamp_ns_ = 0;  // when the base was where the scan shows it
   ScanGate gate_;

@@ -9,11 +9,11 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "core/engine/scan_reach.h"
-#include "server/convert/cloud.h"
-#include "server/convert/options.h"
 #include "server/convert/pose.h"
 #include "server/convert/profile.h"
 #include "server/convert/result.h"
+#include "server/convert/scan.h"
+#include "server/session/scan_setup.h"
 
 namespace voxloc::server {
 namespace {
@@ -34,30 +34,25 @@ absl::StatusOr<std::unique_ptr<ScoreWork>> ScoreWork::Open(Runtime& runtime,
 }
 
 absl::Status ScoreWork::Start(const v1::ScoreSetup& setup, const StopToken& stop) {
-  auto points = CheckScanCloud(setup.cloud(), runtime_.config.limits.max_points_per_scan);
+  if (!setup.has_scan()) return absl::InvalidArgumentError("the setup has no scan");
+  auto points = CheckScanClouds(setup.scan(), runtime_.config.limits.max_points_per_scan);
   if (!points.ok()) return points.status();
-  auto recipe =
-      RecipeFromProto(runtime_.config, setup.options(), setup.filter(), v1::OutputOptions());
-  if (!recipe.ok()) return recipe.status();
-  if (setup.has_base_t_sensor()) {
-    auto mount = MountFromProto(setup.base_t_sensor());
-    if (!mount.ok()) return mount.status();
-    recipe->base_T_sensor = *mount;
-  }
-  auto map = runtime_.maps.FindAtLeast(setup.map(), setup.min_map_revision());
-  if (!map.ok()) return map.status();
-  map_ = *std::move(map);
-  align_ = recipe->align;
-  auto profile = ProfileOnMap(align_.profile, *map_.facts->build, setup.map());
-  if (!profile.ok()) return profile.status();
-  align_.profile = *std::move(profile);
+  auto hints = ScanHintsFromProto(setup.scan());
+  if (!hints.ok()) return hints.status();
+  auto checked = CheckSetup(runtime_.config, runtime_.maps, setup.setup());
+  if (!checked.ok()) return checked.status();
+  const ScanRecipe& recipe = checked->source.recipe;
+  map_ = std::move(checked->map);
+  align_ = recipe.align;
+  align_.profile = std::move(checked->profile_on_map);
   const size_t stages = align_.profile.stages.size();
   const size_t stage = setup.has_stage() ? setup.stage().value() : align_.profile.score_stage;
   if (stage >= stages) {
     return absl::InvalidArgumentError(absl::StrCat(
         "stage is ", stage, "; profile ", align_.profile.name, " has stages 0 to ", stages - 1));
   }
-  auto scan = PrepareScan(setup.cloud(), *recipe, *runtime_.engine, WorkClass::kScoring);
+  auto scan =
+      PrepareScan(setup.scan(), recipe, hints->base_twist, *runtime_.engine, WorkClass::kScoring);
   if (!scan.ok()) return scan.status();
   scan_ = *std::move(scan);
   if (absl::Status status = RequirePoints(scan_.counts); !status.ok()) return status;
@@ -67,7 +62,7 @@ absl::Status ScoreWork::Start(const v1::ScoreSetup& setup, const StopToken& stop
   request_.stage = align_.profile.stages[stage];
   request_.work_class = WorkClass::kScoring;
   request_.stop = stop;
-  request_.want_point_scores = setup.point_scores();
+  request_.want_point_scores = recipe.output.point_scores;
   return absl::OkStatus();
 }
 

@@ -12,11 +12,11 @@
 #include "core/engine/scan_reach.h"
 #include "core/estimate/hypothesis_estimates.h"
 #include "core/tracking/verdict.h"
-#include "server/convert/cloud.h"
 #include "server/convert/options.h"
 #include "server/convert/pose.h"
 #include "server/convert/result.h"
 #include "server/observe/logging.h"
+#include "server/session/scan_setup.h"
 
 namespace voxloc::server {
 namespace {
@@ -42,21 +42,20 @@ absl::StatusOr<std::unique_ptr<SearchWork>> SearchWork::Open(
 }
 
 absl::Status SearchWork::Check(std::shared_ptr<const std::atomic<bool>> cancelled) {
-  if (absl::Status status = CheckVehicle(request_.vehicle()); !status.ok()) return status;
-  auto points = CheckScanCloud(request_.cloud(), runtime_.config.limits.max_points_per_scan);
+  if (!request_.has_scan()) return absl::InvalidArgumentError("the request has no scan");
+  auto points = CheckScanClouds(request_.scan(), runtime_.config.limits.max_points_per_scan);
   if (!points.ok()) return points.status();
   if (*points == 0) return absl::InvalidArgumentError("the scan has no points");
-  auto recipe =
-      RecipeFromProto(runtime_.config, request_.options(), request_.filter(), v1::OutputOptions());
-  if (!recipe.ok()) return recipe.status();
-  recipe_ = *std::move(recipe);
+  auto hints = ScanHintsFromProto(request_.scan());
+  if (!hints.ok()) return hints.status();
+  hints_ = *std::move(hints);
+  auto setup = CheckSetup(runtime_.config, runtime_.maps, request_.setup());
+  if (!setup.ok()) return setup.status();
+  recipe_ = std::move(setup->source.recipe);
+  map_ = std::move(setup->map);
+  job_.profile = std::move(setup->profile_on_map);
   // Hypotheses are each other's rivals.
   recipe_.estimate.rival_confidence = 0.0;
-  if (request_.has_base_t_sensor()) {
-    auto mount = MountFromProto(request_.base_t_sensor());
-    if (!mount.ok()) return mount.status();
-    recipe_.base_T_sensor = *mount;
-  }
   auto scope = SearchScopeFromProto(request_, runtime_.config.limits.max_particles);
   if (!scope.ok()) return scope.status();
   scope_ = *std::move(scope);
@@ -64,14 +63,8 @@ absl::Status SearchWork::Check(std::shared_ptr<const std::atomic<bool>> cancelle
   if (!hypotheses.ok()) return hypotheses.status();
   const double timeout_s = request_.timeout_s();
   if (absl::Status status = CheckSeconds("timeout_s", timeout_s); !status.ok()) return status;
-  auto map = runtime_.maps.FindAtLeast(request_.map(), 0);
-  if (!map.ok()) return map.status();
-  map_ = *std::move(map);
-  auto profile = ProfileOnMap(recipe_.align.profile, *map_.facts->build, request_.map());
-  if (!profile.ok()) return profile.status();
 
   job_.map = map_.resident();
-  job_.profile = *std::move(profile);
   job_.stop.cancelled = std::move(cancelled);
   if (timeout_s > 0.0) job_.stop.deadline = received_at_ + absl::Seconds(timeout_s);
   job_.seed = request_.search().seed();
@@ -101,11 +94,12 @@ absl::StatusOr<v1::SearchResult> SearchWork::Run(const Observer& observer) {
 
   if (absl::Status status = DescribeHypotheses(*found, result); !status.ok()) return status;
   SearchResultToProto(*found, result);
-  PointCountsToProto(points_, *result.mutable_points());
-  result.set_map(request_.map());
+  PointCountsToProto(scan_.counts, *result.mutable_points());
+  result.mutable_points()->set_deskewed(scan_.deskewed);
+  result.set_map(request_.setup().map());
   result.set_map_revision(map_.snapshot->revision);
   result.set_engine(runtime_.engine_name);
-  result.set_stamp_ns(request_.stamp_ns());
+  result.set_stamp_ns(request_.scan().stamp_ns());
   timings.set_estimate_s(Seconds(Clock::now() - searched));
   timings.set_server_s(Seconds(Clock::now() - received_));
   Count(result);
@@ -113,11 +107,12 @@ absl::StatusOr<v1::SearchResult> SearchWork::Run(const Observer& observer) {
 }
 
 absl::Status SearchWork::Prepare() {
-  auto scan = PrepareScan(request_.cloud(), recipe_, *runtime_.engine, WorkClass::kSearching);
+  auto scan = PrepareScan(request_.scan(), recipe_, hints_.base_twist, *runtime_.engine,
+                          WorkClass::kSearching);
   if (!scan.ok()) return scan.status();
-  points_ = scan->counts;
-  job_.scan = std::move(scan->base);
-  return RequirePoints(points_);
+  scan_ = *std::move(scan);
+  job_.scan = scan_.base;
+  return RequirePoints(scan_.counts);
 }
 
 absl::StatusOr<PoseSearchResult> SearchWork::Search(const PoseSearchObserver& observer) {
@@ -137,7 +132,7 @@ absl::Status SearchWork::Explain(const absl::Status& status) const {
     case absl::StatusCode::kCancelled:
       return status;
     default:
-      return EngineFault(runtime_, request_.vehicle(), request_.map(), status);
+      return EngineFault(runtime_, request_.setup().vehicle(), request_.setup().map(), status);
   }
 }
 
@@ -165,9 +160,8 @@ void SearchWork::TellProgress(const PoseSearchProgress& progress, const Observer
 
 absl::Status SearchWork::DescribeHypotheses(PoseSearchResult& found,
                                             v1::SearchResult& result) const {
-  const Eigen::Vector3d sensor_position_base = recipe_.Mount().value_or(Pose()).translation;
   auto estimates = EstimateHypotheses(*runtime_.engine, job_, recipe_.estimate,
-                                      sensor_position_base, found.ranked.hypotheses);
+                                      scan_.sensor_position_base, found.ranked.hypotheses);
   if (!estimates.ok()) return Explain(estimates.status());
   RankByConfidence(found.ranked, *estimates);
   found.reliable = IsReliable(found.ranked, job_);
@@ -177,6 +171,10 @@ absl::Status SearchWork::DescribeHypotheses(PoseSearchResult& found,
     HypothesisToProto(hypotheses[i].result, StatusOf(hypotheses[i].result, &(*estimates)[i]),
                       proto);
     EstimateToProto((*estimates)[i], proto);
+    if (hints_.odom_T_base.has_value()) {
+      PoseToProto(hypotheses[i].result.map_T_base * hints_.odom_T_base->Inverse(),
+                  *proto.mutable_map_t_odom());
+    }
     proto.set_support(static_cast<uint32_t>(hypotheses[i].support));
   }
   return absl::OkStatus();
@@ -201,8 +199,8 @@ void SearchWork::Count(const v1::SearchResult& result) const {
   metrics.search_candidates.Increment(result.candidates_aligned());
   metrics.search_duration_s.Observe(result.timings().server_s());
   Log(LogLevel::kInfo, "searched",
-      {{"vehicle", request_.vehicle()},
-       {"map", request_.map()},
+      {{"vehicle", request_.setup().vehicle()},
+       {"map", request_.setup().map()},
        {"found", found},
        {"hypotheses", result.hypotheses_size()},
        {"aligned", result.candidates_aligned()},

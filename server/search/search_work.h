@@ -14,10 +14,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "server/convert/scan.h"
 #include "server/convert/search.h"
 #include "server/runtime/runtime.h"
 #include "server/scan/scan_preparation.h"
-#include "voxloc/v1/localization_service.pb.h"
+#include "voxloc/v1/initial_pose.pb.h"
 
 namespace voxloc::server {
 
@@ -62,7 +63,8 @@ class SearchWork {
   MapView map_;
   SearchScope scope_;
   PoseSearchJob job_;
-  FilterCounts points_;
+  ScanHints hints_;
+  PreparedScan scan_;
 };
 
 }  // namespace voxloc::server

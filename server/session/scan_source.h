@@ -23,6 +23,7 @@ struct ScanSource {
   uint64_t max_points = 0;
   double timeout_s = 0.0;    // of scans that name none; 0: none
   double max_delay_s = 0.0;  // 0: no limit
+  bool own_clock = false;    // stamps are of a clock of the vehicle's own
   std::shared_ptr<SessionState> state;
 };
 

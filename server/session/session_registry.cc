@@ -6,12 +6,21 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "server/errors/error_details.h"
 
 namespace voxloc::server {
 namespace {
 
+// A server that took this one's place is up by then, if there is only one.
+constexpr double kRetryWhenDrainingS = 1.0;
+// Sessions come and go with vehicles, not with scans.
+constexpr double kRetryWhenFullS = 10.0;
+
 absl::Status Draining() {
-  return absl::UnavailableError("the server is draining; connect to another one");
+  return WithRetryAfter(
+      WithReason(absl::UnavailableError("the server is draining; connect to another one"),
+                 "DRAINING"),
+      kRetryWhenDrainingS);
 }
 
 }  // namespace
@@ -19,7 +28,7 @@ absl::Status Draining() {
 SessionPlace::~SessionPlace() { registry_.Close(number_); }
 
 absl::StatusOr<std::shared_ptr<SessionPlace>> SessionRegistry::Open(
-    std::weak_ptr<DrainListener> listener) {
+    std::weak_ptr<RegisteredSession> session) {
   const absl::MutexLock lock(&mutex_);
   if (draining_) {
     metrics_.rejected_sessions.Increment();
@@ -27,10 +36,13 @@ absl::StatusOr<std::shared_ptr<SessionPlace>> SessionRegistry::Open(
   }
   if (sessions_.size() >= max_sessions_) {
     metrics_.rejected_sessions.Increment();
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the server has ", sessions_.size(), " sessions open, its limit"));
+    return WithRetryAfter(
+        WithReason(absl::ResourceExhaustedError(absl::StrCat("the server has ", sessions_.size(),
+                                                             " sessions open, its limit")),
+                   "TOO_MANY_SESSIONS", {{"limit", absl::StrCat(max_sessions_)}}),
+        kRetryWhenFullS);
   }
-  sessions_.emplace(++last_, std::move(listener));
+  sessions_.emplace(++last_, std::move(session));
   metrics_.sessions_active.Set(static_cast<double>(sessions_.size()));
   return std::make_shared<SessionPlace>(*this, last_);
 }
@@ -42,15 +54,34 @@ void SessionRegistry::Close(uint64_t session) {
 }
 
 void SessionRegistry::Drain(const DrainNotice& notice) {
-  std::vector<std::shared_ptr<DrainListener>> listeners;
+  std::vector<std::shared_ptr<RegisteredSession>> sessions;
   {
     const absl::MutexLock lock(&mutex_);
     draining_ = true;
-    for (const auto& [session, listener] : sessions_) {
-      if (auto alive = listener.lock()) listeners.push_back(std::move(alive));
+    for (const auto& [number, session] : sessions_) {
+      if (auto alive = session.lock()) sessions.push_back(std::move(alive));
     }
   }
-  for (const std::shared_ptr<DrainListener>& listener : listeners) listener->OnDraining(notice);
+  for (const std::shared_ptr<RegisteredSession>& session : sessions) session->OnDraining(notice);
+}
+
+std::vector<std::pair<uint64_t, SessionFacts>> SessionRegistry::List(uint64_t after,
+                                                                     const std::string& map,
+                                                                     size_t count) const {
+  std::vector<std::pair<uint64_t, std::shared_ptr<RegisteredSession>>> sessions;
+  {
+    const absl::MutexLock lock(&mutex_);
+    for (auto it = sessions_.upper_bound(after); it != sessions_.end(); ++it) {
+      if (auto alive = it->second.lock()) sessions.emplace_back(it->first, std::move(alive));
+    }
+  }
+  std::vector<std::pair<uint64_t, SessionFacts>> listed;
+  for (const auto& [number, session] : sessions) {
+    if (listed.size() == count) break;
+    SessionFacts facts = session->Facts();
+    if (map.empty() || facts.map == map) listed.emplace_back(number, std::move(facts));
+  }
+  return listed;
 }
 
 absl::Status SessionRegistry::Admit() const { return draining() ? Draining() : absl::OkStatus(); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SessionRegistry: counts the sessions that are open, refuses too many, and notifies all of them
-// when the server drains. Thread-safe.
+// SessionRegistry: counts and lists the sessions that are open, refuses too many, and notifies all
+// of them when the server drains. Thread-safe.
 
 #ifndef VOXLOC_SERVER_SESSION_SESSION_REGISTRY_H_
 #define VOXLOC_SERVER_SESSION_SESSION_REGISTRY_H_
@@ -11,6 +11,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -26,10 +28,30 @@ struct DrainNotice {
   std::string reason;
 };
 
-class DrainListener {
+// What there is to tell about an open session.
+struct SessionFacts {
+  std::string session;
+  std::string vehicle;
+  std::string peer;
+  std::string map;
+  std::string profile;
+  bool active = true;
+  int64_t opened_unix_ns = 0;
+  // Of its answers so far.
+  uint64_t answered = 0;
+  uint64_t accepted = 0;
+  uint64_t unanswered = 0;
+  uint64_t map_revision = 0;     // of the last one; 0: none yet
+  int64_t answered_unix_ns = 0;  // likewise
+  int status = 0;                // of voxloc.v1.AlignmentStatus, likewise
+};
+
+// A session as the registry knows it. Called from any thread.
+class RegisteredSession {
  public:
-  virtual ~DrainListener() = default;
+  virtual ~RegisteredSession() = default;
   virtual void OnDraining(const DrainNotice& notice) = 0;
+  [[nodiscard]] virtual SessionFacts Facts() const = 0;
 };
 
 class SessionRegistry;
@@ -57,7 +79,13 @@ class SessionRegistry {
   // The right to have a session, which ends when it is destroyed. ResourceExhausted: too many;
   // Unavailable: the server is draining. The registry must outlive its places.
   [[nodiscard]] absl::StatusOr<std::shared_ptr<SessionPlace>> Open(
-      std::weak_ptr<DrainListener> listener);
+      std::weak_ptr<RegisteredSession> session);
+
+  // Up to `count` sessions, of this map or, where it is empty, of all, whose numbers are over
+  // `after`, oldest first, with their numbers.
+  [[nodiscard]] std::vector<std::pair<uint64_t, SessionFacts>> List(uint64_t after,
+                                                                    const std::string& map,
+                                                                    size_t count) const;
 
   // From now on all new work is refused. Tells the open sessions.
   void Drain(const DrainNotice& notice);
@@ -74,7 +102,7 @@ class SessionRegistry {
   const size_t max_sessions_;
   const Metrics& metrics_;
   mutable absl::Mutex mutex_;
-  std::map<uint64_t, std::weak_ptr<DrainListener>> sessions_ ABSL_GUARDED_BY(mutex_);
+  std::map<uint64_t, std::weak_ptr<RegisteredSession>> sessions_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_ ABSL_GUARDED_BY(mutex_) = 0;
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
 };

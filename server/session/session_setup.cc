@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "server/convert/estimate_options.h"
 #include "server/convert/options.h"
 #include "server/convert/pose.h"
+#include "server/session/scan_setup.h"
 
 namespace voxloc::server {
 namespace {
@@ -34,21 +36,49 @@ absl::StatusOr<SessionState::Options> StateOptions(const Limits& limits,
   return options;
 }
 
+absl::StatusOr<bool> HasOwnClock(v1::StampClock clock) {
+  switch (clock) {
+    case v1::STAMP_CLOCK_UNSPECIFIED:
+    case v1::STAMP_CLOCK_UNIX:
+      return false;
+    case v1::STAMP_CLOCK_OWN:
+      return true;
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat("clock must be UNIX (1) or OWN (2) (got ", static_cast<int>(clock), ")"));
+  }
+}
+
+// What holds for the whole session must not be set.
+absl::Status CheckChange(const v1::ScanSetup& setup) {
+  if (!setup.map().empty() || !setup.vehicle().empty() || setup.min_map_revision() != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "setup.map, setup.vehicle and setup.min_map_revision of configure must be unset: they hold "
+        "for the whole session (got '",
+        absl::CEscape(setup.map().substr(0, 64)), "', '",
+        absl::CEscape(setup.vehicle().substr(0, 64)), "' and ", setup.min_map_revision(), ")"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<OpenedSession> OpenSession(const Config& config, const ResidentMaps& maps,
                                           const v1::OpenSession& open) {
+  auto setup = CheckSetup(config, maps, open.setup());
+  if (!setup.ok()) return setup.status();
   OpenedSession session;
-  if (absl::Status status = CheckVehicle(open.vehicle()); !status.ok()) return status;
-  auto recipe = RecipeFromProto(config, open.options(), open.filter(), open.output());
-  if (!recipe.ok()) return recipe.status();
-  if (open.has_base_t_sensor()) {
-    auto mount = MountFromProto(open.base_t_sensor());
-    if (!mount.ok()) return mount.status();
-    recipe->base_T_sensor = *mount;
-  }
-  auto state = StateOptions(config.limits, open, recipe->align);
+  session.source = std::move(setup->source);
+  session.map = std::move(setup->map);
+  session.profile_on_map = std::move(setup->profile_on_map);
+  ScanSource& source = session.source;
+  auto state = StateOptions(config.limits, open, source.recipe.align);
   if (!state.ok()) return state.status();
+  source.state = std::make_shared<SessionState>(*state);
+  auto own_clock = HasOwnClock(open.clock());
+  if (!own_clock.ok()) return own_clock.status();
+  source.own_clock = *own_clock;
+
   const v1::SessionLimits& asked = open.limits();
   if (absl::Status status = CheckSeconds("limits.timeout_s", asked.timeout_s()); !status.ok()) {
     return status;
@@ -56,32 +86,22 @@ absl::StatusOr<OpenedSession> OpenSession(const Config& config, const ResidentMa
   if (absl::Status status = CheckSeconds("limits.max_delay_s", asked.max_delay_s()); !status.ok()) {
     return status;
   }
-  auto map = maps.FindAtLeast(open.map(), open.min_map_revision());
-  if (!map.ok()) return map.status();
-  session.map = *std::move(map);
-  auto profile = ProfileOnMap(recipe->align.profile, *session.map.facts->build, open.map());
-  if (!profile.ok()) return profile.status();
-  session.profile_on_map = *std::move(profile);
-
-  const Limits& limits = config.limits;
-  session.source.vehicle = open.vehicle();
-  session.source.map = open.map();
-  session.source.recipe = *std::move(recipe);
-  session.source.max_points = Granted(asked.max_points_per_scan(), limits.max_points_per_scan);
-  session.source.timeout_s = asked.timeout_s();
-  session.source.max_delay_s = asked.max_delay_s();
-  session.source.state = std::make_shared<SessionState>(*state);
+  source.max_points = Granted(asked.max_points_per_scan(), config.limits.max_points_per_scan);
+  source.timeout_s = asked.timeout_s();
+  source.max_delay_s = asked.max_delay_s();
   session.max_waiting_scans =
-      std::clamp<uint32_t>(asked.max_waiting_scans(), 1, limits.max_waiting_scans);
+      std::clamp<uint32_t>(asked.max_waiting_scans(), 1, config.limits.max_waiting_scans);
   return session;
 }
 
 absl::StatusOr<ScanSource> ConfigureSession(const Config& config, const ResidentMaps& maps,
                                             const ScanSource& source,
                                             const v1::ConfigureSession& configure) {
+  const v1::ScanSetup& setup = configure.setup();
+  if (absl::Status status = CheckChange(setup); !status.ok()) return status;
   ScanSource changed = source;
-  if (configure.has_options()) {
-    auto align = AlignOptionsFromProto(configure.options(), config);
+  if (setup.has_options()) {
+    auto align = AlignOptionsFromProto(setup.options(), config);
     if (!align.ok()) return align.status();
     changed.recipe.align = *std::move(align);
     if (auto map = maps.Find(source.map); map.ok()) {
@@ -89,18 +109,18 @@ absl::StatusOr<ScanSource> ConfigureSession(const Config& config, const Resident
       if (!profile.ok()) return absl::InvalidArgumentError(profile.status().message());
     }
   }
-  if (configure.has_filter()) {
-    auto filters = ScanFiltersFromProto(configure.filter());
+  if (setup.has_filter()) {
+    auto filters = ScanFiltersFromProto(setup.filter());
     if (!filters.ok()) return filters.status();
     changed.recipe.filters = *std::move(filters);
   }
-  if (configure.has_output()) {
-    auto output = OutputFromProto(configure.output());
+  if (setup.has_output()) {
+    auto output = OutputFromProto(setup.output());
     if (!output.ok()) return output.status();
     changed.recipe.output = *output;
   }
-  if (configure.has_base_t_sensor()) {
-    auto mount = MountFromProto(configure.base_t_sensor());
+  if (setup.has_base_t_sensor()) {
+    auto mount = MountFromProto(setup.base_t_sensor());
     if (!mount.ok()) return mount.status();
     changed.recipe.base_T_sensor = *mount;
   }

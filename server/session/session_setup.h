@@ -12,7 +12,7 @@
 #include "server/config/config.h"
 #include "server/maps/resident_maps.h"
 #include "server/session/scan_source.h"
-#include "voxloc/v1/localization_service.pb.h"
+#include "voxloc/v1/session.pb.h"
 
 namespace voxloc::server {
 

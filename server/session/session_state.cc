@@ -62,6 +62,8 @@ void SessionState::Activate(bool active) {
   poses_.Clear();
   accepted_.reset();
   accepted_before_.reset();
+  map_T_odom_.reset();
+  odometry_.reset();
   proposal_.reset();
   correction_.reset();
   if (policy_.has_value()) policy_->Reset();
@@ -72,32 +74,39 @@ void SessionState::SetPoseLimits(double timeout_s, double distance_tolerance_m) 
   poses_.SetLimits(timeout_s, distance_tolerance_m);
 }
 
-SessionState::Place SessionState::TakePlace(int64_t stamp_ns) {
+SessionState::Place SessionState::TakePlace(int64_t stamp_ns,
+                                            const std::optional<Pose>& odom_T_base) {
   Place place;
+  place.odom_T_base = odom_T_base;
   const absl::MutexLock lock(&mutex_);
   place.active = active_;
   if (!active_) {
     place.status = absl::FailedPreconditionError("the session is not active");
     return place;
   }
+  place.base_twist = TwistAt(stamp_ns);
   if (const auto pose = poses_.Interpolate(stamp_ns); pose.ok()) {
     poses_.PopOld(stamp_ns);
-    place.odometry_T_base = pose->map_T_base;
+    if (!odometry_.has_value()) odometry_ = Odometry::kPoses;
+    if (odometry_ == Odometry::kPoses) place.odometry_T_base = pose->map_T_base;
     place.older = pose->older;
     place.newer = pose->newer;
     place.corrected = correction_.has_value();
     place.guess_map_T_base =
         place.corrected ? correction_->Apply(pose->map_T_base) : pose->map_T_base;
-    place.base_twist = TwistBetween(pose->older.stamp_ns, pose->older.map_T_base,
-                                    pose->newer.stamp_ns, pose->newer.map_T_base);
     // A pose of no covariance has zeros.
     if (!pose->covariance.isZero(0.0) && !place.corrected) {
       place.guess_covariance = pose->covariance;
     }
+  } else if (odom_T_base.has_value() && map_T_odom_.has_value()) {
+    place.guess_map_T_base = *map_T_odom_ * *odom_T_base;
   } else {
     place.status = pose.status();
   }
-  if (!place.base_twist.has_value()) place.base_twist = AcceptedTwist(stamp_ns);
+  if (odom_T_base.has_value()) {
+    if (!odometry_.has_value()) odometry_ = Odometry::kScans;
+    if (odometry_ == Odometry::kScans) place.odometry_T_base = odom_T_base;
+  }
   if (const auto reference = references_.Interpolate(stamp_ns); reference.ok()) {
     references_.PopOld(stamp_ns);
     place.reference_map = reference->map_T_base.translation;
@@ -105,9 +114,23 @@ SessionState::Place SessionState::TakePlace(int64_t stamp_ns) {
   return place;
 }
 
+std::optional<Twist> SessionState::BaseTwist(int64_t stamp_ns) const {
+  const absl::MutexLock lock(&mutex_);
+  return TwistAt(stamp_ns);
+}
+
 Diagnostics SessionState::Finish(ScanGate& gate) {
   const absl::MutexLock lock(&mutex_);
   return gate.Finish(skipped_);
+}
+
+std::optional<Twist> SessionState::TwistAt(int64_t stamp_ns) const {
+  if (const auto pose = poses_.Interpolate(stamp_ns); pose.ok()) {
+    const auto twist = TwistBetween(pose->older.stamp_ns, pose->older.map_T_base,
+                                    pose->newer.stamp_ns, pose->newer.map_T_base);
+    if (twist.has_value()) return twist;
+  }
+  return AcceptedTwist(stamp_ns);
 }
 
 std::optional<Twist> SessionState::AcceptedTwist(int64_t stamp_ns) const {
@@ -117,16 +140,17 @@ std::optional<Twist> SessionState::AcceptedTwist(int64_t stamp_ns) const {
                       accepted_->map_T_base);
 }
 
-void SessionState::Found(int64_t stamp_ns, const Pose& map_T_base,
-                         const std::optional<Pose>& odometry_T_base, bool own_suffices) {
+void SessionState::Found(int64_t stamp_ns, const Pose& map_T_base, const Place& place,
+                         bool own_suffices) {
   const absl::MutexLock lock(&mutex_);
   accepted_before_ = accepted_;
   accepted_ = AcceptedResult{stamp_ns, map_T_base};
+  if (place.odom_T_base.has_value()) map_T_odom_ = map_T_base * place.odom_T_base->Inverse();
   if (!policy_.has_value()) return;
-  policy_->Found(map_T_base, odometry_T_base);
+  policy_->Found(map_T_base, place.odometry_T_base);
   proposal_.reset();
-  if (correction_.has_value() && odometry_T_base.has_value() &&
-      !correction_->Follow(map_T_base, *odometry_T_base, own_suffices)) {
+  if (correction_.has_value() && place.odometry_T_base.has_value() &&
+      !correction_->Follow(map_T_base, *place.odometry_T_base, own_suffices)) {
     correction_.reset();
   }
 }
@@ -178,7 +202,11 @@ RecoveryOutcome SessionState::EndCheck(const std::optional<Pose>& map_T_base,
   if (outcome.applied) {
     policy_->Found(*map_T_base, odometry_T_base);
     if (odometry_T_base.has_value()) {
-      correction_.emplace(*map_T_base, *odometry_T_base, options_.recovery->confirmation);
+      if (odometry_ == Odometry::kScans) {
+        map_T_odom_ = *map_T_base * odometry_T_base->Inverse();
+      } else {
+        correction_.emplace(*map_T_base, *odometry_T_base, options_.recovery->confirmation);
+      }
     }
   }
   if (outcome.applied || outcome.state == ProposalState::kDropped) proposal_.reset();

@@ -58,7 +58,10 @@ class SessionState {
     absl::Status status;  // not ok: there is no guess, and why
     Pose guess_map_T_base;
     std::optional<Matrix6> guess_covariance;
-    std::optional<Pose> odometry_T_base;  // what the poses say, before any recovery moves it
+    // What the session's poses say, before any recovery moves it; where it has none, what the scan
+    // says, in the frame of its odometry. A session keeps to the one that came first.
+    std::optional<Pose> odometry_T_base;
+    std::optional<Pose> odom_T_base;  // as the scan says
     // The poses that it was interpolated from.
     std::optional<StampedPose> older;
     std::optional<StampedPose> newer;
@@ -68,8 +71,12 @@ class SessionState {
     std::optional<Twist> base_twist;
     std::optional<Eigen::Vector3d> reference_map;
   };
-  // Forgets what is older than the scan.
-  [[nodiscard]] Place TakePlace(int64_t stamp_ns);
+  // Forgets what is older than the scan. `odom_T_base`: as the scan says.
+  [[nodiscard]] Place TakePlace(int64_t stamp_ns,
+                                const std::optional<Pose>& odom_T_base = std::nullopt);
+
+  // Place::base_twist of a scan, before its place is taken.
+  [[nodiscard]] std::optional<Twist> BaseTwist(int64_t stamp_ns) const;
 
   // Counts the scan and hands out its record.
   [[nodiscard]] Diagnostics Finish(ScanGate& gate);
@@ -77,8 +84,7 @@ class SessionState {
   // The end of a scan: its vehicle was found, or missed. The stamp is the one that TakePlace was
   // given. `own_suffices`: of a scan whose guess was corrected, whether the alignment from what the
   // poses say led there too. A step that is returned must be ended.
-  void Found(int64_t stamp_ns, const Pose& map_T_base, const std::optional<Pose>& odometry_T_base,
-             bool own_suffices);
+  void Found(int64_t stamp_ns, const Pose& map_T_base, const Place& place, bool own_suffices);
   [[nodiscard]] std::optional<RecoveryStep> Missed(const std::optional<Pose>& odometry_T_base);
 
   // nullopt: the session does not look for its vehicle.
@@ -99,14 +105,20 @@ class SessionState {
     Pose map_T_base;
   };
   std::optional<Twist> AcceptedTwist(int64_t stamp_ns) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // By the poses, else by the accepted results.
+  std::optional<Twist> TwistAt(int64_t stamp_ns) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Options options_;
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   bool active_ ABSL_GUARDED_BY(mutex_);
   PoseBuffer poses_ ABSL_GUARDED_BY(mutex_);
   PoseBuffer references_ ABSL_GUARDED_BY(mutex_);
   std::optional<AcceptedResult> accepted_ ABSL_GUARDED_BY(mutex_);
   std::optional<AcceptedResult> accepted_before_ ABSL_GUARDED_BY(mutex_);
+  std::optional<Pose> map_T_odom_ ABSL_GUARDED_BY(mutex_);  // by the last accepted result
+  // What Place::odometry_T_base is taken from, once it is known.
+  enum class Odometry { kPoses, kScans };
+  std::optional<Odometry> odometry_ ABSL_GUARDED_BY(mutex_);
   SkippedScans skipped_ ABSL_GUARDED_BY(mutex_);
   std::optional<RecoveryPolicy> policy_ ABSL_GUARDED_BY(mutex_);
   bool stepping_ ABSL_GUARDED_BY(mutex_) = false;  // a step has been returned and not ended

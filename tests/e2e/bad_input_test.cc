@@ -56,7 +56,7 @@ class BadInput : public EngineTest {
     return session_.ReadResult();
   }
 
-  grpc::StatusCode AlignAlone(const v1::AlignScanRequest& request) {
+  grpc::StatusCode AlignAlone(const v1::AlignScanRequest& request) const {
     v1::AlignScanResponse response;
     return server_.localization->AlignScan(TestServer::NewContext().get(), request, &response)
         .error_code();
@@ -64,7 +64,7 @@ class BadInput : public EngineTest {
 
   v1::AlignScanRequest Alone(const v1::Scan& scan) {
     v1::AlignScanRequest request;
-    request.set_map("town");
+    request.mutable_setup()->set_map("town");
     *request.mutable_scan() = scan;
     return request;
   }
@@ -81,7 +81,7 @@ class BadInput : public EngineTest {
   grpc::Status CodeOfOpen(const std::function<void(v1::OpenSession&)>& change) {
     TestSession session(server_);
     v1::AlignScansRequest request;
-    request.mutable_open()->set_map("town");
+    request.mutable_open()->mutable_setup()->set_map("town");
     change(*request.mutable_open());
     session.Send(request);
     EXPECT_FALSE(session.Read().has_opened());
@@ -99,15 +99,15 @@ VOXLOC_INSTANTIATE_ON_ENGINES(BadInput);
 
 TEST_P(BadInput, EmptyScan) {
   v1::Scan scan = GoodScan();
-  scan.mutable_cloud()->clear_data();
+  scan.mutable_clouds(0)->mutable_cloud()->clear_data();
   ExpectMalformed(scan, "no points");
-  scan.clear_cloud();
+  scan.clear_clouds();
   ExpectMalformed(scan, "no points");
 }
 
 TEST_P(BadInput, SomePointsNotFinite) {
   v1::Scan scan = GoodScan();
-  scan.mutable_cloud()->mutable_data()->append(
+  scan.mutable_clouds(0)->mutable_cloud()->mutable_data()->append(
       CloudOf({kNanF, 0.0F, 0.0F, 0.0F, kInfinityF, 0.0F, 0.0F, 0.0F, -kInfinityF}).data());
   const v1::AlignmentResult result = Align(scan);
   EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_OK);
@@ -118,19 +118,19 @@ TEST_P(BadInput, SomePointsNotFinite) {
 
 TEST_P(BadInput, AllPointsNotFinite) {
   v1::Scan scan = GoodScan();
-  *scan.mutable_cloud() = CloudOf({kNanF, 0.0F, 0.0F, kInfinityF, 1.0F, 2.0F});
+  *scan.mutable_clouds(0)->mutable_cloud() = CloudOf({kNanF, 0.0F, 0.0F, kInfinityF, 1.0F, 2.0F});
   ExpectMalformed(scan, "no point is left of 2: 2 not finite");
 }
 
 TEST_P(BadInput, PointsBeyondAllReach) {
   v1::Scan scan = GoodScan();
-  *scan.mutable_cloud() = CloudOf({3e38F, 3e38F, -3e38F});
+  *scan.mutable_clouds(0)->mutable_cloud() = CloudOf({3e38F, 3e38F, -3e38F});
   ExpectMalformed(scan, "no point is left");
 }
 
 TEST_P(BadInput, OnePoint) {
   v1::Scan scan = GoodScan();
-  *scan.mutable_cloud() = CloudOf({5.0F, 1.0F, -1.5F});
+  *scan.mutable_clouds(0)->mutable_cloud() = CloudOf({5.0F, 1.0F, -1.5F});
   const v1::AlignmentResult result = Align(scan);
   EXPECT_NE(result.status(), v1::ALIGNMENT_STATUS_INVALID_INPUT);
   EXPECT_EQ(result.points().used(), 1);
@@ -139,31 +139,31 @@ TEST_P(BadInput, OnePoint) {
 
 TEST_P(BadInput, BytesThatAreNotAMultipleOfTheStride) {
   v1::Scan scan = GoodScan();
-  scan.mutable_cloud()->mutable_data()->pop_back();
+  scan.mutable_clouds(0)->mutable_cloud()->mutable_data()->pop_back();
   ExpectMalformed(scan, "not a multiple of the stride");
 }
 
 TEST_P(BadInput, StrideTooSmall) {
   v1::Scan scan = GoodScan();
-  scan.mutable_cloud()->set_stride(4);
+  scan.mutable_clouds(0)->mutable_cloud()->set_stride(4);
   ExpectMalformed(scan, "for this layout (got 4)");
 }
 
 TEST_P(BadInput, UnknownLayout) {
   v1::Scan scan = GoodScan();
-  scan.mutable_cloud()->set_layout(static_cast<v1::CloudLayout>(77));
+  scan.mutable_clouds(0)->mutable_cloud()->set_layout(static_cast<v1::CloudLayout>(77));
   ExpectMalformed(scan, "INT16_XYZ (3) (got 77)");
 }
 
 TEST_P(BadInput, MorePointsThanAllowed) {
   v1::Scan scan = GoodScan();
-  scan.mutable_cloud()->mutable_data()->resize(100'001 * 12);
+  scan.mutable_clouds(0)->mutable_cloud()->mutable_data()->resize(100'001 * 12);
   ExpectMalformed(scan, "at most 100000 points (got 100001)");
 }
 
 TEST_P(BadInput, TenMillionPointsAreOverTheLimitOfAMessage) {
   v1::Scan scan = GoodScan();
-  scan.mutable_cloud()->mutable_data()->resize(10'000'000 * 12);
+  scan.mutable_clouds(0)->mutable_cloud()->mutable_data()->resize(10'000'000 * 12);
   EXPECT_EQ(AlignAlone(Alone(scan)), grpc::StatusCode::RESOURCE_EXHAUSTED);
   TestSession session(server_);
   session.Open();
@@ -179,7 +179,7 @@ TEST_P(BadInput, TenMillionPointsWhereMessagesMayBeLarge) {
   TestSession session(large);
   session.Open();
   v1::Scan scan = GoodScan();
-  scan.mutable_cloud()->mutable_data()->resize(10'000'000 * 12);
+  scan.mutable_clouds(0)->mutable_cloud()->mutable_data()->resize(10'000'000 * 12);
   session.Send(scan);
   const v1::AlignmentResult result = session.ReadResult();
   EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_INVALID_INPUT);
@@ -187,14 +187,17 @@ TEST_P(BadInput, TenMillionPointsWhereMessagesMayBeLarge) {
 }
 
 TEST_P(BadInput, UnknownMap) {
-  EXPECT_EQ(CodeOfOpen([](v1::OpenSession& open) { open.set_map("nowhere"); }).error_code(),
+  EXPECT_EQ(CodeOfOpen([](v1::OpenSession& open) {
+              open.mutable_setup()->set_map("nowhere");
+            }).error_code(),
             grpc::StatusCode::NOT_FOUND);
   v1::AlignScanRequest request = Alone(GoodScan());
-  request.set_map("nowhere");
+  request.mutable_setup()->set_map("nowhere");
   EXPECT_EQ(AlignAlone(request), grpc::StatusCode::NOT_FOUND);
   for (const std::string& name :
        {std::string(), std::string("../etc"), std::string(100'000, 'x')}) {
-    const grpc::Status status = CodeOfOpen([&name](v1::OpenSession& open) { open.set_map(name); });
+    const grpc::Status status =
+        CodeOfOpen([&name](v1::OpenSession& open) { open.mutable_setup()->set_map(name); });
     EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   }
 }
@@ -232,18 +235,18 @@ TEST_P(BadInput, MapWithoutATile) {
 
 TEST_P(BadInput, GuessThatIsNotAPose) {
   v1::Scan scan = GoodScan();
-  scan.mutable_guess_map_t_base()->clear_orientation();
+  scan.mutable_guess_map_t_base()->mutable_pose()->clear_orientation();
   ExpectMalformed(scan, "guess_map_t_base.orientation");
   for (const double bad : {kNan, kInfinity}) {
     scan = GoodScan();
-    scan.mutable_guess_map_t_base()->mutable_orientation()->set_y(bad);
+    scan.mutable_guess_map_t_base()->mutable_pose()->mutable_orientation()->set_y(bad);
     ExpectMalformed(scan, "guess_map_t_base.orientation");
     scan = GoodScan();
-    scan.mutable_guess_map_t_base()->mutable_position()->set_x(bad);
+    scan.mutable_guess_map_t_base()->mutable_pose()->mutable_position()->set_x(bad);
     ExpectMalformed(scan, "guess_map_t_base.position");
   }
   scan = GoodScan();
-  scan.add_guess_covariance(1.0);
+  scan.mutable_guess_map_t_base()->add_covariance(1.0);
   ExpectMalformed(scan, "guess_covariance must have 0 or 36 values (got 1)");
   scan = GoodScan();
   scan.mutable_reference_position()->set_x(kNan);
@@ -253,10 +256,10 @@ TEST_P(BadInput, GuessThatIsNotAPose) {
 TEST_P(BadInput, GuessFarOutsideTheMap) {
   for (const double x : {1e3, 1e9, -1e300}) {
     v1::Scan scan = GoodScan();
-    scan.mutable_guess_map_t_base()->mutable_position()->set_x(x);
+    scan.mutable_guess_map_t_base()->mutable_pose()->mutable_position()->set_x(x);
     const v1::AlignmentResult result = Align(scan);
     EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_OUT_OF_MAP) << x;
-    EXPECT_EQ(result.map_t_base().position().x(), x);
+    EXPECT_EQ(result.map_t_base().pose().position().x(), x);
     EXPECT_EQ(result.scores().matched_points(), 0);
     EXPECT_FALSE(result.accepted());
     EXPECT_EQ(AlignAlone(Alone(scan)), grpc::StatusCode::OK);  // a result is not an error
@@ -281,23 +284,35 @@ TEST_P(BadInput, AbsurdTimes) {
 TEST_P(BadInput, AbsurdParameters) {
   const std::vector<std::function<void(v1::OpenSession&)>> changes = {
       [](auto& open) {
-        open.mutable_options()->mutable_overrides()->mutable_max_iterations()->set_value(
-            1'000'000'000);
+        open.mutable_setup()
+            ->mutable_options()
+            ->mutable_overrides()
+            ->mutable_max_iterations()
+            ->set_value(1'000'000'000);
       },
       [](auto& open) {
-        open.mutable_options()->mutable_overrides()->mutable_step_size_m()->set_value(-0.1);
+        open.mutable_setup()
+            ->mutable_options()
+            ->mutable_overrides()
+            ->mutable_step_size_m()
+            ->set_value(-0.1);
       },
       [](auto& open) {
-        open.mutable_options()->mutable_overrides()->mutable_outlier_ratio()->set_value(kNan);
+        open.mutable_setup()
+            ->mutable_options()
+            ->mutable_overrides()
+            ->mutable_outlier_ratio()
+            ->set_value(kNan);
       },
-      [](auto& open) { open.mutable_options()->set_profile("fastest"); },
-      [](auto& open) { open.mutable_filter()->set_voxel_leaf_m(-1.0); },
-      [](auto& open) { open.mutable_filter()->set_max_range_m(kNan); },
-      [](auto& open) { open.mutable_base_t_sensor(); },
+      [](auto& open) { open.mutable_setup()->mutable_options()->set_profile("fastest"); },
+      [](auto& open) { open.mutable_setup()->mutable_filter()->set_voxel_leaf_m(-1.0); },
+      [](auto& open) { open.mutable_setup()->mutable_filter()->set_max_range_m(kNan); },
+      [](auto& open) { open.mutable_setup()->mutable_base_t_sensor(); },
       [](auto& open) {
-        *open.mutable_base_t_sensor() = PoseOf({{1e9, 0.0, 0.0}, Eigen::Quaterniond::Identity()});
+        *open.mutable_setup()->mutable_base_t_sensor() =
+            PoseOf({{1e9, 0.0, 0.0}, Eigen::Quaterniond::Identity()});
       },
-      [](auto& open) { open.set_vehicle(std::string(129, 'v')); },
+      [](auto& open) { open.mutable_setup()->set_vehicle(std::string(129, 'v')); },
   };
   for (size_t i = 0; i < changes.size(); ++i) {
     const grpc::Status status = CodeOfOpen(changes[i]);
@@ -308,11 +323,11 @@ TEST_P(BadInput, AbsurdParameters) {
 
 TEST_P(BadInput, VoxelGridTooFineForTheScan) {
   v1::AlignScansRequest request;
-  request.mutable_configure()->mutable_filter()->set_voxel_leaf_m(1e-9);
+  request.mutable_configure()->mutable_setup()->mutable_filter()->set_voxel_leaf_m(1e-9);
   session_.Send(request);
   EXPECT_TRUE(session_.Read().has_configured());
   EXPECT_EQ(Align(GoodScan()).status(), v1::ALIGNMENT_STATUS_INVALID_INPUT);
-  request.mutable_configure()->mutable_filter()->set_voxel_leaf_m(0.0);
+  request.mutable_configure()->mutable_setup()->mutable_filter()->set_voxel_leaf_m(0.0);
   session_.Send(request);
   EXPECT_TRUE(session_.Read().has_configured());
 }
@@ -320,19 +335,28 @@ TEST_P(BadInput, VoxelGridTooFineForTheScan) {
 TEST_P(BadInput, OptionsThatContradictEachOther) {
   const std::vector<std::function<void(v1::OpenSession&)>> changes = {
       [](auto& open) { open.mutable_recovery(); },
-      [](auto& open) { open.mutable_options()->mutable_covariance()->add_offset_x_m(1.0); },
-      [](auto& open) { open.mutable_output()->set_point_colors(true); },
       [](auto& open) {
-        open.mutable_options()->mutable_covariance()->set_method(v1::COVARIANCE_METHOD_FIXED);
-        open.mutable_output()->mutable_protection();
+        open.mutable_setup()->mutable_options()->mutable_covariance()->add_offset_x_m(1.0);
+      },
+      [](auto& open) { open.mutable_setup()->mutable_output()->set_point_colors(true); },
+      [](auto& open) {
+        open.mutable_setup()->mutable_options()->mutable_covariance()->set_method(
+            v1::COVARIANCE_METHOD_FIXED);
+        open.mutable_setup()->mutable_output()->mutable_protection();
       },
       [](auto& open) {
-        open.mutable_options()->mutable_covariance()->set_method(v1::COVARIANCE_METHOD_CALIBRATED);
-        open.mutable_output()->mutable_protection()->mutable_risk()->set_value(1.0);
+        open.mutable_setup()->mutable_options()->mutable_covariance()->set_method(
+            v1::COVARIANCE_METHOD_CALIBRATED);
+        open.mutable_setup()->mutable_output()->mutable_protection()->mutable_risk()->set_value(
+            1.0);
       },
       [](auto& open) {
-        open.mutable_output()->set_no_confidence(true);
-        open.mutable_options()->mutable_gate()->mutable_min_confidence()->set_value(0.5);
+        open.mutable_setup()->mutable_output()->set_no_confidence(true);
+        open.mutable_setup()
+            ->mutable_options()
+            ->mutable_gate()
+            ->mutable_min_confidence()
+            ->set_value(0.5);
       },
   };
   for (size_t i = 0; i < changes.size(); ++i) {
@@ -351,7 +375,7 @@ TEST_P(BadInput, MessagesOutOfOrder) {
     TestSession session(server_);
     session.Open();
     v1::AlignScansRequest request;
-    request.mutable_open()->set_map("town");
+    request.mutable_open()->mutable_setup()->set_map("town");
     session.Send(request);
     EXPECT_FALSE(session.Read().has_opened());
     EXPECT_EQ(session.Finish().error_code(), grpc::StatusCode::FAILED_PRECONDITION);
@@ -363,7 +387,9 @@ TEST_P(BadInput, MessagesOutOfOrder) {
     EXPECT_FALSE(session.Read().has_result());
     EXPECT_EQ(session.Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   }
-  EXPECT_EQ(CodeOfOpen([](v1::OpenSession& open) { open.set_min_map_revision(9); }).error_code(),
+  EXPECT_EQ(CodeOfOpen([](v1::OpenSession& open) {
+              open.mutable_setup()->set_min_map_revision(9);
+            }).error_code(),
             grpc::StatusCode::FAILED_PRECONDITION);
   v1::AlignScanRequest request = Alone(GoodScan());
   request.mutable_scan()->clear_guess_map_t_base();

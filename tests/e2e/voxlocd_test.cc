@@ -67,7 +67,7 @@ class Voxlocd {
   }
 
   // Whether it has ended by itself.
-  bool Ended() {
+  bool Ended() const {
     siginfo_t info{};
     return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
            info.si_pid == pid_;
@@ -94,9 +94,9 @@ class VoxlocdTest : public ::testing::Test {
   std::unique_ptr<Voxlocd> Start(std::vector<std::string> more = {},
                                  const std::string& engine = HasEngine("cuda") ? "cuda" : "cpu") {
     std::remove(ready_.c_str());  // of a server that was killed
-    more.push_back("--listen=127.0.0.1:0");
-    more.push_back("--metrics-listen=127.0.0.1:0");
-    more.push_back("--ready-file=" + ready_);
+    more.emplace_back("--listen=127.0.0.1:0");
+    more.emplace_back("--metrics-listen=127.0.0.1:0");
+    more.emplace_back("--ready-file=" + ready_);
     auto run = std::make_unique<Voxlocd>(more);
     EXPECT_TRUE(Eventually([&] { return std::ifstream(ready_).good() || run->Ended(); }));
     std::ifstream file(ready_);

@@ -144,7 +144,7 @@ Eigen::Matrix2d CentredCovariance(const AlignResult& result, const std::vector<P
   std::vector<Eigen::Vector2d> offsets;
   Eigen::Vector2d mean = Eigen::Vector2d::Zero();
   for (const Eigen::Vector2d& position : PositionsOf(result, map_T_base)) {
-    offsets.push_back(position - result.map_T_base.translation.head<2>());
+    offsets.emplace_back(position - result.map_T_base.translation.head<2>());
     mean += weights.at(offsets.size() - 1) * offsets.back();
   }
   Eigen::Matrix2d covariance = Eigen::Matrix2d::Zero();

@@ -46,7 +46,7 @@ class GoldenTest : public EngineTest {
   // none.
   void ForEachGoldenSet(
       const std::function<void(const LoadedSet&)>& check,
-      const std::function<GoldenSet(GoldenSet)>& change = [](GoldenSet set) { return set; });
+      const std::function<GoldenSet(GoldenSet)>& change = [](const GoldenSet& set) { return set; });
 };
 
 }  // namespace voxloc::golden

@@ -21,16 +21,16 @@ void SetCovariance(const std::vector<double>& sigmas, v1::PoseWithCovariance* pr
 
 v1::EstimateInitialPoseRequest PriorRequest(uint32_t particles) {
   v1::EstimateInitialPoseRequest request;
-  request.set_map("town");
-  request.set_vehicle("test");
-  *request.mutable_cloud() = GoodScan().cloud();
+  request.mutable_setup()->set_map("town");
+  request.mutable_setup()->set_vehicle("test");
+  *request.mutable_scan() = GoodScan();
   Pose mean = VehiclePose();
   mean.translation += Eigen::Vector3d(1.5, -1.5, 0.1);
   mean.rotation = RotationFromRosAngles(0.0, 0.0, 2.0);
   *request.mutable_prior()->mutable_pose() = PoseOf(mean);
   SetCovariance({1.5, 1.5, 0.2, 0.02, 0.02, 1.0}, request.mutable_prior());
   request.mutable_search()->set_particles(particles);
-  request.set_stamp_ns(77);
+  request.mutable_scan()->set_stamp_ns(77);
   return request;
 }
 

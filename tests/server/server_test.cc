@@ -52,7 +52,7 @@ TEST(Server, RefusesMoreSessionsThanAllowed) {
   TestSession first(server);
   first.Open();
   v1::AlignScansRequest open;
-  open.mutable_open()->set_map("town");
+  open.mutable_open()->mutable_setup()->set_map("town");
   {
     TestSession second(server);
     second.Send(open);

@@ -104,8 +104,8 @@ v1::Scan GoodScan(uint64_t sequence) {
   v1::Scan scan;
   scan.set_sequence(sequence);
   scan.set_stamp_ns(static_cast<int64_t>(sequence) * 100'000'000);
-  *scan.mutable_cloud() = *cloud;
-  *scan.mutable_guess_map_t_base() = PoseOf(guess);
+  *scan.add_clouds()->mutable_cloud() = *cloud;
+  *scan.mutable_guess_map_t_base()->mutable_pose() = PoseOf(guess);
   return scan;
 }
 

@@ -69,9 +69,9 @@ void RunScoring(TestServer& server, std::mt19937& random) {
   const auto context = TestServer::NewContext();
   const auto stream = server.localization->ScorePoses(context.get());
   v1::ScorePosesRequest request;
-  request.mutable_setup()->set_map("town");
-  *request.mutable_setup()->mutable_cloud() = GoodScan().cloud();
-  request.mutable_setup()->set_point_scores(true);
+  request.mutable_setup()->mutable_setup()->set_map("town");
+  *request.mutable_setup()->mutable_scan() = GoodScan();
+  request.mutable_setup()->mutable_setup()->mutable_output()->set_point_scores(true);
   stream->Write(request);
   for (int i = 0; i < 300; ++i) {
     for (const double value : {1.0, 0.01 * i, 1.8, 0.0, 0.0, 0.2, 1.0}) {
@@ -137,7 +137,7 @@ TEST_P(Stress, StopsWithClientsInEveryState) {
       clients.emplace_back([&server] {
         TestSession session(server);
         v1::AlignScansRequest open;
-        open.mutable_open()->set_map("town");
+        open.mutable_open()->mutable_setup()->set_map("town");
         session.Send(open);
         for (uint64_t sequence = 1; sequence <= kScans; ++sequence) {
           session.Send(GoodScan(sequence));

@@ -80,8 +80,8 @@ void TestSession::Open(const v1::OpenSession& open) {
 
 void TestSession::Open(const std::string& map) {
   v1::OpenSession open;
-  open.set_map(map);
-  open.set_vehicle("test");
+  open.mutable_setup()->set_map(map);
+  open.mutable_setup()->set_vehicle("test");
   Open(open);
 }
 

@@ -72,13 +72,14 @@ class DriveRunner {
     if (!result.ok()) return result.status();
     Answer answer;
     if (!result->accepted() || !result->has_map_t_base()) return answer;
-    const absl::StatusOr<Pose> pose = client::DecodePose(result->map_t_base());
+    const absl::StatusOr<Pose> pose = client::DecodePose(result->map_t_base().pose());
     if (!pose.ok()) return pose.status();
     answer.accepted = true;
     answer.map_T_base = *pose;
-    if (result->covariance_size() == 36 && UnobservedAxes(*result).empty()) {
+    if (result->map_t_base().covariance_size() == 36 && UnobservedAxes(*result).empty()) {
       using RowMajor6 = Eigen::Matrix<double, 6, 6, Eigen::RowMajor>;
-      answer.observed = {*pose, Eigen::Map<const RowMajor6>(result->covariance().data())};
+      answer.observed = {*pose,
+                         Eigen::Map<const RowMajor6>(result->map_t_base().covariance().data())};
     }
     return answer;
   }

@@ -43,8 +43,10 @@ std::string Verdict(const v1::SearchResult& result) {
 
 // Standard deviations of x, y, z and yaw, metres and degrees; empty: not estimated.
 std::string SigmaText(const v1::PoseHypothesis& hypothesis) {
-  if (hypothesis.covariance_size() != 36) return "";
-  const auto sigma = [&hypothesis](int axis) { return std::sqrt(hypothesis.covariance(7 * axis)); };
+  if (hypothesis.map_t_base().covariance_size() != 36) return "";
+  const auto sigma = [&hypothesis](int axis) {
+    return std::sqrt(hypothesis.map_t_base().covariance(7 * axis));
+  };
   return absl::StrFormat("%.3f %.3f %.3f m %.3f deg", sigma(0), sigma(1), sigma(2),
                          kDegreesPerRadian * sigma(5));
 }
@@ -63,7 +65,7 @@ std::string SearchProgressText(const v1::SearchProgress& progress) {
   }
   absl::StrAppend(&text, "   aligned ", Grouped(progress.candidates_aligned()));
   if (progress.has_best()) {
-    const v1::Vector3& at = progress.best().map_t_base().position();
+    const v1::Vector3& at = progress.best().map_t_base().pose().position();
     absl::StrAppend(&text, absl::StrFormat("   best NVTL %.2f at %.1f, %.1f",
                                            progress.best().scores().nvtl(), at.x(), at.y()));
   }
@@ -87,7 +89,7 @@ std::string SearchResultText(const v1::SearchResult& result, double elapsed_s) {
                    {"sigma x y z, yaw"}});
   for (int i = 0; i < result.hypotheses_size(); ++i) {
     const v1::PoseHypothesis& hypothesis = result.hypotheses(i);
-    const absl::StatusOr<Pose> pose = client::DecodePose(hypothesis.map_t_base());
+    const absl::StatusOr<Pose> pose = client::DecodePose(hypothesis.map_t_base().pose());
     std::vector<std::string> row = {absl::StrCat(i + 1)};
     const std::array<double, 6> numbers = RosNumbers(pose.value_or(Pose()));
     for (size_t axis = 0; axis < 6; ++axis) {
@@ -120,9 +122,9 @@ std::string SearchResultText(const v1::SearchResult& result, double elapsed_s) {
 Json SearchResultJson(const v1::SearchResult& result, double elapsed_s) {
   Json hypotheses = Json::array();
   for (const v1::PoseHypothesis& hypothesis : result.hypotheses()) {
-    const absl::StatusOr<Pose> pose = client::DecodePose(hypothesis.map_t_base());
+    const absl::StatusOr<Pose> pose = client::DecodePose(hypothesis.map_t_base().pose());
     Json covariance = Json::array();
-    for (const double value : hypothesis.covariance()) covariance.push_back(value);
+    for (const double value : hypothesis.map_t_base().covariance()) covariance.push_back(value);
     Json row = {{"pose", pose.ok() ? PoseJson(*pose) : Json(nullptr)},
                 {"pose_rpy_deg", pose.ok() ? Json(RosNumbers(*pose)) : Json(nullptr)},
                 {"covariance", covariance},

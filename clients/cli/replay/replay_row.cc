@@ -19,8 +19,9 @@ void FillEstimates(const v1::AlignmentResult& result, ReplayRow* row) {
   row->protection = ProtectionJson(result);
   if (result.has_confidence()) row->confidence = result.confidence().value();
   row->unobserved_axes = UnobservedAxes(result);
-  if (result.covariance_size() != 36) return;
-  row->covariance.assign(result.covariance().begin(), result.covariance().end());
+  if (result.map_t_base().covariance_size() != 36) return;
+  row->covariance.assign(result.map_t_base().covariance().begin(),
+                         result.map_t_base().covariance().end());
   using RowMajor6 = Eigen::Matrix<double, 6, 6, Eigen::RowMajor>;
   const Eigen::Matrix3d position =
       Eigen::Map<const RowMajor6>(row->covariance.data()).topLeftCorner<3, 3>();
@@ -43,7 +44,7 @@ void FillRow(const v1::AlignmentResult& result, double latency_ms, ReplayRow* ro
   row->map_revision = result.map_revision();
   row->engine = result.engine();
   if (!result.has_map_t_base()) return;
-  const absl::StatusOr<Pose> pose = client::DecodePose(result.map_t_base());
+  const absl::StatusOr<Pose> pose = client::DecodePose(result.map_t_base().pose());
   if (!pose.ok()) return;
   row->map_T_base = *pose;
   row->translation_error_m = TranslationDistance(*pose, row->truth_map_T_base);

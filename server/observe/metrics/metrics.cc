@@ -20,9 +20,10 @@ using Labels = prometheus::Labels;
 using Buckets = prometheus::Histogram::BucketBoundaries;
 
 constexpr std::array<const char*, kRpcMethods> kMethodNames = {
-    "AlignScans", "AlignScan",     "EstimateInitialPose", "ScorePoses",  "UpdateMapTiles",
-    "GetMap",     "ListMaps",      "DeleteMap",           "ListTiles",   "GetCells",
-    "WatchMap",   "GetServerInfo", "GetConfig",           "SetLogLevel", "Drain"};
+    "AlignScans",  "AlignScan", "EstimateInitialPose", "ScorePoses",   "UpdateMapTiles",
+    "GetMap",      "ListMaps",  "DeleteMap",           "ListTiles",    "GetTiles",
+    "GetCells",    "WatchMap",  "GetServerInfo",       "ListSessions", "GetConfig",
+    "SetLogLevel", "Drain"};
 
 constexpr std::array<const char*, kStatusCodes> kCodeNames = {
     "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
@@ -37,8 +38,8 @@ constexpr std::array<const char*, kAlignmentStatuses> kStatusNames = {
 
 // 50 ms, the objective, and 100 ms, the period of a 10 Hz scanner, are borders.
 Buckets LatencyBuckets() {
-  return {0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.015, 0.02,
-          0.03,   0.05,   0.075,  0.1,   0.2,   0.5,   1.0,   2.0,    5.0,  10.0};
+  return {0.0001, 0.0002, 0.00035, 0.0005, 0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.015,
+          0.02,   0.03,   0.05,    0.075,  0.1,   0.2,   0.5,   1.0,   2.0,    5.0,  10.0};
 }
 
 // Registers metrics; one call a metric or a family.

@@ -28,14 +28,16 @@ enum class RpcMethod {
   kListMaps,
   kDeleteMap,
   kListTiles,
+  kGetTiles,
   kGetCells,
   kWatchMap,
   kGetServerInfo,
+  kListSessions,
   kGetConfig,
   kSetLogLevel,
   kDrain,
 };
-inline constexpr size_t kRpcMethods = 15;
+inline constexpr size_t kRpcMethods = 17;
 inline constexpr size_t kStatusCodes = 17;        // of gRPC, from OK
 inline constexpr size_t kAlignmentStatuses = 17;  // of voxloc.v1.AlignmentStatus
 

@@ -6,6 +6,7 @@
 
 #include "server/rpc/admin/get_config.h"
 #include "server/rpc/admin/get_server_info.h"
+#include "server/rpc/admin/list_sessions.h"
 #include "server/rpc/admin/set_log_level.h"
 #include "server/rpc/support/unary.h"
 #include "voxloc/v1/admin_service.grpc.pb.h"
@@ -21,6 +22,13 @@ class AdminService : public v1::AdminService::CallbackService {
                                           const v1::GetServerInfoRequest* request,
                                           v1::GetServerInfoResponse* response) override {
     return ServeUnary(runtime_, RpcMethod::kGetServerInfo, *context, server::GetServerInfo, request,
+                      response);
+  }
+
+  grpc::ServerUnaryReactor* ListSessions(grpc::CallbackServerContext* context,
+                                         const v1::ListSessionsRequest* request,
+                                         v1::ListSessionsResponse* response) override {
+    return ServeUnary(runtime_, RpcMethod::kListSessions, *context, server::ListSessions, request,
                       response);
   }
 

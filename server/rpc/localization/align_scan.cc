@@ -6,12 +6,14 @@
 #include <memory>
 #include <utility>
 
-#include "server/convert/options.h"
+#include "absl/strings/str_cat.h"
 #include "server/convert/pose.h"
 #include "server/convert/status.h"
+#include "server/errors/error_details.h"
 #include "server/rpc/support/call_scope.h"
 #include "server/rpc/support/deadline.h"
 #include "server/scan/scan_work.h"
+#include "server/session/scan_setup.h"
 
 namespace voxloc::server {
 namespace {
@@ -23,11 +25,12 @@ absl::Status StatusOfResult(const v1::AlignmentResult& result) {
     case v1::ALIGNMENT_STATUS_NO_PRIOR:
       return absl::InvalidArgumentError(result.detail());
     case v1::ALIGNMENT_STATUS_NO_MAP:
-      return absl::NotFoundError(result.detail());
+      return WithReason(absl::NotFoundError(result.detail()), "MAP_NOT_FOUND");
     case v1::ALIGNMENT_STATUS_DEADLINE:
       return absl::DeadlineExceededError(result.detail());
     case v1::ALIGNMENT_STATUS_OVERLOADED:
-      return absl::ResourceExhaustedError(result.detail());
+      return WithRetryAfter(WithReason(absl::ResourceExhaustedError(result.detail()), "QUEUE_FULL"),
+                            result.retry_after_s());
     default:
       return absl::OkStatus();
   }
@@ -35,26 +38,23 @@ absl::Status StatusOfResult(const v1::AlignmentResult& result) {
 
 absl::StatusOr<ScanSource> SourceOf(const Runtime& runtime, const v1::AlignScanRequest& request) {
   if (absl::Status status = runtime.sessions.Admit(); !status.ok()) return status;
-  if (absl::Status status = CheckVehicle(request.vehicle()); !status.ok()) return status;
-  ScanSource source;
-  auto recipe =
-      RecipeFromProto(runtime.config, request.options(), request.filter(), request.output());
-  if (!recipe.ok()) return recipe.status();
-  source.recipe = *std::move(recipe);
-  if (request.has_base_t_sensor()) {
-    auto mount = MountFromProto(request.base_t_sensor());
-    if (!mount.ok()) return mount.status();
-    source.recipe.base_T_sensor = *mount;
-  }
-  auto map = runtime.maps.FindAtLeast(request.map(), request.min_map_revision());
-  if (!map.ok()) return map.status();
-  auto profile = ProfileOnMap(source.recipe.align.profile, *map->facts->build, request.map());
-  if (!profile.ok()) return profile.status();
+  auto setup = CheckSetup(runtime.config, runtime.maps, request.setup());
+  if (!setup.ok()) return setup.status();
   if (!request.has_scan()) return absl::InvalidArgumentError("the request has no scan");
-  source.vehicle = request.vehicle();
-  source.map = request.map();
-  source.max_points = runtime.config.limits.max_points_per_scan;
-  source.state = std::make_shared<SessionState>();
+  ScanSource source = std::move(setup->source);
+  SessionState::Options state;
+  state.poses.timeout_s = source.recipe.align.guess_timeout_s;
+  state.poses.distance_tolerance_m = source.recipe.align.guess_distance_tolerance_m;
+  state.poses.max_poses = runtime.config.limits.max_buffered_poses;
+  source.state = std::make_shared<SessionState>(state);
+  for (const v1::PoseSample& sample : request.scan().poses()) {
+    auto pose = StampedPoseFromProto(sample);
+    const absl::Status status = pose.ok() ? source.state->AddPose(*pose) : pose.status();
+    if (!status.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the pose at stamp_ns ", sample.stamp_ns(), ": ", status.message()));
+    }
+  }
   return source;
 }
 

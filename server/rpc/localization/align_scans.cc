@@ -2,6 +2,7 @@
 
 #include "server/rpc/localization/align_scans.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -9,9 +10,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "server/convert/pose.h"
 #include "server/convert/profile.h"
+#include "server/errors/error_details.h"
 #include "server/observe/logging.h"
 #include "server/rpc/support/bidi_stream.h"
 #include "server/rpc/support/deadline.h"
@@ -22,11 +25,14 @@
 namespace voxloc::server {
 namespace {
 
+// W3C's version 00 has 55.
+constexpr size_t kMostTraceParentBytes = 64;
+
 using AlignScansBidi = BidiStream<v1::AlignScansRequest, v1::AlignScansResponse>;
 
 class AlignScansStream : public AlignScansBidi,
                          public ScanClient,
-                         public DrainListener,
+                         public RegisteredSession,
                          public std::enable_shared_from_this<AlignScansStream> {
  public:
   AlignScansStream(Runtime& runtime, grpc::CallbackServerContext& context)
@@ -36,16 +42,30 @@ class AlignScansStream : public AlignScansBidi,
   }
 
   void Answer(std::unique_ptr<v1::AlignmentResult> result) override {
+    const int status = result->status();
+    const bool accepted = result->accepted();
+    const uint64_t revision = result->map_revision();
     auto response = std::make_unique<v1::AlignScansResponse>();
     response->set_allocated_result(result.release());
     Send(std::move(response));
     const absl::MutexLock lock(&mutex_);
     --unanswered_;
-    ++answered_;
+    ++facts_.answered;
+    if (accepted) ++facts_.accepted;
+    facts_.status = status;
+    facts_.map_revision = revision;
+    facts_.answered_unix_ns = absl::GetCurrentTimeNanos();
     if (half_closed_ && unanswered_ == 0) End(absl::OkStatus());
   }
 
   void Fail(const absl::Status& status) override { End(status); }
+
+  SessionFacts Facts() const override {
+    const absl::MutexLock lock(&mutex_);
+    SessionFacts facts = facts_;
+    facts.unanswered = unanswered_;
+    return facts;
+  }
 
   void OnDraining(const DrainNotice& notice) override {
     auto response = std::make_unique<v1::AlignScansResponse>();
@@ -79,7 +99,7 @@ class AlignScansStream : public AlignScansBidi,
     runtime_.scheduler.Close(*lane_);
     const absl::MutexLock lock(&mutex_);
     Log(LogLevel::kInfo, "session_closed",
-        {{"session", source_->session}, {"map", source_->map}, {"answered", answered_}});
+        {{"session", source_->session}, {"map", source_->map}, {"answered", facts_.answered}});
   }
 
  private:
@@ -91,7 +111,8 @@ class AlignScansStream : public AlignScansBidi,
     }
     if (request->request_case() == Kind::kOpen) return Open(request->open());
     if (lane_ == nullptr) {
-      return absl::FailedPreconditionError("the first message must be open");
+      return WithReason(absl::FailedPreconditionError("the first message must be open"),
+                        "OUT_OF_ORDER");
     }
     switch (request->request_case()) {
       case Kind::kScan:
@@ -117,7 +138,10 @@ class AlignScansStream : public AlignScansBidi,
   }
 
   absl::Status Open(const v1::OpenSession& open) {
-    if (lane_ != nullptr) return absl::FailedPreconditionError("the session is open already");
+    if (lane_ != nullptr) {
+      return WithReason(absl::FailedPreconditionError("the session is open already"),
+                        "OUT_OF_ORDER");
+    }
     if (absl::Status status = runtime_.sessions.Admit(); !status.ok()) return status;
     auto opened = OpenSession(runtime_.config, runtime_.maps, open);
     if (!opened.ok()) return opened.status();
@@ -128,13 +152,24 @@ class AlignScansStream : public AlignScansBidi,
     Hold(*std::move(place));
     source_ = std::make_shared<const ScanSource>(opened->source);
     lane_ = runtime_.scheduler.OpenLane(opened->max_waiting_scans);
+    {
+      const absl::MutexLock lock(&mutex_);
+      facts_.session = source_->session;
+      facts_.vehicle = source_->vehicle;
+      facts_.peer = context().peer();
+      facts_.map = source_->map;
+      facts_.profile = source_->recipe.align.profile.name;
+      facts_.active = !open.start_inactive();
+      facts_.opened_unix_ns = absl::GetCurrentTimeNanos();
+    }
     Log(LogLevel::kInfo, "session_opened",
         {{"session", source_->session},
          {"map", source_->map},
          {"revision", opened->map.snapshot->revision},
          {"vehicle", source_->vehicle},
          {"profile", source_->recipe.align.profile.name},
-         {"peer", context().peer()}});
+         {"peer", context().peer()},
+         {"traceparent", TraceParent()}});
 
     auto response = std::make_unique<v1::AlignScansResponse>();
     v1::SessionOpened& reply = *response->mutable_opened();
@@ -152,12 +187,21 @@ class AlignScansStream : public AlignScansBidi,
     return absl::OkStatus();
   }
 
+  // The trace that the client's call belongs to, as it says. Empty: none.
+  std::string TraceParent() {
+    const auto& metadata = context().client_metadata();
+    const auto found = metadata.find("traceparent");
+    if (found == metadata.end()) return {};
+    return {found->second.data(), std::min<size_t>(found->second.size(), kMostTraceParentBytes)};
+  }
+
   void TakeScan(std::unique_ptr<v1::AlignScansRequest> request) {
     {
       const absl::MutexLock lock(&mutex_);
       ++unanswered_;
     }
     const v1::Scan& scan = request->scan();
+    for (const v1::PoseSample& pose : scan.poses()) TakePose(pose);
     auto work = std::make_unique<ScanWork>(runtime_, source_, shared_from_this(),
                                            std::move(request), scan, stop_);
     if (work->Check()) runtime_.scheduler.Submit(lane_, std::move(work));
@@ -170,6 +214,10 @@ class AlignScansStream : public AlignScansBidi,
       return;
     }
     source_ = std::make_shared<const ScanSource>(*std::move(changed));
+    {
+      const absl::MutexLock lock(&mutex_);
+      facts_.profile = source_->recipe.align.profile.name;
+    }
     auto response = std::make_unique<v1::AlignScansResponse>();
     response->mutable_configured()->set_sequence(configure.sequence());
     ProfileToProto(CurrentProfile(runtime_.maps, *source_),
@@ -193,6 +241,10 @@ class AlignScansStream : public AlignScansBidi,
 
   void Activate(const v1::ActivateSession& activate) {
     source_->state->Activate(activate.active());
+    {
+      const absl::MutexLock lock(&mutex_);
+      facts_.active = activate.active();
+    }
     auto response = std::make_unique<v1::AlignScansResponse>();
     response->mutable_activated()->set_sequence(activate.sequence());
     response->mutable_activated()->set_active(activate.active());
@@ -219,9 +271,9 @@ class AlignScansStream : public AlignScansBidi,
   std::shared_ptr<const ScanSource> source_;
   std::shared_ptr<Scheduler::Lane> lane_;  // null until the session is open
 
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   uint64_t unanswered_ ABSL_GUARDED_BY(mutex_) = 0;
-  uint64_t answered_ ABSL_GUARDED_BY(mutex_) = 0;
+  SessionFacts facts_ ABSL_GUARDED_BY(mutex_);  // without `unanswered`
   bool half_closed_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

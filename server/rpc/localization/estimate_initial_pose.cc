@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "server/convert/status.h"
+#include "server/errors/error_details.h"
 #include "server/rpc/support/call_scope.h"
 #include "server/search/progress_outbox.h"
 #include "server/search/search_work.h"
@@ -63,9 +64,10 @@ class EstimateInitialPoseCall : public grpc::ServerWriteReactor<v1::EstimateInit
     std::unique_ptr<Admission::Pass> pass = runtime_.searches.Enter();
     if (pass == nullptr) {
       runtime_.metrics.rejected_searches.Increment();
-      return absl::ResourceExhaustedError(
-          absl::StrCat("the server has ", runtime_.searches.limit(),
-                       " searches and scoring streams at once, its limit"));
+      return WithReason(absl::ResourceExhaustedError(
+                            absl::StrCat("the server has ", runtime_.searches.limit(),
+                                         " searches and scoring streams at once, its limit")),
+                        "TOO_MANY_SEARCHES", {{"limit", absl::StrCat(runtime_.searches.limit())}});
     }
     {
       const absl::MutexLock lock(&mutex_);
@@ -73,7 +75,8 @@ class EstimateInitialPoseCall : public grpc::ServerWriteReactor<v1::EstimateInit
       pass_ = std::move(pass);
     }
     if (!runtime_.searching.Post([self = shared_from_this()] { self->Run(); })) {
-      return absl::ResourceExhaustedError("too many searches wait");
+      return WithReason(absl::ResourceExhaustedError("too many searches wait"),
+                        "TOO_MANY_SEARCHES");
     }
     return absl::OkStatus();
   }

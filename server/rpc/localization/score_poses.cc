@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "server/errors/error_details.h"
 #include "server/rpc/support/bidi_stream.h"
 #include "server/rpc/support/deadline.h"
 #include "server/scoring/score_work.h"
@@ -35,8 +36,10 @@ class ScorePosesStream : public ScorePosesBidi,
     std::shared_ptr<void> pass = runtime_.searches.Enter();
     if (pass == nullptr) {
       runtime_.metrics.rejected_scoring.Increment();
-      End(absl::ResourceExhaustedError(absl::StrCat("the server has ", runtime_.searches.limit(),
-                                                    " scoring streams open, its limit")));
+      End(WithReason(
+          absl::ResourceExhaustedError(absl::StrCat("the server has ", runtime_.searches.limit(),
+                                                    " scoring streams open, its limit")),
+          "TOO_MANY_SEARCHES", {{"limit", absl::StrCat(runtime_.searches.limit())}}));
       return;
     }
     Hold(std::move(pass));
@@ -58,7 +61,7 @@ class ScorePosesStream : public ScorePosesBidi,
  private:
   void PostStep() {
     if (!runtime_.scoring.Post([self = shared_from_this()] { self->Step(); })) {
-      End(absl::ResourceExhaustedError("too much scoring waits"));
+      End(WithReason(absl::ResourceExhaustedError("too much scoring waits"), "TOO_MANY_SEARCHES"));
     }
   }
 

@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "server/convert/map.h"
 #include "server/convert/pose.h"
+#include "server/errors/error_details.h"
 
 namespace voxloc::server {
 namespace {
@@ -61,8 +62,11 @@ absl::Status ListTiles(const Runtime& runtime, const v1::ListTilesRequest& reque
     auto token = ParseToken(request.page_token());
     if (!token.ok()) return token.status();
     if (token->revision != snapshot.revision) {
-      return absl::AbortedError(absl::StrCat("map ", request.map(), " has moved on from revision ",
-                                             token->revision, " to ", snapshot.revision));
+      return WithReason(
+          absl::AbortedError(absl::StrCat("map ", request.map(), " has moved on from revision ",
+                                          token->revision, " to ", snapshot.revision)),
+          "REVISION_CONFLICT",
+          {{"map", request.map()}, {"revision", absl::StrCat(snapshot.revision)}});
     }
     tile = snapshot.tiles.upper_bound(token->after);
   }

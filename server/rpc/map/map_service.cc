@@ -51,6 +51,11 @@ class MapService : public v1::MapService::CallbackService {
                       response);
   }
 
+  grpc::ServerWriteReactor<v1::GetTilesResponse>* GetTiles(
+      grpc::CallbackServerContext* /*context*/, const v1::GetTilesRequest* /*request*/) override {
+    return RefuseStream<v1::GetTilesResponse>(runtime_, RpcMethod::kGetTiles, "GetTiles");
+  }
+
   grpc::ServerWriteReactor<v1::GetCellsResponse>* GetCells(
       grpc::CallbackServerContext* /*context*/, const v1::GetCellsRequest* /*request*/) override {
     return RefuseStream<v1::GetCellsResponse>(runtime_, RpcMethod::kGetCells, "GetCells");

@@ -11,6 +11,7 @@
 #include "core/checksum/crc32c.h"
 #include "server/convert/cloud.h"
 #include "server/convert/map.h"
+#include "server/errors/error_details.h"
 #include "server/maps/map_transaction.h"
 #include "server/observe/logging.h"
 #include "server/rpc/support/bidi_stream.h"
@@ -30,10 +31,11 @@ absl::StatusOr<TransactionBegin> BeginFromProto(const v1::BeginUpdate& proto) {
                                                    proto.request_id().size(), ")"));
   }
   if (!proto.request_id().empty()) {
-    return absl::UnimplementedError("request_id is not yet available");
+    return WithReason(absl::UnimplementedError("request_id is not yet available"), "NOT_AVAILABLE");
   }
   if (proto.from_revision() != 0) {
-    return absl::UnimplementedError("from_revision is not yet available");
+    return WithReason(absl::UnimplementedError("from_revision is not yet available"),
+                      "NOT_AVAILABLE");
   }
   TransactionBegin begin;
   begin.map = proto.map();
@@ -49,9 +51,11 @@ absl::StatusOr<TileChunk> ChunkFromProto(const v1::TileChunk& proto, const Limit
   chunk.bytes = proto.cloud().data();
   chunk.crc32c = Crc32c(chunk.bytes);
   if (chunk.crc32c != proto.crc32c()) {
-    return absl::DataLossError(absl::StrCat(
-        "chunk ", proto.chunk_index(), ": the CRC32C is ", absl::Hex(chunk.crc32c, absl::kZeroPad8),
-        ", and should be ", absl::Hex(proto.crc32c(), absl::kZeroPad8)));
+    return WithReason(absl::DataLossError(
+                          absl::StrCat("chunk ", proto.chunk_index(), ": the CRC32C is ",
+                                       absl::Hex(chunk.crc32c, absl::kZeroPad8), ", and should be ",
+                                       absl::Hex(proto.crc32c(), absl::kZeroPad8))),
+                      "CHECKSUM_MISMATCH");
   }
   auto decoded = DecodeTilePoints(proto.cloud(), limits.max_chunk_bytes);
   if (!decoded.ok()) return decoded.status();

@@ -8,7 +8,9 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include "absl/strings/str_cat.h"
 #include "server/convert/status.h"
+#include "server/errors/error_details.h"
 #include "server/rpc/support/call_scope.h"
 #include "server/runtime/runtime.h"
 
@@ -29,8 +31,9 @@ grpc::ServerUnaryReactor* ServeUnary(Runtime& runtime, RpcMethod method,
 
 inline grpc::Status NotYetAvailable(Runtime& runtime, RpcMethod method, const char* name) {
   const CallScope call(runtime, method);
-  const grpc::Status status(grpc::StatusCode::UNIMPLEMENTED,
-                            std::string(name) + " is not yet available on this server");
+  const grpc::Status status = ToGrpcStatus(WithReason(
+      absl::UnimplementedError(absl::StrCat(name, " is not yet available on this server")),
+      "NOT_AVAILABLE"));
   call.Ended(status);
   return status;
 }

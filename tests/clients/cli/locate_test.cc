@@ -25,13 +25,13 @@ v1::SearchResult TwoHypotheses() {
   for (int i = 0; i < 2; ++i) {
     v1::PoseHypothesis& hypothesis = *result.add_hypotheses();
     client::EncodePose({{1.0 + i, 2.0, 0.5}, RotationFromRosAngles(0.0, 0.0, 1.5707963267948966)},
-                       hypothesis.mutable_map_t_base());
+                       hypothesis.mutable_map_t_base()->mutable_pose());
     hypothesis.mutable_scores()->set_nvtl(4.0 - i);
     hypothesis.set_status(v1::ALIGNMENT_STATUS_OK);
     hypothesis.set_support(7);
   }
   for (int i = 0; i < 36; ++i) {
-    result.mutable_hypotheses(0)->add_covariance(i % 7 == 0 ? 0.0004 : 0.0);
+    result.mutable_hypotheses(0)->mutable_map_t_base()->add_covariance(i % 7 == 0 ? 0.0004 : 0.0);
   }
   result.mutable_hypotheses(0)->mutable_confidence()->set_value(0.875);
   return result;

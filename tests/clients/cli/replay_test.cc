@@ -29,7 +29,7 @@ v1::AlignmentResult ResultAt(const Pose& pose, v1::AlignmentStatus status, bool 
   result.set_accepted(accepted);
   result.set_iterations(4);
   result.mutable_timings()->set_align_s(0.002);
-  client::EncodePose(pose, result.mutable_map_t_base());
+  client::EncodePose(pose, result.mutable_map_t_base()->mutable_pose());
   return result;
 }
 

@@ -32,7 +32,7 @@ Json SomeReplay(const std::string& map) {
 }
 
 std::string EmbeddedData(const std::string& html) {
-  const std::string open = "<script id=\"voxloc-data\" type=\"application/json\">";
+  const std::string open = R"(<script id="voxloc-data" type="application/json">)";
   const size_t start = html.find(open) + open.size();
   return html.substr(start, html.find("</script>", start) - start);
 }

@@ -14,10 +14,13 @@
 
 #include "clients/cpp/align.h"
 #include "clients/cpp/backoff.h"
+#include "clients/cpp/error_details.h"
 #include "clients/cpp/map_client.h"
 #include "clients/cpp/messages.h"
 #include "clients/cpp/rpc_status.h"
 #include "clients/cpp/score_client.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
 #include "tests/clients/cpp/fake_server.h"
 
 namespace voxloc::client {
@@ -55,6 +58,33 @@ TEST(RpcStatus, KeepsEveryCode) {
     EXPECT_EQ(status.message(), "host:1 Call: why");
   }
   EXPECT_TRUE(ToAbslStatus(grpc::Status::OK, "host:1", "Call").ok());
+}
+
+// As a server in another language would write them.
+TEST(RpcStatus, KeepsWhyAndWhenToTryAgain) {
+  google::rpc::ErrorInfo info;
+  info.set_reason("TOO_MANY_SESSIONS");
+  info.set_domain("voxloc");
+  (*info.mutable_metadata())["limit"] = "64";
+  google::rpc::RetryInfo retry;
+  retry.mutable_retry_delay()->set_seconds(2);
+  retry.mutable_retry_delay()->set_nanos(500'000'000);
+  google::rpc::Status details;
+  details.add_details()->PackFrom(info);
+  details.add_details()->PackFrom(retry);
+  const grpc::Status said(grpc::StatusCode::RESOURCE_EXHAUSTED, "full",
+                          details.SerializeAsString());
+  const absl::Status status = ToAbslStatus(said, "host:1", "Call");
+  EXPECT_EQ(ReasonOf(status), "TOO_MANY_SESSIONS");
+  EXPECT_EQ(ReasonValue(status, "limit"), "64");
+  EXPECT_EQ(ReasonValue(status, "map"), "");
+  EXPECT_EQ(RetryAfterS(status), 2.5);
+
+  const absl::Status plain = ToAbslStatus(
+      grpc::Status(grpc::StatusCode::UNAVAILABLE, "gone", "not a google.rpc.Status"), "h:1", "C");
+  EXPECT_EQ(plain.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(ReasonOf(plain), "");
+  EXPECT_EQ(RetryAfterS(plain), std::nullopt);
 }
 
 TEST(Channel, RefusesAddressesWithoutAPort) {

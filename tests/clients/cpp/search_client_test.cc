@@ -56,13 +56,13 @@ TEST(SearchClient, TellsTheProgressAndReturnsTheResult) {
         Tell(0.25, stream);
         Tell(0.75, stream);
         v1::EstimateInitialPoseResponse response;
-        response.mutable_result()->set_map(request.map());
+        response.mutable_result()->set_map(request.setup().map());
         response.mutable_result()->set_ambiguity_gap(0.5);
         stream->Write(response);
         return grpc::Status::OK;
       }));
   v1::EstimateInitialPoseRequest request;
-  request.set_map("town");
+  request.mutable_setup()->set_map("town");
   std::vector<double> fractions;
   const auto result = EstimateInitialPose(
       ChannelTo(server), request,

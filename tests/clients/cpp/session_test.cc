@@ -39,7 +39,7 @@ Channel ChannelTo(const std::string& address) {
 
 SessionOptions OptionsFor(const std::string& map) {
   SessionOptions options;
-  options.open.set_map(map);
+  options.open.mutable_setup()->set_map(map);
   options.open_timeout_s = 20.0;
   options.reconnect.initial_wait_s = 0.02;
   options.reconnect.max_wait_s = 0.1;
@@ -103,12 +103,12 @@ TEST(LocalizationSession, SendsTheCloudAsFloatsAndTheGuessAsAPose) {
   EXPECT_TRUE((*session)->Close(20.0).ok());
 
   EXPECT_EQ(seen.stamp_ns(), 123);
-  EXPECT_EQ(seen.cloud().layout(), v1::CLOUD_LAYOUT_FLOAT32_XYZ);
-  EXPECT_EQ(seen.cloud().origin().y(), 20.0);
-  EXPECT_EQ(seen.guess_map_t_base().position().z(), 9.0);
-  ASSERT_EQ(seen.cloud().data().size(), 36u);
+  EXPECT_EQ(seen.clouds(0).cloud().layout(), v1::CLOUD_LAYOUT_FLOAT32_XYZ);
+  EXPECT_EQ(seen.clouds(0).cloud().origin().y(), 20.0);
+  EXPECT_EQ(seen.guess_map_t_base().pose().position().z(), 9.0);
+  ASSERT_EQ(seen.clouds(0).cloud().data().size(), 36u);
   std::vector<float> values(9);
-  std::memcpy(values.data(), seen.cloud().data().data(), 36);
+  std::memcpy(values.data(), seen.clouds(0).cloud().data().data(), 36);
   EXPECT_THAT(values, ElementsAre(1.0f, 2.0f, 3.0f, -4.0f, 5.5f, 0.0f, 0.25f, 0.0f, -9.0f));
 }
 
@@ -253,7 +253,7 @@ TEST(LocalizationSession, ResumesWithTheLastPoseWhenTheServerComesBack) {
   EXPECT_TRUE((*session)->Close(20.0).ok());
   const std::lock_guard<std::mutex> lock(mutex);
   ASSERT_EQ(second_saw.size(), 2u);
-  EXPECT_EQ(second_saw[0].guess_map_t_base().position().x(), 5.0);
+  EXPECT_EQ(second_saw[0].guess_map_t_base().pose().position().x(), 5.0);
 }
 
 TEST(LocalizationSession, SendsPosesReferencesAndActivation) {
@@ -298,7 +298,7 @@ TEST(LocalizationSession, SendsPosesReferencesAndActivation) {
   EXPECT_EQ(saw[1].pose().map_t_base().covariance(1), 0.25);
   EXPECT_EQ(saw[2].reference().stamp_ns(), 12);
   EXPECT_EQ(saw[2].reference().position().z(), 6.0);
-  EXPECT_EQ(saw[3].scan().guess_covariance(1), 0.25);
+  EXPECT_EQ(saw[3].scan().guess_map_t_base().covariance(1), 0.25);
 }
 
 TEST(LocalizationSession, TellsWhatTheServerDidNotTake) {

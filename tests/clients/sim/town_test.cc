@@ -106,7 +106,7 @@ TEST(TownTest, FacadesHaveDepthAndDifferFromHouseToHouse) {
   const World town = *BuildTown(Small(2));
   const RayCaster caster(town.scene);
   size_t steps = 0;
-  std::set<int> gaps_cm;
+  std::set<long> gaps_cm;
   for (const Street& street : town.streets.streets()) {
     double last = kNoHit;
     double last_step = 0.0;
@@ -121,7 +121,7 @@ TEST(TownTest, FacadesHaveDepthAndDifferFromHouseToHouse) {
         const double step = std::abs(hit.range_m - last);
         if (step > 0.08 && step < 0.6) {
           ++steps;
-          gaps_cm.insert(static_cast<int>((along - last_step) * 100.0 + 0.5));
+          gaps_cm.insert(std::lround((along - last_step) * 100.0));
           last_step = along;
         }
       }

@@ -86,7 +86,7 @@ TEST(CellStatisticsTest, SmallEigenvaluesAreRaisedToTheirShareOfTheLargest) {
       const double narrowness = std::pow(10.0, random.Uniform(-5.0, 0.0));
       std::vector<Eigen::Vector3d> points;
       for (int i = 0; i < 30; ++i) {
-        points.push_back(
+        points.emplace_back(
             axes * random.InBox(1.0).cwiseProduct(Eigen::Vector3d(1.0, narrowness, flatness)));
       }
       GaussianOptions options;
@@ -127,7 +127,8 @@ TEST(CellStatisticsTest, CoplanarAndCollinearPointsAreRegularised) {
     const Eigen::Vector3d at = random.InBox(0.5);
     std::vector<Eigen::Vector3d> points;
     for (int i = 0; i < 8; ++i) {
-      points.push_back(at + random.Uniform(-0.3, 0.3) * along + random.Uniform(-0.3, 0.3) * across);
+      points.emplace_back(at + random.Uniform(-0.3, 0.3) * along +
+                          random.Uniform(-0.3, 0.3) * across);
     }
     CellGaussian gaussian;
     ASSERT_TRUE(ComputeGaussian(MomentsOf(points), {}, gaussian));

@@ -98,7 +98,7 @@ TEST_F(SymmetricEigen6Test, RepeatedEigenvalues) {
     Vector6 values = Vector6::Constant(first);
     values.tail(1 + trial % 3).setConstant(second);
     matrices.push_back(WithEigenvalues<6>(values, random));
-    matrices.push_back(values.asDiagonal());
+    matrices.emplace_back(values.asDiagonal());
   }
   ExpectDecomposed(matrices);
 }
@@ -110,7 +110,7 @@ TEST_F(SymmetricEigen6Test, BatchesOfNoneOfOneAndBeyondOneCall) {
   for (int i = 0; i < 70'000; ++i) {
     Matrix6 matrix;
     for (double& value : matrix.reshaped()) value = random.Normal();
-    matrices.push_back(matrix + matrix.transpose());
+    matrices.emplace_back(matrix + matrix.transpose());
   }
   ExpectDecomposed({matrices[0]});
   ExpectDecomposed(matrices);

@@ -42,9 +42,6 @@ TEST(ConvertOptions, AppliesOverridesToEveryStage) {
   overrides.set_line_search(v1::LINE_SEARCH_MORE_THUENTE);
   overrides.set_search_method(v1::SEARCH_METHOD_DIRECT7);
   overrides.set_curvature(v1::CURVATURE_REWEIGHTED);
-  overrides.mutable_small_angle_shortcut()->set_value(true);
-  overrides.mutable_exact_pitch_curvature()->set_value(false);
-  overrides.mutable_float_transform()->set_value(true);
   overrides.mutable_degeneracy_aware()->set_value(true);
   overrides.mutable_regularization()->mutable_scale_factor()->set_value(0.5);
   proto.mutable_gate()->set_score_type(v1::SCORE_TYPE_TRANSFORM_PROBABILITY);
@@ -72,9 +69,6 @@ TEST(ConvertOptions, AppliesOverridesToEveryStage) {
     EXPECT_EQ(stage.line_search(), v1::LINE_SEARCH_MORE_THUENTE);
     EXPECT_EQ(stage.search_method(), v1::SEARCH_METHOD_DIRECT7);
     EXPECT_EQ(stage.curvature(), v1::CURVATURE_REWEIGHTED);
-    EXPECT_TRUE(stage.small_angle_shortcut());
-    EXPECT_FALSE(stage.exact_pitch_curvature());
-    EXPECT_TRUE(stage.float_transform());
     EXPECT_GT(stage.observed_ratio(), 0.0);
   }
 }
@@ -135,12 +129,12 @@ TEST(ConvertOptions, ASensorThatIsNotKnownIsRefusedWithTheKnownNames) {
 
 TEST(ConvertOptions, TheMountIsMovedByTheOffsetsOfTheSensor) {
   ScanRecipe recipe;
-  EXPECT_FALSE(recipe.Mount().has_value());
+  EXPECT_FALSE(recipe.Mount(recipe.base_T_sensor).has_value());
   recipe.align.sensor.mount_offset_m.value = {0.0, 0.0, 0.5};
-  ASSERT_TRUE(recipe.Mount().has_value());
-  EXPECT_EQ(recipe.Mount()->translation, Eigen::Vector3d(0.0, 0.0, 0.5));
+  ASSERT_TRUE(recipe.Mount(recipe.base_T_sensor).has_value());
+  EXPECT_EQ(recipe.Mount(recipe.base_T_sensor)->translation, Eigen::Vector3d(0.0, 0.0, 0.5));
   recipe.base_T_sensor = Pose{{1.0, 0.0, 1.0}, Eigen::Quaterniond::Identity()};
-  EXPECT_EQ(recipe.Mount()->translation, Eigen::Vector3d(1.0, 0.0, 1.5));
+  EXPECT_EQ(recipe.Mount(recipe.base_T_sensor)->translation, Eigen::Vector3d(1.0, 0.0, 1.5));
 }
 
 TEST(ConvertOptions, RefusesAbsurdValues) {

@@ -50,7 +50,7 @@ class EngineHealth : public ::testing::Test {
     }
     return true;
   }
-  v1::GetServerInfoResponse Info() {
+  v1::GetServerInfoResponse Info() const {
     v1::GetServerInfoResponse info;
     EXPECT_TRUE(
         server_.admin
@@ -103,7 +103,7 @@ TEST_F(EngineHealth, AnswersScansUnavailableOnceTheEngineHasFailed) {
   EXPECT_EQ(session.Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
 
   v1::AlignScanRequest request;
-  request.set_map("town");
+  request.mutable_setup()->set_map("town");
   *request.mutable_scan() = GoodScan();
   v1::AlignScanResponse response;
   EXPECT_EQ(server_.localization->AlignScan(TestServer::NewContext().get(), request, &response)
@@ -148,7 +148,7 @@ TEST(EngineDevices, AreToldOneByOne) {
   // Each has a scan or two to do: the one that fails is found out, and the other does its work.
   for (int i = 0; i < 4; ++i) {
     v1::AlignScanRequest request;
-    request.set_map("town");
+    request.mutable_setup()->set_map("town");
     *request.mutable_scan() = GoodScan();
     v1::AlignScanResponse response;
     EXPECT_TRUE(

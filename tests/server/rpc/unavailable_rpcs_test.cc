@@ -22,6 +22,8 @@ TEST(UnavailableRpcs, SayThatTheyAreNotYetAvailable) {
     EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
     EXPECT_THAT(status.error_message(), HasSubstr("not yet available"));
   };
+  const auto tiles = TestServer::NewContext();
+  expect(server.maps->GetTiles(tiles.get(), v1::GetTilesRequest()));
   const auto cells = TestServer::NewContext();
   expect(server.maps->GetCells(cells.get(), v1::GetCellsRequest()));
   const auto watch = TestServer::NewContext();

@@ -46,9 +46,9 @@ class ScanDiagnostics : public EngineTest {
 
   v1::AlignmentResult Align(const v1::Scan& scan, const std::string& map = "town") {
     v1::OpenSession open;
-    open.set_map(map);
-    open.mutable_options()->set_profile("autoware");
-    open.mutable_output()->set_diagnostics(true);
+    open.mutable_setup()->set_map(map);
+    open.mutable_setup()->mutable_options()->set_profile("autoware");
+    open.mutable_setup()->mutable_output()->set_diagnostics(true);
     TestSession session(server_);
     session.Open(open);
     for (const v1::AlignScansRequest& request : before_) session.Send(request);
@@ -84,12 +84,14 @@ TEST_P(ScanDiagnostics, AMalformedScanEndsItsRecordWithTheReason) {
     std::function<void(v1::Scan&)> spoil;
     const char* text;
   } rows[] = {
-      {[](v1::Scan& s) { s.mutable_guess_map_t_base()->clear_orientation(); },
-       "the scan is malformed: guess_map_t_base.orientation"},
-      {[](v1::Scan& s) { s.add_guess_covariance(1.0); }, "malformed: guess_covariance"},
+      {[](v1::Scan& s) { s.mutable_guess_map_t_base()->mutable_pose()->clear_orientation(); },
+       "the scan is malformed: guess_map_t_base.pose.orientation"},
+      {[](v1::Scan& s) { s.mutable_guess_map_t_base()->add_covariance(1.0); },
+       "malformed: guess_map_t_base.covariance"},
       {[](v1::Scan& s) { s.mutable_reference_position()->set_x(kNanF); }, "reference_position"},
       {[](v1::Scan& s) { s.set_timeout_s(-1.0); }, "malformed: timeout_s"},
-      {[](v1::Scan& s) { s.mutable_cloud()->mutable_data()->append("x"); }, "malformed: cloud"},
+      {[](v1::Scan& s) { s.mutable_clouds(0)->mutable_cloud()->mutable_data()->append("x"); },
+       "malformed: cloud"},
   };
   for (const auto& row : rows) {
     v1::Scan scan = GoodScan();
@@ -107,7 +109,7 @@ TEST_P(ScanDiagnostics, AMalformedScanEndsItsRecordWithTheReason) {
 
 TEST_P(ScanDiagnostics, ScansWithoutUsablePointsEndAtTheCheckThatAutowareHasForThem) {
   v1::Scan scan = GoodScan();
-  scan.mutable_cloud()->clear_data();
+  scan.mutable_clouds(0)->mutable_cloud()->clear_data();
   v1::AlignmentResult result = Align(scan);
   EXPECT_THAT(KeysOf(result),
               ElementsAre("topic_time_stamp", "sensor_points_size", "skipping_publish_num"));
@@ -115,7 +117,7 @@ TEST_P(ScanDiagnostics, ScansWithoutUsablePointsEndAtTheCheckThatAutowareHasForT
   EXPECT_EQ(result.diagnostics().level(), v1::DIAGNOSTIC_LEVEL_WARN);
   EXPECT_THAT(result.diagnostics().message(), HasSubstr("the scan has no points"));
 
-  *scan.mutable_cloud() = CloudOf({kNanF, 0.0F, 0.0F});
+  *scan.mutable_clouds(0)->mutable_cloud() = CloudOf({kNanF, 0.0F, 0.0F});
   result = Align(scan);
   EXPECT_FALSE(EntryOf(result, "is_succeed_transform_sensor_points").bool_value());
   EXPECT_THAT(result.diagnostics().message(), HasSubstr("no point is left"));
@@ -129,7 +131,7 @@ TEST_P(ScanDiagnostics, OffTheMapTheRecordIsThatOfAnAlignmentThatFindsNoCell) {
   LoadMap("sparse", sparse);
   const v1::AlignmentResult aligned = Align(GoodScan(), "sparse");
   v1::Scan scan = GoodScan();
-  scan.mutable_guess_map_t_base()->mutable_position()->set_x(1000.0);
+  scan.mutable_guess_map_t_base()->mutable_pose()->mutable_position()->set_x(1000.0);
   const v1::AlignmentResult off = Align(scan);
   ASSERT_GT(aligned.timings().batch_size(), 0);
   ASSERT_EQ(off.timings().batch_size(), 0);

@@ -27,9 +27,9 @@ using ::testing::HasSubstr;
 
 Matrix6 CovarianceOf(const v1::AlignmentResult& result) {
   Matrix6 covariance = Matrix6::Zero();
-  EXPECT_EQ(result.covariance_size(), 36) << result.ShortDebugString();
-  for (int i = 0; i < result.covariance_size(); ++i)
-    covariance(i / 6, i % 6) = result.covariance(i);
+  EXPECT_EQ(result.map_t_base().covariance_size(), 36) << result.ShortDebugString();
+  for (int i = 0; i < result.map_t_base().covariance_size(); ++i)
+    covariance(i / 6, i % 6) = result.map_t_base().covariance(i);
   return covariance;
 }
 
@@ -65,7 +65,7 @@ v1::Scan FieldScan() {
     }
   }
   v1::Scan scan = GoodScan();
-  *scan.mutable_cloud() = CloudOf(points);
+  *scan.mutable_clouds(0)->mutable_cloud() = CloudOf(points);
   return scan;
 }
 
@@ -76,7 +76,7 @@ class Estimates : public EngineTest {
   v1::AlignmentResult Align(const std::function<void(v1::OpenSession&)>& adjust,
                             const v1::Scan& scan = GoodScan()) {
     v1::OpenSession open;
-    open.set_map("town");
+    open.mutable_setup()->set_map("town");
     adjust(open);
     TestSession session(server_);
     session.Open(open);
@@ -88,11 +88,12 @@ class Estimates : public EngineTest {
   // is not quite a rotation where the vehicle is tilted, so covariances agree to a thousandth only.
   v1::AlignmentResult AlignBy(v1::CovarianceMethod method) {
     return Align([method](v1::OpenSession& open) {
-      open.mutable_options()->set_profile("autoware");
-      v1::CovarianceOptions& covariance = *open.mutable_options()->mutable_covariance();
+      open.mutable_setup()->mutable_options()->set_profile("autoware");
+      v1::CovarianceOptions& covariance =
+          *open.mutable_setup()->mutable_options()->mutable_covariance();
       covariance.set_method(method);
       AddDiagonal(std::vector<double>(6, 1e-12), *covariance.mutable_fixed_covariance());
-      open.mutable_output()->set_hessian(true);
+      open.mutable_setup()->mutable_output()->set_hessian(true);
     });
   }
 
@@ -118,8 +119,9 @@ class Estimates : public EngineTest {
 VOXLOC_INSTANTIATE_ON_ENGINES(Estimates);
 
 TEST_P(Estimates, TheProfileNamesTheMethodWhereTheRequestDoesNot) {
-  v1::AlignmentResult result =
-      Align([](v1::OpenSession& open) { open.mutable_options()->set_profile("autoware"); });
+  v1::AlignmentResult result = Align([](v1::OpenSession& open) {
+    open.mutable_setup()->mutable_options()->set_profile("autoware");
+  });
   EXPECT_EQ(result.covariance_report().method(), v1::COVARIANCE_METHOD_FIXED);
   const Matrix6 fixed = CovarianceOf(result);
   for (int i = 0; i < 6; ++i) EXPECT_NEAR(fixed(i, i), i < 3 ? 0.0225 : 0.000625, 1e-9);
@@ -137,7 +139,8 @@ TEST_P(Estimates, TheSystematicErrorIsAddedToTheCalibratedCovariance) {
   const auto with = [this](const std::vector<double>& position_m,
                            const std::vector<double>& rotation_rad) {
     return CovarianceOf(Align([&](v1::OpenSession& open) {
-      v1::CovarianceOptions& options = *open.mutable_options()->mutable_covariance();
+      v1::CovarianceOptions& options =
+          *open.mutable_setup()->mutable_options()->mutable_covariance();
       for (const double sigma : position_m) options.add_systematic_position_sigma_m(sigma);
       for (const double sigma : rotation_rad) options.add_systematic_rotation_sigma_rad(sigma);
     }));
@@ -158,8 +161,9 @@ TEST_P(Estimates, TheSystematicErrorIsAddedToTheCalibratedCovariance) {
 
 TEST_P(Estimates, ASessionNamesTheSensorWhoseCalibrationHolds) {
   const auto with = [this](const std::string& sensor) {
-    return CovarianceOf(
-        Align([&](v1::OpenSession& open) { open.mutable_options()->set_sensor(sensor); }));
+    return CovarianceOf(Align([&](v1::OpenSession& open) {
+      open.mutable_setup()->mutable_options()->set_sensor(sensor);
+    }));
   };
   const Matrix6 difference = with("roof") - with("");
   for (int i = 0; i < 6; ++i) {
@@ -167,8 +171,8 @@ TEST_P(Estimates, ASessionNamesTheSensorWhoseCalibrationHolds) {
   }
 
   v1::AlignScansRequest request;
-  request.mutable_open()->set_map("town");
-  request.mutable_open()->mutable_options()->set_sensor("rof");
+  request.mutable_open()->mutable_setup()->set_map("town");
+  request.mutable_open()->mutable_setup()->mutable_options()->set_sensor("rof");
   TestSession session(server_);
   session.Send(request);
   const grpc::Status status = session.Finish();
@@ -183,8 +187,8 @@ TEST_P(Estimates, ASessionNamesTheSensorWhoseCalibrationHolds) {
 TEST_P(Estimates, TheTimePartGrowsAlongTheWayOfTheSessionsPoses) {
   const auto moving = [this](double speed_m_s) {
     v1::OpenSession open;
-    open.set_map("town");
-    v1::CovarianceOptions& options = *open.mutable_options()->mutable_covariance();
+    open.mutable_setup()->set_map("town");
+    v1::CovarianceOptions& options = *open.mutable_setup()->mutable_options()->mutable_covariance();
     options.mutable_systematic_time_sigma_s()->set_value(0.1);
     options.mutable_systematic_skew_sigma_s()->set_value(0.0);
     TestSession session(server_);
@@ -211,9 +215,11 @@ TEST_P(Estimates, TheTimePartGrowsAlongTheWayOfTheSessionsPoses) {
 
 TEST_P(Estimates, ASystematicErrorOfTwoValuesIsRefused) {
   v1::OpenSession open;
-  open.set_map("town");
-  open.mutable_options()->mutable_covariance()->add_systematic_position_sigma_m(0.1);
-  open.mutable_options()->mutable_covariance()->add_systematic_position_sigma_m(0.1);
+  open.mutable_setup()->set_map("town");
+  open.mutable_setup()->mutable_options()->mutable_covariance()->add_systematic_position_sigma_m(
+      0.1);
+  open.mutable_setup()->mutable_options()->mutable_covariance()->add_systematic_position_sigma_m(
+      0.1);
   TestSession session(server_);
   v1::AlignScansRequest request;
   *request.mutable_open() = open;
@@ -225,11 +231,12 @@ TEST_P(Estimates, ASystematicErrorOfTwoValuesIsRefused) {
 
 TEST_P(Estimates, TheFixedCovarianceTurnsItsPositionWithTheVehicle) {
   const v1::AlignmentResult result = Align([](v1::OpenSession& open) {
-    v1::CovarianceOptions& covariance = *open.mutable_options()->mutable_covariance();
+    v1::CovarianceOptions& covariance =
+        *open.mutable_setup()->mutable_options()->mutable_covariance();
     covariance.set_method(v1::COVARIANCE_METHOD_FIXED);
     AddDiagonal({1.0, 4.0, 9.0, 16.0, 25.0, 36.0}, *covariance.mutable_fixed_covariance());
   });
-  const auto pose = PoseFromProto(result.map_t_base(), "map_t_base");
+  const auto pose = PoseFromProto(result.map_t_base().pose(), "map_t_base");
   ASSERT_TRUE(pose.ok());
   const Matrix6 covariance = CovarianceOf(result);
   const Eigen::Matrix3d map_R_base = pose->rotation.toRotationMatrix();
@@ -256,7 +263,7 @@ TEST_P(Estimates, MultiNdtIsTheSpreadOfAlignmentsAroundTheResult) {
   ASSERT_EQ(report.offset_map_t_base_size(), 6);
   ASSERT_EQ(report.aligned_map_t_base_size(), 6);
   EXPECT_EQ(report.nvtl_size(), 6);
-  std::vector<Eigen::Vector2d> places = {PlaceOf(result.map_t_base())};
+  std::vector<Eigen::Vector2d> places = {PlaceOf(result.map_t_base().pose())};
   for (const v1::Pose& pose : report.aligned_map_t_base()) places.push_back(PlaceOf(pose));
   Eigen::Vector2d mean = Eigen::Vector2d::Zero();
   for (const Eigen::Vector2d& place : places) mean += place / 7.0;
@@ -275,7 +282,7 @@ TEST_P(Estimates, MultiNdtScoreWeighsOffsetsByTheirScores) {
   ASSERT_EQ(report.offset_map_t_base_size(), 6);
   ASSERT_EQ(report.nvtl_size(), 6);
   EXPECT_EQ(report.aligned_map_t_base_size(), 0);
-  std::vector<Eigen::Vector2d> places = {PlaceOf(result.map_t_base())};
+  std::vector<Eigen::Vector2d> places = {PlaceOf(result.map_t_base().pose())};
   std::vector<double> weights = {std::exp(result.scores().nvtl() / 0.05)};
   for (int i = 0; i < 6; ++i) {
     places.push_back(PlaceOf(report.offset_map_t_base(i)));
@@ -297,7 +304,8 @@ TEST_P(Estimates, MultiNdtScoreWeighsOffsetsByTheirScores) {
 TEST_P(Estimates, ScaleFactorScalesWhatIsEstimated) {
   const auto align = [this](double factor) {
     return CovarianceOf(Align([factor](v1::OpenSession& open) {
-      v1::CovarianceOptions& covariance = *open.mutable_options()->mutable_covariance();
+      v1::CovarianceOptions& covariance =
+          *open.mutable_setup()->mutable_options()->mutable_covariance();
       covariance.set_method(v1::COVARIANCE_METHOD_LAPLACE);
       AddDiagonal(std::vector<double>(6, 1e-12), *covariance.mutable_fixed_covariance());
       covariance.mutable_scale_factor()->set_value(factor);
@@ -322,7 +330,7 @@ TEST_P(Estimates, SaysHowLikelyThePoseIsRightUnlessItIsLeftOut) {
   EXPECT_GT(result.confidence().cluster_turn_rad(), 0.0);
   EXPECT_GT(result.confidence().cell_size_m(), 0.0);
   EXPECT_FALSE(Align([](v1::OpenSession& open) {
-                 open.mutable_output()->set_no_confidence(true);
+                 open.mutable_setup()->mutable_output()->set_no_confidence(true);
                }).has_confidence());
 }
 
@@ -331,15 +339,17 @@ TEST_P(Estimates, SaysHowFarOffThePositionMayBeOnRequest) {
   const auto levels_at = [this](double risk) {
     // For what this small town shows of few places only.
     v1::Scan scan = GoodScan();
-    AddDiagonal(std::vector<double>(6, 0.1), *scan.mutable_guess_covariance());
+    AddDiagonal(std::vector<double>(6, 0.1),
+                *scan.mutable_guess_map_t_base()->mutable_covariance());
     const v1::AlignmentResult result = Align(
         [risk](v1::OpenSession& open) {
-          open.mutable_options()->mutable_covariance()->set_method(
+          open.mutable_setup()->mutable_options()->mutable_covariance()->set_method(
               v1::COVARIANCE_METHOD_CALIBRATED);
-          open.mutable_output()->mutable_protection()->mutable_risk()->set_value(risk);
+          open.mutable_setup()->mutable_output()->mutable_protection()->mutable_risk()->set_value(
+              risk);
         },
         scan);
-    const v1::Vector3& found = result.map_t_base().position();
+    const v1::Vector3& found = result.map_t_base().pose().position();
     const Eigen::Vector3d error =
         Eigen::Vector3d(found.x(), found.y(), found.z()) - VehiclePose().translation;
     EXPECT_GT(result.protection().horizontal_m(), error.head<2>().norm());
@@ -361,11 +371,15 @@ TEST_P(Estimates, AConfidenceBelowTheLimitIsNotAccepted) {
   PointCloud points = ScanFrom(VehiclePose());
   for (size_t i = 0; i < points.size(); i += 3) points.z[i] += 60.0F;
   v1::Scan scan = GoodScan();
-  *scan.mutable_cloud() = CloudOf(points);
+  *scan.mutable_clouds(0)->mutable_cloud() = CloudOf(points);
   const v1::AlignmentResult result = Align(
       [](v1::OpenSession& open) {
-        open.mutable_options()->mutable_gate()->mutable_min_confidence()->set_value(1.0);
-        open.mutable_output()->set_diagnostics(true);
+        open.mutable_setup()
+            ->mutable_options()
+            ->mutable_gate()
+            ->mutable_min_confidence()
+            ->set_value(1.0);
+        open.mutable_setup()->mutable_output()->set_diagnostics(true);
       },
       scan);
   ASSERT_LT(result.confidence().value(), 1.0);
@@ -385,10 +399,18 @@ TEST_P(Estimates, SaysWhichDirectionsTheScanObserves) {
   LoadField();
   const v1::AlignmentResult result = Align(
       [](v1::OpenSession& open) {
-        open.set_map("field");
-        open.mutable_options()->mutable_gate()->mutable_score_threshold()->set_value(0.0);
+        open.mutable_setup()->set_map("field");
+        open.mutable_setup()
+            ->mutable_options()
+            ->mutable_gate()
+            ->mutable_score_threshold()
+            ->set_value(0.0);
         // On a field a search slides for long.
-        open.mutable_options()->mutable_overrides()->mutable_max_iterations()->set_value(200);
+        open.mutable_setup()
+            ->mutable_options()
+            ->mutable_overrides()
+            ->mutable_max_iterations()
+            ->set_value(200);
       },
       FieldScan());
   EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_DEGENERATE) << result.ShortDebugString();
@@ -406,11 +428,15 @@ TEST_P(Estimates, ADegeneracyAwareSearchLeavesTheRestAtTheGuess) {
   const auto moved_m = [this](bool aware) {
     const v1::AlignmentResult result = Align(
         [aware](v1::OpenSession& open) {
-          open.set_map("field");
-          open.mutable_options()->mutable_overrides()->mutable_degeneracy_aware()->set_value(aware);
+          open.mutable_setup()->set_map("field");
+          open.mutable_setup()
+              ->mutable_options()
+              ->mutable_overrides()
+              ->mutable_degeneracy_aware()
+              ->set_value(aware);
         },
         FieldScan());
-    return (PlaceOf(result.map_t_base()) - PlaceOf(result.guess_map_t_base())).norm();
+    return (PlaceOf(result.map_t_base().pose()) - PlaceOf(result.guess_map_t_base())).norm();
   };
   EXPECT_GT(moved_m(false), 5.0 * moved_m(true));
 }
@@ -419,7 +445,8 @@ TEST_P(Estimates, KnowsHowFarTheResultLiesFromAGuessOfKnownCovariance) {
   const auto innovation = [this](double variance) {
     v1::Scan scan = GoodScan();  // 0.36 m off
     if (variance > 0.0) {
-      AddDiagonal(std::vector<double>(6, variance), *scan.mutable_guess_covariance());
+      AddDiagonal(std::vector<double>(6, variance),
+                  *scan.mutable_guess_map_t_base()->mutable_covariance());
     }
     return Align([](v1::OpenSession&) {}, scan).confidence().innovation();
   };
@@ -429,8 +456,8 @@ TEST_P(Estimates, KnowsHowFarTheResultLiesFromAGuessOfKnownCovariance) {
 
 TEST_P(Estimates, ColoursPointsByTheirScores) {
   const v1::AlignmentResult result = Align([](v1::OpenSession& open) {
-    open.mutable_output()->set_point_scores(true);
-    open.mutable_output()->set_point_colors(true);
+    open.mutable_setup()->mutable_output()->set_point_scores(true);
+    open.mutable_setup()->mutable_output()->set_point_colors(true);
   });
   const v1::PointScores& points = result.point_scores();
   ASSERT_EQ(points.rgb().size(), 3 * static_cast<size_t>(points.best_score_size()));
@@ -449,10 +476,10 @@ TEST_P(Estimates, ColoursPointsByTheirScores) {
 
 TEST_P(Estimates, ScoresThePointsThatStandClearOfTheGround) {
   const v1::AlignmentResult result = Align([](v1::OpenSession& open) {
-    open.mutable_output()->mutable_no_ground()->set_z_margin_m(0.8);
-    open.mutable_output()->mutable_no_ground()->set_cloud(true);
+    open.mutable_setup()->mutable_output()->mutable_no_ground()->set_z_margin_m(0.8);
+    open.mutable_setup()->mutable_output()->mutable_no_ground()->set_cloud(true);
   });
-  const auto pose = PoseFromProto(result.map_t_base(), "map_t_base");
+  const auto pose = PoseFromProto(result.map_t_base().pose(), "map_t_base");
   ASSERT_TRUE(pose.ok());
   const PointCloud scan = ScanFrom(VehiclePose());
   size_t clear = 0;
@@ -468,8 +495,8 @@ TEST_P(Estimates, ScoresThePointsThatStandClearOfTheGround) {
 }
 
 TEST_P(Estimates, DiagnosticsHaveAllKeysOfAutowareInItsOrder) {
-  const v1::AlignmentResult result =
-      Align([](v1::OpenSession& open) { open.mutable_output()->set_diagnostics(true); });
+  const v1::AlignmentResult result = Align(
+      [](v1::OpenSession& open) { open.mutable_setup()->mutable_output()->set_diagnostics(true); });
   std::vector<std::string> keys;
   for (const v1::DiagnosticEntry& entry : result.diagnostics().entries()) {
     keys.push_back(entry.key());
@@ -502,10 +529,11 @@ TEST_P(Estimates, DiagnosticsHaveAllKeysOfAutowareInItsOrder) {
 
 TEST_P(Estimates, ServesACallWithoutASessionAlike) {
   v1::AlignScanRequest request;
-  request.set_map("town");
+  request.mutable_setup()->set_map("town");
   *request.mutable_scan() = GoodScan();
-  request.mutable_output()->set_diagnostics(true);
-  request.mutable_options()->mutable_covariance()->set_method(v1::COVARIANCE_METHOD_MULTI_NDT);
+  request.mutable_setup()->mutable_output()->set_diagnostics(true);
+  request.mutable_setup()->mutable_options()->mutable_covariance()->set_method(
+      v1::COVARIANCE_METHOD_MULTI_NDT);
   v1::AlignScanResponse response;
   const grpc::Status status =
       server_.localization->AlignScan(TestServer::NewContext().get(), request, &response);

@@ -46,8 +46,8 @@ TEST_P(EstimateInitialPose, FindsTheVehicleAroundAPrior) {
   const v1::SearchResult& result = told.result;
   ASSERT_GE(result.hypotheses_size(), 1);
   const v1::PoseHypothesis& best = result.hypotheses(0);
-  EXPECT_LT(DistanceFromVehicle(best.map_t_base()), 0.1);
-  EXPECT_LT(AngleFromVehicle(best.map_t_base()), 0.01);
+  EXPECT_LT(DistanceFromVehicle(best.map_t_base().pose()), 0.1);
+  EXPECT_LT(AngleFromVehicle(best.map_t_base().pose()), 0.01);
   EXPECT_EQ(best.status(), v1::ALIGNMENT_STATUS_OK);
   EXPECT_GE(best.support(), 1);
   EXPECT_TRUE(result.reliable());
@@ -74,8 +74,9 @@ TEST_P(EstimateInitialPose, RanksDistinctHypothesesWithCovarianceAndConfidence) 
   std::vector<double> nvtl;
   for (const v1::PoseHypothesis& hypothesis : result.hypotheses()) {
     nvtl.push_back(hypothesis.scores().nvtl());
-    ASSERT_EQ(hypothesis.covariance_size(), 36);
-    for (int axis = 0; axis < 6; ++axis) EXPECT_GT(hypothesis.covariance(7 * axis), 0.0);
+    ASSERT_EQ(hypothesis.map_t_base().covariance_size(), 36);
+    for (int axis = 0; axis < 6; ++axis)
+      EXPECT_GT(hypothesis.map_t_base().covariance(7 * axis), 0.0);
     ASSERT_TRUE(hypothesis.has_confidence());
     EXPECT_GE(hypothesis.confidence().value(), 0.0);
     EXPECT_LE(hypothesis.confidence().value(), last_confidence);
@@ -161,9 +162,9 @@ TEST_P(EstimateInitialPose, FindsTheVehicleInARegionAndInTheWholeMap) {
     ASSERT_TRUE(told.status.ok()) << told.status.error_message();
     const v1::SearchResult& result = told.result;
     ASSERT_GE(result.hypotheses_size(), 1);
-    EXPECT_LT(DistanceFromVehicle(result.hypotheses(0).map_t_base()), 0.1);
-    EXPECT_LT(AngleFromVehicle(result.hypotheses(0).map_t_base()), 0.01);
-    EXPECT_EQ(result.hypotheses(0).covariance_size(), 36);
+    EXPECT_LT(DistanceFromVehicle(result.hypotheses(0).map_t_base().pose()), 0.1);
+    EXPECT_LT(AngleFromVehicle(result.hypotheses(0).map_t_base().pose()), 0.01);
+    EXPECT_EQ(result.hypotheses(0).map_t_base().covariance_size(), 36);
     EXPECT_TRUE(result.reliable());
     EXPECT_GT(result.candidates_scored(), 0);
     EXPECT_GT(result.candidates_aligned(), 0);
@@ -182,11 +183,11 @@ TEST_P(EstimateInitialPose, LooksOnlyAtTheHeadingsOfTheRegion) {
   request.mutable_region()->set_yaw_half_range_rad(0.3);
   const v1::SearchResult right = Search(server_, request).result;
   ASSERT_GE(right.hypotheses_size(), 1);
-  EXPECT_LT(DistanceFromVehicle(right.hypotheses(0).map_t_base()), 0.1);
+  EXPECT_LT(DistanceFromVehicle(right.hypotheses(0).map_t_base().pose()), 0.1);
   request.mutable_region()->set_yaw_rad(0.4 + M_PI);
   const v1::SearchResult turned = Search(server_, request).result;
   for (const v1::PoseHypothesis& wrong : turned.hypotheses()) {
-    EXPECT_GT(AngleFromVehicle(wrong.map_t_base()), 2.0);
+    EXPECT_GT(AngleFromVehicle(wrong.map_t_base().pose()), 2.0);
   }
 }
 
@@ -235,20 +236,27 @@ TEST_P(EstimateInitialPose, SaysWhatIsWrongWithARequest) {
   };
   const auto invalid = grpc::StatusCode::INVALID_ARGUMENT;
   const std::vector<Case> cases = {
-      {[](auto& r) { r.set_map("nowhere"); }, grpc::StatusCode::NOT_FOUND, "nowhere"},
-      {[](auto& r) { r.set_map("not a name"); }, invalid, "map name"},
+      {[](auto& r) { r.mutable_setup()->set_map("nowhere"); }, grpc::StatusCode::NOT_FOUND,
+       "nowhere"},
+      {[](auto& r) { r.mutable_setup()->set_map("not a name"); }, invalid, "map name"},
       {[](auto& r) { r.clear_scope(); }, invalid, "no scope"},
-      {[](auto& r) { r.clear_cloud(); }, invalid, "the scan has no points"},
-      {[](auto& r) { r.mutable_cloud()->mutable_data()->pop_back(); }, invalid, "stride"},
+      {[](auto& r) { r.mutable_scan()->clear_clouds(); }, invalid, "the scan has no points"},
       {[](auto& r) {
-         *r.mutable_cloud() = CloudOf({NAN, 0.0F, 0.0F});
+         r.mutable_scan()->mutable_clouds(0)->mutable_cloud()->mutable_data()->pop_back();
+       },
+       invalid, "stride"},
+      {[](auto& r) {
+         *r.mutable_scan()->mutable_clouds(0)->mutable_cloud() = CloudOf({NAN, 0.0F, 0.0F});
        },
        invalid, "no point is left of 1: 1 not finite"},
-      {[](auto& r) { r.mutable_filter()->set_min_range_m(1e4); }, invalid, "no point is left"},
-      {[](auto& r) { r.mutable_filter()->set_voxel_leaf_m(-1.0); }, invalid, "voxel_leaf_m"},
-      {[](auto& r) { r.mutable_options()->set_profile("fastest"); }, invalid, "fastest"},
-      {[](auto& r) { r.set_vehicle(std::string(129, 'v')); }, invalid, "vehicle"},
-      {[](auto& r) { r.mutable_base_t_sensor(); }, invalid, "base_t_sensor"},
+      {[](auto& r) { r.mutable_setup()->mutable_filter()->set_min_range_m(1e4); }, invalid,
+       "no point is left"},
+      {[](auto& r) { r.mutable_setup()->mutable_filter()->set_voxel_leaf_m(-1.0); }, invalid,
+       "voxel_leaf_m"},
+      {[](auto& r) { r.mutable_setup()->mutable_options()->set_profile("fastest"); }, invalid,
+       "fastest"},
+      {[](auto& r) { r.mutable_setup()->set_vehicle(std::string(129, 'v')); }, invalid, "vehicle"},
+      {[](auto& r) { r.mutable_setup()->mutable_base_t_sensor(); }, invalid, "base_t_sensor"},
       {[](auto& r) { r.set_timeout_s(-1.0); }, invalid, "over 0 (got -1)"},
       {[](auto& r) { r.set_timeout_s(kNan); }, invalid, "over 0 (got nan)"},
       {[](auto& r) { r.set_timeout_s(kInfinity); }, invalid, "over 0 (got inf)"},
@@ -295,10 +303,10 @@ TEST_P(EstimateInitialPose, NeedsAMapThatServesTheProfile) {
   ASSERT_TRUE(update.Read().has_committed());
   ASSERT_TRUE(update.Finish().ok());
   v1::EstimateInitialPoseRequest request = PriorRequest(20);
-  request.set_map("plain");
-  request.mutable_options()->set_profile("precise");
+  request.mutable_setup()->set_map("plain");
+  request.mutable_setup()->mutable_options()->set_profile("precise");
   EXPECT_EQ(Search(server_, request).status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-  request.mutable_options()->set_profile("autoware");
+  request.mutable_setup()->mutable_options()->set_profile("autoware");
   EXPECT_TRUE(Search(server_, request).status.ok());
 }
 

@@ -69,7 +69,7 @@ TEST(PoseSearchServer, GivesTheBestSoFarWhenItsTimeIsUp) {
   EXPECT_GE(told.result.candidates_aligned(), 100);
   EXPECT_LT(told.result.candidates_aligned(), 200);
   ASSERT_GE(told.result.hypotheses_size(), 1);
-  EXPECT_LT(DistanceFromVehicle(told.result.hypotheses(0).map_t_base()), 0.1);
+  EXPECT_LT(DistanceFromVehicle(told.result.hypotheses(0).map_t_base().pose()), 0.1);
   EXPECT_GT(told.result.timings().align_s(), 0.0);
 }
 
@@ -137,7 +137,7 @@ TEST_P(PoseSearchLoad, TrackingGoesOnBesideSearches) {
     searches.emplace_back([this] {
       const PoseSearchTold told = Search(server_, PriorRequest(150));
       EXPECT_TRUE(told.status.ok()) << told.status.error_message();
-      EXPECT_LT(DistanceFromVehicle(told.result.hypotheses(0).map_t_base()), 0.1);
+      EXPECT_LT(DistanceFromVehicle(told.result.hypotheses(0).map_t_base().pose()), 0.1);
     });
   }
   std::vector<std::thread> vehicles;
@@ -185,8 +185,8 @@ TEST(PoseSearchServer, ASearchHoldsNeitherTrackingNorScoringUp) {
   const auto reader = server.localization->EstimateInitialPose(context.get(), PriorRequest(20));
   gate->AwaitBatches(1);  // the search is inside the engine, and stays
   v1::ScorePosesRequest request;
-  request.mutable_setup()->set_map("town");
-  *request.mutable_setup()->mutable_cloud() = GoodScan().cloud();
+  request.mutable_setup()->mutable_setup()->set_map("town");
+  *request.mutable_setup()->mutable_scan() = GoodScan();
   const auto scoring_context = TestServer::NewContext();
   const auto scoring = server.localization->ScorePoses(scoring_context.get());
   ASSERT_TRUE(scoring->Write(request));

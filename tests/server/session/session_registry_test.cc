@@ -6,19 +6,31 @@
 
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace voxloc::server {
 namespace {
 
+class RecordingSession : public RegisteredSession {
+ public:
+  explicit RecordingSession(std::string map = "town") : map_(std::move(map)) {}
+  void OnDraining(const DrainNotice& notice) override { heard = notice.reason; }
+  SessionFacts Facts() const override {
+    SessionFacts facts;
+    facts.map = map_;
+    return facts;
+  }
+  std::string heard;
+
+ private:
+  const std::string map_;
+};
+
 TEST(SessionRegistryTest, CountsRefusesAndDrains) {
-  class Listener : public DrainListener {
-   public:
-    void OnDraining(const DrainNotice& notice) override { heard = notice.reason; }
-    std::string heard;
-  };
   const Metrics metrics("test");
   SessionRegistry registry(1, metrics);
-  const auto listener = std::make_shared<Listener>();
+  const auto listener = std::make_shared<RecordingSession>();
   auto first = registry.Open(listener);
   ASSERT_TRUE(first.ok());
   EXPECT_EQ(registry.Open(listener).status().code(), absl::StatusCode::kResourceExhausted);
@@ -30,6 +42,29 @@ TEST(SessionRegistryTest, CountsRefusesAndDrains) {
   EXPECT_EQ(listener->heard, "bye");
   EXPECT_EQ(registry.Open(listener).status().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(registry.Admit().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST(SessionRegistryTest, ListsOpenSessionsInTheOrderOfTheirNumbers) {
+  const Metrics metrics("test");
+  SessionRegistry registry(8, metrics);
+  std::vector<std::shared_ptr<RecordingSession>> listeners;
+  std::vector<std::shared_ptr<SessionPlace>> places;
+  for (const char* map : {"town", "yard", "town", "town"}) {
+    listeners.push_back(std::make_shared<RecordingSession>(map));
+    auto place = registry.Open(listeners.back());
+    ASSERT_TRUE(place.ok());
+    places.push_back(*std::move(place));
+  }
+  const auto numbers = [&registry](uint64_t after, const std::string& map, size_t count) {
+    std::vector<uint64_t> listed;
+    for (const auto& [number, facts] : registry.List(after, map, count)) listed.push_back(number);
+    return listed;
+  };
+  EXPECT_EQ(numbers(0, "", 10), (std::vector<uint64_t>{1, 2, 3, 4}));
+  EXPECT_EQ(numbers(0, "town", 10), (std::vector<uint64_t>{1, 3, 4}));
+  EXPECT_EQ(numbers(1, "town", 1), (std::vector<uint64_t>{3}));
+  places[2].reset();
+  EXPECT_EQ(numbers(1, "", 10), (std::vector<uint64_t>{2, 4}));
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ class Recovery : public ::testing::Test {
   // Loses the vehicle after scan 0, and finds `found` with scan 2. The next scan is 3.
   static void LoseAndFind(SessionState& state, const Pose& found) {
     const auto good = PlaceOf(state, 0, VehicleAt(0));
-    state.Found(0, VehicleAt(0), good.odometry_T_base, false);
+    state.Found(0, VehicleAt(0), good, false);
     EXPECT_FALSE(state.Missed(PlaceOf(state, 1, LaggingAt(1)).odometry_T_base).has_value());
     const auto lost = PlaceOf(state, 2, LaggingAt(2));
     const auto step = state.Missed(lost.odometry_T_base);
@@ -107,7 +107,7 @@ TEST_F(Recovery, PosesThatLagKeepTheirCorrectionHoweverFarTheVehicleDrives) {
     ASSERT_LT(TranslationDistance(place.guess_map_T_base, VehicleAt(i)), 0.4) << i;
     ASSERT_LT(TranslationDistance(*place.odometry_T_base, LaggingAt(i)), 1e-9) << i;
     ASSERT_FALSE(place.guess_covariance.has_value());
-    state.Found(i * kStepNs, VehicleAt(i), place.odometry_T_base, /*own_suffices=*/false);
+    state.Found(i * kStepNs, VehicleAt(i), place, /*own_suffices=*/false);
   }
 }
 
@@ -119,7 +119,7 @@ TEST_F(Recovery, PosesThatAreRightAgainAreNotMovedAnyMore) {
   for (; i < reset + 20; ++i) {
     const auto place = PlaceOf(state, i, VehicleAt(i));
     if (!place.corrected) break;
-    state.Found(i * kStepNs, VehicleAt(i), place.odometry_T_base, /*own_suffices=*/true);
+    state.Found(i * kStepNs, VehicleAt(i), place, /*own_suffices=*/true);
   }
   EXPECT_GE(i - reset, 3);
   EXPECT_LT(i - reset, 10);
@@ -153,14 +153,14 @@ TEST_F(Recovery, AVehicleThatIsFoundOtherwiseNeedsNoPose) {
   SessionState state(OptionsOf(true));
   LoseAndFind(state, PoseAt(-30.0, 12.0, 2.0));
   const auto place = PlaceOf(state, 3, VehicleAt(3));
-  state.Found(3 * kStepNs, VehicleAt(3), place.odometry_T_base, false);
+  state.Found(3 * kStepNs, VehicleAt(3), place, false);
   EXPECT_FALSE(state.Missed(PlaceOf(state, 4, VehicleAt(4)).odometry_T_base).has_value());
 
   // Nor where that happens while a scan is compared, or searched with.
   SessionState other(OptionsOf(true));
   LoseAndFind(other, PoseAt(-30.0, 12.0, 2.0));
   static_cast<void>(Expected(other, 3, LaggingAt(3)));
-  other.Found(4 * kStepNs, VehicleAt(4), PlaceOf(other, 4, VehicleAt(4)).odometry_T_base, false);
+  other.Found(4 * kStepNs, VehicleAt(4), PlaceOf(other, 4, VehicleAt(4)), false);
   EXPECT_EQ(other.EndCheck(PoseAt(-30.0, 13.0, 2.0), LaggingAt(3)).state, ProposalState::kDropped);
   EXPECT_FALSE(PlaceOf(other, 5, VehicleAt(5)).corrected);
 }
@@ -211,17 +211,17 @@ TEST_F(TwistOfASession, IsThatOfThePosesAroundTheScan) {
   ASSERT_TRUE(state.AddPose({4 * kStepNs, VehicleAt(4), Matrix6::Zero()}).ok());
   ASSERT_TRUE(state.AddPose({5 * kStepNs, VehicleAt(5), Matrix6::Zero()}).ok());
   // Results that jump do not matter.
-  state.Found(3 * kStepNs, PoseAt(0.0, 0.0, 0.0), std::nullopt, false);
-  state.Found(4 * kStepNs, PoseAt(50.0, 0.0, 1.0), std::nullopt, false);
+  state.Found(3 * kStepNs, PoseAt(0.0, 0.0, 0.0), SessionState::Place(), false);
+  state.Found(4 * kStepNs, PoseAt(50.0, 0.0, 1.0), SessionState::Place(), false);
   ExpectDriving(state.TakePlace(4 * kStepNs + kStepNs / 2).base_twist);
 }
 
 TEST_F(TwistOfASession, WithoutPosesIsThatOfTheLastTwoAcceptedResults) {
   SessionState state;
   EXPECT_FALSE(state.TakePlace(1).base_twist.has_value());
-  state.Found(4 * kStepNs, VehicleAt(4), std::nullopt, false);
+  state.Found(4 * kStepNs, VehicleAt(4), SessionState::Place(), false);
   EXPECT_FALSE(state.TakePlace(5 * kStepNs).base_twist.has_value());
-  state.Found(5 * kStepNs, VehicleAt(5), std::nullopt, false);
+  state.Found(5 * kStepNs, VehicleAt(5), SessionState::Place(), false);
   ExpectDriving(state.TakePlace(6 * kStepNs).base_twist);
   // They are too old after a second, and forgotten when the session is activated anew.
   EXPECT_FALSE(state.TakePlace(16 * kStepNs).base_twist.has_value());
@@ -232,10 +232,10 @@ TEST_F(TwistOfASession, WithoutPosesIsThatOfTheLastTwoAcceptedResults) {
 
 TEST_F(TwistOfASession, ResultsThatAreFarApartOrAtOneTimeTellNone) {
   SessionState state;
-  state.Found(0, VehicleAt(0), std::nullopt, false);
-  state.Found(11 * kStepNs, VehicleAt(11), std::nullopt, false);
+  state.Found(0, VehicleAt(0), SessionState::Place(), false);
+  state.Found(11 * kStepNs, VehicleAt(11), SessionState::Place(), false);
   EXPECT_FALSE(state.TakePlace(12 * kStepNs).base_twist.has_value());
-  state.Found(11 * kStepNs, VehicleAt(12), std::nullopt, false);
+  state.Found(11 * kStepNs, VehicleAt(12), SessionState::Place(), false);
   EXPECT_FALSE(state.TakePlace(12 * kStepNs).base_twist.has_value());
 }
 

@@ -24,7 +24,7 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr int64_t kSecond = 1'000'000'000;
 
 Pose PoseOfResult(const v1::AlignmentResult& result) {
-  auto pose = PoseFromProto(result.map_t_base(), "map_t_base");
+  auto pose = PoseFromProto(result.map_t_base().pose(), "map_t_base");
   return pose.ok() ? *pose : Pose{};
 }
 
@@ -69,7 +69,7 @@ class TrackingSession : public EngineTest {
 
   static v1::OpenSession TownSession() {
     v1::OpenSession open;
-    open.set_map("town");
+    open.mutable_setup()->set_map("town");
     return open;
   }
 
@@ -123,7 +123,8 @@ TEST_P(TrackingSession, ScansForgetThePosesBeforeThem) {
 TEST_P(TrackingSession, SaysWhyThereIsNoGuess) {
   TestSession session(server_);
   v1::OpenSession open = TownSession();
-  v1::ValidationOptions& validation = *open.mutable_options()->mutable_gate()->mutable_validation();
+  v1::ValidationOptions& validation =
+      *open.mutable_setup()->mutable_options()->mutable_gate()->mutable_validation();
   validation.mutable_guess_timeout_s()->set_value(0.2);
   validation.mutable_guess_distance_tolerance_m()->set_value(1.0);
   session.Open(open);
@@ -142,7 +143,7 @@ TEST_P(TrackingSession, SaysWhyThereIsNoGuess) {
   // Other limits, and the same poses do.
   v1::AlignScansRequest configure;
   validation.mutable_guess_distance_tolerance_m()->set_value(3.0);
-  *configure.mutable_configure()->mutable_options() = open.options();
+  *configure.mutable_configure()->mutable_setup()->mutable_options() = open.setup().options();
   session.Send(configure);
   ASSERT_TRUE(session.Read().has_configured());
   session.Send(ScanAt(10 * kSecond + kSecond / 20));
@@ -178,7 +179,7 @@ TEST_P(TrackingSession, KeepsNoMorePosesThanAllowed) {
 
 TEST_P(TrackingSession, InterpolatedReferencesPullTheResultAsTheScansOwnDo) {
   v1::OpenSession open = TownSession();
-  v1::AlignmentOverrides& overrides = *open.mutable_options()->mutable_overrides();
+  v1::AlignmentOverrides& overrides = *open.mutable_setup()->mutable_options()->mutable_overrides();
   overrides.mutable_regularization()->mutable_scale_factor()->set_value(100.0);
   const Eigen::Vector3d pull = VehiclePose() * Eigen::Vector3d(0.5, 0.0, 0.0);
 
@@ -200,7 +201,7 @@ TEST_P(TrackingSession, InterpolatedReferencesPullTheResultAsTheScansOwnDo) {
 
   v1::AlignScansRequest configure;
   overrides.mutable_regularization()->mutable_enable()->set_value(false);
-  *configure.mutable_configure()->mutable_options() = open.options();
+  *configure.mutable_configure()->mutable_setup()->mutable_options() = open.setup().options();
   session.Send(configure);
   ASSERT_TRUE(session.Read().has_configured());
   session.Send(ReferenceMessage(0, pull - half));
@@ -212,7 +213,7 @@ TEST_P(TrackingSession, InterpolatedReferencesPullTheResultAsTheScansOwnDo) {
 TEST_P(TrackingSession, AnInactiveSessionAlignsNothing) {
   v1::OpenSession open = TownSession();
   open.set_start_inactive(true);
-  open.mutable_output()->set_diagnostics(true);
+  open.mutable_setup()->mutable_output()->set_diagnostics(true);
   TestSession session(server_);
   session.Open(open);
   session.Send(GoodScan(1));
@@ -261,12 +262,13 @@ TEST_P(TrackingSession, ActivationForgetsThePoses) {
 
 TEST_P(TrackingSession, CountsScansWithoutAnAcceptedResult) {
   v1::OpenSession open = TownSession();
-  open.mutable_options()
+  open.mutable_setup()
+      ->mutable_options()
       ->mutable_gate()
       ->mutable_validation()
       ->mutable_max_skipped_scans()
       ->set_value(2);
-  open.mutable_output()->set_diagnostics(true);
+  open.mutable_setup()->mutable_output()->set_diagnostics(true);
   TestSession session(server_);
   session.Open(open);
   const auto skipped = [&session](const v1::Scan& scan) {
@@ -275,7 +277,7 @@ TEST_P(TrackingSession, CountsScansWithoutAnAcceptedResult) {
     return diagnostics.entries(diagnostics.entries_size() - 1).int_value();
   };
   v1::Scan empty = GoodScan();
-  empty.mutable_cloud()->clear_data();
+  empty.mutable_clouds(0)->mutable_cloud()->clear_data();
   EXPECT_EQ(skipped(ScanAt(kSecond)), 1);
   EXPECT_EQ(skipped(empty), 2);
   EXPECT_EQ(skipped(GoodScan()), 0);
@@ -289,7 +291,7 @@ TEST_P(TrackingSession, ScansThatSeeLessFarThanRequiredAreNotAligned) {
   for (size_t i = 0; i < all.size(); ++i) {
     if (all.Point(i).norm() < 9.5) near.PushBack(all.x[i], all.y[i], all.z[i]);
   }
-  *scan.mutable_cloud() = CloudOf(near);
+  *scan.mutable_clouds(0)->mutable_cloud() = CloudOf(near);
   const auto align = [&](const v1::OpenSession& open) {
     TestSession session(server_);
     session.Open(open);
@@ -298,11 +300,12 @@ TEST_P(TrackingSession, ScansThatSeeLessFarThanRequiredAreNotAligned) {
   };
   EXPECT_TRUE(align(TownSession()).has_map_t_base());
   v1::OpenSession open = TownSession();
-  open.mutable_options()->set_profile("autoware");
+  open.mutable_setup()->mutable_options()->set_profile("autoware");
   const v1::AlignmentResult result = align(open);
   EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_INVALID_INPUT);
   EXPECT_THAT(result.detail(), HasSubstr("must be at least 10 m from the base"));
-  open.mutable_options()
+  open.mutable_setup()
+      ->mutable_options()
       ->mutable_gate()
       ->mutable_validation()
       ->mutable_required_distance_m()
@@ -340,15 +343,16 @@ TEST_P(TrackingSession, BadMessagesAreRejectedAndTheSessionLivesOn) {
   rejects(request, v1::SESSION_REQUEST_KIND_REFERENCE, 0, "position");
 
   v1::Scan scan = GoodScan();
-  for (int i = 0; i < 36; ++i) scan.add_guess_covariance(i % 7 == 0 ? -1.0 : 0.0);
+  for (int i = 0; i < 36; ++i)
+    scan.mutable_guess_map_t_base()->add_covariance(i % 7 == 0 ? -1.0 : 0.0);
   session.Send(scan);
   v1::AlignmentResult result = session.ReadResult();
   EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_INVALID_INPUT);
-  EXPECT_THAT(result.detail(), HasSubstr("guess_covariance"));
+  EXPECT_THAT(result.detail(), HasSubstr("guess_map_t_base.covariance"));
   scan.clear_guess_map_t_base();
-  for (int i = 0; i < 6; ++i) scan.set_guess_covariance(7 * i, 1.0);
+  scan.mutable_guess_map_t_base();  // without a pose
   session.Send(scan);
-  EXPECT_THAT(session.ReadResult().detail(), HasSubstr("no guess_map_t_base"));
+  EXPECT_THAT(session.ReadResult().detail(), HasSubstr("guess_map_t_base.pose.orientation"));
 
   session.Send(GoodScan());
   EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
@@ -364,11 +368,11 @@ TEST_P(TrackingSession, ContradictoryOptionsEndTheStreamOrAreRejected) {
     return session.Finish().error_code();
   };
   v1::OpenSession open = TownSession();
-  open.mutable_output()->set_point_colors(true);
+  open.mutable_setup()->mutable_output()->set_point_colors(true);
   EXPECT_EQ(code(open), grpc::StatusCode::INVALID_ARGUMENT);
   open = TownSession();
-  open.mutable_output()->set_no_confidence(true);
-  open.mutable_options()->mutable_gate()->mutable_min_confidence()->set_value(0.5);
+  open.mutable_setup()->mutable_output()->set_no_confidence(true);
+  open.mutable_setup()->mutable_options()->mutable_gate()->mutable_min_confidence()->set_value(0.5);
   EXPECT_EQ(code(open), grpc::StatusCode::INVALID_ARGUMENT);
   open = TownSession();
   open.mutable_recovery()->set_lost_after_scans(0);
@@ -391,11 +395,12 @@ TEST_P(TrackingSession, ContradictoryOptionsEndTheStreamOrAreRejected) {
 
   // What would contradict only the rest of the session's options is found out as well.
   open = TownSession();
-  open.mutable_options()->mutable_gate()->mutable_min_confidence()->set_value(1e-9);
+  open.mutable_setup()->mutable_options()->mutable_gate()->mutable_min_confidence()->set_value(
+      1e-9);
   TestSession session(server_);
   session.Open(open);
   v1::AlignScansRequest configure;
-  configure.mutable_configure()->mutable_output()->set_no_confidence(true);
+  configure.mutable_configure()->mutable_setup()->mutable_output()->set_no_confidence(true);
   session.Send(configure);
   EXPECT_THAT(session.Read().rejected().detail(), HasSubstr("min_confidence"));
   session.Send(GoodScan());
@@ -413,14 +418,15 @@ class LostVehicle : public TrackingSession {
   static v1::OpenSession RecoveringSession(bool apply) {
     v1::OpenSession open = TownSession();
     // Its steps are so short that it does not come back by itself.
-    open.mutable_options()->set_profile("autoware");
+    open.mutable_setup()->mutable_options()->set_profile("autoware");
     v1::RecoveryOptions& recovery = *open.mutable_recovery();
     recovery.set_lost_after_scans(2);
     recovery.set_initial_radius_m(8.0);
     recovery.set_max_radius_m(12.0);
     recovery.set_apply(apply);
     // Scores alone accept poses that are metres off: the ground fits everywhere.
-    open.mutable_options()->mutable_gate()->mutable_min_confidence()->set_value(0.5);
+    open.mutable_setup()->mutable_options()->mutable_gate()->mutable_min_confidence()->set_value(
+        0.5);
     return open;
   }
 
@@ -465,7 +471,7 @@ TEST_P(LostVehicle, IsFoundAroundItsLastGoodPoseConfirmedAndTracked) {
   EXPECT_EQ(recovery.search_radius_m(), 8.0);
   EXPECT_EQ(recovery.candidates(), 64);
   EXPECT_GT(recovery.confidence(), 0.0);
-  const auto found = PoseFromProto(recovery.map_t_base(), "map_t_base");
+  const auto found = PoseFromProto(recovery.map_t_base().pose(), "map_t_base");
   ASSERT_TRUE(found.ok());
   EXPECT_LT(TranslationDistance(*found, VehiclePose()), 0.1);
 
@@ -482,7 +488,7 @@ TEST_P(LostVehicle, IsFoundAroundItsLastGoodPoseConfirmedAndTracked) {
     EXPECT_EQ(checked.recovery().candidates(), 1);
     EXPECT_EQ(checked.recovery().search_radius_m(), 0.0);
     EXPECT_GT(checked.recovery().confidence(), 0.0);
-    const auto pose = PoseFromProto(checked.recovery().map_t_base(), "map_t_base");
+    const auto pose = PoseFromProto(checked.recovery().map_t_base().pose(), "map_t_base");
     ASSERT_TRUE(pose.ok());
     EXPECT_LT(TranslationDistance(*pose, VehiclePose()), 0.1);
   }
@@ -509,7 +515,7 @@ TEST_P(LostVehicle, KeepsItsCorrectionWhileItDrivesAndItsPosesLag) {
   const auto step = [&](TestSession& session, int i, double lag_m) {
     const double along_m = -7.0 + i;
     v1::Scan scan = ScanAt(0);
-    *scan.mutable_cloud() = CloudOf(ScanFrom(driven(along_m)));
+    *scan.mutable_clouds(0)->mutable_cloud() = CloudOf(ScanFrom(driven(along_m)));
     const v1::AlignmentResult result = Step(session, i, driven(along_m - lag_m), scan);
     if (result.accepted()) {
       EXPECT_LT(TranslationDistance(PoseOfResult(result), driven(along_m)), 0.1) << i;
@@ -543,7 +549,7 @@ TEST_P(LostVehicle, AFoundPoseThatLaterScansRefuteIsNeverApplied) {
   EXPECT_EQ(LoseAndFind(session).recovery().state(), v1::RECOVERY_STATE_PENDING);
   // What comes now was taken elsewhere.
   v1::Scan elsewhere = ScanAt(0);
-  *elsewhere.mutable_cloud() = CloudOf(ScanFrom(Moved(-9.0, 7.0)));
+  *elsewhere.mutable_clouds(0)->mutable_cloud() = CloudOf(ScanFrom(Moved(-9.0, 7.0)));
   int i = 3;
   for (bool pending = true; pending; ++i) {
     ASSERT_LT(i, 8) << "still pending";
@@ -620,11 +626,13 @@ TEST_P(LostVehicle, IsNotLookedForUnlessAskedFor) {
 TEST_P(LostVehicle, AProposalSaysWhyThereIsNone) {
   TestSession session(server_);
   v1::OpenSession open = RecoveringSession(true);
-  open.mutable_options()->mutable_gate()->mutable_score_threshold()->set_value(-1.0);
+  open.mutable_setup()->mutable_options()->mutable_gate()->mutable_score_threshold()->set_value(
+      -1.0);
   session.Open(open);
   EXPECT_TRUE(Step(session, 0, 0.1).accepted());
   v1::AlignScansRequest configure;
   configure.mutable_configure()
+      ->mutable_setup()
       ->mutable_options()
       ->mutable_gate()
       ->mutable_score_threshold()

@@ -92,7 +92,7 @@ TEST(WorkLedgerTest, EveryItemIsDealtOnceWhateverIsOutstanding) {
   std::vector<std::vector<WorkShare>> open;
   for (int round = 0; round < 2000; ++round) {
     std::vector<uint64_t> items(static_cast<size_t>(random.Index(40)));
-    for (uint64_t& item : items) item = static_cast<uint64_t>(1 + random.Index(1000));
+    for (uint64_t& item : items) item = 1U + static_cast<uint64_t>(random.Index(1000));
     const auto shares = ledger.Split(items, workers);
     size_t next = 0;
     for (const WorkShare& share : shares) {

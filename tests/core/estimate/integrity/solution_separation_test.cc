@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <Eigen/Eigenvalues>
 #include <Eigen/LU>
 #include <cmath>
 #include <vector>
@@ -115,7 +116,7 @@ TEST(SolutionSeparationTest, ADrawnNoiseSpreadsAsTheStandardDeviationsSay) {
   for (const ScoreTerms& cluster : clusters) {
     const Matrix6 share = inverse_half * cluster.information * inverse_half;
     const Matrix6 share_root = Eigen::SelfAdjointEigenSolver<Matrix6>(share).operatorSqrt();
-    factors.push_back(half * root * share_root);
+    factors.emplace_back(half * root * share_root);
   }
   const int draws = 20'000;
   std::vector<double> squares(clusters.size(), 0.0);

@@ -29,7 +29,7 @@ TEST(MetricsEndpoint, CountsWhatTheServerDoes) {
     session.Send(GoodScan());
     EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
     v1::Scan bad = GoodScan();
-    bad.mutable_cloud()->set_stride(5);
+    bad.mutable_clouds(0)->mutable_cloud()->set_stride(5);
     session.Send(bad);
     EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_INVALID_INPUT);
     auto meanwhile = ParseMetrics(HttpGet(address, "/metrics"));

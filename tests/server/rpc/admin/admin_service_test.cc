@@ -6,7 +6,9 @@
 #include <map>
 #include <string>
 
+#include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
+#include "tests/support/eventually.h"
 
 namespace voxloc::server {
 namespace {
@@ -31,6 +33,67 @@ TEST(AdminService, TellsWhatItIs) {
   EXPECT_EQ(info.open_sessions(), 1);
   EXPECT_EQ(info.maps(), 1);
   EXPECT_GE(info.now_ns(), info.started_at_ns());
+}
+
+TEST(AdminService, ListsTheOpenSessions) {
+  TestServer server;
+  server.LoadTown();
+  const auto list = [&server](const v1::ListSessionsRequest& request) {
+    v1::ListSessionsResponse response;
+    EXPECT_TRUE(
+        server.admin->ListSessions(TestServer::NewContext().get(), request, &response).ok());
+    return response;
+  };
+  EXPECT_EQ(list({}).sessions_size(), 0);
+
+  v1::OpenSession open;
+  open.mutable_setup()->set_map("town");
+  open.mutable_setup()->set_vehicle("bus 7");
+  open.mutable_setup()->mutable_options()->set_profile("autoware");
+  TestSession session(server);
+  session.Open(open);
+  session.Send(GoodScan());
+  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+  open.set_start_inactive(true);
+  TestSession sleeping(server);
+  sleeping.Open(open);
+
+  // The answer is counted after it has been sent.
+  ASSERT_TRUE(Eventually([&] { return list({}).sessions(0).answered() == 1; }));
+  const v1::ListSessionsResponse all = list({});
+  ASSERT_EQ(all.sessions_size(), 2);
+  const v1::SessionInfo& first = all.sessions(0);
+  EXPECT_EQ(first.session(), session.opened().session());
+  EXPECT_EQ(first.vehicle(), "bus 7");
+  EXPECT_EQ(first.map(), "town");
+  EXPECT_EQ(first.map_revision(), 1);
+  EXPECT_EQ(first.profile(), "autoware");
+  EXPECT_TRUE(first.active());
+  EXPECT_EQ(first.accepted(), 1);
+  EXPECT_EQ(first.unanswered(), 0);
+  EXPECT_EQ(first.status(), v1::ALIGNMENT_STATUS_OK);
+  EXPECT_GE(first.answered_at_ns(), first.opened_at_ns());
+  EXPECT_FALSE(first.peer().empty());
+  EXPECT_FALSE(all.sessions(1).active());
+  EXPECT_EQ(all.sessions(1).answered_at_ns(), 0);
+
+  v1::ListSessionsRequest page;
+  page.set_page_size(1);
+  v1::ListSessionsResponse response = list(page);
+  ASSERT_EQ(response.sessions_size(), 1);
+  EXPECT_EQ(response.sessions(0).session(), session.opened().session());
+  page.set_page_token(response.next_page_token());
+  response = list(page);
+  ASSERT_EQ(response.sessions_size(), 1);
+  EXPECT_EQ(response.sessions(0).session(), sleeping.opened().session());
+  EXPECT_TRUE(response.next_page_token().empty());
+  page.Clear();
+  page.set_map("yard");
+  EXPECT_EQ(list(page).sessions_size(), 0);
+  page.set_page_token("nonsense");
+  EXPECT_EQ(
+      server.admin->ListSessions(TestServer::NewContext().get(), page, &response).error_code(),
+      grpc::StatusCode::INVALID_ARGUMENT);
 }
 
 TEST(AdminService, TellsItsConfiguration) {

@@ -19,7 +19,7 @@ namespace {
 using ::testing::HasSubstr;
 
 Pose PoseOfResult(const v1::AlignmentResult& result) {
-  auto pose = PoseFromProto(result.map_t_base(), "map_t_base");
+  auto pose = PoseFromProto(result.map_t_base().pose(), "map_t_base");
   return pose.ok() ? *pose : Pose{};
 }
 
@@ -35,8 +35,8 @@ TEST_P(AlignScans, FindsTheVehicleFromAGuessNearby) {
     SCOPED_TRACE(profile);
     TestSession session(server_);
     v1::OpenSession open;
-    open.set_map("town");
-    open.mutable_options()->set_profile(profile);
+    open.mutable_setup()->set_map("town");
+    open.mutable_setup()->mutable_options()->set_profile(profile);
     session.Open(open);
     EXPECT_EQ(session.opened().profile().name(), profile);
     EXPECT_EQ(session.opened().map_revision(), 1);
@@ -66,10 +66,10 @@ TEST_P(AlignScans, FindsTheVehicleFromAGuessNearby) {
 TEST_P(AlignScans, GivesTraceScoresAndCloudOnRequest) {
   TestSession session(server_);
   v1::OpenSession open;
-  open.set_map("town");
-  open.mutable_output()->set_trace(true);
-  open.mutable_output()->set_point_scores(true);
-  open.mutable_output()->set_aligned_cloud(true);
+  open.mutable_setup()->set_map("town");
+  open.mutable_setup()->mutable_output()->set_trace(true);
+  open.mutable_setup()->mutable_output()->set_point_scores(true);
+  open.mutable_setup()->mutable_output()->set_aligned_cloud(true);
   session.Open(open);
   session.Send(GoodScan());
   const v1::AlignmentResult result = session.ReadResult();
@@ -82,12 +82,13 @@ TEST_P(AlignScans, AcceptsASensorThatIsMountedElsewhere) {
   const Pose base_T_sensor{{0.8, 0.1, 1.2}, Eigen::Quaterniond(0.9, 0.0, 0.1, 0.4).normalized()};
   TestSession session(server_);
   v1::OpenSession open;
-  open.set_map("town");
-  *open.mutable_base_t_sensor() = PoseOf(base_T_sensor);
-  open.mutable_filter()->set_max_range_m(24.0);
+  open.mutable_setup()->set_map("town");
+  *open.mutable_setup()->mutable_base_t_sensor() = PoseOf(base_T_sensor);
+  open.mutable_setup()->mutable_filter()->set_max_range_m(24.0);
   session.Open(open);
   v1::Scan scan = GoodScan();
-  *scan.mutable_cloud() = CloudOf(Transform(base_T_sensor.Inverse(), ScanFrom(VehiclePose())));
+  *scan.mutable_clouds(0)->mutable_cloud() =
+      CloudOf(Transform(base_T_sensor.Inverse(), ScanFrom(VehiclePose())));
   session.Send(scan);
   const v1::AlignmentResult result = session.ReadResult();
   EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_OK) << result.detail();
@@ -107,7 +108,7 @@ TEST_P(AlignScans, AnswersAScanWithoutAGuess) {
 TEST_P(AlignScans, AnswersAStaleScan) {
   TestSession session(server_);
   v1::OpenSession open;
-  open.set_map("town");
+  open.mutable_setup()->set_map("town");
   open.mutable_limits()->set_max_delay_s(10.0);
   session.Open(open);
   session.Send(GoodScan());  // stamped in 1970
@@ -117,8 +118,9 @@ TEST_P(AlignScans, AnswersAStaleScan) {
 TEST_P(AlignScans, SaysLowScoreAndLowOverlap) {
   TestSession session(server_);
   v1::OpenSession open;
-  open.set_map("town");
-  open.mutable_options()->mutable_gate()->mutable_score_threshold()->set_value(1000.0);
+  open.mutable_setup()->set_map("town");
+  open.mutable_setup()->mutable_options()->mutable_gate()->mutable_score_threshold()->set_value(
+      1000.0);
   session.Open(open);
   session.Send(GoodScan());
   v1::AlignmentResult result = session.ReadResult();
@@ -129,6 +131,7 @@ TEST_P(AlignScans, SaysLowScoreAndLowOverlap) {
   v1::AlignScansRequest request;
   request.mutable_configure()->set_sequence(9);
   request.mutable_configure()
+      ->mutable_setup()
       ->mutable_options()
       ->mutable_gate()
       ->mutable_min_matched_ratio()
@@ -138,7 +141,7 @@ TEST_P(AlignScans, SaysLowScoreAndLowOverlap) {
   ASSERT_TRUE(configured.has_configured()) << configured.ShortDebugString();
   EXPECT_EQ(configured.configured().sequence(), 9);
   v1::Scan scan = GoodScan();
-  v1::Cloud& cloud = *scan.mutable_cloud();
+  v1::Cloud& cloud = *scan.mutable_clouds(0)->mutable_cloud();
   v1::Cloud far = CloudOf({0.0F, 0.0F, 60.0F, 1.0F, 0.0F, 60.0F});
   cloud.mutable_data()->append(far.data());
   session.Send(scan);
@@ -150,8 +153,9 @@ TEST_P(AlignScans, SaysLowScoreAndLowOverlap) {
 TEST_P(AlignScans, SaysNotConvergedAtTheLimitOfIterations) {
   TestSession session(server_);
   v1::OpenSession open;
-  open.set_map("town");
-  open.mutable_options()->mutable_overrides()->mutable_max_iterations()->set_value(1);
+  open.mutable_setup()->set_map("town");
+  open.mutable_setup()->mutable_options()->mutable_overrides()->mutable_max_iterations()->set_value(
+      1);
   session.Open(open);
   session.Send(GoodScan());
   const v1::AlignmentResult result = session.ReadResult();
@@ -165,6 +169,7 @@ TEST_P(AlignScans, KeepsTheOldOptionsWhenAConfigureIsRejected) {
   v1::AlignScansRequest request;
   request.mutable_configure()->set_sequence(3);
   request.mutable_configure()
+      ->mutable_setup()
       ->mutable_options()
       ->mutable_overrides()
       ->mutable_step_size_m()
@@ -203,7 +208,7 @@ TEST_P(AlignScans, GoesOnWithNewRevisionsAndSaysWhenTheMapIsGone) {
 
 TEST_P(AlignScans, ServesOneScanWithoutASession) {
   v1::AlignScanRequest request;
-  request.set_map("town");
+  request.mutable_setup()->set_map("town");
   *request.mutable_scan() = GoodScan(4);
   v1::AlignScanResponse response;
   const grpc::Status status =
@@ -254,10 +259,11 @@ TEST_F(BusyEngine, TheNewestScanWinsAndEachGetsOneReply) {
 
 TEST_F(BusyEngine, AScanThatIsReplacedHasNoDiagnosticsAndIsNotCountedAsSkipped) {
   v1::OpenSession open;
-  open.set_map("town");
-  open.mutable_output()->set_diagnostics(true);
+  open.mutable_setup()->set_map("town");
+  open.mutable_setup()->mutable_output()->set_diagnostics(true);
   // Nothing is accepted: every scan that is looked at counts.
-  open.mutable_options()->mutable_gate()->mutable_score_threshold()->set_value(1000.0);
+  open.mutable_setup()->mutable_options()->mutable_gate()->mutable_score_threshold()->set_value(
+      1000.0);
   TestSession session(server_);
   session.Open(open);
   session.Send(GoodScan(1));
@@ -278,7 +284,7 @@ TEST_F(BusyEngine, AScanThatIsReplacedHasNoDiagnosticsAndIsNotCountedAsSkipped) 
 TEST_F(BusyEngine, ASessionMayAskForMoreScansToWait) {
   TestSession session(server_);
   v1::OpenSession open;
-  open.set_map("town");
+  open.mutable_setup()->set_map("town");
   open.mutable_limits()->set_max_waiting_scans(2);
   session.Open(open);
   EXPECT_EQ(session.opened().limits().max_waiting_scans(), 2);
@@ -332,7 +338,7 @@ TEST_F(BusyEngine, AFullQueueIsOverloadedWithAHint) {
   EXPECT_GT(result.retry_after_s(), 0.0);
 
   v1::AlignScanRequest request;
-  request.set_map("town");
+  request.mutable_setup()->set_map("town");
   *request.mutable_scan() = GoodScan();
   v1::AlignScanResponse response;
   EXPECT_EQ(server_.localization->AlignScan(TestServer::NewContext().get(), request, &response)

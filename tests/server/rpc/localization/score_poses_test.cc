@@ -25,8 +25,8 @@ class ScorePoses : public EngineTest {
 
   static v1::ScorePosesRequest TownSetup() {
     v1::ScorePosesRequest request;
-    request.mutable_setup()->set_map("town");
-    *request.mutable_setup()->mutable_cloud() = GoodScan().cloud();
+    request.mutable_setup()->mutable_setup()->set_map("town");
+    *request.mutable_setup()->mutable_scan() = GoodScan();
     return request;
   }
 
@@ -81,7 +81,7 @@ TEST_P(ScorePoses, ScoresTheTruePoseBest) {
 TEST_P(ScorePoses, GivesPointScoresAndZerosOutsideTheMap) {
   const auto stream = NewStream();
   v1::ScorePosesRequest setup = TownSetup();
-  setup.mutable_setup()->set_point_scores(true);
+  setup.mutable_setup()->mutable_setup()->mutable_output()->set_point_scores(true);
   setup.mutable_setup()->mutable_stage()->set_value(0);
   ASSERT_TRUE(stream->Write(setup));
   v1::ScorePosesResponse response;
@@ -138,16 +138,16 @@ TEST_P(ScorePoses, EndsOnWhatItCannotServe) {
   AddPose(VehiclePose(), request.mutable_poses());
   EXPECT_EQ(code_of(request), grpc::StatusCode::FAILED_PRECONDITION);
   request = TownSetup();
-  request.mutable_setup()->set_map("nowhere");
+  request.mutable_setup()->mutable_setup()->set_map("nowhere");
   EXPECT_EQ(code_of(request), grpc::StatusCode::NOT_FOUND);
   request = TownSetup();
   request.mutable_setup()->mutable_stage()->set_value(9);
   EXPECT_EQ(code_of(request), grpc::StatusCode::INVALID_ARGUMENT);
   request = TownSetup();
-  request.mutable_setup()->mutable_cloud()->clear_data();
+  request.mutable_setup()->mutable_scan()->mutable_clouds(0)->mutable_cloud()->clear_data();
   EXPECT_EQ(code_of(request), grpc::StatusCode::INVALID_ARGUMENT);
   request = TownSetup();
-  request.mutable_setup()->set_min_map_revision(5);
+  request.mutable_setup()->mutable_setup()->set_min_map_revision(5);
   EXPECT_EQ(code_of(request), grpc::StatusCode::FAILED_PRECONDITION);
 
   const auto stream = NewStream();

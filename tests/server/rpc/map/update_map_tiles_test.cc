@@ -29,7 +29,7 @@ PointCloud Strip(double min, double max) {
 
 class UpdateMapTiles : public EngineTest {
  protected:
-  grpc::StatusCode GetMap(const std::string& map, v1::MapInfo* info) {
+  grpc::StatusCode GetMap(const std::string& map, v1::MapInfo* info) const {
     v1::GetMapRequest request;
     request.set_map(map);
     v1::GetMapResponse response;
@@ -378,8 +378,8 @@ TEST_P(UpdateMapTiles, FixesHowAMapIsBuiltWhenItIsCreated) {
 
   TestSession session(server_);
   v1::OpenSession autoware;
-  autoware.set_map("town");
-  autoware.mutable_options()->set_profile("autoware");
+  autoware.mutable_setup()->set_map("town");
+  autoware.mutable_setup()->mutable_options()->set_profile("autoware");
   session.Open(autoware);
   EXPECT_EQ(session.opened().profile().stages(0).cells().cell_size_m(), 1.5);
   session.Send(GoodScan());
@@ -389,8 +389,8 @@ TEST_P(UpdateMapTiles, FixesHowAMapIsBuiltWhenItIsCreated) {
   EXPECT_EQ(Fails({begin}).error_code(), grpc::StatusCode::ALREADY_EXISTS);
   TestSession precise(server_);
   v1::AlignScansRequest open;
-  open.mutable_open()->set_map("town");
-  open.mutable_open()->mutable_options()->set_profile("precise");
+  open.mutable_open()->mutable_setup()->set_map("town");
+  open.mutable_open()->mutable_setup()->mutable_options()->set_profile("precise");
   precise.Send(open);
   EXPECT_FALSE(precise.Read().has_opened());
   EXPECT_EQ(precise.Finish().error_code(), grpc::StatusCode::FAILED_PRECONDITION);

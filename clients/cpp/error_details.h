@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an error of this library says besides its code and text, where the server said it. Programs
+// decide by these, people read the text. Thread-safe: no shared state.
+
+#ifndef VOXLOC_CLIENTS_CPP_ERROR_DETAILS_H_
+#define VOXLOC_CLIENTS_CPP_ERROR_DETAILS_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace voxloc::client {
+
+// Why, as one of the server's constants, such as "MAP_NOT_FOUND" (docs/api.md lists them). Empty:
+// the error is not the server's, or the server is too old to say.
+[[nodiscard]] std::string ReasonOf(const absl::Status& status);
+
+// A value that belongs to the reason, such as "revision". Empty: there is none.
+[[nodiscard]] std::string ReasonValue(const absl::Status& status, const std::string& key);
+
+// Seconds after which trying again can help. nullopt: the server does not say.
+[[nodiscard]] std::optional<double> RetryAfterS(const absl::Status& status);
+
+}  // namespace voxloc::client
+
+#endif  // VOXLOC_CLIENTS_CPP_ERROR_DETAILS_H_

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/errors/error_details.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "google/rpc/error_details.pb.h"
+
+namespace voxloc::server {
+namespace {
+
+constexpr char kDomain[] = "voxloc";
+
+// Longer waits than this are no advice.
+constexpr double kLongestRetryS = 3600.0;
+
+}  // namespace
+
+absl::Status WithReason(absl::Status status, absl::string_view reason,
+                        std::initializer_list<std::pair<const char*, std::string>> metadata) {
+  google::rpc::ErrorInfo info;
+  info.set_reason(std::string(reason));
+  info.set_domain(kDomain);
+  for (const auto& [key, value] : metadata) (*info.mutable_metadata())[key] = value;
+  status.SetPayload(kErrorInfoUrl, absl::Cord(info.SerializeAsString()));
+  return status;
+}
+
+absl::Status WithRetryAfter(absl::Status status, double seconds) {
+  const double wait_s = std::clamp(std::isfinite(seconds) ? seconds : 0.0, 0.0, kLongestRetryS);
+  google::rpc::RetryInfo info;
+  info.mutable_retry_delay()->set_seconds(static_cast<int64_t>(wait_s));
+  info.mutable_retry_delay()->set_nanos(static_cast<int32_t>((wait_s - std::floor(wait_s)) * 1e9));
+  status.SetPayload(kRetryInfoUrl, absl::Cord(info.SerializeAsString()));
+  return status;
+}
+
+std::string GeneralErrorInfo(absl::StatusCode code) {
+  google::rpc::ErrorInfo info;
+  info.set_reason(absl::StatusCodeToString(code));
+  info.set_domain(kDomain);
+  return info.SerializeAsString();
+}
+
+}  // namespace voxloc::server

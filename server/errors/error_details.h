@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an error tells programs besides its code: google.rpc.ErrorInfo and google.rpc.RetryInfo.
+// They travel as payloads of absl::Status, from where the error is made to where gRPC's status is
+// made of it. docs/api.md lists the reasons. Thread-safe: no shared state.
+
+#ifndef VOXLOC_SERVER_ERRORS_ERROR_DETAILS_H_
+#define VOXLOC_SERVER_ERRORS_ERROR_DETAILS_H_
+
+#include <initializer_list>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace voxloc::server {
+
+inline constexpr char kErrorInfoUrl[] = "type.googleapis.com/google.rpc.ErrorInfo";
+inline constexpr char kRetryInfoUrl[] = "type.googleapis.com/google.rpc.RetryInfo";
+
+// `status`, which is not ok, with an ErrorInfo of this reason, in upper case, and the values that
+// belong to it. One that it has already is replaced.
+[[nodiscard]] absl::Status WithReason(
+    absl::Status status, absl::string_view reason,
+    std::initializer_list<std::pair<const char*, std::string>> metadata = {});
+
+// `status`, which is not ok, with the seconds after which trying again can help, at least 0.
+[[nodiscard]] absl::Status WithRetryAfter(absl::Status status, double seconds);
+
+// The serialised ErrorInfo of an error that was given no reason: the name of its code.
+[[nodiscard]] std::string GeneralErrorInfo(absl::StatusCode code);
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_ERRORS_ERROR_DETAILS_H_
