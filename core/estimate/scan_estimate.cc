@@ -179,6 +179,20 @@ std::optional<ScanProtection> ProtectionIn(const EstimateRequest& request,
   return *protection;
 }
 
+// What follows from the covariance and what was observed.
+ScanEstimate Conclude(const EstimateRequest& request, CovarianceReport covariance,
+                      const CalibratedCovariance& observed) {
+  ScanEstimate estimate;
+  estimate.covariance = std::move(covariance);
+  if (observed.status.ok()) {
+    estimate.degeneracy =
+        AnalyzeDegeneracy(observed.information, observed.rotation_scale_m, kDegeneracyLimits);
+  }
+  if (request.options->confidence) estimate.confidence = ConfidenceIn(request, estimate);
+  estimate.protection = ProtectionIn(request, observed, estimate);
+  return estimate;
+}
+
 bool IsDoubtful(const EstimateRequest& request, const ScanEstimate& estimate) {
   return estimate.confidence.has_value() &&
          estimate.confidence->value < request.options->rival_confidence &&
@@ -212,16 +226,8 @@ std::vector<ScanEstimate> EstimateScans(Engine& engine, absl::Span<const Estimat
   Covariances covariances = EstimateAll(engine, requests, pool);
   std::vector<ScanEstimate> estimates(requests.size());
   ParallelFor(pool, requests.size(), [&](size_t i) {
-    const EstimateRequest& request = requests[i];
-    ScanEstimate& estimate = estimates[i];
-    estimate.covariance = std::move(covariances.reports[i]);
-    const CalibratedCovariance& observed = covariances.calibrated[i];
-    if (observed.status.ok()) {
-      estimate.degeneracy =
-          AnalyzeDegeneracy(observed.information, observed.rotation_scale_m, kDegeneracyLimits);
-    }
-    if (request.options->confidence) estimate.confidence = ConfidenceIn(request, estimate);
-    estimate.protection = ProtectionIn(request, observed, estimate);
+    estimates[i] =
+        Conclude(requests[i], std::move(covariances.reports[i]), covariances.calibrated[i]);
   });
   for (size_t i = 0; i < requests.size(); ++i) {
     const EstimateRequest& request = requests[i];
@@ -233,6 +239,30 @@ std::vector<ScanEstimate> EstimateScans(Engine& engine, absl::Span<const Estimat
   }
   FindRivals(engine, requests, estimates);
   return estimates;
+}
+
+std::optional<ScanEstimate> EstimateFromPasses(const EstimateRequest& request) {
+  const EstimateOptions& options = *request.options;
+  if (request.features == nullptr || options.no_ground_z_margin_m.has_value()) return std::nullopt;
+  CalibratedCovariance observed;
+  CovarianceReport report;
+  if (options.covariance.method == CovarianceMethod::kCalibrated) {
+    std::optional<CalibratedCovariance> calibrated = CalibrateFromPasses(request.scan);
+    if (!calibrated.has_value()) return std::nullopt;
+    observed = *std::move(calibrated);
+    report = ReportCalibrated(request.scan, options.covariance, request.base_twist, observed);
+  } else {
+    std::optional<CovarianceReport> simple =
+        ReportFromResult({request.scan, &options.covariance, request.base_twist});
+    std::optional<ObservedInformation> information = ObserveFromPasses(request.scan);
+    if (!simple.has_value() || !information.has_value()) return std::nullopt;
+    report = *std::move(simple);
+    static_cast<ObservedInformation&>(observed) = *std::move(information);
+  }
+  ScanEstimate estimate = Conclude(request, std::move(report), observed);
+  if (IsDoubtful(request, estimate)) return std::nullopt;
+  estimate.rival = FindRival(*request.scan.result, estimate.covariance);
+  return estimate;
 }
 
 }  // namespace voxloc

@@ -58,6 +58,13 @@ struct ScanEstimate {
                                                       absl::Span<const EstimateRequest> requests,
                                                       ThreadPool* pool = nullptr);
 
+// The estimate of a scan whose alignment brought everything along that it takes, without the
+// engine: the same bits as EstimateScans gives. nullopt: more is to be aligned or evaluated,
+// because the method needs it (MULTI_NDT, MULTI_NDT_SCORE), the scan does not observe every
+// direction, scores without the ground are asked for, or the result is doubtful and rivals are
+// looked for.
+[[nodiscard]] std::optional<ScanEstimate> EstimateFromPasses(const EstimateRequest& request);
+
 }  // namespace voxloc
 
 #endif  // VOXLOC_CORE_ESTIMATE_SCAN_ESTIMATE_H_

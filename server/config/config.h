@@ -21,7 +21,8 @@ struct Limits {
   uint32_t max_sessions = 1024;
   uint32_t max_waiting_scans = 8;  // per session, while one is aligned
   uint32_t max_queued_scans = 4096;
-  uint32_t max_batch = 1024;  // scans in one call of the engine
+  uint64_t max_queued_bytes = uint64_t{1} << 30;  // of the scans that wait
+  uint32_t max_batch = 1024;                      // scans in one call of the engine
   uint32_t max_iterations = 1000;
   uint32_t max_poses_per_set = 100'000;
   uint32_t max_searches = 16;  // scoring streams and searches for an initial pose at once

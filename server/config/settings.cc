@@ -188,6 +188,10 @@ void AppendLimits(std::vector<Setting>& table) {
       "limits.max_queued_scans", 1, 1'000'000, "limit the waiting scans of all sessions",
       [](auto& c) -> auto& { return c.limits.max_queued_scans; }));
   table.push_back(Count(
+      "limits.max_queued_bytes", 1 << 20, uint64_t{1} << 40U,
+      "limit the bytes of the waiting scans",
+      [](auto& c) -> auto& { return c.limits.max_queued_bytes; }));
+  table.push_back(Count(
       "limits.max_batch", 1, 1'000'000, "limit the scans in one call of the engine",
       [](auto& c) -> auto& { return c.limits.max_batch; }));
   table.push_back(Count(

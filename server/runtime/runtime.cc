@@ -14,6 +14,19 @@ namespace {
 // Streams post one task at a time; the remaining places are for maps that are to be freed.
 constexpr size_t kSpareTasks = 1024;
 
+// One batch on a GPU while the host prepares or answers another. The CPU engine uses the host
+// itself.
+constexpr size_t kBatchesPerGpu = 2;
+
+Scheduler::Options SchedulerOptions(const Limits& limits, size_t gpus) {
+  Scheduler::Options options;
+  options.max_queued = limits.max_queued_scans;
+  options.max_queued_bytes = limits.max_queued_bytes;
+  options.max_batch = limits.max_batch;
+  options.batches_in_flight = gpus == 0 ? 1 : kBatchesPerGpu * gpus;
+  return options;
+}
+
 }  // namespace
 
 Runtime::Runtime(const CommandLine& command_line, EngineChoice choice)
@@ -36,7 +49,7 @@ Runtime::Runtime(const CommandLine& command_line, EngineChoice choice)
       maps(config.limits.max_maps, metrics, mapping),
       global_search(*engine, config.limits.search_cache_bytes),
       sessions(config.limits.max_sessions, metrics),
-      scheduler(*engine, host_threads, {config.limits.max_queued_scans, config.limits.max_batch},
+      scheduler(*engine, host_threads, SchedulerOptions(config.limits, engine_devices.size()),
                 metrics) {
   metrics.engine_fallback.Set(engine_note.empty() ? 0.0 : 1.0);
 }

@@ -34,6 +34,9 @@ class ScanReply {
   // Since the receipt.
   [[nodiscard]] double age_s() const;
 
+  // Whether it has been sent, or has failed, or is another's now.
+  [[nodiscard]] bool ended() const { return result_ == nullptr; }
+
   void SetStatus(v1::AlignmentStatus status, absl::string_view detail);
   void Send();
   // A fault of the server keeps the scan from being answered.

@@ -41,6 +41,7 @@ ScanWork::ScanWork(Runtime& runtime, std::shared_ptr<const ScanSource> source,
       reply_(runtime, source_, std::move(client), scan),
       message_(std::move(message)),
       scan_(&scan),
+      bytes_(scan.ByteSizeLong()),
       stop_(stop),
       gate_(source_->recipe.align.gate) {
   const int64_t received_ns = reply_.result().timings().received_at_ns();
@@ -308,6 +309,12 @@ void ScanWork::Refuse(double retry_after_s) {
       v1::ALIGNMENT_STATUS_OVERLOADED,
       absl::StrCat("too many scans wait; the limit is ", runtime_.config.limits.max_queued_scans));
   reply_.Send();
+}
+
+void ScanWork::Fail(const absl::Status& status) {
+  if (reply_.ended()) return;
+  runtime_.metrics.rejected_scans.Increment();
+  Answer(v1::ALIGNMENT_STATUS_OVERLOADED, status.message());
 }
 
 void ScanWork::AnswerInvalid(const absl::Status& status) {

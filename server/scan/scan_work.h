@@ -35,12 +35,15 @@ class ScanWork : public ScanTask {
   // Looks at everything but the points. False: the scan is malformed and has been answered.
   [[nodiscard]] bool Check();
 
+  [[nodiscard]] size_t points() const override { return facts_.points; }
+  [[nodiscard]] size_t bytes() const override { return bytes_; }
   [[nodiscard]] bool Prepare(AlignJob& job, EstimateRequest& estimate) override;
   [[nodiscard]] std::optional<Pose> SecondGuess() const override { return own_guess_; }
   [[nodiscard]] bool PrefersSecond(const AlignResult& first, const AlignResult& second) override;
   void Complete(AlignResult result, const ScanEstimate* estimate, const BatchFacts& batch) override;
   void Supersede() override;
   void Refuse(double retry_after_s) override;
+  void Fail(const absl::Status& status) override;
 
  private:
   struct Refusal {
@@ -78,6 +81,7 @@ class ScanWork : public ScanTask {
   ScanReply reply_;
   std::unique_ptr<google::protobuf::Message> message_;
   const v1::Scan* scan_;  // null once the points have been taken
+  const size_t bytes_;    // of the message
   StopToken stop_;
 
   ScanHints hints_;

@@ -2,10 +2,14 @@
 
 #include "server/scheduling/scheduler.h"
 
+#include <algorithm>
 #include <chrono>
+#include <new>
 #include <optional>
 #include <utility>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "server/scheduling/thread_name.h"
 
 namespace voxloc::server {
@@ -20,59 +24,118 @@ double ElapsedS(Clock::time_point start) {
 // Weight of the newest batch in the running mean of their times.
 constexpr double kNewestWeight = 0.2;
 
+// A batch takes some milliseconds.
+constexpr absl::Duration kWaitForMemory = absl::Milliseconds(10);
+
+// Batches whose slow estimates may wait; more hold up the worker that brings them.
+constexpr size_t kMaxLaterBatches = 64;
+
 bool CanEstimate(const AlignJob& job, const AlignResult& result) {
   return result.status.ok() && result.after.matched_points > 0 &&
          JudgeInDetail(result, job.profile).finished;
 }
 
-// One a job, null where there is nothing to estimate.
-std::vector<std::unique_ptr<ScanEstimate>> Estimate(Engine& engine, ThreadPool& pool,
-                                                    const std::vector<AlignJob>& jobs,
-                                                    const std::vector<AlignResult>& results,
-                                                    const std::vector<EstimateRequest>& wanted) {
-  std::vector<EstimateRequest> requests;
-  std::vector<size_t> places;
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    if (wanted[i].options == nullptr || !CanEstimate(jobs[i], results[i])) continue;
-    requests.push_back(wanted[i]);
-    requests.back().scan = {&jobs[i], &results[i]};
-    places.push_back(i);
+void FailForMemory(ScanTask& task) {
+  try {
+    task.Fail(absl::ResourceExhaustedError("the server has too little memory for this scan"));
+  } catch (const std::bad_alloc&) {  // not even for the answer
   }
-  std::vector<std::unique_ptr<ScanEstimate>> estimates(jobs.size());
-  if (requests.empty()) return estimates;
-  std::vector<ScanEstimate> found = EstimateScans(engine, requests, &pool);
-  for (size_t i = 0; i < places.size(); ++i) {
-    estimates[places[i]] = std::make_unique<ScanEstimate>(std::move(found[i]));
-  }
-  return estimates;
 }
 
-// Adds the jobs of second guesses behind those of the scans; the scan of each.
-std::vector<size_t> AddSecondGuesses(const std::vector<std::unique_ptr<ScanTask>>& tasks,
-                                     std::vector<AlignJob>& jobs) {
-  std::vector<size_t> scans;
-  for (size_t i = 0; i < tasks.size(); ++i) {
-    const std::optional<Pose> guess = tasks[i]->SecondGuess();
-    if (!guess.has_value()) continue;
-    jobs.push_back(WithGuess(jobs[i], *guess));
-    scans.push_back(i);
+// Runs a step of a task; where memory runs out, the task fails. False: it is at its end.
+template <typename Step>
+bool RunStep(ScanTask& task, const Step& step) {
+  try {
+    return step();
+  } catch (const std::bad_alloc&) {
+    FailForMemory(task);
+    return false;
   }
-  return scans;
 }
 
-// Leaves one job and one result a scan: those that its task prefers.
-void KeepPreferred(const std::vector<std::unique_ptr<ScanTask>>& tasks,
-                   const std::vector<size_t>& second_scans, std::vector<AlignJob>& jobs,
-                   std::vector<AlignResult>& results) {
-  for (size_t k = 0; k < second_scans.size(); ++k) {
-    const size_t first = second_scans[k];
-    const size_t second = tasks.size() + k;
-    if (!tasks[first]->PrefersSecond(results[first], results[second])) continue;
-    std::swap(jobs[first], jobs[second]);
-    std::swap(results[first], results[second]);
+}  // namespace
+
+// A lane's turn: from the time that scans of it are taken until the last of them is at its end.
+class Scheduler::Turn {
+ public:
+  Turn(Scheduler& scheduler, std::shared_ptr<Lane> lane)
+      : scheduler_(&scheduler), lane_(std::move(lane)) {}
+  Turn(Turn&& other) noexcept = default;
+  Turn& operator=(Turn&& other) = delete;
+  ~Turn() {
+    if (lane_ != nullptr) scheduler_->EndTurn(lane_);
   }
-  jobs.resize(tasks.size());
-  results.resize(tasks.size());
+
+ private:
+  Scheduler* scheduler_;
+  std::shared_ptr<Lane> lane_;
+};
+
+// The scans of one lane in a batch, in their order.
+struct Scheduler::Group {
+  struct Scan {
+    std::unique_ptr<ScanTask> task;  // null once it is at its end
+    AlignJob job;
+    EstimateRequest estimate;
+    AlignResult result;
+
+    [[nodiscard]] bool WantsEstimate() const {
+      return estimate.options != nullptr && CanEstimate(job, result);
+    }
+    [[nodiscard]] EstimateRequest Request() const {
+      EstimateRequest request = estimate;
+      request.scan = {&job, &result};
+      return request;
+    }
+    void Complete(const ScanEstimate* found, const BatchFacts& facts) {
+      static_cast<void>(RunStep(*task, [&] {
+        task->Complete(std::move(result), found, facts);
+        return true;
+      }));
+      task.reset();
+    }
+  };
+
+  Turn turn;  // destroyed after the scans
+  std::vector<Scan> scans;
+
+  // Leaves out those that are at their end.
+  void DropEnded() {
+    scans.erase(std::remove_if(scans.begin(), scans.end(),
+                               [](const Scan& scan) { return scan.task == nullptr; }),
+                scans.end());
+  }
+};
+
+namespace {
+
+// Runs a step of all scans; where memory runs out, those that are left fail. False: they have.
+template <typename Group, typename Step>
+bool RunTogether(std::vector<Group>& groups, const Step& step) {
+  try {
+    step();
+    return true;
+  } catch (const std::bad_alloc&) {
+  }
+  for (Group& group : groups) {
+    for (auto& scan : group.scans) {
+      if (scan.task == nullptr) continue;
+      FailForMemory(*scan.task);
+      scan.task.reset();
+    }
+  }
+  return false;
+}
+
+template <typename Group>
+void DropEmpty(std::vector<Group>& groups) {
+  std::vector<Group> left;
+  left.reserve(groups.size());
+  for (Group& group : groups) {
+    group.DropEnded();
+    if (!group.scans.empty()) left.push_back(std::move(group));
+  }
+  groups = std::move(left);
 }
 
 }  // namespace
@@ -83,15 +146,32 @@ Scheduler::Scheduler(Engine& engine, ThreadPool& host_threads, const Options& op
       host_threads_(host_threads),
       options_(options),
       metrics_(metrics),
-      worker_([this] {
-        NameThisThread("tracking");
-        Run();
-      }) {}
+      estimating_("estimating", kMaxLaterBatches, metrics.depth_estimating) {
+  for (size_t i = 0; i < std::max<size_t>(options.batches_in_flight, 1); ++i) {
+    workers_.emplace_back([this] {
+      NameThisThread("tracking");
+      Work();
+    });
+  }
+}
 
 Scheduler::~Scheduler() { Stop(); }
 
 std::shared_ptr<Scheduler::Lane> Scheduler::OpenLane(size_t capacity) const {
   return std::make_shared<Lane>(capacity);
+}
+
+void Scheduler::CountQueued(const ScanTask& task, bool added) {
+  const size_t bytes = task.bytes();
+  queued_ = added ? queued_ + 1 : queued_ - 1;
+  queued_bytes_ = added ? queued_bytes_ + bytes : queued_bytes_ - bytes;
+  metrics_.depth_tracking.Set(static_cast<double>(queued_));
+}
+
+void Scheduler::AddToReady(const std::shared_ptr<Lane>& lane) {
+  if (lane->queued || lane->running || lane->waiting.empty()) return;
+  lane->queued = true;
+  ready_.push_back(lane);
 }
 
 void Scheduler::Submit(const std::shared_ptr<Lane>& lane, std::unique_ptr<ScanTask> task) {
@@ -100,17 +180,15 @@ void Scheduler::Submit(const std::shared_ptr<Lane>& lane, std::unique_ptr<ScanTa
   {
     const absl::MutexLock lock(&mutex_);
     if (lane->closed || stopping_) return;
-    if (!lane->waiting.full() && queued_ >= options_.max_queued) {
+    const bool too_many = !lane->waiting.full() && queued_ >= options_.max_queued;
+    if (too_many || queued_bytes_ + task->bytes() > options_.max_queued_bytes) {
       const size_t batches = 1 + queued_ / options_.max_batch;
       retry_after_s = static_cast<double>(batches) * batch_s_;
     } else {
+      CountQueued(*task, true);
       displaced = lane->waiting.Put(std::move(task));
-      if (!displaced.has_value()) ++queued_;
-      if (!lane->queued) {
-        lane->queued = true;
-        ready_.push_back(lane);
-      }
-      metrics_.depth_tracking.Set(static_cast<double>(queued_));
+      if (displaced.has_value()) CountQueued(**displaced, false);
+      AddToReady(lane);
     }
   }
   // NOLINTNEXTLINE(bugprone-use-after-move): it stayed here where it is refused.
@@ -119,14 +197,13 @@ void Scheduler::Submit(const std::shared_ptr<Lane>& lane, std::unique_ptr<ScanTa
 }
 
 void Scheduler::Close(Lane& lane) {
-  Batch dropped;  // destroyed outside the lock
+  std::vector<std::unique_ptr<ScanTask>> dropped;  // destroyed outside the lock
   const absl::MutexLock lock(&mutex_);
   lane.closed = true;
   while (!lane.waiting.empty()) {
     dropped.push_back(lane.waiting.Take());
-    --queued_;
+    CountQueued(*dropped.back(), false);
   }
-  metrics_.depth_tracking.Set(static_cast<double>(queued_));
 }
 
 void Scheduler::Stop() {
@@ -134,7 +211,10 @@ void Scheduler::Stop() {
     const absl::MutexLock lock(&mutex_);
     stopping_ = true;
   }
-  if (worker_.joinable()) worker_.join();
+  for (std::thread& worker : workers_) {
+    if (worker.joinable()) worker.join();
+  }
+  estimating_.Stop();
   std::deque<std::shared_ptr<Lane>> dropped;
   const absl::MutexLock lock(&mutex_);
   dropped.swap(ready_);
@@ -142,74 +222,169 @@ void Scheduler::Stop() {
 
 bool Scheduler::HasWork() const { return stopping_ || !ready_.empty(); }
 
-Scheduler::Batch Scheduler::TakeBatch() {
-  Batch batch;
-  while (!ready_.empty() && batch.size() < options_.max_batch) {
-    Lane& lane = *ready_.front();
-    while (!lane.waiting.empty() && batch.size() < options_.max_batch) {
-      batch.push_back(lane.waiting.Take());
-    }
-    if (!lane.waiting.empty()) break;
-    lane.queued = false;
+std::vector<Scheduler::Group> Scheduler::TakeBatch() {
+  std::vector<Group> groups;
+  groups.reserve(ready_.size());
+  size_t scans = 0;
+  size_t points = 0;
+  bool full = false;
+  while (!ready_.empty() && !full) {
+    // What needs memory comes first: from here on, nothing throws.
+    std::vector<Group::Scan> taken;
+    taken.reserve(ready_.front()->waiting.size());
+    const std::shared_ptr<Lane> lane = std::move(ready_.front());
     ready_.pop_front();
+    lane->queued = false;
+    if (lane->waiting.empty()) continue;  // it was closed
+    lane->running = true;
+    while (!lane->waiting.empty() && !full) {
+      Group::Scan& scan = taken.emplace_back();
+      scan.task = lane->waiting.Take();
+      CountQueued(*scan.task, false);
+      points += scan.task->points();
+      full = ++scans >= options_.max_batch || points >= options_.max_batch_points;
+    }
+    groups.push_back(Group{Turn(*this, lane), std::move(taken)});
   }
-  queued_ -= batch.size();
-  metrics_.depth_tracking.Set(static_cast<double>(queued_));
-  return batch;
+  return groups;
 }
 
-void Scheduler::Run() {
+void Scheduler::EndTurn(const std::shared_ptr<Lane>& lane) {
+  const absl::MutexLock lock(&mutex_);
+  lane->running = false;
+  AddToReady(lane);
+}
+
+void Scheduler::Work() {
   while (true) {
-    Batch batch;
-    {
+    std::vector<Group> groups;
+    try {
       const absl::MutexLock lock(&mutex_);
       mutex_.Await(absl::Condition(this, &Scheduler::HasWork));
       if (stopping_) return;
-      batch = TakeBatch();
+      groups = TakeBatch();
+    } catch (const std::bad_alloc&) {  // the scans wait on; others may give memory back
+      absl::SleepFor(kWaitForMemory);
     }
-    if (batch.empty()) continue;  // of lanes that were closed
-    const double seconds = RunBatch(std::move(batch));
+    if (groups.empty()) continue;  // lanes that were closed
+    const Clock::time_point start = Clock::now();
+    RunBatch(std::move(groups));
+    const double seconds = ElapsedS(start);
     const absl::MutexLock lock(&mutex_);
     batch_s_ += kNewestWeight * (seconds - batch_s_);
   }
 }
 
-double Scheduler::RunBatch(Batch batch) {
-  const Clock::time_point start = Clock::now();
-  std::vector<AlignJob> jobs;
-  std::vector<EstimateRequest> wanted;
-  Batch running;
-  jobs.reserve(batch.size());
-  wanted.reserve(batch.size());
-  running.reserve(batch.size());
-  for (std::unique_ptr<ScanTask>& task : batch) {
-    AlignJob job;
-    EstimateRequest estimate;
-    if (!task->Prepare(job, estimate)) continue;
-    jobs.push_back(std::move(job));
-    wanted.push_back(std::move(estimate));
-    running.push_back(std::move(task));
-  }
-  batch.clear();
-  if (jobs.empty()) return ElapsedS(start);
-
+void Scheduler::RunBatch(std::vector<Group> groups) {
+  host_threads_.ParallelFor(groups.size(), [&groups](size_t i) {
+    for (Group::Scan& scan : groups[i].scans) {
+      if (!RunStep(*scan.task, [&] { return scan.task->Prepare(scan.job, scan.estimate); })) {
+        scan.task.reset();
+      }
+    }
+  });
+  DropEmpty(groups);
+  if (groups.empty()) return;
   BatchFacts facts;
-  facts.size = running.size();
-  const std::vector<size_t> second_scans = AddSecondGuesses(running, jobs);
-  const Clock::time_point align_start = Clock::now();
-  std::vector<AlignResult> results = engine_.Align(jobs);
-  facts.align_s = ElapsedS(align_start);
-  KeepPreferred(running, second_scans, jobs, results);
-  const Clock::time_point estimate_start = Clock::now();
-  const auto estimates = Estimate(engine_, host_threads_, jobs, results, wanted);
-  facts.estimate_s = ElapsedS(estimate_start);
-  for (size_t i = 0; i < running.size(); ++i) {
-    running[i]->Complete(std::move(results[i]), estimates[i].get(), facts);
+  const bool aligned = RunTogether(groups, [&] { Align(groups, facts); });
+  if (!aligned) return;
+  Answer(groups, facts);
+  DropEmpty(groups);
+  if (!groups.empty()) AnswerLater(std::move(groups), facts);
+}
+
+void Scheduler::Align(std::vector<Group>& groups, BatchFacts& facts) {
+  std::vector<Group::Scan*> scans;
+  for (Group& group : groups) {
+    for (Group::Scan& scan : group.scans) scans.push_back(&scan);
   }
+  std::vector<AlignJob> jobs;
+  jobs.reserve(scans.size());
+  for (const Group::Scan* scan : scans) jobs.push_back(scan->job);
+  // Behind the scans, in their order.
+  std::vector<size_t> guessed_twice;
+  for (size_t i = 0; i < scans.size(); ++i) {
+    const std::optional<Pose> guess = scans[i]->task->SecondGuess();
+    if (!guess.has_value()) continue;
+    jobs.push_back(WithGuess(jobs[i], *guess));
+    guessed_twice.push_back(i);
+  }
+  facts.size = scans.size();
+  const Clock::time_point start = Clock::now();
+  std::vector<AlignResult> results = engine_.Align(jobs);
+  facts.align_s = ElapsedS(start);
   metrics_.batch_size.Observe(static_cast<double>(facts.size));
   metrics_.stage_align_s.Observe(facts.align_s);
-  metrics_.stage_estimate_s.Observe(facts.estimate_s);
-  return ElapsedS(start);
+  for (size_t k = 0; k < guessed_twice.size(); ++k) {
+    const size_t first = guessed_twice[k];
+    const size_t second = scans.size() + k;
+    if (!scans[first]->task->PrefersSecond(results[first], results[second])) continue;
+    std::swap(scans[first]->job, jobs[second]);
+    std::swap(results[first], results[second]);
+  }
+  for (size_t i = 0; i < scans.size(); ++i) scans[i]->result = std::move(results[i]);
+}
+
+void Scheduler::Answer(std::vector<Group>& groups, const BatchFacts& facts) {
+  host_threads_.ParallelFor(groups.size(), [&](size_t i) {
+    for (Group::Scan& scan : groups[i].scans) {
+      BatchFacts own = facts;
+      std::optional<ScanEstimate> estimate;
+      if (scan.WantsEstimate()) {
+        const Clock::time_point start = Clock::now();
+        const bool lives = RunStep(*scan.task, [&] {
+          estimate = EstimateFromPasses(scan.Request());
+          return true;
+        });
+        own.estimate_s = ElapsedS(start);
+        metrics_.stage_estimate_s.Observe(own.estimate_s);
+        if (!lives) {
+          scan.task.reset();
+          continue;
+        }
+        if (!estimate.has_value()) return;  // and what follows in its lane waits for it
+      }
+      scan.Complete(estimate.has_value() ? &*estimate : nullptr, own);
+    }
+  });
+}
+
+void Scheduler::AnswerLater(std::vector<Group> groups, const BatchFacts& facts) {
+  const auto waiting = std::make_shared<std::vector<Group>>(std::move(groups));
+  const bool posted =
+      estimating_.Post([this, waiting, facts] { EstimateAndAnswer(*waiting, facts); });
+  if (!posted) EstimateAndAnswer(*waiting, facts);
+}
+
+void Scheduler::EstimateAndAnswer(std::vector<Group>& groups, const BatchFacts& facts) {
+  const bool estimated = RunTogether(groups, [&] { EstimateTogether(groups, facts); });
+  static_cast<void>(estimated);
+}
+
+void Scheduler::EstimateTogether(std::vector<Group>& groups, const BatchFacts& facts) {
+  const Clock::time_point start = Clock::now();
+  std::vector<Group::Scan*> scans;
+  std::vector<EstimateRequest> requests;
+  std::vector<size_t> places;
+  for (Group& group : groups) {
+    for (Group::Scan& scan : group.scans) {
+      if (scan.WantsEstimate()) {
+        requests.push_back(scan.Request());
+        places.push_back(scans.size());
+      }
+      scans.push_back(&scan);
+    }
+  }
+  const std::vector<ScanEstimate> found = EstimateScans(engine_, requests, &host_threads_);
+  BatchFacts own = facts;
+  own.estimate_s = ElapsedS(start);
+  metrics_.stage_estimate_s.Observe(own.estimate_s);
+  size_t next = 0;
+  for (size_t i = 0; i < scans.size(); ++i) {
+    const bool estimated = next < places.size() && places[next] == i;
+    scans[i]->Complete(estimated ? &found[next] : nullptr, own);
+    if (estimated) ++next;
+  }
 }
 
 }  // namespace voxloc::server

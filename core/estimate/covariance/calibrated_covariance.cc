@@ -101,6 +101,9 @@ class Calibration {
     }
   }
 
+  // Whether the alignment brought the clusters' sums along.
+  [[nodiscard]] bool HasClusterSums() const { return result_.passes.size() > kClusterPass; }
+
   // Whether any direction is not observed.
   [[nodiscard]] bool IsSliding() const { return slides_.cols() > 0; }
 
@@ -209,8 +212,6 @@ class Calibration {
     return MovedByFixedAxes(map_T_base_, scale_.cwiseProduct(scaled));
   }
 
-  [[nodiscard]] bool HasClusterSums() const { return result_.passes.size() > kClusterPass; }
-
   const AlignJob& job_;
   const AlignResult& result_;
   const Stage stage_;  // whose search ended at the pose
@@ -274,6 +275,21 @@ class Calibrations {
 };
 
 }  // namespace
+
+std::optional<CalibratedCovariance> CalibrateFromPasses(const AlignedScan& scan) {
+  Calibration calibration(scan);
+  if (!calibration.HasClusterSums()) return std::nullopt;
+  calibration.TakeClusters({});
+  if (calibration.IsSliding()) return std::nullopt;
+  return calibration.Finish();
+}
+
+std::optional<ObservedInformation> ObserveFromPasses(const AlignedScan& scan) {
+  Calibration calibration(scan);
+  if (!calibration.HasClusterSums()) return std::nullopt;
+  calibration.TakeClusters({});
+  return calibration.Observed();
+}
 
 std::vector<ObservedInformation> ObserveInformation(Engine& engine,
                                                     absl::Span<const AlignedScan> scans,

@@ -30,6 +30,7 @@
 #ifndef VOXLOC_CORE_ESTIMATE_COVARIANCE_CALIBRATED_COVARIANCE_H_
 #define VOXLOC_CORE_ESTIMATE_COVARIANCE_CALIBRATED_COVARIANCE_H_
 
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -74,6 +75,13 @@ struct CalibratedCovariance : ObservedInformation {
 // The scans share the threads of the pool; null: the caller's alone.
 [[nodiscard]] std::vector<CalibratedCovariance> CalibrateCovariances(
     Engine& engine, absl::Span<const AlignedScan> scans, ThreadPool* pool = nullptr);
+
+// Of a scan whose alignment brought its clusters' sums along, where all directions are observed;
+// nullopt: it takes evaluations, which only the above has. The same bits as the above's.
+[[nodiscard]] std::optional<CalibratedCovariance> CalibrateFromPasses(const AlignedScan& scan);
+
+// The information of such a scan; nullopt: its alignment did not bring the sums along.
+[[nodiscard]] std::optional<ObservedInformation> ObserveFromPasses(const AlignedScan& scan);
 
 // The same information without the covariance, and without the evaluations that slides take.
 [[nodiscard]] std::vector<ObservedInformation> ObserveInformation(

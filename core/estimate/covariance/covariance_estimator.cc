@@ -189,6 +189,18 @@ CovarianceReport ReportCalibrated(const AlignedScan& scan, const CovarianceOptio
   return report;
 }
 
+std::optional<CovarianceReport> ReportFromResult(const CovarianceRequest& request) {
+  const CovarianceMethod method = request.options->method;
+  if (method != CovarianceMethod::kFixed && method != CovarianceMethod::kLaplace) {
+    return std::nullopt;
+  }
+  std::vector<CovarianceReport> reports(1);
+  reports.front().method = method;
+  EstimateFixed({{&request, 1}, CovarianceMethod::kFixed, reports});
+  EstimateLaplace({{&request, 1}, CovarianceMethod::kLaplace, reports});
+  return std::move(reports.front());
+}
+
 std::vector<CovarianceReport> EstimateCovariances(Engine& engine,
                                                   absl::Span<const CovarianceRequest> requests) {
   std::vector<CovarianceReport> reports(requests.size());

@@ -44,6 +44,9 @@ struct CovarianceRequest {
 [[nodiscard]] std::vector<CovarianceReport> EstimateCovariances(
     Engine& engine, absl::Span<const CovarianceRequest> requests);
 
+// Of a method that takes nothing but the result: kFixed and kLaplace. nullopt: of another.
+[[nodiscard]] std::optional<CovarianceReport> ReportFromResult(const CovarianceRequest& request);
+
 // Of a scan whose covariance has been calibrated; the fixed one where that failed.
 [[nodiscard]] CovarianceReport ReportCalibrated(const AlignedScan& scan,
                                                 const CovarianceOptions& options,

@@ -137,6 +137,7 @@ void RegisterQueues(Registrar& make, Metrics& m) {
     return make.MakeGauge("voxloc_queue_depth", "Tasks that wait.", {{"class", queue}});
   };
   m.depth_tracking = depth("tracking");
+  m.depth_estimating = depth("estimating");
   m.depth_scoring = depth("scoring");
   m.depth_searching = depth("searching");
   m.depth_mapping = depth("mapping");

@@ -87,6 +87,7 @@ class Metrics {
   std::array<Counter, kAlignmentStatuses> results;
 
   Gauge depth_tracking;
+  Gauge depth_estimating;
   Gauge depth_scoring;
   Gauge depth_searching;
   Gauge depth_mapping;

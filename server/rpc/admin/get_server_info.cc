@@ -18,6 +18,7 @@ void LimitsToProto(const Limits& limits, v1::Limits& proto) {
   proto.set_max_sessions(limits.max_sessions);
   proto.set_max_waiting_scans(limits.max_waiting_scans);
   proto.set_max_queued_scans(limits.max_queued_scans);
+  proto.set_max_queued_bytes(limits.max_queued_bytes);
   proto.set_max_iterations(limits.max_iterations);
   proto.set_max_poses_per_set(limits.max_poses_per_set);
   proto.set_max_particles(limits.max_particles);

@@ -214,6 +214,44 @@ TEST_P(RoomEstimateTest, AreTheSameBitsOnAnyNumberOfThreads) {
 }
 
 // All alignments from around come back in this room: there is no rival.
+TEST_P(RoomEstimateTest, NeedsNoEngineWhereTheAlignmentBroughtEverything) {
+  for (const CovarianceMethod method :
+       {CovarianceMethod::kCalibrated, CovarianceMethod::kFixed, CovarianceMethod::kLaplace}) {
+    EstimateOptions options;
+    options.covariance.method = method;
+    options.covariance.scale_factor = 1.0;
+    AlignJob job = Job(Displaced(truth_, {0.1, -0.1, 0.0}, 0.02), PreciseProfile());
+    const auto features =
+        DescribeScan(*job.scan, Eigen::Vector3d::Zero(), job.map_T_base_guess, options);
+    RequestPasses(*features, job);
+    const AlignResult result = AlignOne(engine(), job);
+    EstimateRequest request;
+    request.scan = {&job, &result};
+    request.options = &options;
+    request.features = features;
+    const std::optional<ScanEstimate> alone = EstimateFromPasses(request);
+    const ScanEstimate with_engine = EstimateScans(engine(), {&request, 1})[0];
+    ASSERT_TRUE(alone.has_value());
+    EXPECT_EQ(alone->covariance.method, method);
+    EXPECT_EQ(alone->covariance.covariance, with_engine.covariance.covariance);
+    EXPECT_EQ(alone->degeneracy->eigenvalues, with_engine.degeneracy->eigenvalues);
+    EXPECT_EQ(alone->confidence->value, with_engine.confidence->value);
+
+    // What takes more than the alignment brought.
+    options.covariance.method = CovarianceMethod::kMultiNdt;
+    EXPECT_FALSE(EstimateFromPasses(request).has_value());
+    options.covariance.method = method;
+    options.no_ground_z_margin_m = 0.0;
+    EXPECT_FALSE(EstimateFromPasses(request).has_value());
+    options.no_ground_z_margin_m.reset();
+    options.rival_confidence = 1.0;
+    EXPECT_FALSE(EstimateFromPasses(request).has_value());
+    options.rival_confidence = 0.0;
+    request.features.reset();
+    EXPECT_FALSE(EstimateFromPasses(request).has_value());
+  }
+}
+
 TEST_P(RoomEstimateTest, LooksForRivalsWhereTheConfidenceIsBelowWhatIsAskedFor) {
   EstimateOptions options;
   options.covariance.method = CovarianceMethod::kFixed;

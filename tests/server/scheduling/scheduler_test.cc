@@ -2,9 +2,11 @@
 
 #include "server/scheduling/scheduler.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <thread>
@@ -16,6 +18,11 @@
 
 namespace voxloc::server {
 namespace {
+
+using ::testing::UnorderedElementsAre;
+
+constexpr size_t kTaskPoints = 1000;
+constexpr size_t kTaskBytes = 12'000;
 
 // What became of the tasks, in the order in which it did.
 class Record {
@@ -49,6 +56,8 @@ class FakeTask : public ScanTask {
   ~FakeTask() override {
     if (!ended_) record_.Add("dropped " + name_);
   }
+  size_t points() const override { return kTaskPoints; }
+  size_t bytes() const override { return kTaskBytes; }
   // The engine answers a job without a map with a status: the scheduler does not look at it.
   bool Prepare(AlignJob& /*job*/, EstimateRequest& /*estimate*/) override {
     if (!prepares_) End("prepared " + name_);
@@ -63,6 +72,10 @@ class FakeTask : public ScanTask {
   void Refuse(double retry_after_s) override {
     EXPECT_GT(retry_after_s, 0.0);
     End("refused " + name_);
+  }
+  void Fail(const absl::Status& status) override {
+    EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+    End("failed " + name_);
   }
 
  private:
@@ -83,6 +96,8 @@ class TwoGuessTask : public ScanTask {
  public:
   TwoGuessTask(Record& record, bool prefers_second)
       : record_(record), prefers_second_(prefers_second) {}
+  size_t points() const override { return kTaskPoints; }
+  size_t bytes() const override { return kTaskBytes; }
   bool Prepare(AlignJob& job, EstimateRequest& /*estimate*/) override {
     job.map_T_base_guess.translation.x() = 1.0;
     return true;
@@ -102,6 +117,7 @@ class TwoGuessTask : public ScanTask {
   }
   void Supersede() override {}
   void Refuse(double /*retry_after_s*/) override {}
+  void Fail(const absl::Status& /*status*/) override {}
 
  private:
   Record& record_;
@@ -135,7 +151,14 @@ class SchedulerTest : public ::testing::Test {
   const Metrics metrics_{"test"};
   EmptyEngine engine_{gate_};
   ThreadPool host_threads_{2};
-  Scheduler scheduler_{engine_, host_threads_, {4, 3}, metrics_};
+  static Scheduler::Options FewOptions() {
+    Scheduler::Options options;
+    options.max_queued = 4;
+    options.max_queued_bytes = 8 * kTaskBytes;
+    options.max_batch = 3;
+    return options;
+  }
+  Scheduler scheduler_{engine_, host_threads_, FewOptions(), metrics_};
 };
 
 using Events = std::vector<std::string>;
@@ -158,8 +181,8 @@ TEST_F(SchedulerTest, ASecondGuessIsAlignedInTheSameCallAndTheTaskChooses) {
   scheduler_.Submit(lanes[3], std::make_unique<TwoGuessTask>(record_, true));
   gate_->Open();
   record_.Await(4);
-  EXPECT_EQ(record_.events(), (Events{"completed a of 1", "completed at 1 of 3", "completed b of 3",
-                                      "completed at 2 of 3"}));
+  EXPECT_THAT(record_.events(), UnorderedElementsAre("completed a of 1", "completed at 1 of 3",
+                                                     "completed b of 3", "completed at 2 of 3"));
   EXPECT_EQ(gate_->batches(), (std::vector<size_t>{1, 5}));
 }
 
@@ -172,8 +195,10 @@ TEST_F(SchedulerTest, GathersWhileBusyAndSplitsAtTheLargestBatch) {
   for (int i = 1; i < 5; ++i) Submit(lanes[static_cast<size_t>(i)], std::to_string(i));
   gate_->Open();
   record_.Await(5);
-  EXPECT_EQ(record_.events(), (Events{"completed a of 1", "completed 1 of 3", "completed 2 of 3",
-                                      "completed 3 of 3", "completed 4 of 1"}));
+  EXPECT_THAT(record_.events(),
+              UnorderedElementsAre("completed a of 1", "completed 1 of 3", "completed 2 of 3",
+                                   "completed 3 of 3", "completed 4 of 1"));
+  EXPECT_EQ(gate_->batches(), (std::vector<size_t>{1, 3, 1}));
 }
 
 TEST_F(SchedulerTest, LetsTheNewestTakeTheOldestPlace) {
@@ -201,6 +226,104 @@ TEST_F(SchedulerTest, RefusesWhatIsOneTooManyButNotWhatTakesAPlace) {
   EXPECT_EQ(record_.events(), (Events{"refused x", "superseded 1"}));
   gate_->Open();
   record_.Await(7);
+}
+
+TEST_F(SchedulerTest, RefusesWhatWeighsTooMuch) {
+  gate_->Close();
+  Scheduler::Options options = FewOptions();
+  options.max_queued_bytes = 2 * kTaskBytes + 1;
+  Scheduler scheduler(engine_, host_threads_, options, metrics_);
+  std::vector<std::shared_ptr<Scheduler::Lane>> lanes;
+  for (int i = 0; i < 4; ++i) lanes.push_back(scheduler.OpenLane(1));
+  const auto submit = [&](size_t lane, const std::string& name) {
+    scheduler.Submit(lanes[lane], std::make_unique<FakeTask>(record_, name));
+  };
+  submit(0, "busy");
+  gate_->AwaitBatches(1);
+  submit(1, "1");
+  submit(2, "2");
+  submit(3, "x");
+  EXPECT_EQ(record_.events(), Events{"refused x"});
+  gate_->Open();
+  record_.Await(4);
+  submit(3, "y");  // what was answered no longer weighs
+  record_.Await(5);
+  EXPECT_EQ(record_.events().back(), "completed y of 1");
+}
+
+TEST_F(SchedulerTest, ABatchHasAtMostSoManyPointsOrOneScan) {
+  gate_->Close();
+  Scheduler::Options options = FewOptions();
+  options.max_batch_points = 2 * kTaskPoints;
+  Scheduler scheduler(engine_, host_threads_, options, metrics_);
+  std::vector<std::shared_ptr<Scheduler::Lane>> lanes;
+  for (int i = 0; i < 4; ++i) {
+    lanes.push_back(scheduler.OpenLane(1));
+    scheduler.Submit(lanes.back(), std::make_unique<FakeTask>(record_, std::to_string(i)));
+    if (i == 0) gate_->AwaitBatches(1);
+  }
+  gate_->Open();
+  record_.Await(4);
+  EXPECT_EQ(gate_->batches(), (std::vector<size_t>{1, 2, 1}));
+}
+
+TEST_F(SchedulerTest, HasAsManyBatchesInFlightAsItMay) {
+  gate_->Close();
+  Scheduler::Options options = FewOptions();
+  options.batches_in_flight = 2;
+  Scheduler scheduler(engine_, host_threads_, options, metrics_);
+  const auto first = scheduler.OpenLane(2);
+  const auto second = scheduler.OpenLane(2);
+  scheduler.Submit(first, std::make_unique<FakeTask>(record_, "a"));
+  gate_->AwaitBatches(1);
+  // A scan of the lane whose scan is on its way waits; one of another lane does not.
+  scheduler.Submit(first, std::make_unique<FakeTask>(record_, "b"));
+  scheduler.Submit(second, std::make_unique<FakeTask>(record_, "c"));
+  gate_->AwaitBatches(2);
+  gate_->Open();
+  record_.Await(3);
+  EXPECT_THAT(record_.events(),
+              UnorderedElementsAre("completed a of 1", "completed b of 1", "completed c of 1"));
+}
+
+TEST_F(SchedulerTest, WhereMemoryRunsOutTheScanFailsAndTheOthersGoOn) {
+  class HungryTask : public FakeTask {
+   public:
+    using FakeTask::FakeTask;
+    bool Prepare(AlignJob& /*job*/, EstimateRequest& /*estimate*/) override {
+      throw std::bad_alloc();
+    }
+  };
+  gate_->Close();
+  const auto busy = scheduler_.OpenLane(1);
+  const auto hungry = scheduler_.OpenLane(1);
+  const auto modest = scheduler_.OpenLane(1);
+  Submit(busy, "busy");
+  gate_->AwaitBatches(1);
+  scheduler_.Submit(hungry, std::make_unique<HungryTask>(record_, "hungry"));
+  Submit(modest, "modest");
+  gate_->Open();
+  record_.Await(3);
+  EXPECT_THAT(record_.events(), UnorderedElementsAre("completed busy of 1", "failed hungry",
+                                                     "completed modest of 1"));
+}
+
+TEST_F(SchedulerTest, WhereMemoryRunsOutInTheEnginesCallItsScansFail) {
+  class HungryEngine : public EmptyEngine {
+   public:
+    using EmptyEngine::EmptyEngine;
+    std::vector<AlignResult> Align(absl::Span<const AlignJob> /*jobs*/) override {
+      throw std::bad_alloc();
+    }
+  };
+  HungryEngine engine(gate_);
+  Scheduler scheduler(engine, host_threads_, FewOptions(), metrics_);
+  const auto lane = scheduler.OpenLane(1);
+  for (const char* name : {"a", "b"}) {
+    scheduler.Submit(lane, std::make_unique<FakeTask>(record_, name));
+    record_.Await(name[0] == 'a' ? 1 : 2);
+  }
+  EXPECT_EQ(record_.events(), (Events{"failed a", "failed b"}));
 }
 
 TEST_F(SchedulerTest, LeavesOutTasksThatAnswerByThemselves) {
