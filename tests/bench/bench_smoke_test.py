@@ -108,7 +108,32 @@ class Accuracy:
         demand([row["profile"] for row in result["results"]] == ["autoware", "precise"], "profiles")
         for row in result["results"]:
             demand(row["set"] == "tiny", f"set {row['set']}")
+            number(row["ms_per_scan"], 1e-6, 60e3, "ms_per_scan")
             pose_errors(row, drive.scans, row["profile"])
+
+
+class AccuracyOfGicp:
+    """In builds with PCL."""
+
+    @staticmethod
+    def arguments(drive):
+        return [*drive.set, "--peer", "gicp"]
+
+    @staticmethod
+    def check(result, drive):
+        demand(result["engine"] == "gicp", f"engine {result['engine']}")
+        [row] = result["results"]
+        keys(row, "set profile ms_per_scan scans lost translation_error_m rotation_error_deg "
+             "body_error_m iterations", "result")
+        demand((row["set"], row["profile"], row["scans"]) == ("tiny", "gicp", drive.scans), "row")
+        number(row["ms_per_scan"], 1e-6, 60e3, "ms_per_scan")
+        # Starts are 36 cm off.
+        number(row["translation_error_m"]["p50"], 0, 0.1, "the median error")
+        summary(row["iterations"], 1, 200, "iterations")
+
+
+class AccuracyWithoutGicp(AccuracyOfGicp):
+    refusal = "configure with -DVOXLOC_BENCH_PCL=ON, which needs PCL (libpcl-dev"
 
 
 class Align:
@@ -423,6 +448,8 @@ class Search:
 
 COMMANDS = {
     "accuracy": [Accuracy],
+    "accuracy-of-gicp": [AccuracyOfGicp],
+    "accuracy-without-gicp": [AccuracyWithoutGicp],
     "align": [Align],
     "basin": [Basin],
     "build": [Build, BuildOfFiles],
@@ -441,7 +468,8 @@ COMMANDS = {
 
 
 # Further cases of a command.
-COMMAND_OF = {"gpu-rows-on-cpu": "gpu", "coverage-of-a-tunnel": "coverage"}
+COMMAND_OF = {"accuracy-of-gicp": "accuracy", "accuracy-without-gicp": "accuracy",
+              "gpu-rows-on-cpu": "gpu", "coverage-of-a-tunnel": "coverage"}
 
 
 def has_gpu(error):
@@ -459,6 +487,10 @@ def run(bench, name, case, drive):
             print(done.stderr, end="")
             sys.exit(SKIPPED)
         print(done.stdout, end="")
+        if hasattr(case, "refusal"):
+            demand(done.returncode == 1 and case.refusal in done.stderr,
+                   f"not refused, but exit status {done.returncode}: {done.stderr}")
+            return
         demand(done.returncode == 0, f"exit status {done.returncode}: {done.stderr}")
         demand(done.stdout.strip() != "", "nothing was printed")
         result = json.load(file)

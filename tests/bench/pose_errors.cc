@@ -12,7 +12,13 @@ namespace voxloc::bench {
 
 void PoseErrors::Add(const AlignResult& result, const Profile& profile, const Pose& true_map_T_base,
                      const ErrorLimits& limits) {
-  const Pose& map_T_base = result.map_T_base;
+  AddPose(result.map_T_base, result.iterations, true_map_T_base, limits);
+  evaluations.push_back(result.evaluations);
+  if (Judge(result, profile) == Acceptance::kAccepted) ++accepted;
+}
+
+void PoseErrors::AddPose(const Pose& map_T_base, int iterations_taken, const Pose& true_map_T_base,
+                         const ErrorLimits& limits) {
   translation_m.push_back(TranslationDistance(map_T_base, true_map_T_base));
   rotation_deg.push_back(RotationDistance(map_T_base, true_map_T_base) * kDegreesPerRadian);
   const Eigen::Vector3d body =
@@ -20,26 +26,27 @@ void PoseErrors::Add(const AlignResult& result, const Profile& profile, const Po
   for (size_t axis = 0; axis < 3; ++axis) {
     body_m[axis].push_back(std::abs(body[static_cast<Eigen::Index>(axis)]));
   }
-  iterations.push_back(result.iterations);
-  evaluations.push_back(result.evaluations);
-  if (Judge(result, profile) == Acceptance::kAccepted) ++accepted;
+  iterations.push_back(iterations_taken);
   const bool within =
       translation_m.back() <= limits.distance_m && rotation_deg.back() <= limits.angle_deg;
   if (!within) ++beyond;
 }
 
 nlohmann::json ToJson(const PoseErrors& errors) {
-  return {{"scans", errors.count()},
-          {"accepted", errors.accepted},
-          {"lost", errors.beyond},
-          {"translation_error_m", ToJson(Summarize(errors.translation_m))},
-          {"rotation_error_deg", ToJson(Summarize(errors.rotation_deg))},
-          {"body_error_m",
-           {{"x", ToJson(Summarize(errors.body_m[0]))},
-            {"y", ToJson(Summarize(errors.body_m[1]))},
-            {"z", ToJson(Summarize(errors.body_m[2]))}}},
-          {"iterations", ToJson(Summarize(errors.iterations))},
-          {"evaluations", ToJson(Summarize(errors.evaluations))}};
+  nlohmann::json json = {{"scans", errors.count()},
+                         {"lost", errors.beyond},
+                         {"translation_error_m", ToJson(Summarize(errors.translation_m))},
+                         {"rotation_error_deg", ToJson(Summarize(errors.rotation_deg))},
+                         {"body_error_m",
+                          {{"x", ToJson(Summarize(errors.body_m[0]))},
+                           {"y", ToJson(Summarize(errors.body_m[1]))},
+                           {"z", ToJson(Summarize(errors.body_m[2]))}}},
+                         {"iterations", ToJson(Summarize(errors.iterations))}};
+  if (!errors.evaluations.empty()) {
+    json["accepted"] = errors.accepted;
+    json["evaluations"] = ToJson(Summarize(errors.evaluations));
+  }
+  return json;
 }
 
 void AddLimitFlags(CLI::App& app, ErrorLimits& limits, const char* what) {

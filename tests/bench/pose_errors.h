@@ -30,12 +30,16 @@ struct PoseErrors {
   std::vector<double> rotation_deg;
   std::array<std::vector<double>, 3> body_m;  // absolute, along the true base's x, y and z
   std::vector<double> iterations;
+  // Of engines only: a peer tells neither.
   std::vector<double> evaluations;
   size_t accepted = 0;
   size_t beyond = 0;  // the limits
 
   void Add(const AlignResult& result, const Profile& profile, const Pose& true_map_T_base,
            const ErrorLimits& limits);
+  // The pose that a peer found.
+  void AddPose(const Pose& map_T_base, int iterations_taken, const Pose& true_map_T_base,
+               const ErrorLimits& limits);
   [[nodiscard]] size_t count() const { return translation_m.size(); }
 };
 
