@@ -67,6 +67,7 @@ struct LocalizationSession::Impl {
   absl::Status end;
   bool opened_once = false;
   int reconnects = 0;
+  uint64_t unexpected_results = 0;
   v1::SessionOpened opened;
   uint64_t last_sequence = 0;
   std::map<uint64_t, v1::AlignScansRequest> unanswered;
@@ -150,14 +151,23 @@ absl::Status LocalizationSession::Impl::ServeOneStream(bool* was_open) {
 }
 
 void LocalizationSession::Impl::Take(v1::AlignmentResult result) {
-  const std::lock_guard<std::mutex> lock(mutex);
-  if (unanswered.erase(result.sequence()) == 0) return;
-  if (result.accepted() && result.has_map_t_base()) {
-    last_pose = result.map_t_base().pose();
-    guess_from_last_pose = false;
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (unanswered.erase(result.sequence()) == 0) {
+      ++unexpected_results;
+      return;
+    }
+    if (result.accepted() && result.has_map_t_base()) {
+      last_pose = result.map_t_base().pose();
+      guess_from_last_pose = false;
+    }
+    if (!options.on_result) {
+      results.push_back(std::move(result));
+      changed.notify_all();
+      return;
+    }
   }
-  results.push_back(std::move(result));
-  changed.notify_all();
+  options.on_result(result);
 }
 
 void LocalizationSession::Impl::Take(v1::RequestRejected rejected) {
@@ -234,13 +244,25 @@ int LocalizationSession::reconnects() const {
   return impl_->reconnects;
 }
 
+uint64_t LocalizationSession::unexpected_results() const {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  return impl_->unexpected_results;
+}
+
 absl::StatusOr<uint64_t> LocalizationSession::Send(const ScanInput& scan) {
-  if (scan.cloud == nullptr) return absl::InvalidArgumentError("the scan has no cloud");
+  if ((scan.cloud == nullptr) == (scan.encoded_cloud == nullptr)) {
+    return absl::InvalidArgumentError(absl::StrCat("the scan must have one cloud (got ",
+                                                   scan.cloud == nullptr ? "none" : "two", ")"));
+  }
   v1::AlignScansRequest request;
   v1::Scan* message = request.mutable_scan();
   message->set_stamp_ns(scan.stamp_ns);
   message->set_timeout_s(scan.timeout_s);
-  EncodeCloud(*scan.cloud, message->add_clouds()->mutable_cloud());
+  if (scan.cloud != nullptr) {
+    EncodeCloud(*scan.cloud, message->add_clouds()->mutable_cloud());
+  } else {
+    *message->add_clouds()->mutable_cloud() = *scan.encoded_cloud;
+  }
   if (scan.guess_map_T_base.has_value()) {
     v1::PoseWithCovariance& guess = *message->mutable_guess_map_t_base();
     EncodePose(*scan.guess_map_T_base, guess.mutable_pose());
@@ -344,6 +366,13 @@ absl::StatusOr<v1::AlignmentResult> LocalizationSession::ReceiveResultOf(uint64_
   v1::AlignmentResult result = std::move(*found);
   impl->results.erase(found);
   return result;
+}
+
+std::optional<absl::Status> LocalizationSession::AwaitEnd(double timeout_s) {
+  std::unique_lock<std::mutex> lock(impl_->mutex);
+  Impl* impl = impl_.get();
+  if (!impl->WaitFor(&lock, timeout_s, [impl] { return impl->ended; })) return std::nullopt;
+  return impl->end;
 }
 
 absl::Status LocalizationSession::Close(double timeout_s) {

@@ -12,6 +12,8 @@
 //
 // Threads: one thread of the session's own reads. Send may be called by one thread and Receive by
 // another; all methods are safe from any thread. The destructor cancels what is open and joins.
+// `on_result` spares the step from the reading thread to another: it is called by the reading
+// thread, may send, and must neither close nor destroy the session.
 
 #ifndef VOXLOC_CLIENTS_CPP_SESSION_H_
 #define VOXLOC_CLIENTS_CPP_SESSION_H_
@@ -19,6 +21,7 @@
 #include <Eigen/Core>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -41,15 +44,19 @@ struct SessionOptions {
   ReconnectOptions reconnect;
   // Send refuses a scan while this many are unanswered or not received.
   size_t max_outstanding = 256;
+  // Takes every result, in the order of completion, and leaves none for Receive.
+  std::function<void(const v1::AlignmentResult&)> on_result;
 };
 
-// A scan to send. The cloud is copied into the message.
+// A scan to send. The cloud is copied into the message. Exactly one of `cloud` and `encoded_cloud`
+// is required.
 struct ScanInput {
   int64_t stamp_ns = 0;
-  const PointCloud* cloud = nullptr;        // in the sensor's frame; required
-  std::optional<Pose> guess_map_T_base;     // nullopt: from the session's poses
-  double timeout_s = 0.0;                   // 0: the session's
-  std::optional<Matrix6> guess_covariance;  // about fixed map axes; only with a guess
+  const PointCloud* cloud = nullptr;         // in the sensor's frame
+  const v1::Cloud* encoded_cloud = nullptr;  // the same, as EncodeCloud writes it
+  std::optional<Pose> guess_map_T_base;      // nullopt: from the session's poses
+  double timeout_s = 0.0;                    // 0: the session's
+  std::optional<Matrix6> guess_covariance;   // about fixed map axes; only with a guess
 };
 
 class LocalizationSession {
@@ -68,9 +75,13 @@ class LocalizationSession {
   // How often the session was opened again.
   [[nodiscard]] int reconnects() const;
 
+  // Results that no scan was waiting for: none was sent with that sequence, or it was answered
+  // before. They are dropped.
+  [[nodiscard]] uint64_t unexpected_results() const;
+
   // Hands a scan over; returns its sequence number, counted from 1. Does not wait for the answer,
   // but for the connection to take the bytes. While the session reconnects the scan is kept.
-  // InvalidArgument: no cloud, a message over the server's limit. ResourceExhausted: too many
+  // InvalidArgument: not one cloud, a message over the server's limit. ResourceExhausted: too many
   // outstanding. Otherwise the error that ended the session.
   [[nodiscard]] absl::StatusOr<uint64_t> Send(const ScanInput& scan);
 
@@ -96,6 +107,10 @@ class LocalizationSession {
   // The result of one scan; others stay for later calls.
   [[nodiscard]] absl::StatusOr<v1::AlignmentResult> ReceiveResultOf(uint64_t sequence,
                                                                     double timeout_s);
+
+  // How the session ended: OK after Close, otherwise the error. nullopt: it has not within
+  // `timeout_s` (0: no limit).
+  [[nodiscard]] std::optional<absl::Status> AwaitEnd(double timeout_s);
 
   // Ends the session once the server has answered every scan; their results can still be received.
   // Cancels and returns DeadlineExceeded when that takes longer than `timeout_s` (0: no limit).

@@ -330,6 +330,70 @@ TEST(LocalizationSession, TellsWhatTheServerDidNotTake) {
   EXPECT_FALSE((*session)->TakeRejection().has_value());
 }
 
+TEST(LocalizationSession, HandsResultsOverAsTheyCome) {
+  FakeBehaviour behaviour;
+  behaviour.align_scans = Echo;
+  FakeServer server(behaviour);
+  const PointCloud cloud = ThreePoints();
+  v1::Cloud encoded;
+  EncodeCloud(cloud, &encoded);
+  ScanInput scan;
+  scan.encoded_cloud = &encoded;
+
+  // Each result is answered by the next scan, on the reading thread.
+  constexpr uint64_t kScans = 20;
+  std::unique_ptr<LocalizationSession> session;
+  std::atomic<uint64_t> received{0};
+  SessionOptions options = OptionsFor("town");
+  options.max_outstanding = 1;
+  options.on_result = [&](const v1::AlignmentResult& result) {
+    EXPECT_EQ(result.sequence(), received + 1);
+    if (result.sequence() < kScans) {
+      EXPECT_TRUE(session->Send(scan).ok());
+    }
+    ++received;
+  };
+  auto opened = LocalizationSession::Open(ChannelTo(server.address()), options);
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  session = *std::move(opened);
+  ASSERT_TRUE(session->Send(scan).ok());
+  EXPECT_TRUE(Eventually([&] { return received == kScans; }));
+  EXPECT_EQ(session->Receive(0.05).status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_FALSE(session->AwaitEnd(0.05).has_value());
+  EXPECT_TRUE(session->Close(20.0).ok());
+  EXPECT_EQ(session->AwaitEnd(0.0), absl::OkStatus());
+  EXPECT_EQ(session->Receive(0.0).status().code(), absl::StatusCode::kOutOfRange);
+  EXPECT_EQ(session->unexpected_results(), 0u);
+}
+
+TEST(LocalizationSession, CountsAndDropsResultsThatNoScanWaitsFor) {
+  FakeBehaviour behaviour;
+  behaviour.align_scans = [](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
+    if (!AnswerOpen(stream)) return grpc::Status::OK;
+    v1::AlignScansRequest request;
+    while (stream->Read(&request)) {
+      AnswerScan(request.scan(), stream);
+      AnswerScan(request.scan(), stream);
+      v1::Scan other = request.scan();
+      other.set_sequence(77);
+      AnswerScan(other, stream);
+    }
+    return grpc::Status::OK;
+  };
+  FakeServer server(behaviour);
+  auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("town"));
+  ASSERT_TRUE(session.ok()) << session.status();
+  const PointCloud cloud = ThreePoints();
+  ScanInput scan;
+  EXPECT_EQ((*session)->Send(scan).status().code(), absl::StatusCode::kInvalidArgument);
+  scan.cloud = &cloud;
+  ASSERT_TRUE((*session)->Send(scan).ok());
+  EXPECT_TRUE((*session)->Receive(20.0).ok());
+  EXPECT_TRUE((*session)->Close(20.0).ok());
+  EXPECT_EQ((*session)->Receive(1.0).status().code(), absl::StatusCode::kOutOfRange);
+  EXPECT_EQ((*session)->unexpected_results(), 2u);
+}
+
 TEST(LocalizationSession, StopsTryingAfterTheLastAttempt) {
   FakeBehaviour behaviour;
   behaviour.align_scans = [](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
@@ -345,8 +409,11 @@ TEST(LocalizationSession, StopsTryingAfterTheLastAttempt) {
   auto session = LocalizationSession::Open(ChannelTo(server.address()), options);
   ASSERT_TRUE(session.ok()) << session.status();
   server.Stop();
+  const std::optional<absl::Status> end = (*session)->AwaitEnd(30.0);
+  ASSERT_TRUE(end.has_value());
+  EXPECT_EQ(end->code(), absl::StatusCode::kUnavailable) << *end;
   const auto result = (*session)->Receive(30.0);
-  EXPECT_EQ(result.status().code(), absl::StatusCode::kUnavailable) << result.status();
+  EXPECT_EQ(result.status(), *end);
   EXPECT_THAT(std::string(result.status().message()), HasSubstr("2 attempts"));
   const PointCloud cloud = ThreePoints();
   ScanInput scan;
