@@ -20,6 +20,9 @@ struct MapFlags {
 
 void AddMapFlags(CLI::App* command, MapFlags* flags);
 
+// --profile alone, for commands that name maps in another way.
+void AddProfileFlag(CLI::App* command, std::string* profile);
+
 }  // namespace voxloc::cli
 
 #endif  // VOXLOC_CLIENTS_CLI_MAP_FLAGS_H_

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "absl/status/statusor.h"
+#include "clients/cli/accepted.h"
 #include "clients/cli/estimate_text.h"
 #include "clients/cpp/messages.h"
 #include "core/geometry/angles.h"
@@ -33,8 +34,7 @@ void FillEstimates(const v1::AlignmentResult& result, ReplayRow* row) {
 
 void FillRow(const v1::AlignmentResult& result, double latency_ms, ReplayRow* row) {
   row->answered = result.status() != v1::ALIGNMENT_STATUS_SUPERSEDED;
-  row->accepted = result.status() == v1::ALIGNMENT_STATUS_OK ||
-                  (result.status() == v1::ALIGNMENT_STATUS_DEGENERATE && result.accepted());
+  row->accepted = CountsAsAccepted(result);
   row->status = client::StatusName(result.status());
   row->detail = result.detail();
   row->latency_ms = latency_ms;

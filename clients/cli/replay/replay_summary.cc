@@ -2,19 +2,13 @@
 
 #include "clients/cli/replay/replay_summary.h"
 
-#include <cmath>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "clients/cli/text_table.h"
+#include "clients/cli/summary_table.h"
 
 namespace voxloc::cli {
 namespace {
-
-Json SummaryJson(const Summary& d) {
-  return {{"mean", d.mean}, {"p50", d.p50}, {"p95", d.p95}, {"p99", d.p99}, {"max", d.max}};
-}
 
 Json RowJson(const ReplayRow& row) {
   const bool aligned = row.map_T_base.has_value();
@@ -51,10 +45,6 @@ Json RowJson(const ReplayRow& row) {
           {"engine_ms", row.engine_ms},
           {"queue_ms", row.queue_ms},
           {"server_ms", row.server_ms}};
-}
-
-std::string Number(double value, int digits) {
-  return std::isfinite(value) ? absl::StrFormat("%.*f", digits, value) : "-";
 }
 
 }  // namespace
@@ -101,29 +91,17 @@ ReplaySummary SummarizeReplay(const std::vector<ReplayRow>& rows) {
 }
 
 std::string SummaryText(const ReplaySetting& setting, const ReplaySummary& summary) {
-  using Align = TextTable::Align;
-  TextTable table({{""},
-                   {"mean", Align::kRight},
-                   {"p50", Align::kRight},
-                   {"p95", Align::kRight},
-                   {"p99", Align::kRight},
-                   {"max", Align::kRight}});
-  const auto row = [&table](const std::string& name, const Summary& d, int digits,
-                            double factor = 1.0) {
-    table.AddRow({name, Number(factor * d.mean, digits), Number(factor * d.p50, digits),
-                  Number(factor * d.p95, digits), Number(factor * d.p99, digits),
-                  Number(factor * d.max, digits)});
-  };
-  row("position error, cm", summary.translation_error_m, 2, 100.0);
-  row("rotation error, deg", summary.rotation_error_deg, 3);
-  row("position sigma, cm", summary.position_sigma_m, 2, 100.0);
-  row("confidence", summary.confidence, 2);
-  row("round trip, ms", summary.latency_ms, 2);
-  row("  engine, ms", summary.engine_ms, 2);
-  row("  network and service, ms", summary.overhead_ms, 2);
-  row("iterations", summary.iterations, 1);
-  row("NVTL", summary.nvtl, 2);
-  row("points used", summary.points_used, 0);
+  SummaryTable table;
+  table.AddRow("position error, cm", summary.translation_error_m, 2, 100.0);
+  table.AddRow("rotation error, deg", summary.rotation_error_deg, 3);
+  table.AddRow("position sigma, cm", summary.position_sigma_m, 2, 100.0);
+  table.AddRow("confidence", summary.confidence, 2);
+  table.AddRow("round trip, ms", summary.latency_ms, 2);
+  table.AddRow("  engine, ms", summary.engine_ms, 2);
+  table.AddRow("  network and service, ms", summary.overhead_ms, 2);
+  table.AddRow("iterations", summary.iterations, 1);
+  table.AddRow("NVTL", summary.nvtl, 2);
+  table.AddRow("points used", summary.points_used, 0);
   const double percent = summary.answered == 0 ? 0.0
                                                : 100.0 * static_cast<double>(summary.accepted) /
                                                      static_cast<double>(summary.answered);
