@@ -94,12 +94,16 @@ bool ChildProcess::running() {
   return false;
 }
 
-int ChildProcess::Stop() {
+int ChildProcess::Wait() {
   if (!running()) return exit_code_;
-  kill(pid_, SIGTERM);
   exit_code_ = ExitCodeOf(AwaitEnd(pid_).value_or(-1));
   pid_ = -1;
   return exit_code_;
+}
+
+int ChildProcess::Stop() {
+  if (running()) kill(pid_, SIGTERM);
+  return Wait();
 }
 
 }  // namespace voxloc

@@ -32,6 +32,12 @@ class ChildProcess {
 
   [[nodiscard]] bool running();
 
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+  // Waits until it ends by itself; the exit code, or -1 when a signal ended it, also this one's
+  // after too long.
+  int Wait();
+
   // SIGTERM, then waits; the exit code, or -1 when a signal ended it.
   int Stop();
 

@@ -6,7 +6,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -16,11 +15,12 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/e2e/child_process.h"
 #include "tests/e2e/program_path.h"
+#include "tests/e2e/served_town.h"
 #include "tests/support/test_engines.h"
 
 namespace voxloc {
@@ -31,11 +31,6 @@ using ::testing::HasSubstr;
 
 namespace fs = std::filesystem;
 
-json JsonIn(const fs::path& path) {
-  std::ifstream file(path);
-  return json::parse(file, nullptr, false);
-}
-
 // One simulated town for all tests, and one server on each engine with the town as a map.
 class CommandLineE2e : public ::testing::TestWithParam<std::string> {
  protected:
@@ -43,9 +38,7 @@ class CommandLineE2e : public ::testing::TestWithParam<std::string> {
     std::string pattern = (fs::temp_directory_path() / "voxloc_e2e_XXXXXX").string();
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     directory_ = pattern;
-    const ProcessResult simulated =
-        Voxloc({"simulate", "--size", "150", "--scans", "25", "--map-spacing", "0.15", Town()});
-    ASSERT_EQ(simulated.exit_code, 0) << simulated.error;
+    SimulateTown(directory_ / "town");
   }
 
   static void TearDownTestSuite() {
@@ -58,44 +51,16 @@ class CommandLineE2e : public ::testing::TestWithParam<std::string> {
 
   void SetUp() override {
     if (servers_.count(GetParam()) == 0) {
-      ASSERT_NO_FATAL_FAILURE(StartServer());
+      ASSERT_NO_FATAL_FAILURE(
+          StartTownServer(GetParam(), directory_, directory_ / "town", &servers_[GetParam()]));
     }
     ASSERT_FALSE(servers_[GetParam()].address.empty()) << "voxlocd does not serve";
   }
 
-  static void StartServer() {
-    Server& server = servers_[GetParam()];
-    const fs::path ready_file = directory_ / (GetParam() + "_ready.json");
-    server.process = std::make_unique<ChildProcess>(
-        std::vector<std::string>{ProgramPath(VOXLOC_VOXLOCD), "--engine=" + GetParam(),
-                                 "--listen=127.0.0.1:0", "--metrics-listen=127.0.0.1:0",
-                                 "--data-dir=" + (directory_ / (GetParam() + "_maps")).string(),
-                                 "--ready-file=" + ready_file.string()},
-        (directory_ / (GetParam() + "_server.log")).string());
-    for (int i = 0; i < 600 && !fs::exists(ready_file); ++i) {
-      ASSERT_TRUE(server.process->running()) << "voxlocd ended before it was ready";
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    }
-    const json ready = JsonIn(ready_file);
-    ASSERT_TRUE(ready.contains("listen"));
-    EXPECT_EQ(ready["engine"], GetParam());
-    server.address = ready["listen"];
-    const ProcessResult loaded = WithServer({"map", "load", "--map", "town", Town("map")});
-    ASSERT_EQ(loaded.exit_code, 0) << loaded.error;
-  }
-
-  static std::string Town(const std::string& name = "") {
-    return (directory_ / "town" / name).string();
-  }
-
-  static ProcessResult Voxloc(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), ProgramPath(VOXLOC_VOXLOC));
-    return RunProcess(arguments);
-  }
+  static std::string Town(const std::string& name) { return (directory_ / "town" / name).string(); }
 
   static ProcessResult WithServer(std::vector<std::string> arguments) {
-    arguments.insert(arguments.end(), {"--server", servers_[GetParam()].address});
-    return Voxloc(std::move(arguments));
+    return servers_[GetParam()].Voxloc(std::move(arguments));
   }
 
   static std::vector<std::string> ReplayOf(const std::string& poses) {
@@ -103,23 +68,12 @@ class CommandLineE2e : public ::testing::TestWithParam<std::string> {
             "--points", "1500",  "--min-range", "1",       "--profile",   "precise"};
   }
 
-  static std::vector<std::string> Plus(std::vector<std::string> arguments,
-                                       const std::vector<std::string>& more) {
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return arguments;
-  }
-
-  struct Server {
-    std::string address;
-    std::unique_ptr<ChildProcess> process;
-  };
-
   static fs::path directory_;
-  static std::map<std::string, Server> servers_;  // by engine
+  static std::map<std::string, TownServer> servers_;  // by engine
 };
 
 fs::path CommandLineE2e::directory_;
-std::map<std::string, CommandLineE2e::Server> CommandLineE2e::servers_;
+std::map<std::string, TownServer> CommandLineE2e::servers_;
 INSTANTIATE_TEST_SUITE_P(, CommandLineE2e, ::testing::ValuesIn(TestEngineNames()), NameByEngine);
 
 TEST_P(CommandLineE2e, ReplayTracksTheDriveAndWritesJsonAndReport) {
@@ -351,7 +305,8 @@ TEST_P(CommandLineE2e, AnUnreachableServerHasAnExitCodeOfItsOwn) {
       {"locate", "--map", "town", Town("scans/000000.pcd")},
       {"score", "--map", "town", Town("scans/000000.pcd")}};
   for (const std::vector<std::string>& command : commands) {
-    const ProcessResult run = Voxloc(Plus(command, {"--server", "127.0.0.1:1", "--timeout", "5"}));
+    const ProcessResult run =
+        RunVoxloc(Plus(command, {"--server", "127.0.0.1:1", "--timeout", "5"}));
     EXPECT_EQ(run.exit_code, 3) << command[0] << ": " << run.error;
     EXPECT_THAT(run.error, HasSubstr("127.0.0.1:1"));
   }

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The real programs, together: a simulated town of 150 m with a drive of 25 scans, and voxlocd with
+// the town as a map.
+
+#ifndef VOXLOC_TESTS_E2E_SERVED_TOWN_H_
+#define VOXLOC_TESTS_E2E_SERVED_TOWN_H_
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/e2e/child_process.h"
+
+namespace voxloc {
+
+// Runs voxloc to its end.
+[[nodiscard]] ProcessResult RunVoxloc(std::vector<std::string> arguments);
+
+// The two lists, one after the other.
+[[nodiscard]] std::vector<std::string> Plus(std::vector<std::string> arguments,
+                                            const std::vector<std::string>& more);
+
+// Discarded where the file is not JSON.
+[[nodiscard]] nlohmann::json JsonIn(const std::filesystem::path& path);
+
+// Writes `map`, `scans`, `poses.txt` and `poses_tum.txt` into the folder. A fatal failure of the
+// test where it cannot.
+void SimulateTown(const std::filesystem::path& town);
+
+struct TownServer {
+  std::string address;
+  std::unique_ptr<ChildProcess> process;
+
+  // Runs voxloc with --server and this server's address.
+  [[nodiscard]] ProcessResult Voxloc(std::vector<std::string> arguments) const;
+};
+
+// Starts voxlocd, with its files in `folder`, and loads the town as the map "town". A fatal failure
+// of the test where it cannot.
+void StartTownServer(const std::string& engine, const std::filesystem::path& folder,
+                     const std::filesystem::path& town, TownServer* server);
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_TESTS_E2E_SERVED_TOWN_H_
