@@ -20,7 +20,7 @@ constexpr char kCommandsManual[] =
     "  voxloc map load --map town town/map\n"
     "  voxloc replay --map town --scans town/scans --poses town/poses.txt --report report.html\n\n"
     "Exit codes: 0 success; 1 failure; 2 wrong usage; 3 the server cannot be reached or does not\n"
-    "answer in time; 4 success, but the result is not accepted.";
+    "answer in time; 4 success, but the result is not accepted, or misses an objective.";
 
 void BuildCommands(CLI::App* app, Work* chosen) {
   app->set_version_flag("--version", std::string("voxloc ") + VOXLOC_VERSION);
@@ -39,6 +39,7 @@ void BuildCommands(CLI::App* app, Work* chosen) {
   AddAlignCommand(app, chosen);
   AddLocateCommand(app, chosen);
   AddReplayCommand(app, chosen);
+  AddLoadTestCommand(app, chosen);
   AddCalibrateCommand(app, chosen);
   AddScoreCommand(app, chosen);
   AddSimulateCommand(app, chosen);

@@ -28,6 +28,7 @@ void AddMapInfoCommand(CLI::App* parent, Work* chosen);
 void AddMapDropCommand(CLI::App* parent, Work* chosen);
 void AddAlignCommand(CLI::App* parent, Work* chosen);
 void AddCalibrateCommand(CLI::App* parent, Work* chosen);
+void AddLoadTestCommand(CLI::App* parent, Work* chosen);
 void AddLocateCommand(CLI::App* parent, Work* chosen);
 void AddReplayCommand(CLI::App* parent, Work* chosen);
 void AddScoreCommand(CLI::App* parent, Work* chosen);

@@ -14,7 +14,7 @@ enum class ExitCode {
   kFailed = 1,       // a file, a request or the server's work failed
   kUsage = 2,        // the command line is wrong
   kUnreachable = 3,  // the server cannot be reached or does not answer in time
-  kNotAccepted = 4,  // the work was done, but its result is not accepted
+  kNotAccepted = 4,  // the work was done, but its result is not accepted, or misses an objective
 };
 
 // Unavailable and DeadlineExceeded are kUnreachable, other errors kFailed.

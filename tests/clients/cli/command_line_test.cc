@@ -12,8 +12,8 @@ using ::testing::HasSubstr;
 
 TEST(CommandLine, EveryCommandHasHelpWithAnExample) {
   const std::vector<std::vector<std::string>> commands = {
-      {"map", "load"}, {"map", "list"}, {"map", "info"}, {"map", "drop"}, {"align"}, {"locate"},
-      {"replay"},      {"score"},       {"info"},        {"simulate"},    {"map"}};
+      {"map", "load"}, {"map", "list"}, {"map", "info"}, {"map", "drop"}, {"align"},    {"locate"},
+      {"replay"},      {"load-test"},   {"score"},       {"info"},        {"simulate"}, {"map"}};
   for (std::vector<std::string> command : commands) {
     command.emplace_back("--help");
     const ParsedCommandLine parsed = ParseCommandLine(command);
@@ -34,6 +34,7 @@ TEST(CommandLine, TheCommonFlagsAreEverywhere) {
                                                                                 {"align"},
                                                                                 {"locate"},
                                                                                 {"replay"},
+                                                                                {"load-test"},
                                                                                 {"score"},
                                                                                 {"info"}}) {
     command.emplace_back("--help");
@@ -80,6 +81,30 @@ TEST(CommandLine, AcceptsWhatTheManualShows) {
        "--min-range",
        "1"},
       {"replay", "--map", "m", "--scans", "d", "--poses", "p", "--guesses", "g.txt"},
+      {"load-test", "--map", "m", "--scans", "d", "--poses", "p", "--streams", "200", "--rate",
+       "10", "--pose-rate", "50", "--seconds", "60", "--processes", "4", "--max-p99-ms", "5"},
+      {"load-test",
+       "--map",
+       "m",
+       "--map",
+       "n",
+       "--scans",
+       "d",
+       "--poses",
+       "p",
+       "--scans",
+       "e",
+       "--poses",
+       "q",
+       "--guesses",
+       "g",
+       "--guesses",
+       "h",
+       "--covariance",
+       "fixed",
+       "--no-confidence",
+       "--min-answered",
+       "99.9"},
       {"score", "--map", "m", "--at=-1,2,3,4,5,6", "scan.pcd"},
       {"locate", "--map", "m", "scan.pcd"},
       {"locate", "--map", "m", "--prior", "-1,2,3,0,0,90", "--sigma", "5,5,0.5,1,1,20",
@@ -116,6 +141,14 @@ TEST(CommandLine, ExplainsMistakes) {
       {{"replay", "--map", "m", "--scans", "d", "--poses", "p", "--guess", "truth", "--guesses",
         "g"},
        "--guess"},
+      {{"load-test", "--map", "m", "--scans", "d", "--poses", "p", "--pose-rate", "50"},
+       "--pose-rate must come with a --rate over 0 (got 0)"},
+      {{"load-test", "--map", "m", "--scans", "d", "--poses", "p", "--processes", "3"},
+       "--processes must be at most --streams, 1 (got 3)"},
+      {{"load-test", "--map", "m", "--scans", "d", "--poses", "p", "--poses", "q"},
+       "--poses must be given once for each --scans (got 2 for 1)"},
+      {{"load-test", "--map", "m", "--scans", "d", "--poses", "p", "--min-answered", "101"},
+       "--min-answered"},
       {{"locate", "--map", "m", "--region", "1,2,3", "f.pcd"}, "X0,Y0,Z0,X1,Y1,Z1"},
       {{"locate", "--map", "m", "--prior", "0,0,0,0,0,0", "--region", "0,0,0,1,1,1", "f.pcd"},
        "--prior"},

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/cli/load_test/load_drive.h"
+
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "clients/cli/progress.h"
+#include "clients/cli/scan_flags.h"
+#include "clients/cli/text_table.h"
+#include "clients/cpp/messages.h"
+
+namespace voxloc::cli {
+
+Pose LoadDrive::GuessAt(double position) const {
+  const auto count = static_cast<double>(guesses_map_T_base.size());
+  const double cyclic = position - count * std::floor(position / count);
+  const size_t before = IndexAt(static_cast<uint64_t>(cyclic));
+  const size_t after = IndexAt(before + 1);
+  const double share = cyclic - std::floor(cyclic);
+  const Pose& from = guesses_map_T_base[before];
+  const Pose& to = guesses_map_T_base[after];
+  if (after <= before) return share < 0.5 ? from : to;
+  return {(1.0 - share) * from.translation + share * to.translation,
+          from.rotation.slerp(share, to.rotation)};
+}
+
+absl::StatusOr<std::vector<LoadDrive>> ReadLoadDrives(const LoadDriveOptions& options) {
+  std::vector<ReplayInput> inputs;
+  size_t scans = 0;
+  for (const ReplayFiles& files : options.files) {
+    absl::StatusOr<ReplayInput> input = ReadReplayInput(files);
+    if (!input.ok()) return input.status();
+    scans += input->scans.size();
+    inputs.push_back(*std::move(input));
+  }
+  std::optional<ProgressBar> progress;
+  if (options.progress) progress.emplace("reading", "scans", scans);
+  std::vector<LoadDrive> drives(inputs.size());
+  uint64_t bytes = 0;
+  size_t done = 0;
+  for (size_t d = 0; d < drives.size(); ++d) {
+    const ReplayInput& input = inputs[d];
+    const GuessSource guesses(
+        input, input.guesses.empty() ? GuessSource::Kind::kTruth : GuessSource::Kind::kFile,
+        options.perturbation, options.seed);
+    for (size_t i = 0; i < input.scans.size(); ++i) {
+      const absl::StatusOr<FilteredCloud> scan = LoadScan(input.scans[i], options.filter);
+      if (!scan.ok()) return scan.status();
+      v1::Cloud& encoded = drives[d].scans.emplace_back();
+      client::EncodeCloud(scan->cloud, &encoded);
+      drives[d].guesses_map_T_base.push_back(guesses.GuessFor(i, std::nullopt));
+      drives[d].points += scan->cloud.size();
+      bytes += encoded.data().size();
+      if (bytes > kMaxDriveBytes) {
+        return absl::ResourceExhaustedError(
+            absl::StrCat("the scans must take at most ", ByteText(kMaxDriveBytes),
+                         " of memory (got more after ", done, " of ", scans,
+                         " scans); thin them with --leaf or --points, or send fewer with "
+                         "--max-scans"));
+      }
+      if (progress.has_value()) progress->Update(++done);
+    }
+  }
+  return drives;
+}
+
+}  // namespace voxloc::cli

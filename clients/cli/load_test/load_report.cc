@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/cli/load_test/load_report.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "clients/cli/summary_table.h"
+#include "clients/cli/text_table.h"
+#include "clients/cpp/messages.h"
+
+namespace voxloc::cli {
+namespace {
+
+constexpr double kNanosecondsPerMillisecond = 1e6;
+
+Summary InMilliseconds(const LogHistogram& times) {
+  return times.Summarized(kNanosecondsPerMillisecond);
+}
+
+std::string PercentText(uint64_t part, uint64_t whole) {
+  if (whole == 0) return "none";
+  return absl::StrFormat("%.1f %%", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+std::string NameOfStatus(int status) {
+  return client::StatusName(static_cast<v1::AlignmentStatus>(status));
+}
+
+std::string HeadText(const LoadReport& report) {
+  const LoadTiming& timing = report.timing;
+  const LoadResult& result = report.result;
+  std::string loop = "closed loop";
+  if (timing.open_loop()) loop = absl::StrFormat("%g scans/s each", timing.rate_hz);
+  if (timing.pose_rate_hz > 0.0) {
+    absl::StrAppend(&loop, absl::StrFormat(" and %g poses/s", timing.pose_rate_hz));
+  }
+  std::string text = absl::StrFormat(
+      "%s, map %s, profile %s, engine %s: %d streams, %s, %g s after a ramp of %g s\n",
+      report.server, absl::StrJoin(report.maps, ", "), result.profile, result.engine,
+      timing.streams, loop, timing.steady_s, timing.ramp_s);
+  absl::StrAppend(&text,
+                  absl::StrFormat("%d scans of %s points on average, %d process%s\n", result.scans,
+                                  Grouped(result.points / std::max<uint64_t>(result.scans, 1)),
+                                  report.processes, report.processes == 1 ? "" : "es"));
+  return text;
+}
+
+std::string CountsText(const LoadReport& report) {
+  const Tally& tally = report.result.tally;
+  std::string text = absl::StrFormat(
+      "sent %s, answered %s (%s of what was due), accepted %s, superseded %s, lost %s, unsent %s, "
+      "duplicated %s\n",
+      Grouped(tally.sent), Grouped(tally.answered), PercentText(tally.answered, tally.due()),
+      Grouped(tally.accepted), Grouped(tally.superseded), Grouped(tally.lost),
+      Grouped(tally.unsent), Grouped(tally.duplicated));
+  if (!tally.statuses.empty()) {
+    absl::StrAppend(&text, "status: ",
+                    absl::StrJoin(tally.statuses, ", ",
+                                  [](std::string* out, const std::pair<const int, uint64_t>& s) {
+                                    absl::StrAppend(out, NameOfStatus(s.first), " ",
+                                                    Grouped(s.second));
+                                  }),
+                    "\n");
+  }
+  if (report.timing.pose_rate_hz > 0.0) {
+    absl::StrAppend(&text, "poses: ", Grouped(tally.poses_sent), " sent, ",
+                    Grouped(tally.poses_rejected), " rejected\n");
+  }
+  return absl::StrCat(text, absl::StrFormat("rate: %.1f answers/s\n", report.rate_per_s()));
+}
+
+std::string TimesText(const LoadReport& report) {
+  const Tally& tally = report.result.tally;
+  SummaryTable table;
+  table.AddRow("latency, ms", InMilliseconds(tally.latency), 3);
+  if (report.timing.open_loop()) {
+    table.AddRow("  sent after due, ms", InMilliseconds(tally.lateness), 3);
+  }
+  table.AddRow("  client and network, ms", InMilliseconds(tally.overhead), 3);
+  table.AddRow("  server, ms", InMilliseconds(tally.server), 3);
+  table.AddRow("    queue, ms", InMilliseconds(tally.queue_wait), 3);
+  table.AddRow("    prepare, ms", InMilliseconds(tally.prepare), 3);
+  table.AddRow("    align, ms", InMilliseconds(tally.align), 3);
+  table.AddRow("    estimate, ms", InMilliseconds(tally.estimate), 3);
+  table.AddRow("scans in a batch", tally.batch_size.Summarized(1.0), 1);
+  return table.Text();
+}
+
+std::string GeneratorText(const GeneratorLimit& generator) {
+  return absl::StrFormat(
+      "generator: %.1f %% of the sends more than 1 ms late, %.0f %% of %d processors used\n",
+      generator.late_percent, generator.processor_percent, generator.processors);
+}
+
+std::string ObjectiveText(const ObjectiveResult& objective) {
+  return absl::StrFormat("objective %s %g: %g, %s\n", objective.name, objective.limit,
+                         objective.value, objective.met ? "met" : "missed");
+}
+
+}  // namespace
+
+double LoadReport::rate_per_s() const {
+  return static_cast<double>(result.tally.arrivals) / timing.steady_s;
+}
+
+bool LoadReport::passed() const {
+  const bool met = std::all_of(objectives.begin(), objectives.end(),
+                               [](const ObjectiveResult& objective) { return objective.met; });
+  return met && result.tally.answered > 0 && result.tally.streams_ended == 0;
+}
+
+std::string LoadReportText(const LoadReport& report) {
+  std::string text = absl::StrCat(HeadText(report), CountsText(report), "\n", TimesText(report),
+                                  "\n", GeneratorText(report.generator));
+  for (const ObjectiveResult& objective : report.objectives) text += ObjectiveText(objective);
+  return text;
+}
+
+std::string LoadWarningsText(const LoadReport& report) {
+  const Tally& tally = report.result.tally;
+  std::string text;
+  if (report.generator.limited) {
+    absl::StrAppend(&text,
+                    "warning: the load generator was the limit, or competed with the server for "
+                    "processors; start it on another machine, or with fewer streams\n");
+  }
+  if (tally.streams_ended > 0) {
+    absl::StrAppend(&text, "warning: ", tally.streams_ended, " of ", report.timing.streams,
+                    " sessions ended before the test did\n");
+  }
+  if (tally.reconnects > 0) {
+    absl::StrAppend(&text, "warning: sessions were opened again ", tally.reconnects, " times\n");
+  }
+  for (const auto& [problem, count] : tally.problems) {
+    absl::StrAppend(&text, "warning: ", problem, " (", count, " times)\n");
+  }
+  return text;
+}
+
+Json LoadReportJson(const LoadReport& report) {
+  const LoadTiming& timing = report.timing;
+  const LoadResult& result = report.result;
+  const Tally& tally = result.tally;
+  Json statuses = Json::object();
+  for (const auto& [status, count] : tally.statuses) statuses[NameOfStatus(status)] = count;
+  Json objectives = Json::array();
+  for (const ObjectiveResult& objective : report.objectives) {
+    objectives.push_back({{"name", objective.name},
+                          {"limit", objective.limit},
+                          {"value", objective.value},
+                          {"met", objective.met}});
+  }
+  const auto times = [](const LogHistogram& histogram) {
+    return SummaryJson(InMilliseconds(histogram));
+  };
+  return {{"server", report.server},
+          {"server_version", result.server_version},
+          {"maps", report.maps},
+          {"profile", result.profile},
+          {"engine", result.engine},
+          {"streams", timing.streams},
+          {"processes", report.processes},
+          {"rate_hz", timing.rate_hz},
+          {"pose_rate_hz", timing.pose_rate_hz},
+          {"ramp_s", timing.ramp_s},
+          {"steady_s", timing.steady_s},
+          {"scans", result.scans},
+          {"points_per_scan", static_cast<double>(result.points) /
+                                  static_cast<double>(std::max<uint64_t>(result.scans, 1))},
+          {"sent", tally.sent},
+          {"unsent", tally.unsent},
+          {"answered", tally.answered},
+          {"accepted", tally.accepted},
+          {"superseded", tally.superseded},
+          {"lost", tally.lost},
+          {"duplicated", tally.duplicated},
+          {"statuses", statuses},
+          {"poses_sent", tally.poses_sent},
+          {"poses_rejected", tally.poses_rejected},
+          {"reconnects", tally.reconnects},
+          {"streams_ended", tally.streams_ended},
+          {"problems", tally.problems},
+          {"rate_per_s", report.rate_per_s()},
+          {"latency_ms", times(tally.latency)},
+          {"lateness_ms", times(tally.lateness)},
+          {"overhead_ms", times(tally.overhead)},
+          {"server_ms", times(tally.server)},
+          {"queue_wait_ms", times(tally.queue_wait)},
+          {"prepare_ms", times(tally.prepare)},
+          {"align_ms", times(tally.align)},
+          {"estimate_ms", times(tally.estimate)},
+          {"batch_size", SummaryJson(tally.batch_size.Summarized(1.0))},
+          {"generator_limited", report.generator.limited},
+          {"generator",
+           {{"late_percent", report.generator.late_percent},
+            {"processor_percent", report.generator.processor_percent},
+            {"processors", report.generator.processors}}},
+          {"objectives", objectives}};
+}
+
+}  // namespace voxloc::cli

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One vehicle of a load test: a session, and the thread that sends on schedule.
+//
+// Replies are taken by the session's reading thread. In closed loop that thread also sends the next
+// scan, so that no change of threads lies between them, and the stream's own thread only gives up
+// what is not answered in time. In open loop the stream's thread sends; what the connection does
+// not take at once makes the stream's later messages late, and those of no other stream.
+
+#ifndef VOXLOC_CLIENTS_CLI_LOAD_TEST_LOAD_STREAM_H_
+#define VOXLOC_CLIENTS_CLI_LOAD_TEST_LOAD_STREAM_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "absl/status/statusor.h"
+#include "clients/cli/load_test/load_drive.h"
+#include "clients/cli/load_test/load_timing.h"
+#include "clients/cli/load_test/run_clock.h"
+#include "clients/cli/load_test/scan_ledger.h"
+#include "clients/cli/load_test/stream_schedule.h"
+#include "clients/cpp/channel.h"
+#include "clients/cpp/session.h"
+
+namespace voxloc::cli {
+
+struct LoadStreamOptions {
+  size_t stream = 0;  // counted from 0
+  LoadTiming timing;
+  double timeout_s = 10.0;           // for `open` and for each answer; 0: no limit
+  const LoadDrive* drive = nullptr;  // must outlive the stream
+  size_t first_scan = 0;             // of the drive
+  v1::OpenSession open;
+};
+
+class LoadStream {
+ public:
+  // Opens the session, over a connection of its own.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<LoadStream>> Open(
+      const client::ChannelOptions& channel, const LoadStreamOptions& options);
+  // Ends the session if Finish has not.
+  ~LoadStream();
+  LoadStream(const LoadStream&) = delete;
+  LoadStream& operator=(const LoadStream&) = delete;
+
+  [[nodiscard]] v1::SessionOpened opened() const { return session_->opened(); }
+
+  // Begins to send, once. The clock must outlive the stream.
+  void Start(const RunClock& clock);
+
+  [[nodiscard]] uint64_t replies() const { return ledger_.replies(); }
+
+  // Waits for the end of the sending and then, at most the timeout after the run's end, for what is
+  // on its way; the rest is lost. Closes the session.
+  [[nodiscard]] Tally Finish();
+
+ private:
+  explicit LoadStream(const LoadStreamOptions& options)
+      : options_(options), schedule_(options.timing, options.stream), ledger_(options_.timing) {}
+
+  void OnResult(const v1::AlignmentResult& result);
+  void SendOnSchedule();
+  void KeepOneOnItsWay();
+  // These are called by one thread at a time.
+  absl::Status SendScan(uint64_t position, int64_t due_ns);
+  void SendNextOfLoop();
+  void SendPose(const DueMessage& due);
+  // The session has ended, or refuses this message only.
+  void EndOrGoOn(const absl::Status& refusal);
+  void End(const absl::Status& why);
+
+  void CountRejections();
+  void AwaitAnswers();
+  // Of waiting for answers after the run; nullopt: no limit.
+  [[nodiscard]] std::optional<int64_t> LastAnswer_ns() const;
+
+  const LoadStreamOptions options_;
+  StreamSchedule schedule_;
+  ScanLedger ledger_;
+  const RunClock* clock_ = nullptr;
+  uint64_t next_sequence_ = 1;  // of the thread that sends, as is the next
+  uint64_t next_position_ = 0;
+  uint64_t poses_sent_ = 0;
+  uint64_t poses_rejected_ = 0;
+  std::atomic<bool> ended_{false};  // the session, before the run was over
+  std::unique_ptr<client::LocalizationSession> session_;
+  std::thread thread_;
+};
+
+}  // namespace voxloc::cli
+
+#endif  // VOXLOC_CLIENTS_CLI_LOAD_TEST_LOAD_STREAM_H_

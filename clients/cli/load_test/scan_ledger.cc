@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/cli/load_test/scan_ledger.h"
+
+#include <cmath>
+
+#include "clients/cli/accepted.h"
+
+namespace voxloc::cli {
+namespace {
+
+int64_t NanosecondsOf(double seconds) { return std::llround(seconds * 1e9); }
+
+}  // namespace
+
+void ScanLedger::Enter(uint64_t sequence, int64_t due_ns, int64_t sent_ns) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  on_their_way_[sequence] = {due_ns, sent_ns};
+  if (!timing_.IsSteady(due_ns)) return;
+  ++tally_.sent;
+  tally_.lateness.Add(sent_ns - due_ns);
+  if (sent_ns - due_ns > kLateSend_ns) ++tally_.late_sends;
+}
+
+void ScanLedger::NotSent(uint64_t sequence) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = on_their_way_.find(sequence);
+  if (found == on_their_way_.end()) return;
+  if (timing_.IsSteady(found->second.due_ns)) {
+    --tally_.sent;
+    ++tally_.unsent;
+  }
+  on_their_way_.erase(found);
+}
+
+void ScanLedger::Skipped(int64_t due_ns) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (timing_.IsSteady(due_ns)) ++tally_.unsent;
+}
+
+bool ScanLedger::Answered(const v1::AlignmentResult& result, int64_t now_ns) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = on_their_way_.find(result.sequence());
+  if (found == on_their_way_.end()) return false;
+  Count(result, found->second, now_ns);
+  on_their_way_.erase(found);
+  return true;
+}
+
+void ScanLedger::Count(const v1::AlignmentResult& result, const OnItsWay& scan, int64_t now_ns) {
+  const bool superseded = result.status() == v1::ALIGNMENT_STATUS_SUPERSEDED;
+  if (!superseded) {
+    ++replies_;
+    if (timing_.IsSteady(now_ns)) ++tally_.arrivals;
+  }
+  if (!timing_.IsSteady(scan.due_ns)) return;
+  ++tally_.statuses[result.status()];
+  if (superseded) {
+    ++tally_.superseded;
+    return;
+  }
+  ++tally_.answered;
+  if (CountsAsAccepted(result)) ++tally_.accepted;
+  const v1::Timings& timings = result.timings();
+  tally_.latency.Add(now_ns - scan.due_ns);
+  tally_.overhead.Add(now_ns - scan.sent_ns - NanosecondsOf(timings.server_s()));
+  tally_.server.Add(NanosecondsOf(timings.server_s()));
+  tally_.queue_wait.Add(NanosecondsOf(timings.queue_wait_s()));
+  tally_.prepare.Add(NanosecondsOf(timings.prepare_s()));
+  tally_.align.Add(NanosecondsOf(timings.align_s()));
+  tally_.estimate.Add(NanosecondsOf(timings.estimate_s()));
+  tally_.batch_size.Add(timings.batch_size());
+}
+
+void ScanLedger::Lose(const OnItsWay& scan) {
+  if (timing_.IsSteady(scan.due_ns)) ++tally_.lost;
+}
+
+bool ScanLedger::GiveUp(uint64_t sequence) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = on_their_way_.find(sequence);
+  if (found == on_their_way_.end()) return false;
+  Lose(found->second);
+  on_their_way_.erase(found);
+  return true;
+}
+
+void ScanLedger::GiveUpAll() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (const auto& [sequence, scan] : on_their_way_) Lose(scan);
+  on_their_way_.clear();
+}
+
+void ScanLedger::AddProblem(const std::string& problem) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  tally_.AddProblem(problem);
+}
+
+std::optional<ScanLedger::Oldest> ScanLedger::oldest() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (on_their_way_.empty()) return std::nullopt;
+  return Oldest{on_their_way_.begin()->first, on_their_way_.begin()->second.sent_ns};
+}
+
+uint64_t ScanLedger::replies() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return replies_;
+}
+
+Tally ScanLedger::tally() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return tally_;
+}
+
+}  // namespace voxloc::cli

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The scans of one stream that are on their way, and the tally of those that no longer are. Each
+// scan that is entered leaves once: answered, not sent, or given up. All times are nanoseconds
+// after the start of the run. Thread-safe; a lock of its own for each stream.
+
+#ifndef VOXLOC_CLIENTS_CLI_LOAD_TEST_SCAN_LEDGER_H_
+#define VOXLOC_CLIENTS_CLI_LOAD_TEST_SCAN_LEDGER_H_
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "clients/cli/load_test/load_timing.h"
+#include "clients/cli/load_test/tally.h"
+
+namespace voxloc::cli {
+
+class ScanLedger {
+ public:
+  // `timing` must outlive the ledger.
+  explicit ScanLedger(const LoadTiming& timing) : timing_(timing) {}
+
+  // Before the scan is sent: its reply can come before the call that sends it returns.
+  void Enter(uint64_t sequence, int64_t due_ns, int64_t sent_ns);
+
+  // The session did not take the scan.
+  void NotSent(uint64_t sequence);
+
+  // A scan that was due at this time is never to be sent.
+  void Skipped(int64_t due_ns);
+
+  // False: the scan is not on its way (any more).
+  bool Answered(const v1::AlignmentResult& result, int64_t now_ns);
+
+  // The scan is lost. False: it is not on its way (any more).
+  bool GiveUp(uint64_t sequence);
+  void GiveUpAll();
+
+  void AddProblem(const std::string& problem);
+
+  struct Oldest {
+    uint64_t sequence = 0;
+    int64_t sent_ns = 0;
+  };
+  [[nodiscard]] std::optional<Oldest> oldest() const;
+
+  // Replies other than SUPERSEDED so far, those of the ramp among them.
+  [[nodiscard]] uint64_t replies() const;
+
+  [[nodiscard]] Tally tally() const;
+
+ private:
+  struct OnItsWay {
+    int64_t due_ns = 0;
+    int64_t sent_ns = 0;
+  };
+
+  void Count(const v1::AlignmentResult& result, const OnItsWay& scan, int64_t now_ns);
+  void Lose(const OnItsWay& scan);
+
+  const LoadTiming& timing_;
+
+  mutable std::mutex mutex_;
+  std::map<uint64_t, OnItsWay> on_their_way_;
+  uint64_t replies_ = 0;
+  Tally tally_;
+};
+
+}  // namespace voxloc::cli
+
+#endif  // VOXLOC_CLIENTS_CLI_LOAD_TEST_SCAN_LEDGER_H_

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What became of the scans of a load test: counts and distributions. Tallies of streams and of
+// processes are added up; between processes they travel as JSON. A tally takes at most 270 KiB,
+// however many scans it counts. Not thread-safe.
+
+#ifndef VOXLOC_CLIENTS_CLI_LOAD_TEST_TALLY_H_
+#define VOXLOC_CLIENTS_CLI_LOAD_TEST_TALLY_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "clients/cli/json_output.h"
+#include "clients/cli/load_test/log_histogram.h"
+#include "voxloc/v1/alignment.pb.h"
+
+namespace voxloc::cli {
+
+// Distributions of times are in nanoseconds.
+struct Tally {
+  // Of the scans that were due in the steady part: each is sent or unsent, and each sent one is
+  // answered, superseded or lost.
+  uint64_t sent = 0;        // the session took it
+  uint64_t unsent = 0;      // the session refused it, or had ended
+  uint64_t answered = 0;    // a reply other than SUPERSEDED
+  uint64_t superseded = 0;  // the reply SUPERSEDED
+  uint64_t lost = 0;        // no reply in time
+  uint64_t accepted = 0;    // of the answered ones: see CountsAsAccepted
+  uint64_t late_sends = 0;  // sending began more than kLateSend_ns after they were due
+
+  // Replies other than SUPERSEDED that arrived in the steady part, whenever their scans were due.
+  uint64_t arrivals = 0;
+
+  // Over the whole run.
+  uint64_t duplicated = 0;  // replies that no scan was waiting for
+  uint64_t poses_sent = 0;
+  uint64_t poses_rejected = 0;
+  uint64_t reconnects = 0;
+  uint64_t streams_ended = 0;  // sessions that ended before the run did
+
+  LogHistogram latency;   // of answered scans, from when they were due
+  LogHistogram lateness;  // from when scans were due to when their sending began
+  LogHistogram overhead;  // of answered scans, from being sent, less the server's time
+  LogHistogram server;    // this and those below: the replies' timings, of answered scans
+  LogHistogram queue_wait;
+  LogHistogram prepare;
+  LogHistogram align;
+  LogHistogram estimate;
+  LogHistogram batch_size;
+
+  std::map<int, uint64_t> statuses;          // replies by v1::AlignmentStatus
+  std::map<std::string, uint64_t> problems;  // errors and rejections, and how often; the first few
+  double cpu_s = 0.0;                        // of the processors, in the steady part
+
+  [[nodiscard]] uint64_t due() const { return sent + unsent; }
+
+  // One more problem of this kind, where it is not one too many.
+  void AddProblem(const std::string& problem, uint64_t count = 1);
+  void Merge(const Tally& other);
+
+  [[nodiscard]] Json ToJson() const;
+
+  // Internal: what ToJson cannot have written.
+  [[nodiscard]] static absl::StatusOr<Tally> FromJson(const Json& json);
+};
+
+// A send counts as late from here on. 1 ms is the smallest p99 that docs/performance.md asks of a
+// server: a generator that is later than that measures itself.
+constexpr int64_t kLateSend_ns = 1'000'000;
+
+}  // namespace voxloc::cli
+
+#endif  // VOXLOC_CLIENTS_CLI_LOAD_TEST_TALLY_H_

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "clients/cli/commands.h"
+#include "clients/cli/estimate_flags.h"
+#include "clients/cli/load_test/load_drive.h"
+#include "clients/cli/load_test/load_processes.h"
+#include "clients/cli/load_test/load_report.h"
+#include "clients/cli/load_test/load_run.h"
+#include "clients/cli/load_test/run_clock.h"
+#include "clients/cli/map_flags.h"
+#include "clients/cli/progress.h"
+#include "clients/cli/scan_flags.h"
+#include "clients/cli/server_flags.h"
+#include "core/parallel/processors.h"
+
+namespace voxloc::cli {
+namespace {
+
+struct LoadTestFlags {
+  ServerFlags server;
+  ScanFlags scan;
+  EstimateFlags estimate;
+  std::vector<std::string> maps;
+  std::string profile;
+  std::vector<std::string> scans;
+  std::vector<std::string> poses;
+  std::vector<std::string> guesses;
+  std::string pose_format = "kitti";
+  size_t max_scans = 0;
+  std::string perturb;
+  LoadTiming timing;
+  size_t processes = 1;
+  int child = -1;  // the number of this process, where another has started it
+  Objectives objectives;
+};
+
+// What no check of a single flag sees.
+absl::Status CheckTogether(const LoadTestFlags& flags) {
+  if (flags.poses.size() != flags.scans.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--poses must be given once for each --scans (got ", flags.poses.size(),
+                     " for ", flags.scans.size(), ")"));
+  }
+  if (!flags.guesses.empty() && flags.guesses.size() != flags.scans.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--guesses must be given once for each --scans, or never (got ",
+                     flags.guesses.size(), " for ", flags.scans.size(), ")"));
+  }
+  if (flags.timing.pose_rate_hz > 0.0 && !flags.timing.open_loop()) {
+    return absl::InvalidArgumentError("--pose-rate must come with a --rate over 0 (got 0)");
+  }
+  if (flags.processes > flags.timing.streams) {
+    return absl::InvalidArgumentError(absl::StrCat("--processes must be at most --streams, ",
+                                                   flags.timing.streams, " (got ", flags.processes,
+                                                   ")"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<LoadDriveOptions> DriveOptionsOf(const LoadTestFlags& flags) {
+  LoadDriveOptions options;
+  for (size_t d = 0; d < flags.scans.size(); ++d) {
+    ReplayFiles files;
+    files.scans = flags.scans[d];
+    files.poses = flags.poses[d];
+    if (!flags.guesses.empty()) files.guesses = flags.guesses[d];
+    files.pose_format = flags.pose_format;
+    files.max_scans = flags.max_scans;
+    options.files.push_back(std::move(files));
+  }
+  options.filter = flags.scan.filter();
+  options.seed = flags.scan.seed;
+  options.progress = flags.child <= 0;  // one of several processes shows it
+  if (!flags.perturb.empty()) {
+    const absl::StatusOr<Perturbation> perturbation = ParsePerturbation(flags.perturb);
+    if (!perturbation.ok()) return perturbation.status();
+    options.perturbation = *perturbation;
+  }
+  return options;
+}
+
+LoadPlan PlanOf(const LoadTestFlags& flags) {
+  LoadPlan plan;
+  plan.channel.server = flags.server.server;
+  plan.timeout_s = flags.server.timeout_s;
+  plan.timing = flags.timing;
+  plan.maps = flags.maps;
+  plan.open.mutable_options()->set_profile(flags.profile);
+  flags.estimate.AddTo(plan.open.mutable_options(), plan.open.mutable_output());
+  if (flags.child >= 0) {
+    plan.process = static_cast<size_t>(flags.child);
+    plan.processes = flags.processes;
+  }
+  return plan;
+}
+
+std::string ProgressOf(const LoadTiming& timing, int64_t time_ns) {
+  const double time_s = 1e-9 * static_cast<double>(time_ns);
+  return time_s < timing.ramp_s
+             ? absl::StrFormat("ramp %.0f of %g s", time_s, timing.ramp_s)
+             : absl::StrFormat("%.0f of %g s", time_s - timing.ramp_s, timing.steady_s);
+}
+
+// The whole test in this process, or the share of a child.
+absl::StatusOr<LoadResult> RunHere(const LoadTestFlags& flags) {
+  const absl::StatusOr<LoadDriveOptions> options = DriveOptionsOf(flags);
+  if (!options.ok()) return options.status();
+  const absl::StatusOr<std::vector<LoadDrive>> drives = ReadLoadDrives(*options);
+  if (!drives.ok()) return drives.status();
+  const absl::StatusOr<std::unique_ptr<LoadRun>> run = LoadRun::Open(PlanOf(flags), *drives);
+  if (!run.ok()) return run.status();
+  if (flags.child >= 0) {
+    if (absl::Status status = ServeLoadParent(run->get()); !status.ok()) return status;
+    return LoadResult();
+  }
+  LiveLine line(3.0, 0.25);
+  return (*run)->Run(RunClock::Monotonic_ns(), [&](int64_t time_ns, uint64_t answers) {
+    line.Show(absl::StrCat(ProgressOf(flags.timing, time_ns), ", ", answers, " answers"));
+  });
+}
+
+absl::StatusOr<ExitCode> LoadTest(const LoadTestFlags& flags) {
+  if (flags.child >= 0) {
+    EndWithParent();
+    const absl::StatusOr<LoadResult> done = RunHere(flags);
+    if (!done.ok()) return done.status();
+    return ExitCode::kOk;
+  }
+  absl::StatusOr<LoadResult> result = absl::InternalError("not run");
+  if (flags.processes > 1) {
+    LiveLine line(3.0, 0.25);
+    result = RunLoadProcesses(flags.processes, flags.timing, [&](int64_t time_ns) {
+      line.Show(ProgressOf(flags.timing, time_ns));
+    });
+  } else {
+    result = RunHere(flags);
+  }
+  if (!result.ok()) return result.status();
+
+  LoadReport report;
+  report.server = flags.server.server;
+  report.maps = flags.maps;
+  report.processes = flags.processes;
+  report.timing = flags.timing;
+  report.generator = JudgeGenerator(flags.timing, result->tally, UsableProcessors());
+  report.objectives = JudgeObjectives(flags.objectives, result->tally);
+  report.result = *std::move(result);
+  if (flags.server.prints_text()) std::fputs(LoadReportText(report).c_str(), stdout);
+  std::fputs(LoadWarningsText(report).c_str(), stderr);
+  if (absl::Status status = WriteJson(flags.server.json, LoadReportJson(report)); !status.ok()) {
+    return status;
+  }
+  return report.passed() ? ExitCode::kOk : ExitCode::kNotAccepted;
+}
+
+constexpr char kLoadTestManual[] =
+    "Each stream is a vehicle with a session of its own that goes through its drive again and\n"
+    "again, from another place than the others. --map, --scans and --poses can be repeated:\n"
+    "stream s has drive s modulo their number, and map s modulo their number.\n"
+    "With --rate, scans leave on schedule whatever the server does, and the latency counts from\n"
+    "when a scan was due. Without, each stream sends a scan when the last one is answered.\n"
+    "With --pose-rate, poses between the guesses are sent, and scans bring no guess of their own;\n"
+    "the server needs two poses up to each scan.\n"
+    "What is due in the ramp is sent, but not counted. At the end, what is on its way is waited\n"
+    "for until --timeout has passed. Each counted scan is sent or unsent (its session refused it,\n"
+    "or had ended), and each sent one is answered, superseded or lost.\n"
+    "Scans are read before the test and may take 4 GiB, in each process. Percentiles are exact\n"
+    "within 0.8 %. generator_limited: more than 1 % of the sends were over 1 ms late, or more\n"
+    "than 90 % of the processors were used. The exit code is 4 if an objective was missed,\n"
+    "nothing was answered, or a session ended before the test did.\n\n"
+    "Examples:\n"
+    "  voxloc load-test --map town --scans town/scans --poses town/poses.txt --points 1500 \\\n"
+    "      --streams 8 --seconds 30\n"
+    "  voxloc load-test --map town --scans town/scans --poses town/poses.txt --points 1500 \\\n"
+    "      --streams 200 --rate 10 --pose-rate 50 --seconds 60 --processes 4 --max-p99-ms 5";
+
+void AddDriveFlags(CLI::App* command, LoadTestFlags* flags) {
+  const auto repeated = [command](const std::string& name, std::vector<std::string>* values,
+                                  const std::string& help, const std::string& type) {
+    return command->add_option(name, *values, help)->type_name(type)->allow_extra_args(false);
+  };
+  repeated("--map", &flags->maps, "Use this map; can be repeated", "NAME")->required();
+  repeated("--scans", &flags->scans,
+           "Send the scans of this directory: PCD, PLY or KITTI .bin; can be repeated", "DIR")
+      ->required();
+  repeated("--poses", &flags->poses,
+           "Read the true pose of every scan from FILE; once for each --scans", "FILE")
+      ->required();
+  repeated("--guesses", &flags->guesses,
+           "Read the guess of every scan from FILE, in the format of --poses; once for each "
+           "--scans",
+           "FILE");
+  command
+      ->add_option("--pose-format", flags->pose_format,
+                   "Set the format of the files of poses and guesses")
+      ->check(CLI::IsMember({"kitti", "tum"}))
+      ->capture_default_str();
+  command
+      ->add_option("--max-scans", flags->max_scans, "Use the first N scans of each drive; 0: all")
+      ->type_name("N")
+      ->capture_default_str();
+  command
+      ->add_option("--perturb", flags->perturb,
+                   "Move each guess by metres along the map's axes and degrees about them")
+      ->type_name("DX,DY,DZ,DROLL,DPITCH,DYAW")
+      ->check([](const std::string& text) {
+        return std::string(ParsePerturbation(text).status().message());
+      });
+}
+
+void AddTimingFlags(CLI::App* command, LoadTestFlags* flags) {
+  LoadTiming& timing = flags->timing;
+  command->add_option("--streams", timing.streams, "Open N sessions, 1 to 100000")
+      ->type_name("N")
+      ->check(CLI::Range(size_t{1}, size_t{100000}))
+      ->capture_default_str();
+  command
+      ->add_option("--rate", timing.rate_hz,
+                   "Send HZ scans per second and stream on schedule, 0 to 100000; 0: one scan in "
+                   "flight at a time in each stream")
+      ->type_name("HZ")
+      ->check(CLI::Range(0.0, 1e5))
+      ->capture_default_str();
+  command
+      ->add_option("--pose-rate", timing.pose_rate_hz,
+                   "Send HZ poses per second and stream in place of guesses, 0 to 100000; 0: "
+                   "each scan brings its guess")
+      ->type_name("HZ")
+      ->check(CLI::Range(0.0, 1e5))
+      ->capture_default_str();
+  command->add_option("--seconds", timing.steady_s, "Count for S seconds, 0.1 to 86400")
+      ->type_name("S")
+      ->check(CLI::Range(0.1, 86400.0))
+      ->capture_default_str();
+  command
+      ->add_option("--ramp", timing.ramp_s,
+                   "Start the streams over S seconds before counting begins, 0 to 86400")
+      ->type_name("S")
+      ->check(CLI::Range(0.0, 86400.0))
+      ->capture_default_str();
+  command
+      ->add_option("--processes", flags->processes, "Share the streams among N processes, 1 to 256")
+      ->type_name("N")
+      ->check(CLI::Range(size_t{1}, size_t{256}))
+      ->capture_default_str();
+  // No group: not in the help.
+  command->add_option("--child", flags->child, "Be this process of several")->group("");
+}
+
+void AddObjectiveFlags(CLI::App* command, LoadTestFlags* flags) {
+  command
+      ->add_option("--max-p99-ms", flags->objectives.max_p99_ms,
+                   "Fail if the p99 of the latency is over X milliseconds, 0 to 1e9")
+      ->check(CLI::Range(0.0, 1e9))
+      ->option_text("X");
+  command
+      ->add_option("--min-answered", flags->objectives.min_answered_percent,
+                   "Fail if less than PERCENT of the scans that were due are answered, 0 to 100")
+      ->check(CLI::Range(0.0, 100.0))
+      ->option_text("PERCENT");
+}
+
+}  // namespace
+
+void AddLoadTestCommand(CLI::App* parent, Work* chosen) {
+  auto options = std::make_shared<LoadTestFlags>();
+  options->timing.steady_s = 10.0;
+  options->timing.ramp_s = 1.0;
+  CLI::App* command = parent->add_subcommand(
+      "load-test", "Send the scans of many vehicles at once and report rate and latency");
+  command->footer(kLoadTestManual);
+  AddDriveFlags(command, options.get());
+  AddTimingFlags(command, options.get());
+  AddObjectiveFlags(command, options.get());
+  AddProfileFlag(command, &options->profile);
+  AddScanFlags(command, &options->scan);
+  AddEstimateFlags(command, &options->estimate);
+  AddServerFlags(command, &options->server);
+  command->callback([options, chosen] {
+    // Flags that contradict each other are wrong usage, as a wrong flag is.
+    if (absl::Status status = CheckTogether(*options); !status.ok()) {
+      throw CLI::ValidationError(std::string(status.message()));
+    }
+    *chosen = [options] { return LoadTest(*options); };
+  });
+}
+
+}  // namespace voxloc::cli

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What becomes of scans, how it is counted and added up, judged and reported.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "clients/cli/load_test/generator_limit.h"
+#include "clients/cli/load_test/load_report.h"
+#include "clients/cli/load_test/objectives.h"
+#include "clients/cli/load_test/scan_ledger.h"
+
+namespace voxloc::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr int64_t kMs = 1'000'000;
+
+// A ramp of 1 s, then 2 s.
+LoadTiming OpenLoopTiming() {
+  LoadTiming timing;
+  timing.streams = 2;
+  timing.rate_hz = 10.0;
+  timing.ramp_s = 1.0;
+  timing.steady_s = 2.0;
+  return timing;
+}
+
+v1::AlignmentResult Reply(uint64_t sequence, v1::AlignmentStatus status = v1::ALIGNMENT_STATUS_OK) {
+  v1::AlignmentResult result;
+  result.set_sequence(sequence);
+  result.set_status(status);
+  v1::Timings* timings = result.mutable_timings();
+  timings->set_queue_wait_s(0.001);
+  timings->set_prepare_s(0.002);
+  timings->set_align_s(0.003);
+  timings->set_estimate_s(0.004);
+  timings->set_server_s(0.010);
+  timings->set_batch_size(5);
+  return result;
+}
+
+TEST(ScanLedger, CountsEachScanOnceByWhatBecameOfIt) {
+  const LoadTiming timing = OpenLoopTiming();
+  ScanLedger ledger(timing);
+  for (uint64_t i = 1; i <= 6; ++i) {
+    ledger.Enter(i, 1000 * kMs, (i == 2 ? 1003 : 1000) * kMs);
+  }
+  EXPECT_EQ(ledger.oldest()->sequence, 1u);
+  EXPECT_TRUE(ledger.Answered(Reply(2), 1020 * kMs));
+  EXPECT_FALSE(ledger.Answered(Reply(2), 1021 * kMs));
+  EXPECT_TRUE(ledger.Answered(Reply(1, v1::ALIGNMENT_STATUS_SUPERSEDED), 1001 * kMs));
+  EXPECT_TRUE(ledger.Answered(Reply(3, v1::ALIGNMENT_STATUS_LOW_SCORE), 3500 * kMs));
+  ledger.NotSent(4);
+  EXPECT_FALSE(ledger.GiveUp(4));
+  EXPECT_TRUE(ledger.GiveUp(5));
+  EXPECT_FALSE(ledger.Answered(Reply(5), 1030 * kMs)) << "it was given up";
+  ledger.Skipped(1100 * kMs);
+  EXPECT_EQ(ledger.oldest()->sequence, 6u);
+  ledger.GiveUpAll();
+  EXPECT_FALSE(ledger.oldest().has_value());
+
+  const Tally tally = ledger.tally();
+  EXPECT_EQ(tally.sent, 5u);
+  EXPECT_EQ(tally.unsent, 2u);
+  EXPECT_EQ(tally.due(), 7u);
+  EXPECT_EQ(tally.answered, 2u);
+  EXPECT_EQ(tally.accepted, 1u);
+  EXPECT_EQ(tally.superseded, 1u);
+  EXPECT_EQ(tally.lost, 2u);
+  EXPECT_EQ(tally.sent, tally.answered + tally.superseded + tally.lost);
+  EXPECT_EQ(tally.late_sends, 1u);
+  EXPECT_EQ(tally.arrivals, 1u) << "one came after the end";
+  EXPECT_EQ(tally.statuses.at(v1::ALIGNMENT_STATUS_SUPERSEDED), 1u);
+  EXPECT_EQ(tally.statuses.at(v1::ALIGNMENT_STATUS_LOW_SCORE), 1u);
+}
+
+TEST(ScanLedger, LatencyCountsFromWhenTheScanWasDue) {
+  const LoadTiming timing = OpenLoopTiming();
+  ScanLedger ledger(timing);
+  ledger.Enter(1, 1500 * kMs, 1530 * kMs);
+  ASSERT_TRUE(ledger.Answered(Reply(1), 1550 * kMs));
+  const Tally tally = ledger.tally();
+  EXPECT_EQ(tally.latency.Percentile(50.0), 50.0 * kMs);
+  EXPECT_EQ(tally.lateness.Percentile(50.0), 30.0 * kMs);
+  EXPECT_EQ(tally.overhead.Percentile(50.0), 10.0 * kMs) << "20 ms less the server's 10";
+  EXPECT_EQ(tally.server.Percentile(50.0), 10.0 * kMs);
+  EXPECT_EQ(tally.queue_wait.Percentile(50.0), 1.0 * kMs);
+  EXPECT_EQ(tally.prepare.Percentile(50.0), 2.0 * kMs);
+  EXPECT_EQ(tally.align.Percentile(50.0), 3.0 * kMs);
+  EXPECT_EQ(tally.estimate.Percentile(50.0), 4.0 * kMs);
+  EXPECT_EQ(tally.batch_size.Percentile(50.0), 5.0);
+}
+
+TEST(ScanLedger, LeavesTheRampOut) {
+  const LoadTiming timing = OpenLoopTiming();
+  ScanLedger ledger(timing);
+  ledger.Enter(1, 999 * kMs, 999 * kMs);
+  ledger.Enter(2, 500 * kMs, 500 * kMs);
+  ledger.Enter(3, 600 * kMs, 600 * kMs);
+  ledger.Skipped(700 * kMs);
+  ledger.NotSent(3);
+  EXPECT_TRUE(ledger.Answered(Reply(1), 1001 * kMs));
+  ledger.GiveUpAll();
+  const Tally tally = ledger.tally();
+  EXPECT_EQ(tally.due(), 0u);
+  EXPECT_EQ(tally.answered + tally.lost, 0u);
+  EXPECT_EQ(tally.latency.count(), 0u);
+  EXPECT_EQ(tally.arrivals, 1u) << "the server worked on it in the steady part";
+  EXPECT_EQ(ledger.replies(), 1u);
+}
+
+Tally SomeTally(uint64_t base) {
+  Tally tally;
+  tally.sent = 10 * base;
+  tally.unsent = base;
+  tally.answered = 8 * base;
+  tally.accepted = 7 * base;
+  tally.superseded = base;
+  tally.lost = base;
+  tally.arrivals = 8 * base;
+  tally.duplicated = 2 * base;
+  tally.poses_sent = 50 * base;
+  tally.poses_rejected = 3 * base;
+  tally.reconnects = base;
+  tally.streams_ended = base;
+  tally.late_sends = base;
+  for (uint64_t i = 0; i < 8 * base; ++i) tally.latency.Add(static_cast<int64_t>(i) * kMs);
+  for (uint64_t i = 0; i < 11 * base; ++i) tally.lateness.Add(0);
+  tally.batch_size.Add(static_cast<int64_t>(base));
+  tally.statuses[v1::ALIGNMENT_STATUS_OK] = 8 * base;
+  tally.problems["gone"] = base;
+  tally.cpu_s = 0.5 * static_cast<double>(base);
+  return tally;
+}
+
+TEST(Tally, AddsUp) {
+  Tally sum = SomeTally(1);
+  sum.Merge(SomeTally(2));
+  Tally expected = SomeTally(3);
+  EXPECT_EQ(sum.latency.count(), 24u);
+  EXPECT_EQ(sum.latency.Percentile(100.0), 15.0 * kMs);
+  sum.latency = expected.latency;
+  sum.batch_size = expected.batch_size;
+  EXPECT_EQ(sum.ToJson(), expected.ToJson());
+}
+
+TEST(Tally, KeepsTheFirstKindsOfProblems) {
+  Tally tally;
+  for (int i = 0; i < 1000; ++i) tally.AddProblem("problem " + std::to_string(i % 100));
+  EXPECT_EQ(tally.problems.size(), 8u);
+  EXPECT_EQ(tally.problems.at("problem 0"), 10u);
+}
+
+TEST(LoadResult, TravelsAsJson) {
+  LoadResult result;
+  result.engine = "cuda:1";
+  result.profile = "precise";
+  result.server_version = "1.2";
+  result.scans = 3;
+  result.points = 4500;
+  result.tally = SomeTally(4);
+  const auto read = LoadResult::FromJson(Json::parse(result.ToJson().dump()));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->ToJson(), result.ToJson());
+  EXPECT_EQ(read->tally.statuses, result.tally.statuses);
+  Json partial = result.ToJson();
+  partial["tally"].erase("lost");
+  for (const Json& bad : {partial, Json(), Json::array({1}), Json::parse("{", nullptr, false)}) {
+    EXPECT_EQ(LoadResult::FromJson(bad).status().code(), absl::StatusCode::kInternal);
+  }
+}
+
+TEST(Objectives, AreMetOrMissed) {
+  const Tally tally = SomeTally(10);  // latencies 0 to 79 ms; 80 of 110 answered
+  EXPECT_TRUE(JudgeObjectives({}, tally).empty());
+  const auto met = JudgeObjectives({80.0, 72.0}, tally);
+  ASSERT_EQ(met.size(), 2u);
+  EXPECT_TRUE(met[0].met);
+  EXPECT_NEAR(met[0].value, 79.0, 0.7);
+  EXPECT_TRUE(met[1].met);
+  EXPECT_NEAR(met[1].value, 100.0 * 80.0 / 110.0, 1e-9);
+  const auto missed = JudgeObjectives({78.0, 73.0}, tally);
+  EXPECT_FALSE(missed[0].met);
+  EXPECT_FALSE(missed[1].met);
+  for (const ObjectiveResult& nothing : JudgeObjectives({1e9, 0.0}, Tally())) {
+    EXPECT_FALSE(nothing.met) << nothing.name << " of nothing";
+  }
+}
+
+TEST(GeneratorLimit, IsReachedByLateSendsOrByTheProcessors) {
+  LoadTiming timing = OpenLoopTiming();
+  Tally tally;
+  for (int i = 0; i < 1000; ++i) tally.lateness.Add(0);
+  tally.late_sends = 10;
+  tally.cpu_s = 7.0;  // of 2 s on 4 processors
+  EXPECT_FALSE(JudgeGenerator(timing, tally, 4).limited);
+  EXPECT_NEAR(JudgeGenerator(timing, tally, 4).processor_percent, 87.5, 1e-9);
+  EXPECT_TRUE(JudgeGenerator(timing, tally, 3).limited);
+  tally.late_sends = 11;
+  EXPECT_TRUE(JudgeGenerator(timing, tally, 4).limited);
+  timing.rate_hz = 0.0;  // a closed loop is never late
+  EXPECT_FALSE(JudgeGenerator(timing, tally, 4).limited);
+}
+
+class LoadReportTest : public ::testing::Test {
+ protected:
+  LoadReportTest() {
+    report_.server = "here:1";
+    report_.maps = {"town", "yard"};
+    report_.processes = 2;
+    report_.timing = OpenLoopTiming();
+    report_.result.engine = "cpu";
+    report_.result.profile = "precise";
+    report_.result.scans = 4;
+    report_.result.points = 6000;
+    report_.result.tally = SomeTally(10);
+    report_.generator = JudgeGenerator(report_.timing, report_.result.tally, 4);
+    report_.objectives = JudgeObjectives({50.0, std::nullopt}, report_.result.tally);
+  }
+  LoadReport report_;
+};
+
+TEST_F(LoadReportTest, JsonHasTheKeysThatScriptsRelyOn) {
+  const Json json = Json::parse(LoadReportJson(report_).dump());
+  for (const char* key : {"streams", "sent", "unsent", "answered", "accepted", "superseded", "lost",
+                          "duplicated", "poses_sent", "poses_rejected", "reconnects"}) {
+    ASSERT_TRUE(json.contains(key)) << key;
+    EXPECT_TRUE(json[key].is_number_unsigned()) << key;
+  }
+  EXPECT_EQ(json["rate_per_s"], 40.0);  // 80 in 2 s
+  EXPECT_TRUE(json["generator_limited"].is_boolean());
+  EXPECT_EQ(json["statuses"]["OK"], 80);
+  EXPECT_EQ(json["points_per_scan"], 1500.0);
+  for (const char* key : {"latency_ms", "lateness_ms"}) {
+    for (const char* statistic : {"mean", "p50", "p95", "p99", "max"}) {
+      EXPECT_TRUE(json[key][statistic].is_number()) << key << "." << statistic;
+    }
+  }
+  for (const char* key :
+       {"overhead_ms", "server_ms", "queue_wait_ms", "prepare_ms", "align_ms", "estimate_ms"}) {
+    EXPECT_TRUE(json[key]["p50"].is_null()) << key << ": there are no values";
+  }
+  EXPECT_EQ(json["batch_size"]["max"], 10.0);
+  EXPECT_EQ(json["objectives"][0]["name"], "max_p99_ms");
+  EXPECT_EQ(json["objectives"][0]["met"], false);
+}
+
+TEST_F(LoadReportTest, TextSaysWhatHappened) {
+  const std::string text = LoadReportText(report_);
+  EXPECT_THAT(text, HasSubstr("map town, yard"));
+  EXPECT_THAT(text, HasSubstr("4 scans of 1,500 points on average, 2 processes"));
+  EXPECT_THAT(text, HasSubstr("sent 100, answered 80 (72.7 % of what was due), accepted 70"));
+  EXPECT_THAT(text, HasSubstr("status: OK 80"));
+  EXPECT_THAT(text, HasSubstr("rate: 40.0 answers/s"));
+  EXPECT_THAT(text, HasSubstr("objective max_p99_ms 50: "));
+  EXPECT_THAT(text, HasSubstr("missed"));
+  const std::string warnings = LoadWarningsText(report_);
+  EXPECT_THAT(warnings, HasSubstr("the load generator was the limit"));
+  EXPECT_THAT(warnings, HasSubstr("10 of 2 sessions ended"));
+  EXPECT_THAT(warnings, HasSubstr("gone (10 times)"));
+}
+
+TEST_F(LoadReportTest, PassesWhereNothingIsAmiss) {
+  EXPECT_FALSE(report_.passed());
+  report_.objectives = JudgeObjectives({100.0, std::nullopt}, report_.result.tally);
+  EXPECT_FALSE(report_.passed()) << "sessions ended";
+  report_.result.tally.streams_ended = 0;
+  EXPECT_TRUE(report_.passed());
+  report_.result.tally.answered = 0;
+  EXPECT_FALSE(report_.passed());
+}
+
+TEST(LoadReport, OfNothingHasNoNumbers) {
+  LoadReport report;
+  report.timing = OpenLoopTiming();
+  EXPECT_EQ(LoadWarningsText(report), "");
+  EXPECT_THAT(LoadReportText(report), Not(HasSubstr("nan")));
+  EXPECT_TRUE(Json::parse(LoadReportJson(report).dump())["latency_ms"]["p99"].is_null());
+}
+
+}  // namespace
+}  // namespace voxloc::cli

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// voxloc load-test against the real server: open and closed loop, poses, several processes,
+// objectives, and servers and processes that end in the middle.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/e2e/program_path.h"
+#include "tests/e2e/served_town.h"
+#include "tests/support/eventually.h"
+#include "tests/support/scratch_dir.h"
+
+namespace voxloc {
+namespace {
+
+using ::nlohmann::json;
+using ::testing::HasSubstr;
+
+namespace fs = std::filesystem;
+
+std::string TextIn(const fs::path& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// The processes that `pid` has started.
+std::vector<pid_t> ChildrenOf(pid_t pid) {
+  const std::string id = std::to_string(pid);
+  std::istringstream text(TextIn("/proc/" + id + "/task/" + id + "/children"));
+  std::vector<pid_t> children;
+  for (pid_t child = 0; text >> child;) children.push_back(child);
+  return children;
+}
+
+class LoadTestE2e : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    scratch_ = new ScratchDir();
+    SimulateTown(scratch_->Path("town"));
+    server_ = new TownServer();
+    StartTownServer("cpu", scratch_->Path(""), scratch_->Path("town"), server_);
+  }
+
+  static void TearDownTestSuite() {
+    EXPECT_EQ(server_->process->Stop(), 0) << "voxlocd did not end cleanly";
+    delete server_;
+    delete scratch_;
+  }
+
+  void SetUp() override { ASSERT_FALSE(server_->address.empty()) << "voxlocd does not serve"; }
+
+  // Scans are few and small, so that a slow machine keeps up.
+  static std::vector<std::string> LoadTest(const std::vector<std::string>& more) {
+    return Plus({"load-test", "--map", "town", "--scans", scratch_->Path("town/scans"), "--poses",
+                 scratch_->Path("town/poses.txt"), "--points", "300", "--min-range", "1",
+                 "--profile", "autoware", "--covariance", "fixed", "--no-confidence"},
+                more);
+  }
+
+  // Runs it to its end, and parses what --json - has printed.
+  static json ResultOf(const std::vector<std::string>& more, int exit_code) {
+    const ProcessResult run = server_->Voxloc(LoadTest(Plus(more, {"--json", "-"})));
+    EXPECT_EQ(run.exit_code, exit_code) << run.error;
+    json result = json::parse(run.out, nullptr, false);
+    EXPECT_FALSE(result.is_discarded()) << run.out.substr(0, 200) << run.error;
+    if (!result.is_discarded()) ExpectOneOutcomeEach(result);
+    return result;
+  }
+
+  static void ExpectOneOutcomeEach(const json& result) {
+    EXPECT_EQ(result["sent"].get<uint64_t>(), result["answered"].get<uint64_t>() +
+                                                  result["superseded"].get<uint64_t>() +
+                                                  result["lost"].get<uint64_t>());
+    EXPECT_EQ(result["duplicated"], 0);
+  }
+
+  static ScratchDir* scratch_;
+  static TownServer* server_;
+};
+
+ScratchDir* LoadTestE2e::scratch_ = nullptr;
+TownServer* LoadTestE2e::server_ = nullptr;
+
+TEST_F(LoadTestE2e, OpenLoopSendsWhatIsDue) {
+  const json result = ResultOf({"--streams", "3", "--rate", "10", "--seconds", "2", "--ramp", "0.5",
+                                "--perturb", "0.2,0.2,0.1,0,0,1"},
+                               0);
+  EXPECT_EQ(result["streams"], 3);
+  EXPECT_EQ(result["sent"], 3 * 10 * 2);
+  EXPECT_EQ(result["unsent"], 0);
+  EXPECT_EQ(result["lost"], 0);
+  EXPECT_EQ(result["engine"], "cpu");
+  EXPECT_EQ(result["profile"], "autoware");
+  EXPECT_EQ(result["points_per_scan"], 300.0);
+  EXPECT_GT(result["accepted"], 0);
+  EXPECT_GE(result["latency_ms"]["p99"], result["latency_ms"]["p50"]);
+  EXPECT_GT(result["align_ms"]["p50"], 0.0);
+  EXPECT_GE(result["batch_size"]["p50"], 1.0);
+}
+
+TEST_F(LoadTestE2e, ClosedLoopAndSeveralMapsAndDrives) {
+  ASSERT_EQ(
+      server_->Voxloc({"map", "load", "--map", "second", scratch_->Path("town/map")}).exit_code, 0);
+  const json result =
+      ResultOf({"--streams", "4", "--seconds", "1", "--map", "second", "--scans",
+                scratch_->Path("town/scans"), "--poses", scratch_->Path("town/poses.txt")},
+               0);
+  EXPECT_EQ(result["maps"], json::parse(R"(["town", "second"])"));
+  EXPECT_EQ(result["scans"], 50);
+  EXPECT_EQ(result["superseded"], 0);
+  EXPECT_EQ(result["lost"], 0);
+  EXPECT_GT(result["rate_per_s"], 0.0);
+}
+
+TEST_F(LoadTestE2e, PosesGiveTheScansTheirGuesses) {
+  const json result =
+      ResultOf({"--streams", "2", "--rate", "5", "--pose-rate", "50", "--seconds", "2"}, 0);
+  EXPECT_EQ(result["sent"], 2 * 5 * 2);
+  EXPECT_GE(result["poses_sent"], 2 * 50 * 2);
+  EXPECT_EQ(result["poses_rejected"], 0);
+  EXPECT_FALSE(result["statuses"].contains("NO_PRIOR"));
+  EXPECT_GT(result["accepted"], 0);
+}
+
+TEST_F(LoadTestE2e, ProcessesShareTheStreamsAndAddUp) {
+  const fs::path out = scratch_->Path("processes.json");
+  const ProcessResult run =
+      server_->Voxloc(LoadTest({"--streams", "5", "--rate", "4", "--seconds", "2", "--processes",
+                                "2", "--json", out.string()}));
+  EXPECT_EQ(run.exit_code, 0) << run.error;
+  EXPECT_THAT(run.out, HasSubstr("5 streams, 4 scans/s each"));
+  EXPECT_THAT(run.out, HasSubstr("25 scans of 300 points on average, 2 processes"));
+  EXPECT_THAT(run.out, HasSubstr("sent 40, answered "));
+  const json result = JsonIn(out);
+  ASSERT_FALSE(result.is_discarded());
+  EXPECT_EQ(result["processes"], 2);
+  EXPECT_EQ(result["sent"], 5 * 4 * 2);
+  ExpectOneOutcomeEach(result);
+}
+
+TEST_F(LoadTestE2e, AMissedObjectiveHasAnExitCode) {
+  const std::vector<std::string> flags = {"--rate", "5", "--seconds", "1", "--ramp", "0"};
+  json result = ResultOf(Plus(flags, {"--max-p99-ms", "0.001"}), 4);
+  EXPECT_EQ(result["objectives"][0]["name"], "max_p99_ms");
+  EXPECT_EQ(result["objectives"][0]["met"], false);
+  result = ResultOf(Plus(flags, {"--max-p99-ms", "1e6", "--min-answered", "0"}), 0);
+  EXPECT_EQ(result["objectives"][1]["met"], true);
+}
+
+TEST_F(LoadTestE2e, MistakesHaveReasons) {
+  struct Case {
+    std::vector<std::string> more;
+    int exit_code;
+    std::string says;
+  };
+  const std::vector<Case> cases = {
+      {{"--pose-rate", "50"}, 2, "--pose-rate must come with a --rate over 0"},
+      {{"--processes", "2"}, 2, "--processes must be at most --streams"},
+      {{"--scans", "more"}, 2, "--poses must be given once for each --scans (got 1 for 2)"},
+      {{"--poses", "more", "--scans", "/no/such/folder"}, 1, "/no/such/folder"},
+      {{"--map", "moon", "--streams", "2"}, 1, "moon"},
+      {{"--map", "moon", "--streams", "2", "--processes", "2"},
+       1,
+       "process 2 of 2 ended with exit code 1"},
+  };
+  for (const Case& one : cases) {
+    const ProcessResult run = server_->Voxloc(LoadTest(one.more));
+    EXPECT_EQ(run.exit_code, one.exit_code) << one.says << run.error;
+    EXPECT_THAT(run.error, HasSubstr(one.says));
+  }
+  const ProcessResult run = RunVoxloc(LoadTest(
+      {"--server", "127.0.0.1:1", "--timeout", "5", "--streams", "2", "--processes", "2"}));
+  EXPECT_EQ(run.exit_code, 3) << run.error;
+  EXPECT_THAT(run.error, HasSubstr("process 1 of 2 ended with exit code 3"));
+}
+
+TEST_F(LoadTestE2e, EveryScanHasAnOutcomeWhenTheServerDies) {
+  TownServer server;
+  fs::create_directory(scratch_->Path("stopped"));
+  ASSERT_NO_FATAL_FAILURE(
+      StartTownServer("cpu", scratch_->Path("stopped"), scratch_->Path("town"), &server));
+  const fs::path out = scratch_->Path("stopped.json");
+  const std::string log = scratch_->Path("stopped.log");
+  std::vector<std::string> arguments =
+      LoadTest({"--streams", "2", "--rate", "10", "--seconds", "8", "--ramp", "0", "--timeout", "1",
+                "--min-answered", "99", "--json", out.string(), "--server", server.address});
+  arguments.insert(arguments.begin(), ProgramPath(VOXLOC_VOXLOC));
+  ChildProcess load_test(arguments, log);
+  EXPECT_TRUE(Eventually([&log] { return TextIn(log).find(" answers") != std::string::npos; }));
+  kill(server.process->pid(), SIGKILL);
+  EXPECT_EQ(server.process->Wait(), -1);
+  EXPECT_EQ(load_test.Wait(), 4) << TextIn(log);
+  const json result = JsonIn(out);
+  ASSERT_FALSE(result.is_discarded()) << TextIn(log);
+  ExpectOneOutcomeEach(result);
+  EXPECT_EQ(result["sent"].get<int>() + result["unsent"].get<int>(), 2 * 10 * 8);
+  EXPECT_GT(result["answered"], 0);
+  EXPECT_GT(result["lost"].get<int>() + result["unsent"].get<int>(), 0);
+}
+
+TEST_F(LoadTestE2e, AProcessThatDiesIsNamed) {
+  const std::string log = scratch_->Path("killed.log");
+  std::vector<std::string> arguments = LoadTest({"--streams", "2", "--rate", "2", "--seconds", "60",
+                                                 "--processes", "2", "--server", server_->address});
+  arguments.insert(arguments.begin(), ProgramPath(VOXLOC_VOXLOC));
+  ChildProcess load_test(arguments, log);
+  // The parent's first line comes once both have begun.
+  EXPECT_TRUE(Eventually([&log] { return TextIn(log).find(" of 60 s") != std::string::npos; }));
+  const std::vector<pid_t> children = ChildrenOf(load_test.pid());
+  ASSERT_EQ(children.size(), 2u);
+  kill(children[1], SIGKILL);
+  EXPECT_EQ(load_test.Wait(), 1);
+  EXPECT_THAT(TextIn(log), HasSubstr("process 2 of 2 was ended by signal 9"));
+  EXPECT_TRUE(Eventually([&children] { return kill(children[0], 0) != 0; }))
+      << "the other process lives on";
+}
+
+}  // namespace
+}  // namespace voxloc
