@@ -38,9 +38,9 @@ std::string HeadText(const LoadReport& report) {
     absl::StrAppend(&loop, absl::StrFormat(" and %g poses/s", timing.pose_rate_hz));
   }
   std::string text = absl::StrFormat(
-      "%s, map %s, profile %s, engine %s: %d streams, %s, %g s after a ramp of %g s\n",
+      "%s, map %s, profile %s, engine %s: %d stream%s, %s, %g s after a ramp of %g s\n",
       report.server, absl::StrJoin(report.maps, ", "), result.profile, result.engine,
-      timing.streams, loop, timing.steady_s, timing.ramp_s);
+      timing.streams, timing.streams == 1 ? "" : "s", loop, timing.steady_s, timing.ramp_s);
   absl::StrAppend(&text,
                   absl::StrFormat("%d scans of %s points on average, %d process%s\n", result.scans,
                                   Grouped(result.points / std::max<uint64_t>(result.scans, 1)),
@@ -89,10 +89,15 @@ std::string TimesText(const LoadReport& report) {
   return table.Text();
 }
 
-std::string GeneratorText(const GeneratorLimit& generator) {
-  return absl::StrFormat(
-      "generator: %.1f %% of the sends more than 1 ms late, %.0f %% of %d processors used\n",
-      generator.late_percent, generator.processor_percent, generator.processors);
+std::string GeneratorText(const LoadReport& report) {
+  const GeneratorLimit& generator = report.generator;
+  std::string text = absl::StrFormat("generator: %.0f %% of %d processors used",
+                                     generator.processor_percent, generator.processors);
+  if (report.timing.open_loop()) {
+    absl::StrAppend(&text, absl::StrFormat(", %.1f %% of the sends more than 1 ms late",
+                                           generator.late_percent));
+  }
+  return text + "\n";
 }
 
 std::string ObjectiveText(const ObjectiveResult& objective) {
@@ -114,7 +119,7 @@ bool LoadReport::passed() const {
 
 std::string LoadReportText(const LoadReport& report) {
   std::string text = absl::StrCat(HeadText(report), CountsText(report), "\n", TimesText(report),
-                                  "\n", GeneratorText(report.generator));
+                                  "\n", GeneratorText(report));
   for (const ObjectiveResult& objective : report.objectives) text += ObjectiveText(objective);
   return text;
 }
