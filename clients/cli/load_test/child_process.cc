@@ -3,7 +3,6 @@
 #include "clients/cli/load_test/child_process.h"
 
 #include <poll.h>
-#include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -11,6 +10,7 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -40,6 +40,7 @@ absl::StatusOr<LoadChild> LoadChild::Start(std::string name,
   std::vector<std::string> arguments = OwnArguments();
   arguments.insert(arguments.end(), more_arguments.begin(), more_arguments.end());
   std::vector<char*> raw;
+  raw.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) raw.push_back(argument.data());
   raw.push_back(nullptr);
   std::array<int, 2> sockets = {-1, -1};

@@ -2,10 +2,10 @@
 
 #include "clients/cli/load_test/load_processes.h"
 
-#include <signal.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <csignal>
 #include <iostream>
 #include <string>
 #include <thread>
