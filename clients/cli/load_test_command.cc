@@ -91,8 +91,9 @@ LoadPlan PlanOf(const LoadTestFlags& flags) {
   plan.timeout_s = flags.server.timeout_s;
   plan.timing = flags.timing;
   plan.maps = flags.maps;
-  plan.open.mutable_options()->set_profile(flags.profile);
-  flags.estimate.AddTo(plan.open.mutable_options(), plan.open.mutable_output());
+  v1::ScanSetup& setup = *plan.open.mutable_setup();
+  setup.mutable_options()->set_profile(flags.profile);
+  flags.estimate.AddTo(setup.mutable_options(), setup.mutable_output());
   if (flags.child >= 0) {
     plan.process = static_cast<size_t>(flags.child);
     plan.processes = flags.processes;

@@ -39,11 +39,14 @@ void EncodeCloud(const PointCloud& cloud, v1::Cloud* message) {
   EncodePoints(cloud, 0, cloud.size(), message);
 }
 
+void EncodeVector(const Eigen::Vector3d& vector, v1::Vector3* message) {
+  message->set_x(vector.x());
+  message->set_y(vector.y());
+  message->set_z(vector.z());
+}
+
 void EncodePose(const Pose& pose, v1::Pose* message) {
-  v1::Vector3* position = message->mutable_position();
-  position->set_x(pose.translation.x());
-  position->set_y(pose.translation.y());
-  position->set_z(pose.translation.z());
+  EncodeVector(pose.translation, message->mutable_position());
   v1::Quaternion* orientation = message->mutable_orientation();
   orientation->set_x(pose.rotation.x());
   orientation->set_y(pose.rotation.y());

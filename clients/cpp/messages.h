@@ -21,6 +21,7 @@ namespace voxloc::client {
 void EncodePoints(const PointCloud& cloud, size_t first, size_t count, v1::Cloud* message);
 void EncodeCloud(const PointCloud& cloud, v1::Cloud* message);
 
+void EncodeVector(const Eigen::Vector3d& vector, v1::Vector3* message);
 void EncodePose(const Pose& pose, v1::Pose* message);
 
 // InvalidArgument when the quaternion is (nearly) zero or a value is not finite.

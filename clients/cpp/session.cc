@@ -270,6 +270,12 @@ absl::StatusOr<uint64_t> LocalizationSession::Send(const ScanInput& scan) {
       EncodeCovariance(*scan.guess_covariance, guess.mutable_covariance());
     }
   }
+  if (scan.odom_T_base.has_value()) EncodePose(*scan.odom_T_base, message->mutable_odom_t_base());
+  if (scan.base_twist.has_value()) {
+    EncodeVector(scan.base_twist->linear_m_s, message->mutable_base_twist()->mutable_linear());
+    EncodeVector(scan.base_twist->angular_rad_s, message->mutable_base_twist()->mutable_angular());
+  }
+  message->set_age_s(scan.age_s);
 
   const std::lock_guard<std::mutex> writing(impl_->write_mutex);
   std::shared_ptr<SessionStream> stream;

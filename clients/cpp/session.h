@@ -32,6 +32,7 @@
 #include "core/cloud/point_cloud.h"
 #include "core/geometry/covariance.h"
 #include "core/geometry/pose.h"
+#include "core/geometry/twist.h"
 #include "voxloc/v1/localization_service.pb.h"
 
 namespace voxloc::client {
@@ -57,6 +58,11 @@ struct ScanInput {
   std::optional<Pose> guess_map_T_base;      // nullopt: from the session's poses
   double timeout_s = 0.0;                    // 0: the session's
   std::optional<Matrix6> guess_covariance;   // about fixed map axes; only with a guess
+  // By the vehicle's own odometry, at the stamp: the answer then has map_t_odom, which stays right
+  // when it is late.
+  std::optional<Pose> odom_T_base;
+  std::optional<Twist> base_twist;  // at the stamp, for clouds whose points have times
+  double age_s = 0.0;               // from the stamp to now by the vehicle's clock; 0: not known
 };
 
 class LocalizationSession {

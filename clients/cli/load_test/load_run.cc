@@ -50,8 +50,8 @@ absl::StatusOr<std::unique_ptr<LoadRun>> LoadRun::Open(const LoadPlan& plan,
     options.drive = &drives[assignment.drive];
     options.first_scan = assignment.first_scan;
     options.open = plan.open;
-    options.open.set_vehicle(absl::StrCat("voxloc load-test ", s));
-    options.open.set_map(plan.maps[assignment.map]);
+    options.open.mutable_setup()->set_vehicle(absl::StrCat("voxloc load-test ", s));
+    options.open.mutable_setup()->set_map(plan.maps[assignment.map]);
     absl::StatusOr<std::unique_ptr<LoadStream>> stream = LoadStream::Open(plan.channel, options);
     if (!stream.ok()) return stream.status();
     run->streams_.push_back(*std::move(stream));

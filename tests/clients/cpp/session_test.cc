@@ -284,6 +284,9 @@ TEST(LocalizationSession, SendsPosesReferencesAndActivation) {
   scan.cloud = &cloud;
   scan.guess_map_T_base = pose;
   scan.guess_covariance = covariance;
+  scan.odom_T_base = Pose{Eigen::Vector3d(7.0, 8.0, 9.0), Eigen::Quaterniond::Identity()};
+  scan.base_twist = Twist{Eigen::Vector3d(10.0, 0.0, 0.0), Eigen::Vector3d(0.0, 0.0, 0.5)};
+  scan.age_s = 0.05;
   ASSERT_TRUE((*session)->Send(scan).ok());
   ASSERT_TRUE((*session)->Receive(20.0).ok());
   EXPECT_TRUE((*session)->Close(20.0).ok());
@@ -299,6 +302,10 @@ TEST(LocalizationSession, SendsPosesReferencesAndActivation) {
   EXPECT_EQ(saw[2].reference().stamp_ns(), 12);
   EXPECT_EQ(saw[2].reference().position().z(), 6.0);
   EXPECT_EQ(saw[3].scan().guess_map_t_base().covariance(1), 0.25);
+  EXPECT_EQ(saw[3].scan().odom_t_base().position().z(), 9.0);
+  EXPECT_EQ(saw[3].scan().base_twist().linear().x(), 10.0);
+  EXPECT_EQ(saw[3].scan().base_twist().angular().z(), 0.5);
+  EXPECT_EQ(saw[3].scan().age_s(), 0.05);
 }
 
 TEST(LocalizationSession, TellsWhatTheServerDidNotTake) {

@@ -49,7 +49,7 @@ std::string AnswerLoadOpen(FakeBehaviour::AlignStream* stream) {
   response.mutable_opened()->mutable_profile()->set_name("precise");
   response.mutable_opened()->set_max_message_bytes(1 << 20);
   stream->Write(response);
-  return request.open().vehicle();
+  return request.open().setup().vehicle();
 }
 
 void AnswerLoadScan(const v1::Scan& scan, FakeBehaviour::AlignStream* stream) {
@@ -134,16 +134,16 @@ TEST(LoadRun, OpenLoopSendsEveryDueScanWithItsGuess) {
     const v1::Scan* previous = nullptr;
     for (const v1::AlignScansRequest& message : messages) {
       const v1::Scan& scan = message.scan();
-      const double x = scan.guess_map_t_base().position().x();
+      const double x = scan.guess_map_t_base().pose().position().x();
       if (previous == nullptr) {
         first.insert(x);
       } else {
         EXPECT_EQ(static_cast<int>(x),
-                  (static_cast<int>(previous->guess_map_t_base().position().x()) + 1) % 8);
+                  (static_cast<int>(previous->guess_map_t_base().pose().position().x()) + 1) % 8);
         EXPECT_NEAR(static_cast<double>(scan.stamp_ns() - previous->stamp_ns()), 5e7, 2.0);
       }
       float point = -1.0f;
-      std::memcpy(&point, scan.cloud().data().data(), sizeof(point));
+      std::memcpy(&point, scan.clouds(0).cloud().data().data(), sizeof(point));
       EXPECT_EQ(point, static_cast<float>(x));
       previous = &scan;
     }
@@ -174,7 +174,7 @@ TEST(LoadRun, PosesComeInPlaceOfGuessesWithTheWallClocksStamps) {
       EXPECT_FALSE(message.scan().has_guess_map_t_base());
       EXPECT_NEAR(static_cast<double>(message.scan().stamp_ns() - last_stamp_ns), 0.0, 2.0);
       float point = -1.0f;
-      std::memcpy(&point, message.scan().cloud().data().data(), sizeof(point));
+      std::memcpy(&point, message.scan().clouds(0).cloud().data().data(), sizeof(point));
       EXPECT_NEAR(last_x, static_cast<double>(point), 1e-6);
     }
     const int64_t now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
