@@ -152,7 +152,7 @@ TEST_P(BadInput, StrideTooSmall) {
 TEST_P(BadInput, UnknownLayout) {
   v1::Scan scan = GoodScan();
   scan.mutable_clouds(0)->mutable_cloud()->set_layout(static_cast<v1::CloudLayout>(77));
-  ExpectMalformed(scan, "INT16_XYZ (3) (got 77)");
+  ExpectMalformed(scan, "INT16_XYZT (6) (got 77)");
 }
 
 TEST_P(BadInput, MorePointsThanAllowed) {
@@ -236,18 +236,18 @@ TEST_P(BadInput, MapWithoutATile) {
 TEST_P(BadInput, GuessThatIsNotAPose) {
   v1::Scan scan = GoodScan();
   scan.mutable_guess_map_t_base()->mutable_pose()->clear_orientation();
-  ExpectMalformed(scan, "guess_map_t_base.orientation");
+  ExpectMalformed(scan, "guess_map_t_base.pose.orientation");
   for (const double bad : {kNan, kInfinity}) {
     scan = GoodScan();
     scan.mutable_guess_map_t_base()->mutable_pose()->mutable_orientation()->set_y(bad);
-    ExpectMalformed(scan, "guess_map_t_base.orientation");
+    ExpectMalformed(scan, "guess_map_t_base.pose.orientation");
     scan = GoodScan();
     scan.mutable_guess_map_t_base()->mutable_pose()->mutable_position()->set_x(bad);
-    ExpectMalformed(scan, "guess_map_t_base.position");
+    ExpectMalformed(scan, "guess_map_t_base.pose.position");
   }
   scan = GoodScan();
   scan.mutable_guess_map_t_base()->add_covariance(1.0);
-  ExpectMalformed(scan, "guess_covariance must have 0 or 36 values (got 1)");
+  ExpectMalformed(scan, "guess_map_t_base.covariance must have 0 or 36 values (got 1)");
   scan = GoodScan();
   scan.mutable_reference_position()->set_x(kNan);
   ExpectMalformed(scan, "reference_position");
