@@ -41,4 +41,10 @@ std::optional<double> RetryAfterS(const absl::Status& status) {
   return static_cast<double>(retry->retry_delay().seconds()) + 1e-9 * retry->retry_delay().nanos();
 }
 
+bool MayHelpElsewhere(const absl::Status& refusal) {
+  const std::string reason = ReasonOf(refusal);
+  return reason == "TOO_MANY_SESSIONS" || reason == "MAP_NOT_FOUND" ||
+         reason == "MAP_REVISION_TOO_OLD";
+}
+
 }  // namespace voxloc::client

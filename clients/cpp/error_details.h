@@ -23,6 +23,10 @@ namespace voxloc::client {
 // Seconds after which trying again can help. nullopt: the server does not say.
 [[nodiscard]] std::optional<double> RetryAfterS(const absl::Status& status);
 
+// Whether another server, or the same one later, may do what this one refused: it is full, or does
+// not have the map yet.
+[[nodiscard]] bool MayHelpElsewhere(const absl::Status& refusal);
+
 }  // namespace voxloc::client
 
 #endif  // VOXLOC_CLIENTS_CPP_ERROR_DETAILS_H_

@@ -2,6 +2,7 @@
 
 #include "clients/cpp/session.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -13,7 +14,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "clients/cpp/channel_impl.h"
-#include "clients/cpp/messages.h"
+#include "clients/cpp/error_details.h"
+#include "clients/cpp/session_outbox.h"
+#include "clients/cpp/session_requests.h"
 #include "clients/cpp/session_stream.h"
 
 namespace voxloc::client {
@@ -22,12 +25,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMaxRejections = 64;
-
-void EncodeCovariance(const Matrix6& covariance, google::protobuf::RepeatedField<double>* field) {
-  for (int row = 0; row < 6; ++row) {
-    for (int column = 0; column < 6; ++column) field->Add(covariance(row, column));
-  }
-}
 
 Clock::duration Seconds(double seconds) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -45,8 +42,18 @@ struct LocalizationSession::Impl {
   absl::Status ServeOneStream(bool* was_open);
   void Take(v1::AlignmentResult result);
   void Take(v1::RequestRejected rejected);
-  absl::Status WriteNow(const v1::AlignScansRequest& request);
+  void BeginDraining();
+  absl::Status Write(const v1::AlignScansRequest& request);
   void FillGuess(v1::AlignScansRequest* request) const;
+  // A scan has its outcome: it is no longer unanswered. Under the lock, as are the next two; what
+  // they return is for Tell.
+  std::vector<v1::AlignmentResult> Settle(v1::AlignmentResult result);
+  // The scans before this one, which no server is going to answer.
+  std::vector<v1::AlignmentResult> GiveUpScansBefore(uint64_t sequence);
+  // A scan that a newer one has replaced before it was written.
+  std::vector<v1::AlignmentResult> Supersede(uint64_t sequence);
+  // Calls on_result, not under the lock.
+  void Tell(const std::vector<v1::AlignmentResult>& results) const;
   template <typename Predicate>
   bool WaitFor(std::unique_lock<std::mutex>* lock, double timeout_s, Predicate predicate);
   absl::Status EndOfResults() const;
@@ -55,19 +62,20 @@ struct LocalizationSession::Impl {
   const SessionOptions options;
   const std::unique_ptr<v1::LocalizationService::Stub> stub;
 
-  // Held while writing, and taken before `mutex`.
-  std::mutex write_mutex;
+  SessionOutbox outbox;  // its lock is taken after `mutex`
 
   std::mutex mutex;  // guards everything below but the thread
   std::condition_variable changed;
   std::shared_ptr<SessionStream> stream;
-  bool writable = false;  // `stream` is open, and unanswered scans have been sent again
+  bool writable = false;  // `stream` is open and takes messages
+  bool draining = false;  // the server answers what it has, and takes no more
   bool closing = false;
   bool ended = false;
   absl::Status end;
   bool opened_once = false;
   int reconnects = 0;
   uint64_t unexpected_results = 0;
+  uint64_t given_up = 0;
   v1::SessionOpened opened;
   uint64_t last_sequence = 0;
   std::map<uint64_t, v1::AlignScansRequest> unanswered;
@@ -88,16 +96,27 @@ void LocalizationSession::Impl::Run() {
     if (was_open) backoff.Reset();
     std::unique_lock<std::mutex> lock(mutex);
     writable = false;
-    const bool may_retry = opened_once && !closing &&
-                           status.code() == absl::StatusCode::kUnavailable && backoff.MayTry();
-    if (may_retry) {
-      const Clock::time_point until = Clock::now() + Seconds(backoff.NextWait());
+    const bool drained = std::exchange(draining, false);
+    const bool temporary = drained || status.code() == absl::StatusCode::kUnavailable ||
+                           (!was_open && MayHelpElsewhere(status));
+    if (opened_once && !closing && temporary && backoff.MayTry()) {
+      // A server that drains has said so while another one was there.
+      const double own_wait_s = backoff.NextWait();
+      const double wait_s = drained ? 0.0 : std::max(own_wait_s, RetryAfterS(status).value_or(0.0));
+      const Clock::time_point until = Clock::now() + Seconds(wait_s);
       if (!changed.wait_until(lock, until, [this] { return closing; })) continue;
     }
     end = status;
     if (end.code() == absl::StatusCode::kUnavailable && backoff.attempts() > 0) {
       end = absl::UnavailableError(absl::StrCat(status.message(), " (gave up after ",
                                                 backoff.attempts(), " attempts to reconnect)"));
+    }
+    // Closed before another server had them.
+    if (end.ok()) {
+      const std::vector<v1::AlignmentResult> left = GiveUpScansBefore(last_sequence + 1);
+      lock.unlock();
+      Tell(left);
+      lock.lock();
     }
     ended = true;
     changed.notify_all();
@@ -118,42 +137,84 @@ absl::Status LocalizationSession::Impl::ServeOneStream(bool* was_open) {
     return status;
   }
   *was_open = true;
+  std::vector<v1::AlignmentResult> stale;
   {
-    const std::lock_guard<std::mutex> writing(write_mutex);
-    std::vector<v1::AlignScansRequest> again;
-    {
-      const std::lock_guard<std::mutex> lock(mutex);
-      opened = std::move(answer);
-      if (opened_once) {
-        ++reconnects;
-        guess_from_last_pose = true;
-      }
-      opened_once = true;
-      for (const auto& entry : unanswered) again.push_back(entry.second);
-      for (v1::AlignScansRequest& request : again) FillGuess(&request);
-      if (activation.has_value()) again.insert(again.begin(), *activation);
-    }
-    // A failed write shows as the end of the stream, below.
-    for (const v1::AlignScansRequest& request : again) {
-      if (!fresh->Write(request)) break;
-    }
     const std::lock_guard<std::mutex> lock(mutex);
-    if (closing) fresh->WritesDone();
+    opened = std::move(answer);
+    if (opened_once) {
+      ++reconnects;
+      guess_from_last_pose = true;
+    }
+    opened_once = true;
+    std::vector<v1::AlignScansRequest> first;
+    if (activation.has_value()) first.push_back(*activation);
+    if (!unanswered.empty()) {
+      stale = GiveUpScansBefore(unanswered.rbegin()->first);
+      first.push_back(unanswered.rbegin()->second);
+      FillGuess(&first.back());
+    }
+    // As many as may wait at the server, and the one that it works on.
+    const size_t granted = opened.limits().max_waiting_scans();
+    outbox.Attach(fresh, std::move(first), granted == 0 ? options.max_outstanding : granted + 1);
+    if (closing) outbox.FinishWrites();
     writable = true;
     changed.notify_all();
   }
+  Tell(stale);
   v1::AlignScansResponse response;
   while (fresh->Read(&response)) {
     if (response.has_result()) Take(std::move(*response.mutable_result()));
     if (response.has_rejected()) Take(std::move(*response.mutable_rejected()));
+    if (response.has_draining()) BeginDraining();
   }
+  outbox.Detach();
   return fresh->Finish();
 }
 
+void LocalizationSession::Impl::BeginDraining() {
+  const std::lock_guard<std::mutex> lock(mutex);
+  draining = true;
+  writable = false;
+  outbox.FinishWrites();
+}
+
+std::vector<v1::AlignmentResult> LocalizationSession::Impl::Settle(v1::AlignmentResult result) {
+  unanswered.erase(result.sequence());
+  if (options.on_result) return {std::move(result)};
+  results.push_back(std::move(result));
+  changed.notify_all();
+  return {};
+}
+
+std::vector<v1::AlignmentResult> LocalizationSession::Impl::GiveUpScansBefore(uint64_t sequence) {
+  std::vector<v1::AlignmentResult> told;
+  while (!unanswered.empty() && unanswered.begin()->first < sequence) {
+    ++given_up;
+    for (v1::AlignmentResult& outcome :
+         Settle(LocalOutcome(unanswered.begin()->second.scan(), v1::ALIGNMENT_STATUS_STALE,
+                             "the connection to the server was lost before the answer"))) {
+      told.push_back(std::move(outcome));
+    }
+  }
+  return told;
+}
+
+std::vector<v1::AlignmentResult> LocalizationSession::Impl::Supersede(uint64_t sequence) {
+  ++given_up;
+  return Settle(LocalOutcome(unanswered.at(sequence).scan(), v1::ALIGNMENT_STATUS_SUPERSEDED,
+                             "a newer scan replaced this one before the connection took it"));
+}
+
+void LocalizationSession::Impl::Tell(
+    const std::vector<v1::AlignmentResult>& results_to_tell) const {
+  for (const v1::AlignmentResult& result : results_to_tell) options.on_result(result);
+}
+
 void LocalizationSession::Impl::Take(v1::AlignmentResult result) {
+  std::vector<v1::AlignmentResult> told;
   {
     const std::lock_guard<std::mutex> lock(mutex);
-    if (unanswered.erase(result.sequence()) == 0) {
+    if (unanswered.count(result.sequence()) == 0) {
       ++unexpected_results;
       return;
     }
@@ -161,13 +222,9 @@ void LocalizationSession::Impl::Take(v1::AlignmentResult result) {
       last_pose = result.map_t_base().pose();
       guess_from_last_pose = false;
     }
-    if (!options.on_result) {
-      results.push_back(std::move(result));
-      changed.notify_all();
-      return;
-    }
+    told = Settle(std::move(result));
   }
-  options.on_result(result);
+  Tell(told);
 }
 
 void LocalizationSession::Impl::Take(v1::RequestRejected rejected) {
@@ -176,18 +233,12 @@ void LocalizationSession::Impl::Take(v1::RequestRejected rejected) {
   rejections.push_back(std::move(rejected));
 }
 
-absl::Status LocalizationSession::Impl::WriteNow(const v1::AlignScansRequest& request) {
-  const std::lock_guard<std::mutex> writing(write_mutex);
-  std::shared_ptr<SessionStream> open_stream;
-  {
-    const std::lock_guard<std::mutex> lock(mutex);
-    if (ended) return EndOfResults();
-    if (closing) return absl::FailedPreconditionError("the session is being closed");
-    if (request.has_activate()) activation = request;
-    if (writable) open_stream = stream;
-  }
-  // A failed write is no error here: the reader reconnects or ends.
-  if (open_stream != nullptr) open_stream->Write(request);
+absl::Status LocalizationSession::Impl::Write(const v1::AlignScansRequest& request) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (ended) return EndOfResults();
+  if (closing) return absl::FailedPreconditionError("the session is being closed");
+  if (request.has_activate()) activation = request;
+  if (writable) outbox.Put(request);
   return absl::OkStatus();
 }
 
@@ -249,42 +300,22 @@ uint64_t LocalizationSession::unexpected_results() const {
   return impl_->unexpected_results;
 }
 
-absl::StatusOr<uint64_t> LocalizationSession::Send(const ScanInput& scan) {
-  if ((scan.cloud == nullptr) == (scan.encoded_cloud == nullptr)) {
-    return absl::InvalidArgumentError(absl::StrCat("the scan must have one cloud (got ",
-                                                   scan.cloud == nullptr ? "none" : "two", ")"));
-  }
-  v1::AlignScansRequest request;
-  v1::Scan* message = request.mutable_scan();
-  message->set_stamp_ns(scan.stamp_ns);
-  message->set_timeout_s(scan.timeout_s);
-  if (scan.cloud != nullptr) {
-    EncodeCloud(*scan.cloud, message->add_clouds()->mutable_cloud());
-  } else {
-    *message->add_clouds()->mutable_cloud() = *scan.encoded_cloud;
-  }
-  if (scan.guess_map_T_base.has_value()) {
-    v1::PoseWithCovariance& guess = *message->mutable_guess_map_t_base();
-    EncodePose(*scan.guess_map_T_base, guess.mutable_pose());
-    if (scan.guess_covariance.has_value()) {
-      EncodeCovariance(*scan.guess_covariance, guess.mutable_covariance());
-    }
-  }
-  if (scan.odom_T_base.has_value()) EncodePose(*scan.odom_T_base, message->mutable_odom_t_base());
-  if (scan.base_twist.has_value()) {
-    EncodeVector(scan.base_twist->linear_m_s, message->mutable_base_twist()->mutable_linear());
-    EncodeVector(scan.base_twist->angular_rad_s, message->mutable_base_twist()->mutable_angular());
-  }
-  message->set_age_s(scan.age_s);
+uint64_t LocalizationSession::given_up() const {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  return impl_->given_up;
+}
 
-  const std::lock_guard<std::mutex> writing(impl_->write_mutex);
-  std::shared_ptr<SessionStream> stream;
+absl::StatusOr<uint64_t> LocalizationSession::Send(const ScanInput& scan) {
+  absl::StatusOr<v1::AlignScansRequest> request = ScanRequest(scan);
+  if (!request.ok()) return request.status();
+  std::vector<v1::AlignmentResult> given_up;
+  uint64_t sequence = 0;
   {
     const std::lock_guard<std::mutex> lock(impl_->mutex);
     if (impl_->ended) return impl_->EndOfResults();
     if (impl_->closing) return absl::FailedPreconditionError("the session is being closed");
     const uint64_t limit = impl_->opened.max_message_bytes();
-    const size_t bytes = request.ByteSizeLong();
+    const size_t bytes = request->ByteSizeLong();
     if (limit > 0 && bytes > limit) {
       return absl::InvalidArgumentError(
           absl::StrCat("the scan must take at most ", limit, " bytes, the message limit of ",
@@ -294,41 +325,33 @@ absl::StatusOr<uint64_t> LocalizationSession::Send(const ScanInput& scan) {
       return absl::ResourceExhaustedError(absl::StrCat(
           impl_->options.max_outstanding, " scans are unanswered or have not been received"));
     }
-    message->set_sequence(++impl_->last_sequence);
-    impl_->unanswered.emplace(message->sequence(), request);
-    impl_->FillGuess(&request);
-    if (impl_->writable) stream = impl_->stream;
+    sequence = ++impl_->last_sequence;
+    request->mutable_scan()->set_sequence(sequence);
+    impl_->unanswered.emplace(sequence, *request);
+    if (impl_->writable) {
+      impl_->FillGuess(&*request);
+      const auto replaced = impl_->outbox.PutScan(*std::move(request));
+      if (replaced.has_value()) given_up = impl_->Supersede(*replaced);
+    } else if (!impl_->draining) {
+      given_up = impl_->GiveUpScansBefore(sequence);
+    }
   }
-  // A failed write is no error here: the scan is kept, and the reader reconnects or ends.
-  if (stream != nullptr) stream->Write(request);
-  return request.scan().sequence();
+  impl_->Tell(given_up);
+  return sequence;
 }
 
 absl::Status LocalizationSession::SendPose(int64_t stamp_ns, const Pose& map_T_base,
                                            const std::optional<Matrix6>& covariance) {
-  v1::AlignScansRequest request;
-  request.mutable_pose()->set_stamp_ns(stamp_ns);
-  v1::PoseWithCovariance* message = request.mutable_pose()->mutable_map_t_base();
-  EncodePose(map_T_base, message->mutable_pose());
-  if (covariance.has_value()) EncodeCovariance(*covariance, message->mutable_covariance());
-  return impl_->WriteNow(request);
+  return impl_->Write(PoseRequest(stamp_ns, map_T_base, covariance));
 }
 
 absl::Status LocalizationSession::SendReference(int64_t stamp_ns,
                                                 const Eigen::Vector3d& position_map) {
-  v1::AlignScansRequest request;
-  request.mutable_reference()->set_stamp_ns(stamp_ns);
-  v1::Vector3* position = request.mutable_reference()->mutable_position();
-  position->set_x(position_map.x());
-  position->set_y(position_map.y());
-  position->set_z(position_map.z());
-  return impl_->WriteNow(request);
+  return impl_->Write(ReferenceRequest(stamp_ns, position_map));
 }
 
 absl::Status LocalizationSession::Activate(bool active) {
-  v1::AlignScansRequest request;
-  request.mutable_activate()->set_active(active);
-  return impl_->WriteNow(request);
+  return impl_->Write(ActivateRequest(active));
 }
 
 std::optional<v1::RequestRejected> LocalizationSession::TakeRejection() {
@@ -384,13 +407,12 @@ std::optional<absl::Status> LocalizationSession::AwaitEnd(double timeout_s) {
 absl::Status LocalizationSession::Close(double timeout_s) {
   std::shared_ptr<SessionStream> stream;
   {
-    const std::lock_guard<std::mutex> writing(impl_->write_mutex);
     const std::lock_guard<std::mutex> lock(impl_->mutex);
     const bool first = !impl_->closing;
     impl_->closing = true;
     stream = impl_->stream;
     // A session that is just reconnecting half-closes once it is open.
-    if (first && impl_->writable && !impl_->ended) stream->WritesDone();
+    if (first && impl_->writable && !impl_->ended) impl_->outbox.FinishWrites();
     impl_->changed.notify_all();
   }
   std::unique_lock<std::mutex> lock(impl_->mutex);

@@ -2,18 +2,25 @@
 //
 // A vehicle's session: scans in, results out.
 //
-// Every scan that Send has taken is answered by exactly one result, also across a reconnect: when
-// the server becomes unavailable, the session opens again with growing waits, sends the unanswered
-// scans once more, and gives scans without a guess the last accepted pose as theirs until the new
-// session has accepted a scan. Any other error ends the session, as does the last failed attempt;
-// Receive then hands out what has arrived, and the error after that. A session that was activated
-// or deactivated is so again once it is open again; poses and references that were sent are
-// forgotten.
+// Every scan that Send has taken has exactly one result. Usually it is the server's answer. The
+// session makes it itself, and counts it in given_up, where a newer scan has taken the place of one
+// that the connection was too slow for (SUPERSEDED), and where the connection was lost and a newer
+// scan was there (STALE).
 //
-// Threads: one thread of the session's own reads. Send may be called by one thread and Receive by
-// another; all methods are safe from any thread. The destructor cancels what is open and joins.
+// When the server becomes unavailable, the session opens again with growing waits, sends the newest
+// unanswered scan once more, and gives scans without a guess the last accepted pose as theirs until
+// the new session has accepted a scan. A server that refuses the new session because it is full, or
+// does not have the map yet, is asked again, or another one in its place. When the server drains,
+// it answers what it has, and the session then opens elsewhere. Any other error ends the session,
+// as does the last failed attempt; Receive then hands out what has arrived, and the error after
+// that. A session that was activated or deactivated is so again once it is open again; poses and
+// references that were sent are forgotten.
+//
+// Threads: one thread of the session's own reads, and one writes, so that no method waits for the
+// connection. All methods are safe from any thread. The destructor cancels what is open and joins.
 // `on_result` spares the step from the reading thread to another: it is called by the reading
-// thread, may send, and must neither close nor destroy the session.
+// thread, and by Send for a scan that is given up. It may send, and must neither close nor destroy
+// the session.
 
 #ifndef VOXLOC_CLIENTS_CPP_SESSION_H_
 #define VOXLOC_CLIENTS_CPP_SESSION_H_
@@ -85,8 +92,11 @@ class LocalizationSession {
   // before. They are dropped.
   [[nodiscard]] uint64_t unexpected_results() const;
 
-  // Hands a scan over; returns its sequence number, counted from 1. Does not wait for the answer,
-  // but for the connection to take the bytes. While the session reconnects the scan is kept.
+  // Scans whose result the session made itself.
+  [[nodiscard]] uint64_t given_up() const;
+
+  // Hands a scan over; returns its sequence number, counted from 1. Waits for nothing. While the
+  // session reconnects, the newest scan is kept.
   // InvalidArgument: not one cloud, a message over the server's limit. ResourceExhausted: too many
   // outstanding. Otherwise the error that ended the session.
   [[nodiscard]] absl::StatusOr<uint64_t> Send(const ScanInput& scan);

@@ -10,10 +10,14 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/synchronization/notification.h"
 #include "clients/cpp/messages.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
 #include "tests/clients/cpp/fake_server.h"
 #include "tests/support/eventually.h"
 
@@ -242,17 +246,18 @@ TEST(LocalizationSession, ResumesWithTheLastPoseWhenTheServerComesBack) {
   generation = 1;
   ASSERT_TRUE((*session)->Send(without_guess).ok());
   server.Start();
-  std::set<uint64_t> answered;
-  for (int i = 0; i < 2; ++i) {
-    const auto result = (*session)->Receive(30.0);
-    ASSERT_TRUE(result.ok()) << result.status();
-    answered.insert(result->sequence());
-  }
-  EXPECT_THAT(answered, ElementsAre(2u, 3u));
+  // The server that comes back gets the newest scan; the other one is stale by then.
+  const auto stale = (*session)->ReceiveResultOf(2, 30.0);
+  ASSERT_TRUE(stale.ok()) << stale.status();
+  EXPECT_EQ(stale->status(), v1::ALIGNMENT_STATUS_STALE);
+  const auto newest = (*session)->ReceiveResultOf(3, 30.0);
+  ASSERT_TRUE(newest.ok()) << newest.status();
+  EXPECT_EQ(newest->status(), v1::ALIGNMENT_STATUS_OK);
+  EXPECT_EQ((*session)->given_up(), 1u);
   EXPECT_EQ((*session)->reconnects(), 1);
   EXPECT_TRUE((*session)->Close(20.0).ok());
   const std::lock_guard<std::mutex> lock(mutex);
-  ASSERT_EQ(second_saw.size(), 2u);
+  ASSERT_EQ(second_saw.size(), 1u);
   EXPECT_EQ(second_saw[0].guess_map_t_base().pose().position().x(), 5.0);
 }
 
@@ -399,6 +404,136 @@ TEST(LocalizationSession, CountsAndDropsResultsThatNoScanWaitsFor) {
   EXPECT_TRUE((*session)->Close(20.0).ok());
   EXPECT_EQ((*session)->Receive(1.0).status().code(), absl::StatusCode::kOutOfRange);
   EXPECT_EQ((*session)->unexpected_results(), 2u);
+}
+
+// A server that reads nothing for a while: the connection takes no more bytes.
+TEST(LocalizationSession, NeverWaitsForTheConnectionAndTheNewestScanWins) {
+  absl::Notification read_on;
+  std::mutex mutex;
+  std::vector<uint64_t> saw;
+  FakeBehaviour behaviour;
+  behaviour.align_scans = [&](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
+    v1::AlignScansRequest request;
+    v1::AlignScansResponse response;
+    if (!stream->Read(&request)) return grpc::Status::OK;
+    response.mutable_opened()->mutable_limits()->set_max_waiting_scans(1);
+    stream->Write(response);
+    read_on.WaitForNotification();
+    while (stream->Read(&request)) {
+      const std::lock_guard<std::mutex> lock(mutex);
+      if (request.has_scan()) {
+        saw.push_back(request.scan().sequence());
+        AnswerScan(request.scan(), stream);
+      }
+    }
+    return grpc::Status::OK;
+  };
+  FakeServer server(behaviour);
+  auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("town"));
+  ASSERT_TRUE(session.ok()) << session.status();
+  PointCloud cloud;
+  for (int i = 0; i < 200'000; ++i) cloud.PushBack(1.0F, 2.0F, 3.0F);
+  ScanInput scan;
+  scan.cloud = &cloud;
+  constexpr uint64_t kScans = 40;  // 96 MB
+  for (uint64_t i = 0; i < kScans; ++i) {
+    ASSERT_TRUE((*session)->Send(scan).ok());
+    ASSERT_TRUE((*session)->SendPose(static_cast<int64_t>(i), Pose()).ok());
+  }
+  EXPECT_GT((*session)->given_up(), kScans / 2);
+  read_on.Notify();
+  std::set<uint64_t> superseded;
+  std::set<uint64_t> answered;
+  for (uint64_t i = 0; i < kScans; ++i) {
+    const auto result = (*session)->Receive(30.0);
+    ASSERT_TRUE(result.ok()) << result.status();
+    const bool own = result->status() == v1::ALIGNMENT_STATUS_SUPERSEDED;
+    EXPECT_TRUE((own ? superseded : answered).insert(result->sequence()).second);
+  }
+  EXPECT_EQ(superseded.size() + answered.size(), kScans);
+  EXPECT_EQ(superseded.size(), (*session)->given_up());
+  EXPECT_EQ(answered.count(kScans), 1u);
+  EXPECT_EQ(answered.count(kScans - 1), 1u);
+  EXPECT_TRUE((*session)->Close(20.0).ok());
+  const std::lock_guard<std::mutex> lock(mutex);
+  EXPECT_EQ(std::set<uint64_t>(saw.begin(), saw.end()), answered);
+}
+
+TEST(LocalizationSession, GoesElsewhereWhenTheServerDrains) {
+  std::atomic<int> streams{0};
+  FakeBehaviour behaviour;
+  behaviour.align_scans = [&](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
+    const bool first = ++streams == 1;
+    if (!AnswerOpen(stream)) return grpc::Status::OK;
+    v1::AlignScansRequest request;
+    std::vector<v1::Scan> scans;
+    while (stream->Read(&request)) {
+      scans.push_back(request.scan());
+      if (first) {
+        v1::AlignScansResponse response;
+        response.mutable_draining()->set_remaining_s(30.0);
+        stream->Write(response);
+      } else {
+        AnswerScan(request.scan(), stream);
+      }
+    }
+    // Half-closed: what it has is still answered.
+    if (first) AnswerScan(scans.front(), stream);
+    return grpc::Status::OK;
+  };
+  FakeServer server(behaviour);
+  auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("town"));
+  ASSERT_TRUE(session.ok()) << session.status();
+  const PointCloud cloud = ThreePoints();
+  ScanInput scan;
+  scan.cloud = &cloud;
+  for (uint64_t sequence = 1; sequence <= 3; ++sequence) {
+    ASSERT_TRUE((*session)->Send(scan).ok());
+    const auto result = (*session)->ReceiveResultOf(sequence, 30.0);
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(result->status(), v1::ALIGNMENT_STATUS_OK);
+  }
+  EXPECT_EQ(streams, 2);
+  EXPECT_EQ((*session)->reconnects(), 1);
+  EXPECT_EQ((*session)->given_up(), 0u);
+  EXPECT_TRUE((*session)->Close(20.0).ok());
+}
+
+TEST(LocalizationSession, AsksAgainWhereTheNextServerIsFullOrHasNoMapYet) {
+  const auto refusal = [](grpc::StatusCode code, const std::string& reason) {
+    google::rpc::ErrorInfo info;
+    info.set_reason(reason);
+    google::rpc::Status details;
+    details.add_details()->PackFrom(info);
+    return grpc::Status(code, reason, details.SerializeAsString());
+  };
+  std::atomic<int> streams{0};
+  FakeBehaviour behaviour;
+  behaviour.align_scans = [&](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
+    const int number = ++streams;
+    if (number == 2) return refusal(grpc::StatusCode::RESOURCE_EXHAUSTED, "TOO_MANY_SESSIONS");
+    if (number == 3) return refusal(grpc::StatusCode::NOT_FOUND, "MAP_NOT_FOUND");
+    if (!AnswerOpen(stream)) return grpc::Status::OK;
+    v1::AlignScansRequest request;
+    if (number == 1) {
+      stream->Read(&request);
+      return grpc::Status(grpc::StatusCode::UNAVAILABLE, "stopping");
+    }
+    while (stream->Read(&request)) AnswerScan(request.scan(), stream);
+    return grpc::Status::OK;
+  };
+  FakeServer server(behaviour);
+  auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("town"));
+  ASSERT_TRUE(session.ok()) << session.status();
+  const PointCloud cloud = ThreePoints();
+  ScanInput scan;
+  scan.cloud = &cloud;
+  ASSERT_TRUE((*session)->Send(scan).ok());
+  const auto result = (*session)->Receive(30.0);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->status(), v1::ALIGNMENT_STATUS_OK);
+  EXPECT_EQ(streams, 4);
+  EXPECT_TRUE((*session)->Close(20.0).ok());
 }
 
 TEST(LocalizationSession, StopsTryingAfterTheLastAttempt) {
