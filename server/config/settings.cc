@@ -202,8 +202,11 @@ void AppendLimits(std::vector<Setting>& table) {
       [](auto& c) -> auto& { return c.limits.max_poses_per_set; }));
   table.push_back(Count(
       "limits.max_searches", 1, 10'000,
-      "limit the number of scoring streams and searches for an initial pose that are open",
+      "limit the number of searches for an initial pose that are open",
       [](auto& c) -> auto& { return c.limits.max_searches; }));
+  table.push_back(Count(
+      "limits.max_scoring_streams", 1, 10'000, "limit the number of scoring streams that are open",
+      [](auto& c) -> auto& { return c.limits.max_scoring_streams; }));
   table.push_back(Count(
       "limits.max_particles", 1, 1'000'000,
       "limit the candidates that a search around a prior aligns",

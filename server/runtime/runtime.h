@@ -42,7 +42,8 @@ struct Runtime {
   Metrics metrics;
   ActiveCalls calls;
 
-  Admission searches;      // scoring streams and searches
+  Admission searches;
+  Admission scoring_streams;
   Admission transactions;  // of maps
 
   // In the order in which they may need each other: the last is destroyed first.

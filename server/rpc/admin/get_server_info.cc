@@ -23,6 +23,7 @@ void LimitsToProto(const Limits& limits, v1::Limits& proto) {
   proto.set_max_poses_per_set(limits.max_poses_per_set);
   proto.set_max_particles(limits.max_particles);
   proto.set_max_searches(limits.max_searches);
+  proto.set_max_scoring_streams(limits.max_scoring_streams);
   proto.set_max_maps(limits.max_maps);
   proto.set_max_tiles_per_map(limits.max_tiles_per_map);
   proto.set_max_points_per_tile(limits.max_points_per_tile);

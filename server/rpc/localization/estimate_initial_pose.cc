@@ -64,10 +64,10 @@ class EstimateInitialPoseCall : public grpc::ServerWriteReactor<v1::EstimateInit
     std::unique_ptr<Admission::Pass> pass = runtime_.searches.Enter();
     if (pass == nullptr) {
       runtime_.metrics.rejected_searches.Increment();
-      return WithReason(absl::ResourceExhaustedError(
-                            absl::StrCat("the server has ", runtime_.searches.limit(),
-                                         " searches and scoring streams at once, its limit")),
-                        "TOO_MANY_SEARCHES", {{"limit", absl::StrCat(runtime_.searches.limit())}});
+      return WithReason(
+          absl::ResourceExhaustedError(absl::StrCat("the server has ", runtime_.searches.limit(),
+                                                    " searches at once, its limit")),
+          "TOO_MANY_SEARCHES", {{"limit", absl::StrCat(runtime_.searches.limit())}});
     }
     {
       const absl::MutexLock lock(&mutex_);

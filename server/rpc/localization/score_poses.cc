@@ -33,13 +33,14 @@ class ScorePosesStream : public ScorePosesBidi,
 
  protected:
   void Begin() override {
-    std::shared_ptr<void> pass = runtime_.searches.Enter();
+    std::shared_ptr<void> pass = runtime_.scoring_streams.Enter();
     if (pass == nullptr) {
       runtime_.metrics.rejected_scoring.Increment();
-      End(WithReason(
-          absl::ResourceExhaustedError(absl::StrCat("the server has ", runtime_.searches.limit(),
-                                                    " scoring streams open, its limit")),
-          "TOO_MANY_SEARCHES", {{"limit", absl::StrCat(runtime_.searches.limit())}}));
+      End(WithReason(absl::ResourceExhaustedError(absl::StrCat("the server has ",
+                                                               runtime_.scoring_streams.limit(),
+                                                               " scoring streams open, its limit")),
+                     "TOO_MANY_SCORING_STREAMS",
+                     {{"limit", absl::StrCat(runtime_.scoring_streams.limit())}}));
       return;
     }
     Hold(std::move(pass));
@@ -61,7 +62,8 @@ class ScorePosesStream : public ScorePosesBidi,
  private:
   void PostStep() {
     if (!runtime_.scoring.Post([self = shared_from_this()] { self->Step(); })) {
-      End(WithReason(absl::ResourceExhaustedError("too much scoring waits"), "TOO_MANY_SEARCHES"));
+      End(WithReason(absl::ResourceExhaustedError("too much scoring waits"),
+                     "TOO_MANY_SCORING_STREAMS"));
     }
   }
 

@@ -39,7 +39,7 @@ class ScorePoses : public EngineTest {
   }
 
   TestServer server_{[](Config& config) {
-                       config.limits.max_searches = 1;
+                       config.limits.max_scoring_streams = 1;
                        config.limits.max_poses_per_set = 500;
                      },
                      EngineHandle()};
