@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a session knows, the same for threads and for asyncio: no input, no output, no locks.
+
+The rules are those of the C++ client (clients/cpp/session.h).
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import random
+from typing import Any, Deque, Dict, List, Optional
+
+import grpc
+
+from voxloc import messages
+from voxloc.errors import Error, SessionClosed, broken_protocol
+from voxloc.result import Result
+
+_MAX_REJECTIONS = 64
+
+# Refusals that another server, or the same one later, may not repeat: it is full, or does not have
+# the map yet.
+_MAY_HELP_ELSEWHERE = ("TOO_MANY_SESSIONS", "MAP_NOT_FOUND", "MAP_REVISION_TOO_OLD")
+
+
+@dataclasses.dataclass(frozen=True)
+class ReconnectOptions:
+    """How a session opens again: after waits that grow by `factor`, each drawn from 1 +- jitter
+    times its nominal length, so that a fleet does not come back all at once."""
+
+    max_attempts: int = 10  # in a row before giving up; 0: never reconnect
+    initial_wait_s: float = 0.1
+    max_wait_s: float = 5.0
+    factor: float = 1.6
+    jitter: float = 0.2
+
+    def wait_s(self, attempts: int) -> float:
+        """Before the attempt after as many."""
+        nominal = min(self.max_wait_s, self.initial_wait_s * self.factor ** attempts)
+        return nominal * random.uniform(1.0 - self.jitter, 1.0 + self.jitter)
+
+
+class SessionState:
+    """Scans that are out, results that are in, and what a reconnect needs."""
+
+    def __init__(self, server: str, open_message: Any, reconnect: ReconnectOptions,
+                 max_outstanding: int):
+        self.server = server
+        self.open_request = messages.AlignScansRequest(open=open_message)
+        self.opened: Optional[Any] = None  # the last answer to `open`
+        self.writable = False  # a stream is open, and unanswered scans have been sent again
+        self.closing = False
+        self.ended = False
+        self.end: Optional[Error] = None  # what ended the session; None: it was closed
+        self.reconnects = 0
+        self.unexpected_results = 0
+        self.given_up = 0  # scans whose result the session made itself
+        self.unanswered: Dict[int, Any] = {}
+        self.results: Deque[Result] = collections.deque()
+        self.rejections: Deque[Any] = collections.deque(maxlen=_MAX_REJECTIONS)
+        self.draining: Optional[Any] = None  # the server's last SessionDraining
+        self._drained = False  # the stream is of a server that answers what it has, and no more
+        self._reconnect = reconnect
+        self._max_outstanding = max_outstanding
+        self._attempts = 0
+        self._last_sequence = 0
+        self._activation: Optional[Any] = None
+        self._last_pose: Optional[Any] = None
+        self._guess_from_last_pose = False  # since a reconnect, until a scan is accepted
+        self._was_open = False  # the stream
+
+    def add_scan(self, request: Any) -> Any:
+        """Takes a message with a scan, and numbers it; the one to write if the stream is
+        writable."""
+        self.check_open()
+        limit = self.opened.max_message_bytes if self.opened is not None else 0
+        size = request.ByteSize()
+        if limit and size > limit:
+            raise ValueError(f"the scan must take at most {limit} bytes, the message limit of "
+                             f"{self.server} (got {size})")
+        if len(self.unanswered) + len(self.results) >= self._max_outstanding:
+            raise Error(grpc.StatusCode.RESOURCE_EXHAUSTED,
+                        f"{self._max_outstanding} scans are unanswered or have not been received")
+        self._last_sequence += 1
+        request.scan.sequence = self._last_sequence
+        self.unanswered[self._last_sequence] = request
+        if not self.writable and not self._drained:
+            self._give_up_scans_before(self._last_sequence)
+        return self._with_guess(request)
+
+    def add_message(self, request: Any) -> Any:
+        """Takes any other message; likewise."""
+        self.check_open()
+        if request.HasField("activate"):
+            self._activation = request
+        return request
+
+    def check_open(self) -> None:
+        """Raises where nothing can be sent."""
+        if self.ended:
+            raise self.end_of_results()
+        if self.closing:
+            raise Error(grpc.StatusCode.FAILED_PRECONDITION, "the session is being closed")
+
+    def stream_opened(self, response: Optional[Any]) -> List[Any]:
+        """The first answer of a stream; what is to be written before anything else."""
+        if response is None or not response.HasField("opened"):
+            raise broken_protocol(self.server, "AlignScans", "`open` was not answered by `opened`")
+        if self.opened is not None:
+            self.reconnects += 1
+            self._guess_from_last_pose = True
+        self.opened = response.opened
+        self._attempts = 0
+        self._was_open = True
+        self.writable = True
+        first = [] if self._activation is None else [self._activation]
+        if self.unanswered:
+            newest = max(self.unanswered)
+            self._give_up_scans_before(newest)
+            first.append(self._with_guess(self.unanswered[newest]))
+        return first
+
+    def take(self, response: Any) -> bool:
+        """A later answer of a stream. Whether the stream is now to be half-closed, since the server
+        drains."""
+        kind = response.WhichOneof("response")
+        if kind == "result":
+            self._take_result(response.result)
+        elif kind == "rejected":
+            self.rejections.append(response.rejected)
+        elif kind == "draining":
+            self.draining = response.draining
+            self._drained = True
+            self.writable = False
+            return not self.closing  # a session that is being closed has half-closed it
+        return False
+
+    def stream_ended(self, error: Optional[Error]) -> Optional[float]:
+        """The stream has ended, with OK or an error. Seconds to wait before the next attempt;
+        None: the session has ended."""
+        self.writable = False
+        drained, self._drained = self._drained, False
+        was_open, self._was_open = self._was_open, False
+        temporary = drained or (error is not None and (
+            error.code == grpc.StatusCode.UNAVAILABLE or
+            (not was_open and error.reason in _MAY_HELP_ELSEWHERE)))
+        if (self.opened is not None and not self.closing and temporary and
+                self._attempts < self._reconnect.max_attempts):
+            wait_s = self._reconnect.wait_s(self._attempts)
+            self._attempts += 1
+            if drained:  # the server has said so while another one was there
+                return 0.0
+            return max(wait_s, (error.retry_after_s if error is not None else None) or 0.0)
+        self.finish(error)
+        return None
+
+    def finish(self, error: Optional[Error]) -> None:
+        """The session has ended."""
+        if (error is not None and error.code == grpc.StatusCode.UNAVAILABLE and self._attempts):
+            error = Error(error.code, f"{error.message} (gave up after {self._attempts} attempts "
+                          "to reconnect)", error.reason, error.metadata, error.retry_after_s)
+        if error is None:  # closed before another server had them
+            self._give_up_scans_before(self._last_sequence + 1)
+        self.writable = False
+        self.ended = True
+        self.end = error
+
+    def end_of_results(self) -> Error:
+        """What `receive` raises when nothing more will come."""
+        if self.end is not None:
+            return self.end
+        return SessionClosed(grpc.StatusCode.OUT_OF_RANGE,
+                             "the session is closed and has no more results")
+
+    def find(self, sequence: Optional[int]) -> Optional[Result]:
+        """Takes out the oldest result, or that of a scan. None: it is not here."""
+        for result in self.results:
+            if sequence is None or result.sequence == sequence:
+                self.results.remove(result)
+                return result
+        return None
+
+    def _take_result(self, message: Any) -> None:
+        if self.unanswered.pop(message.sequence, None) is None:
+            self.unexpected_results += 1
+            return
+        if message.accepted and message.HasField("map_t_base"):
+            self._last_pose = message.map_t_base.pose
+            self._guess_from_last_pose = False
+        self.results.append(Result(message))
+
+    def _give_up_scans_before(self, sequence: int) -> None:
+        for old in [number for number in self.unanswered if number < sequence]:
+            request = self.unanswered.pop(old)
+            self.given_up += 1
+            self.results.append(Result(messages.AlignmentResult(
+                sequence=old, stamp_ns=request.scan.stamp_ns,
+                status=messages.ALIGNMENT_STATUS_STALE,
+                detail="the connection to the server was lost before the answer")))
+
+    def _with_guess(self, request: Any) -> Any:
+        if (not self._guess_from_last_pose or self._last_pose is None or
+                request.scan.HasField("guess_map_t_base")):
+            return request
+        filled = messages.AlignScansRequest()
+        filled.CopyFrom(request)
+        filled.scan.guess_map_t_base.pose.CopyFrom(self._last_pose)
+        return filled
+
+
+def no_result(server: str, sequence: Optional[int], timeout_s: float) -> str:
+    """The text of NoResult."""
+    of = "" if sequence is None else f" of scan {sequence}"
+    return f"{server} AlignScans: no result{of} in {timeout_s} s"
+
+
+def open_message(setup: Any, clock: int, limits: Optional[Any], start_inactive: bool,
+                 recovery: Optional[Any]) -> Any:
+    """A voxloc.v1.OpenSession."""
+    return messages.OpenSession(setup=setup, clock=clock, limits=limits,
+                                start_inactive=start_inactive, recovery=recovery)

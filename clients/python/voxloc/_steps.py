@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The course of each call, the same for threads and for asyncio.
+
+A course of a stream is a generator: it yields a message to be written, or None for the next
+message to be read, which it is sent (None: the stream has ended). A course of unary calls yields
+the call's name and the request, and is sent the response. What it returns is the call's result.
+`client` and `aio` drive them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Callable, Dict, Generator, Iterable, List, Mapping, Optional, Sequence
+from typing import Tuple, Union
+
+import grpc
+import numpy as np
+
+from voxloc import messages
+from voxloc.crc32c import crc32c
+from voxloc.errors import Error, broken_protocol
+from voxloc.pose import Pose
+from voxloc.result import PoseScores, SearchResult
+from voxloc.scan import Scan, Setup, encode_cloud, encode_pose_with_covariance, setup_message
+
+Course = Generator[Any, Any, Any]
+Tiles = Union[Mapping[str, np.ndarray], Iterable[Tuple[str, np.ndarray]]]
+ProgressObserver = Callable[[Any], Any]
+
+# The most that the C++ client puts in a chunk; the server's own limit holds as well.
+_MAX_CHUNK_BYTES = 1 << 20
+_POINT_BYTES = 12
+
+# Few enough that the server's answers never fill the connection while no one reads them.
+_MAX_UNACKNOWLEDGED = 16
+
+# Poses of one set: 56 kB.
+_POSES_PER_SET = 1000
+
+
+def pages(call: str, request: Any, field: str) -> Course:
+    """All entries of a list that comes in pages."""
+    entries: List[Any] = []
+    while True:
+        page = yield call, request
+        entries.extend(getattr(page, field))
+        request.page_token = page.next_page_token
+        if not request.page_token:
+            return entries
+
+
+def one(call: str, request: Any, field: str = "") -> Course:
+    """One call; its response, or a field of it."""
+    response = yield call, request
+    return getattr(response, field) if field else response
+
+
+class _Reader:
+    """Reads the messages of a stream and sees that they are the ones that were asked for."""
+
+    def __init__(self, server: str, call: str, oneof: str):
+        self._server, self._call, self._oneof = server, call, oneof
+
+    def expect(self, *kinds: str) -> Course:
+        while True:
+            response = yield None
+            if response is None:
+                raise self.error("the stream ended early")
+            kind = response.WhichOneof(self._oneof)
+            if kind in kinds:
+                return getattr(response, kind)
+            if kind is not None:  # one that is newer than this package is passed over
+                raise self.error(f"`{kind}` came where {kinds} was to come")
+
+    def error(self, what: str) -> Error:
+        return broken_protocol(self._server, self._call, what)
+
+
+def update_map(server: str, begin: Any, tiles: Tiles, remove: Sequence[str],
+               comment: str) -> Course:
+    """A transaction of UpdateMapTiles; UpdateCommitted."""
+    reader = _Reader(server, "UpdateMapTiles", "response")
+    yield messages.UpdateMapTilesRequest(begin=begin)
+    begun = yield from reader.expect("begun")
+    chunk_bytes = min(_MAX_CHUNK_BYTES, begun.max_chunk_bytes or _MAX_CHUNK_BYTES)
+    points_per_chunk = max(1, chunk_bytes // _POINT_BYTES)
+    unacknowledged = 0
+    for tile_id, points in tiles.items() if isinstance(tiles, Mapping) else tiles:
+        yield from _tile(tile_id, points, points_per_chunk)
+        unacknowledged += 1
+        if unacknowledged > _MAX_UNACKNOWLEDGED:
+            yield from reader.expect("tile_added")
+            unacknowledged -= 1
+    for tile_id in remove:
+        yield messages.UpdateMapTilesRequest(remove=messages.RemoveTile(tile_id=tile_id))
+        unacknowledged += 1
+        if unacknowledged > _MAX_UNACKNOWLEDGED:
+            yield from reader.expect("tile_added", "tile_removed")
+            unacknowledged -= 1
+    for _ in range(unacknowledged):
+        yield from reader.expect("tile_added", "tile_removed")
+    yield messages.UpdateMapTilesRequest(commit=messages.CommitUpdate(comment=comment))
+    committed = yield from reader.expect("committed")
+    return committed
+
+
+def _tile(tile_id: str, points: np.ndarray, points_per_chunk: int) -> Course:
+    count = len(points)
+    for index in range(max(1, math.ceil(count / points_per_chunk))):
+        first = index * points_per_chunk
+        end = min(count, first + points_per_chunk)
+        chunk = messages.TileChunk(tile_id=tile_id, chunk_index=index, last=end == count)
+        encode_cloud(points[first:end], chunk.cloud)
+        chunk.crc32c = crc32c(chunk.cloud.data)
+        if chunk.last:
+            chunk.total_points = count
+        yield messages.UpdateMapTilesRequest(chunk=chunk)
+
+
+def search_request(setup: Union[Setup, str], scan: Scan, prior: Optional[Pose],
+                   prior_covariance: Optional[np.ndarray], region: Optional[Any],
+                   options: Optional[Any], timeout_s: float) -> Any:
+    """A voxloc.v1.EstimateInitialPoseRequest."""
+    request = messages.EstimateInitialPoseRequest(
+        setup=setup_message(setup), scan=scan.to_message(), search=options, timeout_s=timeout_s)
+    if prior is not None and region is not None:
+        raise ValueError("a search has a prior or a region, not both")
+    if prior is not None:
+        request.prior.CopyFrom(encode_pose_with_covariance(prior, prior_covariance))
+    elif region is not None:
+        request.region.CopyFrom(region)
+    else:
+        request.whole_map.SetInParent()
+    return request
+
+
+def search(server: str, on_progress: Optional[ProgressObserver]) -> Course:
+    """The answers of EstimateInitialPose; SearchResult."""
+    reader = _Reader(server, "EstimateInitialPose", "response")
+    while True:
+        answer = yield from reader.expect("progress", "result")
+        if answer.DESCRIPTOR.name == "SearchResult":
+            return SearchResult(answer)
+        if on_progress is not None:
+            on_progress(answer)
+
+
+def score(server: str, setup: Union[Setup, str], scan: Scan,
+          poses: Union[Sequence[Pose], np.ndarray], stage: Optional[int]) -> Course:
+    """ScorePoses of one scan; PoseScores."""
+    reader = _Reader(server, "ScorePoses", "response")
+    values = _pose_values(poses)
+    start = messages.ScoreSetup(setup=setup_message(setup), scan=scan.to_message())
+    if stage is not None:
+        start.stage.value = stage
+    yield messages.ScorePosesRequest(setup=start)
+    ready = yield from reader.expect("ready")
+    fields = ("score", "transform_probability", "nvtl", "matched_points", "matched_ratio")
+    columns: Dict[str, List[float]] = {name: [] for name in fields}
+    for first in range(0, len(values), _POSES_PER_SET):
+        poses_set = messages.PoseSet(sequence=first + 1)
+        poses_set.map_t_base.extend(values[first:first + _POSES_PER_SET].ravel().tolist())
+        yield messages.ScorePosesRequest(poses=poses_set)
+        last = False
+        while not last:
+            part = yield from reader.expect("scores")
+            if part.detail:
+                raise Error(grpc.StatusCode.INVALID_ARGUMENT,
+                            f"{server} ScorePoses: {part.detail}")
+            for name in fields:
+                columns[name].extend(getattr(part, name))
+            last = part.last
+    arrays = {name: np.array(columns[name], dtype=np.uint32 if name == "matched_points"
+                             else np.float64) for name in fields}
+    return PoseScores(map_revision=ready.map_revision, engine=ready.engine, **arrays)
+
+
+def _pose_values(poses: Union[Sequence[Pose], np.ndarray]) -> np.ndarray:
+    if isinstance(poses, np.ndarray):
+        values = np.asarray(poses, dtype=np.float64)
+    else:
+        values = np.array([[*pose.position, *pose.orientation] for pose in poses],
+                          dtype=np.float64).reshape(-1, 7)
+    if values.ndim != 2 or values.shape[1] != 7:
+        raise ValueError(f"poses must be Poses, or an array (N, 7) (got {values.shape})")
+    return values

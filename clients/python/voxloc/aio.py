@@ -1,0 +1,454 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same as voxloc.Client and voxloc.Session for asyncio: calls are awaited.
+
+    async with voxloc.aio.Client("localhost:50051") as client:
+        async with client.session("town") as session:
+            result = await session.align(voxloc.Scan(points, guess_map_T_base=guess))
+
+Client and Session belong to one event loop. Only what the docstrings here say differs from the
+classes for threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, AsyncIterator, Callable, Dict, Generator, List, Optional, Sequence, Union
+
+import grpc
+import grpc.aio
+import numpy as np
+
+from voxloc import _steps, messages
+from voxloc._channel import CHANNEL_OPTIONS, check_address, stub
+from voxloc._contract import CONTRACT
+from voxloc._session_state import ReconnectOptions, SessionState, no_result, open_message
+from voxloc.client import DEFAULT_TIMEOUT_S
+from voxloc.errors import Error, NoResult, SessionClosed, error_of_rpc
+from voxloc.pose import Numbers, Pose
+from voxloc.result import PoseScores, Result, SearchResult
+from voxloc.scan import (Scan, Setup, encode_pose_with_covariance, encode_vector, setup_message)
+
+
+class Stream:
+    """A stream of a call. `write` waits until gRPC has taken the message."""
+
+    def __init__(self, channel: grpc.aio.Channel, server: str, call: str,
+                 timeout_s: Optional[float] = None):
+        self._server, self._call_name = server, call
+        self._call = stub(channel, CONTRACT.methods[call])(timeout=timeout_s)
+        self._cancelled = False
+
+    async def write(self, message: Any) -> None:
+        """Of a stream that has ended `read` tells."""
+        try:
+            await self._call.write(message)
+        except (grpc.RpcError, asyncio.InvalidStateError):
+            pass
+
+    async def done_writing(self) -> None:
+        """Half-closes."""
+        try:
+            await self._call.done_writing()
+        except (grpc.RpcError, asyncio.InvalidStateError):
+            pass
+
+    async def read(self) -> Optional[Any]:
+        """The next message; None: the stream has ended with OK."""
+        try:
+            message = await self._call.read()
+        except grpc.RpcError as rpc:
+            raise error_of_rpc(self._server, self._call_name, rpc) from None
+        except asyncio.CancelledError:
+            if not self._cancelled:
+                raise
+            raise Error(grpc.StatusCode.CANCELLED,
+                        f"{self._server} {self._call_name}: cancelled by the client") from None
+        return None if message is grpc.aio.EOF else message
+
+    async def finish(self) -> None:
+        """Half-closes, and lets the server end the stream. All that was asked for has come: how
+        the stream ends no longer matters."""
+        await self.done_writing()
+        try:
+            while await self.read() is not None:
+                pass
+        except Error:
+            pass
+
+    def cancel(self) -> None:
+        """Ends the stream."""
+        self._cancelled = True
+        self._call.cancel()
+
+
+class Client:
+    """As voxloc.Client."""
+
+    def __init__(self, server: str = "localhost:50051",
+                 credentials: Optional[grpc.ChannelCredentials] = None):
+        check_address(server)
+        self.server = server
+        if credentials is None:
+            self._channel = grpc.aio.insecure_channel(server, CHANNEL_OPTIONS)
+        else:
+            self._channel = grpc.aio.secure_channel(server, credentials, CHANNEL_OPTIONS)
+        self._stubs: Dict[str, Any] = {}
+
+    async def __aenter__(self) -> Client:
+        return self
+
+    async def __aexit__(self, *_: Any) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Ends the connection and what goes on over it."""
+        await self._channel.close()
+
+    async def server_info(self, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Any:
+        """GetServerInfoResponse: version, engine, limits, profiles."""
+        course = _steps.one("GetServerInfo", messages.GetServerInfoRequest())
+        return await self._unary(course, timeout_s)
+
+    async def list_sessions(self, map: str = "",
+                            timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> List[Any]:
+        """A SessionInfo of each open session."""
+        request = messages.ListSessionsRequest(map=map)
+        return await self._unary(_steps.pages("ListSessions", request, "sessions"), timeout_s)
+
+    async def list_maps(self, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> List[Any]:
+        """A MapInfo of each map, by name."""
+        course = _steps.pages("ListMaps", messages.ListMapsRequest(), "maps")
+        return await self._unary(course, timeout_s)
+
+    async def get_map(self, map: str, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Any:
+        """The MapInfo of a map."""
+        course = _steps.one("GetMap", messages.GetMapRequest(map=map), "map")
+        return await self._unary(course, timeout_s)
+
+    async def list_tiles(self, map: str,
+                         timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> List[Any]:
+        """A TileInfo of each tile of a map, by id."""
+        request = messages.ListTilesRequest(map=map)
+        return await self._unary(_steps.pages("ListTiles", request, "tiles"), timeout_s)
+
+    async def drop_map(self, map: str, revision: int = 0,
+                       timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> int:
+        """Deletes a map; the last revision that it had."""
+        request = messages.DeleteMapRequest(map=map, revision=revision)
+        return await self._unary(_steps.one("DeleteMap", request, "revision"), timeout_s)
+
+    async def load_map(self, map: str, tiles: _steps.Tiles, *, clear: bool = True,
+                       create: bool = True, remove: Sequence[str] = (), base_revision: int = 0,
+                       options: Optional[Any] = None, comment: str = "",
+                       timeout_s: Optional[float] = None) -> Any:
+        """Makes `tiles` the map, in one transaction; UpdateCommitted."""
+        begin = messages.BeginUpdate(map=map, create=create, clear=clear,
+                                     base_revision=base_revision, options=options)
+        stream = Stream(self._channel, self.server, "UpdateMapTiles", timeout_s)
+        course = _steps.update_map(self.server, begin, tiles, remove, comment)
+        return await self._drive(stream, course)
+
+    async def align(self, setup: Union[Setup, str], scan: Scan,
+                    timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Result:
+        """Aligns one scan, which needs a guess, without a session."""
+        request = messages.AlignScanRequest(setup=setup_message(setup), scan=scan.to_message())
+        return Result(await self._unary(_steps.one("AlignScan", request, "result"), timeout_s))
+
+    async def search(self, setup: Union[Setup, str], scan: Scan, *, prior: Optional[Pose] = None,
+                     prior_covariance: Optional[np.ndarray] = None, region: Optional[Any] = None,
+                     options: Optional[Any] = None, search_timeout_s: float = 0.0,
+                     on_progress: Optional[_steps.ProgressObserver] = None,
+                     timeout_s: Optional[float] = None) -> SearchResult:
+        """Finds a vehicle around a prior pose, in a SearchRegion, or in the whole map.
+        `on_progress` is a plain function."""
+        request = _steps.search_request(setup, scan, prior, prior_covariance, region, options,
+                                        search_timeout_s)
+        call = self._stub("EstimateInitialPose")(request, timeout=timeout_s)
+        course = _steps.search(self.server, on_progress)
+        answer: Any = None
+        try:
+            while True:
+                course.send(answer)
+                message = await call.read()
+                answer = None if message is grpc.aio.EOF else message
+        except StopIteration as done:
+            return done.value
+        except grpc.RpcError as rpc:
+            raise error_of_rpc(self.server, "EstimateInitialPose", rpc) from None
+        finally:
+            call.cancel()
+
+    async def score(self, setup: Union[Setup, str], scan: Scan,
+                    poses: Union[Sequence[Pose], np.ndarray], *, stage: Optional[int] = None,
+                    timeout_s: Optional[float] = None) -> PoseScores:
+        """Scores poses map_T_base without aligning."""
+        stream = Stream(self._channel, self.server, "ScorePoses", timeout_s)
+        return await self._drive(stream, _steps.score(self.server, setup, scan, poses, stage))
+
+    def session(self, setup: Union[Setup, str], *, clock: int = 0, limits: Optional[Any] = None,
+                start_inactive: bool = False, recovery: Optional[Any] = None,
+                open_timeout_s: Optional[float] = DEFAULT_TIMEOUT_S,
+                reconnect: ReconnectOptions = ReconnectOptions(),
+                max_outstanding: int = 256) -> Session:
+        """A session; awaiting it or entering it with `async with` opens it."""
+        opening = open_message(setup_message(setup), clock, limits, start_inactive, recovery)
+        return Session(lambda: Stream(self._channel, self.server, "AlignScans"), self.server,
+                       opening, open_timeout_s, reconnect, max_outstanding)
+
+    def _stub(self, call: str) -> Any:
+        if call not in self._stubs:
+            self._stubs[call] = stub(self._channel, CONTRACT.methods[call])
+        return self._stubs[call]
+
+    async def _unary(self, course: _steps.Course, timeout_s: Optional[float]) -> Any:
+        response: Any = None
+        try:
+            while True:
+                call, request = course.send(response)
+                response = await self._stub(call)(request, timeout=timeout_s)
+        except StopIteration as done:
+            return done.value
+        except grpc.RpcError as rpc:
+            raise error_of_rpc(self.server, call, rpc) from None
+
+    @staticmethod
+    async def _drive(stream: Stream, course: _steps.Course) -> Any:
+        answer: Any = None
+        try:
+            while True:
+                message = course.send(answer)
+                answer = await (stream.read() if message is None else stream.write(message))
+        except StopIteration as done:
+            await stream.finish()
+            return done.value
+        finally:
+            stream.cancel()
+
+
+class Session:
+    """As voxloc.Session. What does not wait there (`send`, `send_pose`) is not awaited here."""
+
+    def __init__(self, make_stream: Callable[[], Stream], server: str, open_message: Any,
+                 open_timeout_s: Optional[float], reconnect: ReconnectOptions,
+                 max_outstanding: int):
+        self._make_stream = make_stream
+        self._open_timeout_s = open_timeout_s
+        self._state = SessionState(server, open_message, reconnect, max_outstanding)
+        self._waiters: List[asyncio.Future[None]] = []
+        self._stream: Optional[Stream] = None
+        self._pending: asyncio.Queue[Any]  # what the open stream is to write; None: half-close
+        self._task: Optional[asyncio.Task[None]] = None
+
+    def __await__(self) -> Generator[Any, None, Session]:
+        return self._open().__await__()
+
+    async def __aenter__(self) -> Session:
+        return await self._open()
+
+    async def __aexit__(self, kind: Any, *_: Any) -> None:
+        if kind is None:
+            await self.close()
+        else:
+            await self.cancel()
+
+    async def __aiter__(self) -> AsyncIterator[Result]:
+        """Results as they come, until the session is closed."""
+        while True:
+            try:
+                yield await self.receive()
+            except SessionClosed:
+                return
+
+    @property
+    def opened(self) -> Any:
+        """SessionOpened: what the server said when the session was last opened."""
+        return self._state.opened
+
+    @property
+    def reconnects(self) -> int:
+        """How often the session was opened again."""
+        return self._state.reconnects
+
+    @property
+    def unexpected_results(self) -> int:
+        """Results that no scan was waiting for. They are dropped."""
+        return self._state.unexpected_results
+
+    @property
+    def given_up(self) -> int:
+        """Scans whose result the session made itself."""
+        return self._state.given_up
+
+    @property
+    def unanswered(self) -> List[int]:
+        """Sequences of the scans that have no result."""
+        return list(self._state.unanswered)
+
+    @property
+    def draining(self) -> Optional[Any]:
+        """SessionDraining, once the server asks the client to go elsewhere."""
+        return self._state.draining
+
+    def send(self, scan: Scan) -> int:
+        """Hands a scan over; its sequence number, counted from 1."""
+        message = messages.AlignScansRequest(scan=scan.to_message())
+        self._write(self._state.add_scan(message))
+        self._notify()  # an older scan may have been given up
+        return message.scan.sequence
+
+    def send_pose(self, stamp_ns: int, map_T_base: Pose,
+                  covariance: Optional[np.ndarray] = None) -> None:
+        """A pose from odometry or a filter, for guesses. Dropped while the session reconnects."""
+        sample = messages.PoseSample(
+            stamp_ns=stamp_ns, map_t_base=encode_pose_with_covariance(map_T_base, covariance))
+        self._write(self._state.add_message(messages.AlignScansRequest(pose=sample)))
+
+    def send_reference(self, stamp_ns: int, position_map: Numbers) -> None:
+        """A reference position such as GNSS, for the regularization. Dropped likewise."""
+        sample = messages.ReferenceSample(stamp_ns=stamp_ns, position=encode_vector(position_map))
+        self._write(self._state.add_message(messages.AlignScansRequest(reference=sample)))
+
+    def activate(self, active: bool = True) -> None:
+        """Activates or deactivates the session for the scans sent from now on."""
+        request = messages.AlignScansRequest(activate=messages.ActivateSession(active=active))
+        self._write(self._state.add_message(request))
+
+    def take_rejection(self) -> Optional[Any]:
+        """The oldest RequestRejected of a message that the server has not taken; each once."""
+        return self._state.rejections.popleft() if self._state.rejections else None
+
+    async def receive(self, timeout_s: Optional[float] = None) -> Result:
+        """The next result, in the order of completion."""
+        return await self._receive(None, timeout_s)
+
+    async def receive_of(self, sequence: int, timeout_s: Optional[float] = None) -> Result:
+        """The result of one scan; others stay for later calls."""
+        return await self._receive(sequence, timeout_s)
+
+    async def align(self, scan: Scan, timeout_s: Optional[float] = None) -> Result:
+        """Sends a scan and waits for its result."""
+        return await self.receive_of(self.send(scan), timeout_s)
+
+    async def close(self, timeout_s: Optional[float] = 10.0) -> None:
+        """Ends the session once the server has answered every scan."""
+        if not self._state.closing:
+            self._state.closing = True
+            if self._state.writable:
+                self._pending.put_nowait(None)
+            self._notify()
+        if not await self._wait(lambda: self._state.ended, timeout_s):
+            await self.cancel()
+            raise NoResult(grpc.StatusCode.DEADLINE_EXCEEDED, f"{self._state.server} AlignScans: "
+                           f"the session did not end in {timeout_s} s")
+        if self._state.end is not None:
+            raise self._state.end
+
+    async def cancel(self) -> None:
+        """Ends the session at once."""
+        self._state.closing = True
+        self._notify()
+        if self._stream is not None:
+            self._stream.cancel()
+        if self._task is not None:
+            await self._task
+
+    async def _open(self) -> Session:
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._run())
+        await self._wait(lambda: self._state.writable or self._state.ended, None)
+        if self._state.end is not None:
+            raise self._state.end
+        return self
+
+    def _write(self, request: Any) -> None:
+        if self._state.writable:
+            self._pending.put_nowait(request)
+
+    def _notify(self) -> None:
+        for waiter in self._waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+        self._waiters.clear()
+
+    async def _wait(self, predicate: Callable[[], bool], timeout_s: Optional[float]) -> bool:
+        """Until the predicate holds; false: not in time."""
+        loop = asyncio.get_running_loop()
+        end = None if timeout_s is None else loop.time() + timeout_s
+        while not predicate():
+            waiter = loop.create_future()
+            self._waiters.append(waiter)
+            left = None if end is None else end - loop.time()
+            await asyncio.wait([waiter], timeout=left)
+            if not waiter.done():
+                self._waiters.remove(waiter)
+                return predicate()
+        return True
+
+    async def _receive(self, sequence: Optional[int], timeout_s: Optional[float]) -> Result:
+        found: List[Result] = []
+
+        def arrived() -> bool:
+            result = self._state.find(sequence)
+            if result is not None:
+                found.append(result)
+            return result is not None or self._state.ended
+
+        if not await self._wait(arrived, timeout_s):
+            raise NoResult(grpc.StatusCode.DEADLINE_EXCEEDED,
+                           no_result(self._state.server, sequence, timeout_s or 0.0))
+        if found:
+            return found[0]
+        raise self._state.end_of_results()
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                error = await self._serve_one_stream()
+            except Exception as fault:  # such as a channel that was closed
+                error = Error(grpc.StatusCode.CANCELLED, f"{self._state.server} AlignScans: "
+                              f"{fault}")
+            wait_s = self._state.stream_ended(error)
+            if wait_s is not None and await self._wait(lambda: self._state.closing, wait_s):
+                self._state.finish(error)
+            self._notify()
+            if self._state.ended:
+                return
+
+    async def _serve_one_stream(self) -> Optional[Error]:
+        if self._state.closing:
+            return Error(grpc.StatusCode.CANCELLED, "the session was closed while it reconnected")
+        stream = self._stream = self._make_stream()
+        self._pending = asyncio.Queue()
+        writer: Optional[asyncio.Task[None]] = None
+        try:
+            await stream.write(self._state.open_request)
+            response = await asyncio.wait_for(stream.read(), self._open_timeout_s)
+            for request in self._state.stream_opened(response):
+                self._pending.put_nowait(request)
+            if self._state.closing:
+                self._pending.put_nowait(None)
+            writer = asyncio.get_running_loop().create_task(self._write_pending(stream))
+            self._notify()
+            while True:
+                response = await stream.read()
+                if response is None:
+                    return None
+                if self._state.take(response):
+                    self._pending.put_nowait(None)
+                self._notify()
+        except asyncio.TimeoutError:
+            return Error(grpc.StatusCode.DEADLINE_EXCEEDED, f"{self._state.server} AlignScans: "
+                         f"no answer to `open` in {self._open_timeout_s} s")
+        except Error as error:
+            return error
+        finally:
+            stream.cancel()
+            if writer is not None:
+                writer.cancel()
+
+    async def _write_pending(self, stream: Stream) -> None:
+        while True:
+            request = await self._pending.get()
+            if request is None:
+                return await stream.done_writing()
+            await stream.write(request)

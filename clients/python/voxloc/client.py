@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The calls of a voxloc server, for threads. voxloc.aio has the same for asyncio."""
+
+from __future__ import annotations
+
+import queue
+from typing import Any, Dict, List, Optional, Sequence, Union
+
+import grpc
+import numpy as np
+
+from voxloc import _steps, messages
+from voxloc._channel import CHANNEL_OPTIONS, check_address, stub
+from voxloc._contract import CONTRACT
+from voxloc._session_state import ReconnectOptions, open_message
+from voxloc.errors import Error, error_of_rpc
+from voxloc.pose import Pose
+from voxloc.result import PoseScores, Result, SearchResult
+from voxloc.scan import Scan, Setup, setup_message
+from voxloc.session import Session
+
+# Seconds for calls that take the server no work.
+DEFAULT_TIMEOUT_S = 10.0
+
+
+class Stream:
+    """A stream of a call: messages are written from a queue by a thread of gRPC's."""
+
+    _END = object()
+
+    def __init__(self, channel: grpc.Channel, server: str, call: str,
+                 timeout_s: Optional[float] = None, max_pending: int = 0):
+        self._server, self._call_name = server, call
+        self._pending: queue.Queue[Any] = queue.Queue(max_pending)
+        method = stub(channel, CONTRACT.methods[call])
+        self._call = method(iter(self._pending.get, self._END), timeout=timeout_s)
+
+    def write(self, message: Any) -> None:
+        """Hands a message over; waits while `max_pending` are not sent. Of a stream that has ended
+        `read` tells."""
+        while self._call.is_active():
+            try:
+                return self._pending.put(message, timeout=0.1)
+            except queue.Full:
+                pass
+
+    def done_writing(self) -> None:
+        """Half-closes."""
+        self.write(self._END)
+
+    def read(self) -> Optional[Any]:
+        """The next message; None: the stream has ended with OK."""
+        try:
+            return next(self._call)
+        except StopIteration:
+            return None
+        except grpc.RpcError as rpc:
+            raise error_of_rpc(self._server, self._call_name, rpc) from None
+
+    def finish(self) -> None:
+        """Half-closes, and lets the server end the stream. All that was asked for has come: how
+        the stream ends no longer matters."""
+        self.done_writing()
+        try:
+            while self.read() is not None:
+                pass
+        except Error:
+            pass
+
+    def cancel(self) -> None:
+        """Ends the stream, and the thread that writes."""
+        self._call.cancel()
+        while True:
+            try:
+                return self._pending.put_nowait(self._END)
+            except queue.Full:
+                self._pending.get_nowait()
+
+
+class Client:
+    """A connection to a server. Thread-safe; connects with the first call.
+
+    `server` is HOST:PORT or unix:PATH; `credentials` are grpc.ChannelCredentials (None: no TLS).
+    Calls raise Error; `timeout_s` is the deadline of the whole call, None: none.
+    """
+
+    def __init__(self, server: str = "localhost:50051",
+                 credentials: Optional[grpc.ChannelCredentials] = None):
+        check_address(server)
+        self.server = server
+        if credentials is None:
+            self._channel = grpc.insecure_channel(server, CHANNEL_OPTIONS)
+        else:
+            self._channel = grpc.secure_channel(server, credentials, CHANNEL_OPTIONS)
+        self._stubs: Dict[str, Any] = {}
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the connection and what goes on over it."""
+        self._channel.close()
+
+    def server_info(self, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Any:
+        """GetServerInfoResponse: version, engine, limits, profiles."""
+        return self._unary(_steps.one("GetServerInfo", messages.GetServerInfoRequest()), timeout_s)
+
+    def list_sessions(self, map: str = "",
+                      timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> List[Any]:
+        """A SessionInfo of each open session, on one map or (empty) on all."""
+        request = messages.ListSessionsRequest(map=map)
+        return self._unary(_steps.pages("ListSessions", request, "sessions"), timeout_s)
+
+    def list_maps(self, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> List[Any]:
+        """A MapInfo of each map, by name."""
+        return self._unary(_steps.pages("ListMaps", messages.ListMapsRequest(), "maps"), timeout_s)
+
+    def get_map(self, map: str, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Any:
+        """The MapInfo of a map."""
+        return self._unary(_steps.one("GetMap", messages.GetMapRequest(map=map), "map"), timeout_s)
+
+    def list_tiles(self, map: str, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> List[Any]:
+        """A TileInfo of each tile of a map, by id."""
+        request = messages.ListTilesRequest(map=map)
+        return self._unary(_steps.pages("ListTiles", request, "tiles"), timeout_s)
+
+    def drop_map(self, map: str, revision: int = 0,
+                 timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> int:
+        """Deletes a map; the last revision that it had. Not at `revision` (0: any): ABORTED."""
+        request = messages.DeleteMapRequest(map=map, revision=revision)
+        return self._unary(_steps.one("DeleteMap", request, "revision"), timeout_s)
+
+    def load_map(self, map: str, tiles: _steps.Tiles, *, clear: bool = True, create: bool = True,
+                 remove: Sequence[str] = (), base_revision: int = 0, options: Optional[Any] = None,
+                 comment: str = "", timeout_s: Optional[float] = None) -> Any:
+        """Makes `tiles` (points (N, 3) in the map frame, by tile id) the map, in one transaction.
+
+        With `clear` false, tiles of other ids stay, but those of `remove`. `tiles` may be a
+        generator of pairs. `options` is a MapOptions. Returns UpdateCommitted.
+        """
+        begin = messages.BeginUpdate(map=map, create=create, clear=clear,
+                                     base_revision=base_revision, options=options)
+        stream = Stream(self._channel, self.server, "UpdateMapTiles", timeout_s, max_pending=4)
+        return self._drive(stream, _steps.update_map(self.server, begin, tiles, remove, comment))
+
+    def align(self, setup: Union[Setup, str], scan: Scan,
+              timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Result:
+        """Aligns one scan, which needs a guess, without a session."""
+        request = messages.AlignScanRequest(setup=setup_message(setup), scan=scan.to_message())
+        return Result(self._unary(_steps.one("AlignScan", request, "result"), timeout_s))
+
+    def search(self, setup: Union[Setup, str], scan: Scan, *, prior: Optional[Pose] = None,
+               prior_covariance: Optional[np.ndarray] = None, region: Optional[Any] = None,
+               options: Optional[Any] = None, search_timeout_s: float = 0.0,
+               on_progress: Optional[_steps.ProgressObserver] = None,
+               timeout_s: Optional[float] = None) -> SearchResult:
+        """Finds a vehicle around a prior pose, in a SearchRegion, or (neither) in the whole map.
+
+        `on_progress` is called with every SearchProgress; what it raises cancels the search. After
+        `search_timeout_s` (0: never) the best so far is the result; after `timeout_s` nothing is.
+        `options` is a SearchOptions.
+        """
+        request = _steps.search_request(setup, scan, prior, prior_covariance, region, options,
+                                        search_timeout_s)
+        call = self._stub("EstimateInitialPose")(request, timeout=timeout_s)
+        course = _steps.search(self.server, on_progress)
+        answer: Any = None
+        try:
+            while True:
+                course.send(answer)
+                answer = next(call, None)
+        except StopIteration as done:
+            return done.value
+        except grpc.RpcError as rpc:
+            raise error_of_rpc(self.server, "EstimateInitialPose", rpc) from None
+        finally:
+            call.cancel()
+
+    def score(self, setup: Union[Setup, str], scan: Scan,
+              poses: Union[Sequence[Pose], np.ndarray], *, stage: Optional[int] = None,
+              timeout_s: Optional[float] = None) -> PoseScores:
+        """Scores poses map_T_base, also as an array (N, 7) x y z qx qy qz qw, without aligning."""
+        stream = Stream(self._channel, self.server, "ScorePoses", timeout_s)
+        return self._drive(stream, _steps.score(self.server, setup, scan, poses, stage))
+
+    def session(self, setup: Union[Setup, str], *, clock: int = 0, limits: Optional[Any] = None,
+                start_inactive: bool = False, recovery: Optional[Any] = None,
+                open_timeout_s: Optional[float] = DEFAULT_TIMEOUT_S,
+                reconnect: ReconnectOptions = ReconnectOptions(),
+                max_outstanding: int = 256) -> Session:
+        """Opens a session, and waits until it is open; a context manager.
+
+        `clock` is a StampClock, `limits` a SessionLimits, `recovery` a RecoveryOptions. `send`
+        refuses a scan while `max_outstanding` are unanswered or not received.
+        """
+        opening = open_message(setup_message(setup), clock, limits, start_inactive, recovery)
+        return Session(lambda: Stream(self._channel, self.server, "AlignScans"), self.server,
+                       opening, open_timeout_s, reconnect, max_outstanding)
+
+    def _stub(self, call: str) -> Any:
+        if call not in self._stubs:
+            self._stubs[call] = stub(self._channel, CONTRACT.methods[call])
+        return self._stubs[call]
+
+    def _unary(self, course: _steps.Course, timeout_s: Optional[float]) -> Any:
+        response: Any = None
+        try:
+            while True:
+                call, request = course.send(response)
+                response = self._stub(call)(request, timeout=timeout_s)
+        except StopIteration as done:
+            return done.value
+        except grpc.RpcError as rpc:
+            raise error_of_rpc(self.server, call, rpc) from None
+
+    @staticmethod
+    def _drive(stream: Stream, course: _steps.Course) -> Any:
+        answer: Any = None
+        try:
+            while True:
+                message = course.send(answer)
+                answer = stream.read() if message is None else stream.write(message)
+        except StopIteration as done:
+            stream.finish()
+            return done.value
+        finally:
+            stream.cancel()

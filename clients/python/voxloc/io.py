@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files: clouds in PCD, poses, and the folders that `voxloc simulate` writes."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from decimal import Decimal
+from typing import Dict, Iterator, List, Tuple, Union
+
+import numpy as np
+
+from voxloc.pose import Pose
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+def read_pcd(path: Path) -> np.ndarray:
+    """The points (N, 3) of a PCD file with DATA binary or ascii, in the precision of its x, y, z:
+    float32 or float64. ValueError: another file."""
+    content = pathlib.Path(path).read_bytes()
+    header: Dict[str, List[str]] = {}
+    position = 0
+    while "DATA" not in header:
+        end = content.find(b"\n", position)
+        if end < 0:
+            raise ValueError(f"{path}: no PCD file: its header has no DATA")
+        words = content[position:end].decode("ascii", "replace").split()
+        position = end + 1
+        if words and not words[0].startswith("#"):
+            header[words[0]] = words[1:]
+    try:
+        names, points = header["FIELDS"], int(header["POINTS"][0])
+        counts = [int(count) for count in header.get("COUNT", ["1"] * len(names))]
+        formats = [f"<{kind.lower()}{size}" for kind, size in zip(header["TYPE"], header["SIZE"])]
+        columns = [names.index(axis) for axis in "xyz"]
+        record = np.dtype([(f"f{i}", format, (count,)) for i, (format, count)
+                           in enumerate(zip(formats, counts))])
+        precision = np.float64 if any(formats[i] == "<f8" for i in columns) else np.float32
+        encoding = header["DATA"][0]
+        if encoding == "binary":
+            table = np.frombuffer(content, dtype=record, count=points, offset=position)
+            axes = [table[f"f{i}"][:, 0] for i in columns]
+        elif encoding == "ascii":
+            numbers = np.array(content[position:].split(), dtype=np.float64)
+            starts = np.cumsum([0, *counts])
+            axes = list(numbers.reshape(points, starts[-1])[:, starts[columns]].T)
+        else:
+            raise ValueError(f"DATA {encoding} is not read")
+    except (KeyError, ValueError, IndexError, TypeError) as error:
+        raise ValueError(f"{path}: no PCD file that can be read: {error}") from None
+    return np.stack(axes, axis=1).astype(precision)
+
+
+def read_map(folder: Path) -> Iterator[Tuple[str, np.ndarray]]:
+    """Tiles of a folder of PCD files, for Client.load_map: a file is a tile, and its name
+    without the suffix the tile's, as `voxloc map load` has it."""
+    files = sorted(pathlib.Path(folder).rglob("*.pcd"))
+    files = [file for file in files if file.is_file()]
+    if not files:
+        raise ValueError(f"{folder}: there is no PCD file in this folder")
+    for file in files:
+        yield file.stem, read_pcd(file)
+
+
+def read_poses(path: Path) -> List[Tuple[int, Pose]]:
+    """(stamp_ns, map_T_base) of each line of a TUM file: stamp x y z qx qy qz qw."""
+    poses = []
+    for number, line in enumerate(pathlib.Path(path).read_text("utf-8").splitlines(), 1):
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        if len(words) != 8:
+            raise ValueError(f"{path}:{number}: 8 numbers are needed (got {len(words)})")
+        values = [float(word) for word in words[1:]]
+        poses.append((int(Decimal(words[0]) * 10**9), Pose(values[:3], values[3:])))
+    return poses

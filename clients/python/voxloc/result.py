@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the server answers. `message` has what the properties leave out."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from typing import Any, List, Optional
+
+import numpy as np
+
+from voxloc.pose import Pose
+
+
+class Status(enum.IntEnum):
+    """The verdict on a scan: AlignmentStatus in alignment.proto. Newer ones become STATUS_N."""
+
+    UNSPECIFIED = 0
+    OK = 1
+    LOW_SCORE = 2
+    NOT_CONVERGED = 3
+    DEGENERATE = 4
+    AMBIGUOUS = 5
+    LOW_OVERLAP = 6
+    OUT_OF_MAP = 7
+    NO_MAP = 8
+    NO_PRIOR = 9
+    NOT_ACTIVE = 10
+    STALE = 11
+    DEADLINE = 12
+    SUPERSEDED = 13
+    OVERLOADED = 14
+    INVALID_INPUT = 15
+    LOW_CONFIDENCE = 16
+
+    @classmethod
+    def _missing_(cls, value: object) -> Any:
+        if not isinstance(value, int):
+            return None
+        newer = int.__new__(cls, value)
+        newer._name_ = f"STATUS_{value}"
+        newer._value_ = value
+        return newer
+
+
+def _pose(message: Any) -> Optional[Pose]:
+    return Pose.from_message(message.pose) if message.HasField("pose") else None
+
+
+def _covariance(message: Any) -> Optional[np.ndarray]:
+    return np.array(message.covariance).reshape(6, 6) if len(message.covariance) == 36 else None
+
+
+class Result:
+    """The answer to a scan: a voxloc.v1.AlignmentResult, in `message`."""
+
+    __slots__ = ("message",)
+
+    def __init__(self, message: Any):
+        self.message = message
+
+    @property
+    def sequence(self) -> int:
+        """What `send` returned."""
+        return self.message.sequence
+
+    @property
+    def stamp_ns(self) -> int:
+        """The scan's own."""
+        return self.message.stamp_ns
+
+    @property
+    def status(self) -> Status:
+        """The verdict."""
+        return Status(self.message.status)
+
+    @property
+    def detail(self) -> str:
+        """What was wrong, for people."""
+        return self.message.detail
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the pose passed the gate."""
+        return self.message.accepted
+
+    @property
+    def map_T_base(self) -> Optional[Pose]:
+        """The pose. None: the scan was not aligned."""
+        return _pose(self.message.map_t_base)
+
+    @property
+    def covariance(self) -> Optional[np.ndarray]:
+        """(6, 6), order x y z rx ry rz, map axes. None: there is none."""
+        return _covariance(self.message.map_t_base)
+
+    @property
+    def map_T_odom(self) -> Optional[Pose]:
+        """For scans with odom_T_base: map_T_odom @ odom_T_base is the pose at any later time."""
+        if not self.message.HasField("map_t_odom"):
+            return None
+        return Pose.from_message(self.message.map_t_odom)
+
+    @property
+    def confidence(self) -> Optional[float]:
+        """How likely the pose is right, 0 to 1. None: not computed."""
+        return self.message.confidence.value if self.message.HasField("confidence") else None
+
+    @property
+    def nvtl(self) -> float:
+        """The nearest voxel transformation likelihood."""
+        return self.message.scores.nvtl
+
+    @property
+    def retry_after_s(self) -> Optional[float]:
+        """With OVERLOADED: seconds after which a new scan is likely to be taken."""
+        return self.message.retry_after_s or None
+
+    def __repr__(self) -> str:
+        return f"<Result {self.sequence} {self.status.name} {self.map_T_base}>"
+
+
+class Hypothesis:
+    """A pose that explains a scan: a voxloc.v1.PoseHypothesis, in `message`."""
+
+    __slots__ = ("message",)
+
+    def __init__(self, message: Any):
+        self.message = message
+
+    @property
+    def map_T_base(self) -> Pose:
+        """The pose at the scan's stamp."""
+        return Pose.from_message(self.message.map_t_base.pose)
+
+    @property
+    def covariance(self) -> Optional[np.ndarray]:
+        """As Result.covariance."""
+        return _covariance(self.message.map_t_base)
+
+    @property
+    def map_T_odom(self) -> Optional[Pose]:
+        """As Result.map_T_odom."""
+        if not self.message.HasField("map_t_odom"):
+            return None
+        return Pose.from_message(self.message.map_t_odom)
+
+    @property
+    def status(self) -> Status:
+        """The verdict on this pose alone."""
+        return Status(self.message.status)
+
+    @property
+    def confidence(self) -> float:
+        """How likely it is right, 0 to 1."""
+        return self.message.confidence.value
+
+    @property
+    def nvtl(self) -> float:
+        """The nearest voxel transformation likelihood."""
+        return self.message.scores.nvtl
+
+    def __repr__(self) -> str:
+        return f"<Hypothesis {self.status.name} {self.map_T_base}>"
+
+
+class SearchResult:
+    """What a search found: a voxloc.v1.SearchResult, in `message`."""
+
+    __slots__ = ("message",)
+
+    def __init__(self, message: Any):
+        self.message = message
+
+    @property
+    def hypotheses(self) -> List[Hypothesis]:
+        """Distinct poses, that of the highest confidence first."""
+        return [Hypothesis(message) for message in self.message.hypotheses]
+
+    @property
+    def ambiguous(self) -> bool:
+        """Whether the best two cannot be told apart."""
+        return self.message.ambiguous
+
+    @property
+    def reliable(self) -> bool:
+        """Whether the NVTL of the first is over the threshold."""
+        return self.message.reliable
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether the timeout cut the search short."""
+        return self.message.timed_out
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PoseScores:
+    """Scores of poses, one entry a pose in every array; the contract says what they mean."""
+
+    map_revision: int
+    engine: str
+    score: np.ndarray
+    transform_probability: np.ndarray
+    nvtl: np.ndarray
+    matched_points: np.ndarray
+    matched_ratio: np.ndarray
