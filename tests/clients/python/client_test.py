@@ -466,6 +466,34 @@ class Reconnects(unittest.TestCase):
         with breaking_server(4) as server:
             asyncio.run(drive(server.address))
 
+    def test_a_newer_scan_ends_the_wait_for_one_that_the_connection_lost(self):
+        slow = voxloc.ReconnectOptions(initial_wait_s=600.0, max_wait_s=600.0)
+
+        async def drive(address):
+            async with voxloc.aio.Client(address) as client:
+                session = await client.session("m", reconnect=slow)
+                lost = session.send(voxloc.Scan(POINTS))
+                with self.assertRaises(voxloc.NoResult):
+                    await session.receive_of(lost, 1.0)
+                waiting = asyncio.ensure_future(session.receive_of(lost, 30.0))
+                await asyncio.sleep(0.0)
+                self.assertEqual(session.send(voxloc.Scan(POINTS)), 2)
+                self.assertEqual((await waiting).status, voxloc.Status.STALE)
+                await session.cancel()
+
+        with breaking_server(1) as server:
+            asyncio.run(drive(server.address))
+            with voxloc.Client(server.address) as client:
+                session = client.session("m", reconnect=slow)
+                lost = session.send(voxloc.Scan(POINTS))
+                with self.assertRaises(voxloc.NoResult):
+                    session.receive_of(lost, 1.0)
+                with concurrent.futures.ThreadPoolExecutor(1) as threads:
+                    waiting = threads.submit(session.receive_of, lost, 30.0)
+                    self.assertEqual(session.send(voxloc.Scan(POINTS)), 2)
+                    self.assertEqual(waiting.result().status, voxloc.Status.STALE)
+                session.cancel()
+
     def test_a_scan_that_never_is_answered_ends_the_session_with_the_error(self):
         with breaking_server(1) as server, voxloc.Client(server.address) as client:
             options = voxloc.ReconnectOptions(max_attempts=0)
