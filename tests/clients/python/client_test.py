@@ -475,7 +475,7 @@ class Reconnects(unittest.TestCase):
                 lost = session.send(voxloc.Scan(POINTS))
                 with self.assertRaises(voxloc.NoResult):
                     await session.receive_of(lost, 1.0)
-                waiting = asyncio.ensure_future(session.receive_of(lost, 30.0))
+                waiting = asyncio.ensure_future(session.receive_of(lost))
                 await asyncio.sleep(0.0)
                 self.assertEqual(session.send(voxloc.Scan(POINTS)), 2)
                 self.assertEqual((await waiting).status, voxloc.Status.STALE)
@@ -489,7 +489,7 @@ class Reconnects(unittest.TestCase):
                 with self.assertRaises(voxloc.NoResult):
                     session.receive_of(lost, 1.0)
                 with concurrent.futures.ThreadPoolExecutor(1) as threads:
-                    waiting = threads.submit(session.receive_of, lost, 30.0)
+                    waiting = threads.submit(session.receive_of, lost)
                     self.assertEqual(session.send(voxloc.Scan(POINTS)), 2)
                     self.assertEqual(waiting.result().status, voxloc.Status.STALE)
                 session.cancel()
