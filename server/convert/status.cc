@@ -23,16 +23,15 @@ grpc::Status ToGrpcStatus(const absl::Status& status) {
   google::rpc::Status details;
   details.set_code(static_cast<int>(status.code()));
   details.set_message(message);
-  status.ForEachPayload([&details](absl::string_view url, const absl::Cord& value) {
+  // An error that was given no reason has the name of its code.
+  const absl::Status reasoned = status.GetPayload(kErrorInfoUrl).has_value()
+                                    ? status
+                                    : WithReason(status, absl::StatusCodeToString(status.code()));
+  reasoned.ForEachPayload([&details](absl::string_view url, const absl::Cord& value) {
     google::protobuf::Any& detail = *details.add_details();
     detail.set_type_url(std::string(url));
     detail.set_value(std::string(value));
   });
-  if (!status.GetPayload(kErrorInfoUrl).has_value()) {
-    google::protobuf::Any& detail = *details.add_details();
-    detail.set_type_url(kErrorInfoUrl);
-    detail.set_value(GeneralErrorInfo(status.code()));
-  }
   return {static_cast<grpc::StatusCode>(status.code()), message, details.SerializeAsString()};
 }
 

@@ -37,11 +37,4 @@ absl::Status WithRetryAfter(absl::Status status, double seconds) {
   return status;
 }
 
-std::string GeneralErrorInfo(absl::StatusCode code) {
-  google::rpc::ErrorInfo info;
-  info.set_reason(absl::StatusCodeToString(code));
-  info.set_domain(kDomain);
-  return info.SerializeAsString();
-}
-
 }  // namespace voxloc::server

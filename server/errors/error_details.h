@@ -28,9 +28,6 @@ inline constexpr char kRetryInfoUrl[] = "type.googleapis.com/google.rpc.RetryInf
 // `status`, which is not ok, with the seconds after which trying again can help, at least 0.
 [[nodiscard]] absl::Status WithRetryAfter(absl::Status status, double seconds);
 
-// The serialised ErrorInfo of an error that was given no reason: the name of its code.
-[[nodiscard]] std::string GeneralErrorInfo(absl::StatusCode code);
-
 }  // namespace voxloc::server
 
 #endif  // VOXLOC_SERVER_ERRORS_ERROR_DETAILS_H_

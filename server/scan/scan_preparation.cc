@@ -2,7 +2,6 @@
 
 #include "server/scan/scan_preparation.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -64,13 +63,6 @@ absl::StatusOr<PointCloud> PrepareCloud(const v1::Scan& scan, const v1::SensorCl
 }
 
 }  // namespace
-
-bool HasTimes(const v1::Scan& scan) {
-  return std::any_of(scan.clouds().begin(), scan.clouds().end(),
-                     [&scan](const v1::SensorCloud& cloud) {
-                       return CloudHasTimes(cloud.cloud()) || CloudOffsetS(scan, cloud) != 0.0;
-                     });
-}
 
 absl::StatusOr<PreparedScan> PrepareScan(const v1::Scan& scan, const ScanRecipe& recipe,
                                          const std::optional<Twist>& base_twist, Engine& engine,

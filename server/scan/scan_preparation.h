@@ -26,9 +26,6 @@ struct PreparedScan {
   Eigen::Vector3d sensor_position_base = Eigen::Vector3d::Zero();
 };
 
-// Whether the points of the scan were seen at different times, so that a motion matters.
-[[nodiscard]] bool HasTimes(const v1::Scan& scan);
-
 // Decodes the clouds of a scan that CheckScanClouds has passed, moves their points to the scan's
 // stamp where they have times and `base_twist` is known, filters them by the engine and joins them
 // in the base frame. Errors are those of Engine::Filter.

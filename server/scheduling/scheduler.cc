@@ -300,7 +300,7 @@ void Scheduler::Align(std::vector<Group>& groups, BatchFacts& facts) {
   }
   std::vector<AlignJob> jobs;
   jobs.reserve(scans.size());
-  for (const Group::Scan* scan : scans) jobs.push_back(scan->job);
+  for (Group::Scan* scan : scans) jobs.push_back(std::move(scan->job));
   // Behind the scans, in their order.
   std::vector<size_t> guessed_twice;
   for (size_t i = 0; i < scans.size(); ++i) {
@@ -319,10 +319,13 @@ void Scheduler::Align(std::vector<Group>& groups, BatchFacts& facts) {
     const size_t first = guessed_twice[k];
     const size_t second = scans.size() + k;
     if (!scans[first]->task->PrefersSecond(results[first], results[second])) continue;
-    std::swap(scans[first]->job, jobs[second]);
+    std::swap(jobs[first], jobs[second]);
     std::swap(results[first], results[second]);
   }
-  for (size_t i = 0; i < scans.size(); ++i) scans[i]->result = std::move(results[i]);
+  for (size_t i = 0; i < scans.size(); ++i) {
+    scans[i]->job = std::move(jobs[i]);
+    scans[i]->result = std::move(results[i]);
+  }
 }
 
 void Scheduler::Answer(std::vector<Group>& groups, const BatchFacts& facts) {

@@ -8,6 +8,14 @@
 
 namespace voxloc::server {
 
+PoseBufferOptions PoseLimits(const Limits& limits, const AlignOptions& align) {
+  PoseBufferOptions options;
+  options.timeout_s = align.guess_timeout_s;
+  options.distance_tolerance_m = align.guess_distance_tolerance_m;
+  options.max_poses = limits.max_buffered_poses;
+  return options;
+}
+
 absl::StatusOr<CheckedSetup> CheckSetup(const Config& config, const ResidentMaps& maps,
                                         const v1::ScanSetup& setup) {
   CheckedSetup checked;

@@ -15,6 +15,9 @@
 
 namespace voxloc::server {
 
+// Of the poses that guesses are interpolated from.
+[[nodiscard]] PoseBufferOptions PoseLimits(const Limits& limits, const AlignOptions& align);
+
 struct CheckedSetup {
   ScanSource source;  // without a session and its state
   MapView map;

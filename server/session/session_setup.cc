@@ -25,9 +25,7 @@ absl::StatusOr<SessionState::Options> StateOptions(const Limits& limits,
                                                    const AlignOptions& align) {
   SessionState::Options options;
   options.active = !open.start_inactive();
-  options.poses.timeout_s = align.guess_timeout_s;
-  options.poses.distance_tolerance_m = align.guess_distance_tolerance_m;
-  options.poses.max_poses = limits.max_buffered_poses;
+  options.poses = PoseLimits(limits, align);
   if (open.has_recovery()) {
     auto recovery = RecoveryOptionsFromProto(open.recovery(), limits);
     if (!recovery.ok()) return recovery.status();

@@ -114,11 +114,6 @@ SessionState::Place SessionState::TakePlace(int64_t stamp_ns,
   return place;
 }
 
-std::optional<Twist> SessionState::BaseTwist(int64_t stamp_ns) const {
-  const absl::MutexLock lock(&mutex_);
-  return TwistAt(stamp_ns);
-}
-
 Diagnostics SessionState::Finish(ScanGate& gate) {
   const absl::MutexLock lock(&mutex_);
   return gate.Finish(skipped_);

@@ -75,9 +75,6 @@ class SessionState {
   [[nodiscard]] Place TakePlace(int64_t stamp_ns,
                                 const std::optional<Pose>& odom_T_base = std::nullopt);
 
-  // Place::base_twist of a scan, before its place is taken.
-  [[nodiscard]] std::optional<Twist> BaseTwist(int64_t stamp_ns) const;
-
   // Counts the scan and hands out its record.
   [[nodiscard]] Diagnostics Finish(ScanGate& gate);
 
@@ -109,7 +106,7 @@ class SessionState {
   std::optional<Twist> TwistAt(int64_t stamp_ns) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Options options_;
-  mutable absl::Mutex mutex_;
+  absl::Mutex mutex_;
   bool active_ ABSL_GUARDED_BY(mutex_);
   PoseBuffer poses_ ABSL_GUARDED_BY(mutex_);
   PoseBuffer references_ ABSL_GUARDED_BY(mutex_);

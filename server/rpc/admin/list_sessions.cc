@@ -4,6 +4,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "server/rpc/support/page_size.h"
 
 namespace voxloc::server {
 namespace {
@@ -33,18 +34,15 @@ void SessionToProto(const SessionFacts& facts, v1::SessionInfo& proto) {
 // between two pages, and none that stays is left out.
 absl::Status ListSessions(const Runtime& runtime, const v1::ListSessionsRequest& request,
                           v1::ListSessionsResponse& response) {
-  if (request.page_size() > kMostSessions) {
-    return absl::InvalidArgumentError(absl::StrCat("page_size must be at most ", kMostSessions,
-                                                   " (got ", request.page_size(), ")"));
-  }
-  const size_t size = request.page_size() == 0 ? kDefaultSessions : request.page_size();
+  const auto size = PageSize(request.page_size(), kDefaultSessions, kMostSessions);
+  if (!size.ok()) return size.status();
   uint64_t after = 0;
   if (!request.page_token().empty() && !absl::SimpleAtoi(request.page_token(), &after)) {
     return absl::InvalidArgumentError("page_token must be one that ListSessions returned");
   }
   // One more than the page holds tells whether there is a next one.
-  auto sessions = runtime.sessions.List(after, request.map(), size + 1);
-  const bool more = sessions.size() > size;
+  auto sessions = runtime.sessions.List(after, request.map(), *size + 1);
+  const bool more = sessions.size() > *size;
   if (more) sessions.pop_back();
   for (const auto& [number, facts] : sessions) SessionToProto(facts, *response.add_sessions());
   if (more) response.set_next_page_token(absl::StrCat(sessions.back().first));

@@ -43,9 +43,7 @@ absl::StatusOr<ScanSource> SourceOf(const Runtime& runtime, const v1::AlignScanR
   if (!request.has_scan()) return absl::InvalidArgumentError("the request has no scan");
   ScanSource source = std::move(setup->source);
   SessionState::Options state;
-  state.poses.timeout_s = source.recipe.align.guess_timeout_s;
-  state.poses.distance_tolerance_m = source.recipe.align.guess_distance_tolerance_m;
-  state.poses.max_poses = runtime.config.limits.max_buffered_poses;
+  state.poses = PoseLimits(runtime.config.limits, source.recipe.align);
   source.state = std::make_shared<SessionState>(state);
   for (const v1::PoseSample& sample : request.scan().poses()) {
     auto pose = StampedPoseFromProto(sample);

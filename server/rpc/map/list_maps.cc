@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "server/convert/map.h"
+#include "server/rpc/support/page_size.h"
 
 namespace voxloc::server {
 namespace {
@@ -19,15 +19,13 @@ constexpr uint32_t kMostMaps = 1000;
 // none that stays is left out.
 absl::Status ListMaps(const Runtime& runtime, const v1::ListMapsRequest& request,
                       v1::ListMapsResponse& response) {
-  if (request.page_size() > kMostMaps) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("page_size must be at most ", kMostMaps, " (got ", request.page_size(), ")"));
-  }
-  const int size = static_cast<int>(request.page_size() == 0 ? kDefaultMaps : request.page_size());
+  const auto size = PageSize(request.page_size(), kDefaultMaps, kMostMaps);
+  if (!size.ok()) return size.status();
+  const int most = static_cast<int>(*size);
   for (const MapView& view : runtime.maps.List()) {
     if (!request.page_token().empty() && view.snapshot->name <= request.page_token()) continue;
-    if (response.maps_size() == size) {
-      response.set_next_page_token(response.maps(size - 1).name());
+    if (response.maps_size() == most) {
+      response.set_next_page_token(response.maps(most - 1).name());
       break;
     }
     MapInfoToProto(view, *response.add_maps());

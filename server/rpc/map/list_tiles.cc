@@ -11,6 +11,7 @@
 #include "server/convert/map.h"
 #include "server/convert/pose.h"
 #include "server/errors/error_details.h"
+#include "server/rpc/support/page_size.h"
 
 namespace voxloc::server {
 namespace {
@@ -43,11 +44,9 @@ bool Touches(const Bounds& bounds, const FilterOptions::Box& box) {
 
 absl::Status ListTiles(const Runtime& runtime, const v1::ListTilesRequest& request,
                        v1::ListTilesResponse& response) {
-  if (request.page_size() > kMostTiles) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("page_size must be at most ", kMostTiles, " (got ", request.page_size(), ")"));
-  }
-  const int size = static_cast<int>(request.page_size() == 0 ? kDefaultTiles : request.page_size());
+  const auto size = PageSize(request.page_size(), kDefaultTiles, kMostTiles);
+  if (!size.ok()) return size.status();
+  const int most = static_cast<int>(*size);
   std::optional<FilterOptions::Box> region;
   if (request.has_region()) {
     auto box = BoxFromProto(request.region(), "region");
@@ -73,9 +72,9 @@ absl::Status ListTiles(const Runtime& runtime, const v1::ListTilesRequest& reque
   response.set_map_revision(snapshot.revision);
   for (; tile != snapshot.tiles.end(); ++tile) {
     if (region.has_value() && !Touches(tile->second.bounds, *region)) continue;
-    if (response.tiles_size() == size) {
+    if (response.tiles_size() == most) {
       response.set_next_page_token(
-          absl::StrCat(snapshot.revision, "/", response.tiles(size - 1).tile_id()));
+          absl::StrCat(snapshot.revision, "/", response.tiles(most - 1).tile_id()));
       break;
     }
     TileInfoToProto(*view, tile->first, tile->second, *response.add_tiles());
