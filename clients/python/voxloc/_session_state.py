@@ -12,10 +12,13 @@ import random
 from typing import Any, Deque, Dict, List, Optional
 
 import grpc
+import numpy as np
 
 from voxloc import messages
 from voxloc.errors import Error, SessionClosed, broken_protocol
+from voxloc.pose import Numbers, Pose
 from voxloc.result import Result
+from voxloc.scan import encode_pose_with_covariance, encode_vector
 
 _MAX_REJECTIONS = 64
 
@@ -207,6 +210,52 @@ class SessionState:
         filled.CopyFrom(request)
         filled.scan.guess_map_t_base.pose.CopyFrom(self._last_pose)
         return filled
+
+
+class SessionFacts:
+    """What sessions tell of themselves. `_state` is the session's."""
+
+    _state: SessionState
+
+    @property
+    def opened(self) -> Any:
+        """SessionOpened: what the server said when the session was last opened."""
+        return self._state.opened
+
+    @property
+    def reconnects(self) -> int:
+        """How often the session was opened again."""
+        return self._state.reconnects
+
+    @property
+    def unexpected_results(self) -> int:
+        """Results that no scan was waiting for. They are dropped."""
+        return self._state.unexpected_results
+
+    @property
+    def given_up(self) -> int:
+        """Scans whose result the session made itself."""
+        return self._state.given_up
+
+    @property
+    def draining(self) -> Optional[Any]:
+        """SessionDraining, once the server asks the client to go elsewhere."""
+        return self._state.draining
+
+
+def pose_request(stamp_ns: int, map_T_base: Pose, covariance: Optional[np.ndarray]) -> Any:
+    sample = messages.PoseSample(
+        stamp_ns=stamp_ns, map_t_base=encode_pose_with_covariance(map_T_base, covariance))
+    return messages.AlignScansRequest(pose=sample)
+
+
+def reference_request(stamp_ns: int, position_map: Numbers) -> Any:
+    sample = messages.ReferenceSample(stamp_ns=stamp_ns, position=encode_vector(position_map))
+    return messages.AlignScansRequest(reference=sample)
+
+
+def activate_request(active: bool) -> Any:
+    return messages.AlignScansRequest(activate=messages.ActivateSession(active=active))
 
 
 def no_result(server: str, sequence: Optional[int], timeout_s: float) -> str:

@@ -21,12 +21,13 @@ import numpy as np
 from voxloc import _steps, messages
 from voxloc._channel import CHANNEL_OPTIONS, check_address, stub
 from voxloc._contract import CONTRACT
-from voxloc._session_state import ReconnectOptions, SessionState, no_result, open_message
+from voxloc._session_state import (ReconnectOptions, SessionFacts, SessionState, activate_request,
+                                   no_result, open_message, pose_request, reference_request)
 from voxloc.client import DEFAULT_TIMEOUT_S
 from voxloc.errors import Error, NoResult, SessionClosed, error_of_rpc
 from voxloc.pose import Numbers, Pose
 from voxloc.result import PoseScores, Result, SearchResult
-from voxloc.scan import (Scan, Setup, encode_pose_with_covariance, encode_vector, setup_message)
+from voxloc.scan import Scan, Setup, setup_message
 
 
 class Stream:
@@ -225,7 +226,7 @@ class Client:
             stream.cancel()
 
 
-class Session:
+class Session(SessionFacts):
     """As voxloc.Session. What does not wait there (`send`, `send_pose`) is not awaited here."""
 
     def __init__(self, make_stream: Callable[[], Stream], server: str, open_message: Any,
@@ -260,34 +261,9 @@ class Session:
                 return
 
     @property
-    def opened(self) -> Any:
-        """SessionOpened: what the server said when the session was last opened."""
-        return self._state.opened
-
-    @property
-    def reconnects(self) -> int:
-        """How often the session was opened again."""
-        return self._state.reconnects
-
-    @property
-    def unexpected_results(self) -> int:
-        """Results that no scan was waiting for. They are dropped."""
-        return self._state.unexpected_results
-
-    @property
-    def given_up(self) -> int:
-        """Scans whose result the session made itself."""
-        return self._state.given_up
-
-    @property
     def unanswered(self) -> List[int]:
         """Sequences of the scans that have no result."""
         return list(self._state.unanswered)
-
-    @property
-    def draining(self) -> Optional[Any]:
-        """SessionDraining, once the server asks the client to go elsewhere."""
-        return self._state.draining
 
     def send(self, scan: Scan) -> int:
         """Hands a scan over; its sequence number, counted from 1."""
@@ -299,19 +275,15 @@ class Session:
     def send_pose(self, stamp_ns: int, map_T_base: Pose,
                   covariance: Optional[np.ndarray] = None) -> None:
         """A pose from odometry or a filter, for guesses. Dropped while the session reconnects."""
-        sample = messages.PoseSample(
-            stamp_ns=stamp_ns, map_t_base=encode_pose_with_covariance(map_T_base, covariance))
-        self._write(self._state.add_message(messages.AlignScansRequest(pose=sample)))
+        self._write(self._state.add_message(pose_request(stamp_ns, map_T_base, covariance)))
 
     def send_reference(self, stamp_ns: int, position_map: Numbers) -> None:
         """A reference position such as GNSS, for the regularization. Dropped likewise."""
-        sample = messages.ReferenceSample(stamp_ns=stamp_ns, position=encode_vector(position_map))
-        self._write(self._state.add_message(messages.AlignScansRequest(reference=sample)))
+        self._write(self._state.add_message(reference_request(stamp_ns, position_map)))
 
     def activate(self, active: bool = True) -> None:
         """Activates or deactivates the session for the scans sent from now on."""
-        request = messages.AlignScansRequest(activate=messages.ActivateSession(active=active))
-        self._write(self._state.add_message(request))
+        self._write(self._state.add_message(activate_request(active)))
 
     def take_rejection(self) -> Optional[Any]:
         """The oldest RequestRejected of a message that the server has not taken; each once."""

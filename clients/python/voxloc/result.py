@@ -47,17 +47,42 @@ def _pose(message: Any) -> Optional[Pose]:
     return Pose.from_message(message.pose) if message.HasField("pose") else None
 
 
-def _covariance(message: Any) -> Optional[np.ndarray]:
-    return np.array(message.covariance).reshape(6, 6) if len(message.covariance) == 36 else None
-
-
-class Result:
-    """The answer to a scan: a voxloc.v1.AlignmentResult, in `message`."""
+class _FoundPose:
+    """What Result and Hypothesis have in common."""
 
     __slots__ = ("message",)
 
     def __init__(self, message: Any):
         self.message = message
+
+    @property
+    def status(self) -> Status:
+        """The verdict on the pose."""
+        return Status(self.message.status)
+
+    @property
+    def covariance(self) -> Optional[np.ndarray]:
+        """(6, 6), order x y z rx ry rz, map axes. None: there is none."""
+        values = self.message.map_t_base.covariance
+        return np.array(values).reshape(6, 6) if len(values) == 36 else None
+
+    @property
+    def map_T_odom(self) -> Optional[Pose]:
+        """For scans with odom_T_base: map_T_odom @ odom_T_base is the pose at any later time."""
+        if not self.message.HasField("map_t_odom"):
+            return None
+        return Pose.from_message(self.message.map_t_odom)
+
+    @property
+    def nvtl(self) -> float:
+        """The nearest voxel transformation likelihood."""
+        return self.message.scores.nvtl
+
+
+class Result(_FoundPose):
+    """The answer to a scan: a voxloc.v1.AlignmentResult, in `message`."""
+
+    __slots__ = ()
 
     @property
     def sequence(self) -> int:
@@ -68,11 +93,6 @@ class Result:
     def stamp_ns(self) -> int:
         """The scan's own."""
         return self.message.stamp_ns
-
-    @property
-    def status(self) -> Status:
-        """The verdict."""
-        return Status(self.message.status)
 
     @property
     def detail(self) -> str:
@@ -90,26 +110,9 @@ class Result:
         return _pose(self.message.map_t_base)
 
     @property
-    def covariance(self) -> Optional[np.ndarray]:
-        """(6, 6), order x y z rx ry rz, map axes. None: there is none."""
-        return _covariance(self.message.map_t_base)
-
-    @property
-    def map_T_odom(self) -> Optional[Pose]:
-        """For scans with odom_T_base: map_T_odom @ odom_T_base is the pose at any later time."""
-        if not self.message.HasField("map_t_odom"):
-            return None
-        return Pose.from_message(self.message.map_t_odom)
-
-    @property
     def confidence(self) -> Optional[float]:
         """How likely the pose is right, 0 to 1. None: not computed."""
         return self.message.confidence.value if self.message.HasField("confidence") else None
-
-    @property
-    def nvtl(self) -> float:
-        """The nearest voxel transformation likelihood."""
-        return self.message.scores.nvtl
 
     @property
     def retry_after_s(self) -> Optional[float]:
@@ -120,13 +123,10 @@ class Result:
         return f"<Result {self.sequence} {self.status.name} {self.map_T_base}>"
 
 
-class Hypothesis:
+class Hypothesis(_FoundPose):
     """A pose that explains a scan: a voxloc.v1.PoseHypothesis, in `message`."""
 
-    __slots__ = ("message",)
-
-    def __init__(self, message: Any):
-        self.message = message
+    __slots__ = ()
 
     @property
     def map_T_base(self) -> Pose:
@@ -134,31 +134,9 @@ class Hypothesis:
         return Pose.from_message(self.message.map_t_base.pose)
 
     @property
-    def covariance(self) -> Optional[np.ndarray]:
-        """As Result.covariance."""
-        return _covariance(self.message.map_t_base)
-
-    @property
-    def map_T_odom(self) -> Optional[Pose]:
-        """As Result.map_T_odom."""
-        if not self.message.HasField("map_t_odom"):
-            return None
-        return Pose.from_message(self.message.map_t_odom)
-
-    @property
-    def status(self) -> Status:
-        """The verdict on this pose alone."""
-        return Status(self.message.status)
-
-    @property
     def confidence(self) -> float:
         """How likely it is right, 0 to 1."""
         return self.message.confidence.value
-
-    @property
-    def nvtl(self) -> float:
-        """The nearest voxel transformation likelihood."""
-        return self.message.scores.nvtl
 
     def __repr__(self) -> str:
         return f"<Hypothesis {self.status.name} {self.map_T_base}>"

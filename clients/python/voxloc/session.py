@@ -10,14 +10,15 @@ import grpc
 import numpy as np
 
 from voxloc import messages
-from voxloc._session_state import ReconnectOptions, SessionState, no_result
+from voxloc._session_state import (ReconnectOptions, SessionFacts, SessionState, activate_request,
+                                   no_result, pose_request, reference_request)
 from voxloc.errors import Error, NoResult, SessionClosed
 from voxloc.pose import Numbers, Pose
 from voxloc.result import Result
-from voxloc.scan import Scan, encode_pose_with_covariance, encode_vector
+from voxloc.scan import Scan
 
 
-class Session:
+class Session(SessionFacts):
     """Client.session opens it. All methods are safe from any thread, and none but `receive`,
     `receive_of`, `align` and `close` waits.
 
@@ -70,35 +71,10 @@ class Session:
                 return
 
     @property
-    def opened(self) -> Any:
-        """SessionOpened: what the server said when the session was last opened."""
-        return self._state.opened
-
-    @property
-    def reconnects(self) -> int:
-        """How often the session was opened again."""
-        return self._state.reconnects
-
-    @property
-    def unexpected_results(self) -> int:
-        """Results that no scan was waiting for. They are dropped."""
-        return self._state.unexpected_results
-
-    @property
-    def given_up(self) -> int:
-        """Scans whose result the session made itself."""
-        return self._state.given_up
-
-    @property
     def unanswered(self) -> List[int]:
         """Sequences of the scans that have no result."""
         with self._changed:
             return list(self._state.unanswered)
-
-    @property
-    def draining(self) -> Optional[Any]:
-        """SessionDraining, once the server asks the client to go elsewhere."""
-        return self._state.draining
 
     def send(self, scan: Scan) -> int:
         """Hands a scan over and does not wait; its sequence number, counted from 1.
@@ -117,18 +93,15 @@ class Session:
     def send_pose(self, stamp_ns: int, map_T_base: Pose,
                   covariance: Optional[np.ndarray] = None) -> None:
         """A pose from odometry or a filter, for guesses. Dropped while the session reconnects."""
-        sample = messages.PoseSample(
-            stamp_ns=stamp_ns, map_t_base=encode_pose_with_covariance(map_T_base, covariance))
-        self._write(messages.AlignScansRequest(pose=sample))
+        self._write(pose_request(stamp_ns, map_T_base, covariance))
 
     def send_reference(self, stamp_ns: int, position_map: Numbers) -> None:
         """A reference position such as GNSS, for the regularization. Dropped likewise."""
-        sample = messages.ReferenceSample(stamp_ns=stamp_ns, position=encode_vector(position_map))
-        self._write(messages.AlignScansRequest(reference=sample))
+        self._write(reference_request(stamp_ns, position_map))
 
     def activate(self, active: bool = True) -> None:
         """Activates or deactivates the session for the scans sent from now on."""
-        self._write(messages.AlignScansRequest(activate=messages.ActivateSession(active=active)))
+        self._write(activate_request(active))
 
     def take_rejection(self) -> Optional[Any]:
         """The oldest RequestRejected of a message that the server has not taken; each once."""
