@@ -20,46 +20,34 @@ namespace {
 
 constexpr uint32_t kMaxStride = 1024;
 
-// 0: not a layout.
-uint32_t PointBytes(v1::CloudLayout layout) {
+// What the bytes of a point are.
+struct Layout {
+  uint32_t point_bytes = 0;  // 0: not a layout
+  uint32_t time_offset = 0;  // where its time begins; 0: it has none
+  bool units = false;        // int16 in units of the cloud's scales, in place of float32
+};
+
+Layout LayoutOf(v1::CloudLayout layout) {
   switch (layout) {
     case v1::CLOUD_LAYOUT_FLOAT32_XYZ:
-      return 12;
+      return {12, 0, false};
     case v1::CLOUD_LAYOUT_FLOAT32_XYZI:
-      return 16;
+      return {16, 0, false};
     case v1::CLOUD_LAYOUT_INT16_XYZ:
-      return 6;
+      return {6, 0, true};
     case v1::CLOUD_LAYOUT_FLOAT32_XYZT:
-      return 16;
+      return {16, 12, false};
     case v1::CLOUD_LAYOUT_FLOAT32_XYZIT:
-      return 20;
+      return {20, 16, false};
     case v1::CLOUD_LAYOUT_INT16_XYZT:
-      return 8;
+      return {8, 6, true};
     default:
-      return 0;
-  }
-}
-
-bool HasUnits(v1::CloudLayout layout) {
-  return layout == v1::CLOUD_LAYOUT_INT16_XYZ || layout == v1::CLOUD_LAYOUT_INT16_XYZT;
-}
-
-// Where a point's time begins in its bytes; 0: the layout has none.
-uint32_t TimeOffset(v1::CloudLayout layout) {
-  switch (layout) {
-    case v1::CLOUD_LAYOUT_FLOAT32_XYZT:
-      return 12;
-    case v1::CLOUD_LAYOUT_FLOAT32_XYZIT:
-      return 16;
-    case v1::CLOUD_LAYOUT_INT16_XYZT:
-      return 6;
-    default:
-      return 0;
+      return {};
   }
 }
 
 uint32_t StrideOf(const v1::Cloud& cloud) {
-  return cloud.stride() == 0 ? PointBytes(cloud.layout()) : cloud.stride();
+  return cloud.stride() == 0 ? LayoutOf(cloud.layout()).point_bytes : cloud.stride();
 }
 
 // The number of points.
@@ -69,24 +57,24 @@ absl::StatusOr<size_t> CheckCloud(const v1::Cloud& cloud) {
   }
   const size_t size = cloud.data().size();
   if (size == 0) return 0;
-  const uint32_t point_bytes = PointBytes(cloud.layout());
-  if (point_bytes == 0) {
+  const Layout layout = LayoutOf(cloud.layout());
+  if (layout.point_bytes == 0) {
     return absl::InvalidArgumentError(absl::StrCat(
         "cloud.layout must be FLOAT32_XYZ (1), FLOAT32_XYZI (2), INT16_XYZ (3), FLOAT32_XYZT (4), "
         "FLOAT32_XYZIT (5) or INT16_XYZT (6) (got ",
         static_cast<int>(cloud.layout()), ")"));
   }
   const uint32_t stride = StrideOf(cloud);
-  if (stride < point_bytes || stride > kMaxStride) {
-    return absl::InvalidArgumentError(absl::StrCat("cloud.stride must be 0 or from ", point_bytes,
-                                                   " to ", kMaxStride,
+  if (stride < layout.point_bytes || stride > kMaxStride) {
+    return absl::InvalidArgumentError(absl::StrCat("cloud.stride must be 0 or from ",
+                                                   layout.point_bytes, " to ", kMaxStride,
                                                    " bytes for this layout (got ", stride, ")"));
   }
   if (size % stride != 0) {
     return absl::InvalidArgumentError(absl::StrCat(
         "cloud.data has ", size, " bytes, which is not a multiple of the stride ", stride));
   }
-  if (HasUnits(cloud.layout()) && !(cloud.scale_m() > 0.0 && cloud.scale_m() <= kMaxScanReachM)) {
+  if (layout.units && !(cloud.scale_m() > 0.0 && cloud.scale_m() <= kMaxScanReachM)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "cloud.scale_m is ", cloud.scale_m(), "; the int16 layouts need a finite value over 0"));
   }
@@ -146,8 +134,9 @@ DecodedCloud Decode(const v1::Cloud& cloud, float reach) {
   DecodedCloud decoded;
   decoded.cloud.origin = {cloud.origin().x(), cloud.origin().y(), cloud.origin().z()};
   if (cloud.data().empty()) return decoded;
-  const uint32_t time_offset = TimeOffset(cloud.layout());
-  if (HasUnits(cloud.layout())) {
+  const Layout layout = LayoutOf(cloud.layout());
+  const uint32_t time_offset = layout.time_offset;
+  if (layout.units) {
     const double scale = cloud.scale_m();
     const auto read = [scale](const char* point, float* xyz) {
       int16_t units[3];
@@ -196,7 +185,7 @@ absl::StatusOr<size_t> CheckScanCloud(const v1::Cloud& cloud, uint64_t max_point
   return count;
 }
 
-bool CloudHasTimes(const v1::Cloud& cloud) { return TimeOffset(cloud.layout()) > 0; }
+bool CloudHasTimes(const v1::Cloud& cloud) { return LayoutOf(cloud.layout()).time_offset > 0; }
 
 DecodedCloud DecodeScan(const v1::Cloud& cloud) {
   return Decode(cloud, static_cast<float>(kMaxScanReachM));
