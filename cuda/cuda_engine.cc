@@ -2,6 +2,8 @@
 
 #include "cuda/cuda_engine.h"
 
+#include <memory>
+#include <new>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -13,12 +15,14 @@
 #include "core/engine/out_of_memory.h"
 #include "cuda/align/align_batch.h"
 #include "cuda/align/align_kernel.h"
+#include "cuda/align/cuda_packed_job.h"
 #include "cuda/align/map_access.h"
 #include "cuda/cloud/scan_filter.h"
 #include "cuda/map/cuda_map.h"
 #include "cuda/map/map_builder.h"
 #include "cuda/runtime/device.h"
 #include "cuda/runtime/device_clock.h"
+#include "cuda/runtime/page_locked_pool.h"
 #include "cuda/runtime/pool.h"
 #include "cuda/score/score_batch.h"
 #include "cuda/search/bound_slice.h"
@@ -39,6 +43,11 @@ using cuda::ScoreBatch;
 // Calls of a kind that may work at the same time; others wait for one of them.
 constexpr size_t kMaxTrackingCalls = 16;
 constexpr size_t kMaxOtherCalls = 4;
+
+// Memory that packed jobs may take and that is kept for the next ones. Two batches of the most
+// points that a server makes by default, 2^22 of 12 bytes, and half as much again for the clouds of
+// their passes, are 150 MB.
+constexpr size_t kMostPageLockedBytes = size_t{256} << 20;
 
 // Raw clouds of fewer points are filtered on the processor.
 constexpr size_t kPointsWorthFiltering = 10'000;
@@ -67,6 +76,7 @@ class CudaEngine : public Engine, public CudaCallTimer {
       : device_(resources.device),
         map_builder_(std::move(map_builder)),
         scan_filter_(std::move(scan_filter)),
+        scan_memory_(std::make_shared<cuda::PageLockedPool>(device_, kMostPageLockedBytes)),
         tracking_(resources, kMaxTrackingCalls, Priority::kHigh),
         other_(resources, kMaxOtherCalls, Priority::kLow) {}
 
@@ -81,6 +91,14 @@ class CudaEngine : public Engine, public CudaCallTimer {
     return CatchOutOfMemory(
         [&] { return TryCompose(tiles, statistics, previous); },
         [&] { return absl::StrCat("no host memory to compose ", tiles.size(), " tiles"); });
+  }
+
+  std::shared_ptr<const PackedJob> Pack(const AlignJob& job) override {
+    try {
+      return cuda::CudaPackedJob::Make(job, *scan_memory_);
+    } catch (const std::bad_alloc&) {
+      return nullptr;
+    }
   }
 
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
@@ -241,6 +259,7 @@ class CudaEngine : public Engine, public CudaCallTimer {
   const std::shared_ptr<Device> device_;
   const std::unique_ptr<cuda::MapBuilder> map_builder_;
   const std::unique_ptr<cuda::ScanFilter> scan_filter_;
+  const std::shared_ptr<cuda::PageLockedPool> scan_memory_;  // of packed jobs
   Workspaces tracking_;
   Workspaces other_;
 

@@ -17,6 +17,7 @@
 #include "absl/time/time.h"
 #include "core/cloud/point_cloud.h"
 #include "core/engine/evaluation_pass.h"
+#include "core/engine/packed_job.h"
 #include "core/engine/profile.h"
 #include "core/engine/work_class.h"
 #include "core/geometry/covariance.h"
@@ -52,6 +53,9 @@ struct AlignJob {
   // No search: the passes are evaluated at the guess. Of the result, only the status, the pose, the
   // point scores and the passes mean anything.
   bool passes_only = false;
+  // From Engine::Pack, for this scan, these passes and these point voxels of the stages; the rest
+  // of the job may change. Null, or of another job: Align packs the job itself.
+  std::shared_ptr<const PackedJob> packed;
 };
 
 // The job from another guess, of whose uncertainty nothing is known.

@@ -61,9 +61,8 @@ absl::Status CheckPass(const EvaluationPass& pass, const PointCloud& scan) {
 
 }  // namespace
 
-absl::Status CheckInputs(const AlignJob& job) {
+absl::Status CheckClouds(const AlignJob& job) {
   if (absl::Status status = CheckScan(job.scan.get()); !status.ok()) return status;
-  if (absl::Status status = CheckPose(job.map_T_base_guess); !status.ok()) return status;
   if (job.passes.size() > kMaxPasses) {
     return absl::InvalidArgumentError(
         absl::StrCat("a job has at most ", kMaxPasses, " passes (got ", job.passes.size(), ")"));
@@ -72,6 +71,13 @@ absl::Status CheckInputs(const AlignJob& job) {
     if (absl::Status status = CheckPass(pass, *job.scan); !status.ok()) return status;
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckGuess(const AlignJob& job) { return CheckPose(job.map_T_base_guess); }
+
+absl::Status CheckInputs(const AlignJob& job) {
+  if (absl::Status status = CheckClouds(job); !status.ok()) return status;
+  return CheckGuess(job);
 }
 
 absl::Status CheckRequest(const ScoreRequest& request) {

@@ -13,9 +13,15 @@
 
 namespace voxloc {
 
-// InvalidArgument: no scan, or one without points; a guess that is not finite; a pass whose cloud
-// is too large, whose groups are too many or in disorder, or name a point that is not there or not
-// finite. ResourceExhausted: more points than can be counted. Says nothing about profile and map.
+// InvalidArgument: no scan, or one without points; a pass whose cloud is too large, whose groups
+// are too many or in disorder, or name a point that is not there or not finite. ResourceExhausted:
+// more points than can be counted.
+[[nodiscard]] absl::Status CheckClouds(const AlignJob& job);
+
+// InvalidArgument: it is not finite.
+[[nodiscard]] absl::Status CheckGuess(const AlignJob& job);
+
+// Both. Says nothing about profile and map.
 [[nodiscard]] absl::Status CheckInputs(const AlignJob& job);
 
 // InvalidArgument: as above, no point that is finite, a pose that is not, a stage that

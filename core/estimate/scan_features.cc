@@ -13,7 +13,10 @@ std::shared_ptr<const ScanFeatures> DescribeScan(const PointCloud& scan_base,
                                                  const Pose& map_T_base_guess,
                                                  const EstimateOptions& options) {
   auto features = std::make_shared<ScanFeatures>();
-  features->clusters = std::make_shared<const PointGroups>(ClusterPoints(scan_base));
+  const bool by_neighbours =
+      options.confidence || options.covariance.method == CovarianceMethod::kCalibrated;
+  features->groups = std::make_shared<const PointGroups>(by_neighbours ? ClusterPoints(scan_base)
+                                                                       : SlicePoints(scan_base));
   if (options.confidence) {
     features->shape = ShapeOf(scan_base, sensor_position_base, map_T_base_guess.rotation);
   }
@@ -23,7 +26,7 @@ std::shared_ptr<const ScanFeatures> DescribeScan(const PointCloud& scan_base,
 void RequestPasses(const ScanFeatures& features, AlignJob& job) {
   job.passes.clear();
   EvaluationPass& clusters = job.passes.emplace_back();
-  clusters.groups = features.clusters;
+  clusters.groups = features.groups;
   if (!features.shape.has_value()) return;
   job.want_point_scores = true;
   clusters.want_point_scores = true;
@@ -34,7 +37,7 @@ void RequestPasses(const ScanFeatures& features, AlignJob& job) {
   free_space.want_point_scores = true;
   if (job.profile.stages.size() < 2) return;
   EvaluationPass& score_stage = job.passes.emplace_back();
-  score_stage.groups = features.clusters;
+  score_stage.groups = features.groups;
   score_stage.score_stage = true;
 }
 

@@ -19,7 +19,8 @@
 namespace voxloc {
 
 struct ScanFeatures {
-  std::shared_ptr<const PointGroups> clusters;
+  // Clusters of neighbouring points; slices where what is wanted says nothing of clusters.
+  std::shared_ptr<const PointGroups> groups;
   std::optional<ScanShape> shape;  // where a confidence is wanted
 };
 

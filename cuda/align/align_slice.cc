@@ -104,11 +104,12 @@ bool AlignSlice::Add(const AlignJob& job, AlignResult& result) {
                             scored_points_ + demands.scored > kMaxScoredPoints)) {
     return false;
   }
-  result.status = CheckInputs(job);
+  const CudaPackedJob* const ready = CudaPackedJob::Of(job);
+  result.status = ready != nullptr ? CheckGuess(job) : CheckInputs(job);
   if (!result.status.ok()) return true;
   const absl::StatusOr<uint32_t> program = ProgramOf(job);
   const absl::StatusOr<uint32_t> scan =
-      program.ok() ? scans_.ScanOf(job, *program) : program.status();
+      program.ok() ? scans_.ScanOf(job, ready, *program) : program.status();
   if (!scan.ok()) {
     result.status = scan.status();
     return true;
@@ -119,7 +120,7 @@ bool AlignSlice::Add(const AlignJob& job, AlignResult& result) {
   std::copy(guess.data(), guess.data() + 6, packed.guess);
   packed.program = *program;
   packed.scan = *scan;
-  packed.rotation_scale_m = scans_.RotationScaleFor(job, *scan);
+  packed.rotation_scale_m = scans_.rotation_scale_m(*scan);
   packed.entry =
       static_cast<int>(EntryStage(job.profile, job.guess_covariance, packed.rotation_scale_m));
   packed.interrupt = InterruptOf(job.stop);
@@ -143,7 +144,7 @@ bool AlignSlice::Add(const AlignJob& job, AlignResult& result) {
   packed.passes = static_cast<uint32_t>(job.passes.size());
   iterations_ += static_cast<uint32_t>(demands.iterations);
   if (job.want_point_scores) scored_points_ += scans_.packed(*scan).points;
-  AddPasses(job, *scan);
+  AddPasses(job, ready, *scan);
   work_ += demands.points;
   jobs_.push_back(packed);
   entries_.push_back({&job, &result});
@@ -178,11 +179,17 @@ absl::StatusOr<uint32_t> AlignSlice::ProgramOf(const AlignJob& job) {
   return static_cast<uint32_t>(programs_.size() - 1);
 }
 
-void AlignSlice::AddPasses(const AlignJob& job, uint32_t scan) {
-  for (const EvaluationPass& pass : job.passes) {
-    const uint32_t number = pass.cloud != nullptr ? scans_.CloudOf(*pass.cloud) : scan;
-    passes_.Add(pass, number, scans_.packed(number), scored_points_);
-    if (pass.want_point_scores) scored_points_ += scans_.packed(number).points;
+void AlignSlice::AddPasses(const AlignJob& job, const CudaPackedJob* ready, uint32_t scan) {
+  for (size_t k = 0; k < job.passes.size(); ++k) {
+    const EvaluationPass& pass = job.passes[k];
+    const uint32_t number = pass.cloud != nullptr ? scans_.CloudOf(job, k, ready) : scan;
+    const PackedScan& packed = scans_.packed(number);
+    if (ready != nullptr) {
+      passes_.Add(pass, number, ready->places(k), scored_points_);
+    } else {
+      passes_.Add(pass, number, PlacesOf(pass, packed), scored_points_);
+    }
+    if (pass.want_point_scores) scored_points_ += packed.points;
   }
 }
 
@@ -216,9 +223,10 @@ absl::Status AlignSlice::Queue(SliceUse use) {
   AlignArguments arguments{};
   upload_.Add(programs_, &arguments.programs);
   upload_.Add(jobs_, &arguments.jobs);
-  scans_.AddTo(upload_, arguments);
   passes_.AddTo(upload_, arguments);
+  scans_.AddTo(upload_, arguments);
   VOXLOC_TRY(upload_.Send(stream_));
+  VOXLOC_TRY(scans_.QueueGather(*device_, stream_));
   if (timed_) VOXLOC_TRY(events_[1].Record(stream_));
   arguments.job_count = static_cast<uint32_t>(jobs_.size());
   arguments.results =

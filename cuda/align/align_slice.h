@@ -18,6 +18,7 @@
 #include "core/engine/align.h"
 #include "cuda/align/align_kernel.h"
 #include "cuda/align/cluster_choice.h"
+#include "cuda/align/cuda_packed_job.h"
 #include "cuda/align/pass_list.h"
 #include "cuda/align/scan_list.h"
 #include "cuda/call_times.h"
@@ -71,7 +72,8 @@ class AlignSlice {
   AlignSlice(std::shared_ptr<Device> device, std::shared_ptr<DeviceClock> clock,
              const AlignLimits& limits);
   absl::StatusOr<uint32_t> ProgramOf(const AlignJob& job);
-  void AddPasses(const AlignJob& job, uint32_t scan);
+  // `ready` is the job's own packing, or null.
+  void AddPasses(const AlignJob& job, const CudaPackedJob* ready, uint32_t scan);
   absl::Status Queue(SliceUse use);
   absl::Status Reserve();
   absl::Status QueueDownloads(bool mapped);

@@ -2,8 +2,10 @@
 
 #include "cuda/align/packed_scan.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "core/engine/search_rules.h"
 #include "cuda/align/virtual_warps.h"
 
 namespace voxloc::cuda {
@@ -65,6 +67,35 @@ PackedScan PackScan(const PointCloud& cloud, absl::Span<const uint32_t> places, 
   }
   packed.sources.assign(places.begin(), places.end());
   return packed;
+}
+
+StagedScan PackForStages(const PointCloud& scan_base, const Profile& profile, StagePoints& chosen,
+                         float* floats) {
+  StagedScan staged;
+  const bool needs_scale = NeedsScanScale(profile);
+  if (HasThinnedStage(profile)) {
+    chosen.Choose(scan_base, profile);
+    staged.packed = PackScan(scan_base, chosen.order(), floats);
+    staged.stage_points = chosen.counts();
+    if (needs_scale) staged.rotation_scale_m = RotationScaleOf(chosen.root_mean_square_range());
+    return staged;
+  }
+  staged.packed = PackScan(scan_base, floats);
+  staged.stage_points.fill(staged.packed.points);
+  if (needs_scale) staged.rotation_scale_m = RotationScaleOf(scan_base);
+  return staged;
+}
+
+std::vector<uint32_t> PlacesOf(const EvaluationPass& pass, const PackedScan& packed) {
+  if (pass.groups == nullptr) return {};
+  const PointGroups& groups = *pass.groups;
+  if (packed.sources.empty()) return groups.places;
+  const uint32_t last = *std::max_element(packed.sources.begin(), packed.sources.end());
+  std::vector<uint32_t> packed_at(size_t{last} + 1);
+  for (uint32_t k = 0; k < packed.points; ++k) packed_at[packed.sources[k]] = k;
+  std::vector<uint32_t> places(groups.places.size());
+  for (size_t i = 0; i < places.size(); ++i) places[i] = packed_at[groups.places[i]];
+  return places;
 }
 
 }  // namespace voxloc::cuda

@@ -6,12 +6,17 @@
 #ifndef VOXLOC_CUDA_ALIGN_PACKED_SCAN_H_
 #define VOXLOC_CUDA_ALIGN_PACKED_SCAN_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "core/cloud/point_cloud.h"
+#include "core/engine/evaluation_pass.h"
+#include "core/engine/profile.h"
+#include "core/engine/stage_points.h"
+#include "core/ndt/search_rules.h"
 
 namespace voxloc::cuda {
 
@@ -35,6 +40,22 @@ struct PackedScan {
 // The same of the points at these places, which are finite, in their order.
 [[nodiscard]] PackedScan PackScan(const PointCloud& cloud, absl::Span<const uint32_t> places,
                                   float* floats);
+
+// A scan as the stages of a profile search with it.
+struct StagedScan {
+  PackedScan packed;
+  // Of these points, from the first, those that each stage searches with.
+  std::array<uint32_t, ndt::kMaxStages> stage_points{};
+  double rotation_scale_m = 0.0;  // 0 where the profile does not need it
+};
+
+// Likewise. The profile must be valid. `chosen` is memory to work with, kept from scan to scan.
+[[nodiscard]] StagedScan PackForStages(const PointCloud& scan_base, const Profile& profile,
+                                       StagePoints& chosen, float* floats);
+
+// The points of a pass's groups as places in its packed cloud, which has all of them; none without
+// groups.
+[[nodiscard]] std::vector<uint32_t> PlacesOf(const EvaluationPass& pass, const PackedScan& packed);
 
 }  // namespace voxloc::cuda
 

@@ -31,7 +31,7 @@ void PassList::Clear() {
   groups_ = 0;
 }
 
-void PassList::Add(const EvaluationPass& pass, uint32_t scan, const PackedScan& packed,
+void PassList::Add(const EvaluationPass& pass, uint32_t scan, absl::Span<const uint32_t> places,
                    uint32_t point_scores_begin) {
   DevicePass added{};
   added.scan = scan;
@@ -46,16 +46,7 @@ void PassList::Add(const EvaluationPass& pass, uint32_t scan, const PackedScan& 
     added.groups = static_cast<uint32_t>(pass.groups->ends.size());
     groups_ += added.groups;
     ends_.insert(ends_.end(), pass.groups->ends.begin(), pass.groups->ends.end());
-    if (packed.sources.empty()) {
-      places_.insert(places_.end(), pass.groups->places.begin(), pass.groups->places.end());
-    } else {
-      for (uint32_t k = 0; k < packed.points; ++k) {
-        const uint32_t place = packed.sources[k];
-        if (packed_at_.size() <= place) packed_at_.resize(place + 1);
-        packed_at_[place] = k;
-      }
-      for (const uint32_t place : pass.groups->places) places_.push_back(packed_at_[place]);
-    }
+    places_.insert(places_.end(), places.begin(), places.end());
   }
   passes_.push_back(added);
 }

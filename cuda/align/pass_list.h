@@ -33,9 +33,9 @@ class PassList {
 
   [[nodiscard]] uint32_t scan_of(uint32_t pass) const { return passes_[pass].scan; }
 
-  // Takes in a pass over this packed cloud, which is scan number `scan` of the slice; the scores of
-  // its points begin at `point_scores_begin`, if they are wanted.
-  void Add(const EvaluationPass& pass, uint32_t scan, const PackedScan& packed,
+  // Takes in a pass over scan number `scan` of the slice; the scores of its points begin at
+  // `point_scores_begin`, if they are wanted. `places` are those of its groups in the packed scan.
+  void Add(const EvaluationPass& pass, uint32_t scan, absl::Span<const uint32_t> places,
            uint32_t point_scores_begin);
 
   // Memory for what comes back.
@@ -54,7 +54,6 @@ class PassList {
   std::vector<uint32_t> places_;
   std::vector<uint32_t> ends_;
   uint32_t groups_ = 0;
-  std::vector<uint32_t> packed_at_;  // of each place in the cloud that is taken in
   DeviceBuffer<DeviceGroupSums> device_sums_;
   PinnedBuffer sums_;
 };

@@ -3,11 +3,9 @@
 #include "cuda/align/scan_list.h"
 
 #include <algorithm>
-#include <iterator>
+#include <utility>
 
-#include "absl/types/span.h"
 #include "core/engine/job_check.h"
-#include "core/engine/search_rules.h"
 
 namespace voxloc::cuda {
 namespace {
@@ -15,36 +13,55 @@ namespace {
 // In place of a program, for clouds that no stage searches with.
 constexpr uint32_t kNoProgram = 0xffffffffU;
 
+// Copying so much takes the host as long as the launch that spares it, at 10 GB/s and 7 us
+// (docs/performance.md, lower bounds).
+constexpr size_t kWorthGatheringBytes = size_t{64} << 10;
+
+// Floats that a piece of an upload takes with what pads it.
+size_t WholePieces(size_t floats) {
+  constexpr size_t kFloats = PackedUpload::kAlignment / sizeof(float);
+  return (floats + kFloats - 1) / kFloats * kFloats;
+}
+
 }  // namespace
 
 void ScanList::Clear() {
   packed_.clear();
+  own_.clear();
   on_device_.clear();
   rotation_scales_m_.clear();
   numbers_.Clear();
+  lent_.clear();
+  pieces_.clear();
   const size_t kept = points_retention_.Fit(points_.size(), floats_, sizeof(float));
   if (kept < points_.size()) points_ = std::vector<float>(kept);
   floats_ = 0;
 }
 
-absl::StatusOr<uint32_t> ScanList::ScanOf(const AlignJob& job, uint32_t program) {
-  const PointCloud& cloud = *job.scan;
-  const Key key = {&cloud, program};
+absl::StatusOr<uint32_t> ScanList::ScanOf(const AlignJob& job, const CudaPackedJob* packed,
+                                          uint32_t program) {
+  const Key key = {job.scan.get(), program};
   if (const uint32_t* const known = numbers_.Find(key)) return *known;
-  DeviceScan on_device{};
-  PackedScan packed = Pack(job, RoomFor(cloud), on_device);
-  if (packed.points == 0) return NoFinitePoint(cloud);
-  const uint32_t number = Keep(key, std::move(packed), on_device);
-  if (HasThinnedStage(job.profile)) {
-    rotation_scales_m_[number] = RotationScaleOf(stage_points_.root_mean_square_range());
+  if (packed != nullptr) {
+    const uint32_t number = Lend(key, packed->scan().packed, packed->scan_floats(), *packed);
+    SetStages(number, packed->scan());
+    return number;
   }
+  StagedScan staged = PackForStages(*job.scan, job.profile, chosen_, RoomFor(*job.scan));
+  if (staged.packed.points == 0) return NoFinitePoint(*job.scan);
+  const uint32_t number = Keep(key, std::move(staged.packed));
+  SetStages(number, staged);
   return number;
 }
 
-uint32_t ScanList::CloudOf(const PointCloud& cloud) {
+uint32_t ScanList::CloudOf(const AlignJob& job, size_t pass, const CudaPackedJob* packed) {
+  const PointCloud& cloud = *job.passes[pass].cloud;
   const Key key = {&cloud, kNoProgram};
   if (const uint32_t* const known = numbers_.Find(key)) return *known;
-  return Keep(key, PackScan(cloud, RoomFor(cloud)), DeviceScan{});
+  if (packed != nullptr) {
+    return Lend(key, packed->cloud(pass), packed->cloud_floats(pass), *packed);
+  }
+  return Keep(key, PackScan(cloud, RoomFor(cloud)));
 }
 
 float* ScanList::RoomFor(const PointCloud& cloud) {
@@ -53,46 +70,75 @@ float* ScanList::RoomFor(const PointCloud& cloud) {
   return points_.data() + floats_;
 }
 
-uint32_t ScanList::Keep(const Key& key, PackedScan packed, DeviceScan on_device) {
-  on_device.first = floats_;
+uint32_t ScanList::Keep(const Key& key, PackedScan packed) {
+  own_.push_back(std::move(packed));
+  const size_t first = floats_;
+  floats_ += PackedFloats(key.cloud->size());
+  return Number(key, own_.back(), first);
+}
+
+uint32_t ScanList::Lend(const Key& key, const PackedScan& packed, absl::Span<const float> floats,
+                        const CudaPackedJob& job) {
+  const uint32_t number = Number(key, packed, 0);
+  lent_.push_back({number, floats, job.page_locked()});
+  return number;
+}
+
+uint32_t ScanList::Number(const Key& key, const PackedScan& packed, size_t first) {
+  const auto number = static_cast<uint32_t>(packed_.size());
+  DeviceScan on_device{};
+  on_device.first = first;
   on_device.stride = packed.stride;
   on_device.points = packed.points;
-  floats_ += PackedFloats(key.cloud->size());
-  const auto number = static_cast<uint32_t>(packed_.size());
   on_device_.push_back(on_device);
-  packed_.push_back(std::move(packed));
+  packed_.push_back(&packed);
   rotation_scales_m_.push_back(0.0);
   numbers_.Insert(key, number);
   return number;
 }
 
-PackedScan ScanList::Pack(const AlignJob& job, float* floats, DeviceScan& on_device) {
-  if (!HasThinnedStage(job.profile)) {
-    PackedScan packed = PackScan(*job.scan, floats);
-    std::fill(std::begin(on_device.stage_points), std::end(on_device.stage_points), packed.points);
-    return packed;
-  }
-  stage_points_.Choose(*job.scan, job.profile);
-  std::copy(stage_points_.counts().begin(), stage_points_.counts().end(), on_device.stage_points);
-  return PackScan(*job.scan, stage_points_.order(), floats);
-}
-
-double ScanList::RotationScaleFor(const AlignJob& job, uint32_t scan) {
-  if (!NeedsScanScale(job.profile)) return 0.0;
-  double& scale_m = rotation_scales_m_[scan];
-  if (scale_m == 0.0) scale_m = RotationScaleOf(*job.scan);
-  return scale_m;
+void ScanList::SetStages(uint32_t scan, const StagedScan& staged) {
+  std::copy(staged.stage_points.begin(), staged.stage_points.end(), on_device_[scan].stage_points);
+  rotation_scales_m_[scan] = staged.rotation_scale_m;
 }
 
 uint32_t ScanList::most_points() const {
   uint32_t most = 0;
-  for (const PackedScan& packed : packed_) most = std::max(most, packed.points);
+  for (const PackedScan* packed : packed_) most = std::max(most, packed->points);
   return most;
 }
 
 void ScanList::AddTo(PackedUpload& upload, AlignArguments& arguments) {
+  const bool gather = IsWorthGathering();
+  const size_t begin = WholePieces(floats_);
+  size_t end = begin;
+  for (const Lent& lent : lent_) {
+    on_device_[lent.scan].first = end;
+    if (gather) pieces_.push_back({lent.floats.data(), end - begin, lent.floats.size()});
+    end += WholePieces(lent.floats.size());
+  }
   upload.Add(on_device_, &arguments.scans);
+  upload.Add(pieces_, &pieces_on_device_);
   upload.Add(absl::MakeConstSpan(points_.data(), floats_), &arguments.points);
+  if (gather) {
+    upload.AddRoom((end - begin) * sizeof(float), &room_);
+    return;
+  }
+  for (const Lent& lent : lent_) upload.Append(lent.floats);
+}
+
+absl::Status ScanList::QueueGather(Device& device, const Stream& stream) const {
+  if (pieces_.empty()) return absl::OkStatus();
+  return LaunchGather(device, pieces_on_device_, pieces_.size(), room_, stream.get());
+}
+
+bool ScanList::IsWorthGathering() const {
+  size_t bytes = 0;
+  for (const Lent& lent : lent_) {
+    if (!lent.page_locked) return false;
+    bytes += lent.floats.size() * sizeof(float);
+  }
+  return bytes >= kWorthGatheringBytes;
 }
 
 }  // namespace voxloc::cuda

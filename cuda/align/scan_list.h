@@ -1,25 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ScanList: the clouds of the jobs of a slice, each packed once. Used by one thread at a time, as
-// the slice that it belongs to.
+// ScanList: the clouds of the jobs of a slice, each once: packed here, or lent by a job that brings
+// them packed. Used by one thread at a time, as the slice that it belongs to; what is lent must
+// stay until the slice has finished.
 
 #ifndef VOXLOC_CUDA_ALIGN_SCAN_LIST_H_
 #define VOXLOC_CUDA_ALIGN_SCAN_LIST_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "core/container/flat_table.h"
 #include "core/engine/align.h"
 #include "core/engine/stage_points.h"
 #include "cuda/align/align_kernel.h"
+#include "cuda/align/cuda_packed_job.h"
 #include "cuda/align/device_job.h"
+#include "cuda/align/gather_kernel.h"
 #include "cuda/align/packed_scan.h"
+#include "cuda/runtime/device.h"
 #include "cuda/runtime/packed_upload.h"
 #include "cuda/runtime/retention.h"
+#include "cuda/runtime/stream.h"
 
 namespace voxloc::cuda {
 
@@ -28,22 +36,24 @@ class ScanList {
   // What one huge scan made it take goes back to the host.
   void Clear();
 
-  // The number of a job's scan, with what the stages of its program search with. InvalidArgument:
-  // no point of it is finite.
-  absl::StatusOr<uint32_t> ScanOf(const AlignJob& job, uint32_t program);
-  // The number of a cloud as it is, with all its finite points.
-  uint32_t CloudOf(const PointCloud& cloud);
+  // The number of a job's scan, with what the stages of its program search with. `packed` is the
+  // job's, or null. InvalidArgument: no point of it is finite.
+  absl::StatusOr<uint32_t> ScanOf(const AlignJob& job, const CudaPackedJob* packed,
+                                  uint32_t program);
+  // The number of the cloud that a pass of the job brings, with all its finite points.
+  uint32_t CloudOf(const AlignJob& job, size_t pass, const CudaPackedJob* packed);
 
-  // 0 where the job's profile does not need it.
-  double RotationScaleFor(const AlignJob& job, uint32_t scan);
-
-  [[nodiscard]] const PackedScan& packed(uint32_t scan) const { return packed_[scan]; }
+  // Of a job's scan; 0 where its profile does not need it.
+  [[nodiscard]] double rotation_scale_m(uint32_t scan) const { return rotation_scales_m_[scan]; }
+  [[nodiscard]] const PackedScan& packed(uint32_t scan) const { return *packed_[scan]; }
   [[nodiscard]] const DeviceScan& on_device(uint32_t scan) const { return on_device_[scan]; }
   // Of the largest cloud.
   [[nodiscard]] uint32_t most_points() const;
 
-  // Sets the arguments once the upload is sent.
+  // Sets the arguments once the upload is sent. Nothing may be added to the upload behind it.
   void AddTo(PackedUpload& upload, AlignArguments& arguments);
+  // Queues, behind the upload, what the device fetches by itself.
+  [[nodiscard]] absl::Status QueueGather(Device& device, const Stream& stream) const;
 
  private:
   // Programs may search with different points of one cloud.
@@ -59,19 +69,35 @@ class ScanList {
       return H::combine(std::move(state), key.cloud, key.program);
     }
   };
+  // Floats of a packed job.
+  struct Lent {
+    uint32_t scan;
+    absl::Span<const float> floats;
+    bool page_locked;
+  };
   // Room for the floats of a cloud, behind those in use.
   float* RoomFor(const PointCloud& cloud);
-  uint32_t Keep(const Key& key, PackedScan packed, DeviceScan on_device);
-  PackedScan Pack(const AlignJob& job, float* floats, DeviceScan& on_device);
+  // The next number, for a cloud packed there.
+  uint32_t Keep(const Key& key, PackedScan packed);
+  uint32_t Lend(const Key& key, const PackedScan& packed, absl::Span<const float> floats,
+                const CudaPackedJob& job);
+  uint32_t Number(const Key& key, const PackedScan& packed, size_t first);
+  void SetStages(uint32_t scan, const StagedScan& staged);
+  [[nodiscard]] bool IsWorthGathering() const;
 
-  std::vector<PackedScan> packed_;
+  std::vector<const PackedScan*> packed_;
+  std::deque<PackedScan> own_;  // of clouds packed here; stays where it is
   std::vector<DeviceScan> on_device_;
-  std::vector<double> rotation_scales_m_;  // 0 until a job needs it
-  std::vector<float> points_;              // of all clouds; the first `floats_` are in use
+  std::vector<double> rotation_scales_m_;
+  std::vector<float> points_;  // of clouds packed here; the first `floats_` are in use
   size_t floats_ = 0;
   Retention points_retention_;
+  std::vector<Lent> lent_;
+  std::vector<GatherPiece> pieces_;  // what the device fetches; empty: all of it is uploaded
+  const GatherPiece* pieces_on_device_ = nullptr;
+  float* room_ = nullptr;  // for them, on the device
   FlatTable<Key, uint32_t> numbers_;
-  StagePoints stage_points_;  // of the scan packed last
+  StagePoints chosen_;  // memory to choose points with
 };
 
 }  // namespace voxloc::cuda

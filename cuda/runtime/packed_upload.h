@@ -25,19 +25,34 @@ namespace voxloc::cuda {
 
 class PackedUpload {
  public:
+  // Of each array.
+  static constexpr size_t kAlignment = 256;
+
   explicit PackedUpload(const std::shared_ptr<Device>& device)
       : device_(device), host_(device), memory_(device) {}
 
   // An array of the upload. `of` is where the device finds it once Send has returned.
   template <typename T>
   void Add(absl::Span<const T> array, const T** of) {
-    pieces_.push_back({array.data(), array.size() * sizeof(T), bytes_,
-                       [of](std::byte* at) { *of = reinterpret_cast<const T*>(at); }});
-    bytes_ = (bytes_ + array.size() * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment;
+    AddPiece(array.data(), array.size() * sizeof(T),
+             [of](std::byte* at) { *of = reinterpret_cast<const T*>(at); });
   }
   template <typename T>
   void Add(const std::vector<T>& array, const T** of) {
     Add(absl::MakeConstSpan(array), of);
+  }
+
+  // Behind the array added last, from the next multiple of kAlignment bytes on.
+  template <typename T>
+  void Append(absl::Span<const T> array) {
+    AddPiece(array.data(), array.size() * sizeof(T), [](std::byte*) {});
+  }
+  // Room on the device behind all arrays, likewise, to which nothing is copied. At most once, and
+  // last.
+  template <typename T>
+  void AddRoom(size_t bytes, T** of) {
+    AddPiece(nullptr, 0, [of](std::byte* at) { *of = reinterpret_cast<T*>(at); });
+    room_bytes_ = bytes;
   }
 
   // Queues the copy. The arrays have been read, and the next upload may be put together, also
@@ -46,11 +61,11 @@ class PackedUpload {
     const absl::Status status = Copy(stream);
     pieces_.clear();
     bytes_ = 0;
+    room_bytes_ = 0;
     return status;
   }
 
  private:
-  static constexpr size_t kAlignment = 256;
   struct Piece {
     const void* from;
     size_t bytes;
@@ -58,10 +73,15 @@ class PackedUpload {
     std::function<void(std::byte*)> set;
   };
 
+  void AddPiece(const void* from, size_t bytes, std::function<void(std::byte*)> set) {
+    pieces_.push_back({from, bytes, bytes_, std::move(set)});
+    bytes_ = (bytes_ + bytes + kAlignment - 1) / kAlignment * kAlignment;
+  }
+
   [[nodiscard]] absl::Status Copy(const Stream& stream) {
     const size_t bytes = bytes_ + kAlignment;  // never nothing
     VOXLOC_TRY(host_.ReserveForUse(bytes));
-    VOXLOC_TRY(memory_.ReserveForUse(bytes));
+    VOXLOC_TRY(memory_.ReserveForUse(bytes + room_bytes_));
     for (const Piece& piece : pieces_) {
       if (piece.bytes > 0) std::memcpy(host_.data() + piece.offset, piece.from, piece.bytes);
       piece.set(memory_.data() + piece.offset);
@@ -76,6 +96,7 @@ class PackedUpload {
   DeviceBuffer<std::byte> memory_;
   std::vector<Piece> pieces_;
   size_t bytes_ = 0;
+  size_t room_bytes_ = 0;
 };
 
 }  // namespace voxloc::cuda

@@ -109,6 +109,7 @@ bool ScanWork::Prepare(AlignJob& job, EstimateRequest& estimate) {
     FillJob(job);
     FillEstimate(job, estimate);
     RequestPasses(*estimate.features, job);
+    job.packed = runtime_.engine->Pack(job);
     timings.set_prepare_s(SecondsSince(start));
     return true;
   }

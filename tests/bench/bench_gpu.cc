@@ -15,6 +15,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "core/parallel/processors.h"
+#include "core/parallel/thread_pool.h"
 #include "tests/bench/bench_options.h"
 #include "tests/bench/gpu_floors.h"
 #include "tests/bench/gpu_row.h"
@@ -28,6 +30,7 @@ struct GpuFlags {
   double seconds = 2.0;
   double cpu_seconds = 0.5;
   bool no_cpu = false;
+  bool packed = false;
   std::vector<std::string> rows;
   std::string json;
 };
@@ -142,9 +145,10 @@ absl::Status RunGpu(const GpuFlags& options) {
     std::printf("%-18s %s\n", engine.name.c_str(), engine.engine->Info().device.c_str());
     json["engines"][engine.name] = engine.engine->Info().device;
   }
-  if (options.engine.engine == "cuda") json["floors"] = PrintFloors(options.engine.device);
+  if (options.engine.engine == "cuda") json["floors"] = PrintFloors(options.engine.devices[0]);
 
-  std::vector<Row> rows = AlignRows(*data);
+  std::vector<Row> rows =
+      AlignRows(*data, options.packed ? std::make_shared<ThreadPool>(UsableProcessors()) : nullptr);
   for (Row& row : ScoreRows(*data)) rows.push_back(std::move(row));
   for (Row& row : BuildRows()) rows.push_back(std::move(row));
   for (Row& row : FilterRows()) rows.push_back(std::move(row));
@@ -187,6 +191,9 @@ Command AddGpuCommand(CLI::App& program) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app->add_flag("--no-cpu", options->no_cpu, "Do not measure the CPU engines");
+  app->add_flag("--packed", options->packed,
+                "Pack the jobs of an alignment call by all threads first, within its time, as a "
+                "server does");
   app->add_option("--rows", options->rows,
                   "Measure only rows whose name contains one of these words");
   AddJsonFlag(*app, options->json);

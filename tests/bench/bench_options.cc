@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "core/engine/cpu/cpu_engine.h"
+#include "core/engine/replica/replicated_engine.h"
 
 #if defined(VOXLOC_HAVE_CUDA)
 #include "cuda/cuda_engine.h"
@@ -23,8 +24,9 @@ void AddEngineFlags(CLI::App& app, EngineOptions& options) {
   app.add_option("--threads", options.threads,
                  "Set the number of threads of the CPU engine; 0: one per processor")
       ->capture_default_str();
-  app.add_option("--device", options.device,
-                 "Use this device for the CUDA engine, numbered by the driver")
+  app.add_option("--device", options.devices,
+                 "Use these devices for the CUDA engine, numbered by the driver, like 0,1")
+      ->delimiter(',')
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
 }
@@ -33,9 +35,15 @@ absl::StatusOr<std::unique_ptr<Engine>> MakeEngine(const EngineOptions& options)
   if (options.engine == "cpu") return MakeCpuEngine({options.threads});
 #if defined(VOXLOC_HAVE_CUDA)
   if (options.engine == "cuda") {
-    CudaEngineOptions cuda;
-    cuda.device = options.device;
-    return MakeCudaEngine(cuda);
+    std::vector<std::unique_ptr<Engine>> engines;
+    for (const int device : options.devices) {
+      CudaEngineOptions cuda;
+      cuda.device = device;
+      auto engine = MakeCudaEngine(cuda);
+      if (!engine.ok()) return engine.status();
+      engines.push_back(*std::move(engine));
+    }
+    return MakeReplicatedEngine(std::move(engines));
   }
   constexpr char kEngines[] = "cpu, cuda";
 #else

@@ -24,7 +24,7 @@ namespace voxloc::bench {
 struct EngineOptions {
   std::string engine = "cpu";
   size_t threads = 1;
-  int device = 0;
+  std::vector<int> devices = {0};
 };
 
 // A command that was chosen on the command line is run through `run`.

@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "clients/dataset/summary.h"
 #include "core/engine/engine.h"
+#include "core/parallel/thread_pool.h"
 #include "tests/bench/bench_options.h"
 #include "tests/bench/call_split.h"
 #include "tests/bench/gpu_data.h"
@@ -39,7 +40,8 @@ struct Row {
   std::function<absl::StatusOr<Call>(Engine& engine)> prepare;
 };
 
-[[nodiscard]] std::vector<Row> AlignRows(const GpuData& data);
+// With `packers`, the jobs of a call are packed by them first, within its time.
+[[nodiscard]] std::vector<Row> AlignRows(const GpuData& data, std::shared_ptr<ThreadPool> packers);
 [[nodiscard]] std::vector<Row> ScoreRows(const GpuData& data);
 [[nodiscard]] std::vector<Row> BuildRows();
 [[nodiscard]] std::vector<Row> FilterRows();

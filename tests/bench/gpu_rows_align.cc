@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/engine/profile.h"
 #include "core/geometry/angles.h"
+#include "tests/bench/align_batch.h"
 #include "tests/bench/gpu_row.h"
 
 namespace voxloc::bench {
@@ -32,65 +33,33 @@ Pose SpreadPose(const Pose& pose, const Spread& spread, std::mt19937_64& random)
   return moved;
 }
 
-// Jobs of a call and the truth of each; the maps come with the engine.
-struct Batch {
-  std::vector<AlignJob> jobs;
-  std::vector<Pose> truth;
-
-  void Add(const BenchScan& scan, const Pose& guess, const Profile& profile) {
-    AlignJob job;
-    job.scan = scan.cloud;
-    job.map_T_base_guess = guess;
-    job.profile = profile;
-    job.work_class = WorkClass::kTracking;
-    jobs.push_back(std::move(job));
-    truth.push_back(scan.map_T_base);
-  }
-};
-
-absl::StatusOr<CallResult> AlignOnce(Engine& engine, const Batch& batch, bool with_errors) {
-  std::vector<AlignResult> results;
-  CallResult call;
-  call.ms = TimeMs([&] { results = engine.Align(batch.jobs); });
-  call.items = static_cast<double>(results.size());
-  for (size_t i = 0; i < results.size(); ++i) {
-    const AlignResult& result = results[i];
-    if (!result.status.ok()) return result.status;
-    call.iterations += result.iterations;
-    call.point_evaluations +=
-        static_cast<double>(result.evaluations) * static_cast<double>(result.after.points);
-    if (with_errors) {
-      call.errors_m.push_back(TranslationDistance(result.map_T_base, batch.truth[i]));
-    }
-  }
-  return call;
-}
-
 // The batches in rotation, in a map of their profile's cells.
 Row MakeRow(const std::string& name, const GpuData& data, const Profile& profile,
-            std::vector<Batch> batches) {
-  const auto shared = std::make_shared<const std::vector<Batch>>(std::move(batches));
+            std::vector<AlignBatch> batches, const std::shared_ptr<ThreadPool>& packers) {
+  const auto shared = std::make_shared<const std::vector<AlignBatch>>(std::move(batches));
   Row row;
   row.name = name;
   row.item = "alignments";
-  row.prepare = [shared, profile, clouds = &data.map](Engine& engine) -> absl::StatusOr<Call> {
+  row.prepare = [shared, profile, packers,
+                 clouds = &data.map](Engine& engine) -> absl::StatusOr<Call> {
     const auto map = BuildMap(engine, *clouds, RequiredStatistics({profile}));
     if (!map.ok()) return map.status();
-    auto placed = std::make_shared<std::vector<Batch>>(*shared);
-    for (Batch& batch : *placed) {
+    auto placed = std::make_shared<std::vector<AlignBatch>>(*shared);
+    for (AlignBatch& batch : *placed) {
       for (AlignJob& job : batch.jobs) job.map = map->resident;
     }
-    return Call([placed, &engine](size_t round) {
-      return AlignOnce(engine, (*placed)[round % placed->size()], round < placed->size());
+    return Call([placed, packers, &engine](size_t round) {
+      return AlignOnce(engine, (*placed)[round % placed->size()], round < placed->size(),
+                       packers.get());
     });
   };
   return row;
 }
 
 // The first scan at its own guess. Copies of it in rotation: no call finds its points in a cache.
-std::vector<Batch> FirstScan(const std::vector<BenchScan>& scans, const Profile& profile) {
-  std::vector<Batch> batches(16);
-  for (Batch& batch : batches) {
+std::vector<AlignBatch> FirstScan(const std::vector<BenchScan>& scans, const Profile& profile) {
+  std::vector<AlignBatch> batches(16);
+  for (AlignBatch& batch : batches) {
     BenchScan copy = scans[0];
     copy.cloud = std::make_shared<const PointCloud>(*copy.cloud);
     batch.Add(copy, copy.map_T_base_guess, profile);
@@ -98,8 +67,8 @@ std::vector<Batch> FirstScan(const std::vector<BenchScan>& scans, const Profile&
   return batches;
 }
 
-std::vector<Batch> OneByOne(const std::vector<BenchScan>& scans, const Profile& profile) {
-  std::vector<Batch> batches(scans.size());
+std::vector<AlignBatch> OneByOne(const std::vector<BenchScan>& scans, const Profile& profile) {
+  std::vector<AlignBatch> batches(scans.size());
   for (size_t i = 0; i < scans.size(); ++i) {
     batches[i].Add(scans[i], scans[i].map_T_base_guess, profile);
   }
@@ -107,9 +76,9 @@ std::vector<Batch> OneByOne(const std::vector<BenchScan>& scans, const Profile& 
 }
 
 // All scans in turn until there are `size` jobs; a second batch begins with another.
-std::vector<Batch> InTurn(const std::vector<BenchScan>& scans, size_t size,
-                          const Profile& profile) {
-  std::vector<Batch> batches(2);
+std::vector<AlignBatch> InTurn(const std::vector<BenchScan>& scans, size_t size,
+                               const Profile& profile) {
+  std::vector<AlignBatch> batches(2);
   for (size_t b = 0; b < batches.size(); ++b) {
     for (size_t i = 0; i < size; ++i) {
       const BenchScan& scan = scans[(i + 7 * b) % scans.size()];
@@ -120,11 +89,11 @@ std::vector<Batch> InTurn(const std::vector<BenchScan>& scans, size_t size,
 }
 
 // The first scan many times, from places around its guess.
-std::vector<Batch> Spreading(const std::vector<BenchScan>& scans, size_t size, const Spread& spread,
-                             const Profile& profile) {
+std::vector<AlignBatch> Spreading(const std::vector<BenchScan>& scans, size_t size,
+                                  const Spread& spread, const Profile& profile) {
   std::mt19937_64 random(7);
-  std::vector<Batch> batches(4);
-  for (Batch& batch : batches) {
+  std::vector<AlignBatch> batches(4);
+  for (AlignBatch& batch : batches) {
     for (size_t i = 0; i < size; ++i) {
       batch.Add(scans[0], SpreadPose(scans[0].map_T_base_guess, spread, random), profile);
     }
@@ -134,15 +103,15 @@ std::vector<Batch> Spreading(const std::vector<BenchScan>& scans, size_t size, c
 
 }  // namespace
 
-std::vector<Row> AlignRows(const GpuData& data) {
+std::vector<Row> AlignRows(const GpuData& data, std::shared_ptr<ThreadPool> packers) {
   const Profile autoware = AutowareProfile();
   const Profile precise = PreciseProfile();
   const std::vector<BenchScan>& scans = data.scans;
   const std::string points = absl::StrCat(scans[0].cloud->size(), " points");
   std::vector<Row> rows;
   const auto add = [&](const std::string& name, const Profile& profile,
-                       std::vector<Batch> batches) {
-    rows.push_back(MakeRow(name, data, profile, std::move(batches)));
+                       std::vector<AlignBatch> batches) {
+    rows.push_back(MakeRow(name, data, profile, std::move(batches), packers));
   };
   add(absl::StrCat("one scan of ", points), autoware, FirstScan(scans, autoware));
   add(absl::StrCat("one scan, ", scans.size(), " in turn"), autoware, OneByOne(scans, autoware));

@@ -32,6 +32,7 @@ class ForwardingEngine : public Engine {
       absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
     return engine_.Compose(tiles, statistics, previous);
   }
+  std::shared_ptr<const PackedJob> Pack(const AlignJob& job) override { return engine_.Pack(job); }
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
     return engine_.Align(jobs);
   }

@@ -105,6 +105,12 @@ class ReplicatedEngine : public Engine {
     return std::make_shared<const ReplicatedMap>(replicas_, *std::move(parts));
   }
 
+  // Any engine's packing serves the others.
+  std::shared_ptr<const PackedJob> Pack(const AlignJob& job) override {
+    const std::vector<size_t> in_service = replicas_.InService();
+    return in_service.empty() ? nullptr : replicas_.engine(in_service[0]).Pack(job);
+  }
+
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
     std::vector<AlignResult> results(jobs.size());
     std::vector<uint64_t> work;

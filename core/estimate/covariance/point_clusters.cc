@@ -101,6 +101,13 @@ void Cut(absl::Span<PlacedPoint> points, size_t parts, size_t first,
 }
 static_assert(kMaxPointGroups <= 256, "clusters are counted in bytes");
 
+// A power of two, since points are halved.
+size_t PartsOf(size_t points) {
+  size_t parts = 1;
+  while (2 * parts <= kMaxPointGroups && points / (2 * parts) >= kMinClusterPoints) parts *= 2;
+  return parts;
+}
+
 }  // namespace
 
 PointGroups ClusterPoints(const PointCloud& scan) {
@@ -112,10 +119,7 @@ PointGroups ClusterPoints(const PointCloud& scan) {
   }
   PointGroups clusters;
   if (points.empty()) return clusters;
-  size_t parts = 1;
-  while (2 * parts <= kMaxPointGroups && points.size() / (2 * parts) >= kMinClusterPoints) {
-    parts *= 2;
-  }
+  const size_t parts = PartsOf(points.size());
   std::vector<uint8_t> cluster_of(scan.size());
   Cut(absl::MakeSpan(points), parts, 0, cluster_of);
 
@@ -129,6 +133,22 @@ PointGroups ClusterPoints(const PointCloud& scan) {
     if (scan.IsFinite(i)) clusters.places[next[cluster_of[i]]++] = static_cast<uint32_t>(i);
   }
   return clusters;
+}
+
+PointGroups SlicePoints(const PointCloud& scan) {
+  PointGroups slices;
+  slices.places.reserve(scan.size());
+  for (size_t i = 0; i < scan.size(); ++i) {
+    if (scan.IsFinite(i)) slices.places.push_back(static_cast<uint32_t>(i));
+  }
+  const size_t points = slices.places.size();
+  if (points == 0) return slices;
+  const size_t parts = PartsOf(points);
+  slices.ends.reserve(parts);
+  for (size_t k = 1; k <= parts; ++k) {
+    slices.ends.push_back(static_cast<uint32_t>(k * points / parts));
+  }
+  return slices;
 }
 
 }  // namespace voxloc

@@ -16,6 +16,10 @@ namespace voxloc {
 // as many. Without a finite point there is no cluster.
 [[nodiscard]] PointGroups ClusterPoints(const PointCloud& scan);
 
+// As many groups of finite points that follow one another, for a small part of the time: where only
+// the sums over all of them count, which engines add up group by group side by side.
+[[nodiscard]] PointGroups SlicePoints(const PointCloud& scan);
+
 }  // namespace voxloc
 
 #endif  // VOXLOC_CORE_ESTIMATE_COVARIANCE_POINT_CLUSTERS_H_

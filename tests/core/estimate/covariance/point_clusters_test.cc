@@ -46,6 +46,21 @@ TEST(PointClustersTest, HoldEveryFinitePointOnce) {
   EXPECT_EQ(places, expected);
 }
 
+TEST(PointClustersTest, SlicesHoldEveryFinitePointOnceInItsOrder) {
+  PointCloud cloud = RandomCloud(1501);
+  cloud.z[0] = std::numeric_limits<float>::infinity();
+  const PointGroups slices = SlicePoints(cloud);
+  ASSERT_EQ(slices.ends.size(), kMaxPointGroups);
+  for (size_t k = 0; k < slices.ends.size(); ++k) {
+    EXPECT_GE(SizeOf(slices, k), 23U);
+    EXPECT_LE(SizeOf(slices, k), 24U);
+  }
+  ASSERT_EQ(slices.places.size(), 1500U);
+  for (uint32_t i = 0; i < 1500; ++i) EXPECT_EQ(slices.places[i], i + 1);
+  EXPECT_TRUE(SlicePoints(PointCloud()).ends.empty());
+  EXPECT_EQ(SlicePoints(RandomCloud(1)).ends, std::vector<uint32_t>{1});
+}
+
 TEST(PointClustersTest, AreSmallerThanTheCloud) {
   const PointCloud cloud = RandomCloud(2000);
   const PointGroups clusters = ClusterPoints(cloud);
