@@ -56,6 +56,10 @@ std::string CountsText(const LoadReport& report) {
       Grouped(tally.sent), Grouped(tally.answered), PercentText(tally.answered, tally.due()),
       Grouped(tally.accepted), Grouped(tally.superseded), Grouped(tally.lost),
       Grouped(tally.unsent), Grouped(tally.duplicated));
+  if (tally.local_stale + tally.local_superseded > 0) {
+    absl::StrAppend(&text, "by the client: stale ", Grouped(tally.local_stale), ", superseded ",
+                    Grouped(tally.local_superseded), "\n");
+  }
   if (!tally.statuses.empty()) {
     absl::StrAppend(&text, "status: ",
                     absl::StrJoin(tally.statuses, ", ",
@@ -180,6 +184,8 @@ Json LoadReportJson(const LoadReport& report) {
           {"answered", tally.answered},
           {"accepted", tally.accepted},
           {"superseded", tally.superseded},
+          {"local_stale", tally.local_stale},
+          {"local_superseded", tally.local_superseded},
           {"lost", tally.lost},
           {"duplicated", tally.duplicated},
           {"statuses", statuses},

@@ -58,7 +58,7 @@ void LoadStream::Start(const RunClock& clock) {
 }
 
 void LoadStream::OnResult(const v1::AlignmentResult& result) {
-  const bool was_on_its_way = ledger_.Answered(result, clock_->Now_ns());
+  const bool was_on_its_way = ledger_.Settle(result, clock_->Now_ns());
   // A scan that was given up has had its successor.
   if (was_on_its_way && !options_.timing.open_loop()) SendNextOfLoop();
 }
@@ -183,12 +183,12 @@ Tally LoadStream::Finish() {
   AwaitAnswers();
   CountRejections();
   const auto reconnects = static_cast<uint64_t>(session_->reconnects());
-  const uint64_t duplicated = session_->unexpected_results();
+  const uint64_t unexpected = session_->unexpected_results();
   session_.reset();  // from here on no result comes
   ledger_.GiveUpAll();
   Tally tally = ledger_.tally();
   tally.reconnects = reconnects;
-  tally.duplicated = duplicated;
+  tally.duplicated += unexpected;
   tally.poses_sent = poses_sent_;
   tally.poses_rejected = poses_rejected_;
   tally.streams_ended = ended_ ? 1 : 0;

@@ -11,6 +11,11 @@ namespace {
 
 int64_t NanosecondsOf(double seconds) { return std::llround(seconds * 1e9); }
 
+bool MadeBySession(const v1::AlignmentResult& result) {
+  return !result.has_timings() && (result.status() == v1::ALIGNMENT_STATUS_STALE ||
+                                   result.status() == v1::ALIGNMENT_STATUS_SUPERSEDED);
+}
+
 }  // namespace
 
 void ScanLedger::Enter(uint64_t sequence, int64_t due_ns, int64_t sent_ns) {
@@ -38,16 +43,25 @@ void ScanLedger::Skipped(int64_t due_ns) {
   if (timing_.IsSteady(due_ns)) ++tally_.unsent;
 }
 
-bool ScanLedger::Answered(const v1::AlignmentResult& result, int64_t now_ns) {
+bool ScanLedger::Settle(const v1::AlignmentResult& result, int64_t now_ns) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = on_their_way_.find(result.sequence());
-  if (found == on_their_way_.end()) return false;
-  Count(result, found->second, now_ns);
+  if (found == on_their_way_.end()) {
+    if (lost_.erase(result.sequence()) == 0) ++tally_.duplicated;
+    return false;
+  }
+  if (!MadeBySession(result)) {
+    CountReply(result, found->second, now_ns);
+  } else if (timing_.IsSteady(found->second.due_ns)) {
+    ++(result.status() == v1::ALIGNMENT_STATUS_STALE ? tally_.local_stale
+                                                     : tally_.local_superseded);
+  }
   on_their_way_.erase(found);
   return true;
 }
 
-void ScanLedger::Count(const v1::AlignmentResult& result, const OnItsWay& scan, int64_t now_ns) {
+void ScanLedger::CountReply(const v1::AlignmentResult& result, const OnItsWay& scan,
+                            int64_t now_ns) {
   const bool superseded = result.status() == v1::ALIGNMENT_STATUS_SUPERSEDED;
   if (!superseded) {
     ++replies_;
@@ -72,7 +86,8 @@ void ScanLedger::Count(const v1::AlignmentResult& result, const OnItsWay& scan, 
   tally_.batch_size.Add(timings.batch_size());
 }
 
-void ScanLedger::Lose(const OnItsWay& scan) {
+void ScanLedger::Lose(uint64_t sequence, const OnItsWay& scan) {
+  lost_.insert(sequence);
   if (timing_.IsSteady(scan.due_ns)) ++tally_.lost;
 }
 
@@ -80,14 +95,14 @@ bool ScanLedger::GiveUp(uint64_t sequence) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = on_their_way_.find(sequence);
   if (found == on_their_way_.end()) return false;
-  Lose(found->second);
+  Lose(sequence, found->second);
   on_their_way_.erase(found);
   return true;
 }
 
 void ScanLedger::GiveUpAll() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  for (const auto& [sequence, scan] : on_their_way_) Lose(scan);
+  for (const auto& [sequence, scan] : on_their_way_) Lose(sequence, scan);
   on_their_way_.clear();
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The scans of one stream that are on their way, and the tally of those that no longer are. Each
-// scan that is entered leaves once: answered, not sent, or given up. All times are nanoseconds
-// after the start of the run. Thread-safe; a lock of its own for each stream.
+// scan that is entered leaves once: answered by the server, given an outcome by the session, not
+// sent, or lost. All times are nanoseconds after the start of the run. Thread-safe; a lock of its
+// own for each stream.
 
 #ifndef VOXLOC_CLIENTS_CLI_LOAD_TEST_SCAN_LEDGER_H_
 #define VOXLOC_CLIENTS_CLI_LOAD_TEST_SCAN_LEDGER_H_
@@ -11,6 +12,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "clients/cli/load_test/load_timing.h"
@@ -32,8 +34,10 @@ class ScanLedger {
   // A scan that was due at this time is never to be sent.
   void Skipped(int64_t due_ns);
 
-  // False: the scan is not on its way (any more).
-  bool Answered(const v1::AlignmentResult& result, int64_t now_ns);
+  // A result of the server's, or one that the session has made itself: STALE or SUPERSEDED without
+  // timings, which the server's results have. False: the scan is not on its way (any more). Where
+  // it is not lost either, the result is one too many and counts as duplicated.
+  bool Settle(const v1::AlignmentResult& result, int64_t now_ns);
 
   // The scan is lost. False: it is not on its way (any more).
   bool GiveUp(uint64_t sequence);
@@ -47,7 +51,7 @@ class ScanLedger {
   };
   [[nodiscard]] std::optional<Oldest> oldest() const;
 
-  // Replies other than SUPERSEDED so far, those of the ramp among them.
+  // The server's replies other than SUPERSEDED so far, those of the ramp among them.
   [[nodiscard]] uint64_t replies() const;
 
   [[nodiscard]] Tally tally() const;
@@ -58,13 +62,14 @@ class ScanLedger {
     int64_t sent_ns = 0;
   };
 
-  void Count(const v1::AlignmentResult& result, const OnItsWay& scan, int64_t now_ns);
-  void Lose(const OnItsWay& scan);
+  void CountReply(const v1::AlignmentResult& result, const OnItsWay& scan, int64_t now_ns);
+  void Lose(uint64_t sequence, const OnItsWay& scan);
 
   const LoadTiming& timing_;
 
   mutable std::mutex mutex_;
   std::map<uint64_t, OnItsWay> on_their_way_;
+  std::set<uint64_t> lost_;  // no more than the session lets be unanswered
   uint64_t replies_ = 0;
   Tally tally_;
 };

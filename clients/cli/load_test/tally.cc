@@ -11,11 +11,13 @@ namespace {
 // Kinds of problems that are kept: enough for a report.
 constexpr size_t kMaxProblems = 8;
 
-constexpr std::array<std::pair<const char*, uint64_t Tally::*>, 13> kTallyCounts = {{
+constexpr std::array<std::pair<const char*, uint64_t Tally::*>, 15> kTallyCounts = {{
     {"sent", &Tally::sent},
     {"unsent", &Tally::unsent},
     {"answered", &Tally::answered},
     {"superseded", &Tally::superseded},
+    {"local_superseded", &Tally::local_superseded},
+    {"local_stale", &Tally::local_stale},
     {"lost", &Tally::lost},
     {"accepted", &Tally::accepted},
     {"late_sends", &Tally::late_sends},

@@ -20,21 +20,23 @@ namespace voxloc::cli {
 
 // Distributions of times are in nanoseconds.
 struct Tally {
-  // Of the scans that were due in the steady part: each is sent or unsent, and each sent one is
-  // answered, superseded or lost.
-  uint64_t sent = 0;        // the session took it
-  uint64_t unsent = 0;      // the session refused it, or had ended
-  uint64_t answered = 0;    // a reply other than SUPERSEDED
-  uint64_t superseded = 0;  // the reply SUPERSEDED
-  uint64_t lost = 0;        // no reply in time
-  uint64_t accepted = 0;    // of the answered ones: see CountsAsAccepted
-  uint64_t late_sends = 0;  // sending began more than kLateSend_ns after they were due
+  // Of the scans that were due in the steady part: each is sent or unsent, and each sent one has
+  // one of the five outcomes below.
+  uint64_t sent = 0;              // the session took it
+  uint64_t unsent = 0;            // the session refused it, or had ended
+  uint64_t answered = 0;          // a reply of the server's other than SUPERSEDED
+  uint64_t superseded = 0;        // the server's reply SUPERSEDED
+  uint64_t local_superseded = 0;  // the session replaced it before the connection took it
+  uint64_t local_stale = 0;       // the session gave it up after the connection was lost
+  uint64_t lost = 0;              // none in time
+  uint64_t accepted = 0;          // of the answered ones: see CountsAsAccepted
+  uint64_t late_sends = 0;        // sending began more than kLateSend_ns after they were due
 
   // Replies other than SUPERSEDED that arrived in the steady part, whenever their scans were due.
   uint64_t arrivals = 0;
 
   // Over the whole run.
-  uint64_t duplicated = 0;  // replies that no scan was waiting for
+  uint64_t duplicated = 0;  // results that no scan was waiting for
   uint64_t poses_sent = 0;
   uint64_t poses_rejected = 0;
   uint64_t reconnects = 0;
@@ -55,6 +57,9 @@ struct Tally {
   double cpu_s = 0.0;                        // of the processors, in the steady part
 
   [[nodiscard]] uint64_t due() const { return sent + unsent; }
+  [[nodiscard]] uint64_t outcomes() const {
+    return answered + superseded + local_superseded + local_stale + lost;
+  }
 
   // One more problem of this kind, where it is not one too many.
   void AddProblem(const std::string& problem, uint64_t count = 1);

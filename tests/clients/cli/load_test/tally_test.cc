@@ -51,14 +51,14 @@ TEST(ScanLedger, CountsEachScanOnceByWhatBecameOfIt) {
     ledger.Enter(i, 1000 * kMs, (i == 2 ? 1003 : 1000) * kMs);
   }
   EXPECT_EQ(ledger.oldest()->sequence, 1u);
-  EXPECT_TRUE(ledger.Answered(Reply(2), 1020 * kMs));
-  EXPECT_FALSE(ledger.Answered(Reply(2), 1021 * kMs));
-  EXPECT_TRUE(ledger.Answered(Reply(1, v1::ALIGNMENT_STATUS_SUPERSEDED), 1001 * kMs));
-  EXPECT_TRUE(ledger.Answered(Reply(3, v1::ALIGNMENT_STATUS_LOW_SCORE), 3500 * kMs));
+  EXPECT_TRUE(ledger.Settle(Reply(2), 1020 * kMs));
+  EXPECT_FALSE(ledger.Settle(Reply(2), 1021 * kMs));
+  EXPECT_TRUE(ledger.Settle(Reply(1, v1::ALIGNMENT_STATUS_SUPERSEDED), 1001 * kMs));
+  EXPECT_TRUE(ledger.Settle(Reply(3, v1::ALIGNMENT_STATUS_LOW_SCORE), 3500 * kMs));
   ledger.NotSent(4);
   EXPECT_FALSE(ledger.GiveUp(4));
   EXPECT_TRUE(ledger.GiveUp(5));
-  EXPECT_FALSE(ledger.Answered(Reply(5), 1030 * kMs)) << "it was given up";
+  EXPECT_FALSE(ledger.Settle(Reply(5), 1030 * kMs)) << "it was given up";
   ledger.Skipped(1100 * kMs);
   EXPECT_EQ(ledger.oldest()->sequence, 6u);
   ledger.GiveUpAll();
@@ -72,18 +72,68 @@ TEST(ScanLedger, CountsEachScanOnceByWhatBecameOfIt) {
   EXPECT_EQ(tally.accepted, 1u);
   EXPECT_EQ(tally.superseded, 1u);
   EXPECT_EQ(tally.lost, 2u);
-  EXPECT_EQ(tally.sent, tally.answered + tally.superseded + tally.lost);
+  EXPECT_EQ(tally.sent, tally.outcomes());
+  EXPECT_EQ(tally.duplicated, 1u);
   EXPECT_EQ(tally.late_sends, 1u);
   EXPECT_EQ(tally.arrivals, 1u) << "one came after the end";
   EXPECT_EQ(tally.statuses.at(v1::ALIGNMENT_STATUS_SUPERSEDED), 1u);
   EXPECT_EQ(tally.statuses.at(v1::ALIGNMENT_STATUS_LOW_SCORE), 1u);
 }
 
+// As sessions make it.
+v1::AlignmentResult LocalOutcome(uint64_t sequence, v1::AlignmentStatus status) {
+  v1::AlignmentResult result = Reply(sequence, status);
+  result.clear_timings();
+  return result;
+}
+
+TEST(ScanLedger, CountsWhatTheSessionMakesItselfApartFromReplies) {
+  const LoadTiming timing = OpenLoopTiming();
+  ScanLedger ledger(timing);
+  for (uint64_t i = 1; i <= 5; ++i) ledger.Enter(i, 1000 * kMs, 1000 * kMs);
+  ledger.Enter(6, 900 * kMs, 900 * kMs);
+  EXPECT_TRUE(ledger.Settle(LocalOutcome(1, v1::ALIGNMENT_STATUS_STALE), 1700 * kMs));
+  EXPECT_TRUE(ledger.Settle(LocalOutcome(2, v1::ALIGNMENT_STATUS_SUPERSEDED), 1700 * kMs));
+  EXPECT_TRUE(ledger.Settle(LocalOutcome(3, v1::ALIGNMENT_STATUS_STALE), 1700 * kMs));
+  EXPECT_TRUE(ledger.Settle(Reply(4, v1::ALIGNMENT_STATUS_STALE), 1010 * kMs));
+  EXPECT_TRUE(ledger.Settle(Reply(5, v1::ALIGNMENT_STATUS_SUPERSEDED), 1010 * kMs));
+  EXPECT_TRUE(ledger.Settle(LocalOutcome(6, v1::ALIGNMENT_STATUS_STALE), 1010 * kMs));
+  const Tally tally = ledger.tally();
+  EXPECT_EQ(tally.local_stale, 2u) << "the sixth was due in the ramp";
+  EXPECT_EQ(tally.local_superseded, 1u);
+  EXPECT_EQ(tally.answered, 1u);
+  EXPECT_EQ(tally.superseded, 1u);
+  EXPECT_EQ(tally.sent, tally.outcomes());
+  EXPECT_EQ(tally.arrivals, 1u);
+  EXPECT_EQ(ledger.replies(), 1u);
+  EXPECT_EQ(tally.latency.count(), 1u);
+  EXPECT_EQ(tally.latency.Percentile(100.0), 10.0 * kMs) << "that of the server's reply";
+  EXPECT_EQ(tally.statuses.at(v1::ALIGNMENT_STATUS_STALE), 1u);
+  EXPECT_EQ(tally.statuses.at(v1::ALIGNMENT_STATUS_SUPERSEDED), 1u);
+}
+
+TEST(ScanLedger, ALateReplyIsNoDuplicateButASecondResultIs) {
+  const LoadTiming timing = OpenLoopTiming();
+  ScanLedger ledger(timing);
+  for (uint64_t i = 1; i <= 2; ++i) ledger.Enter(i, 1000 * kMs, 1000 * kMs);
+  EXPECT_TRUE(ledger.GiveUp(1));
+  EXPECT_FALSE(ledger.Settle(Reply(1), 1500 * kMs));
+  EXPECT_EQ(ledger.tally().duplicated, 0u);
+  EXPECT_FALSE(ledger.Settle(Reply(1), 1500 * kMs));
+  EXPECT_EQ(ledger.tally().duplicated, 1u);
+  EXPECT_TRUE(ledger.Settle(LocalOutcome(2, v1::ALIGNMENT_STATUS_STALE), 1500 * kMs));
+  EXPECT_FALSE(ledger.Settle(Reply(2), 1500 * kMs));
+  EXPECT_EQ(ledger.tally().duplicated, 2u);
+  EXPECT_FALSE(ledger.Settle(Reply(7), 1500 * kMs)) << "it was never sent";
+  EXPECT_EQ(ledger.tally().duplicated, 3u);
+  EXPECT_EQ(ledger.tally().sent, ledger.tally().outcomes());
+}
+
 TEST(ScanLedger, LatencyCountsFromWhenTheScanWasDue) {
   const LoadTiming timing = OpenLoopTiming();
   ScanLedger ledger(timing);
   ledger.Enter(1, 1500 * kMs, 1530 * kMs);
-  ASSERT_TRUE(ledger.Answered(Reply(1), 1550 * kMs));
+  ASSERT_TRUE(ledger.Settle(Reply(1), 1550 * kMs));
   const Tally tally = ledger.tally();
   EXPECT_EQ(tally.latency.Percentile(50.0), 50.0 * kMs);
   EXPECT_EQ(tally.lateness.Percentile(50.0), 30.0 * kMs);
@@ -104,7 +154,7 @@ TEST(ScanLedger, LeavesTheRampOut) {
   ledger.Enter(3, 600 * kMs, 600 * kMs);
   ledger.Skipped(700 * kMs);
   ledger.NotSent(3);
-  EXPECT_TRUE(ledger.Answered(Reply(1), 1001 * kMs));
+  EXPECT_TRUE(ledger.Settle(Reply(1), 1001 * kMs));
   ledger.GiveUpAll();
   const Tally tally = ledger.tally();
   EXPECT_EQ(tally.due(), 0u);
@@ -121,6 +171,8 @@ Tally SomeTally(uint64_t base) {
   tally.answered = 8 * base;
   tally.accepted = 7 * base;
   tally.superseded = base;
+  tally.local_superseded = 4 * base;
+  tally.local_stale = 5 * base;
   tally.lost = base;
   tally.arrivals = 8 * base;
   tally.duplicated = 2 * base;
@@ -227,8 +279,9 @@ class LoadReportTest : public ::testing::Test {
 
 TEST_F(LoadReportTest, JsonHasTheKeysThatScriptsRelyOn) {
   const Json json = Json::parse(LoadReportJson(report_).dump());
-  for (const char* key : {"streams", "sent", "unsent", "answered", "accepted", "superseded", "lost",
-                          "duplicated", "poses_sent", "poses_rejected", "reconnects"}) {
+  for (const char* key :
+       {"streams", "sent", "unsent", "answered", "accepted", "superseded", "local_stale",
+        "local_superseded", "lost", "duplicated", "poses_sent", "poses_rejected", "reconnects"}) {
     ASSERT_TRUE(json.contains(key)) << key;
     EXPECT_TRUE(json[key].is_number_unsigned()) << key;
   }
@@ -255,6 +308,7 @@ TEST_F(LoadReportTest, TextSaysWhatHappened) {
   EXPECT_THAT(text, HasSubstr("map town, yard"));
   EXPECT_THAT(text, HasSubstr("4 scans of 1,500 points on average, 2 processes"));
   EXPECT_THAT(text, HasSubstr("sent 100, answered 80 (72.7 % of what was due), accepted 70"));
+  EXPECT_THAT(text, HasSubstr("by the client: stale 50, superseded 40"));
   EXPECT_THAT(text, HasSubstr("status: OK 80"));
   EXPECT_THAT(text, HasSubstr("rate: 40.0 answers/s"));
   EXPECT_THAT(text, HasSubstr("objective max_p99_ms 50: "));
