@@ -35,6 +35,7 @@ struct LoadTestFlags {
   size_t max_scans = 0;
   std::string perturb;
   LoadTiming timing;
+  ClientFaults faults;
   size_t processes = 1;
   int child = -1;  // the number of this process, where another has started it
   Objectives objectives;
@@ -59,6 +60,11 @@ absl::Status CheckTogether(const LoadTestFlags& flags) {
     return absl::InvalidArgumentError(absl::StrCat("--processes must be at most --streams, ",
                                                    flags.timing.streams, " (got ", flags.processes,
                                                    ")"));
+  }
+  if (flags.faults.slow_readers > flags.timing.streams) {
+    return absl::InvalidArgumentError(absl::StrCat("--slow-readers must be at most --streams, ",
+                                                   flags.timing.streams, " (got ",
+                                                   flags.faults.slow_readers, ")"));
   }
   return absl::OkStatus();
 }
@@ -90,6 +96,8 @@ LoadPlan PlanOf(const LoadTestFlags& flags) {
   plan.channel.server = flags.server.server;
   plan.timeout_s = flags.server.timeout_s;
   plan.timing = flags.timing;
+  plan.faults = flags.faults;
+  plan.faults.seed = flags.scan.seed;
   plan.maps = flags.maps;
   v1::ScanSetup& setup = *plan.open.mutable_setup();
   setup.mutable_options()->set_profile(flags.profile);
@@ -149,6 +157,7 @@ absl::StatusOr<ExitCode> LoadTest(const LoadTestFlags& flags) {
   report.maps = flags.maps;
   report.processes = flags.processes;
   report.timing = flags.timing;
+  report.faults = flags.faults;
   report.generator = JudgeGenerator(flags.timing, result->tally, UsableProcessors());
   report.objectives = JudgeObjectives(flags.objectives, result->tally);
   report.result = *std::move(result);
@@ -256,6 +265,26 @@ void AddTimingFlags(CLI::App* command, LoadTestFlags* flags) {
   command->add_option("--child", flags->child, "Be this process of several")->group("");
 }
 
+void AddFaultFlags(CLI::App* command, ClientFaults* faults) {
+  command
+      ->add_option("--cancel-percent", faults->cancel_percent,
+                   "Cancel this share of the scans, percent (0 to 50), with their sessions")
+      ->type_name("PERCENT")
+      ->check(CLI::Range(0.0, 50.0))
+      ->capture_default_str();
+  command
+      ->add_option("--slow-readers", faults->slow_readers,
+                   "Let the first N streams be slow to read their replies, 0 to --streams")
+      ->type_name("N")
+      ->capture_default_str();
+  command
+      ->add_option("--read-delay", faults->read_delay_s,
+                   "Let slow readers take S seconds for each reply, 0 to 60")
+      ->type_name("S")
+      ->check(CLI::Range(0.0, 60.0))
+      ->capture_default_str();
+}
+
 void AddObjectiveFlags(CLI::App* command, LoadTestFlags* flags) {
   command
       ->add_option("--max-p99-ms", flags->objectives.max_p99_ms,
@@ -267,6 +296,9 @@ void AddObjectiveFlags(CLI::App* command, LoadTestFlags* flags) {
                    "Fail if less than PERCENT of the scans that were due are answered, 0 to 100")
       ->check(CLI::Range(0.0, 100.0))
       ->option_text("PERCENT");
+  command->add_flag(
+      "--one-outcome", flags->objectives.one_outcome,
+      "Fail unless every scan that was sent has exactly one outcome, and is not lost");
 }
 
 }  // namespace
@@ -280,6 +312,7 @@ void AddLoadTestCommand(CLI::App* parent, Work* chosen) {
   command->footer(kLoadTestManual);
   AddDriveFlags(command, options.get());
   AddTimingFlags(command, options.get());
+  AddFaultFlags(command, &options->faults);
   AddObjectiveFlags(command, options.get());
   AddProfileFlag(command, &options->profile);
   AddScanFlags(command, &options->scan);

@@ -81,7 +81,7 @@ class LoadTestE2e : public ::testing::Test {
   static void ExpectOneOutcomeEach(const json& result) {
     uint64_t outcomes = 0;
     for (const char* outcome :
-         {"answered", "superseded", "local_stale", "local_superseded", "lost"}) {
+         {"answered", "superseded", "local_stale", "local_superseded", "cancelled", "lost"}) {
       outcomes += result[outcome].get<uint64_t>();
     }
     EXPECT_EQ(result["sent"], outcomes);
@@ -161,6 +161,23 @@ TEST_F(LoadTestE2e, AMissedObjectiveHasAnExitCode) {
   EXPECT_EQ(result["objectives"][1]["met"], true);
 }
 
+TEST_F(LoadTestE2e, EveryScanHasOneOutcomeWithCancelledSessionsAndSlowReaders) {
+  const std::vector<std::string> faults = {"--streams",      "4",   "--seconds",        "3",
+                                           "--ramp",         "0.2", "--cancel-percent", "10",
+                                           "--slow-readers", "1",   "--one-outcome"};
+  for (const std::vector<std::string>& loop :
+       {std::vector<std::string>{}, std::vector<std::string>{"--rate", "20", "--processes", "2"}}) {
+    const json result = ResultOf(Plus(faults, loop), 0);
+    EXPECT_EQ(result["lost"], 0);
+    EXPECT_GT(result["cancelled"], 0);
+    EXPECT_GE(result["cancelled"], result["sessions_cancelled"]);
+    EXPECT_EQ(result["streams_ended"], 0);
+    EXPECT_EQ(result["reconnects"], 0);
+    EXPECT_EQ(result["objectives"][0]["name"], "one_outcome");
+    EXPECT_EQ(result["objectives"][0]["value"], 0.0);
+  }
+}
+
 TEST_F(LoadTestE2e, MistakesHaveReasons) {
   struct Case {
     std::vector<std::string> more;
@@ -170,6 +187,8 @@ TEST_F(LoadTestE2e, MistakesHaveReasons) {
   const std::vector<Case> cases = {
       {{"--pose-rate", "50"}, 2, "--pose-rate must come with a --rate over 0"},
       {{"--processes", "2"}, 2, "--processes must be at most --streams"},
+      {{"--slow-readers", "2"}, 2, "--slow-readers must be at most --streams, 1 (got 2)"},
+      {{"--cancel-percent", "51"}, 2, "--cancel-percent"},
       {{"--scans", "more"}, 2, "--poses must be given once for each --scans (got 1 for 2)"},
       {{"--poses", "more", "--scans", "/no/such/folder"}, 1, "/no/such/folder"},
       {{"--map", "moon", "--streams", "2"}, 1, "moon"},

@@ -45,6 +45,15 @@ std::string HeadText(const LoadReport& report) {
                   absl::StrFormat("%d scans of %s points on average, %d process%s\n", result.scans,
                                   Grouped(result.points / std::max<uint64_t>(result.scans, 1)),
                                   report.processes, report.processes == 1 ? "" : "es"));
+  const ClientFaults& faults = report.faults;
+  if (faults.cancel_percent > 0.0) {
+    absl::StrAppend(&text,
+                    absl::StrFormat("%g %% of the scans cancelled\n", faults.cancel_percent));
+  }
+  if (faults.slow_readers > 0) {
+    absl::StrAppend(&text, absl::StrFormat("%d slow readers, %g s for each reply\n",
+                                           faults.slow_readers, faults.read_delay_s));
+  }
   return text;
 }
 
@@ -56,9 +65,12 @@ std::string CountsText(const LoadReport& report) {
       Grouped(tally.sent), Grouped(tally.answered), PercentText(tally.answered, tally.due()),
       Grouped(tally.accepted), Grouped(tally.superseded), Grouped(tally.lost),
       Grouped(tally.unsent), Grouped(tally.duplicated));
-  if (tally.local_stale + tally.local_superseded > 0) {
-    absl::StrAppend(&text, "by the client: stale ", Grouped(tally.local_stale), ", superseded ",
-                    Grouped(tally.local_superseded), "\n");
+  if (tally.cancelled + tally.local_stale + tally.local_superseded > 0) {
+    absl::StrAppend(&text, "by the client: cancelled ", Grouped(tally.cancelled), " (",
+                    PercentText(tally.cancelled, tally.sent), ", with ",
+                    Grouped(tally.sessions_cancelled), " sessions), stale ",
+                    Grouped(tally.local_stale), ", superseded ", Grouped(tally.local_superseded),
+                    "\n");
   }
   if (!tally.statuses.empty()) {
     absl::StrAppend(&text, "status: ",
@@ -176,6 +188,9 @@ Json LoadReportJson(const LoadReport& report) {
           {"pose_rate_hz", timing.pose_rate_hz},
           {"ramp_s", timing.ramp_s},
           {"steady_s", timing.steady_s},
+          {"cancel_percent", report.faults.cancel_percent},
+          {"slow_readers", report.faults.slow_readers},
+          {"read_delay_s", report.faults.read_delay_s},
           {"scans", result.scans},
           {"points_per_scan", static_cast<double>(result.points) /
                                   static_cast<double>(std::max<uint64_t>(result.scans, 1))},
@@ -186,12 +201,14 @@ Json LoadReportJson(const LoadReport& report) {
           {"superseded", tally.superseded},
           {"local_stale", tally.local_stale},
           {"local_superseded", tally.local_superseded},
+          {"cancelled", tally.cancelled},
           {"lost", tally.lost},
           {"duplicated", tally.duplicated},
           {"statuses", statuses},
           {"poses_sent", tally.poses_sent},
           {"poses_rejected", tally.poses_rejected},
           {"reconnects", tally.reconnects},
+          {"sessions_cancelled", tally.sessions_cancelled},
           {"streams_ended", tally.streams_ended},
           {"problems", tally.problems},
           {"rate_per_s", report.rate_per_s()},

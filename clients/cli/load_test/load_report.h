@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "clients/cli/json_output.h"
+#include "clients/cli/load_test/client_faults.h"
 #include "clients/cli/load_test/generator_limit.h"
 #include "clients/cli/load_test/load_result.h"
 #include "clients/cli/load_test/load_timing.h"
@@ -21,6 +22,7 @@ struct LoadReport {
   std::vector<std::string> maps;
   size_t processes = 1;
   LoadTiming timing;
+  ClientFaults faults;
   LoadResult result;
   GeneratorLimit generator;
   std::vector<ObjectiveResult> objectives;

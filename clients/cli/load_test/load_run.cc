@@ -47,6 +47,7 @@ absl::StatusOr<std::unique_ptr<LoadRun>> LoadRun::Open(const LoadPlan& plan,
     options.stream = s;
     options.timing = plan.timing;
     options.timeout_s = plan.timeout_s;
+    options.faults = plan.faults;
     options.drive = &drives[assignment.drive];
     options.first_scan = assignment.first_scan;
     options.open = plan.open;

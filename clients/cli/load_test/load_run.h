@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "clients/cli/load_test/client_faults.h"
 #include "clients/cli/load_test/load_drive.h"
 #include "clients/cli/load_test/load_result.h"
 #include "clients/cli/load_test/load_stream.h"
@@ -24,6 +25,7 @@ struct LoadPlan {
   client::ChannelOptions channel;
   double timeout_s = 10.0;  // for `open` and for each answer; 0: no limit
   LoadTiming timing;
+  ClientFaults faults;
   std::vector<std::string> maps;
   v1::OpenSession open;  // but for vehicle and map
   size_t process = 0;    // counted from 0

@@ -19,30 +19,52 @@ constexpr double kNoWait_s = 1e-9;
 // How often a stream that waits for its last answers looks whether they have come.
 constexpr double kLastAnswersPoll_s = 0.002;
 
+// How often a stream that waits for a scan to cancel looks whether its session has ended.
+constexpr double kEndPoll_s = 0.05;
+
 // For the server to end a session that has nothing on its way.
 constexpr double kClose_s = 5.0;
 
 // The kernel delays the end of a sleep by up to 50 us of "slack" unless it is told not to.
 void WakeOnTime() { prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); }
 
+std::mt19937_64 RandomOfStream(uint64_t seed, size_t stream) {
+  std::seed_seq numbers{seed, static_cast<uint64_t>(stream)};
+  return std::mt19937_64(numbers);
+}
+
+// From 0 to 1, 1 excluded.
+double Draw(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
+
 }  // namespace
+
+LoadStream::LoadStream(const client::Channel& channel, const LoadStreamOptions& options)
+    : channel_(channel),
+      options_(options),
+      slow_reader_(options.stream < options.faults.slow_readers),
+      schedule_(options.timing, options.stream),
+      ledger_(options_.timing, !slow_reader_),
+      random_(RandomOfStream(options.faults.seed, options.stream)),
+      // So that the streams do not cancel their sessions all at the same time.
+      scans_to_cancel_(Draw(random_)) {}
 
 absl::StatusOr<std::unique_ptr<LoadStream>> LoadStream::Open(const client::ChannelOptions& channel,
                                                              const LoadStreamOptions& options) {
   const absl::StatusOr<client::Channel> connection = client::Channel::Create(channel);
   if (!connection.ok()) return connection.status();
-  std::unique_ptr<LoadStream> stream(new LoadStream(options));
-  client::SessionOptions session;
-  session.open = options.open;
-  session.open_timeout_s = options.timeout_s;
-  session.on_result = [stream = stream.get()](const v1::AlignmentResult& result) {
-    stream->OnResult(result);
-  };
-  absl::StatusOr<std::unique_ptr<client::LocalizationSession>> opened =
-      client::LocalizationSession::Open(*connection, session);
+  std::unique_ptr<LoadStream> stream(new LoadStream(*connection, options));
+  absl::StatusOr<std::unique_ptr<client::LocalizationSession>> opened = stream->OpenSession();
   if (!opened.ok()) return opened.status();
   stream->session_ = *std::move(opened);
   return stream;
+}
+
+absl::StatusOr<std::unique_ptr<client::LocalizationSession>> LoadStream::OpenSession() {
+  client::SessionOptions session;
+  session.open = options_.open;
+  session.open_timeout_s = options_.timeout_s;
+  session.on_result = [this](const v1::AlignmentResult& result) { OnResult(result); };
+  return client::LocalizationSession::Open(channel_, session);
 }
 
 LoadStream::~LoadStream() {
@@ -58,14 +80,29 @@ void LoadStream::Start(const RunClock& clock) {
 }
 
 void LoadStream::OnResult(const v1::AlignmentResult& result) {
-  const bool was_on_its_way = ledger_.Settle(result, clock_->Now_ns());
-  // A scan that was given up has had its successor.
-  if (was_on_its_way && !options_.timing.open_loop()) SendNextOfLoop();
+  const int64_t now_ns = clock_->Now_ns();
+  // Before the scan is settled: the thread that cancels may go on as soon as it is.
+  const bool cancelling = cancelling_;
+  const bool was_on_its_way = ledger_.Settle(result, now_ns);
+  // What the session has made itself, it tells the thread that sends.
+  if (slow_reader_ && !cancelling && result.has_timings() && now_ns < options_.timing.end_ns()) {
+    const int64_t delay_ns = std::llround(options_.faults.read_delay_s * 1e9);
+    std::this_thread::sleep_until(
+        clock_->TimePoint(std::min(now_ns + delay_ns, options_.timing.end_ns())));
+  }
+  // A scan that was given up has had its successor, and one to be cancelled has it after that.
+  if (was_on_its_way && !options_.timing.open_loop() && !cancelling) SendNextOfLoop();
 }
 
 void LoadStream::SendOnSchedule() {
   const std::optional<int64_t> last_ns = LastAnswer_ns();
+  std::optional<int64_t> cancel_ns;
   while (const std::optional<DueMessage> next = schedule_.Next()) {
+    if (cancel_ns.has_value() && *cancel_ns <= next->due_ns && !ended_) {
+      std::this_thread::sleep_until(clock_->TimePoint(*cancel_ns));
+      CancelSession();
+      cancel_ns.reset();
+    }
     if (!ended_) std::this_thread::sleep_until(clock_->TimePoint(next->due_ns));
     const bool too_late = last_ns.has_value() && clock_->Now_ns() >= *last_ns;
     const bool scan = next->kind == DueMessage::Kind::kScan;
@@ -74,7 +111,11 @@ void LoadStream::SendOnSchedule() {
     } else if (scan) {
       const auto position = static_cast<uint64_t>(next->position);
       const absl::Status sent = SendScan(options_.first_scan + position, next->due_ns);
-      if (!sent.ok()) EndOrGoOn(sent);
+      if (!sent.ok()) {
+        EndOrGoOn(sent);
+      } else if (DrawCancel() && !cancel_ns.has_value()) {
+        cancel_ns = clock_->Now_ns() + DrawCancel_ns();
+      }
     } else {
       SendPose(*next);
     }
@@ -89,8 +130,15 @@ void LoadStream::KeepOneOnItsWay() {
     const int64_t now_ns = clock_->Now_ns();
     int64_t until_ns = options_.timing.end_ns();
     if (now_ns >= until_ns) return;
+    const std::optional<ScanLedger::Oldest> oldest = ledger_.oldest();
+    if (cancelling_) {
+      const int64_t sent_ns = oldest.has_value() ? oldest->sent_ns : now_ns;
+      std::this_thread::sleep_until(clock_->TimePoint(sent_ns + DrawCancel_ns()));
+      CancelSession();
+      if (!ended_) SendNextOfLoop();
+      continue;
+    }
     if (timeout_ns > 0) {
-      const std::optional<ScanLedger::Oldest> oldest = ledger_.oldest();
       const int64_t sent_ns = oldest.has_value() ? oldest->sent_ns : now_ns;
       if (oldest.has_value() && now_ns >= sent_ns + timeout_ns) {
         if (ledger_.GiveUp(oldest->sequence)) SendNextOfLoop();
@@ -98,9 +146,56 @@ void LoadStream::KeepOneOnItsWay() {
       }
       until_ns = std::min(until_ns, sent_ns + timeout_ns);
     }
-    const double wait_s = 1e-9 * static_cast<double>(until_ns - now_ns);
-    if (const std::optional<absl::Status> end = session_->AwaitEnd(wait_s)) End(*end);
+    AwaitEndOrCancel(until_ns);
   }
+}
+
+void LoadStream::AwaitEndOrCancel(int64_t until_ns) {
+  double wait_s = 1e-9 * static_cast<double>(until_ns - clock_->Now_ns());
+  if (options_.faults.cancel_percent > 0.0) {
+    const std::chrono::duration<double> poll(std::min(wait_s, kEndPoll_s));
+    std::unique_lock<std::mutex> lock(cancel_mutex_);
+    if (cancel_wanted_.wait_for(lock, poll, [this] { return cancelling_.load(); })) return;
+    wait_s = kNoWait_s;
+  }
+  if (const std::optional<absl::Status> end = session_->AwaitEnd(std::max(wait_s, kNoWait_s))) {
+    End(*end);
+  }
+}
+
+bool LoadStream::DrawCancel() {
+  scans_to_cancel_ += 1e-2 * options_.faults.cancel_percent;
+  return scans_to_cancel_ >= 1.0;
+}
+
+int64_t LoadStream::DrawCancel_ns() {
+  return std::llround(Draw(random_) * static_cast<double>(ledger_.last_wait_ns()));
+}
+
+void LoadStream::CancelSession() {
+  if (ledger_.oldest().has_value()) ReplaceSession();  // otherwise the reply was faster
+  cancelling_ = false;
+}
+
+void LoadStream::ReplaceSession() {
+  cancelling_ = true;
+  // It is told to end at once, and cancelled because it cannot.
+  session_->Close(kNoWait_s).IgnoreError();
+  scans_to_cancel_ -= static_cast<double>(ledger_.CancelAll());
+  CountRejections();
+  absl::StatusOr<std::unique_ptr<client::LocalizationSession>> opened = OpenSession();
+  if (!opened.ok()) {
+    End(opened.status());
+    return;
+  }
+  AddCountsOfSession();
+  session_ = *std::move(opened);
+  next_sequence_ = 1;
+}
+
+void LoadStream::AddCountsOfSession() {
+  reconnects_ += static_cast<uint64_t>(session_->reconnects());
+  unexpected_results_ += session_->unexpected_results();
 }
 
 absl::Status LoadStream::SendScan(uint64_t position, int64_t due_ns) {
@@ -127,7 +222,13 @@ void LoadStream::SendNextOfLoop() {
   const int64_t now_ns = clock_->Now_ns();
   if (now_ns >= options_.timing.end_ns()) return;
   const uint64_t position = options_.first_scan + next_position_++;
+  const bool cancel = DrawCancel();
+  if (cancel) cancelling_ = true;  // before its reply can come
   if (absl::Status sent = SendScan(position, now_ns); !sent.ok()) End(sent);
+  if (cancel) {
+    const std::lock_guard<std::mutex> lock(cancel_mutex_);
+    cancel_wanted_.notify_one();
+  }
 }
 
 void LoadStream::SendPose(const DueMessage& due) {
@@ -182,13 +283,12 @@ Tally LoadStream::Finish() {
   thread_.join();
   AwaitAnswers();
   CountRejections();
-  const auto reconnects = static_cast<uint64_t>(session_->reconnects());
-  const uint64_t unexpected = session_->unexpected_results();
+  AddCountsOfSession();
   session_.reset();  // from here on no result comes
   ledger_.GiveUpAll();
   Tally tally = ledger_.tally();
-  tally.reconnects = reconnects;
-  tally.duplicated += unexpected;
+  tally.reconnects = reconnects_;
+  tally.duplicated += unexpected_results_;
   tally.poses_sent = poses_sent_;
   tally.poses_rejected = poses_rejected_;
   tally.streams_ended = ended_ ? 1 : 0;

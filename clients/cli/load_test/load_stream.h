@@ -5,18 +5,23 @@
 // Replies are taken by the session's reading thread. In closed loop that thread also sends the next
 // scan, so that no change of threads lies between them, and the stream's own thread only gives up
 // what is not answered in time. In open loop the stream's thread sends; what the connection does
-// not take at once makes the stream's later messages late, and those of no other stream.
+// not take at once makes the stream's later messages late, and those of no other stream. Sessions
+// are cancelled and opened again by the stream's own thread.
 
 #ifndef VOXLOC_CLIENTS_CLI_LOAD_TEST_LOAD_STREAM_H_
 #define VOXLOC_CLIENTS_CLI_LOAD_TEST_LOAD_STREAM_H_
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <random>
 #include <thread>
 
 #include "absl/status/statusor.h"
+#include "clients/cli/load_test/client_faults.h"
 #include "clients/cli/load_test/load_drive.h"
 #include "clients/cli/load_test/load_timing.h"
 #include "clients/cli/load_test/run_clock.h"
@@ -34,6 +39,7 @@ struct LoadStreamOptions {
   const LoadDrive* drive = nullptr;  // must outlive the stream
   size_t first_scan = 0;             // of the drive
   v1::OpenSession open;
+  ClientFaults faults;
 };
 
 class LoadStream {
@@ -58,9 +64,9 @@ class LoadStream {
   [[nodiscard]] Tally Finish();
 
  private:
-  explicit LoadStream(const LoadStreamOptions& options)
-      : options_(options), schedule_(options.timing, options.stream), ledger_(options_.timing) {}
+  LoadStream(const client::Channel& channel, const LoadStreamOptions& options);
 
+  [[nodiscard]] absl::StatusOr<std::unique_ptr<client::LocalizationSession>> OpenSession();
   void OnResult(const v1::AlignmentResult& result);
   void SendOnSchedule();
   void KeepOneOnItsWay();
@@ -68,6 +74,17 @@ class LoadStream {
   absl::Status SendScan(uint64_t position, int64_t due_ns);
   void SendNextOfLoop();
   void SendPose(const DueMessage& due);
+  // For each scan that is sent: whether it is to be cancelled.
+  bool DrawCancel();
+  // When, from its sending on.
+  [[nodiscard]] int64_t DrawCancel_ns();
+  // Waits for the end of the session or a scan to be cancelled.
+  void AwaitEndOrCancel(int64_t until_ns);
+  // With what is on its way, if anything, and opens another one.
+  void CancelSession();
+  void ReplaceSession();
+  // What the session counts itself.
+  void AddCountsOfSession();
   // The session has ended, or refuses this message only.
   void EndOrGoOn(const absl::Status& refusal);
   void End(const absl::Status& why);
@@ -77,7 +94,9 @@ class LoadStream {
   // Of waiting for answers after the run; nullopt: no limit.
   [[nodiscard]] std::optional<int64_t> LastAnswer_ns() const;
 
+  const client::Channel channel_;
   const LoadStreamOptions options_;
+  const bool slow_reader_;
   StreamSchedule schedule_;
   ScanLedger ledger_;
   const RunClock* clock_ = nullptr;
@@ -85,7 +104,14 @@ class LoadStream {
   uint64_t next_position_ = 0;
   uint64_t poses_sent_ = 0;
   uint64_t poses_rejected_ = 0;
-  std::atomic<bool> ended_{false};  // the session, before the run was over
+  uint64_t reconnects_ = 0;
+  uint64_t unexpected_results_ = 0;
+  std::mt19937_64 random_;
+  double scans_to_cancel_ = 0.0;  // of those sent so far; with the share that they owe
+  std::mutex cancel_mutex_;
+  std::condition_variable cancel_wanted_;
+  std::atomic<bool> cancelling_{false};  // the last scan that was sent, or the session
+  std::atomic<bool> ended_{false};       // the session, before the run was over
   std::unique_ptr<client::LocalizationSession> session_;
   std::thread thread_;
 };

@@ -2,6 +2,8 @@
 
 #include "clients/cli/load_test/objectives.h"
 
+#include <limits>
+
 namespace voxloc::cli {
 
 std::vector<ObjectiveResult> JudgeObjectives(const Objectives& objectives, const Tally& tally) {
@@ -17,6 +19,15 @@ std::vector<ObjectiveResult> JudgeObjectives(const Objectives& objectives, const
         100.0 * static_cast<double>(tally.answered) / static_cast<double>(tally.due());
     results.push_back({"min_answered_percent", *objectives.min_answered_percent, percent,
                        percent >= *objectives.min_answered_percent});
+  }
+  if (objectives.one_outcome) {
+    // NaN where nothing was sent. What is neither lost nor counted would be a fault of the books.
+    const uint64_t unbalanced = tally.sent > tally.outcomes() ? tally.sent - tally.outcomes()
+                                                              : tally.outcomes() - tally.sent;
+    const double wrong = tally.sent == 0
+                             ? std::numeric_limits<double>::quiet_NaN()
+                             : static_cast<double>(tally.lost + tally.duplicated + unbalanced);
+    results.push_back({"one_outcome", 0.0, wrong, wrong == 0.0});
   }
   return results;
 }

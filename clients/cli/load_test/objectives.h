@@ -16,10 +16,11 @@ namespace voxloc::cli {
 struct Objectives {
   std::optional<double> max_p99_ms;            // of the latency
   std::optional<double> min_answered_percent;  // of the scans that were due
+  bool one_outcome = false;                    // of every scan that was sent: none lost, none twice
 };
 
 struct ObjectiveResult {
-  std::string name;  // as in the JSON: "max_p99_ms", "min_answered_percent"
+  std::string name;  // as in the JSON: "max_p99_ms", "min_answered_percent", "one_outcome"
   double limit = 0.0;
   double value = 0.0;  // NaN: nothing was answered, or due
   bool met = false;

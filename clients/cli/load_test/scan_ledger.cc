@@ -23,6 +23,7 @@ void ScanLedger::Enter(uint64_t sequence, int64_t due_ns, int64_t sent_ns) {
   on_their_way_[sequence] = {due_ns, sent_ns};
   if (!timing_.IsSteady(due_ns)) return;
   ++tally_.sent;
+  if (!counts_times_) return;
   tally_.lateness.Add(sent_ns - due_ns);
   if (sent_ns - due_ns > kLateSend_ns) ++tally_.late_sends;
 }
@@ -65,6 +66,7 @@ void ScanLedger::CountReply(const v1::AlignmentResult& result, const OnItsWay& s
   const bool superseded = result.status() == v1::ALIGNMENT_STATUS_SUPERSEDED;
   if (!superseded) {
     ++replies_;
+    last_wait_ns_ = now_ns - scan.sent_ns;
     if (timing_.IsSteady(now_ns)) ++tally_.arrivals;
   }
   if (!timing_.IsSteady(scan.due_ns)) return;
@@ -75,6 +77,7 @@ void ScanLedger::CountReply(const v1::AlignmentResult& result, const OnItsWay& s
   }
   ++tally_.answered;
   if (CountsAsAccepted(result)) ++tally_.accepted;
+  if (!counts_times_) return;
   const v1::Timings& timings = result.timings();
   tally_.latency.Add(now_ns - scan.due_ns);
   tally_.overhead.Add(now_ns - scan.sent_ns - NanosecondsOf(timings.server_s()));
@@ -84,6 +87,20 @@ void ScanLedger::CountReply(const v1::AlignmentResult& result, const OnItsWay& s
   tally_.align.Add(NanosecondsOf(timings.align_s()));
   tally_.estimate.Add(NanosecondsOf(timings.estimate_s()));
   tally_.batch_size.Add(timings.batch_size());
+}
+
+uint64_t ScanLedger::CancelAll() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  uint64_t counted = 0;
+  for (const auto& [sequence, scan] : on_their_way_) {
+    if (timing_.IsSteady(scan.due_ns)) ++counted;
+  }
+  tally_.cancelled += counted;
+  if (counted > 0) ++tally_.sessions_cancelled;
+  const uint64_t cancelled = on_their_way_.size();
+  on_their_way_.clear();
+  lost_.clear();
+  return cancelled;
 }
 
 void ScanLedger::Lose(uint64_t sequence, const OnItsWay& scan) {
@@ -120,6 +137,11 @@ std::optional<ScanLedger::Oldest> ScanLedger::oldest() const {
 uint64_t ScanLedger::replies() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return replies_;
+}
+
+int64_t ScanLedger::last_wait_ns() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return last_wait_ns_;
 }
 
 Tally ScanLedger::tally() const {

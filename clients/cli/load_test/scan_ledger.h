@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The scans of one stream that are on their way, and the tally of those that no longer are. Each
-// scan that is entered leaves once: answered by the server, given an outcome by the session, not
-// sent, or lost. All times are nanoseconds after the start of the run. Thread-safe; a lock of its
-// own for each stream.
+// scan that is entered leaves once: answered by the server, given an outcome by the session,
+// cancelled, not sent, or lost. All times are nanoseconds after the start of the run. Thread-safe;
+// a lock of its own for each stream.
 
 #ifndef VOXLOC_CLIENTS_CLI_LOAD_TEST_SCAN_LEDGER_H_
 #define VOXLOC_CLIENTS_CLI_LOAD_TEST_SCAN_LEDGER_H_
@@ -22,8 +22,10 @@ namespace voxloc::cli {
 
 class ScanLedger {
  public:
-  // `timing` must outlive the ledger.
-  explicit ScanLedger(const LoadTiming& timing) : timing_(timing) {}
+  // `timing` must outlive the ledger. The distributions of times stay empty where `counts_times` is
+  // false.
+  explicit ScanLedger(const LoadTiming& timing, bool counts_times = true)
+      : timing_(timing), counts_times_(counts_times) {}
 
   // Before the scan is sent: its reply can come before the call that sends it returns.
   void Enter(uint64_t sequence, int64_t due_ns, int64_t sent_ns);
@@ -38,6 +40,9 @@ class ScanLedger {
   // timings, which the server's results have. False: the scan is not on its way (any more). Where
   // it is not lost either, the result is one too many and counts as duplicated.
   bool Settle(const v1::AlignmentResult& result, int64_t now_ns);
+
+  // Their session was cancelled, and the next one counts its scans from 1 again. How many they are.
+  uint64_t CancelAll();
 
   // The scan is lost. False: it is not on its way (any more).
   bool GiveUp(uint64_t sequence);
@@ -54,6 +59,9 @@ class ScanLedger {
   // The server's replies other than SUPERSEDED so far, those of the ramp among them.
   [[nodiscard]] uint64_t replies() const;
 
+  // From the sending of the last scan that was answered to its reply; 0: none was.
+  [[nodiscard]] int64_t last_wait_ns() const;
+
   [[nodiscard]] Tally tally() const;
 
  private:
@@ -66,11 +74,13 @@ class ScanLedger {
   void Lose(uint64_t sequence, const OnItsWay& scan);
 
   const LoadTiming& timing_;
+  const bool counts_times_;
 
   mutable std::mutex mutex_;
   std::map<uint64_t, OnItsWay> on_their_way_;
   std::set<uint64_t> lost_;  // no more than the session lets be unanswered
   uint64_t replies_ = 0;
+  int64_t last_wait_ns_ = 0;
   Tally tally_;
 };
 

@@ -11,13 +11,14 @@ namespace {
 // Kinds of problems that are kept: enough for a report.
 constexpr size_t kMaxProblems = 8;
 
-constexpr std::array<std::pair<const char*, uint64_t Tally::*>, 15> kTallyCounts = {{
+constexpr std::array<std::pair<const char*, uint64_t Tally::*>, 17> kTallyCounts = {{
     {"sent", &Tally::sent},
     {"unsent", &Tally::unsent},
     {"answered", &Tally::answered},
     {"superseded", &Tally::superseded},
     {"local_superseded", &Tally::local_superseded},
     {"local_stale", &Tally::local_stale},
+    {"cancelled", &Tally::cancelled},
     {"lost", &Tally::lost},
     {"accepted", &Tally::accepted},
     {"late_sends", &Tally::late_sends},
@@ -26,6 +27,7 @@ constexpr std::array<std::pair<const char*, uint64_t Tally::*>, 15> kTallyCounts
     {"poses_sent", &Tally::poses_sent},
     {"poses_rejected", &Tally::poses_rejected},
     {"reconnects", &Tally::reconnects},
+    {"sessions_cancelled", &Tally::sessions_cancelled},
     {"streams_ended", &Tally::streams_ended},
 }};
 

@@ -21,16 +21,18 @@ namespace voxloc::cli {
 // Distributions of times are in nanoseconds.
 struct Tally {
   // Of the scans that were due in the steady part: each is sent or unsent, and each sent one has
-  // one of the five outcomes below.
-  uint64_t sent = 0;              // the session took it
-  uint64_t unsent = 0;            // the session refused it, or had ended
-  uint64_t answered = 0;          // a reply of the server's other than SUPERSEDED
-  uint64_t superseded = 0;        // the server's reply SUPERSEDED
-  uint64_t local_superseded = 0;  // the session replaced it before the connection took it
-  uint64_t local_stale = 0;       // the session gave it up after the connection was lost
-  uint64_t lost = 0;              // none in time
-  uint64_t accepted = 0;          // of the answered ones: see CountsAsAccepted
-  uint64_t late_sends = 0;        // sending began more than kLateSend_ns after they were due
+  // one of the six outcomes below.
+  uint64_t sent = 0;                // the session took it
+  uint64_t unsent = 0;              // the session refused it, or had ended
+  uint64_t answered = 0;            // a reply of the server's other than SUPERSEDED
+  uint64_t superseded = 0;          // the server's reply SUPERSEDED
+  uint64_t local_superseded = 0;    // the session replaced it before the connection took it
+  uint64_t local_stale = 0;         // the session gave it up after the connection was lost
+  uint64_t cancelled = 0;           // the client cancelled its session
+  uint64_t lost = 0;                // none in time
+  uint64_t accepted = 0;            // of the answered ones: see CountsAsAccepted
+  uint64_t late_sends = 0;          // sending began more than kLateSend_ns after they were due
+  uint64_t sessions_cancelled = 0;  // with scans that are counted as cancelled
 
   // Replies other than SUPERSEDED that arrived in the steady part, whenever their scans were due.
   uint64_t arrivals = 0;
@@ -58,7 +60,7 @@ struct Tally {
 
   [[nodiscard]] uint64_t due() const { return sent + unsent; }
   [[nodiscard]] uint64_t outcomes() const {
-    return answered + superseded + local_superseded + local_stale + lost;
+    return answered + superseded + local_superseded + local_stale + cancelled + lost;
   }
 
   // One more problem of this kind, where it is not one too many.

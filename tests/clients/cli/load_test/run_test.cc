@@ -304,6 +304,75 @@ TEST(LoadRun, EveryScanHasAnOutcomeWhenTheServerRestarts) {
   EXPECT_GE(result.tally.reconnects, 3u);
 }
 
+// Answers each scan after a while, so that some are on their way when their session is cancelled.
+FakeBehaviour AnswersAfter(std::chrono::milliseconds delay) {
+  FakeBehaviour behaviour;
+  behaviour.align_scans = [delay](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
+    AnswerLoadOpen(stream);
+    v1::AlignScansRequest request;
+    while (stream->Read(&request)) {
+      std::this_thread::sleep_for(delay);
+      if (request.has_scan()) AnswerLoadScan(request.scan(), stream);
+    }
+    return grpc::Status::OK;
+  };
+  return behaviour;
+}
+
+TEST(LoadRun, CancelsTheStatedShareOfTheScansWithTheirSessions) {
+  FakeServer server(AnswersAfter(std::chrono::milliseconds(2)));
+  for (const double rate_hz : {50.0, 0.0}) {
+    LoadPlan plan = PlanFor(server, 4, rate_hz);
+    plan.timing.ramp_s = 0.0;
+    plan.timing.steady_s = 2.0;
+    plan.faults.cancel_percent = 20.0;
+    const Tally tally = RunOf(plan, DriveOf(4)).tally;
+    EXPECT_EQ(tally.sent, tally.outcomes());
+    EXPECT_EQ(tally.lost + tally.unsent + tally.duplicated, 0u);
+    EXPECT_EQ(tally.streams_ended, 0u) << tally.problems.begin()->first;
+    EXPECT_EQ(tally.reconnects, 0u) << "a session that was cancelled is not one that was lost";
+    // A scan whose reply was faster is followed by another one; the last may be owed.
+    EXPECT_NEAR(static_cast<double>(tally.cancelled), 0.2 * static_cast<double>(tally.sent),
+                4.0 + 0.05 * static_cast<double>(tally.sent))
+        << rate_hz;
+    EXPECT_GE(tally.cancelled, tally.sessions_cancelled);
+    EXPECT_GT(tally.sessions_cancelled, 4u);
+    EXPECT_EQ(tally.latency.count(), tally.answered);
+  }
+}
+
+TEST(LoadRun, SlowReadersAreCancelledLikeOthers) {
+  FakeServer server(AnswersAfter(std::chrono::milliseconds(1)));
+  for (const double rate_hz : {100.0, 0.0}) {
+    LoadPlan plan = PlanFor(server, 2, rate_hz);
+    plan.timing.ramp_s = 0.0;
+    plan.timing.steady_s = 1.0;
+    plan.faults.cancel_percent = 25.0;
+    plan.faults.slow_readers = 2;
+    plan.faults.read_delay_s = 0.02;
+    const Tally tally = RunOf(plan, DriveOf(4)).tally;
+    ExpectOneOutcomeEach(tally);
+    EXPECT_EQ(tally.lost + tally.duplicated + tally.streams_ended, 0u);
+    EXPECT_GT(tally.cancelled, 4u) << rate_hz;
+    EXPECT_EQ(tally.latency.count(), 0u);
+  }
+}
+
+TEST(LoadRun, SlowReadersHoldNobodyElseUp) {
+  Recorder recorder;
+  FakeServer server(recorder.behaviour());
+  LoadPlan plan = PlanFor(server, 3, 50.0);
+  plan.timing.ramp_s = 0.0;
+  plan.timing.steady_s = 1.0;
+  plan.faults.slow_readers = 1;
+  plan.faults.read_delay_s = 60.0;  // until the end of the run
+  const Tally tally = RunOf(plan, DriveOf(4)).tally;
+  EXPECT_EQ(tally.sent, 3u * 50u);
+  EXPECT_EQ(tally.answered, 150u) << "after the run it reads on";
+  EXPECT_EQ(tally.latency.count(), 100u);
+  EXPECT_LE(tally.arrivals, 100u + 1u);
+}
+
 TEST(LoadRun, AServerThatDoesNotAnswerIsAnError) {
   LoadPlan plan;
   plan.channel.server = "127.0.0.1:1";

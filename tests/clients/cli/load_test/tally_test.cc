@@ -129,6 +129,42 @@ TEST(ScanLedger, ALateReplyIsNoDuplicateButASecondResultIs) {
   EXPECT_EQ(ledger.tally().sent, ledger.tally().outcomes());
 }
 
+TEST(ScanLedger, CountsWhatIsCancelledWithItsSession) {
+  const LoadTiming timing = OpenLoopTiming();
+  ScanLedger ledger(timing);
+  for (uint64_t i = 1; i <= 4; ++i) ledger.Enter(i, 1000 * kMs, 1000 * kMs);
+  ledger.Enter(5, 900 * kMs, 900 * kMs);
+  EXPECT_EQ(ledger.last_wait_ns(), 0);
+  EXPECT_TRUE(ledger.Settle(Reply(1), 1030 * kMs));
+  EXPECT_TRUE(ledger.GiveUp(2));
+  EXPECT_EQ(ledger.last_wait_ns(), 30 * kMs);
+  EXPECT_EQ(ledger.CancelAll(), 3u);
+  EXPECT_FALSE(ledger.oldest().has_value());
+  // The next session counts from 1.
+  ledger.Enter(2, 1500 * kMs, 1500 * kMs);
+  EXPECT_TRUE(ledger.Settle(Reply(2), 1510 * kMs));
+  EXPECT_EQ(ledger.CancelAll(), 0u);
+  const Tally tally = ledger.tally();
+  EXPECT_EQ(tally.cancelled, 2u) << "one of three was due in the ramp";
+  EXPECT_EQ(tally.sessions_cancelled, 1u) << "nothing was on its way the second time";
+  EXPECT_EQ(tally.answered, 2u);
+  EXPECT_EQ(tally.lost, 1u);
+  EXPECT_EQ(tally.duplicated, 0u);
+  EXPECT_EQ(tally.sent, tally.outcomes());
+}
+
+TEST(ScanLedger, LeavesTheTimesOfASlowReaderOut) {
+  const LoadTiming timing = OpenLoopTiming();
+  ScanLedger ledger(timing, false);
+  ledger.Enter(1, 1000 * kMs, 1100 * kMs);
+  EXPECT_TRUE(ledger.Settle(Reply(1), 1900 * kMs));
+  const Tally tally = ledger.tally();
+  EXPECT_EQ(tally.answered, 1u);
+  EXPECT_EQ(tally.arrivals, 1u);
+  EXPECT_EQ(tally.late_sends + tally.latency.count() + tally.lateness.count(), 0u);
+  EXPECT_EQ(tally.server.count(), 0u);
+}
+
 TEST(ScanLedger, LatencyCountsFromWhenTheScanWasDue) {
   const LoadTiming timing = OpenLoopTiming();
   ScanLedger ledger(timing);
@@ -173,6 +209,8 @@ Tally SomeTally(uint64_t base) {
   tally.superseded = base;
   tally.local_superseded = 4 * base;
   tally.local_stale = 5 * base;
+  tally.cancelled = 6 * base;
+  tally.sessions_cancelled = 3 * base;
   tally.lost = base;
   tally.arrivals = 8 * base;
   tally.duplicated = 2 * base;
@@ -230,18 +268,44 @@ TEST(LoadResult, TravelsAsJson) {
 TEST(Objectives, AreMetOrMissed) {
   const Tally tally = SomeTally(10);  // latencies 0 to 79 ms; 80 of 110 answered
   EXPECT_TRUE(JudgeObjectives({}, tally).empty());
-  const auto met = JudgeObjectives({80.0, 72.0}, tally);
+  const auto met = JudgeObjectives({80.0, 72.0, false}, tally);
   ASSERT_EQ(met.size(), 2u);
   EXPECT_TRUE(met[0].met);
   EXPECT_NEAR(met[0].value, 79.0, 0.7);
   EXPECT_TRUE(met[1].met);
   EXPECT_NEAR(met[1].value, 100.0 * 80.0 / 110.0, 1e-9);
-  const auto missed = JudgeObjectives({78.0, 73.0}, tally);
+  const auto missed = JudgeObjectives({78.0, 73.0, false}, tally);
   EXPECT_FALSE(missed[0].met);
   EXPECT_FALSE(missed[1].met);
-  for (const ObjectiveResult& nothing : JudgeObjectives({1e9, 0.0}, Tally())) {
+  for (const ObjectiveResult& nothing : JudgeObjectives({1e9, 0.0, true}, Tally())) {
     EXPECT_FALSE(nothing.met) << nothing.name << " of nothing";
   }
+}
+
+TEST(Objectives, OneOutcomeAllowsNoLossNoDuplicateAndNoGap) {
+  const Objectives objectives = {std::nullopt, std::nullopt, true};
+  Tally tally;
+  tally.sent = 10;
+  tally.answered = 5;
+  tally.superseded = tally.local_superseded = tally.local_stale = 1;
+  tally.cancelled = 2;
+  const auto wrong = [&objectives](const Tally& judged) {
+    const std::vector<ObjectiveResult> results = JudgeObjectives(objectives, judged);
+    EXPECT_EQ(results.size(), 1u);
+    EXPECT_EQ(results[0].name, "one_outcome");
+    EXPECT_EQ(results[0].met, results[0].value == 0.0);
+    return results[0].value;
+  };
+  EXPECT_EQ(wrong(tally), 0.0);
+  tally.duplicated = 3;
+  EXPECT_EQ(wrong(tally), 3.0);
+  tally.duplicated = 0;
+  tally.sent = 11;
+  EXPECT_EQ(wrong(tally), 1.0) << "one has no outcome";
+  tally.lost = 1;
+  EXPECT_EQ(wrong(tally), 1.0);
+  tally.answered = 6;
+  EXPECT_EQ(wrong(tally), 2.0) << "one has two";
 }
 
 TEST(GeneratorLimit, IsReachedByLateSendsOrByTheProcessors) {
@@ -272,7 +336,7 @@ class LoadReportTest : public ::testing::Test {
     report_.result.points = 6000;
     report_.result.tally = SomeTally(10);
     report_.generator = JudgeGenerator(report_.timing, report_.result.tally, 4);
-    report_.objectives = JudgeObjectives({50.0, std::nullopt}, report_.result.tally);
+    report_.objectives = JudgeObjectives({50.0, std::nullopt, false}, report_.result.tally);
   }
   LoadReport report_;
 };
@@ -308,7 +372,8 @@ TEST_F(LoadReportTest, TextSaysWhatHappened) {
   EXPECT_THAT(text, HasSubstr("map town, yard"));
   EXPECT_THAT(text, HasSubstr("4 scans of 1,500 points on average, 2 processes"));
   EXPECT_THAT(text, HasSubstr("sent 100, answered 80 (72.7 % of what was due), accepted 70"));
-  EXPECT_THAT(text, HasSubstr("by the client: stale 50, superseded 40"));
+  EXPECT_THAT(text, HasSubstr("by the client: cancelled 60 (60.0 %, with 30 sessions), stale 50, "
+                              "superseded 40\n"));
   EXPECT_THAT(text, HasSubstr("status: OK 80"));
   EXPECT_THAT(text, HasSubstr("rate: 40.0 answers/s"));
   EXPECT_THAT(text, HasSubstr("objective max_p99_ms 50: "));
@@ -321,7 +386,7 @@ TEST_F(LoadReportTest, TextSaysWhatHappened) {
 
 TEST_F(LoadReportTest, PassesWhereNothingIsAmiss) {
   EXPECT_FALSE(report_.passed());
-  report_.objectives = JudgeObjectives({100.0, std::nullopt}, report_.result.tally);
+  report_.objectives = JudgeObjectives({100.0, std::nullopt, false}, report_.result.tally);
   EXPECT_FALSE(report_.passed()) << "sessions ended";
   report_.result.tally.streams_ended = 0;
   EXPECT_TRUE(report_.passed());
