@@ -36,6 +36,7 @@ void BuildCommands(CLI::App* app, Work* chosen) {
   AddMapListCommand(map, chosen);
   AddMapInfoCommand(map, chosen);
   AddMapDropCommand(map, chosen);
+  AddMapTilesCommand(map, chosen);
   AddAlignCommand(app, chosen);
   AddLocateCommand(app, chosen);
   AddReplayCommand(app, chosen);
@@ -44,6 +45,16 @@ void BuildCommands(CLI::App* app, Work* chosen) {
   AddScoreCommand(app, chosen);
   AddSimulateCommand(app, chosen);
   AddInfoCommand(app, chosen);
+  CLI::App* admin = app->add_subcommand("admin", "See and change how a server is run");
+  admin->require_subcommand(1);
+  admin->footer(
+      "Examples:\n"
+      "  voxloc admin sessions\n"
+      "  voxloc admin config\n"
+      "  voxloc admin log-level debug");
+  AddAdminSessionsCommand(admin, chosen);
+  AddAdminConfigCommand(admin, chosen);
+  AddAdminLogLevelCommand(admin, chosen);
 }
 
 // The command that the arguments came to, "voxloc map load".

@@ -8,7 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "clients/cli/commands.h"
-#include "clients/cli/json_output.h"
+#include "clients/cli/message_json.h"
 #include "clients/cli/server_flags.h"
 #include "clients/cli/text_table.h"
 #include "clients/cpp/admin_client.h"
@@ -83,7 +83,12 @@ std::string InfoText(const std::string& server, const v1::GetServerInfoResponse&
                      absl::StrCat(profile.stages_size()), CellSizes(profile), ScoreName(profile),
                      absl::StrFormat("%g", profile.score_threshold())});
   }
-  return absl::StrCat(text, "\n", devices.Text(), "\n", profiles.Text());
+  TextTable limits({{"limit"}, {"value", Align::kRight}});
+  const Json values = MessageJson(info.limits());
+  for (const auto& [name, value] : values.items()) {
+    limits.AddRow({name, value.dump()});
+  }
+  return absl::StrCat(text, "\n", devices.Text(), "\n", profiles.Text(), "\n", limits.Text());
 }
 
 Json InfoJson(const std::string& server, const v1::GetServerInfoResponse& info) {
@@ -104,6 +109,8 @@ Json InfoJson(const std::string& server, const v1::GetServerInfoResponse& info) 
                         {"score", ScoreName(profile)},
                         {"score_threshold", profile.score_threshold()}});
   }
+  Json sensors = Json::array();
+  for (const std::string& sensor : info.sensors()) sensors.push_back(sensor);
   return {{"server", server},
           {"version", info.version()},
           {"git_revision", info.git_revision()},
@@ -118,7 +125,9 @@ Json InfoJson(const std::string& server, const v1::GetServerInfoResponse& info) 
           {"max_points_per_scan", info.limits().max_points_per_scan()},
           {"max_sessions", info.limits().max_sessions()},
           {"max_maps", info.limits().max_maps()},
+          {"limits", MessageJson(info.limits())},
           {"default_profile", info.default_profile()},
+          {"sensors", sensors},
           {"devices", devices},
           {"profiles", profiles}};
 }

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/time.h"
+#include "clients/cli/message_json.h"
 #include "clients/cli/text_table.h"
 
 namespace voxloc::cli {
@@ -17,15 +17,6 @@ std::string ExtentText(const v1::MapInfo& map) {
   const v1::Vector3& high = map.bounds().max();
   return absl::StrFormat("%.0f x %.0f x %.0f m", high.x() - low.x(), high.y() - low.y(),
                          high.z() - low.z());
-}
-
-std::string TimeText(int64_t unix_ns) {
-  return absl::FormatTime("%Y-%m-%d %H:%M:%S UTC", absl::FromUnixNanos(unix_ns),
-                          absl::UTCTimeZone());
-}
-
-Json VectorJson(const v1::Vector3& vector) {
-  return Json::array({vector.x(), vector.y(), vector.z()});
 }
 
 }  // namespace
@@ -93,17 +84,13 @@ Json MapJson(const v1::MapInfo& map) {
                      {"eigenvalue_ratio", kind.statistics().eigenvalue_ratio()},
                      {"cells", kind.cells()}});
   }
-  Json bounds = nullptr;
-  if (map.has_bounds()) {
-    bounds = {{"min", VectorJson(map.bounds().min())}, {"max", VectorJson(map.bounds().max())}};
-  }
   Json profiles = Json::array();
   for (const std::string& profile : map.options().profiles()) profiles.push_back(profile);
   return {{"name", map.name()},
           {"revision", map.revision()},
           {"tiles", map.tiles()},
           {"points", map.points()},
-          {"bounds", bounds},
+          {"bounds", map.has_bounds() ? MessageJson(map.bounds()) : Json(nullptr)},
           {"memory_bytes", map.memory_bytes()},
           {"profiles", profiles},
           {"cells", cells},

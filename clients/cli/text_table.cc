@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/time.h"
 
 namespace voxloc::cli {
 namespace {
@@ -48,6 +49,11 @@ std::string Grouped(uint64_t number) {
   std::string digits = absl::StrCat(number);
   for (size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
   return digits;
+}
+
+std::string TimeText(int64_t unix_ns) {
+  return absl::FormatTime("%Y-%m-%d %H:%M:%S UTC", absl::FromUnixNanos(unix_ns),
+                          absl::UTCTimeZone());
 }
 
 std::string ByteText(uint64_t bytes) {

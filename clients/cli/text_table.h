@@ -6,6 +6,7 @@
 #ifndef VOXLOC_CLIENTS_CLI_TEXT_TABLE_H_
 #define VOXLOC_CLIENTS_CLI_TEXT_TABLE_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,9 @@ class TextTable {
 
 // 12345678 as "12,345,678".
 [[nodiscard]] std::string Grouped(uint64_t number);
+
+// Nanoseconds since the Unix epoch as "2026-01-31 12:00:00 UTC".
+[[nodiscard]] std::string TimeText(int64_t unix_ns);
 
 // 1536 as "1.5 KiB".
 [[nodiscard]] std::string ByteText(uint64_t bytes);

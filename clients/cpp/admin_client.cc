@@ -6,13 +6,51 @@
 #include "voxloc/v1/admin_service.grpc.pb.h"
 
 namespace voxloc::client {
+namespace {
+
+using AdminStub = v1::AdminService::Stub;
+
+}  // namespace
 
 absl::StatusOr<v1::GetServerInfoResponse> GetServerInfo(const Channel& channel, double timeout_s) {
-  using Stub = v1::AdminService::Stub;
   const auto stub = v1::AdminService::NewStub(channel.impl().channel);
   return CallUnary<v1::GetServerInfoResponse>(channel, "GetServerInfo", stub.get(),
-                                              &Stub::GetServerInfo, v1::GetServerInfoRequest(),
+                                              &AdminStub::GetServerInfo, v1::GetServerInfoRequest(),
                                               timeout_s);
+}
+
+absl::StatusOr<std::vector<v1::SessionInfo>> ListSessions(const Channel& channel,
+                                                          const std::string& map,
+                                                          double timeout_s) {
+  const auto stub = v1::AdminService::NewStub(channel.impl().channel);
+  std::vector<v1::SessionInfo> sessions;
+  v1::ListSessionsRequest request;
+  request.set_map(map);
+  do {
+    absl::StatusOr<v1::ListSessionsResponse> page = CallUnary<v1::ListSessionsResponse>(
+        channel, "ListSessions", stub.get(), &AdminStub::ListSessions, request, timeout_s);
+    if (!page.ok()) return page.status();
+    sessions.insert(sessions.end(), page->sessions().begin(), page->sessions().end());
+    request.set_page_token(page->next_page_token());
+  } while (!request.page_token().empty());
+  return sessions;
+}
+
+absl::StatusOr<v1::GetConfigResponse> GetConfig(const Channel& channel, double timeout_s) {
+  const auto stub = v1::AdminService::NewStub(channel.impl().channel);
+  return CallUnary<v1::GetConfigResponse>(channel, "GetConfig", stub.get(), &AdminStub::GetConfig,
+                                          v1::GetConfigRequest(), timeout_s);
+}
+
+absl::StatusOr<v1::LogLevel> SetLogLevel(const Channel& channel, v1::LogLevel level,
+                                         double timeout_s) {
+  const auto stub = v1::AdminService::NewStub(channel.impl().channel);
+  v1::SetLogLevelRequest request;
+  request.set_level(level);
+  absl::StatusOr<v1::SetLogLevelResponse> response = CallUnary<v1::SetLogLevelResponse>(
+      channel, "SetLogLevel", stub.get(), &AdminStub::SetLogLevel, request, timeout_s);
+  if (!response.ok()) return response.status();
+  return response->previous_level();
 }
 
 }  // namespace voxloc::client

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a server is: version, engine, devices, limits, profiles. Thread-safe; blocks until the
-// answer or the deadline.
+// What a server is and how it is run: version, engine, devices, limits, profiles, sessions,
+// configuration, logs. Thread-safe; every call blocks until the answer or its deadline, `timeout_s`
+// from now (0: none). Errors are the server's, with its name and the call in the message.
 
 #ifndef VOXLOC_CLIENTS_CPP_ADMIN_CLIENT_H_
 #define VOXLOC_CLIENTS_CPP_ADMIN_CLIENT_H_
+
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "clients/cpp/channel.h"
@@ -12,9 +16,21 @@
 
 namespace voxloc::client {
 
-// Errors are the server's, with its name and the call in the message. `timeout_s` 0: no deadline.
 [[nodiscard]] absl::StatusOr<v1::GetServerInfoResponse> GetServerInfo(const Channel& channel,
                                                                       double timeout_s);
+
+// The open sessions, oldest first, page after page: those on one map, or all where `map` is empty.
+[[nodiscard]] absl::StatusOr<std::vector<v1::SessionInfo>> ListSessions(const Channel& channel,
+                                                                        const std::string& map,
+                                                                        double timeout_s);
+
+// The configuration in effect, and where each value comes from.
+[[nodiscard]] absl::StatusOr<v1::GetConfigResponse> GetConfig(const Channel& channel,
+                                                              double timeout_s);
+
+// The level before.
+[[nodiscard]] absl::StatusOr<v1::LogLevel> SetLogLevel(const Channel& channel, v1::LogLevel level,
+                                                       double timeout_s);
 
 }  // namespace voxloc::client
 

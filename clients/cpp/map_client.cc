@@ -41,6 +41,23 @@ absl::StatusOr<v1::MapInfo> MapClient::Get(const std::string& map, double timeou
   return response->map();
 }
 
+absl::StatusOr<v1::ListTilesResponse> MapClient::ListTiles(const v1::ListTilesRequest& request,
+                                                           double timeout_s) const {
+  v1::ListTilesRequest next = request;
+  next.set_page_size(0);
+  next.clear_page_token();
+  v1::ListTilesResponse all;
+  do {
+    const absl::StatusOr<v1::ListTilesResponse> page = CallUnary<v1::ListTilesResponse>(
+        impl_->channel, "ListTiles", impl_->stub.get(), &Stub::ListTiles, next, timeout_s);
+    if (!page.ok()) return page.status();
+    all.mutable_tiles()->MergeFrom(page->tiles());
+    all.set_map_revision(page->map_revision());
+    next.set_page_token(page->next_page_token());
+  } while (!next.page_token().empty());
+  return all;
+}
+
 absl::StatusOr<uint64_t> MapClient::Drop(const std::string& map, uint64_t revision,
                                          double timeout_s) const {
   v1::DeleteMapRequest request;

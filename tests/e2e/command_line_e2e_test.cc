@@ -186,6 +186,51 @@ TEST_P(CommandLineE2e, MapsAreLoadedListedDescribedAndDropped) {
   EXPECT_THAT(gone.error, HasSubstr("second"));
 }
 
+TEST_P(CommandLineE2e, TilesAreListedInAllAndInARegion) {
+  const json all =
+      json::parse(WithServer({"map", "tiles", "--map", "town", "--json", "-"}).out, nullptr, false);
+  const json town =
+      json::parse(WithServer({"map", "info", "--map", "town", "--json", "-"}).out, nullptr, false);
+  ASSERT_FALSE(all.is_discarded() || town.is_discarded());
+  EXPECT_EQ(all["revision"], town["revision"]);
+  EXPECT_EQ(all["tiles"].size(), town["tiles"]);
+  uint64_t points = 0;
+  for (const json& tile : all["tiles"]) points += tile["points"].get<uint64_t>();
+  EXPECT_EQ(points, town["points"]);
+  const json& low = all["tiles"][0]["bounds"]["min"];
+  std::ostringstream corner;
+  corner << low[0] << "," << low[1] << "," << low[2];
+  const ProcessResult run = WithServer({"map", "tiles", "--map", "town", "--region",
+                                        corner.str() + "," + corner.str(), "--json", "-"});
+  ASSERT_EQ(run.exit_code, 0) << run.error;
+  const json some = json::parse(run.out, nullptr, false);
+  EXPECT_GE(some["tiles"].size(), 1u);
+  EXPECT_LT(some["tiles"].size(), all["tiles"].size());
+  EXPECT_THAT(WithServer({"map", "tiles", "--map", "town"}).out, HasSubstr("crc32c"));
+}
+
+TEST_P(CommandLineE2e, AdminShowsAndSetsHowTheServerIsRun) {
+  const json config =
+      json::parse(WithServer({"admin", "config", "--json", "-"}).out, nullptr, false);
+  ASSERT_FALSE(config.is_discarded());
+  const auto source_of = [&config](const std::string& key) {
+    for (const json& entry : config["entries"]) {
+      if (entry["key"] == key) return entry["source"];
+    }
+    return json();
+  };
+  EXPECT_EQ(source_of("engine"), "FLAG");
+  EXPECT_EQ(source_of("log_level"), "DEFAULT");
+  EXPECT_THAT(WithServer({"admin", "log-level", "warn"}).out, HasSubstr("it was info"));
+  const json level =
+      json::parse(WithServer({"admin", "log-level", "info", "--json", "-"}).out, nullptr, false);
+  EXPECT_EQ(level, json::parse(R"({"level": "info", "previous_level": "warn"})"));
+  EXPECT_THAT(WithServer({"admin", "sessions"}).out, HasSubstr("no sessions"));
+  const json info = json::parse(WithServer({"info", "--json", "-"}).out, nullptr, false);
+  EXPECT_GT(info["limits"]["max_queued_scans"], 0);
+  EXPECT_EQ(info["limits"]["max_sessions"], info["max_sessions"]);
+}
+
 TEST_P(CommandLineE2e, AlignTellsAGoodPoseFromABadOne) {
   const std::string scan = Town("scans/000000.pcd");
   std::ifstream poses(Town("poses_tum.txt"));

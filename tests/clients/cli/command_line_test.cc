@@ -11,9 +11,23 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(CommandLine, EveryCommandHasHelpWithAnExample) {
-  const std::vector<std::vector<std::string>> commands = {
-      {"map", "load"}, {"map", "list"}, {"map", "info"}, {"map", "drop"}, {"align"},    {"locate"},
-      {"replay"},      {"load-test"},   {"score"},       {"info"},        {"simulate"}, {"map"}};
+  const std::vector<std::vector<std::string>> commands = {{"map", "load"},
+                                                          {"map", "list"},
+                                                          {"map", "info"},
+                                                          {"map", "drop"},
+                                                          {"map", "tiles"},
+                                                          {"admin"},
+                                                          {"admin", "sessions"},
+                                                          {"admin", "config"},
+                                                          {"admin", "log-level"},
+                                                          {"align"},
+                                                          {"locate"},
+                                                          {"replay"},
+                                                          {"load-test"},
+                                                          {"score"},
+                                                          {"info"},
+                                                          {"simulate"},
+                                                          {"map"}};
   for (std::vector<std::string> command : commands) {
     command.emplace_back("--help");
     const ParsedCommandLine parsed = ParseCommandLine(command);
@@ -27,16 +41,21 @@ TEST(CommandLine, EveryCommandHasHelpWithAnExample) {
 }
 
 TEST(CommandLine, TheCommonFlagsAreEverywhere) {
-  for (std::vector<std::string> command : std::vector<std::vector<std::string>>{{"map", "load"},
-                                                                                {"map", "list"},
-                                                                                {"map", "info"},
-                                                                                {"map", "drop"},
-                                                                                {"align"},
-                                                                                {"locate"},
-                                                                                {"replay"},
-                                                                                {"load-test"},
-                                                                                {"score"},
-                                                                                {"info"}}) {
+  for (std::vector<std::string> command :
+       std::vector<std::vector<std::string>>{{"map", "load"},
+                                             {"map", "list"},
+                                             {"map", "info"},
+                                             {"map", "drop"},
+                                             {"map", "tiles"},
+                                             {"admin", "sessions"},
+                                             {"admin", "config"},
+                                             {"admin", "log-level"},
+                                             {"align"},
+                                             {"locate"},
+                                             {"replay"},
+                                             {"load-test"},
+                                             {"score"},
+                                             {"info"}}) {
     command.emplace_back("--help");
     const std::string help = ParseCommandLine(command).out;
     EXPECT_THAT(help, HasSubstr("--server ADDR"));
@@ -112,6 +131,10 @@ TEST(CommandLine, AcceptsWhatTheManualShows) {
       {"locate", "--map", "m", "--region", "-50,-50,-2,50,50,5", "--yaw", "-90", "--yaw-range",
        "30", "--hypotheses", "3", "--points", "1500", "scan.pcd"},
       {"simulate", "--size", "300", "--scans", "200", "out"},
+      {"map", "tiles", "--map", "m", "--region", "-1,2,3,4,5,6"},
+      {"admin", "sessions", "--map", "town"},
+      {"admin", "config", "--json", "-"},
+      {"admin", "log-level", "debug"},
       {"info", "--server", "a:1"}};
   for (const std::vector<std::string>& line : lines) {
     const ParsedCommandLine parsed = ParseCommandLine(line);
@@ -154,6 +177,10 @@ TEST(CommandLine, ExplainsMistakes) {
        "--prior"},
       {{"locate", "--map", "m", "--sigma", "1,1,1,1,1,1", "f.pcd"}, "--prior"},
       {{"locate", "--map", "m", "--yaw", "5", "f.pcd"}, "--region"},
+      {{"map", "tiles", "--map", "m", "--region", "1,2"}, "X0,Y0,Z0,X1,Y1,Z1"},
+      {{"admin", "log-level", "loud"}, "loud"},
+      {{"admin", "log-level"}, "LEVEL is required"},
+      {{"admin", "sesions"}, "voxloc admin has no command sesions; did you mean sessions?"},
       {{"info", "--timeout", "-1"}, "--timeout"},
       {{}, "A subcommand is required"}};
   for (const Mistake& mistake : mistakes) {

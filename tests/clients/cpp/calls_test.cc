@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "clients/cpp/admin_client.h"
 #include "clients/cpp/align.h"
 #include "clients/cpp/backoff.h"
 #include "clients/cpp/error_details.h"
@@ -131,6 +132,62 @@ TEST(MapClient, ReadsAllPages) {
   ASSERT_TRUE(maps.ok()) << maps.status();
   ASSERT_EQ(maps->size(), 2u);
   EXPECT_EQ((*maps)[1].name(), "b");
+}
+
+TEST(MapClient, PutsThePagesOfTilesTogether) {
+  FakeBehaviour behaviour;
+  behaviour.list_tiles = [](const v1::ListTilesRequest& request, v1::ListTilesResponse* response) {
+    EXPECT_EQ(request.map(), "town");
+    EXPECT_EQ(request.region().max().x(), 5.0);
+    response->set_map_revision(3);
+    response->add_tiles()->set_tile_id(request.page_token().empty() ? "a" : "b");
+    if (request.page_token().empty()) response->set_next_page_token("more");
+    return grpc::Status::OK;
+  };
+  FakeServer server(behaviour);
+  v1::ListTilesRequest request;
+  request.set_map("town");
+  request.mutable_region()->mutable_max()->set_x(5.0);
+  request.set_page_token("not used");
+  const auto tiles = MapClient(ChannelTo(server)).ListTiles(request, 20.0);
+  ASSERT_TRUE(tiles.ok()) << tiles.status();
+  EXPECT_EQ(tiles->map_revision(), 3u);
+  ASSERT_EQ(tiles->tiles_size(), 2);
+  EXPECT_EQ(tiles->tiles(1).tile_id(), "b");
+  EXPECT_EQ(tiles->next_page_token(), "");
+}
+
+TEST(AdminClient, ListsTheSessionsOfAMapPageAfterPage) {
+  FakeBehaviour behaviour;
+  behaviour.list_sessions = [](const v1::ListSessionsRequest& request,
+                               v1::ListSessionsResponse* response) {
+    EXPECT_EQ(request.map(), "town");
+    response->add_sessions()->set_session(request.page_token().empty() ? "a" : "b");
+    if (request.page_token().empty()) response->set_next_page_token("more");
+    return grpc::Status::OK;
+  };
+  FakeServer server(behaviour);
+  const auto sessions = ListSessions(ChannelTo(server), "town", 20.0);
+  ASSERT_TRUE(sessions.ok()) << sessions.status();
+  ASSERT_EQ(sessions->size(), 2u);
+  EXPECT_EQ((*sessions)[1].session(), "b");
+}
+
+TEST(AdminClient, SetsTheLogLevelAndTellsTheOneBefore) {
+  FakeBehaviour behaviour;
+  behaviour.set_log_level = [](const v1::SetLogLevelRequest& request,
+                               v1::SetLogLevelResponse* response) {
+    EXPECT_EQ(request.level(), v1::LOG_LEVEL_WARN);
+    response->set_previous_level(v1::LOG_LEVEL_DEBUG);
+    return grpc::Status::OK;
+  };
+  FakeServer server(behaviour);
+  const auto previous = SetLogLevel(ChannelTo(server), v1::LOG_LEVEL_WARN, 20.0);
+  ASSERT_TRUE(previous.ok()) << previous.status();
+  EXPECT_EQ(*previous, v1::LOG_LEVEL_DEBUG);
+  const absl::Status config = GetConfig(ChannelTo(server), 20.0).status();
+  EXPECT_EQ(config.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(config.message()), HasSubstr("GetConfig"));
 }
 
 TEST(MapClient, NamesTheMapToDropAndTheCallThatFailed) {

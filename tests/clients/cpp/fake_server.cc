@@ -64,6 +64,29 @@ class FakeServer::Maps final : public v1::MapService::Service {
                          v1::DeleteMapResponse* response) override {
     return behaviour_.delete_map ? behaviour_.delete_map(*request, response) : Unimplemented();
   }
+  grpc::Status ListTiles(grpc::ServerContext*, const v1::ListTilesRequest* request,
+                         v1::ListTilesResponse* response) override {
+    return behaviour_.list_tiles ? behaviour_.list_tiles(*request, response) : Unimplemented();
+  }
+
+ private:
+  const FakeBehaviour& behaviour_;
+};
+
+class FakeServer::Admin final : public v1::AdminService::Service {
+ public:
+  explicit Admin(const FakeBehaviour& behaviour) : behaviour_(behaviour) {}
+
+  grpc::Status ListSessions(grpc::ServerContext*, const v1::ListSessionsRequest* request,
+                            v1::ListSessionsResponse* response) override {
+    return behaviour_.list_sessions ? behaviour_.list_sessions(*request, response)
+                                    : Unimplemented();
+  }
+  grpc::Status SetLogLevel(grpc::ServerContext*, const v1::SetLogLevelRequest* request,
+                           v1::SetLogLevelResponse* response) override {
+    return behaviour_.set_log_level ? behaviour_.set_log_level(*request, response)
+                                    : Unimplemented();
+  }
 
  private:
   const FakeBehaviour& behaviour_;
@@ -72,7 +95,8 @@ class FakeServer::Maps final : public v1::MapService::Service {
 FakeServer::FakeServer(FakeBehaviour behaviour)
     : behaviour_(std::move(behaviour)),
       localization_(std::make_unique<Localization>(behaviour_)),
-      maps_(std::make_unique<Maps>(behaviour_)) {
+      maps_(std::make_unique<Maps>(behaviour_)),
+      admin_(std::make_unique<Admin>(behaviour_)) {
   Start();
 }
 
@@ -86,6 +110,7 @@ void FakeServer::Start() {
                            &port_);
   builder.RegisterService(localization_.get());
   builder.RegisterService(maps_.get());
+  builder.RegisterService(admin_.get());
   server_ = builder.BuildAndStart();
 }
 

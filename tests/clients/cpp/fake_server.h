@@ -37,6 +37,11 @@ struct FakeBehaviour {
   std::function<grpc::Status(const v1::ListMapsRequest&, v1::ListMapsResponse*)> list_maps;
   std::function<grpc::Status(const v1::GetMapRequest&, v1::GetMapResponse*)> get_map;
   std::function<grpc::Status(const v1::DeleteMapRequest&, v1::DeleteMapResponse*)> delete_map;
+  std::function<grpc::Status(const v1::ListTilesRequest&, v1::ListTilesResponse*)> list_tiles;
+  std::function<grpc::Status(const v1::ListSessionsRequest&, v1::ListSessionsResponse*)>
+      list_sessions;
+  std::function<grpc::Status(const v1::SetLogLevelRequest&, v1::SetLogLevelResponse*)>
+      set_log_level;
 };
 
 class FakeServer {
@@ -54,10 +59,12 @@ class FakeServer {
  private:
   class Localization;
   class Maps;
+  class Admin;
 
   FakeBehaviour behaviour_;
   std::unique_ptr<Localization> localization_;
   std::unique_ptr<Maps> maps_;
+  std::unique_ptr<Admin> admin_;
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;
 };
