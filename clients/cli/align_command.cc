@@ -9,11 +9,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "clients/cli/alignment_flags.h"
 #include "clients/cli/commands.h"
 #include "clients/cli/estimate_flags.h"
 #include "clients/cli/estimate_text.h"
 #include "clients/cli/json_output.h"
 #include "clients/cli/map_flags.h"
+#include "clients/cli/output_flags.h"
+#include "clients/cli/output_text.h"
 #include "clients/cli/pose_flag.h"
 #include "clients/cli/pose_text.h"
 #include "clients/cli/scan_flags.h"
@@ -30,7 +34,9 @@ struct AlignFlags {
   ServerFlags server;
   MapFlags map;
   ScanFlags scan;
+  AlignmentFlags alignment;
   EstimateFlags estimate;
+  OutputFlags output;
   std::string guess = "0,0,0,0,0,0";
   std::string file;
 };
@@ -56,6 +62,15 @@ std::string ResultText(const v1::AlignmentResult& result, const absl::StatusOr<P
   line("time", absl::StrFormat("%.2f ms round trip, %.2f ms engine (%s)", round_trip_ms,
                                1e3 * result.timings().align_s(), result.engine()));
   line("map", absl::StrCat(result.map(), ", revision ", result.map_revision()));
+  if (result.has_no_ground()) {
+    const v1::Scores& raised = result.no_ground().scores();
+    line("no ground",
+         absl::StrFormat("NVTL %.3f   TP %.3f   %s points", raised.nvtl(),
+                         raised.transform_probability(), Grouped(result.no_ground().points())));
+  }
+  if (!result.omitted().empty()) line("omitted", absl::StrJoin(result.omitted(), ", "));
+  if (result.has_diagnostics()) absl::StrAppend(&text, DiagnosticsText(result.diagnostics()));
+  if (result.has_trace()) absl::StrAppend(&text, "\n", TraceText(result.trace()));
   return text;
 }
 
@@ -66,6 +81,8 @@ std::vector<double> CovarianceOf(const v1::AlignmentResult& result) {
 
 Json ResultJson(const v1::AlignmentResult& result, const absl::StatusOr<Pose>& pose,
                 double round_trip_ms) {
+  Json omitted = Json::array();
+  for (const std::string& field : result.omitted()) omitted.push_back(field);
   Json rpy = nullptr;
   if (pose.ok()) rpy = RosNumbers(*pose);
   return {
@@ -88,7 +105,12 @@ Json ResultJson(const v1::AlignmentResult& result, const absl::StatusOr<Pose>& p
       {"map_revision", result.map_revision()},
       {"engine", result.engine()},
       {"latency_ms", round_trip_ms},
-      {"engine_ms", 1e3 * result.timings().align_s()}};
+      {"engine_ms", 1e3 * result.timings().align_s()},
+      {"trace", TraceJson(result)},
+      {"diagnostics", DiagnosticsJson(result)},
+      {"point_scores", PointScoresJson(result)},
+      {"no_ground", NoGroundJson(result)},
+      {"omitted", omitted}};
 }
 
 absl::StatusOr<ExitCode> Align(const AlignFlags& options) {
@@ -103,7 +125,9 @@ absl::StatusOr<ExitCode> Align(const AlignFlags& options) {
   setup.set_map(options.map.map);
   setup.set_vehicle("voxloc align");
   setup.mutable_options()->set_profile(options.map.profile);
+  options.alignment.AddTo(&setup);
   options.estimate.AddTo(setup.mutable_options(), setup.mutable_output());
+  options.output.AddTo(setup.mutable_output());
   client::EncodeCloud(scan->cloud, request.mutable_scan()->add_clouds()->mutable_cloud());
   client::EncodePose(*guess, request.mutable_scan()->mutable_guess_map_t_base()->mutable_pose());
   const auto sent = std::chrono::steady_clock::now();
@@ -130,13 +154,17 @@ void AddAlignCommand(CLI::App* parent, Work* chosen) {
   CLI::App* command = parent->add_subcommand("align", "Find the pose of one scan in a map");
   command->footer(
       "The exit code is 4 if the pose is not accepted.\n\n"
-      "Example:\n"
-      "  voxloc align --map town --guess 12.5,-3,0,0,0,90 --leaf 1.5 scans/000042.pcd");
+      "Examples:\n"
+      "  voxloc align --map town --guess 12.5,-3,0,0,0,90 --leaf 1.5 scans/000042.pcd\n"
+      "  voxloc align --map town --guess 12.5,-3,0,0,0,90 --override max_iterations=40 \\\n"
+      "      --gate score_threshold=2.5 --trace --diagnostics scans/000042.pcd");
   AddMapFlags(command, &options->map);
   AddPoseFlag(command, "--guess", "Start the search at this pose, metres and degrees, ROS angles",
               &options->guess);
   AddScanFlags(command, &options->scan);
+  AddAlignmentFlags(command, &options->alignment);
   AddEstimateFlags(command, &options->estimate);
+  AddOutputFlags(command, &options->output);
   AddServerFlags(command, &options->server);
   AddScanFile(command, &options->file);
   command->callback([options, chosen] { *chosen = [options] { return Align(*options); }; });

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "clients/cli/alignment_flags.h"
 #include "clients/cli/calibrate/calibration_report.h"
 #include "clients/cli/calibrate/drive.h"
 #include "clients/cli/calibrate/split_halves.h"
@@ -32,6 +33,7 @@ struct CalibrateFlags {
   ServerFlags server;
   MapFlags map;
   ScanFlags scan;
+  AlignmentFlags alignment;
   std::string scans;
   std::string odometry;
   std::string odometry_format = "tum";
@@ -78,6 +80,7 @@ absl::StatusOr<std::unique_ptr<client::LocalizationSession>> OpenScanPartSession
   session.open.mutable_setup()->set_vehicle("voxloc calibrate");
   session.open.mutable_setup()->set_map(options.map.map);
   session.open.mutable_setup()->mutable_options()->set_profile(options.map.profile);
+  options.alignment.AddTo(session.open.mutable_setup());
   session.open.mutable_setup()->mutable_output()->set_no_confidence(true);
   v1::CovarianceOptions& covariance =
       *session.open.mutable_setup()->mutable_options()->mutable_covariance();
@@ -234,6 +237,7 @@ void AddCalibrateCommand(CLI::App* parent, Work* chosen) {
       ->type_name("FILE")
       ->required();
   AddScanFlags(command, &options->scan);
+  AddAlignmentFlags(command, &options->alignment);
   AddServerFlags(command, &options->server);
   command->callback([options, chosen] { *chosen = [options] { return Calibrate(*options); }; });
 }

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "clients/cli/alignment_flags.h"
 #include "clients/cli/commands.h"
 #include "clients/cli/estimate_flags.h"
 #include "clients/cli/load_test/load_drive.h"
@@ -25,6 +26,7 @@ namespace {
 struct LoadTestFlags {
   ServerFlags server;
   ScanFlags scan;
+  AlignmentFlags alignment;
   EstimateFlags estimate;
   std::vector<std::string> maps;
   std::string profile;
@@ -101,6 +103,7 @@ LoadPlan PlanOf(const LoadTestFlags& flags) {
   plan.maps = flags.maps;
   v1::ScanSetup& setup = *plan.open.mutable_setup();
   setup.mutable_options()->set_profile(flags.profile);
+  flags.alignment.AddTo(&setup);
   flags.estimate.AddTo(setup.mutable_options(), setup.mutable_output());
   if (flags.child >= 0) {
     plan.process = static_cast<size_t>(flags.child);
@@ -316,6 +319,7 @@ void AddLoadTestCommand(CLI::App* parent, Work* chosen) {
   AddObjectiveFlags(command, options.get());
   AddProfileFlag(command, &options->profile);
   AddScanFlags(command, &options->scan);
+  AddAlignmentFlags(command, &options->alignment);
   AddEstimateFlags(command, &options->estimate);
   AddServerFlags(command, &options->server);
   command->callback([options, chosen] {

@@ -6,10 +6,12 @@
 #include <cstdio>
 #include <memory>
 
+#include "clients/cli/alignment_flags.h"
 #include "clients/cli/commands.h"
 #include "clients/cli/json_output.h"
 #include "clients/cli/locate/locate_output.h"
 #include "clients/cli/map_flags.h"
+#include "clients/cli/message_json.h"
 #include "clients/cli/pose_flag.h"
 #include "clients/cli/pose_text.h"
 #include "clients/cli/progress.h"
@@ -34,6 +36,7 @@ struct LocateFlags {
   ServerFlags server;
   MapFlags map;
   ScanFlags scan;
+  AlignmentFlags alignment;
   std::string prior;
   std::string sigma = "2,2,0.5,1,1,10";
   std::string region;
@@ -41,6 +44,7 @@ struct LocateFlags {
   double yaw_range_deg = 180.0;
   uint32_t particles = 0;
   uint32_t hypotheses = 0;
+  bool report_particles = false;
   std::string file;
 };
 
@@ -79,6 +83,8 @@ absl::StatusOr<v1::EstimateInitialPoseRequest> RequestOf(const LocateFlags& opti
   request.mutable_setup()->set_map(options.map.map);
   request.mutable_setup()->set_vehicle("voxloc locate");
   request.mutable_setup()->mutable_options()->set_profile(options.map.profile);
+  options.alignment.AddTo(request.mutable_setup());
+  request.set_report_particles(options.report_particles);
   request.mutable_search()->set_particles(options.particles);
   request.mutable_search()->set_max_hypotheses(options.hypotheses);
   request.mutable_search()->set_seed(options.scan.seed);
@@ -105,9 +111,13 @@ absl::StatusOr<ExitCode> Locate(const LocateFlags& options) {
   if (!channel.ok()) return channel.status();
   const auto sent = std::chrono::steady_clock::now();
   absl::StatusOr<v1::SearchResult> result = absl::InternalError("not run");
+  Json particles = Json::array();
   {
     LiveLine line(3.0, 0.1);
-    const auto show = [&line](const v1::SearchProgress& progress) {
+    const auto show = [&line, &particles](const v1::SearchProgress& progress) {
+      for (const v1::SearchParticle& particle : progress.particles()) {
+        particles.push_back(MessageJson(particle));
+      }
       if (line.due()) line.Show(SearchProgressText(progress));
       return true;
     };
@@ -121,7 +131,9 @@ absl::StatusOr<ExitCode> Locate(const LocateFlags& options) {
   if (options.server.prints_text()) {
     std::fputs(SearchResultText(*result, elapsed_s).c_str(), stdout);
   }
-  const absl::Status written = WriteJson(options.server.json, SearchResultJson(*result, elapsed_s));
+  Json json = SearchResultJson(*result, elapsed_s);
+  json["particles"] = options.report_particles ? particles : Json(nullptr);
+  const absl::Status written = WriteJson(options.server.json, json);
   if (!written.ok()) return written;
   return Located(*result) ? ExitCode::kOk : ExitCode::kNotAccepted;
 }
@@ -185,7 +197,10 @@ void AddLocateCommand(CLI::App* parent, Work* chosen) {
                    "Return at most this many poses; 0: the server's default, 5")
       ->type_name("N")
       ->capture_default_str();
+  command->add_flag("--report-particles", options->report_particles,
+                    "Write every candidate that was aligned to the JSON");
   AddScanFlags(command, &options->scan);
+  AddAlignmentFlags(command, &options->alignment);
   AddServerFlags(command, &options->server);
   AddScanFile(command, &options->file);
   command->callback([options, chosen] { *chosen = [options] { return Locate(*options); }; });

@@ -6,9 +6,12 @@
 #include <memory>
 
 #include "absl/strings/str_format.h"
+#include "clients/cli/alignment_flags.h"
 #include "clients/cli/commands.h"
 #include "clients/cli/estimate_flags.h"
+#include "clients/cli/field_flag.h"
 #include "clients/cli/map_flags.h"
+#include "clients/cli/output_flags.h"
 #include "clients/cli/replay/live_report.h"
 #include "clients/cli/replay/replay_runner.h"
 #include "clients/cli/replay/replay_summary.h"
@@ -23,7 +26,12 @@ struct ReplayFlags {
   ServerFlags server;
   MapFlags map;
   ScanFlags scan;
+  AlignmentFlags alignment;
   EstimateFlags estimate;
+  bool diagnostics = false;
+  bool session_poses = false;
+  std::string references;
+  std::vector<std::string> recovery;  // KEY=VALUE of v1::RecoveryOptions; empty: off
   ReplayFiles files;
   std::string guess = "truth";
   std::string perturb;
@@ -51,10 +59,20 @@ absl::StatusOr<std::unique_ptr<client::LocalizationSession>> OpenSession(
   setup.set_vehicle("voxloc replay");
   setup.set_map(options.map.map);
   setup.mutable_options()->set_profile(options.map.profile);
+  options.alignment.AddTo(&setup);
   options.estimate.AddTo(setup.mutable_options(), setup.mutable_output());
+  setup.mutable_output()->set_diagnostics(options.diagnostics);
+  if (!options.recovery.empty()) SetFields(options.recovery, session.open.mutable_recovery());
   session.open_timeout_s = options.server.timeout_s;
   session.max_outstanding = 4096;
   return client::LocalizationSession::Open(*channel, session);
+}
+
+// Poses and references that the server has not taken.
+void ReportRejections(client::LocalizationSession* session) {
+  while (const std::optional<v1::RequestRejected> rejected = session->TakeRejection()) {
+    absl::FPrintF(stderr, "warning: a pose or reference was rejected: %s\n", rejected->detail());
+  }
 }
 
 ReplaySetting SettingOf(const ReplayFlags& options, const v1::SessionOpened& opened) {
@@ -80,6 +98,13 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
     if (!parsed.ok()) return parsed.status();
     perturbation = *parsed;
   }
+  std::vector<StampedPose> references;
+  if (!options.references.empty()) {
+    absl::StatusOr<std::vector<StampedPose>> read =
+        ReadTrajectory(options.references, TrajectoryFormat::kTum);
+    if (!read.ok()) return read.status();
+    references = *std::move(read);
+  }
   const GuessSource guesses(*input, KindOf(options), perturbation, options.scan.seed);
   const absl::StatusOr<std::unique_ptr<client::LocalizationSession>> session = OpenSession(options);
   if (!session.ok()) return session.status();
@@ -89,6 +114,8 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
   ReplayOptions replay;
   replay.rate_hz = options.rate_hz;
   replay.timeout_s = options.server.timeout_s;
+  replay.session_poses = options.session_poses;
+  replay.references = std::move(references);
   const auto start = std::chrono::steady_clock::now();
   absl::StatusOr<std::vector<ReplayRow>> rows = absl::InternalError("not run");
   {
@@ -105,6 +132,7 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
   if (!rows.ok()) return rows.status();
   setting.elapsed_s =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  ReportRejections(session->get());
   // The results are here; how the session ends no longer matters.
   (*session)->Close(options.server.timeout_s).IgnoreError();
 
@@ -188,7 +216,19 @@ void AddReplayCommand(CLI::App* parent, Work* chosen) {
       ->capture_default_str();
   command->add_option("--report", options->report, "Write an HTML report that needs no network")
       ->type_name("FILE");
+  command->add_flag("--session-poses", options->session_poses,
+                    "Send each guess as a pose of the session, and scans without a guess");
+  command
+      ->add_option("--references", options->references,
+                   "Send the positions in FILE as reference positions, such as GNSS, for the "
+                   "regularization; format tum, orientations are not used")
+      ->type_name("FILE");
+  AddFieldFlag(command, "--recovery",
+               "Let the server search for the vehicle once lost, with these options, SI units",
+               v1::RecoveryOptions::default_instance(), &options->recovery);
+  AddDiagnosticsFlag(command, &options->diagnostics);
   AddScanFlags(command, &options->scan);
+  AddAlignmentFlags(command, &options->alignment);
   AddEstimateFlags(command, &options->estimate);
   AddServerFlags(command, &options->server);
   command->callback([options, chosen] { *chosen = [options] { return Replay(*options); }; });

@@ -6,9 +6,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "clients/cli/alignment_flags.h"
 #include "clients/cli/commands.h"
 #include "clients/cli/json_output.h"
 #include "clients/cli/map_flags.h"
+#include "clients/cli/output_flags.h"
 #include "clients/cli/pose_flag.h"
 #include "clients/cli/pose_text.h"
 #include "clients/cli/scan_flags.h"
@@ -25,6 +27,8 @@ struct ScoreFlags {
   ServerFlags server;
   MapFlags map;
   ScanFlags scan;
+  AlignmentFlags alignment;
+  bool point_scores = false;
   int stage = -1;  // the profile's score stage
   std::string at = "0,0,0,0,0,0";
   std::string poses;
@@ -48,10 +52,12 @@ absl::StatusOr<std::vector<Pose>> PosesOf(const ScoreFlags& options) {
   return poses;
 }
 
-absl::Status CheckSizes(const v1::PoseScores& scores, size_t poses) {
+// `points`: scores that each pose has for points, 0 where none were asked for.
+absl::Status CheckSizes(const v1::PoseScores& scores, size_t poses, size_t points) {
   const auto count = static_cast<int>(poses);
   if (scores.score_size() == count && scores.transform_probability_size() == count &&
-      scores.nvtl_size() == count && scores.matched_ratio_size() == count) {
+      scores.nvtl_size() == count && scores.matched_ratio_size() == count &&
+      static_cast<size_t>(scores.point_scores_size()) == poses * points) {
     return absl::OkStatus();
   }
   return absl::InternalError(
@@ -89,7 +95,12 @@ Json ScoresJson(const ScoreFlags& options, const v1::ScoreReady& ready,
                     {"score", scores.score(at)},
                     {"transform_probability", scores.transform_probability(at)},
                     {"nvtl", scores.nvtl(at)},
-                    {"matched_ratio", scores.matched_ratio(at)}});
+                    {"matched_ratio", scores.matched_ratio(at)},
+                    {"point_scores", nullptr}});
+    if (!options.point_scores) continue;
+    const auto points = static_cast<std::ptrdiff_t>(ready.points().used());
+    const auto first = scores.point_scores().begin() + static_cast<std::ptrdiff_t>(i) * points;
+    rows.back()["point_scores"] = std::vector<float>(first, first + points);
   }
   return {{"map", options.map.map},   {"map_revision", ready.map_revision()},
           {"engine", ready.engine()}, {"points_used", ready.points().used()},
@@ -107,6 +118,8 @@ absl::StatusOr<ExitCode> Score(const ScoreFlags& options) {
   setup.mutable_setup()->set_map(options.map.map);
   setup.mutable_setup()->set_vehicle("voxloc score");
   setup.mutable_setup()->mutable_options()->set_profile(options.map.profile);
+  options.alignment.AddTo(setup.mutable_setup());
+  setup.mutable_setup()->mutable_output()->set_point_scores(options.point_scores);
   if (options.stage >= 0) setup.mutable_stage()->set_value(static_cast<uint32_t>(options.stage));
   client::EncodeCloud(scan->cloud, setup.mutable_scan()->add_clouds()->mutable_cloud());
   absl::StatusOr<std::unique_ptr<client::ScoreClient>> scorer =
@@ -114,7 +127,10 @@ absl::StatusOr<ExitCode> Score(const ScoreFlags& options) {
   if (!scorer.ok()) return scorer.status();
   absl::StatusOr<v1::PoseScores> scores = (*scorer)->Score(*poses);
   if (!scores.ok()) return scores.status();
-  if (absl::Status status = CheckSizes(*scores, poses->size()); !status.ok()) return status;
+  const size_t points = options.point_scores ? (*scorer)->ready().points().used() : 0;
+  if (absl::Status status = CheckSizes(*scores, poses->size(), points); !status.ok()) {
+    return status;
+  }
   if (options.server.prints_text()) std::fputs(ScoresText(*poses, *scores).c_str(), stdout);
   const absl::Status written =
       WriteJson(options.server.json, ScoresJson(options, (*scorer)->ready(), *poses, *scores));
@@ -129,7 +145,9 @@ void AddScoreCommand(CLI::App* parent, Work* chosen) {
   CLI::App* command =
       parent->add_subcommand("score", "Report how well a scan fits a map at given poses");
   command->footer(
-      "The poses are scored without an alignment.\n\n"
+      "The poses are scored without an alignment. Of the overrides, outlier_ratio and "
+      "search_method\n"
+      "have an effect.\n\n"
       "Examples:\n"
       "  voxloc score --map town --at 12.5,-3,0,0,0,90 scans/000042.pcd\n"
       "  voxloc score --map town --poses candidates.txt --json scores.json scans/000042.pcd");
@@ -147,7 +165,9 @@ void AddScoreCommand(CLI::App* parent, Work* chosen) {
   command->add_option("--pose-format", options->pose_format, "Set the format of the file")
       ->check(CLI::IsMember({"kitti", "tum"}))
       ->capture_default_str();
+  AddPointScoresFlag(command, &options->point_scores);
   AddScanFlags(command, &options->scan);
+  AddScoringFlags(command, &options->alignment);
   AddServerFlags(command, &options->server);
   AddScanFile(command, &options->file);
   command->callback([options, chosen] { *chosen = [options] { return Score(*options); }; });

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -254,6 +255,117 @@ TEST_P(CommandLineE2e, AlignTellsAGoodPoseFromABadOne) {
   EXPECT_GT(json::parse(scored.out)["results"][0]["nvtl"], 1.0);
 }
 
+TEST_P(CommandLineE2e, AlignTakesOverridesAGateAndAMountAndReportsMore) {
+  std::ifstream poses(Town("poses_tum.txt"));
+  double stamp, x, y, z, qx, qy, qz, qw;
+  poses >> stamp >> x >> y >> z >> qx >> qy >> qz >> qw;
+  ASSERT_TRUE(poses.good());
+  const double yaw = std::atan2(2 * (qw * qz + qx * qy), 1 - 2 * (qy * qy + qz * qz));
+  const auto align = [&](double guess_z, const std::vector<std::string>& more) {
+    std::ostringstream guess;
+    guess << x << "," << y << "," << guess_z << ",0,0," << yaw * 180.0 / M_PI;
+    const ProcessResult run = WithServer(
+        Plus({"align", "--map", "town", "--guess", guess.str(), "--points", "1500", "--min-range",
+              "1", "--profile", "autoware", "--json", "-", Town("scans/000000.pcd")},
+             more));
+    json result = json::parse(run.out, nullptr, false);
+    EXPECT_FALSE(result.is_discarded()) << run.error;
+    return result;
+  };
+  const json plain = align(z, {});
+  EXPECT_TRUE(plain["accepted"]);
+  EXPECT_TRUE(plain["trace"].is_null());
+  EXPECT_TRUE(plain["diagnostics"].is_null());
+
+  const json full = align(z, {"--trace", "--diagnostics", "--point-scores", "--no-ground-margin",
+                              "0.8", "--override", "max_iterations=2"});
+  EXPECT_LE(full["iterations"], 2);
+  EXPECT_EQ(full["trace"].size(), full["iterations"]);
+  EXPECT_EQ(full["diagnostics"]["values"].size(), 19u);
+  EXPECT_EQ(full["diagnostics"]["values"]["iteration_num"], full["iterations"]);
+  EXPECT_EQ(full["point_scores"].size(), full["points_used"]);
+  EXPECT_GT(full["no_ground"]["points"], 0);
+  EXPECT_LT(full["no_ground"]["points"], full["points_used"]);
+
+  EXPECT_EQ(align(z, {"--gate", "score_threshold=100"})["status"], "LOW_SCORE");
+  // A sensor 2 m above the base: the base is 2 m below where the sensor sees itself.
+  const json mounted = align(z - 2.0, {"--base-t-sensor", "0,0,2,0,0,0"});
+  EXPECT_TRUE(mounted["accepted"]);
+  EXPECT_NEAR(mounted["pose"][2], plain["pose"][2].get<double>() - 2.0, 0.05);
+}
+
+TEST_P(CommandLineE2e, ScoreWritesTheScoreOfEveryPoint) {
+  const ProcessResult run =
+      WithServer({"score", "--map", "town", "--poses", Town("poses.txt"), "--points", "100",
+                  "--min-range", "1", "--point-scores", "--json", "-", Town("scans/000000.pcd")});
+  ASSERT_EQ(run.exit_code, 0) << run.error;
+  const json scored = json::parse(run.out, nullptr, false);
+  ASSERT_FALSE(scored.is_discarded());
+  ASSERT_EQ(scored["results"].size(), 25u);
+  for (const json& row : scored["results"]) {
+    ASSERT_EQ(row["point_scores"].size(), 100u);
+    double sum = 0.0;
+    double matched = 0.0;
+    for (const json& score : row["point_scores"]) {
+      sum += score.get<double>();
+      if (score > 0.0) ++matched;
+    }
+    // NVTL is the mean of the matched points' scores.
+    EXPECT_NEAR(sum, row["nvtl"].get<double>() * matched, 1e-3 * sum);
+  }
+}
+
+TEST_P(CommandLineE2e, ReplaySendsPosesReferencesAndLooksForALostVehicle) {
+  const auto replay = [](const std::vector<std::string>& more) {
+    const ProcessResult run = WithServer(
+        Plus({"replay", "--map", "town", "--scans", Town("scans"), "--poses", Town("poses_tum.txt"),
+              "--pose-format", "tum", "--points", "1500", "--min-range", "1", "--json", "-"},
+             more));
+    json result = json::parse(run.out, nullptr, false);
+    EXPECT_FALSE(result.is_discarded()) << run.error;
+    EXPECT_EQ(run.error.find("rejected"), std::string::npos) << run.error;
+    return result;
+  };
+  const json posed =
+      replay({"--session-poses", "--diagnostics", "--perturb", "0.3,0.3,0.1,0.5,0.5,1"});
+  EXPECT_EQ(posed["accepted"], 25);
+  for (const json& row : posed["results"]) {
+    EXPECT_TRUE(row["diagnostics"]["values"]["is_succeed_interpolate_initial_pose"].get<bool>());
+  }
+
+  // A strong pull towards positions that are 2 m off moves the answers along the heading.
+  const fs::path references = directory_ / "references.txt";
+  std::ifstream poses(Town("poses_tum.txt"));
+  std::ofstream moved(references);
+  std::string stamp, rest;
+  double x = 0.0, y = 0.0;
+  while (poses >> stamp >> x >> y && std::getline(poses, rest)) {
+    moved << stamp << " " << x + 2.0 << " " << y + 2.0 << rest << "\n";
+  }
+  moved.close();
+  const std::vector<std::string> pull = {"--profile", "autoware", "--override",
+                                         "regularization.scale_factor=0.2"};
+  EXPECT_LT(replay(pull)["translation_error_m"]["mean"], 0.1);
+  EXPECT_GT(
+      replay(Plus(pull, {"--references", references.string()}))["translation_error_m"]["mean"],
+      0.5);
+
+  // Poses that are right for ten scans, and then 300 m off.
+  const fs::path astray = directory_ / "astray.txt";
+  std::ifstream right(Town("poses_tum.txt"));
+  std::ofstream wrong(astray);
+  for (int i = 0; right >> stamp >> x >> y && std::getline(right, rest); ++i) {
+    wrong << stamp << " " << x + (i < 10 ? 0.0 : 300.0) << " " << y << rest << "\n";
+  }
+  wrong.close();
+  const json lost =
+      replay({"--session-poses", "--guesses", astray.string(), "--recovery", "lost_after_scans=2",
+              "--recovery", "initial_radius_m=5", "--recovery", "max_radius_m=10"});
+  EXPECT_EQ(lost["accepted"], 10);
+  EXPECT_TRUE(std::any_of(lost["results"].begin(), lost["results"].end(),
+                          [](const json& row) { return row["recovery"].is_object(); }));
+}
+
 TEST_P(CommandLineE2e, LocateFindsAVehicleAroundAPrior) {
   const std::string scan = Town("scans/000003.pcd");
   std::ifstream poses(Town("poses_tum.txt"));
@@ -267,15 +379,16 @@ TEST_P(CommandLineE2e, LocateFindsAVehicleAroundAPrior) {
   std::ostringstream prior;
   prior << x + 2.0 << "," << y - 2.0 << "," << z << ",0,0,0";
   const fs::path out = directory_ / "located.json";
-  const ProcessResult run =
-      WithServer({"locate", "--map", "town", "--prior", prior.str(), "--sigma", "2,2,0.3,1,1,30",
-                  "--points", "1500", "--min-range", "1", "--json", out.string(), scan});
+  const ProcessResult run = WithServer(
+      {"locate", "--map", "town", "--prior", prior.str(), "--sigma", "2,2,0.3,1,1,30", "--points",
+       "1500", "--min-range", "1", "--report-particles", "--json", out.string(), scan});
   EXPECT_THAT(run.out, HasSubstr("found     "));
   EXPECT_THAT(run.out, HasSubstr("support"));
   const json found = JsonIn(out);
   ASSERT_FALSE(found.is_discarded()) << run.error;
   EXPECT_TRUE(found["located"]);
   EXPECT_EQ(run.exit_code, 0) << run.error;
+  EXPECT_EQ(found["particles"].size(), found["candidates_aligned"]);
   ASSERT_GE(found["hypotheses"].size(), 1u);
   const json& pose = found["hypotheses"][0]["pose"];
   EXPECT_LT(std::hypot(pose[0].get<double>() - x, pose[1].get<double>() - y), 0.2);

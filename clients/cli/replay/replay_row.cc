@@ -10,6 +10,8 @@
 #include "absl/status/statusor.h"
 #include "clients/cli/accepted.h"
 #include "clients/cli/estimate_text.h"
+#include "clients/cli/message_json.h"
+#include "clients/cli/output_text.h"
 #include "clients/cpp/messages.h"
 #include "core/geometry/angles.h"
 
@@ -43,6 +45,8 @@ void FillRow(const v1::AlignmentResult& result, double latency_ms, ReplayRow* ro
   row->server_ms = 1e3 * result.timings().server_s();
   row->map_revision = result.map_revision();
   row->engine = result.engine();
+  row->diagnostics = DiagnosticsJson(result);
+  if (result.has_recovery()) row->recovery = MessageJson(result.recovery());
   if (!result.has_map_t_base()) return;
   const absl::StatusOr<Pose> pose = client::DecodePose(result.map_t_base().pose());
   if (!pose.ok()) return;

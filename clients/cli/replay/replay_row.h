@@ -37,6 +37,8 @@ struct ReplayRow {
   double position_sigma_m = 0.0;     // in the worst direction; meaningful with a covariance
   std::optional<double> confidence;  // nullopt: none
   Json protection;                   // null: none
+  Json diagnostics;                  // as DiagnosticsJson; null: not asked for
+  Json recovery;                     // the contract's RecoveryProposal; null: nothing was done
   std::vector<std::string> unobserved_axes;
 
   double score = 0.0;

@@ -18,6 +18,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// A session interpolates between two poses: the first one is sent twice, this long before its scan
+// and at it. The time between the scans of a LiDAR of 10 Hz.
+constexpr int64_t kFirstPoseLead_ns = 100'000'000;
+
 double SecondsBetween(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
@@ -71,6 +75,28 @@ class Runner {
   std::vector<ReplayRow> TakeRows() { return std::move(rows_); }
 
  private:
+  // As a pose of the session.
+  absl::Status SendGuess(const ReplayRow& row) {
+    if (row.index == 0) {
+      const absl::Status status =
+          session_.SendPose(row.stamp_ns - kFirstPoseLead_ns, row.guess_map_T_base);
+      if (!status.ok()) return status;
+    }
+    return session_.SendPose(row.stamp_ns, row.guess_map_T_base);
+  }
+
+  // Up to the first that is not before the scan.
+  absl::Status SendReferences(int64_t stamp_ns) {
+    while (next_reference_ < options_.references.size() &&
+           (next_reference_ == 0 || options_.references[next_reference_ - 1].stamp_ns < stamp_ns)) {
+      const StampedPose& reference = options_.references[next_reference_++];
+      const absl::Status status =
+          session_.SendReference(reference.stamp_ns, reference.pose.translation);
+      if (!status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status SendNext(size_t index) {
     absl::StatusOr<LoadedScan> scan = loader_.Next();
     if (!scan.ok()) return scan.status();
@@ -88,7 +114,12 @@ class Runner {
     client::ScanInput message;
     message.stamp_ns = row.stamp_ns;
     message.cloud = &scan->cloud;
-    message.guess_map_T_base = row.guess_map_T_base;
+    if (absl::Status status = SendReferences(row.stamp_ns); !status.ok()) return status;
+    if (options_.session_poses) {
+      if (absl::Status status = SendGuess(row); !status.ok()) return status;
+    } else {
+      message.guess_map_T_base = row.guess_map_T_base;
+    }
     const Clock::time_point now = Clock::now();
     row.sent_s = SecondsBetween(start_, now);
     {
@@ -151,6 +182,7 @@ class Runner {
   ScanLoader& loader_;
   client::LocalizationSession& session_;
   const Clock::time_point start_ = Clock::now();
+  size_t next_reference_ = 0;    // of the sender
   std::vector<ReplayRow> rows_;  // each is written by the sender, then by the receiver
 
   std::mutex mutex_;

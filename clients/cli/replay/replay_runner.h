@@ -23,6 +23,11 @@ namespace voxloc::cli {
 struct ReplayOptions {
   double rate_hz = 0.0;     // 0: closed loop
   double timeout_s = 10.0;  // for each answer; 0: no limit
+  // Guesses go as poses of the session, each before its scan, which then has none.
+  bool session_poses = false;
+  // Reference positions in the order of their stamps. Before each scan go those up to the first one
+  // that is not before it, so that the server can interpolate.
+  std::vector<StampedPose> references;
   // Called after each reply, one at a time, with the scan's row, and its picture points where the
   // loader keeps them. In open loop by a thread of the replay's own.
   std::function<void(const ReplayRow& row, const PointCloud& picture)> on_reply;

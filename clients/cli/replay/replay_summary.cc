@@ -29,6 +29,8 @@ Json RowJson(const ReplayRow& row) {
           {"covariance", row.covariance.empty() ? Json(nullptr) : Json(row.covariance)},
           {"confidence", row.confidence.has_value() ? Json(*row.confidence) : Json(nullptr)},
           {"protection", row.protection},
+          {"diagnostics", row.diagnostics},
+          {"recovery", row.recovery},
           {"unobserved_axes", row.unobserved_axes},
           {"scores",
            {{"score", row.score},

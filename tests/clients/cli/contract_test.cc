@@ -2,16 +2,22 @@
 //
 // What the contract defines, by its names and as JSON.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "clients/cli/contract_names.h"
+#include "clients/cli/message_field.h"
 #include "clients/cli/message_json.h"
 #include "voxloc/v1/admin_service.pb.h"
 #include "voxloc/v1/alignment.pb.h"
 #include "voxloc/v1/map.pb.h"
 #include "voxloc/v1/options.pb.h"
+#include "voxloc/v1/session.pb.h"
 
 namespace voxloc::cli {
 namespace {
@@ -73,6 +79,59 @@ TEST(MessageJson, WritesBytesAsHexadecimalAndOfAOneofWhatIsSet) {
   entry.set_key("iteration_num");
   entry.set_int_value(-4);
   EXPECT_EQ(MessageJson(entry), Json::parse(R"({"key": "iteration_num", "int_value": -4})"));
+}
+
+TEST(MessageField, EveryKeySetsItsFieldAlone) {
+  const v1::AlignmentOverrides overrides;
+  const v1::GateOptions gate;
+  const v1::RecoveryOptions recovery;
+  for (const google::protobuf::Message* prototype :
+       std::vector<const google::protobuf::Message*>{&overrides, &gate, &recovery}) {
+    const std::vector<std::string> keys = FieldKeys(*prototype->GetDescriptor());
+    EXPECT_GE(keys.size(), static_cast<size_t>(prototype->GetDescriptor()->field_count()));
+    for (const std::string& key : keys) {
+      size_t takers = 0;
+      for (const char* value : {"true", "1.5", "2", "nvtl", "clamped-step", "direct7", "exact"}) {
+        const std::unique_ptr<google::protobuf::Message> message(prototype->New());
+        if (!SetField(key + "=" + value, message.get()).ok()) continue;
+        ++takers;
+        EXPECT_GT(message->ByteSizeLong(), 0u) << key;
+      }
+      // 2 is a number too, 1.5 is no whole one.
+      EXPECT_GE(takers, 1u) << key;
+      EXPECT_LE(takers, 2u) << key;
+    }
+  }
+}
+
+TEST(MessageField, ReachesMessagesWithin) {
+  v1::AlignmentOverrides overrides;
+  EXPECT_TRUE(SetField("regularization.scale_factor=1e-3", &overrides).ok());
+  EXPECT_TRUE(SetField("regularization.enable=false", &overrides).ok());
+  EXPECT_TRUE(SetField("line_search=more-thuente", &overrides).ok());
+  EXPECT_EQ(overrides.regularization().scale_factor().value(), 1e-3);
+  EXPECT_TRUE(overrides.regularization().has_enable());
+  EXPECT_FALSE(overrides.regularization().enable().value());
+  EXPECT_EQ(overrides.line_search(), v1::LINE_SEARCH_MORE_THUENTE);
+}
+
+TEST(MessageField, SaysWhatItMustBe) {
+  v1::AlignmentOverrides overrides;
+  const auto refusal = [&overrides](const std::string& text) {
+    const absl::Status status = SetField(text, &overrides);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
+    return std::string(status.message());
+  };
+  using ::testing::HasSubstr;
+  EXPECT_THAT(refusal("max_iterations=-1"), HasSubstr("a whole number, at least 0 (got -1)"));
+  EXPECT_THAT(refusal("max_iterations="), HasSubstr("(got )"));
+  EXPECT_THAT(refusal("step_floor=yes"), HasSubstr("true or false (got yes)"));
+  EXPECT_THAT(refusal("search_method=DIRECT7"), HasSubstr("one of radius, direct7, direct1"));
+  EXPECT_THAT(refusal("search_method=unspecified"), HasSubstr("one of radius"));
+  EXPECT_THAT(refusal("regularization=1"), HasSubstr("did you mean regularization.enable?"));
+  EXPECT_THAT(refusal("nothing=1"), HasSubstr("; there are max_iterations, step_size_m"));
+  EXPECT_THAT(refusal("=1"), HasSubstr("has no key"));
+  EXPECT_EQ(overrides.ByteSizeLong(), 0u) << "nothing was set";
 }
 
 }  // namespace

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a replay sends, against a server that answers every scan.
+
+#include "clients/cli/replay/replay_runner.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/cloud/io/cloud_file.h"
+#include "tests/clients/cpp/fake_server.h"
+#include "tests/support/scratch_dir.h"
+
+namespace voxloc::cli {
+namespace {
+
+using client::FakeBehaviour;
+using client::FakeServer;
+
+constexpr int64_t kPeriod_ns = 100'000'000;
+
+// Three scans at x = 0, 1, 2 with stamps 1.0, 1.1 and 1.2 s.
+class ReplayRunnerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    PointCloud cloud;
+    cloud.PushBack(1.0f, 2.0f, 3.0f);
+    for (int i = 0; i < 3; ++i) {
+      input_.scans.push_back(scratch_.Path(std::to_string(i) + ".pcd"));
+      ASSERT_TRUE(WritePcd(input_.scans.back(), cloud).ok());
+      Pose pose;
+      pose.translation.x() = i;
+      input_.truth.push_back({10 * kPeriod_ns + i * kPeriod_ns, pose});
+    }
+  }
+
+  // Runs a replay in closed loop; the messages after `open`, in the order of their arrival.
+  std::vector<v1::AlignScansRequest> Sent(const ReplayOptions& options) {
+    std::vector<v1::AlignScansRequest> sent;  // by the server's thread, read once it has ended
+    FakeBehaviour behaviour;
+    behaviour.align_scans = [&sent](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
+      v1::AlignScansRequest request;
+      v1::AlignScansResponse response;
+      stream->Read(&request);
+      response.mutable_opened()->set_max_message_bytes(1 << 20);
+      stream->Write(response);
+      while (stream->Read(&request)) {
+        sent.push_back(request);
+        if (!request.has_scan()) continue;
+        response.mutable_result()->set_sequence(request.scan().sequence());
+        response.mutable_result()->set_status(v1::ALIGNMENT_STATUS_OK);
+        stream->Write(response);
+      }
+      return grpc::Status::OK;
+    };
+    FakeServer server(behaviour);
+    client::ChannelOptions channel;
+    channel.server = server.address();
+    auto session = client::LocalizationSession::Open(*client::Channel::Create(channel), {});
+    EXPECT_TRUE(session.ok()) << session.status();
+    if (!session.ok()) return {};
+    ScanLoader loader(input_.scans, FilterOptions(), 0, 0);
+    const GuessSource guesses(input_, GuessSource::Kind::kTruth, std::nullopt, 0);
+    const auto rows = RunReplay(input_, guesses, options, &loader, session->get());
+    EXPECT_TRUE(rows.ok()) << rows.status();
+    EXPECT_TRUE((*session)->Close(20.0).ok());
+    server.Stop();
+    return sent;
+  }
+
+  ScratchDir scratch_;
+  ReplayInput input_;
+};
+
+TEST_F(ReplayRunnerTest, ScansBringTheirGuesses) {
+  const auto sent = Sent({});
+  ASSERT_EQ(sent.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(sent[i].scan().guess_map_t_base().pose().position().x(), static_cast<double>(i));
+  }
+}
+
+TEST_F(ReplayRunnerTest, SessionPosesComeBeforeTheirScansInPlaceOfGuesses) {
+  ReplayOptions options;
+  options.session_poses = true;
+  const auto sent = Sent(options);
+  // Pose, pose, scan; then pose, scan.
+  ASSERT_EQ(sent.size(), 7u);
+  EXPECT_LT(sent[0].pose().stamp_ns(), sent[1].pose().stamp_ns());
+  for (size_t i = 0; i < 3; ++i) {
+    const v1::AlignScansRequest& pose = sent[1 + 2 * i];
+    const v1::AlignScansRequest& scan = sent[2 + 2 * i];
+    ASSERT_TRUE(pose.has_pose() && scan.has_scan()) << i;
+    EXPECT_EQ(pose.pose().stamp_ns(), scan.scan().stamp_ns());
+    EXPECT_EQ(pose.pose().map_t_base().pose().position().x(), static_cast<double>(i));
+    EXPECT_FALSE(scan.scan().has_guess_map_t_base());
+  }
+}
+
+TEST_F(ReplayRunnerTest, ReferencesReachUpToTheFirstThatIsNotBeforeTheScan) {
+  ReplayOptions options;
+  const int64_t first_ns = input_.truth[0].stamp_ns;
+  for (const int64_t stamp_ns : {first_ns - 5, first_ns + kPeriod_ns / 2, first_ns + kPeriod_ns,
+                                 first_ns + 10 * kPeriod_ns, first_ns + 11 * kPeriod_ns}) {
+    Pose pose;
+    pose.translation.y() = static_cast<double>(stamp_ns - first_ns);
+    options.references.push_back({stamp_ns, pose});
+  }
+  std::string order;
+  for (const v1::AlignScansRequest& message : Sent(options)) {
+    order += message.has_scan() ? 's' : 'r';
+    if (!message.has_reference()) continue;
+    EXPECT_EQ(message.reference().position().y(),
+              static_cast<double>(message.reference().stamp_ns() - first_ns));
+  }
+  EXPECT_EQ(order, "rrsrsrs") << "the last reference is of no use to a scan";
+}
+
+}  // namespace
+}  // namespace voxloc::cli

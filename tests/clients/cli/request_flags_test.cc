@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What requests ask for by the flags that commands share.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+#include <cctype>
+#include <cmath>
+#include <string>
+
+#include "clients/cli/alignment_flags.h"
+#include "clients/cli/estimate_flags.h"
+#include "clients/cli/output_flags.h"
+#include "voxloc/v1/localization_service.pb.h"
+
+namespace voxloc::cli {
+namespace {
+
+// What a request with these flags asks for.
+v1::OpenSession RequestOf(const std::string& command_line) {
+  CLI::App app;
+  EstimateFlags flags;
+  AddEstimateFlags(&app, &flags);
+  app.parse(command_line);
+  v1::OpenSession request;
+  flags.AddTo(request.mutable_setup()->mutable_options(),
+              request.mutable_setup()->mutable_output());
+  return request;
+}
+
+TEST(EstimateFlagsTest, LeaveTheServersChoiceWhereTheyAreNotGiven) {
+  EXPECT_EQ(RequestOf("").setup().options().ByteSizeLong(), 0U);
+  EXPECT_EQ(RequestOf("").setup().output().ByteSizeLong(), 0U);
+}
+
+TEST(EstimateFlagsTest, NameEveryMethodOfTheContract) {
+  for (int number = v1::CovarianceMethod_MIN + 1; number <= v1::CovarianceMethod_MAX; ++number) {
+    const auto method = static_cast<v1::CovarianceMethod>(number);
+    std::string name = v1::CovarianceMethod_Name(method).substr(sizeof("COVARIANCE_METHOD_") - 1);
+    for (char& c : name) c = c == '_' ? '-' : static_cast<char>(std::tolower(c));
+    EXPECT_EQ(RequestOf("--covariance " + name).setup().options().covariance().method(), method)
+        << name;
+  }
+  EXPECT_THROW((void)RequestOf("--covariance true"), CLI::ValidationError);
+}
+
+TEST(EstimateFlagsTest, LeaveConfidenceOut) {
+  const v1::OpenSession request = RequestOf("--no-confidence");
+  EXPECT_TRUE(request.setup().output().no_confidence());
+  EXPECT_FALSE(request.setup().options().has_covariance());
+}
+
+TEST(EstimateFlagsTest, AskForProtectionLevels) {
+  const v1::OpenSession request = RequestOf("--protection-risk 1e-4");
+  ASSERT_TRUE(request.setup().output().has_protection());
+  EXPECT_EQ(request.setup().output().protection().risk().value(), 1e-4);
+  EXPECT_FALSE(request.setup().output().protection().has_false_alarm());
+  EXPECT_THROW((void)RequestOf("--protection-risk 2"), CLI::ValidationError);
+}
+
+v1::ScanSetup AlignmentSetupOf(const std::string& command_line) {
+  CLI::App app;
+  AlignmentFlags flags;
+  AddAlignmentFlags(&app, &flags);
+  app.parse(command_line);
+  v1::ScanSetup setup;
+  flags.AddTo(&setup);
+  return setup;
+}
+
+TEST(AlignmentFlagsTest, LeaveTheProfileWhereTheyAreNotGiven) {
+  EXPECT_EQ(AlignmentSetupOf("").ByteSizeLong(), 0U);
+}
+
+TEST(AlignmentFlagsTest, ReplaceValuesAndLimits) {
+  const v1::ScanSetup setup = AlignmentSetupOf(
+      "--override max_iterations=7 --gate score_threshold=-1.5 --override curvature=reweighted "
+      "--gate validation.max_skipped_scans=3");
+  EXPECT_EQ(setup.options().overrides().max_iterations().value(), 7U);
+  EXPECT_EQ(setup.options().overrides().curvature(), v1::CURVATURE_REWEIGHTED);
+  EXPECT_FALSE(setup.options().overrides().has_step_size_m());
+  EXPECT_EQ(setup.options().gate().score_threshold().value(), -1.5);
+  EXPECT_EQ(setup.options().gate().validation().max_skipped_scans().value(), 3U);
+}
+
+TEST(AlignmentFlagsTest, PlaceTheSensorWithRosAngles) {
+  const v1::Pose mount = AlignmentSetupOf("--base-t-sensor 1,2,3,0,0,90").base_t_sensor();
+  EXPECT_EQ(mount.position().z(), 3.0);
+  EXPECT_NEAR(mount.orientation().z(), std::sqrt(0.5), 1e-12);
+  EXPECT_NEAR(mount.orientation().w(), std::sqrt(0.5), 1e-12);
+}
+
+TEST(AlignmentFlagsTest, NameTheNearestKey) {
+  const auto refusal = [](const std::string& command_line) -> std::string {
+    try {
+      (void)AlignmentSetupOf(command_line);
+    } catch (const CLI::ValidationError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refusal("--override max_iteration=7"),
+              ::testing::HasSubstr("has no key max_iteration; did you mean max_iterations?"));
+  EXPECT_THAT(refusal("--gate max_delay=7"), ::testing::HasSubstr("has no key max_delay"));
+  EXPECT_THAT(refusal("--gate score_threshold=high"),
+              ::testing::HasSubstr("score_threshold must be a number (got high)"));
+  EXPECT_THAT(refusal("--override max_iterations"),
+              ::testing::HasSubstr("must be KEY=VALUE (got max_iterations)"));
+}
+
+TEST(OutputFlagsTest, AskForWhatIsGiven) {
+  CLI::App app;
+  OutputFlags flags;
+  AddOutputFlags(&app, &flags);
+  v1::OutputOptions nothing;
+  flags.AddTo(&nothing);
+  EXPECT_EQ(nothing.ByteSizeLong(), 0U);
+  app.parse("--trace --diagnostics --point-scores --no-ground-margin 0.8");
+  v1::OutputOptions output;
+  flags.AddTo(&output);
+  EXPECT_TRUE(output.trace());
+  EXPECT_TRUE(output.diagnostics());
+  EXPECT_TRUE(output.point_scores());
+  EXPECT_EQ(output.no_ground().z_margin_m(), 0.8);
+  EXPECT_FALSE(output.no_ground().cloud());
+}
+
+}  // namespace
+}  // namespace voxloc::cli
