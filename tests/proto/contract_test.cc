@@ -333,7 +333,7 @@ TEST_F(ContractTest, AlignmentStatusIsComplete) {
   EXPECT_THAT(names, ElementsAre("UNSPECIFIED", "OK", "LOW_SCORE", "NOT_CONVERGED", "DEGENERATE",
                                  "AMBIGUOUS", "LOW_OVERLAP", "OUT_OF_MAP", "NO_MAP", "NO_PRIOR",
                                  "NOT_ACTIVE", "STALE", "DEADLINE", "SUPERSEDED", "OVERLOADED",
-                                 "INVALID_INPUT", "LOW_CONFIDENCE"));
+                                 "INVALID_INPUT", "LOW_CONFIDENCE", "ENGINE_FAULT"));
 }
 
 // Half of a rewrapped paragraph is soon lost.

@@ -32,6 +32,7 @@ class Status(enum.IntEnum):
     OVERLOADED = 14
     INVALID_INPUT = 15
     LOW_CONFIDENCE = 16
+    ENGINE_FAULT = 17
 
     @classmethod
     def _missing_(cls, value: object) -> Any:
