@@ -6,6 +6,7 @@
 
 #include "absl/time/clock.h"
 #include "core/parallel/processors.h"
+#include "server/errors/error_details.h"
 #include "server/observe/logging.h"
 
 namespace voxloc::server {
@@ -55,14 +56,21 @@ Runtime::Runtime(const CommandLine& command_line, EngineChoice choice)
   metrics.engine_fallback.Set(engine_note.empty() ? 0.0 : 1.0);
 }
 
+absl::Status EngineError(const Engine& engine) {
+  if (engine.Health().ok()) {
+    return WithReason(absl::InternalError("the engine failed; see the server's log"),
+                      "ENGINE_FAULT");
+  }
+  return WithReason(absl::UnavailableError("the engine has failed permanently; see the server's "
+                                           "log. A restart may fix it"),
+                    "ENGINE_LOST");
+}
+
 absl::Status EngineFault(const Runtime& runtime, const std::string& client, const std::string& map,
                          const absl::Status& status) {
   Log(LogLevel::kError, "engine_failed",
       {{"session", client}, {"map", map}, {"error", status.message()}});
-  return runtime.engine->Health().ok()
-             ? absl::InternalError("the engine failed; see the server's log")
-             : absl::UnavailableError(
-                   "the engine has failed permanently; see the server's log. A restart may fix it");
+  return EngineError(*runtime.engine);
 }
 
 }  // namespace voxloc::server

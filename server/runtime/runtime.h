@@ -56,8 +56,11 @@ struct Runtime {
   Scheduler scheduler;
 };
 
-// Logs a failure of the engine, in work for this vehicle or session, and says what its client is
-// sent: Internal, or Unavailable once the engine has failed permanently.
+// What a client is sent whose work the engine failed in: Internal, with the reason ENGINE_FAULT, or
+// Unavailable, with the reason ENGINE_LOST, once the engine has failed permanently.
+[[nodiscard]] absl::Status EngineError(const Engine& engine);
+
+// Logs a failure of the engine, in work for this vehicle or session; returns EngineError.
 [[nodiscard]] absl::Status EngineFault(const Runtime& runtime, const std::string& client,
                                        const std::string& map, const absl::Status& status);
 

@@ -8,7 +8,6 @@
 
 #include <memory>
 
-#include "absl/status/status.h"
 #include "voxloc/v1/alignment.pb.h"
 
 namespace voxloc::server {
@@ -17,8 +16,8 @@ class ScanClient {
  public:
   virtual ~ScanClient() = default;
   virtual void Answer(std::unique_ptr<v1::AlignmentResult> result) = 0;
-  // A fault of the server kept the scan from being answered.
-  virtual void Fail(const absl::Status& status) = 0;
+  // The client has cancelled the scan's call.
+  virtual void AnswerNothing() = 0;
 };
 
 }  // namespace voxloc::server

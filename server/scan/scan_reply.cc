@@ -44,9 +44,9 @@ void ScanReply::Send() {
   client_->Answer(std::move(result_));
 }
 
-void ScanReply::Fail(const absl::Status& status) {
+void ScanReply::GiveUp() {
   result_.reset();
-  client_->Fail(status);
+  client_->AnswerNothing();
 }
 
 void ScanReply::Count() const {

@@ -10,7 +10,6 @@
 #include <chrono>
 #include <memory>
 
-#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "server/runtime/runtime.h"
 #include "server/scan/scan_client.h"
@@ -34,13 +33,13 @@ class ScanReply {
   // Since the receipt.
   [[nodiscard]] double age_s() const;
 
-  // Whether it has been sent, or has failed, or is another's now.
+  // Whether it has been sent, or given up, or is another's now.
   [[nodiscard]] bool ended() const { return result_ == nullptr; }
 
   void SetStatus(v1::AlignmentStatus status, absl::string_view detail);
   void Send();
-  // A fault of the server keeps the scan from being answered.
-  void Fail(const absl::Status& status);
+  // Nobody waits for it any more.
+  void GiveUp();
 
  private:
   using Clock = std::chrono::steady_clock;

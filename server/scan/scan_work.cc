@@ -84,7 +84,7 @@ bool ScanWork::Prepare(AlignJob& job, EstimateRequest& estimate) {
   v1::Timings& timings = *reply_.result().mutable_timings();
   timings.set_queue_wait_s(reply_.age_s());
   if (stop_.cancelled != nullptr && stop_.cancelled->load(std::memory_order_relaxed)) {
-    reply_.Fail(absl::CancelledError("cancelled"));
+    reply_.GiveUp();
     return false;
   }
   FindPlace();
@@ -97,7 +97,7 @@ bool ScanWork::Prepare(AlignJob& job, EstimateRequest& estimate) {
   if (refusal.has_value()) {
     Answer(refusal->status, refusal->detail);
   } else if (!points.ok()) {
-    Answer(v1::ALIGNMENT_STATUS_INVALID_INPUT, points.message());
+    AnswerFailed(points);
   } else if (!guess_.has_value()) {
     AnswerMissed(
         v1::ALIGNMENT_STATUS_NO_PRIOR,
@@ -245,7 +245,7 @@ bool ScanWork::PrefersSecond(const AlignResult& first, const AlignResult& second
 
 void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const BatchFacts& batch) {
   if (!result.status.ok()) {
-    FailedToAlign(result.status, batch);
+    AnswerFailed(result.status, batch.align_s);
     return;
   }
   const Clock::time_point start = Clock::now();
@@ -284,14 +284,15 @@ void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const 
   }
 }
 
-void ScanWork::FailedToAlign(const absl::Status& status, const BatchFacts& batch) {
+void ScanWork::AnswerFailed(const absl::Status& status, double retry_after_s) {
   if (absl::IsInvalidArgument(status)) {
     Answer(v1::ALIGNMENT_STATUS_INVALID_INPUT, status.message());
   } else if (absl::IsResourceExhausted(status)) {
-    reply_.result().set_retry_after_s(batch.align_s);
+    reply_.result().set_retry_after_s(retry_after_s);
     Answer(v1::ALIGNMENT_STATUS_OVERLOADED, status.message());
   } else {
-    reply_.Fail(EngineFault(runtime_, source_->session, source_->map, status));
+    const absl::Status fault = EngineFault(runtime_, source_->session, source_->map, status);
+    Answer(v1::ALIGNMENT_STATUS_ENGINE_FAULT, fault.message());
   }
 }
 

@@ -64,11 +64,12 @@ class ScanWork : public ScanTask {
   void FillJob(AlignJob& job) const;
   void FillEstimate(const AlignJob& job, EstimateRequest& estimate);
 
-  void FailedToAlign(const absl::Status& status, const BatchFacts& batch);
   // The ends. A malformed scan ends before the checks of the gate, one whose points cannot be used
   // in the midst of them; one that missed its vehicle may lead to a search for it.
   void AnswerInvalid(const absl::Status& status);
   void Answer(v1::AlignmentStatus status, absl::string_view detail);
+  // By the engine, in any of its calls.
+  void AnswerFailed(const absl::Status& status, double retry_after_s = 0.0);
   void AnswerMissed(v1::AlignmentStatus status, absl::string_view detail,
                     std::optional<AlignResult> own = std::nullopt);
   void AnswerOutOfMap();

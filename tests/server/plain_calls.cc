@@ -14,6 +14,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
 
 namespace voxloc::server {
 
@@ -52,6 +54,16 @@ std::string HealthRequest(const std::string& service) {
   return absl::StrCat("\x0a", std::string(1, static_cast<char>(service.size())), service);
 }
 
+std::string ReasonOf(const grpc::Status& status) {
+  google::rpc::Status details;
+  EXPECT_TRUE(details.ParseFromString(status.error_details()));
+  google::rpc::ErrorInfo info;
+  for (const google::protobuf::Any& detail : details.details()) {
+    if (detail.UnpackTo(&info)) return info.reason();
+  }
+  return "";
+}
+
 std::string HttpGet(const std::string& address, const std::string& path) {
   const std::pair<std::string, std::string> parts = absl::StrSplit(address, ':');
   int port = 0;
@@ -73,6 +85,10 @@ std::string HttpGet(const std::string& address, const std::string& path) {
   }
   close(fd);
   return text;
+}
+
+std::map<std::string, double> MetricsOf(TestServer& server) {
+  return ParseMetrics(HttpGet(server.server().metrics_address(), "/metrics"));
 }
 
 std::map<std::string, double> ParseMetrics(const std::string& text) {

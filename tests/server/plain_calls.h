@@ -24,7 +24,13 @@ grpc::Status CallRaw(TestServer& server, const std::string& method, const std::s
 inline const std::string kServing("\x08\x01", 2);
 inline const std::string kNotServing("\x08\x02", 2);
 
+// The reason in the google.rpc.ErrorInfo of an error. Empty: it has none.
+[[nodiscard]] std::string ReasonOf(const grpc::Status& status);
+
 [[nodiscard]] std::string HttpGet(const std::string& address, const std::string& path);
+
+// What GET /metrics of a server gives now, see ParseMetrics.
+[[nodiscard]] std::map<std::string, double> MetricsOf(TestServer& server);
 
 // Values of an exposition by name and labels, as they stand in the text.
 [[nodiscard]] std::map<std::string, double> ParseMetrics(const std::string& text);

@@ -32,9 +32,9 @@ constexpr std::array<const char*, kStatusCodes> kCodeNames = {
     "DATA_LOSS", "UNAUTHENTICATED"};
 
 constexpr std::array<const char*, kAlignmentStatuses> kStatusNames = {
-    "UNSPECIFIED", "OK",         "LOW_SCORE",  "NOT_CONVERGED", "DEGENERATE",    "AMBIGUOUS",
-    "LOW_OVERLAP", "OUT_OF_MAP", "NO_MAP",     "NO_PRIOR",      "NOT_ACTIVE",    "STALE",
-    "DEADLINE",    "SUPERSEDED", "OVERLOADED", "INVALID_INPUT", "LOW_CONFIDENCE"};
+    "UNSPECIFIED", "OK",         "LOW_SCORE",  "NOT_CONVERGED", "DEGENERATE",     "AMBIGUOUS",
+    "LOW_OVERLAP", "OUT_OF_MAP", "NO_MAP",     "NO_PRIOR",      "NOT_ACTIVE",     "STALE",
+    "DEADLINE",    "SUPERSEDED", "OVERLOADED", "INVALID_INPUT", "LOW_CONFIDENCE", "ENGINE_FAULT"};
 
 // 50 ms, the objective, and 100 ms, the period of a 10 Hz scanner, are borders.
 Buckets LatencyBuckets() {

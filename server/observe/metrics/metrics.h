@@ -39,7 +39,7 @@ enum class RpcMethod {
 };
 inline constexpr size_t kRpcMethods = 17;
 inline constexpr size_t kStatusCodes = 17;        // of gRPC, from OK
-inline constexpr size_t kAlignmentStatuses = 17;  // of voxloc.v1.AlignmentStatus
+inline constexpr size_t kAlignmentStatuses = 18;  // of voxloc.v1.AlignmentStatus
 
 struct RpcMetrics {
   Counter started;

@@ -19,7 +19,7 @@ namespace voxloc::server {
 namespace {
 
 // What a scan that was not aligned is answered where there is no stream; OK for all others.
-absl::Status StatusOfResult(const v1::AlignmentResult& result) {
+absl::Status StatusOfResult(const v1::AlignmentResult& result, const Engine& engine) {
   switch (result.status()) {
     case v1::ALIGNMENT_STATUS_INVALID_INPUT:
     case v1::ALIGNMENT_STATUS_NO_PRIOR:
@@ -31,6 +31,8 @@ absl::Status StatusOfResult(const v1::AlignmentResult& result) {
     case v1::ALIGNMENT_STATUS_OVERLOADED:
       return WithRetryAfter(WithReason(absl::ResourceExhaustedError(result.detail()), "QUEUE_FULL"),
                             result.retry_after_s());
+    case v1::ALIGNMENT_STATUS_ENGINE_FAULT:
+      return EngineError(engine);
     default:
       return absl::OkStatus();
   }
@@ -84,12 +86,12 @@ class AlignScanCall : public grpc::ServerUnaryReactor,
   }
 
   void Answer(std::unique_ptr<v1::AlignmentResult> result) override {
-    const absl::Status status = StatusOfResult(*result);
+    const absl::Status status = StatusOfResult(*result, *runtime_.engine);
     if (status.ok()) response_.set_allocated_result(result.release());
     EndWith(status);
   }
 
-  void Fail(const absl::Status& status) override { EndWith(status); }
+  void AnswerNothing() override { EndWith(absl::CancelledError("cancelled")); }
 
   // The call is finished by the answer, which a raised stop token brings soon.
   void OnCancel() override { cancelled_->store(true, std::memory_order_relaxed); }

@@ -28,6 +28,9 @@ namespace {
 // W3C's version 00 has 55.
 constexpr size_t kMostTraceParentBytes = 64;
 
+// A server takes some seconds to start again.
+constexpr double kRetryWhenEngineIsLostS = 5.0;
+
 using AlignScansBidi = BidiStream<v1::AlignScansRequest, v1::AlignScansResponse>;
 
 class AlignScansStream : public AlignScansBidi,
@@ -42,12 +45,13 @@ class AlignScansStream : public AlignScansBidi,
   }
 
   void Answer(std::unique_ptr<v1::AlignmentResult> result) override {
-    const int status = result->status();
+    const v1::AlignmentStatus status = result->status();
     const bool accepted = result->accepted();
     const uint64_t revision = result->map_revision();
     auto response = std::make_unique<v1::AlignScansResponse>();
     response->set_allocated_result(result.release());
     Send(std::move(response));
+    if (status == v1::ALIGNMENT_STATUS_ENGINE_FAULT) NotifyIfEngineIsLost();
     const absl::MutexLock lock(&mutex_);
     --unanswered_;
     ++facts_.answered;
@@ -58,7 +62,7 @@ class AlignScansStream : public AlignScansBidi,
     if (half_closed_ && unanswered_ == 0) End(absl::OkStatus());
   }
 
-  void Fail(const absl::Status& status) override { End(status); }
+  void AnswerNothing() override { End(absl::CancelledError("cancelled")); }
 
   SessionFacts Facts() const override {
     const absl::MutexLock lock(&mutex_);
@@ -103,6 +107,12 @@ class AlignScansStream : public AlignScansBidi,
   }
 
  private:
+  // Once: another server may have an engine that works.
+  void NotifyIfEngineIsLost() {
+    if (runtime_.engine->Health().ok() || told_engine_is_lost_.exchange(true)) return;
+    OnDraining({kRetryWhenEngineIsLostS, 0.0, "the engine has failed permanently"});
+  }
+
   // A status that is not ok ends the stream.
   absl::Status Take(std::unique_ptr<v1::AlignScansRequest> request) {
     using Kind = v1::AlignScansRequest;
@@ -143,6 +153,9 @@ class AlignScansStream : public AlignScansBidi,
                         "OUT_OF_ORDER");
     }
     if (absl::Status status = runtime_.sessions.Admit(); !status.ok()) return status;
+    if (!runtime_.engine->Health().ok()) {
+      return WithRetryAfter(EngineError(*runtime_.engine), kRetryWhenEngineIsLostS);
+    }
     auto opened = OpenSession(runtime_.config, runtime_.maps, open);
     if (!opened.ok()) return opened.status();
     auto place = runtime_.sessions.Open(weak_from_this());
@@ -266,6 +279,7 @@ class AlignScansStream : public AlignScansBidi,
   Runtime& runtime_;
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
   StopToken stop_;
+  std::atomic<bool> told_engine_is_lost_{false};
 
   // Used by OnRequest alone, and by OnEnded after it.
   std::shared_ptr<const ScanSource> source_;

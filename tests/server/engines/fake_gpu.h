@@ -17,8 +17,9 @@ namespace voxloc::server {
 
 // Shared by the engine and the test that steers it.
 struct GpuFaults {
-  std::atomic<bool> dead{false};   // failed for good
-  std::atomic<bool> wrong{false};  // its poses are a centimetre off
+  std::atomic<bool> dead{false};     // failed for good
+  std::atomic<bool> failing{false};  // its calls fail, and it goes on
+  std::atomic<bool> wrong{false};    // its poses are a centimetre off
 };
 
 class FakeGpu : public ForwardingEngine {
@@ -41,6 +42,7 @@ class FakeGpu : public ForwardingEngine {
     std::vector<AlignResult> results = ForwardingEngine::Align(jobs);
     for (AlignResult& result : results) {
       if (faults_->dead) result.status = Health();
+      if (faults_->failing) result.status = absl::InternalError("a kernel failed");
       if (faults_->wrong) result.map_T_base.translation.x() += 0.01;
     }
     return results;
@@ -48,6 +50,11 @@ class FakeGpu : public ForwardingEngine {
   absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
     if (absl::Status health = Health(); !health.ok()) return health;
     return ForwardingEngine::Score(request);
+  }
+  absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud, const FilterOptions& options,
+                                       WorkClass work_class) override {
+    if (faults_->failing) return absl::InternalError("a kernel failed");
+    return ForwardingEngine::Filter(cloud, options, work_class);
   }
   EngineInfo Info() const override {
     EngineInfo info;

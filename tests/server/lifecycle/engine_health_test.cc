@@ -94,13 +94,32 @@ TEST_F(EngineHealth, IsToldWhenTheEngineFailsForGood) {
   EXPECT_EQ(Metrics()["voxloc_engine_healthy"], 0.0);
 }
 
-TEST_F(EngineHealth, AnswersScansUnavailableOnceTheEngineHasFailed) {
+TEST_F(EngineHealth, SendsClientsElsewhereOnceTheEngineHasFailed) {
   TestSession session(server_);
   session.Open();
   faults_->dead = true;
-  session.Send(GoodScan());
-  EXPECT_FALSE(session.Read().has_result());
-  EXPECT_EQ(session.Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+  for (const uint64_t sequence : {1, 2}) {
+    session.Send(GoodScan(sequence));
+    const v1::AlignmentResult result = session.ReadResult();
+    EXPECT_EQ(result.sequence(), sequence);
+    EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_ENGINE_FAULT);
+    EXPECT_THAT(result.detail(), HasSubstr("failed permanently"));
+    // Once, for clients that have another server.
+    if (sequence == 1) {
+      EXPECT_THAT(session.Read().draining().reason(), HasSubstr("failed permanently"));
+    }
+  }
+  session.HalfClose();
+  EXPECT_TRUE(session.Finish().ok());
+
+  TestSession late(server_);
+  v1::AlignScansRequest open;
+  open.mutable_open()->mutable_setup()->set_map("town");
+  late.Send(open);
+  EXPECT_FALSE(late.Read().has_opened());
+  const grpc::Status refused = late.Finish();
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(ReasonOf(refused), "ENGINE_LOST");
 
   v1::AlignScanRequest request;
   request.mutable_setup()->set_map("town");
