@@ -36,8 +36,9 @@ struct Limits {
   double max_map_extent_m = 1e6;
   uint64_t max_chunk_bytes = uint64_t{8} << 20;
   uint32_t max_map_transactions = 16;
-  uint32_t max_buffered_poses = 500;      // per session; of reference positions as many
-  uint32_t max_recovery_candidates = 64;  // of one search for a lost vehicle
+  uint32_t max_buffered_poses = 500;             // per session; of reference positions as many
+  uint32_t max_recovery_candidates = 64;         // of one search for a lost vehicle
+  uint64_t max_reply_bytes = uint64_t{1} << 30;  // of replies that wait for their readers
 };
 
 struct Config {

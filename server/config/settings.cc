@@ -167,6 +167,14 @@ Setting SensorCalibrationFile(const std::string& key, std::string help) {
 constexpr uint64_t kMax32 = std::numeric_limits<uint32_t>::max();
 constexpr uint64_t kMax48 = uint64_t{1} << 48;
 
+void AppendTransportLimits(std::vector<Setting>& table) {
+  table.push_back(Count(
+      "limits.max_reply_bytes", 1 << 20, kMax48,
+      "pause reading from streams whose clients leave replies waiting while all of these have more "
+      "bytes than this",
+      [](auto& c) -> auto& { return c.limits.max_reply_bytes; }));
+}
+
 void AppendLimits(std::vector<Setting>& table) {
   // The largest message is one that gRPC, which counts in int, can take.
   table.push_back(Count(
@@ -244,6 +252,7 @@ void AppendLimits(std::vector<Setting>& table) {
       "limits.max_recovery_candidates", 1, kMaxRecoveryCandidates,
       "set the number of candidates that a search for a lost vehicle aligns",
       [](auto& c) -> auto& { return c.limits.max_recovery_candidates; }));
+  AppendTransportLimits(table);
 }
 
 std::vector<Setting> MakeSettings() {

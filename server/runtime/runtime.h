@@ -22,6 +22,7 @@
 #include "server/maps/resident_maps.h"
 #include "server/observe/metrics/metrics.h"
 #include "server/scheduling/admission.h"
+#include "server/scheduling/byte_budget.h"
 #include "server/scheduling/scheduler.h"
 #include "server/scheduling/work_queue.h"
 #include "server/session/session_registry.h"
@@ -41,6 +42,8 @@ struct Runtime {
   ThreadPool host_threads;                     // for what the engine does not do
   Metrics metrics;
   ActiveCalls calls;
+
+  ByteBudget reply_bytes;
 
   Admission searches;
   Admission scoring_streams;

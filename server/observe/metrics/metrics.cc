@@ -158,6 +158,18 @@ void RegisterQueues(Registrar& make, Metrics& m) {
   m.stage_build_s = stage("build_tile");
 }
 
+void RegisterStreams(Registrar& make, Metrics& m) {
+  m.reply_bytes =
+      make.MakeGauge("voxloc_reply_bytes", "Bytes of replies that wait for clients to take them.");
+  const auto paused = [&make](const char* reason) {
+    return make.MakeCounter("voxloc_reads_paused_total",
+                            "Times that a stream whose replies wait was not read from.",
+                            {{"reason", reason}});
+  };
+  m.paused_by_replies = paused("replies");
+  m.paused_by_bytes = paused("bytes");
+}
+
 void RegisterSearches(Registrar& make, Metrics& m) {
   m.poses_scored = make.MakeCounter("voxloc_poses_scored_total", "Poses scored by ScorePoses.");
   const auto searches = [&make](const char* found) {
@@ -202,6 +214,7 @@ Metrics::Metrics(const char* engine) : registry_(std::make_shared<prometheus::Re
   RegisterRpcs(make, rpcs);
   RegisterScans(make, *this);
   RegisterQueues(make, *this);
+  RegisterStreams(make, *this);
   RegisterSearches(make, *this);
   RegisterMaps(make, std::strcmp(engine, "cpu") == 0 ? "host" : "device", *this);
 }

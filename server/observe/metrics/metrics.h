@@ -86,6 +86,10 @@ class Metrics {
   Counter dropped_closed;  // their client had gone
   std::array<Counter, kAlignmentStatuses> results;
 
+  Gauge reply_bytes;          // of replies that wait for their readers
+  Counter paused_by_replies;  // streams that are not read from: too many of their replies wait
+  Counter paused_by_bytes;    // the same: the replies of all streams have too many bytes
+
   Gauge depth_tracking;
   Gauge depth_estimating;
   Gauge depth_scoring;

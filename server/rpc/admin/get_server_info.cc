@@ -33,6 +33,7 @@ void LimitsToProto(const Limits& limits, v1::Limits& proto) {
   proto.set_max_map_transactions(limits.max_map_transactions);
   proto.set_max_buffered_poses(limits.max_buffered_poses);
   proto.set_max_recovery_candidates(limits.max_recovery_candidates);
+  proto.set_max_reply_bytes(limits.max_reply_bytes);
 }
 
 void DeviceToProto(const EngineInfo& info, v1::Device& device) {

@@ -4,6 +4,10 @@
 // messages, keeps to one read and one write at a time, ends the call exactly once, and lives until
 // gRPC and everyone else who holds it have let go.
 //
+// A client that leaves messages waiting is read from again once it has taken them: when there are
+// many, and, while the messages of all streams have more bytes than their budget, when there is
+// any.
+//
 // Send, End and ReadNext may be called from any thread; gRPC never calls back from within them, so
 // they may call it with the lock held, which keeps every operation before the end. The On... calls
 // come on gRPC's threads and must be short.
@@ -23,6 +27,7 @@
 #include "absl/synchronization/mutex.h"
 #include "server/convert/status.h"
 #include "server/rpc/support/call_scope.h"
+#include "server/scheduling/byte_budget.h"
 
 namespace voxloc::server {
 
@@ -30,7 +35,10 @@ template <typename Request, typename Response>
 class BidiStream : public grpc::ServerBidiReactor<Request, Response> {
  public:
   BidiStream(Runtime& runtime, RpcMethod method, grpc::CallbackServerContext& context)
-      : call_(runtime, method), context_(context) {}
+      : call_(runtime, method),
+        context_(context),
+        metrics_(runtime.metrics),
+        waiting_bytes_(runtime.reply_bytes) {}
 
   // Hands the stream to gRPC, which gives its share of it back when the call is done.
   template <typename Stream>
@@ -49,8 +57,10 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response> {
   void ReadNext() {
     const absl::MutexLock lock(&mutex_);
     if (end_.has_value()) return;
-    if (outgoing_.size() >= kMaxBacklog) {
+    if (Lags()) {
       read_held_ = true;
+      (outgoing_.size() >= kMaxBacklog ? metrics_.paused_by_replies : metrics_.paused_by_bytes)
+          .Increment();
       return;
     }
     StartReading();
@@ -58,11 +68,13 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response> {
 
   // False: the client lags behind, and OnCaughtUp will be called. Dropped once the stream ends.
   bool Send(std::unique_ptr<Response> response) {
+    const size_t bytes = response->ByteSizeLong();
     const absl::MutexLock lock(&mutex_);
     if (end_.has_value()) return true;
-    outgoing_.push_back(std::move(response));
-    if (outgoing_.size() == 1) this->StartWrite(outgoing_.front().get());
-    lagging_ = lagging_ || outgoing_.size() >= kMaxBacklog;
+    waiting_bytes_.Add(bytes);
+    outgoing_.push_back({std::move(response), bytes});
+    if (outgoing_.size() == 1) StartWriting();
+    lagging_ = lagging_ || Lags();
     return !lagging_;
   }
 
@@ -100,6 +112,19 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response> {
   grpc::CallbackServerContext& context() const { return context_; }
 
  private:
+  struct Outgoing {
+    std::unique_ptr<Response> message;
+    size_t bytes = 0;
+  };
+
+  [[nodiscard]] bool Lags() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return outgoing_.size() >= kMaxBacklog || (!outgoing_.empty() && waiting_bytes_.spent());
+  }
+
+  [[nodiscard]] bool HasCaughtUp() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return outgoing_.empty() || (outgoing_.size() < kMaxBacklog / 2 && !waiting_bytes_.spent());
+  }
+
   void FinishNow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     finished_ = true;
     held_.reset();
@@ -111,13 +136,17 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response> {
     this->StartRead(incoming_.get());
   }
 
+  void StartWriting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    this->StartWrite(outgoing_.front().message.get());
+  }
+
   void OnReadDone(bool ok) final {
+    std::unique_ptr<Request> request;
+    {
+      const absl::MutexLock lock(&mutex_);
+      request = std::move(incoming_);
+    }
     if (ok) {
-      std::unique_ptr<Request> request;
-      {
-        const absl::MutexLock lock(&mutex_);
-        request = std::move(incoming_);
-      }
       OnRequest(std::move(request));
     } else if (!context_.IsCancelled()) {
       OnHalfClose();
@@ -126,22 +155,24 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response> {
 
   void OnWriteDone(bool ok) final {
     std::unique_ptr<Response> written;
-    std::deque<std::unique_ptr<Response>> dropped;
+    std::deque<Outgoing> dropped;
     bool caught_up = false;
     {
       const absl::MutexLock lock(&mutex_);
-      written = std::move(outgoing_.front());
+      waiting_bytes_.Remove(outgoing_.front().bytes);
+      written = std::move(outgoing_.front().message);
       outgoing_.pop_front();
       if (!ok) {  // the connection is gone
         dropped.swap(outgoing_);
+        for (const Outgoing& message : dropped) waiting_bytes_.Remove(message.bytes);
         if (!end_.has_value()) end_ = grpc::Status(grpc::StatusCode::CANCELLED, "cancelled");
       }
       if (!outgoing_.empty()) {
-        this->StartWrite(outgoing_.front().get());
+        StartWriting();
       } else if (end_.has_value()) {
         FinishNow();
       }
-      if (outgoing_.size() < kMaxBacklog / 2 && !end_.has_value()) {
+      if (HasCaughtUp() && !end_.has_value()) {
         caught_up = std::exchange(lagging_, false);
         if (std::exchange(read_held_, false)) StartReading();
       }
@@ -164,12 +195,14 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response> {
   }
 
   const CallScope call_;
-  grpc::CallbackServerContext& context_;
+  grpc::CallbackServerContext& context_;  // until the call is finished
+  const Metrics& metrics_;
+  ByteBudget& waiting_bytes_;
   std::shared_ptr<BidiStream> self_;
   mutable absl::Mutex mutex_;
   std::unique_ptr<Request> incoming_ ABSL_GUARDED_BY(mutex_);
   // The first is being written.
-  std::deque<std::unique_ptr<Response>> outgoing_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Outgoing> outgoing_ ABSL_GUARDED_BY(mutex_);
   std::optional<grpc::Status> end_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<void> held_ ABSL_GUARDED_BY(mutex_);
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;

@@ -28,6 +28,8 @@ TEST(AdminService, TellsWhatItIs) {
   EXPECT_EQ(info.devices(0).kind(), v1::DEVICE_KIND_CPU);
   EXPECT_EQ(info.devices(0).threads(), 2);
   EXPECT_EQ(info.limits().max_sessions(), 77);
+  const Limits limits;
+  EXPECT_EQ(info.limits().max_reply_bytes(), limits.max_reply_bytes);
   EXPECT_EQ(info.profiles_size(), 2);
   EXPECT_EQ(info.default_profile(), Config().default_profile);
   EXPECT_EQ(info.open_sessions(), 1);

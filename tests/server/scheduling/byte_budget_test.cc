@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/scheduling/byte_budget.h"
+
+#include <gtest/gtest.h>
+
+namespace voxloc::server {
+namespace {
+
+TEST(ByteBudgetTest, IsSpentWhileMoreThanItsLimitIsHeld) {
+  ByteBudget budget(10, Gauge());
+  budget.Add(10);
+  EXPECT_FALSE(budget.spent());
+  budget.Add(5);
+  EXPECT_TRUE(budget.spent());
+  budget.Remove(10);
+  EXPECT_FALSE(budget.spent());
+}
+
+}  // namespace
+}  // namespace voxloc::server
