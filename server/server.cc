@@ -5,6 +5,7 @@
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
 
 #include <chrono>
 #include <utility>
@@ -61,6 +62,12 @@ void Configure(const Config& config, grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              kMinPingIntervalMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  // Of the blocking calls, which are those of reflection.
+  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
+  grpc::ResourceQuota quota("voxlocd");
+  quota.Resize(TransportBytes(limits));
+  quota.SetMaxThreads(static_cast<int>(limits.max_transport_threads));
+  builder.SetResourceQuota(quota);
 }
 
 }  // namespace

@@ -39,7 +39,19 @@ struct Limits {
   uint32_t max_buffered_poses = 500;             // per session; of reference positions as many
   uint32_t max_recovery_candidates = 64;         // of one search for a lost vehicle
   uint64_t max_reply_bytes = uint64_t{1} << 30;  // of replies that wait for their readers
+  uint64_t max_transport_bytes = 0;  // that gRPC holds; 0: see TransportBytes
+  uint32_t max_transport_threads = 8;
 };
+
+// What gRPC may hold: `max_transport_bytes` or, where that is 0, as much as the messages that the
+// other limits let in and out.
+[[nodiscard]] inline uint64_t TransportBytes(const Limits& limits) {
+  if (limits.max_transport_bytes != 0) return limits.max_transport_bytes;
+  const uint64_t large_messages =
+      uint64_t{limits.max_searches} + limits.max_scoring_streams + limits.max_map_transactions;
+  return limits.max_queued_bytes + limits.max_reply_bytes +
+         large_messages * limits.max_message_bytes;
+}
 
 struct Config {
   std::string listen = "127.0.0.1:50051";

@@ -173,6 +173,14 @@ void AppendTransportLimits(std::vector<Setting>& table) {
       "pause reading from streams whose clients leave replies waiting while all of these have more "
       "bytes than this",
       [](auto& c) -> auto& { return c.limits.max_reply_bytes; }));
+  table.push_back(Bytes(
+      "limits.max_transport_bytes",
+      "limit the memory of gRPC's buffers, bytes, such as 4G; 0: computed from the other limits",
+      [](auto& c) -> auto& { return c.limits.max_transport_bytes; }));
+  table.push_back(Count(
+      "limits.max_transport_threads", 2, 4096,
+      "limit the threads that gRPC starts for blocking calls, which is server reflection",
+      [](auto& c) -> auto& { return c.limits.max_transport_threads; }));
 }
 
 void AppendLimits(std::vector<Setting>& table) {

@@ -29,6 +29,34 @@ TEST(Server, OffersReflection) {
   }
 }
 
+// A tile of 12 MB in one message, to a server whose transport may hold so much.
+bool TakesALargeTile(uint64_t transport_bytes) {
+  TestServer server([transport_bytes](Config& config) {
+    config.limits.max_transport_bytes = transport_bytes;
+    config.limits.max_transport_threads = 2;
+    config.limits.max_chunk_bytes = 16 << 20;
+  });
+  PointCloud cloud;
+  for (int i = 0; i < 1'000'000; ++i) {
+    cloud.PushBack(0.01F * static_cast<float>(i % 1000), 0.0F, 0.0F);
+  }
+  TestUpdate update(server);
+  update.Write(BeginRequest("town"));
+  EXPECT_TRUE(update.Read().has_begun());
+  update.Write(TileRequest("large", cloud));
+  const bool added = update.Read().has_tile_added();
+  if (!added) {
+    EXPECT_EQ(update.Finish().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  }
+  server.LoadTown();  // others are served
+  return added;
+}
+
+TEST(Server, HoldsItsTransportToAQuotaOfMemory) {
+  EXPECT_TRUE(TakesALargeTile(uint64_t{64} << 20));
+  EXPECT_FALSE(TakesALargeTile(uint64_t{4} << 20));
+}
+
 TEST(Server, RefusesAnAddressThatIsTaken) {
   TestServer server([](Config& config) { config.metrics_listen = "127.0.0.1:0"; });
   CommandLine second;

@@ -34,6 +34,7 @@ void LimitsToProto(const Limits& limits, v1::Limits& proto) {
   proto.set_max_buffered_poses(limits.max_buffered_poses);
   proto.set_max_recovery_candidates(limits.max_recovery_candidates);
   proto.set_max_reply_bytes(limits.max_reply_bytes);
+  proto.set_max_transport_bytes(TransportBytes(limits));
 }
 
 void DeviceToProto(const EngineInfo& info, v1::Device& device) {

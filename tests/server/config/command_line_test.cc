@@ -140,6 +140,18 @@ TEST(SettingsTest, TheSensorCalibrationIsReadWithTheConfiguration) {
   EXPECT_EQ(config.sensor_calibration, path);
 }
 
+TEST(SettingsTest, WhatTheTransportMayHoldFollowsFromTheOtherLimits) {
+  auto parsed = Parse({"--limits.max-queued-bytes=1048576", "--limits.max-reply-bytes=2097152",
+                       "--limits.max-message-bytes=65536", "--limits.max-searches=1",
+                       "--limits.max-scoring-streams=2", "--limits.max-map-transactions=3"});
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(TransportBytes(parsed->config.limits), 1'048'576 + 2'097'152 + 6 * 65'536);
+  parsed = Parse({"--limits.max-transport-bytes=4G", "--limits.max-transport-threads=3"});
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(TransportBytes(parsed->config.limits), uint64_t{4} << 30);
+  EXPECT_EQ(parsed->config.limits.max_transport_threads, 3);
+}
+
 TEST(SettingsTest, EveryDefaultIsOneThatItsSettingTakes) {
   const Config defaults;
   for (const Setting& setting : Settings()) {

@@ -30,6 +30,7 @@ TEST(AdminService, TellsWhatItIs) {
   EXPECT_EQ(info.limits().max_sessions(), 77);
   const Limits limits;
   EXPECT_EQ(info.limits().max_reply_bytes(), limits.max_reply_bytes);
+  EXPECT_EQ(info.limits().max_transport_bytes(), TransportBytes(limits));
   EXPECT_EQ(info.profiles_size(), 2);
   EXPECT_EQ(info.default_profile(), Config().default_profile);
   EXPECT_EQ(info.open_sessions(), 1);
