@@ -53,8 +53,8 @@ void Configure(const Config& config, grpc::ServerBuilder& builder) {
   builder.SetMaxSendMessageSize(message_bytes);
   // Per connection: a coarse guard, above everything that is refused with a reason.
   const Limits& limits = config.limits;
-  const uint32_t streams = limits.max_sessions + limits.max_searches + limits.max_scoring_streams +
-                           limits.max_map_transactions + kSpareStreams;
+  const uint32_t streams = limits.max_sessions + limits.max_unopened_streams + limits.max_searches +
+                           limits.max_scoring_streams + limits.max_map_transactions + kSpareStreams;
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, static_cast<int>(streams));
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveTimeMs);

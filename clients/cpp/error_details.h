@@ -27,6 +27,9 @@ namespace voxloc::client {
 // not have the map yet.
 [[nodiscard]] bool MayHelpElsewhere(const absl::Status& refusal);
 
+// Whether the server has ended a session only because it had nothing from its client for too long.
+[[nodiscard]] bool EndedForSilence(const absl::Status& end);
+
 }  // namespace voxloc::client
 
 #endif  // VOXLOC_CLIENTS_CPP_ERROR_DETAILS_H_

@@ -98,7 +98,7 @@ void LocalizationSession::Impl::Run() {
     writable = false;
     const bool drained = std::exchange(draining, false);
     const bool temporary = drained || status.code() == absl::StatusCode::kUnavailable ||
-                           (!was_open && MayHelpElsewhere(status));
+                           EndedForSilence(status) || (!was_open && MayHelpElsewhere(status));
     if (opened_once && !closing && temporary && backoff.MayTry()) {
       // A server that drains has said so while another one was there.
       const double own_wait_s = backoff.NextWait();

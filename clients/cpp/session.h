@@ -11,10 +11,11 @@
 // unanswered scan once more, and gives scans without a guess the last accepted pose as theirs until
 // the new session has accepted a scan. A server that refuses the new session because it is full, or
 // does not have the map yet, is asked again, or another one in its place. When the server drains,
-// it answers what it has, and the session then opens elsewhere. Any other error ends the session,
-// as does the last failed attempt; Receive then hands out what has arrived, and the error after
-// that. A session that was activated or deactivated is so again once it is open again; poses and
-// references that were sent are forgotten.
+// it answers what it has, and the session then opens elsewhere. A session that the server has ended
+// because its vehicle had nothing to send for long opens again too. Any other error ends the
+// session, as does the last failed attempt; Receive then hands out what has arrived, and the error
+// after that. A session that was activated or deactivated is so again once it is open again; poses
+// and references that were sent are forgotten.
 //
 // Threads: one thread of the session's own reads, and one writes, so that no method waits for the
 // connection. All methods are safe from any thread. The destructor cancels what is open and joins.

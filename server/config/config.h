@@ -39,6 +39,11 @@ struct Limits {
   uint32_t max_buffered_poses = 500;             // per session; of reference positions as many
   uint32_t max_recovery_candidates = 64;         // of one search for a lost vehicle
   uint64_t max_reply_bytes = uint64_t{1} << 30;  // of replies that wait for their readers
+  // A fleet that comes back after a restart comes at once.
+  uint32_t max_unopened_streams = 1024;
+  // A setup with a scan of 2,000,000 points takes a link of 10 Mbit/s 20 s.
+  double open_timeout_s = 30.0;      // 0: none
+  double idle_timeout_s = 600.0;     // 0: none
   uint64_t max_transport_bytes = 0;  // that gRPC holds; 0: see TransportBytes
   uint32_t max_transport_threads = 8;
 };

@@ -173,6 +173,18 @@ void AppendTransportLimits(std::vector<Setting>& table) {
       "pause reading from streams whose clients leave replies waiting while all of these have more "
       "bytes than this",
       [](auto& c) -> auto& { return c.limits.max_reply_bytes; }));
+  table.push_back(Count(
+      "limits.max_unopened_streams", 1, 1'000'000,
+      "limit the number of sessions that have not sent their first message",
+      [](auto& c) -> auto& { return c.limits.max_unopened_streams; }));
+  table.push_back(Number(
+      "limits.open_timeout_s", 0.0, 86'400.0,
+      "end streams whose first message does not arrive within this many seconds; 0: never",
+      [](auto& c) -> auto& { return c.limits.open_timeout_s; }));
+  table.push_back(Number(
+      "limits.idle_timeout_s", 0.0, 86'400.0,
+      "end streams whose client sends nothing, or takes no reply, for this many seconds; 0: never",
+      [](auto& c) -> auto& { return c.limits.idle_timeout_s; }));
   table.push_back(Bytes(
       "limits.max_transport_bytes",
       "limit the memory of gRPC's buffers, bytes, such as 4G; 0: computed from the other limits",

@@ -41,6 +41,7 @@ Runtime::Runtime(const CommandLine& command_line, EngineChoice choice)
       host_threads(config.threads == 0 ? UsableProcessors() : config.threads),
       metrics(engine_name.c_str()),
       reply_bytes(config.limits.max_reply_bytes, metrics.reply_bytes),
+      unopened_streams(config.limits.max_unopened_streams),
       searches(config.limits.max_searches),
       scoring_streams(config.limits.max_scoring_streams),
       transactions(config.limits.max_map_transactions),

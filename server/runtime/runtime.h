@@ -24,6 +24,7 @@
 #include "server/scheduling/admission.h"
 #include "server/scheduling/byte_budget.h"
 #include "server/scheduling/scheduler.h"
+#include "server/scheduling/timeout_watch.h"
 #include "server/scheduling/work_queue.h"
 #include "server/session/session_registry.h"
 
@@ -43,8 +44,10 @@ struct Runtime {
   Metrics metrics;
   ActiveCalls calls;
 
+  TimeoutWatch timeouts;
   ByteBudget reply_bytes;
 
+  Admission unopened_streams;  // of AlignScans, without `open`
   Admission searches;
   Admission scoring_streams;
   Admission transactions;  // of maps

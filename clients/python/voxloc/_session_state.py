@@ -24,7 +24,8 @@ _MAX_REJECTIONS = 64
 
 # Refusals that another server, or the same one later, may not repeat: it is full, or does not have
 # the map yet.
-_MAY_HELP_ELSEWHERE = ("TOO_MANY_SESSIONS", "MAP_NOT_FOUND", "MAP_REVISION_TOO_OLD")
+_MAY_HELP_ELSEWHERE = ("TOO_MANY_SESSIONS", "TOO_MANY_UNOPENED_STREAMS", "MAP_NOT_FOUND",
+                       "MAP_REVISION_TOO_OLD")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,7 +147,7 @@ class SessionState:
         drained, self._drained = self._drained, False
         was_open, self._was_open = self._was_open, False
         temporary = drained or (error is not None and (
-            error.code == grpc.StatusCode.UNAVAILABLE or
+            error.code == grpc.StatusCode.UNAVAILABLE or error.reason == "IDLE_TIMEOUT" or
             (not was_open and error.reason in _MAY_HELP_ELSEWHERE)))
         if (self.opened is not None and not self.closing and temporary and
                 self._attempts < self._reconnect.max_attempts):

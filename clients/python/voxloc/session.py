@@ -29,8 +29,9 @@ class Session(SessionFacts):
     newest unanswered scan once more, and gives scans without a guess the last accepted pose as
     theirs until the new session has accepted a scan. A server that refuses the new session because
     it is full, or does not have the map yet, is asked again. When the server drains, it answers
-    what it has, and the session then opens anew. Any other error ends the session, as does the last
-    failed attempt: `receive` then hands out what has arrived, and raises the error after that;
+    what it has, and the session then opens anew. So does one that the server has ended because it
+    had nothing to send for long. Any other error ends the session, as does the last failed attempt:
+    `receive` then hands out what has arrived, and raises the error after that;
     `unanswered` are the scans that have no result. Poses and references that were sent before a
     reconnect are forgotten; an activation is repeated.
 

@@ -131,6 +131,7 @@ void RegisterQueues(Registrar& make, Metrics& m) {
   m.rejected_sessions = rejected("tracking", "sessions");
   m.rejected_scans = rejected("tracking", "queue_full");
   m.rejected_scoring = rejected("scoring", "streams");
+  m.rejected_unopened = rejected("tracking", "unopened");
   m.rejected_searches = rejected("searching", "searches");
   m.rejected_transactions = rejected("mapping", "transactions");
   const auto depth = [&make](const char* queue) {
@@ -168,6 +169,13 @@ void RegisterStreams(Registrar& make, Metrics& m) {
   };
   m.paused_by_replies = paused("replies");
   m.paused_by_bytes = paused("bytes");
+  const auto timed_out = [&make](const char* reason) {
+    return make.MakeCounter("voxloc_streams_timed_out_total",
+                            "Streams that a timeout of the server ended.", {{"reason", reason}});
+  };
+  m.timed_out_open = timed_out("open");
+  m.timed_out_idle = timed_out("idle");
+  m.timed_out_replies = timed_out("replies");
 }
 
 void RegisterSearches(Registrar& make, Metrics& m) {

@@ -74,6 +74,7 @@ class Metrics {
   Counter rejected_scans;         // the queue was full
   Counter rejected_scoring;       // too many scoring streams
   Counter rejected_searches;      // too many searches
+  Counter rejected_unopened;      // too many streams without `open`
   Counter rejected_transactions;  // too many map transactions
 
   Counter scans_received;
@@ -89,6 +90,9 @@ class Metrics {
   Gauge reply_bytes;          // of replies that wait for their readers
   Counter paused_by_replies;  // streams that are not read from: too many of their replies wait
   Counter paused_by_bytes;    // the same: the replies of all streams have too many bytes
+  Counter timed_out_open;     // streams that were ended: their first message did not come
+  Counter timed_out_idle;     // their clients sent nothing
+  Counter timed_out_replies;  // their clients took no reply
 
   Gauge depth_tracking;
   Gauge depth_estimating;

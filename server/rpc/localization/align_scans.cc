@@ -28,8 +28,18 @@ namespace {
 // W3C's version 00 has 55.
 constexpr size_t kMostTraceParentBytes = 64;
 
+// Streams open within a round trip or two.
+constexpr double kRetryWhenUnopenedS = 1.0;
 // A server takes some seconds to start again.
 constexpr double kRetryWhenEngineIsLostS = 5.0;
+
+absl::Status TooManyUnopened(uint32_t limit) {
+  return WithRetryAfter(
+      WithReason(absl::ResourceExhaustedError(absl::StrCat(
+                     "the server has ", limit, " streams that have not sent `open`, its limit")),
+                 "TOO_MANY_UNOPENED_STREAMS", {{"limit", absl::StrCat(limit)}}),
+      kRetryWhenUnopenedS);
+}
 
 using AlignScansBidi = BidiStream<v1::AlignScansRequest, v1::AlignScansResponse>;
 
@@ -81,6 +91,17 @@ class AlignScansStream : public AlignScansBidi,
   }
 
  protected:
+  void Begin() override {
+    std::shared_ptr<void> pass = runtime_.unopened_streams.Enter();
+    if (pass == nullptr) {
+      runtime_.metrics.rejected_unopened.Increment();
+      End(TooManyUnopened(runtime_.unopened_streams.limit()));
+      return;
+    }
+    Hold(std::move(pass));
+    ReadNext();
+  }
+
   void OnRequest(std::unique_ptr<v1::AlignScansRequest> request) override {
     if (absl::Status status = Take(std::move(request)); !status.ok()) {
       End(status);
@@ -295,7 +316,7 @@ class AlignScansStream : public AlignScansBidi,
 
 grpc::ServerBidiReactor<v1::AlignScansRequest, v1::AlignScansResponse>* StartAlignScans(
     Runtime& runtime, grpc::CallbackServerContext& context) {
-  return AlignScansBidi::Launch(std::make_shared<AlignScansStream>(runtime, context));
+  return AlignScansBidi::Launch(runtime, std::make_shared<AlignScansStream>(runtime, context));
 }
 
 }  // namespace voxloc::server

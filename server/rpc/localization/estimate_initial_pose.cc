@@ -13,6 +13,8 @@
 #include "server/convert/status.h"
 #include "server/errors/error_details.h"
 #include "server/rpc/support/call_scope.h"
+#include "server/rpc/support/stream_timeouts.h"
+#include "server/scheduling/timeout_watch.h"
 #include "server/search/progress_outbox.h"
 #include "server/search/search_work.h"
 
@@ -21,20 +23,33 @@ namespace {
 
 // Checked on gRPC's thread, run on the searching queue. The call ends when the search has ended,
 // which a cancellation brings soon, and everything before the end has been sent; a search whose
-// turn has not come ends at once. gRPC's request lives that long.
+// turn has not come ends at once. gRPC's request lives that long. A client that takes nothing is
+// given up after Limits.idle_timeout_s.
 class EstimateInitialPoseCall : public grpc::ServerWriteReactor<v1::EstimateInitialPoseResponse>,
+                                public TimeoutWatch::Watched,
                                 public std::enable_shared_from_this<EstimateInitialPoseCall> {
  public:
-  EstimateInitialPoseCall(Runtime& runtime, const v1::EstimateInitialPoseRequest& request)
-      : runtime_(runtime), call_(runtime, RpcMethod::kEstimateInitialPose), request_(request) {}
+  EstimateInitialPoseCall(Runtime& runtime, grpc::CallbackServerContext& context,
+                          const v1::EstimateInitialPoseRequest& request)
+      : runtime_(runtime),
+        call_(runtime, RpcMethod::kEstimateInitialPose),
+        context_(context),
+        request_(request),
+        timeouts_(runtime.config.limits) {
+    timeouts_.ReadingEnded();
+  }
 
   void Start() {
     self_ = shared_from_this();
+    watched_ = runtime_.timeouts.Add(
+        weak_from_this(),
+        StreamTimeouts(runtime_.config.limits).NextCheck(TimeoutWatch::Clock::now()));
     if (absl::Status status = Enqueue(); !status.ok()) EndUnlessRunning(status);
   }
 
   void OnWriteDone(bool ok) override {
     const absl::MutexLock lock(&mutex_);
+    timeouts_.WritingEnded();
     writing_.reset();
     if (!ok) {  // the connection is gone
       cancelled_->store(true, std::memory_order_relaxed);
@@ -48,11 +63,21 @@ class EstimateInitialPoseCall : public grpc::ServerWriteReactor<v1::EstimateInit
     EndUnlessRunning(absl::CancelledError("cancelled"));
   }
 
+  TimeoutWatch::Clock::time_point CheckTime(TimeoutWatch::Clock::time_point now) override {
+    const absl::MutexLock lock(&mutex_);
+    if (finished_) return TimeoutWatch::kNever;
+    if (!timeouts_.TakesNothing(now)) return timeouts_.NextCheck(now);
+    runtime_.metrics.timed_out_replies.Increment();
+    context_.TryCancel();
+    return TimeoutWatch::kNever;
+  }
+
   void OnDone() override {
     {
       const absl::MutexLock lock(&mutex_);
       call_.Ended(*end_);
     }
+    watched_.reset();
     const std::shared_ptr<EstimateInitialPoseCall> last = std::move(self_);
   }
 
@@ -121,10 +146,10 @@ class EstimateInitialPoseCall : public grpc::ServerWriteReactor<v1::EstimateInit
     if (!broken_ && !outbox_.empty()) {
       writing_ = std::make_unique<v1::EstimateInitialPoseResponse>();
       *writing_->mutable_progress() = outbox_.Take();
-      StartWrite(writing_.get());
+      StartWriting();
     } else if (!broken_ && result_ != nullptr) {
       writing_ = std::move(result_);
-      StartWrite(writing_.get());
+      StartWriting();
     } else if (end_.has_value()) {
       if (broken_) end_ = grpc::Status(grpc::StatusCode::CANCELLED, "cancelled");
       finished_ = true;
@@ -133,12 +158,20 @@ class EstimateInitialPoseCall : public grpc::ServerWriteReactor<v1::EstimateInit
     }
   }
 
+  void StartWriting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    timeouts_.WritingSince(TimeoutWatch::Clock::now());
+    StartWrite(writing_.get());
+  }
+
   Runtime& runtime_;
   const CallScope call_;
+  grpc::CallbackServerContext& context_;  // until the call is finished
   const v1::EstimateInitialPoseRequest& request_;
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
   std::shared_ptr<EstimateInitialPoseCall> self_;
+  std::unique_ptr<TimeoutWatch::Entry> watched_;
   absl::Mutex mutex_;
+  StreamTimeouts timeouts_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<SearchWork> work_ ABSL_GUARDED_BY(mutex_);  // until its turn
   std::unique_ptr<Admission::Pass> pass_ ABSL_GUARDED_BY(mutex_);
   ProgressOutbox outbox_ ABSL_GUARDED_BY(mutex_);
@@ -153,8 +186,9 @@ class EstimateInitialPoseCall : public grpc::ServerWriteReactor<v1::EstimateInit
 }  // namespace
 
 grpc::ServerWriteReactor<v1::EstimateInitialPoseResponse>* StartEstimateInitialPose(
-    Runtime& runtime, const v1::EstimateInitialPoseRequest& request) {
-  auto call = std::make_shared<EstimateInitialPoseCall>(runtime, request);
+    Runtime& runtime, grpc::CallbackServerContext& context,
+    const v1::EstimateInitialPoseRequest& request) {
+  auto call = std::make_shared<EstimateInitialPoseCall>(runtime, context, request);
   call->Start();
   return call.get();
 }

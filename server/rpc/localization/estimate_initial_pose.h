@@ -13,7 +13,8 @@
 namespace voxloc::server {
 
 grpc::ServerWriteReactor<v1::EstimateInitialPoseResponse>* StartEstimateInitialPose(
-    Runtime& runtime, const v1::EstimateInitialPoseRequest& request);
+    Runtime& runtime, grpc::CallbackServerContext& context,
+    const v1::EstimateInitialPoseRequest& request);
 
 }  // namespace voxloc::server
 

@@ -29,9 +29,9 @@ class LocalizationService : public v1::LocalizationService::CallbackService {
   }
 
   grpc::ServerWriteReactor<v1::EstimateInitialPoseResponse>* EstimateInitialPose(
-      grpc::CallbackServerContext* /*context*/,
+      grpc::CallbackServerContext* context,
       const v1::EstimateInitialPoseRequest* request) override {
-    return StartEstimateInitialPose(runtime_, *request);
+    return StartEstimateInitialPose(runtime_, *context, *request);
   }
 
   grpc::ServerBidiReactor<v1::ScorePosesRequest, v1::ScorePosesResponse>* ScorePoses(

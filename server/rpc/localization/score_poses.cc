@@ -166,7 +166,7 @@ class ScorePosesStream : public ScorePosesBidi,
 
 grpc::ServerBidiReactor<v1::ScorePosesRequest, v1::ScorePosesResponse>* StartScorePoses(
     Runtime& runtime, grpc::CallbackServerContext& context) {
-  return ScorePosesBidi::Launch(std::make_shared<ScorePosesStream>(runtime, context));
+  return ScorePosesBidi::Launch(runtime, std::make_shared<ScorePosesStream>(runtime, context));
 }
 
 }  // namespace voxloc::server

@@ -102,6 +102,12 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
         "the stream ended without commit or abort; nothing has changed"));
   }
 
+  // What the transaction has built is freed where maps are.
+  void OnEnded() override {
+    static_cast<void>(
+        runtime_.mapping.Post([self = shared_from_this()] { self->transaction_.reset(); }));
+  }
+
  private:
   // On the mapping queue.
   void Handle(const v1::UpdateMapTilesRequest& request) {
@@ -250,7 +256,8 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
 
 grpc::ServerBidiReactor<v1::UpdateMapTilesRequest, v1::UpdateMapTilesResponse>* StartUpdateMapTiles(
     Runtime& runtime, grpc::CallbackServerContext& context) {
-  return UpdateMapTilesBidi::Launch(std::make_shared<UpdateMapTilesStream>(runtime, context));
+  return UpdateMapTilesBidi::Launch(runtime,
+                                    std::make_shared<UpdateMapTilesStream>(runtime, context));
 }
 
 }  // namespace voxloc::server

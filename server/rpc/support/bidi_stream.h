@@ -6,7 +6,8 @@
 //
 // A client that leaves messages waiting is read from again once it has taken them: when there are
 // many, and, while the messages of all streams have more bytes than their budget, when there is
-// any.
+// any. A client that does not begin, falls silent while it is its turn, or takes nothing is given
+// up after the timeouts of Limits.
 //
 // Send, End and ReadNext may be called from any thread; gRPC never calls back from within them, so
 // they may call it with the lock held, which keeps every operation before the end. The On... calls
@@ -27,23 +28,30 @@
 #include "absl/synchronization/mutex.h"
 #include "server/convert/status.h"
 #include "server/rpc/support/call_scope.h"
+#include "server/rpc/support/stream_timeouts.h"
 #include "server/scheduling/byte_budget.h"
+#include "server/scheduling/timeout_watch.h"
 
 namespace voxloc::server {
 
 template <typename Request, typename Response>
-class BidiStream : public grpc::ServerBidiReactor<Request, Response> {
+class BidiStream : public grpc::ServerBidiReactor<Request, Response>, public TimeoutWatch::Watched {
  public:
   BidiStream(Runtime& runtime, RpcMethod method, grpc::CallbackServerContext& context)
       : call_(runtime, method),
         context_(context),
         metrics_(runtime.metrics),
-        waiting_bytes_(runtime.reply_bytes) {}
+        waiting_bytes_(runtime.reply_bytes),
+        timeouts_(runtime.config.limits) {}
 
   // Hands the stream to gRPC, which gives its share of it back when the call is done.
   template <typename Stream>
-  static grpc::ServerBidiReactor<Request, Response>* Launch(std::shared_ptr<Stream> stream) {
+  static grpc::ServerBidiReactor<Request, Response>* Launch(Runtime& runtime,
+                                                            std::shared_ptr<Stream> stream) {
     BidiStream* const reactor = stream.get();
+    reactor->watched_ =
+        runtime.timeouts.Add(std::weak_ptr<TimeoutWatch::Watched>(stream),
+                             StreamTimeouts(runtime.config.limits).NextCheck(Clock::now()));
     reactor->self_ = std::move(stream);
     reactor->Begin();
     return reactor;
@@ -88,9 +96,7 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response> {
   // Ends the call once everything before it has been sent. The first end counts.
   void End(const absl::Status& status) {
     const absl::MutexLock lock(&mutex_);
-    if (end_.has_value()) return;
-    end_ = ToGrpcStatus(status);
-    if (outgoing_.empty()) FinishNow();
+    EndNow(status);
   }
 
   [[nodiscard]] bool ended() const {
@@ -112,6 +118,8 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response> {
   grpc::CallbackServerContext& context() const { return context_; }
 
  private:
+  using Clock = TimeoutWatch::Clock;
+
   struct Outgoing {
     std::unique_ptr<Response> message;
     size_t bytes = 0;
@@ -125,6 +133,12 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response> {
     return outgoing_.empty() || (outgoing_.size() < kMaxBacklog / 2 && !waiting_bytes_.spent());
   }
 
+  void EndNow(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (end_.has_value()) return;
+    end_ = ToGrpcStatus(status);
+    if (outgoing_.empty()) FinishNow();
+  }
+
   void FinishNow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     finished_ = true;
     held_.reset();
@@ -132,18 +146,36 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response> {
   }
 
   void StartReading() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    timeouts_.ReadingSince(Clock::now());
     incoming_ = std::make_unique<Request>();
     this->StartRead(incoming_.get());
   }
 
   void StartWriting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    timeouts_.WritingSince(Clock::now());
     this->StartWrite(outgoing_.front().message.get());
+  }
+
+  Clock::time_point CheckTime(Clock::time_point now) final {
+    const absl::MutexLock lock(&mutex_);
+    if (finished_) return TimeoutWatch::kNever;
+    if (timeouts_.TakesNothing(now)) {
+      metrics_.timed_out_replies.Increment();
+      context_.TryCancel();  // nothing that is said would be taken
+      return TimeoutWatch::kNever;
+    }
+    if (const absl::Status status = timeouts_.SendsNothing(now); !status.ok() && !end_) {
+      (timeouts_.begun() ? metrics_.timed_out_idle : metrics_.timed_out_open).Increment();
+      EndNow(status);
+    }
+    return timeouts_.NextCheck(now);
   }
 
   void OnReadDone(bool ok) final {
     std::unique_ptr<Request> request;
     {
       const absl::MutexLock lock(&mutex_);
+      timeouts_.ReadingEnded();
       request = std::move(incoming_);
     }
     if (ok) {
@@ -159,6 +191,7 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response> {
     bool caught_up = false;
     {
       const absl::MutexLock lock(&mutex_);
+      timeouts_.WritingEnded();
       waiting_bytes_.Remove(outgoing_.front().bytes);
       written = std::move(outgoing_.front().message);
       outgoing_.pop_front();
@@ -190,6 +223,7 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response> {
       const absl::MutexLock lock(&mutex_);
       call_.Ended(end_.value_or(grpc::Status::CANCELLED));
     }
+    watched_.reset();
     OnEnded();
     const std::shared_ptr<BidiStream> last = std::move(self_);
   }
@@ -198,8 +232,10 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response> {
   grpc::CallbackServerContext& context_;  // until the call is finished
   const Metrics& metrics_;
   ByteBudget& waiting_bytes_;
+  std::unique_ptr<TimeoutWatch::Entry> watched_;
   std::shared_ptr<BidiStream> self_;
   mutable absl::Mutex mutex_;
+  StreamTimeouts timeouts_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<Request> incoming_ ABSL_GUARDED_BY(mutex_);
   // The first is being written.
   std::deque<Outgoing> outgoing_ ABSL_GUARDED_BY(mutex_);

@@ -348,13 +348,20 @@ class SessionRules(unittest.TestCase):
         self.assertEqual(state.find(1).status, voxloc.Status.STALE)
 
     def test_asks_again_where_the_next_server_is_full_or_has_no_map_yet(self):
-        for reason in ("TOO_MANY_SESSIONS", "MAP_NOT_FOUND", "MAP_REVISION_TOO_OLD"):
+        for reason in ("TOO_MANY_SESSIONS", "TOO_MANY_UNOPENED_STREAMS", "MAP_NOT_FOUND",
+                       "MAP_REVISION_TOO_OLD"):
             refusal = voxloc.Error(grpc.StatusCode.NOT_FOUND, "no", reason, retry_after_s=20.0)
             state = open_state()
             state.stream_ended(UNAVAILABLE)
             self.assertEqual(state.stream_ended(refusal), 20.0)
             # Where it ends a session that was open, it ends it.
             self.assertIsNone(open_state().stream_ended(refusal))
+
+    def test_opens_again_after_a_silence(self):
+        silence = voxloc.Error(grpc.StatusCode.DEADLINE_EXCEEDED, "silent", "IDLE_TIMEOUT")
+        state = open_state()
+        self.assertIsNotNone(state.stream_ended(silence))
+        self.assertFalse(state.ended)
 
     def test_gives_up_after_its_attempts(self):
         state = open_state(max_attempts=2, initial_wait_s=1.0, max_wait_s=1.5, factor=2.0,

@@ -9,6 +9,7 @@
 
 #include "server/convert/pose.h"
 #include "tests/server/plain_calls.h"
+#include "tests/server/pose_search_calls.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
 #include "tests/support/eventually.h"
@@ -37,7 +38,7 @@ class SlowReaders : public ::testing::Test {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
-    arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 4096);
+    arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 128);
     server_.localization = v1::LocalizationService::NewStub(grpc::CreateCustomChannel(
         server_.server().address(), grpc::InsecureChannelCredentials(), arguments));
     server_.LoadTown();
@@ -64,8 +65,13 @@ class SlowReaders : public ::testing::Test {
 
   TestServer server_{[](Config& config) {
     config.limits.max_reply_bytes = kBudgetBytes;
+    config.limits.idle_timeout_s = kTimeoutS;
+    config.limits.max_searches = 1;
     config.metrics_listen = "127.0.0.1:0";
   }};
+
+  // Of a client that takes nothing; the others act within it on a loaded machine.
+  static constexpr double kTimeoutS = 5.0;
 };
 
 TEST_F(SlowReaders, AreNotReadFromWhileTheBudgetIsSpent) {
@@ -99,6 +105,34 @@ TEST_F(SlowReaders, AreNotReadFromWhileTheBudgetIsSpent) {
   slow.HalfClose();
   EXPECT_TRUE(slow.Finish().ok());
   EXPECT_TRUE(Eventually([&] { return Metric("voxloc_reply_bytes") == 0.0; }));
+}
+
+TEST_F(SlowReaders, WhoTakeNothingAreGivenUp) {
+  TestSession stuck(server_);
+  stuck.Open(LargeReplies());
+  for (uint64_t sequence = 1; sequence <= 2; ++sequence) {
+    stuck.Send(ScanWithALargeReply(sequence));
+    ASSERT_TRUE(Eventually([&] { return InfoOf(stuck).answered() == sequence; }));
+  }
+  EXPECT_GT(Metric("voxloc_reply_bytes"), 0.0);
+  // A short one, whatever it finds.
+  v1::EstimateInitialPoseRequest request = PriorRequest(20);
+  request.mutable_setup()->mutable_options()->set_profile("autoware");
+  *request.mutable_scan()->mutable_clouds(0)->mutable_cloud() =
+      CloudOf(ScanFrom(VehiclePose(), 100));
+  request.set_report_particles(true);
+  const auto context = TestServer::NewContext();
+  const auto search = server_.localization->EstimateInitialPose(context.get(), request);
+  EXPECT_TRUE(Eventually(
+      [&] { return Metric("voxloc_streams_timed_out_total{reason=\"replies\"}") == 2.0; }));
+  EXPECT_EQ(Search(server_, request).status.error_code(), grpc::StatusCode::OK);
+  EXPECT_TRUE(Eventually([&] { return Metric("voxloc_reply_bytes") == 0.0; }));
+  EXPECT_TRUE(Eventually([&] { return Metric("voxloc_sessions_active") == 0.0; }));
+  // What it learns once it reads.
+  while (stuck.Read().has_result()) {
+  }
+  EXPECT_EQ(stuck.Finish().error_code(), grpc::StatusCode::CANCELLED);
+  EXPECT_EQ(Listen(*search).status.error_code(), grpc::StatusCode::CANCELLED);
 }
 
 }  // namespace

@@ -30,6 +30,9 @@ TEST(AdminService, TellsWhatItIs) {
   EXPECT_EQ(info.limits().max_sessions(), 77);
   const Limits limits;
   EXPECT_EQ(info.limits().max_reply_bytes(), limits.max_reply_bytes);
+  EXPECT_EQ(info.limits().max_unopened_streams(), limits.max_unopened_streams);
+  EXPECT_EQ(info.limits().open_timeout_s(), limits.open_timeout_s);
+  EXPECT_EQ(info.limits().idle_timeout_s(), limits.idle_timeout_s);
   EXPECT_EQ(info.limits().max_transport_bytes(), TransportBytes(limits));
   EXPECT_EQ(info.profiles_size(), 2);
   EXPECT_EQ(info.default_profile(), Config().default_profile);

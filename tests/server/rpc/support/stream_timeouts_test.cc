@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/rpc/support/stream_timeouts.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+namespace voxloc::server {
+namespace {
+
+using Clock = StreamTimeouts::Clock;
+
+Clock::time_point After(double seconds) {
+  return Clock::time_point() +
+         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+Limits TimeoutsOf(double open_s, double idle_s) {
+  Limits limits;
+  limits.open_timeout_s = open_s;
+  limits.idle_timeout_s = idle_s;
+  return limits;
+}
+
+TEST(StreamTimeoutsTest, TheFirstMessageHasATimeOfItsOwn) {
+  StreamTimeouts timeouts(TimeoutsOf(10.0, 100.0));
+  EXPECT_EQ(timeouts.NextCheck(After(0.0)), After(10.0));
+  timeouts.ReadingSince(After(1.0));
+  EXPECT_TRUE(timeouts.SendsNothing(After(10.5)).ok());
+  EXPECT_EQ(timeouts.NextCheck(After(10.0)), After(11.0));
+  EXPECT_EQ(timeouts.SendsNothing(After(11.0)).code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_FALSE(timeouts.begun());
+  timeouts.ReadingEnded();
+  EXPECT_TRUE(timeouts.begun());
+  timeouts.ReadingSince(After(12.0));
+  EXPECT_TRUE(timeouts.SendsNothing(After(111.0)).ok());
+  EXPECT_FALSE(timeouts.SendsNothing(After(112.0)).ok());
+}
+
+TEST(StreamTimeoutsTest, OnlyTheClientsTurnCounts) {
+  StreamTimeouts timeouts(TimeoutsOf(10.0, 100.0));
+  timeouts.ReadingSince(After(0.0));
+  timeouts.ReadingEnded();
+  // The server works for an hour.
+  EXPECT_TRUE(timeouts.SendsNothing(After(3600.0)).ok());
+  EXPECT_FALSE(timeouts.TakesNothing(After(3600.0)));
+  EXPECT_EQ(timeouts.NextCheck(After(3600.0)), After(3700.0));
+  timeouts.WritingSince(After(3600.0));
+  EXPECT_FALSE(timeouts.TakesNothing(After(3699.0)));
+  EXPECT_TRUE(timeouts.TakesNothing(After(3700.0)));
+  timeouts.WritingEnded();
+  EXPECT_FALSE(timeouts.TakesNothing(After(3700.0)));
+}
+
+TEST(StreamTimeoutsTest, WhatIsOverIsNotLookedAtAgain) {
+  StreamTimeouts timeouts(TimeoutsOf(10.0, 100.0));
+  timeouts.ReadingSince(After(0.0));
+  timeouts.WritingSince(After(5.0));
+  EXPECT_EQ(timeouts.NextCheck(After(20.0)), After(30.0));
+  EXPECT_EQ(timeouts.NextCheck(After(100.0)), After(105.0));
+}
+
+TEST(StreamTimeoutsTest, ZeroIsNever) {
+  StreamTimeouts timeouts(TimeoutsOf(0.0, 0.0));
+  timeouts.ReadingSince(After(0.0));
+  timeouts.WritingSince(After(0.0));
+  EXPECT_TRUE(timeouts.SendsNothing(After(1e6)).ok());
+  EXPECT_FALSE(timeouts.TakesNothing(After(1e6)));
+  EXPECT_EQ(timeouts.NextCheck(After(1e6)), TimeoutWatch::kNever);
+}
+
+}  // namespace
+}  // namespace voxloc::server
