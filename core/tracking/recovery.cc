@@ -105,4 +105,9 @@ std::optional<RecoverySearch> RecoveryPolicy::NextSearch(
   return search;
 }
 
+void RecoveryPolicy::NotSearched() {
+  // The vehicle may have been found since, and no search be counted any more.
+  if (searches_ > 0) --searches_;
+}
+
 }  // namespace voxloc

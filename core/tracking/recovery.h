@@ -85,6 +85,8 @@ class RecoveryPolicy {
   // there has been no good pose.
   [[nodiscard]] std::optional<RecoverySearch> NextSearch(
       const std::optional<Pose>& odometry_T_base);
+  // The last search was not made: the next one is no wider.
+  void NotSearched();
 
   [[nodiscard]] bool lost() const { return missed_ >= options_.lost_after_scans; }
   [[nodiscard]] const RecoveryOptions& options() const { return options_; }

@@ -26,6 +26,7 @@ struct Limits {
   uint32_t max_iterations = 1000;
   uint32_t max_poses_per_set = 100'000;
   uint32_t max_searches = 16;         // for an initial pose, at once
+  uint32_t max_recoveries = 16;       // searches for lost vehicles, at once
   uint32_t max_scoring_streams = 16;  // at once
   uint32_t max_particles = 10'000;
   uint64_t search_cache_bytes = uint64_t{1} << 30;  // of what searches keep of maps

@@ -233,6 +233,10 @@ void AppendLimits(std::vector<Setting>& table) {
       "limit the number of searches for an initial pose that are open",
       [](auto& c) -> auto& { return c.limits.max_searches; }));
   table.push_back(Count(
+      "limits.max_recoveries", 1, 10'000,
+      "limit the searches for lost vehicles that run at once, over all sessions",
+      [](auto& c) -> auto& { return c.limits.max_recoveries; }));
+  table.push_back(Count(
       "limits.max_scoring_streams", 1, 10'000, "limit the number of scoring streams that are open",
       [](auto& c) -> auto& { return c.limits.max_scoring_streams; }));
   table.push_back(Count(

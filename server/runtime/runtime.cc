@@ -28,6 +28,12 @@ Scheduler::Options SchedulerOptions(const Limits& limits, size_t gpus) {
   return options;
 }
 
+// Each that may be in has a thread to run on.
+WorkQueue::Options SearchingOptions(const Limits& limits) {
+  const size_t most = size_t{limits.max_searches} + limits.max_recoveries;
+  return {most, most, /*background=*/true};
+}
+
 }  // namespace
 
 Runtime::Runtime(const CommandLine& command_line, EngineChoice choice)
@@ -43,13 +49,12 @@ Runtime::Runtime(const CommandLine& command_line, EngineChoice choice)
       reply_bytes(config.limits.max_reply_bytes, metrics.reply_bytes),
       unopened_streams(config.limits.max_unopened_streams),
       searches(config.limits.max_searches),
+      recoveries(config.limits.max_recoveries),
       scoring_streams(config.limits.max_scoring_streams),
       transactions(config.limits.max_map_transactions),
       mapping("mapping", config.limits.max_map_transactions + kSpareTasks, metrics.depth_mapping),
       scoring("scoring", config.limits.max_scoring_streams + kSpareTasks, metrics.depth_scoring),
-      searching("searching",
-                {config.limits.max_searches, config.limits.max_searches, /*background=*/true},
-                metrics.depth_searching),
+      searching("searching", SearchingOptions(config.limits), metrics.depth_searching),
       maps(config.limits.max_maps, metrics, mapping),
       global_search(*engine, config.limits.search_cache_bytes),
       sessions(config.limits.max_sessions, metrics),

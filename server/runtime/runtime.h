@@ -49,6 +49,7 @@ struct Runtime {
 
   Admission unopened_streams;  // of AlignScans, without `open`
   Admission searches;
+  Admission recoveries;
   Admission scoring_streams;
   Admission transactions;  // of maps
 

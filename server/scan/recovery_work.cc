@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "core/estimate/scan_estimate.h"
 #include "server/convert/covariance.h"
 #include "server/convert/diagnostics.h"
@@ -32,20 +33,24 @@ absl::string_view NameOf(const RecoveryOutcome& outcome) {
 
 void RecoveryWork::Start(Runtime& runtime, std::shared_ptr<const ScanSource> source,
                          RecoveryTask task, ScanReply reply) {
-  auto work =
-      std::make_shared<RecoveryWork>(runtime, std::move(source), std::move(task), std::move(reply));
-  if (!runtime.searching.Post([work] { work->Run(); })) work->Refuse();
+  std::unique_ptr<Admission::Pass> pass = runtime.recoveries.Enter();
+  const bool admitted = pass != nullptr;
+  auto work = std::make_shared<RecoveryWork>(runtime, std::move(source), std::move(task),
+                                             std::move(reply), std::move(pass));
+  if (!admitted || !runtime.searching.Post([work] { work->Run(); })) work->Refuse();
 }
 
 RecoveryWork::RecoveryWork(Runtime& runtime, std::shared_ptr<const ScanSource> source,
-                           RecoveryTask task, ScanReply reply)
+                           RecoveryTask task, ScanReply reply,
+                           std::unique_ptr<Admission::Pass> pass)
     : runtime_(runtime),
       source_(std::move(source)),
       task_(std::move(task)),
-      reply_(std::move(reply)) {}
+      reply_(std::move(reply)),
+      pass_(std::move(pass)) {}
 
 RecoveryWork::~RecoveryWork() {
-  if (!ended_) source_->state->AbandonStep();
+  if (!ended_) source_->state->AbandonStep(task_.step);
 }
 
 void RecoveryWork::Run() {
@@ -102,13 +107,15 @@ void RecoveryWork::EndCheck(const ProposalCheck& check) {
 
 void RecoveryWork::Refuse() {
   ended_ = true;
-  source_->state->AbandonStep();
-  runtime_.metrics.recoveries_failed.Increment();
+  source_->state->AbandonStep(task_.step);
+  runtime_.metrics.rejected_recoveries.Increment();
   v1::RecoveryProposal& recovery = *reply_.result().mutable_recovery();
   if (const auto* search = std::get_if<RecoverySearch>(&task_.step)) {
     recovery.set_search_radius_m(search->radius_m);
   }
-  recovery.set_detail("too many searches wait");
+  recovery.set_detail(absl::StrCat("the server looks for as many lost vehicles as its limit of ",
+                                   runtime_.recoveries.limit(),
+                                   " allows; the next scan tries again"));
   Conclude({});
 }
 
@@ -127,6 +134,7 @@ void RecoveryWork::Conclude(const RecoveryOutcome& outcome) {
        {"agreeing", outcome.agreeing_scans},
        {"checked", outcome.checked_scans},
        {"detail", recovery.detail()}});
+  pass_.reset();
   reply_.Send();
 }
 

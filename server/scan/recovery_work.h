@@ -14,6 +14,7 @@
 #include "core/tracking/recovery_search.h"
 #include "server/runtime/runtime.h"
 #include "server/scan/scan_reply.h"
+#include "server/scheduling/admission.h"
 #include "server/session/scan_source.h"
 
 namespace voxloc::server {
@@ -29,13 +30,14 @@ struct RecoveryTask {
 
 class RecoveryWork {
  public:
-  // Queues the step; if the queue is full, the reply is sent at once and reports it. The step is
-  // one that the source's session has returned.
+  // Queues the step; if as many as allowed run or wait, the reply is sent at once and reports it.
+  // The step is one that the source's session has returned.
   static void Start(Runtime& runtime, std::shared_ptr<const ScanSource> source, RecoveryTask task,
                     ScanReply reply);
 
+  // Without a pass it can only be refused.
   RecoveryWork(Runtime& runtime, std::shared_ptr<const ScanSource> source, RecoveryTask task,
-               ScanReply reply);
+               ScanReply reply, std::unique_ptr<Admission::Pass> pass);
   RecoveryWork(const RecoveryWork&) = delete;
   RecoveryWork& operator=(const RecoveryWork&) = delete;
   ~RecoveryWork();
@@ -53,7 +55,8 @@ class RecoveryWork {
   const std::shared_ptr<const ScanSource> source_;
   const RecoveryTask task_;
   ScanReply reply_;
-  std::optional<Matrix6> covariance_;  // of the pose that the confidence was last asked for
+  std::unique_ptr<Admission::Pass> pass_;  // until the reply is sent
+  std::optional<Matrix6> covariance_;      // of the pose that the confidence was last asked for
   bool ended_ = false;
 };
 

@@ -208,9 +208,10 @@ RecoveryOutcome SessionState::EndCheck(const std::optional<Pose>& map_T_base,
   return outcome;
 }
 
-void SessionState::AbandonStep() {
+void SessionState::AbandonStep(const RecoveryStep& step) {
   const absl::MutexLock lock(&mutex_);
   stepping_ = false;
+  if (std::holds_alternative<RecoverySearch>(step)) policy_->NotSearched();
 }
 
 }  // namespace voxloc::server

@@ -92,8 +92,8 @@ class SessionState {
                             const std::optional<Pose>& odometry_T_base);
   RecoveryOutcome EndCheck(const std::optional<Pose>& map_T_base,
                            const std::optional<Pose>& odometry_T_base);
-  // Ends a step that could not be taken.
-  void AbandonStep();
+  // Ends a step that could not be taken; the next missed scan leads to the same one.
+  void AbandonStep(const RecoveryStep& step);
 
  private:
   // The last two accepted results, in the order of their stamps.

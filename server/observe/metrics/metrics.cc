@@ -133,6 +133,7 @@ void RegisterQueues(Registrar& make, Metrics& m) {
   m.rejected_scoring = rejected("scoring", "streams");
   m.rejected_unopened = rejected("tracking", "unopened");
   m.rejected_searches = rejected("searching", "searches");
+  m.rejected_recoveries = rejected("searching", "recoveries");
   m.rejected_transactions = rejected("mapping", "transactions");
   const auto depth = [&make](const char* queue) {
     return make.MakeGauge("voxloc_queue_depth", "Tasks that wait.", {{"class", queue}});

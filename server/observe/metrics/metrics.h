@@ -74,6 +74,7 @@ class Metrics {
   Counter rejected_scans;         // the queue was full
   Counter rejected_scoring;       // too many scoring streams
   Counter rejected_searches;      // too many searches
+  Counter rejected_recoveries;    // too many searches for lost vehicles
   Counter rejected_unopened;      // too many streams without `open`
   Counter rejected_transactions;  // too many map transactions
 

@@ -34,6 +34,7 @@ void LimitsToProto(const Limits& limits, v1::Limits& proto) {
   proto.set_max_buffered_poses(limits.max_buffered_poses);
   proto.set_max_recovery_candidates(limits.max_recovery_candidates);
   proto.set_max_reply_bytes(limits.max_reply_bytes);
+  proto.set_max_recoveries(limits.max_recoveries);
   proto.set_max_unopened_streams(limits.max_unopened_streams);
   proto.set_open_timeout_s(limits.open_timeout_s);
   proto.set_idle_timeout_s(limits.idle_timeout_s);

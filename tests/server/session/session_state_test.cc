@@ -170,7 +170,7 @@ TEST_F(Recovery, OneStepAtATime) {
   LoseAndFind(state, VehicleAt(2));
   static_cast<void>(Expected(state, 3, LaggingAt(3)));
   EXPECT_FALSE(state.Missed(PlaceOf(state, 4, LaggingAt(4)).odometry_T_base).has_value());
-  state.AbandonStep();
+  state.AbandonStep(ProposalToCheck());
   static_cast<void>(Expected(state, 5, LaggingAt(5)));
 }
 

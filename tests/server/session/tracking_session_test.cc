@@ -7,13 +7,19 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/geometry/euler.h"
 #include "server/convert/pose.h"
+#include "tests/server/plain_calls.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
 #include "tests/support/engine_test.h"
+#include "tests/support/forwarding_engine.h"
+#include "tests/support/gate.h"
 
 namespace voxloc::server {
 namespace {
@@ -431,27 +437,37 @@ class LostVehicle : public TrackingSession {
   }
 
   // Sends poses around scan `i`, and the scan.
-  static v1::AlignmentResult Step(TestSession& session, int i, const Pose& poses_say,
-                                  v1::Scan scan) {
+  static void SendStep(TestSession& session, int i, const Pose& poses_say, v1::Scan scan) {
     const int64_t stamp_ns = kSecond + i * kStep;
     session.Send(PoseMessage(stamp_ns - 1, poses_say));
     session.Send(PoseMessage(stamp_ns + 1, poses_say));
     scan.set_stamp_ns(stamp_ns);
     scan.set_sequence(static_cast<uint64_t>(i));
     session.Send(scan);
+  }
+  static v1::AlignmentResult Step(TestSession& session, int i, const Pose& poses_say,
+                                  const v1::Scan& scan) {
+    SendStep(session, i, poses_say, scan);
     return session.ReadResult();
   }
   // Of a vehicle that stands.
+  static void SendStep(TestSession& session, int i, double off_x_m) {
+    SendStep(session, i, Moved(off_x_m, 0.0), ScanAt(0));
+  }
   static v1::AlignmentResult Step(TestSession& session, int i, double off_x_m) {
     return Step(session, i, Moved(off_x_m, 0.0), ScanAt(0));
   }
 
-  // Loses the vehicle and finds it, with scans 0 to 2.
-  static v1::AlignmentResult LoseAndFind(TestSession& session) {
+  // With scans 0 and 1: the next one is searched with.
+  static void Lose(TestSession& session) {
     EXPECT_TRUE(Step(session, 0, 0.1).accepted());
     const v1::AlignmentResult missed = Step(session, 1, kLostByM);
     EXPECT_FALSE(missed.accepted()) << missed.ShortDebugString();
     EXPECT_FALSE(missed.has_recovery());
+  }
+  // Loses the vehicle and finds it, with scans 0 to 2.
+  static v1::AlignmentResult LoseAndFind(TestSession& session) {
+    Lose(session);
     return Step(session, 2, kLostByM);
   }
 };
@@ -505,6 +521,55 @@ TEST_P(LostVehicle, IsFoundAroundItsLastGoodPoseConfirmedAndTracked) {
     EXPECT_TRUE(back.accepted()) << back.ShortDebugString();
     EXPECT_LT(TranslationDistance(PoseOfResult(back), VehiclePose()), 0.05);
   }
+}
+
+// Holds searches up.
+class SearchGatedEngine : public ForwardingEngine {
+ public:
+  SearchGatedEngine(std::unique_ptr<Engine> engine, std::shared_ptr<Gate> gate)
+      : ForwardingEngine(std::move(engine)), gate_(std::move(gate)) {}
+
+  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
+    if (jobs.front().work_class == WorkClass::kSearching) gate_->Pass(jobs.size());
+    return ForwardingEngine::Align(jobs);
+  }
+
+ private:
+  const std::shared_ptr<Gate> gate_;
+};
+
+TEST_P(LostVehicle, WaitsForItsNextScanWhereTooManyAreSearchedFor) {
+  const auto gate = std::make_shared<Gate>();
+  TestServer server(
+      [](Config& config) {
+        config.limits.max_recoveries = 1;
+        config.metrics_listen = "127.0.0.1:0";
+      },
+      std::make_unique<SearchGatedEngine>(EngineHandle(), gate));
+  server.LoadTown();
+  TestSession first(server);
+  TestSession second(server);
+  for (TestSession* session : {&first, &second}) {
+    session->Open(RecoveringSession(true));
+    Lose(*session);
+  }
+  gate->Close();
+  SendStep(first, 2, kLostByM);
+  gate->AwaitBatches(1);
+  for (const int i : {2, 3}) {
+    const v1::AlignmentResult refused = Step(second, i, kLostByM);
+    EXPECT_EQ(refused.recovery().state(), v1::RECOVERY_STATE_NOT_FOUND);
+    EXPECT_EQ(refused.recovery().candidates(), 0);
+    EXPECT_EQ(refused.recovery().search_radius_m(), 8.0);  // no wider than before
+    EXPECT_THAT(refused.recovery().detail(), HasSubstr("its limit of 1 allows"));
+  }
+  EXPECT_EQ(MetricsOf(server)["voxloc_rejected_total{class=\"searching\",reason=\"recoveries\"}"],
+            2.0);
+  gate->Open();
+  EXPECT_EQ(first.ReadResult().recovery().state(), v1::RECOVERY_STATE_PENDING);
+  const v1::AlignmentResult searched = Step(second, 4, kLostByM);
+  EXPECT_EQ(searched.recovery().state(), v1::RECOVERY_STATE_PENDING);
+  EXPECT_EQ(searched.recovery().search_radius_m(), 8.0);
 }
 
 TEST_P(LostVehicle, KeepsItsCorrectionWhileItDrivesAndItsPosesLag) {

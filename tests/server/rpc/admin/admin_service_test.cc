@@ -30,6 +30,7 @@ TEST(AdminService, TellsWhatItIs) {
   EXPECT_EQ(info.limits().max_sessions(), 77);
   const Limits limits;
   EXPECT_EQ(info.limits().max_reply_bytes(), limits.max_reply_bytes);
+  EXPECT_EQ(info.limits().max_recoveries(), limits.max_recoveries);
   EXPECT_EQ(info.limits().max_unopened_streams(), limits.max_unopened_streams);
   EXPECT_EQ(info.limits().open_timeout_s(), limits.open_timeout_s);
   EXPECT_EQ(info.limits().idle_timeout_s(), limits.idle_timeout_s);
