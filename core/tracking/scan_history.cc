@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/tracking/scan_history.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace voxloc {
+namespace {
+
+constexpr double kMaxDistanceM = 1000.0;
+
+double SecondsBetween(int64_t from_ns, int64_t to_ns) {
+  return (static_cast<double>(to_ns) - static_cast<double>(from_ns)) * 1e-9;
+}
+
+}  // namespace
+
+absl::Status ValidateAccumulationOptions(const AccumulationOptions& options) {
+  if (options.max_scans < 1 || options.max_scans > kMaxAccumulatedScans) {
+    return absl::InvalidArgumentError(absl::StrCat("scans must be from 1 to ", kMaxAccumulatedScans,
+                                                   " (got ", options.max_scans, ")"));
+  }
+  if (!(options.max_age_s > 0.0 && std::isfinite(options.max_age_s))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("max_age_s must be finite and over 0 (got ", options.max_age_s, ")"));
+  }
+  if (!(options.max_distance_m > 0.0 && options.max_distance_m <= kMaxDistanceM)) {
+    return absl::InvalidArgumentError(absl::StrCat("max_distance_m must be over 0 and at most ",
+                                                   kMaxDistanceM, " (got ", options.max_distance_m,
+                                                   ")"));
+  }
+  return absl::OkStatus();
+}
+
+std::vector<PlacedCloud> ScanHistory::Add(int64_t stamp_ns, const Pose& odom_T_base,
+                                          std::shared_ptr<const PointCloud> scan_base) {
+  if (!scans_.empty() && stamp_ns < scans_.back().stamp_ns) Clear();
+  const auto is_usable = [&](const Scan& scan) {
+    return SecondsBetween(scan.stamp_ns, stamp_ns) <= options_.max_age_s &&
+           TranslationDistance(scan.odom_T_base, odom_T_base) <= options_.max_distance_m;
+  };
+  // Where one falls out, those before it do too: the way between them may have been a jump.
+  const auto last_out = std::find_if_not(scans_.rbegin(), scans_.rend(), is_usable);
+  for (auto out = std::distance(last_out, scans_.rend()); out > 0; --out) DropOldest();
+  while (scans_.size() + 1 > options_.max_scans) DropOldest();
+  while (!scans_.empty() && points_ + scan_base->size() > options_.max_points) DropOldest();
+
+  std::vector<PlacedCloud> earlier;
+  earlier.reserve(scans_.size());
+  const Pose base_T_odom = odom_T_base.Inverse();
+  for (auto scan = scans_.rbegin(); scan != scans_.rend(); ++scan) {
+    earlier.push_back({base_T_odom * scan->odom_T_base, scan->base});
+  }
+  if (scan_base->size() <= options_.max_points) {
+    points_ += scan_base->size();
+    scans_.push_back({stamp_ns, odom_T_base, std::move(scan_base)});
+  }
+  return earlier;
+}
+
+void ScanHistory::Clear() {
+  scans_.clear();
+  points_ = 0;
+}
+
+void ScanHistory::DropOldest() {
+  points_ -= scans_.front().base->size();
+  scans_.pop_front();
+}
+
+}  // namespace voxloc
