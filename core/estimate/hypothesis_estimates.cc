@@ -19,8 +19,8 @@ constexpr size_t kHeldPointScores = size_t{1} << 22;
 }  // namespace
 
 absl::StatusOr<std::vector<ScanEstimate>> EstimateHypotheses(
-    Engine& engine, const PoseSearchJob& job, const EstimateOptions& options,
-    const Eigen::Vector3d& sensor_position_base, const std::vector<PoseHypothesis>& hypotheses) {
+    Engine& engine, const PoseSearchJob& job, const EstimateOptions& options, const ScanRays& rays,
+    const std::vector<PoseHypothesis>& hypotheses) {
   AlignJob align;
   align.map = job.map;
   align.scan = job.scan;
@@ -37,7 +37,7 @@ absl::StatusOr<std::vector<ScanEstimate>> EstimateHypotheses(
       jobs[i].map_T_base_guess = some[i].result.map_T_base;
       requests[i].scan = {&jobs[i], &some[i].result};
       requests[i].options = &options;
-      requests[i].sensor_position_base = sensor_position_base;
+      requests[i].rays = rays;
     }
     std::vector<ScanEstimate> part = EstimateScans(engine, requests);
     std::move(part.begin(), part.end(), std::back_inserter(estimates));

@@ -20,8 +20,8 @@ namespace voxloc {
 // One estimate a hypothesis, in their order. The job's deadline is of the search and not looked at.
 // Errors: Cancelled.
 [[nodiscard]] absl::StatusOr<std::vector<ScanEstimate>> EstimateHypotheses(
-    Engine& engine, const PoseSearchJob& job, const EstimateOptions& options,
-    const Eigen::Vector3d& sensor_position_base, const std::vector<PoseHypothesis>& hypotheses);
+    Engine& engine, const PoseSearchJob& job, const EstimateOptions& options, const ScanRays& rays,
+    const std::vector<PoseHypothesis>& hypotheses);
 
 // Puts the hypotheses, and their estimates with them, in the order of their confidence, the highest
 // first; of equals, and of those without one, which come last, the order by NVTL stays. Where

@@ -36,8 +36,8 @@ class CompleteRequests {
       EstimateRequest& request = requests_[places[k]];
       Copy& copy = copies_[k];
       copy = {*request.scan.job, *request.scan.result};
-      request.features = DescribeScan(*copy.job.scan, request.sensor_position_base,
-                                      copy.result.map_T_base, *request.options);
+      request.features =
+          DescribeScan(*copy.job.scan, request.rays, copy.result.map_T_base, *request.options);
       RequestPasses(*request.features, copy.job);
       missing[k] = PassesAt(copy.job, copy.result);
       request.scan = {&copy.job, &copy.result};

@@ -31,7 +31,7 @@ struct EstimateRequest {
   // Of the scan, for these options; the job has the passes that RequestPasses adds for them. Null:
   // what the alignment did not bring along is described and evaluated here.
   std::shared_ptr<const ScanFeatures> features;
-  Eigen::Vector3d sensor_position_base = Eigen::Vector3d::Zero();  // where the rays leave from
+  ScanRays rays;
   std::optional<Matrix6> guess_covariance;  // about fixed map axes, positive definite
   std::optional<Twist> base_twist;          // when the scan was taken; nullopt: not known
 };

@@ -8,8 +8,7 @@
 
 namespace voxloc {
 
-std::shared_ptr<const ScanFeatures> DescribeScan(const PointCloud& scan_base,
-                                                 const Eigen::Vector3d& sensor_position_base,
+std::shared_ptr<const ScanFeatures> DescribeScan(const PointCloud& scan_base, const ScanRays& rays,
                                                  const Pose& map_T_base_guess,
                                                  const EstimateOptions& options) {
   auto features = std::make_shared<ScanFeatures>();
@@ -18,7 +17,7 @@ std::shared_ptr<const ScanFeatures> DescribeScan(const PointCloud& scan_base,
   features->groups = std::make_shared<const PointGroups>(by_neighbours ? ClusterPoints(scan_base)
                                                                        : SlicePoints(scan_base));
   if (options.confidence) {
-    features->shape = ShapeOf(scan_base, sensor_position_base, map_T_base_guess.rotation);
+    features->shape = ShapeOf(scan_base, rays, map_T_base_guess.rotation);
   }
   return features;
 }

@@ -29,10 +29,11 @@ constexpr size_t kFreeSpacePass = kClusterPass + 1;
 // Of the pass over the clusters under the score stage, likewise, where the profile has more stages.
 constexpr size_t kScoreStagePass = kFreeSpacePass + 1;
 
-// `sensor_position_base`: where the rays leave from. The guess may be wrong by a few degrees.
-[[nodiscard]] std::shared_ptr<const ScanFeatures> DescribeScan(
-    const PointCloud& scan_base, const Eigen::Vector3d& sensor_position_base,
-    const Pose& map_T_base_guess, const EstimateOptions& options);
+// The guess may be wrong by a few degrees.
+[[nodiscard]] std::shared_ptr<const ScanFeatures> DescribeScan(const PointCloud& scan_base,
+                                                               const ScanRays& rays,
+                                                               const Pose& map_T_base_guess,
+                                                               const EstimateOptions& options);
 
 // Makes the job bring along what the estimates take from its answer.
 void RequestPasses(const ScanFeatures& features, AlignJob& job);

@@ -47,6 +47,8 @@ struct Limits {
   double idle_timeout_s = 600.0;     // 0: none
   uint64_t max_transport_bytes = 0;  // that gRPC holds; 0: see TransportBytes
   uint32_t max_transport_threads = 8;
+  // Of all scans that a session joins: a turn of a LiDAR of 128 beams.
+  uint32_t max_accumulated_points = 262'144;
 };
 
 // What gRPC may hold: `max_transport_bytes` or, where that is 0, as much as the messages that the

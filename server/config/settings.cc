@@ -276,6 +276,10 @@ void AppendLimits(std::vector<Setting>& table) {
       "limits.max_recovery_candidates", 1, kMaxRecoveryCandidates,
       "set the number of candidates that a search for a lost vehicle aligns",
       [](auto& c) -> auto& { return c.limits.max_recovery_candidates; }));
+  table.push_back(Count(
+      "limits.max_accumulated_points", 1, kMax32,
+      "limit the points of all scans that a session joins",
+      [](auto& c) -> auto& { return c.limits.max_accumulated_points; }));
   AppendTransportLimits(table);
 }
 

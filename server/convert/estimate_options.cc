@@ -209,4 +209,18 @@ absl::StatusOr<RecoveryOptions> RecoveryOptionsFromProto(const v1::RecoveryOptio
   return result;
 }
 
+absl::StatusOr<AccumulationOptions> AccumulationFromProto(const v1::ScanAccumulation& options,
+                                                          const Limits& limits) {
+  AccumulationOptions result;
+  result.max_scans = options.scans();
+  if (options.max_age_s() != 0.0) result.max_age_s = options.max_age_s();
+  if (options.max_distance_m() != 0.0) result.max_distance_m = options.max_distance_m();
+  result.max_points = limits.max_accumulated_points;
+  if (absl::Status status = InField("accumulation", ValidateAccumulationOptions(result));
+      !status.ok()) {
+    return status;
+  }
+  return result;
+}
+
 }  // namespace voxloc::server

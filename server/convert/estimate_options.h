@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Options on the wire of what is built on an alignment: its covariance, the checks around it, the
-// search for a lost vehicle. Thread-safe: no shared state.
+// Options on the wire of what is built around an alignment: its covariance, the checks, the search
+// for a lost vehicle, the earlier scans that are joined. Thread-safe: no shared state.
 //
 // InvalidArgument names the field, its value and what is allowed.
 
@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/tracking/recovery.h"
+#include "core/tracking/scan_history.h"
 #include "server/config/config.h"
 #include "server/convert/scan_recipe.h"
 #include "voxloc/v1/localization_service.pb.h"
@@ -29,6 +30,9 @@ namespace voxloc::server {
 
 [[nodiscard]] absl::StatusOr<RecoveryOptions> RecoveryOptionsFromProto(
     const v1::RecoveryOptions& options, const Limits& limits);
+
+[[nodiscard]] absl::StatusOr<AccumulationOptions> AccumulationFromProto(
+    const v1::ScanAccumulation& options, const Limits& limits);
 
 }  // namespace voxloc::server
 

@@ -65,7 +65,7 @@ void RecoveryWork::Run() {
     EstimateRequest request;
     request.scan = scan;
     request.options = &estimate;
-    request.sensor_position_base = task_.sensor_position_base;
+    request.rays = task_.rays;
     const std::vector<ScanEstimate> estimates = EstimateScans(*runtime_.engine, {&request, 1});
     if (calibrated) covariance_ = estimates.front().covariance.covariance;
     if (!estimates.front().confidence.has_value()) return std::nullopt;

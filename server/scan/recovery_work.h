@@ -24,7 +24,7 @@ struct RecoveryTask {
   AlignJob job;  // its guess is not used
   RecoveryStep step;
   std::optional<AlignResult> own;  // of the alignment from the scan's own guess, if there was one
-  Eigen::Vector3d sensor_position_base = Eigen::Vector3d::Zero();
+  ScanRays rays;
   std::optional<Pose> odometry_T_base;  // at the scan
 };
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/cloud/deskew.h"
+#include "core/cloud/filters.h"
 #include "server/convert/cloud.h"
 #include "server/convert/pose.h"
 #include "server/convert/scan.h"
@@ -74,7 +75,8 @@ absl::StatusOr<PreparedScan> PrepareScan(const v1::Scan& scan, const ScanRecipe&
         PrepareCloud(scan, scan.clouds(i), recipe, base_twist, engine, work_class, prepared);
     if (!cloud.ok()) return cloud.status();
     if (i == 0) {
-      prepared.sensor_position_base = MountOf(scan.clouds(0), recipe).value_or(Pose()).translation;
+      prepared.rays.sensor_position_base =
+          MountOf(scan.clouds(0), recipe).value_or(Pose()).translation;
       points = *std::move(cloud);
     } else {
       Append(*cloud, points);
@@ -90,6 +92,21 @@ absl::StatusOr<PreparedScan> PrepareScan(const v1::Scan& scan, const ScanRecipe&
   prepared.counts.kept = points.size();
   prepared.base = std::make_shared<const PointCloud>(std::move(points));
   return prepared;
+}
+
+void JoinScans(absl::Span<const PlacedCloud> earlier, const ScanRecipe& recipe,
+               PreparedScan& prepared) {
+  prepared.joined_scans = 1 + earlier.size();
+  if (earlier.empty()) return;
+  for (const PlacedCloud& placed : earlier) prepared.joined_points += placed.cloud->size();
+  const size_t points = prepared.base->size() + prepared.joined_points;
+  const FilterOptions filter = recipe.filters.base.value_or(FilterOptions());
+  PointCloud joint = AccumulateClouds(*prepared.base, earlier, filter.voxel_leaf_m);
+  if (filter.max_points > 0) joint = RandomSample(joint, filter.max_points, filter.random_seed);
+  prepared.rays.points_base = std::move(prepared.base);
+  prepared.counts.thinned += points - joint.size();
+  prepared.counts.kept = joint.size();
+  prepared.base = std::make_shared<const PointCloud>(std::move(joint));
 }
 
 absl::Status RequirePoints(const FilterCounts& counts) {

@@ -6,12 +6,15 @@
 #ifndef VOXLOC_SERVER_SCAN_SCAN_PREPARATION_H_
 #define VOXLOC_SERVER_SCAN_SCAN_PREPARATION_H_
 
-#include <Eigen/Core>
+#include <cstddef>
 #include <memory>
 #include <optional>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/cloud/accumulate.h"
 #include "core/engine/engine.h"
+#include "core/estimate/quality/scan_shape.h"
 #include "core/geometry/twist.h"
 #include "server/convert/scan_recipe.h"
 #include "voxloc/v1/scan.pb.h"
@@ -21,9 +24,10 @@ namespace voxloc::server {
 struct PreparedScan {
   std::shared_ptr<const PointCloud> base;  // may be empty
   FilterCounts counts;
-  bool deskewed = false;  // whether points were moved to the scan's stamp
-  // Of the first cloud's sensor.
-  Eigen::Vector3d sensor_position_base = Eigen::Vector3d::Zero();
+  bool deskewed = false;     // whether points were moved to the scan's stamp
+  ScanRays rays;             // of the first cloud's sensor
+  size_t joined_scans = 0;   // this one included; 0: it is not to be joined
+  size_t joined_points = 0;  // of the earlier ones
 };
 
 // Decodes the clouds of a scan that CheckScanClouds has passed, moves their points to the scan's
@@ -33,6 +37,11 @@ struct PreparedScan {
                                                        const ScanRecipe& recipe,
                                                        const std::optional<Twist>& base_twist,
                                                        Engine& engine, WorkClass work_class);
+
+// Joins the scan, which has points, with earlier ones: afterwards `base` is the joint cloud,
+// thinned as the recipe says, and the rays are still those of the scan alone.
+void JoinScans(absl::Span<const PlacedCloud> earlier, const ScanRecipe& recipe,
+               PreparedScan& prepared);
 
 // InvalidArgument, with the counts, when nothing is left of a scan.
 [[nodiscard]] absl::Status RequirePoints(const FilterCounts& counts);

@@ -68,6 +68,13 @@ absl::Status ScanWork::CheckFields() {
   auto hints = ScanHintsFromProto(*scan_);
   if (!hints.ok()) return hints.status();
   hints_ = *std::move(hints);
+  if (source_->state->accumulates()) {
+    if (!hints_.odom_T_base.has_value()) {
+      return absl::InvalidArgumentError(
+          "odom_t_base must be set: the session accumulates scans, which are placed by it");
+    }
+    earlier_points_ = source_->state->accumulated_points();
+  }
   guess_ = hints_.guess_map_T_base;
   guess_covariance_ = hints_.guess_covariance;
   reference_ = hints_.reference_map;
@@ -92,7 +99,9 @@ bool ScanWork::Prepare(AlignJob& job, EstimateRequest& estimate) {
   const std::optional<Refusal> refusal = RefusalOfScan();
   // Autoware's record tells of the points even where nothing comes of them.
   absl::Status points;
-  if (!refusal.has_value() || source_->recipe.output.diagnostics) points = PreparePoints();
+  if (!refusal.has_value() || source_->recipe.output.diagnostics) {
+    points = PreparePoints(!refusal.has_value());
+  }
   static_cast<void>(gate_.BeforeAlign(facts_));
   if (refusal.has_value()) {
     Answer(refusal->status, refusal->detail);
@@ -174,7 +183,7 @@ std::optional<ScanWork::Refusal> ScanWork::RefusalOfScan() const {
   return std::nullopt;
 }
 
-absl::Status ScanWork::PreparePoints() {
+absl::Status ScanWork::PreparePoints(bool joins) {
   auto prepared = PrepareScan(*scan_, source_->recipe, place_.base_twist, *runtime_.engine,
                               WorkClass::kTracking);
   scan_ = nullptr;
@@ -182,9 +191,13 @@ absl::Status ScanWork::PreparePoints() {
   facts_.transform = prepared.status();
   if (!prepared.ok()) return prepared.status();
   prepared_ = *std::move(prepared);
-  PointCountsToProto(prepared_.counts, *reply_.result().mutable_points());
-  reply_.result().mutable_points()->set_deskewed(prepared_.deskewed);
   facts_.transform = RequirePoints(prepared_.counts);
+  if (facts_.transform.ok() && joins) JoinEarlierScans();
+  v1::PointCounts& counts = *reply_.result().mutable_points();
+  PointCountsToProto(prepared_.counts, counts);
+  counts.set_deskewed(prepared_.deskewed);
+  counts.set_joined_scans(static_cast<uint32_t>(prepared_.joined_scans));
+  counts.set_joined_points(static_cast<uint32_t>(prepared_.joined_points));
   if (!facts_.transform.ok()) return facts_.transform;
   facts_.max_distance_m = ReachOf(*prepared_.base);
   if (const double required_m = source_->recipe.align.gate.required_distance_m;
@@ -194,6 +207,13 @@ absl::Status ScanWork::PreparePoints() {
                                                    facts_.max_distance_m, " m)"));
   }
   return absl::OkStatus();
+}
+
+void ScanWork::JoinEarlierScans() {
+  if (!source_->state->accumulates()) return;
+  const auto earlier =
+      source_->state->Accumulate(shown_stamp_ns_, *hints_.odom_T_base, prepared_.base);
+  JoinScans(earlier, source_->recipe, prepared_);
 }
 
 bool ScanWork::IsWithinMap() const {
@@ -224,11 +244,11 @@ void ScanWork::FillEstimate(const AlignJob& job, EstimateRequest& estimate) {
     own_estimate_->covariance.systematic.skew_sigma_s = 0.0;
     estimate.options = &*own_estimate_;
   }
-  estimate.sensor_position_base = prepared_.sensor_position_base;
+  estimate.rays = prepared_.rays;
   estimate.guess_covariance = guess_covariance_;
   estimate.base_twist = place_.base_twist;
-  estimate.features = DescribeScan(*job.scan, estimate.sensor_position_base, job.map_T_base_guess,
-                                   *estimate.options);
+  estimate.features =
+      DescribeScan(*job.scan, estimate.rays, job.map_T_base_guess, *estimate.options);
 }
 
 bool ScanWork::PrefersSecond(const AlignResult& first, const AlignResult& second) {
@@ -346,7 +366,7 @@ void ScanWork::AnswerMissed(v1::AlignmentStatus status, absl::string_view detail
   task.job.want_trace = false;
   task.step = *step;
   task.own = std::move(own);
-  task.sensor_position_base = prepared_.sensor_position_base;
+  task.rays = prepared_.rays;
   task.odometry_T_base = place_.odometry_T_base;
   RecoveryWork::Start(runtime_, source_, std::move(task), std::move(reply_));
 }

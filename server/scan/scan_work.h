@@ -35,7 +35,7 @@ class ScanWork : public ScanTask {
   // Looks at everything but the points. False: the scan is malformed and has been answered.
   [[nodiscard]] bool Check();
 
-  [[nodiscard]] size_t points() const override { return facts_.points; }
+  [[nodiscard]] size_t points() const override { return facts_.points + earlier_points_; }
   [[nodiscard]] size_t bytes() const override { return bytes_; }
   [[nodiscard]] bool Prepare(AlignJob& job, EstimateRequest& estimate) override;
   [[nodiscard]] std::optional<Pose> SecondGuess() const override { return own_guess_; }
@@ -58,7 +58,9 @@ class ScanWork : public ScanTask {
   void FindMap();
   // Why the scan is not to be aligned, whatever its points are.
   [[nodiscard]] std::optional<Refusal> RefusalOfScan() const;
-  [[nodiscard]] absl::Status PreparePoints();
+  // `joins`: with the earlier scans of a session that accumulates them.
+  [[nodiscard]] absl::Status PreparePoints(bool joins);
+  void JoinEarlierScans();
   // Whether a point may have a cell near it at the guess.
   [[nodiscard]] bool IsWithinMap() const;
   void FillJob(AlignJob& job) const;
@@ -83,6 +85,8 @@ class ScanWork : public ScanTask {
   std::unique_ptr<google::protobuf::Message> message_;
   const v1::Scan* scan_;  // null once the points have been taken
   const size_t bytes_;    // of the message
+  // That it may be joined with, as many as there were when it came.
+  size_t earlier_points_ = 0;
   StopToken stop_;
 
   ScanHints hints_;

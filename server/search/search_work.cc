@@ -160,8 +160,8 @@ void SearchWork::TellProgress(const PoseSearchProgress& progress, const Observer
 
 absl::Status SearchWork::DescribeHypotheses(PoseSearchResult& found,
                                             v1::SearchResult& result) const {
-  auto estimates = EstimateHypotheses(*runtime_.engine, job_, recipe_.estimate,
-                                      scan_.sensor_position_base, found.ranked.hypotheses);
+  auto estimates = EstimateHypotheses(*runtime_.engine, job_, recipe_.estimate, scan_.rays,
+                                      found.ranked.hypotheses);
   if (!estimates.ok()) return Explain(estimates.status());
   RankByConfidence(found.ranked, *estimates);
   found.reliable = IsReliable(found.ranked, job_);

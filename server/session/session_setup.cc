@@ -31,6 +31,11 @@ absl::StatusOr<SessionState::Options> StateOptions(const Limits& limits,
     if (!recovery.ok()) return recovery.status();
     options.recovery = *recovery;
   }
+  if (open.has_accumulation()) {
+    auto accumulation = AccumulationFromProto(open.accumulation(), limits);
+    if (!accumulation.ok()) return accumulation.status();
+    options.accumulation = *accumulation;
+  }
   return options;
 }
 

@@ -3,6 +3,7 @@
 #include "server/session/session_state.h"
 
 #include <cmath>
+#include <utility>
 
 namespace voxloc::server {
 namespace {
@@ -37,7 +38,8 @@ SessionState::SessionState(const Options& options)
     : options_(options),
       active_(options.active),
       poses_(options.poses),
-      references_(ReferencesLike(options.poses)) {
+      references_(ReferencesLike(options.poses)),
+      history_(options.accumulation.value_or(AccumulationOptions())) {
   if (options.recovery.has_value()) policy_.emplace(*options.recovery);
 }
 
@@ -60,6 +62,7 @@ void SessionState::Activate(bool active) {
   active_ = active;
   if (!active) return;
   poses_.Clear();
+  history_.Clear();
   accepted_.reset();
   accepted_before_.reset();
   map_T_odom_.reset();
@@ -112,6 +115,17 @@ SessionState::Place SessionState::TakePlace(int64_t stamp_ns,
     place.reference_map = reference->map_T_base.translation;
   }
   return place;
+}
+
+std::vector<PlacedCloud> SessionState::Accumulate(int64_t stamp_ns, const Pose& odom_T_base,
+                                                  std::shared_ptr<const PointCloud> scan_base) {
+  const absl::MutexLock lock(&mutex_);
+  return history_.Add(stamp_ns, odom_T_base, std::move(scan_base));
+}
+
+size_t SessionState::accumulated_points() {
+  const absl::MutexLock lock(&mutex_);
+  return history_.points();
 }
 
 Diagnostics SessionState::Finish(ScanGate& gate) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // SessionState: what a session remembers from scan to scan: whether it is active, its latest poses
-// and reference positions, how many scans went by without an accepted result, where its vehicle was
-// last, and how far a recovery has come. Callers without a session have a fresh one for their
-// one scan. Thread-safe: shared by a session's stream and its scans.
+// and reference positions, the scans that later ones are joined with, how many scans went by
+// without an accepted result, where its vehicle was last, and how far a recovery has come. Callers
+// without a session have a fresh one for their one scan. Thread-safe: shared by a session's stream
+// and its scans.
 
 #ifndef VOXLOC_SERVER_SESSION_SESSION_STATE_H_
 #define VOXLOC_SERVER_SESSION_SESSION_STATE_H_
@@ -11,8 +12,10 @@
 #include <Eigen/Core>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <variant>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -23,6 +26,7 @@
 #include "core/tracking/pose_proposal.h"
 #include "core/tracking/recovery.h"
 #include "core/tracking/scan_gate.h"
+#include "core/tracking/scan_history.h"
 
 namespace voxloc::server {
 
@@ -39,6 +43,7 @@ class SessionState {
     bool active = true;
     PoseBufferOptions poses;  // references: as many
     std::optional<RecoveryOptions> recovery;
+    std::optional<AccumulationOptions> accumulation;
   };
 
   explicit SessionState(const Options& options);
@@ -47,7 +52,7 @@ class SessionState {
   // InvalidArgument: see PoseBuffer::Push. A pose is dropped while the session is inactive.
   [[nodiscard]] absl::Status AddPose(const StampedPose& pose);
   [[nodiscard]] absl::Status AddReference(int64_t stamp_ns, const Eigen::Vector3d& position_map);
-  // Activating deletes the poses and resets the recovery.
+  // Activating deletes the poses and the scans, and resets the recovery.
   void Activate(bool active);
   // How near the poses must be that a guess is interpolated from.
   void SetPoseLimits(double timeout_s, double distance_tolerance_m);
@@ -74,6 +79,14 @@ class SessionState {
   // Forgets what is older than the scan. `odom_T_base`: as the scan says.
   [[nodiscard]] Place TakePlace(int64_t stamp_ns,
                                 const std::optional<Pose>& odom_T_base = std::nullopt);
+
+  // Whether its scans are joined with those before them.
+  [[nodiscard]] bool accumulates() const { return options_.accumulation.has_value(); }
+  // Where it accumulates: see ScanHistory::Add.
+  [[nodiscard]] std::vector<PlacedCloud> Accumulate(int64_t stamp_ns, const Pose& odom_T_base,
+                                                    std::shared_ptr<const PointCloud> scan_base);
+  // Of the scans that the next one may be joined with.
+  [[nodiscard]] size_t accumulated_points();
 
   // Counts the scan and hands out its record.
   [[nodiscard]] Diagnostics Finish(ScanGate& gate);
@@ -116,6 +129,7 @@ class SessionState {
   // What Place::odometry_T_base is taken from, once it is known.
   enum class Odometry { kPoses, kScans };
   std::optional<Odometry> odometry_ ABSL_GUARDED_BY(mutex_);
+  ScanHistory history_ ABSL_GUARDED_BY(mutex_);
   SkippedScans skipped_ ABSL_GUARDED_BY(mutex_);
   std::optional<RecoveryPolicy> policy_ ABSL_GUARDED_BY(mutex_);
   bool stepping_ ABSL_GUARDED_BY(mutex_) = false;  // a step has been returned and not ended

@@ -69,8 +69,8 @@ absl::Status MeasureKind(Engine& engine, ThreadPool& pool, const Kind& kind,
   const double describe_ms = TimeMs([&] {
     pool.ParallelFor(jobs.size(), [&](size_t i) {
       requests[i].options = &options;
-      requests[i].features = DescribeScan(*jobs[i].scan, requests[i].sensor_position_base,
-                                          jobs[i].map_T_base_guess, options);
+      requests[i].features =
+          DescribeScan(*jobs[i].scan, requests[i].rays, jobs[i].map_T_base_guess, options);
       RequestPasses(*requests[i].features, jobs[i]);
     });
   });

@@ -266,7 +266,8 @@ def no_result(server: str, sequence: Optional[int], timeout_s: float) -> str:
 
 
 def open_message(setup: Any, clock: int, limits: Optional[Any], start_inactive: bool,
-                 recovery: Optional[Any]) -> Any:
+                 recovery: Optional[Any], accumulation: Optional[Any]) -> Any:
     """A voxloc.v1.OpenSession."""
     return messages.OpenSession(setup=setup, clock=clock, limits=limits,
-                                start_inactive=start_inactive, recovery=recovery)
+                                start_inactive=start_inactive, recovery=recovery,
+                                accumulation=accumulation)

@@ -188,15 +188,18 @@ class Client:
 
     def session(self, setup: Union[Setup, str], *, clock: int = 0, limits: Optional[Any] = None,
                 start_inactive: bool = False, recovery: Optional[Any] = None,
+                accumulation: Optional[Any] = None,
                 open_timeout_s: Optional[float] = DEFAULT_TIMEOUT_S,
                 reconnect: ReconnectOptions = ReconnectOptions(),
                 max_outstanding: int = 256) -> Session:
         """Opens a session, and waits until it is open; a context manager.
 
-        `clock` is a StampClock, `limits` a SessionLimits, `recovery` a RecoveryOptions. `send`
-        refuses a scan while `max_outstanding` are unanswered or not received.
+        `clock` is a StampClock, `limits` a SessionLimits, `recovery` a RecoveryOptions,
+        `accumulation` a ScanAccumulation. `send` refuses a scan while `max_outstanding` are
+        unanswered or not received.
         """
-        opening = open_message(setup_message(setup), clock, limits, start_inactive, recovery)
+        opening = open_message(setup_message(setup), clock, limits, start_inactive, recovery,
+                               accumulation)
         return Session(lambda: Stream(self._channel, self.server, "AlignScans"), self.server,
                        opening, open_timeout_s, reconnect, max_outstanding)
 

@@ -87,9 +87,10 @@ std::vector<uint8_t> FindRaised(const PointCloud& scan_base, const Eigen::Quater
 
 }  // namespace
 
-ScanShape ShapeOf(const PointCloud& scan_base, const Eigen::Vector3d& sensor_position_base,
+ScanShape ShapeOf(const PointCloud& scan_base, const ScanRays& rays,
                   const Eigen::Quaterniond& map_R_base) {
-  return {FindRaised(scan_base, map_R_base), SampleFreeSpace(scan_base, sensor_position_base)};
+  const PointCloud& seen_base = rays.points_base == nullptr ? scan_base : *rays.points_base;
+  return {FindRaised(scan_base, map_R_base), SampleFreeSpace(seen_base, rays.sensor_position_base)};
 }
 
 }  // namespace voxloc

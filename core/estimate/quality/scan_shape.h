@@ -7,8 +7,10 @@
 #ifndef VOXLOC_CORE_ESTIMATE_QUALITY_SCAN_SHAPE_H_
 #define VOXLOC_CORE_ESTIMATE_QUALITY_SCAN_SHAPE_H_
 
+#include <Eigen/Core>
 #include <Eigen/Geometry>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/cloud/point_cloud.h"
@@ -22,9 +24,15 @@ struct ScanShape {
   FreeSpace free_space;
 };
 
+// The rays of a sensor: from where they left, and to which points. Not all points of a scan that is
+// made of several were seen from there.
+struct ScanRays {
+  Eigen::Vector3d sensor_position_base = Eigen::Vector3d::Zero();
+  std::shared_ptr<const PointCloud> points_base;  // null: those of the scan
+};
+
 // `map_R_base`: the scan's orientation to a few degrees, as a guess has it; only its tilt counts.
-[[nodiscard]] ScanShape ShapeOf(const PointCloud& scan_base,
-                                const Eigen::Vector3d& sensor_position_base,
+[[nodiscard]] ScanShape ShapeOf(const PointCloud& scan_base, const ScanRays& rays,
                                 const Eigen::Quaterniond& map_R_base);
 
 }  // namespace voxloc

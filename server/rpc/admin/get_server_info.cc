@@ -39,6 +39,7 @@ void LimitsToProto(const Limits& limits, v1::Limits& proto) {
   proto.set_open_timeout_s(limits.open_timeout_s);
   proto.set_idle_timeout_s(limits.idle_timeout_s);
   proto.set_max_transport_bytes(TransportBytes(limits));
+  proto.set_max_accumulated_points(limits.max_accumulated_points);
 }
 
 void DeviceToProto(const EngineInfo& info, v1::Device& device) {

@@ -3,6 +3,7 @@
 """The Python client against voxlocd on a tiny town: client_e2e_test.py SOURCE_DIR PROGRAMS_DIR."""
 
 import asyncio
+import dataclasses
 import json
 import os
 import pathlib
@@ -205,6 +206,17 @@ class Served(unittest.TestCase):
                 self.assertTrue(result.accepted, result.detail)
                 self.near_truth(result.map_T_odom @ odom_T_map @ truth[i], i)
                 self.assertLess(result.map_T_odom.distance_to(odom_T_map.inverse()), 0.1)
+
+    def test_a_session_joins_scans_by_the_odometry(self):
+        truth = [voxloc.Pose(row["truth"][:3], row["truth"][3:]) for row in self.rows]
+        accumulation = messages.ScanAccumulation(scans=2, max_distance_m=100)
+        with self.client.session("town", accumulation=accumulation) as session:
+            for i in range(3):
+                result = session.align(
+                    dataclasses.replace(self.scan(i), odom_T_base=truth[i]), 60)
+                self.assertTrue(result.accepted, result.detail)
+                self.near_truth(result.map_T_base, i)
+                self.assertEqual(result.message.points.joined_scans, min(i + 1, 2))
 
     def test_activation_poses_and_what_is_rejected(self):
         with self.client.session("town", start_inactive=True) as session:

@@ -176,8 +176,7 @@ TEST_P(RoomEstimateTest, TakesWhatTheAlignmentBringsAlong) {
     const ScanEstimate later = EstimateJobs(engine(), {plain}, options)[0];
 
     AlignJob job = plain;
-    const auto features =
-        DescribeScan(*job.scan, Eigen::Vector3d::Zero(), job.map_T_base_guess, options);
+    const auto features = DescribeScan(*job.scan, ScanRays(), job.map_T_base_guess, options);
     RequestPasses(*features, job);
     const AlignResult result = AlignOne(engine(), job);
     ASSERT_TRUE(result.status.ok()) << result.status;
@@ -221,8 +220,7 @@ TEST_P(RoomEstimateTest, NeedsNoEngineWhereTheAlignmentBroughtEverything) {
     options.covariance.method = method;
     options.covariance.scale_factor = 1.0;
     AlignJob job = Job(Displaced(truth_, {0.1, -0.1, 0.0}, 0.02), PreciseProfile());
-    const auto features =
-        DescribeScan(*job.scan, Eigen::Vector3d::Zero(), job.map_T_base_guess, options);
+    const auto features = DescribeScan(*job.scan, ScanRays(), job.map_T_base_guess, options);
     RequestPasses(*features, job);
     const AlignResult result = AlignOne(engine(), job);
     EstimateRequest request;
@@ -256,8 +254,7 @@ TEST_P(RoomEstimateTest, LooksForRivalsWhereTheConfidenceIsBelowWhatIsAskedFor) 
   EstimateOptions options;
   options.covariance.method = CovarianceMethod::kFixed;
   AlignJob job = Job(Displaced(truth_, {0.1, -0.1, 0.0}, 0.02), PreciseProfile());
-  const auto features =
-      DescribeScan(*job.scan, Eigen::Vector3d::Zero(), job.map_T_base_guess, options);
+  const auto features = DescribeScan(*job.scan, ScanRays(), job.map_T_base_guess, options);
   RequestPasses(*features, job);
   AlignResult result = AlignOne(engine(), job);
   EstimateRequest request;

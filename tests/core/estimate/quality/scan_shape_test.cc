@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
 
 namespace voxloc {
 namespace {
@@ -28,7 +29,7 @@ PointCloud ClimbingGround() {
 
 TEST(ScanShapeTest, RaisedIsWhatStandsClearOfTheGroundNearby) {
   const PointCloud cloud = ClimbingGround();
-  const ScanShape shape = ShapeOf(cloud, Eigen::Vector3d::Zero(), kLevel);
+  const ScanShape shape = ShapeOf(cloud, ScanRays(), kLevel);
   const size_t pole = cloud.size() - 2;
   EXPECT_EQ(shape.raised[pole], 1);
   EXPECT_EQ(shape.raised[cloud.size() - 1], 0);
@@ -42,15 +43,33 @@ TEST(ScanShapeTest, TheTiltOfTheGuessIsTakenOff) {
   const PointCloud cloud = ClimbingGround();
   const Eigen::Quaterniond level_from_base(
       Eigen::AngleAxisd(std::atan(0.1), Eigen::Vector3d::UnitY()));
-  const ScanShape shape = ShapeOf(cloud, Eigen::Vector3d::Zero(), level_from_base);
+  const ScanShape shape = ShapeOf(cloud, ScanRays(), level_from_base);
   size_t raised = 0;
   for (const uint8_t flag : shape.raised) raised += flag;
   EXPECT_EQ(raised, 1U);
   EXPECT_EQ(shape.raised[cloud.size() - 2], 1);
 }
 
+// A scan of two that were joined: what the second sensor saw was seen from elsewhere.
+TEST(ScanShapeTest, RaysGoOnlyToThePointsThatWereSeenFromTheirSensor) {
+  PointCloud seen;
+  for (int y = -10; y <= 10; ++y) seen.PushBack(20.0F, static_cast<float>(y), 1.0F);
+  PointCloud joint = seen;
+  for (int y = -10; y <= 10; ++y) joint.PushBack(-20.0F, static_cast<float>(y), 1.0F);
+  ScanRays rays;
+  rays.sensor_position_base = {0.0, 0.0, 1.0};
+  const auto low_x = [&] {
+    const FreeSpace free_space = ShapeOf(joint, rays, kLevel).free_space;
+    return ComputeBounds(*free_space.points_base).min.x();
+  };
+  EXPECT_LT(low_x(), -10.0);
+  rays.points_base = std::make_shared<const PointCloud>(seen);
+  EXPECT_GT(low_x(), -1e-3);
+  EXPECT_EQ(ShapeOf(joint, rays, kLevel).raised.size(), joint.size());
+}
+
 TEST(ScanShapeTest, AnEmptyScanHasNoShape) {
-  const ScanShape shape = ShapeOf(PointCloud(), Eigen::Vector3d::Zero(), kLevel);
+  const ScanShape shape = ShapeOf(PointCloud(), ScanRays(), kLevel);
   EXPECT_TRUE(shape.raised.empty());
   EXPECT_EQ(shape.free_space.rays, 0U);
 }
