@@ -137,7 +137,9 @@ double InnovationOf(const EstimateRequest& request, const Matrix6& result_covari
 // Of the clusters under the cells of the score stage.
 ClusterPull PullOn(const EstimateRequest& request) {
   const AlignResult& result = *request.scan.result;
-  const size_t pass = result.passes.size() > kScoreStagePass ? kScoreStagePass : kClusterPass;
+  const bool has_stages = request.scan.job->profile.stages.size() >= 2;
+  const size_t pass =
+      has_stages && result.passes.size() > kScoreStagePass ? kScoreStagePass : kClusterPass;
   const std::vector<GroupSums>& clusters = result.passes[pass].groups;
   Matrix6 information = Matrix6::Zero();
   for (const GroupSums& cluster : clusters) {

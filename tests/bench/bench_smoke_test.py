@@ -73,6 +73,7 @@ def everything_finite(value, name="result", may_be_null=()):
 
 class Drive:
     def __init__(self, folder):
+        self.folder = folder
         self.scans = len(glob.glob(f"{folder}/scans/*"))
         demand(self.scans >= 5, f"{folder} has {self.scans} scans")
         self.map = ["--map", f"{folder}/map"]
@@ -446,6 +447,26 @@ class Search:
         summary(result["translation_error_m"], 0, 0.5, "translation_error_m")
 
 
+class Sweep:
+    @staticmethod
+    def arguments(drive):
+        return ["--set", f"tiny --map {drive.folder}/map --scans {drive.folder}/scans --poses "
+                f"{drive.folder}/poses_tum.txt --pose-format tum --points 1500 --min-range 1"]
+
+    @staticmethod
+    def check(result, _):
+        rows = {row["case"]: row for row in result["rows"]}
+        demand(len(rows) == 6, "the number of cases")
+        for row in rows.values():
+            keys(row, "set case aligned accepted error_m checked suspect farthest "
+                 "unexplained_motion sigma", "row")
+            number(row["accepted"], 0, row["aligned"], "accepted")
+            number(row["suspect"], 0, row["checked"], "suspect")
+        demand(rows["right"]["suspect"] == 0, "right times are suspected")
+        number(rows["right"]["unexplained_motion"], -0.2, 0.2, "unexplained motion")
+        number(rows["motion halved"]["unexplained_motion"], 0.2, 10, "unexplained motion")
+
+
 COMMANDS = {
     "accuracy": [Accuracy],
     "accuracy-of-gicp": [AccuracyOfGicp],
@@ -464,6 +485,7 @@ COMMANDS = {
     "recovery": [Recovery],
     "score": [Score],
     "search": [Search],
+    "sweep": [Sweep],
 }
 
 

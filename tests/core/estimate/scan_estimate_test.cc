@@ -10,6 +10,7 @@
 
 #include "core/cloud/filters.h"
 #include "core/cloud/io/cloud_file.h"
+#include "core/estimate/quality/sweep_slices.h"
 #include "tests/support/class_recorder.h"
 #include "tests/support/engine_test.h"
 #include "tests/support/real_data.h"
@@ -194,6 +195,35 @@ TEST_P(RoomEstimateTest, TakesWhatTheAlignmentBringsAlong) {
     EXPECT_NEAR(brought.confidence->signals.sharp_ratio, later.confidence->signals.sharp_ratio,
                 2e-3);
     EXPECT_EQ(brought.confidence->signals.rays, later.confidence->signals.rays);
+  }
+}
+
+// The check of a sweep adds a pass behind those of the estimates.
+TEST_P(RoomEstimateTest, FurtherPassesChangeNothing) {
+  EstimateOptions options;
+  for (const Profile& profile : {PreciseProfile(), AutowareProfile()}) {
+    SCOPED_TRACE(profile.name);
+    std::vector<float> time_s(1000);
+    for (size_t i = 0; i < time_s.size(); ++i) time_s[i] = 1e-4F * static_cast<float>(i);
+    const auto slices = SliceSweep(time_s);
+    ASSERT_TRUE(slices.has_value());
+    std::vector<Confidence> confidences;
+    for (const bool sliced : {false, true}) {
+      AlignJob job = Job(Displaced(truth_, {0.1, -0.1, 0.0}, 0.02), profile);
+      const auto features = DescribeScan(*job.scan, ScanRays(), job.map_T_base_guess, options);
+      RequestPasses(*features, job);
+      if (sliced) static_cast<void>(RequestSweepPass(*slices, nullptr, job));
+      const AlignResult result = AlignOne(engine(), job);
+      ASSERT_TRUE(result.status.ok()) << result.status;
+      EstimateRequest request;
+      request.scan = {&job, &result};
+      request.options = &options;
+      request.features = features;
+      confidences.push_back(*EstimateScans(engine(), {&request, 1})[0].confidence);
+    }
+    EXPECT_EQ(confidences[0].value, confidences[1].value);
+    EXPECT_EQ(confidences[0].signals.pull.spread_m, confidences[1].signals.pull.spread_m);
+    EXPECT_GT(confidences[0].signals.pull.spread_m, 0.0);
   }
 }
 

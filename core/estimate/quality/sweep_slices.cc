@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/estimate/quality/sweep_slices.h"
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <utility>
+
+#include "core/estimate/covariance/cluster_evaluation.h"
+
+namespace voxloc {
+namespace {
+
+// Of a slice. A point bends a score along one direction, and there are six.
+constexpr size_t kLeastPoints = 6;
+
+// Metres that a radian counts as, where lengths and angles share the eigenvectors of a Hessian: the
+// reach of most points of a scan.
+constexpr double kRadianM = 10.0;
+
+}  // namespace
+
+std::optional<SweepSlices> SliceSweep(absl::Span<const float> time_s) {
+  const size_t points = time_s.size();
+  if (points < kLeastPoints * kSweepSlices) return std::nullopt;
+  std::vector<uint32_t> places(points);
+  std::iota(places.begin(), places.end(), 0U);
+  std::stable_sort(places.begin(), places.end(),
+                   [&](uint32_t a, uint32_t b) { return time_s[a] < time_s[b]; });
+  if (time_s[places.front()] == time_s[places.back()]) return std::nullopt;
+  SweepSlices slices;
+  auto groups = std::make_shared<PointGroups>();
+  size_t begin = 0;
+  for (size_t slice = 0; slice < kSweepSlices; ++slice) {
+    const size_t end = points * (slice + 1) / kSweepSlices;
+    double sum_s = 0.0;
+    for (size_t i = begin; i < end; ++i) sum_s += static_cast<double>(time_s[places[i]]);
+    slices.time_s.push_back(sum_s / static_cast<double>(end - begin));
+    groups->ends.push_back(static_cast<uint32_t>(end));
+    begin = end;
+  }
+  groups->places = std::move(places);
+  slices.groups = std::move(groups);
+  const double mean_s =
+      std::accumulate(slices.time_s.begin(), slices.time_s.end(), 0.0) / double{kSweepSlices};
+  for (double& time : slices.time_s) time -= mean_s;
+  return slices;
+}
+
+double MotionOver(const SweepSlices& slices, const Twist& base_twist) {
+  return base_twist.linear_m_s.norm() * (slices.time_s.back() - slices.time_s.front());
+}
+
+size_t RequestSweepPass(const SweepSlices& slices, std::shared_ptr<const PointCloud> scan_base,
+                        AlignJob& job) {
+  EvaluationPass& pass = job.passes.emplace_back();
+  pass.cloud = std::move(scan_base);
+  pass.groups = slices.groups;
+  pass.score_stage = true;
+  return job.passes.size() - 1;
+}
+
+SweepPull MeasureSweepPull(const SweepSlices& slices, absl::Span<const GroupSums> groups,
+                           const Twist& base_twist, const Pose& map_T_base) {
+  const Vector6 rate = FixedAxesRate(base_twist, map_T_base);
+  Vector6 scale = Vector6::Ones();  // of the map axes' coordinates: lengths for angles
+  scale.tail<3>().setConstant(1.0 / kRadianM);
+  const Vector6 scaled_rate = rate.cwiseQuotient(scale);
+  SweepPull pull;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const ScoreTerms terms = ScaledTerms(groups[i], scale);
+    const Eigen::SelfAdjointEigenSolver<Matrix6> eigen(terms.information);
+    const Vector6 along = eigen.eigenvectors().transpose() * scaled_rate;
+    const double time_s = slices.time_s[i];
+    pull.slope += time_s * scaled_rate.dot(terms.gradient);
+    pull.curvature += time_s * time_s * along.cwiseAbs2().dot(eigen.eigenvalues().cwiseAbs());
+  }
+  return pull;
+}
+
+}  // namespace voxloc

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the early and the late points of a deskewed scan say about the motion that it was deskewed
+// by. Where that motion was right, all points ask for the same pose; where the vehicle moved by
+// (1 + k) times as much, points at a time t ask for a pose that is k t times the motion's rate
+// farther. So the score of the scan, as a function of k, has the slope and the curvature
+//
+//   sum of t r'g  and  sum of t^2 r'|H| r
+//
+// over slices of the sweep at times t from their mean, with r the rate of the pose, g the gradient
+// and H the Hessian of a slice's score about fixed map axes. |H| is H with its eigenvalues made
+// positive: far from its optimum a score bends the wrong way, and a slope leads up it nevertheless.
+// Pure functions.
+
+#ifndef VOXLOC_CORE_ESTIMATE_QUALITY_SWEEP_SLICES_H_
+#define VOXLOC_CORE_ESTIMATE_QUALITY_SWEEP_SLICES_H_
+
+#include <Eigen/Core>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "core/engine/align.h"
+#include "core/engine/evaluation_pass.h"
+#include "core/geometry/pose.h"
+#include "core/geometry/twist.h"
+
+namespace voxloc {
+
+// Fine enough that the points of a slice of a tenth of a second share their time to 3 ms.
+constexpr size_t kSweepSlices = 16;
+
+struct SweepSlices {
+  std::shared_ptr<const PointGroups> groups;  // of equal numbers of points, in the order of time
+  std::vector<double> time_s;                 // of each group, from the mean of all
+};
+
+// `time_s` has one finite value a point of the scan. nullopt: fewer points than a slice needs to
+// bend a score along all directions, or all of one time.
+[[nodiscard]] std::optional<SweepSlices> SliceSweep(absl::Span<const float> time_s);
+
+// How far a vehicle with this twist moves from the first slice to the last, metres.
+[[nodiscard]] double MotionOver(const SweepSlices& slices, const Twist& base_twist);
+
+// Makes the job evaluate the slices at its answer, under the cells of the score stage, which reach
+// farther than those of the last. `scan_base`: the sliced scan, where it is not the job's; else
+// null. Returns the place of the pass.
+size_t RequestSweepPass(const SweepSlices& slices, std::shared_ptr<const PointCloud> scan_base,
+                        AlignJob& job);
+
+// The derivatives of the score by k at 0. The curvature is at least 0.
+struct SweepPull {
+  double slope = 0.0;
+  double curvature = 0.0;
+};
+
+// `groups`: the slices' sums at the pose. `base_twist`: what the scan was deskewed by.
+[[nodiscard]] SweepPull MeasureSweepPull(const SweepSlices& slices,
+                                         absl::Span<const GroupSums> groups,
+                                         const Twist& base_twist, const Pose& map_T_base);
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_ESTIMATE_QUALITY_SWEEP_SLICES_H_
