@@ -3,6 +3,7 @@
 #include "server/convert/estimate.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "server/convert/cloud.h"
 #include "server/convert/covariance.h"
 #include "server/convert/pose.h"
@@ -115,6 +116,19 @@ void EstimateToProto(const ScanEstimate& estimate, const Pose& map_T_base, Covar
       EncodeCloud(Transform(map_T_base, *no_ground.points_base), *result.mutable_cloud());
     }
   }
+}
+
+void SweepReportToProto(const SweepReport& report, v1::SweepCheck& proto) {
+  proto.set_unexplained_motion(report.unexplained_motion);
+  proto.set_sigma(report.sigma);
+  proto.set_scans(static_cast<uint32_t>(report.scans));
+  proto.set_suspect(report.suspect);
+  if (!report.suspect) return;
+  proto.set_detail(absl::StrFormat(
+      "the points show a motion that is %+.0f %% (sigma %.0f %%) off the one that they were "
+      "deskewed by: the times of the points, the stamps of the clouds or the motion look wrong, or "
+      "the points had been deskewed before",
+      100.0 * report.unexplained_motion, 100.0 * report.sigma));
 }
 
 }  // namespace voxloc::server

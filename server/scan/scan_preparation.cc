@@ -2,7 +2,9 @@
 
 #include "server/scan/scan_preparation.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/cloud/deskew.h"
@@ -35,7 +37,22 @@ std::optional<Pose> MountOf(const v1::SensorCloud& cloud, const ScanRecipe& reci
   return recipe.Mount(said);
 }
 
-// One cloud's points in the base frame.
+// Whether points of the scan were seen at other times than its stamp.
+bool TakesTime(const v1::Scan& scan) {
+  return std::any_of(scan.clouds().begin(), scan.clouds().end(), [&](const v1::SensorCloud& cloud) {
+    return CloudHasTimes(cloud.cloud()) || CloudOffsetS(scan, cloud) != 0.0;
+  });
+}
+
+// Seconds from the scan's stamp, of each point.
+std::vector<float> TimesOf(const DecodedCloud& decoded, size_t points, double offset_s) {
+  std::vector<float> time_s(points, static_cast<float>(offset_s));
+  for (size_t i = 0; i < decoded.time_s.size(); ++i) time_s[i] += decoded.time_s[i];
+  return time_s;
+}
+
+// One cloud's points in the base frame. Where the scan is deskewed, each brings its time through
+// the filters in the place of an intensity, which scans do not have.
 absl::StatusOr<PointCloud> PrepareCloud(const v1::Scan& scan, const v1::SensorCloud& sensor_cloud,
                                         const ScanRecipe& recipe,
                                         const std::optional<Twist>& base_twist, Engine& engine,
@@ -48,10 +65,10 @@ absl::StatusOr<PointCloud> PrepareCloud(const v1::Scan& scan, const v1::SensorCl
   PointCloud points = std::move(decoded.cloud);
   const std::optional<Pose> base_T_sensor = MountOf(sensor_cloud, recipe);
   const double offset_s = CloudOffsetS(scan, sensor_cloud);
-  if (base_twist.has_value() && (!decoded.time_s.empty() || offset_s != 0.0)) {
+  if (prepared.deskewed) {
     const Twist sensor_twist = SensorTwist(*base_twist, base_T_sensor.value_or(Pose()));
     Deskew(sensor_twist, decoded.time_s, offset_s, points);
-    prepared.deskewed = true;
+    points.intensity = TimesOf(decoded, points.size(), offset_s);
   }
   if (recipe.filters.sensor.has_value()) {
     if (absl::Status status = Filter(*recipe.filters.sensor, engine, work_class, points, counts);
@@ -69,6 +86,7 @@ absl::StatusOr<PreparedScan> PrepareScan(const v1::Scan& scan, const ScanRecipe&
                                          const std::optional<Twist>& base_twist, Engine& engine,
                                          WorkClass work_class) {
   PreparedScan prepared;
+  prepared.deskewed = base_twist.has_value() && TakesTime(scan);
   PointCloud points;
   for (int i = 0; i < scan.clouds_size(); ++i) {
     auto cloud =
@@ -90,6 +108,8 @@ absl::StatusOr<PreparedScan> PrepareScan(const v1::Scan& scan, const ScanRecipe&
     }
   }
   prepared.counts.kept = points.size();
+  prepared.time_s = std::move(points.intensity);
+  points.intensity.clear();
   prepared.base = std::make_shared<const PointCloud>(std::move(points));
   return prepared;
 }

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -24,7 +25,10 @@ namespace voxloc::server {
 struct PreparedScan {
   std::shared_ptr<const PointCloud> base;  // may be empty
   FilterCounts counts;
-  bool deskewed = false;     // whether points were moved to the scan's stamp
+  bool deskewed = false;  // whether points were moved to the scan's stamp
+  // Of each point of the scan alone, seconds from its stamp, where it was deskewed; otherwise
+  // empty.
+  std::vector<float> time_s;
   ScanRays rays;             // of the first cloud's sensor
   size_t joined_scans = 0;   // this one included; 0: it is not to be joined
   size_t joined_points = 0;  // of the earlier ones

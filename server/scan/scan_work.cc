@@ -19,6 +19,7 @@
 #include "server/convert/estimate.h"
 #include "server/convert/pose.h"
 #include "server/convert/result.h"
+#include "server/observe/logging.h"
 #include "server/scan/recovery_work.h"
 
 namespace voxloc::server {
@@ -118,6 +119,7 @@ bool ScanWork::Prepare(AlignJob& job, EstimateRequest& estimate) {
     FillJob(job);
     FillEstimate(job, estimate);
     RequestPasses(*estimate.features, job);
+    RequestSweep(job);
     job.packed = runtime_.engine->Pack(job);
     timings.set_prepare_s(SecondsSince(start));
     return true;
@@ -251,6 +253,33 @@ void ScanWork::FillEstimate(const AlignJob& job, EstimateRequest& estimate) {
       DescribeScan(*job.scan, estimate.rays, job.map_T_base_guess, *estimate.options);
 }
 
+void ScanWork::RequestSweep(AlignJob& job) {
+  if (prepared_.time_s.empty()) return;
+  sweep_ = SliceSweep(prepared_.time_s);
+  if (!sweep_.has_value()) return;
+  if (MotionOver(*sweep_, *place_.base_twist) < kLeastSweepMotionM) {
+    sweep_.reset();
+    return;
+  }
+  sweep_pass_ = RequestSweepPass(*sweep_, prepared_.rays.points_base, job);
+}
+
+void ScanWork::CheckSweep(const AlignResult& result) {
+  if (!sweep_.has_value() || result.passes.size() <= sweep_pass_) return;
+  const SweepPull pull = MeasureSweepPull(*sweep_, result.passes[sweep_pass_].groups,
+                                          *place_.base_twist, result.map_T_base);
+  const SweepReport report = source_->state->CheckSweep(pull);
+  SweepReportToProto(report, *reply_.result().mutable_sweep_check());
+  if (report.suspect) runtime_.metrics.sweeps_suspect.Increment();
+  if (!report.begins) return;
+  Log(LogLevel::kWarn, "suspect_sweeps",
+      {{"session", source_->session},
+       {"map", source_->map},
+       {"unexplained_motion", report.unexplained_motion},
+       {"sigma", report.sigma},
+       {"scans", report.scans}});
+}
+
 bool ScanWork::PrefersSecond(const AlignResult& first, const AlignResult& second) {
   const int max_oscillations = source_->recipe.align.gate.max_oscillations;
   const bool prefers = IsBetter(second, first, profile_, max_oscillations);
@@ -295,6 +324,7 @@ void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const 
   runtime_.metrics.stage_encode_s.Observe(encode_s);
   timings.set_estimate_s(batch.estimate_s + encode_s);
   if (verdict.accepted) {
+    CheckSweep(result);
     source_->state->Found(shown_stamp_ns_, result.map_T_base, place_, own_suffices_);
     Answer(status, verdict.detail);
   } else if (verdict.status == AlignmentStatus::kDeadline) {

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "core/estimate/quality/sweep_slices.h"
 #include "server/convert/scan.h"
 #include "server/runtime/runtime.h"
 #include "server/scan/scan_client.h"
@@ -65,6 +66,11 @@ class ScanWork : public ScanTask {
   [[nodiscard]] bool IsWithinMap() const;
   void FillJob(AlignJob& job) const;
   void FillEstimate(const AlignJob& job, EstimateRequest& estimate);
+  // Where the scan was deskewed while the vehicle moved.
+  void RequestSweep(AlignJob& job);
+
+  // Of an accepted result: whether the sweep fits the motion that it was deskewed by.
+  void CheckSweep(const AlignResult& result);
 
   // The ends. A malformed scan ends before the checks of the gate, one whose points cannot be used
   // in the midst of them; one that missed its vehicle may lead to a search for it.
@@ -104,6 +110,9 @@ class ScanWork : public ScanTask {
   PreparedScan prepared_;
   // What is estimated of a deskewed scan, which has no skew; nullopt: what the recipe says.
   std::optional<EstimateOptions> own_estimate_;
+  // Of a deskewed scan, and the place of their pass.
+  std::optional<SweepSlices> sweep_;
+  size_t sweep_pass_ = 0;
   ScanFacts facts_;
   int64_t shown_stamp_ns_ = 0;  // when the base was where the scan shows it
   ScanGate gate_;

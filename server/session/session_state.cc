@@ -63,6 +63,7 @@ void SessionState::Activate(bool active) {
   if (!active) return;
   poses_.Clear();
   history_.Clear();
+  sweeps_.Clear();
   accepted_.reset();
   accepted_before_.reset();
   map_T_odom_.reset();
@@ -126,6 +127,11 @@ std::vector<PlacedCloud> SessionState::Accumulate(int64_t stamp_ns, const Pose& 
 size_t SessionState::accumulated_points() {
   const absl::MutexLock lock(&mutex_);
   return history_.points();
+}
+
+SweepReport SessionState::CheckSweep(const SweepPull& pull) {
+  const absl::MutexLock lock(&mutex_);
+  return sweeps_.Add(pull);
 }
 
 Diagnostics SessionState::Finish(ScanGate& gate) {

@@ -27,6 +27,7 @@
 #include "core/tracking/recovery.h"
 #include "core/tracking/scan_gate.h"
 #include "core/tracking/scan_history.h"
+#include "core/tracking/sweep_check.h"
 
 namespace voxloc::server {
 
@@ -91,6 +92,9 @@ class SessionState {
   // Counts the scan and hands out its record.
   [[nodiscard]] Diagnostics Finish(ScanGate& gate);
 
+  // Of a scan that was accepted and deskewed.
+  [[nodiscard]] SweepReport CheckSweep(const SweepPull& pull);
+
   // The end of a scan: its vehicle was found, or missed. The stamp is the one that TakePlace was
   // given. `own_suffices`: of a scan whose guess was corrected, whether the alignment from what the
   // poses say led there too. A step that is returned must be ended.
@@ -130,6 +134,7 @@ class SessionState {
   enum class Odometry { kPoses, kScans };
   std::optional<Odometry> odometry_ ABSL_GUARDED_BY(mutex_);
   ScanHistory history_ ABSL_GUARDED_BY(mutex_);
+  SweepCheck sweeps_ ABSL_GUARDED_BY(mutex_);
   SkippedScans skipped_ ABSL_GUARDED_BY(mutex_);
   std::optional<RecoveryPolicy> policy_ ABSL_GUARDED_BY(mutex_);
   bool stepping_ ABSL_GUARDED_BY(mutex_) = false;  // a step has been returned and not ended

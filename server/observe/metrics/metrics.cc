@@ -111,6 +111,9 @@ void RegisterScans(Registrar& make, Metrics& m) {
                                        {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0});
   m.confidence = make.MakeHistogram("voxloc_align_confidence", "Confidence of a scan's result.",
                                     {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0});
+  m.sweeps_suspect =
+      make.MakeCounter("voxloc_suspect_sweeps_total",
+                       "Accepted scans whose times, stamps or motion do not fit their points.");
   const auto recoveries = [&make](const char* outcome) {
     return make.MakeCounter("voxloc_recoveries_total",
                             "Searches for lost vehicles, and found poses, by outcome.",

@@ -115,6 +115,7 @@ class Metrics {
   Histogram nvtl;
   Histogram matched_ratio;
   Histogram confidence;
+  Counter sweeps_suspect;        // scans whose times, stamps or motion look wrong
   Counter recoveries_found;      // searches for lost vehicles that found a pose
   Counter recoveries_failed;     // that did not
   Counter recoveries_confirmed;  // found poses that later scans confirmed
