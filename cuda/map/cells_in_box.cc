@@ -18,8 +18,9 @@
 namespace voxloc::cuda {
 namespace {
 
-// Cells computed at a time, so that a box around everything needs little memory.
-constexpr size_t kEntriesPerSlice = size_t{1} << 16;
+// Cells computed at a time, so that a box around everything needs little memory: 2 MB of
+// page-locked memory, which the driver takes and gives back while other calls wait for it.
+constexpr size_t kEntriesPerSlice = size_t{1} << 13;
 
 MapCell ToMapCell(const PlainCell& plain) {
   MapCell cell;
@@ -65,6 +66,7 @@ class Download {
   ~Download() { (void)stream_.Synchronize(); }
 
   absl::Status Begin(const SourceList& list) {
+    VOXLOC_TRY(host_.Reserve(kEntriesPerSlice * sizeof(PlainCell)));
     runs_.Add(list.runs, &table_.runs);
     return runs_.Send(stream_);
   }
@@ -82,7 +84,6 @@ class Download {
     VOXLOC_TRY(cells_.Reserve(entries));
     VOXLOC_TRY(keep_.Reserve(entries));
     VOXLOC_TRY(selected_.Reserve(size_t{entries} + 1));
-    VOXLOC_TRY(host_.Reserve(sizeof(uint32_t)));
     table_.block_count = static_cast<uint32_t>(blocks.size());
     table_.entries = entries;
     blocks_.Add(blocks, &table_.blocks);
