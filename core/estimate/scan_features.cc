@@ -10,15 +10,19 @@ namespace voxloc {
 
 std::shared_ptr<const ScanFeatures> DescribeScan(const PointCloud& scan_base, const ScanRays& rays,
                                                  const Pose& map_T_base_guess,
-                                                 const EstimateOptions& options) {
+                                                 const EstimateOptions& options, ThreadPool* pool) {
   auto features = std::make_shared<ScanFeatures>();
   const bool by_neighbours =
       options.confidence || options.covariance.method == CovarianceMethod::kCalibrated;
-  features->groups = std::make_shared<const PointGroups>(by_neighbours ? ClusterPoints(scan_base)
-                                                                       : SlicePoints(scan_base));
-  if (options.confidence) {
+  const auto group = [&] {
+    features->groups = std::make_shared<const PointGroups>(by_neighbours ? ClusterPoints(scan_base)
+                                                                         : SlicePoints(scan_base));
+  };
+  const auto find_shape = [&] {
     features->shape = ShapeOf(scan_base, rays, map_T_base_guess.rotation);
-  }
+  };
+  ParallelFor(pool, options.confidence ? 2 : 1,
+              [&](size_t part) { part == 0 ? group() : find_shape(); });
   return features;
 }
 

@@ -15,6 +15,7 @@
 #include "core/estimate/covariance/aligned_scan.h"
 #include "core/estimate/estimate_options.h"
 #include "core/estimate/quality/scan_shape.h"
+#include "core/parallel/thread_pool.h"
 
 namespace voxloc {
 
@@ -29,11 +30,13 @@ constexpr size_t kFreeSpacePass = kClusterPass + 1;
 // Of the pass over the clusters under the score stage, likewise, where the profile has more stages.
 constexpr size_t kScoreStagePass = kFreeSpacePass + 1;
 
-// The guess may be wrong by a few degrees.
+// The guess may be wrong by a few degrees. The threads of the pool share the work; null: the
+// caller's alone.
 [[nodiscard]] std::shared_ptr<const ScanFeatures> DescribeScan(const PointCloud& scan_base,
                                                                const ScanRays& rays,
                                                                const Pose& map_T_base_guess,
-                                                               const EstimateOptions& options);
+                                                               const EstimateOptions& options,
+                                                               ThreadPool* pool = nullptr);
 
 // Makes the job bring along what the estimates take from its answer.
 void RequestPasses(const ScanFeatures& features, AlignJob& job);

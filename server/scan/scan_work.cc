@@ -87,7 +87,7 @@ absl::Status ScanWork::CheckFields() {
   return absl::OkStatus();
 }
 
-bool ScanWork::Prepare(AlignJob& job, EstimateRequest& estimate) {
+bool ScanWork::Prepare(AlignJob& job, EstimateRequest& estimate, ThreadPool* idle) {
   const Clock::time_point start = Clock::now();
   v1::Timings& timings = *reply_.result().mutable_timings();
   timings.set_queue_wait_s(reply_.age_s());
@@ -117,7 +117,7 @@ bool ScanWork::Prepare(AlignJob& job, EstimateRequest& estimate) {
     AnswerOutOfMap();
   } else {
     FillJob(job);
-    FillEstimate(job, estimate);
+    FillEstimate(job, estimate, idle);
     RequestPasses(*estimate.features, job);
     RequestSweep(job);
     job.packed = runtime_.engine->Pack(job);
@@ -239,7 +239,7 @@ void ScanWork::FillJob(AlignJob& job) const {
   job.want_point_scores = recipe.output.point_scores;
 }
 
-void ScanWork::FillEstimate(const AlignJob& job, EstimateRequest& estimate) {
+void ScanWork::FillEstimate(const AlignJob& job, EstimateRequest& estimate, ThreadPool* idle) {
   estimate.options = &source_->recipe.estimate;
   if (prepared_.deskewed) {
     own_estimate_ = source_->recipe.estimate;
@@ -250,7 +250,7 @@ void ScanWork::FillEstimate(const AlignJob& job, EstimateRequest& estimate) {
   estimate.guess_covariance = guess_covariance_;
   estimate.base_twist = place_.base_twist;
   estimate.features =
-      DescribeScan(*job.scan, estimate.rays, job.map_T_base_guess, *estimate.options);
+      DescribeScan(*job.scan, estimate.rays, job.map_T_base_guess, *estimate.options, idle);
 }
 
 void ScanWork::RequestSweep(AlignJob& job) {

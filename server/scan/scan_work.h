@@ -38,7 +38,7 @@ class ScanWork : public ScanTask {
 
   [[nodiscard]] size_t points() const override { return facts_.points + earlier_points_; }
   [[nodiscard]] size_t bytes() const override { return bytes_; }
-  [[nodiscard]] bool Prepare(AlignJob& job, EstimateRequest& estimate) override;
+  [[nodiscard]] bool Prepare(AlignJob& job, EstimateRequest& estimate, ThreadPool* idle) override;
   [[nodiscard]] std::optional<Pose> SecondGuess() const override { return own_guess_; }
   [[nodiscard]] bool PrefersSecond(const AlignResult& first, const AlignResult& second) override;
   void Complete(AlignResult result, const ScanEstimate* estimate, const BatchFacts& batch) override;
@@ -65,7 +65,7 @@ class ScanWork : public ScanTask {
   // Whether a point may have a cell near it at the guess.
   [[nodiscard]] bool IsWithinMap() const;
   void FillJob(AlignJob& job) const;
-  void FillEstimate(const AlignJob& job, EstimateRequest& estimate);
+  void FillEstimate(const AlignJob& job, EstimateRequest& estimate, ThreadPool* idle);
   // Where the scan was deskewed while the vehicle moved.
   void RequestSweep(AlignJob& job);
 

@@ -276,9 +276,12 @@ void Scheduler::Work() {
 }
 
 void Scheduler::RunBatch(std::vector<Group> groups) {
-  host_threads_.ParallelFor(groups.size(), [&groups](size_t i) {
+  // A pool's threads may not wait for the pool: a lone vehicle's scans are prepared here.
+  const bool alone = groups.size() == 1;
+  ThreadPool* const idle = alone ? &host_threads_ : nullptr;
+  ParallelFor(alone ? nullptr : &host_threads_, groups.size(), [&groups, idle](size_t i) {
     for (Group::Scan& scan : groups[i].scans) {
-      if (!RunStep(*scan.task, [&] { return scan.task->Prepare(scan.job, scan.estimate); })) {
+      if (!RunStep(*scan.task, [&] { return scan.task->Prepare(scan.job, scan.estimate, idle); })) {
         scan.task.reset();
       }
     }

@@ -57,9 +57,11 @@ class ScanTask {
   [[nodiscard]] virtual size_t bytes() const = 0;
 
   // On a thread of the pool: fills the job, and what is to be estimated of its result: all but the
-  // scan. Without options that is nothing; otherwise they live as long as the task. False: the task
-  // has answered by itself and is at its end.
-  [[nodiscard]] virtual bool Prepare(AlignJob& job, EstimateRequest& estimate) = 0;
+  // scan. Without options that is nothing; otherwise they live as long as the task. `idle` are
+  // threads that no other scan of the batch needs, or null. False: the task has answered by itself
+  // and is at its end.
+  [[nodiscard]] virtual bool Prepare(AlignJob& job, EstimateRequest& estimate,
+                                     ThreadPool* idle) = 0;
 
   // After Prepare: a second guess that the scan is also aligned from, in the same call of the
   // engine.
