@@ -8,15 +8,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/geometry/euler.h"
+#include "core/tracking/stamp_distance.h"
 
 namespace voxloc {
 namespace {
-
-// Exact for any two stamps: their difference may be beyond what int64 holds.
-double SecondsBetween(int64_t a_ns, int64_t b_ns) {
-  const auto [earlier, later] = std::minmax(a_ns, b_ns);
-  return static_cast<double>(static_cast<uint64_t>(later) - static_cast<uint64_t>(earlier)) * 1e-9;
-}
 
 // The way from one angle to another, in [-pi, pi).
 double AngleBetween(double from, double to) { return -WrapAngle(from - to); }

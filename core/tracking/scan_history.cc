@@ -7,15 +7,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/tracking/stamp_distance.h"
 
 namespace voxloc {
 namespace {
 
 constexpr double kMaxDistanceM = 1000.0;
-
-double SecondsBetween(int64_t from_ns, int64_t to_ns) {
-  return (static_cast<double>(to_ns) - static_cast<double>(from_ns)) * 1e-9;
-}
 
 }  // namespace
 
