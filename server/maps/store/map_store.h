@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// MapStore: where maps last. It keeps the revisions of each map, the content of their tiles, and
+// what the next session of a vehicle begins with; what is computed from them is not its business.
+//
+// Content is named by its SHA-256 and kept once, whatever maps and revisions hold it. It comes in
+// pieces, by short transactions, before any revision refers to it; what no revision refers to is
+// limited in size and expires. A commit is one short transaction of what a revision changes. It is
+// on the disk when the call returns; what came before it, and only that, survives a crash.
+//
+// A map's history is a line: each revision that was activated follows the one before it. A staged
+// revision is committed and not yet part of that line: it can be activated while its parent is the
+// active revision, or withdrawn. Numbers are never used twice for a map, also not after it was
+// deleted.
+//
+// All methods are thread-safe and block. Beside the codes that they name:
+//   ResourceExhausted   the disk is full
+//   DataLoss            content or the database is damaged; the message says which and what to do
+//   FailedPrecondition  the directory cannot be written
+//   Unavailable         the database cannot be reached; to be tried again
+//   Internal            another fault of the database
+
+#ifndef VOXLOC_SERVER_MAPS_STORE_MAP_STORE_H_
+#define VOXLOC_SERVER_MAPS_STORE_MAP_STORE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/checksum/sha256.h"
+#include "core/cloud/point_cloud.h"
+#include "core/geometry/pose.h"
+
+namespace voxloc::server {
+
+// A tile of a revision.
+struct StoredTile {
+  Sha256Digest digest{};
+  uint64_t points = 0;    // finite
+  Bounds bounds;          // of them, map frame; finite_points as `points`
+  uint32_t crc32c = 0;    // of the bytes that it was sent as
+  uint64_t revision = 0;  // of the map at which the tile came; set by the store
+
+  friend bool operator==(const StoredTile& a, const StoredTile& b) {
+    return a.digest == b.digest && a.points == b.points && a.crc32c == b.crc32c &&
+           a.revision == b.revision;
+  }
+};
+using Manifest = std::map<std::string, StoredTile>;  // by tile id
+
+// By tile id; nullopt: the tile goes. A tile that is not there may go.
+using ManifestChange = std::map<std::string, std::optional<StoredTile>>;
+
+enum class RevisionState {
+  kActive,  // the last one activated, or its predecessors in the map's history
+  kStaged,
+  kWithdrawn,
+};
+
+struct StoredRevision {
+  uint64_t revision = 0;
+  uint64_t parent = 0;  // 0: it was the first
+  RevisionState state = RevisionState::kActive;
+  int64_t committed_unix_ns = 0;
+  int64_t activated_unix_ns = 0;  // 0: never
+  std::string comment;
+  std::string request_id;  // may be empty
+  uint64_t tiles = 0;
+  uint64_t points = 0;
+  uint32_t added = 0;  // tiles, against the parent
+  uint32_t replaced = 0;
+  uint32_t removed = 0;
+  // Of a staged revision: the vehicles that try it.
+  std::vector<std::string> canary_vehicles;
+};
+
+struct StoredMap {
+  std::string name;
+  // How it is built, and what describes it to people, in encodings of the store's user; fixed when
+  // the map is created.
+  std::string build;
+  std::string frame;
+  uint64_t active_revision = 0;  // 0: only staged ones yet
+  // Those that can be read, ascending: the newest ones that were activated, as many as are
+  // retained, and all that are staged.
+  std::vector<StoredRevision> revisions;
+};
+
+struct RevisionCommit {
+  std::string map;
+  // The revision that the change is based on, which must be the active one. 0: the map must not
+  // exist, and `build` and `frame` describe it.
+  uint64_t base_revision = 0;
+  std::string build;
+  std::string frame;
+  ManifestChange change;  // all content must be there
+  std::string comment;
+  std::string request_id;  // unique per map; empty: none
+  bool stage = false;
+  std::vector<std::string> canary_vehicles;  // of a staged one
+};
+
+struct CommittedRevision {
+  StoredRevision revision;
+  // Whether this request was committed before, as this revision, and nothing has changed now.
+  bool repeated = false;
+};
+
+// Where a vehicle was last.
+struct LastPose {
+  std::string vehicle;
+  std::string map;
+  uint64_t revision = 0;
+  int64_t stamp_unix_ns = 0;
+  Pose map_T_base;
+};
+
+struct CollectReport {
+  uint64_t revisions = 0;  // forgotten
+  uint64_t contents = 0;   // freed
+  uint64_t bytes = 0;      // of them, as stored
+  bool more = false;       // whether the budget of this call ended first
+};
+
+struct StoreUsage {
+  uint64_t bytes = 0;               // on the disk, or in memory
+  uint64_t content_bytes = 0;       // as stored, compressed
+  uint64_t unreferenced_bytes = 0;  // of it, held by no revision
+  uint64_t contents = 0;
+};
+
+// An upload of one content. Destroyed before Finish, it leaves nothing behind.
+class ContentUpload {
+ public:
+  virtual ~ContentUpload() = default;
+
+  // ResourceExhausted: what no revision refers to exceeds its limit.
+  [[nodiscard]] virtual absl::Status Append(absl::string_view bytes) = 0;
+
+  // Keeps it under the digest of all its bytes, which is returned. Where the store has that content
+  // already, this copy is dropped. It expires unless a revision refers to it in time.
+  [[nodiscard]] virtual absl::StatusOr<Sha256Digest> Finish() = 0;
+};
+
+class MapStore {
+ public:
+  virtual ~MapStore() = default;
+
+  // Whether what is committed survives the end of the process.
+  [[nodiscard]] virtual bool durable() const = 0;
+
+  [[nodiscard]] virtual absl::StatusOr<std::unique_ptr<ContentUpload>> Upload() = 0;
+
+  // Which of these are there, whole; those that are do not expire for a while.
+  [[nodiscard]] virtual absl::StatusOr<std::vector<bool>> HasContent(
+      absl::Span<const Sha256Digest> digests) = 0;
+
+  // Calls `take` with the content's bytes, piece after piece; an error that it returns ends the
+  // reading and is returned. NotFound; DataLoss: the bytes do not have that digest, which is found
+  // at the end, and the content is from then on quarantined: HasContent denies it, and an upload
+  // replaces it.
+  [[nodiscard]] virtual absl::Status ReadContent(
+      const Sha256Digest& digest, absl::FunctionRef<absl::Status(absl::string_view)> take) = 0;
+
+  // NotFound: no such map, or content that is not there, by tile; AlreadyExists: base_revision is 0
+  // and there is such a map; Aborted: the base is not the active revision.
+  [[nodiscard]] virtual absl::StatusOr<CommittedRevision> Commit(const RevisionCommit& commit) = 0;
+
+  // The revision that this request was committed as, or nullopt.
+  [[nodiscard]] virtual absl::StatusOr<std::optional<StoredRevision>> FindRequest(
+      absl::string_view map, absl::string_view request_id) = 0;
+
+  // Makes a staged revision the active one. NotFound: no such map or revision; Aborted: its parent
+  // is not the active revision any more; FailedPrecondition: it was withdrawn. One that is active
+  // already is no fault.
+  [[nodiscard]] virtual absl::StatusOr<StoredRevision> Activate(absl::string_view map,
+                                                                uint64_t revision) = 0;
+
+  // Takes a staged revision back. NotFound; FailedPrecondition: it was activated.
+  [[nodiscard]] virtual absl::StatusOr<StoredRevision> Withdraw(absl::string_view map,
+                                                                uint64_t revision) = 0;
+
+  // Names the vehicles that try a staged revision. NotFound; FailedPrecondition: it is not staged.
+  [[nodiscard]] virtual absl::StatusOr<StoredRevision> SetCanary(
+      absl::string_view map, uint64_t revision, std::vector<std::string> vehicles) = 0;
+
+  // Forgets a map and all its revisions; returns its active one. NotFound; Aborted: the map is not
+  // at `revision` (0: any).
+  [[nodiscard]] virtual absl::StatusOr<uint64_t> DeleteMap(absl::string_view map,
+                                                           uint64_t revision) = 0;
+
+  // By name.
+  [[nodiscard]] virtual absl::StatusOr<std::vector<StoredMap>> ListMaps() = 0;
+  // NotFound.
+  [[nodiscard]] virtual absl::StatusOr<StoredMap> GetMap(absl::string_view map) = 0;
+  // The tiles of a revision that can be read. NotFound: no such map or revision, or it is no longer
+  // retained.
+  [[nodiscard]] virtual absl::StatusOr<Manifest> GetManifest(absl::string_view map,
+                                                             uint64_t revision) = 0;
+
+  // One pose a vehicle; an earlier one is replaced. Not on the disk when the call returns.
+  [[nodiscard]] virtual absl::Status SaveLastPoses(absl::Span<const LastPose> poses) = 0;
+  // NotFound.
+  [[nodiscard]] virtual absl::StatusOr<LastPose> GetLastPose(absl::string_view vehicle) = 0;
+  // Of all vehicles on a map.
+  [[nodiscard]] virtual absl::StatusOr<std::vector<LastPose>> ListLastPoses(
+      absl::string_view map) = 0;
+
+  // Frees some of what is no longer needed: revisions beyond retention, content that no revision
+  // refers to and that has expired, uploads that nobody finishes. Takes a bounded time, in short
+  // transactions; to be called from time to time, and again while `more` says so.
+  [[nodiscard]] virtual absl::StatusOr<CollectReport> Collect() = 0;
+
+  // Writes a copy of everything to a new file while others go on. AlreadyExists: there is such a
+  // file. `progress`, from 0 to 1, may return false to end it: Cancelled, and no file is left.
+  [[nodiscard]] virtual absl::Status Backup(const std::string& path,
+                                            absl::FunctionRef<bool(double)> progress) = 0;
+
+  [[nodiscard]] virtual absl::StatusOr<StoreUsage> Usage() = 0;
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_MAPS_STORE_MAP_STORE_H_

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The MapStore on SQLite: embedded in the server, in one file of a data directory, or in memory.
+//
+// The directory holds `maps.db` (with the files that SQLite keeps beside it) and `lock`, which one
+// process holds at a time. Write-ahead log; a commit is synced before it returns, content is synced
+// with the commit that first refers to it.
+
+#ifndef VOXLOC_SERVER_MAPS_STORE_SQLITE_MAP_STORE_H_
+#define VOXLOC_SERVER_MAPS_STORE_SQLITE_MAP_STORE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "server/maps/store/map_store.h"
+
+namespace voxloc::server {
+
+struct MapStoreOptions {
+  uint32_t retained_revisions = 10;  // of each map that were activated, the active one included
+  // Of content that no revision refers to, compressed.
+  uint64_t max_unreferenced_bytes = uint64_t{64} << 30;
+  double unreferenced_for_s = 24 * 3600.0;  // then it expires
+  double withdrawn_for_s = 24 * 3600.0;     // then a withdrawn revision is forgotten
+  uint32_t max_staged_revisions = 4;        // of each map
+  // The clock of all of it, nanoseconds since the Unix epoch; empty: the system's. One that is set
+  // back makes nothing expire early.
+  std::function<int64_t()> unix_ns;
+};
+
+// Opens or creates the store of a directory, which is created where its parent exists.
+// AlreadyExists: another process has it, with that one's id; FailedPrecondition: it cannot be
+// written, or was made by a newer version; DataLoss: the database cannot be read at all; the
+// message names the command that restores it.
+[[nodiscard]] absl::StatusOr<std::unique_ptr<MapStore>> OpenSqliteMapStore(
+    const std::string& directory, const MapStoreOptions& options);
+
+// In memory: nothing lasts.
+[[nodiscard]] absl::StatusOr<std::unique_ptr<MapStore>> MakeMemoryMapStore(
+    const MapStoreOptions& options);
+
+// Puts a backup in the place of a directory's database, which may be missing or damaged; the old
+// one is kept beside it under another name, which is returned (empty: there was none). DataLoss:
+// the backup is damaged; AlreadyExists: a process has the directory open.
+[[nodiscard]] absl::StatusOr<std::string> RestoreMapStore(const std::string& backup,
+                                                          const std::string& directory);
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_MAPS_STORE_SQLITE_MAP_STORE_H_
