@@ -21,6 +21,8 @@ voxloc_find(spdlog CONFIG)
 voxloc_find(yaml-cpp CONFIG)
 voxloc_find(CLI11 CONFIG)
 voxloc_find(nlohmann_json CONFIG)
+voxloc_find(SQLite3 3.35)
+voxloc_find(OpenSSL COMPONENTS Crypto)
 
 # liblzf has a CMake package in Debian 12; elsewhere the header and the library are enough.
 find_package(liblzf CONFIG QUIET)
@@ -35,6 +37,21 @@ if(NOT TARGET liblzf::liblzf)
   set_target_properties(liblzf::liblzf PROPERTIES
     IMPORTED_LOCATION ${VOXLOC_LZF_LIBRARY}
     INTERFACE_INCLUDE_DIRECTORIES ${VOXLOC_LZF_INCLUDE})
+endif()
+
+# So has zstd, with a target for the shared library.
+find_package(zstd CONFIG QUIET)
+if(NOT TARGET zstd::libzstd_shared)
+  find_path(VOXLOC_ZSTD_INCLUDE zstd.h)
+  find_library(VOXLOC_ZSTD_LIBRARY zstd)
+  mark_as_advanced(VOXLOC_ZSTD_INCLUDE VOXLOC_ZSTD_LIBRARY)
+  if(NOT VOXLOC_ZSTD_INCLUDE OR NOT VOXLOC_ZSTD_LIBRARY)
+    message(FATAL_ERROR "zstd was not found. Run scripts/install-dependencies.")
+  endif()
+  add_library(zstd::libzstd_shared UNKNOWN IMPORTED)
+  set_target_properties(zstd::libzstd_shared PROPERTIES
+    IMPORTED_LOCATION ${VOXLOC_ZSTD_LIBRARY}
+    INTERFACE_INCLUDE_DIRECTORIES ${VOXLOC_ZSTD_INCLUDE})
 endif()
 
 if(VOXLOC_BUILD_TESTS)

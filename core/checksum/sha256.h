@@ -18,7 +18,8 @@ namespace voxloc {
 
 using Sha256Digest = std::array<uint8_t, 32>;
 
-// Of bytes that come in pieces. Movable.
+// Of bytes that come in pieces. Movable. Its state is allocated when it is made: where memory has
+// run out, that throws std::bad_alloc as `new` does, and nothing after it can fail.
 class Sha256 {
  public:
   Sha256();
