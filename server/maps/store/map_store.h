@@ -137,7 +137,8 @@ struct StoreUsage {
   uint64_t contents = 0;
 };
 
-// An upload of one content. Destroyed before Finish, it leaves nothing behind.
+// An upload of one content. Destroyed before Finish, it leaves nothing behind. It must not outlive
+// the store. One thread at a time; an upload that has failed once stays failed.
 class ContentUpload {
  public:
   virtual ~ContentUpload() = default;
@@ -146,7 +147,8 @@ class ContentUpload {
   [[nodiscard]] virtual absl::Status Append(absl::string_view bytes) = 0;
 
   // Keeps it under the digest of all its bytes, which is returned. Where the store has that content
-  // already, this copy is dropped. It expires unless a revision refers to it in time.
+  // already, this copy is dropped. It expires unless a revision refers to it in time. Fails as
+  // Append does; the last call.
   [[nodiscard]] virtual absl::StatusOr<Sha256Digest> Finish() = 0;
 };
 
@@ -156,6 +158,10 @@ class MapStore {
 
   // Whether what is committed survives the end of the process.
   [[nodiscard]] virtual bool durable() const = 0;
+
+  // What a look at the tables at the opening found damaged, one finding an entry; empty: nothing.
+  // Content is not looked at before it is read.
+  [[nodiscard]] virtual const std::vector<std::string>& damage() const = 0;
 
   [[nodiscard]] virtual absl::StatusOr<std::unique_ptr<ContentUpload>> Upload() = 0;
 

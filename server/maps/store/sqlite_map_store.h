@@ -25,7 +25,10 @@ struct MapStoreOptions {
   uint64_t max_unreferenced_bytes = uint64_t{64} << 30;
   double unreferenced_for_s = 24 * 3600.0;  // then it expires
   double withdrawn_for_s = 24 * 3600.0;     // then a withdrawn revision is forgotten
-  uint32_t max_staged_revisions = 4;        // of each map
+  // How long the request of a revision beyond retention is still answered as repeated.
+  double requests_for_s = 24 * 3600.0;
+  uint32_t max_staged_revisions = 4;  // of each map
+  uint32_t max_last_poses = 100000;   // of all vehicles; Collect drops the oldest
   // The clock of all of it, nanoseconds since the Unix epoch; empty: the system's. One that is set
   // back makes nothing expire early.
   std::function<int64_t()> unix_ns;
@@ -34,7 +37,13 @@ struct MapStoreOptions {
 // Opens or creates the store of a directory, which is created where its parent exists.
 // AlreadyExists: another process has it, with that one's id; FailedPrecondition: it cannot be
 // written, or was made by a newer version; DataLoss: the database cannot be read at all; the
-// message names the command that restores it.
+// message names the command that restores it. One that is damaged in parts opens: what is readable
+// can be read, nothing can be written (DataLoss), and damage() says what was found.
+//
+// When a sync fails, the call that needed it fails, and all that would write fails from then on
+// (Internal): the system may have dropped what it could not write, and a later sync would not tell.
+// Reading goes on. What the failed call would have committed is there after the next opening, or
+// is not; its request id tells.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<MapStore>> OpenSqliteMapStore(
     const std::string& directory, const MapStoreOptions& options);
 

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/maps/store/collect_rows.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/maps/store/content_rows.h"
+#include "server/maps/store/pose_rows.h"
+#include "server/maps/store/revision_rows.h"
+
+namespace voxloc::server {
+namespace {
+
+// What one step frees at most; others wait for it. A row takes 10 to 20 us, a piece up to 1 ms.
+constexpr uint64_t kRowsPerStep = 1000;
+constexpr uint64_t kPiecesPerStep = 32;
+// 4 MiB of the default page.
+constexpr int64_t kPagesPerStep = 1024;
+
+constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
+
+struct CollectedMap {
+  int64_t id = 0;
+  bool deleted = false;
+};
+
+// One use less of each content.
+absl::Status DropUses(SqliteDatabase& database, const std::vector<int64_t>& contents) {
+  for (const int64_t content : contents) {
+    if (content == 0) continue;
+    absl::Status status =
+        database.Run("UPDATE contents SET uses = uses - 1 WHERE id = ?1", content);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+// Of a row of tiles or staged_tiles.
+struct TileKey {
+  std::string tile;
+  int64_t revision = 0;
+  int64_t content = 0;  // 0: none
+};
+
+// Deletes these rows with `remove`, whose parameters are the key; `left` becomes less by as many.
+absl::Status RemoveTiles(SqliteDatabase& database, int64_t map, const char* remove,
+                         const std::vector<TileKey>& keys, uint64_t& left) {
+  std::vector<int64_t> contents;
+  contents.reserve(keys.size());
+  for (const TileKey& key : keys) {
+    absl::Status status = database.Run(remove, map, key.tile, key.revision);
+    if (!status.ok()) return status;
+    contents.push_back(key.content);
+  }
+  left -= std::min<uint64_t>(left, keys.size());
+  return DropUses(database, contents);
+}
+
+absl::StatusOr<std::vector<TileKey>> ReadKeys(SqliteQuery& query) {
+  std::vector<TileKey> keys;
+  while (query.Next()) keys.push_back({query.Text(0), query.Int(1), query.Int(2)});
+  if (!query.status().ok()) return query.status();
+  return keys;
+}
+
+// Marks what is no longer kept, and counts it.
+absl::Status MarkForgotten(SqliteDatabase& database, const CollectedMap& map,
+                           const CollectLimits& limits, CollectReport& report) {
+  absl::Status status;
+  if (map.deleted) {
+    status = database.Run("UPDATE revisions SET kept = 0 WHERE map_id = ?1 AND kept = 1", map.id);
+  } else {
+    const auto oldest = OldestRetained(database, map.id, limits.retained_revisions);
+    if (!oldest.ok()) return oldest.status();
+    status = database.Run(
+        "UPDATE revisions SET kept = 0 WHERE map_id = ?1 AND kept = 1 AND "
+        "((state = 0 AND revision < ?2) OR (state = 2 AND changed_unix_ns <= ?3))",
+        map.id, *oldest, limits.withdrawn_unix_ns);
+  }
+  if (status.ok()) report.revisions += static_cast<uint64_t>(database.changes());
+  return status;
+}
+
+// Tiles that ended before every revision that is kept, and every one that a staged one is based on.
+absl::StatusOr<std::vector<TileKey>> EndedTiles(SqliteDatabase& database, const CollectedMap& map,
+                                                uint64_t limit) {
+  const auto horizon = database.Number(
+      "SELECT COALESCE(MIN(CASE WHEN state = 1 THEN parent ELSE revision END), 0) FROM revisions "
+      "WHERE map_id = ?1 AND kept = 1 AND state IN (0, 1)",
+      map.id);
+  if (!horizon.ok()) return horizon.status();
+  SqliteQuery query(database,
+                    "SELECT tile_id, from_revision, content_id FROM tiles WHERE map_id = ?1 "
+                    "AND to_revision IS NOT NULL AND to_revision <= ?2 LIMIT ?3",
+                    map.id, *horizon, limit);
+  return ReadKeys(query);
+}
+
+absl::StatusOr<std::vector<TileKey>> AllTiles(SqliteDatabase& database, const CollectedMap& map,
+                                              uint64_t limit) {
+  SqliteQuery query(database,
+                    "SELECT tile_id, from_revision, content_id FROM tiles WHERE map_id = ?1 "
+                    "LIMIT ?2",
+                    map.id, limit);
+  return ReadKeys(query);
+}
+
+absl::StatusOr<std::vector<TileKey>> ForgottenStagedTiles(SqliteDatabase& database,
+                                                          const CollectedMap& map, uint64_t limit) {
+  SqliteQuery query(database,
+                    "SELECT s.tile_id, s.revision, s.content_id FROM revisions r "
+                    "JOIN staged_tiles s ON s.map_id = r.map_id AND s.revision = r.revision "
+                    "WHERE r.map_id = ?1 AND r.kept = 0 AND r.state IN (1, 2) LIMIT ?2",
+                    map.id, limit);
+  return ReadKeys(query);
+}
+
+absl::Status ForgetTiles(SqliteDatabase& database, const CollectedMap& map, uint64_t& left) {
+  auto keys = map.deleted ? AllTiles(database, map, left) : EndedTiles(database, map, left);
+  if (!keys.ok()) return keys.status();
+  absl::Status status = RemoveTiles(
+      database, map.id,
+      "DELETE FROM tiles WHERE map_id = ?1 AND tile_id = ?2 AND from_revision = ?3", *keys, left);
+  if (!status.ok()) return status;
+  keys = ForgottenStagedTiles(database, map, left);
+  if (!keys.ok()) return keys.status();
+  return RemoveTiles(
+      database, map.id,
+      "DELETE FROM staged_tiles WHERE map_id = ?1 AND tile_id = ?2 AND revision = ?3", *keys, left);
+}
+
+// Rows of revisions that only remember a request, and a map's own when it has nothing left.
+absl::Status ForgetRows(SqliteDatabase& database, const CollectedMap& map,
+                        const CollectLimits& limits, uint64_t& left) {
+  std::vector<int64_t> revisions;
+  {
+    SqliteQuery query(database,
+                      "SELECT revision FROM revisions WHERE map_id = ?1 AND kept = 0 AND "
+                      "changed_unix_ns <= ?2 LIMIT ?3",
+                      map.id, map.deleted ? kAll : limits.requests_unix_ns, left);
+    while (query.Next()) revisions.push_back(query.Int(0));
+    if (!query.status().ok()) return query.status();
+  }
+  for (const int64_t revision : revisions) {
+    absl::Status status =
+        database.Run("DELETE FROM canaries WHERE map_id = ?1 AND revision = ?2", map.id, revision);
+    if (status.ok()) {
+      status = database.Run("DELETE FROM revisions WHERE map_id = ?1 AND revision = ?2", map.id,
+                            revision);
+    }
+    if (!status.ok()) return status;
+  }
+  left -= std::min<uint64_t>(left, revisions.size());
+  return absl::OkStatus();
+}
+
+// A deleted map, or one whose only revisions were staged and withdrawn.
+absl::Status ForgetEmptyMap(SqliteDatabase& database, const CollectedMap& map) {
+  return database.Run(
+      "DELETE FROM maps WHERE id = ?1 AND (deleted = 1 OR active_revision = 0) AND NOT EXISTS "
+      "(SELECT 1 FROM revisions WHERE map_id = ?1)",
+      map.id);
+}
+
+}  // namespace
+
+absl::Status ForgetRevisions(SqliteDatabase& database, const CollectLimits& limits,
+                             CollectReport& report) {
+  std::vector<CollectedMap> maps;
+  {
+    SqliteQuery query(database, "SELECT id, deleted FROM maps ORDER BY id");
+    while (query.Next()) maps.push_back({query.Int(0), query.Int(1) != 0});
+    if (!query.status().ok()) return query.status();
+  }
+  uint64_t left = kRowsPerStep;
+  for (const CollectedMap& map : maps) {
+    absl::Status status = MarkForgotten(database, map, limits, report);
+    if (status.ok()) status = ForgetTiles(database, map, left);
+    // A revision's row stays until its tiles are gone.
+    if (status.ok() && left > 0) status = ForgetRows(database, map, limits, left);
+    if (status.ok() && left > 0) status = ForgetEmptyMap(database, map);
+    if (!status.ok()) return status;
+    if (left == 0) break;
+  }
+  if (left > 0) {
+    const auto poses = ForgetOldPoses(database, limits.max_last_poses, left);
+    if (!poses.ok()) return poses.status();
+    left -= std::min(left, *poses);
+  }
+  if (left == 0) report.more = true;
+  return absl::OkStatus();
+}
+
+absl::Status FreeUnreferenced(SqliteDatabase& database, const CollectLimits& limits,
+                              const std::set<int64_t>& uploads, CollectReport& report) {
+  std::vector<int64_t> contents;
+  {
+    SqliteQuery query(database,
+                      "SELECT id FROM contents WHERE uses = 0 AND wanted_unix_ns <= ?1 "
+                      "ORDER BY wanted_unix_ns LIMIT ?2",
+                      limits.unreferenced_unix_ns, kRowsPerStep + uploads.size());
+    while (query.Next()) {
+      if (uploads.count(query.Int(0)) == 0) contents.push_back(query.Int(0));
+    }
+    if (!query.status().ok()) return query.status();
+  }
+  uint64_t pieces_left = kPiecesPerStep;
+  for (const int64_t content : contents) {
+    if (pieces_left == 0) {
+      report.more = true;
+      return absl::OkStatus();
+    }
+    const auto freed = FreeContent(database, content, pieces_left);
+    if (!freed.ok()) return freed.status();
+    pieces_left -= std::min(pieces_left, std::max<uint64_t>(freed->pieces, 1));
+    report.bytes += freed->bytes;
+    if (freed->all) {
+      ++report.contents;
+    } else {
+      report.more = true;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ShrinkFile(SqliteDatabase& database, CollectReport& report) {
+  const auto free = database.Number("PRAGMA freelist_count");
+  if (!free.ok()) return free.status();
+  const auto pages = database.Number("PRAGMA page_count");
+  if (!pages.ok()) return pages.status();
+  // Free pages are what the next content is written to; a quarter of the file is plenty.
+  const int64_t surplus = *free - std::max(*pages / 4, 4 * kPagesPerStep);
+  if (surplus <= 0) return absl::OkStatus();
+  const std::string vacuum =
+      "PRAGMA incremental_vacuum(" + std::to_string(std::min(surplus, kPagesPerStep)) + ")";
+  if (surplus > kPagesPerStep) report.more = true;
+  return database.Execute(vacuum.c_str());
+}
+
+}  // namespace voxloc::server

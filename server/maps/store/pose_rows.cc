@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/maps/store/pose_rows.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace voxloc::server {
+namespace {
+
+// Columns from vehicle to qz.
+LastPose PoseOf(const SqliteQuery& query) {
+  LastPose pose;
+  pose.vehicle = query.Text(0);
+  pose.map = query.Text(1);
+  pose.revision = query.UInt(2);
+  pose.stamp_unix_ns = query.Int(3);
+  pose.map_T_base.translation = {query.Real(4), query.Real(5), query.Real(6)};
+  pose.map_T_base.rotation =
+      Eigen::Quaterniond(query.Real(7), query.Real(8), query.Real(9), query.Real(10));
+  return pose;
+}
+
+}  // namespace
+
+absl::Status SavePoses(SqliteDatabase& database, absl::Span<const LastPose> poses,
+                       int64_t unix_ns) {
+  for (const LastPose& pose : poses) {
+    const Eigen::Vector3d& t = pose.map_T_base.translation;
+    const Eigen::Quaterniond& q = pose.map_T_base.rotation;
+    absl::Status status = database.Run(
+        "INSERT INTO last_poses (vehicle, map, revision, stamp_unix_ns, saved_unix_ns, x, y, z, "
+        "qw, qx, qy, qz) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) "
+        "ON CONFLICT (vehicle) DO UPDATE SET map = excluded.map, revision = excluded.revision, "
+        "stamp_unix_ns = excluded.stamp_unix_ns, saved_unix_ns = excluded.saved_unix_ns, "
+        "x = excluded.x, y = excluded.y, z = excluded.z, qw = excluded.qw, qx = excluded.qx, "
+        "qy = excluded.qy, qz = excluded.qz",
+        pose.vehicle, pose.map, pose.revision, pose.stamp_unix_ns, unix_ns, t.x(), t.y(), t.z(),
+        q.w(), q.x(), q.y(), q.z());
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<LastPose> ReadPose(SqliteDatabase& database, absl::string_view vehicle) {
+  SqliteQuery query(database,
+                    "SELECT vehicle, map, revision, stamp_unix_ns, x, y, z, qw, qx, qy, qz "
+                    "FROM last_poses WHERE vehicle = ?1",
+                    vehicle);
+  if (query.Next()) return PoseOf(query);
+  if (!query.status().ok()) return query.status();
+  return absl::NotFoundError(absl::StrCat("no pose of vehicle \"", vehicle, "\""));
+}
+
+absl::StatusOr<std::vector<LastPose>> ReadPosesOfMap(SqliteDatabase& database,
+                                                     absl::string_view map) {
+  std::vector<LastPose> poses;
+  SqliteQuery query(database,
+                    "SELECT vehicle, map, revision, stamp_unix_ns, x, y, z, qw, qx, qy, qz "
+                    "FROM last_poses WHERE map = ?1 ORDER BY vehicle",
+                    map);
+  while (query.Next()) poses.push_back(PoseOf(query));
+  if (!query.status().ok()) return query.status();
+  return poses;
+}
+
+absl::Status ForgetPosesOfMap(SqliteDatabase& database, absl::string_view map) {
+  return database.Run("DELETE FROM last_poses WHERE map = ?1", map);
+}
+
+absl::StatusOr<uint64_t> ForgetOldPoses(SqliteDatabase& database, uint64_t kept, uint64_t limit) {
+  const auto count = database.Number("SELECT COUNT(*) FROM last_poses");
+  if (!count.ok()) return count.status();
+  const auto there = static_cast<uint64_t>(*count);
+  if (there <= kept) return 0;
+  absl::Status status = database.Run(
+      "DELETE FROM last_poses WHERE vehicle IN "
+      "(SELECT vehicle FROM last_poses ORDER BY saved_unix_ns, vehicle LIMIT ?1)",
+      std::min(there - kept, limit));
+  if (!status.ok()) return status;
+  return static_cast<uint64_t>(database.changes());
+}
+
+}  // namespace voxloc::server

@@ -1,0 +1,616 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/maps/store/revision_rows.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/maps/store/content_rows.h"
+#include "server/maps/store/pose_rows.h"
+
+namespace voxloc::server {
+namespace {
+
+absl::Status NoSuchRevision(absl::string_view map, uint64_t revision) {
+  return absl::NotFoundError(absl::StrCat("map \"", map, "\" has no revision ", revision));
+}
+
+absl::StatusOr<std::vector<std::string>> ReadCanaries(SqliteDatabase& database, int64_t map_id,
+                                                      uint64_t revision) {
+  std::vector<std::string> vehicles;
+  SqliteQuery query(database,
+                    "SELECT vehicle FROM canaries WHERE map_id = ?1 AND revision = ?2 "
+                    "ORDER BY place",
+                    map_id, revision);
+  while (query.Next()) vehicles.push_back(query.Text(0));
+  if (!query.status().ok()) return query.status();
+  return vehicles;
+}
+
+absl::Status WriteCanaries(SqliteDatabase& database, int64_t map_id, uint64_t revision,
+                           const std::vector<std::string>& vehicles) {
+  absl::Status status =
+      database.Run("DELETE FROM canaries WHERE map_id = ?1 AND revision = ?2", map_id, revision);
+  if (!status.ok()) return status;
+  int64_t place = 0;
+  for (const std::string& vehicle : vehicles) {
+    status = database.Run(
+        "INSERT INTO canaries (map_id, revision, place, vehicle) VALUES (?1, ?2, ?3, ?4)", map_id,
+        revision, place++, vehicle);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+// Rows of revisions as RevisionOf reads them; `where` has the conditions, and may have an order.
+std::string SelectRevisions(absl::string_view where) {
+  return absl::StrCat(
+      "SELECT revision, parent, state, committed_unix_ns, activated_unix_ns, comment, request_id, "
+      "tiles, points, added, replaced, removed, kept FROM revisions WHERE ",
+      where);
+}
+
+// Without the canaries.
+StoredRevision RevisionOf(const SqliteQuery& query) {
+  StoredRevision revision;
+  revision.revision = query.UInt(0);
+  revision.parent = query.UInt(1);
+  const int64_t state = query.Int(2);
+  revision.state = state == kStagedState      ? RevisionState::kStaged
+                   : state == kWithdrawnState ? RevisionState::kWithdrawn
+                                              : RevisionState::kActive;
+  revision.committed_unix_ns = query.Int(3);
+  revision.activated_unix_ns = query.Int(4);
+  revision.comment = query.Text(5);
+  revision.request_id = query.Text(6);
+  revision.tiles = query.UInt(7);
+  revision.points = query.UInt(8);
+  revision.added = static_cast<uint32_t>(query.Int(9));
+  revision.replaced = static_cast<uint32_t>(query.Int(10));
+  revision.removed = static_cast<uint32_t>(query.Int(11));
+  return revision;
+}
+
+absl::Status AddCanaries(SqliteDatabase& database, int64_t map_id, StoredRevision& revision) {
+  if (revision.state != RevisionState::kStaged) return absl::OkStatus();
+  auto vehicles = ReadCanaries(database, map_id, revision.revision);
+  if (!vehicles.ok()) return vehicles.status();
+  revision.canary_vehicles = *std::move(vehicles);
+  return absl::OkStatus();
+}
+
+struct RevisionRow {
+  StoredRevision revision;
+  bool kept = false;
+};
+
+// nullopt: there is no such row.
+absl::StatusOr<std::optional<RevisionRow>> FindRevision(SqliteDatabase& database, int64_t map_id,
+                                                        uint64_t revision) {
+  RevisionRow row;
+  {
+    SqliteQuery query(database, SelectRevisions("map_id = ?1 AND revision = ?2").c_str(), map_id,
+                      revision);
+    if (!query.Next()) {
+      if (!query.status().ok()) return query.status();
+      return std::nullopt;
+    }
+    row.revision = RevisionOf(query);
+    row.kept = query.Int(12) != 0;
+  }
+  if (absl::Status status = AddCanaries(database, map_id, row.revision); !status.ok()) {
+    return status;
+  }
+  return row;
+}
+
+// A revision that can still be changed or read. NotFound.
+absl::StatusOr<StoredRevision> GetRevision(SqliteDatabase& database, const MapRow& map,
+                                           absl::string_view name, uint64_t number) {
+  auto row = FindRevision(database, map.id, number);
+  if (!row.ok()) return row.status();
+  if (!row->has_value()) return NoSuchRevision(name, number);
+  if (!(*row)->kept) {
+    return absl::NotFoundError(
+        absl::StrCat("revision ", number, " of map \"", name, "\" is no longer kept"));
+  }
+  return std::move((*row)->revision);
+}
+
+absl::StatusOr<std::optional<StoredRevision>> RequestOf(SqliteDatabase& database, int64_t map_id,
+                                                        absl::string_view request_id) {
+  StoredRevision revision;
+  {
+    SqliteQuery query(database, SelectRevisions("map_id = ?1 AND request_id = ?2").c_str(), map_id,
+                      request_id);
+    if (!query.Next()) {
+      if (!query.status().ok()) return query.status();
+      return std::nullopt;
+    }
+    revision = RevisionOf(query);
+  }
+  if (absl::Status status = AddCanaries(database, map_id, revision); !status.ok()) return status;
+  return revision;
+}
+
+absl::StatusOr<uint64_t> TakeNumber(SqliteDatabase& database, absl::string_view map) {
+  const auto number = database.Number(
+      "INSERT INTO map_numbers (name, next_revision) VALUES (?1, 2) "
+      "ON CONFLICT (name) DO UPDATE SET next_revision = map_numbers.next_revision + 1 "
+      "RETURNING next_revision - 1",
+      map);
+  if (!number.ok()) return number.status();
+  return static_cast<uint64_t>(*number);
+}
+
+// A row of tiles or staged_tiles.
+struct TileRow {
+  std::string id;
+  int64_t content = 0;  // 0: the tile goes
+  StoredTile tile;      // without the digest
+};
+
+// Points of the tile that ends with this revision; nullopt: there was none.
+absl::StatusOr<std::optional<uint64_t>> EndTile(SqliteDatabase& database, int64_t map_id,
+                                                uint64_t revision, absl::string_view tile) {
+  SqliteQuery query(database,
+                    "UPDATE tiles SET to_revision = ?3 WHERE map_id = ?1 AND tile_id = ?2 "
+                    "AND to_revision IS NULL RETURNING points",
+                    map_id, tile, revision);
+  std::optional<uint64_t> points;
+  while (query.Next()) points = query.UInt(0);
+  if (!query.status().ok()) return query.status();
+  return points;
+}
+
+absl::StatusOr<std::optional<uint64_t>> PointsOfTile(SqliteDatabase& database, int64_t map_id,
+                                                     absl::string_view tile) {
+  SqliteQuery query(database,
+                    "SELECT points FROM tiles WHERE map_id = ?1 AND tile_id = ?2 "
+                    "AND to_revision IS NULL",
+                    map_id, tile);
+  std::optional<uint64_t> points;
+  while (query.Next()) points = query.UInt(0);
+  if (!query.status().ok()) return query.status();
+  return points;
+}
+
+absl::Status AddTile(SqliteDatabase& database, int64_t map_id, uint64_t revision,
+                     const TileRow& row) {
+  const Bounds& bounds = row.tile.bounds;
+  return database.Run(
+      "INSERT INTO tiles (map_id, tile_id, from_revision, to_revision, content_id, points, crc32c, "
+      "min_x, min_y, min_z, max_x, max_y, max_z) "
+      "VALUES (?1, ?2, ?3, NULL, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+      map_id, row.id, revision, row.content, row.tile.points, row.tile.crc32c, bounds.min.x(),
+      bounds.min.y(), bounds.min.z(), bounds.max.x(), bounds.max.y(), bounds.max.z());
+}
+
+absl::Status StageTile(SqliteDatabase& database, int64_t map_id, uint64_t revision,
+                       const TileRow& row) {
+  const Bounds& bounds = row.tile.bounds;
+  const char* const sql =
+      "INSERT INTO staged_tiles (map_id, revision, tile_id, content_id, points, crc32c, "
+      "min_x, min_y, min_z, max_x, max_y, max_z) "
+      "VALUES (?1, ?2, ?3, NULLIF(?4, 0), ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+  return database.Run(sql, map_id, revision, row.id, row.content, row.tile.points, row.tile.crc32c,
+                      bounds.min.x(), bounds.min.y(), bounds.min.z(), bounds.max.x(),
+                      bounds.max.y(), bounds.max.z());
+}
+
+// The columns points, crc32c, min_x ... max_z from `column` on.
+StoredTile TileOf(const SqliteQuery& query, int column) {
+  StoredTile tile;
+  tile.points = query.UInt(column);
+  tile.crc32c = static_cast<uint32_t>(query.Int(column + 1));
+  tile.bounds.min = {query.Real(column + 2), query.Real(column + 3), query.Real(column + 4)};
+  tile.bounds.max = {query.Real(column + 5), query.Real(column + 6), query.Real(column + 7)};
+  tile.bounds.finite_points = tile.points;
+  return tile;
+}
+
+// The content of a tile that a commit brings in, with one more use. NotFound.
+absl::StatusOr<int64_t> UseContent(SqliteDatabase& database, const std::string& tile,
+                                   const Sha256Digest& digest) {
+  const auto content = FindContent(database, digest);
+  if (!content.ok()) return content.status();
+  if (!content->has_value()) {
+    return absl::NotFoundError(
+        absl::StrCat("the content ", ToHex(digest), " of tile \"", tile, "\" is not there"));
+  }
+  // Whoever has uploaded it waited for this use, unless someone has asked for it since.
+  absl::Status status = database.Run(
+      "UPDATE contents SET uses = uses + 1, wanted_unix_ns = CASE WHEN wanted_unix_ns = "
+      "created_unix_ns THEN ?2 ELSE wanted_unix_ns END WHERE id = ?1",
+      (*content)->id, kNeverWanted);
+  if (!status.ok()) return status;
+  return (*content)->id;
+}
+
+// What a change does to the map's current tiles.
+struct ChangeCounts {
+  uint32_t added = 0;
+  uint32_t replaced = 0;
+  uint32_t removed = 0;
+  uint64_t points_in = 0;
+  uint64_t points_out = 0;
+
+  void Count(bool comes, uint64_t points, const std::optional<uint64_t>& before) {
+    if (comes) ++(before.has_value() ? replaced : added);
+    if (!comes && before.has_value()) ++removed;
+    if (comes) points_in += points;
+    points_out += before.value_or(0);
+  }
+};
+
+absl::StatusOr<MapRow> CreateMap(SqliteDatabase& database, const RevisionCommit& commit) {
+  const auto id = database.Number(
+      "INSERT INTO maps (name, build, frame, active_revision, deleted) VALUES (?1, ?2, ?3, 0, 0) "
+      "RETURNING id",
+      commit.map, SqliteBlob{commit.build}, SqliteBlob{commit.frame});
+  if (!id.ok()) return id.status();
+  return MapRow{*id, 0};
+}
+
+absl::Status SetActive(SqliteDatabase& database, int64_t map_id, uint64_t revision) {
+  return database.Run("UPDATE maps SET active_revision = ?2 WHERE id = ?1", map_id, revision);
+}
+
+absl::Status ChecksBeforeStaging(SqliteDatabase& database, const MapRow& map,
+                                 absl::string_view name, uint32_t max_staged) {
+  const auto staged = database.Number(
+      "SELECT COUNT(*) FROM revisions WHERE map_id = ?1 AND state = 1 AND kept = 1", map.id);
+  if (!staged.ok()) return staged.status();
+  if (*staged < max_staged) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat("map \"", name, "\" has ", *staged,
+                                                   " staged revisions, its limit; activate or "
+                                                   "withdraw one first"));
+}
+
+}  // namespace
+
+absl::StatusOr<MapRow> FindMap(SqliteDatabase& database, absl::string_view map) {
+  SqliteQuery query(database,
+                    "SELECT id, active_revision FROM maps WHERE name = ?1 AND deleted = 0", map);
+  if (query.Next()) return MapRow{query.Int(0), query.UInt(1)};
+  if (!query.status().ok()) return query.status();
+  return absl::NotFoundError(absl::StrCat("no map \"", map, "\""));
+}
+
+absl::StatusOr<uint64_t> OldestRetained(SqliteDatabase& database, int64_t map_id,
+                                        uint32_t retained) {
+  const auto oldest = database.Number(
+      "SELECT COALESCE(MIN(revision), 0) FROM (SELECT revision FROM revisions WHERE map_id = ?1 "
+      "AND state = 0 AND kept = 1 ORDER BY revision DESC LIMIT ?2) AS newest",
+      map_id, std::max(retained, 1U));
+  if (!oldest.ok()) return oldest.status();
+  return static_cast<uint64_t>(*oldest);
+}
+
+absl::StatusOr<CommittedRevision> CommitRevision(SqliteDatabase& database,
+                                                 const RevisionCommit& commit, uint32_t max_staged,
+                                                 const StoreTime& now) {
+  auto map = FindMap(database, commit.map);
+  if (!map.ok() && !absl::IsNotFound(map.status())) return map.status();
+  if (map.ok() && !commit.request_id.empty()) {
+    auto repeated = RequestOf(database, map->id, commit.request_id);
+    if (!repeated.ok()) return repeated.status();
+    if (repeated->has_value()) return CommittedRevision{**std::move(repeated), true};
+  }
+  if (commit.base_revision == 0) {
+    if (map.ok()) {
+      return absl::AlreadyExistsError(absl::StrCat("there is a map \"", commit.map, "\""));
+    }
+    map = CreateMap(database, commit);
+  }
+  if (!map.ok()) return map.status();
+  if (map->active_revision != commit.base_revision) {
+    return absl::AbortedError(absl::StrCat("map \"", commit.map, "\" is at revision ",
+                                           map->active_revision, ", not at ", commit.base_revision,
+                                           " on which the update is based"));
+  }
+  if (commit.stage) {
+    absl::Status status = ChecksBeforeStaging(database, *map, commit.map, max_staged);
+    if (!status.ok()) return status;
+  }
+  const auto number = TakeNumber(database, commit.map);
+  if (!number.ok()) return number.status();
+
+  CommittedRevision committed;
+  StoredRevision& revision = committed.revision;
+  revision.revision = *number;
+  revision.parent = commit.base_revision;
+  revision.state = commit.stage ? RevisionState::kStaged : RevisionState::kActive;
+  revision.committed_unix_ns = now.system_unix_ns;
+  revision.activated_unix_ns = commit.stage ? 0 : now.system_unix_ns;
+  revision.comment = commit.comment;
+  revision.request_id = commit.request_id;
+
+  ChangeCounts counts;
+  for (const auto& [id, tile] : commit.change) {
+    TileRow row;
+    row.id = id;
+    if (tile.has_value()) {
+      const auto content = UseContent(database, id, tile->digest);
+      if (!content.ok()) return content.status();
+      row.content = *content;
+      row.tile = *tile;
+    }
+    const auto before = commit.stage ? PointsOfTile(database, map->id, id)
+                                     : EndTile(database, map->id, revision.revision, id);
+    if (!before.ok()) return before.status();
+    counts.Count(tile.has_value(), row.tile.points, *before);
+    absl::Status status;
+    if (commit.stage) {
+      status = StageTile(database, map->id, revision.revision, row);
+    } else if (tile.has_value()) {
+      status = AddTile(database, map->id, revision.revision, row);
+    }
+    if (!status.ok()) return status;
+  }
+
+  if (commit.base_revision != 0) {
+    const auto parent = FindRevision(database, map->id, commit.base_revision);
+    if (!parent.ok()) return parent.status();
+    if (!parent->has_value()) return NoSuchRevision(commit.map, commit.base_revision);
+    revision.tiles = (*parent)->revision.tiles;
+    revision.points = (*parent)->revision.points;
+  }
+  revision.added = counts.added;
+  revision.replaced = counts.replaced;
+  revision.removed = counts.removed;
+  revision.tiles += revision.added;
+  revision.tiles -= revision.removed;
+  revision.points += counts.points_in;
+  revision.points -= counts.points_out;
+
+  absl::Status status = database.Run(
+      "INSERT INTO revisions (map_id, revision, parent, state, kept, committed_unix_ns, "
+      "activated_unix_ns, changed_unix_ns, comment, request_id, tiles, points, added, replaced, "
+      "removed) VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, NULLIF(?9, ''), ?10, ?11, ?12, ?13, "
+      "?14)",
+      map->id, revision.revision, revision.parent, commit.stage ? kStagedState : kActiveState,
+      revision.committed_unix_ns, revision.activated_unix_ns, now.store_unix_ns, revision.comment,
+      revision.request_id, revision.tiles, revision.points, revision.added, revision.replaced,
+      revision.removed);
+  if (!status.ok()) return status;
+  if (commit.stage) {
+    revision.canary_vehicles = commit.canary_vehicles;
+    status = WriteCanaries(database, map->id, revision.revision, revision.canary_vehicles);
+  } else {
+    status = SetActive(database, map->id, revision.revision);
+  }
+  if (!status.ok()) return status;
+  return committed;
+}
+
+absl::StatusOr<std::optional<StoredRevision>> FindRequestRow(SqliteDatabase& database,
+                                                             absl::string_view map,
+                                                             absl::string_view request_id) {
+  const auto row = FindMap(database, map);
+  if (absl::IsNotFound(row.status()) || request_id.empty()) return std::nullopt;
+  if (!row.ok()) return row.status();
+  return RequestOf(database, row->id, request_id);
+}
+
+absl::StatusOr<StoredRevision> ActivateRevision(SqliteDatabase& database, absl::string_view map,
+                                                uint64_t revision, const StoreTime& now) {
+  const auto row = FindMap(database, map);
+  if (!row.ok()) return row.status();
+  auto staged = GetRevision(database, *row, map, revision);
+  if (!staged.ok() || row->active_revision == revision) return staged;
+  if (staged->state == RevisionState::kWithdrawn) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("revision ", revision, " of map \"", map, "\" was withdrawn"));
+  }
+  if (staged->state == RevisionState::kActive || staged->parent != row->active_revision) {
+    return absl::AbortedError(absl::StrCat("map \"", map, "\" is at revision ",
+                                           row->active_revision, ", and revision ", revision,
+                                           " follows revision ", staged->parent));
+  }
+
+  std::vector<TileRow> changes;
+  {
+    SqliteQuery query(database,
+                      "SELECT tile_id, content_id, points, crc32c, min_x, min_y, min_z, max_x, "
+                      "max_y, max_z FROM staged_tiles WHERE map_id = ?1 AND revision = ?2",
+                      row->id, revision);
+    while (query.Next()) changes.push_back({query.Text(0), query.Int(1), TileOf(query, 2)});
+    if (!query.status().ok()) return query.status();
+  }
+  for (const TileRow& change : changes) {
+    const auto before = EndTile(database, row->id, revision, change.id);
+    if (!before.ok()) return before.status();
+    if (change.content == 0) continue;
+    if (absl::Status status = AddTile(database, row->id, revision, change); !status.ok()) {
+      return status;
+    }
+  }
+  absl::Status status = database.Run("DELETE FROM staged_tiles WHERE map_id = ?1 AND revision = ?2",
+                                     row->id, revision);
+  if (status.ok()) status = WriteCanaries(database, row->id, revision, {});
+  if (status.ok()) {
+    status = database.Run(
+        "UPDATE revisions SET state = 0, activated_unix_ns = ?3, changed_unix_ns = ?4 "
+        "WHERE map_id = ?1 AND revision = ?2",
+        row->id, revision, now.system_unix_ns, now.store_unix_ns);
+  }
+  if (status.ok()) status = SetActive(database, row->id, revision);
+  if (!status.ok()) return status;
+  staged->state = RevisionState::kActive;
+  staged->activated_unix_ns = now.system_unix_ns;
+  staged->canary_vehicles.clear();
+  return staged;
+}
+
+absl::StatusOr<StoredRevision> WithdrawRevision(SqliteDatabase& database, absl::string_view map,
+                                                uint64_t revision, const StoreTime& now) {
+  const auto row = FindMap(database, map);
+  if (!row.ok()) return row.status();
+  auto staged = GetRevision(database, *row, map, revision);
+  if (!staged.ok() || staged->state == RevisionState::kWithdrawn) return staged;
+  if (staged->state == RevisionState::kActive) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("revision ", revision, " of map \"", map, "\" was activated"));
+  }
+  absl::Status status = database.Run(
+      "UPDATE revisions SET state = 2, changed_unix_ns = ?3 WHERE map_id = ?1 AND revision = ?2",
+      row->id, revision, now.store_unix_ns);
+  if (status.ok()) status = WriteCanaries(database, row->id, revision, {});
+  if (!status.ok()) return status;
+  staged->state = RevisionState::kWithdrawn;
+  staged->canary_vehicles.clear();
+  return staged;
+}
+
+absl::StatusOr<StoredRevision> SetCanaryRows(SqliteDatabase& database, absl::string_view map,
+                                             uint64_t revision,
+                                             const std::vector<std::string>& vehicles) {
+  const auto row = FindMap(database, map);
+  if (!row.ok()) return row.status();
+  auto staged = GetRevision(database, *row, map, revision);
+  if (!staged.ok()) return staged;
+  if (staged->state != RevisionState::kStaged) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("revision ", revision, " of map \"", map, "\" is not staged"));
+  }
+  absl::Status status = WriteCanaries(database, row->id, revision, vehicles);
+  if (!status.ok()) return status;
+  staged->canary_vehicles = vehicles;
+  return staged;
+}
+
+absl::StatusOr<uint64_t> DeleteMapRow(SqliteDatabase& database, absl::string_view map,
+                                      uint64_t revision) {
+  const auto row = FindMap(database, map);
+  if (!row.ok()) return row.status();
+  if (revision != 0 && revision != row->active_revision) {
+    return absl::AbortedError(absl::StrCat("map \"", map, "\" is at revision ",
+                                           row->active_revision, ", not at ", revision));
+  }
+  absl::Status status = database.Run("UPDATE maps SET deleted = 1 WHERE id = ?1", row->id);
+  if (status.ok()) status = ForgetPosesOfMap(database, map);
+  if (!status.ok()) return status;
+  return row->active_revision;
+}
+
+absl::StatusOr<StoredMap> ReadMap(SqliteDatabase& database, absl::string_view map,
+                                  uint32_t retained) {
+  StoredMap stored;
+  int64_t id = 0;
+  {
+    SqliteQuery query(database,
+                      "SELECT id, name, build, frame, active_revision FROM maps "
+                      "WHERE name = ?1 AND deleted = 0",
+                      map);
+    if (!query.Next()) {
+      if (!query.status().ok()) return query.status();
+      return absl::NotFoundError(absl::StrCat("no map \"", map, "\""));
+    }
+    id = query.Int(0);
+    stored.name = query.Text(1);
+    stored.build = query.Text(2);
+    stored.frame = query.Text(3);
+    stored.active_revision = query.UInt(4);
+  }
+  const auto oldest = OldestRetained(database, id, retained);
+  if (!oldest.ok()) return oldest.status();
+  {
+    SqliteQuery query(database,
+                      SelectRevisions("map_id = ?1 AND kept = 1 AND (state = 1 OR "
+                                      "(state = 0 AND revision >= ?2)) ORDER BY revision")
+                          .c_str(),
+                      id, *oldest);
+    while (query.Next()) stored.revisions.push_back(RevisionOf(query));
+    if (!query.status().ok()) return query.status();
+  }
+  for (StoredRevision& revision : stored.revisions) {
+    if (absl::Status status = AddCanaries(database, id, revision); !status.ok()) return status;
+  }
+  return stored;
+}
+
+absl::StatusOr<std::vector<StoredMap>> ReadMaps(SqliteDatabase& database, uint32_t retained) {
+  std::vector<std::string> names;
+  {
+    SqliteQuery query(database, "SELECT name FROM maps WHERE deleted = 0 ORDER BY name");
+    while (query.Next()) names.push_back(query.Text(0));
+    if (!query.status().ok()) return query.status();
+  }
+  std::vector<StoredMap> maps;
+  for (const std::string& name : names) {
+    auto map = ReadMap(database, name, retained);
+    if (!map.ok()) return map.status();
+    maps.push_back(*std::move(map));
+  }
+  return maps;
+}
+
+absl::StatusOr<Manifest> ReadManifest(SqliteDatabase& database, absl::string_view map,
+                                      uint64_t revision, uint32_t retained) {
+  const auto row = FindMap(database, map);
+  if (!row.ok()) return row.status();
+  const auto found = GetRevision(database, *row, map, revision);
+  if (!found.ok()) return found.status();
+  const auto oldest = OldestRetained(database, row->id, retained);
+  if (!oldest.ok()) return oldest.status();
+  const bool staged = found->state == RevisionState::kStaged;
+  if (!staged && (found->state == RevisionState::kWithdrawn || revision < *oldest)) {
+    return absl::NotFoundError(absl::StrCat(
+        "revision ", revision, " of map \"", map, "\" ",
+        found->state == RevisionState::kWithdrawn ? "was withdrawn" : "is no longer kept"));
+  }
+
+  Manifest manifest;
+  // A row without its content is damage, and no tile may be missing without a word.
+  const auto add = [&](const SqliteQuery& query, uint64_t from) -> absl::Status {
+    const auto digest = Sha256FromBytes(query.Bytes(1));
+    if (!digest.ok()) {
+      return absl::DataLossError(absl::StrCat(database.path(), ": tile \"", query.Bytes(0),
+                                              "\" of map \"", map, "\" refers to no content"));
+    }
+    StoredTile tile = TileOf(query, 2);
+    tile.digest = *digest;
+    tile.revision = from;
+    manifest.insert_or_assign(manifest.end(), query.Text(0), tile);
+    return absl::OkStatus();
+  };
+  {
+    SqliteQuery query(database,
+                      "SELECT t.tile_id, c.digest, t.points, t.crc32c, t.min_x, t.min_y, t.min_z, "
+                      "t.max_x, t.max_y, t.max_z, t.from_revision "
+                      "FROM tiles t LEFT JOIN contents c ON c.id = t.content_id "
+                      "WHERE t.map_id = ?1 AND t.from_revision <= ?2 "
+                      "AND (t.to_revision IS NULL OR t.to_revision > ?2) ORDER BY t.tile_id",
+                      row->id, staged ? found->parent : revision);
+    while (query.Next()) {
+      if (absl::Status status = add(query, query.UInt(10)); !status.ok()) return status;
+    }
+    if (!query.status().ok()) return query.status();
+  }
+  if (staged) {
+    SqliteQuery query(database,
+                      "SELECT t.tile_id, c.digest, t.points, t.crc32c, t.min_x, t.min_y, t.min_z, "
+                      "t.max_x, t.max_y, t.max_z, t.content_id IS NULL "
+                      "FROM staged_tiles t LEFT JOIN contents c ON c.id = t.content_id "
+                      "WHERE t.map_id = ?1 AND t.revision = ?2",
+                      row->id, revision);
+    while (query.Next()) {
+      if (query.Int(10) != 0) {
+        manifest.erase(query.Text(0));
+      } else if (absl::Status status = add(query, revision); !status.ok()) {
+        return status;
+      }
+    }
+    if (!query.status().ok()) return query.status();
+  }
+  if (manifest.size() != found->tiles) {
+    return absl::DataLossError(absl::StrCat(database.path(), ": revision ", revision, " of map \"",
+                                            map, "\" has ", manifest.size(), " of its ",
+                                            found->tiles, " tiles"));
+  }
+  return manifest;
+}
+
+}  // namespace voxloc::server

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Maps and their revisions in the database. What changes something works within a transaction of
+// its caller; what reads several rows should. The codes of errors are those of MapStore. Not
+// thread-safe: as SqliteDatabase.
+
+#ifndef VOXLOC_SERVER_MAPS_STORE_REVISION_ROWS_H_
+#define VOXLOC_SERVER_MAPS_STORE_REVISION_ROWS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "server/maps/store/map_store.h"
+#include "server/maps/store/sqlite_database.h"
+
+namespace voxloc::server {
+
+// Now.
+struct StoreTime {
+  int64_t system_unix_ns = 0;  // as the system's clock has it, which may be set back
+  int64_t store_unix_ns = 0;   // never earlier than before
+};
+
+// How maps and revisions are kept in the table.
+struct MapRow {
+  int64_t id = 0;
+  uint64_t active_revision = 0;
+};
+enum : int { kActiveState = 0, kStagedState = 1, kWithdrawnState = 2 };
+
+// NotFound.
+[[nodiscard]] absl::StatusOr<MapRow> FindMap(SqliteDatabase& database, absl::string_view map);
+// The earliest revision of a map's history that can be read, if any; `retained` of them can.
+[[nodiscard]] absl::StatusOr<uint64_t> OldestRetained(SqliteDatabase& database, int64_t map_id,
+                                                      uint32_t retained);
+
+[[nodiscard]] absl::StatusOr<CommittedRevision> CommitRevision(SqliteDatabase& database,
+                                                               const RevisionCommit& commit,
+                                                               uint32_t max_staged,
+                                                               const StoreTime& now);
+[[nodiscard]] absl::StatusOr<std::optional<StoredRevision>> FindRequestRow(
+    SqliteDatabase& database, absl::string_view map, absl::string_view request_id);
+[[nodiscard]] absl::StatusOr<StoredRevision> ActivateRevision(SqliteDatabase& database,
+                                                              absl::string_view map,
+                                                              uint64_t revision,
+                                                              const StoreTime& now);
+[[nodiscard]] absl::StatusOr<StoredRevision> WithdrawRevision(SqliteDatabase& database,
+                                                              absl::string_view map,
+                                                              uint64_t revision,
+                                                              const StoreTime& now);
+[[nodiscard]] absl::StatusOr<StoredRevision> SetCanaryRows(
+    SqliteDatabase& database, absl::string_view map, uint64_t revision,
+    const std::vector<std::string>& vehicles);
+[[nodiscard]] absl::StatusOr<uint64_t> DeleteMapRow(SqliteDatabase& database, absl::string_view map,
+                                                    uint64_t revision);
+
+[[nodiscard]] absl::StatusOr<std::vector<StoredMap>> ReadMaps(SqliteDatabase& database,
+                                                              uint32_t retained);
+[[nodiscard]] absl::StatusOr<StoredMap> ReadMap(SqliteDatabase& database, absl::string_view map,
+                                                uint32_t retained);
+[[nodiscard]] absl::StatusOr<Manifest> ReadManifest(SqliteDatabase& database, absl::string_view map,
+                                                    uint64_t revision, uint32_t retained);
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_MAPS_STORE_REVISION_ROWS_H_

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/maps/store/sqlite_database.h"
+
+#include <functional>
+#include <utility>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/str_cat.h"
+
+namespace voxloc::server {
+namespace {
+
+// Only another process can have the file locked, such as a person's sqlite3: a moment, or for long.
+constexpr int kBusyTimeoutMs = 2000;
+
+absl::StatusCode CodeOf(int extended) {
+  if (extended == SQLITE_IOERR_CORRUPTFS) return absl::StatusCode::kDataLoss;
+  switch (extended & 0xff) {
+    case SQLITE_FULL:
+    case SQLITE_NOMEM:
+      return absl::StatusCode::kResourceExhausted;
+    case SQLITE_READONLY:
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+      return absl::StatusCode::kFailedPrecondition;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return absl::StatusCode::kDataLoss;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return absl::StatusCode::kUnavailable;
+    default:
+      return absl::StatusCode::kInternal;
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(const std::string& path,
+                                                                     Access access) {
+  int flags = SQLITE_OPEN_NOMUTEX;
+  if (access == Access::kRead) flags |= SQLITE_OPEN_READONLY;
+  if (access == Access::kWrite) flags |= SQLITE_OPEN_READWRITE;
+  if (access == Access::kCreate) flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  sqlite3* handle = nullptr;
+  const int code = sqlite3_open_v2(path.c_str(), &handle, flags, nullptr);
+  if (handle == nullptr) return absl::ResourceExhaustedError(path + ": out of memory");
+  auto database = absl::WrapUnique(new SqliteDatabase(path, handle));
+  if (code != SQLITE_OK) return database->Error(code);
+  sqlite3_extended_result_codes(handle, 1);
+  sqlite3_busy_timeout(handle, kBusyTimeoutMs);
+  // Whoever closes a connection decides what becomes of the log; a hook in place of SQLite's own
+  // stops it from moving the log's pages by itself, which would hide an error of that.
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  sqlite3_wal_hook(
+      handle,
+      [](void* self, sqlite3* /*handle*/, const char* /*schema*/, int pages) {
+        static_cast<SqliteDatabase*>(self)->wal_pages_ = pages;
+        return SQLITE_OK;
+      },
+      database.get());
+  return database;
+}
+
+SqliteDatabase::SqliteDatabase(std::string path, sqlite3* handle)
+    : path_(std::move(path)), handle_(handle) {}
+
+SqliteDatabase::~SqliteDatabase() {
+  for (const auto& [sql, cached] : statements_) sqlite3_finalize(cached.statement);
+  sqlite3_close_v2(handle_);
+}
+
+absl::Status SqliteDatabase::Error(int code) {
+  const int extended = sqlite3_extended_errcode(handle_);
+  if ((extended & 0xff) == (code & 0xff)) code = extended;
+  if (code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_DIR_FSYNC) sync_failed_ = true;
+  return {CodeOf(code), absl::StrCat(path_, ": ", sqlite3_errmsg(handle_), " (SQLite's code ", code,
+                                     ", ", sqlite3_errstr(code), ")")};
+}
+
+absl::Status SqliteDatabase::Execute(const char* sql) {
+  const int code = sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr);
+  return code == SQLITE_OK ? absl::OkStatus() : Error(code);
+}
+
+absl::Status SqliteDatabase::Transaction(Begin begin, absl::FunctionRef<absl::Status()> body) {
+  absl::Status status = Run(begin == Begin::kImmediate ? "BEGIN IMMEDIATE" : "BEGIN");
+  if (!status.ok()) return status;
+  status = body();
+  if (status.ok()) status = Run("COMMIT");
+  // After some errors SQLite has rolled back by itself.
+  if (!status.ok() && sqlite3_get_autocommit(handle_) == 0) Run("ROLLBACK").IgnoreError();
+  return status;
+}
+
+int64_t SqliteDatabase::changes() const { return sqlite3_changes(handle_); }
+
+absl::Status SqliteDatabase::Checkpoint(bool truncate) {
+  const int mode = truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE;
+  const int code = sqlite3_wal_checkpoint_v2(handle_, nullptr, mode, nullptr, nullptr);
+  return code == SQLITE_OK ? absl::OkStatus() : Error(code);
+}
+
+bool IsDamage(const absl::Status& status) { return status.code() == absl::StatusCode::kDataLoss; }
+
+SqliteQuery::SqliteQuery(Prepared /*tag*/, SqliteDatabase& database, const char* sql)
+    : database_(database) {
+  auto found = database.statements_.find(absl::string_view(sql));
+  if (found == database.statements_.end() || found->second.in_use) {
+    Check(sqlite3_prepare_v3(database.handle_, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement_,
+                             nullptr));
+    if (statement_ == nullptr || found != database.statements_.end()) return;
+    found = database.statements_.emplace(sql, SqliteDatabase::CachedStatement{statement_}).first;
+  }
+  cached_ = &found->second;
+  cached_->in_use = true;
+  statement_ = cached_->statement;
+}
+
+SqliteQuery::~SqliteQuery() {
+  if (cached_ == nullptr) {
+    sqlite3_finalize(statement_);
+    return;
+  }
+  sqlite3_reset(statement_);
+  sqlite3_clear_bindings(statement_);
+  cached_->in_use = false;
+}
+
+bool SqliteQuery::Next() {
+  if (!status_.ok() || statement_ == nullptr) return false;
+  const int code = sqlite3_step(statement_);
+  if (code != SQLITE_ROW && code != SQLITE_DONE) Check(code);
+  return code == SQLITE_ROW;
+}
+
+bool SqliteQuery::IsNull(int column) const {
+  return sqlite3_column_type(statement_, column) == SQLITE_NULL;
+}
+
+int64_t SqliteQuery::Int(int column) const { return sqlite3_column_int64(statement_, column); }
+
+double SqliteQuery::Real(int column) const { return sqlite3_column_double(statement_, column); }
+
+absl::string_view SqliteQuery::Bytes(int column) const {
+  const void* const bytes = sqlite3_column_blob(statement_, column);
+  const int size = sqlite3_column_bytes(statement_, column);
+  return {static_cast<const char*>(bytes), static_cast<size_t>(size)};
+}
+
+void SqliteQuery::Bind(int index, double value) {
+  Check(sqlite3_bind_double(statement_, index, value));
+}
+
+void SqliteQuery::Bind(int index, absl::string_view text) {
+  // An empty view may have no address, which SQLite takes for NULL.
+  const char* const bytes = text.data() == nullptr ? "" : text.data();
+  Check(sqlite3_bind_text64(statement_, index, bytes, text.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
+}
+
+void SqliteQuery::Bind(int index, SqliteBlob blob) {
+  const char* const bytes = blob.bytes.data() == nullptr ? "" : blob.bytes.data();
+  Check(sqlite3_bind_blob64(statement_, index, bytes, blob.bytes.size(), SQLITE_STATIC));
+}
+
+void SqliteQuery::Bind(int index, const Sha256Digest& digest) {
+  Check(sqlite3_bind_blob64(statement_, index, digest.data(), digest.size(), SQLITE_TRANSIENT));
+}
+
+void SqliteQuery::Bind(int index, std::nullptr_t /*null*/) {
+  Check(sqlite3_bind_null(statement_, index));
+}
+
+void SqliteQuery::BindInt(int index, int64_t value) {
+  Check(sqlite3_bind_int64(statement_, index, value));
+}
+
+void SqliteQuery::Check(int code) {
+  if (code != SQLITE_OK && status_.ok()) status_ = database_.Error(code);
+}
+
+}  // namespace voxloc::server

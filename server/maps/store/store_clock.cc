@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/maps/store/store_clock.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "absl/time/clock.h"
+
+namespace voxloc::server {
+namespace {
+
+// Hours are what people and wrong time zones set a clock back by; 30 days are beyond all that, and
+// short enough that nothing is kept for years because a clock was years ahead once.
+constexpr int64_t kFarAheadNs = int64_t{30} * 24 * 3600 * 1000000000;
+
+}  // namespace
+
+StoreClock::StoreClock(std::function<int64_t()> unix_ns)
+    : unix_ns_(std::move(unix_ns)), latest_unix_ns_(std::numeric_limits<int64_t>::min()) {}
+
+StoreTime StoreClock::Now() {
+  StoreTime now;
+  now.system_unix_ns = unix_ns_ ? unix_ns_() : absl::GetCurrentTimeNanos();
+  latest_unix_ns_ = std::max(latest_unix_ns_, now.system_unix_ns);
+  now.store_unix_ns = latest_unix_ns_;
+  return now;
+}
+
+absl::Status StoreClock::Resume(SqliteDatabase& database) {
+  const int64_t now = Now().store_unix_ns;
+  const int64_t far_ahead = now + kFarAheadNs;
+  absl::Status status = database.Run(
+      "UPDATE contents SET wanted_unix_ns = ?1 WHERE wanted_unix_ns > ?2", now, far_ahead);
+  if (status.ok()) {
+    status = database.Run("UPDATE revisions SET changed_unix_ns = ?1 WHERE changed_unix_ns > ?2",
+                          now, far_ahead);
+  }
+  if (!status.ok()) return status;
+  const auto latest = database.Number(
+      "SELECT COALESCE(MAX(latest), ?1) FROM (SELECT MAX(wanted_unix_ns) AS latest FROM contents "
+      "UNION ALL SELECT MAX(changed_unix_ns) FROM revisions) AS times",
+      now);
+  if (!latest.ok()) return latest.status();
+  latest_unix_ns_ = std::max(latest_unix_ns_, *latest);
+  return absl::OkStatus();
+}
+
+}  // namespace voxloc::server

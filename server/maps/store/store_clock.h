@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The time of the store: the system's, and one that never goes back, by which things expire.
+// Not thread-safe.
+
+#ifndef VOXLOC_SERVER_MAPS_STORE_STORE_CLOCK_H_
+#define VOXLOC_SERVER_MAPS_STORE_STORE_CLOCK_H_
+
+#include <cstdint>
+#include <functional>
+
+#include "absl/status/status.h"
+#include "server/maps/store/revision_rows.h"
+#include "server/maps/store/sqlite_database.h"
+
+namespace voxloc::server {
+
+class StoreClock {
+ public:
+  // `unix_ns`: nanoseconds since the Unix epoch; empty: the system's clock.
+  explicit StoreClock(std::function<int64_t()> unix_ns);
+
+  // Goes on from the latest time in the database, so that a clock that was set back between two
+  // runs makes nothing expire early either. What is dated further ahead than clocks are set back
+  // was written by a wrong clock; it is dated now, within a transaction of the caller.
+  [[nodiscard]] absl::Status Resume(SqliteDatabase& database);
+
+  [[nodiscard]] StoreTime Now();
+
+ private:
+  const std::function<int64_t()> unix_ns_;
+  int64_t latest_unix_ns_;
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_MAPS_STORE_STORE_CLOCK_H_

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/maps/store/map_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "tests/server/maps/store/store_fixture.h"
+
+namespace voxloc::server {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class MapStoreTest : public StoreTest {};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, MapStoreTest,
+                         ::testing::Values(StoreKind::kFile, StoreKind::kMemory), NameOf);
+
+TEST_P(MapStoreTest, LastsWhereItIsOnADisk) {
+  EXPECT_EQ(store_->durable(), OnFile());
+  EXPECT_THAT(store_->damage(), IsEmpty());
+  const RevisionCommit commit = CommitOf(*store_, "town", 0, {{"a", 1}});
+  ASSERT_TRUE(store_->Commit(commit).ok());
+  Open(options_);
+  if (!OnFile()) {
+    EXPECT_THAT(store_->ListMaps().value(), IsEmpty());
+    return;
+  }
+  EXPECT_EQ(store_->GetMap("town")->active_revision, 1U);
+  EXPECT_EQ(ReadBytes(*store_, commit.change.at("a")->digest).value(), PointBytes(1, 100));
+  EXPECT_THAT(store_->damage(), IsEmpty());
+}
+
+TEST_P(MapStoreTest, OneProcessHasADirectory) {
+  if (!OnFile()) GTEST_SKIP() << "in memory";
+  const auto second = OpenSqliteMapStore(directory(), options_);
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_THAT(second.status().message(), HasSubstr(absl::StrCat("process ", ::getpid())));
+  Close();
+  EXPECT_TRUE(OpenSqliteMapStore(directory(), options_).ok());
+}
+
+TEST_P(MapStoreTest, RemembersWhereVehiclesWereLast) {
+  LastPose pose;
+  pose.vehicle = "bus";
+  pose.map = "town";
+  pose.revision = 3;
+  pose.stamp_unix_ns = kTestStartNs;
+  pose.map_T_base.translation = {1.5, -2.5, 1e6 + 1e-9};
+  pose.map_T_base.rotation = Eigen::Quaterniond(0.5, -0.5, 0.5, -0.5);
+  LastPose other = pose;
+  other.vehicle = "tram";
+  LastPose elsewhere = pose;
+  elsewhere.vehicle = "ferry";
+  elsewhere.map = "harbour";
+  ASSERT_TRUE(store_->SaveLastPoses({pose, other, elsewhere}).ok());
+  pose.revision = 4;
+  ASSERT_TRUE(store_->SaveLastPoses({pose}).ok());
+
+  const auto read = store_->GetLastPose("bus");
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->vehicle, "bus");
+  EXPECT_EQ(read->map, "town");
+  EXPECT_EQ(read->revision, 4U);
+  EXPECT_EQ(read->stamp_unix_ns, kTestStartNs);
+  EXPECT_EQ(read->map_T_base.translation, pose.map_T_base.translation);
+  EXPECT_EQ(read->map_T_base.rotation.coeffs(), pose.map_T_base.rotation.coeffs());
+  EXPECT_EQ(store_->GetLastPose("car").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(store_->ListLastPoses("town")->size(), 2U);
+  EXPECT_EQ(store_->ListLastPoses("harbour")->at(0).vehicle, "ferry");
+  EXPECT_THAT(store_->ListLastPoses("city").value(), IsEmpty());
+
+  // With a map its poses go.
+  ASSERT_TRUE(store_->Commit(CommitOf(*store_, "town", 0, {})).ok());
+  ASSERT_TRUE(store_->DeleteMap("town", 0).ok());
+  EXPECT_EQ(store_->GetLastPose("bus").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_TRUE(store_->GetLastPose("ferry").ok());
+}
+
+TEST_P(MapStoreTest, TheNumberOfLastPosesIsLimited) {
+  options_.max_last_poses = 3;
+  Open(options_);
+  LastPose pose;
+  pose.map = "town";
+  for (int i = 0; i < 10; ++i) {
+    pose.vehicle = absl::StrCat("bus ", i);
+    now_ns_ += kSecondNs;
+    ASSERT_TRUE(store_->SaveLastPoses({pose}).ok());
+  }
+  CollectAll(*store_);
+  EXPECT_EQ(store_->ListLastPoses("town")->size(), 3U);
+  EXPECT_TRUE(store_->GetLastPose("bus 9").ok());
+}
+
+}  // namespace
+}  // namespace voxloc::server
