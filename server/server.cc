@@ -17,6 +17,8 @@
 #include "server/lifecycle/drain.h"
 #include "server/lifecycle/ready_file.h"
 #include "server/lifecycle/service_health.h"
+#include "server/maps/store/sqlite_map_store.h"
+#include "server/maps/store_upkeep.h"
 #include "server/observe/logging.h"
 #include "server/observe/metrics/exporter.h"
 #include "server/rpc/admin/admin_service.h"
@@ -70,12 +72,21 @@ void Configure(const Config& config, grpc::ServerBuilder& builder) {
   builder.SetResourceQuota(quota);
 }
 
+absl::StatusOr<std::unique_ptr<MapStore>> OpenStore(const Config& config) {
+  MapStoreOptions options;
+  options.retained_revisions = config.kept_revisions;
+  options.max_unreferenced_bytes = config.limits.max_unreferenced_bytes;
+  options.max_staged_revisions = config.limits.max_staged_revisions;
+  if (config.data_dir.empty()) return MakeMemoryMapStore(options);
+  return OpenSqliteMapStore(config.data_dir, options);
+}
+
 }  // namespace
 
 class Server::Impl {
  public:
-  Impl(const CommandLine& command_line, EngineChoice choice)
-      : runtime_(command_line, std::move(choice)) {}
+  Impl(const CommandLine& command_line, EngineChoice choice, std::unique_ptr<MapStore> store)
+      : runtime_(command_line, std::move(choice), std::move(store)) {}
 
   ~Impl() {
     ready_file_.reset();
@@ -89,8 +100,11 @@ class Server::Impl {
       return absl::InvalidArgumentError(
           absl::StrCat("default_profile: ", profile.status().message()));
     }
+    const auto maps = runtime_.library.Announce();
+    if (!maps.ok()) return maps.status();
     if (absl::Status status = StartMetrics(); !status.ok()) return status;
     if (absl::Status status = StartGrpc(); !status.ok()) return status;
+    if (absl::Status status = StartLoading(*maps); !status.ok()) return status;
     LogStart();
     if (config.ready_file.empty()) return absl::OkStatus();
     auto ready =
@@ -149,6 +163,20 @@ class Server::Impl {
     return absl::OkStatus();
   }
 
+  // Maps are loaded while the server answers.
+  absl::Status StartLoading(const std::vector<std::string>& maps) {
+    for (const std::string& map : maps) {
+      if (!runtime_.mapping.Post([this, map] { runtime_.library.Load(map); })) {
+        return absl::ResourceExhaustedError(
+            absl::StrCat("the store has ", maps.size(), " maps, too many to load at once"));
+      }
+    }
+    upkeep_ =
+        std::make_shared<StoreUpkeep>(*runtime_.map_store, runtime_.mapping, runtime_.metrics);
+    upkeep_entry_ = runtime_.timeouts.Add(upkeep_, TimeoutWatch::Clock::now());
+    return absl::OkStatus();
+  }
+
   void LogStart() const {
     const Config& config = runtime_.config;
     const EngineInfo info = runtime_.engine->Info();
@@ -159,15 +187,15 @@ class Server::Impl {
          {"device", info.device},
          {"threads", info.threads},
          {"version", kVersion}});
-    if (!config.data_dir.empty()) {
+    if (config.data_dir.empty()) {
       Log(LogLevel::kWarn, "maps_not_kept",
-          {{"data_dir", config.data_dir},
-           {"detail", "maps are not yet kept across restarts; load them again after one"}});
+          {{"detail", "maps are kept in memory alone; data_dir makes them survive a restart"}});
     }
   }
 
   // Cancels what is still open, and waits until it is over.
   void Shutdown() {
+    upkeep_entry_.reset();
     health_.reset();
     grpc_server_->Shutdown(std::chrono::system_clock::now());
     runtime_.scheduler.Stop();
@@ -179,6 +207,8 @@ class Server::Impl {
   }
 
   Runtime runtime_;
+  std::shared_ptr<StoreUpkeep> upkeep_;
+  std::unique_ptr<TimeoutWatch::Entry> upkeep_entry_;
   std::unique_ptr<MetricsExporter> exporter_;
   std::vector<std::unique_ptr<grpc::Service>> services_;
   std::unique_ptr<grpc::Server> grpc_server_;
@@ -201,7 +231,9 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const CommandLine& command
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const CommandLine& command_line,
                                                       EngineChoice choice) {
   SetLogLevel(LogLevelOf(command_line.config.log_level));
-  auto impl = std::make_unique<Impl>(command_line, std::move(choice));
+  auto store = OpenStore(command_line.config);
+  if (!store.ok()) return store.status();
+  auto impl = std::make_unique<Impl>(command_line, std::move(choice), *std::move(store));
   if (absl::Status status = impl->Start(); !status.ok()) return status;
   return absl::WrapUnique(new Server(std::move(impl)));
 }

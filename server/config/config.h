@@ -37,6 +37,10 @@ struct Limits {
   double max_map_extent_m = 1e6;
   uint64_t max_chunk_bytes = uint64_t{8} << 20;
   uint32_t max_map_transactions = 16;
+  uint32_t max_watchers = 1024;       // of maps
+  uint32_t max_staged_revisions = 4;  // of a map
+  // Of tiles that no revision holds, as they are kept.
+  uint64_t max_unreferenced_bytes = uint64_t{64} << 30;
   uint32_t max_buffered_poses = 500;             // per session; of reference positions as many
   uint32_t max_recovery_candidates = 64;         // of one search for a lost vehicle
   uint64_t max_reply_bytes = uint64_t{1} << 30;  // of replies that wait for their readers
@@ -64,7 +68,8 @@ struct Limits {
 struct Config {
   std::string listen = "127.0.0.1:50051";
   std::string metrics_listen = "127.0.0.1:9464";  // "off": no metrics endpoint
-  std::string data_dir;                           // empty: none
+  std::string data_dir;                           // empty: maps are kept in memory
+  uint32_t kept_revisions = 10;                   // of a map that were active
   std::string engine = "auto";                    // auto, cpu, cuda
   std::vector<uint32_t> devices = {0};            // GPUs, as the driver counts them
   uint64_t gpu_memory_limit_bytes = 0;            // on each GPU; 0: all there is

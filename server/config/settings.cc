@@ -269,6 +269,16 @@ void AppendLimits(std::vector<Setting>& table) {
       "limits.max_map_transactions", 1, 10'000, "limit the number of open map transactions",
       [](auto& c) -> auto& { return c.limits.max_map_transactions; }));
   table.push_back(Count(
+      "limits.max_watchers", 1, 1'000'000, "limit the number of streams that watch maps",
+      [](auto& c) -> auto& { return c.limits.max_watchers; }));
+  table.push_back(Count(
+      "limits.max_staged_revisions", 1, 1000, "limit the staged revisions of a map",
+      [](auto& c) -> auto& { return c.limits.max_staged_revisions; }));
+  table.push_back(Bytes(
+      "limits.max_unreferenced_bytes",
+      "limit the bytes of tiles that have arrived and that no revision holds, such as 64G",
+      [](auto& c) -> auto& { return c.limits.max_unreferenced_bytes; }));
+  table.push_back(Count(
       "limits.max_buffered_poses", 2, kMaxBufferedPoses,
       "limit the poses, and the reference positions, that a session keeps",
       [](auto& c) -> auto& { return c.limits.max_buffered_poses; }));
@@ -294,8 +304,13 @@ std::vector<Setting> MakeSettings() {
       [](auto& c) -> auto& { return c.metrics_listen; }));
   table.push_back(Text(
       "data_dir", "DIR",
-      "keep maps in this folder; accepted, but maps are not kept across restarts yet",
+      "keep maps in this folder, which is created where its parent exists, so that they survive a "
+      "restart; empty: in memory",
       [](auto& c) -> auto& { return c.data_dir; }));
+  table.push_back(Count(
+      "kept_revisions", 1, 10'000,
+      "keep this many revisions of a map, the active one included, to go back to",
+      [](auto& c) -> auto& { return c.kept_revisions; }));
   table.push_back(Choice(
       "engine", {"auto", "cpu", "cuda"},
       "align scans with this engine; auto: a GPU if one works, otherwise the CPU",

@@ -4,11 +4,15 @@
 
 #include <limits>
 
+#include "absl/strings/str_cat.h"
+#include "server/convert/options.h"
 #include "server/convert/pose.h"
 #include "server/convert/profile.h"
 
 namespace voxloc::server {
 namespace {
+
+constexpr int kMaxCanaryVehicles = 1000;
 
 void BoundsToProto(const Bounds& bounds, v1::Box& box) {
   VectorToProto(bounds.min, *box.mutable_min());
@@ -38,32 +42,81 @@ void MapOptionsToProto(const MapBuild& build, v1::MapOptions& proto) {
 void MapInfoToProto(const MapView& view, v1::MapInfo& proto) {
   const MapSnapshot& snapshot = *view.snapshot;
   const MapFacts& facts = *view.facts;
+  const Bounds& bounds = snapshot.tiles.bounds();
   proto.set_name(snapshot.name);
   proto.set_revision(snapshot.revision);
   MapOptionsToProto(*facts.build, *proto.mutable_options());
   proto.set_tiles(static_cast<uint32_t>(snapshot.tiles.size()));
-  proto.set_points(facts.points);
-  if (facts.bounds.finite_points > 0) BoundsToProto(facts.bounds, *proto.mutable_bounds());
+  proto.set_points(snapshot.tiles.points());
+  if (bounds.finite_points > 0) BoundsToProto(bounds, *proto.mutable_bounds());
   const std::vector<CellStatistics>& statistics = snapshot.resident->statistics();
   for (size_t i = 0; i < statistics.size(); ++i) {
     v1::MapCells& cells = *proto.add_cells();
     CellStatisticsToProto(statistics[i], *cells.mutable_statistics());
     cells.set_cells(snapshot.resident->cells(i));
   }
-  proto.set_memory_bytes(facts.memory_bytes);
+  proto.set_memory_bytes(view.MemoryBytes());
   proto.set_committed_at_ns(snapshot.committed_unix_ns);
+  for (const uint64_t revision : facts.restorable_revisions) {
+    proto.add_restorable_revisions(revision);
+  }
+  proto.set_durable(facts.durable);
 }
 
-void TileInfoToProto(const MapView& view, const std::string& tile_id, const MapTile& tile,
-                     v1::TileInfo& proto) {
+void TileInfoToProto(const std::string& tile_id, const MapTile& tile, v1::TileInfo& proto) {
   proto.set_tile_id(tile_id);
   proto.set_points(tile.points);
   if (tile.bounds.finite_points > 0) BoundsToProto(tile.bounds, *proto.mutable_bounds());
   proto.set_revision(tile.revision);
-  if (const auto checksum = view.facts->checksums.find(tile_id);
-      checksum != view.facts->checksums.end()) {
-    proto.set_crc32c(checksum->second);
+  proto.set_crc32c(tile.crc32c);
+  proto.set_sha256(ToBytes(tile.digest));
+}
+
+absl::StatusOr<std::vector<std::string>> CanaryFromProto(
+    const google::protobuf::RepeatedPtrField<std::string>& vehicles, absl::string_view name) {
+  if (vehicles.size() > kMaxCanaryVehicles) {
+    return absl::InvalidArgumentError(absl::StrCat(name, " must have at most ", kMaxCanaryVehicles,
+                                                   " names (got ", vehicles.size(), ")"));
   }
+  for (const std::string& vehicle : vehicles) {
+    if (vehicle.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(name, " must have no empty name"));
+    }
+    if (absl::Status status = CheckVehicle(vehicle); !status.ok()) return status;
+  }
+  return std::vector<std::string>(vehicles.begin(), vehicles.end());
+}
+
+bool Touches(const Bounds& bounds, const FilterOptions::Box& box) {
+  return bounds.finite_points > 0 && (bounds.min.array() <= box.max.array()).all() &&
+         (bounds.max.array() >= box.min.array()).all();
+}
+
+void RevisionToProto(const StoredRevision& revision, uint64_t active, v1::MapRevision& proto) {
+  proto.set_revision(revision.revision);
+  proto.set_parent(revision.parent);
+  switch (revision.state) {
+    case RevisionState::kActive:
+      proto.set_state(revision.revision == active ? v1::REVISION_STATE_ACTIVE
+                                                  : v1::REVISION_STATE_SUPERSEDED);
+      break;
+    case RevisionState::kStaged:
+      proto.set_state(v1::REVISION_STATE_STAGED);
+      break;
+    case RevisionState::kWithdrawn:
+      proto.set_state(v1::REVISION_STATE_WITHDRAWN);
+      break;
+  }
+  proto.set_committed_at_ns(revision.committed_unix_ns);
+  proto.set_activated_at_ns(revision.activated_unix_ns);
+  proto.set_comment(revision.comment);
+  proto.set_request_id(revision.request_id);
+  proto.set_tiles(revision.tiles);
+  proto.set_points(revision.points);
+  proto.set_tiles_added(revision.added);
+  proto.set_tiles_replaced(revision.replaced);
+  proto.set_tiles_removed(revision.removed);
+  for (const std::string& vehicle : revision.canary_vehicles) proto.add_canary_vehicles(vehicle);
 }
 
 }  // namespace voxloc::server

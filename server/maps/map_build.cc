@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -31,6 +32,31 @@ void ScaleCells(double score_cell_size_m, Profile& profile) {
 }
 
 }  // namespace
+
+std::string ToText(const MapBuildRequest& request) {
+  const nlohmann::json json = {{"profiles", request.profiles},
+                               {"cell_size_m", request.cell_size_m}};
+  return json.dump();
+}
+
+absl::StatusOr<MapBuildRequest> MapBuildRequestFromText(const std::string& text) {
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const auto bad = [&] {
+    return absl::DataLossError(absl::StrCat("the options of a map are not readable: ",
+                                            absl::CEscape(text.substr(0, 256))));
+  };
+  if (!json.is_object() || !json.contains("profiles") || !json["profiles"].is_array() ||
+      !json.contains("cell_size_m") || !json["cell_size_m"].is_number()) {
+    return bad();
+  }
+  MapBuildRequest request;
+  request.cell_size_m = json["cell_size_m"].get<double>();
+  for (const nlohmann::json& profile : json["profiles"]) {
+    if (!profile.is_string()) return bad();
+    request.profiles.push_back(profile.get<std::string>());
+  }
+  return request;
+}
 
 absl::StatusOr<MapBuild> MakeMapBuild(const MapBuildRequest& request) {
   MapBuild build;

@@ -25,6 +25,10 @@ struct MapBuild {
   std::vector<CellStatistics> statistics;
 };
 
+// As text that lasts (JSON), and back. DataLoss: it is not such a text.
+[[nodiscard]] std::string ToText(const MapBuildRequest& request);
+[[nodiscard]] absl::StatusOr<MapBuildRequest> MapBuildRequestFromText(const std::string& text);
+
 // InvalidArgument: an unknown profile, a cell size that is not within 0.1 to 100 m.
 [[nodiscard]] absl::StatusOr<MapBuild> MakeMapBuild(const MapBuildRequest& request);
 

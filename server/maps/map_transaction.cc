@@ -2,9 +2,7 @@
 
 #include "server/maps/map_transaction.h"
 
-#include <chrono>
 #include <utility>
-#include <vector>
 
 #include "absl/memory/memory.h"
 #include "absl/strings/escaping.h"
@@ -12,13 +10,12 @@
 #include "core/checksum/crc32c.h"
 #include "core/map/map_name.h"
 #include "server/errors/error_details.h"
+#include "server/maps/tile_content.h"
 
 namespace voxloc::server {
 namespace {
 
 constexpr size_t kMaxTileIdBytes = 256;
-// How often a commit that lost a race against another one is composed anew.
-constexpr int kMaxCommitAttempts = 5;
 
 std::string Quoted(absl::string_view id) {
   return absl::StrCat("'", absl::CEscape(id.substr(0, 64)), "'");
@@ -45,18 +42,29 @@ bool SameRequest(const MapBuildRequest& a, const MapBuildRequest& b) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<MapTransaction>> MapTransaction::Open(
-    const MapContext& context, const TransactionBegin& begin) {
+    MapLibrary& library, const TransactionBegin& begin) {
   if (absl::Status status = ValidateMapName(begin.map); !status.ok()) return status;
-  auto transaction = absl::WrapUnique(new MapTransaction(context, begin));
+  if (begin.clear && begin.from_revision != 0) {
+    return absl::InvalidArgumentError(
+        "clear and from_revision exclude each other: one begins with no tile, the other with those "
+        "of a revision");
+  }
+  auto transaction = absl::WrapUnique(new MapTransaction(library, begin));
   if (absl::Status status = transaction->Start(); !status.ok()) return status;
   return transaction;
 }
 
 absl::Status MapTransaction::Start() {
-  auto found = context_.maps.Find(begin_.map);
-  if (!found.ok() && !begin_.create) return found.status();
+  if (!begin_.request_id.empty()) {
+    auto committed = library_.store().FindRequest(begin_.map, begin_.request_id);
+    if (!committed.ok() && !absl::IsNotFound(committed.status())) return committed.status();
+    if (committed.ok() && committed->has_value()) committed_revision_ = (*committed)->revision;
+  }
+  auto found = library_.maps().Find(begin_.map);
+  if (!found.ok() && !(absl::IsNotFound(found.status()) && begin_.create)) return found.status();
   base_revision_ = found.ok() ? found->snapshot->revision : 0;
-  if (begin_.base_revision != 0 && begin_.base_revision != base_revision_) {
+  if (begin_.base_revision != 0 && begin_.base_revision != base_revision_ &&
+      committed_revision_ == 0) {
     return WithReason(
         absl::AbortedError(absl::StrCat("map ", begin_.map, " is at revision ", base_revision_,
                                         ", not at the base revision ", begin_.base_revision)),
@@ -66,6 +74,7 @@ absl::Status MapTransaction::Start() {
     base_ = found->snapshot;
     build_ = found->facts->build;
   }
+  if (absl::Status status = StartFromRevision(); !status.ok()) return status;
   if (build_ != nullptr && !begin_.build.has_value()) return absl::OkStatus();
   auto build = MakeMapBuild(begin_.build.value_or(MapBuildRequest{}));
   if (!build.ok()) return build.status();
@@ -77,6 +86,14 @@ absl::Status MapTransaction::Start() {
             "map ", begin_.map, " exists and was built with other options; delete it first")),
         "MAP_HAS_OTHER_OPTIONS", {{"map", begin_.map}});
   }
+  return absl::OkStatus();
+}
+
+absl::Status MapTransaction::StartFromRevision() {
+  if (begin_.from_revision == 0 || begin_.from_revision == base_revision_) return absl::OkStatus();
+  auto manifest = library_.store().GetManifest(begin_.map, begin_.from_revision);
+  if (!manifest.ok()) return manifest.status();
+  from_ = *std::move(manifest);
   return absl::OkStatus();
 }
 
@@ -99,21 +116,41 @@ absl::Status MapTransaction::CheckOrder(const TileChunk& chunk) const {
   return absl::OkStatus();
 }
 
+absl::Status MapTransaction::CheckIdle(const std::string& tile_id, absl::string_view what) const {
+  if (absl::Status status = CheckTileId(tile_id); !status.ok()) return status;
+  if (!unfinished_.has_value()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(what, " came before the last chunk of tile ", Quoted(unfinished_->tile_id)));
+}
+
 absl::StatusOr<std::optional<TileReceipt>> MapTransaction::AddChunk(TileChunk chunk) {
   if (absl::Status status = CheckTileId(chunk.tile_id); !status.ok()) return status;
   if (absl::Status status = CheckOrder(chunk); !status.ok()) return status;
   if (!unfinished_.has_value()) {
+    auto upload = library_.store().Upload();
+    if (!upload.ok()) return upload.status();
     unfinished_ = Unfinished();
     unfinished_->tile_id = chunk.tile_id;
-    unfinished_->crc32c = chunk.crc32c;
-  } else {
-    unfinished_->crc32c = ExtendCrc32c(unfinished_->crc32c, chunk.bytes);
+    unfinished_->upload = *std::move(upload);
   }
   Unfinished& tile = *unfinished_;
-  ++tile.next_index;
+  if (absl::Status status = Take(chunk, tile); !status.ok()) return status;
+  if (!chunk.last) return std::nullopt;
+  if (chunk.total_points != tile.sent) {
+    return absl::DataLossError(absl::StrCat("tile ", Quoted(tile.tile_id), " came with ", tile.sent,
+                                            " points, and should have ", chunk.total_points));
+  }
+  auto receipt = FinishTile(chunk.digest);
+  if (!receipt.ok()) return receipt.status();
+  return *std::move(receipt);
+}
+
+absl::Status MapTransaction::Take(TileChunk& chunk, Unfinished& tile) const {
+  const bool first = tile.next_index++ == 0;
+  tile.crc32c = first ? chunk.crc32c : ExtendCrc32c(tile.crc32c, chunk.bytes);
   tile.sent += chunk.sent;
   tile.not_finite += chunk.not_finite;
-  const Limits& limits = context_.limits;
+  const Limits& limits = library_.limits();
   if (tile.sent > limits.max_points_per_tile) {
     return absl::ResourceExhaustedError(absl::StrCat("tile ", Quoted(tile.tile_id), " has over ",
                                                      limits.max_points_per_tile,
@@ -123,51 +160,68 @@ absl::StatusOr<std::optional<TileReceipt>> MapTransaction::AddChunk(TileChunk ch
     return absl::ResourceExhaustedError(absl::StrCat(
         "the transaction has over ", limits.max_points_per_map, " points, the limit of a map"));
   }
-  if (tile.points.empty()) {
+  const size_t before = tile.points.size();
+  if (first) {
     tile.points = std::move(chunk.points);
+    if (absl::Status status = tile.upload->Append(EncodeOrigin(tile.points)); !status.ok()) {
+      return status;
+    }
   } else {
     Append(chunk.points, tile.points);
   }
-  if (!chunk.last) return std::nullopt;
-  if (chunk.total_points != tile.sent) {
-    return absl::DataLossError(absl::StrCat("tile ", Quoted(tile.tile_id), " came with ", tile.sent,
-                                            " points, and should have ", chunk.total_points));
-  }
-  auto receipt = FinishTile();
-  if (!receipt.ok()) return receipt.status();
-  return *std::move(receipt);
+  return tile.upload->Append(EncodeOffsets(tile.points, before));
 }
 
-absl::StatusOr<TileReceipt> MapTransaction::FinishTile() {
+absl::StatusOr<TileReceipt> MapTransaction::FinishTile(
+    const std::optional<Sha256Digest>& expected) {
   const Unfinished tile = *std::exchange(unfinished_, std::nullopt);
-  Staged staged;
-  staged.crc32c = tile.crc32c;
-  staged.tile.bounds = ComputeBounds(tile.points);
-  staged.tile.points = staged.tile.bounds.finite_points;
-  const auto start = std::chrono::steady_clock::now();
-  auto resident = context_.engine.BuildTile(tile.points, build_->statistics);
-  context_.metrics.stage_build_s.Observe(
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  if (!resident.ok()) {
-    return absl::Status(resident.status().code(), absl::StrCat("tile ", Quoted(tile.tile_id), ": ",
-                                                               resident.status().message()));
-  }
-  staged.tile.resident = *std::move(resident);
-
-  TileReceipt receipt;
-  receipt.tile_id = tile.tile_id;
-  receipt.points = staged.tile.points;
-  receipt.not_finite = tile.not_finite;
-  receipt.cells = staged.tile.resident->cells();
-  receipt.replaces = Has(tile.tile_id);
   if (absl::Status status = CheckRoom(tile.tile_id); !status.ok()) return status;
-  staged_points_ += staged.tile.points;
-  staged_[tile.tile_id] = std::move(staged);
+  auto digest = tile.upload->Finish();
+  if (!digest.ok()) return digest.status();
+  if (expected.has_value() && *expected != *digest) {
+    return WithReason(
+        absl::DataLossError(absl::StrCat("tile ", Quoted(tile.tile_id), ": the SHA-256 is ",
+                                         ToHex(*digest), ", and should be ", ToHex(*expected))),
+        "CHECKSUM_MISMATCH");
+  }
+  auto built = library_.BuildTile(tile.points, *digest, tile.crc32c, *build_);
+  if (!built.ok()) {
+    return absl::Status(built.status().code(), absl::StrCat("tile ", Quoted(tile.tile_id), ": ",
+                                                            built.status().message()));
+  }
+  return Stage(tile.tile_id, *std::move(built), tile.not_finite);
+}
+
+absl::StatusOr<std::optional<TileReceipt>> MapTransaction::ReuseTile(const std::string& tile_id,
+                                                                     const Sha256Digest& digest) {
+  if (absl::Status status = CheckIdle(tile_id, "a reuse"); !status.ok()) return status;
+  if (absl::Status status = CheckRoom(tile_id); !status.ok()) return status;
+  const MapTile* const same = base_ == nullptr ? nullptr : base_->tiles.Find(tile_id);
+  if (same != nullptr && same->digest == digest && same->resident != nullptr) {
+    return Stage(tile_id, *same, 0);
+  }
+  auto found = library_.FindContent(tile_id, digest, *build_);
+  if (!found.ok()) return found.status();
+  if (!found->has_value()) return std::nullopt;
+  return Stage(tile_id, **std::move(found), 0);
+}
+
+absl::StatusOr<TileReceipt> MapTransaction::Stage(const std::string& tile_id, MapTile tile,
+                                                  size_t not_finite) {
+  TileReceipt receipt;
+  receipt.tile_id = tile_id;
+  receipt.points = tile.points;
+  receipt.not_finite = not_finite;
+  receipt.cells = tile.resident->cells();
+  receipt.replaces = Has(tile_id);
+  receipt.digest = tile.digest;
+  staged_points_ += tile.points;
+  staged_[tile_id] = std::move(tile);
   return receipt;
 }
 
 absl::Status MapTransaction::CheckRoom(const std::string& tile_id) const {
-  const uint32_t limit = context_.limits.max_tiles_per_map;
+  const uint32_t limit = library_.limits().max_tiles_per_map;
   if (staged_.size() < limit || staged_.count(tile_id) > 0) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrCat("the transaction changes over ", limit, " tiles, the limit of a map"));
@@ -177,15 +231,12 @@ bool MapTransaction::Has(const std::string& tile_id) const {
   if (const auto staged = staged_.find(tile_id); staged != staged_.end()) {
     return staged->second.has_value();
   }
-  return !begin_.clear && base_ != nullptr && base_->tiles.count(tile_id) > 0;
+  if (from_.has_value()) return from_->count(tile_id) > 0;
+  return !begin_.clear && base_ != nullptr && base_->tiles.Find(tile_id) != nullptr;
 }
 
 absl::StatusOr<bool> MapTransaction::RemoveTile(const std::string& tile_id) {
-  if (absl::Status status = CheckTileId(tile_id); !status.ok()) return status;
-  if (unfinished_.has_value()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "a removal came before the last chunk of tile ", Quoted(unfinished_->tile_id)));
-  }
+  if (absl::Status status = CheckIdle(tile_id, "a removal"); !status.ok()) return status;
   if (absl::Status status = CheckRoom(tile_id); !status.ok()) return status;
   const bool existed = Has(tile_id);
   staged_[tile_id] = std::nullopt;
@@ -193,7 +244,7 @@ absl::StatusOr<bool> MapTransaction::RemoveTile(const std::string& tile_id) {
 }
 
 absl::StatusOr<MapView> MapTransaction::Current() const {
-  auto found = context_.maps.Find(begin_.map);
+  auto found = library_.maps().Find(begin_.map);
   const uint64_t revision = found.ok() ? found->snapshot->revision : 0;
   if (begin_.base_revision != 0 && revision != begin_.base_revision) {
     return WithReason(
@@ -202,7 +253,8 @@ absl::StatusOr<MapView> MapTransaction::Current() const {
         "REVISION_CONFLICT", {{"map", begin_.map}});
   }
   if (!found.ok()) {
-    if (begin_.create) return MapView{};
+    if (!absl::IsNotFound(found.status())) return found.status();
+    if (begin_.create && !from_.has_value()) return MapView{};
     return WithReason(
         absl::AbortedError(absl::StrCat("map ", begin_.map, " was deleted meanwhile")),
         "REVISION_CONFLICT", {{"map", begin_.map}});
@@ -215,83 +267,49 @@ absl::StatusOr<MapView> MapTransaction::Current() const {
   return found;
 }
 
-absl::StatusOr<CommitReceipt> MapTransaction::Commit() {
+TileCatalogue::Change MapTransaction::ChangeOf(const MapSnapshot* current) const {
+  TileCatalogue::Change change = staged_;
+  if (from_.has_value()) {
+    for (const auto& [id, stored] : *from_) {
+      const MapTile* const same = current == nullptr ? nullptr : current->tiles.Find(id);
+      if (same == nullptr || same->digest != stored.digest) change.emplace(id, NotResident(stored));
+    }
+  }
+  if ((begin_.clear || from_.has_value()) && current != nullptr) {
+    current->tiles.ForEach([&](const TileCatalogue::Tile& entry) {
+      if (from_.has_value() && from_->count(entry.first) > 0) return;
+      change.emplace(entry.first, std::nullopt);
+    });
+  }
+  return change;
+}
+
+absl::StatusOr<CommitReceipt> MapTransaction::Commit(const TransactionCommit& commit) {
   if (unfinished_.has_value()) {
     return absl::FailedPreconditionError(
         absl::StrCat("a commit came before the last chunk of tile ", Quoted(unfinished_->tile_id)));
   }
-  for (int attempt = 1;; ++attempt) {
-    auto current = Current();
-    if (!current.ok()) return current.status();
-    auto receipt = CommitOnto(*current);
-    if (!absl::IsAborted(receipt.status()) || attempt == kMaxCommitAttempts) return receipt;
+  if (!begin_.request_id.empty()) {
+    auto committed = library_.FindCommitted(begin_.map, begin_.request_id);
+    if (!committed.ok()) return committed.status();
+    if (committed->has_value()) return **std::move(committed);
   }
-}
-
-absl::StatusOr<CommitReceipt> MapTransaction::CommitOnto(const MapView& current) const {
-  MapSnapshot next;
-  next.name = begin_.map;
-  TileChecksums checksums;
-  const MapSnapshot* previous = current.snapshot.get();
-  if (previous != nullptr && !begin_.clear) {
-    next.tiles = previous->tiles;
-    checksums = current.facts->checksums;
+  auto current = Current();
+  if (!current.ok()) return current.status();
+  RevisionDraft draft;
+  draft.map = begin_.map;
+  draft.build = current->facts == nullptr ? build_ : current->facts->build;
+  draft.base_revision = current->snapshot == nullptr ? 0 : current->snapshot->revision;
+  draft.change = ChangeOf(current->snapshot.get());
+  draft.comment = commit.comment;
+  draft.request_id = begin_.request_id;
+  draft.stage = commit.stage;
+  draft.canary_vehicles = commit.canary_vehicles;
+  if (absl::Status status = library_.MakeResident(draft.map, *draft.build, draft.change);
+      !status.ok()) {
+    return status;
   }
-  CommitReceipt receipt;
-  for (const auto& [tile_id, staged] : staged_) {
-    const bool existed = previous != nullptr && previous->tiles.count(tile_id) > 0;
-    if (!staged.has_value()) {
-      receipt.removed += next.tiles.erase(tile_id) > 0 ? 1 : 0;
-      checksums.erase(tile_id);
-      continue;
-    }
-    (existed ? receipt.replaced : receipt.added) += 1;
-    next.tiles[tile_id] = staged->tile;
-    checksums[tile_id] = staged->crc32c;
-  }
-  if (begin_.clear && previous != nullptr) {
-    for (const auto& [tile_id, tile] : previous->tiles) {
-      receipt.removed += next.tiles.count(tile_id) == 0 ? 1 : 0;
-    }
-  }
-  if (absl::Status status = CheckSize(next); !status.ok()) return status;
-
-  std::vector<std::shared_ptr<const ResidentTile>> tiles;
-  tiles.reserve(next.tiles.size());
-  for (const auto& [tile_id, tile] : next.tiles) tiles.push_back(tile.resident);
-  auto resident = context_.engine.Compose(tiles, build_->statistics,
-                                          previous == nullptr ? nullptr : previous->resident.get());
-  if (!resident.ok()) return resident.status();
-  next.resident = *std::move(resident);
-  auto view =
-      context_.maps.Publish(std::move(next), previous == nullptr ? build_ : current.facts->build,
-                            std::move(checksums), previous == nullptr ? 0 : previous->revision);
-  if (!view.ok()) return view.status();
-  receipt.view = *std::move(view);
-  return receipt;
-}
-
-absl::Status MapTransaction::CheckSize(const MapSnapshot& next) const {
-  const Limits& limits = context_.limits;
-  if (next.tiles.size() > limits.max_tiles_per_map) {
-    return absl::ResourceExhaustedError(absl::StrCat("the map must have at most ",
-                                                     limits.max_tiles_per_map, " tiles (got ",
-                                                     next.tiles.size(), ")"));
-  }
-  if (next.points() > limits.max_points_per_map) {
-    return absl::ResourceExhaustedError(absl::StrCat("the map must have at most ",
-                                                     limits.max_points_per_map, " points (got ",
-                                                     next.points(), ")"));
-  }
-  const Bounds bounds = next.bounds();
-  if (bounds.finite_points == 0) return absl::OkStatus();
-  const double extent_m = (bounds.max - bounds.min).maxCoeff();
-  if (!(extent_m <= limits.max_map_extent_m)) {
-    return absl::ResourceExhaustedError(absl::StrCat("the extent of the map must be at most ",
-                                                     limits.max_map_extent_m, " m (got ", extent_m,
-                                                     " m)"));
-  }
-  return absl::OkStatus();
+  return library_.Commit(draft);
 }
 
 }  // namespace voxloc::server

@@ -9,30 +9,19 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/cloud/point_cloud.h"
-#include "core/engine/engine.h"
-#include "server/config/config.h"
 #include "server/maps/map_build.h"
-#include "server/maps/resident_maps.h"
-#include "server/observe/metrics/metrics.h"
+#include "server/maps/map_library.h"
 
 namespace voxloc::server {
-
-// What transactions work with. All of it must outlive them.
-struct MapContext {
-  Engine& engine;
-  ResidentMaps& maps;
-  const Limits& limits;
-  const Metrics& metrics;
-};
 
 struct TransactionBegin {
   std::string map;
@@ -40,6 +29,14 @@ struct TransactionBegin {
   uint64_t base_revision = 0;  // 0: any
   bool clear = false;
   std::optional<MapBuildRequest> build;
+  std::string request_id;      // empty: none
+  uint64_t from_revision = 0;  // 0: the active one
+};
+
+struct TransactionCommit {
+  std::string comment;
+  bool stage = false;
+  std::vector<std::string> canary_vehicles;
 };
 
 // A piece of a tile, with the bytes that its points were sent as.
@@ -53,6 +50,7 @@ struct TileChunk {
   size_t not_finite = 0;
   bool last = false;
   uint64_t total_points = 0;
+  std::optional<Sha256Digest> digest;  // that the tile should have, with `last`
 };
 
 struct TileReceipt {
@@ -61,40 +59,37 @@ struct TileReceipt {
   size_t not_finite = 0;
   size_t cells = 0;
   bool replaces = false;
-};
-
-struct CommitReceipt {
-  MapView view;
-  uint32_t added = 0;
-  uint32_t replaced = 0;
-  uint32_t removed = 0;
+  Sha256Digest digest{};
 };
 
 class MapTransaction {
  public:
   // NotFound, Aborted, AlreadyExists, InvalidArgument: as UpdateMapTiles says.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<MapTransaction>> Open(
-      const MapContext& context, const TransactionBegin& begin);
+      MapLibrary& library, const TransactionBegin& begin);
 
-  // A receipt when the tile is complete. FailedPrecondition: out of order; DataLoss: a count does
-  // not match; ResourceExhausted: a limit; InvalidArgument: points that cannot be built.
+  // A receipt when the tile is complete. FailedPrecondition: out of order; DataLoss: a count or the
+  // digest does not match; ResourceExhausted: a limit; InvalidArgument: points that cannot be
+  // built.
   [[nodiscard]] absl::StatusOr<std::optional<TileReceipt>> AddChunk(TileChunk chunk);
+
+  // A tile of content that the store has. Nullopt: it does not have it, whole.
+  [[nodiscard]] absl::StatusOr<std::optional<TileReceipt>> ReuseTile(const std::string& tile_id,
+                                                                     const Sha256Digest& digest);
 
   // Whether there was such a tile.
   [[nodiscard]] absl::StatusOr<bool> RemoveTile(const std::string& tile_id);
 
-  [[nodiscard]] absl::StatusOr<CommitReceipt> Commit();
+  [[nodiscard]] absl::StatusOr<CommitReceipt> Commit(const TransactionCommit& commit);
 
   [[nodiscard]] const std::string& map() const { return begin_.map; }
   [[nodiscard]] const MapBuild& build() const { return *build_; }
   // What it began from; 0: the map did not exist.
   [[nodiscard]] uint64_t base_revision() const { return base_revision_; }
+  // What its request was committed as before; 0: it was not.
+  [[nodiscard]] uint64_t committed_revision() const { return committed_revision_; }
 
  private:
-  struct Staged {
-    MapTile tile;
-    uint32_t crc32c = 0;
-  };
   struct Unfinished {
     std::string tile_id;
     uint32_t next_index = 0;
@@ -102,30 +97,37 @@ class MapTransaction {
     PointCloud points;
     uint64_t sent = 0;
     size_t not_finite = 0;
+    std::unique_ptr<ContentUpload> upload;
   };
 
-  MapTransaction(const MapContext& context, const TransactionBegin& begin)
-      : context_(context), begin_(begin) {}
+  MapTransaction(MapLibrary& library, const TransactionBegin& begin)
+      : library_(library), begin_(begin) {}
 
   [[nodiscard]] absl::Status Start();
+  [[nodiscard]] absl::Status StartFromRevision();
   [[nodiscard]] absl::Status CheckOrder(const TileChunk& chunk) const;
-  [[nodiscard]] absl::StatusOr<TileReceipt> FinishTile();
+  [[nodiscard]] absl::Status CheckIdle(const std::string& tile_id, absl::string_view what) const;
+  [[nodiscard]] absl::Status Take(TileChunk& chunk, Unfinished& tile) const;
+  [[nodiscard]] absl::StatusOr<TileReceipt> FinishTile(const std::optional<Sha256Digest>& expected);
+  [[nodiscard]] absl::StatusOr<TileReceipt> Stage(const std::string& tile_id, MapTile tile,
+                                                  size_t not_finite);
   // Whether one more tile can be changed.
   [[nodiscard]] absl::Status CheckRoom(const std::string& tile_id) const;
   [[nodiscard]] bool Has(const std::string& tile_id) const;
   // The map as it is now, or an empty view; Aborted when it is not what this began from any more.
   [[nodiscard]] absl::StatusOr<MapView> Current() const;
-  [[nodiscard]] absl::StatusOr<CommitReceipt> CommitOnto(const MapView& current) const;
-  [[nodiscard]] absl::Status CheckSize(const MapSnapshot& next) const;
+  // All changes against `current`; tiles that have to be read from the store are not resident.
+  [[nodiscard]] TileCatalogue::Change ChangeOf(const MapSnapshot* current) const;
 
-  const MapContext context_;
+  MapLibrary& library_;
   const TransactionBegin begin_;
   std::shared_ptr<const MapBuild> build_;
   uint64_t base_revision_ = 0;
+  uint64_t committed_revision_ = 0;
   std::shared_ptr<const MapSnapshot> base_;  // null: none
+  std::optional<Manifest> from_;             // of from_revision
   std::optional<Unfinished> unfinished_;
-  // By tile id; nullopt: to be removed.
-  std::map<std::string, std::optional<Staged>> staged_;
+  TileCatalogue::Change staged_;
   uint64_t staged_points_ = 0;
 };
 

@@ -2,21 +2,22 @@
 
 #include "server/maps/resident_maps.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/clock.h"
 #include "core/map/map_name.h"
 #include "server/errors/error_details.h"
 
 namespace voxloc::server {
 namespace {
 
-size_t MemoryBytesOf(const MapSnapshot& snapshot) {
-  size_t bytes = snapshot.resident->MemoryBytes();
-  for (const auto& [id, tile] : snapshot.tiles) bytes += tile.resident->MemoryBytes();
-  return bytes;
+// After which a client asks again for a map that is being loaded.
+constexpr double kLoadingRetryS = 1.0;
+
+absl::flat_hash_set<std::string> SetOf(const std::vector<std::string>& names) {
+  return {names.begin(), names.end()};
 }
 
 }  // namespace
@@ -24,17 +25,41 @@ size_t MemoryBytesOf(const MapSnapshot& snapshot) {
 ResidentMaps::ResidentMaps(size_t max_maps, const Metrics& metrics, WorkQueue& mapping)
     : max_maps_(max_maps), metrics_(metrics), mapping_(mapping) {}
 
-absl::StatusOr<MapView> ResidentMaps::Find(absl::string_view name) const {
+absl::StatusOr<MapView> ResidentMaps::Find(absl::string_view name,
+                                           absl::string_view vehicle) const {
   const absl::MutexLock lock(&mutex_);
-  const auto revision = Get(name);
-  if (!revision.ok()) return revision.status();
-  return ViewOf(*revision);
+  const auto it = maps_.find(name);
+  if (it == maps_.end()) return NoSuchMap(name);
+  const Map& map = it->second;
+  if (!vehicle.empty()) {
+    // The newest, where the vehicle tries several.
+    for (auto staged = map.staged.rbegin(); staged != map.staged.rend(); ++staged) {
+      if (staged->vehicles.contains(vehicle)) return ViewOf(staged->revision);
+    }
+  }
+  if (map.active != nullptr) return ViewOf(map.active);
+  if (!map.failure.ok()) {
+    return WithReason(absl::UnavailableError(absl::StrCat(
+                          "map ", name, " could not be loaded: ", map.failure.message())),
+                      "MAP_NOT_LOADED", {{"map", std::string(name)}});
+  }
+  if (map.loading) {
+    return WithRetryAfter(WithReason(absl::UnavailableError(absl::StrCat(
+                                         "map ", name, " is being loaded (",
+                                         static_cast<int>(100.0 * map.progress), " %)")),
+                                     "MAP_LOADING", {{"map", std::string(name)}}),
+                          kLoadingRetryS);
+  }
+  return WithReason(absl::FailedPreconditionError(
+                        absl::StrCat("map ", name, " has no active revision; revision ",
+                                     map.staged.back().revision->snapshot.revision, " is staged")),
+                    "MAP_NOT_ACTIVE", {{"map", std::string(name)}});
 }
 
-absl::StatusOr<MapView> ResidentMaps::FindAtLeast(absl::string_view name,
-                                                  uint64_t min_revision) const {
+absl::StatusOr<MapView> ResidentMaps::FindAtLeast(absl::string_view name, uint64_t min_revision,
+                                                  absl::string_view vehicle) const {
   if (absl::Status status = ValidateMapName(name); !status.ok()) return status;
-  auto view = Find(name);
+  auto view = Find(name, vehicle);
   if (view.ok() && view->snapshot->revision < min_revision) {
     return WithReason(
         absl::FailedPreconditionError(absl::StrCat("map ", name, " is at revision ",
@@ -46,11 +71,29 @@ absl::StatusOr<MapView> ResidentMaps::FindAtLeast(absl::string_view name,
   return view;
 }
 
+absl::StatusOr<MapView> ResidentMaps::FindRevision(absl::string_view name,
+                                                   uint64_t revision) const {
+  const absl::MutexLock lock(&mutex_);
+  const auto it = maps_.find(name);
+  if (it == maps_.end()) return NoSuchMap(name);
+  const Map& map = it->second;
+  if (map.active != nullptr && map.active->snapshot.revision == revision) {
+    return ViewOf(map.active);
+  }
+  for (const Staged& staged : map.staged) {
+    if (staged.revision->snapshot.revision == revision) return ViewOf(staged.revision);
+  }
+  return absl::NotFoundError(
+      absl::StrCat("revision ", revision, " of map ", name, " is not in memory"));
+}
+
 std::vector<MapView> ResidentMaps::List() const {
   const absl::MutexLock lock(&mutex_);
   std::vector<MapView> views;
   views.reserve(maps_.size());
-  for (const auto& [name, revision] : maps_) views.push_back(ViewOf(revision));
+  for (const auto& [name, map] : maps_) {
+    if (map.active != nullptr) views.push_back(ViewOf(map.active));
+  }
   return views;
 }
 
@@ -59,64 +102,99 @@ size_t ResidentMaps::size() const {
   return maps_.size();
 }
 
-absl::StatusOr<MapView> ResidentMaps::Publish(MapSnapshot snapshot,
-                                              std::shared_ptr<const MapBuild> build,
-                                              TileChecksums checksums, uint64_t base_revision) {
-  snapshot.revision = base_revision + 1;
-  snapshot.committed_unix_ns = absl::GetCurrentTimeNanos();
-  for (auto& [id, tile] : snapshot.tiles) {
-    if (tile.revision == 0) tile.revision = snapshot.revision;
-  }
-  auto built = std::make_unique<Revision>();
-  built->facts.build = std::move(build);
-  built->facts.checksums = std::move(checksums);
-  built->facts.bounds = snapshot.bounds();
-  built->facts.points = snapshot.points();
-  built->facts.memory_bytes = MemoryBytesOf(snapshot);
-  built->snapshot = std::move(snapshot);
-  const RevisionPtr revision = FreedOnQueue(std::move(built));
-  const std::string& name = revision->snapshot.name;
+absl::Status ResidentMaps::HasRoom(absl::string_view name) const {
+  if (maps_.size() < max_maps_ || maps_.count(name) > 0) return absl::OkStatus();
+  return WithReason(absl::ResourceExhaustedError(absl::StrCat(
+                        "the server holds ", maps_.size(), " maps, its limit; delete one first")),
+                    "TOO_MANY_MAPS", {{"limit", absl::StrCat(max_maps_)}});
+}
 
-  RevisionPtr replaced;  // released after the lock
+absl::Status ResidentMaps::CheckRoom(absl::string_view name) const {
   const absl::MutexLock lock(&mutex_);
-  const auto it = maps_.find(name);
-  const uint64_t current = it == maps_.end() ? 0 : it->second->snapshot.revision;
-  if (current != base_revision) {
-    return WithReason(
-        absl::AbortedError(absl::StrCat("map \"", name, "\" is at revision ", current, ", not at ",
-                                        base_revision, " on which the update is based")),
-        "REVISION_CONFLICT", {{"map", name}, {"revision", absl::StrCat(current)}});
-  }
-  if (it != maps_.end()) {
-    replaced = std::exchange(it->second, revision);
-  } else if (maps_.size() < max_maps_) {
-    maps_.emplace(name, revision);
-  } else {
-    return WithReason(absl::ResourceExhaustedError(absl::StrCat(
-                          "the server holds ", maps_.size(), " maps, its limit; delete one first")),
-                      "TOO_MANY_MAPS", {{"limit", absl::StrCat(max_maps_)}});
+  return HasRoom(name);
+}
+
+absl::Status ResidentMaps::Announce(const std::string& name) {
+  const absl::MutexLock lock(&mutex_);
+  if (absl::Status status = HasRoom(name); !status.ok()) return status;
+  maps_.emplace(name, Map());
+  return absl::OkStatus();
+}
+
+void ResidentMaps::SetProgress(absl::string_view name, double progress) {
+  const absl::MutexLock lock(&mutex_);
+  if (const auto it = maps_.find(name); it != maps_.end()) it->second.progress = progress;
+}
+
+void ResidentMaps::Fail(absl::string_view name, const absl::Status& reason) {
+  const absl::MutexLock lock(&mutex_);
+  if (const auto it = maps_.find(name); it != maps_.end()) it->second.failure = reason;
+}
+
+MapView ResidentMaps::Activate(MapSnapshot snapshot, MapFacts facts) {
+  const RevisionPtr revision = FreedOnQueue(std::move(snapshot), std::move(facts));
+  RevisionPtr replaced;  // released after the lock
+  RevisionPtr unstaged;
+  const absl::MutexLock lock(&mutex_);
+  Map& map = maps_[revision->snapshot.name];
+  map.loading = false;
+  replaced = std::exchange(map.active, revision);
+  const auto staged = std::find_if(map.staged.begin(), map.staged.end(), [&](const Staged& s) {
+    return s.revision->snapshot.revision == revision->snapshot.revision;
+  });
+  if (staged != map.staged.end()) {
+    unstaged = std::move(staged->revision);
+    map.staged.erase(staged);
   }
   UpdateMetrics();
   return ViewOf(revision);
 }
 
-absl::StatusOr<uint64_t> ResidentMaps::Remove(absl::string_view name, uint64_t revision) {
-  RevisionPtr removed;  // released after the lock
+MapView ResidentMaps::Stage(MapSnapshot snapshot, MapFacts facts,
+                            const std::vector<std::string>& vehicles) {
+  const RevisionPtr revision = FreedOnQueue(std::move(snapshot), std::move(facts));
   const absl::MutexLock lock(&mutex_);
-  auto found = Get(name);
-  if (!found.ok()) return found.status();
-  removed = *std::move(found);
-  const uint64_t current = removed->snapshot.revision;
-  if (revision != 0 && revision != current) {
-    return WithReason(
-        absl::AbortedError(absl::StrCat("map ", removed->snapshot.name, " is at revision ", current,
-                                        ", not ", revision)),
-        "REVISION_CONFLICT",
-        {{"map", removed->snapshot.name}, {"revision", absl::StrCat(removed->snapshot.revision)}});
-  }
-  maps_.erase(removed->snapshot.name);
+  Map& map = maps_[revision->snapshot.name];
+  map.loading = false;
+  map.staged.push_back({revision, SetOf(vehicles)});
   UpdateMetrics();
-  return current;
+  return ViewOf(revision);
+}
+
+void ResidentMaps::SetCanary(absl::string_view name, uint64_t revision,
+                             const std::vector<std::string>& vehicles) {
+  const absl::MutexLock lock(&mutex_);
+  const auto it = maps_.find(name);
+  if (it == maps_.end()) return;
+  for (Staged& staged : it->second.staged) {
+    if (staged.revision->snapshot.revision == revision) staged.vehicles = SetOf(vehicles);
+  }
+}
+
+void ResidentMaps::Unstage(absl::string_view name, uint64_t revision) {
+  RevisionPtr unstaged;  // released after the lock
+  const absl::MutexLock lock(&mutex_);
+  const auto it = maps_.find(name);
+  if (it == maps_.end()) return;
+  Map& map = it->second;
+  const auto staged = std::find_if(map.staged.begin(), map.staged.end(), [&](const Staged& s) {
+    return s.revision->snapshot.revision == revision;
+  });
+  if (staged == map.staged.end()) return;
+  unstaged = std::move(staged->revision);
+  map.staged.erase(staged);
+  if (map.active == nullptr && map.staged.empty()) maps_.erase(it);
+  UpdateMetrics();
+}
+
+void ResidentMaps::Remove(absl::string_view name) {
+  Map removed;  // released after the lock
+  const absl::MutexLock lock(&mutex_);
+  const auto it = maps_.find(name);
+  if (it == maps_.end()) return;
+  removed = std::move(it->second);
+  maps_.erase(it);
+  UpdateMetrics();
 }
 
 MapView ResidentMaps::ViewOf(const RevisionPtr& revision) {
@@ -126,8 +204,10 @@ MapView ResidentMaps::ViewOf(const RevisionPtr& revision) {
   return view;
 }
 
-ResidentMaps::RevisionPtr ResidentMaps::FreedOnQueue(
-    std::unique_ptr<const Revision> revision) const {
+ResidentMaps::RevisionPtr ResidentMaps::FreedOnQueue(MapSnapshot snapshot, MapFacts facts) const {
+  auto revision = std::make_unique<Revision>();
+  revision->snapshot = std::move(snapshot);
+  revision->facts = std::move(facts);
   WorkQueue* const queue = &mapping_;
   return {revision.release(), [queue](const Revision* released) {
             // A task that is refused, or dropped by a queue that stops, frees it as it goes.
@@ -137,8 +217,7 @@ ResidentMaps::RevisionPtr ResidentMaps::FreedOnQueue(
           }};
 }
 
-absl::StatusOr<ResidentMaps::RevisionPtr> ResidentMaps::Get(absl::string_view name) const {
-  if (const auto it = maps_.find(name); it != maps_.end()) return it->second;
+absl::Status ResidentMaps::NoSuchMap(absl::string_view name) const {
   const auto append_name = [](std::string* out, const auto& entry) { *out += entry.first; };
   return WithReason(
       absl::NotFoundError(absl::StrCat(
@@ -153,11 +232,12 @@ void ResidentMaps::UpdateMetrics() const {
   size_t points = 0;
   size_t cells = 0;
   size_t bytes = 0;
-  for (const auto& [name, revision] : maps_) {
-    tiles += revision->snapshot.tiles.size();
-    points += revision->facts.points;
-    bytes += revision->facts.memory_bytes;
-    const ResidentMap& resident = *revision->snapshot.resident;
+  for (const auto& [name, map] : maps_) {
+    if (map.active == nullptr) continue;
+    tiles += map.active->snapshot.tiles.size();
+    points += map.active->snapshot.tiles.points();
+    bytes += ViewOf(map.active).MemoryBytes();
+    const ResidentMap& resident = *map.active->snapshot.resident;
     for (size_t i = 0; i < resident.statistics().size(); ++i) cells += resident.cells(i);
   }
   metrics_.maps.Set(static_cast<double>(maps_.size()));

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ResidentMaps: the maps that the server holds, by name, each at its newest revision. Publishing
-// swaps one pointer: readers see the old revision or the new one, never a mixture, and never wait
-// for a build. A revision that has no owner left is freed on the mapping queue. Thread-safe. The
-// queue must outlive this object and all views.
+// ResidentMaps: the maps that scans can be aligned to, by name: of each the active revision, and
+// those that some vehicles try before it is theirs too. Publishing swaps one pointer: readers see
+// the old revision or the new one, never a mixture, and never wait for a build. A revision that has
+// no owner left is freed on the mapping queue. Thread-safe. The queue must outlive this object and
+// all views.
 
 #ifndef VOXLOC_SERVER_MAPS_RESIDENT_MAPS_H_
 #define VOXLOC_SERVER_MAPS_RESIDENT_MAPS_H_
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
@@ -26,16 +28,11 @@
 
 namespace voxloc::server {
 
-// Checksums of the points that tiles were sent as, by tile id.
-using TileChecksums = std::map<std::string, uint32_t>;
-
 // What is known about one revision of a map in addition to its snapshot.
 struct MapFacts {
-  std::shared_ptr<const MapBuild> build;  // the same object until the map is deleted
-  TileChecksums checksums;
-  Bounds bounds;
-  size_t points = 0;
-  size_t memory_bytes = 0;  // of tiles and cells
+  std::shared_ptr<const MapBuild> build;
+  std::vector<uint64_t> restorable_revisions;  // the others that a transaction can start from
+  bool durable = false;
 };
 
 // One revision of a map. Both pointers own the whole revision.
@@ -47,31 +44,53 @@ struct MapView {
   [[nodiscard]] std::shared_ptr<const ResidentMap> resident() const {
     return {snapshot, snapshot->resident.get()};
   }
+  // Of tiles and cells, bytes.
+  [[nodiscard]] size_t MemoryBytes() const {
+    return snapshot->resident->MemoryBytes() + snapshot->tiles.MemoryBytes();
+  }
 };
 
 class ResidentMaps {
  public:
   ResidentMaps(size_t max_maps, const Metrics& metrics, WorkQueue& mapping);
 
-  // NotFound lists the names of the maps.
-  [[nodiscard]] absl::StatusOr<MapView> Find(absl::string_view name) const;
-  // Looks up a map by a name from a client. InvalidArgument: not a name of a map; NotFound: no such
-  // map; FailedPrecondition: its revision is below `min_revision`.
-  [[nodiscard]] absl::StatusOr<MapView> FindAtLeast(absl::string_view name,
-                                                    uint64_t min_revision) const;
-  [[nodiscard]] std::vector<MapView> List() const;  // by name
-  [[nodiscard]] size_t size() const;
+  // The revision that a vehicle uses: a staged one that it tries, else the active one. An empty
+  // name tries none. NotFound lists the names of the maps; Unavailable: the map is being loaded, or
+  // could not be;
+  // FailedPrecondition: none of its revisions is active.
+  [[nodiscard]] absl::StatusOr<MapView> Find(absl::string_view name,
+                                             absl::string_view vehicle = {}) const;
+  // Looks up a map by a name from a client. Beside Find's, InvalidArgument: not a name of a map;
+  // FailedPrecondition: its revision is below `min_revision`.
+  [[nodiscard]] absl::StatusOr<MapView> FindAtLeast(absl::string_view name, uint64_t min_revision,
+                                                    absl::string_view vehicle = {}) const;
+  // A revision that is resident: active or staged. NotFound.
+  [[nodiscard]] absl::StatusOr<MapView> FindRevision(absl::string_view name,
+                                                     uint64_t revision) const;
+  [[nodiscard]] std::vector<MapView> List() const;  // the active ones, by name
+  [[nodiscard]] size_t size() const;                // maps, those that are being loaded included
 
-  // Makes `snapshot` the successor of revision `base_revision` (0: the map must not exist). The
-  // snapshot gets its revision, one higher, and the time; tiles of revision 0 get the same
-  // revision. Aborted: the map is not at `base_revision`; ResourceExhausted: it would be one map
-  // too many.
-  [[nodiscard]] absl::StatusOr<MapView> Publish(MapSnapshot snapshot,
-                                                std::shared_ptr<const MapBuild> build,
-                                                TileChecksums checksums, uint64_t base_revision);
+  // Makes room for a map that is about to come: until it does, Find answers Unavailable.
+  // ResourceExhausted: it would be one too many.
+  [[nodiscard]] absl::Status Announce(const std::string& name);
+  // ResourceExhausted: a map of this name would be one too many.
+  [[nodiscard]] absl::Status CheckRoom(absl::string_view name) const;
+  // How far the loading of an announced map has come, from 0 to 1.
+  void SetProgress(absl::string_view name, double progress);
+  // The loading failed: Find answers Unavailable with the reason.
+  void Fail(absl::string_view name, const absl::Status& reason);
 
-  // Returns the last revision. NotFound; Aborted when the map is not at `revision` (0: any).
-  [[nodiscard]] absl::StatusOr<uint64_t> Remove(absl::string_view name, uint64_t revision);
+  // Makes this revision the active one of its map, which is announced or there; a staged revision
+  // of the same number is staged no more.
+  MapView Activate(MapSnapshot snapshot, MapFacts facts);
+  // Lets these vehicles use this revision, in place of those named before. An announced map that
+  // has no active revision is loaded then.
+  MapView Stage(MapSnapshot snapshot, MapFacts facts, const std::vector<std::string>& vehicles);
+  void SetCanary(absl::string_view name, uint64_t revision,
+                 const std::vector<std::string>& vehicles);
+  void Unstage(absl::string_view name, uint64_t revision);
+
+  void Remove(absl::string_view name);
 
  private:
   struct Revision {
@@ -79,11 +98,25 @@ class ResidentMaps {
     MapFacts facts;
   };
   using RevisionPtr = std::shared_ptr<const Revision>;
+  struct Staged {
+    RevisionPtr revision;
+    absl::flat_hash_set<std::string> vehicles;
+  };
+  struct Map {
+    RevisionPtr active;          // null: none
+    bool loading = true;         // announced, and not yet there
+    absl::Status failure;        // of the loading
+    double progress = 0.0;       // of the loading
+    std::vector<Staged> staged;  // ascending by revision
+  };
+  using Maps = std::map<std::string, Map, std::less<>>;
 
   [[nodiscard]] static MapView ViewOf(const RevisionPtr& revision);
   // Shared ownership whose last owner posts the revision to the mapping queue, which frees it.
-  [[nodiscard]] RevisionPtr FreedOnQueue(std::unique_ptr<const Revision> revision) const;
-  [[nodiscard]] absl::StatusOr<RevisionPtr> Get(absl::string_view name) const
+  [[nodiscard]] RevisionPtr FreedOnQueue(MapSnapshot snapshot, MapFacts facts) const;
+  [[nodiscard]] absl::Status HasRoom(absl::string_view name) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  [[nodiscard]] absl::Status NoSuchMap(absl::string_view name) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void UpdateMetrics() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -91,7 +124,7 @@ class ResidentMaps {
   const Metrics& metrics_;
   WorkQueue& mapping_;
   mutable absl::Mutex mutex_;
-  std::map<std::string, RevisionPtr, std::less<>> maps_ ABSL_GUARDED_BY(mutex_);
+  Maps maps_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace voxloc::server

@@ -36,7 +36,8 @@ WorkQueue::Options SearchingOptions(const Limits& limits) {
 
 }  // namespace
 
-Runtime::Runtime(const CommandLine& command_line, EngineChoice choice)
+Runtime::Runtime(const CommandLine& command_line, EngineChoice choice,
+                 std::unique_ptr<MapStore> store)
     : config(command_line.config),
       origins(command_line.origins),
       started_unix_ns(absl::GetCurrentTimeNanos()),
@@ -52,10 +53,13 @@ Runtime::Runtime(const CommandLine& command_line, EngineChoice choice)
       recoveries(config.limits.max_recoveries),
       scoring_streams(config.limits.max_scoring_streams),
       transactions(config.limits.max_map_transactions),
+      watchers(config.limits.max_watchers),
+      map_store(std::move(store)),
       mapping("mapping", config.limits.max_map_transactions + kSpareTasks, metrics.depth_mapping),
       scoring("scoring", config.limits.max_scoring_streams + kSpareTasks, metrics.depth_scoring),
       searching("searching", SearchingOptions(config.limits), metrics.depth_searching),
       maps(config.limits.max_maps, metrics, mapping),
+      library({*map_store, *engine, host_threads, maps, map_events, config.limits, metrics}),
       global_search(*engine, config.limits.search_cache_bytes),
       sessions(config.limits.max_sessions, metrics),
       scheduler(*engine, host_threads, SchedulerOptions(config.limits, engine_devices.size()),

@@ -19,7 +19,10 @@
 #include "server/config/config.h"
 #include "server/engines/engine_choice.h"
 #include "server/lifecycle/active_calls.h"
+#include "server/maps/map_events.h"
+#include "server/maps/map_library.h"
 #include "server/maps/resident_maps.h"
+#include "server/maps/store/map_store.h"
 #include "server/observe/metrics/metrics.h"
 #include "server/scheduling/admission.h"
 #include "server/scheduling/byte_budget.h"
@@ -31,7 +34,8 @@
 namespace voxloc::server {
 
 struct Runtime {
-  Runtime(const CommandLine& command_line, EngineChoice choice);
+  Runtime(const CommandLine& command_line, EngineChoice choice,
+          std::unique_ptr<MapStore> map_store);
 
   const Config config;
   const std::map<std::string, ConfigOrigin> origins;
@@ -52,12 +56,17 @@ struct Runtime {
   Admission recoveries;
   Admission scoring_streams;
   Admission transactions;  // of maps
+  Admission watchers;      // of maps
+
+  const std::unique_ptr<MapStore> map_store;
 
   // In the order in which they may need each other: the last is destroyed first.
   WorkQueue mapping;
   WorkQueue scoring;
   WorkQueue searching;
   ResidentMaps maps;
+  MapEvents map_events;
+  MapLibrary library;
   GlobalSearch global_search;
   SessionRegistry sessions;
   Scheduler scheduler;

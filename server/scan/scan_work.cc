@@ -149,7 +149,7 @@ void ScanWork::FindPlace() {
 
 void ScanWork::FindMap() {
   facts_.has_map = false;
-  auto map = runtime_.maps.Find(source_->map);
+  auto map = runtime_.maps.Find(source_->map, source_->vehicle);
   map_status_ = map.status();
   if (!map.ok()) return;
   map_ = *std::move(map);
@@ -161,7 +161,7 @@ void ScanWork::FindMap() {
   profile_ = *std::move(profile);
   facts_.has_map = !map_.snapshot->tiles.empty();
   if (!guess_.has_value()) return;
-  const Bounds& bounds = map_.facts->bounds;
+  const Bounds& bounds = map_.snapshot->tiles.bounds();
   const Eigen::Array2d position = guess_->translation.head<2>().array();
   facts_.out_of_map_range = (position < bounds.min.head<2>().array()).any() ||
                             (position > bounds.max.head<2>().array()).any();
@@ -220,7 +220,8 @@ void ScanWork::JoinEarlierScans() {
 
 bool ScanWork::IsWithinMap() const {
   const auto can_touch = [this](const Pose& guess) {
-    return CanTouch(map_.facts->bounds, guess, facts_.max_distance_m, MatchMargin(profile_));
+    return CanTouch(map_.snapshot->tiles.bounds(), guess, facts_.max_distance_m,
+                    MatchMargin(profile_));
   };
   return can_touch(*guess_) || (own_guess_.has_value() && can_touch(*own_guess_));
 }
@@ -418,7 +419,7 @@ void ScanWork::AnswerOutOfMap() {
     static_cast<void>(gate_.AfterAlign(result, profile_, *guess_, reply_.age_s()));
     InterpolatedGuessToProto(result.map_T_base);
   }
-  const Bounds& bounds = map_.facts->bounds;
+  const Bounds& bounds = map_.snapshot->tiles.bounds();
   const Eigen::Vector3d nearest = guess_->translation.cwiseMax(bounds.min).cwiseMin(bounds.max);
   AnswerMissed(
       v1::ALIGNMENT_STATUS_OUT_OF_MAP,

@@ -100,8 +100,8 @@ absl::Status ScoreWork::Score(absl::Span<const Pose> poses, v1::PoseScores& scor
   request_.map_T_base.clear();
   std::vector<bool> touches(poses.size());
   for (size_t i = 0; i < poses.size(); ++i) {
-    touches[i] =
-        CanTouch(map_.facts->bounds, poses[i], reach_m_, 2.0 * request_.stage.cells.cell_size_m);
+    touches[i] = CanTouch(map_.snapshot->tiles.bounds(), poses[i], reach_m_,
+                          2.0 * request_.stage.cells.cell_size_m);
     if (touches[i]) request_.map_T_base.push_back(poses[i]);
   }
   ScoreResult result;

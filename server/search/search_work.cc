@@ -138,7 +138,7 @@ absl::Status SearchWork::Explain(const absl::Status& status) const {
 
 bool SearchWork::CanTouchMap(const PriorSearchOptions& prior) const {
   const double sigma_m = std::sqrt(prior.covariance.diagonal().head<3>().maxCoeff());
-  return CanTouch(map_.facts->bounds, prior.map_T_base,
+  return CanTouch(map_.snapshot->tiles.bounds(), prior.map_T_base,
                   ReachOf(*job_.scan) + kParticleReachSigmas * sigma_m, MatchMargin(job_.profile));
 }
 

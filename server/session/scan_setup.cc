@@ -22,7 +22,7 @@ absl::StatusOr<CheckedSetup> CheckSetup(const Config& config, const ResidentMaps
   if (absl::Status status = CheckVehicle(setup.vehicle()); !status.ok()) return status;
   auto recipe = RecipeFromProto(config, setup);
   if (!recipe.ok()) return recipe.status();
-  auto map = maps.FindAtLeast(setup.map(), setup.min_map_revision());
+  auto map = maps.FindAtLeast(setup.map(), setup.min_map_revision(), setup.vehicle());
   if (!map.ok()) return map.status();
   checked.map = *std::move(map);
   auto profile = ProfileOnMap(recipe->align.profile, *checked.map.facts->build, setup.map());

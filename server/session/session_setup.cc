@@ -107,7 +107,7 @@ absl::StatusOr<ScanSource> ConfigureSession(const Config& config, const Resident
     auto align = AlignOptionsFromProto(setup.options(), config);
     if (!align.ok()) return align.status();
     changed.recipe.align = *std::move(align);
-    if (auto map = maps.Find(source.map); map.ok()) {
+    if (auto map = maps.Find(source.map, source.vehicle); map.ok()) {
       auto profile = ProfileOnMap(changed.recipe.align.profile, *map->facts->build, source.map);
       if (!profile.ok()) return absl::InvalidArgumentError(profile.status().message());
     }
@@ -135,7 +135,7 @@ absl::StatusOr<ScanSource> ConfigureSession(const Config& config, const Resident
 
 Profile CurrentProfile(const ResidentMaps& maps, const ScanSource& source) {
   const Profile& profile = source.recipe.align.profile;
-  if (auto map = maps.Find(source.map); map.ok()) {
+  if (auto map = maps.Find(source.map, source.vehicle); map.ok()) {
     auto on_map = ProfileOnMap(profile, *map->facts->build, source.map);
     if (on_map.ok()) return *std::move(on_map);
   }

@@ -20,10 +20,11 @@ using Labels = prometheus::Labels;
 using Buckets = prometheus::Histogram::BucketBoundaries;
 
 constexpr std::array<const char*, kRpcMethods> kMethodNames = {
-    "AlignScans",  "AlignScan", "EstimateInitialPose", "ScorePoses",   "UpdateMapTiles",
-    "GetMap",      "ListMaps",  "DeleteMap",           "ListTiles",    "GetTiles",
-    "GetCells",    "WatchMap",  "GetServerInfo",       "ListSessions", "GetConfig",
-    "SetLogLevel", "Drain"};
+    "AlignScans", "AlignScan",     "EstimateInitialPose", "ScorePoses",       "UpdateMapTiles",
+    "GetMap",     "ListMaps",      "DeleteMap",           "ListTiles",        "GetTiles",
+    "GetCells",   "WatchMap",      "ListRevisions",       "ActivateRevision", "WithdrawRevision",
+    "SetCanary",  "GetServerInfo", "ListSessions",        "GetConfig",        "SetLogLevel",
+    "Drain"};
 
 constexpr std::array<const char*, kStatusCodes> kCodeNames = {
     "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
@@ -208,6 +209,15 @@ void RegisterMaps(Registrar& make, const char* memory, Metrics& m) {
   m.map_points = make.MakeGauge("voxloc_map_points", "Points of all maps.");
   m.map_cells = make.MakeGauge("voxloc_map_voxels", "Cells of all maps, over all statistics.");
   m.map_bytes = make.MakeGauge("voxloc_map_bytes", "Memory of all maps.", {{"memory", memory}});
+  m.map_tiles_damaged =
+      make.MakeCounter("voxloc_map_tiles_damaged_total",
+                       "Tiles left out since the store's content of them is damaged or missing.");
+  m.store_bytes = make.MakeGauge("voxloc_store_bytes", "Bytes that the store of maps takes.");
+  m.store_content_bytes =
+      make.MakeGauge("voxloc_store_content_bytes", "Bytes of the content of tiles in the store.");
+  m.store_unreferenced_bytes =
+      make.MakeGauge("voxloc_store_unreferenced_bytes",
+                     "Bytes of the content of tiles that no revision of a map holds.");
   m.map_commits = make.MakeCounter("voxloc_map_commits_total", "Revisions published.");
   m.map_commit_s =
       make.MakeHistogram("voxloc_map_swap_seconds",

@@ -31,13 +31,17 @@ enum class RpcMethod {
   kGetTiles,
   kGetCells,
   kWatchMap,
+  kListRevisions,
+  kActivateRevision,
+  kWithdrawRevision,
+  kSetCanary,
   kGetServerInfo,
   kListSessions,
   kGetConfig,
   kSetLogLevel,
   kDrain,
 };
-inline constexpr size_t kRpcMethods = 17;
+inline constexpr size_t kRpcMethods = 21;
 inline constexpr size_t kStatusCodes = 17;        // of gRPC, from OK
 inline constexpr size_t kAlignmentStatuses = 18;  // of voxloc.v1.AlignmentStatus
 
@@ -135,6 +139,10 @@ class Metrics {
   Gauge map_cells;
   Gauge map_bytes;
   Counter map_commits;
+  Counter map_tiles_damaged;
+  Gauge store_bytes;
+  Gauge store_content_bytes;
+  Gauge store_unreferenced_bytes;
   Histogram map_commit_s;
 };
 

@@ -40,6 +40,9 @@ void LimitsToProto(const Limits& limits, v1::Limits& proto) {
   proto.set_idle_timeout_s(limits.idle_timeout_s);
   proto.set_max_transport_bytes(TransportBytes(limits));
   proto.set_max_accumulated_points(limits.max_accumulated_points);
+  proto.set_max_watchers(limits.max_watchers);
+  proto.set_max_staged_revisions(limits.max_staged_revisions);
+  proto.set_max_unreferenced_bytes(limits.max_unreferenced_bytes);
 }
 
 void DeviceToProto(const EngineInfo& info, v1::Device& device) {

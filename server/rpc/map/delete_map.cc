@@ -10,7 +10,7 @@ namespace voxloc::server {
 absl::Status DeleteMap(Runtime& runtime, const v1::DeleteMapRequest& request,
                        v1::DeleteMapResponse& response) {
   if (absl::Status status = ValidateMapName(request.map()); !status.ok()) return status;
-  auto revision = runtime.maps.Remove(request.map(), request.revision());
+  auto revision = runtime.library.Delete(request.map(), request.revision());
   if (!revision.ok()) return revision.status();
   response.set_revision(*revision);
   Log(LogLevel::kInfo, "map_deleted", {{"map", request.map()}, {"revision", *revision}});

@@ -11,6 +11,7 @@
 
 namespace voxloc::server {
 
+// On the mapping queue.
 [[nodiscard]] absl::Status DeleteMap(Runtime& runtime, const v1::DeleteMapRequest& request,
                                      v1::DeleteMapResponse& response);
 

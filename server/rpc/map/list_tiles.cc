@@ -8,8 +8,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "core/map/map_name.h"
 #include "server/convert/map.h"
-#include "server/convert/pose.h"
 #include "server/errors/error_details.h"
 #include "server/rpc/support/page_size.h"
 
@@ -35,50 +35,42 @@ absl::StatusOr<PageToken> ParseToken(const std::string& text) {
   return token;
 }
 
-bool Touches(const Bounds& bounds, const FilterOptions::Box& box) {
-  return bounds.finite_points > 0 && (bounds.min.array() <= box.max.array()).all() &&
-         (bounds.max.array() >= box.min.array()).all();
-}
-
 }  // namespace
 
-absl::Status ListTiles(const Runtime& runtime, const v1::ListTilesRequest& request,
+absl::Status ListTiles(Runtime& runtime, const v1::ListTilesRequest& request,
                        v1::ListTilesResponse& response) {
   const auto size = PageSize(request.page_size(), kDefaultTiles, kMostTiles);
   if (!size.ok()) return size.status();
   const int most = static_cast<int>(*size);
-  std::optional<FilterOptions::Box> region;
-  if (request.has_region()) {
-    auto box = BoxFromProto(request.region(), "region");
-    if (!box.ok()) return box.status();
-    region = *box;
-  }
-  auto view = runtime.maps.FindAtLeast(request.map(), 0);
-  if (!view.ok()) return view.status();
-  const MapSnapshot& snapshot = *view->snapshot;
-  auto tile = snapshot.tiles.begin();
+  if (absl::Status status = ValidateMapName(request.map()); !status.ok()) return status;
+  const auto region = RegionFromProto(request);
+  if (!region.ok()) return region.status();
+  const auto found = runtime.library.FindTiles(request.map(), request.revision());
+  if (!found.ok()) return found.status();
+  std::string after;
   if (!request.page_token().empty()) {
     auto token = ParseToken(request.page_token());
     if (!token.ok()) return token.status();
-    if (token->revision != snapshot.revision) {
+    if (token->revision != found->revision) {
       return WithReason(
           absl::AbortedError(absl::StrCat("map ", request.map(), " has moved on from revision ",
-                                          token->revision, " to ", snapshot.revision)),
+                                          token->revision, " to ", found->revision)),
           "REVISION_CONFLICT",
-          {{"map", request.map()}, {"revision", absl::StrCat(snapshot.revision)}});
+          {{"map", request.map()}, {"revision", absl::StrCat(found->revision)}});
     }
-    tile = snapshot.tiles.upper_bound(token->after);
+    after = token->after;
   }
-  response.set_map_revision(snapshot.revision);
-  for (; tile != snapshot.tiles.end(); ++tile) {
-    if (region.has_value() && !Touches(tile->second.bounds, *region)) continue;
+  response.set_map_revision(found->revision);
+  found->tiles.ForEachAfter(after, [&](const TileCatalogue::Tile& tile) {
+    if (region->has_value() && !Touches(tile.second.bounds, **region)) return true;
     if (response.tiles_size() == most) {
       response.set_next_page_token(
-          absl::StrCat(snapshot.revision, "/", response.tiles(most - 1).tile_id()));
-      break;
+          absl::StrCat(found->revision, "/", response.tiles(most - 1).tile_id()));
+      return false;
     }
-    TileInfoToProto(*view, tile->first, tile->second, *response.add_tiles());
-  }
+    TileInfoToProto(tile.first, tile.second, *response.add_tiles());
+    return true;
+  });
   return absl::OkStatus();
 }
 

@@ -11,7 +11,8 @@
 
 namespace voxloc::server {
 
-[[nodiscard]] absl::Status ListTiles(const Runtime& runtime, const v1::ListTilesRequest& request,
+// On the mapping queue, except for the active revision, which takes no look into the store.
+[[nodiscard]] absl::Status ListTiles(Runtime& runtime, const v1::ListTilesRequest& request,
                                      v1::ListTilesResponse& response);
 
 }  // namespace voxloc::server

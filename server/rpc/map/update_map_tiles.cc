@@ -30,20 +30,23 @@ absl::StatusOr<TransactionBegin> BeginFromProto(const v1::BeginUpdate& proto) {
                                                    kMaxRequestIdBytes, " bytes (got ",
                                                    proto.request_id().size(), ")"));
   }
-  if (!proto.request_id().empty()) {
-    return WithReason(absl::UnimplementedError("request_id is not yet available"), "NOT_AVAILABLE");
-  }
-  if (proto.from_revision() != 0) {
-    return WithReason(absl::UnimplementedError("from_revision is not yet available"),
-                      "NOT_AVAILABLE");
-  }
   TransactionBegin begin;
   begin.map = proto.map();
   begin.create = proto.create();
   begin.base_revision = proto.base_revision();
   begin.clear = proto.clear();
+  begin.request_id = proto.request_id();
+  begin.from_revision = proto.from_revision();
   if (proto.has_options()) begin.build = MapBuildRequestFromProto(proto.options());
   return begin;
+}
+
+absl::StatusOr<Sha256Digest> DigestFromProto(absl::string_view bytes) {
+  auto digest = Sha256FromBytes(bytes);
+  if (!digest.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("sha256: ", digest.status().message()));
+  }
+  return digest;
 }
 
 absl::StatusOr<TileChunk> ChunkFromProto(const v1::TileChunk& proto, const Limits& limits) {
@@ -66,7 +69,29 @@ absl::StatusOr<TileChunk> ChunkFromProto(const v1::TileChunk& proto, const Limit
   chunk.points = std::move(decoded->cloud);
   chunk.last = proto.last();
   chunk.total_points = proto.total_points();
+  if (!proto.sha256().empty()) {
+    auto digest = DigestFromProto(proto.sha256());
+    if (!digest.ok()) return digest.status();
+    chunk.digest = *digest;
+  }
   return chunk;
+}
+
+absl::StatusOr<TransactionCommit> CommitFromProto(const v1::CommitUpdate& proto) {
+  if (proto.comment().size() > kMaxCommentBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("comment must have at most ", kMaxCommentBytes,
+                                                   " bytes (got ", proto.comment().size(), ")"));
+  }
+  auto canary = CanaryFromProto(proto.canary_vehicles(), "canary_vehicles");
+  if (!canary.ok()) return canary.status();
+  if (!canary->empty() && !proto.stage()) {
+    return absl::InvalidArgumentError("canary_vehicles can be named of a staged revision only");
+  }
+  TransactionCommit commit;
+  commit.comment = proto.comment();
+  commit.stage = proto.stage();
+  commit.canary_vehicles = *std::move(canary);
+  return commit;
 }
 
 // Messages are handled one after another on the mapping queue: the next one is read when the last
@@ -143,6 +168,8 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
     switch (request.request_case()) {
       case Kind::kChunk:
         return HandleChunk(request.chunk());
+      case Kind::kReuse:
+        return HandleReuse(request.reuse());
       case Kind::kRemove:
         return HandleRemove(request.remove());
       case Kind::kCommit:
@@ -163,14 +190,14 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
     if (absl::Status status = runtime_.sessions.Admit(); !status.ok()) return status;
     auto begin = BeginFromProto(proto);
     if (!begin.ok()) return begin.status();
-    auto transaction = MapTransaction::Open(
-        {*runtime_.engine, runtime_.maps, runtime_.config.limits, runtime_.metrics}, *begin);
+    auto transaction = MapTransaction::Open(runtime_.library, *begin);
     if (!transaction.ok()) return transaction.status();
     transaction_ = *std::move(transaction);
     auto response = std::make_unique<v1::UpdateMapTilesResponse>();
     response->mutable_begun()->set_base_revision(transaction_->base_revision());
     MapOptionsToProto(transaction_->build(), *response->mutable_begun()->mutable_options());
     response->mutable_begun()->set_max_chunk_bytes(runtime_.config.limits.max_chunk_bytes);
+    response->mutable_begun()->set_committed_revision(transaction_->committed_revision());
     Send(std::move(response));
     return absl::OkStatus();
   }
@@ -180,8 +207,26 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
     if (!chunk.ok()) return chunk.status();
     auto receipt = transaction_->AddChunk(*std::move(chunk));
     if (!receipt.ok()) return receipt.status();
-    if (!receipt->has_value()) return absl::OkStatus();
-    const TileReceipt& tile = **receipt;
+    if (receipt->has_value()) SendAdded(**receipt);
+    return absl::OkStatus();
+  }
+
+  absl::Status HandleReuse(const v1::ReuseTile& proto) {
+    auto digest = DigestFromProto(proto.sha256());
+    if (!digest.ok()) return digest.status();
+    auto receipt = transaction_->ReuseTile(proto.tile_id(), *digest);
+    if (!receipt.ok()) return receipt.status();
+    if (receipt->has_value()) {
+      SendAdded(**receipt);
+      return absl::OkStatus();
+    }
+    auto response = std::make_unique<v1::UpdateMapTilesResponse>();
+    response->mutable_tile_missing()->set_tile_id(proto.tile_id());
+    Send(std::move(response));
+    return absl::OkStatus();
+  }
+
+  void SendAdded(const TileReceipt& tile) {
     auto response = std::make_unique<v1::UpdateMapTilesResponse>();
     v1::TileAdded& added = *response->mutable_tile_added();
     added.set_tile_id(tile.tile_id);
@@ -189,8 +234,8 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
     added.set_not_finite(tile.not_finite);
     added.set_cells(tile.cells);
     added.set_replaces(tile.replaces);
+    added.set_sha256(ToBytes(tile.digest));
     Send(std::move(response));
-    return absl::OkStatus();
   }
 
   absl::Status HandleRemove(const v1::RemoveTile& proto) {
@@ -204,12 +249,10 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
   }
 
   absl::Status HandleCommit(const v1::CommitUpdate& proto) {
-    if (proto.comment().size() > kMaxCommentBytes) {
-      return absl::InvalidArgumentError(absl::StrCat("comment must have at most ", kMaxCommentBytes,
-                                                     " bytes (got ", proto.comment().size(), ")"));
-    }
+    auto commit = CommitFromProto(proto);
+    if (!commit.ok()) return commit.status();
     const auto start = std::chrono::steady_clock::now();
-    auto receipt = transaction_->Commit();
+    auto receipt = transaction_->Commit(*commit);
     if (!receipt.ok()) return receipt.status();
     const double commit_s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -219,11 +262,14 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
         {{"map", transaction_->map()},
          {"revision", receipt->view.snapshot->revision},
          {"tiles", receipt->view.snapshot->tiles.size()},
-         {"points", receipt->view.facts->points},
+         {"points", receipt->view.snapshot->tiles.points()},
          {"added", receipt->added},
          {"replaced", receipt->replaced},
          {"removed", receipt->removed},
+         {"staged", proto.stage()},
+         {"repeated", receipt->repeated},
          {"commit_s", commit_s},
+         {"store_s", receipt->store_s},
          {"comment", proto.comment()}});
     auto response = std::make_unique<v1::UpdateMapTilesResponse>();
     v1::UpdateCommitted& committed = *response->mutable_committed();
@@ -232,6 +278,8 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
     committed.set_tiles_replaced(receipt->replaced);
     committed.set_tiles_removed(receipt->removed);
     committed.set_commit_s(commit_s);
+    committed.set_store_s(receipt->store_s);
+    committed.set_repeated(receipt->repeated);
     Send(std::move(response));
     done_ = true;
     return absl::OkStatus();

@@ -50,27 +50,29 @@ class FakeMap : public ResidentMap {
   const std::vector<CellStatistics> statistics_ = std::vector<CellStatistics>(1);
 };
 
-MapSnapshot Snapshot(const std::string& name, uint64_t tiles = 1,
+MapSnapshot Snapshot(const std::string& name, uint64_t revision, uint64_t tiles = 1,
                      std::atomic<std::thread::id>* freed = nullptr) {
   MapSnapshot snapshot;
   snapshot.name = name;
+  snapshot.revision = revision;
   snapshot.resident = std::make_shared<FakeMap>(freed);
+  TileCatalogue::Change change;
   for (uint64_t i = 0; i < tiles; ++i) {
     MapTile tile;
     tile.points = 10;
     tile.resident = std::make_shared<FakeTile>();
-    snapshot.tiles.emplace(absl::StrCat("tile", i), tile);
+    change.emplace(absl::StrCat("tile", i), tile);
   }
+  snapshot.tiles = TileCatalogue().With(change);
   return snapshot;
 }
 
 class ResidentMapsTest : public ::testing::Test {
  protected:
-  // Publishes a snapshot with so many tiles.
-  static absl::StatusOr<MapView> Publish(ResidentMaps& maps, const std::string& name,
-                                         uint64_t base_revision, uint64_t tiles = 1) {
-    return maps.Publish(Snapshot(name, tiles), std::make_shared<const MapBuild>(), {},
-                        base_revision);
+  // Activates a snapshot with so many tiles.
+  static MapView Activate(ResidentMaps& maps, const std::string& name, uint64_t revision,
+                          uint64_t tiles = 1) {
+    return maps.Activate(Snapshot(name, revision, tiles), MapFacts());
   }
 
   // Returns when the queue has run all tasks that it had before.
@@ -84,11 +86,11 @@ class ResidentMapsTest : public ::testing::Test {
   WorkQueue mapping_{"mapping", 4096, metrics_.depth_mapping};
 };
 
-TEST_F(ResidentMapsTest, PublishedMapsAreFoundAndListedByName) {
+TEST_F(ResidentMapsTest, ActiveMapsAreFoundAndListedByName) {
   ResidentMaps maps(4, metrics_, mapping_);
   EXPECT_TRUE(maps.List().empty());
-  ASSERT_TRUE(Publish(maps, "town", 0).ok());
-  ASSERT_TRUE(Publish(maps, "port", 0).ok());
+  Activate(maps, "town", 1);
+  Activate(maps, "port", 1);
   const auto found = maps.Find("town");
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(found->snapshot->name, "town");
@@ -99,43 +101,31 @@ TEST_F(ResidentMapsTest, PublishedMapsAreFoundAndListedByName) {
   EXPECT_EQ(list[1].snapshot->name, "town");
 }
 
-TEST_F(ResidentMapsTest, AViewHasTheFactsOfItsRevision) {
+TEST_F(ResidentMapsTest, AViewHasWhatBelongsToItsRevision) {
   ResidentMaps maps(4, metrics_, mapping_);
-  const auto build = std::make_shared<const MapBuild>();
-  auto published = maps.Publish(Snapshot("town", 2), build, {{"tile0", 17u}}, 0);
-  ASSERT_TRUE(published.ok()) << published.status();
-  EXPECT_EQ(published->snapshot->revision, 1u);
-  EXPECT_GT(published->snapshot->committed_unix_ns, 0);
-  EXPECT_EQ(published->facts->build, build);
-  EXPECT_EQ(published->facts->checksums.at("tile0"), 17u);
-  EXPECT_EQ(published->facts->points, 20u);
-  EXPECT_EQ(published->facts->memory_bytes, 1000u + 2 * 100u);
-}
-
-TEST_F(ResidentMapsTest, ATileKeepsTheRevisionAtWhichItCame) {
-  ResidentMaps maps(4, metrics_, mapping_);
-  const auto first = Publish(maps, "town", 0);
-  ASSERT_TRUE(first.ok());
-  MapSnapshot next = Snapshot("town", 2);
-  next.tiles["tile0"] = first->snapshot->tiles.at("tile0");
-  const auto second = maps.Publish(std::move(next), first->facts->build, {}, 1);
-  ASSERT_TRUE(second.ok());
-  EXPECT_EQ(second->snapshot->tiles.at("tile0").revision, 1u);
-  EXPECT_EQ(second->snapshot->tiles.at("tile1").revision, 2u);
+  MapFacts facts;
+  facts.build = std::make_shared<const MapBuild>();
+  facts.restorable_revisions = {1, 2};
+  const MapView view = maps.Activate(Snapshot("town", 3, 2), facts);
+  EXPECT_EQ(view.snapshot->revision, 3u);
+  EXPECT_EQ(view.facts->build, facts.build);
+  EXPECT_EQ(view.facts->restorable_revisions, facts.restorable_revisions);
+  EXPECT_EQ(view.snapshot->tiles.points(), 20u);
+  EXPECT_EQ(view.MemoryBytes(), 1000u + 2 * 100u);
 }
 
 TEST_F(ResidentMapsTest, AnUnknownNameIsAnsweredWithTheNamesThereAre) {
   ResidentMaps maps(4, metrics_, mapping_);
   EXPECT_EQ(maps.Find("town").status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(maps.Find("town").status().message()), HasSubstr("has none"));
-  ASSERT_TRUE(Publish(maps, "port", 0).ok());
-  ASSERT_TRUE(Publish(maps, "yard", 0).ok());
+  Activate(maps, "port", 1);
+  Activate(maps, "yard", 1);
   EXPECT_THAT(std::string(maps.Find("town").status().message()), HasSubstr("port, yard"));
 }
 
 TEST_F(ResidentMapsTest, AClientsLookUpChecksNameAndRevision) {
   ResidentMaps maps(4, metrics_, mapping_);
-  ASSERT_TRUE(Publish(maps, "town", 0).ok());
+  Activate(maps, "town", 1);
   EXPECT_TRUE(maps.FindAtLeast("town", 0).ok());
   EXPECT_TRUE(maps.FindAtLeast("town", 1).ok());
   EXPECT_EQ(maps.FindAtLeast("town", 2).status().code(), absl::StatusCode::kFailedPrecondition);
@@ -143,49 +133,73 @@ TEST_F(ResidentMapsTest, AClientsLookUpChecksNameAndRevision) {
   EXPECT_EQ(maps.FindAtLeast("a/b", 0).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
-TEST_F(ResidentMapsTest, ARevisionFollowsTheOneItIsBasedOn) {
-  ResidentMaps maps(4, metrics_, mapping_);
-  ASSERT_TRUE(Publish(maps, "town", 0).ok());
-  const auto second = Publish(maps, "town", 1);
-  ASSERT_TRUE(second.ok());
-  EXPECT_EQ(second->snapshot->revision, 2u);
-
-  // Based on a revision that has been replaced.
-  const absl::Status conflict = Publish(maps, "town", 1).status();
-  EXPECT_EQ(conflict.code(), absl::StatusCode::kAborted);
-  EXPECT_THAT(std::string(conflict.message()), HasSubstr("at revision 2"));
-  // Meant as new, but there already.
-  EXPECT_EQ(Publish(maps, "town", 0).status().code(), absl::StatusCode::kAborted);
-  // Based on a map that is not there.
-  EXPECT_EQ(Publish(maps, "port", 2).status().code(), absl::StatusCode::kAborted);
-  EXPECT_EQ(maps.Find("town")->snapshot->revision, 2u);
-}
-
 TEST_F(ResidentMapsTest, TheLimitCountsMapsAndNotRevisions) {
   ResidentMaps maps(2, metrics_, mapping_);
-  ASSERT_TRUE(Publish(maps, "a", 0).ok());
-  ASSERT_TRUE(Publish(maps, "b", 0).ok());
-  EXPECT_EQ(Publish(maps, "c", 0).status().code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_TRUE(Publish(maps, "a", 1).ok());
-  ASSERT_TRUE(maps.Remove("b", 0).ok());
-  EXPECT_TRUE(Publish(maps, "c", 0).ok());
+  EXPECT_TRUE(maps.Announce("a").ok());
+  Activate(maps, "b", 1);
+  EXPECT_EQ(maps.CheckRoom("c").code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(maps.Announce("c").code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(maps.CheckRoom("b").ok());
+  maps.Remove("b");
+  EXPECT_TRUE(maps.CheckRoom("c").ok());
+}
+
+TEST_F(ResidentMapsTest, AnAnnouncedMapSaysHowFarItIs) {
+  ResidentMaps maps(2, metrics_, mapping_);
+  ASSERT_TRUE(maps.Announce("town").ok());
+  maps.SetProgress("town", 0.4);
+  absl::Status status = maps.Find("town").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("40 %"));
+  EXPECT_TRUE(maps.List().empty());
+  maps.Fail("town", absl::ResourceExhaustedError("no memory"));
+  status = maps.Find("town").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("no memory"));
+  Activate(maps, "town", 5);
+  EXPECT_TRUE(maps.Find("town").ok());
+}
+
+TEST_F(ResidentMapsTest, AStagedRevisionIsForThoseWhoTryIt) {
+  ResidentMaps maps(2, metrics_, mapping_);
+  Activate(maps, "town", 1);
+  maps.Stage(Snapshot("town", 2), MapFacts(), {"shuttle", "van"});
+  maps.Stage(Snapshot("town", 3), MapFacts(), {"van"});
+  EXPECT_EQ(maps.Find("town")->snapshot->revision, 1u);
+  EXPECT_EQ(maps.Find("town", "bus")->snapshot->revision, 1u);
+  EXPECT_EQ(maps.Find("town", "shuttle")->snapshot->revision, 2u);
+  EXPECT_EQ(maps.Find("town", "van")->snapshot->revision, 3u);
+  EXPECT_EQ(maps.FindRevision("town", 2)->snapshot->revision, 2u);
+  EXPECT_EQ(maps.FindRevision("town", 9).status().code(), absl::StatusCode::kNotFound);
+
+  maps.SetCanary("town", 3, {"bus"});
+  EXPECT_EQ(maps.Find("town", "bus")->snapshot->revision, 3u);
+  EXPECT_EQ(maps.Find("town", "van")->snapshot->revision, 2u);
+  maps.Unstage("town", 3);
+  EXPECT_EQ(maps.Find("town", "bus")->snapshot->revision, 1u);
+  maps.Activate(*maps.FindRevision("town", 2)->snapshot, MapFacts());
+  EXPECT_EQ(maps.Find("town")->snapshot->revision, 2u);
+  EXPECT_EQ(maps.Find("town", "van")->snapshot->revision, 2u);
+}
+
+TEST_F(ResidentMapsTest, AMapMayHaveStagedRevisionsAlone) {
+  ResidentMaps maps(2, metrics_, mapping_);
+  maps.Stage(Snapshot("town", 1), MapFacts(), {"van"});
+  EXPECT_EQ(maps.Find("town").status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(maps.Find("town", "van").ok());
+  EXPECT_TRUE(maps.List().empty());
+  maps.Unstage("town", 1);
+  EXPECT_EQ(maps.Find("town").status().code(), absl::StatusCode::kNotFound);
 }
 
 TEST_F(ResidentMapsTest, ARemovedMapIsGoneButLivesForThoseWhoHoldIt) {
   ResidentMaps maps(2, metrics_, mapping_);
-  ASSERT_TRUE(Publish(maps, "town", 0).ok());
+  Activate(maps, "town", 1);
   const auto held = maps.Find("town");
   ASSERT_TRUE(held.ok());
-  EXPECT_EQ(maps.Remove("town", 2).status().code(), absl::StatusCode::kAborted);
-  const auto removed = maps.Remove("town", 1);
-  ASSERT_TRUE(removed.ok());
-  EXPECT_EQ(*removed, 1u);
+  maps.Remove("town");
   EXPECT_EQ(maps.Find("town").status().code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(maps.Remove("town", 0).status().code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(held->snapshot->tiles.size(), 1u);
-  EXPECT_EQ(held->facts->points, 10u);
-  // An update based on it comes too late.
-  EXPECT_EQ(Publish(maps, "town", 1).status().code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(held->snapshot->tiles.points(), 10u);
 }
 
 TEST_F(ResidentMapsTest, AReplacedRevisionIsFreedWithItsLastOwnerOnTheQueue) {
@@ -194,10 +208,9 @@ TEST_F(ResidentMapsTest, AReplacedRevisionIsFreedWithItsLastOwnerOnTheQueue) {
   AwaitQueue();
   std::atomic<std::thread::id> freed{};
   ResidentMaps maps(2, metrics_, mapping_);
-  const auto build = std::make_shared<const MapBuild>();
-  ASSERT_TRUE(maps.Publish(Snapshot("town", 1, &freed), build, {}, 0).ok());
+  maps.Activate(Snapshot("town", 1, 1, &freed), MapFacts());
   std::shared_ptr<const ResidentMap> held = maps.Find("town")->resident();
-  ASSERT_TRUE(Publish(maps, "town", 1).ok());
+  Activate(maps, "town", 2);
   AwaitQueue();
   EXPECT_EQ(freed.load(), std::thread::id());
   held.reset();
@@ -208,7 +221,7 @@ TEST_F(ResidentMapsTest, AReplacedRevisionIsFreedWithItsLastOwnerOnTheQueue) {
 TEST_F(ResidentMapsTest, ReadersSeeWholeRevisionsInTheirOrder) {
   constexpr uint64_t kRevisions = 300;
   ResidentMaps maps(4, metrics_, mapping_);
-  ASSERT_TRUE(Publish(maps, "town", 0).ok());
+  Activate(maps, "town", 1);
   std::atomic<int> faults{0};
   std::vector<std::thread> readers;
   for (int r = 0; r < 3; ++r) {
@@ -217,8 +230,7 @@ TEST_F(ResidentMapsTest, ReadersSeeWholeRevisionsInTheirOrder) {
       while (last < kRevisions) {
         const auto view = maps.Find("town");
         if (!view.ok() || view->snapshot->revision < last ||
-            view->snapshot->tiles.size() != view->snapshot->revision ||
-            view->facts->points != 10 * view->snapshot->revision || maps.List().size() != 1) {
+            view->snapshot->tiles.size() != view->snapshot->revision || maps.List().size() != 1) {
           ++faults;
           return;
         }
@@ -226,23 +238,11 @@ TEST_F(ResidentMapsTest, ReadersSeeWholeRevisionsInTheirOrder) {
       }
     });
   }
-  // Two writers race for every revision; one of them wins it.
-  std::atomic<uint64_t> published{0};
-  std::vector<std::thread> writers;
-  for (int w = 0; w < 2; ++w) {
-    writers.emplace_back([&] {
-      for (uint64_t base = 1; base < kRevisions;) {
-        const absl::Status status = Publish(maps, "town", base, base + 1).status();
-        if (status.ok()) ++published;
-        if (!status.ok() && status.code() != absl::StatusCode::kAborted) ++faults;
-        base = maps.Find("town")->snapshot->revision;
-      }
-    });
+  for (uint64_t revision = 2; revision <= kRevisions; ++revision) {
+    Activate(maps, "town", revision, revision);
   }
-  for (std::thread& writer : writers) writer.join();
   for (std::thread& reader : readers) reader.join();
   EXPECT_EQ(faults, 0);
-  EXPECT_EQ(published, kRevisions - 1);
 }
 
 }  // namespace

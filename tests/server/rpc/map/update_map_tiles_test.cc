@@ -345,7 +345,7 @@ TEST_P(UpdateMapTiles, SaysWhatIsWrongWithAStream) {
   EXPECT_EQ(Fails({begin, TileRequest("t", far)}).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-TEST_P(UpdateMapTiles, RefusesAbsurdOptionsAndWhatIsNotYetThere) {
+TEST_P(UpdateMapTiles, RefusesAbsurdOptions) {
   v1::UpdateMapTilesRequest begin = BeginRequest("town");
   for (const double size : {0.0, -1.0, 1e9, std::numeric_limits<double>::quiet_NaN()}) {
     begin.mutable_begin()->mutable_options()->mutable_cell_size_m()->set_value(size);
@@ -355,11 +355,24 @@ TEST_P(UpdateMapTiles, RefusesAbsurdOptionsAndWhatIsNotYetThere) {
   begin.mutable_begin()->mutable_options()->add_profiles("nonsense");
   EXPECT_EQ(Fails({begin}).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   begin = BeginRequest("town");
-  begin.mutable_begin()->set_request_id("again");
-  EXPECT_EQ(Fails({begin}).error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  begin.mutable_begin()->set_request_id(std::string(129, 'r'));
+  EXPECT_EQ(Fails({begin}).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   begin = BeginRequest("town");
   begin.mutable_begin()->set_from_revision(1);
-  EXPECT_EQ(Fails({begin}).error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_EQ(Fails({begin}).error_code(), grpc::StatusCode::NOT_FOUND);
+  begin.mutable_begin()->set_clear(true);
+  EXPECT_EQ(Fails({begin}).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_P(UpdateMapTiles, ChecksTheDigestOfATile) {
+  const v1::UpdateMapTilesRequest begin = BeginRequest("town");
+  v1::UpdateMapTilesRequest tile = TileRequest("t", Strip(0.0, 5.0));
+  tile.mutable_chunk()->set_sha256("short");
+  EXPECT_EQ(Fails({begin, tile}).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  tile.mutable_chunk()->set_sha256(std::string(32, 'x'));
+  const grpc::Status status = Fails({begin, tile});
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::DATA_LOSS);
+  EXPECT_THAT(status.error_message(), HasSubstr("SHA-256"));
 }
 
 TEST_P(UpdateMapTiles, FixesHowAMapIsBuiltWhenItIsCreated) {

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/map/tile_catalogue.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace voxloc {
+namespace {
+
+// The square root of 100,000 tiles, the most of a map: a change of one tile then copies as many
+// tiles as it copies pages.
+constexpr size_t kMaxTilesPerPage = 316;
+
+void Enlarge(const Bounds& by, Bounds& bounds) {
+  if (by.finite_points == 0) return;
+  if (bounds.finite_points == 0) {
+    bounds = by;
+    return;
+  }
+  bounds.min = bounds.min.cwiseMin(by.min);
+  bounds.max = bounds.max.cwiseMax(by.max);
+  bounds.finite_points += by.finite_points;
+}
+
+bool EndsBefore(const TileCatalogue::Tile& tile, absl::string_view id) { return tile.first < id; }
+
+}  // namespace
+
+TileCatalogue::Page::Page(std::vector<Tile> page_tiles) : tiles(std::move(page_tiles)) {
+  for (const auto& [id, tile] : tiles) {
+    points += tile.points;
+    if (tile.resident != nullptr) memory_bytes += tile.resident->MemoryBytes();
+    Enlarge(tile.bounds, bounds);
+  }
+}
+
+TileCatalogue::TileCatalogue(std::vector<PagePtr> pages) : pages_(std::move(pages)) {
+  for (const PagePtr& page : pages_) {
+    size_ += page->tiles.size();
+    points_ += page->points;
+    memory_bytes_ += page->memory_bytes;
+    Enlarge(page->bounds, bounds_);
+  }
+}
+
+size_t TileCatalogue::PageOf(absl::string_view id) const {
+  const auto after = std::upper_bound(
+      pages_.begin(), pages_.end(), id,
+      [](absl::string_view wanted, const PagePtr& page) { return wanted < page->tiles[0].first; });
+  return after == pages_.begin() ? 0 : static_cast<size_t>(after - pages_.begin()) - 1;
+}
+
+const MapTile* TileCatalogue::Find(absl::string_view id) const {
+  if (pages_.empty()) return nullptr;
+  const std::vector<Tile>& tiles = pages_[PageOf(id)]->tiles;
+  const auto tile = std::lower_bound(tiles.begin(), tiles.end(), id, EndsBefore);
+  return tile == tiles.end() || tile->first != id ? nullptr : &tile->second;
+}
+
+void TileCatalogue::ForEach(absl::FunctionRef<void(const Tile&)> take) const {
+  for (const PagePtr& page : pages_) {
+    for (const Tile& tile : page->tiles) take(tile);
+  }
+}
+
+void TileCatalogue::ForEachAfter(absl::string_view id,
+                                 absl::FunctionRef<bool(const Tile&)> take) const {
+  if (pages_.empty()) return;
+  for (size_t page = PageOf(id); page < pages_.size(); ++page) {
+    for (const Tile& tile : pages_[page]->tiles) {
+      if (tile.first > id && !take(tile)) return;
+    }
+  }
+}
+
+void TileCatalogue::AppendPages(std::vector<Tile> tiles, std::vector<PagePtr>& pages) {
+  const size_t count = (tiles.size() + kMaxTilesPerPage - 1) / kMaxTilesPerPage;
+  for (size_t i = 0; i < count; ++i) {
+    const auto begin = tiles.begin() + static_cast<ptrdiff_t>(i * tiles.size() / count);
+    const auto end = tiles.begin() + static_cast<ptrdiff_t>((i + 1) * tiles.size() / count);
+    pages.push_back(std::make_shared<const Page>(std::vector<Tile>(begin, end)));
+  }
+}
+
+TileCatalogue TileCatalogue::With(const Change& change) const {
+  const std::vector<Tile> none;
+  std::vector<PagePtr> pages;
+  auto changed = change.begin();
+  // One turn a page, and one where there is none.
+  for (size_t i = 0; i < std::max<size_t>(pages_.size(), 1); ++i) {
+    const bool last = i + 1 >= pages_.size();
+    const auto end = last ? change.end() : change.lower_bound(pages_[i + 1]->tiles[0].first);
+    if (changed == end) {
+      if (i < pages_.size()) pages.push_back(pages_[i]);
+      continue;
+    }
+    std::vector<Tile> merged;
+    const auto keep = [&](const Tile& tile) { merged.push_back(tile); };
+    const std::vector<Tile>& tiles = pages_.empty() ? none : pages_[i]->tiles;
+    auto old = tiles.begin();
+    const auto old_end = tiles.end();
+    for (; changed != end; ++changed) {
+      for (; old != old_end && old->first < changed->first; ++old) keep(*old);
+      if (old != old_end && old->first == changed->first) ++old;
+      if (changed->second.has_value()) keep({changed->first, *changed->second});
+    }
+    std::for_each(old, old_end, keep);
+    AppendPages(std::move(merged), pages);
+  }
+  return TileCatalogue(std::move(pages));
+}
+
+}  // namespace voxloc

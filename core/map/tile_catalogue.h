@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// TileCatalogue: the tiles of one revision of a map, by id. An immutable value: a catalogue that
+// differs in few tiles shares the rest with the one that it was made from, so that a change costs
+// in proportion to what changes. Thread-safe.
+
+#ifndef VOXLOC_CORE_MAP_TILE_CATALOGUE_H_
+#define VOXLOC_CORE_MAP_TILE_CATALOGUE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/string_view.h"
+#include "core/checksum/sha256.h"
+#include "core/cloud/point_cloud.h"
+#include "core/map/resident_map.h"
+
+namespace voxloc {
+
+struct MapTile {
+  Bounds bounds;          // of its finite points, map frame
+  size_t points = 0;      // finite
+  uint64_t revision = 0;  // of the map at which it came
+  Sha256Digest digest{};  // of its content
+  uint32_t crc32c = 0;    // of the bytes that it was sent as
+  // Null: its content is damaged, and the map is served without it.
+  std::shared_ptr<const ResidentTile> resident;
+};
+
+class TileCatalogue {
+ public:
+  using Tile = std::pair<const std::string, MapTile>;
+  // By id; nullopt: the tile goes. One that is not there may go.
+  using Change = std::map<std::string, std::optional<MapTile>>;
+
+  TileCatalogue() = default;
+
+  [[nodiscard]] size_t size() const { return size_; }
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  [[nodiscard]] size_t points() const { return points_; }
+  // The box around all tiles; finite_points == 0 where there is none.
+  [[nodiscard]] const Bounds& bounds() const { return bounds_; }
+  // Of the resident tiles.
+  [[nodiscard]] size_t MemoryBytes() const { return memory_bytes_; }
+
+  // Null where there is none. Valid as long as the catalogue.
+  [[nodiscard]] const MapTile* Find(absl::string_view id) const;
+
+  // Every tile, ascending by the bytes of its id.
+  void ForEach(absl::FunctionRef<void(const Tile&)> take) const;
+  // Those after `id` until `take` returns false.
+  void ForEachAfter(absl::string_view id, absl::FunctionRef<bool(const Tile&)> take) const;
+
+  [[nodiscard]] TileCatalogue With(const Change& change) const;
+
+ private:
+  // A run of tiles with what all of them come to. At least one tile, at most kMaxTilesPerPage.
+  struct Page {
+    explicit Page(std::vector<Tile> page_tiles);
+
+    std::vector<Tile> tiles;
+    size_t points = 0;
+    size_t memory_bytes = 0;
+    Bounds bounds;
+  };
+  using PagePtr = std::shared_ptr<const Page>;
+
+  explicit TileCatalogue(std::vector<PagePtr> pages);
+
+  // The page whose range of ids holds `id`: the last one that begins at or before it, or the first.
+  [[nodiscard]] size_t PageOf(absl::string_view id) const;
+  static void AppendPages(std::vector<Tile> tiles, std::vector<PagePtr>& pages);
+
+  std::vector<PagePtr> pages_;
+  size_t size_ = 0;
+  size_t points_ = 0;
+  size_t memory_bytes_ = 0;
+  Bounds bounds_;
+};
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_MAP_TILE_CATALOGUE_H_

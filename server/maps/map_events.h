@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// MapEvents: tells those who watch what happens to maps. Thread-safe.
+
+#ifndef VOXLOC_SERVER_MAPS_MAP_EVENTS_H_
+#define VOXLOC_SERVER_MAPS_MAP_EVENTS_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "server/maps/resident_maps.h"
+
+namespace voxloc::server {
+
+enum class MapEventKind { kPresent, kCreated, kUpdated, kDeleted, kStaged, kWithdrawn };
+
+struct MapEvent {
+  MapEventKind kind = MapEventKind::kPresent;
+  std::string map;
+  uint64_t revision = 0;
+  MapView view;  // of that revision; empty after a deletion or a withdrawal
+  std::vector<std::string> changed_tiles;
+};
+
+class MapEvents {
+ public:
+  // Called for each event, in their order, with a lock held: must be short and not call back.
+  using Watcher = std::function<void(const MapEvent&)>;
+
+  // Watches until the result is destroyed, which waits for a call that is under way. `begin` is
+  // called before any event, with nothing between it and the first.
+  [[nodiscard]] std::shared_ptr<void> Watch(Watcher watcher, const std::function<void()>& begin);
+
+  void Tell(const MapEvent& event);
+
+ private:
+  struct State {
+    absl::Mutex mutex;
+    uint64_t next ABSL_GUARDED_BY(mutex) = 0;
+    std::map<uint64_t, Watcher> watchers ABSL_GUARDED_BY(mutex);
+  };
+  // Shared with what Watch returns.
+  const std::shared_ptr<State> state_ = std::make_shared<State>();
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_MAPS_MAP_EVENTS_H_

@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/maps/map_library.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "core/checksum/crc32c.h"
+#include "server/errors/error_details.h"
+#include "server/maps/tile_content.h"
+#include "server/observe/logging.h"
+
+namespace voxloc::server {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+StoredTile StoredOf(const MapTile& tile) {
+  StoredTile stored;
+  stored.digest = tile.digest;
+  stored.points = tile.points;
+  stored.bounds = tile.bounds;
+  stored.crc32c = tile.crc32c;
+  stored.revision = tile.revision;
+  return stored;
+}
+
+// What the store is told: a tile that is sent again as it was is no change.
+ManifestChange ManifestChangeOf(const TileCatalogue::Change& change, const TileCatalogue& base) {
+  ManifestChange manifest;
+  for (const auto& [id, tile] : change) {
+    const MapTile* const before = base.Find(id);
+    if (!tile.has_value()) {
+      if (before != nullptr) manifest.emplace(id, std::nullopt);
+    } else if (before == nullptr || before->digest != tile->digest) {
+      manifest.emplace(id, StoredOf(*tile));
+    }
+  }
+  return manifest;
+}
+
+absl::Status NamingTile(const absl::Status& status, absl::string_view tile_id) {
+  return absl::Status(status.code(), absl::StrCat("tile '", absl::CEscape(tile_id.substr(0, 64)),
+                                                  "': ", status.message()));
+}
+
+std::vector<std::string> ChangedTiles(const TileCatalogue::Change& change) {
+  std::vector<std::string> ids;
+  ids.reserve(change.size());
+  for (const auto& [id, tile] : change) ids.push_back(id);
+  return ids;
+}
+
+}  // namespace
+
+MapTile NotResident(const StoredTile& stored) {
+  MapTile tile;
+  tile.bounds = stored.bounds;
+  tile.points = stored.points;
+  tile.revision = stored.revision;
+  tile.digest = stored.digest;
+  tile.crc32c = stored.crc32c;
+  return tile;
+}
+
+absl::StatusOr<std::vector<std::string>> MapLibrary::Announce() {
+  auto stored = parts_.store.ListMaps();
+  if (!stored.ok()) return stored.status();
+  std::vector<std::string> names;
+  for (const StoredMap& map : *stored) {
+    if (absl::Status status = parts_.maps.Announce(map.name); !status.ok()) return status;
+    names.push_back(map.name);
+  }
+  return names;
+}
+
+void MapLibrary::Load(const std::string& map) {
+  const auto start = Clock::now();
+  const absl::Status status = TryLoad(map);
+  if (absl::IsNotFound(status)) return;  // deleted in the meantime
+  if (!status.ok()) {
+    Log(LogLevel::kError, "map_not_loaded", {{"map", map}, {"error", status.ToString()}});
+    parts_.maps.Fail(map, status);
+    return;
+  }
+  Log(LogLevel::kInfo, "map_loaded", {{"map", map}, {"load_s", SecondsSince(start)}});
+}
+
+absl::Status MapLibrary::TryLoad(const std::string& name) {
+  auto map = parts_.store.GetMap(name);
+  if (!map.ok()) return map.status();
+  auto request = MapBuildRequestFromText(map->build);
+  if (!request.ok()) return request.status();
+  auto made = MakeMapBuild(*request);
+  if (!made.ok()) return made.status();
+  const auto build = std::make_shared<const MapBuild>(*std::move(made));
+
+  MapView active;
+  for (const StoredRevision& revision : map->revisions) {
+    if (revision.revision != map->active_revision) continue;
+    auto snapshot = LoadRevision(*map, revision, *build, nullptr);
+    if (!snapshot.ok()) return snapshot.status();
+    active = parts_.maps.Activate(*std::move(snapshot), FactsOf(name, revision.revision, build));
+  }
+  for (const StoredRevision& revision : map->revisions) {
+    if (revision.state != RevisionState::kStaged) continue;
+    auto snapshot = LoadRevision(*map, revision, *build, active.snapshot.get());
+    if (!snapshot.ok()) return snapshot.status();
+    parts_.maps.Stage(*std::move(snapshot), FactsOf(name, revision.revision, build),
+                      revision.canary_vehicles);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<MapSnapshot> MapLibrary::LoadRevision(const StoredMap& map,
+                                                     const StoredRevision& revision,
+                                                     const MapBuild& build,
+                                                     const MapSnapshot* known) {
+  auto manifest = parts_.store.GetManifest(map.name, revision.revision);
+  if (!manifest.ok()) return manifest.status();
+  std::vector<const Manifest::value_type*> tiles;
+  tiles.reserve(manifest->size());
+  for (const auto& entry : *manifest) tiles.push_back(&entry);
+  std::vector<MapTile> loaded(tiles.size());
+  absl::Mutex mutex;
+  absl::Status failure;
+  size_t done = 0;
+  parts_.threads.ParallelFor(tiles.size(), [&](size_t i) {
+    const auto& [id, stored] = *tiles[i];
+    const MapTile* const same = known == nullptr ? nullptr : known->tiles.Find(id);
+    if (same != nullptr && same->digest == stored.digest) {
+      loaded[i] = *same;
+      return;
+    }
+    {
+      const absl::MutexLock lock(&mutex);
+      if (!failure.ok()) return;
+    }
+    auto tile = LoadTile(id, stored, build);
+    const absl::MutexLock lock(&mutex);
+    parts_.maps.SetProgress(map.name,
+                            static_cast<double>(++done) / static_cast<double>(tiles.size()));
+    if (tile.ok()) {
+      loaded[i] = *std::move(tile);
+    } else if (absl::IsDataLoss(tile.status()) || absl::IsNotFound(tile.status())) {
+      Log(LogLevel::kError, "tile_damaged",
+          {{"map", map.name}, {"tile", id}, {"error", tile.status().message()}});
+      parts_.metrics.map_tiles_damaged.Increment();
+      loaded[i] = NotResident(stored);
+    } else {
+      failure = tile.status();
+    }
+  });
+  if (!failure.ok()) return failure;
+  TileCatalogue::Change all;
+  for (size_t i = 0; i < tiles.size(); ++i) {
+    all.emplace_hint(all.end(), tiles[i]->first, std::move(loaded[i]));
+  }
+  MapSnapshot snapshot;
+  snapshot.name = map.name;
+  snapshot.revision = revision.revision;
+  snapshot.committed_unix_ns = revision.committed_unix_ns;
+  snapshot.tiles = TileCatalogue().With(all);
+  auto resident = Compose(snapshot.tiles, build, known);
+  if (!resident.ok()) return resident.status();
+  snapshot.resident = *std::move(resident);
+  return snapshot;
+}
+
+absl::StatusOr<PointCloud> MapLibrary::ReadPoints(const Sha256Digest& digest) {
+  TileContentReader reader;
+  absl::Status status = parts_.store.ReadContent(digest, [&](absl::string_view piece) {
+    reader.Take(piece);
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return reader.Finish();
+}
+
+absl::StatusOr<PointCloud> MapLibrary::ReadTile(absl::string_view tile_id,
+                                                const Sha256Digest& digest) {
+  auto points = ReadPoints(digest);
+  if (!points.ok()) return NamingTile(points.status(), tile_id);
+  return points;
+}
+
+absl::StatusOr<TilesOfRevision> MapLibrary::FindTiles(const std::string& map, uint64_t revision) {
+  auto view = revision == 0 ? parts_.maps.Find(map) : parts_.maps.FindRevision(map, revision);
+  if (view.ok()) return TilesOfRevision{view->snapshot->revision, view->snapshot->tiles};
+  if (revision == 0) return view.status();
+  auto manifest = parts_.store.GetManifest(map, revision);
+  if (!manifest.ok()) return manifest.status();
+  TileCatalogue::Change all;
+  for (const auto& [id, stored] : *manifest) all.emplace_hint(all.end(), id, NotResident(stored));
+  return TilesOfRevision{revision, TileCatalogue().With(all)};
+}
+
+absl::StatusOr<std::optional<MapTile>> MapLibrary::FindContent(absl::string_view tile_id,
+                                                               const Sha256Digest& digest,
+                                                               const MapBuild& build) {
+  auto there = parts_.store.HasContent(absl::MakeConstSpan(&digest, 1));
+  if (!there.ok()) return there.status();
+  if (!there->front()) return std::nullopt;
+  auto cloud = ReadPoints(digest);
+  if (absl::IsDataLoss(cloud.status())) return std::nullopt;
+  if (!cloud.ok()) return cloud.status();
+  auto tile = BuildTile(*cloud, digest, Crc32c(EncodeOffsets(*cloud)), build);
+  if (!tile.ok()) return NamingTile(tile.status(), tile_id);
+  return *std::move(tile);
+}
+
+absl::StatusOr<MapTile> MapLibrary::LoadTile(absl::string_view tile_id, const StoredTile& stored,
+                                             const MapBuild& build) {
+  auto cloud = ReadTile(tile_id, stored.digest);
+  if (!cloud.ok()) return cloud.status();
+  auto tile = BuildTile(*cloud, stored.digest, stored.crc32c, build);
+  if (!tile.ok()) return NamingTile(tile.status(), tile_id);
+  tile->revision = stored.revision;
+  return tile;
+}
+
+absl::StatusOr<MapTile> MapLibrary::BuildTile(const PointCloud& cloud_map,
+                                              const Sha256Digest& digest, uint32_t crc32c,
+                                              const MapBuild& build) {
+  MapTile tile;
+  tile.bounds = ComputeBounds(cloud_map);
+  tile.points = tile.bounds.finite_points;
+  tile.digest = digest;
+  tile.crc32c = crc32c;
+  const auto start = Clock::now();
+  auto resident = parts_.engine.BuildTile(cloud_map, build.statistics);
+  parts_.metrics.stage_build_s.Observe(SecondsSince(start));
+  if (!resident.ok()) return resident.status();
+  tile.resident = *std::move(resident);
+  return tile;
+}
+
+absl::Status MapLibrary::MakeResident(absl::string_view map, const MapBuild& build,
+                                      TileCatalogue::Change& change) {
+  const auto active = parts_.maps.Find(map);
+  for (auto& [id, tile] : change) {
+    if (!tile.has_value() || tile->resident != nullptr) continue;
+    const MapTile* const same = active.ok() ? active->snapshot->tiles.Find(id) : nullptr;
+    if (same != nullptr && same->digest == tile->digest && same->resident != nullptr) {
+      tile->resident = same->resident;
+      continue;
+    }
+    auto loaded = LoadTile(id, StoredOf(*tile), build);
+    if (!loaded.ok()) return loaded.status();
+    tile = *std::move(loaded);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<const ResidentMap>> MapLibrary::Compose(
+    const TileCatalogue& tiles, const MapBuild& build, const MapSnapshot* previous) {
+  std::vector<std::shared_ptr<const ResidentTile>> residents;
+  residents.reserve(tiles.size());
+  tiles.ForEach([&](const TileCatalogue::Tile& entry) {
+    if (entry.second.resident != nullptr) residents.push_back(entry.second.resident);
+  });
+  return parts_.engine.Compose(residents, build.statistics,
+                               previous == nullptr ? nullptr : previous->resident.get());
+}
+
+absl::Status MapLibrary::CheckSize(const TileCatalogue& tiles) const {
+  const Limits& limits = parts_.limits;
+  if (tiles.size() > limits.max_tiles_per_map) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the map must have at most ", limits.max_tiles_per_map, " tiles (got ", tiles.size(), ")"));
+  }
+  if (tiles.points() > limits.max_points_per_map) {
+    return absl::ResourceExhaustedError(absl::StrCat("the map must have at most ",
+                                                     limits.max_points_per_map, " points (got ",
+                                                     tiles.points(), ")"));
+  }
+  const Bounds& bounds = tiles.bounds();
+  if (bounds.finite_points == 0) return absl::OkStatus();
+  const double extent_m = (bounds.max - bounds.min).maxCoeff();
+  if (!(extent_m <= limits.max_map_extent_m)) {
+    return absl::ResourceExhaustedError(absl::StrCat("the extent of the map must be at most ",
+                                                     limits.max_map_extent_m, " m (got ", extent_m,
+                                                     " m)"));
+  }
+  return absl::OkStatus();
+}
+
+MapFacts MapLibrary::FactsOf(const std::string& map, uint64_t revision,
+                             std::shared_ptr<const MapBuild> build) const {
+  MapFacts facts;
+  facts.build = std::move(build);
+  facts.durable = parts_.store.durable();
+  auto stored = parts_.store.GetMap(map);
+  if (!stored.ok()) {
+    // The revision is served without them.
+    Log(LogLevel::kError, "revisions_not_listed",
+        {{"map", map}, {"error", stored.status().ToString()}});
+    return facts;
+  }
+  for (const StoredRevision& other : stored->revisions) {
+    if (other.revision != revision && other.state != RevisionState::kWithdrawn) {
+      facts.restorable_revisions.push_back(other.revision);
+    }
+  }
+  return facts;
+}
+
+absl::StatusOr<CommitReceipt> MapLibrary::Commit(const RevisionDraft& draft) {
+  MapView base;
+  if (draft.base_revision != 0) {
+    auto found = parts_.maps.FindRevision(draft.map, draft.base_revision);
+    if (!found.ok()) return found.status();
+    base = *std::move(found);
+  } else if (absl::Status status = parts_.maps.CheckRoom(draft.map); !status.ok()) {
+    return status;
+  }
+  const TileCatalogue none;
+  const TileCatalogue& before = base.snapshot == nullptr ? none : base.snapshot->tiles;
+  CommitReceipt receipt;
+  for (const auto& [id, tile] : draft.change) {
+    const bool existed = before.Find(id) != nullptr;
+    if (tile.has_value()) {
+      ++(existed ? receipt.replaced : receipt.added);
+    } else if (existed) {
+      ++receipt.removed;
+    }
+  }
+  const TileCatalogue drafted = before.With(draft.change);
+  if (absl::Status status = CheckSize(drafted); !status.ok()) return status;
+  auto resident = Compose(drafted, *draft.build, base.snapshot.get());
+  if (!resident.ok()) return resident.status();
+
+  RevisionCommit commit;
+  commit.map = draft.map;
+  commit.base_revision = draft.base_revision;
+  commit.build = ToText(draft.build->request);
+  commit.change = ManifestChangeOf(draft.change, before);
+  commit.comment = draft.comment;
+  commit.request_id = draft.request_id;
+  commit.stage = draft.stage;
+  commit.canary_vehicles = draft.canary_vehicles;
+  const auto start = Clock::now();
+  auto committed = parts_.store.Commit(commit);
+  receipt.store_s = SecondsSince(start);
+  if (!committed.ok()) return committed.status();
+
+  const uint64_t revision = committed->revision.revision;
+  TileCatalogue::Change change = draft.change;
+  for (auto& [id, tile] : change) {
+    if (!tile.has_value()) continue;
+    const bool changed = commit.change.count(id) > 0;
+    tile->revision = changed ? revision : before.Find(id)->revision;
+  }
+  MapSnapshot snapshot;
+  snapshot.name = draft.map;
+  snapshot.revision = revision;
+  snapshot.committed_unix_ns = committed->revision.committed_unix_ns;
+  snapshot.tiles = before.With(change);
+  snapshot.resident = *std::move(resident);
+  MapFacts facts = FactsOf(draft.map, revision, draft.build);
+  MapEvent event;
+  event.map = draft.map;
+  event.revision = revision;
+  event.changed_tiles = ChangedTiles(draft.change);
+  if (draft.stage) {
+    receipt.view = parts_.maps.Stage(std::move(snapshot), std::move(facts), draft.canary_vehicles);
+    event.kind = MapEventKind::kStaged;
+  } else {
+    receipt.view = parts_.maps.Activate(std::move(snapshot), std::move(facts));
+    event.kind = draft.base_revision == 0 ? MapEventKind::kCreated : MapEventKind::kUpdated;
+  }
+  event.view = receipt.view;
+  parts_.events.Tell(event);
+  return receipt;
+}
+
+absl::StatusOr<std::optional<CommitReceipt>> MapLibrary::FindCommitted(
+    absl::string_view map, absl::string_view request_id) {
+  auto revision = parts_.store.FindRequest(map, request_id);
+  if (!revision.ok()) return revision.status();
+  if (!revision->has_value()) return std::nullopt;
+  const StoredRevision& stored = **revision;
+  CommitReceipt receipt;
+  receipt.repeated = true;
+  receipt.added = stored.added;
+  receipt.replaced = stored.replaced;
+  receipt.removed = stored.removed;
+  // Where it has been superseded, what the map is now.
+  auto view = parts_.maps.FindRevision(map, stored.revision);
+  if (!view.ok()) view = parts_.maps.Find(map);
+  if (!view.ok()) return view.status();
+  receipt.view = *std::move(view);
+  return receipt;
+}
+
+absl::StatusOr<MapView> MapLibrary::Activate(const std::string& map, uint64_t revision) {
+  const auto before = parts_.maps.Find(map);
+  if (before.ok() && before->snapshot->revision == revision) return before;
+  auto activated = parts_.store.Activate(map, revision);
+  if (!activated.ok()) return activated.status();
+  auto staged = parts_.maps.FindRevision(map, revision);
+  if (!staged.ok()) return staged.status();
+  MapEvent event;
+  event.kind = before.ok() ? MapEventKind::kUpdated : MapEventKind::kCreated;
+  event.map = map;
+  event.revision = revision;
+  staged->snapshot->tiles.ForEach([&](const TileCatalogue::Tile& entry) {
+    if (entry.second.revision == revision) event.changed_tiles.push_back(entry.first);
+  });
+  if (before.ok()) {
+    before->snapshot->tiles.ForEach([&](const TileCatalogue::Tile& entry) {
+      if (staged->snapshot->tiles.Find(entry.first) == nullptr) {
+        event.changed_tiles.push_back(entry.first);
+      }
+    });
+  }
+  event.view =
+      parts_.maps.Activate(*staged->snapshot, FactsOf(map, revision, staged->facts->build));
+  parts_.events.Tell(event);
+  return event.view;
+}
+
+absl::StatusOr<StoredRevision> MapLibrary::Withdraw(const std::string& map, uint64_t revision) {
+  auto withdrawn = parts_.store.Withdraw(map, revision);
+  if (!withdrawn.ok()) return withdrawn;
+  parts_.maps.Unstage(map, revision);
+  MapEvent event;
+  event.kind = MapEventKind::kWithdrawn;
+  event.map = map;
+  event.revision = revision;
+  parts_.events.Tell(event);
+  return withdrawn;
+}
+
+absl::StatusOr<StoredRevision> MapLibrary::SetCanary(const std::string& map, uint64_t revision,
+                                                     const std::vector<std::string>& vehicles) {
+  auto changed = parts_.store.SetCanary(map, revision, vehicles);
+  if (!changed.ok()) return changed;
+  parts_.maps.SetCanary(map, revision, vehicles);
+  MapEvent event;
+  event.kind = MapEventKind::kStaged;
+  event.map = map;
+  event.revision = revision;
+  if (auto view = parts_.maps.FindRevision(map, revision); view.ok()) event.view = *view;
+  parts_.events.Tell(event);
+  return changed;
+}
+
+absl::StatusOr<uint64_t> MapLibrary::Delete(const std::string& map, uint64_t revision) {
+  auto deleted = parts_.store.DeleteMap(map, revision);
+  if (!deleted.ok()) return deleted;
+  parts_.maps.Remove(map);
+  MapEvent event;
+  event.kind = MapEventKind::kDeleted;
+  event.map = map;
+  event.revision = *deleted;
+  parts_.events.Tell(event);
+  return deleted;
+}
+
+}  // namespace voxloc::server

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// MapLibrary: the maps of a server, as the store keeps them and as the engine holds them, changed
+// together: a revision is on the disk before it is in use. For one thread at a time, the mapping
+// queue's; calls take as long as the disk and the engine need.
+
+#ifndef VOXLOC_SERVER_MAPS_MAP_LIBRARY_H_
+#define VOXLOC_SERVER_MAPS_MAP_LIBRARY_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/cloud/point_cloud.h"
+#include "core/engine/engine.h"
+#include "core/parallel/thread_pool.h"
+#include "server/config/config.h"
+#include "server/maps/map_build.h"
+#include "server/maps/map_events.h"
+#include "server/maps/resident_maps.h"
+#include "server/maps/store/map_store.h"
+#include "server/observe/metrics/metrics.h"
+
+namespace voxloc::server {
+
+// What becomes a revision.
+struct RevisionDraft {
+  std::string map;
+  std::shared_ptr<const MapBuild> build;
+  uint64_t base_revision = 0;    // the active one; 0: the map does not exist
+  TileCatalogue::Change change;  // of it; revisions of its tiles are filled in
+  std::string comment;
+  std::string request_id;
+  bool stage = false;
+  std::vector<std::string> canary_vehicles;
+};
+
+struct CommitReceipt {
+  MapView view;
+  uint32_t added = 0;
+  uint32_t replaced = 0;
+  uint32_t removed = 0;
+  double store_s = 0.0;   // of keeping it
+  bool repeated = false;  // the request was committed before
+};
+
+// A tile that is in the store and not in memory.
+[[nodiscard]] MapTile NotResident(const StoredTile& stored);
+
+struct TilesOfRevision {
+  uint64_t revision = 0;
+  TileCatalogue tiles;
+};
+
+class MapLibrary {
+ public:
+  struct Parts {
+    MapStore& store;
+    Engine& engine;
+    ThreadPool& threads;  // that read and build the tiles of a map
+    ResidentMaps& maps;
+    MapEvents& events;
+    const Limits& limits;
+    const Metrics& metrics;
+  };
+  explicit MapLibrary(const Parts& parts) : parts_(parts) {}
+
+  [[nodiscard]] MapStore& store() const { return parts_.store; }
+  [[nodiscard]] const ResidentMaps& maps() const { return parts_.maps; }
+  [[nodiscard]] const Limits& limits() const { return parts_.limits; }
+
+  // Announces every map that the store has and returns their names. ResourceExhausted: there are
+  // more than the limit.
+  [[nodiscard]] absl::StatusOr<std::vector<std::string>> Announce();
+
+  // Makes an announced map resident, with its staged revisions. Tiles whose content is damaged are
+  // left out and logged. Where that fails, the map answers with the reason.
+  void Load(const std::string& map);
+
+  // Of these points, which the store has under `digest` already.
+  [[nodiscard]] absl::StatusOr<MapTile> BuildTile(const PointCloud& cloud_map,
+                                                  const Sha256Digest& digest, uint32_t crc32c,
+                                                  const MapBuild& build);
+  // Tiles with their points from the store; resident ones of the same content are shared. DataLoss:
+  // the content of a tile is damaged; the message names it.
+  [[nodiscard]] absl::Status MakeResident(absl::string_view map, const MapBuild& build,
+                                          TileCatalogue::Change& change);
+
+  // A tile of content that the store has; nullopt: it does not have it, whole.
+  [[nodiscard]] absl::StatusOr<std::optional<MapTile>> FindContent(absl::string_view tile_id,
+                                                                   const Sha256Digest& digest,
+                                                                   const MapBuild& build);
+
+  // The tiles of a revision that can be read; 0: the active one. Those of a revision that is not in
+  // memory are not resident. NotFound.
+  [[nodiscard]] absl::StatusOr<TilesOfRevision> FindTiles(const std::string& map,
+                                                          uint64_t revision);
+  // Its points, map frame. DataLoss and NotFound name the tile.
+  [[nodiscard]] absl::StatusOr<PointCloud> ReadTile(absl::string_view tile_id,
+                                                    const Sha256Digest& digest);
+
+  // Aborted: the base is not the active revision any more; ResourceExhausted: a limit.
+  [[nodiscard]] absl::StatusOr<CommitReceipt> Commit(const RevisionDraft& draft);
+  // What Commit answered when this request was committed; nullopt: it was not.
+  [[nodiscard]] absl::StatusOr<std::optional<CommitReceipt>> FindCommitted(
+      absl::string_view map, absl::string_view request_id);
+
+  // As the store has them.
+  [[nodiscard]] absl::StatusOr<MapView> Activate(const std::string& map, uint64_t revision);
+  [[nodiscard]] absl::StatusOr<StoredRevision> Withdraw(const std::string& map, uint64_t revision);
+  [[nodiscard]] absl::StatusOr<StoredRevision> SetCanary(const std::string& map, uint64_t revision,
+                                                         const std::vector<std::string>& vehicles);
+  [[nodiscard]] absl::StatusOr<uint64_t> Delete(const std::string& map, uint64_t revision);
+
+ private:
+  [[nodiscard]] absl::Status TryLoad(const std::string& map);
+  [[nodiscard]] absl::StatusOr<PointCloud> ReadPoints(const Sha256Digest& digest);
+  // A revision of the store as tiles; those of `known` whose content is the same are shared.
+  // Damaged ones have no resident tile.
+  [[nodiscard]] absl::StatusOr<MapSnapshot> LoadRevision(const StoredMap& map,
+                                                         const StoredRevision& revision,
+                                                         const MapBuild& build,
+                                                         const MapSnapshot* known);
+  [[nodiscard]] absl::StatusOr<MapTile> LoadTile(absl::string_view tile_id,
+                                                 const StoredTile& stored, const MapBuild& build);
+  [[nodiscard]] absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
+      const TileCatalogue& tiles, const MapBuild& build, const MapSnapshot* previous);
+  [[nodiscard]] absl::Status CheckSize(const TileCatalogue& tiles) const;
+  [[nodiscard]] MapFacts FactsOf(const std::string& map, uint64_t revision,
+                                 std::shared_ptr<const MapBuild> build) const;
+
+  const Parts parts_;
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_MAPS_MAP_LIBRARY_H_

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// MapService.GetCells.
+
+#ifndef VOXLOC_SERVER_RPC_MAP_GET_CELLS_H_
+#define VOXLOC_SERVER_RPC_MAP_GET_CELLS_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include "server/runtime/runtime.h"
+#include "voxloc/v1/map_service.pb.h"
+
+namespace voxloc::server {
+
+// `request` must live until the call is done.
+[[nodiscard]] grpc::ServerWriteReactor<v1::GetCellsResponse>* StartGetCells(
+    Runtime& runtime, grpc::CallbackServerContext& context, const v1::GetCellsRequest& request);
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_RPC_MAP_GET_CELLS_H_

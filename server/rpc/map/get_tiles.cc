@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/rpc/map/get_tiles.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "core/map/map_name.h"
+#include "server/convert/cloud.h"
+#include "server/convert/map.h"
+#include "server/rpc/support/pulled_stream.h"
+
+namespace voxloc::server {
+namespace {
+
+constexpr int kMostIds = 10'000;
+// 768 KiB of points in a message, well below what any client takes.
+constexpr size_t kPointsPerPart = 65'536;
+
+PointCloud PartOf(const PointCloud& cloud, size_t first) {
+  const size_t end = std::min(cloud.size(), first + kPointsPerPart);
+  PointCloud part;
+  part.origin = cloud.origin;
+  part.Reserve(end - first);
+  for (size_t i = first; i < end; ++i) part.PushBack(cloud.x[i], cloud.y[i], cloud.z[i]);
+  return part;
+}
+
+class GetTilesStream : public PulledStream<v1::GetTilesResponse> {
+ public:
+  GetTilesStream(Runtime& runtime, grpc::CallbackServerContext& context,
+                 const v1::GetTilesRequest& request)
+      : PulledStream(runtime, RpcMethod::kGetTiles, context, runtime.mapping),
+        library_(runtime.library),
+        request_(request) {}
+
+ private:
+  struct Wanted {
+    std::string id;
+    MapTile tile;
+  };
+
+  absl::StatusOr<std::unique_ptr<v1::GetTilesResponse>> Next() override {
+    if (!chosen_) {
+      if (absl::Status status = Choose(); !status.ok()) return status;
+      chosen_ = true;
+    }
+    if (next_ == tiles_.size()) return nullptr;
+    const Wanted& wanted = tiles_[next_];
+    auto response = std::make_unique<v1::GetTilesResponse>();
+    response->set_map_revision(revision_);
+    if (!points_.has_value()) {
+      TileInfoToProto(wanted.id, wanted.tile, *response->mutable_tile());
+      if (request_.omit_points()) {
+        response->set_last(true);
+        ++next_;
+        return response;
+      }
+      auto points = library_.ReadTile(wanted.id, wanted.tile.digest);
+      if (!points.ok()) return points.status();
+      points_ = *std::move(points);
+      sent_ = 0;
+    }
+    EncodeCloud(PartOf(*points_, sent_), *response->mutable_cloud());
+    sent_ += kPointsPerPart;
+    if (sent_ >= points_->size()) {
+      response->set_last(true);
+      points_.reset();
+      ++next_;
+    }
+    return response;
+  }
+
+  absl::Status Choose() {
+    if (absl::Status status = ValidateMapName(request_.map()); !status.ok()) return status;
+    if (request_.tile_ids_size() > kMostIds) {
+      return absl::InvalidArgumentError(absl::StrCat("tile_ids must have at most ", kMostIds,
+                                                     " entries (got ", request_.tile_ids_size(),
+                                                     ")"));
+    }
+    auto region = RegionFromProto(request_);
+    if (!region.ok()) return region.status();
+    auto found = library_.FindTiles(request_.map(), request_.revision());
+    if (!found.ok()) return found.status();
+    revision_ = found->revision;
+    const auto take = [&](const std::string& id, const MapTile& tile) {
+      if (!region->has_value() || Touches(tile.bounds, **region)) {
+        tiles_.push_back({id, tile});
+        tiles_.back().tile.resident.reset();
+      }
+    };
+    if (request_.tile_ids_size() == 0) {
+      found->tiles.ForEach([&](const TileCatalogue::Tile& tile) { take(tile.first, tile.second); });
+      return absl::OkStatus();
+    }
+    std::vector<std::string> ids(request_.tile_ids().begin(), request_.tile_ids().end());
+    std::sort(ids.begin(), ids.end());
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+    for (const std::string& id : ids) {
+      const MapTile* const tile = found->tiles.Find(id);
+      if (tile == nullptr) {
+        return absl::NotFoundError(absl::StrCat("map ", request_.map(), " has no tile '",
+                                                absl::CEscape(id.substr(0, 64)), "' at revision ",
+                                                revision_));
+      }
+      take(id, *tile);
+    }
+    return absl::OkStatus();
+  }
+
+  MapLibrary& library_;
+  const v1::GetTilesRequest& request_;
+  // Used on the mapping queue alone.
+  bool chosen_ = false;
+  uint64_t revision_ = 0;
+  std::vector<Wanted> tiles_;
+  size_t next_ = 0;                   // into them
+  std::optional<PointCloud> points_;  // of that tile, once a part has been sent
+  size_t sent_ = 0;                   // of them
+};
+
+}  // namespace
+
+grpc::ServerWriteReactor<v1::GetTilesResponse>* StartGetTiles(Runtime& runtime,
+                                                              grpc::CallbackServerContext& context,
+                                                              const v1::GetTilesRequest& request) {
+  return GetTilesStream::Launch(runtime,
+                                std::make_shared<GetTilesStream>(runtime, context, request));
+}
+
+}  // namespace voxloc::server

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/rpc/map/watch_map.h"
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/map/map_name.h"
+#include "server/convert/map.h"
+#include "server/errors/error_details.h"
+#include "server/rpc/support/write_stream.h"
+
+namespace voxloc::server {
+namespace {
+
+constexpr size_t kMostChangedTiles = 1000;
+
+v1::MapEventKind KindToProto(MapEventKind kind) {
+  switch (kind) {
+    case MapEventKind::kPresent:
+      return v1::MAP_EVENT_KIND_PRESENT;
+    case MapEventKind::kCreated:
+      return v1::MAP_EVENT_KIND_CREATED;
+    case MapEventKind::kUpdated:
+      return v1::MAP_EVENT_KIND_UPDATED;
+    case MapEventKind::kDeleted:
+      return v1::MAP_EVENT_KIND_DELETED;
+    case MapEventKind::kStaged:
+      return v1::MAP_EVENT_KIND_STAGED;
+    case MapEventKind::kWithdrawn:
+      return v1::MAP_EVENT_KIND_WITHDRAWN;
+  }
+  return v1::MAP_EVENT_KIND_UNSPECIFIED;
+}
+
+bool IsOfStaged(MapEventKind kind) {
+  return kind == MapEventKind::kStaged || kind == MapEventKind::kWithdrawn;
+}
+
+// Keeps, of each map and of each staged revision, what the client has not been told: the last that
+// happened, with all tiles that changed.
+class WatchMapStream : public WriteStream<v1::WatchMapResponse> {
+ public:
+  WatchMapStream(Runtime& runtime, grpc::CallbackServerContext& context,
+                 const v1::WatchMapRequest& request)
+      : WriteStream(runtime, RpcMethod::kWatchMap, context),
+        runtime_(runtime),
+        wanted_(request.map()) {}
+
+ private:
+  // A map by its name and 0, or one of its staged revisions.
+  using Key = std::pair<std::string, uint64_t>;
+  struct Pending {
+    MapEvent last;
+    std::set<std::string> changed_tiles;
+    bool tiles_omitted = false;
+  };
+
+  void Begin() override {
+    if (!wanted_.empty()) {
+      if (absl::Status status = ValidateMapName(wanted_); !status.ok()) {
+        End(status);
+        return;
+      }
+    }
+    if (absl::Status status = runtime_.sessions.Admit(); !status.ok()) {
+      End(status);
+      return;
+    }
+    pass_ = runtime_.watchers.Enter();
+    if (pass_ == nullptr) {
+      End(WithReason(absl::ResourceExhaustedError(absl::StrCat(
+                         "the server has ", runtime_.watchers.limit(), " watchers, its limit")),
+                     "TOO_MANY_WATCHERS", {{"limit", absl::StrCat(runtime_.watchers.limit())}}));
+      return;
+    }
+    watching_ = runtime_.map_events.Watch([this](const MapEvent& event) { Take(event); },
+                                          [this] { TakePresent(); });
+  }
+
+  void OnSent() override {
+    const absl::MutexLock lock(&mutex_);
+    sending_ = false;
+    SendNext();
+  }
+
+  void OnEnded() override {
+    watching_.reset();
+    pass_.reset();
+  }
+
+  void TakePresent() {
+    for (MapView& view : runtime_.maps.List()) {
+      MapEvent event;
+      event.map = view.snapshot->name;
+      event.revision = view.snapshot->revision;
+      event.view = std::move(view);
+      Take(event);
+    }
+  }
+
+  void Take(const MapEvent& event) {
+    if (!wanted_.empty() && event.map != wanted_) return;
+    const absl::MutexLock lock(&mutex_);
+    Pending& pending = pending_[{event.map, IsOfStaged(event.kind) ? event.revision : 0}];
+    const MapEventKind before = pending.last.kind;
+    const bool created = before == MapEventKind::kCreated && !pending.last.map.empty();
+    pending.last = event;
+    // The client has not heard of it yet.
+    if (created && event.kind == MapEventKind::kUpdated) {
+      pending.last.kind = MapEventKind::kCreated;
+    }
+    pending.last.changed_tiles.clear();
+    if (event.view.snapshot == nullptr) {
+      pending.changed_tiles.clear();
+      pending.tiles_omitted = false;
+    }
+    pending.changed_tiles.insert(event.changed_tiles.begin(), event.changed_tiles.end());
+    if (pending.changed_tiles.size() > kMostChangedTiles) {
+      pending.changed_tiles.clear();
+      pending.tiles_omitted = true;
+    }
+    SendNext();
+  }
+
+  void SendNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (sending_ || pending_.empty()) return;
+    const Pending pending = std::move(pending_.begin()->second);
+    pending_.erase(pending_.begin());
+    auto response = std::make_unique<v1::WatchMapResponse>();
+    response->set_kind(KindToProto(pending.last.kind));
+    if (pending.last.view.snapshot != nullptr) {
+      MapInfoToProto(pending.last.view, *response->mutable_map());
+    } else {
+      response->mutable_map()->set_name(pending.last.map);
+      response->mutable_map()->set_revision(pending.last.revision);
+    }
+    response->set_tiles_omitted(pending.tiles_omitted);
+    if (!pending.tiles_omitted) {
+      for (const std::string& id : pending.changed_tiles) response->add_changed_tiles(id);
+    }
+    sending_ = true;
+    Send(std::move(response));
+  }
+
+  Runtime& runtime_;
+  const std::string wanted_;  // empty: all maps
+  std::unique_ptr<Admission::Pass> pass_;
+  std::shared_ptr<void> watching_;  // set before the first event
+  absl::Mutex mutex_;
+  std::map<Key, Pending> pending_ ABSL_GUARDED_BY(mutex_);
+  bool sending_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace
+
+grpc::ServerWriteReactor<v1::WatchMapResponse>* StartWatchMap(Runtime& runtime,
+                                                              grpc::CallbackServerContext& context,
+                                                              const v1::WatchMapRequest& request) {
+  return WatchMapStream::Launch(runtime,
+                                std::make_shared<WatchMapStream>(runtime, context, request));
+}
+
+}  // namespace voxloc::server

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PulledStream: a stream whose messages are made on a work queue, each when the client has taken
+// the one before it.
+
+#ifndef VOXLOC_SERVER_RPC_SUPPORT_PULLED_STREAM_H_
+#define VOXLOC_SERVER_RPC_SUPPORT_PULLED_STREAM_H_
+
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/rpc/support/write_stream.h"
+#include "server/scheduling/work_queue.h"
+
+namespace voxloc::server {
+
+template <typename Response>
+class PulledStream : public WriteStream<Response>,
+                     public std::enable_shared_from_this<PulledStream<Response>> {
+ public:
+  PulledStream(Runtime& runtime, RpcMethod method, grpc::CallbackServerContext& context,
+               WorkQueue& queue)
+      : WriteStream<Response>(runtime, method, context), queue_(queue) {}
+
+ protected:
+  // The next message; null: there is none. On the queue, one call at a time.
+  [[nodiscard]] virtual absl::StatusOr<std::unique_ptr<Response>> Next() = 0;
+
+ private:
+  void Begin() final { PostNext(); }
+  void OnSent() final { PostNext(); }
+
+  void PostNext() {
+    if (!queue_.Post([self = this->shared_from_this()] { self->Pull(); })) {
+      this->End(absl::ResourceExhaustedError("too much map work waits"));
+    }
+  }
+
+  void Pull() {
+    if (this->ended()) return;  // the client has gone
+    auto next = Next();
+    if (!next.ok()) {
+      this->End(next.status());
+    } else if (*next == nullptr) {
+      this->End(absl::OkStatus());
+    } else {
+      this->Send(*std::move(next));
+    }
+  }
+
+  WorkQueue& queue_;
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_RPC_SUPPORT_PULLED_STREAM_H_

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// WriteStream: what every stream from the server to a client has in common. It sends one message
+// after another, ends the call exactly once, and lives until gRPC and everyone else who holds it
+// have let go. A client that takes nothing is given up after Limits.idle_timeout_s.
+//
+// Send and End may be called from any thread. The On... calls come on gRPC's threads and must be
+// short.
+
+#ifndef VOXLOC_SERVER_RPC_SUPPORT_WRITE_STREAM_H_
+#define VOXLOC_SERVER_RPC_SUPPORT_WRITE_STREAM_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "server/convert/status.h"
+#include "server/rpc/support/call_scope.h"
+#include "server/rpc/support/stream_timeouts.h"
+#include "server/scheduling/timeout_watch.h"
+
+namespace voxloc::server {
+
+template <typename Response>
+class WriteStream : public grpc::ServerWriteReactor<Response>, public TimeoutWatch::Watched {
+ public:
+  WriteStream(Runtime& runtime, RpcMethod method, grpc::CallbackServerContext& context)
+      : call_(runtime, method),
+        context_(context),
+        metrics_(runtime.metrics),
+        timeouts_(runtime.config.limits) {
+    timeouts_.ReadingEnded();  // the request is there
+  }
+
+  // Hands the stream to gRPC, which gives its share of it back when the call is done.
+  template <typename Stream>
+  static grpc::ServerWriteReactor<Response>* Launch(Runtime& runtime,
+                                                    std::shared_ptr<Stream> stream) {
+    WriteStream* const reactor = stream.get();
+    reactor->watched_ =
+        runtime.timeouts.Add(std::weak_ptr<TimeoutWatch::Watched>(stream),
+                             StreamTimeouts(runtime.config.limits).NextCheck(Clock::now()));
+    reactor->self_ = std::move(stream);
+    reactor->Begin();
+    return reactor;
+  }
+
+ protected:
+  // The first call, in the thread that made the stream.
+  virtual void Begin() = 0;
+  // The message before has been taken; the next can be sent.
+  virtual void OnSent() = 0;
+  // The call is over. The last call.
+  virtual void OnEnded() {}
+
+  // One at a time. Dropped once the stream ends.
+  void Send(std::unique_ptr<Response> response) {
+    const absl::MutexLock lock(&mutex_);
+    if (end_.has_value()) return;
+    writing_ = std::move(response);
+    timeouts_.WritingSince(Clock::now());
+    this->StartWrite(writing_.get());
+  }
+
+  // Ends the call once the message before has been sent. The first end counts.
+  void End(const absl::Status& status) {
+    const absl::MutexLock lock(&mutex_);
+    if (end_.has_value()) return;
+    end_ = ToGrpcStatus(status);
+    if (writing_ == nullptr) FinishNow();
+  }
+
+  [[nodiscard]] bool ended() const {
+    const absl::MutexLock lock(&mutex_);
+    return end_.has_value();
+  }
+
+ private:
+  using Clock = TimeoutWatch::Clock;
+
+  void FinishNow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    finished_ = true;
+    this->Finish(*end_);
+  }
+
+  Clock::time_point CheckTime(Clock::time_point now) final {
+    const absl::MutexLock lock(&mutex_);
+    if (finished_) return TimeoutWatch::kNever;
+    if (!timeouts_.TakesNothing(now)) return timeouts_.NextCheck(now);
+    metrics_.timed_out_replies.Increment();
+    context_.TryCancel();  // nothing that is said would be taken
+    return TimeoutWatch::kNever;
+  }
+
+  void OnWriteDone(bool ok) final {
+    std::unique_ptr<Response> written;
+    {
+      const absl::MutexLock lock(&mutex_);
+      timeouts_.WritingEnded();
+      written = std::move(writing_);
+      if (!ok && !end_.has_value()) {  // the connection is gone
+        end_ = grpc::Status(grpc::StatusCode::CANCELLED, "cancelled");
+      }
+      if (end_.has_value()) {
+        FinishNow();
+        return;
+      }
+    }
+    OnSent();
+  }
+
+  void OnCancel() final { End(absl::CancelledError("cancelled")); }
+
+  void OnDone() final {
+    {
+      const absl::MutexLock lock(&mutex_);
+      call_.Ended(end_.value_or(grpc::Status::CANCELLED));
+    }
+    watched_.reset();
+    OnEnded();
+    const std::shared_ptr<WriteStream> last = std::move(self_);
+  }
+
+  const CallScope call_;
+  grpc::CallbackServerContext& context_;  // until the call is finished
+  const Metrics& metrics_;
+  std::unique_ptr<TimeoutWatch::Entry> watched_;
+  std::shared_ptr<WriteStream> self_;
+  mutable absl::Mutex mutex_;
+  StreamTimeouts timeouts_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<Response> writing_ ABSL_GUARDED_BY(mutex_);
+  std::optional<grpc::Status> end_ ABSL_GUARDED_BY(mutex_);
+  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_RPC_SUPPORT_WRITE_STREAM_H_

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reading maps back: tiles, cells, changes.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "core/checksum/sha256.h"
+#include "tests/server/rpc/map/map_calls.h"
+#include "tests/server/small_town.h"
+#include "tests/server/test_server.h"
+#include "tests/support/engine_test.h"
+
+namespace voxloc::server {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+v1::GetTilesRequest TilesOf(const std::string& map) {
+  v1::GetTilesRequest request;
+  request.set_map(map);
+  return request;
+}
+
+TEST(GetTiles, ReturnsThePointsThatTheDigestIsOf) {
+  TestServer server;
+  LoadTwoTiles(server);
+  const Downloaded downloaded = Download(server, TilesOf("town"));
+  ASSERT_TRUE(downloaded.status.ok()) << downloaded.status.error_message();
+  EXPECT_EQ(downloaded.revision, 1u);
+  ASSERT_EQ(downloaded.tiles.size(), 2u);
+  EXPECT_EQ(downloaded.tiles[0].tile_id(), "east");
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(ToBytes(Sha256Of(downloaded.content[i])), downloaded.tiles[i].sha256());
+    EXPECT_EQ(downloaded.content[i].size(), 24 + 12 * downloaded.tiles[i].points());
+  }
+  // As they were sent.
+  EXPECT_EQ(downloaded.content[0].substr(24), CloudOf(TownStrip(0.0, 40.0)).data());
+}
+
+TEST(GetTiles, ComesInPartsAndByNameRegionAndRevision) {
+  TestServer server;
+  PointCloud large;
+  for (int i = 0; i < 200'000; ++i) {
+    large.PushBack(static_cast<float>(i % 400) * 0.1F, static_cast<float>(i / 400) * 0.1F, 0.0F);
+  }
+  ASSERT_TRUE(RunUpdate(server, {BeginRequest("town"), TileRequest("large", large),
+                                 TileRequest("west", TownStrip(-40.0, -1.0)), CommitRequest()})
+                  .status.ok());
+  ASSERT_TRUE(RunUpdate(server, {BeginRequest("town"), RemoveRequest("large"), CommitRequest()})
+                  .status.ok());
+  v1::GetTilesRequest request = TilesOf("town");
+  request.set_revision(1);
+  request.add_tile_ids("large");
+  const Downloaded one = Download(server, request);
+  ASSERT_EQ(one.content.size(), 1u) << one.status.error_message();
+  EXPECT_EQ(one.content[0].size(), 24 + 12 * large.size());
+  EXPECT_EQ(ToBytes(Sha256Of(one.content[0])), one.tiles[0].sha256());
+
+  request.clear_tile_ids();
+  request.mutable_region()->mutable_min()->set_x(-20.0);
+  request.mutable_region()->mutable_max()->set_x(-10.0);
+  request.mutable_region()->mutable_min()->set_y(-1000.0);
+  request.mutable_region()->mutable_max()->set_y(1000.0);
+  request.mutable_region()->mutable_min()->set_z(-1000.0);
+  request.mutable_region()->mutable_max()->set_z(1000.0);
+  const Downloaded west = Download(server, request);
+  ASSERT_EQ(west.tiles.size(), 1u);
+  EXPECT_EQ(west.tiles[0].tile_id(), "west");
+
+  request.clear_region();
+  request.set_omit_points(true);
+  const Downloaded bare = Download(server, request);
+  ASSERT_EQ(bare.tiles.size(), 2u);
+  EXPECT_EQ(bare.content[0].size(), 24u);
+
+  request.add_tile_ids("nothing");
+  EXPECT_EQ(Download(server, request).status.error_code(), grpc::StatusCode::NOT_FOUND);
+  request.set_revision(9);
+  EXPECT_EQ(Download(server, request).status.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(Download(server, TilesOf("no map")).status.error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+class GetCells : public EngineTest {};
+VOXLOC_INSTANTIATE_ON_ENGINES(GetCells);
+
+// The mean and the number of points of each cell, from the points themselves.
+TEST_P(GetCells, ReturnsTheCellsOfThePoints) {
+  TestServer server({}, EngineHandle());
+  LoadTwoTiles(server);
+  v1::GetCellsRequest request;
+  request.set_map("town");
+  request.set_profile("precise");
+  request.set_stage(1);
+  const auto context = TestServer::NewContext();
+  const auto reader = server.maps->GetCells(context.get(), request);
+  struct Cell {
+    uint32_t points = 0;
+    Eigen::Vector3d mean = Eigen::Vector3d::Zero();
+  };
+  std::map<std::tuple<int, int, int>, Cell> cells;
+  double size = 0.0;
+  v1::GetCellsResponse part;
+  while (reader->Read(&part)) {
+    size = part.cell_size_m();
+    ASSERT_EQ(part.index_size(), 3 * part.points_size());
+    ASSERT_EQ(part.mean_size(), 3 * part.points_size());
+    ASSERT_EQ(part.covariance_size(), 6 * part.points_size());
+    for (int i = 0; i < part.points_size(); ++i) {
+      Cell& cell = cells[{part.index(3 * i), part.index(3 * i + 1), part.index(3 * i + 2)}];
+      EXPECT_EQ(cell.points, 0u) << "a cell came twice";
+      cell.points = part.points(i);
+      cell.mean = {part.mean(3 * i), part.mean(3 * i + 1), part.mean(3 * i + 2)};
+      EXPECT_GT(part.covariance(6 * i), 0.0F);
+    }
+  }
+  ASSERT_TRUE(reader->Finish().ok());
+  ASSERT_GT(cells.size(), 100u);
+  std::map<std::tuple<int, int, int>, Cell> expected;
+  const PointCloud town = SmallTown();
+  for (size_t i = 0; i < town.size(); ++i) {
+    const Eigen::Vector3d point = town.Point(i);
+    const Eigen::Vector3d index = (point / size).array().floor();
+    Cell& cell = expected[{static_cast<int>(index.x()), static_cast<int>(index.y()),
+                           static_cast<int>(index.z())}];
+    ++cell.points;
+    cell.mean += point;
+  }
+  for (const auto& [key, cell] : cells) {
+    const auto found = expected.find(key);
+    ASSERT_NE(found, expected.end());
+    EXPECT_EQ(cell.points, found->second.points);
+    EXPECT_LT((cell.mean - found->second.mean / found->second.points).norm(), 1e-5);
+  }
+  // Those that are not there have too few points.
+  for (const auto& [key, cell] : expected) {
+    if (cells.count(key) == 0) {
+      EXPECT_LT(cell.points, 20u);
+    }
+  }
+
+  request.mutable_region()->mutable_min()->set_x(-5.0);
+  request.mutable_region()->mutable_max()->set_x(5.0);
+  for (auto* corner : {request.mutable_region()->mutable_min()}) {
+    corner->set_y(-1000.0);
+    corner->set_z(-1000.0);
+  }
+  request.mutable_region()->mutable_max()->set_y(1000.0);
+  request.mutable_region()->mutable_max()->set_z(1000.0);
+  const auto few_context = TestServer::NewContext();
+  const auto few = server.maps->GetCells(few_context.get(), request);
+  size_t in_region = 0;
+  while (few->Read(&part)) in_region += static_cast<size_t>(part.points_size());
+  ASSERT_TRUE(few->Finish().ok());
+  EXPECT_EQ(in_region,
+            static_cast<size_t>(std::count_if(cells.begin(), cells.end(), [](const auto& entry) {
+              const double x = entry.second.mean.x();
+              return x >= -5.0 && x <= 5.0;
+            })));
+}
+
+TEST(GetCellsOf, SaysWhatIsNotThere) {
+  TestServer server;
+  LoadTwoTiles(server);
+  const auto code = [&](const std::string& map, const std::string& profile, uint32_t stage) {
+    v1::GetCellsRequest request;
+    request.set_map(map);
+    request.set_profile(profile);
+    request.set_stage(stage);
+    const auto context = TestServer::NewContext();
+    return server.maps->GetCells(context.get(), request)->Finish().error_code();
+  };
+  EXPECT_EQ(code("port", "precise", 0), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(code("town", "nonsense", 0), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(code("town", "autoware", 1), grpc::StatusCode::NOT_FOUND);
+}
+
+// A reader that takes one event at a time.
+class Watching {
+ public:
+  Watching(TestServer& server, const std::string& map) : context_(TestServer::NewContext()) {
+    v1::WatchMapRequest request;
+    request.set_map(map);
+    reader_ = server.maps->WatchMap(context_.get(), request);
+  }
+  ~Watching() { Cancel(); }
+  v1::WatchMapResponse Read() {
+    v1::WatchMapResponse event;
+    EXPECT_TRUE(reader_->Read(&event));
+    return event;
+  }
+  void Cancel() {
+    if (reader_ == nullptr) return;
+    context_->TryCancel();
+    v1::WatchMapResponse event;
+    while (reader_->Read(&event)) {
+    }
+    EXPECT_EQ(reader_->Finish().error_code(), grpc::StatusCode::CANCELLED);
+    reader_.reset();
+  }
+
+ private:
+  std::unique_ptr<grpc::ClientContext> context_;
+  std::unique_ptr<grpc::ClientReader<v1::WatchMapResponse>> reader_;
+};
+
+TEST(WatchMap, TellsWhatHappensToAMap) {
+  TestServer server;
+  LoadTwoTiles(server);
+  Watching watching(server, "town");
+  v1::WatchMapResponse event = watching.Read();
+  EXPECT_EQ(event.kind(), v1::MAP_EVENT_KIND_PRESENT);
+  EXPECT_EQ(event.map().revision(), 1u);
+
+  LoadTwoTiles(server, "other");  // not watched
+  ASSERT_TRUE(RunUpdate(server, {BeginRequest("town"), TileRequest("mid", TownStrip(-3.0, 3.0)),
+                                 RemoveRequest("west"), CommitRequest()})
+                  .status.ok());
+  event = watching.Read();
+  EXPECT_EQ(event.kind(), v1::MAP_EVENT_KIND_UPDATED);
+  EXPECT_EQ(event.map().name(), "town");
+  EXPECT_EQ(event.map().revision(), 2u);
+  EXPECT_EQ(event.map().tiles(), 2u);
+  EXPECT_THAT(event.changed_tiles(), ElementsAre("mid", "west"));
+
+  ASSERT_TRUE(
+      RunUpdate(server, {BeginRequest("town"), RemoveRequest("mid"), StageRequest()}).status.ok());
+  event = watching.Read();
+  EXPECT_EQ(event.kind(), v1::MAP_EVENT_KIND_STAGED);
+  EXPECT_EQ(event.map().revision(), 3u);
+  v1::WithdrawRevisionRequest withdraw;
+  withdraw.set_map("town");
+  withdraw.set_revision(3);
+  v1::WithdrawRevisionResponse withdrawn;
+  ASSERT_TRUE(
+      server.maps->WithdrawRevision(TestServer::NewContext().get(), withdraw, &withdrawn).ok());
+  event = watching.Read();
+  EXPECT_EQ(event.kind(), v1::MAP_EVENT_KIND_WITHDRAWN);
+  EXPECT_EQ(event.map().revision(), 3u);
+
+  v1::DeleteMapRequest request;
+  request.set_map("town");
+  v1::DeleteMapResponse response;
+  ASSERT_TRUE(server.maps->DeleteMap(TestServer::NewContext().get(), request, &response).ok());
+  event = watching.Read();
+  EXPECT_EQ(event.kind(), v1::MAP_EVENT_KIND_DELETED);
+  EXPECT_EQ(event.map().name(), "town");
+  EXPECT_THAT(event.changed_tiles(), IsEmpty());
+}
+
+TEST(WatchMap, WaitsForAMapThatIsNotThere) {
+  TestServer server;
+  Watching watching(server, "");
+  LoadTwoTiles(server, "later");
+  const v1::WatchMapResponse event = watching.Read();
+  EXPECT_EQ(event.kind(), v1::MAP_EVENT_KIND_CREATED);
+  EXPECT_EQ(event.map().name(), "later");
+}
+
+TEST(WatchMap, IsLimitedAndRefusesNamesThatNoMapHas) {
+  TestServer server([](Config& config) { config.limits.max_watchers = 1; });
+  LoadTwoTiles(server);
+  Watching watching(server, "town");
+  EXPECT_EQ(watching.Read().kind(), v1::MAP_EVENT_KIND_PRESENT);
+  const auto code = [&](const std::string& map) {
+    v1::WatchMapRequest request;
+    request.set_map(map);
+    const auto context = TestServer::NewContext();
+    return server.maps->WatchMap(context.get(), request)->Finish().error_code();
+  };
+  EXPECT_EQ(code("a/b"), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(code("town"), grpc::StatusCode::RESOURCE_EXHAUSTED);
+}
+
+}  // namespace
+}  // namespace voxloc::server
