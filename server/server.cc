@@ -100,6 +100,9 @@ class Server::Impl {
       return absl::InvalidArgumentError(
           absl::StrCat("default_profile: ", profile.status().message()));
     }
+    for (const std::string& finding : runtime_.map_store->damage()) {
+      Log(LogLevel::kError, "store_damaged", {{"finding", finding}});
+    }
     const auto maps = runtime_.library.Announce();
     if (!maps.ok()) return maps.status();
     if (absl::Status status = StartMetrics(); !status.ok()) return status;
