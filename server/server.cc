@@ -103,6 +103,9 @@ class Server::Impl {
     for (const std::string& finding : runtime_.map_store->damage()) {
       Log(LogLevel::kError, "store_damaged", {{"finding", finding}});
     }
+    if (absl::Status status = runtime_.last_poses.Load(*runtime_.map_store); !status.ok()) {
+      return status;
+    }
     const auto maps = runtime_.library.Announce();
     if (!maps.ok()) return maps.status();
     if (absl::Status status = StartMetrics(); !status.ok()) return status;
@@ -174,8 +177,8 @@ class Server::Impl {
             absl::StrCat("the store has ", maps.size(), " maps, too many to load at once"));
       }
     }
-    upkeep_ =
-        std::make_shared<StoreUpkeep>(*runtime_.map_store, runtime_.mapping, runtime_.metrics);
+    upkeep_ = std::make_shared<StoreUpkeep>(*runtime_.map_store, runtime_.last_poses,
+                                            runtime_.mapping, runtime_.metrics);
     upkeep_entry_ = runtime_.timeouts.Add(upkeep_, TimeoutWatch::Clock::now());
     return absl::OkStatus();
   }
@@ -205,6 +208,9 @@ class Server::Impl {
     runtime_.searching.Stop();
     runtime_.scoring.Stop();
     runtime_.mapping.Stop();
+    if (const absl::Status status = runtime_.last_poses.Save(*runtime_.map_store); !status.ok()) {
+      Log(LogLevel::kWarn, "poses_not_saved", {{"error", status.ToString()}});
+    }
     grpc_server_.reset();
     exporter_.reset();
   }

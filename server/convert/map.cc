@@ -2,6 +2,7 @@
 
 #include "server/convert/map.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -90,6 +91,14 @@ absl::StatusOr<std::vector<std::string>> CanaryFromProto(
 bool Touches(const Bounds& bounds, const FilterOptions::Box& box) {
   return bounds.finite_points > 0 && (bounds.min.array() <= box.max.array()).all() &&
          (bounds.max.array() >= box.min.array()).all();
+}
+
+void LastPoseToProto(const LastPose& pose, int64_t now_unix_ns, v1::LastPose& proto) {
+  PoseToProto(pose.map_T_base, *proto.mutable_map_t_base());
+  proto.set_map_revision(pose.revision);
+  // A clock that was set back makes nothing younger than now.
+  proto.set_age_s(1e-9 *
+                  static_cast<double>(std::max<int64_t>(0, now_unix_ns - pose.stamp_unix_ns)));
 }
 
 void RevisionToProto(const StoredRevision& revision, uint64_t active, v1::MapRevision& proto) {

@@ -17,6 +17,7 @@
 #include "server/maps/store/map_store.h"
 #include "voxloc/v1/map.pb.h"
 #include "voxloc/v1/map_service.pb.h"
+#include "voxloc/v1/session.pb.h"
 
 namespace voxloc::server {
 
@@ -43,6 +44,8 @@ absl::StatusOr<std::optional<FilterOptions::Box>> RegionFromProto(const Request&
 
 // Whether bounds with a point in them and a box have a point in common.
 [[nodiscard]] bool Touches(const Bounds& bounds, const FilterOptions::Box& box);
+
+void LastPoseToProto(const LastPose& pose, int64_t now_unix_ns, v1::LastPose& proto);
 
 // `active`: the map's active revision.
 void RevisionToProto(const StoredRevision& revision, uint64_t active, v1::MapRevision& proto);

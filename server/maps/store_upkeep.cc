@@ -9,22 +9,30 @@
 namespace voxloc::server {
 namespace {
 
+// What a vehicle has driven since is what a crash of the server loses.
+constexpr std::chrono::seconds kPosePeriod{5};
 // Contents expire after a day, and revisions when others come: a minute is soon enough for both.
-constexpr std::chrono::seconds kPeriod{60};
+constexpr std::chrono::seconds kCollectionPeriod{60};
 
 }  // namespace
 
 TimeoutWatch::Clock::time_point StoreUpkeep::CheckTime(TimeoutWatch::Clock::time_point now) {
-  PostWork();
-  return now + kPeriod;
-}
-
-void StoreUpkeep::PostWork() {
   // A full queue has its chance again in the next period.
-  static_cast<void>(mapping_.Post([self = shared_from_this()] { self->Work(); }));
+  static_cast<void>(mapping_.Post([self = shared_from_this()] { self->SavePoses(); }));
+  if (now >= next_collection_) {
+    static_cast<void>(mapping_.Post([self = shared_from_this()] { self->Collect(); }));
+    next_collection_ = now + kCollectionPeriod;
+  }
+  return now + kPosePeriod;
 }
 
-void StoreUpkeep::Work() {
+void StoreUpkeep::SavePoses() {
+  if (const absl::Status status = last_poses_.Save(store_); !status.ok()) {
+    Log(LogLevel::kWarn, "poses_not_saved", {{"error", status.ToString()}});
+  }
+}
+
+void StoreUpkeep::Collect() {
   const auto collected = store_.Collect();
   if (!collected.ok()) {
     Log(LogLevel::kWarn, "store_not_collected", {{"error", collected.status().ToString()}});
@@ -41,7 +49,9 @@ void StoreUpkeep::Work() {
     metrics_.store_content_bytes.Set(static_cast<double>(usage->content_bytes));
     metrics_.store_unreferenced_bytes.Set(static_cast<double>(usage->unreferenced_bytes));
   }
-  if (collected->more) PostWork();
+  if (collected->more) {
+    static_cast<void>(mapping_.Post([self = shared_from_this()] { self->Collect(); }));
+  }
 }
 
 }  // namespace voxloc::server

@@ -7,6 +7,7 @@
 #include "absl/time/clock.h"
 #include "core/parallel/processors.h"
 #include "server/errors/error_details.h"
+#include "server/maps/store/sqlite_map_store.h"
 #include "server/observe/logging.h"
 
 namespace voxloc::server {
@@ -60,6 +61,7 @@ Runtime::Runtime(const CommandLine& command_line, EngineChoice choice,
       searching("searching", SearchingOptions(config.limits), metrics.depth_searching),
       maps(config.limits.max_maps, metrics, mapping),
       library({*map_store, *engine, host_threads, maps, map_events, config.limits, metrics}),
+      last_poses(MapStoreOptions().max_last_poses),
       global_search(*engine, config.limits.search_cache_bytes),
       sessions(config.limits.max_sessions, metrics),
       scheduler(*engine, host_threads, SchedulerOptions(config.limits, engine_devices.size()),

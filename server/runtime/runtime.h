@@ -19,6 +19,7 @@
 #include "server/config/config.h"
 #include "server/engines/engine_choice.h"
 #include "server/lifecycle/active_calls.h"
+#include "server/maps/last_poses.h"
 #include "server/maps/map_events.h"
 #include "server/maps/map_library.h"
 #include "server/maps/resident_maps.h"
@@ -67,6 +68,7 @@ struct Runtime {
   ResidentMaps maps;
   MapEvents map_events;
   MapLibrary library;
+  LastPoses last_poses;
   GlobalSearch global_search;
   SessionRegistry sessions;
   Scheduler scheduler;

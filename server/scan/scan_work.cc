@@ -327,6 +327,8 @@ void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const 
   if (verdict.accepted) {
     CheckSweep(result);
     source_->state->Found(shown_stamp_ns_, result.map_T_base, place_, own_suffices_);
+    runtime_.last_poses.Note({source_->vehicle, source_->map, map_.snapshot->revision,
+                              absl::GetCurrentTimeNanos(), result.map_T_base});
     Answer(status, verdict.detail);
   } else if (verdict.status == AlignmentStatus::kDeadline) {
     Answer(status, verdict.detail);

@@ -67,6 +67,7 @@ absl::Status CheckChange(const v1::ScanSetup& setup) {
 }  // namespace
 
 absl::StatusOr<OpenedSession> OpenSession(const Config& config, const ResidentMaps& maps,
+                                          const LastPoses& last_poses,
                                           const v1::OpenSession& open) {
   auto setup = CheckSetup(config, maps, open.setup());
   if (!setup.ok()) return setup.status();
@@ -77,6 +78,14 @@ absl::StatusOr<OpenedSession> OpenSession(const Config& config, const ResidentMa
   ScanSource& source = session.source;
   auto state = StateOptions(config.limits, open, source.recipe.align);
   if (!state.ok()) return state.status();
+  if (open.from_last_pose()) {
+    if (source.vehicle.empty()) {
+      return absl::InvalidArgumentError(
+          "from_last_pose needs the vehicle's name in setup.vehicle, which is empty");
+    }
+    session.last_pose = last_poses.Find(source.vehicle, source.map);
+    if (session.last_pose.has_value()) state->last_map_T_base = session.last_pose->map_T_base;
+  }
   source.state = std::make_shared<SessionState>(*state);
   auto own_clock = HasOwnClock(open.clock());
   if (!own_clock.ok()) return own_clock.status();

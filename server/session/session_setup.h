@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/config/config.h"
+#include "server/maps/last_poses.h"
 #include "server/maps/resident_maps.h"
 #include "server/session/scan_source.h"
 #include "voxloc/v1/session.pb.h"
@@ -21,11 +22,13 @@ struct OpenedSession {
   uint32_t max_waiting_scans = 1;
   MapView map;
   Profile profile_on_map;
+  std::optional<LastPose> last_pose;  // that it begins from
 };
 
 // Errors: those that AlignScans gives for `open`.
 [[nodiscard]] absl::StatusOr<OpenedSession> OpenSession(const Config& config,
                                                         const ResidentMaps& maps,
+                                                        const LastPoses& last_poses,
                                                         const v1::OpenSession& open);
 
 // The source with what `configure` sets replaced; its state receives the new limits.

@@ -39,8 +39,11 @@ SessionState::SessionState(const Options& options)
       active_(options.active),
       poses_(options.poses),
       references_(ReferencesLike(options.poses)),
+      last_map_T_base_(options.last_map_T_base),
       history_(options.accumulation.value_or(AccumulationOptions())) {
-  if (options.recovery.has_value()) policy_.emplace(*options.recovery);
+  if (!options.recovery.has_value()) return;
+  policy_.emplace(*options.recovery);
+  if (last_map_T_base_.has_value()) policy_->Found(*last_map_T_base_, std::nullopt);
 }
 
 absl::Status SessionState::AddPose(const StampedPose& pose) {
@@ -67,6 +70,7 @@ void SessionState::Activate(bool active) {
   accepted_.reset();
   accepted_before_.reset();
   map_T_odom_.reset();
+  last_map_T_base_.reset();
   odometry_.reset();
   proposal_.reset();
   correction_.reset();
@@ -104,6 +108,8 @@ SessionState::Place SessionState::TakePlace(int64_t stamp_ns,
     }
   } else if (odom_T_base.has_value() && map_T_odom_.has_value()) {
     place.guess_map_T_base = *map_T_odom_ * *odom_T_base;
+  } else if (last_map_T_base_.has_value()) {
+    place.guess_map_T_base = *last_map_T_base_;
   } else {
     place.status = pose.status();
   }
@@ -160,6 +166,7 @@ void SessionState::Found(int64_t stamp_ns, const Pose& map_T_base, const Place& 
   const absl::MutexLock lock(&mutex_);
   accepted_before_ = accepted_;
   accepted_ = AcceptedResult{stamp_ns, map_T_base};
+  last_map_T_base_.reset();
   if (place.odom_T_base.has_value()) map_T_odom_ = map_T_base * place.odom_T_base->Inverse();
   if (!policy_.has_value()) return;
   policy_->Found(map_T_base, place.odometry_T_base);

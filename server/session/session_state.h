@@ -45,6 +45,8 @@ class SessionState {
     PoseBufferOptions poses;  // references: as many
     std::optional<RecoveryOptions> recovery;
     std::optional<AccumulationOptions> accumulation;
+    // Where the vehicle was last, in an earlier session; nullopt: not known, or not asked for.
+    std::optional<Pose> last_map_T_base;
   };
 
   explicit SessionState(const Options& options);
@@ -130,6 +132,8 @@ class SessionState {
   std::optional<AcceptedResult> accepted_ ABSL_GUARDED_BY(mutex_);
   std::optional<AcceptedResult> accepted_before_ ABSL_GUARDED_BY(mutex_);
   std::optional<Pose> map_T_odom_ ABSL_GUARDED_BY(mutex_);  // by the last accepted result
+  // Until the first accepted result.
+  std::optional<Pose> last_map_T_base_ ABSL_GUARDED_BY(mutex_);
   // What Place::odometry_T_base is taken from, once it is known.
   enum class Odometry { kPoses, kScans };
   std::optional<Odometry> odometry_ ABSL_GUARDED_BY(mutex_);

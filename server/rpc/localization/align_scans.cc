@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "server/convert/map.h"
 #include "server/convert/pose.h"
 #include "server/convert/profile.h"
 #include "server/errors/error_details.h"
@@ -177,7 +178,7 @@ class AlignScansStream : public AlignScansBidi,
     if (!runtime_.engine->Health().ok()) {
       return WithRetryAfter(EngineError(*runtime_.engine), kRetryWhenEngineIsLostS);
     }
-    auto opened = OpenSession(runtime_.config, runtime_.maps, open);
+    auto opened = OpenSession(runtime_.config, runtime_.maps, runtime_.last_poses, open);
     if (!opened.ok()) return opened.status();
     auto place = runtime_.sessions.Open(weak_from_this());
     if (!place.ok()) return place.status();
@@ -209,6 +210,9 @@ class AlignScansStream : public AlignScansBidi,
     v1::SessionOpened& reply = *response->mutable_opened();
     reply.set_session(source_->session);
     reply.set_map_revision(opened->map.snapshot->revision);
+    if (opened->last_pose.has_value()) {
+      LastPoseToProto(*opened->last_pose, absl::GetCurrentTimeNanos(), *reply.mutable_last_pose());
+    }
     reply.set_engine(runtime_.engine_name);
     reply.mutable_limits()->set_max_points_per_scan(static_cast<uint32_t>(source_->max_points));
     reply.mutable_limits()->set_max_waiting_scans(opened->max_waiting_scans);

@@ -124,6 +124,27 @@ TEST_P(DurableMaps, DeletedMapsStayDeletedAndRequestsStayCommitted) {
   EXPECT_TRUE(RunUpdate(*server, {begin, CommitRequest()}).committed.repeated());
 }
 
+TEST_P(DurableMaps, LastPosesComeBack) {
+  std::string pose;
+  {
+    const auto server = Start();
+    LoadTwoTiles(*server);
+    pose = PoseOf(*server);
+  }
+  const auto server = Start();
+  AwaitMap(*server);
+  TestSession session(*server);
+  v1::OpenSession open;
+  open.mutable_setup()->set_map("town");
+  open.mutable_setup()->set_vehicle("bus");
+  open.set_from_last_pose(true);
+  session.Open(open);
+  v1::PoseWithCovariance expected;
+  ASSERT_TRUE(expected.ParseFromString(pose));
+  EXPECT_EQ(session.opened().last_pose().map_t_base().SerializeAsString(),
+            expected.pose().SerializeAsString());
+}
+
 TEST_P(DurableMaps, OneServerHasADirectory) {
   const auto server = Start();
   CommandLine command_line;

@@ -8,16 +8,15 @@
 #include <string>
 #include <vector>
 
-#include "core/checksum/sha256.h"
 #include "tests/server/rpc/map/map_calls.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
+#include "tests/support/eventually.h"
 
 namespace voxloc::server {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 grpc::Status Activate(TestServer& server, uint64_t revision, v1::MapInfo* map = nullptr) {
@@ -181,13 +180,14 @@ TEST_F(MapRevisions, ASessionThatIsOpenGoesOverToWhatItsVehicleTries) {
                   .status.ok());
   session.Send(GoodScan(2));
   EXPECT_EQ(session.ReadResult().map_revision(), 2u);
-  v1::ListSessionsResponse sessions;
-  ASSERT_TRUE(
-      server_.admin
-          ->ListSessions(TestServer::NewContext().get(), v1::ListSessionsRequest(), &sessions)
-          .ok());
-  ASSERT_EQ(sessions.sessions_size(), 1);
-  EXPECT_EQ(sessions.sessions(0).map_revision(), 2u);
+  // What is listed follows the reply.
+  EXPECT_TRUE(Eventually([&] {
+    v1::ListSessionsResponse sessions;
+    const grpc::Status status = server_.admin->ListSessions(TestServer::NewContext().get(),
+                                                            v1::ListSessionsRequest(), &sessions);
+    return status.ok() && sessions.sessions_size() == 1 &&
+           sessions.sessions(0).map_revision() == 2u;
+  }));
   ASSERT_TRUE(Withdraw(server_, 2).ok());
   session.Send(GoodScan(3));
   EXPECT_EQ(session.ReadResult().map_revision(), 1u);

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/maps/last_poses.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace voxloc::server {
+namespace {
+
+// Of the vehicles that are forgotten at once, so that looking for the oldest costs little a note.
+constexpr size_t kShareForgotten = 10;
+
+}  // namespace
+
+absl::Status LastPoses::Load(MapStore& store) {
+  const auto maps = store.ListMaps();
+  if (!maps.ok()) return maps.status();
+  for (const StoredMap& map : *maps) {
+    auto poses = store.ListLastPoses(map.name);
+    if (!poses.ok()) return poses.status();
+    const absl::MutexLock lock(&mutex_);
+    for (LastPose& pose : *poses) {
+      std::string vehicle = pose.vehicle;
+      poses_.insert_or_assign(std::move(vehicle), std::move(pose));
+    }
+    ForgetOldest();
+  }
+  return absl::OkStatus();
+}
+
+void LastPoses::Note(LastPose pose) {
+  if (pose.vehicle.empty()) return;
+  const absl::MutexLock lock(&mutex_);
+  changed_.insert(pose.vehicle);
+  std::string vehicle = pose.vehicle;
+  poses_.insert_or_assign(std::move(vehicle), std::move(pose));
+  ForgetOldest();
+}
+
+void LastPoses::ForgetOldest() {
+  if (poses_.size() <= max_vehicles_) return;
+  std::vector<int64_t> stamps;
+  stamps.reserve(poses_.size());
+  for (const auto& [vehicle, pose] : poses_) stamps.push_back(pose.stamp_unix_ns);
+  const auto last = stamps.begin() + static_cast<ptrdiff_t>(poses_.size() / kShareForgotten);
+  std::nth_element(stamps.begin(), last, stamps.end());
+  const int64_t youngest = *last;
+  absl::erase_if(poses_, [&](const auto& entry) {
+    const bool old = entry.second.stamp_unix_ns <= youngest;
+    if (old) changed_.erase(entry.first);
+    return old;
+  });
+}
+
+std::optional<LastPose> LastPoses::Find(absl::string_view vehicle, absl::string_view map) const {
+  const absl::MutexLock lock(&mutex_);
+  const auto it = poses_.find(vehicle);
+  if (it == poses_.end() || it->second.map != map) return std::nullopt;
+  return it->second;
+}
+
+absl::Status LastPoses::Save(MapStore& store) {
+  std::vector<LastPose> changed;
+  {
+    const absl::MutexLock lock(&mutex_);
+    changed.reserve(changed_.size());
+    for (const std::string& vehicle : changed_) changed.push_back(poses_.at(vehicle));
+    changed_.clear();
+  }
+  if (changed.empty()) return absl::OkStatus();
+  absl::Status status = store.SaveLastPoses(changed);
+  if (status.ok()) return status;
+  const absl::MutexLock lock(&mutex_);
+  for (const LastPose& pose : changed) {
+    if (poses_.contains(pose.vehicle)) changed_.insert(pose.vehicle);
+  }
+  return status;
+}
+
+}  // namespace voxloc::server
