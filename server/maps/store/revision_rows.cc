@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/checksum/crc32c.h"
 #include "server/maps/store/content_rows.h"
 #include "server/maps/store/pose_rows.h"
 
@@ -148,8 +149,27 @@ absl::StatusOr<uint64_t> TakeNumber(SqliteDatabase& database, absl::string_view 
 struct TileRow {
   std::string id;
   int64_t content = 0;  // 0: the tile goes
-  StoredTile tile;      // without the digest
+  StoredTile tile;
+  uint32_t checksum = 0;
 };
+
+// Of what a row of tiles says, but for its end. SQLite's pages have no checksums: this is what
+// finds a flipped bit.
+uint32_t ChecksumOf(absl::string_view id, uint64_t from_revision, const StoredTile& tile) {
+  uint32_t crc = Crc32c(id);
+  const auto add = [&crc](const auto& value) {
+    crc = ExtendCrc32c(crc, {reinterpret_cast<const char*>(&value), sizeof(value)});
+  };
+  add(from_revision);
+  add(tile.digest);
+  add(tile.points);
+  add(tile.crc32c);
+  for (const Eigen::Vector3d& corner : {tile.bounds.min, tile.bounds.max}) {
+    // SQLite has one zero.
+    for (int i = 0; i < 3; ++i) add(corner[i] + 0.0);
+  }
+  return crc;
+}
 
 // Points of the tile that ends with this revision; nullopt: there was none.
 absl::StatusOr<std::optional<uint64_t>> EndTile(SqliteDatabase& database, int64_t map_id,
@@ -181,10 +201,10 @@ absl::Status AddTile(SqliteDatabase& database, int64_t map_id, uint64_t revision
   const Bounds& bounds = row.tile.bounds;
   return database.Run(
       "INSERT INTO tiles (map_id, tile_id, from_revision, to_revision, content_id, points, crc32c, "
-      "min_x, min_y, min_z, max_x, max_y, max_z) "
-      "VALUES (?1, ?2, ?3, NULL, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+      "min_x, min_y, min_z, max_x, max_y, max_z, row_crc32c) "
+      "VALUES (?1, ?2, ?3, NULL, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
       map_id, row.id, revision, row.content, row.tile.points, row.tile.crc32c, bounds.min.x(),
-      bounds.min.y(), bounds.min.z(), bounds.max.x(), bounds.max.y(), bounds.max.z());
+      bounds.min.y(), bounds.min.z(), bounds.max.x(), bounds.max.y(), bounds.max.z(), row.checksum);
 }
 
 absl::Status StageTile(SqliteDatabase& database, int64_t map_id, uint64_t revision,
@@ -192,11 +212,11 @@ absl::Status StageTile(SqliteDatabase& database, int64_t map_id, uint64_t revisi
   const Bounds& bounds = row.tile.bounds;
   const char* const sql =
       "INSERT INTO staged_tiles (map_id, revision, tile_id, content_id, points, crc32c, "
-      "min_x, min_y, min_z, max_x, max_y, max_z) "
-      "VALUES (?1, ?2, ?3, NULLIF(?4, 0), ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+      "min_x, min_y, min_z, max_x, max_y, max_z, row_crc32c) "
+      "VALUES (?1, ?2, ?3, NULLIF(?4, 0), ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
   return database.Run(sql, map_id, revision, row.id, row.content, row.tile.points, row.tile.crc32c,
                       bounds.min.x(), bounds.min.y(), bounds.min.z(), bounds.max.x(),
-                      bounds.max.y(), bounds.max.z());
+                      bounds.max.y(), bounds.max.z(), row.checksum);
 }
 
 // The columns points, crc32c, min_x ... max_z from `column` on.
@@ -336,6 +356,7 @@ absl::StatusOr<CommittedRevision> CommitRevision(SqliteDatabase& database,
       if (!content.ok()) return content.status();
       row.content = *content;
       row.tile = *tile;
+      row.checksum = ChecksumOf(id, revision.revision, *tile);
     }
     const auto before = commit.stage ? PointsOfTile(database, map->id, id)
                                      : EndTile(database, map->id, revision.revision, id);
@@ -414,9 +435,13 @@ absl::StatusOr<StoredRevision> ActivateRevision(SqliteDatabase& database, absl::
   {
     SqliteQuery query(database,
                       "SELECT tile_id, content_id, points, crc32c, min_x, min_y, min_z, max_x, "
-                      "max_y, max_z FROM staged_tiles WHERE map_id = ?1 AND revision = ?2",
+                      "max_y, max_z, row_crc32c FROM staged_tiles "
+                      "WHERE map_id = ?1 AND revision = ?2",
                       row->id, revision);
-    while (query.Next()) changes.push_back({query.Text(0), query.Int(1), TileOf(query, 2)});
+    while (query.Next()) {
+      changes.push_back(
+          {query.Text(0), query.Int(1), TileOf(query, 2), static_cast<uint32_t>(query.Int(10))});
+    }
     if (!query.status().ok()) return query.status();
   }
   for (const TileRow& change : changes) {
@@ -563,41 +588,43 @@ absl::StatusOr<Manifest> ReadManifest(SqliteDatabase& database, absl::string_vie
   }
 
   Manifest manifest;
-  // A row without its content is damage, and no tile may be missing without a word.
+  // A tile that is wrong, or missing, must not go unnoticed.
   const auto add = [&](const SqliteQuery& query, uint64_t from) -> absl::Status {
     const auto digest = Sha256FromBytes(query.Bytes(1));
-    if (!digest.ok()) {
-      return absl::DataLossError(absl::StrCat(database.path(), ": tile \"", query.Bytes(0),
-                                              "\" of map \"", map, "\" refers to no content"));
-    }
     StoredTile tile = TileOf(query, 2);
-    tile.digest = *digest;
+    tile.digest = digest.ok() ? *digest : Sha256Digest();
     tile.revision = from;
+    if (!digest.ok() ||
+        static_cast<uint32_t>(query.Int(10)) != ChecksumOf(query.Bytes(0), from, tile)) {
+      return absl::DataLossError(absl::StrCat(database.path(), ": the row of tile \"",
+                                              query.Bytes(0), "\" of map \"", map,
+                                              "\" is damaged"));
+    }
     manifest.insert_or_assign(manifest.end(), query.Text(0), tile);
     return absl::OkStatus();
   };
   {
     SqliteQuery query(database,
                       "SELECT t.tile_id, c.digest, t.points, t.crc32c, t.min_x, t.min_y, t.min_z, "
-                      "t.max_x, t.max_y, t.max_z, t.from_revision "
+                      "t.max_x, t.max_y, t.max_z, t.row_crc32c, t.from_revision "
                       "FROM tiles t LEFT JOIN contents c ON c.id = t.content_id "
                       "WHERE t.map_id = ?1 AND t.from_revision <= ?2 "
                       "AND (t.to_revision IS NULL OR t.to_revision > ?2) ORDER BY t.tile_id",
                       row->id, staged ? found->parent : revision);
     while (query.Next()) {
-      if (absl::Status status = add(query, query.UInt(10)); !status.ok()) return status;
+      if (absl::Status status = add(query, query.UInt(11)); !status.ok()) return status;
     }
     if (!query.status().ok()) return query.status();
   }
   if (staged) {
     SqliteQuery query(database,
                       "SELECT t.tile_id, c.digest, t.points, t.crc32c, t.min_x, t.min_y, t.min_z, "
-                      "t.max_x, t.max_y, t.max_z, t.content_id IS NULL "
+                      "t.max_x, t.max_y, t.max_z, t.row_crc32c, t.content_id IS NULL "
                       "FROM staged_tiles t LEFT JOIN contents c ON c.id = t.content_id "
                       "WHERE t.map_id = ?1 AND t.revision = ?2",
                       row->id, revision);
     while (query.Next()) {
-      if (query.Int(10) != 0) {
+      if (query.Int(11) != 0) {
         manifest.erase(query.Text(0));
       } else if (absl::Status status = add(query, revision); !status.ok()) {
         return status;

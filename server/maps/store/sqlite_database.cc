@@ -16,6 +16,8 @@ constexpr int kBusyTimeoutMs = 2000;
 
 absl::StatusCode CodeOf(int extended) {
   if (extended == SQLITE_IOERR_CORRUPTFS) return absl::StatusCode::kDataLoss;
+  // The index of the log cannot grow.
+  if (extended == SQLITE_IOERR_SHMSIZE) return absl::StatusCode::kResourceExhausted;
   switch (extended & 0xff) {
     case SQLITE_FULL:
     case SQLITE_NOMEM:

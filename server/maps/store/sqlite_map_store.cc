@@ -78,6 +78,8 @@ class SqliteMapStore : public MapStore {
 
   absl::Status PrepareLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     absl::Status status = CheckSchema(*writer_);
+    const auto version = writer_->Number("PRAGMA user_version");
+    if (status.ok()) status = version.status();
     if (status.ok()) status = writer_->Execute("PRAGMA foreign_keys = ON");
     if (status.ok() && durable()) status = UseLog();
     if (status.ok()) status = MigrateSchema(*writer_);
@@ -91,7 +93,8 @@ class SqliteMapStore : public MapStore {
             directory_);
         return ReadAll();
       }
-      status = SyncDirectory(directory_);
+      // Of a new database the name must last as well.
+      if (*version == 0) status = SyncDirectory(directory_);
     }
     if (status.ok()) {
       status =

@@ -9,11 +9,11 @@ namespace voxloc::server {
 namespace {
 
 // Each with its indexes. A few findings tell as much as many.
-constexpr const char* kQuickChecks[] = {
-    "PRAGMA quick_check('map_numbers')",  "PRAGMA quick_check('maps')",
-    "PRAGMA quick_check('revisions')",    "PRAGMA quick_check('canaries')",
-    "PRAGMA quick_check('contents')",     "PRAGMA quick_check('tiles')",
-    "PRAGMA quick_check('staged_tiles')", "PRAGMA quick_check('last_poses')"};
+constexpr const char* kTableChecks[] = {
+    "PRAGMA integrity_check('map_numbers')",  "PRAGMA integrity_check('maps')",
+    "PRAGMA integrity_check('revisions')",    "PRAGMA integrity_check('canaries')",
+    "PRAGMA integrity_check('contents')",     "PRAGMA integrity_check('tiles')",
+    "PRAGMA integrity_check('staged_tiles')", "PRAGMA integrity_check('last_poses')"};
 constexpr size_t kMaxFindings = 8;
 
 void AddFindings(SqliteDatabase& database, const char* check, std::vector<std::string>& findings) {
@@ -32,13 +32,13 @@ void AddFindings(SqliteDatabase& database, const char* check, std::vector<std::s
 
 std::vector<std::string> FindDamage(SqliteDatabase& database) {
   std::vector<std::string> findings;
-  for (const char* const check : kQuickChecks) AddFindings(database, check, findings);
+  for (const char* const check : kTableChecks) AddFindings(database, check, findings);
   return findings;
 }
 
 absl::Status CheckWhole(SqliteDatabase& database) {
   std::vector<std::string> findings;
-  AddFindings(database, "PRAGMA quick_check", findings);
+  AddFindings(database, "PRAGMA integrity_check", findings);
   if (findings.empty()) return absl::OkStatus();
   return absl::DataLossError(absl::StrCat(database.path(), " is damaged: ", findings.front()));
 }

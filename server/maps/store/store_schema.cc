@@ -88,6 +88,7 @@ CREATE TABLE pieces (
   PRIMARY KEY (content_id, piece));
 
 -- A tile from one revision of a map's history on, to before another one (NULL: until now).
+-- row_crc32c: of what the row says, but for its end.
 CREATE TABLE tiles (
   map_id BIGINT NOT NULL REFERENCES maps (id),
   tile_id TEXT NOT NULL,
@@ -102,6 +103,7 @@ CREATE TABLE tiles (
   max_x DOUBLE PRECISION NOT NULL,
   max_y DOUBLE PRECISION NOT NULL,
   max_z DOUBLE PRECISION NOT NULL,
+  row_crc32c BIGINT NOT NULL,
   PRIMARY KEY (map_id, tile_id, from_revision));
 CREATE INDEX tiles_ended ON tiles (map_id, to_revision) WHERE to_revision IS NOT NULL;
 CREATE INDEX tiles_by_content ON tiles (content_id);
@@ -120,6 +122,7 @@ CREATE TABLE staged_tiles (
   max_x DOUBLE PRECISION NOT NULL,
   max_y DOUBLE PRECISION NOT NULL,
   max_z DOUBLE PRECISION NOT NULL,
+  row_crc32c BIGINT NOT NULL,
   PRIMARY KEY (map_id, revision, tile_id));
 CREATE INDEX staged_tiles_by_content ON staged_tiles (content_id);
 

@@ -14,7 +14,8 @@
 namespace voxloc::server {
 namespace {
 
-constexpr sqlite3_int64 kChunkBytes = 1 << 20;
+// SQLite's layer for Unix writes less than 128 KiB at once.
+constexpr sqlite3_int64 kChunkBytes = 1 << 16;
 
 // SQLite's file layer asks for file names that it can look for parameters behind.
 struct FileNameDeleter {
@@ -22,8 +23,10 @@ struct FileNameDeleter {
 };
 
 absl::Status LogError(const std::string& path, absl::string_view what, int code) {
-  return absl::InternalError(
-      absl::StrCat(path, " cannot be ", what, ": ", sqlite3_errstr(code), " (", code, ")"));
+  const std::string message =
+      absl::StrCat(path, " cannot be ", what, ": ", sqlite3_errstr(code), " (", code, ")");
+  if ((code & 0xff) == SQLITE_FULL) return absl::ResourceExhaustedError(message);
+  return absl::InternalError(message);
 }
 
 absl::Status RewriteFile(sqlite3_file* file, const std::string& path) {

@@ -6,6 +6,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <thread>
+
 #include "absl/strings/str_cat.h"
 #include "tests/server/maps/store/store_fixture.h"
 
@@ -94,6 +97,58 @@ TEST_P(MapStoreTest, TheNumberOfLastPosesIsLimited) {
   CollectAll(*store_);
   EXPECT_EQ(store_->ListLastPoses("town")->size(), 3U);
   EXPECT_TRUE(store_->GetLastPose("bus 9").ok());
+}
+
+TEST_P(MapStoreTest, OfTwoWritersThatRaceOneIsFirst) {
+  constexpr int kThreads = 4;
+  constexpr uint64_t kRevisions = 25;
+  ASSERT_TRUE(store_->Commit(CommitOf(*store_, "town", 0, {{"a", 0}})).ok());
+  std::atomic<uint64_t> committed{0};
+  std::atomic<uint64_t> aborted{0};
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (;;) {
+        const auto map = store_->GetMap("town");
+        ASSERT_TRUE(map.ok()) << map.status();
+        if (map->active_revision >= kRevisions) return;
+        const auto commit =
+            store_->Commit(CommitOf(*store_, "town", map->active_revision,
+                                    {{absl::StrCat("tile ", thread), map->active_revision}}));
+        ++(commit.ok() ? committed : aborted);
+        if (!commit.ok()) {
+          ASSERT_EQ(commit.status().code(), absl::StatusCode::kAborted) << commit.status();
+        }
+        const auto manifest = store_->GetManifest("town", map->active_revision);
+        // Others may have come so far meanwhile that it is no longer kept.
+        if (manifest.ok()) {
+          const auto bytes = ReadBytes(*store_, manifest->begin()->second.digest);
+          ASSERT_TRUE(bytes.ok() || absl::IsNotFound(bytes.status())) << bytes.status();
+        }
+        ASSERT_TRUE(store_->Collect().ok());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  // Every success is a revision of its own.
+  EXPECT_EQ(store_->GetMap("town")->active_revision, committed + 1);
+  EXPECT_GE(committed, kRevisions - 1);
+}
+
+TEST_P(MapStoreTest, ManyReadAtOnce) {
+  std::vector<Sha256Digest> digests;
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    digests.push_back(UploadBytes(*store_, PointBytes(seed, 200000)).value());
+  }
+  std::vector<std::thread> threads;
+  for (uint64_t thread = 0; thread < 20; ++thread) {
+    threads.emplace_back([&, thread] {
+      const auto bytes = ReadBytes(*store_, digests[thread % 4]);
+      ASSERT_TRUE(bytes.ok()) << bytes.status();
+      EXPECT_TRUE(*bytes == PointBytes(thread % 4, 200000));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace
