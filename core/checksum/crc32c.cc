@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstring>
 
 namespace voxloc {
 namespace {
@@ -39,10 +40,32 @@ uint32_t LittleEndian32(const unsigned char* bytes) {
          (static_cast<uint32_t>(bytes[2]) << 16) | (static_cast<uint32_t>(bytes[3]) << 24);
 }
 
+const unsigned char* BytesOf(absl::string_view bytes) {
+  return reinterpret_cast<const unsigned char*>(bytes.data());
+}
+
+#if defined(__x86_64__)
+// The instruction computes this very polynomial, eight bytes at a time.
+__attribute__((target("sse4.2"))) uint32_t ExtendByInstruction(uint32_t crc,
+                                                               absl::string_view bytes) {
+  const unsigned char* next = BytesOf(bytes);
+  size_t left = bytes.size();
+  uint64_t wide = ~crc;
+  for (; left >= sizeof(wide); left -= sizeof(wide), next += sizeof(wide)) {
+    uint64_t eight = 0;
+    std::memcpy(&eight, next, sizeof(eight));
+    wide = __builtin_ia32_crc32di(wide, eight);
+  }
+  auto state = static_cast<uint32_t>(wide);
+  for (; left > 0; --left, ++next) state = __builtin_ia32_crc32qi(state, *next);
+  return ~state;
+}
+#endif
+
 }  // namespace
 
-uint32_t ExtendCrc32c(uint32_t crc, absl::string_view bytes) {
-  const auto* next = reinterpret_cast<const unsigned char*>(bytes.data());
+uint32_t ExtendCrc32cByTable(uint32_t crc, absl::string_view bytes) {
+  const unsigned char* next = BytesOf(bytes);
   size_t left = bytes.size();
   uint32_t state = ~crc;
   for (; left >= kSlices; left -= kSlices, next += kSlices) {
@@ -55,6 +78,14 @@ uint32_t ExtendCrc32c(uint32_t crc, absl::string_view bytes) {
   }
   for (; left > 0; --left, ++next) state = (state >> 8) ^ kTable[0][(state ^ *next) & 0xffU];
   return ~state;
+}
+
+uint32_t ExtendCrc32c(uint32_t crc, absl::string_view bytes) {
+#if defined(__x86_64__)
+  static const bool kHasInstruction = __builtin_cpu_supports("sse4.2") != 0;
+  if (kHasInstruction) return ExtendByInstruction(crc, bytes);
+#endif
+  return ExtendCrc32cByTable(crc, bytes);
 }
 
 }  // namespace voxloc

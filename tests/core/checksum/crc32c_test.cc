@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <string>
 
 namespace voxloc {
@@ -25,6 +26,18 @@ TEST(Crc32cTest, GoesOnWhereItStopped) {
   for (size_t cut = 0; cut <= text.size(); ++cut) {
     EXPECT_EQ(ExtendCrc32c(Crc32c(text.substr(0, cut)), text.substr(cut)), Crc32c(text)) << cut;
   }
+}
+
+TEST(Crc32cTest, IsTheSameByTableAndByInstruction) {
+  std::mt19937_64 random(5);
+  std::string bytes;
+  for (int i = 0; i < 300; ++i) {
+    EXPECT_EQ(ExtendCrc32cByTable(0, bytes), Crc32c(bytes)) << i;
+    const auto crc = static_cast<uint32_t>(random());
+    EXPECT_EQ(ExtendCrc32cByTable(crc, bytes), ExtendCrc32c(crc, bytes)) << i;
+    bytes.push_back(static_cast<char>(random()));
+  }
+  EXPECT_EQ(ExtendCrc32cByTable(0, "123456789"), 0xe3069283U);
 }
 
 }  // namespace
