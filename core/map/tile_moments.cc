@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "core/map/block_index.h"
+#include "core/parallel/thread_pool.h"
 
 namespace voxloc {
 namespace {
@@ -35,49 +36,122 @@ struct PlacedPoint {
 
 // Points brought into the order of their blocks, keeping their order within one.
 struct SortedPoints {
-  std::vector<CellKey> blocks;      // by number
-  std::vector<uint32_t> block_end;  // by number: end of its run below
-  std::vector<PlacedPoint> points;
+  std::vector<CellKey> blocks;            // by number
+  std::vector<uint32_t> block_end;        // by number: end of its run below
+  std::unique_ptr<PlacedPoint[]> points;  // finite ones
 };
 
-SortedPoints SortByBlock(const PointCloud& cloud, const Bounds& bounds, double cell_size_m) {
+// Fewer points than this are not worth the merge with the other segments.
+constexpr size_t kPointsPerSegment = 16384;
+// Parts of the work for each thread: blocks differ in their points, and a thread may be busy.
+constexpr size_t kPartsPerThread = 4;
+// Entries of the segments' tables of blocks for each point: filling them takes time too.
+constexpr double kTableEntriesPerPoint = 4.0;
+
+size_t PartsFor(const ThreadPool* pool) {
+  return pool == nullptr || pool->threads() == 1 ? 1 : kPartsPerThread * pool->threads();
+}
+
+// A run of the cloud that one thread sorts, with blocks numbered as they come in it.
+struct Segment {
+  size_t begin = 0;
+  size_t end = 0;
+  BlockIndex index;
+  std::vector<uint32_t> counts;  // by number; then where the next point goes
+};
+
+// Where points belong. Not initialised: points that are not finite have only a block, kNone.
+struct PointPlaces {
+  explicit PointPlaces(size_t points) : block(new uint32_t[points]), place(new uint16_t[points]) {}
+  std::unique_ptr<uint32_t[]> block;  // its number in the segment
+  std::unique_ptr<uint16_t[]> place;  // in the block
+};
+
+void FindPlaces(const PointCloud& cloud, double cell_size_m, Segment& segment,
+                PointPlaces& places) {
   const double inverse = 1.0 / cell_size_m;
-  BlockIndex index(BlockOf(CellOf(bounds.min, cell_size_m)),
-                   BlockOf(CellOf(bounds.max, cell_size_m)));
-  const size_t n = cloud.size();
-  std::vector<uint32_t> block_of(n);
-  std::vector<uint16_t> place_of(n);
-  std::vector<uint32_t> counts;
   const Eigen::Vector3d origin = cloud.origin;
-  for (size_t i = 0; i < n; ++i) {
+  for (size_t i = segment.begin; i < segment.end; ++i) {
     if (!IsFinitePoint(cloud.x[i], cloud.y[i], cloud.z[i])) {
-      block_of[i] = BlockIndex::kNone;
+      places.block[i] = BlockIndex::kNone;
       continue;
     }
     const CellKey cell = {FloorIndex((origin.x() + static_cast<double>(cloud.x[i])) * inverse),
                           FloorIndex((origin.y() + static_cast<double>(cloud.y[i])) * inverse),
                           FloorIndex((origin.z() + static_cast<double>(cloud.z[i])) * inverse)};
-    const uint32_t number = index.FindOrAdd(BlockOf(cell));
-    if (number == counts.size()) counts.push_back(0);
-    ++counts[number];
-    block_of[i] = number;
-    place_of[i] = static_cast<uint16_t>(PlaceInBlock(cell));
+    const uint32_t number = segment.index.FindOrAdd(BlockOf(cell));
+    if (number == segment.counts.size()) segment.counts.push_back(0);
+    ++segment.counts[number];
+    places.block[i] = number;
+    places.place[i] = static_cast<uint16_t>(PlaceInBlock(cell));
   }
+}
+
+size_t SegmentsFor(size_t points, const CellKey& first, const CellKey& last,
+                   const ThreadPool* pool) {
+  const double blocks = (static_cast<double>(last.x) - first.x + 1.0) *
+                        (static_cast<double>(last.y) - first.y + 1.0) *
+                        (static_cast<double>(last.z) - first.z + 1.0);
+  const double most = kTableEntriesPerPoint * static_cast<double>(points) / blocks;
+  const size_t wanted = std::min(points / kPointsPerSegment, PartsFor(pool));
+  return most < static_cast<double>(wanted) ? 1 : std::max<size_t>(1, wanted);
+}
+
+// Segments are counted and filled side by side, and come one after another in every block: the
+// order is that of the cloud, however many there are.
+SortedPoints SortByBlock(const PointCloud& cloud, const Bounds& bounds, double cell_size_m,
+                         ThreadPool* pool) {
+  const CellKey first = BlockOf(CellOf(bounds.min, cell_size_m));
+  const CellKey last = BlockOf(CellOf(bounds.max, cell_size_m));
+  const size_t n = cloud.size();
+  std::vector<Segment> segments(SegmentsFor(n, first, last, pool));
+  PointPlaces places(n);
+  ParallelFor(pool, segments.size(), [&](size_t s) {
+    Segment& segment = segments[s];
+    segment.begin = n * s / segments.size();
+    segment.end = n * (s + 1) / segments.size();
+    segment.index = BlockIndex(first, last);
+    FindPlaces(cloud, cell_size_m, segment, places);
+  });
 
   SortedPoints sorted;
+  BlockIndex index(first, last);
+  std::vector<std::vector<uint32_t>> number_of(segments.size());  // by the segment's number
+  for (size_t s = 0; s < segments.size(); ++s) {
+    const std::vector<CellKey>& blocks = segments[s].index.blocks();
+    for (size_t b = 0; b < blocks.size(); ++b) {
+      const uint32_t number = index.FindOrAdd(blocks[b]);
+      if (number == sorted.block_end.size()) sorted.block_end.push_back(0);
+      sorted.block_end[number] += segments[s].counts[b];
+      number_of[s].push_back(number);
+    }
+  }
   sorted.blocks = index.blocks();
-  std::vector<uint32_t> cursor(counts.size());
-  uint32_t begin = 0;
-  for (size_t b = 0; b < counts.size(); ++b) {
-    cursor[b] = begin;
-    begin += counts[b];
+  std::vector<uint32_t> next;
+  next.reserve(sorted.block_end.size());
+  uint32_t end = 0;
+  for (uint32_t& block_end : sorted.block_end) {
+    next.push_back(end);
+    end += block_end;
+    block_end = end;
   }
-  sorted.points.resize(begin);
-  for (size_t i = 0; i < n; ++i) {
-    if (block_of[i] == BlockIndex::kNone) continue;
-    sorted.points[cursor[block_of[i]]++] = {cloud.x[i], cloud.y[i], cloud.z[i], place_of[i]};
+  for (size_t s = 0; s < segments.size(); ++s) {
+    for (size_t b = 0; b < number_of[s].size(); ++b) {
+      uint32_t& begin = next[number_of[s][b]];
+      const uint32_t count = segments[s].counts[b];
+      segments[s].counts[b] = begin;
+      begin += count;
+    }
   }
-  sorted.block_end = std::move(cursor);
+  sorted.points.reset(new PlacedPoint[end]);
+  ParallelFor(pool, segments.size(), [&](size_t s) {
+    Segment& segment = segments[s];
+    for (size_t i = segment.begin; i < segment.end; ++i) {
+      if (places.block[i] == BlockIndex::kNone) continue;
+      sorted.points[segment.counts[places.block[i]]++] = {cloud.x[i], cloud.y[i], cloud.z[i],
+                                                          places.place[i]};
+    }
+  });
   return sorted;
 }
 
@@ -88,7 +162,7 @@ struct BlockAccumulator {
 };
 
 void AppendBlock(const SortedPoints& sorted, const Eigen::Vector3d& origin, uint32_t number,
-                 BlockAccumulator& accumulator, TileMoments& tile) {
+                 bool float_sums, BlockAccumulator& accumulator, TileMoments& tile) {
   const uint32_t begin = number == 0 ? 0 : sorted.block_end[number - 1];
   const uint32_t end = sorted.block_end[number];
   const CellKey block = sorted.blocks[number];
@@ -115,12 +189,42 @@ void AppendBlock(const SortedPoints& sorted, const Eigen::Vector3d& origin, uint
     if (accumulator.moments[place].count == 0) continue;
     tile.places.push_back(static_cast<uint16_t>(place));
     tile.moments.push_back(accumulator.moments[place]);
-    tile.float_sums.push_back(accumulator.float_sums[place]);
+    if (float_sums) tile.float_sums.push_back(accumulator.float_sums[place]);
     accumulator.moments[place] = {};
     accumulator.float_sums[place] = {};
   }
   run.end = static_cast<uint32_t>(tile.places.size());
   tile.blocks.push_back(run);
+}
+
+template <typename T>
+void AppendTo(std::vector<T>& all, const std::vector<T>& piece) {
+  all.insert(all.end(), piece.begin(), piece.end());
+}
+
+// Completes `tile` with these pieces of it, one after another.
+void Join(const std::vector<TileMoments>& pieces, TileMoments& tile) {
+  size_t blocks = 0;
+  size_t cells = 0;
+  size_t float_sums = 0;
+  for (const TileMoments& piece : pieces) {
+    blocks += piece.blocks.size();
+    cells += piece.cells();
+    float_sums += piece.float_sums.size();
+  }
+  tile.blocks.reserve(blocks);
+  tile.places.reserve(cells);
+  tile.moments.reserve(cells);
+  tile.float_sums.reserve(float_sums);
+  for (const TileMoments& piece : pieces) {
+    const auto before = static_cast<uint32_t>(tile.cells());
+    for (const TileMoments::Block& block : piece.blocks) {
+      tile.blocks.push_back({block.key, block.begin + before, block.end + before});
+    }
+    AppendTo(tile.places, piece.places);
+    AppendTo(tile.moments, piece.moments);
+    AppendTo(tile.float_sums, piece.float_sums);
+  }
 }
 
 }  // namespace
@@ -130,7 +234,8 @@ size_t TileMoments::MemoryBytes() const {
          moments.capacity() * sizeof(ndt::CellMoments) + float_sums.capacity() * sizeof(FloatSum);
 }
 
-absl::StatusOr<TileMoments> BuildTileMoments(const PointCloud& cloud_map, double cell_size_m) {
+absl::StatusOr<TileMoments> BuildTileMoments(const PointCloud& cloud_map, double cell_size_m,
+                                             const TileMomentsOptions& options) {
   if (!(cell_size_m > 0.0) || !std::isfinite(cell_size_m)) {
     return absl::InvalidArgumentError(
         absl::StrCat("the cell size must be finite and over 0 m (got ", cell_size_m, ")"));
@@ -157,15 +262,21 @@ absl::StatusOr<TileMoments> BuildTileMoments(const PointCloud& cloud_map, double
   tile.points = bounds.finite_points;
   tile.not_finite = cloud_map.size() - bounds.finite_points;
 
-  const SortedPoints sorted = SortByBlock(cloud_map, bounds, cell_size_m);
+  const SortedPoints sorted = SortByBlock(cloud_map, bounds, cell_size_m, options.pool);
   std::vector<uint32_t> order(sorted.blocks.size());
   std::iota(order.begin(), order.end(), 0U);
   std::sort(order.begin(), order.end(),
             [&](uint32_t a, uint32_t b) { return sorted.blocks[a] < sorted.blocks[b]; });
-  const auto accumulator = std::make_unique<BlockAccumulator>();
-  for (const uint32_t number : order) {
-    AppendBlock(sorted, cloud_map.origin, number, *accumulator, tile);
-  }
+  std::vector<TileMoments> pieces(std::min(order.size(), PartsFor(options.pool)));
+  ParallelFor(options.pool, pieces.size(), [&](size_t p) {
+    pieces[p].cell_size_m = cell_size_m;
+    const auto accumulator = std::make_unique<BlockAccumulator>();
+    const size_t end = order.size() * (p + 1) / pieces.size();
+    for (size_t i = order.size() * p / pieces.size(); i < end; ++i) {
+      AppendBlock(sorted, cloud_map.origin, order[i], options.float_sums, *accumulator, pieces[p]);
+    }
+  });
+  Join(pieces, tile);
   return tile;
 }
 

@@ -18,6 +18,8 @@
 
 namespace voxloc {
 
+class ThreadPool;
+
 // The float32 running sum of a cell's offsets from the tile's origin, in the order of the input:
 // what the reference divides by the count to find a cell's place in its search tree. Its rounding
 // error grows with the distance from the origin and is part of the reference's numbers.
@@ -44,16 +46,23 @@ struct TileMoments {
   // One entry a cell, ascending by block, then by place in the block.
   std::vector<uint16_t> places;
   std::vector<ndt::CellMoments> moments;
-  std::vector<FloatSum> float_sums;
+  std::vector<FloatSum> float_sums;  // empty where they were not asked for
 
   [[nodiscard]] size_t cells() const { return places.size(); }
   [[nodiscard]] size_t MemoryBytes() const;
 };
 
+struct TileMomentsOptions {
+  bool float_sums = true;      // whether they are wanted
+  ThreadPool* pool = nullptr;  // null: on the caller's thread
+};
+
+// The same bits whatever the number of threads.
 // InvalidArgument when the cell size is not positive and finite, when no point or not the origin is
 // finite, or when a point lies more than 2^27 cells from the map's zero.
 [[nodiscard]] absl::StatusOr<TileMoments> BuildTileMoments(const PointCloud& cloud_map,
-                                                           double cell_size_m);
+                                                           double cell_size_m,
+                                                           const TileMomentsOptions& options = {});
 
 }  // namespace voxloc
 

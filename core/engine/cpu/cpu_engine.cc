@@ -3,7 +3,7 @@
 #include "core/engine/cpu/cpu_engine.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -221,14 +221,15 @@ class CpuEngine : public Engine {
     if (statistics.empty()) {
       return absl::InvalidArgumentError("a tile needs at least one cell statistics");
     }
-    std::set<double> cell_sizes;
+    std::map<double, bool> sizes;  // of cells: whether float sums are wanted
     for (const CellStatistics& s : statistics) {
       if (absl::Status status = ValidateCellStatistics(s); !status.ok()) return status;
-      cell_sizes.insert(s.cell_size_m);
+      sizes[s.cell_size_m] |= s.float_index;
     }
     std::vector<TileMoments> lattices;
-    for (const double cell_size_m : cell_sizes) {
-      absl::StatusOr<TileMoments> moments = BuildTileMoments(cloud_map, cell_size_m);
+    for (const auto& [cell_size_m, float_sums] : sizes) {
+      absl::StatusOr<TileMoments> moments =
+          BuildTileMoments(cloud_map, cell_size_m, {float_sums, &pool_});
       if (!moments.ok()) return moments.status();
       lattices.push_back(*std::move(moments));
     }
@@ -248,9 +249,14 @@ class CpuEngine : public Engine {
         return absl::InvalidArgumentError("a tile does not belong to the CPU engine");
       }
       for (const CellStatistics& s : statistics) {
-        if (cpu_tile->Lattice(s.cell_size_m) == nullptr) {
+        const TileMoments* const lattice = cpu_tile->Lattice(s.cell_size_m);
+        if (lattice == nullptr) {
           return absl::InvalidArgumentError(
               absl::StrCat("a tile was built without a lattice of ", s.cell_size_m, " m"));
+        }
+        if (s.float_index && lattice->float_sums.empty()) {
+          return absl::InvalidArgumentError(absl::StrCat(
+              "a tile was built without a float32 index on its lattice of ", s.cell_size_m, " m"));
         }
       }
       cpu_tiles.push_back(std::move(cpu_tile));

@@ -12,6 +12,8 @@
 #include <tuple>
 #include <vector>
 
+#include "core/parallel/thread_pool.h"
+#include "tests/support/moments_comparison.h"
 #include "tests/support/random_numbers.h"
 #include "tests/support/reference_ndt.h"
 
@@ -144,6 +146,30 @@ TEST(TileMomentsTest, PointsThatAreNotFiniteAreLeftOutAndCounted) {
   EXPECT_EQ(tile->points, 100u);
   EXPECT_EQ(tile->not_finite, 7u);
   ExpectSameCells(*tile, cloud, 1e-12);
+}
+
+TEST(TileMomentsTest, BitsDoNotDependOnTheThreads) {
+  PointCloud cloud = RandomCloud(150000, 60.0, 56);
+  cloud.origin = {1000.0, -2000.0, 3.0};
+  cloud.x[77] = kNaN;
+  for (const double size : {0.5, 2.0, 8.0}) {
+    const TileMoments alone = *BuildTileMoments(cloud, size);
+    ExpectSameCells(alone, cloud, 1e-9);
+    for (const size_t threads : {1, 2, 3, 7}) {
+      SCOPED_TRACE(threads);
+      ThreadPool pool(threads);
+      ExpectSameMoments(*BuildTileMoments(cloud, size, {true, &pool}), alone);
+    }
+  }
+}
+
+TEST(TileMomentsTest, FloatSumsAreThereWhereTheyAreAskedFor) {
+  const PointCloud cloud = RandomCloud(1000, 5.0, 57);
+  TileMoments with = *BuildTileMoments(cloud, 2.0);
+  const TileMoments without = *BuildTileMoments(cloud, 2.0, {false});
+  EXPECT_EQ(with.float_sums.size(), with.cells());
+  with.float_sums.clear();
+  ExpectSameMoments(without, with);
 }
 
 TEST(TileMomentsTest, LimitsAreErrorsThatNameTheirValue) {
