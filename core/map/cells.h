@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From the moments of tiles to the Gaussians of a map, in double precision.
-//
-// A MapCellBlock holds the cells of one 8x8x8 block and is shared, unchanged, between
-// snapshots whose tiles agree there.
+// From the moments of tiles to the Gaussians of a map, block by block, in double precision.
 
 #ifndef VOXLOC_CORE_MAP_CELLS_H_
 #define VOXLOC_CORE_MAP_CELLS_H_
 
 #include <Eigen/Core>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -30,21 +26,28 @@ struct MapCell {
   ndt::Symmetric3<double> information;              // 1/m^2
 };
 
-struct MapCellBlock {
-  CellKey key;
-  // The tiles that have points here, in the map's order of tiles.
-  std::vector<const TileMoments*> sources;
-  std::vector<MapCell> cells;  // ascending by place in the block, then by tile
+// A tile's run of cells in one block.
+struct CellSource {
+  const TileMoments* tile = nullptr;
+  uint32_t begin = 0;  // into its arrays
+  uint32_t end = 0;
+
+  friend bool operator==(const CellSource& a, const CellSource& b) {
+    return a.tile == b.tile && a.begin == b.begin && a.end == b.end;
+  }
 };
 
-using MapCellBlocks = std::vector<std::shared_ptr<const MapCellBlock>>;
+// Appends the cells of a block, ascending by place, then by tile. Sources are all that tiles have
+// there, in the map's order of tiles; tiles are of the statistics' cell size.
+void ComposeBlock(const CellKey& block, absl::Span<const CellSource> sources,
+                  const CellStatistics& statistics, std::vector<MapCell>& cells);
 
-// Composes tiles, which must be of the statistics' cell size, into cells: blocks ascending by key.
-// A block of `previous` (may be empty; the same statistics) whose sources are the same is shared,
-// so a change costs in proportion to the tiles changed. The tiles must outlive the blocks.
-[[nodiscard]] MapCellBlocks ComposeCells(absl::Span<const TileMoments* const> tiles,
-                                         const CellStatistics& statistics,
-                                         const MapCellBlocks& previous = {});
+// Whether a cell of these blocks may have its mean in the box from `min` to `max`: rounding can
+// move a mean out of its cell, but not by another cell. A bound that is not a number bounds
+// nothing.
+[[nodiscard]] bool MayHoldMeans(const CellKey& first_block, const CellKey& last_block,
+                                double cell_size_m, const Eigen::Vector3d& min,
+                                const Eigen::Vector3d& max);
 
 }  // namespace voxloc
 

@@ -263,7 +263,7 @@ class CpuEngine : public Engine {
     }
     return std::make_shared<const CpuMap>(
         std::move(cpu_tiles), std::vector<CellStatistics>(statistics.begin(), statistics.end()),
-        dynamic_cast<const CpuMap*>(previous));
+        dynamic_cast<const CpuMap*>(previous), &pool_);
   }
 
   absl::StatusOr<ScoreResult> TryScore(const ScoreRequest& request) {

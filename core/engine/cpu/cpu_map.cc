@@ -7,8 +7,21 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "core/engine/cpu/grid_composer.h"
+#include "core/map/tile_change.h"
 
 namespace voxloc::cpu {
+namespace {
+
+std::vector<const ResidentTile*> Pointers(
+    const std::vector<std::shared_ptr<const CpuTile>>& tiles) {
+  std::vector<const ResidentTile*> pointers;
+  pointers.reserve(tiles.size());
+  for (const auto& tile : tiles) pointers.push_back(tile.get());
+  return pointers;
+}
+
+}  // namespace
 
 const TileMoments* CpuTile::Lattice(double cell_size_m) const {
   for (const TileMoments& lattice : lattices_) {
@@ -30,42 +43,40 @@ size_t CpuTile::MemoryBytes() const {
 }
 
 CpuMap::CpuMap(std::vector<std::shared_ptr<const CpuTile>> tiles,
-               std::vector<CellStatistics> statistics, const CpuMap* previous)
+               std::vector<CellStatistics> statistics, const CpuMap* previous, ThreadPool* pool)
     : tiles_(std::move(tiles)), statistics_(std::move(statistics)) {
-  layers_.reserve(statistics_.size());
-  for (const CellStatistics& layer_statistics : statistics_) {
+  TileChange change;
+  if (previous != nullptr) change = CompareTiles(Pointers(previous->tiles_), Pointers(tiles_));
+  grids_.reserve(statistics_.size());
+  for (const CellStatistics& s : statistics_) {
+    const GaussianGrid* const known = change.incremental ? previous->Grid(s) : nullptr;
+    if (known != nullptr && change.empty()) {
+      grids_.push_back(*known);
+      continue;
+    }
     std::vector<const TileMoments*> lattices;
     lattices.reserve(tiles_.size());
-    for (const auto& tile : tiles_) lattices.push_back(tile->Lattice(layer_statistics.cell_size_m));
-    const MapCellBlocks* reusable = nullptr;
-    if (previous != nullptr) {
-      const auto& known = previous->statistics_;
-      const auto it = std::find(known.begin(), known.end(), layer_statistics);
-      if (it != known.end()) {
-        reusable = &previous->layers_[static_cast<size_t>(it - known.begin())].blocks;
-      }
+    for (const auto& tile : tiles_) lattices.push_back(tile->Lattice(s.cell_size_m));
+    if (known == nullptr) {
+      grids_.push_back(ComposeGrid(lattices, s, nullptr, pool));
+      continue;
     }
-    MapCellBlocks blocks =
-        ComposeCells(lattices, layer_statistics, reusable != nullptr ? *reusable : MapCellBlocks{});
-    GaussianGrid grid(blocks, layer_statistics);
-    layers_.push_back({std::move(blocks), std::move(grid)});
+    GridChange grid_change{*known, {}, change.came};
+    for (const size_t position : change.gone) {
+      grid_change.gone.push_back(previous->tiles_[position]->Lattice(s.cell_size_m));
+    }
+    grids_.push_back(ComposeGrid(lattices, s, &grid_change, pool));
   }
 }
 
 const GaussianGrid* CpuMap::Grid(const CellStatistics& statistics) const {
   const auto it = std::find(statistics_.begin(), statistics_.end(), statistics);
-  return it == statistics_.end() ? nullptr
-                                 : &layers_[static_cast<size_t>(it - statistics_.begin())].grid;
+  return it == statistics_.end() ? nullptr : &grids_[static_cast<size_t>(it - statistics_.begin())];
 }
 
 size_t CpuMap::MemoryBytes() const {
   size_t bytes = 0;
-  for (const Layer& layer : layers_) {
-    bytes += layer.grid.MemoryBytes();
-    for (const auto& block : layer.blocks) {
-      bytes += sizeof(MapCellBlock) + block->cells.capacity() * sizeof(MapCell);
-    }
-  }
+  for (const GaussianGrid& grid : grids_) bytes += grid.MemoryBytes();
   return bytes;
 }
 
@@ -74,8 +85,11 @@ absl::StatusOr<std::vector<MapCell>> CpuMap::CellsInBox(size_t statistics_index,
                                                         const Eigen::Vector3d& max,
                                                         size_t max_cells) const {
   std::vector<MapCell> found;
-  for (const auto& block : layers_[statistics_index].blocks) {
-    for (const MapCell& cell : block->cells) {
+  std::vector<MapCell> cells;
+  for (const auto& [key, block] : grids_[statistics_index].BlocksMeeting(min, max)) {
+    cells.clear();
+    ComposeBlock(key, block->sources, statistics_[statistics_index], cells);
+    for (const MapCell& cell : cells) {
       if ((cell.mean.array() < min.array()).any() || (cell.mean.array() > max.array()).any()) {
         continue;
       }

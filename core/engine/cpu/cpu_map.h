@@ -14,6 +14,7 @@
 #include "core/engine/cpu/gaussian_grid.h"
 #include "core/map/resident_map.h"
 #include "core/map/tile_moments.h"
+#include "core/parallel/thread_pool.h"
 
 namespace voxloc::cpu {
 
@@ -24,6 +25,8 @@ class CpuTile : public ResidentTile {
 
   // Null where there is no lattice of that size.
   [[nodiscard]] const TileMoments* Lattice(double cell_size_m) const;
+  // Ascending by cell size.
+  [[nodiscard]] const std::vector<TileMoments>& lattices() const { return lattices_; }
 
   [[nodiscard]] size_t points() const override { return lattices_.front().points; }
   [[nodiscard]] size_t not_finite() const override { return lattices_.front().not_finite; }
@@ -36,9 +39,9 @@ class CpuTile : public ResidentTile {
 
 class CpuMap : public ResidentMap {
  public:
-  // All tiles must have the lattices that the statistics name.
+  // All tiles must have the lattices that the statistics name. `previous` and `pool` may be null.
   CpuMap(std::vector<std::shared_ptr<const CpuTile>> tiles, std::vector<CellStatistics> statistics,
-         const CpuMap* previous);
+         const CpuMap* previous, ThreadPool* pool);
 
   // Null where the map was not composed with these statistics.
   [[nodiscard]] const GaussianGrid* Grid(const CellStatistics& statistics) const;
@@ -47,24 +50,20 @@ class CpuMap : public ResidentMap {
     return statistics_;
   }
   [[nodiscard]] size_t cells(size_t statistics_index) const override {
-    return layers_[statistics_index].grid.size();
+    return grids_[statistics_index].size();
   }
   [[nodiscard]] size_t MemoryBytes() const override;
+  // Computed anew from the tiles' moments, in double.
   [[nodiscard]] absl::StatusOr<std::vector<MapCell>> CellsInBox(size_t statistics_index,
                                                                 const Eigen::Vector3d& min,
                                                                 const Eigen::Vector3d& max,
                                                                 size_t max_cells) const override;
 
  private:
-  struct Layer {
-    MapCellBlocks blocks;
-    GaussianGrid grid;
-  };
-
-  // Kept so that a successor can compare its tiles with the blocks' sources.
+  // The blocks of the grids refer to their lattices, and a successor compares its own with them.
   std::vector<std::shared_ptr<const CpuTile>> tiles_;
   std::vector<CellStatistics> statistics_;
-  std::vector<Layer> layers_;  // one for each statistics
+  std::vector<GaussianGrid> grids_;  // one for each statistics
 };
 
 }  // namespace voxloc::cpu

@@ -1,59 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GaussianGrid: the cells of a map as the CPU engine's hot loop wants them: float32 relative to
-// their lattice cell, sorted by the lattice cell of their index position, so that the cells of any
-// lattice cell, however many, are one contiguous run. Immutable; any thread may read it.
+// GaussianGrid: the Gaussians of a map on one lattice, found by the lattice cell of their index
+// position, block by block. Immutable; any thread may read it. A successor shares the blocks that
+// have not changed.
 
 #ifndef VOXLOC_CORE_ENGINE_CPU_GAUSSIAN_GRID_H_
 #define VOXLOC_CORE_ENGINE_CPU_GAUSSIAN_GRID_H_
 
 #include <cstddef>
-#include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
-#include "core/engine/cpu/kernels.h"
-#include "core/map/block_index.h"
-#include "core/map/cells.h"
+#include "core/engine/cpu/gaussian_block.h"
+#include "core/map/block_map.h"
 #include "core/map/lattice.h"
 
 namespace voxloc::cpu {
 
 class GaussianGrid {
  public:
-  // A run of cells [begin, end).
-  struct Run {
-    uint32_t begin = 0;
-    uint32_t end = 0;
-  };
+  using Blocks = BlockMap<std::shared_ptr<const GaussianBlock>>;
+  // Without a Gaussian.
+  explicit GaussianGrid(double cell_size_m) : cell_size_m_(cell_size_m) {}
 
-  // Where a cell is, relative to the low corner of the lattice cell of its index position, metres.
-  struct Position {
-    float index[3];
-    float mean[3];
-  };
-
-  GaussianGrid(const MapCellBlocks& blocks, const CellStatistics& statistics);
+  // This grid with these blocks replaced, see BlockMap::With.
+  [[nodiscard]] GaussianGrid With(std::vector<Blocks::Change> changes) const;
 
   [[nodiscard]] double cell_size_m() const { return cell_size_m_; }
-  [[nodiscard]] size_t size() const { return information_.size(); }
-  [[nodiscard]] size_t MemoryBytes() const;
+  [[nodiscard]] size_t size() const { return size_; }
+  // Blocks that several grids share count in each of them.
+  [[nodiscard]] size_t MemoryBytes() const { return block_bytes_ + blocks_.MemoryBytes(); }
 
-  // The cells whose index position lies in the lattice cell or one of the 26 around it: 27 runs, x
-  // fastest, then y, then z. Costs one look-up for each block touched.
-  void CellsAround(const CellKey& key, Run (&runs)[27]) const;
-
-  // Those in the lattice cell alone.
-  [[nodiscard]] Run CellsIn(const CellKey& key) const;
-
-  [[nodiscard]] const Position& position(size_t cell) const { return positions_[cell]; }
-  [[nodiscard]] const InformationRow* information() const { return information_.data(); }
+  // Null where the block has neither points nor Gaussians. Valid as long as the grid and its
+  // successors that share the block.
+  [[nodiscard]] const GaussianBlock* Find(const CellKey& block) const {
+    const std::shared_ptr<const GaussianBlock>* const found = blocks_.Find(block);
+    return found == nullptr ? nullptr : found->get();
+  }
+  // The blocks with points that may have means in the box (MayHoldMeans), ascending by key.
+  [[nodiscard]] std::vector<std::pair<CellKey, const GaussianBlock*>> BlocksMeeting(
+      const Eigen::Vector3d& min, const Eigen::Vector3d& max) const;
 
  private:
   double cell_size_m_;
-  BlockIndex blocks_;
-  std::vector<uint32_t> begin_;  // of each lattice cell of each block, and one past the last
-  std::vector<Position> positions_;
-  std::vector<InformationRow> information_;
+  Blocks blocks_;
+  size_t size_ = 0;
+  size_t block_bytes_ = 0;
 };
 
 }  // namespace voxloc::cpu

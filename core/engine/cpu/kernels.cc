@@ -96,7 +96,8 @@ VOXLOC_HD CandidateLanes GatherCandidates(const cpu::AccumulateArguments& in,
   for (int lane = 0; lane < kLanes; ++lane) {
     const cpu::CandidateCell* cell = in.candidates.cells + index[lane];
     mean_rows[lane] = Load<HalfVector>(cell);
-    information_rows[lane] = Load<FloatVector>(in.information + cell->cell);
+    // The last two of eight lanes are the index position's; nobody looks at them.
+    information_rows[lane] = Load<FloatVector>(cell->record);
   }
   FloatVector mean[4];
   FloatVector information[8];

@@ -19,23 +19,26 @@ namespace voxloc::cpu {
 
 constexpr int kPointsPerChunk = 256;
 
+// A Gaussian of the map: its information matrix, xx xy xz yy yz zz, 1/m^2; and where the neighbour
+// search finds it and its mean, relative to the low corner of the lattice cell of the former, m.
+struct alignas(16) GaussianRecord {
+  float information[6];
+  float index[3];
+  float mean[3];
+};
+
 // Candidate cells of all lattice cells that a chunk's points have met; list i of a point is
 // [begin, begin + count) in these arrays. Positions are relative to the low corner of the lattice
 // cell that the point lies in, metres.
 struct CandidateCell {
   float mean[3];
-  uint32_t cell;  // row of `information`
+  const GaussianRecord* record;
 };
 struct CandidateArrays {
   const float* index_x;
   const float* index_y;
   const float* index_z;
   const CandidateCell* cells;
-};
-
-// Rows of xx xy xz yy yz zz and two zeros, 32-byte aligned, 1/m^2.
-struct alignas(32) InformationRow {
-  float entry[8];
 };
 
 struct LocateArguments {
@@ -87,7 +90,6 @@ struct AccumulateArguments {
   const uint32_t* list_count;
   int padded_count;
   CandidateArrays candidates;
-  const InformationRow* information;
   // Candidates whose index position is at least this far away, squared, do not count; infinite
   // where the search takes all.
   float squared_radius_m2;

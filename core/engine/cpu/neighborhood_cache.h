@@ -7,10 +7,12 @@
 #ifndef VOXLOC_CORE_ENGINE_CPU_NEIGHBORHOOD_CACHE_H_
 #define VOXLOC_CORE_ENGINE_CPU_NEIGHBORHOOD_CACHE_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "core/container/flat_table.h"
 #include "core/engine/cpu/gaussian_grid.h"
 #include "core/engine/cpu/kernels.h"
@@ -40,12 +42,26 @@ class NeighborhoodCache {
   [[nodiscard]] uint32_t longest() const { return longest_; }
 
  private:
+  // A block that was found, where `known`.
+  struct KnownBlock {
+    CellKey key;
+    bool known = false;
+    const GaussianBlock* block = nullptr;
+  };
+
   List Build(const CellKey& key);
-  void Reserve(uint32_t more);
+  // The block, or one without a Gaussian where the grid has none.
+  const GaussianBlock& BlockAt(const CellKey& key);
+  // Appends what is found in the neighbour of this number, of 27: x fastest, then y, then z.
+  void Append(uint32_t neighbor, absl::Span<const GaussianRecord> run);
+  void Grow(size_t needed);
 
   const GaussianGrid* grid_ = nullptr;
-  NeighborSearch search_ = NeighborSearch::kRadius;
+  uint32_t searched_ = 0;     // a bit for each of the 27 neighbours
+  float shifts_[27][3] = {};  // of their low corners from that of the lattice cell, m
   FlatTable<CellKey, List> lists_;
+  // Neighbouring points lie in the same few blocks: these, by the low bits of their keys.
+  std::array<KnownBlock, 32> blocks_;
   uint32_t size_ = 0;
   uint32_t longest_ = 0;
   // Longer than size_ by what the kernels may read past a list's end.

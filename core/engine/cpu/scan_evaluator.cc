@@ -265,7 +265,6 @@ void ScanEvaluator::EvaluateChunk(const EvaluationFrame& frame, int count, Chunk
   accumulate.list_count = lists.count;
   accumulate.padded_count = PaddedCount(count);
   accumulate.candidates = lists.neighborhoods.arrays();
-  accumulate.information = grid_->information();
   const double radius_m = grid_->cell_size_m();
   accumulate.squared_radius_m2 = stage_.search == NeighborSearch::kRadius
                                      ? static_cast<float>(radius_m * radius_m)

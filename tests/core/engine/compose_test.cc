@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/support/engine_test.h"
+#include "tests/support/random_numbers.h"
 #include "tests/support/reference_ndt.h"
 #include "tests/support/result_bits.h"
 
@@ -122,6 +123,37 @@ TEST_P(ComposeTest, ALongLineOfSuccessorsEqualsAFreshMap) {
     map = Compose(tiles_, map.get());
   }
   ExpectSameMaps(map, Compose(tiles_));
+}
+
+// Tiles come, go and are replaced, in twos and threes, also all over the map at once.
+TEST_P(ComposeTest, RandomSuccessorsEqualFreshMaps) {
+  std::vector<Tiles> variants = {tiles_};
+  for (const float up : {0.3F, 40.0F}) {
+    std::vector<PointCloud> moved = clouds_;
+    for (PointCloud& cloud : moved) {
+      for (float& z : cloud.z) z += up;
+    }
+    variants.push_back(BuildTiles(moved));
+  }
+  RandomNumbers random(17);
+  std::vector<int> choice(clouds_.size(), 0);  // -1: not there
+  auto map = Compose(tiles_);
+  for (int round = 0; round < 25; ++round) {
+    SCOPED_TRACE(round);
+    const int changes = 1 + random.Index(3);
+    for (int i = 0; i < changes; ++i) {
+      choice[static_cast<size_t>(random.Index(static_cast<int>(choice.size())))] =
+          random.Index(4) - 1;
+    }
+    choice[0] = 0;  // what the alignments are in
+    Tiles tiles;
+    for (size_t i = 0; i < choice.size(); ++i) {
+      if (choice[i] >= 0) tiles.push_back(variants[static_cast<size_t>(choice[i])][i]);
+    }
+    map = Compose(tiles, map.get());
+    ExpectSameMaps(map, Compose(tiles));
+    if (HasFailure()) return;
+  }
 }
 
 TEST_P(ComposeTest, ASuccessorOutlivesItsPredecessorAndItsTiles) {

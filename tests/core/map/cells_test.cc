@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/composed_cells.h"
 #include "tests/support/random_numbers.h"
 #include "tests/support/reference_ndt.h"
 #include "tests/support/synthetic_scene.h"
@@ -38,18 +39,10 @@ std::vector<const TileMoments*> Pointers(const std::vector<std::unique_ptr<TileM
   return pointers;
 }
 
-std::vector<MapCell> Flatten(const MapCellBlocks& blocks) {
-  std::vector<MapCell> cells;
-  for (const auto& block : blocks) {
-    cells.insert(cells.end(), block->cells.begin(), block->cells.end());
-  }
-  return cells;
-}
-
 std::vector<MapCell> CellsOf(const std::vector<PointCloud>& clouds,
                              const CellStatistics& statistics) {
   const auto tiles = BuildAll(clouds, statistics.cell_size_m);
-  return Flatten(ComposeCells(Pointers(tiles), statistics));
+  return AllCellsOf(Pointers(tiles), statistics);
 }
 
 CellStatistics Merged(double size) {
@@ -160,56 +153,30 @@ TEST(CellsTest, TheIndexIsTheMeanOrTheFloatRunningMean) {
   EXPECT_LT((exact[0].mean - Eigen::Vector3d(31001.0, -50001.0, 1.0)).norm(), 0.05);
 }
 
-TEST(CellsTest, BlocksWhoseTilesDidNotChangeAreShared) {
-  const PointCloud cloud = SceneMap();
-  const std::vector<PointCloud> clouds = Cut(cloud, 10);
+TEST(CellsTest, MeansLieWhereTheirBlocksMayHoldThem) {
   const CellStatistics statistics = Merged(0.5);
-  const auto tiles = BuildAll(clouds, statistics.cell_size_m);
-  std::vector<const TileMoments*> pointers = Pointers(tiles);
-  const MapCellBlocks before = ComposeCells(pointers, statistics);
-
-  // The fourth tile is built anew from half of its points.
-  PointCloud half = clouds[3];
-  for (auto* column : {&half.x, &half.y, &half.z}) column->resize(column->size() / 2);
-  const auto replaced = BuildAll({half}, statistics.cell_size_m);
-  pointers[3] = replaced[0].get();
-  const MapCellBlocks after = ComposeCells(pointers, statistics, before);
-  const MapCellBlocks fresh = ComposeCells(pointers, statistics);
-
-  size_t shared = 0;
-  size_t anew = 0;
-  ASSERT_EQ(after.size(), fresh.size());
-  for (size_t i = 0; i < after.size(); ++i) {
-    const auto old = std::find_if(before.begin(), before.end(),
-                                  [&](const auto& block) { return block->key == after[i]->key; });
-    ASSERT_NE(old, before.end());
-    const auto& sources = after[i]->sources;
-    const auto& old_sources = (*old)->sources;
-    const bool touched =
-        std::find(old_sources.begin(), old_sources.end(), tiles[3].get()) != old_sources.end();
-    EXPECT_EQ(after[i] == *old, !touched);
-    (touched ? anew : shared) += 1;
-    // Shared or not, it is what a composition from nothing gives.
-    EXPECT_EQ(sources, fresh[i]->sources);
-    ASSERT_EQ(after[i]->cells.size(), fresh[i]->cells.size());
-    for (size_t c = 0; c < after[i]->cells.size(); ++c) {
-      EXPECT_EQ(after[i]->cells[c].count, fresh[i]->cells[c].count);
-      EXPECT_EQ(after[i]->cells[c].mean, fresh[i]->cells[c].mean);
+  const std::vector<MapCell> cells = CellsOf({SceneMap()}, statistics);
+  RandomNumbers random(7);
+  size_t left_out = 0;
+  for (int i = 0; i < 50; ++i) {
+    const Eigen::Vector3d centre = random.InBox(30.0);
+    const Eigen::Vector3d half = random.InBox(10.0).cwiseAbs();
+    const Eigen::Vector3d min = centre - half;
+    const Eigen::Vector3d max = centre + half;
+    for (const MapCell& cell : cells) {
+      const CellKey block = BlockOf(cell.key);
+      const bool may = MayHoldMeans(block, block, statistics.cell_size_m, min, max);
+      if ((cell.mean.array() >= min.array()).all() && (cell.mean.array() <= max.array()).all()) {
+        EXPECT_TRUE(may);
+      }
+      left_out += may ? 0 : 1;
     }
   }
-  EXPECT_GT(shared, anew);
-  EXPECT_GT(anew, 0u);
-
-  // Without the tile, its blocks go or lose its points.
-  pointers.erase(pointers.begin() + 3);
-  const MapCellBlocks without = ComposeCells(pointers, statistics, after);
-  for (const auto& block : without) {
-    EXPECT_EQ(std::count(block->sources.begin(), block->sources.end(), replaced[0].get()), 0);
-  }
-  EXPECT_LT(without.size(), after.size());
+  EXPECT_GT(left_out, cells.size());
+  const Eigen::Vector3d nothing = Eigen::Vector3d::Constant(std::nan(""));
+  EXPECT_TRUE(MayHoldMeans({5, 5, 5}, {5, 5, 5}, 0.5, nothing, nothing));
+  EXPECT_TRUE(MayHoldMeans({-9, -9, -9}, {9, 9, 9}, 0.5, {-0.1, 0, 0}, {0.1, 1, 1}));
 }
-
-TEST(CellsTest, NoTilesMakeNoCells) { EXPECT_TRUE(ComposeCells({}, Merged(2.0)).empty()); }
 
 TEST(CellsTest, StatisticsOutsideTheirLimitsAreNamed) {
   EXPECT_TRUE(ValidateCellStatistics({}).ok());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cells of maps against those of ComposeCells, which the CPU engine uses.
+// The cells of maps against those that ComposeBlock makes, which the CPU engine uses.
 
 #include <gtest/gtest.h>
 
@@ -9,6 +9,7 @@
 
 #include "core/map/cells.h"
 #include "tests/cuda/map/map_fixture.h"
+#include "tests/support/composed_cells.h"
 #include "tests/support/reference_ndt.h"
 
 namespace voxloc::cuda {
@@ -52,10 +53,7 @@ class CudaCellsInBoxTest : public CudaMapTest {
       }
       std::vector<const TileMoments*> tiles;
       for (const TileMoments& tile : moments) tiles.push_back(&tile);
-      std::vector<MapCell> all;
-      for (const auto& block : ComposeCells(tiles, statistics)) {
-        all.insert(all.end(), block->cells.begin(), block->cells.end());
-      }
+      const std::vector<MapCell> all = AllCellsOf(tiles, statistics);
       EXPECT_EQ(map->cells(s), all.size());
       const auto everywhere = map->CellsInBox(s, -kEverywhere, kEverywhere, kNoLimit);
       ASSERT_TRUE(everywhere.ok()) << everywhere.status();

@@ -9,10 +9,13 @@
 #include <vector>
 
 #include "core/engine/cpu/gaussian_grid.h"
+#include "core/engine/cpu/grid_composer.h"
 #include "core/map/cells.h"
 #include "cuda/map/block_set.h"
 #include "tests/cuda/map/layer_download.h"
 #include "tests/cuda/map/map_fixture.h"
+#include "tests/support/composed_cells.h"
+#include "tests/support/gaussians_in.h"
 
 namespace voxloc::cuda {
 namespace {
@@ -22,7 +25,7 @@ struct Neighbor {
   int shift[3];  // of its index cell from this one
   float index[3];
   float mean[3];
-  cpu::InformationRow information;
+  float information[6];
 
   [[nodiscard]] int Faces() const {
     return std::abs(shift[0]) + std::abs(shift[1]) + std::abs(shift[2]);
@@ -40,20 +43,18 @@ struct Neighbor {
 };
 
 std::vector<Neighbor> NeighborsOnCpu(const cpu::GaussianGrid& grid, const CellKey& cell) {
-  cpu::GaussianGrid::Run runs[27];
-  grid.CellsAround(cell, runs);
   std::vector<Neighbor> neighbors;
   for (int i = 0; i < 27; ++i) {
-    for (uint32_t k = runs[i].begin; k < runs[i].end; ++k) {
+    const int shift[3] = {i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1};
+    const CellKey at = {cell.x + shift[0], cell.y + shift[1], cell.z + shift[2]};
+    for (const cpu::GaussianRecord& record : GaussiansIn(grid, at)) {
       Neighbor neighbor{};
-      neighbor.shift[0] = i % 3 - 1;
-      neighbor.shift[1] = i / 3 % 3 - 1;
-      neighbor.shift[2] = i / 9 - 1;
+      std::copy_n(shift, 3, neighbor.shift);
       for (int axis = 0; axis < 3; ++axis) {
-        neighbor.index[axis] = grid.position(k).index[axis];
-        neighbor.mean[axis] = grid.position(k).mean[axis];
+        neighbor.index[axis] = record.index[axis];
+        neighbor.mean[axis] = record.mean[axis];
       }
-      neighbor.information = grid.information()[k];
+      std::copy_n(record.information, 6, neighbor.information);
       neighbors.push_back(neighbor);
     }
   }
@@ -85,7 +86,7 @@ bool IsSame(const ListEntry& entry, const Neighbor& neighbor, const CellKey& cel
   float largest = 0.0F;
   for (const float value : b) largest = std::max(largest, std::abs(value));
   for (int i = 0; i < 6; ++i) {
-    const float expected = neighbor.information.entry[i];
+    const float expected = neighbor.information[i];
     if (std::abs(b[i] - expected) > 1e-4F * largest) return false;
   }
   return true;
@@ -132,15 +133,12 @@ class CudaListsTest : public CudaMapTest {
       }
       std::vector<const TileMoments*> tiles;
       for (const TileMoments& tile : moments) tiles.push_back(&tile);
-      const MapCellBlocks blocks = ComposeCells(tiles, statistics);
-      const cpu::GaussianGrid grid(blocks, statistics);
+      const cpu::GaussianGrid grid = cpu::ComposeGrid(tiles, statistics, nullptr, nullptr);
       const std::map<CellKey, Chunk> chunks = DownloadChunks(*map, statistics);
 
       BlockBox box;
-      for (const auto& block : blocks) {
-        for (const MapCell& cell : block->cells) {
-          box.Include(BlockOf(CellOf(cell.index, statistics.cell_size_m)));
-        }
+      for (const MapCell& cell : AllCellsOf(tiles, statistics)) {
+        box.Include(BlockOf(CellOf(cell.index, statistics.cell_size_m)));
       }
       const BlockBox around = box.Dilated();
       for (int32_t z = around.first.z; z <= around.last.z; ++z) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -18,9 +19,9 @@
 namespace voxloc::cpu {
 namespace {
 
-// Cells at random places around zero, several to a lattice cell, some indexed outside their own.
-MapCellBlocks RandomBlocks(const CellStatistics& statistics, int count, double reach,
-                           uint64_t seed) {
+// Cells at random places around zero, several to a lattice cell.
+std::vector<MapCell> RandomCells(const CellStatistics& statistics, int count, double reach,
+                                 uint64_t seed) {
   RandomNumbers random(seed);
   std::vector<MapCell> cells;
   for (int i = 0; i < count; ++i) {
@@ -32,27 +33,21 @@ MapCellBlocks RandomBlocks(const CellStatistics& statistics, int count, double r
     cell.information.xx = static_cast<double>(i);  // tells the cells apart
     cells.push_back(cell);
   }
-  std::stable_sort(cells.begin(), cells.end(), [](const MapCell& a, const MapCell& b) {
-    return BlockOf(a.key) < BlockOf(b.key);
-  });
-  MapCellBlocks blocks;
-  for (size_t begin = 0; begin < cells.size();) {
-    auto block = std::make_shared<MapCellBlock>();
-    block->key = BlockOf(cells[begin].key);
-    while (begin < cells.size() && BlockOf(cells[begin].key) == block->key) {
-      block->cells.push_back(cells[begin++]);
-    }
-    blocks.push_back(std::move(block));
-  }
-  return blocks;
+  return cells;
 }
 
-std::vector<MapCell> Flatten(const MapCellBlocks& blocks) {
-  std::vector<MapCell> cells;
-  for (const auto& block : blocks) {
-    cells.insert(cells.end(), block->cells.begin(), block->cells.end());
+GaussianGrid GridOf(const std::vector<MapCell>& cells, const CellStatistics& statistics) {
+  std::set<CellKey> blocks;
+  for (const MapCell& cell : cells) {
+    blocks.insert(BlockOf(CellOf(cell.index, statistics.cell_size_m)));
   }
-  return cells;
+  std::vector<GaussianGrid::Blocks::Change> changes;
+  for (const CellKey& key : blocks) {
+    auto block = std::make_shared<GaussianBlock>();
+    (void)PlaceGaussians(key, cells, statistics.cell_size_m, *block);
+    changes.push_back({key, std::move(block)});
+  }
+  return GaussianGrid(statistics.cell_size_m).With(std::move(changes));
 }
 
 // Sizes of steps along the axes from one lattice cell to another, if none is over one.
@@ -90,9 +85,8 @@ TEST(NeighborhoodCacheTest, ListsHoldTheCellsOfASearchThroughAll) {
   for (const double size : {0.5, 2.0}) {
     CellStatistics statistics;
     statistics.cell_size_m = size;
-    const MapCellBlocks blocks = RandomBlocks(statistics, 3000, 12.0 * size, 71);
-    const std::vector<MapCell> cells = Flatten(blocks);
-    const GaussianGrid grid(blocks, statistics);
+    const std::vector<MapCell> cells = RandomCells(statistics, 3000, 12.0 * size, 71);
+    const GaussianGrid grid = GridOf(cells, statistics);
     EXPECT_EQ(grid.size(), cells.size());
     NeighborhoodCache cache;
     for (const NeighborSearch search :
@@ -111,7 +105,7 @@ TEST(NeighborhoodCacheTest, ListsHoldTheCellsOfASearchThroughAll) {
         const Eigen::Vector3d corner = CellCorner(key, size);
         std::vector<size_t> found;
         for (uint32_t at = list.begin; at < list.begin + list.count; ++at) {
-          const auto id = static_cast<size_t>(grid.information()[arrays.cells[at].cell].entry[0]);
+          const auto id = static_cast<size_t>(arrays.cells[at].record->information[0]);
           found.push_back(id);
           const auto cell = std::find_if(cells.begin(), cells.end(), [&](const MapCell& c) {
             return static_cast<size_t>(c.information.xx) == id;
@@ -143,9 +137,8 @@ TEST(NeighborhoodCacheTest, ListsHoldTheCellsOfASearchThroughAll) {
 
 TEST(NeighborhoodCacheTest, AResetForgetsTheOldGrid) {
   CellStatistics statistics;
-  const MapCellBlocks blocks = RandomBlocks(statistics, 500, 10.0, 73);
-  const GaussianGrid grid(blocks, statistics);
-  const GaussianGrid empty({}, statistics);
+  const GaussianGrid grid = GridOf(RandomCells(statistics, 500, 10.0, 73), statistics);
+  const GaussianGrid empty(statistics.cell_size_m);
   EXPECT_EQ(empty.size(), 0u);
   NeighborhoodCache cache;
   cache.Reset(&grid, NeighborSearch::kRadius);

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/map/tile_change.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace voxloc {
+namespace {
+
+using ::testing::ElementsAre;
+using Tiles = std::vector<const ResidentTile*>;
+
+// Tiles are told apart by who they are; what is in them does not matter.
+class NamedTile : public ResidentTile {
+ public:
+  size_t points() const override { return 0; }
+  size_t not_finite() const override { return 0; }
+  size_t cells() const override { return 0; }
+  size_t MemoryBytes() const override { return 0; }
+};
+
+TEST(TileChangeTest, NamesTilesThatCameAndWent) {
+  const NamedTile t[6];
+  const TileChange change =
+      CompareTiles(Tiles{&t[0], &t[1], &t[2], &t[3]}, Tiles{&t[0], &t[4], &t[2], &t[3], &t[5]});
+  EXPECT_TRUE(change.incremental);
+  EXPECT_FALSE(change.empty());
+  EXPECT_THAT(change.gone, ElementsAre(1));
+  EXPECT_THAT(change.came, ElementsAre(1, 4));
+  const Tiles same = {&t[0], &t[1]};
+  EXPECT_TRUE(CompareTiles(same, same).incremental);
+  EXPECT_TRUE(CompareTiles(same, same).empty());
+}
+
+TEST(TileChangeTest, StartsAnewWhenTheOrderOrTooMuchHasChanged) {
+  const NamedTile t[6];
+  const Tiles all = {&t[0], &t[1], &t[2], &t[3], &t[4], &t[5]};
+  EXPECT_FALSE(CompareTiles(Tiles{&t[0], &t[1], &t[2]}, Tiles{&t[0], &t[2], &t[1]}).incremental);
+  EXPECT_FALSE(CompareTiles(Tiles{&t[0], &t[1], &t[2]}, Tiles{&t[3], &t[4], &t[2]}).incremental);
+  EXPECT_FALSE(CompareTiles(Tiles{}, all).incremental);
+  EXPECT_FALSE(CompareTiles(all, Tiles{}).incremental);
+  // The same tile twice, then once.
+  EXPECT_FALSE(CompareTiles(Tiles{&t[0], &t[1], &t[0]}, Tiles{&t[0], &t[1]}).incremental);
+}
+
+}  // namespace
+}  // namespace voxloc
