@@ -35,18 +35,6 @@ MapCell ToMapCell(const PlainCell& plain) {
   return cell;
 }
 
-// Whether a cell's mean in the block may lie in the box: rounding can move it out of its cell, but
-// not by another cell. A bound that is not a number bounds nothing, as on the CPU.
-bool MayMeet(const CellKey& block, double cell_size_m, const CellBox& box) {
-  const int32_t keys[3] = {block.x, block.y, block.z};
-  for (int axis = 0; axis < 3; ++axis) {
-    const double first = static_cast<double>(keys[axis]) * kBlockSize - 1.0;
-    const double end = first + kBlockSize + 2.0;
-    if (end * cell_size_m < box.min[axis] || first * cell_size_m > box.max[axis]) return false;
-  }
-  return true;
-}
-
 class Download {
  public:
   Download(const std::shared_ptr<Device>& device, Stream stream)
@@ -153,9 +141,10 @@ absl::StatusOr<std::vector<MapCell>> DownloadCells(
   const CellBox box = {{min.x(), min.y(), min.z()}, {max.x(), max.y(), max.z()}};
   BlockBox region;
   for (const auto& tile : tiles) region.Include(tile->Lattice(statistics.cell_size_m)->box);
-  const absl::StatusOr<SourceList> sources = CollectSources(
-      tiles, statistics.cell_size_m, region,
-      [&](const CellKey& block) { return MayMeet(block, statistics.cell_size_m, box); });
+  const absl::StatusOr<SourceList> sources =
+      CollectSources(tiles, statistics.cell_size_m, {region}, [&](const CellKey& block) {
+        return MayHoldMeans(block, block, statistics.cell_size_m, min, max);
+      });
   if (!sources.ok()) return sources.status();
   std::vector<MapCell> found;
   if (sources->blocks.empty()) return found;

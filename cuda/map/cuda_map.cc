@@ -11,9 +11,11 @@
 namespace voxloc::cuda {
 
 size_t MapLayer::MemoryBytes() const {
-  size_t bytes = layer_blocks.capacity() * sizeof(LayerBlock);
+  size_t bytes = layer_blocks.MemoryBytes() + strays_to.MemoryBytes() + strays_from.MemoryBytes();
   if (table != nullptr) bytes += table->MemoryBytes();
-  for (const auto& slab : slabs) bytes += slab->MemoryBytes();
+  for (const LayerSlab& slab : slabs) {
+    bytes += slab.memory->MemoryBytes() + slab.blocks->capacity() * sizeof(CellKey);
+  }
   return bytes;
 }
 

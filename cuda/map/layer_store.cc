@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 
 namespace voxloc::cuda {
@@ -30,11 +32,10 @@ absl::Status CheckRegion(const BlockBox& region) {
                    region.SizeZ(), ")"));
 }
 
-// A target's chunk, for the merge with the blocks of the layer before.
+// A target's block; its chunk is placed later.
 absl::StatusOr<LayerBlock> BlockOfTarget(const CellKey& key, const TargetSize& size,
                                          bool float_index) {
   LayerBlock block;
-  block.key = key;
   block.cells = size.cells;
   if (size.candidates == 0) return block;
   const size_t bytes = ChunkBytes(size.candidates, size.records, float_index);
@@ -48,71 +49,79 @@ absl::StatusOr<LayerBlock> BlockOfTarget(const CellKey& key, const TargetSize& s
   return block;
 }
 
-// Where the layer's chunks are to go.
-struct Plan {
-  std::vector<LayerBlock> blocks;   // of the layer
-  std::vector<uint32_t> made;       // of these: those with a new chunk from the targets, ascending
-  std::vector<uint32_t> moved;      // those whose chunk moves into the new slab
-  std::vector<uint32_t> emptied;    // those that have none any more
-  std::vector<uint32_t> target_of;  // for each of `made`: its target
+// A block of the layer that is not as it was before.
+struct PlannedBlock {
+  CellKey key;
+  LayerBlock block;
+  const std::byte* moved_from = nullptr;  // null: made from a target, or emptied
+  size_t target = 0;                      // of those made: the target
 };
 
-// Both lists ascend; a target takes the place of the block before.
-absl::Status Merge(const std::vector<CellKey>& targets, const std::vector<TargetSize>& sizes,
-                   bool float_index, const MapLayer* previous, Plan& plan) {
-  static const std::vector<LayerBlock> kNone;
-  const std::vector<LayerBlock>& known = previous != nullptr ? previous->layer_blocks : kNone;
-  plan.blocks.reserve(known.size() + targets.size());
-  auto old = known.begin();
-  for (size_t t = 0; t < targets.size(); ++t) {
-    const auto upto = std::lower_bound(
-        old, known.end(), targets[t],
-        [](const LayerBlock& block, const CellKey& key) { return block.key < key; });
-    plan.blocks.insert(plan.blocks.end(), old, upto);
-    old = upto;
-    const bool was_there = old != known.end() && old->key == targets[t];
-    if (was_there) ++old;
-    if (!was_there && sizes[t].candidates == 0) continue;
-    absl::StatusOr<LayerBlock> block = BlockOfTarget(targets[t], sizes[t], float_index);
-    if (!block.ok()) return block.status();
-    const auto at = static_cast<uint32_t>(plan.blocks.size());
-    if (sizes[t].candidates > 0) {
-      plan.made.push_back(at);
-      plan.target_of.push_back(static_cast<uint32_t>(t));
-    } else {
-      plan.emptied.push_back(at);
-    }
-    plan.blocks.push_back(*block);
+// What becomes of the layer.
+struct Plan {
+  std::vector<PlannedBlock> made;     // from targets, ascending
+  std::vector<PlannedBlock> moved;    // whose chunks move into the new slab, ascending
+  std::vector<PlannedBlock> emptied;  // that have no chunk any more
+};
+
+// Bytes that the layer before uses of each of its slabs and the layer does not; by slab.
+using FreedBytes = absl::flat_hash_map<const Slab*, size_t>;
+
+// Sets what the layer counts, from what the layer before has.
+absl::Status PlanTargets(const std::vector<CellKey>& targets, const std::vector<TargetSize>& sizes,
+                         bool float_index, const MapLayer* previous, Plan& plan, FreedBytes& freed,
+                         MapLayer& layer) {
+  if (previous != nullptr) {
+    layer.cells = previous->cells;
+    layer.table_blocks = previous->table_blocks;
+    layer.live_blocks = previous->live_blocks;
   }
-  plan.blocks.insert(plan.blocks.end(), old, known.end());
+  for (size_t t = 0; t < targets.size(); ++t) {
+    const LayerBlock* const before =
+        previous != nullptr ? previous->layer_blocks.Find(targets[t]) : nullptr;
+    if (before == nullptr && sizes[t].candidates == 0) continue;
+    const absl::StatusOr<LayerBlock> block = BlockOfTarget(targets[t], sizes[t], float_index);
+    if (!block.ok()) return block.status();
+    if (before == nullptr) {
+      ++layer.table_blocks;
+    } else {
+      layer.cells -= before->cells;
+      if (before->chunk != nullptr) {
+        --layer.live_blocks;
+        freed[before->slab] += before->chunk_bytes;
+      }
+    }
+    layer.cells += block->cells;
+    const PlannedBlock planned = {targets[t], *block, nullptr, t};
+    if (sizes[t].candidates > 0) {
+      ++layer.live_blocks;
+      plan.made.push_back(planned);
+    } else {
+      plan.emptied.push_back(planned);
+    }
+  }
   return absl::OkStatus();
 }
 
 // Shares the slabs of the layer before that are at least half in use; chunks of others move.
-void ShareSlabs(const MapLayer& previous, Plan& plan, MapLayer& layer) {
-  std::vector<size_t> live(previous.slabs.size(), 0);
-  std::vector<bool> is_new(plan.blocks.size(), false);
-  for (const uint32_t i : plan.made) is_new[i] = true;
-  for (size_t i = 0; i < plan.blocks.size(); ++i) {
-    const LayerBlock& block = plan.blocks[i];
-    if (!is_new[i] && block.chunk != nullptr) live[block.slab] += block.chunk_bytes;
-  }
-  constexpr uint32_t kGone = std::numeric_limits<uint32_t>::max();
-  std::vector<uint32_t> number(previous.slabs.size(), kGone);
-  for (size_t s = 0; s < previous.slabs.size(); ++s) {
-    if (2 * live[s] < previous.slabs[s]->MemoryBytes()) continue;
-    number[s] = static_cast<uint32_t>(layer.slabs.size());
-    layer.slabs.push_back(previous.slabs[s]);
-  }
-  for (size_t i = 0; i < plan.blocks.size(); ++i) {
-    LayerBlock& block = plan.blocks[i];
-    if (is_new[i] || block.chunk == nullptr) continue;
-    if (number[block.slab] == kGone) {
-      plan.moved.push_back(static_cast<uint32_t>(i));
-    } else {
-      block.slab = number[block.slab];
+void ShareSlabs(const MapLayer& previous, const std::vector<CellKey>& targets,
+                const FreedBytes& freed, Plan& plan, MapLayer& layer) {
+  for (LayerSlab slab : previous.slabs) {
+    const auto found = freed.find(slab.memory.get());
+    if (found != freed.end()) slab.bytes_in_use -= found->second;
+    if (2 * slab.bytes_in_use >= slab.memory->MemoryBytes()) {
+      layer.slabs.push_back(std::move(slab));
+      continue;
+    }
+    for (const CellKey& key : *slab.blocks) {
+      const LayerBlock* const block = previous.layer_blocks.Find(key);
+      if (block == nullptr || block->slab != slab.memory.get() || block->chunk == nullptr) continue;
+      if (std::binary_search(targets.begin(), targets.end(), key)) continue;
+      plan.moved.push_back({key, *block, block->chunk});
     }
   }
+  std::sort(plan.moved.begin(), plan.moved.end(),
+            [](const PlannedBlock& a, const PlannedBlock& b) { return a.key < b.key; });
 }
 
 }  // namespace
@@ -152,51 +161,58 @@ absl::Status LayerStore::Fill(const SortedGaussians& sorted, const std::vector<C
   std::vector<TargetSize> sizes;
   VOXLOC_TRY(Measure(sorted, targets, stream, sizes));
   Plan plan;
-  VOXLOC_TRY(Merge(targets, sizes, sorted.float_index, previous, plan));
-  if (previous != nullptr) ShareSlabs(*previous, plan, layer);
+  FreedBytes freed;
+  VOXLOC_TRY(PlanTargets(targets, sizes, sorted.float_index, previous, plan, freed, layer));
+  if (previous != nullptr) ShareSlabs(*previous, targets, freed, plan, layer);
 
   // The new slab: what is made, then what moves.
   size_t slab_bytes = 0;
-  for (const uint32_t i : plan.made) slab_bytes += plan.blocks[i].chunk_bytes;
-  for (const uint32_t i : plan.moved) slab_bytes += plan.blocks[i].chunk_bytes;
+  for (const auto* planned : {&plan.made, &plan.moved}) {
+    for (const PlannedBlock& p : *planned) slab_bytes += p.block.chunk_bytes;
+  }
   std::vector<std::byte*> chunks(targets.size(), nullptr);
   std::vector<ChunkMove> moves;
   if (slab_bytes > 0) {
     auto slab = std::make_shared<Slab>(device_);
     VOXLOC_TRY(slab->ReserveExactly(slab_bytes));
-    const auto number = static_cast<uint32_t>(layer.slabs.size());
-    layer.slabs.push_back(slab);
+    auto blocks = std::make_shared<std::vector<CellKey>>();
+    blocks->reserve(plan.made.size() + plan.moved.size());
     std::byte* at = slab->data();
-    for (size_t k = 0; k < plan.made.size(); ++k) {
-      LayerBlock& block = plan.blocks[plan.made[k]];
-      chunks[plan.target_of[k]] = at;
-      block.slab = number;
-      block.chunk = at;
-      at += block.chunk_bytes;
+    for (auto* planned : {&plan.made, &plan.moved}) {
+      for (PlannedBlock& p : *planned) {
+        if (p.moved_from == nullptr) {
+          chunks[p.target] = at;
+        } else {
+          moves.push_back({p.moved_from, at, p.block.chunk_bytes});
+        }
+        p.block.slab = slab.get();
+        p.block.chunk = at;
+        at += p.block.chunk_bytes;
+        blocks->push_back(p.key);
+      }
     }
-    for (const uint32_t i : plan.moved) {
-      LayerBlock& block = plan.blocks[i];
-      moves.push_back({block.chunk, at, block.chunk_bytes});
-      block.slab = number;
-      block.chunk = at;
-      at += block.chunk_bytes;
+    layer.slabs.push_back({std::move(slab), std::move(blocks), slab_bytes});
+  }
+  std::vector<SlotUpdate> updates;
+  const auto update = [&](const CellKey& key, const LayerBlock& block) {
+    updates.push_back({{key.x, key.y, key.z}, block.chunk});
+  };
+  std::vector<BlockMap<LayerBlock>::Change> changes;
+  for (const auto* planned : {&plan.made, &plan.moved, &plan.emptied}) {
+    for (const PlannedBlock& p : *planned) {
+      changes.push_back({p.key, p.block});
+      update(p.key, p.block);
     }
   }
-  for (const LayerBlock& block : plan.blocks) layer.cells += block.cells;
-  layer.layer_blocks = std::move(plan.blocks);
+  static const BlockMap<LayerBlock> kNone;
+  layer.layer_blocks =
+      (previous != nullptr ? previous->layer_blocks : kNone).With(std::move(changes));
 
   bool rebuilt = false;
   VOXLOC_TRY(PlaceTable(previous, region, stream, layer, &rebuilt));
-  std::vector<SlotUpdate> updates;
-  const auto update = [&](const LayerBlock& block) {
-    updates.push_back({{block.key.x, block.key.y, block.key.z}, block.chunk});
-  };
   if (rebuilt) {
-    for (const LayerBlock& block : layer.layer_blocks) update(block);
-  } else {
-    for (const auto* changed : {&plan.made, &plan.moved, &plan.emptied}) {
-      for (const uint32_t i : *changed) update(layer.layer_blocks[i]);
-    }
+    updates.clear();
+    layer.layer_blocks.ForEach(update);
   }
   std::byte* const* chunks_on_device = nullptr;
   const ChunkMove* moves_on_device = nullptr;
@@ -225,14 +241,11 @@ absl::Status LayerStore::Fill(const SortedGaussians& sorted, const std::vector<C
 
 absl::Status LayerStore::PlaceTable(const MapLayer* previous, const BlockBox& region,
                                     const Stream& stream, MapLayer& layer, bool* rebuilt) {
-  std::vector<LayerBlock>& blocks = layer.layer_blocks;
   CellBlocks& table = layer.blocks;
-  const auto is_empty = [](const LayerBlock& block) { return block.chunk == nullptr; };
-  const size_t live =
-      blocks.size() - static_cast<size_t>(std::count_if(blocks.begin(), blocks.end(), is_empty));
   *rebuilt = true;
-  if (live == 0) {
-    blocks.clear();
+  if (layer.live_blocks == 0) {
+    layer.layer_blocks = {};
+    layer.table_blocks = 0;
     layer.slabs.clear();
     return absl::OkStatus();
   }
@@ -248,16 +261,26 @@ absl::Status LayerStore::PlaceTable(const MapLayer* previous, const BlockBox& re
     grown.Include(region);
     const size_t count = previous->table->capacity();
     *rebuilt = !(grown.first == known.first) || !CheckRegion(grown).ok() ||
-               blocks.size() * kSlotsPerBlock > count ||
-               (count > kMinSlots && live * kMaxSlotsPerBlock < count);
+               layer.table_blocks * kSlotsPerBlock > count ||
+               (count > kMinSlots && layer.live_blocks * kMaxSlotsPerBlock < count);
     known = grown;
   }
   if (*rebuilt) {
-    // All blocks are entered again; those that are empty need not be. The plan's places end here.
-    blocks.erase(std::remove_if(blocks.begin(), blocks.end(), is_empty), blocks.end());
+    // All blocks are entered again; those that are empty need not be.
+    std::vector<BlockMap<LayerBlock>::Change> empty;
     known = region;
+    layer.layer_blocks.ForEach([&](const CellKey& key, const LayerBlock& block) {
+      if (block.chunk == nullptr) {
+        empty.push_back({key, std::nullopt});
+      } else {
+        known.Include(key);
+      }
+    });
+    VOXLOC_TRY(CheckRegion(known));
+    layer.layer_blocks = layer.layer_blocks.With(std::move(empty));
+    layer.table_blocks = layer.live_blocks;
     size_t count = kMinSlots;
-    while (count < kSlotsPerBlockAtFirst * blocks.size()) count *= 2;
+    while (count < kSlotsPerBlockAtFirst * layer.table_blocks) count *= 2;
     VOXLOC_TRY(slots->ReserveExactly(count));
     VOXLOC_CUDA_TRY(*device_, ClearSlots(slots->data(), static_cast<uint32_t>(count), stream.get()),
                     "clearing a map's table");

@@ -31,7 +31,8 @@ class LayerStore {
 
   // Makes the chunks of the targets (ascending by key) and completes `layer`, which is empty but
   // for its strays and holds all new memory when this fails. `previous` (may be null) lends the
-  // chunks of all other blocks. `region` holds all blocks of the layer. Done when it returns,
+  // chunks of all other blocks. `region` holds all blocks of the layer that the layer
+  // before has not. Done when it returns,
   // unless it fails. InvalidArgument: the region is too large; ResourceExhausted: memory, or too
   // many cells in one block.
   [[nodiscard]] absl::Status Fill(const SortedGaussians& sorted,

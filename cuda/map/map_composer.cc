@@ -3,6 +3,7 @@
 #include "cuda/map/map_composer.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -16,11 +17,10 @@ constexpr size_t kMaxKeptEntries = size_t{1} << 20;
 // Attempts to learn where all Gaussians of a change lie: the second knows what the first has found.
 constexpr int kMaxAttempts = 3;
 
-using Strays = absl::flat_hash_map<CellKey, std::vector<CellKey>>;
+using StrayMap = BlockMap<std::vector<CellKey>>;
 
-void AddStray(const CellKey& owner, const CellKey& stray, Strays& strays) {
-  std::vector<CellKey>& blocks = strays[owner];
-  if (std::find(blocks.begin(), blocks.end(), stray) == blocks.end()) blocks.push_back(stray);
+void AddOnce(const CellKey& block, std::vector<CellKey>& blocks) {
+  if (std::find(blocks.begin(), blocks.end(), block) == blocks.end()) blocks.push_back(block);
 }
 
 CellKey KeyOf(const Stray& stray) { return {stray.x, stray.y, stray.z}; }
@@ -43,6 +43,58 @@ BlockSet BlocksOf(absl::Span<const CudaTile* const> tiles, double cell_size_m) {
     }
   }
   return blocks;
+}
+
+// The map with this list for the block: none where it is empty.
+StrayMap::Change ChangeTo(const CellKey& block, std::vector<CellKey> list) {
+  if (list.empty()) return {block, std::nullopt};
+  std::sort(list.begin(), list.end());
+  return {block, std::move(list)};
+}
+
+// Brings the layer's strays up to date: `now` has those of every block that has any among
+// `owners`, and of no other. The lists of `previous` (may be null) stay for all other blocks.
+void UpdateStrays(const absl::flat_hash_map<CellKey, std::vector<CellKey>>& now,
+                  const std::vector<CellKey>& owners, const MapLayer* previous, MapLayer& layer) {
+  static const StrayMap kNone;
+  const StrayMap& to_before = previous != nullptr ? previous->strays_to : kNone;
+  const StrayMap& from_before = previous != nullptr ? previous->strays_from : kNone;
+  std::vector<StrayMap::Change> to;
+  // By block that strays lie in, before or now.
+  absl::flat_hash_map<CellKey, std::vector<CellKey>> from;
+  const auto from_list = [&](const CellKey& block) -> std::vector<CellKey>& {
+    const auto [list, is_new] = from.try_emplace(block);
+    const std::vector<CellKey>* const before = is_new ? from_before.Find(block) : nullptr;
+    if (before != nullptr) list->second = *before;
+    return list->second;
+  };
+  for (const CellKey& owner : owners) {
+    const std::vector<CellKey>* const before = to_before.Find(owner);
+    if (before != nullptr) {
+      for (const CellKey& block : *before) {
+        std::vector<CellKey>& list = from_list(block);
+        list.erase(std::remove(list.begin(), list.end(), owner), list.end());
+      }
+    }
+    const auto found = now.find(owner);
+    if (found != now.end()) {
+      for (const CellKey& block : found->second) AddOnce(owner, from_list(block));
+      to.push_back(ChangeTo(owner, found->second));
+    } else if (before != nullptr) {
+      to.push_back(ChangeTo(owner, {}));
+    }
+  }
+  std::vector<StrayMap::Change> from_changes;
+  for (auto& [block, list] : from) from_changes.push_back(ChangeTo(block, std::move(list)));
+  layer.strays_to = to_before.With(std::move(to));
+  layer.strays_from = from_before.With(std::move(from_changes));
+}
+
+std::vector<const ResidentTile*> Pointers(absl::Span<const std::shared_ptr<const CudaTile>> tiles) {
+  std::vector<const ResidentTile*> pointers;
+  pointers.reserve(tiles.size());
+  for (const auto& tile : tiles) pointers.push_back(tile.get());
+  return pointers;
 }
 
 // The set with these blocks added.
@@ -89,14 +141,27 @@ absl::StatusOr<std::shared_ptr<const CudaMap>> MapComposer::Compose(
     }
   }
   TileChange change;
+  std::vector<const CudaTile*> changed;
   if (previous != nullptr && &previous->device() == device_.get()) {
-    change = CompareTiles(previous->tiles(), tiles);
+    change = CompareTiles(Pointers(previous->tiles()), Pointers(tiles));
+    for (const size_t i : change.gone) changed.push_back(previous->tiles()[i].get());
+    for (const size_t i : change.came) changed.push_back(tiles[i].get());
   }
   std::vector<MapLayer> layers(statistics.size());
   const DrainAtExit drain(stream_);  // the layers' memory may go with this scope
   for (size_t i = 0; i < statistics.size(); ++i) {
     const MapLayer* known = change.incremental ? previous->Layer(statistics[i]) : nullptr;
-    const absl::Status status = ComposeLayer(tiles, statistics[i], known, change, layers[i]);
+    if (known != nullptr && changed.empty()) {
+      layers[i] = *known;
+      continue;
+    }
+    absl::Status status;
+    if (known != nullptr) {
+      const LayerChange layer_change = {*known, changed};
+      status = ComposeLayer(tiles, statistics[i], &layer_change, layers[i]);
+    } else {
+      status = ComposeLayer(tiles, statistics[i], nullptr, layers[i]);
+    }
     if (!status.ok() || buffers_->sorter.capacity() > kMaxKeptEntries) {
       // After an error work may still be queued that uses this memory and the layer's.
       (void)stream_.Synchronize();
@@ -110,18 +175,14 @@ absl::StatusOr<std::shared_ptr<const CudaMap>> MapComposer::Compose(
 }
 
 absl::Status MapComposer::ComposeLayer(Tiles tiles, const CellStatistics& statistics,
-                                       const MapLayer* previous, const TileChange& change,
-                                       MapLayer& layer) {
-  if (previous != nullptr && change.tiles.empty()) {
-    layer = *previous;
-    return absl::OkStatus();
-  }
+                                       const LayerChange* change, MapLayer& layer) {
   BlockBox region = RegionOf(tiles, statistics.cell_size_m);
+  Strays strays;
   const absl::StatusOr<std::vector<CellKey>> targets =
-      previous == nullptr ? GatherAll(tiles, statistics, region, layer)
-                          : GatherChanged(tiles, statistics, *previous, change, layer);
+      change == nullptr ? GatherAll(tiles, statistics, region, strays, layer)
+                        : GatherChanged(tiles, statistics, *change, strays, layer);
   if (!targets.ok()) return targets.status();
-  for (const auto& [owner, blocks] : layer.strays) {
+  for (const auto& [owner, blocks] : strays) {
     for (const CellKey& block : blocks) {
       BlockBox around;
       around.Include(block);
@@ -130,16 +191,16 @@ absl::Status MapComposer::ComposeLayer(Tiles tiles, const CellStatistics& statis
   }
   const absl::StatusOr<SortedGaussians> sorted = buffers_->sorter.Sort(stream_);
   if (!sorted.ok()) return sorted.status();
-  return buffers_->store.Fill(*sorted, *targets, previous, region, statistics.cell_size_m, stream_,
-                              layer);
+  return buffers_->store.Fill(*sorted, *targets, change == nullptr ? nullptr : &change->previous,
+                              region, statistics.cell_size_m, stream_, layer);
 }
 
 absl::StatusOr<std::vector<CellKey>> MapComposer::GatherAll(Tiles tiles,
                                                             const CellStatistics& statistics,
-                                                            const BlockBox& region,
+                                                            const BlockBox& region, Strays& strays,
                                                             MapLayer& layer) {
   const absl::StatusOr<SourceList> sources =
-      CollectSources(tiles, statistics.cell_size_m, region, [](const CellKey&) { return true; });
+      CollectSources(tiles, statistics.cell_size_m, {region}, [](const CellKey&) { return true; });
   if (!sources.ok()) return sources.status();
   BlockBox key_box = region;
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
@@ -156,11 +217,14 @@ absl::StatusOr<std::vector<CellKey>> MapComposer::GatherAll(Tiles tiles,
     for (size_t b = 0; b < report->of_block.size(); ++b) {
       if (report->of_block[b] > 0) index_blocks.Insert(sources->Key(b));
     }
-    layer.strays.clear();
+    std::vector<CellKey> owners;
     for (const Stray& stray : report->strays) {
       index_blocks.Insert(KeyOf(stray));
-      AddStray(sources->Key(stray.source_block), KeyOf(stray), layer.strays);
+      const auto [list, is_new] = strays.try_emplace(sources->Key(stray.source_block));
+      if (is_new) owners.push_back(list->first);
+      AddOnce(KeyOf(stray), list->second);
     }
+    UpdateStrays(strays, owners, nullptr, layer);
     return index_blocks.Dilated().Blocks();
   }
   return absl::InternalError("a map's cells are not found twice in the same places");
@@ -168,34 +232,43 @@ absl::StatusOr<std::vector<CellKey>> MapComposer::GatherAll(Tiles tiles,
 
 absl::StatusOr<std::vector<CellKey>> MapComposer::GatherChanged(Tiles tiles,
                                                                 const CellStatistics& statistics,
-                                                                const MapLayer& previous,
-                                                                const TileChange& change,
-                                                                MapLayer& layer) {
+                                                                const LayerChange& change,
+                                                                Strays& strays, MapLayer& layer) {
   const BlockSet changed = BlocksOf(change.tiles, statistics.cell_size_m);
+  const std::vector<CellKey> changed_blocks = changed.Blocks();
   // Where Gaussians of changed blocks are, or were, found beyond these blocks.
   std::vector<CellKey> beyond;
-  layer.strays = previous.strays;
-  for (const auto& [owner, blocks] : previous.strays) {
-    if (!changed.Contains(owner)) continue;
-    beyond.insert(beyond.end(), blocks.begin(), blocks.end());
-    layer.strays.erase(owner);
+  for (const CellKey& owner : changed_blocks) {
+    const std::vector<CellKey>* const blocks = change.previous.strays_to.Find(owner);
+    if (blocks != nullptr) beyond.insert(beyond.end(), blocks->begin(), blocks->end());
   }
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
     const BlockSet dirty = With(changed, beyond);
     const BlockSet targets = dirty.Dilated();
     const BlockSet needed = targets.Dilated();
-    // Blocks whose Gaussians are found where they are needed.
-    absl::flat_hash_set<CellKey> owners;
-    BlockBox box = needed.box();
-    for (const auto& [owner, blocks] : layer.strays) {
-      if (std::any_of(blocks.begin(), blocks.end(),
-                      [&](const CellKey& block) { return needed.Contains(block); })) {
-        owners.insert(owner);
-        box.Include(owner);
-      }
+    // Where blocks that are needed may lie: two blocks around what is dirty. Beside them, blocks
+    // whose Gaussians are found where they are needed.
+    std::vector<BlockBox> regions;
+    const auto add_region = [&regions](const BlockBox& box) {
+      regions.push_back(box.Dilated().Dilated());
+    };
+    for (const CudaTile* tile : change.tiles) {
+      add_region(tile->Lattice(statistics.cell_size_m)->box);
     }
+    BlockBox beyond_box;
+    for (const CellKey& block : beyond) beyond_box.Include(block);
+    add_region(beyond_box);
+    absl::flat_hash_set<CellKey> owners;
+    BlockBox owner_box;
+    for (const CellKey& block : needed.Blocks()) {
+      const std::vector<CellKey>* const from = change.previous.strays_from.Find(block);
+      if (from == nullptr) continue;
+      owners.insert(from->begin(), from->end());
+      for (const CellKey& owner : *from) owner_box.Include(owner);
+    }
+    regions.push_back(owner_box);
     const absl::StatusOr<SourceList> sources = CollectSources(
-        tiles, statistics.cell_size_m, box,
+        tiles, statistics.cell_size_m, regions,
         [&](const CellKey& block) { return needed.Contains(block) || owners.contains(block); });
     if (!sources.ok()) return sources.status();
     const absl::StatusOr<GaussianReport> report =
@@ -205,12 +278,14 @@ absl::StatusOr<std::vector<CellKey>> MapComposer::GatherChanged(Tiles tiles,
     for (const Stray& stray : report->strays) {
       const CellKey owner = sources->Key(stray.source_block);
       if (!changed.Contains(owner)) continue;
-      AddStray(owner, KeyOf(stray), layer.strays);
+      AddOnce(KeyOf(stray), strays[owner]);
       if (dirty.Contains(KeyOf(stray))) continue;
       beyond.push_back(KeyOf(stray));
       complete = false;
     }
-    if (complete) return targets.Blocks();
+    if (!complete) continue;
+    UpdateStrays(strays, changed_blocks, &change.previous, layer);
+    return targets.Blocks();
   }
   return absl::InternalError("a tile's cells are not found twice in the same places");
 }

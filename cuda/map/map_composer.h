@@ -16,14 +16,15 @@
 #include <memory>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/map/cells.h"
+#include "core/map/tile_change.h"
 #include "cuda/map/cuda_map.h"
 #include "cuda/map/gaussian_sorter.h"
 #include "cuda/map/layer_store.h"
-#include "cuda/map/tile_change.h"
 #include "cuda/runtime/device.h"
 #include "cuda/runtime/stream.h"
 
@@ -57,14 +58,25 @@ class MapComposer {
   };
 
   MapComposer(std::shared_ptr<Device> device, Stream stream);
-  absl::Status ComposeLayer(Tiles tiles, const CellStatistics& statistics, const MapLayer* previous,
-                            const TileChange& change, MapLayer& layer);
-  // Both compute the Gaussians that the targets need, fill layer.strays and return the targets.
+  using Strays = absl::flat_hash_map<CellKey, std::vector<CellKey>>;
+  // A map whose tiles have changed, as one of its layers sees it.
+  struct LayerChange {
+    const MapLayer& previous;
+    std::vector<const CudaTile*> tiles;  // that came or went
+  };
+
+  // `change` null: from nothing.
+  absl::Status ComposeLayer(Tiles tiles, const CellStatistics& statistics,
+                            const LayerChange* change, MapLayer& layer);
+  // Both compute the Gaussians that the targets need and return the targets; the strays of the
+  // blocks concerned are those of their Gaussians that are found elsewhere, and the layer's are all
+  // that it has.
   absl::StatusOr<std::vector<CellKey>> GatherAll(Tiles tiles, const CellStatistics& statistics,
-                                                 const BlockBox& region, MapLayer& layer);
+                                                 const BlockBox& region, Strays& strays,
+                                                 MapLayer& layer);
   absl::StatusOr<std::vector<CellKey>> GatherChanged(Tiles tiles, const CellStatistics& statistics,
-                                                     const MapLayer& previous,
-                                                     const TileChange& change, MapLayer& layer);
+                                                     const LayerChange& change, Strays& strays,
+                                                     MapLayer& layer);
 
   const std::shared_ptr<Device> device_;
   std::unique_ptr<Buffers> buffers_;

@@ -12,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "core/map/block_map.h"
 #include "core/map/lattice.h"
 #include "cuda/map/cell_blocks.h"
 #include "cuda/runtime/device_buffer.h"
@@ -24,21 +24,32 @@ using Slab = DeviceBuffer<std::byte>;
 
 // A block in the hash table.
 struct LayerBlock {
-  CellKey key;
-  uint32_t slab = 0;                 // in MapLayer::slabs
+  const Slab* slab = nullptr;        // of MapLayer::slabs
   const std::byte* chunk = nullptr;  // null: it had cells in an earlier revision
   uint32_t chunk_bytes = 0;
   uint32_t cells = 0;  // whose index position lies in this block
 };
 
+// A slab that the layer uses.
+struct LayerSlab {
+  std::shared_ptr<const Slab> memory;
+  // The blocks whose chunks lay in it at first, in no particular order.
+  std::shared_ptr<const std::vector<CellKey>> blocks;
+  size_t bytes_in_use = 0;  // of the layer's chunks
+};
+
 struct MapLayer {
   CellBlocks blocks{};
   size_t cells = 0;
-  std::vector<LayerBlock> layer_blocks;  // ascending by key: all that the hash table holds
+  BlockMap<LayerBlock> layer_blocks;                     // all that the hash table holds
+  size_t table_blocks = 0;                               // how many that are
+  size_t live_blocks = 0;                                // those of them with a chunk
   std::shared_ptr<const DeviceBuffer<BlockSlot>> table;  // null without a cell
-  std::vector<std::shared_ptr<const Slab>> slabs;
-  // Of the blocks with a cell whose index position lies in another block: these others.
-  absl::flat_hash_map<CellKey, std::vector<CellKey>> strays;
+  std::vector<LayerSlab> slabs;
+  // Of the blocks with a cell whose index position lies in another block: these others; and of
+  // these others, the former. Both ascend.
+  BlockMap<std::vector<CellKey>> strays_to;
+  BlockMap<std::vector<CellKey>> strays_from;
 
   [[nodiscard]] size_t MemoryBytes() const;
 };

@@ -31,11 +31,12 @@ struct SourceList {
   }
 };
 
-// Of the blocks within `region` that are wanted. All tiles must have a lattice of that size.
+// Of the blocks that are wanted, of which each must lie in one of the regions: tiles that meet none
+// of them are not looked at. All tiles must have a lattice of that size.
 // ResourceExhausted: more cells than can be counted.
 [[nodiscard]] absl::StatusOr<SourceList> CollectSources(
     absl::Span<const std::shared_ptr<const CudaTile>> tiles, double cell_size_m,
-    const BlockBox& region, absl::FunctionRef<bool(const CellKey&)> wanted);
+    absl::Span<const BlockBox> regions, absl::FunctionRef<bool(const CellKey&)> wanted);
 
 }  // namespace voxloc::cuda
 

@@ -83,26 +83,32 @@ std::map<CellKey, Chunk> DownloadChunks(const CudaMap& map, const CellStatistics
   const std::vector<BlockSlot> slots = CopyDown(blocks.slots, size_t{blocks.slot_mask} + 1);
   size_t used = 0;
   for (const BlockSlot& slot : slots) used += slot.key == kNoBlock ? 0 : 1;
-  EXPECT_EQ(used, layer->layer_blocks.size());
+  EXPECT_EQ(used, layer->table_blocks);
   EXPECT_LE(4 * used, slots.size());
+  size_t listed = 0;
   size_t cells = 0;
-  for (size_t i = 0; i < layer->layer_blocks.size(); ++i) {
-    const LayerBlock& block = layer->layer_blocks[i];
-    if (i > 0) {
-      EXPECT_TRUE(layer->layer_blocks[i - 1].key < block.key);
-    }
-    EXPECT_EQ(FindChunk(blocks, slots, block.key), block.chunk);
+  std::map<const Slab*, size_t> bytes_in_use;
+  layer->layer_blocks.ForEach([&](const CellKey& key, const LayerBlock& block) {
+    ++listed;
+    EXPECT_EQ(FindChunk(blocks, slots, key), block.chunk);
     cells += block.cells;
-    if (block.chunk == nullptr) continue;
-    const Slab& slab = *layer->slabs.at(block.slab);
+    if (block.chunk == nullptr) return;
+    bytes_in_use[block.slab] += block.chunk_bytes;
+    const Slab& slab = *block.slab;
     EXPECT_GE(block.chunk, slab.data());
     EXPECT_LE(block.chunk + block.chunk_bytes, slab.data() + slab.MemoryBytes());
     EXPECT_EQ(reinterpret_cast<uintptr_t>(block.chunk) % 16, 0u);
     Chunk chunk = CopyDown(block.chunk, block.chunk_bytes);
     ExpectSound(chunk, statistics.float_index);
-    chunks[block.key] = std::move(chunk);
-  }
+    chunks[key] = std::move(chunk);
+  });
+  EXPECT_EQ(listed, layer->table_blocks);
+  EXPECT_EQ(chunks.size(), layer->live_blocks);
   EXPECT_EQ(cells, layer->cells);
+  EXPECT_EQ(bytes_in_use.size(), layer->slabs.size());
+  for (const LayerSlab& slab : layer->slabs) {
+    EXPECT_EQ(bytes_in_use[slab.memory.get()], slab.bytes_in_use);
+  }
   return chunks;
 }
 

@@ -179,7 +179,7 @@ TEST_F(CudaListsTest, FindCellsWhereTheirFloatIndexIs) {
   }
   const auto map = Compose(BuildAll(clouds, TestStatistics()), TestStatistics());
   ASSERT_NE(map, nullptr);
-  EXPECT_GT(map->Layer(TestStatistics()[1])->strays.size(), 0u);
+  EXPECT_FALSE(map->Layer(TestStatistics()[1])->strays_to.empty());
   ExpectAsOnCpu(clouds);
 }
 

@@ -92,7 +92,7 @@ TEST_F(CudaTileSwapTest, LeavesTheSameBitsAsComposingAnew) {
 TEST_F(CudaTileSwapTest, LeavesTheSameBitsWhereFloatIndicesStray) {
   const std::vector<CellStatistics> statistics = {TestStatistics()[1]};
   const std::vector<Tiles> variants = BuildVariants(statistics, {400003.0F, 4000009.0F, 0.0F});
-  EXPECT_GT(Compose(variants[0], statistics)->Layer(statistics[0])->strays.size(), 0u);
+  EXPECT_FALSE(Compose(variants[0], statistics)->Layer(statistics[0])->strays_to.empty());
   ExpectSwapsAsComposedAnew(variants, statistics, 30);
 }
 
@@ -105,14 +105,18 @@ TEST_F(CudaTileSwapTest, SharesWhatHasNotChanged) {
   const auto after = Compose(tiles, statistics, before.get());
   ASSERT_NE(after, nullptr);
   std::set<const std::byte*> known;
-  for (const LayerBlock& block : before->Layer(statistics[0])->layer_blocks) {
-    known.insert(block.chunk);
-  }
+  before->Layer(statistics[0])
+      ->layer_blocks.ForEach(
+          [&](const CellKey& /*key*/, const LayerBlock& block) { known.insert(block.chunk); });
   size_t shared = 0;
-  const std::vector<LayerBlock>& blocks = after->Layer(statistics[0])->layer_blocks;
-  for (const LayerBlock& block : blocks) shared += known.count(block.chunk);
-  EXPECT_GT(2 * shared, blocks.size());
-  EXPECT_LT(shared, blocks.size());
+  size_t blocks = 0;
+  after->Layer(statistics[0])
+      ->layer_blocks.ForEach([&](const CellKey& /*key*/, const LayerBlock& block) {
+        ++blocks;
+        shared += known.count(block.chunk);
+      });
+  EXPECT_GT(2 * shared, blocks);
+  EXPECT_LT(shared, blocks);
   // The map before is as it was.
   ExpectAsComposedAnew(*before);
 }
