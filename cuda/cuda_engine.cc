@@ -5,14 +5,17 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "core/engine/job_check.h"
 #include "core/engine/out_of_memory.h"
+#include "core/map/tile_codec.h"
 #include "cuda/align/align_batch.h"
 #include "cuda/align/align_kernel.h"
 #include "cuda/align/cuda_packed_job.h"
@@ -93,6 +96,22 @@ class CudaEngine : public Engine, public CudaCallTimer {
         [&] { return absl::StrCat("no host memory to compose ", tiles.size(), " tiles"); });
   }
 
+  absl::StatusOr<std::string> ExportTile(const ResidentTile& tile) override {
+    return CatchOutOfMemory([&] { return TryExportTile(tile); },
+                            [&] {
+                              return absl::StrCat("no host memory to export a tile of ",
+                                                  tile.points(), " points");
+                            });
+  }
+
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> ImportTile(absl::string_view bytes) override {
+    return CatchOutOfMemory([&] { return TryImportTile(bytes); },
+                            [&] {
+                              return absl::StrCat("no host memory to import a tile of ",
+                                                  bytes.size(), " bytes");
+                            });
+  }
+
   std::shared_ptr<const PackedJob> Pack(const AlignJob& job) override {
     try {
       return cuda::CudaPackedJob::Make(job, *scan_memory_);
@@ -166,6 +185,29 @@ class CudaEngine : public Engine, public CudaCallTimer {
 
  private:
   Workspaces& Of(Priority priority) { return priority == Priority::kHigh ? tracking_ : other_; }
+
+  absl::StatusOr<std::string> TryExportTile(const ResidentTile& tile) {
+    const auto* cuda_tile = dynamic_cast<const CudaTile*>(&tile);
+    if (cuda_tile == nullptr || &cuda_tile->device() != device_.get()) {
+      return absl::InvalidArgumentError("the tile does not belong to this CUDA engine");
+    }
+    std::vector<TileMoments> lattices;
+    std::vector<const TileMoments*> pointers;
+    lattices.reserve(cuda_tile->lattices().size());
+    for (const cuda::TileLattice& lattice : cuda_tile->lattices()) {
+      absl::StatusOr<TileMoments> moments = cuda_tile->Download(lattice.cell_size_m);
+      if (!moments.ok()) return moments.status();
+      lattices.push_back(*std::move(moments));
+      pointers.push_back(&lattices.back());
+    }
+    return EncodeTile(pointers);
+  }
+
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> TryImportTile(absl::string_view bytes) {
+    const absl::StatusOr<std::vector<TileMoments>> lattices = DecodeTile(bytes);
+    if (!lattices.ok()) return lattices.status();
+    return CudaTile::Upload(device_, *lattices);
+  }
 
   absl::StatusOr<std::shared_ptr<const ResidentMap>> TryCompose(
       absl::Span<const std::shared_ptr<const ResidentTile>> tiles,

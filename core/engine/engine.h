@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/cloud/filters.h"
 #include "core/cloud/point_cloud.h"
@@ -55,6 +56,16 @@ class Engine {
   [[nodiscard]] virtual absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
       absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
       absl::Span<const CellStatistics> statistics, const ResidentMap* previous) = 0;
+
+  // What BuildTile made, as bytes that any engine's ImportTile takes (core/map/tile_codec.h).
+  // InvalidArgument: a tile of another engine; ResourceExhausted: no memory.
+  [[nodiscard]] virtual absl::StatusOr<std::string> ExportTile(const ResidentTile& tile) = 0;
+
+  // The tile that was exported: maps of it have the bits of maps of the original on this engine,
+  // with the lattices that it was built with. DataLoss: damaged bytes; FailedPrecondition: bytes of
+  // another version; ResourceExhausted: no memory.
+  [[nodiscard]] virtual absl::StatusOr<std::shared_ptr<const ResidentTile>> ImportTile(
+      absl::string_view bytes) = 0;
 
   // Packs a job's scan and the clouds and groups of its passes for Align, which then has less to do
   // for each job; results are the same with and without. The profile must be valid. Waits for

@@ -21,6 +21,16 @@ absl::Status Copy(Device& device, const DeviceBuffer<T>& from, size_t count, std
                       "copying a tile from the device");
 }
 
+template <typename T>
+absl::Status Copy(Device& device, const std::vector<T>& from, DeviceBuffer<T>& to,
+                  const Stream& stream) {
+  if (from.empty()) return absl::OkStatus();
+  VOXLOC_TRY(to.ReserveExactly(from.size()));
+  return device.Check(cudaMemcpyAsync(to.data(), from.data(), from.size() * sizeof(T),
+                                      cudaMemcpyHostToDevice, stream.get()),
+                      "copying a tile to the device");
+}
+
 }  // namespace
 
 const TileLattice* CudaTile::Lattice(double cell_size_m) const {
@@ -28,6 +38,35 @@ const TileLattice* CudaTile::Lattice(double cell_size_m) const {
     if (lattice.cell_size_m == cell_size_m) return &lattice;
   }
   return nullptr;
+}
+
+absl::StatusOr<std::shared_ptr<const CudaTile>> CudaTile::Upload(
+    const std::shared_ptr<Device>& device, const std::vector<TileMoments>& lattices) {
+  VOXLOC_TRY(device->MakeCurrent());
+  absl::StatusOr<Stream> stream = Stream::Create(device, Priority::kLow);
+  if (!stream.ok()) return stream.status();
+  std::vector<TileLattice> uploaded;
+  absl::Status status;
+  {
+    const DrainAtExit drain(*stream);  // memory on both sides may go with this scope
+    for (const TileMoments& moments : lattices) {
+      TileLattice& lattice = uploaded.emplace_back(device);
+      lattice.cell_size_m = moments.cell_size_m;
+      lattice.cells = moments.cells();
+      lattice.blocks = moments.blocks;
+      for (const TileMoments::Block& block : lattice.blocks) lattice.box.Include(block.key);
+      status.Update(Copy(*device, moments.places, lattice.places, *stream));
+      status.Update(Copy(*device, moments.moments, lattice.moments, *stream));
+      status.Update(Copy(*device, moments.float_sums, lattice.float_sums, *stream));
+      if (!status.ok()) return status;
+    }
+    VOXLOC_TRY(stream->Synchronize());
+  }
+  CudaTile::Points points;
+  points.origin = lattices.front().origin;
+  points.finite = lattices.front().points;
+  points.not_finite = lattices.front().not_finite;
+  return std::make_shared<const CudaTile>(device, points, std::move(uploaded));
 }
 
 absl::StatusOr<TileMoments> CudaTile::Download(double cell_size_m) const {

@@ -49,10 +49,17 @@ class CudaTile : public ResidentTile {
   CudaTile(std::shared_ptr<Device> device, const Points& points, std::vector<TileLattice> lattices)
       : device_(std::move(device)), points_(points), lattices_(std::move(lattices)) {}
 
+  // The moments of a tile, on the device; lattices of one tile, at least one, ascending by cell
+  // size. ResourceExhausted: no memory.
+  [[nodiscard]] static absl::StatusOr<std::shared_ptr<const CudaTile>> Upload(
+      const std::shared_ptr<Device>& device, const std::vector<TileMoments>& lattices);
+
   [[nodiscard]] const Device& device() const { return *device_; }
   [[nodiscard]] const Eigen::Vector3d& origin() const { return points_.origin; }
   // Null where there is no lattice of that size.
   [[nodiscard]] const TileLattice* Lattice(double cell_size_m) const;
+  // Ascending by cell size.
+  [[nodiscard]] const std::vector<TileLattice>& lattices() const { return lattices_; }
 
   // The moments on one lattice, on the host. float_sums are empty where the tile has none.
   // NotFound: no lattice of that size.

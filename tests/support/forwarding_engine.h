@@ -7,6 +7,7 @@
 #define VOXLOC_TESTS_SUPPORT_FORWARDING_ENGINE_H_
 
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -31,6 +32,12 @@ class ForwardingEngine : public Engine {
       absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
       absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
     return engine_.Compose(tiles, statistics, previous);
+  }
+  absl::StatusOr<std::string> ExportTile(const ResidentTile& tile) override {
+    return engine_.ExportTile(tile);
+  }
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> ImportTile(absl::string_view bytes) override {
+    return engine_.ImportTile(bytes);
   }
   std::shared_ptr<const PackedJob> Pack(const AlignJob& job) override { return engine_.Pack(job); }
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {

@@ -10,6 +10,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "core/engine/cpu/cpu_map.h"
 #include "core/engine/cpu/host_bound.h"
@@ -20,6 +21,7 @@
 #include "core/engine/out_of_memory.h"
 #include "core/engine/search_rules.h"
 #include "core/engine/stage_points.h"
+#include "core/map/tile_codec.h"
 #include "core/parallel/processors.h"
 #include "core/parallel/thread_pool.h"
 
@@ -160,6 +162,18 @@ class CpuEngine : public Engine {
         [&] { return absl::StrCat("no memory to compose a map of ", tiles.size(), " tiles"); });
   }
 
+  absl::StatusOr<std::string> ExportTile(const ResidentTile& tile) override {
+    return CatchOutOfMemory(
+        [&] { return TryExportTile(tile); },
+        [&] { return absl::StrCat("no memory to export a tile of ", tile.points(), " points"); });
+  }
+
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> ImportTile(absl::string_view bytes) override {
+    return CatchOutOfMemory(
+        [&] { return TryImportTile(bytes); },
+        [&] { return absl::StrCat("no memory to import a tile of ", bytes.size(), " bytes"); });
+  }
+
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
     std::vector<AlignResult> results(jobs.size());
     // Large scans that are too few to occupy every thread are spread by their points instead.
@@ -234,6 +248,23 @@ class CpuEngine : public Engine {
       lattices.push_back(*std::move(moments));
     }
     return std::make_shared<const CpuTile>(std::move(lattices));
+  }
+
+  static absl::StatusOr<std::string> TryExportTile(const ResidentTile& tile) {
+    const auto* cpu_tile = dynamic_cast<const CpuTile*>(&tile);
+    if (cpu_tile == nullptr) {
+      return absl::InvalidArgumentError("the tile does not belong to the CPU engine");
+    }
+    std::vector<const TileMoments*> lattices;
+    for (const TileMoments& lattice : cpu_tile->lattices()) lattices.push_back(&lattice);
+    return EncodeTile(lattices);
+  }
+
+  static absl::StatusOr<std::shared_ptr<const ResidentTile>> TryImportTile(
+      absl::string_view bytes) {
+    absl::StatusOr<std::vector<TileMoments>> lattices = DecodeTile(bytes);
+    if (!lattices.ok()) return lattices.status();
+    return std::make_shared<const CpuTile>(*std::move(lattices));
   }
 
   absl::StatusOr<std::shared_ptr<const ResidentMap>> TryCompose(

@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "core/engine/bound.h"
 #include "core/engine/replica/replica_set.h"
 #include "core/engine/replica/work_ledger.h"
@@ -103,6 +104,28 @@ class ReplicatedEngine : public Engine {
     });
     if (!parts.ok()) return parts.status();
     return std::make_shared<const ReplicatedMap>(replicas_, *std::move(parts));
+  }
+
+  // By the first engine that has a part of it and can; all parts hold the same.
+  absl::StatusOr<std::string> ExportTile(const ResidentTile& tile) override {
+    const auto* own = dynamic_cast<const ReplicatedTile*>(&tile);
+    if (own == nullptr || &own->replicas() != &replicas_) {
+      return absl::InvalidArgumentError("the tile does not belong to this engine");
+    }
+    for (const size_t replica : replicas_.InService()) {
+      const auto& part = own->parts()[replica];
+      if (part == nullptr) continue;
+      absl::StatusOr<std::string> bytes = replicas_.engine(replica).ExportTile(*part);
+      if (bytes.ok() || replicas_.InService(replica)) return bytes;
+    }
+    return replicas_.NoneInService();
+  }
+
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> ImportTile(absl::string_view bytes) override {
+    auto parts = MakeParts<ResidentTile>(
+        [&](size_t replica) { return replicas_.engine(replica).ImportTile(bytes); });
+    if (!parts.ok()) return parts.status();
+    return std::make_shared<const ReplicatedTile>(replicas_, *std::move(parts));
   }
 
   // Any engine's packing serves the others.

@@ -45,6 +45,32 @@ TEST_F(CudaOtherEngineTest, TilesAreRefused) {
   }
 }
 
+// Of either engine's bytes the other makes the tile that the first one has, to the bit.
+TEST_F(CudaOtherEngineTest, ExportedTilesAreImported) {
+  const std::vector<CellStatistics> statistics = AllStatistics();
+  const PointCloud cloud = SceneMap();
+  for (Engine* const from : {&CpuEngine(), &CudaEngine()}) {
+    Engine& to = from == &CpuEngine() ? CudaEngine() : CpuEngine();
+    const auto tile = from->BuildTile(cloud, statistics);
+    ASSERT_TRUE(tile.ok()) << tile.status();
+    const auto bytes = from->ExportTile(**tile);
+    ASSERT_TRUE(bytes.ok()) << bytes.status();
+    EXPECT_EQ(to.ExportTile(**tile).status().code(), absl::StatusCode::kInvalidArgument);
+    const auto there = to.ImportTile(*bytes);
+    ASSERT_TRUE(there.ok()) << there.status();
+    EXPECT_EQ((*there)->points(), cloud.size());
+    EXPECT_EQ((*there)->cells(), (*tile)->cells());
+    const auto bytes_there = to.ExportTile(**there);
+    ASSERT_TRUE(bytes_there.ok()) << bytes_there.status();
+    EXPECT_TRUE(*bytes_there == *bytes);
+    const auto map = to.Compose({*there}, statistics, nullptr);
+    ASSERT_TRUE(map.ok()) << map.status();
+    const AlignResult aligned = AlignOne(to, SceneJob(PreciseProfile(), *map));
+    ASSERT_TRUE(aligned.status.ok()) << aligned.status;
+    EXPECT_LE(TranslationDistance(aligned.map_T_base, ScenePose()), 0.05);
+  }
+}
+
 TEST_F(CudaOtherEngineTest, APredecessorLendsNothing) {
   const std::vector<CellStatistics> statistics = AllStatistics();
   const auto tile = CudaEngine().BuildTile(SceneMap(), statistics);

@@ -226,6 +226,29 @@ TEST(AllocationFailureTest, TilesAndMapsAreBuiltOrRefused) {
       });
 }
 
+TEST(AllocationFailureTest, TilesAreExportedAndImportedOrRefused) {
+  const std::vector<CellStatistics> statistics = AllStatistics();
+  const auto reference = MakeCpuEngine({1});
+  const auto tile = reference->BuildTile(SceneScan(ScenePose(), 200), statistics).value();
+  const std::string expected = reference->ExportTile(*tile).value();
+  const auto refused = [](const absl::Status& status) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+    return false;
+  };
+  FailEveryAllocation([&](Engine& engine) { return engine.ExportTile(*tile); },
+                      [&](const absl::StatusOr<std::string>& bytes) {
+                        if (!bytes.ok()) return refused(bytes.status());
+                        EXPECT_TRUE(*bytes == expected);
+                        return true;
+                      });
+  FailEveryAllocation([&](Engine& engine) { return engine.ImportTile(expected); },
+                      [&](const absl::StatusOr<std::shared_ptr<const ResidentTile>>& imported) {
+                        if (!imported.ok()) return refused(imported.status());
+                        EXPECT_TRUE(*reference->ExportTile(**imported) == expected);
+                        return true;
+                      });
+}
+
 TEST(AllocationFailureTest, AScanIsFilteredOrRefused) {
   const PointCloud cloud = SceneScan(ScenePose(), 2000);
   FilterOptions options;

@@ -29,6 +29,7 @@ struct Faults : public Gate {
   std::atomic<bool> fail_in_score{false};
   std::atomic<bool> fail_in_bound{false};
   std::atomic<bool> fail_in_build{false};
+  std::atomic<bool> fail_in_export{false};
   std::atomic<bool> out_of_memory{false};  // for tiles, maps and grids
 
   std::atomic<size_t> compositions_with_previous{0};
@@ -57,6 +58,12 @@ class FaultyEngine : public ForwardingEngine {
     if (faults_->out_of_memory) return absl::ResourceExhaustedError("no memory for a map");
     if (previous != nullptr) ++faults_->compositions_with_previous;
     return ForwardingEngine::Compose(tiles, statistics, previous);
+  }
+
+  absl::StatusOr<std::string> ExportTile(const ResidentTile& tile) override {
+    if (faults_->fail_in_export.exchange(false)) faults_->failed = true;
+    if (absl::Status status = Health(); !status.ok()) return status;
+    return ForwardingEngine::ExportTile(tile);
   }
 
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {

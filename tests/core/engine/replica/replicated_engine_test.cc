@@ -225,6 +225,33 @@ TEST(ReplicatedEngineTest, APreviousMapLendsItsPartToEachEngine) {
   for (const auto& faults : fleet.faults) EXPECT_EQ(faults->compositions_with_previous, 1u);
 }
 
+TEST(ReplicatedEngineTest, TilesAreExportedByOneEngineAndImportedByAll) {
+  const Fleet fleet = MakeFleet(2);
+  const auto alone = MakeCpuEngine({1});
+  const auto statistics = RequiredStatistics({AutowareProfile()});
+  const auto tile = fleet.engine->BuildTile(SceneMap(), statistics);
+  const auto tile_alone = alone->BuildTile(SceneMap(), statistics);
+  ASSERT_TRUE(tile.ok() && tile_alone.ok());
+  const auto bytes = fleet.engine->ExportTile(**tile);
+  ASSERT_TRUE(bytes.ok()) << bytes.status();
+  EXPECT_TRUE(*bytes == *alone->ExportTile(**tile_alone));
+  const auto imported = fleet.engine->ImportTile(*bytes);
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_EQ((*imported)->MemoryBytes(), 2 * (*tile_alone)->MemoryBytes());
+  const auto map = fleet.engine->Compose({*imported}, statistics, nullptr);
+  ASSERT_TRUE(map.ok()) << map.status();
+  const std::vector<AlignJob> jobs = FleetJobs(*map, 4);
+  ExpectAsAlone(fleet.engine->Align(jobs), jobs);
+
+  // One engine fails within the call; the other goes on.
+  fleet.faults[0]->fail_in_export = true;
+  EXPECT_TRUE(*fleet.engine->ExportTile(**tile) == *bytes);
+  EXPECT_EQ(fleet.engine->ExportTile(**tile_alone).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(fleet.engine->ImportTile(bytes->substr(1)).status().code(),
+            absl::StatusCode::kDataLoss);
+}
+
 TEST(ReplicatedEngineTest, InfoAddsUpAndListsTheParts) {
   const Fleet fleet = MakeFleet(3);
   const EngineInfo info = fleet.engine->Info();

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,13 @@ class FakeEngine : public Engine {
   absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
       absl::Span<const std::shared_ptr<const ResidentTile>> /*tiles*/,
       absl::Span<const CellStatistics> /*statistics*/, const ResidentMap* /*previous*/) override {
+    return absl::UnimplementedError("it only aligns");
+  }
+  absl::StatusOr<std::string> ExportTile(const ResidentTile& /*tile*/) override {
+    return absl::UnimplementedError("it only aligns");
+  }
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> ImportTile(
+      absl::string_view /*bytes*/) override {
     return absl::UnimplementedError("it only aligns");
   }
   absl::StatusOr<ScoreResult> Score(const ScoreRequest& /*request*/) override {
