@@ -216,6 +216,39 @@ class BuildOfFiles:
         time_ms(result["build_ms"], "build_ms")
 
 
+class BuildExchange:
+    @staticmethod
+    def arguments(_):
+        return ["--synthetic", "20000", "--extent", "50", "--repeat", "2", "--exchange"]
+
+    @staticmethod
+    def check(result, _):
+        keys(result, "engine device points tiles bytes build_ms export_ms import_ms compose_ms",
+             "result")
+        demand((result["points"], result["tiles"]) == (20000, 1), "points or tiles")
+        number(result["bytes"], 1e5, 1e7, "bytes")
+        for name in "build_ms export_ms import_ms compose_ms".split():
+            time_ms(result[name], name)
+
+
+class BuildReplace:
+    @staticmethod
+    def arguments(_):
+        return ["--replace", "--tiles-along-edge", "4", "--tile-points", "500",
+                "--repeat", "2"]
+
+    @staticmethod
+    def check(result, _):
+        keys(result, "engine device replace", "result")
+        one, both = result["replace"]
+        demand((one["profiles"], both["profiles"]) == (["autoware"], ["autoware", "precise"]),
+               "profiles")
+        demand(one["map_bytes"] < both["map_bytes"], "map_bytes")
+        for row in (one, both):
+            for name in "build_ms compose_ms replace_ms".split():
+                time_ms(row[name], name)
+
+
 class Coverage:
     @staticmethod
     def arguments(drive):
@@ -473,7 +506,7 @@ COMMANDS = {
     "accuracy-without-gicp": [AccuracyWithoutGicp],
     "align": [Align],
     "basin": [Basin],
-    "build": [Build, BuildOfFiles],
+    "build": [Build, BuildOfFiles, BuildExchange, BuildReplace],
     "coverage": [Coverage],
     "coverage-of-a-tunnel": [CoverageOfATunnel],
     "estimate": [Estimate],
