@@ -44,6 +44,7 @@ struct Command {
 [[nodiscard]] Command AddRecoveryCommand(CLI::App& program);
 [[nodiscard]] Command AddScoreCommand(CLI::App& program);
 [[nodiscard]] Command AddSearchCommand(CLI::App& program);
+[[nodiscard]] Command AddStoreCommand(CLI::App& program);
 [[nodiscard]] Command AddSweepCommand(CLI::App& program);
 [[nodiscard]] Command AddGpuCommand(CLI::App& program);
 [[nodiscard]] Command AddInitialPoseCommand(CLI::App& program);

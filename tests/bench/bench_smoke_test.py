@@ -480,6 +480,36 @@ class Search:
         summary(result["translation_error_m"], 0, 0.5, "translation_error_m")
 
 
+class Store:
+    @staticmethod
+    def arguments(_):
+        return ["--directory", tempfile.gettempdir(), "--tiles", "50", "--points", "100",
+                "--repeat", "3"]
+
+    @staticmethod
+    def check(result, _):
+        keys(result, "tiles raw_mb stored_mb disk_mb upload_mb_per_s first_commit_ms commit_ms "
+             "sync_ms manifest_ms open_ms threads read_mb_per_s backup_ms", "result")
+        demand((result["tiles"], result["raw_mb"], result["threads"]) == (50, 0.06, 2), "the data")
+        number(result["stored_mb"], 0.01, 0.07, "stored_mb")
+        number(result["disk_mb"], result["stored_mb"], 10, "disk_mb")
+        for name in ("upload_mb_per_s", "read_mb_per_s", "first_commit_ms", "open_ms", "backup_ms"):
+            number(result[name], 1e-3, 1e6, name)
+        for name in ("commit_ms", "sync_ms", "manifest_ms"):
+            time_ms(result[name], name)
+
+
+class StoreOfAMap:
+    @staticmethod
+    def arguments(drive):
+        return [*drive.map, "--directory", tempfile.gettempdir(), "--tiles", "10", "--repeat", "1"]
+
+    @staticmethod
+    def check(result, _):
+        demand(result["tiles"] == 10, "the number of tiles")
+        number(result["raw_mb"], 0.1, 1e3, "raw_mb")
+
+
 class Sweep:
     @staticmethod
     def arguments(drive):
@@ -518,6 +548,7 @@ COMMANDS = {
     "recovery": [Recovery],
     "score": [Score],
     "search": [Search],
+    "store": [Store, StoreOfAMap],
     "sweep": [Sweep],
 }
 
