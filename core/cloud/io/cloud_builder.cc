@@ -12,7 +12,10 @@ constexpr double kFurthestOrigin_m = 1e8;
 
 }  // namespace
 
-CloudBuilder::CloudBuilder(size_t expected_points, bool with_intensity) {
+CloudBuilder::CloudBuilder(size_t expected_points, bool with_intensity,
+                           const std::optional<Eigen::Vector3d>& origin)
+    : origin_chosen_(origin.has_value()) {
+  if (origin_chosen_) cloud_.origin = *origin;
   cloud_.Reserve(expected_points);
   if (with_intensity) cloud_.intensity.reserve(expected_points);
 }

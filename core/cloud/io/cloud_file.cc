@@ -9,6 +9,7 @@
 #include "core/cloud/io/file_bytes.h"
 #include "core/cloud/io/kitti_reader.h"
 #include "core/cloud/io/malformed.h"
+#include "core/cloud/io/pcd_header.h"
 #include "core/cloud/io/pcd_reader.h"
 #include "core/cloud/io/ply_reader.h"
 
@@ -58,6 +59,16 @@ absl::StatusOr<PointCloud> ReadCloud(const std::string& path, const CloudReadLim
   const absl::StatusOr<FileBytes> bytes = ReadFileBytes(path, limits.max_file_bytes);
   if (!bytes.ok()) return bytes.status();
   return ParseCloud(*format, bytes->view(), path, limits);
+}
+
+absl::StatusOr<PointCloud> ReadPcdOffsets(const std::string& path, const CloudReadLimits& limits) {
+  const absl::StatusOr<FileBytes> bytes = ReadFileBytes(path, limits.max_file_bytes);
+  if (!bytes.ok()) return bytes.status();
+  const absl::StatusOr<PcdHeader> header = ParsePcdHeader(bytes->view(), path);
+  if (!header.ok()) return header.status();
+  absl::StatusOr<PointCloud> cloud = ParseCloud(CloudFormat::kPcd, bytes->view(), path, limits);
+  if (cloud.ok()) cloud->origin = header->viewpoint;
+  return cloud;
 }
 
 }  // namespace voxloc

@@ -62,6 +62,15 @@ struct PcdExtraField {
                                     PcdEncoding encoding = PcdEncoding::kBinary,
                                     const std::vector<PcdExtraField>& extra_fields = {});
 
+// Writes a binary PCD of the offsets x y z, float32 bit for bit, with the origin as the translation
+// of VIEWPOINT: a point lies at VIEWPOINT plus x y z. Intensity is left out. The file appears whole
+// or not at all.
+[[nodiscard]] absl::Status WritePcdOffsets(const std::string& path, const PointCloud& cloud);
+
+// Reads such a PCD. Other readers, ReadCloud among them, take its points without the origin.
+[[nodiscard]] absl::StatusOr<PointCloud> ReadPcdOffsets(const std::string& path,
+                                                        const CloudReadLimits& limits = {});
+
 }  // namespace voxloc
 
 #endif  // VOXLOC_CORE_CLOUD_IO_CLOUD_FILE_H_

@@ -33,8 +33,8 @@ void ConvertToFloats(const Column& column, size_t count, std::vector<float>& val
   }
 }
 
-PointCloud CloudFromDoubles(const PointColumns& columns) {
-  CloudBuilder builder(columns.count, false);
+PointCloud CloudFromDoubles(const PointColumns& columns, std::optional<Eigen::Vector3d>* origin) {
+  CloudBuilder builder(columns.count, false, *origin);
   const ScalarLoader load_x = LoaderOf(columns.x.type);
   const ScalarLoader load_y = LoaderOf(columns.y.type);
   const ScalarLoader load_z = LoaderOf(columns.z.type);
@@ -43,12 +43,27 @@ PointCloud CloudFromDoubles(const PointColumns& columns) {
                  load_y(columns.y.first + i * columns.y.stride_bytes),
                  load_z(columns.z.first + i * columns.z.stride_bytes)});
   }
+  *origin = builder.origin();
   return std::move(builder).Take();
 }
 
 }  // namespace
 
+PointColumns RecordLayout::ColumnsOf(const char* first, size_t count) const {
+  const auto column = [&](const RecordField& field) {
+    return Column{field.type, first + field.offset_bytes, record_bytes};
+  };
+  PointColumns columns{column(x), column(y), column(z), std::nullopt, count};
+  if (intensity.has_value()) columns.intensity = column(*intensity);
+  return columns;
+}
+
 PointCloud CloudFromColumns(const PointColumns& columns) {
+  std::optional<Eigen::Vector3d> origin;
+  return CloudFromColumns(columns, &origin);
+}
+
+PointCloud CloudFromColumns(const PointColumns& columns, std::optional<Eigen::Vector3d>* origin) {
   PointCloud cloud;
   if (columns.x.type == ScalarType::kFloat32 && columns.y.type == ScalarType::kFloat32 &&
       columns.z.type == ScalarType::kFloat32) {
@@ -56,7 +71,7 @@ PointCloud CloudFromColumns(const PointColumns& columns) {
     CopyFloats(columns.y, columns.count, cloud.y);
     CopyFloats(columns.z, columns.count, cloud.z);
   } else {
-    cloud = CloudFromDoubles(columns);
+    cloud = CloudFromDoubles(columns, origin);
   }
   if (columns.intensity.has_value()) {
     ConvertToFloats(*columns.intensity, columns.count, cloud.intensity);

@@ -7,6 +7,7 @@
 #ifndef VOXLOC_CORE_CLOUD_IO_COLUMNS_H_
 #define VOXLOC_CORE_CLOUD_IO_COLUMNS_H_
 
+#include <Eigen/Core>
 #include <cstddef>
 #include <optional>
 
@@ -29,8 +30,29 @@ struct PointColumns {
   size_t count = 0;  // the caller has checked that every column has this many values
 };
 
+// Where a record that follows others of its kind has its numbers.
+struct RecordField {
+  ScalarType type = ScalarType::kFloat32;
+  size_t offset_bytes = 0;
+};
+struct RecordLayout {
+  RecordField x;
+  RecordField y;
+  RecordField z;
+  std::optional<RecordField> intensity;
+  size_t record_bytes = 0;
+
+  // The columns of `count` records at `first`.
+  [[nodiscard]] PointColumns ColumnsOf(const char* first, size_t count) const;
+};
+
 // Float32 coordinates are copied as they are; others go through CloudBuilder.
 [[nodiscard]] PointCloud CloudFromColumns(const PointColumns& columns);
+
+// The same for a part of a cloud: `origin` is that of the parts before it, where one was chosen,
+// and is set where this part is the first to choose one.
+[[nodiscard]] PointCloud CloudFromColumns(const PointColumns& columns,
+                                          std::optional<Eigen::Vector3d>* origin);
 
 }  // namespace voxloc
 

@@ -73,18 +73,46 @@ absl::Status WriteAll(const std::string& path, Descriptor& file, absl::string_vi
 
 }  // namespace
 
-absl::StatusOr<FileBytes> ReadFileBytes(const std::string& path, size_t max_bytes) {
+absl::StatusOr<FileParts> FileParts::Open(const std::string& path) {
   // Not blocking: opening a pipe without a writer must not hang.
-  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.number() < 0) return SystemError(path, "open", errno);
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) return SystemError(path, "open", errno);
+  FileParts file(path, descriptor, 0);
   struct stat info = {};
-  if (::fstat(file.number(), &info) != 0) return SystemError(path, "stat", errno);
+  if (::fstat(descriptor, &info) != 0) return SystemError(path, "stat", errno);
   if (!S_ISREG(info.st_mode)) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": must be a regular file (got ",
                      S_ISDIR(info.st_mode) ? "a directory" : "another kind of file", ")"));
   }
-  const size_t size = static_cast<size_t>(info.st_size);
+  file.size_ = static_cast<uint64_t>(info.st_size);
+  return file;
+}
+
+FileParts::~FileParts() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+absl::Status FileParts::Read(uint64_t offset, size_t count, char* out) const {
+  size_t done = 0;
+  while (done < count) {
+    const ssize_t got =
+        ::pread(descriptor_, out + done, count - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return SystemError(path_, "read", errno);
+    if (got == 0) {
+      return absl::UnavailableError(
+          absl::StrCat(path_, ": has become shorter than its ", size_, " bytes"));
+    }
+    done += static_cast<size_t>(got);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<FileBytes> ReadFileBytes(const std::string& path, size_t max_bytes) {
+  const absl::StatusOr<FileParts> file = FileParts::Open(path);
+  if (!file.ok()) return file.status();
+  const uint64_t size = file->size();
   if (size > max_bytes) {
     return absl::ResourceExhaustedError(
         absl::StrCat(path, ": must have at most ", max_bytes, " bytes (got ", size, ")"));
@@ -93,15 +121,8 @@ absl::StatusOr<FileBytes> ReadFileBytes(const std::string& path, size_t max_byte
   if (data == nullptr) {
     return absl::ResourceExhaustedError(absl::StrCat(path, ": no memory for its ", size, " bytes"));
   }
-  size_t done = 0;
-  while (done < size) {
-    const ssize_t count = ::read(file.number(), data.get() + done, size - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return SystemError(path, "read", errno);
-    if (count == 0) break;  // shorter than it was a moment ago
-    done += static_cast<size_t>(count);
-  }
-  return FileBytes(std::move(data), done);
+  if (absl::Status status = file->Read(0, size, data.get()); !status.ok()) return status;
+  return FileBytes(std::move(data), size);
 }
 
 absl::Status WriteFileBytes(const std::string& path, absl::string_view bytes) {

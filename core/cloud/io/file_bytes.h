@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whole files in and out. Errors name the path: NotFound, InvalidArgument (a directory or another
-// thing that is not a file), ResourceExhausted (over the limit, no memory, no space), Unavailable
-// (the system refused).
+// Whole files in and out, and parts of one. Errors name the path: NotFound, InvalidArgument (a
+// directory or another thing that is not a file), ResourceExhausted (over the limit, no memory, no
+// space), Unavailable (the system refused).
 
 #ifndef VOXLOC_CORE_CLOUD_IO_FILE_BYTES_H_
 #define VOXLOC_CORE_CLOUD_IO_FILE_BYTES_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -27,6 +28,32 @@ class FileBytes {
  private:
   std::unique_ptr<char[]> data_;
   size_t size_;
+};
+
+// A file that is read in parts. Any number of threads may read one.
+class FileParts {
+ public:
+  [[nodiscard]] static absl::StatusOr<FileParts> Open(const std::string& path);
+  FileParts(FileParts&& other) noexcept
+      : path_(std::move(other.path_)),
+        descriptor_(std::exchange(other.descriptor_, -1)),
+        size_(other.size_) {}
+  FileParts& operator=(FileParts&&) = delete;
+  ~FileParts();
+
+  // When it was opened, bytes.
+  [[nodiscard]] uint64_t size() const { return size_; }
+
+  // Fills `out` with `count` bytes from `offset` on. Unavailable: the file has become shorter.
+  [[nodiscard]] absl::Status Read(uint64_t offset, size_t count, char* out) const;
+
+ private:
+  FileParts(std::string path, int descriptor, uint64_t size)
+      : path_(std::move(path)), descriptor_(descriptor), size_(size) {}
+
+  std::string path_;
+  int descriptor_;
+  uint64_t size_;
 };
 
 [[nodiscard]] absl::StatusOr<FileBytes> ReadFileBytes(const std::string& path, size_t max_bytes);

@@ -9,23 +9,27 @@
 
 namespace voxloc {
 
+RecordLayout KittiRecords() {
+  const auto field = [](size_t index) {
+    return RecordField{ScalarType::kFloat32, index * sizeof(float)};
+  };
+  return {field(0), field(1), field(2), field(3), 4 * sizeof(float)};
+}
+
 absl::StatusOr<PointCloud> ParseKittiBin(absl::string_view bytes, absl::string_view name,
                                          size_t max_points) {
-  constexpr size_t kRecordBytes = 4 * sizeof(float);
-  if (bytes.size() % kRecordBytes != 0) {
-    return MalformedByte(name, bytes.size() - bytes.size() % kRecordBytes,
-                         absl::StrCat("the size must be a multiple of ", kRecordBytes,
+  const RecordLayout records = KittiRecords();
+  if (bytes.size() % records.record_bytes != 0) {
+    return MalformedByte(name, bytes.size() - bytes.size() % records.record_bytes,
+                         absl::StrCat("the size must be a multiple of ", records.record_bytes,
                                       " bytes, float32 x y z intensity (got ", bytes.size(), ")"));
   }
-  const size_t count = bytes.size() / kRecordBytes;
+  const size_t count = bytes.size() / records.record_bytes;
   if (count > max_points) {
     return absl::ResourceExhaustedError(
         absl::StrCat(name, ": must have at most ", max_points, " points (got ", count, ")"));
   }
-  const auto column = [&](size_t index) {
-    return Column{ScalarType::kFloat32, bytes.data() + index * sizeof(float), kRecordBytes};
-  };
-  return CloudFromColumns({column(0), column(1), column(2), column(3), count});
+  return CloudFromColumns(records.ColumnsOf(bytes.data(), count));
 }
 
 }  // namespace voxloc

@@ -9,9 +9,12 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/cloud/io/columns.h"
 #include "core/cloud/point_cloud.h"
 
 namespace voxloc {
+
+[[nodiscard]] RecordLayout KittiRecords();
 
 [[nodiscard]] absl::StatusOr<PointCloud> ParseKittiBin(absl::string_view bytes,
                                                        absl::string_view name, size_t max_points);

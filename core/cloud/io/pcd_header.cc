@@ -229,7 +229,32 @@ absl::StatusOr<PcdEncoding> EncodingOf(const Entry& data, absl::string_view name
                                     data.words.empty() ? "''" : Quoted(data.words[0]), ")"));
 }
 
+Eigen::Vector3d ViewpointOf(const std::optional<Entry>& entry) {
+  constexpr size_t kNumbers = 7;  // a translation and a quaternion
+  Eigen::Vector3d viewpoint = Eigen::Vector3d::Zero();
+  if (!entry.has_value() || entry->words.size() != kNumbers) return viewpoint;
+  for (int axis = 0; axis < 3; ++axis) {
+    if (!ParseDouble(entry->words[static_cast<size_t>(axis)], viewpoint[axis])) {
+      return Eigen::Vector3d::Zero();
+    }
+  }
+  return viewpoint;
+}
+
 }  // namespace
+
+RecordLayout PcdHeader::Records() const {
+  RecordLayout layout;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const RecordField field{fields[i].type, layout.record_bytes};
+    if (i == point_fields.x) layout.x = field;
+    if (i == point_fields.y) layout.y = field;
+    if (i == point_fields.z) layout.z = field;
+    if (i == point_fields.intensity) layout.intensity = field;
+    layout.record_bytes += fields[i].bytes();
+  }
+  return layout;
+}
 
 size_t PcdHeader::point_bytes() const {
   size_t sum = 0;
@@ -262,6 +287,7 @@ absl::StatusOr<PcdHeader> ParsePcdHeader(absl::string_view bytes, absl::string_v
   header.point_fields = *point_fields;
   header.points = static_cast<size_t>(*points);
   header.encoding = *encoding;
+  header.viewpoint = ViewpointOf(entries->viewpoint);
   header.data_offset = lines.offset();
   header.data_line = lines.line_number() + 1;
   return header;

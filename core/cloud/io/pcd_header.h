@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/cloud/io/cloud_file.h"
+#include "core/cloud/io/columns.h"
 #include "core/cloud/io/point_fields.h"
 #include "core/cloud/io/scalar_type.h"
 
@@ -34,6 +35,11 @@ struct PcdHeader {
   PcdEncoding encoding = PcdEncoding::kBinary;
   size_t data_offset = 0;  // of the first byte after the DATA line
   size_t data_line = 0;    // the number of the line that starts there
+  // Of VIEWPOINT, metres; zero where there is none, or none of seven numbers.
+  Eigen::Vector3d viewpoint = Eigen::Vector3d::Zero();
+
+  // Of the records of binary data.
+  [[nodiscard]] RecordLayout Records() const;
 
   [[nodiscard]] size_t point_bytes() const;
   [[nodiscard]] size_t padding_bytes() const;  // the part of point_bytes() in padding fields

@@ -51,24 +51,21 @@ absl::StatusOr<PointCloud> ReadAscii(const PcdHeader& header, absl::string_view 
   return cloud;
 }
 
-// Columns of records that follow one another, or of fields that do (each `points` long).
-PointColumns ColumnsOf(const PcdHeader& header, const char* data, bool field_by_field,
-                       bool with_padding) {
+// Columns of fields that follow one another, each `points` long.
+PointColumns FieldColumnsOf(const PcdHeader& header, const char* data, bool with_padding) {
   PointColumns columns;
   columns.count = header.points;
   const PointFields& wanted = header.point_fields;
-  const size_t record_bytes = header.point_bytes();
-  size_t offset = 0;  // in the record
+  size_t offset = 0;
   for (size_t i = 0; i < header.fields.size(); ++i) {
     const PcdField& field = header.fields[i];
     if (field.is_padding() && !with_padding) continue;
-    const Column column{field.type, data + (field_by_field ? offset * header.points : offset),
-                        field_by_field ? field.bytes() : record_bytes};
+    const Column column{field.type, data + offset, field.bytes()};
     if (i == wanted.x) columns.x = column;
     if (i == wanted.y) columns.y = column;
     if (i == wanted.z) columns.z = column;
     if (i == wanted.intensity) columns.intensity = column;
-    offset += field.bytes();
+    offset += field.bytes() * header.points;
   }
   return columns;
 }
@@ -83,7 +80,8 @@ absl::StatusOr<PointCloud> ReadBinary(const PcdHeader& header, absl::string_view
         absl::StrCat("the header promises ", header.points, " points of ", record_bytes,
                      " bytes, but only ", available, " bytes follow it"));
   }
-  return CloudFromColumns(ColumnsOf(header, bytes.data() + header.data_offset, false, true));
+  return CloudFromColumns(
+      header.Records().ColumnsOf(bytes.data() + header.data_offset, header.points));
 }
 
 uint32_t LoadUint32(const char* bytes) {
@@ -143,7 +141,7 @@ absl::StatusOr<PointCloud> ReadCompressed(const PcdHeader& header, absl::string_
                                    : absl::StrCat("the compressed data unpacks to ", done,
                                                   " bytes instead of ", unpacked));
   }
-  return CloudFromColumns(ColumnsOf(header, data.get(), true, fits(full_bytes)));
+  return CloudFromColumns(FieldColumnsOf(header, data.get(), fits(full_bytes)));
 }
 
 }  // namespace

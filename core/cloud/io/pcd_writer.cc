@@ -36,8 +36,8 @@ std::vector<WrittenField> ColumnsOf(const PointCloud& cloud,
 }
 
 std::string HeaderOf(const PointCloud& cloud, const std::vector<WrittenField>& columns,
-                     absl::string_view encoding) {
-  const absl::string_view size = NeedsDouble(cloud) ? "8" : "4";
+                     absl::string_view encoding, absl::string_view size,
+                     absl::string_view viewpoint = "0 0 0") {
   std::string fields;
   std::string sizes;
   std::string types;
@@ -50,9 +50,8 @@ std::string HeaderOf(const PointCloud& cloud, const std::vector<WrittenField>& c
   }
   return absl::StrCat("# .PCD v0.7 - Point Cloud Data file format\nVERSION 0.7\nFIELDS x y z",
                       fields, "\nSIZE ", size, " ", size, " ", size, sizes, "\nTYPE F F F", types,
-                      "\nCOUNT 1 1 1", counts, "\nWIDTH ", cloud.size(),
-                      "\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS ", cloud.size(), "\nDATA ",
-                      encoding, "\n");
+                      "\nCOUNT 1 1 1", counts, "\nWIDTH ", cloud.size(), "\nHEIGHT 1\nVIEWPOINT ",
+                      viewpoint, " 1 0 0 0\nPOINTS ", cloud.size(), "\nDATA ", encoding, "\n");
 }
 
 template <typename T>
@@ -145,19 +144,20 @@ absl::Status AppendCompressed(const std::string& path, const std::string& plain,
 template <typename T>
 absl::Status Write(const std::string& path, const PointCloud& cloud,
                    const std::vector<WrittenField>& columns, PcdEncoding encoding) {
+  const absl::string_view size = std::is_same_v<T, float> ? "4" : "8";
   std::string out;
   switch (encoding) {
     case PcdEncoding::kAscii:
-      out = HeaderOf(cloud, columns, "ascii");
+      out = HeaderOf(cloud, columns, "ascii", size);
       AppendAscii<T>(cloud, columns, out);
       break;
     case PcdEncoding::kBinary:
-      out = HeaderOf(cloud, columns, "binary");
+      out = HeaderOf(cloud, columns, "binary", size);
       out.reserve(out.size() + cloud.size() * (3 * sizeof(T) + columns.size() * sizeof(float)));
       AppendRecords<T>(cloud, columns, out);
       break;
     case PcdEncoding::kBinaryCompressed: {
-      out = HeaderOf(cloud, columns, "binary_compressed");
+      out = HeaderOf(cloud, columns, "binary_compressed", size);
       const absl::Status status = AppendCompressed(path, FieldByField<T>(cloud, columns), out);
       if (!status.ok()) return status;
       break;
@@ -181,6 +181,28 @@ absl::Status WritePcd(const std::string& path, const PointCloud& cloud, PcdEncod
     const std::vector<WrittenField> columns = ColumnsOf(cloud, extra_fields);
     return NeedsDouble(cloud) ? Write<double>(path, cloud, columns, encoding)
                               : Write<float>(path, cloud, columns, encoding);
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(path, ": no memory to write ", cloud.size(), " points"));
+  }
+}
+
+absl::Status WritePcdOffsets(const std::string& path, const PointCloud& cloud) {
+  try {
+    std::string viewpoint;
+    AppendText(cloud.origin.x(), viewpoint);
+    viewpoint += ' ';
+    AppendText(cloud.origin.y(), viewpoint);
+    viewpoint += ' ';
+    AppendText(cloud.origin.z(), viewpoint);
+    std::string out = HeaderOf(cloud, {}, "binary", "4", viewpoint);
+    out.reserve(out.size() + cloud.size() * 3 * sizeof(float));
+    for (size_t i = 0; i < cloud.size(); ++i) {
+      AppendBytes(cloud.x[i], out);
+      AppendBytes(cloud.y[i], out);
+      AppendBytes(cloud.z[i], out);
+    }
+    return WriteFileBytes(path, out);
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError(
         absl::StrCat(path, ": no memory to write ", cloud.size(), " points"));

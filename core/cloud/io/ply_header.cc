@@ -2,6 +2,7 @@
 
 #include "core/cloud/io/ply_header.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -114,6 +115,37 @@ size_t PlyElement::bytes() const {
   size_t sum = 0;
   for (const PlyProperty& property : properties) sum += SizeOf(property.type);
   return sum;
+}
+
+RecordLayout PlyVertices::Records(const PlyHeader& header) const {
+  RecordLayout layout;
+  const std::vector<PlyProperty>& properties = header.elements[element].properties;
+  for (size_t i = 0; i < properties.size(); ++i) {
+    const RecordField field{properties[i].type, layout.record_bytes};
+    if (i == fields.x) layout.x = field;
+    if (i == fields.y) layout.y = field;
+    if (i == fields.z) layout.z = field;
+    if (i == fields.intensity) layout.intensity = field;
+    layout.record_bytes += SizeOf(properties[i].type);
+  }
+  return layout;
+}
+
+absl::StatusOr<PlyVertices> FindPlyVertices(const PlyHeader& header, absl::string_view name) {
+  const auto vertex = std::find_if(header.elements.begin(), header.elements.end(),
+                                   [](const PlyElement& e) { return e.name == "vertex"; });
+  if (vertex == header.elements.end()) {
+    return Malformed(name, "the header has no element 'vertex'");
+  }
+  if (vertex->has_list()) {
+    return MalformedLine(name, vertex->line,
+                         "the properties of vertices must be numbers (got a list)");
+  }
+  std::vector<std::string> names;
+  for (const PlyProperty& property : vertex->properties) names.push_back(property.name);
+  const absl::StatusOr<PointFields> fields = FindPointFields(names);
+  if (!fields.ok()) return MalformedLine(name, vertex->line, fields.status().message());
+  return PlyVertices{static_cast<size_t>(vertex - header.elements.begin()), *fields};
 }
 
 absl::StatusOr<PlyHeader> ParsePlyHeader(absl::string_view bytes, absl::string_view name) {

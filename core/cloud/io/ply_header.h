@@ -12,6 +12,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/cloud/io/columns.h"
+#include "core/cloud/io/point_fields.h"
 #include "core/cloud/io/scalar_type.h"
 
 namespace voxloc {
@@ -40,6 +42,18 @@ struct PlyHeader {
   size_t data_offset = 0;  // of the first byte after the end_header line
   size_t data_line = 0;    // the number of the line that starts there
 };
+
+// The element `vertex`, and which of its properties are wanted.
+struct PlyVertices {
+  size_t element = 0;  // index into the header's
+  PointFields fields;  // indices into the element's properties
+
+  // Of the records of binary data.
+  [[nodiscard]] RecordLayout Records(const PlyHeader& header) const;
+};
+// An error where there is no such element, or it has a list or no coordinates.
+[[nodiscard]] absl::StatusOr<PlyVertices> FindPlyVertices(const PlyHeader& header,
+                                                          absl::string_view name);
 
 [[nodiscard]] absl::StatusOr<PlyHeader> ParsePlyHeader(absl::string_view bytes,
                                                        absl::string_view name);

@@ -2,10 +2,7 @@
 
 #include "core/cloud/io/ply_reader.h"
 
-#include <algorithm>
-#include <optional>
-#include <string>
-#include <vector>
+#include <cstddef>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -60,7 +57,7 @@ absl::StatusOr<size_t> SkipElement(const PlyElement& element, absl::string_view 
 }
 
 absl::StatusOr<PointCloud> ReadBinary(const PlyHeader& header, const PlyElement& vertex,
-                                      const PointFields& fields, absl::string_view bytes,
+                                      const RecordLayout& records, absl::string_view bytes,
                                       absl::string_view name) {
   size_t offset = header.data_offset;
   for (const PlyElement& element : header.elements) {
@@ -75,16 +72,7 @@ absl::StatusOr<PointCloud> ReadBinary(const PlyHeader& header, const PlyElement&
                          absl::StrCat("the header promises ", vertex.count, " vertices of ", stride,
                                       " bytes, but only ", bytes.size() - offset, " bytes follow"));
   }
-  std::vector<Column> columns;
-  size_t in_record = 0;
-  for (const PlyProperty& property : vertex.properties) {
-    columns.push_back({property.type, bytes.data() + offset + in_record, stride});
-    in_record += SizeOf(property.type);
-  }
-  PointColumns points{columns[fields.x], columns[fields.y], columns[fields.z], std::nullopt,
-                      vertex.count};
-  if (fields.intensity.has_value()) points.intensity = columns[*fields.intensity];
-  return CloudFromColumns(points);
+  return CloudFromColumns(records.ColumnsOf(bytes.data() + offset, vertex.count));
 }
 
 absl::StatusOr<PointCloud> ReadAscii(const PlyHeader& header, const PlyElement& vertex,
@@ -113,26 +101,16 @@ absl::StatusOr<PointCloud> ParsePly(absl::string_view bytes, absl::string_view n
                                     size_t max_points) {
   const absl::StatusOr<PlyHeader> header = ParsePlyHeader(bytes, name);
   if (!header.ok()) return header.status();
-  const auto vertex = std::find_if(header->elements.begin(), header->elements.end(),
-                                   [](const PlyElement& e) { return e.name == "vertex"; });
-  if (vertex == header->elements.end()) {
-    return Malformed(name, "the header has no element 'vertex'");
-  }
-  if (vertex->has_list()) {
-    return MalformedLine(name, vertex->line,
-                         "the properties of vertices must be numbers (got a list)");
-  }
-  if (vertex->count > max_points) {
+  const absl::StatusOr<PlyVertices> vertices = FindPlyVertices(*header, name);
+  if (!vertices.ok()) return vertices.status();
+  const PlyElement& vertex = header->elements[vertices->element];
+  if (vertex.count > max_points) {
     return absl::ResourceExhaustedError(absl::StrCat(name, ": must have at most ", max_points,
-                                                     " points (got ", vertex->count,
+                                                     " points (got ", vertex.count,
                                                      " in the header)"));
   }
-  std::vector<std::string> names;
-  for (const PlyProperty& property : vertex->properties) names.push_back(property.name);
-  const absl::StatusOr<PointFields> fields = FindPointFields(names);
-  if (!fields.ok()) return MalformedLine(name, vertex->line, fields.status().message());
-  return header->ascii ? ReadAscii(*header, *vertex, *fields, bytes, name)
-                       : ReadBinary(*header, *vertex, *fields, bytes, name);
+  return header->ascii ? ReadAscii(*header, vertex, vertices->fields, bytes, name)
+                       : ReadBinary(*header, vertex, vertices->Records(*header), bytes, name);
 }
 
 }  // namespace voxloc

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/cloud/io/cloud_pieces.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "core/cloud/io/kitti_reader.h"
+#include "core/cloud/io/malformed.h"
+#include "core/cloud/io/pcd_header.h"
+#include "core/cloud/io/ply_header.h"
+
+namespace voxloc {
+namespace {
+
+// Where a header is looked for. A point of a thousand fields has one of 40 kB.
+constexpr uint64_t kHeaderBytes = 256 << 10;
+
+// The records of a file, and where they begin.
+struct Records {
+  RecordLayout layout;
+  uint64_t offset = 0;
+  uint64_t points = 0;
+};
+
+std::optional<Records> PcdRecords(absl::string_view head, absl::string_view name) {
+  const absl::StatusOr<PcdHeader> header = ParsePcdHeader(head, name);
+  if (!header.ok() || header->encoding != PcdEncoding::kBinary) return std::nullopt;
+  return Records{header->Records(), header->data_offset, header->points};
+}
+
+std::optional<Records> PlyRecords(absl::string_view head, absl::string_view name) {
+  const absl::StatusOr<PlyHeader> header = ParsePlyHeader(head, name);
+  if (!header.ok() || header->ascii) return std::nullopt;
+  const absl::StatusOr<PlyVertices> vertices = FindPlyVertices(*header, name);
+  if (!vertices.ok()) return std::nullopt;
+  Records records{vertices->Records(*header), header->data_offset,
+                  header->elements[vertices->element].count};
+  for (size_t i = 0; i < vertices->element; ++i) {
+    const PlyElement& before = header->elements[i];
+    if (before.has_list()) return std::nullopt;
+    records.offset += static_cast<uint64_t>(before.bytes()) * before.count;
+  }
+  return records;
+}
+
+std::optional<Records> KittiBinRecords(uint64_t file_bytes) {
+  const RecordLayout layout = KittiRecords();
+  if (file_bytes % layout.record_bytes != 0) return std::nullopt;
+  return Records{layout, 0, file_bytes / layout.record_bytes};
+}
+
+// nullopt: the file is to be read whole, or is malformed, which reading it whole tells best.
+absl::StatusOr<std::optional<Records>> RecordsOf(const FileParts& file, CloudFormat format,
+                                                 absl::string_view name) {
+  if (format == CloudFormat::kKittiBin) return KittiBinRecords(file.size());
+  std::vector<char> bytes(static_cast<size_t>(std::min(file.size(), kHeaderBytes)));
+  if (absl::Status status = file.Read(0, bytes.size(), bytes.data()); !status.ok()) return status;
+  const absl::string_view head(bytes.data(), bytes.size());
+  std::optional<Records> records =
+      format == CloudFormat::kPcd ? PcdRecords(head, name) : PlyRecords(head, name);
+  const bool fits = records.has_value() && records->offset <= file.size() &&
+                    records->points <= (file.size() - records->offset) /
+                                           std::max<size_t>(1, records->layout.record_bytes);
+  return fits ? records : std::nullopt;
+}
+
+}  // namespace
+
+absl::StatusOr<CloudPieceReader> CloudPieceReader::Open(const std::string& path,
+                                                        const CloudPieceOptions& options) {
+  const absl::StatusOr<CloudFormat> format = CloudFormatOf(path);
+  if (!format.ok()) return format.status();
+  absl::StatusOr<FileParts> file = FileParts::Open(path);
+  if (!file.ok()) return file.status();
+  const absl::StatusOr<std::optional<Records>> records = RecordsOf(*file, *format, path);
+  if (!records.ok()) return records.status();
+  CloudPieceReader reader;
+  if (!records->has_value() || file->size() == 0) {
+    absl::StatusOr<PointCloud> whole = ReadCloud(path, options.whole_limits);
+    if (!whole.ok()) return whole.status();
+    reader.whole_ = *std::move(whole);
+    reader.points_ = reader.whole_.size();
+    return reader;
+  }
+  reader.points_ = (*records)->points;
+  reader.file_.emplace(*std::move(file));
+  reader.records_ = (*records)->layout;
+  reader.data_offset_ = (*records)->offset;
+  reader.piece_points_ = std::max<size_t>(1, options.piece_points);
+  return reader;
+}
+
+absl::StatusOr<PointCloud> CloudPieceReader::Next() {
+  if (!streams()) return std::exchange(whole_, PointCloud());
+  const auto count = static_cast<size_t>(std::min<uint64_t>(piece_points_, points_ - done_));
+  if (count == 0) return PointCloud();
+  try {
+    bytes_.resize(count * records_.record_bytes);
+    const uint64_t offset = data_offset_ + done_ * records_.record_bytes;
+    if (absl::Status status = file_->Read(offset, bytes_.size(), bytes_.data()); !status.ok()) {
+      return status;
+    }
+    done_ += count;
+    return CloudFromColumns(records_.ColumnsOf(bytes_.data(), count), &origin_);
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no memory for ", count, " points of ", records_.record_bytes, " bytes"));
+  }
+}
+
+}  // namespace voxloc

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/cloud/io/cloud_pieces.h"
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/core/cloud/io/cloud_bytes.h"
+#include "tests/support/scratch_dir.h"
+
+namespace voxloc {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr size_t kPoints = 1000;
+
+// Far from zero where `far`, so that doubles get an origin; some points are not finite.
+std::vector<Eigen::Vector3d> SomePoints(bool far) {
+  const PointCloud cloud = RandomCloud(kPoints, 5, false);
+  std::vector<Eigen::Vector3d> points;
+  for (size_t i = 0; i < cloud.size(); ++i) {
+    points.push_back(cloud.Point(i));
+    if (far) points.back() += Eigen::Vector3d(4'123'456.5, -712'345.25, 33.0);
+    if (i % 100 == 0) points.back().y() = std::numeric_limits<double>::quiet_NaN();
+  }
+  return points;
+}
+
+std::string DoublePcd() {
+  std::string file = absl::StrCat(
+      "VERSION .7\nFIELDS x rgb y z _ intensity\nSIZE 8 4 8 4 1 2\nTYPE F U F F U U\n"
+      "COUNT 1 1 1 1 3 1\nWIDTH ",
+      kPoints, "\nHEIGHT 1\nPOINTS ", kPoints, "\nDATA binary\n");
+  uint16_t intensity = 0;
+  for (const Eigen::Vector3d& p : SomePoints(true)) {
+    file +=
+        Bytes(p.x(), uint32_t{7}, p.y(), static_cast<float>(p.z()), '\0', '\0', '\0', intensity++);
+  }
+  return file;
+}
+
+// `before`: an element that comes before the vertices, with its bytes.
+std::string Ply(const std::string& before, const std::string& before_bytes) {
+  std::string file =
+      absl::StrCat("ply\nformat binary_little_endian 1.0\n", before, "element vertex ", kPoints,
+                   "\nproperty float x\nproperty float y\nproperty uchar red\n"
+                   "property float z\nend_header\n",
+                   before_bytes);
+  for (const Eigen::Vector3d& p : SomePoints(false)) {
+    file += Bytes(static_cast<float>(p.x()), static_cast<float>(p.y()), '\1',
+                  static_cast<float>(p.z()));
+  }
+  return absl::StrCat(file, "what follows the vertices");
+}
+
+std::string Kitti() {
+  std::string file;
+  for (const Eigen::Vector3d& p : SomePoints(false)) {
+    file += Bytes(static_cast<float>(p.x()), static_cast<float>(p.y()), static_cast<float>(p.z()),
+                  0.5F);
+  }
+  return file;
+}
+
+struct NamedFile {
+  std::string path;
+  bool streams;
+};
+
+std::vector<NamedFile> AllFormats(const ScratchDir& scratch) {
+  std::vector<NamedFile> files = {
+      {scratch.Write("double.pcd", DoublePcd()), true},
+      {scratch.Write("plain.ply", Ply("", "")), true},
+      {scratch.Write("camera.ply", Ply("element camera 2\nproperty double f\n", Bytes(1.0, 2.0))),
+       true},
+      {scratch.Write("list.ply", Ply("element face 1\nproperty list uchar int vertex_index\n",
+                                     Bytes('\2', 5, 6))),
+       false},
+      {scratch.Write("kitti.bin", Kitti()), true}};
+  const PointCloud cloud = RandomCloud(kPoints, 6, true);
+  for (const auto& [name, encoding, streams] :
+       {std::tuple("a.pcd", PcdEncoding::kAscii, false),
+        std::tuple("b.pcd", PcdEncoding::kBinary, true),
+        std::tuple("c.pcd", PcdEncoding::kBinaryCompressed, false)}) {
+    files.push_back({scratch.Path(name), streams});
+    EXPECT_TRUE(WritePcd(files.back().path, cloud, encoding).ok());
+  }
+  return files;
+}
+
+TEST(CloudPiecesTest, TogetherAreTheCloudThatReadCloudGives) {
+  const ScratchDir scratch;
+  for (const NamedFile& file : AllFormats(scratch)) {
+    const absl::StatusOr<PointCloud> whole = ReadCloud(file.path);
+    ASSERT_TRUE(whole.ok()) << whole.status();
+    ASSERT_EQ(whole->size(), kPoints);
+    for (const size_t piece_points : {size_t{2}, size_t{7}, size_t{500}, size_t{100'000}}) {
+      CloudPieceOptions options;
+      options.piece_points = piece_points;
+      absl::StatusOr<CloudPieceReader> reader = CloudPieceReader::Open(file.path, options);
+      ASSERT_TRUE(reader.ok()) << reader.status();
+      EXPECT_EQ(reader->streams(), file.streams) << file.path;
+      EXPECT_EQ(reader->points(), kPoints);
+      PointCloud joined;
+      joined.origin = whole->origin;
+      size_t pieces = 0;
+      while (true) {
+        const absl::StatusOr<PointCloud> piece = reader->Next();
+        ASSERT_TRUE(piece.ok()) << piece.status();
+        if (piece->empty()) break;
+        ++pieces;
+        ASSERT_EQ(piece->origin, whole->origin) << file.path;
+        Append(*piece, joined);
+      }
+      EXPECT_TRUE(SameBits(joined, *whole)) << file.path << " " << piece_points;
+      const size_t expected = file.streams ? (kPoints + piece_points - 1) / piece_points : 1;
+      EXPECT_EQ(pieces, expected) << file.path;
+    }
+  }
+}
+
+TEST(CloudPiecesTest, MalformedFilesAreRefusedAsReadCloudDoes) {
+  const ScratchDir scratch;
+  const std::string whole = DoublePcd();
+  const std::vector<std::string> paths = {
+      scratch.Write("cut.pcd", whole.substr(0, whole.size() - 1)),
+      scratch.Write("cut.bin", Kitti().substr(1)),
+      scratch.Write("empty.ply", ""),
+      scratch.Write("no.ply", "ply\nformat ascii 1.0\nend_header\n"),
+      scratch.Write("head.pcd", whole.substr(0, 40)),
+      scratch.Path("missing.pcd"),
+      scratch.Write("x.las", "")};
+  for (const std::string& path : paths) {
+    const absl::Status expected = ReadCloud(path).status();
+    EXPECT_FALSE(expected.ok()) << path;
+    EXPECT_EQ(CloudPieceReader::Open(path).status(), expected) << path;
+  }
+}
+
+TEST(CloudPiecesTest, AFileThatShrinksIsAnError) {
+  const ScratchDir scratch;
+  const std::string path = scratch.Write("kitti.bin", Kitti());
+  CloudPieceOptions options;
+  options.piece_points = 600;
+  absl::StatusOr<CloudPieceReader> reader = CloudPieceReader::Open(path, options);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  EXPECT_EQ(reader->Next()->size(), 600u);
+  std::filesystem::resize_file(path, 700 * 16);
+  const absl::Status status = reader->Next().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("shorter"));
+}
+
+TEST(PcdOffsetsTest, KeepTheBitsOfOffsetsAndOrigin) {
+  const ScratchDir scratch;
+  PointCloud cloud = RandomCloud(100, 7, false);
+  // None of these would come back from a sum in double.
+  cloud.PushBack(-0.0F, 1e-40F, 1e-9F);
+  cloud.PushBack(std::numeric_limits<float>::quiet_NaN(), 3e-5F, -1e30F);
+  for (const Eigen::Vector3d& origin :
+       {Eigen::Vector3d(0, 0, 0), Eigen::Vector3d(4'123'456.1, -712'345.6, 1.0 / 3.0),
+        Eigen::Vector3d(-0.0, 1e-7, 20.0)}) {
+    cloud.origin = origin;
+    const std::string path = scratch.Path("offsets.pcd");
+    ASSERT_TRUE(WritePcdOffsets(path, cloud).ok());
+    const absl::StatusOr<PointCloud> read = ReadPcdOffsets(path);
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_TRUE(SameBits(*read, cloud));
+    for (int axis = 0; axis < 3; ++axis) {
+      EXPECT_EQ(std::signbit(read->origin[axis]), std::signbit(origin[axis]));
+    }
+    // Readers that know nothing of it see the offsets.
+    const absl::StatusOr<PointCloud> offsets = ReadCloud(path);
+    ASSERT_TRUE(offsets.ok()) << offsets.status();
+    EXPECT_TRUE(offsets->origin.isZero(0.0));
+    EXPECT_TRUE(SameBits(offsets->x, cloud.x));
+  }
+}
+
+}  // namespace
+}  // namespace voxloc
