@@ -3,9 +3,7 @@
 #include "clients/dataset/map_tiling.h"
 
 #include <cmath>
-#include <cstdint>
 #include <map>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -19,8 +17,6 @@ constexpr double kMinTileSize_m = 1.0;
 constexpr double kMaxTileSize_m = 1e6;
 constexpr double kFurthestPoint_m = 1e9;
 
-using TileIndex = std::pair<int64_t, int64_t>;
-
 // Millimetres at most: "-20", "12.5".
 std::string MetresText(double metres) {
   std::string text = absl::StrFormat("%.3f", metres);
@@ -28,43 +24,60 @@ std::string MetresText(double metres) {
   return std::string(absl::StripSuffix(text, "."));
 }
 
-MapTile EmptyTile(const TileIndex& index, double tile_size_m, double origin_z) {
-  MapTile tile;
-  tile.bounds.min = Eigen::Vector2d(static_cast<double>(index.first) * tile_size_m,
-                                    static_cast<double>(index.second) * tile_size_m);
-  tile.bounds.max = tile.bounds.min.array() + tile_size_m;
-  tile.id =
-      absl::StrCat("x", MetresText(tile.bounds.min.x()), "_y", MetresText(tile.bounds.min.y()));
-  tile.cloud.origin = {tile.bounds.min.x(), tile.bounds.min.y(), origin_z};
-  return tile;
-}
-
 }  // namespace
 
-absl::StatusOr<std::vector<MapTile>> SplitIntoTiles(const PointCloud& cloud, double tile_size_m) {
+absl::StatusOr<TileGrid> TileGrid::Create(double tile_size_m) {
   if (!(tile_size_m >= kMinTileSize_m && tile_size_m <= kMaxTileSize_m)) {
     return absl::InvalidArgumentError(absl::StrCat("the tile size must be from ", kMinTileSize_m,
                                                    " to ", kMaxTileSize_m, " m (got ", tile_size_m,
                                                    ")"));
   }
+  return TileGrid(tile_size_m);
+}
+
+bool TileGrid::IndexOf(const Eigen::Vector3d& point, TileIndex* index) const {
+  if (point.head<2>().cwiseAbs().maxCoeff() > kFurthestPoint_m) return false;
+  *index = {static_cast<int64_t>(std::floor(point.x() / tile_size_m_)),
+            static_cast<int64_t>(std::floor(point.y() / tile_size_m_))};
+  return true;
+}
+
+Eigen::Vector3d TileGrid::OriginOf(const TileIndex& index, double origin_z_m) const {
+  return {static_cast<double>(index.first) * tile_size_m_,
+          static_cast<double>(index.second) * tile_size_m_, origin_z_m};
+}
+
+MapTile TileGrid::EmptyTile(const TileIndex& index, double origin_z_m) const {
+  MapTile tile;
+  tile.cloud.origin = OriginOf(index, origin_z_m);
+  tile.bounds.min = tile.cloud.origin.head<2>();
+  tile.bounds.max = tile.bounds.min.array() + tile_size_m_;
+  tile.id =
+      absl::StrCat("x", MetresText(tile.bounds.min.x()), "_y", MetresText(tile.bounds.min.y()));
+  return tile;
+}
+
+absl::Status TooFarForTiles(uint64_t point_number, const Eigen::Vector3d& point) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "points must be at most ", kFurthestPoint_m, " m from zero in x and y (got point ",
+      point_number, " at x ", point.x(), " m, y ", point.y(), " m)"));
+}
+
+absl::StatusOr<std::vector<MapTile>> SplitIntoTiles(const PointCloud& cloud, double tile_size_m) {
+  const absl::StatusOr<TileGrid> grid = TileGrid::Create(tile_size_m);
+  if (!grid.ok()) return grid.status();
   std::map<TileIndex, std::vector<size_t>> points_of;
   for (size_t i = 0; i < cloud.size(); ++i) {
     if (!cloud.IsFinite(i)) continue;
-    const Eigen::Vector3d point = cloud.Point(i);
-    if (point.head<2>().cwiseAbs().maxCoeff() > kFurthestPoint_m) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "points must be at most ", kFurthestPoint_m, " m from zero in x and y (got point ", i,
-          " at x ", point.x(), " m, y ", point.y(), " m)"));
-    }
-    const TileIndex index{static_cast<int64_t>(std::floor(point.x() / tile_size_m)),
-                          static_cast<int64_t>(std::floor(point.y() / tile_size_m))};
+    TileIndex index;
+    if (!grid->IndexOf(cloud.Point(i), &index)) return TooFarForTiles(i, cloud.Point(i));
     points_of[index].push_back(i);
   }
 
   std::vector<MapTile> tiles;
   tiles.reserve(points_of.size());
   for (const auto& [index, points] : points_of) {
-    MapTile tile = EmptyTile(index, tile_size_m, cloud.origin.z());
+    MapTile tile = grid->EmptyTile(index, cloud.origin.z());
     tile.cloud.Reserve(points.size());
     const Eigen::Vector3d shift = cloud.origin - tile.cloud.origin;
     for (const size_t i : points) {

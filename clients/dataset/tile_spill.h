@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Points of any number cut into square tiles through a temporary file, so that memory holds a part
+// of them only.
+//
+// Points come in pieces, of one cloud or of many. They are gathered by tile; whenever the gathered
+// ones fill `buffer_bytes`, they are appended to the file, and each tile remembers where its runs
+// lie (16 bytes a run). A tile is put together again when it is loaded. The file has no name from
+// the moment it is open: it is gone when the object is, and when the program ends in any way.
+//
+// Memory: at most 2 * buffer_bytes (what is gathered, growing by doubling, or what is written), the
+// runs, and 64 bytes a tile. Disk: 12 bytes a point.
+
+#ifndef VOXLOC_CLIENTS_DATASET_TILE_SPILL_H_
+#define VOXLOC_CLIENTS_DATASET_TILE_SPILL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "clients/dataset/map_tiling.h"
+#include "core/cloud/point_cloud.h"
+
+namespace voxloc {
+
+class TileSpill {
+ public:
+  struct Options {
+    double tile_size_m = 0.0;  // as TileGrid takes it
+    std::string directory;     // of the file; empty: the system's for temporary files
+    size_t buffer_bytes = size_t{64} << 20;
+  };
+
+  // InvalidArgument: the tile size. Other errors name the directory and the system's reason.
+  [[nodiscard]] static absl::StatusOr<TileSpill> Create(const Options& options);
+  TileSpill(TileSpill&& other) noexcept;
+  TileSpill& operator=(TileSpill&&) = delete;
+  ~TileSpill();
+
+  // Points in the map's frame. Those that are not finite belong to no tile; intensities are left
+  // out. The height of all tiles' origins is that of the first piece's. InvalidArgument: a point is
+  // too far from zero; ResourceExhausted: the disk is full.
+  [[nodiscard]] absl::Status Add(const PointCloud& piece);
+
+  // After the last piece; once.
+  [[nodiscard]] absl::Status Finish();
+
+  // What follows is for after Finish; any number of threads may call it.
+
+  // The tiles that have points, ordered by x, then y.
+  [[nodiscard]] const std::vector<TileIndex>& tiles() const { return order_; }
+  [[nodiscard]] uint64_t points() const { return points_; }  // finite ones
+  [[nodiscard]] uint64_t points_not_finite() const { return points_not_finite_; }
+
+  // Of the tile, without its points.
+  [[nodiscard]] MapTile Describe(const TileIndex& index) const;
+  // The tile with its points in the order in which they came, bit for bit as SplitIntoTiles gives
+  // them where they are those of one cloud.
+  [[nodiscard]] absl::StatusOr<MapTile> Load(const TileIndex& index) const;
+
+ private:
+  struct Run {
+    uint64_t offset = 0;  // in the file, bytes
+    uint64_t points = 0;
+  };
+  struct Tile {
+    std::vector<float> gathered;  // x y z of each point, around the tile's origin
+    std::vector<Run> runs;
+  };
+
+  TileSpill(TileGrid grid, std::string directory, int descriptor, size_t buffer_bytes)
+      : grid_(grid),
+        directory_(std::move(directory)),
+        descriptor_(descriptor),
+        buffer_bytes_(buffer_bytes) {}
+
+  [[nodiscard]] absl::Status WriteGathered();
+
+  TileGrid grid_;
+  std::string directory_;
+  int descriptor_;
+  size_t buffer_bytes_;
+  std::map<TileIndex, Tile> tiles_;
+  std::vector<TileIndex> order_;
+  std::optional<double> origin_z_m_;
+  size_t gathered_bytes_ = 0;
+  uint64_t file_bytes_ = 0;
+  uint64_t points_ = 0;
+  uint64_t points_not_finite_ = 0;
+};
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CLIENTS_DATASET_TILE_SPILL_H_
