@@ -2,12 +2,71 @@
 
 #include "clients/cpp/map_client.h"
 
+#include <grpcpp/client_context.h>
+#include <grpcpp/support/sync_stream.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "clients/cpp/cancel_after.h"
+#include "clients/cpp/messages.h"
 #include "clients/cpp/unary.h"
+#include "core/cloud/cloud_digest.h"
 #include "voxloc/v1/map_service.grpc.pb.h"
 
 namespace voxloc::client {
 
 using Stub = v1::MapService::Stub;
+
+namespace {
+
+constexpr char kGetTilesCall[] = "GetTiles";
+
+// Puts the parts of tiles together and hands over each that is complete.
+class TileAssembly {
+ public:
+  TileAssembly(const Channel& channel, bool with_points, const TileReceiver& receive)
+      : channel_(channel), with_points_(with_points), receive_(receive) {}
+
+  absl::Status Add(const v1::GetTilesResponse& part) {
+    if (part.has_tile()) {
+      if (open_) return Damaged("ends early");
+      tile_ = part.tile();
+      cloud_ = PointCloud();
+      open_ = true;
+    }
+    if (!open_) return Damaged("has no beginning");
+    if (absl::Status status = DecodePoints(part.cloud(), &cloud_); !status.ok()) {
+      return Damaged(status.message());
+    }
+    if (!part.last()) return absl::OkStatus();
+    open_ = false;
+    if (with_points_ && ToBytes(DigestOf(cloud_)) != tile_.sha256()) {
+      return Damaged("does not have the digest that the server names");
+    }
+    return receive_(tile_, std::move(cloud_));
+  }
+
+  // At the end of the stream.
+  [[nodiscard]] absl::Status Finish() const {
+    return open_ ? Damaged("ends early") : absl::OkStatus();
+  }
+
+ private:
+  [[nodiscard]] absl::Status Damaged(absl::string_view what) const {
+    return absl::DataLossError(
+        absl::StrCat(channel_.server(), " ", kGetTilesCall, ": tile ", tile_.tile_id(), " ", what));
+  }
+
+  const Channel& channel_;
+  const bool with_points_;
+  const TileReceiver& receive_;
+  v1::TileInfo tile_;
+  PointCloud cloud_;
+  bool open_ = false;
+};
+
+}  // namespace
 
 struct MapClient::Impl {
   Channel channel;
@@ -56,6 +115,86 @@ absl::StatusOr<v1::ListTilesResponse> MapClient::ListTiles(const v1::ListTilesRe
     next.set_page_token(page->next_page_token());
   } while (!next.page_token().empty());
   return all;
+}
+
+absl::StatusOr<uint64_t> MapClient::GetTiles(const v1::GetTilesRequest& request,
+                                             const TileReceiver& receive, double timeout_s) const {
+  grpc::ClientContext context;
+  const std::unique_ptr<grpc::ClientReader<v1::GetTilesResponse>> reader =
+      impl_->stub->GetTiles(&context, request);
+  TileAssembly assembly(impl_->channel, !request.omit_points(), receive);
+  v1::GetTilesResponse part;
+  uint64_t revision = 0;
+  absl::Status status;
+  bool timed_out = false;
+  while (status.ok()) {
+    {
+      const CancelAfter deadline(&context, timeout_s);
+      if (!reader->Read(&part)) {
+        timed_out = deadline.fired();
+        break;
+      }
+    }
+    revision = part.map_revision();
+    status = assembly.Add(part);
+  }
+  if (!status.ok()) context.TryCancel();
+  const grpc::Status end = reader->Finish();
+  if (!status.ok()) return status;
+  if (timed_out) {
+    return absl::DeadlineExceededError(absl::StrCat(impl_->channel.server(), " ", kGetTilesCall,
+                                                    ": no answer in ", timeout_s, " s"));
+  }
+  if (!end.ok()) return ToAbslStatus(end, impl_->channel.server(), kGetTilesCall);
+  if (absl::Status complete = assembly.Finish(); !complete.ok()) return complete;
+  return revision;
+}
+
+absl::StatusOr<std::vector<v1::MapRevision>> MapClient::ListRevisions(const std::string& map,
+                                                                      double timeout_s) const {
+  v1::ListRevisionsRequest request;
+  request.set_map(map);
+  const absl::StatusOr<v1::ListRevisionsResponse> response = CallUnary<v1::ListRevisionsResponse>(
+      impl_->channel, "ListRevisions", impl_->stub.get(), &Stub::ListRevisions, request, timeout_s);
+  if (!response.ok()) return response.status();
+  return std::vector<v1::MapRevision>(response->revisions().begin(), response->revisions().end());
+}
+
+absl::StatusOr<v1::MapInfo> MapClient::Activate(const std::string& map, uint64_t revision,
+                                                double timeout_s) const {
+  v1::ActivateRevisionRequest request;
+  request.set_map(map);
+  request.set_revision(revision);
+  const absl::StatusOr<v1::ActivateRevisionResponse> response =
+      CallUnary<v1::ActivateRevisionResponse>(impl_->channel, "ActivateRevision", impl_->stub.get(),
+                                              &Stub::ActivateRevision, request, timeout_s);
+  if (!response.ok()) return response.status();
+  return response->map();
+}
+
+absl::StatusOr<v1::MapRevision> MapClient::Withdraw(const std::string& map, uint64_t revision,
+                                                    double timeout_s) const {
+  v1::WithdrawRevisionRequest request;
+  request.set_map(map);
+  request.set_revision(revision);
+  const absl::StatusOr<v1::WithdrawRevisionResponse> response =
+      CallUnary<v1::WithdrawRevisionResponse>(impl_->channel, "WithdrawRevision", impl_->stub.get(),
+                                              &Stub::WithdrawRevision, request, timeout_s);
+  if (!response.ok()) return response.status();
+  return response->revision();
+}
+
+absl::StatusOr<v1::MapRevision> MapClient::SetCanary(const std::string& map, uint64_t revision,
+                                                     const std::vector<std::string>& vehicles,
+                                                     double timeout_s) const {
+  v1::SetCanaryRequest request;
+  request.set_map(map);
+  request.set_revision(revision);
+  for (const std::string& vehicle : vehicles) request.add_vehicles(vehicle);
+  const absl::StatusOr<v1::SetCanaryResponse> response = CallUnary<v1::SetCanaryResponse>(
+      impl_->channel, "SetCanary", impl_->stub.get(), &Stub::SetCanary, request, timeout_s);
+  if (!response.ok()) return response.status();
+  return response->revision();
 }
 
 absl::StatusOr<uint64_t> MapClient::Drop(const std::string& map, uint64_t revision,

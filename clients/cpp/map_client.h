@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Maps: listing, describing and deleting them, and listing their tiles. map_transaction.h changes
-// them. Thread-safe; every call blocks until the answer or its deadline, `timeout_s` from now (0:
-// none). Errors are the server's, with its name and the call in the message.
+// Maps: listing, describing and deleting them, their revisions and their tiles. map_upload.h and
+// map_transaction.h change them, map_watch.h follows them. Thread-safe; every call blocks until the
+// answer or its deadline, `timeout_s` from now (0: none). Errors are the server's, with its name
+// and the call in the message.
 
 #ifndef VOXLOC_CLIENTS_CPP_MAP_CLIENT_H_
 #define VOXLOC_CLIENTS_CPP_MAP_CLIENT_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "clients/cpp/channel.h"
+#include "core/cloud/point_cloud.h"
 #include "voxloc/v1/map_service.pb.h"
 
 namespace voxloc::client {
+
+// Takes a tile with its points in the map frame; an error ends the call with it.
+using TileReceiver = std::function<absl::Status(const v1::TileInfo& tile, PointCloud cloud_map)>;
 
 class MapClient {
  public:
@@ -29,10 +36,37 @@ class MapClient {
   [[nodiscard]] absl::StatusOr<v1::MapInfo> Get(const std::string& map, double timeout_s) const;
 
   // The tiles of a map, those that touch `region` where it is set, page after page in one answer.
-  // `request` has map and region; its page size and token are not used. Aborted: the map changed in
-  // the meantime.
+  // `request` has map, region and revision; its page size and token are not used. Aborted: the map
+  // changed in the meantime. NotFound: no such map, or the revision is not kept.
   [[nodiscard]] absl::StatusOr<v1::ListTilesResponse> ListTiles(const v1::ListTilesRequest& request,
                                                                 double timeout_s) const;
+
+  // Hands tiles with their points to `receive`, one after another in ascending order of their ids'
+  // bytes, and returns the revision that they are of. At most one tile is in memory here.
+  // `timeout_s` holds for each message. DataLoss: the points of a tile do not have its digest, or
+  // are damaged on the server; the message names it.
+  [[nodiscard]] absl::StatusOr<uint64_t> GetTiles(const v1::GetTilesRequest& request,
+                                                  const TileReceiver& receive,
+                                                  double timeout_s) const;
+
+  // The revisions that the server keeps, ascending. NotFound: no such map.
+  [[nodiscard]] absl::StatusOr<std::vector<v1::MapRevision>> ListRevisions(const std::string& map,
+                                                                           double timeout_s) const;
+
+  // Of a staged revision: all vehicles use it from now on. Aborted: another one has been activated
+  // since it was made. FailedPrecondition: it was withdrawn, or is no longer active.
+  [[nodiscard]] absl::StatusOr<v1::MapInfo> Activate(const std::string& map, uint64_t revision,
+                                                     double timeout_s) const;
+
+  // Of a staged revision: it is taken back. FailedPrecondition: it was activated.
+  [[nodiscard]] absl::StatusOr<v1::MapRevision> Withdraw(const std::string& map, uint64_t revision,
+                                                         double timeout_s) const;
+
+  // Of a staged revision: these vehicles try it, in place of those named before.
+  // FailedPrecondition: it is not staged.
+  [[nodiscard]] absl::StatusOr<v1::MapRevision> SetCanary(const std::string& map, uint64_t revision,
+                                                          const std::vector<std::string>& vehicles,
+                                                          double timeout_s) const;
 
   // The last revision that the map had. NotFound: no such map. Aborted: not at `revision` (0: any).
   [[nodiscard]] absl::StatusOr<uint64_t> Drop(const std::string& map, uint64_t revision,

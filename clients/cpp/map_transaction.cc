@@ -6,6 +6,9 @@
 #include <grpcpp/support/sync_stream.h>
 
 #include <algorithm>
+#include <deque>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,6 +17,7 @@
 #include "clients/cpp/messages.h"
 #include "clients/cpp/rpc_status.h"
 #include "core/checksum/crc32c.h"
+#include "core/cloud/cloud_digest.h"
 #include "voxloc/v1/map_service.grpc.pb.h"
 
 namespace voxloc::client {
@@ -21,10 +25,24 @@ namespace {
 
 constexpr size_t kPointBytes = 3 * sizeof(float);
 
-// Few enough that the server's answers never fill the connection while no one reads them.
-constexpr size_t kMaxUnacknowledged = 16;
+// Few enough that the server's answers never fill the connection while no one reads them: they have
+// at most 340 bytes, a digest and an id of 256, and HTTP/2 lets 64 KiB wait.
+constexpr size_t kMaxUnacknowledged = 128;
+
+// Of offered tiles whose points may have to be sent: half a second of a link of a gigabit.
+constexpr size_t kMaxOfferedBytes = size_t{64} << 20;
 
 constexpr char kUpdateCall[] = "UpdateMapTiles";
+
+// What is to be answered.
+struct Pending {
+  enum class Kind { kTile, kReuse, kOffer, kRemoval };
+  Kind kind = Kind::kTile;
+  std::string tile_id;
+  // Of an offer.
+  PointCloud cloud;
+  Sha256Digest digest{};
+};
 
 }  // namespace
 
@@ -34,12 +52,17 @@ struct MapTransaction::Impl {
         options(an_options),
         stub(v1::MapService::NewStub(a_channel.impl().channel)) {}
 
-  absl::Status Write(const v1::UpdateMapTilesRequest& request, const CancelAfter& deadline);
-  absl::Status Read(v1::UpdateMapTilesResponse* response, const CancelAfter& deadline);
-  absl::Status ReadAcknowledgement(const CancelAfter& deadline);
-  absl::Status AcknowledgeDownTo(size_t count, const CancelAfter& deadline);
-  absl::Status Fail(const CancelAfter& deadline);
+  absl::Status Write(const v1::UpdateMapTilesRequest& request);
+  absl::Status Read(v1::UpdateMapTilesResponse* response);
+  absl::Status Fail(bool timed_out);
   absl::Status Refuse(absl::Status reason);
+  absl::Status Unexpected(absl::string_view what);
+
+  absl::Status WriteReuse(const std::string& tile_id, const Sha256Digest& digest);
+  absl::Status WriteTile(const std::string& tile_id, const PointCloud& cloud_map,
+                         std::optional<Sha256Digest> digest);
+  absl::Status ReadAcknowledgement();
+  absl::Status AcknowledgeDownTo(size_t count, size_t offered_bytes_left);
 
   const Channel channel;
   const TransactionOptions options;
@@ -49,31 +72,33 @@ struct MapTransaction::Impl {
       rpc;
   v1::UpdateBegun begun;
   size_t points_per_chunk = 0;
-  size_t unacknowledged = 0;
-  uint64_t points_kept = 0;
-  uint64_t points_not_finite = 0;
+  std::deque<Pending> pending;  // answered in this order
+  size_t offered_bytes = 0;     // of the clouds in `pending`
+  std::vector<std::string> missing;
+  std::set<std::string> lacking;  // reused, missing, and not added since
+  TransactionCounts counts;
   bool finished = false;  // Finish was called
   absl::Status error;     // what ended the transaction
 };
 
-absl::Status MapTransaction::Impl::Write(const v1::UpdateMapTilesRequest& request,
-                                         const CancelAfter& deadline) {
-  return rpc->Write(request) ? absl::OkStatus() : Fail(deadline);
+absl::Status MapTransaction::Impl::Write(const v1::UpdateMapTilesRequest& request) {
+  const CancelAfter deadline(&context, options.timeout_s);
+  return rpc->Write(request) ? absl::OkStatus() : Fail(deadline.fired());
 }
 
-absl::Status MapTransaction::Impl::Read(v1::UpdateMapTilesResponse* response,
-                                        const CancelAfter& deadline) {
-  return rpc->Read(response) ? absl::OkStatus() : Fail(deadline);
+absl::Status MapTransaction::Impl::Read(v1::UpdateMapTilesResponse* response) {
+  const CancelAfter deadline(&context, options.timeout_s);
+  return rpc->Read(response) ? absl::OkStatus() : Fail(deadline.fired());
 }
 
-absl::Status MapTransaction::Impl::Fail(const CancelAfter& deadline) {
+absl::Status MapTransaction::Impl::Fail(bool timed_out) {
   // What the server sent before it ended the stream is of no use any more.
   v1::UpdateMapTilesResponse ignored;
   while (rpc->Read(&ignored)) {
   }
   error = ToAbslStatus(rpc->Finish(), channel.server(), kUpdateCall);
   finished = true;
-  if (deadline.fired()) {
+  if (timed_out) {
     error = absl::DeadlineExceededError(absl::StrCat(channel.server(), " ", kUpdateCall,
                                                      ": no answer in ", options.timeout_s, " s"));
   } else if (error.ok()) {
@@ -89,23 +114,76 @@ absl::Status MapTransaction::Impl::Refuse(absl::Status reason) {
   return error;
 }
 
-absl::Status MapTransaction::Impl::ReadAcknowledgement(const CancelAfter& deadline) {
-  v1::UpdateMapTilesResponse response;
-  if (absl::Status status = Read(&response, deadline); !status.ok()) return status;
-  if (response.has_tile_added()) {
-    points_kept += response.tile_added().points();
-    points_not_finite += response.tile_added().not_finite();
-  } else if (!response.has_tile_removed()) {
-    return Refuse(absl::InternalError(absl::StrCat(channel.server(), " ", kUpdateCall,
-                                                   ": an answer that nothing was asked for")));
-  }
-  --unacknowledged;
+absl::Status MapTransaction::Impl::Unexpected(absl::string_view what) {
+  return Refuse(absl::InternalError(absl::StrCat(channel.server(), " ", kUpdateCall, ": ", what)));
+}
+
+absl::Status MapTransaction::Impl::WriteReuse(const std::string& tile_id,
+                                              const Sha256Digest& digest) {
+  v1::UpdateMapTilesRequest request;
+  request.mutable_reuse()->set_tile_id(tile_id);
+  request.mutable_reuse()->set_sha256(ToBytes(digest));
+  return Write(request);
+}
+
+absl::Status MapTransaction::Impl::WriteTile(const std::string& tile_id,
+                                             const PointCloud& cloud_map,
+                                             std::optional<Sha256Digest> known_digest) {
+  CloudDigest digest(cloud_map.origin);
+  v1::UpdateMapTilesRequest request;
+  v1::TileChunk* chunk = request.mutable_chunk();
+  chunk->set_tile_id(tile_id);
+  size_t first = 0;
+  uint32_t index = 0;
+  do {
+    const size_t count = std::min(points_per_chunk, cloud_map.size() - first);
+    if (!known_digest.has_value()) digest.Update(cloud_map, first, count);
+    EncodePoints(cloud_map, first, count, chunk->mutable_cloud());
+    chunk->set_chunk_index(index++);
+    chunk->set_crc32c(Crc32c(chunk->cloud().data()));
+    first += count;
+    if (first == cloud_map.size()) {
+      chunk->set_last(true);
+      chunk->set_total_points(cloud_map.size());
+      chunk->set_sha256(ToBytes(known_digest.has_value() ? *known_digest : digest.Finish()));
+    }
+    if (absl::Status status = Write(request); !status.ok()) return status;
+    counts.bytes_sent += chunk->cloud().data().size();
+  } while (first < cloud_map.size());
+  lacking.erase(tile_id);
+  pending.push_back({Pending::Kind::kTile, tile_id, {}, {}});
   return absl::OkStatus();
 }
 
-absl::Status MapTransaction::Impl::AcknowledgeDownTo(size_t count, const CancelAfter& deadline) {
-  while (unacknowledged > count) {
-    if (absl::Status status = ReadAcknowledgement(deadline); !status.ok()) return status;
+absl::Status MapTransaction::Impl::ReadAcknowledgement() {
+  v1::UpdateMapTilesResponse response;
+  if (absl::Status status = Read(&response); !status.ok()) return status;
+  Pending asked = std::move(pending.front());
+  pending.pop_front();
+  const bool asked_for_reuse =
+      asked.kind == Pending::Kind::kReuse || asked.kind == Pending::Kind::kOffer;
+  if (asked.kind == Pending::Kind::kOffer) offered_bytes -= asked.cloud.size() * kPointBytes;
+  if (response.has_tile_added() && asked.kind != Pending::Kind::kRemoval) {
+    counts.points_kept += response.tile_added().points();
+    counts.points_not_finite += response.tile_added().not_finite();
+    ++(asked_for_reuse ? counts.tiles_reused : counts.tiles_sent);
+    return absl::OkStatus();
+  }
+  if (response.has_tile_removed() && asked.kind == Pending::Kind::kRemoval) return absl::OkStatus();
+  if (response.has_tile_missing() && asked.kind == Pending::Kind::kOffer) {
+    return WriteTile(asked.tile_id, asked.cloud, asked.digest);
+  }
+  if (response.has_tile_missing() && asked.kind == Pending::Kind::kReuse) {
+    lacking.insert(asked.tile_id);
+    missing.push_back(std::move(asked.tile_id));
+    return absl::OkStatus();
+  }
+  return Unexpected("an answer that nothing was asked for");
+}
+
+absl::Status MapTransaction::Impl::AcknowledgeDownTo(size_t count, size_t offered_bytes_left) {
+  while (pending.size() > count || offered_bytes > offered_bytes_left) {
+    if (absl::Status status = ReadAcknowledgement(); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
@@ -126,17 +204,13 @@ absl::StatusOr<std::unique_ptr<MapTransaction>> MapTransaction::Begin(
   std::unique_ptr<MapTransaction> transaction(
       new MapTransaction(std::make_unique<Impl>(channel, options)));
   Impl& impl = *transaction->impl_;
-  const CancelAfter deadline(&impl.context, options.timeout_s);
   impl.rpc = impl.stub->UpdateMapTiles(&impl.context);
   v1::UpdateMapTilesRequest request;
   *request.mutable_begin() = options.begin;
-  if (absl::Status status = impl.Write(request, deadline); !status.ok()) return status;
+  if (absl::Status status = impl.Write(request); !status.ok()) return status;
   v1::UpdateMapTilesResponse response;
-  if (absl::Status status = impl.Read(&response, deadline); !status.ok()) return status;
-  if (!response.has_begun()) {
-    return impl.Refuse(absl::InternalError(
-        absl::StrCat(channel.server(), " ", kUpdateCall, ": `begin` was not answered by `begun`")));
-  }
+  if (absl::Status status = impl.Read(&response); !status.ok()) return status;
+  if (!response.has_begun()) return impl.Unexpected("`begin` was not answered by `begun`");
   impl.begun = response.begun();
   const uint64_t server_limit = impl.begun.max_chunk_bytes();
   size_t chunk_bytes = options.max_chunk_bytes;
@@ -150,52 +224,63 @@ const v1::UpdateBegun& MapTransaction::begun() const { return impl_->begun; }
 absl::Status MapTransaction::AddTile(const std::string& tile_id, const PointCloud& cloud_map) {
   Impl& impl = *impl_;
   if (!impl.error.ok()) return impl.error;
-  const CancelAfter deadline(&impl.context, impl.options.timeout_s);
-  v1::UpdateMapTilesRequest request;
-  v1::TileChunk* chunk = request.mutable_chunk();
-  chunk->set_tile_id(tile_id);
-  size_t first = 0;
-  uint32_t index = 0;
-  do {
-    const size_t count = std::min(impl.points_per_chunk, cloud_map.size() - first);
-    EncodePoints(cloud_map, first, count, chunk->mutable_cloud());
-    chunk->set_chunk_index(index++);
-    chunk->set_crc32c(Crc32c(chunk->cloud().data()));
-    first += count;
-    chunk->set_last(first == cloud_map.size());
-    chunk->set_total_points(chunk->last() ? cloud_map.size() : 0);
-    if (absl::Status status = impl.Write(request, deadline); !status.ok()) return status;
-  } while (first < cloud_map.size());
-  ++impl.unacknowledged;
-  return impl.AcknowledgeDownTo(kMaxUnacknowledged, deadline);
+  if (absl::Status status = impl.WriteTile(tile_id, cloud_map, std::nullopt); !status.ok()) {
+    return status;
+  }
+  return impl.AcknowledgeDownTo(kMaxUnacknowledged, kMaxOfferedBytes);
+}
+
+absl::Status MapTransaction::OfferTile(const std::string& tile_id, PointCloud cloud_map,
+                                       const Sha256Digest& digest) {
+  Impl& impl = *impl_;
+  if (!impl.error.ok()) return impl.error;
+  if (absl::Status status = impl.WriteReuse(tile_id, digest); !status.ok()) return status;
+  impl.offered_bytes += cloud_map.size() * kPointBytes;
+  impl.pending.push_back({Pending::Kind::kOffer, tile_id, std::move(cloud_map), digest});
+  return impl.AcknowledgeDownTo(kMaxUnacknowledged, kMaxOfferedBytes);
+}
+
+absl::Status MapTransaction::ReuseTile(const std::string& tile_id, const Sha256Digest& digest) {
+  Impl& impl = *impl_;
+  if (!impl.error.ok()) return impl.error;
+  if (absl::Status status = impl.WriteReuse(tile_id, digest); !status.ok()) return status;
+  impl.pending.push_back({Pending::Kind::kReuse, tile_id, {}, digest});
+  return impl.AcknowledgeDownTo(kMaxUnacknowledged, kMaxOfferedBytes);
 }
 
 absl::Status MapTransaction::RemoveTile(const std::string& tile_id) {
   Impl& impl = *impl_;
   if (!impl.error.ok()) return impl.error;
-  const CancelAfter deadline(&impl.context, impl.options.timeout_s);
   v1::UpdateMapTilesRequest request;
   request.mutable_remove()->set_tile_id(tile_id);
-  if (absl::Status status = impl.Write(request, deadline); !status.ok()) return status;
-  ++impl.unacknowledged;
-  return impl.AcknowledgeDownTo(kMaxUnacknowledged, deadline);
+  if (absl::Status status = impl.Write(request); !status.ok()) return status;
+  impl.pending.push_back({Pending::Kind::kRemoval, tile_id, {}, {}});
+  return impl.AcknowledgeDownTo(kMaxUnacknowledged, kMaxOfferedBytes);
 }
 
-absl::StatusOr<v1::UpdateCommitted> MapTransaction::Commit(const std::string& comment) {
+absl::Status MapTransaction::Settle() {
+  if (!impl_->error.ok()) return impl_->error;
+  return impl_->AcknowledgeDownTo(0, 0);
+}
+
+std::vector<std::string> MapTransaction::TakeMissing() { return std::exchange(impl_->missing, {}); }
+
+absl::StatusOr<v1::UpdateCommitted> MapTransaction::Commit(const v1::CommitUpdate& commit) {
   Impl& impl = *impl_;
-  if (!impl.error.ok()) return impl.error;
-  const CancelAfter deadline(&impl.context, impl.options.timeout_s);
-  if (absl::Status status = impl.AcknowledgeDownTo(0, deadline); !status.ok()) return status;
-  v1::UpdateMapTilesRequest request;
-  request.mutable_commit()->set_comment(comment);
-  if (absl::Status status = impl.Write(request, deadline); !status.ok()) return status;
-  v1::UpdateMapTilesResponse response;
-  if (absl::Status status = impl.Read(&response, deadline); !status.ok()) return status;
-  if (!response.has_committed()) {
-    return impl.Refuse(absl::InternalError(absl::StrCat(
-        impl.channel.server(), " ", kUpdateCall, ": `commit` was not answered by `committed`")));
+  if (absl::Status status = Settle(); !status.ok()) return status;
+  if (!impl.lacking.empty()) {
+    return impl.Refuse(absl::FailedPreconditionError(
+        absl::StrCat("the points of tile ", *impl.lacking.begin(), " are missing")));
   }
-  // The revision is in use, even if the stream fails now.
+  v1::UpdateMapTilesRequest request;
+  *request.mutable_commit() = commit;
+  if (absl::Status status = impl.Write(request); !status.ok()) return status;
+  v1::UpdateMapTilesResponse response;
+  if (absl::Status status = impl.Read(&response); !status.ok()) return status;
+  if (!response.has_committed()) {
+    return impl.Unexpected("`commit` was not answered by `committed`");
+  }
+  // The revision is there, even if the stream fails now.
   impl.rpc->WritesDone();
   v1::UpdateMapTilesResponse none;
   while (impl.rpc->Read(&none)) {
@@ -206,7 +291,6 @@ absl::StatusOr<v1::UpdateCommitted> MapTransaction::Commit(const std::string& co
   return response.committed();
 }
 
-uint64_t MapTransaction::points_kept() const { return impl_->points_kept; }
-uint64_t MapTransaction::points_not_finite() const { return impl_->points_not_finite; }
+const TransactionCounts& MapTransaction::counts() const { return impl_->counts; }
 
 }  // namespace voxloc::client

@@ -3,6 +3,7 @@
 #include "clients/cpp/messages.h"
 
 #include <array>
+#include <cmath>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -14,12 +15,32 @@ namespace {
 
 constexpr size_t kXyzBytes = 3 * sizeof(float);
 
+// Not of -0: the digest of a tile has the origin's bits, and an origin left out stands for +0.
+bool IsPositiveZero(const Eigen::Vector3d& origin) {
+  return origin.isZero(0.0) && !std::signbit(origin.x()) && !std::signbit(origin.y()) &&
+         !std::signbit(origin.z());
+}
+
+size_t LayoutBytes(v1::CloudLayout layout) {
+  switch (layout) {
+    case v1::CLOUD_LAYOUT_FLOAT32_XYZ:
+      return kXyzBytes;
+    case v1::CLOUD_LAYOUT_FLOAT32_XYZI:
+    case v1::CLOUD_LAYOUT_FLOAT32_XYZT:
+      return kXyzBytes + sizeof(float);
+    case v1::CLOUD_LAYOUT_FLOAT32_XYZIT:
+      return kXyzBytes + 2 * sizeof(float);
+    default:
+      return 0;
+  }
+}
+
 }  // namespace
 
 void EncodePoints(const PointCloud& cloud, size_t first, size_t count, v1::Cloud* message) {
   message->set_layout(v1::CLOUD_LAYOUT_FLOAT32_XYZ);
   message->set_stride(static_cast<uint32_t>(kXyzBytes));
-  if (cloud.origin.isZero(0.0)) {
+  if (IsPositiveZero(cloud.origin)) {
     message->clear_origin();
   } else {
     message->mutable_origin()->set_x(cloud.origin.x());
@@ -37,6 +58,31 @@ void EncodePoints(const PointCloud& cloud, size_t first, size_t count, v1::Cloud
 
 void EncodeCloud(const PointCloud& cloud, v1::Cloud* message) {
   EncodePoints(cloud, 0, cloud.size(), message);
+}
+
+absl::Status DecodePoints(const v1::Cloud& message, PointCloud* cloud) {
+  if (message.data().empty()) return absl::OkStatus();
+  const size_t least = LayoutBytes(message.layout());
+  const size_t stride = message.stride() == 0 ? least : message.stride();
+  if (least == 0 || stride < least || message.data().size() % stride != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a cloud must have float32 points of a whole number of strides (got layout ",
+                     static_cast<int>(message.layout()), ", stride ", message.stride(), ", ",
+                     message.data().size(), " bytes)"));
+  }
+  PointCloud more;
+  more.origin = {message.origin().x(), message.origin().y(), message.origin().z()};
+  if (cloud->empty()) cloud->origin = more.origin;
+  const size_t count = message.data().size() / stride;
+  more.Reserve(count);
+  const char* at = message.data().data();
+  for (size_t i = 0; i < count; ++i, at += stride) {
+    std::array<float, 3> point;
+    std::memcpy(point.data(), at, kXyzBytes);
+    more.PushBack(point[0], point[1], point[2]);
+  }
+  Append(more, *cloud);
+  return absl::OkStatus();
 }
 
 void EncodeVector(const Eigen::Vector3d& vector, v1::Vector3* message) {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/cloud/point_cloud.h"
 #include "core/geometry/pose.h"
@@ -20,6 +21,11 @@ namespace voxloc::client {
 // Points [first, first + count) of the cloud as FLOAT32_XYZ around its origin.
 void EncodePoints(const PointCloud& cloud, size_t first, size_t count, v1::Cloud* message);
 void EncodeCloud(const PointCloud& cloud, v1::Cloud* message);
+
+// Appends the points of a cloud of a FLOAT32 layout to `cloud`; into one without points with the
+// message's origin, else around the cloud's own. Intensities and times are left out.
+// InvalidArgument: another layout, or a stride that does not fit the data.
+[[nodiscard]] absl::Status DecodePoints(const v1::Cloud& message, PointCloud* cloud);
 
 void EncodeVector(const Eigen::Vector3d& vector, v1::Vector3* message);
 void EncodePose(const Pose& pose, v1::Pose* message);

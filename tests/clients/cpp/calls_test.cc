@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <string>
 #include <thread>
 #include <utility>
@@ -17,12 +18,15 @@
 #include "clients/cpp/backoff.h"
 #include "clients/cpp/error_details.h"
 #include "clients/cpp/map_client.h"
+#include "clients/cpp/map_upload.h"
 #include "clients/cpp/messages.h"
 #include "clients/cpp/rpc_status.h"
 #include "clients/cpp/score_client.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
+#include "tests/clients/cpp/fake_maps.h"
 #include "tests/clients/cpp/fake_server.h"
+#include "tests/core/cloud/io/cloud_bytes.h"
 
 namespace voxloc::client {
 namespace {
@@ -157,6 +161,140 @@ TEST(MapClient, PutsThePagesOfTilesTogether) {
   EXPECT_EQ(tiles->next_page_token(), "");
 }
 
+// The map of FakeMaps with two tiles.
+void UploadTwoTiles(const FakeServer& server) {
+  std::vector<UploadTile> tiles;
+  for (const uint64_t seed : {1u, 2u}) {
+    const auto load = [seed]() -> absl::StatusOr<PointCloud> {
+      PointCloud cloud = RandomCloud(100, seed, false);
+      cloud.origin = {4e6, 0.25, static_cast<double>(seed)};
+      return cloud;
+    };
+    tiles.push_back({"tile " + std::to_string(seed), load, std::nullopt});
+  }
+  UploadOptions options;
+  options.transaction.begin.set_map("town");
+  ASSERT_TRUE(UploadTiles(ChannelTo(server), std::move(tiles), options).ok());
+}
+
+TEST(MapClient, GetsTilesAsTheyWereSent) {
+  FakeMaps maps;
+  FakeServer server(maps.Behaviour());
+  UploadTwoTiles(server);
+  v1::GetTilesRequest request;
+  request.set_map("town");
+  request.add_tile_ids("tile 1");
+  request.add_tile_ids("tile 2");
+  std::vector<std::string> ids;
+  const MapClient client(ChannelTo(server));
+  const auto receive = [&ids](const v1::TileInfo& tile, const PointCloud& cloud) {
+    ids.push_back(tile.tile_id());
+    PointCloud expected = RandomCloud(100, ids.size(), false);
+    expected.origin = {4e6, 0.25, static_cast<double>(ids.size())};
+    EXPECT_TRUE(SameBits(cloud, expected)) << tile.tile_id();
+    return absl::OkStatus();
+  };
+  const auto revision = client.GetTiles(request, receive, 20.0);
+  ASSERT_TRUE(revision.ok()) << revision.status();
+  EXPECT_EQ(*revision, 1u);
+  EXPECT_EQ(ids, (std::vector<std::string>{"tile 1", "tile 2"}));
+
+  const absl::Status stopped = client
+                                   .GetTiles(
+                                       request,
+                                       [](const v1::TileInfo&, const PointCloud&) {
+                                         return absl::ResourceExhaustedError("the disk is full");
+                                       },
+                                       20.0)
+                                   .status();
+  EXPECT_EQ(stopped, absl::ResourceExhaustedError("the disk is full"));
+}
+
+TEST(MapClient, TellsWhichTileIsDamaged) {
+  FakeMaps maps;
+  FakeServer server(maps.Behaviour());
+  UploadTwoTiles(server);
+  maps.DamageTile("tile 2");
+  v1::GetTilesRequest request;
+  request.set_map("town");
+  request.add_tile_ids("tile 1");
+  request.add_tile_ids("tile 2");
+  int received = 0;
+  const absl::Status status = MapClient(ChannelTo(server))
+                                  .GetTiles(
+                                      request,
+                                      [&received](const v1::TileInfo&, const PointCloud&) {
+                                        ++received;
+                                        return absl::OkStatus();
+                                      },
+                                      20.0)
+                                  .status();
+  EXPECT_EQ(received, 1);
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("tile 2"));
+}
+
+TEST(MapClient, TilesThatEndEarlyOrHaveNoBeginningAreDamage) {
+  for (const bool with_begin : {true, false}) {
+    FakeBehaviour behaviour;
+    behaviour.get_tiles = [with_begin](const v1::GetTilesRequest&,
+                                       FakeBehaviour::TileStream* stream) {
+      v1::GetTilesResponse part;
+      if (with_begin) part.mutable_tile()->set_tile_id("a");
+      stream->Write(part);
+      return grpc::Status::OK;
+    };
+    FakeServer server(behaviour);
+    const absl::Status status =
+        MapClient(ChannelTo(server))
+            .GetTiles(
+                {}, [](const v1::TileInfo&, const PointCloud&) { return absl::OkStatus(); }, 20.0)
+            .status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+  }
+}
+
+TEST(MapClient, ChangesTheStateOfRevisions) {
+  FakeBehaviour behaviour;
+  behaviour.list_revisions = [](const v1::ListRevisionsRequest& request,
+                                v1::ListRevisionsResponse* response) {
+    EXPECT_EQ(request.map(), "town");
+    response->add_revisions()->set_revision(3);
+    response->add_revisions()->set_revision(4);
+    return grpc::Status::OK;
+  };
+  behaviour.activate_revision = [](const v1::ActivateRevisionRequest& request,
+                                   v1::ActivateRevisionResponse* response) {
+    if (request.revision() != 4) return grpc::Status(grpc::StatusCode::ABORTED, "not the newest");
+    response->mutable_map()->set_revision(request.revision());
+    return grpc::Status::OK;
+  };
+  behaviour.withdraw_revision = [](const v1::WithdrawRevisionRequest& request,
+                                   v1::WithdrawRevisionResponse* response) {
+    response->mutable_revision()->set_revision(request.revision());
+    response->mutable_revision()->set_state(v1::REVISION_STATE_WITHDRAWN);
+    return grpc::Status::OK;
+  };
+  behaviour.set_canary = [](const v1::SetCanaryRequest& request, v1::SetCanaryResponse* response) {
+    *response->mutable_revision()->mutable_canary_vehicles() = request.vehicles();
+    return grpc::Status::OK;
+  };
+  FakeServer server(behaviour);
+  const MapClient client(ChannelTo(server));
+  const auto revisions = client.ListRevisions("town", 20.0);
+  ASSERT_TRUE(revisions.ok()) << revisions.status();
+  ASSERT_EQ(revisions->size(), 2u);
+  EXPECT_EQ((*revisions)[1].revision(), 4u);
+  EXPECT_EQ(client.Activate("town", 4, 20.0)->revision(), 4u);
+  const absl::Status refused = client.Activate("town", 3, 20.0).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("ActivateRevision: not the newest"));
+  EXPECT_EQ(client.Withdraw("town", 5, 20.0)->state(), v1::REVISION_STATE_WITHDRAWN);
+  const auto canary = client.SetCanary("town", 5, {"bus-7", "bus-9"}, 20.0);
+  ASSERT_TRUE(canary.ok()) << canary.status();
+  EXPECT_EQ(canary->canary_vehicles(1), "bus-9");
+}
+
 TEST(AdminClient, ListsTheSessionsOfAMapPageAfterPage) {
   FakeBehaviour behaviour;
   behaviour.list_sessions = [](const v1::ListSessionsRequest& request,
@@ -276,6 +414,28 @@ TEST(ScoreClient, StaysUsableAfterARefusedSet) {
   EXPECT_THAT(std::string(refused.message()), HasSubstr("pose 0 is bad"));
   poses[0].translation.x() = 4.0;
   EXPECT_EQ((*client)->Score(poses)->nvtl(0), 4.0);
+}
+
+TEST(Messages, PointsSurviveTheWire) {
+  PointCloud cloud = RandomCloud(50, 3, false);
+  for (const double x : {0.0, -0.0, 4e6}) {
+    cloud.origin = {x, 0.0, 0.0};
+    v1::Cloud message;
+    EncodePoints(cloud, 0, 20, &message);
+    v1::Cloud rest;
+    EncodePoints(cloud, 20, 30, &rest);
+    PointCloud decoded;
+    ASSERT_TRUE(DecodePoints(message, &decoded).ok());
+    ASSERT_TRUE(DecodePoints(rest, &decoded).ok());
+    EXPECT_TRUE(SameBits(decoded, cloud));
+    // The digest has the bits of the origin.
+    EXPECT_EQ(std::signbit(decoded.origin.x()), std::signbit(x));
+    message.set_stride(8);
+    EXPECT_EQ(DecodePoints(message, &decoded).code(), absl::StatusCode::kInvalidArgument);
+    message.set_stride(0);
+    message.set_layout(v1::CLOUD_LAYOUT_INT16_XYZ);
+    EXPECT_EQ(DecodePoints(message, &decoded).code(), absl::StatusCode::kInvalidArgument);
+  }
 }
 
 TEST(Messages, PosesSurviveTheWire) {

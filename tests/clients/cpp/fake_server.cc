@@ -68,6 +68,33 @@ class FakeServer::Maps final : public v1::MapService::Service {
                          v1::ListTilesResponse* response) override {
     return behaviour_.list_tiles ? behaviour_.list_tiles(*request, response) : Unimplemented();
   }
+  grpc::Status GetTiles(grpc::ServerContext*, const v1::GetTilesRequest* request,
+                        FakeBehaviour::TileStream* stream) override {
+    return behaviour_.get_tiles ? behaviour_.get_tiles(*request, stream) : Unimplemented();
+  }
+  grpc::Status WatchMap(grpc::ServerContext* context, const v1::WatchMapRequest* request,
+                        FakeBehaviour::WatchStream* stream) override {
+    return behaviour_.watch_map ? behaviour_.watch_map(context, *request, stream) : Unimplemented();
+  }
+  grpc::Status ListRevisions(grpc::ServerContext*, const v1::ListRevisionsRequest* request,
+                             v1::ListRevisionsResponse* response) override {
+    return behaviour_.list_revisions ? behaviour_.list_revisions(*request, response)
+                                     : Unimplemented();
+  }
+  grpc::Status ActivateRevision(grpc::ServerContext*, const v1::ActivateRevisionRequest* request,
+                                v1::ActivateRevisionResponse* response) override {
+    return behaviour_.activate_revision ? behaviour_.activate_revision(*request, response)
+                                        : Unimplemented();
+  }
+  grpc::Status WithdrawRevision(grpc::ServerContext*, const v1::WithdrawRevisionRequest* request,
+                                v1::WithdrawRevisionResponse* response) override {
+    return behaviour_.withdraw_revision ? behaviour_.withdraw_revision(*request, response)
+                                        : Unimplemented();
+  }
+  grpc::Status SetCanary(grpc::ServerContext*, const v1::SetCanaryRequest* request,
+                         v1::SetCanaryResponse* response) override {
+    return behaviour_.set_canary ? behaviour_.set_canary(*request, response) : Unimplemented();
+  }
 
  private:
   const FakeBehaviour& behaviour_;

@@ -26,6 +26,8 @@ struct FakeBehaviour {
   using SearchStream = grpc::ServerWriter<v1::EstimateInitialPoseResponse>;
   using UpdateStream =
       grpc::ServerReaderWriter<v1::UpdateMapTilesResponse, v1::UpdateMapTilesRequest>;
+  using TileStream = grpc::ServerWriter<v1::GetTilesResponse>;
+  using WatchStream = grpc::ServerWriter<v1::WatchMapResponse>;
 
   std::function<grpc::Status(grpc::ServerContext*, AlignStream*)> align_scans;
   std::function<grpc::Status(const v1::AlignScanRequest&, v1::AlignScanResponse*)> align_scan;
@@ -38,6 +40,16 @@ struct FakeBehaviour {
   std::function<grpc::Status(const v1::GetMapRequest&, v1::GetMapResponse*)> get_map;
   std::function<grpc::Status(const v1::DeleteMapRequest&, v1::DeleteMapResponse*)> delete_map;
   std::function<grpc::Status(const v1::ListTilesRequest&, v1::ListTilesResponse*)> list_tiles;
+  std::function<grpc::Status(const v1::GetTilesRequest&, TileStream*)> get_tiles;
+  std::function<grpc::Status(grpc::ServerContext*, const v1::WatchMapRequest&, WatchStream*)>
+      watch_map;
+  std::function<grpc::Status(const v1::ListRevisionsRequest&, v1::ListRevisionsResponse*)>
+      list_revisions;
+  std::function<grpc::Status(const v1::ActivateRevisionRequest&, v1::ActivateRevisionResponse*)>
+      activate_revision;
+  std::function<grpc::Status(const v1::WithdrawRevisionRequest&, v1::WithdrawRevisionResponse*)>
+      withdraw_revision;
+  std::function<grpc::Status(const v1::SetCanaryRequest&, v1::SetCanaryResponse*)> set_canary;
   std::function<grpc::Status(const v1::ListSessionsRequest&, v1::ListSessionsResponse*)>
       list_sessions;
   std::function<grpc::Status(const v1::SetLogLevelRequest&, v1::SetLogLevelResponse*)>

@@ -49,6 +49,12 @@ struct Recorder {
         response.mutable_tile_added()->set_points(request.chunk().total_points() - 1);
         response.mutable_tile_added()->set_not_finite(1);
       }
+      if (request.has_reuse() && request.reuse().tile_id() == "new") {
+        response.mutable_tile_missing()->set_tile_id("new");
+      } else if (request.has_reuse()) {
+        response.mutable_tile_added()->set_tile_id(request.reuse().tile_id());
+        response.mutable_tile_added()->set_points(7);
+      }
       if (request.has_remove()) response.mutable_tile_removed()->set_existed(true);
       if (request.has_commit()) {
         response.mutable_committed()->mutable_map()->set_revision(42);
@@ -70,6 +76,12 @@ struct Recorder {
     return behaviour;
   }
 };
+
+v1::CommitUpdate Comment(const std::string& text) {
+  v1::CommitUpdate commit;
+  commit.set_comment(text);
+  return commit;
+}
 
 PointCloud CloudOf(size_t points) {
   PointCloud cloud;
@@ -93,10 +105,10 @@ TEST(MapTransaction, CutsATileIntoChunksWithChecksums) {
   ASSERT_TRUE((*transaction)->AddTile("a", cloud).ok());
   ASSERT_TRUE((*transaction)->AddTile("empty", PointCloud()).ok());
   ASSERT_TRUE((*transaction)->RemoveTile("old").ok());
-  const auto committed = (*transaction)->Commit("note");
+  const auto committed = (*transaction)->Commit(Comment("note"));
   ASSERT_TRUE(committed.ok()) << committed.status();
   EXPECT_EQ(committed->map().revision(), 42u);
-  EXPECT_EQ((*transaction)->points_not_finite(), 2u);
+  EXPECT_EQ((*transaction)->counts().points_not_finite, 2u);
 
   ASSERT_EQ(recorder.requests.size(), 1u + 3u + 1u + 1u + 1u);
   EXPECT_EQ(recorder.requests[0].begin().map(), "town");
@@ -113,6 +125,10 @@ TEST(MapTransaction, CutsATileIntoChunksWithChecksums) {
     bytes += chunk.cloud().data();
   }
   EXPECT_EQ(recorder.requests[3].chunk().total_points(), 200u);
+  EXPECT_EQ(recorder.requests[2].chunk().sha256(), "");
+  const double origin[3] = {400000.0, 4000000.0, 100.0};
+  const std::string hashed(reinterpret_cast<const char*>(origin), sizeof(origin));
+  EXPECT_EQ(recorder.requests[3].chunk().sha256(), ToBytes(Sha256Of(hashed + bytes)));
   ASSERT_EQ(bytes.size(), 2400u);
   float last[3];
   std::memcpy(last, bytes.data() + 2400 - 12, 12);
@@ -136,8 +152,55 @@ TEST(MapTransaction, SendsManyTilesWithoutWaitingForEach) {
   for (int i = 0; i < 300; ++i) {
     ASSERT_TRUE((*transaction)->AddTile("tile-" + std::to_string(i), cloud).ok());
   }
-  ASSERT_TRUE((*transaction)->Commit("").ok());
-  EXPECT_EQ((*transaction)->points_kept(), 300u * 99u);
+  ASSERT_TRUE((*transaction)->Commit({}).ok());
+  EXPECT_EQ((*transaction)->counts().points_kept, 300u * 99u);
+}
+
+TEST(MapTransaction, SendsOfWhatItOffersOnlyWhatIsMissing) {
+  Recorder recorder;
+  FakeServer server(recorder.Behaviour());
+  TransactionOptions options;
+  options.begin.set_map("town");
+  const auto transaction = MapTransaction::Begin(ChannelTo(server), options);
+  ASSERT_TRUE(transaction.ok()) << transaction.status();
+  const Sha256Digest digest = Sha256Of("a digest");
+  ASSERT_TRUE((*transaction)->OfferTile("old", CloudOf(50), digest).ok());
+  ASSERT_TRUE((*transaction)->OfferTile("new", CloudOf(60), digest).ok());
+  ASSERT_TRUE((*transaction)->ReuseTile("known", digest).ok());
+  ASSERT_TRUE((*transaction)->Commit({}).ok());
+  EXPECT_EQ((*transaction)->counts().tiles_sent, 1u);
+  EXPECT_EQ((*transaction)->counts().tiles_reused, 2u);
+  EXPECT_EQ((*transaction)->counts().bytes_sent, 60u * 12u);
+  EXPECT_EQ((*transaction)->counts().points_kept, 7u + 7u + 59u);
+  ASSERT_EQ(recorder.requests.size(), 1u + 3u + 1u + 1u);
+  EXPECT_EQ(recorder.requests[1].reuse().tile_id(), "old");
+  EXPECT_EQ(recorder.requests[1].reuse().sha256(), ToBytes(digest));
+  EXPECT_EQ(recorder.requests[4].chunk().tile_id(), "new");
+  EXPECT_EQ(recorder.requests[4].chunk().sha256(), ToBytes(digest));
+}
+
+TEST(MapTransaction, DoesNotCommitWithoutAMissingTile) {
+  Recorder recorder;
+  FakeServer server(recorder.Behaviour());
+  TransactionOptions options;
+  options.begin.set_map("town");
+  const auto transaction = MapTransaction::Begin(ChannelTo(server), options);
+  ASSERT_TRUE(transaction.ok()) << transaction.status();
+  ASSERT_TRUE((*transaction)->ReuseTile("new", Sha256Of("")).ok());
+  ASSERT_TRUE((*transaction)->ReuseTile("known", Sha256Of("")).ok());
+  ASSERT_TRUE((*transaction)->Settle().ok());
+  EXPECT_EQ((*transaction)->TakeMissing(), std::vector<std::string>{"new"});
+  EXPECT_TRUE((*transaction)->TakeMissing().empty());
+  const absl::Status status = (*transaction)->Commit({}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("tile new"));
+
+  const auto second = MapTransaction::Begin(ChannelTo(server), options);
+  ASSERT_TRUE(second.ok()) << second.status();
+  ASSERT_TRUE((*second)->ReuseTile("new", Sha256Of("")).ok());
+  ASSERT_TRUE((*second)->Settle().ok());
+  ASSERT_TRUE((*second)->AddTile("new", CloudOf(10)).ok());
+  EXPECT_TRUE((*second)->Commit({}).ok());
 }
 
 TEST(MapTransaction, EndsWithTheServersErrorAndKeepsIt) {
@@ -157,7 +220,7 @@ TEST(MapTransaction, EndsWithTheServersErrorAndKeepsIt) {
   const auto transaction = MapTransaction::Begin(ChannelTo(server), options);
   ASSERT_TRUE(transaction.ok()) << transaction.status();
   absl::Status added = (*transaction)->AddTile("a", CloudOf(10));
-  const absl::Status committed = (*transaction)->Commit("").status();
+  const absl::Status committed = (*transaction)->Commit({}).status();
   EXPECT_EQ(committed.code(), absl::StatusCode::kDataLoss) << committed;
   EXPECT_THAT(std::string(committed.message()), HasSubstr("UpdateMapTiles: checksum of tile 'a'"));
   EXPECT_EQ((*transaction)->RemoveTile("b").code(), absl::StatusCode::kDataLoss);

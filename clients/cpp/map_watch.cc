@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/cpp/map_watch.h"
+
+#include <grpcpp/client_context.h>
+#include <grpcpp/support/sync_stream.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include "absl/strings/str_cat.h"
+#include "clients/cpp/channel_impl.h"
+#include "clients/cpp/rpc_status.h"
+#include "voxloc/v1/map_service.grpc.pb.h"
+
+namespace voxloc::client {
+namespace {
+
+constexpr char kWatchCall[] = "WatchMap";
+
+// One call, from its begin to its end.
+struct WatchStream {
+  grpc::ClientContext context;
+  std::unique_ptr<grpc::ClientReader<v1::WatchMapResponse>> reader;
+};
+
+}  // namespace
+
+struct MapWatch::Impl {
+  Impl(const Channel& a_channel, const ReconnectOptions& reconnect)
+      : channel(a_channel),
+        stub(v1::MapService::NewStub(a_channel.impl().channel)),
+        backoff(reconnect) {}
+
+  // False: cancelled.
+  bool Begin() {
+    auto next = std::make_unique<WatchStream>();
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (cancelled) return false;
+    next->reader = stub->WatchMap(&next->context, request);
+    stream = std::move(next);
+    return true;
+  }
+
+  // How the call ended.
+  absl::Status End() {
+    const grpc::Status end = stream->reader->Finish();
+    const std::lock_guard<std::mutex> lock(mutex);
+    stream = nullptr;
+    if (cancelled) return Cancelled();
+    if (!end.ok()) return ToAbslStatus(end, channel.server(), kWatchCall);
+    return absl::UnavailableError(
+        absl::StrCat(channel.server(), " ", kWatchCall, ": the server ended the watch"));
+  }
+
+  // False: cancelled in the meantime.
+  bool Wait(double wait_s) {
+    std::unique_lock<std::mutex> lock(mutex);
+    return !changed.wait_for(lock, std::chrono::duration<double>(wait_s),
+                             [this] { return cancelled; });
+  }
+
+  [[nodiscard]] absl::Status Cancelled() const {
+    return absl::CancelledError(
+        absl::StrCat(channel.server(), " ", kWatchCall, ": cancelled by the client"));
+  }
+
+  const Channel channel;
+  const std::unique_ptr<v1::MapService::Stub> stub;
+  v1::WatchMapRequest request;
+  Backoff backoff;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool cancelled = false;
+  // Replaced with the lock held, by the thread of Next only.
+  std::unique_ptr<WatchStream> stream;
+};
+
+MapWatch::MapWatch(const Channel& channel, const std::string& map,
+                   const ReconnectOptions& reconnect)
+    : impl_(std::make_unique<Impl>(channel, reconnect)) {
+  impl_->request.set_map(map);
+}
+
+MapWatch::~MapWatch() {
+  Cancel();
+  if (impl_->stream == nullptr) return;
+  v1::WatchMapResponse ignored;
+  while (impl_->stream->reader->Read(&ignored)) {
+  }
+  impl_->stream->reader->Finish();
+}
+
+absl::StatusOr<v1::WatchMapResponse> MapWatch::Next() {
+  while (true) {
+    if (impl_->stream == nullptr && !impl_->Begin()) return impl_->Cancelled();
+    v1::WatchMapResponse event;
+    if (impl_->stream->reader->Read(&event)) {
+      impl_->backoff.Reset();
+      return event;
+    }
+    absl::Status end = impl_->End();
+    if (end.code() != absl::StatusCode::kUnavailable || !impl_->backoff.MayTry()) return end;
+    if (!impl_->Wait(impl_->backoff.NextWait())) return impl_->Cancelled();
+  }
+}
+
+void MapWatch::Cancel() {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  impl_->cancelled = true;
+  impl_->changed.notify_all();
+  if (impl_->stream != nullptr) impl_->stream->context.TryCancel();
+}
+
+}  // namespace voxloc::client
