@@ -26,17 +26,26 @@ void BuildCommands(CLI::App* app, Work* chosen) {
   app->set_version_flag("--version", std::string("voxloc ") + VOXLOC_VERSION);
   app->footer(kCommandsManual);
   app->require_subcommand(1);
-  CLI::App* map = app->add_subcommand("map", "Load, list, describe and delete maps");
+  CLI::App* map = app->add_subcommand("map", "Load, list, describe, change, save and delete maps");
   map->require_subcommand(1);
   map->footer(
       "Examples:\n"
       "  voxloc map load --map town town/map\n"
-      "  voxloc map list");
+      "  voxloc map list\n"
+      "  voxloc map history --map town");
   AddMapLoadCommand(map, chosen);
   AddMapListCommand(map, chosen);
   AddMapInfoCommand(map, chosen);
   AddMapDropCommand(map, chosen);
   AddMapTilesCommand(map, chosen);
+  AddMapHistoryCommand(map, chosen);
+  AddMapRollbackCommand(map, chosen);
+  AddMapActivateCommand(map, chosen);
+  AddMapWithdrawCommand(map, chosen);
+  AddMapCanaryCommand(map, chosen);
+  AddMapWatchCommand(map, chosen);
+  AddMapExportCommand(map, chosen);
+  AddMapImportCommand(map, chosen);
   AddAlignCommand(app, chosen);
   AddLocateCommand(app, chosen);
   AddReplayCommand(app, chosen);

@@ -4,127 +4,186 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
 #include "clients/cli/commands.h"
-#include "clients/cli/map_text.h"
+#include "clients/cli/commit_flags.h"
 #include "clients/cli/progress.h"
 #include "clients/cli/server_flags.h"
 #include "clients/cli/text_table.h"
-#include "clients/cpp/map_transaction.h"
+#include "clients/cli/upload_report.h"
 #include "clients/dataset/map_source.h"
-#include "clients/dataset/map_tiling.h"
+#include "clients/dataset/tile_spill.h"
+#include "core/cloud/io/cloud_pieces.h"
 
 namespace voxloc::cli {
 namespace {
 
+// A single cloud over this many points is cut: 60 MB as they are sent. A tile is what the server
+// replaces, checks and keeps as one, and what is in memory as one here.
+constexpr uint64_t kLargestSingleTile_points = 5'000'000;
+
+// Within the 20 to 100 m of Autoware's maps: 250,000 points at one each 0.1 m on flat ground.
+constexpr double kTileSizeOfLargeClouds_m = 50.0;
+
 struct MapLoadFlags {
   ServerFlags server;
+  CommitFlags commit;
   std::string map;
   std::vector<std::string> paths;
   std::string poses;
-  double tile_size_m = 0.0;
+  std::optional<double> tile_size_m;  // nullopt: one tile per cloud, unless a single one is large
+  std::string spill_dir;
   bool add = false;
   std::string profiles;  // comma-separated
   double cell_size_m = 0.0;
 };
 
-struct Counts {
-  size_t files = 0;
-  size_t tiles = 0;
-  uint64_t points = 0;
+// The tiles that a map is made of.
+struct LoadPlan {
+  std::vector<client::UploadTile> tiles;
+  size_t clouds = 0;
+  uint64_t points_not_finite = 0;  // that are in none of the tiles
 };
 
-client::TransactionOptions TransactionFor(const MapLoadFlags& options) {
-  client::TransactionOptions transaction;
-  transaction.timeout_s = options.server.timeout_s;
-  v1::BeginUpdate& begin = transaction.begin;
+v1::BeginUpdate BeginOf(const MapLoadFlags& options) {
+  v1::BeginUpdate begin;
   begin.set_map(options.map);
   begin.set_create(true);
   begin.set_clear(!options.add);
-  for (const absl::string_view profile : absl::StrSplit(options.profiles, ',', absl::SkipEmpty())) {
-    begin.mutable_options()->add_profiles(std::string(profile));
+  for (const std::string& profile : NamesOf(options.profiles)) {
+    begin.mutable_options()->add_profiles(profile);
   }
   if (options.cell_size_m > 0.0) {
     begin.mutable_options()->mutable_cell_size_m()->set_value(options.cell_size_m);
   }
-  return transaction;
+  return begin;
 }
 
-absl::Status SendTiles(const MapLoadFlags& options, const std::vector<TileSource>& sources,
-                       client::MapTransaction* transaction, Counts* counts) {
-  ProgressBar bar(absl::StrCat("loading ", options.map), sources.size() == 1 ? "cloud" : "clouds",
-                  sources.size());
-  // One grid over everything: points of several clouds meet in the same tile.
-  PointCloud whole;
-  for (const TileSource& source : sources) {
-    absl::StatusOr<PointCloud> cloud = LoadTile(source);
-    if (!cloud.ok()) return cloud.status();
-    counts->points += cloud->size();
-    if (options.tile_size_m > 0.0) {
-      if (counts->files == 0) {
-        whole = *std::move(cloud);
-      } else {
-        Append(*cloud, whole);
-      }
-    } else {
-      if (absl::Status status = transaction->AddTile(source.id, *cloud); !status.ok()) {
-        return status;
-      }
-      ++counts->tiles;
-    }
-    bar.Update(++counts->files);
+// The size of the tiles that the points are to be cut into; 0: one tile per cloud.
+absl::StatusOr<double> TileSizeOf(const MapLoadFlags& options,
+                                  const std::vector<TileSource>& sources) {
+  if (options.tile_size_m.has_value()) return *options.tile_size_m;
+  if (sources.size() != 1) return 0.0;
+  const absl::StatusOr<CloudPieceReader> reader = CloudPieceReader::Open(sources[0].path);
+  if (!reader.ok()) return reader.status();
+  if (reader->points() <= kLargestSingleTile_points) return 0.0;
+  absl::FPrintF(stderr,
+                "%s has %s points and is cut into tiles of %g m (--tile-size 0: one tile)\n",
+                sources[0].path, Grouped(reader->points()), kTileSizeOfLargeClouds_m);
+  return kTileSizeOfLargeClouds_m;
+}
+
+// Shows how many points have been cut.
+class CutLine {
+ public:
+  CutLine(const std::string& map, size_t clouds)
+      : label_(absl::StrCat("cutting ", map)), clouds_(clouds) {}
+
+  void Update(size_t clouds_done, uint64_t points) {
+    if (!line_.due()) return;
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    line_.Show(absl::StrFormat("%s: %d of %d clouds, %s points, %.1f million a second", label_,
+                               clouds_done, clouds_, Grouped(points),
+                               static_cast<double>(points) * 1e-6 / seconds));
   }
-  if (options.tile_size_m <= 0.0) return absl::OkStatus();
-  absl::StatusOr<std::vector<MapTile>> tiles = SplitIntoTiles(whole, options.tile_size_m);
-  if (!tiles.ok()) return tiles.status();
-  ProgressBar tile_bar(absl::StrCat("loading ", options.map), "tiles", tiles->size());
-  for (const MapTile& tile : *tiles) {
-    if (absl::Status status = transaction->AddTile(tile.id, tile.cloud); !status.ok()) {
+
+ private:
+  std::string label_;
+  size_t clouds_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  LiveLine line_{3.0, 0.1};
+};
+
+absl::Status SpillCloud(const TileSource& source, size_t clouds_done, CutLine* line,
+                        TileSpill* spill) {
+  absl::StatusOr<CloudPieceReader> reader = CloudPieceReader::Open(source.path);
+  if (!reader.ok()) return reader.status();
+  while (true) {
+    absl::StatusOr<PointCloud> piece = reader->Next();
+    if (!piece.ok()) return piece.status();
+    if (piece->empty()) return absl::OkStatus();
+    if (source.map_T_cloud.has_value()) piece = Transform(*source.map_T_cloud, *piece);
+    if (absl::Status status = spill->Add(*piece); !status.ok()) {
+      return absl::Status(status.code(), absl::StrCat(source.path, ": ", status.message()));
+    }
+    line->Update(clouds_done, spill->points());
+  }
+}
+
+// One grid over everything: points of several clouds meet in the same tile.
+absl::StatusOr<LoadPlan> CutIntoTiles(const MapLoadFlags& options,
+                                      const std::vector<TileSource>& sources, double tile_size_m) {
+  TileSpill::Options spill_options;
+  spill_options.tile_size_m = tile_size_m;
+  spill_options.directory = options.spill_dir;
+  absl::StatusOr<TileSpill> created = TileSpill::Create(spill_options);
+  if (!created.ok()) return created.status();
+  const auto spill = std::make_shared<TileSpill>(*std::move(created));
+  CutLine line(options.map, sources.size());
+  LoadPlan plan;
+  for (const TileSource& source : sources) {
+    if (absl::Status status = SpillCloud(source, plan.clouds, &line, spill.get()); !status.ok()) {
       return status;
     }
-    tile_bar.Update(++counts->tiles);
+    ++plan.clouds;
   }
-  return absl::OkStatus();
+  if (absl::Status status = spill->Finish(); !status.ok()) return status;
+  plan.points_not_finite = spill->points_not_finite();
+  for (const TileIndex& index : spill->tiles()) {
+    const auto load = [spill, index]() -> absl::StatusOr<PointCloud> {
+      absl::StatusOr<MapTile> tile = spill->Load(index);
+      if (!tile.ok()) return tile.status();
+      return std::move(tile->cloud);
+    };
+    plan.tiles.push_back({spill->Describe(index).id, load, std::nullopt});
+  }
+  return plan;
+}
+
+absl::StatusOr<LoadPlan> PlanLoad(const MapLoadFlags& options) {
+  absl::StatusOr<std::vector<TileSource>> sources = ResolveMapSources(options.paths, options.poses);
+  if (!sources.ok()) return sources.status();
+  const absl::StatusOr<double> tile_size_m = TileSizeOf(options, *sources);
+  if (!tile_size_m.ok()) return tile_size_m.status();
+  if (*tile_size_m > 0.0) return CutIntoTiles(options, *sources, *tile_size_m);
+  LoadPlan plan;
+  plan.clouds = sources->size();
+  for (const TileSource& source : *sources) {
+    plan.tiles.push_back({source.id, [source] { return LoadTile(source); }, std::nullopt});
+  }
+  return plan;
 }
 
 absl::StatusOr<ExitCode> LoadMap(const MapLoadFlags& options) {
   const auto start = std::chrono::steady_clock::now();
-  absl::StatusOr<std::vector<TileSource>> sources = ResolveMapSources(options.paths, options.poses);
-  if (!sources.ok()) return sources.status();
-  absl::StatusOr<client::Channel> channel = Connect(options.server);
-  if (!channel.ok()) return channel.status();
-  absl::StatusOr<std::unique_ptr<client::MapTransaction>> transaction =
-      client::MapTransaction::Begin(*channel, TransactionFor(options));
-  if (!transaction.ok()) return transaction.status();
-  Counts counts;
-  if (absl::Status status = SendTiles(options, *sources, transaction->get(), &counts);
-      !status.ok()) {
-    return status;
-  }
-  absl::StatusOr<v1::UpdateCommitted> committed = (*transaction)->Commit("voxloc map load");
-  if (!committed.ok()) return committed.status();
+  absl::StatusOr<LoadPlan> plan = PlanLoad(options);
+  if (!plan.ok()) return plan.status();
+  const size_t tiles = plan->tiles.size();
+  const absl::StatusOr<client::UploadResult> result =
+      UploadWithBar(options.server, options.commit, BeginOf(options), std::move(plan->tiles));
+  if (!result.ok()) return result.status();
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const uint64_t not_finite = plan->points_not_finite + result->counts.points_not_finite;
   if (options.server.prints_text()) {
-    absl::PrintF("map %s, revision %d: %s points, clouds %d, tiles %d, %.1f s\n", options.map,
-                 committed->map().revision(), Grouped(counts.points), counts.files, counts.tiles,
-                 seconds);
-    if ((*transaction)->points_not_finite() > 0) {
-      absl::PrintF("%s points were dropped: not finite\n",
-                   Grouped((*transaction)->points_not_finite()));
-    }
+    absl::PrintF(
+        "map %s, revision %d: %s points, clouds %d, tiles %d, %.1f s\n%s", options.map,
+        result->committed.map().revision(), Grouped(result->counts.points_kept + not_finite),
+        plan->clouds, tiles, seconds,
+        UploadNotes(*result, options.commit.stage || !options.commit.canary.empty(), not_finite));
   }
-  const Json result = {{"map", MapJson(committed->map())},
-                       {"clouds", counts.files},
-                       {"tiles_sent", counts.tiles},
-                       {"points_sent", counts.points},
-                       {"points_not_finite", (*transaction)->points_not_finite()},
-                       {"commit_s", committed->commit_s()},
-                       {"elapsed_s", seconds}};
-  if (absl::Status status = WriteJson(options.server.json, result); !status.ok()) return status;
+  Json json = UploadJson(*result);
+  json["clouds"] = plan->clouds;
+  json["tiles"] = tiles;
+  json["points"] = result->counts.points_kept;
+  json["points_not_finite"] = not_finite;
+  json["elapsed_s"] = seconds;
+  if (absl::Status status = WriteJson(options.server.json, json); !status.ok()) return status;
   return ExitCode::kOk;
 }
 
@@ -133,24 +192,43 @@ absl::StatusOr<ExitCode> LoadMap(const MapLoadFlags& options) {
 void AddMapLoadCommand(CLI::App* parent, Work* chosen) {
   auto options = std::make_shared<MapLoadFlags>();
   options->server.timeout_s = 120.0;
+  options->commit.comment = "voxloc map load";
   CLI::App* command = parent->add_subcommand("load", "Load a map from clouds in one transaction");
   command->footer(
       "A PATH is a cloud (PCD, PLY, KITTI .bin), a directory of clouds, or an Autoware map\n"
       "directory with pointcloud_map_metadata.yaml. Each cloud becomes a tile of the map, named\n"
-      "after its file; with --tile-size, all points are cut into square tiles instead. The map is\n"
-      "created or replaced in one step: vehicles use either the old map or the new one.\n\n"
+      "after its file; with --tile-size, all points are cut into square tiles instead. A single\n"
+      "cloud of over 5,000,000 points is cut into tiles of 50 m unless --tile-size says "
+      "otherwise.\n"
+      "The map is created or replaced in one step: vehicles use either the old map or the new "
+      "one.\n"
+      "\n"
+      "Only tiles whose points the server does not have are sent. Where the connection breaks, "
+      "the\n"
+      "load goes on from there, for about a minute; repeating the command does the same.\n\n"
+      "Memory: without cutting, the largest cloud and 64 MiB. When points are cut, about 300 MiB\n"
+      "whatever their number, and 12 bytes a point in a file in --spill-dir that has no name and "
+      "is\n"
+      "gone when the command ends in any way; but clouds of text (ascii) and PCD "
+      "binary_compressed\n"
+      "are read whole, one at a time.\n\n"
       "Examples:\n"
       "  voxloc map load --server localhost:50051 --map town map.pcd\n"
       "  voxloc map load --map town --tile-size 50 map.ply\n"
+      "  voxloc map load --map town --canary bus-7,bus-9 --comment \"new bridge\" map/\n"
       "  voxloc map load --map yard --poses poses.txt scans/");
   command->add_option("--map", options->map, "Load this map")->type_name("NAME")->required();
   command
-      ->add_option(
-          "--tile-size", options->tile_size_m,
-          "Cut the points into square tiles of S metres (1 to 1000000); 0: one tile per cloud")
+      ->add_option("--tile-size", options->tile_size_m,
+                   "Cut the points into square tiles of S metres (1 to 1000000); 0: one tile per "
+                   "cloud, whatever its size")
       ->type_name("S")
-      ->check(CLI::Range(0.0, 1e6))
-      ->capture_default_str();
+      ->check(CLI::Range(0.0, 1e6));
+  command
+      ->add_option("--spill-dir", options->spill_dir,
+                   "Keep points that are being cut in this directory; default: the system's for "
+                   "temporary files")
+      ->type_name("DIR");
   command
       ->add_option("--poses", options->poses,
                    "Place each cloud by its pose map_T_cloud: 12 numbers of a 3x4 row-major "
@@ -169,6 +247,7 @@ void AddMapLoadCommand(CLI::App* parent, Work* chosen) {
       ->type_name("S")
       ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str();
+  AddCommitFlags(command, &options->commit);
   AddServerFlags(command, &options->server);
   command->add_option("PATH", options->paths, "Load these clouds and directories")->required();
   command->callback([options, chosen] { *chosen = [options] { return LoadMap(*options); }; });

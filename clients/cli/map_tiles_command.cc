@@ -26,6 +26,7 @@ struct MapTilesFlags {
   ServerFlags server;
   std::string map;
   std::string region;
+  uint64_t revision = 0;
 };
 
 std::string TilesText(const v1::ListTilesResponse& tiles) {
@@ -51,6 +52,7 @@ std::string TilesText(const v1::ListTilesResponse& tiles) {
 absl::StatusOr<ExitCode> ListTilesOf(const MapTilesFlags& options) {
   v1::ListTilesRequest request;
   request.set_map(options.map);
+  request.set_revision(options.revision);
   if (!options.region.empty()) {
     const absl::StatusOr<std::array<double, 6>> box =
         ParseSixNumbers(options.region, kTileRegionNames);
@@ -82,10 +84,17 @@ void AddMapTilesCommand(CLI::App* parent, Work* chosen) {
       "The revision of a tile is that of the map in which its content last changed.\n\n"
       "Examples:\n"
       "  voxloc map tiles --map town\n"
+      "  voxloc map tiles --map town --revision 12\n"
       "  voxloc map tiles --map town --region 0,0,-10,50,50,10 --json -");
   command->add_option("--map", options->map, "List the tiles of this map")
       ->type_name("NAME")
       ->required();
+  command
+      ->add_option("--revision", options->revision,
+                   "List the tiles of this revision, one that voxloc map history lists; 0: the one "
+                   "in use")
+      ->type_name("N")
+      ->capture_default_str();
   AddSixNumbersFlag(
       command, "--region", kTileRegionNames,
       "List only tiles that touch this box, given by its lower and its upper corner, metres",

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/cli/revision_text.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "clients/cli/contract_names.h"
+#include "clients/cli/text_table.h"
+
+namespace voxloc::cli {
+namespace {
+
+// Of the tiles that an event names; the rest is counted.
+constexpr int kTilesShown = 5;
+
+template <typename Enum>
+std::string NameOf(Enum value) {
+  const auto* described =
+      google::protobuf::GetEnumDescriptor<Enum>()->FindValueByNumber(static_cast<int>(value));
+  // A newer server may know more values.
+  return described == nullptr ? absl::StrCat(static_cast<int>(value)) : EnumWord(*described);
+}
+
+std::string TilesText(const v1::WatchMapResponse& event) {
+  if (event.tiles_omitted()) return ", many tiles changed";
+  if (event.changed_tiles().empty()) return "";
+  std::string text = ", tiles changed: ";
+  const int shown = std::min(kTilesShown, event.changed_tiles_size());
+  for (int i = 0; i < shown; ++i) {
+    absl::StrAppend(&text, i == 0 ? "" : ", ", event.changed_tiles(i));
+  }
+  const int more = event.changed_tiles_size() - shown;
+  if (more > 0) absl::StrAppend(&text, " and ", more, " more");
+  return text;
+}
+
+}  // namespace
+
+std::string RevisionStateText(const v1::MapRevision& revision) {
+  const std::string state = NameOf(revision.state());
+  const int vehicles = revision.canary_vehicles_size();
+  if (vehicles == 0) return state;
+  return absl::StrCat(state, ", tried by ", vehicles, vehicles == 1 ? " vehicle" : " vehicles");
+}
+
+std::string RevisionTableText(const std::vector<v1::MapRevision>& revisions) {
+  using Align = TextTable::Align;
+  TextTable table({{"revision", Align::kRight},
+                   {"from", Align::kRight},
+                   {"state"},
+                   {"committed"},
+                   {"tiles", Align::kRight},
+                   {"points", Align::kRight},
+                   {"+", Align::kRight},
+                   {"~", Align::kRight},
+                   {"-", Align::kRight},
+                   {"comment"}});
+  for (const v1::MapRevision& revision : revisions) {
+    table.AddRow({absl::StrCat(revision.revision()),
+                  revision.parent() == 0 ? "-" : absl::StrCat(revision.parent()),
+                  RevisionStateText(revision), TimeText(revision.committed_at_ns()),
+                  Grouped(revision.tiles()), Grouped(revision.points()),
+                  absl::StrCat(revision.tiles_added()), absl::StrCat(revision.tiles_replaced()),
+                  absl::StrCat(revision.tiles_removed()), revision.comment()});
+  }
+  return table.Text();
+}
+
+std::string MapEventText(const v1::WatchMapResponse& event, int64_t now_ns) {
+  return absl::StrCat(TimeText(now_ns), "  ", event.map().name(), " ", NameOf(event.kind()),
+                      ", revision ", event.map().revision(), TilesText(event), "\n");
+}
+
+}  // namespace voxloc::cli
