@@ -19,11 +19,14 @@ from voxloc.pose import Pose
 from voxloc.result import Hypothesis, PoseScores, Result, SearchResult, Status
 from voxloc.scan import Scan, SensorCloud, Setup, decode_cloud
 from voxloc.session import Session
+from voxloc.tile import Tile, tile_digest
+from voxloc.watch import MapWatch
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Client", "Error", "Hypothesis", "NoResult", "Pose", "PoseScores", "ReconnectOptions",
-    "Result", "Scan", "SearchResult", "SensorCloud", "Session", "SessionClosed", "Setup",
-    "Status", "aio", "decode_cloud", "io", "messages",
+    "Client", "Error", "Hypothesis", "MapWatch", "NoResult", "Pose", "PoseScores",
+    "ReconnectOptions", "Result", "Scan", "SearchResult", "SensorCloud", "Session",
+    "SessionClosed", "Setup", "Status", "Tile", "aio", "decode_cloud", "io", "messages",
+    "tile_digest",
 ]

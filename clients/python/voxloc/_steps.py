@@ -9,8 +9,9 @@ the call's name and the request, and is sent the response. What it returns is th
 
 from __future__ import annotations
 
+import collections
 import math
-from typing import Any, Callable, Dict, Generator, Iterable, List, Mapping, Optional, Sequence
+from typing import Any, Callable, Deque, Dict, Generator, Iterable, List, Mapping, Optional, Sequence
 from typing import Tuple, Union
 
 import grpc
@@ -21,18 +22,24 @@ from voxloc.crc32c import crc32c
 from voxloc.errors import Error, broken_protocol
 from voxloc.pose import Pose
 from voxloc.result import PoseScores, SearchResult
-from voxloc.scan import Scan, Setup, encode_cloud, encode_pose_with_covariance, setup_message
+from voxloc.scan import (Scan, Setup, around_origin, encode_offsets, encode_pose_with_covariance,
+                         setup_message)
+from voxloc.tile import Tile, tile_digest
 
 Course = Generator[Any, Any, Any]
-Tiles = Union[Mapping[str, np.ndarray], Iterable[Tuple[str, np.ndarray]]]
+Points = Union[np.ndarray, Tile]
+Tiles = Union[Mapping[str, Points], Iterable[Tuple[str, Points]]]
+_Offer = Tuple[str, np.ndarray, np.ndarray, bytes]
 ProgressObserver = Callable[[Any], Any]
 
 # The most that the C++ client puts in a chunk; the server's own limit holds as well.
 _MAX_CHUNK_BYTES = 1 << 20
 _POINT_BYTES = 12
 
-# Few enough that the server's answers never fill the connection while no one reads them.
-_MAX_UNACKNOWLEDGED = 16
+# As the C++ client has them: few enough that the server's answers never fill the connection while
+# no one reads them, and what may have to be sent of tiles that are offered.
+_MAX_UNACKNOWLEDGED = 128
+_MAX_OFFERED_BYTES = 64 << 20
 
 # Poses of one set: 56 kB.
 _POSES_PER_SET = 1000
@@ -76,45 +83,91 @@ class _Reader:
         return broken_protocol(self._server, self._call, what)
 
 
+class _Update:
+    """A transaction of UpdateMapTiles, and what of it is not answered."""
+
+    def __init__(self, server: str, points_per_chunk: int):
+        self._reader = _Reader(server, "UpdateMapTiles", "response")
+        self._points_per_chunk = points_per_chunk
+        # Oldest first: (tile id, origin, offsets, digest) of a tile that is offered, else None.
+        self._pending: Deque[Optional[_Offer]] = collections.deque()
+        self._offered_bytes = 0
+
+    def offer(self, tile_id: str, origin: np.ndarray, offsets: np.ndarray) -> Course:
+        """The tile; its points go if the server does not have them."""
+        digest = tile_digest(origin, offsets)
+        yield messages.UpdateMapTilesRequest(
+            reuse=messages.ReuseTile(tile_id=tile_id, sha256=digest))
+        self._pending.append((tile_id, origin, offsets, digest))
+        self._offered_bytes += offsets.nbytes
+        yield from self.settle(_MAX_UNACKNOWLEDGED, _MAX_OFFERED_BYTES)
+
+    def remove(self, tile_id: str) -> Course:
+        """The tile is to be gone."""
+        yield messages.UpdateMapTilesRequest(remove=messages.RemoveTile(tile_id=tile_id))
+        self._pending.append(None)
+        yield from self.settle(_MAX_UNACKNOWLEDGED, _MAX_OFFERED_BYTES)
+
+    def settle(self, unacknowledged: int = 0, offered_bytes: int = 0) -> Course:
+        """Reads answers until no more than this is open."""
+        while len(self._pending) > unacknowledged or self._offered_bytes > offered_bytes:
+            answer = yield from self._reader.expect("tile_added", "tile_removed", "tile_missing")
+            offer = self._pending.popleft()
+            if offer is not None:
+                self._offered_bytes -= offer[2].nbytes
+            if answer.DESCRIPTOR.name != "TileMissing":
+                continue
+            if offer is None:
+                raise self._reader.error("`tile_missing` came where nothing was offered")
+            yield from self._send(*offer)
+            self._pending.append(None)
+
+    def _send(self, tile_id: str, origin: np.ndarray, offsets: np.ndarray,
+              digest: bytes) -> Course:
+        count = len(offsets)
+        for index in range(max(1, math.ceil(count / self._points_per_chunk))):
+            first = index * self._points_per_chunk
+            end = min(count, first + self._points_per_chunk)
+            chunk = messages.TileChunk(tile_id=tile_id, chunk_index=index, last=end == count)
+            encode_offsets(origin, offsets[first:end], chunk.cloud)
+            chunk.crc32c = crc32c(chunk.cloud.data)
+            if chunk.last:
+                chunk.total_points = count
+                chunk.sha256 = digest
+            yield messages.UpdateMapTilesRequest(chunk=chunk)
+
+
 def update_map(server: str, begin: Any, tiles: Tiles, remove: Sequence[str],
-               comment: str) -> Course:
+               commit: Any) -> Course:
     """A transaction of UpdateMapTiles; UpdateCommitted."""
     reader = _Reader(server, "UpdateMapTiles", "response")
     yield messages.UpdateMapTilesRequest(begin=begin)
     begun = yield from reader.expect("begun")
-    chunk_bytes = min(_MAX_CHUNK_BYTES, begun.max_chunk_bytes or _MAX_CHUNK_BYTES)
-    points_per_chunk = max(1, chunk_bytes // _POINT_BYTES)
-    unacknowledged = 0
-    for tile_id, points in tiles.items() if isinstance(tiles, Mapping) else tiles:
-        yield from _tile(tile_id, points, points_per_chunk)
-        unacknowledged += 1
-        if unacknowledged > _MAX_UNACKNOWLEDGED:
-            yield from reader.expect("tile_added")
-            unacknowledged -= 1
-    for tile_id in remove:
-        yield messages.UpdateMapTilesRequest(remove=messages.RemoveTile(tile_id=tile_id))
-        unacknowledged += 1
-        if unacknowledged > _MAX_UNACKNOWLEDGED:
-            yield from reader.expect("tile_added", "tile_removed")
-            unacknowledged -= 1
-    for _ in range(unacknowledged):
-        yield from reader.expect("tile_added", "tile_removed")
-    yield messages.UpdateMapTilesRequest(commit=messages.CommitUpdate(comment=comment))
+    if not begun.committed_revision:
+        chunk_bytes = min(_MAX_CHUNK_BYTES, begun.max_chunk_bytes or _MAX_CHUNK_BYTES)
+        update = _Update(server, max(1, chunk_bytes // _POINT_BYTES))
+        for tile_id, points in tiles.items() if isinstance(tiles, Mapping) else tiles:
+            placed = (points.origin, points.offsets) if isinstance(points, Tile) else (
+                around_origin(points))
+            yield from update.offer(tile_id, *placed)
+        for tile_id in remove:
+            yield from update.remove(tile_id)
+        yield from update.settle()
+    yield messages.UpdateMapTilesRequest(commit=commit)
     committed = yield from reader.expect("committed")
     return committed
 
 
-def _tile(tile_id: str, points: np.ndarray, points_per_chunk: int) -> Course:
-    count = len(points)
-    for index in range(max(1, math.ceil(count / points_per_chunk))):
-        first = index * points_per_chunk
-        end = min(count, first + points_per_chunk)
-        chunk = messages.TileChunk(tile_id=tile_id, chunk_index=index, last=end == count)
-        encode_cloud(points[first:end], chunk.cloud)
-        chunk.crc32c = crc32c(chunk.cloud.data)
-        if chunk.last:
-            chunk.total_points = count
-        yield messages.UpdateMapTilesRequest(chunk=chunk)
+def load_messages(map: str, create: bool, clear: bool, base_revision: int, options: Optional[Any],
+                  comment: str, request_id: str, from_revision: int, stage: bool,
+                  canary_vehicles: Sequence[str]) -> Tuple[Any, Any]:
+    """BeginUpdate and CommitUpdate."""
+    begin = messages.BeginUpdate(map=map, create=create, clear=clear, base_revision=base_revision,
+                                 options=options, request_id=request_id,
+                                 from_revision=from_revision)
+    commit = messages.CommitUpdate(comment=comment, stage=stage or bool(canary_vehicles),
+                                   canary_vehicles=canary_vehicles)
+    return begin, commit
 
 
 def search_request(setup: Union[Setup, str], scan: Scan, prior: Optional[Pose],

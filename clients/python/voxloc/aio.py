@@ -28,6 +28,8 @@ from voxloc.errors import Error, NoResult, SessionClosed, error_of_rpc
 from voxloc.pose import Numbers, Pose
 from voxloc.result import PoseScores, Result, SearchResult
 from voxloc.scan import Scan, Setup, setup_message
+from voxloc.tile import Tile, TileAssembly
+from voxloc.watch import watch_ended
 
 
 class Stream:
@@ -126,11 +128,50 @@ class Client:
         course = _steps.one("GetMap", messages.GetMapRequest(map=map), "map")
         return await self._unary(course, timeout_s)
 
-    async def list_tiles(self, map: str,
+    async def list_tiles(self, map: str, revision: int = 0,
                          timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> List[Any]:
-        """A TileInfo of each tile of a map, by id."""
-        request = messages.ListTilesRequest(map=map)
+        """A TileInfo of each tile of a map, by id. `revision` 0: the active one."""
+        request = messages.ListTilesRequest(map=map, revision=revision)
         return await self._unary(_steps.pages("ListTiles", request, "tiles"), timeout_s)
+
+    def get_tiles(self, map: str, tile_ids: Sequence[str] = (), *, region: Optional[Any] = None,
+                  revision: int = 0, timeout_s: Optional[float] = None) -> AsyncIterator[Tile]:
+        """The tiles with their points, one after another by id, their digests verified: those of
+        `tile_ids`, or (empty) all, or those that touch `region`, a Box."""
+        request = messages.GetTilesRequest(map=map, tile_ids=tile_ids, region=region,
+                                           revision=revision)
+        return self._get_tiles(request, timeout_s)
+
+    async def list_revisions(self, map: str,
+                             timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> List[Any]:
+        """A MapRevision of each revision that the server keeps, ascending."""
+        request = messages.ListRevisionsRequest(map=map)
+        course = _steps.one("ListRevisions", request, "revisions")
+        return list(await self._unary(course, timeout_s))
+
+    async def activate_revision(self, map: str, revision: int,
+                                timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Any:
+        """Puts a staged revision in use for all vehicles; MapInfo."""
+        request = messages.ActivateRevisionRequest(map=map, revision=revision)
+        return await self._unary(_steps.one("ActivateRevision", request, "map"), timeout_s)
+
+    async def withdraw_revision(self, map: str, revision: int,
+                                timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Any:
+        """Takes a staged revision back; MapRevision."""
+        request = messages.WithdrawRevisionRequest(map=map, revision=revision)
+        return await self._unary(_steps.one("WithdrawRevision", request, "revision"), timeout_s)
+
+    async def set_canary(self, map: str, revision: int, vehicles: Sequence[str],
+                         timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Any:
+        """Names the vehicles that try a staged revision, in place of those before; MapRevision."""
+        request = messages.SetCanaryRequest(map=map, revision=revision, vehicles=vehicles)
+        return await self._unary(_steps.one("SetCanary", request, "revision"), timeout_s)
+
+    def watch(self, map: str = "",
+              reconnect: ReconnectOptions = ReconnectOptions()) -> AsyncIterator[Any]:
+        """A WatchMapResponse for each change of a map, or (empty) of all. Ends with `aclose`, or
+        with the task that iterates."""
+        return self._watch(messages.WatchMapRequest(map=map), reconnect)
 
     async def drop_map(self, map: str, revision: int = 0,
                        timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> int:
@@ -138,15 +179,16 @@ class Client:
         request = messages.DeleteMapRequest(map=map, revision=revision)
         return await self._unary(_steps.one("DeleteMap", request, "revision"), timeout_s)
 
-    async def load_map(self, map: str, tiles: _steps.Tiles, *, clear: bool = True,
-                       create: bool = True, remove: Sequence[str] = (), base_revision: int = 0,
-                       options: Optional[Any] = None, comment: str = "",
+    async def load_map(self, map: str, tiles: _steps.Tiles, *, clear: bool = True, create: bool = True,
+                       remove: Sequence[str] = (), base_revision: int = 0, options: Optional[Any] = None,
+                       comment: str = "", request_id: str = "", from_revision: int = 0,
+                       stage: bool = False, canary_vehicles: Sequence[str] = (),
                        timeout_s: Optional[float] = None) -> Any:
         """Makes `tiles` the map, in one transaction; UpdateCommitted."""
-        begin = messages.BeginUpdate(map=map, create=create, clear=clear,
-                                     base_revision=base_revision, options=options)
+        begin, commit = _steps.load_messages(map, create, clear, base_revision, options, comment,
+                                             request_id, from_revision, stage, canary_vehicles)
         stream = Stream(self._channel, self.server, "UpdateMapTiles", timeout_s)
-        course = _steps.update_map(self.server, begin, tiles, remove, comment)
+        course = _steps.update_map(self.server, begin, tiles, remove, commit)
         return await self._drive(stream, course)
 
     async def align(self, setup: Union[Setup, str], scan: Scan,
@@ -197,6 +239,38 @@ class Client:
                                accumulation)
         return Session(lambda: Stream(self._channel, self.server, "AlignScans"), self.server,
                        opening, open_timeout_s, reconnect, max_outstanding)
+
+    async def _get_tiles(self, request: Any, timeout_s: Optional[float]) -> AsyncIterator[Tile]:
+        call = self._stub("GetTiles")(request, timeout=timeout_s)
+        assembly = TileAssembly(self.server, not request.omit_points)
+        try:
+            async for part in call:
+                tile = assembly.add(part)
+                if tile is not None:
+                    yield tile
+            assembly.finish()
+        except grpc.RpcError as rpc:
+            raise error_of_rpc(self.server, "GetTiles", rpc) from None
+        finally:
+            call.cancel()
+
+    async def _watch(self, request: Any, reconnect: ReconnectOptions) -> AsyncIterator[Any]:
+        attempts = 0
+        while True:
+            call = self._stub("WatchMap")(request)
+            try:
+                async for event in call:
+                    attempts = 0
+                    yield event
+                end = watch_ended(self.server)
+            except grpc.RpcError as rpc:
+                end = error_of_rpc(self.server, "WatchMap", rpc)
+            finally:
+                call.cancel()
+            if end.code != grpc.StatusCode.UNAVAILABLE or attempts >= reconnect.max_attempts:
+                raise end
+            await asyncio.sleep(reconnect.wait_s(attempts))
+            attempts += 1
 
     def _stub(self, call: str) -> Any:
         if call not in self._stubs:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import queue
-from typing import Any, Dict, List, Optional, Sequence, Union
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Union
 
 import grpc
 import numpy as np
@@ -18,6 +18,8 @@ from voxloc.pose import Pose
 from voxloc.result import PoseScores, Result, SearchResult
 from voxloc.scan import Scan, Setup, setup_message
 from voxloc.session import Session
+from voxloc.tile import Tile, TileAssembly
+from voxloc.watch import MapWatch
 
 # Seconds for calls that take the server no work.
 DEFAULT_TIMEOUT_S = 10.0
@@ -122,10 +124,49 @@ class Client:
         """The MapInfo of a map."""
         return self._unary(_steps.one("GetMap", messages.GetMapRequest(map=map), "map"), timeout_s)
 
-    def list_tiles(self, map: str, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> List[Any]:
-        """A TileInfo of each tile of a map, by id."""
-        request = messages.ListTilesRequest(map=map)
+    def list_tiles(self, map: str, revision: int = 0,
+                   timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> List[Any]:
+        """A TileInfo of each tile of a map, by id. `revision` 0: the active one."""
+        request = messages.ListTilesRequest(map=map, revision=revision)
         return self._unary(_steps.pages("ListTiles", request, "tiles"), timeout_s)
+
+    def get_tiles(self, map: str, tile_ids: Sequence[str] = (), *, region: Optional[Any] = None,
+                  revision: int = 0, timeout_s: Optional[float] = None) -> Iterator[Tile]:
+        """The tiles with their points, one after another by id, their digests verified: those of
+        `tile_ids`, or (empty) all, or those that touch `region`, a Box."""
+        request = messages.GetTilesRequest(map=map, tile_ids=tile_ids, region=region,
+                                           revision=revision)
+        return self._get_tiles(request, timeout_s)
+
+    def list_revisions(self, map: str,
+                       timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> List[Any]:
+        """A MapRevision of each revision that the server keeps, ascending."""
+        request = messages.ListRevisionsRequest(map=map)
+        course = _steps.one("ListRevisions", request, "revisions")
+        return list(self._unary(course, timeout_s))
+
+    def activate_revision(self, map: str, revision: int,
+                          timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Any:
+        """Puts a staged revision in use for all vehicles; MapInfo."""
+        request = messages.ActivateRevisionRequest(map=map, revision=revision)
+        return self._unary(_steps.one("ActivateRevision", request, "map"), timeout_s)
+
+    def withdraw_revision(self, map: str, revision: int,
+                          timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Any:
+        """Takes a staged revision back; MapRevision."""
+        request = messages.WithdrawRevisionRequest(map=map, revision=revision)
+        return self._unary(_steps.one("WithdrawRevision", request, "revision"), timeout_s)
+
+    def set_canary(self, map: str, revision: int, vehicles: Sequence[str],
+                   timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Any:
+        """Names the vehicles that try a staged revision, in place of those before; MapRevision."""
+        request = messages.SetCanaryRequest(map=map, revision=revision, vehicles=vehicles)
+        return self._unary(_steps.one("SetCanary", request, "revision"), timeout_s)
+
+    def watch(self, map: str = "", reconnect: ReconnectOptions = ReconnectOptions()) -> MapWatch:
+        """A WatchMapResponse for each change of a map, or (empty) of all; a context manager."""
+        request = messages.WatchMapRequest(map=map)
+        return MapWatch(lambda: self._stub("WatchMap")(request), self.server, reconnect)
 
     def drop_map(self, map: str, revision: int = 0,
                  timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> int:
@@ -135,16 +176,23 @@ class Client:
 
     def load_map(self, map: str, tiles: _steps.Tiles, *, clear: bool = True, create: bool = True,
                  remove: Sequence[str] = (), base_revision: int = 0, options: Optional[Any] = None,
-                 comment: str = "", timeout_s: Optional[float] = None) -> Any:
-        """Makes `tiles` (points (N, 3) in the map frame, by tile id) the map, in one transaction.
+                 comment: str = "", request_id: str = "", from_revision: int = 0,
+                 stage: bool = False, canary_vehicles: Sequence[str] = (),
+                 timeout_s: Optional[float] = None) -> Any:
+        """Makes `tiles` (points (N, 3) in the map frame, or a Tile, by tile id) the map, in one
+        transaction. Points that the server has already are not sent.
 
         With `clear` false, tiles of other ids stay, but those of `remove`. `tiles` may be a
-        generator of pairs. `options` is a MapOptions. Returns UpdateCommitted.
+        generator of pairs. `options` is a MapOptions. With a `request_id` the call can be repeated:
+        it does not commit twice. `from_revision` is one that the server keeps, to start from in
+        place of the active one. `stage` leaves the new revision to `activate_revision`; until then
+        `canary_vehicles`, which stage it too, try it. Returns UpdateCommitted.
         """
-        begin = messages.BeginUpdate(map=map, create=create, clear=clear,
-                                     base_revision=base_revision, options=options)
+        begin, commit = _steps.load_messages(map, create, clear, base_revision, options, comment,
+                                             request_id, from_revision, stage, canary_vehicles)
         stream = Stream(self._channel, self.server, "UpdateMapTiles", timeout_s, max_pending=4)
-        return self._drive(stream, _steps.update_map(self.server, begin, tiles, remove, comment))
+        course = _steps.update_map(self.server, begin, tiles, remove, commit)
+        return self._drive(stream, course)
 
     def align(self, setup: Union[Setup, str], scan: Scan,
               timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Result:
@@ -202,6 +250,20 @@ class Client:
                                accumulation)
         return Session(lambda: Stream(self._channel, self.server, "AlignScans"), self.server,
                        opening, open_timeout_s, reconnect, max_outstanding)
+
+    def _get_tiles(self, request: Any, timeout_s: Optional[float]) -> Iterator[Tile]:
+        call = self._stub("GetTiles")(request, timeout=timeout_s)
+        assembly = TileAssembly(self.server, not request.omit_points)
+        try:
+            for part in call:
+                tile = assembly.add(part)
+                if tile is not None:
+                    yield tile
+            assembly.finish()
+        except grpc.RpcError as rpc:
+            raise error_of_rpc(self.server, "GetTiles", rpc) from None
+        finally:
+            call.cancel()
 
     def _stub(self, call: str) -> Any:
         if call not in self._stubs:

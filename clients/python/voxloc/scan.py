@@ -138,37 +138,49 @@ def encode_pose_with_covariance(pose: Pose, covariance: Optional[np.ndarray] = N
     return message
 
 
-def encode_cloud(points: np.ndarray, message: Any, times_s: Optional[np.ndarray] = None) -> None:
-    """Fills a voxloc.v1.Cloud from (N, 3) or (N, 4) points, of which the first three columns go.
+def around_origin(points: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
+    """The origin (3,) float64 and the offsets from it, (N, 3) float32, that stand for (N, 3) or
+    (N, 4) points, of which the first three columns are taken.
 
-    float32 points go as they are. float64 points become float32, and where one lies more than
-    1,024 m from zero on an axis, they are taken relative to an origin: the centre of their bounds,
-    rounded to whole metres.
+    float32 points stay as they are, around zero. float64 points become float32, and where one lies
+    more than 1,024 m from zero on an axis, they are taken relative to an origin: the centre of
+    their bounds, rounded to whole metres.
     """
     array = np.asarray(points)
     if array.ndim != 2 or array.shape[1] not in (3, 4) or array.dtype.kind != "f":
         raise ValueError("points must be an array of float32 or float64 of shape (N, 3) or (N, 4) "
                          f"(got {array.dtype} {array.shape})")
     xyz = array[:, :3]
+    origin = np.zeros(3)
     if xyz.dtype != np.float32 and len(xyz):
         finite = xyz[np.isfinite(xyz).all(axis=1)]
         if len(finite) and np.abs(finite).max() > _FLOAT32_REACH_M:
-            origin = np.round((finite.min(axis=0) + finite.max(axis=0)) / 2.0)
-            message.origin.CopyFrom(encode_vector(origin))
+            origin = np.round((finite.min(axis=0) + finite.max(axis=0)) / 2.0) + 0.0
             xyz = xyz - origin
-    columns = 3 if times_s is None else 4
-    records = np.empty((len(xyz), columns), dtype="<f4")
-    records[:, :3] = xyz
-    message.layout = messages.CLOUD_LAYOUT_FLOAT32_XYZ
+    return origin, np.ascontiguousarray(xyz, dtype="<f4")
+
+
+def encode_cloud(points: np.ndarray, message: Any, times_s: Optional[np.ndarray] = None) -> None:
+    """Fills a voxloc.v1.Cloud from (N, 3) or (N, 4) points as around_origin places them."""
+    origin, records = around_origin(points)
     if times_s is not None:
         times = np.asarray(times_s)
-        if times.shape != (len(xyz),):
-            raise ValueError(f"times_s must have one time a point, ({len(xyz)},) (got "
+        if times.shape != (len(records),):
+            raise ValueError(f"times_s must have one time a point, ({len(records)},) (got "
                              f"{times.shape})")
-        records[:, 3] = times
+        records = np.column_stack((records, times.astype("<f4")))
+    encode_offsets(origin, records, message)
+    if times_s is not None:
         message.layout = messages.CLOUD_LAYOUT_FLOAT32_XYZT
-    message.stride = 4 * columns
-    message.data = records.tobytes()
+
+
+def encode_offsets(origin: np.ndarray, records: np.ndarray, message: Any) -> None:
+    """Fills a voxloc.v1.Cloud from an origin and rows of float32 that begin with x y z."""
+    if origin.any() or np.signbit(origin).any():
+        message.origin.CopyFrom(encode_vector(origin))
+    message.layout = messages.CLOUD_LAYOUT_FLOAT32_XYZ
+    message.stride = 4 * records.shape[1]
+    message.data = np.ascontiguousarray(records, dtype="<f4").tobytes()
 
 
 def decode_cloud(message: Any) -> np.ndarray:

@@ -174,6 +174,62 @@ class Served(unittest.TestCase):
         finally:
             self.client.drop_map("m")
 
+    def test_revisions_are_staged_tried_and_undone(self):
+        points = np.random.default_rng(2).uniform(0.0, 40.0, (5000, 3)) + (4e5, 4e6, 0.0)
+        client = self.client
+        first = client.load_map("r", {"a": points, "b": points + 50.0}, request_id="change 1")
+        try:
+            again = client.load_map("r", {}, request_id="change 1")
+            self.assertTrue(again.repeated)
+            self.assertEqual(again.map.revision, first.map.revision)
+            staged = client.load_map("r", {"a": points[:100]}, clear=False, comment="smaller",
+                                     canary_vehicles=["bus-7"])
+            revision = staged.map.revision
+            self.assertEqual(client.get_map("r").revision, first.map.revision)
+            self.assertEqual(client.set_canary("r", revision, ["bus-9"]).canary_vehicles,
+                             ["bus-9"])
+            with client.watch("r") as watch:
+                self.assertEqual(next(watch).map.revision, first.map.revision)
+                self.assertEqual(client.activate_revision("r", revision).revision, revision)
+                event = next(watch)
+            self.assertEqual((event.kind, event.map.revision, event.changed_tiles),
+                             (messages.MAP_EVENT_KIND_UPDATED, revision, ["a"]))
+            self.assertEqual([tile.points for tile in client.list_tiles("r")], [100, 5000])
+            old = client.list_tiles("r", revision=first.map.revision)
+            self.assertEqual([tile.points for tile in old], [5000, 5000])
+            # Back to the first, from its tiles and by its number.
+            undone = client.load_map("r", {}, clear=False, from_revision=first.map.revision)
+            other = client.load_map("r", {}, clear=False, stage=True)
+            self.assertEqual(client.withdraw_revision("r", other.map.revision).state,
+                             messages.REVISION_STATE_WITHDRAWN)
+            history = client.list_revisions("r")
+            self.assertEqual([(r.revision, r.comment) for r in history[:3]],
+                             [(first.map.revision, ""), (revision, "smaller"),
+                              (undone.map.revision, "")])
+            self.assertEqual([tile.sha256 for tile in client.list_tiles("r")],
+                             [tile.sha256 for tile in old])
+        finally:
+            client.drop_map("r")
+
+    def test_tiles_come_back_to_the_bit(self):
+        committed = self.client.load_map("copy", ((tile.info.tile_id, tile) for tile
+                                                  in self.client.get_tiles("town")))
+        try:
+            self.assertGreater(committed.tiles_added, 0)
+            self.assertEqual([tile.sha256 for tile in self.client.list_tiles("copy")],
+                             [tile.sha256 for tile in self.client.list_tiles("town")])
+            some = [tile.tile_id for tile in self.client.list_tiles("copy")][:2]
+
+            async def both():
+                async with voxloc.aio.Client(self.server.address) as client:
+                    return [tile async for tile in client.get_tiles("copy", some)]
+
+            for here, there in zip(self.client.get_tiles("town", some), asyncio.run(both())):
+                self.assertEqual(here.info.tile_id, there.info.tile_id)
+                self.assertEqual(here.points.tobytes(), there.points.tobytes())
+        finally:
+            self.client.drop_map("copy")
+
     def test_one_scan_without_a_session(self):
         result = self.client.align(voxloc.Setup("town", profile="autoware"), self.scan(0))
         self.assertEqual((result.status, result.sequence), (voxloc.Status.OK, 0))

@@ -28,7 +28,10 @@ import grpc  # noqa: E402
 import numpy as np  # noqa: E402
 import voxloc  # noqa: E402
 from google.protobuf import descriptor_pb2  # noqa: E402
-from voxloc import _contract, _session_state, crc32c, messages, scan  # noqa: E402
+from voxloc import _contract, _session_state, crc32c, messages, scan, tile  # noqa: E402
+
+
+QUICK = voxloc.ReconnectOptions(initial_wait_s=0.01, max_wait_s=0.02)
 
 
 def random_pose(random):
@@ -234,6 +237,103 @@ class Clouds(unittest.TestCase):
         self.assertEqual((message.poses[0].stamp_ns, message.reference_position.y), (3, 8.0))
 
 
+class Tiles(unittest.TestCase):
+    def part(self, data, last, **fields):
+        cloud = messages.Cloud(layout=messages.CLOUD_LAYOUT_FLOAT32_XYZ, data=data,
+                               origin=messages.Vector3(x=10.0))
+        return messages.GetTilesResponse(cloud=cloud, last=last, map_revision=3, **fields)
+
+    def test_a_digest_is_that_of_the_cpp_client(self):
+        # tests/core/cloud/cloud_digest_test.cc has the same.
+        offsets = np.array([[1, 2.5, -3], [0.1, -0.0, 1e-40]], dtype=np.float32)
+        expected = "da7ecafd4e20aa785911f6e3df7bea620c53104943e5787f2801b5776f174134"
+        self.assertEqual(voxloc.tile_digest(np.array([400000.5, -4e6, 100.0]), offsets).hex(),
+                         expected)
+        broken = np.insert(offsets, 1, [np.nan, 0, np.inf], axis=0)
+        self.assertEqual(voxloc.tile_digest(np.array([400000.5, -4e6, 100.0]), broken).hex(),
+                         expected)
+
+    def test_parts_become_a_tile(self):
+        offsets = np.random.default_rng(6).normal(size=(50, 3)).astype(np.float32)
+        origin = np.array([10.0, 0.0, 0.0])
+        info = messages.TileInfo(tile_id="a", sha256=voxloc.tile_digest(origin, offsets))
+        assembly = tile.TileAssembly("h:1", True)
+        self.assertIsNone(assembly.add(self.part(offsets[:20].tobytes(), False, tile=info)))
+        whole = assembly.add(self.part(offsets[20:].tobytes(), True))
+        assembly.finish()
+        self.assertEqual((whole.info.tile_id, whole.revision), ("a", 3))
+        self.assertEqual(whole.offsets.tobytes(), offsets.tobytes())
+        np.testing.assert_array_equal(whole.points, origin + offsets.astype(np.float64))
+
+    def test_parts_that_are_damaged_are_refused_by_name(self):
+        offsets = np.ones((5, 3), dtype=np.float32)
+        info = messages.TileInfo(tile_id="a", sha256=bytes(32))
+        first = self.part(offsets.tobytes(), False, tile=info)
+        for parts, says in (([first, self.part(b"", True)], "tile a does not have the digest"),
+                            ([first, first], "tile a ends early"), ([first], "tile a ends early"),
+                            ([self.part(offsets.tobytes(), True)], "no beginning")):
+            assembly = tile.TileAssembly("h:1", True)
+            with self.assertRaisesRegex(voxloc.Error, f"DATA_LOSS.*{says}"):
+                for part in parts:
+                    assembly.add(part)
+                assembly.finish()
+
+
+class WatchServer:
+    """Serves WatchMap: each call sends two events and breaks off."""
+
+    def __init__(self):
+        self.calls = 0
+        self.server = grpc.server(concurrent.futures.ThreadPoolExecutor(4))
+        method = _contract.CONTRACT.methods["WatchMap"]
+        handler = grpc.unary_stream_rpc_method_handler(
+            self._watch_map, method.request.FromString, method.response.SerializeToString)
+        _, service, name = method.path.split("/")
+        self.server.add_generic_rpc_handlers(
+            [grpc.method_handlers_generic_handler(service, {name: handler})])
+        self.address = f"127.0.0.1:{self.server.add_insecure_port('127.0.0.1:0')}"
+        self.server.start()
+
+    def _watch_map(self, request, context):
+        self.calls += 1
+        for i in range(2):
+            yield messages.WatchMapResponse(
+                map=messages.MapInfo(name=request.map, revision=10 * self.calls + i))
+        context.abort(grpc.StatusCode.UNAVAILABLE, "broken off")
+
+
+class Watches(unittest.TestCase):
+    def setUp(self):
+        self.server = WatchServer()
+        self.addCleanup(self.server.server.stop, 0)
+
+    def test_begin_anew_with_threads(self):
+        with voxloc.Client(self.server.address) as client:
+            with client.watch("town", QUICK) as watch:
+                revisions = [next(watch).map.revision for _ in range(5)]
+                watch.cancel()
+                self.assertEqual(list(watch), [])
+        self.assertEqual(revisions, [10, 11, 20, 21, 30])
+
+    def test_begin_anew_with_asyncio(self):
+        async def drive():
+            revisions = []
+            async with voxloc.aio.Client(self.server.address) as client:
+                async for event in client.watch("town", QUICK):
+                    revisions.append(event.map.revision)
+                    if len(revisions) == 5:
+                        return revisions
+
+        self.assertEqual(asyncio.run(drive()), [10, 11, 20, 21, 30])
+
+    def test_give_up_after_their_attempts(self):
+        self.server.server.stop(0).wait()
+        attempts = voxloc.ReconnectOptions(max_attempts=2, initial_wait_s=0.01)
+        with voxloc.Client(self.server.address) as client:
+            with self.assertRaisesRegex(voxloc.Error, "UNAVAILABLE"):
+                next(client.watch("town", attempts))
+
+
 class Files(unittest.TestCase):
     def test_pcd_of_every_kind_that_is_read(self):
         header = ("# .PCD v0.7\nVERSION 0.7\nFIELDS x y intensity z\nSIZE {0} {0} 4 {0}\n"
@@ -430,7 +530,6 @@ class BreakingServer:
                 yield result_of(request.scan.sequence)
 
 
-QUICK = voxloc.ReconnectOptions(initial_wait_s=0.01, max_wait_s=0.02)
 POINTS = np.zeros((4, 3), dtype=np.float32)
 
 

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes of maps, for threads."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Callable, Iterator, Optional
+
+import grpc
+
+from voxloc._session_state import ReconnectOptions
+from voxloc.errors import Error, error_of_rpc
+
+
+def watch_ended(server: str) -> Error:
+    """Of a watch that the server has ended without an error."""
+    return Error(grpc.StatusCode.UNAVAILABLE, f"{server} WatchMap: the server ended the watch")
+
+
+class MapWatch:
+    """An iterator over WatchMapResponse, for one thread. First come the maps as they are. Where the
+    connection breaks, the watch begins anew, and so do they; after too many attempts in a row
+    without an event, the error is raised. After `cancel`, from any thread, the iterator ends."""
+
+    def __init__(self, start: Callable[[], Any], server: str, reconnect: ReconnectOptions):
+        self._start, self._server, self._reconnect = start, server, reconnect
+        self._lock = threading.Lock()
+        self._cancelled = threading.Event()
+        self._call: Optional[Any] = None
+        self._attempts = 0
+
+    def __enter__(self) -> MapWatch:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.cancel()
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        while True:
+            with self._lock:
+                if self._cancelled.is_set():
+                    raise StopIteration
+                if self._call is None:
+                    self._call = self._start()
+            try:
+                event = next(self._call)
+                self._attempts = 0
+                return event
+            except StopIteration:
+                end = watch_ended(self._server)
+            except grpc.RpcError as rpc:
+                end = error_of_rpc(self._server, "WatchMap", rpc)
+            self._call = None
+            if self._cancelled.is_set():
+                raise StopIteration
+            if (end.code != grpc.StatusCode.UNAVAILABLE
+                    or self._attempts >= self._reconnect.max_attempts):
+                raise end
+            self._cancelled.wait(self._reconnect.wait_s(self._attempts))
+            self._attempts += 1
+
+    def cancel(self) -> None:
+        """Ends the watch, and a `next` that waits."""
+        with self._lock:
+            self._cancelled.set()
+            call = self._call
+        if call is not None:
+            call.cancel()
