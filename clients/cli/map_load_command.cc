@@ -206,7 +206,7 @@ void AddMapLoadCommand(CLI::App* parent, Work* chosen) {
       "Only tiles whose points the server does not have are sent. Where the connection breaks, "
       "the\n"
       "load goes on from there, for about a minute; repeating the command does the same.\n\n"
-      "Memory: without cutting, the largest cloud and 64 MiB. When points are cut, about 300 MiB\n"
+      "Memory: without cutting, the largest cloud and 64 MiB. When points are cut, about 150 MiB\n"
       "whatever their number, and 12 bytes a point in a file in --spill-dir that has no name and "
       "is\n"
       "gone when the command ends in any way; but clouds of text (ascii) and PCD "

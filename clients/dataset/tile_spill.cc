@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -18,9 +19,6 @@ namespace {
 
 constexpr size_t kPointFloats = 3;
 constexpr size_t kPointBytes = kPointFloats * sizeof(float);
-
-// Tiles are small beside it; one write a megabyte.
-constexpr size_t kWriteBytes = size_t{1} << 20;
 
 absl::Status FileError(const std::string& directory, absl::string_view action, int error) {
   const std::string message =
@@ -76,11 +74,12 @@ TileSpill::TileSpill(TileSpill&& other) noexcept
     : grid_(other.grid_),
       directory_(std::move(other.directory_)),
       descriptor_(std::exchange(other.descriptor_, -1)),
-      buffer_bytes_(other.buffer_bytes_),
-      tiles_(std::move(other.tiles_)),
+      most_gathered_(other.most_gathered_),
+      positions_(std::move(other.positions_)),
+      runs_(std::move(other.runs_)),
       order_(std::move(other.order_)),
       origin_z_m_(other.origin_z_m_),
-      gathered_bytes_(other.gathered_bytes_),
+      gathered_(std::move(other.gathered_)),
       file_bytes_(other.file_bytes_),
       points_(other.points_),
       points_not_finite_(other.points_not_finite_) {}
@@ -92,9 +91,10 @@ TileSpill::~TileSpill() {
 absl::Status TileSpill::Add(const PointCloud& piece) {
   if (piece.empty()) return absl::OkStatus();
   if (!origin_z_m_.has_value()) origin_z_m_ = piece.origin.z();
+  gathered_.reserve(most_gathered_);
   // Neighbours mostly lie in the same tile.
   std::optional<TileIndex> last;
-  Tile* tile = nullptr;
+  uint32_t position = 0;
   Eigen::Vector3d shift = Eigen::Vector3d::Zero();
   for (size_t i = 0; i < piece.size(); ++i) {
     if (!piece.IsFinite(i)) {
@@ -107,46 +107,44 @@ absl::Status TileSpill::Add(const PointCloud& piece) {
     }
     if (index != last) {
       last = index;
-      tile = &tiles_[index];
+      position = positions_.emplace(index, static_cast<uint32_t>(runs_.size())).first->second;
+      if (position == runs_.size()) runs_.emplace_back();
       shift = piece.origin - grid_.OriginOf(index, *origin_z_m_);
     }
     const Eigen::Vector3f offset = (shift + piece.Offset(i).cast<double>()).cast<float>();
-    tile->gathered.insert(tile->gathered.end(), {offset.x(), offset.y(), offset.z()});
+    gathered_.push_back({position, {offset.x(), offset.y(), offset.z()}});
     ++points_;
-    gathered_bytes_ += kPointBytes;
-    if (gathered_bytes_ < buffer_bytes_) continue;
+    if (gathered_.size() < most_gathered_) continue;
     if (absl::Status status = WriteGathered(); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
 
 absl::Status TileSpill::WriteGathered() {
-  std::vector<float> block;
-  block.reserve(kWriteBytes / sizeof(float));
-  uint64_t block_offset = file_bytes_;
-  const auto write_block = [&] {
-    const absl::Status status = WriteAt(directory_, descriptor_, block, block_offset);
-    block_offset += block.size() * sizeof(float);
-    block.clear();
-    return status;
-  };
-  for (auto& [index, tile] : tiles_) {
-    if (tile.gathered.empty()) continue;
-    tile.runs.push_back({file_bytes_, tile.gathered.size() / kPointFloats});
-    file_bytes_ += tile.gathered.size() * sizeof(float);
-    block.insert(block.end(), tile.gathered.begin(), tile.gathered.end());
-    tile.gathered = {};
-    if (block.size() * sizeof(float) < kWriteBytes) continue;
-    if (absl::Status status = write_block(); !status.ok()) return status;
+  // Tile after tile, the points of each in their order.
+  std::vector<size_t> ends(runs_.size() + 1, 0);  // at first, of each tile the number of its points
+  for (const Gathered& point : gathered_) ++ends[point.tile + 1];
+  for (size_t tile = 0; tile < runs_.size(); ++tile) {
+    const uint64_t count = ends[tile + 1];
+    if (count > 0) runs_[tile].push_back({file_bytes_ + ends[tile] * kPointBytes, count});
+    ends[tile + 1] += ends[tile];
   }
-  gathered_bytes_ = 0;
-  return write_block();
+  std::vector<float> sorted(gathered_.size() * kPointFloats);
+  for (const Gathered& point : gathered_) {
+    std::copy(point.offset.begin(), point.offset.end(), &sorted[ends[point.tile]++ * kPointFloats]);
+  }
+  gathered_.clear();
+  const uint64_t offset = file_bytes_;
+  file_bytes_ += sorted.size() * sizeof(float);
+  return WriteAt(directory_, descriptor_, sorted, offset);
 }
 
 absl::Status TileSpill::Finish() {
-  order_.reserve(tiles_.size());
-  for (const auto& [index, tile] : tiles_) order_.push_back(index);
-  return WriteGathered();
+  order_.reserve(positions_.size());
+  for (const auto& [index, position] : positions_) order_.push_back(index);
+  absl::Status status = WriteGathered();
+  gathered_ = {};
+  return status;
 }
 
 MapTile TileSpill::Describe(const TileIndex& index) const {
@@ -155,13 +153,14 @@ MapTile TileSpill::Describe(const TileIndex& index) const {
 
 absl::StatusOr<MapTile> TileSpill::Load(const TileIndex& index) const {
   MapTile tile = Describe(index);
-  const auto found = tiles_.find(index);
-  if (found == tiles_.end()) return tile;
+  const auto found = positions_.find(index);
+  if (found == positions_.end()) return tile;
+  const std::vector<Run>& runs = runs_[found->second];
   uint64_t count = 0;
-  for (const Run& run : found->second.runs) count += run.points;
+  for (const Run& run : runs) count += run.points;
   tile.cloud.Reserve(static_cast<size_t>(count));
   std::vector<float> values;
-  for (const Run& run : found->second.runs) {
+  for (const Run& run : runs) {
     values.resize(static_cast<size_t>(run.points) * kPointFloats);
     char* bytes = reinterpret_cast<char*>(values.data());
     const size_t size = values.size() * sizeof(float);

@@ -3,17 +3,20 @@
 // Points of any number cut into square tiles through a temporary file, so that memory holds a part
 // of them only.
 //
-// Points come in pieces, of one cloud or of many. They are gathered by tile; whenever the gathered
-// ones fill `buffer_bytes`, they are appended to the file, and each tile remembers where its runs
-// lie (16 bytes a run). A tile is put together again when it is loaded. The file has no name from
-// the moment it is open: it is gone when the object is, and when the program ends in any way.
+// Points come in pieces, of one cloud or of many. They are gathered; whenever the gathered ones fill
+// `buffer_bytes`, they are sorted by tile and appended to the file, and each tile remembers where
+// its runs lie (16 bytes a run). A tile is put together again when it is loaded. The file has no
+// name from the moment it is open: it is gone when the object is, and when the program ends in any
+// way.
 //
-// Memory: at most 2 * buffer_bytes (what is gathered, growing by doubling, or what is written), the
-// runs, and 64 bytes a tile. Disk: 12 bytes a point.
+// Memory: at most 2 * buffer_bytes (what is gathered and what is written), the runs, and 100 bytes
+// a tile. Disk: 12 bytes a point.
 
 #ifndef VOXLOC_CLIENTS_DATASET_TILE_SPILL_H_
 #define VOXLOC_CLIENTS_DATASET_TILE_SPILL_H_
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -34,7 +37,7 @@ class TileSpill {
   struct Options {
     double tile_size_m = 0.0;  // as TileGrid takes it
     std::string directory;     // of the file; empty: the system's for temporary files
-    size_t buffer_bytes = size_t{64} << 20;
+    size_t buffer_bytes = size_t{32} << 20;
   };
 
   // InvalidArgument: the tile size. Other errors name the directory and the system's reason.
@@ -69,27 +72,29 @@ class TileSpill {
     uint64_t offset = 0;  // in the file, bytes
     uint64_t points = 0;
   };
-  struct Tile {
-    std::vector<float> gathered;  // x y z of each point, around the tile's origin
-    std::vector<Run> runs;
+  // A point that is not in the file yet, around its tile's origin.
+  struct Gathered {
+    uint32_t tile = 0;  // its position in runs_
+    std::array<float, 3> offset = {};
   };
 
   TileSpill(TileGrid grid, std::string directory, int descriptor, size_t buffer_bytes)
       : grid_(grid),
         directory_(std::move(directory)),
         descriptor_(descriptor),
-        buffer_bytes_(buffer_bytes) {}
+        most_gathered_(std::max<size_t>(1, buffer_bytes / sizeof(Gathered))) {}
 
   [[nodiscard]] absl::Status WriteGathered();
 
   TileGrid grid_;
   std::string directory_;
   int descriptor_;
-  size_t buffer_bytes_;
-  std::map<TileIndex, Tile> tiles_;
+  size_t most_gathered_;  // points
+  std::map<TileIndex, uint32_t> positions_;  // of the tiles in runs_
+  std::vector<std::vector<Run>> runs_;       // by tile, in the order of their first points
   std::vector<TileIndex> order_;
   std::optional<double> origin_z_m_;
-  size_t gathered_bytes_ = 0;
+  std::vector<Gathered> gathered_;
   uint64_t file_bytes_ = 0;
   uint64_t points_ = 0;
   uint64_t points_not_finite_ = 0;

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "clients/dataset/tile_spill.h"
 #include "clients/dataset/trajectory_file.h"
 #include "clients/sim/map_directory.h"
 #include "clients/sim/parallel.h"
@@ -59,17 +60,27 @@ absl::Status WriteMap(const World& world, const SimulationOptions& options,
     aged = WorldOfOldMap(world, options.map_age);
     summary.map_age = aged->counts;
   }
-  absl::StatusOr<PointCloud> map =
-      SampleMap(aged.has_value() ? aged->world : world, options.map, writer.threads, sampling);
-  if (!map.ok()) return map.status();
-  if (options.map_drift.sigma_m > 0.0) MapDrift(options.map_drift).Apply(writer.threads, *map);
-  map->origin = options.map_origin;
-  const absl::StatusOr<size_t> tiles = WriteMapDirectory(
-      writer.directory + "/map", *map, options.tile_size_m, writer.threads, tiling);
+  TileSpill::Options spill_options;
+  spill_options.tile_size_m = options.tile_size_m;
+  spill_options.directory = writer.directory;
+  absl::StatusOr<TileSpill> tiles = TileSpill::Create(spill_options);
   if (!tiles.ok()) return tiles.status();
-  summary.map_points = map->size();
-  summary.map_tiles = *tiles;
-  return absl::OkStatus();
+  const MapDrift drift(options.map_drift);
+  const auto receive = [&](PointCloud part) {
+    if (options.map_drift.sigma_m > 0.0) drift.Apply(writer.threads, part);
+    part.origin = options.map_origin;
+    return tiles->Add(part);
+  };
+  if (absl::Status status = SampleMapInParts(aged.has_value() ? aged->world : world, options.map,
+                                             writer.threads, receive, sampling);
+      !status.ok()) {
+    return status;
+  }
+  if (absl::Status status = tiles->Finish(); !status.ok()) return status;
+  summary.map_points = tiles->points();
+  summary.map_tiles = tiles->tiles().size();
+  return WriteMapDirectory(writer.directory + "/map", *tiles, options.map_origin,
+                           options.tile_size_m, writer.threads, tiling);
 }
 
 // Takes the scan with the given number. While the sensor moves, so do the moving objects, in

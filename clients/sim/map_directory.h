@@ -10,20 +10,22 @@
 #ifndef VOXLOC_CLIENTS_SIM_MAP_DIRECTORY_H_
 #define VOXLOC_CLIENTS_SIM_MAP_DIRECTORY_H_
 
+#include <Eigen/Core>
 #include <cstddef>
 #include <functional>
 #include <string>
 
-#include "absl/status/statusor.h"
-#include "core/cloud/point_cloud.h"
+#include "absl/status/status.h"
+#include "clients/dataset/tile_spill.h"
 
 namespace voxloc::sim {
 
-// Writes the tiles of `map` that have points and returns their number. Tile edges lie on multiples
-// of tile_size_m, a whole number of metres, in the map's coordinates. A map around a zero origin is
-// written in float32, any other in float64. The directory is made where it is missing.
-[[nodiscard]] absl::StatusOr<size_t> WriteMapDirectory(
-    const std::string& directory, const PointCloud& map, int tile_size_m, int threads,
+// Writes the tiles of a map, whose edges lie on multiples of tile_size_m, a whole number of metres,
+// in the map's coordinates. A map whose points lie around a zero `origin` is written in float32, any
+// other in float64. The directory is made where it is missing.
+[[nodiscard]] absl::Status WriteMapDirectory(
+    const std::string& directory, const TileSpill& tiles, const Eigen::Vector3d& origin,
+    int tile_size_m, int threads,
     const std::function<void(size_t done, size_t total)>& progress = nullptr);
 
 }  // namespace voxloc::sim

@@ -2,9 +2,8 @@
 #include "clients/sim/map_sampler.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <mutex>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -22,6 +21,14 @@ namespace {
 // at point by point.
 constexpr double kPatch_m = 0.5;
 
+// What is in memory at once. A solid has some 200 points at 0.2 m, one in a few is a house's wall
+// with thousands; a row of the ground of a town of 4 km has 200,000.
+constexpr size_t kSolidsPerBatch = 4096;
+constexpr size_t kGroundRowsPerBatch = 16;
+
+// The work of a thread at a time.
+constexpr size_t kItemsPerPart = 4;
+
 struct SurfacePoint {
   Eigen::Vector3d position;
   Eigen::Vector3d normal;  // outwards, unit
@@ -37,6 +44,12 @@ class Sampler {
 
   // One work item per solid, then one per row of ground cells.
   [[nodiscard]] size_t items() const { return solids().size() + GroundRows(); }
+
+  // How many items from this one on to do before their points are handed over.
+  [[nodiscard]] size_t BatchFrom(size_t item) const {
+    return item < solids().size() ? std::min(kSolidsPerBatch, solids().size() - item)
+                                  : kGroundRowsPerBatch;
+  }
 
   void SampleItem(size_t item, PointCloud& cloud) const {
     if (item >= solids().size()) return SampleGroundRow(item - solids().size(), item, cloud);
@@ -202,39 +215,46 @@ absl::Status ValidateMapSamplingOptions(const MapSamplingOptions& options) {
   return status;
 }
 
-absl::StatusOr<PointCloud> SampleMap(const World& world, const MapSamplingOptions& options,
-                                     int threads, const SampleProgress& progress) {
+absl::Status SampleMapInParts(const World& world, const MapSamplingOptions& options, int threads,
+                              const PointReceiver& receive, const SampleProgress& progress) {
   if (absl::Status status = ValidateMapSamplingOptions(options); !status.ok()) return status;
   const Sampler sampler(world, options);
-  constexpr size_t kItemsPerChunk = 64;
-  const size_t chunks = (sampler.items() + kItemsPerChunk - 1) / kItemsPerChunk;
-  std::vector<PointCloud> parts(chunks);
-  std::atomic<size_t> points{0};
-  std::mutex progress_mutex;
-  size_t done = 0;
-  ParallelFor(chunks, threads, [&](size_t chunk) {
-    const size_t end = std::min(sampler.items(), (chunk + 1) * kItemsPerChunk);
-    PointCloud& part = parts[chunk];
-    for (size_t item = chunk * kItemsPerChunk; item < end; ++item) {
-      if (points.load() > options.max_points) return;
-      const size_t before = part.size();
-      sampler.SampleItem(item, part);
-      points.fetch_add(part.size() - before);
+  size_t points = 0;
+  std::vector<PointCloud> parts;
+  for (size_t first = 0; first < sampler.items();) {
+    const size_t batch = std::min(sampler.BatchFrom(first), sampler.items() - first);
+    parts.assign((batch + kItemsPerPart - 1) / kItemsPerPart, PointCloud());
+    ParallelFor(parts.size(), threads, [&](size_t part) {
+      const size_t begin = first + part * kItemsPerPart;
+      const size_t end = std::min(first + batch, begin + kItemsPerPart);
+      for (size_t item = begin; item < end; ++item) sampler.SampleItem(item, parts[part]);
+    });
+    for (PointCloud& part : parts) {
+      points += part.size();
+      if (points > options.max_points) {
+        return absl::ResourceExhaustedError(
+            absl::StrCat("the map would have over ", options.max_points,
+                         " points; use a map spacing over ", options.spacing_m,
+                         " m or a smaller scene"));
+      }
+      if (absl::Status status = receive(std::move(part)); !status.ok()) return status;
     }
-    if (progress == nullptr) return;
-    const std::lock_guard<std::mutex> lock(progress_mutex);
-    progress(++done, chunks);
-  });
-  if (points.load() > options.max_points) {
-    return absl::ResourceExhaustedError(absl::StrCat("the map would have over ", options.max_points,
-                                                     " points; use a map spacing over ",
-                                                     options.spacing_m, " m or a smaller scene"));
+    first += batch;
+    if (progress != nullptr) progress(first, sampler.items());
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PointCloud> SampleMap(const World& world, const MapSamplingOptions& options,
+                                     int threads, const SampleProgress& progress) {
   PointCloud map;
-  map.Reserve(points.load());
-  for (PointCloud& part : parts) {
+  const auto receive = [&map](const PointCloud& part) {
     Append(part, map);
-    part = PointCloud();
+    return absl::OkStatus();
+  };
+  if (absl::Status status = SampleMapInParts(world, options, threads, receive, progress);
+      !status.ok()) {
+    return status;
   }
   return map;
 }

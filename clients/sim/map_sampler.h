@@ -27,13 +27,23 @@ struct MapSamplingOptions {
   double noise_m = 0.01;   // standard deviation across the surface, [0, 1]
   double view_distance_m =
       45.0;  // surfaces farther than this from every street are left out, [5, 200]
-  size_t max_points = 100'000'000;
+  // Of 12 bytes on the disk while a map is cut into tiles, and again in its tiles.
+  size_t max_points = 1'000'000'000;
 };
 
 [[nodiscard]] absl::Status ValidateMapSamplingOptions(const MapSamplingOptions& options);
 
 // done of total work items; called from any thread, one call at a time.
 using SampleProgress = std::function<void(size_t done, size_t total)>;
+
+// Takes the next points of a map; an error ends the sampling with it.
+using PointReceiver = std::function<absl::Status(PointCloud part)>;
+
+// Hands the map to `receive` part after part, in the order of SampleMap; memory holds a few million
+// points at a time. Other than that as SampleMap.
+[[nodiscard]] absl::Status SampleMapInParts(const World& world, const MapSamplingOptions& options,
+                                            int threads, const PointReceiver& receive,
+                                            const SampleProgress& progress = nullptr);
 
 // In the world's frame, around a zero origin. ResourceExhausted when the map would have more than
 // max_points.

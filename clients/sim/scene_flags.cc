@@ -57,8 +57,8 @@ void AddSharedFlags(CLI::App& command, SimulateArguments& arguments) {
   };
   const std::vector<SceneKind> passages = {SceneKind::kCorridor, SceneKind::kTunnel};
   add("--size", {SceneKind::kTown, SceneKind::kField, SceneKind::kForest}, given.size_m,
-      "Set the edge of the town, or of the area of the tracks, m (100 to 2000, in a forest to "
-      "1000); default 300, in a forest 200");
+      "Set the edge of the town, or of the area of the tracks, m (town: 100 to 5000; field: 100 to "
+      "2000; forest: 100 to 1000); default 300, in a forest 200");
   add("--relief", {SceneKind::kTown, SceneKind::kField, SceneKind::kForest, SceneKind::kMotorway},
       given.relief_m,
       "Set the approximate height range of the ground, m (0 to 20); default 4 in a town, 0.5 in a "

@@ -98,6 +98,7 @@ StreetNetwork::StreetNetwork(double half_size_m, double spacing_m, double missin
     streets_at_[static_cast<size_t>(link.to)].push_back(static_cast<int>(streets_.size()));
     streets_.push_back(street);
   }
+  IndexStreets();
 }
 
 StreetNetwork::StreetNetwork(Street street) : streets_at_({{0}, {0}}) {
@@ -105,6 +106,7 @@ StreetNetwork::StreetNetwork(Street street) : streets_at_({{0}, {0}}) {
   street.to = 1;
   junctions_ = {street.start, street.start + street.length_m * street.direction};
   streets_.push_back(street);
+  IndexStreets();
 }
 
 StreetNetwork::StreetNetwork(std::vector<Eigen::Vector2d> junctions, std::vector<Street> streets)
@@ -120,6 +122,7 @@ StreetNetwork::StreetNetwork(std::vector<Eigen::Vector2d> junctions, std::vector
     streets_at_[static_cast<size_t>(street.from)].push_back(static_cast<int>(i));
     streets_at_[static_cast<size_t>(street.to)].push_back(static_cast<int>(i));
   }
+  IndexStreets();
 }
 
 bool StreetNetwork::IsLine() const {
@@ -131,21 +134,46 @@ bool StreetNetwork::IsLine() const {
   return true;
 }
 
+void StreetNetwork::IndexStreets() {
+  // About a block of a town.
+  constexpr double kSquare_m = 100.0;
+  double half_size_m = 0.0;
+  for (const Eigen::Vector2d& junction : junctions_) {
+    half_size_m = std::max(half_size_m, junction.cwiseAbs().maxCoeff());
+  }
+  index_ = SquareIndex(half_size_m, kSquare_m);
+  for (size_t i = 0; i < streets_.size(); ++i) {
+    const Street& street = streets_[i];
+    const Eigen::Vector2d end = street.start + street.length_m * street.direction;
+    index_.Add(i, street.start.cwiseMin(end), street.start.cwiseMax(end));
+    for (const Side side : {kLeft, kRight}) {
+      widest_half_m_ = std::max(widest_half_m_, street.KerbOffset(side) + street.pavement_m);
+    }
+  }
+}
+
 double StreetNetwork::DistanceToStreets(const Eigen::Vector2d& point) const {
   double nearest = std::numeric_limits<double>::infinity();
-  for (const Street& street : streets_) nearest = std::min(nearest, street.DistanceTo(point));
+  index_.Outwards(
+      point,
+      [&](size_t i) { nearest = std::min(nearest, streets_[i].DistanceTo(point)); },
+      [&](double distance_m) { return nearest <= distance_m; });
   return nearest;
 }
 
 double StreetNetwork::ClearanceFromStreets(const Eigen::Vector2d& point) const {
   double nearest = std::numeric_limits<double>::infinity();
-  for (const Street& street : streets_) {
-    const Eigen::Vector2d offset = point - street.start;
-    const Side side =
-        street.direction.x() * offset.y() > street.direction.y() * offset.x() ? kLeft : kRight;
-    const double half_width = street.KerbOffset(side) + street.pavement_m;
-    nearest = std::min(nearest, street.DistanceTo(point) - half_width);
-  }
+  index_.Outwards(
+      point,
+      [&](size_t i) {
+        const Street& street = streets_[i];
+        const Eigen::Vector2d offset = point - street.start;
+        const Side side =
+            street.direction.x() * offset.y() > street.direction.y() * offset.x() ? kLeft : kRight;
+        const double half_width = street.KerbOffset(side) + street.pavement_m;
+        nearest = std::min(nearest, street.DistanceTo(point) - half_width);
+      },
+      [&](double distance_m) { return nearest <= distance_m - widest_half_m_; });
   return nearest;
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "clients/sim/random.h"
+#include "clients/sim/square_index.h"
 
 namespace voxloc::sim {
 
@@ -83,7 +84,12 @@ class StreetNetwork {
  private:
   std::vector<Eigen::Vector2d> junctions_;
   std::vector<Street> streets_;
+  // After the streets are there.
+  void IndexStreets();
+
   std::vector<std::vector<int>> streets_at_;
+  SquareIndex index_{0.0, 1.0};    // of streets
+  double widest_half_m_ = 0.0;  // from a centre line to the end of a pavement
 };
 
 }  // namespace voxloc::sim

@@ -14,6 +14,7 @@
 #include "clients/sim/pi.h"
 #include "clients/sim/random.h"
 #include "clients/sim/relief.h"
+#include "clients/sim/square_index.h"
 
 namespace voxloc::sim {
 namespace {
@@ -21,6 +22,8 @@ namespace {
 constexpr double kKerbHeight_m = 0.12;
 // Ground goes on beyond the town, so that its outermost houses stand on something.
 constexpr double kGroundMargin_m = 20.0;
+// About as large as the houses whose footprints are sought.
+constexpr double kFootprintSquare_m = 25.0;
 // Room between the outermost streets and the town's edge.
 constexpr double kBorder_m = 25.0;
 
@@ -41,6 +44,12 @@ struct Footprint {
     return half.x() * std::abs(axes[0].dot(direction)) +
            half.y() * std::abs(axes[1].dot(direction));
   }
+  // Its corners' lowest and highest coordinates.
+  [[nodiscard]] Eigen::Vector2d Low() const { return middle - Reach(); }
+  [[nodiscard]] Eigen::Vector2d High() const { return middle + Reach(); }
+  [[nodiscard]] Eigen::Vector2d Reach() const {
+    return {ReachAlong(Eigen::Vector2d::UnitX()), ReachAlong(Eigen::Vector2d::UnitY())};
+  }
   [[nodiscard]] bool Overlaps(const Footprint& other) const {
     for (const Footprint* footprint : {this, &other}) {
       for (const Eigen::Vector2d& direction : footprint->Axes()) {
@@ -59,7 +68,8 @@ class TownBuilder {
         streets_(0.5 * options.size_m - kBorder_m, options.street_spacing_m,
                  options.missing_streets, Random(options.seed, kStreets)),
         ground_(RollingGround(0.5 * options.size_m + kGroundMargin_m, options.relief_m,
-                              Random(options.seed, kRelief))) {}
+                              Random(options.seed, kRelief))),
+        footprint_index_(0.5 * options.size_m, kFootprintSquare_m) {}
 
   World Build() && {
     for (size_t i = 0; i < streets_.streets().size(); ++i) {
@@ -104,9 +114,11 @@ class TownBuilder {
   }
 
   [[nodiscard]] bool IsFree(const Footprint& footprint) const {
-    for (const Footprint& other : footprints_) {
-      if (footprint.Overlaps(other)) return false;
-    }
+    bool free = true;
+    footprint_index_.Within(footprint.Low(), footprint.High(), [&](size_t i) {
+      free = free && !footprint.Overlaps(footprints_[i]);
+    });
+    if (!free) return false;
     // Along the rim no point may be on a street.
     const auto axes = footprint.Axes();
     for (int i = -4; i <= 4; ++i) {
@@ -151,6 +163,7 @@ class TownBuilder {
         along_m = from_m + 2.5;
         continue;
       }
+      footprint_index_.Add(footprints_.size(), footprint.Low(), footprint.High());
       footprints_.push_back(footprint);
       if (!built) {
         AddGarden(
@@ -277,6 +290,7 @@ class TownBuilder {
   StreetNetwork streets_;
   Ground ground_;
   std::vector<Footprint> footprints_;
+  SquareIndex footprint_index_;
   std::vector<Solid> solids_;
   std::vector<SceneObject> objects_;
 };
@@ -284,7 +298,7 @@ class TownBuilder {
 }  // namespace
 
 absl::Status ValidateTownOptions(const TownOptions& options) {
-  absl::Status status = CheckRange("size", options.size_m, 100.0, 2000.0);
+  absl::Status status = CheckRange("size", options.size_m, 100.0, 5000.0);
   status.Update(CheckRange("street spacing", options.street_spacing_m, 50.0, 300.0));
   status.Update(CheckRange("missing streets", options.missing_streets, 0.0, 1.0));
   status.Update(CheckRange("building density", options.building_density, 0.0, 1.0));

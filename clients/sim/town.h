@@ -17,7 +17,7 @@ namespace voxloc::sim {
 
 struct TownOptions {
   uint64_t seed = 1;
-  double size_m = 300.0;             // edge of the square, [100, 2000]
+  double size_m = 300.0;             // edge of the square, [100, 5000]
   double street_spacing_m = 60.0;    // from junction to junction, about, [50, 300]
   double missing_streets = 0.25;     // share of the inner streets left out, [0, 1]
   double building_density = 0.85;    // share of the plots that are built on, [0, 1]

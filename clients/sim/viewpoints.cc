@@ -31,6 +31,8 @@ Viewpoints::Viewpoints(const World& world, const RayCaster& caster, double max_d
       storeys_.push_back(static_cast<int>(elevation_m / kStorey_m));
     }
   }
+  SquareIndex index(half_size_m_, max_distance_m);
+  for (size_t i = 0; i < eyes_.size(); ++i) index.Add(i, eyes_[i].head<2>(), eyes_[i].head<2>());
   const int storeys = 1 + *std::max_element(storeys_.begin(), storeys_.end());
   cells_per_side_ = static_cast<int>(std::ceil(2.0 * half_size_m_ / kCell_m));
   for (int row = 0; row < cells_per_side_; ++row) {
@@ -39,7 +41,7 @@ Viewpoints::Viewpoints(const World& world, const RayCaster& caster, double max_d
                                    (row + 0.5) * kCell_m - half_size_m_);
       std::vector<int>& chosen = eyes_of_cell_.emplace_back();
       for (int storey = 0; storey < storeys; ++storey) {
-        const std::vector<int> eyes = ChooseEyes(middle, storey, max_distance_m);
+        const std::vector<int> eyes = ChooseEyes(middle, storey, max_distance_m, index);
         chosen.insert(chosen.end(), eyes.begin(), eyes.end());
       }
     }
@@ -47,13 +49,14 @@ Viewpoints::Viewpoints(const World& world, const RayCaster& caster, double max_d
 }
 
 std::vector<int> Viewpoints::ChooseEyes(const Eigen::Vector2d& place, int storey,
-                                        double max_distance_m) const {
+                                        double max_distance_m, const SquareIndex& index) const {
   std::vector<std::pair<double, int>> near;
-  for (size_t i = 0; i < eyes_.size(); ++i) {
-    if (storeys_[i] != storey) continue;
+  const Eigen::Vector2d reach = Eigen::Vector2d::Constant(max_distance_m);
+  index.Within(place - reach, place + reach, [&](size_t i) {
+    if (storeys_[i] != storey) return;
     const double distance = (eyes_[i].head<2>() - place).norm();
     if (distance <= max_distance_m) near.emplace_back(distance, static_cast<int>(i));
-  }
+  });
   std::sort(near.begin(), near.end());
   std::vector<int> chosen;
   for (const auto& candidate : near) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "clients/sim/ray_caster.h"
+#include "clients/sim/square_index.h"
 #include "clients/sim/world.h"
 
 namespace voxloc::sim {
@@ -29,7 +30,8 @@ class Viewpoints {
  private:
   // Indices of the eyes of a storey that look at `place`, nearest first.
   [[nodiscard]] std::vector<int> ChooseEyes(const Eigen::Vector2d& place, int storey,
-                                            double max_distance_m) const;
+                                            double max_distance_m,
+                                            const SquareIndex& index) const;
 
   const RayCaster& caster_;
   double half_size_m_;

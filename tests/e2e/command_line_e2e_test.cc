@@ -187,6 +187,54 @@ TEST_P(CommandLineE2e, MapsAreLoadedListedDescribedAndDropped) {
   EXPECT_THAT(gone.error, HasSubstr("second"));
 }
 
+// What `map tiles` says, by tile.
+std::map<std::string, std::string> DigestsIn(const ProcessResult& tiles) {
+  std::map<std::string, std::string> digests;
+  const json listed = json::parse(tiles.out, nullptr, false);
+  for (const json& tile : listed["tiles"]) digests[tile["tile_id"]] = tile["sha256"];
+  return digests;
+}
+
+TEST_P(CommandLineE2e, AMapIsStagedUndoneSavedAndComesBack) {
+  const auto tiles_of = [](const std::string& map, const std::string& revision = "0") {
+    return DigestsIn(
+        WithServer({"map", "tiles", "--map", map, "--revision", revision, "--json", "-"}));
+  };
+  const std::string out = (directory_ / (GetParam() + "_saved")).string();
+  ASSERT_EQ(
+      WithServer({"map", "load", "--map", "kept", "--tile-size", "40", Town("map")}).exit_code, 0);
+  const std::map<std::string, std::string> first = tiles_of("kept");
+  ASSERT_GT(first.size(), 4u);
+  const ProcessResult again = WithServer(
+      {"map", "load", "--map", "kept", "--tile-size", "40", "--json", "-", Town("map")});
+  EXPECT_EQ(json::parse(again.out, nullptr, false)["bytes_sent"], 0);
+
+  ASSERT_EQ(WithServer({"map", "load", "--map", "kept", "--tile-size", "60", "--canary", "bus-7",
+                        "--comment", "other tiles", Town("map")})
+                .exit_code,
+            0);
+  EXPECT_EQ(tiles_of("kept"), first);
+  const std::map<std::string, std::string> staged = tiles_of("kept", "3");
+  EXPECT_NE(staged, first);
+  const std::string history = WithServer({"map", "history", "--map", "kept"}).out;
+  EXPECT_THAT(history, HasSubstr("staged, tried by 1 vehicle"));
+  EXPECT_THAT(history, HasSubstr("other tiles"));
+  ASSERT_EQ(WithServer({"map", "activate", "--map", "kept", "--revision", "3"}).exit_code, 0);
+  EXPECT_EQ(tiles_of("kept"), staged);
+  ASSERT_EQ(WithServer({"map", "rollback", "--map", "kept", "--to", "1"}).exit_code, 0);
+  EXPECT_EQ(tiles_of("kept"), first);
+  EXPECT_THAT(WithServer({"map", "watch", "--map", "kept", "--events", "1"}).out,
+              HasSubstr("kept present, revision 4"));
+
+  const ProcessResult saved = WithServer({"map", "export", "--map", "kept", out});
+  ASSERT_EQ(saved.exit_code, 0) << saved.error;
+  ASSERT_EQ(WithServer({"map", "drop", "--map", "kept"}).exit_code, 0);
+  const ProcessResult back = WithServer({"map", "import", "--map", "back", out});
+  ASSERT_EQ(back.exit_code, 0) << back.error;
+  EXPECT_EQ(tiles_of("back"), first);
+  EXPECT_EQ(WithServer({"map", "drop", "--map", "back"}).exit_code, 0);
+}
+
 TEST_P(CommandLineE2e, TilesAreListedInAllAndInARegion) {
   const json all =
       json::parse(WithServer({"map", "tiles", "--map", "town", "--json", "-"}).out, nullptr, false);
