@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// voxlocd: reads the command line, serves until a signal comes, drains.
+// voxlocd: reads the command line, serves until a signal comes, drains; or backs maps up and
+// restores them.
 
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): POSIX, which <csignal> is not
 
@@ -9,6 +10,7 @@
 #include <thread>
 
 #include "server/config/command_line.h"
+#include "server/maintenance.h"
 #include "server/observe/grpc_log.h"
 #include "server/server.h"
 
@@ -46,6 +48,12 @@ int main(int argc, char** argv) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
+  auto maintenance = voxloc::server::RunMaintenance(argc, argv);
+  if (!maintenance.ok()) return Fail(maintenance.status());
+  if (maintenance->has_value()) {
+    std::cout << **maintenance;
+    return EXIT_SUCCESS;
+  }
   auto command_line = voxloc::server::ParseCommandLine(argc, argv);
   if (!command_line.ok()) return Fail(command_line.status());
   if (!command_line->text.empty()) {

@@ -3,11 +3,11 @@
 // Points of any number cut into square tiles through a temporary file, so that memory holds a part
 // of them only.
 //
-// Points come in pieces, of one cloud or of many. They are gathered; whenever the gathered ones fill
-// `buffer_bytes`, they are sorted by tile and appended to the file, and each tile remembers where
-// its runs lie (16 bytes a run). A tile is put together again when it is loaded. The file has no
-// name from the moment it is open: it is gone when the object is, and when the program ends in any
-// way.
+// Points come in pieces, of one cloud or of many. They are gathered; whenever the gathered ones
+// fill `buffer_bytes`, they are sorted by tile and appended to the file, and each tile remembers
+// where its runs lie (16 bytes a run). A tile is put together again when it is loaded. The file has
+// no name from the moment it is open: it is gone when the object is, and when the program ends in
+// any way.
 //
 // Memory: at most 2 * buffer_bytes (what is gathered and what is written), the runs, and 100 bytes
 // a tile. Disk: 12 bytes a point.
@@ -89,7 +89,7 @@ class TileSpill {
   TileGrid grid_;
   std::string directory_;
   int descriptor_;
-  size_t most_gathered_;  // points
+  size_t most_gathered_;                     // points
   std::map<TileIndex, uint32_t> positions_;  // of the tiles in runs_
   std::vector<std::vector<Run>> runs_;       // by tile, in the order of their first points
   std::vector<TileIndex> order_;

@@ -21,8 +21,8 @@
 namespace voxloc::sim {
 
 // Writes the tiles of a map, whose edges lie on multiples of tile_size_m, a whole number of metres,
-// in the map's coordinates. A map whose points lie around a zero `origin` is written in float32, any
-// other in float64. The directory is made where it is missing.
+// in the map's coordinates. A map whose points lie around a zero `origin` is written in float32,
+// any other in float64. The directory is made where it is missing.
 [[nodiscard]] absl::Status WriteMapDirectory(
     const std::string& directory, const TileSpill& tiles, const Eigen::Vector3d& origin,
     int tile_size_m, int threads,

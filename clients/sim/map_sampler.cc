@@ -232,10 +232,9 @@ absl::Status SampleMapInParts(const World& world, const MapSamplingOptions& opti
     for (PointCloud& part : parts) {
       points += part.size();
       if (points > options.max_points) {
-        return absl::ResourceExhaustedError(
-            absl::StrCat("the map would have over ", options.max_points,
-                         " points; use a map spacing over ", options.spacing_m,
-                         " m or a smaller scene"));
+        return absl::ResourceExhaustedError(absl::StrCat(
+            "the map would have over ", options.max_points, " points; use a map spacing over ",
+            options.spacing_m, " m or a smaller scene"));
       }
       if (absl::Status status = receive(std::move(part)); !status.ok()) return status;
     }

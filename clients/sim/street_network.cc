@@ -155,8 +155,7 @@ void StreetNetwork::IndexStreets() {
 double StreetNetwork::DistanceToStreets(const Eigen::Vector2d& point) const {
   double nearest = std::numeric_limits<double>::infinity();
   index_.Outwards(
-      point,
-      [&](size_t i) { nearest = std::min(nearest, streets_[i].DistanceTo(point)); },
+      point, [&](size_t i) { nearest = std::min(nearest, streets_[i].DistanceTo(point)); },
       [&](double distance_m) { return nearest <= distance_m; });
   return nearest;
 }

@@ -88,8 +88,8 @@ class StreetNetwork {
   void IndexStreets();
 
   std::vector<std::vector<int>> streets_at_;
-  SquareIndex index_{0.0, 1.0};    // of streets
-  double widest_half_m_ = 0.0;  // from a centre line to the end of a pavement
+  SquareIndex index_{0.0, 1.0};  // of streets
+  double widest_half_m_ = 0.0;   // from a centre line to the end of a pavement
 };
 
 }  // namespace voxloc::sim

@@ -115,9 +115,8 @@ class TownBuilder {
 
   [[nodiscard]] bool IsFree(const Footprint& footprint) const {
     bool free = true;
-    footprint_index_.Within(footprint.Low(), footprint.High(), [&](size_t i) {
-      free = free && !footprint.Overlaps(footprints_[i]);
-    });
+    footprint_index_.Within(footprint.Low(), footprint.High(),
+                            [&](size_t i) { free = free && !footprint.Overlaps(footprints_[i]); });
     if (!free) return false;
     // Along the rim no point may be on a street.
     const auto axes = footprint.Axes();

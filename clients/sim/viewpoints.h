@@ -30,8 +30,7 @@ class Viewpoints {
  private:
   // Indices of the eyes of a storey that look at `place`, nearest first.
   [[nodiscard]] std::vector<int> ChooseEyes(const Eigen::Vector2d& place, int storey,
-                                            double max_distance_m,
-                                            const SquareIndex& index) const;
+                                            double max_distance_m, const SquareIndex& index) const;
 
   const RayCaster& caster_;
   double half_size_m_;

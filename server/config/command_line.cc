@@ -36,9 +36,12 @@ constexpr char kFooter[] =
     "      choose free ports and write them to a file, for scripts\n"
     "  voxlocd --config=/etc/voxloc.yaml --log-level=debug\n"
     "      read a file; flags override it. In the file, `limits: {max_sessions: 64}` is\n"
-    "      --limits.max-sessions=64\n\n"
+    "      --limits.max-sessions=64\n"
+    "  voxlocd --data-dir=/var/lib/voxloc\n"
+    "      keep maps there, over restarts; `voxlocd backup` and `voxlocd restore` copy them\n\n"
     "SIGTERM or SIGINT drains and ends the server; a second one ends it at once.\n"
-    "Exit codes: 0 ended by a signal, 1 failure, 2 wrong flag or file, 3 an address is in use.";
+    "Exit codes: 0 ended by a signal, 1 failure, 2 wrong flag or file, 3 an address or the\ndata "
+    "directory is in use.";
 
 absl::Status Apply(const std::map<std::string, std::string>& values, ConfigOrigin origin,
                    CommandLine& result) {

@@ -205,8 +205,8 @@ TEST_P(CommandLineE2e, AMapIsStagedUndoneSavedAndComesBack) {
       WithServer({"map", "load", "--map", "kept", "--tile-size", "40", Town("map")}).exit_code, 0);
   const std::map<std::string, std::string> first = tiles_of("kept");
   ASSERT_GT(first.size(), 4u);
-  const ProcessResult again = WithServer(
-      {"map", "load", "--map", "kept", "--tile-size", "40", "--json", "-", Town("map")});
+  const ProcessResult again =
+      WithServer({"map", "load", "--map", "kept", "--tile-size", "40", "--json", "-", Town("map")});
   EXPECT_EQ(json::parse(again.out, nullptr, false)["bytes_sent"], 0);
 
   ASSERT_EQ(WithServer({"map", "load", "--map", "kept", "--tile-size", "60", "--canary", "bus-7",

@@ -62,13 +62,13 @@ PointCloud RandomCloud(std::mt19937& random) {
 
 class Voxlocd {
  public:
-  explicit Voxlocd(const ScratchDir& folder) {
+  explicit Voxlocd(const ScratchDir& folder, const std::string& data = "maps") {
     const std::string ready = folder.Path("ready.json");
     std::remove(ready.c_str());  // of a server that was killed
     process_ = std::make_unique<ChildProcess>(
         std::vector<std::string>{ProgramPath(VOXLOC_VOXLOCD), "--listen=127.0.0.1:0",
                                  "--metrics-listen=off", "--engine=cpu",
-                                 absl::StrCat("--data-dir=", folder.Path("maps")),
+                                 absl::StrCat("--data-dir=", folder.Path(data)),
                                  absl::StrCat("--ready-file=", ready)},
         folder.Path("log"));
     EXPECT_TRUE(Eventually([&] { return std::ifstream(ready).good() || !process_->running(); }));
@@ -123,6 +123,21 @@ class Writer {
     if (revision > 0) CheckTiles(maps);
   }
 
+  // The map as a server has it that serves a copy of some moment.
+  void CheckCopy(v1::MapService::Stub& maps) {
+    v1::GetMapRequest request;
+    request.set_map(map_);
+    v1::GetMapResponse response;
+    ASSERT_TRUE(Eventually([&] {
+      return maps.GetMap(NewContext().get(), request, &response).error_code() !=
+             grpc::StatusCode::UNAVAILABLE;
+    }));
+    const auto then = history_.find(response.map().revision());
+    ASSERT_NE(then, history_.end()) << response.map().revision();
+    tiles_ = then->second;
+    CheckTiles(maps);
+  }
+
   [[nodiscard]] uint64_t revision() const { return revision_; }
 
  private:
@@ -154,6 +169,7 @@ class Writer {
     EXPECT_EQ(response.committed().map().revision(), revision_ + 1);
     revision_ = response.committed().map().revision();
     tiles_ = std::move(next);
+    history_[revision_] = tiles_;
     under_way_.reset();
     return stream->Finish().ok();
   }
@@ -194,9 +210,10 @@ class Writer {
 
   const std::string map_;
   std::mt19937 random_;
-  uint64_t revision_ = 0;           // acknowledged
-  Tiles tiles_;                     // of it
-  std::optional<Tiles> under_way_;  // of a commit that was sent and not answered
+  uint64_t revision_ = 0;              // acknowledged
+  Tiles tiles_;                        // of it
+  std::map<uint64_t, Tiles> history_;  // of all that were acknowledged
+  std::optional<Tiles> under_way_;     // of a commit that was sent and not answered
 };
 
 TEST(MapCrash, LeavesEachMapAtAnAcknowledgedRevisionOrTheOneUnderWay) {
@@ -222,6 +239,49 @@ TEST(MapCrash, LeavesEachMapAtAnAcknowledgedRevisionOrTheOneUnderWay) {
   for (const Writer& writer : writers) EXPECT_GT(writer.revision(), 0u);
   std::cout << repetitions << " kills; revisions " << writers[0].revision() << " and "
             << writers[1].revision() << std::endl;
+}
+
+TEST(MapBackup, OfMapsThatChangeIsOneMoment) {
+  const ScratchDir folder;
+  std::array<Writer, 2> writers = {Writer("north", 4), Writer("south", 5)};
+  {
+    Voxlocd voxlocd(folder);
+    std::vector<std::thread> threads;
+    threads.reserve(writers.size());
+    for (Writer& writer : writers) {
+      threads.emplace_back([&] { writer.Run(voxlocd.maps()); });
+    }
+    v1::ListMapsResponse maps;
+    EXPECT_TRUE(Eventually([&] {
+      return voxlocd.maps().ListMaps(NewContext().get(), {}, &maps).ok() && maps.maps_size() == 2;
+    }));
+    const ProcessResult backup = RunProcess({ProgramPath(VOXLOC_VOXLOCD), "backup", "--data-dir",
+                                             folder.Path("maps"), "--to", folder.Path("copy.db")});
+    EXPECT_EQ(backup.exit_code, 0) << backup.error;
+    voxlocd.Kill();
+    for (std::thread& thread : threads) thread.join();
+  }
+  const ProcessResult restored =
+      RunProcess({ProgramPath(VOXLOC_VOXLOCD), "restore", "--data-dir", folder.Path("other"),
+                  "--from", folder.Path("copy.db")});
+  EXPECT_EQ(restored.exit_code, 0) << restored.error;
+  Voxlocd voxlocd(folder, "other");
+  for (Writer& writer : writers) ASSERT_NO_FATAL_FAILURE(writer.CheckCopy(voxlocd.maps()));
+}
+
+TEST(MapBackup, SaysWhatIsWrong) {
+  const ScratchDir folder;
+  const std::string program = ProgramPath(VOXLOC_VOXLOCD);
+  EXPECT_EQ(RunProcess({program, "backup", "--help"}).exit_code, 0);
+  EXPECT_EQ(RunProcess({program, "backup", "--data-dir", folder.Path("maps")}).exit_code, 2);
+  const ProcessResult nothing =
+      RunProcess({program, "backup", "--data-dir", folder.Path("maps"), "--to", folder.Path("x")});
+  EXPECT_NE(nothing.exit_code, 0);
+  EXPECT_NE(nothing.error.find("maps.db"), std::string::npos) << nothing.error;
+  const std::string text = folder.Write("text", "not a database");
+  EXPECT_NE(
+      RunProcess({program, "restore", "--data-dir", folder.Path("maps"), "--from", text}).exit_code,
+      0);
 }
 
 }  // namespace

@@ -14,6 +14,8 @@
 #include <memory>
 #include <string>
 
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/maps/store/map_store.h"
 
@@ -50,6 +52,12 @@ struct MapStoreOptions {
 // In memory: nothing lasts.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<MapStore>> MakeMemoryMapStore(
     const MapStoreOptions& options);
+
+// Writes a copy of a directory's database, as it is now, to a new file, also while another process
+// uses the directory. Errors and `progress` as MapStore::Backup; FailedPrecondition: there is no
+// database.
+[[nodiscard]] absl::Status BackupMapStore(const std::string& directory, const std::string& path,
+                                          absl::FunctionRef<bool(double)> progress);
 
 // Puts a backup in the place of a directory's database, which may be missing or damaged; the old
 // one is kept beside it under another name, which is returned (empty: there was none). DataLoss:

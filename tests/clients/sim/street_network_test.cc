@@ -24,8 +24,8 @@ double SlowClearance(const StreetNetwork& streets, const Eigen::Vector2d& point)
   for (const Street& street : streets.streets()) {
     const Eigen::Vector2d right(street.direction.y(), -street.direction.x());
     const Side side = (point - street.start).dot(right) < 0.0 ? kLeft : kRight;
-    nearest = std::min(nearest,
-                       street.DistanceTo(point) - street.KerbOffset(side) - street.pavement_m);
+    nearest =
+        std::min(nearest, street.DistanceTo(point) - street.KerbOffset(side) - street.pavement_m);
   }
   return nearest;
 }
