@@ -119,6 +119,7 @@ struct FaultyFile {
     FaultyDisk* const disk = Of(file)->disk;
     FaultyDisk::File* const state = Of(file)->file;
     const absl::MutexLock lock(&disk->mutex_);
+    if (disk->syncs_left_-- <= 0) disk->power_is_off_ = true;
     const int begun = disk->BeginOperation();
     if (begun != SQLITE_OK || state == nullptr) return begun;
     if (disk->syncs_to_fail_ > 0) {
@@ -231,6 +232,11 @@ void FaultyDisk::CutPowerAfter(int operations) {
   operations_left_ = operations;
 }
 
+void FaultyDisk::CutPowerAtSync(int syncs) {
+  const absl::MutexLock lock(&mutex_);
+  syncs_left_ = syncs;
+}
+
 bool FaultyDisk::power_is_off() const {
   const absl::MutexLock lock(&mutex_);
   return power_is_off_;
@@ -283,6 +289,7 @@ void FaultyDisk::Restart(RandomNumbers& random) {
   }
   files_.clear();
   operations_left_ = std::numeric_limits<int>::max();
+  syncs_left_ = std::numeric_limits<int>::max();
   power_is_off_ = false;
   syncs_to_fail_ = 0;
 }

@@ -33,6 +33,8 @@ class FaultyDisk {
 
   // Cuts the power at the write, truncation or sync after as many of them; all that follows fails.
   void CutPowerAfter(int operations);
+  // Cuts it at the sync after as many of them, which is when most is at stake.
+  void CutPowerAtSync(int syncs);
   [[nodiscard]] bool power_is_off() const;
   // Leaves in the files what a disk has after the cut, and restores the power. No file may be open.
   void Restart(RandomNumbers& random);
@@ -70,6 +72,7 @@ class FaultyDisk {
   mutable absl::Mutex mutex_;
   std::map<std::string, File> files_ ABSL_GUARDED_BY(mutex_);
   int operations_left_ ABSL_GUARDED_BY(mutex_) = std::numeric_limits<int>::max();
+  int syncs_left_ ABSL_GUARDED_BY(mutex_) = std::numeric_limits<int>::max();
   bool power_is_off_ ABSL_GUARDED_BY(mutex_) = false;
   int syncs_to_fail_ ABSL_GUARDED_BY(mutex_) = 0;
   int failed_syncs_ ABSL_GUARDED_BY(mutex_) = 0;
