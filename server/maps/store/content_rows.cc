@@ -72,6 +72,17 @@ absl::StatusOr<std::optional<ContentRow>> FindContent(SqliteDatabase& database,
   return std::nullopt;
 }
 
+absl::StatusOr<std::optional<int64_t>> FindQuarantined(SqliteDatabase& database,
+                                                       const Sha256Digest& digest) {
+  SqliteQuery query(database,
+                    "SELECT id FROM contents WHERE digest = ?1 AND quarantined = 1 "
+                    "ORDER BY uses DESC LIMIT 1",
+                    digest);
+  if (query.Next()) return query.Int(0);
+  if (!query.status().ok()) return query.status();
+  return std::nullopt;
+}
+
 absl::StatusOr<bool> HasContentRow(SqliteDatabase& database, int64_t content) {
   const auto count = database.Number(
       "SELECT COUNT(*) FROM contents WHERE id = ?1 AND digest IS NOT NULL", content);

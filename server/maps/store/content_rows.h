@@ -45,10 +45,13 @@ struct ContentRow {
 // Whole content that is not quarantined.
 [[nodiscard]] absl::StatusOr<std::optional<ContentRow>> FindContent(SqliteDatabase& database,
                                                                     const Sha256Digest& digest);
-// Whether there is such a row with that digest, quarantined or not.
+// A quarantined one of that digest, which may be in use until it is uploaded again.
+[[nodiscard]] absl::StatusOr<std::optional<int64_t>> FindQuarantined(SqliteDatabase& database,
+                                                                     const Sha256Digest& digest);
+// Whether there is such a row with a digest, quarantined or not.
 [[nodiscard]] absl::StatusOr<bool> HasContentRow(SqliteDatabase& database, int64_t content);
 
-// A piece, unpacked. nullopt: there is none. DataLoss: it is damaged.
+// A piece as it is kept. nullopt: there is none. DataLoss: it cannot be read.
 struct PackedPiece {
   uint64_t raw_bytes = 0;
   uint32_t crc32c = 0;

@@ -171,8 +171,8 @@ class MapStore {
 
   // Calls `take` with the content's bytes, piece after piece; an error that it returns ends the
   // reading and is returned. NotFound; DataLoss: the bytes do not have that digest, which is found
-  // at the end, and the content is from then on quarantined: HasContent denies it, and an upload
-  // replaces it.
+  // at the end, and the content is from then on quarantined: HasContent denies it, reading it is
+  // DataLoss at once, and an upload replaces it wherever it is used.
   [[nodiscard]] virtual absl::Status ReadContent(
       const Sha256Digest& digest, absl::FunctionRef<absl::Status(absl::string_view)> take) = 0;
 

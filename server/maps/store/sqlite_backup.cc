@@ -18,7 +18,7 @@ namespace voxloc::server {
 namespace {
 
 // 1 MiB of the default page: others wait for about a millisecond.
-constexpr int kPagesPerStep = 256;
+constexpr int kPagesCopiedAtOnce = 256;
 
 }  // namespace
 
@@ -57,7 +57,7 @@ SqliteBackup::~SqliteBackup() {
 }
 
 absl::StatusOr<double> SqliteBackup::Step() {
-  const int code = sqlite3_backup_step(backup_, kPagesPerStep);
+  const int code = sqlite3_backup_step(backup_, kPagesCopiedAtOnce);
   if (code == SQLITE_DONE) return 1.0;
   if (code != SQLITE_OK) {
     sqlite3_backup_finish(std::exchange(backup_, nullptr));

@@ -52,6 +52,13 @@ int64_t Before(int64_t unix_ns, int64_t ns) {
   return unix_ns < earliest + ns ? earliest : unix_ns - ns;
 }
 
+// `use`: what has it, or nothing.
+absl::Status DamagedContent(const Sha256Digest& digest, absl::string_view use,
+                            absl::string_view detail) {
+  return absl::DataLossError(absl::StrCat("content ", ToHex(digest), use.empty() ? "" : " of ", use,
+                                          " is damaged: ", detail));
+}
+
 class SqliteMapStore : public MapStore {
  public:
   SqliteMapStore(const MapStoreOptions& options, std::string directory,
@@ -501,12 +508,23 @@ absl::Status SqliteMapStore::ReadContent(const Sha256Digest& digest,
     return absl::NotFoundError(absl::StrCat("no content ", ToHex(digest)));
   };
   std::optional<ContentRow> content;
-  absl::Status status = Read([&](SqliteDatabase& database) {
-    auto found = FindContent(database, digest);
-    if (found.ok()) content = *found;
-    return found.status();
+  std::string quarantined_use;
+  bool quarantined = false;
+  absl::Status status = Read([&](SqliteDatabase& database) -> absl::Status {
+    const auto found = FindContent(database, digest);
+    if (!found.ok()) return found.status();
+    content = *found;
+    if (content.has_value()) return absl::OkStatus();
+    const auto damaged = FindQuarantined(database, digest);
+    if (!damaged.ok()) return damaged.status();
+    quarantined = damaged->has_value();
+    if (quarantined) quarantined_use = DescribeUse(database, **damaged);
+    return absl::OkStatus();
   });
   if (!status.ok()) return Explained(status);
+  if (quarantined) {
+    return DamagedContent(digest, quarantined_use, "found so before; upload it again");
+  }
   if (!content.has_value()) return absent();
 
   Sha256 hash;
@@ -545,10 +563,11 @@ absl::Status SqliteMapStore::ReportDamage(int64_t content, const Sha256Digest& d
     use = DescribeUse(database, content);
     return Quarantine(database, content);
   });
-  return absl::DataLossError(absl::StrCat(
-      "content ", ToHex(digest), use.empty() ? "" : " of ", use, " is damaged: ", damage.message(),
-      quarantined.ok() ? "; upload it again"
-                       : absl::StrCat("; it cannot be marked: ", quarantined.message())));
+  return DamagedContent(
+      digest, use,
+      absl::StrCat(damage.message(), quarantined.ok() ? std::string("; upload it again")
+                                                      : absl::StrCat("; it cannot be marked: ",
+                                                                     quarantined.message())));
 }
 
 absl::StatusOr<CollectReport> SqliteMapStore::Collect() {
