@@ -87,7 +87,7 @@ absl::Status Take(MapStore& store, const Step& step) {
     }
     case 9:
       // More than one piece.
-      return UploadBytes(store, PointBytes(step.seed, 250000)).status();
+      return UploadBytes(store, PointBytes(step.seed, 180000)).status();
     default:
       break;
   }

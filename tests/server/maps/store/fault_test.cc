@@ -11,7 +11,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "server/maps/store/content_piece.h"
@@ -255,12 +254,6 @@ TEST_F(FaultTest, ARowThatWasChangedIsNoticed) {
     EXPECT_THAT(manifest.status().message(), HasSubstr("voxlocd restore"));
     EXPECT_TRUE(store_->GetManifest("city", 1).ok());
   }
-}
-
-// The bytes of a file, and back.
-std::string BytesOfFile(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
 // A store of this much, whose database file is returned.

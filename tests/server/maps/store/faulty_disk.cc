@@ -8,10 +8,10 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "absl/strings/string_view.h"
+#include "tests/server/maps/store/store_fixture.h"
 
 namespace voxloc::server {
 namespace {
@@ -20,11 +20,6 @@ namespace {
 constexpr int64_t kSectorBytes = 512;
 
 constexpr int kIoError = SQLITE_IOERR;
-
-std::string BytesOf(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-}
 
 void Put(absl::string_view bytes, int64_t offset, std::string& file) {
   const auto begin = static_cast<size_t>(offset);
@@ -60,7 +55,7 @@ struct FaultyFile {
       Of(file)->file = &state;
       if (!state.known) {
         state.known = true;
-        state.on_disk = BytesOf(name);
+        state.on_disk = BytesOfFile(name);
         state.size = static_cast<int64_t>(state.on_disk.size());
       }
     }

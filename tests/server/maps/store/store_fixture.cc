@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 
 #include "core/checksum/crc32c.h"
 #include "tests/support/random_numbers.h"
@@ -17,6 +18,14 @@ std::string PointBytes(uint64_t seed, size_t points) {
     const auto value = static_cast<float>(random.Uniform(-20.0, 20.0));
     std::memcpy(bytes.data() + i * sizeof(float), &value, sizeof(float));
   }
+  return bytes;
+}
+
+std::string BytesOfFile(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary | std::ios::ate);
+  std::string bytes(stream ? static_cast<size_t>(stream.tellg()) : 0, '\0');
+  stream.seekg(0);
+  stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   return bytes;
 }
 

@@ -29,6 +29,8 @@ constexpr int64_t kTestStartNs = 1767225600 * kSecondNs;
 // Rows of x, y and z as float32 of random points, the same for a seed.
 [[nodiscard]] std::string PointBytes(uint64_t seed, size_t points);
 
+[[nodiscard]] std::string BytesOfFile(const std::string& path);
+
 // Uploads in parts of `part` bytes.
 [[nodiscard]] absl::StatusOr<Sha256Digest> UploadBytes(MapStore& store, const std::string& bytes,
                                                        size_t part = 100000);
