@@ -34,19 +34,19 @@ constexpr size_t kMaxOfferedBytes = size_t{64} << 20;
 
 constexpr char kUpdateCall[] = "UpdateMapTiles";
 
-// What is to be answered.
-struct Pending {
-  enum class Kind { kTile, kReuse, kOffer, kRemoval };
-  Kind kind = Kind::kTile;
-  std::string tile_id;
-  // Of an offer.
-  PointCloud cloud;
-  Sha256Digest digest{};
-};
-
 }  // namespace
 
 struct MapTransaction::Impl {
+  // What is to be answered.
+  struct Pending {
+    enum class Kind { kTile, kReuse, kOffer, kRemoval };
+    Kind kind = Kind::kTile;
+    std::string tile_id;
+    // Of an offer.
+    PointCloud cloud;
+    Sha256Digest digest{};
+  };
+
   Impl(const Channel& a_channel, const TransactionOptions& an_options)
       : channel(a_channel),
         options(an_options),
@@ -236,7 +236,7 @@ absl::Status MapTransaction::OfferTile(const std::string& tile_id, PointCloud cl
   if (!impl.error.ok()) return impl.error;
   if (absl::Status status = impl.WriteReuse(tile_id, digest); !status.ok()) return status;
   impl.offered_bytes += cloud_map.size() * kPointBytes;
-  impl.pending.push_back({Pending::Kind::kOffer, tile_id, std::move(cloud_map), digest});
+  impl.pending.push_back({Impl::Pending::Kind::kOffer, tile_id, std::move(cloud_map), digest});
   return impl.AcknowledgeDownTo(kMaxUnacknowledged, kMaxOfferedBytes);
 }
 
@@ -244,7 +244,7 @@ absl::Status MapTransaction::ReuseTile(const std::string& tile_id, const Sha256D
   Impl& impl = *impl_;
   if (!impl.error.ok()) return impl.error;
   if (absl::Status status = impl.WriteReuse(tile_id, digest); !status.ok()) return status;
-  impl.pending.push_back({Pending::Kind::kReuse, tile_id, {}, digest});
+  impl.pending.push_back({Impl::Pending::Kind::kReuse, tile_id, {}, digest});
   return impl.AcknowledgeDownTo(kMaxUnacknowledged, kMaxOfferedBytes);
 }
 
@@ -254,7 +254,7 @@ absl::Status MapTransaction::RemoveTile(const std::string& tile_id) {
   v1::UpdateMapTilesRequest request;
   request.mutable_remove()->set_tile_id(tile_id);
   if (absl::Status status = impl.Write(request); !status.ok()) return status;
-  impl.pending.push_back({Pending::Kind::kRemoval, tile_id, {}, {}});
+  impl.pending.push_back({Impl::Pending::Kind::kRemoval, tile_id, {}, {}});
   return impl.AcknowledgeDownTo(kMaxUnacknowledged, kMaxOfferedBytes);
 }
 

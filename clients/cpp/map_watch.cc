@@ -19,15 +19,15 @@ namespace {
 
 constexpr char kWatchCall[] = "WatchMap";
 
-// One call, from its begin to its end.
-struct WatchStream {
-  grpc::ClientContext context;
-  std::unique_ptr<grpc::ClientReader<v1::WatchMapResponse>> reader;
-};
-
 }  // namespace
 
 struct MapWatch::Impl {
+  // One call, from its begin to its end.
+  struct Stream {
+    grpc::ClientContext context;
+    std::unique_ptr<grpc::ClientReader<v1::WatchMapResponse>> reader;
+  };
+
   Impl(const Channel& a_channel, const ReconnectOptions& reconnect)
       : channel(a_channel),
         stub(v1::MapService::NewStub(a_channel.impl().channel)),
@@ -35,7 +35,7 @@ struct MapWatch::Impl {
 
   // False: cancelled.
   bool Begin() {
-    auto next = std::make_unique<WatchStream>();
+    auto next = std::make_unique<Stream>();
     const std::lock_guard<std::mutex> lock(mutex);
     if (cancelled) return false;
     next->reader = stub->WatchMap(&next->context, request);
@@ -75,7 +75,7 @@ struct MapWatch::Impl {
   std::condition_variable changed;
   bool cancelled = false;
   // Replaced with the lock held, by the thread of Next only.
-  std::unique_ptr<WatchStream> stream;
+  std::unique_ptr<Stream> stream;
 };
 
 MapWatch::MapWatch(const Channel& channel, const std::string& map,

@@ -91,6 +91,8 @@ absl::Status MapTransaction::Start() {
 
 absl::Status MapTransaction::StartFromRevision() {
   if (begin_.from_revision == 0 || begin_.from_revision == base_revision_) return absl::OkStatus();
+  // What the request began from may be forgotten by now.
+  if (committed_revision_ != 0) return absl::OkStatus();
   auto manifest = library_.store().GetManifest(begin_.map, begin_.from_revision);
   if (!manifest.ok()) return manifest.status();
   from_ = *std::move(manifest);

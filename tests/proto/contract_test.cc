@@ -316,7 +316,8 @@ TEST_F(ContractTest, HasExactlyTheServicesItPromises) {
   EXPECT_THAT(Shapes("MapService"),
               ElementsAre("UpdateMapTiles(stream) -> stream", "GetMap()", "ListMaps()",
                           "DeleteMap()", "ListTiles()", "GetTiles() -> stream",
-                          "GetCells() -> stream", "WatchMap() -> stream"));
+                          "GetCells() -> stream", "WatchMap() -> stream", "ListRevisions()",
+                          "ActivateRevision()", "WithdrawRevision()", "SetCanary()"));
   EXPECT_THAT(Shapes("AdminService"), ElementsAre("GetServerInfo()", "ListSessions()",
                                                   "GetConfig()", "SetLogLevel()", "Drain()"));
 }

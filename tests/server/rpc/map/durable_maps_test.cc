@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include <memory>
 #include <string>
@@ -50,6 +51,34 @@ class DurableMaps : public EngineTest {
     session.Open(open);
     session.Send(GoodScan());
     return session.ReadResult().map_t_base().SerializeAsString();
+  }
+
+  // In the middle of the content of a tile.
+  void FlipABit(const std::string& tile) {
+    sqlite3* database = nullptr;
+    const std::string path = directory_.Path("maps/maps.db");
+    ASSERT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
+    sqlite3_stmt* query = nullptr;
+    ASSERT_EQ(sqlite3_prepare_v2(database,
+                                 "SELECT rowid, data FROM pieces WHERE content_id = "
+                                 "(SELECT content_id FROM tiles WHERE tile_id = ?1)",
+                                 -1, &query, nullptr),
+              SQLITE_OK);
+    sqlite3_bind_text(query, 1, tile.c_str(), -1, SQLITE_TRANSIENT);
+    ASSERT_EQ(sqlite3_step(query), SQLITE_ROW);
+    const int64_t row = sqlite3_column_int64(query, 0);
+    std::string data(static_cast<const char*>(sqlite3_column_blob(query, 1)),
+                     static_cast<size_t>(sqlite3_column_bytes(query, 1)));
+    sqlite3_finalize(query);
+    data[data.size() / 2] ^= 1;
+    ASSERT_EQ(sqlite3_prepare_v2(database, "UPDATE pieces SET data = ?1 WHERE rowid = ?2", -1,
+                                 &query, nullptr),
+              SQLITE_OK);
+    sqlite3_bind_blob(query, 1, data.data(), static_cast<int>(data.size()), SQLITE_TRANSIENT);
+    sqlite3_bind_int64(query, 2, row);
+    ASSERT_EQ(sqlite3_step(query), SQLITE_DONE);
+    sqlite3_finalize(query);
+    ASSERT_EQ(sqlite3_close(database), SQLITE_OK);
   }
 
   ScratchDir directory_;
@@ -143,6 +172,45 @@ TEST_P(DurableMaps, LastPosesComeBack) {
   ASSERT_TRUE(expected.ParseFromString(pose));
   EXPECT_EQ(session.opened().last_pose().map_t_base().SerializeAsString(),
             expected.pose().SerializeAsString());
+}
+
+TEST_P(DurableMaps, ADamagedTileIsLeftOutUntilItIsSentAgain) {
+  std::vector<v1::TileInfo> tiles;
+  std::string pose;
+  {
+    const auto server = Start();
+    LoadTwoTiles(*server);
+    tiles = Tiles(*server);
+    pose = PoseOf(*server);
+  }
+  FlipABit("east");
+  {
+    const auto server = Start();
+    AwaitMap(*server);
+    // It is a tile of the map all the same.
+    const auto listed = Tiles(*server);
+    ASSERT_EQ(listed.size(), 2u);
+    EXPECT_EQ(listed[0].sha256(), tiles[0].sha256());
+    v1::GetTilesRequest request;
+    request.set_map("town");
+    request.add_tile_ids("west");
+    EXPECT_TRUE(Download(*server, request).status.ok());
+    request.add_tile_ids("east");
+    const grpc::Status status = Download(*server, request).status;
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::DATA_LOSS);
+    EXPECT_THAT(status.error_message(), HasSubstr("east"));
+    EXPECT_NE(PoseOf(*server), pose);
+
+    const UpdateOutcome again =
+        RunUpdate(*server, {BeginRequest("town"), ReuseRequest("east", tiles[0].sha256()),
+                            TileRequest("east", TownStrip(0.0, 40.0)), CommitRequest()});
+    ASSERT_TRUE(again.status.ok()) << again.status.error_message();
+    EXPECT_THAT(again.missing, ElementsAre("east"));
+    EXPECT_EQ(PoseOf(*server), pose);
+  }
+  const auto server = Start();
+  AwaitMap(*server);
+  EXPECT_EQ(PoseOf(*server), pose);
 }
 
 TEST_P(DurableMaps, OneServerHasADirectory) {
