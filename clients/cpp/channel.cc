@@ -51,7 +51,9 @@ absl::StatusOr<Channel> Channel::Create(const ChannelOptions& options) {
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   // A session reopens by its own schedule: the channel must not wait longer between attempts.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
+  // How long an attempt to connect may take: as long as the longest pause between two. Two round
+  // trips of a slow link and a loaded machine need more than the first pause.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
   // Channels of equal arguments would otherwise share one connection and its state.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
