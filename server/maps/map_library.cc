@@ -12,7 +12,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "core/checksum/crc32c.h"
-#include "server/errors/error_details.h"
 #include "server/maps/tile_content.h"
 #include "server/observe/logging.h"
 

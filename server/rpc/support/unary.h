@@ -29,33 +29,16 @@ grpc::ServerUnaryReactor* ServeUnary(Runtime& runtime, RpcMethod method,
   return reactor;
 }
 
-inline grpc::Status NotYetAvailable(Runtime& runtime, RpcMethod method, const char* name) {
+inline grpc::ServerUnaryReactor* RefuseUnary(Runtime& runtime, RpcMethod method, const char* name,
+                                             grpc::CallbackServerContext& context) {
   const CallScope call(runtime, method);
   const grpc::Status status = ToGrpcStatus(WithReason(
       absl::UnimplementedError(absl::StrCat(name, " is not yet available on this server")),
       "NOT_AVAILABLE"));
   call.Ended(status);
-  return status;
-}
-
-inline grpc::ServerUnaryReactor* RefuseUnary(Runtime& runtime, RpcMethod method, const char* name,
-                                             grpc::CallbackServerContext& context) {
   grpc::ServerUnaryReactor* const reactor = context.DefaultReactor();
-  reactor->Finish(NotYetAvailable(runtime, method, name));
+  reactor->Finish(status);
   return reactor;
-}
-
-template <typename Response>
-class RefusedStream : public grpc::ServerWriteReactor<Response> {
- public:
-  explicit RefusedStream(const grpc::Status& status) { this->Finish(status); }
-  void OnDone() override { delete this; }
-};
-
-template <typename Response>
-grpc::ServerWriteReactor<Response>* RefuseStream(Runtime& runtime, RpcMethod method,
-                                                 const char* name) {
-  return new RefusedStream<Response>(NotYetAvailable(runtime, method, name));
 }
 
 }  // namespace voxloc::server
