@@ -169,9 +169,15 @@ class Server::Impl {
     return absl::OkStatus();
   }
 
-  // Maps are loaded while the server answers.
+  // Maps are loaded while the server answers, beginning where vehicles were last.
   absl::Status StartLoading(const std::vector<std::string>& maps) {
     for (const std::string& map : maps) {
+      const auto poses = runtime_.map_store->ListLastPoses(map);
+      if (!poses.ok()) return poses.status();
+      for (const LastPose& pose : *poses) {
+        runtime_.places.Note(map, {pose.map_T_base.translation.head<2>(), Eigen::Vector2d::Zero(),
+                                   PlacesInUse::Clock::now()});
+      }
       if (!runtime_.mapping.Post([this, map] { runtime_.library.Load(map); })) {
         return absl::ResourceExhaustedError(
             absl::StrCat("the store has ", maps.size(), " maps, too many to load at once"));
@@ -180,6 +186,7 @@ class Server::Impl {
     upkeep_ = std::make_shared<StoreUpkeep>(*runtime_.map_store, runtime_.last_poses,
                                             runtime_.mapping, runtime_.metrics);
     upkeep_entry_ = runtime_.timeouts.Add(upkeep_, TimeoutWatch::Clock::now());
+    residency_entry_ = runtime_.timeouts.Add(runtime_.residency, TimeoutWatch::Clock::now());
     return absl::OkStatus();
   }
 
@@ -201,6 +208,7 @@ class Server::Impl {
 
   // Cancels what is still open, and waits until it is over.
   void Shutdown() {
+    residency_entry_.reset();
     upkeep_entry_.reset();
     health_.reset();
     grpc_server_->Shutdown(std::chrono::system_clock::now());
@@ -218,6 +226,7 @@ class Server::Impl {
   Runtime runtime_;
   std::shared_ptr<StoreUpkeep> upkeep_;
   std::unique_ptr<TimeoutWatch::Entry> upkeep_entry_;
+  std::unique_ptr<TimeoutWatch::Entry> residency_entry_;
   std::unique_ptr<MetricsExporter> exporter_;
   std::vector<std::unique_ptr<grpc::Service>> services_;
   std::unique_ptr<grpc::Server> grpc_server_;

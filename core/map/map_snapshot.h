@@ -12,6 +12,7 @@
 
 #include "core/map/resident_map.h"
 #include "core/map/tile_catalogue.h"
+#include "core/map/tile_residency.h"
 
 namespace voxloc {
 
@@ -22,6 +23,7 @@ struct MapSnapshot {
   TileCatalogue tiles;
   // Composed of the resident ones of them, in the order of their ids.
   std::shared_ptr<const ResidentMap> resident;
+  std::shared_ptr<const TileResidency> residency;  // null: all of them are resident
 };
 
 }  // namespace voxloc

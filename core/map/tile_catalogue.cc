@@ -30,7 +30,10 @@ bool EndsBefore(const TileCatalogue::Tile& tile, absl::string_view id) { return 
 TileCatalogue::Page::Page(std::vector<Tile> page_tiles) : tiles(std::move(page_tiles)) {
   for (const auto& [id, tile] : tiles) {
     points += tile.points;
-    if (tile.resident != nullptr) memory_bytes += tile.resident->MemoryBytes();
+    if (tile.resident != nullptr) {
+      ++resident;
+      memory_bytes += tile.resident->MemoryBytes();
+    }
     Enlarge(tile.bounds, bounds);
   }
 }
@@ -38,6 +41,7 @@ TileCatalogue::Page::Page(std::vector<Tile> page_tiles) : tiles(std::move(page_t
 TileCatalogue::TileCatalogue(std::vector<PagePtr> pages) : pages_(std::move(pages)) {
   for (const PagePtr& page : pages_) {
     size_ += page->tiles.size();
+    resident_ += page->resident;
     points_ += page->points;
     memory_bytes_ += page->memory_bytes;
     Enlarge(page->bounds, bounds_);

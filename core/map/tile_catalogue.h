@@ -30,8 +30,9 @@ struct MapTile {
   uint64_t revision = 0;  // of the map at which it came
   Sha256Digest digest{};  // of its content
   uint32_t crc32c = 0;    // of the bytes that it was sent as
-  // Null: its content is damaged, and the map is served without it.
+  // Null: it is not in memory, and the map is served without it.
   std::shared_ptr<const ResidentTile> resident;
+  bool damaged = false;  // its content is, so that it cannot be in memory
 };
 
 class TileCatalogue {
@@ -44,6 +45,7 @@ class TileCatalogue {
 
   [[nodiscard]] size_t size() const { return size_; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
+  [[nodiscard]] size_t resident() const { return resident_; }  // tiles that are in memory
   [[nodiscard]] size_t points() const { return points_; }
   // The box around all tiles; finite_points == 0 where there is none.
   [[nodiscard]] const Bounds& bounds() const { return bounds_; }
@@ -66,6 +68,7 @@ class TileCatalogue {
     explicit Page(std::vector<Tile> page_tiles);
 
     std::vector<Tile> tiles;
+    size_t resident = 0;
     size_t points = 0;
     size_t memory_bytes = 0;
     Bounds bounds;
@@ -80,6 +83,7 @@ class TileCatalogue {
 
   std::vector<PagePtr> pages_;
   size_t size_ = 0;
+  size_t resident_ = 0;
   size_t points_ = 0;
   size_t memory_bytes_ = 0;
   Bounds bounds_;

@@ -34,6 +34,7 @@ struct Limits {
   uint32_t max_tiles_per_map = 100'000;
   uint64_t max_points_per_tile = 50'000'000;
   uint64_t max_points_per_map = 2'000'000'000;
+  uint64_t max_map_memory_bytes = 0;  // of all maps; 0: see MapMemoryBytes
   double max_map_extent_m = 1e6;
   uint64_t max_chunk_bytes = uint64_t{8} << 20;
   uint32_t max_map_transactions = 16;
@@ -65,17 +66,29 @@ struct Limits {
          large_messages * limits.max_message_bytes;
 }
 
+// Which tiles are in memory of maps that do not fit, metres: Autoware's dynamic map loading
+// (map_radius, lidar_radius, update_distance) and its defaults.
+struct ResidencyOptions {
+  double map_radius_m = 150.0;      // around a vehicle, in which tiles are loaded
+  double lidar_radius_m = 100.0;    // around a vehicle, in which a missing tile is told
+  double update_distance_m = 20.0;  // that a vehicle drives between two looks at what it needs
+  // How far ahead of a vehicle, at its velocity, tiles are loaded too: half as long again as it
+  // takes at 15 m/s to drive the 50 m between both radii.
+  double ahead_s = 5.0;
+};
+
 struct Config {
   std::string listen = "127.0.0.1:50051";
   std::string metrics_listen = "127.0.0.1:9464";  // "off": no metrics endpoint
   std::string data_dir;                           // empty: maps are kept in memory
   uint32_t kept_revisions = 10;                   // of a map that were active
-  std::string engine = "auto";                    // auto, cpu, cuda
-  std::vector<uint32_t> devices = {0};            // GPUs, as the driver counts them
-  uint64_t gpu_memory_limit_bytes = 0;            // on each GPU; 0: all there is
-  std::string ready_file;                         // empty: none
-  uint32_t threads = 0;                           // of the CPU engine; 0: one per processor
-  std::string log_level = "info";                 // trace, debug, info, warn, error
+  ResidencyOptions residency;
+  std::string engine = "auto";          // auto, cpu, cuda
+  std::vector<uint32_t> devices = {0};  // GPUs, as the driver counts them
+  uint64_t gpu_memory_limit_bytes = 0;  // on each GPU; 0: all there is
+  std::string ready_file;               // empty: none
+  uint32_t threads = 0;                 // of the CPU engine; 0: one per processor
+  std::string log_level = "info";       // trace, debug, info, warn, error
   std::string default_profile = "precise";
   std::string sensor_calibration;  // the file that `sensors` were read from; empty: none
   SensorCalibrations sensors;

@@ -259,6 +259,11 @@ void AppendLimits(std::vector<Setting>& table) {
   table.push_back(Count(
       "limits.max_points_per_map", 1, kMax48, "limit the points of a map and of one transaction",
       [](auto& c) -> auto& { return c.limits.max_points_per_map; }));
+  table.push_back(Bytes(
+      "limits.max_map_memory_bytes",
+      "limit the memory that all maps take on the engine's device, bytes, such as 8G; larger maps "
+      "are there in part, around the vehicles; 0: three quarters of the device's memory",
+      [](auto& c) -> auto& { return c.limits.max_map_memory_bytes; }));
   table.push_back(Number(
       "limits.max_map_extent_m", 1.0, 1e7, "limit the extent of a map along an axis, metres",
       [](auto& c) -> auto& { return c.limits.max_map_extent_m; }));
@@ -311,6 +316,22 @@ std::vector<Setting> MakeSettings() {
       "kept_revisions", 1, 10'000,
       "keep this many revisions of a map, the active one included, to go back to",
       [](auto& c) -> auto& { return c.kept_revisions; }));
+  table.push_back(Number(
+      "residency.map_radius_m", 1.0, 1e6,
+      "load the tiles of a map that does not fit within this distance of each vehicle, metres",
+      [](auto& c) -> auto& { return c.residency.map_radius_m; }));
+  table.push_back(Number(
+      "residency.lidar_radius_m", 0.0, 1e6,
+      "count the tiles that are missing within this distance of a scan's guess, metres",
+      [](auto& c) -> auto& { return c.residency.lidar_radius_m; }));
+  table.push_back(Number(
+      "residency.update_distance_m", 0.1, 1e6,
+      "look anew at which tiles are needed when a vehicle has driven this far, metres",
+      [](auto& c) -> auto& { return c.residency.update_distance_m; }));
+  table.push_back(Number(
+      "residency.ahead_s", 0.0, 3600.0,
+      "load tiles for where each vehicle will be after so long at its velocity, seconds",
+      [](auto& c) -> auto& { return c.residency.ahead_s; }));
   table.push_back(Choice(
       "engine", {"auto", "cpu", "cuda"},
       "align scans with this engine; auto: a GPU if one works, otherwise the CPU",

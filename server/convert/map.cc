@@ -62,6 +62,7 @@ void MapInfoToProto(const MapView& view, v1::MapInfo& proto) {
     proto.add_restorable_revisions(revision);
   }
   proto.set_durable(facts.durable);
+  proto.set_resident_tiles(static_cast<uint32_t>(snapshot.tiles.resident()));
 }
 
 void TileInfoToProto(const std::string& tile_id, const MapTile& tile, v1::TileInfo& proto) {
@@ -71,6 +72,8 @@ void TileInfoToProto(const std::string& tile_id, const MapTile& tile, v1::TileIn
   proto.set_revision(tile.revision);
   proto.set_crc32c(tile.crc32c);
   proto.set_sha256(ToBytes(tile.digest));
+  proto.set_resident(tile.resident != nullptr);
+  proto.set_damaged(tile.damaged);
 }
 
 absl::StatusOr<std::vector<std::string>> CanaryFromProto(

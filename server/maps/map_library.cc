@@ -20,18 +20,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Of all memory for maps: what a transaction may use where there is none left, so that the tiles of
+// a small change are there at once.
+constexpr size_t kShareOfTransaction = 16;
+
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-StoredTile StoredOf(const MapTile& tile) {
-  StoredTile stored;
-  stored.digest = tile.digest;
-  stored.points = tile.points;
-  stored.bounds = tile.bounds;
-  stored.crc32c = tile.crc32c;
-  stored.revision = tile.revision;
-  return stored;
 }
 
 // What the store is told: a tile that is sent again as it was is no change.
@@ -62,6 +56,16 @@ std::vector<std::string> ChangedTiles(const TileCatalogue::Change& change) {
 
 }  // namespace
 
+StoredTile StoredOf(const MapTile& tile) {
+  StoredTile stored;
+  stored.digest = tile.digest;
+  stored.points = tile.points;
+  stored.bounds = tile.bounds;
+  stored.crc32c = tile.crc32c;
+  stored.revision = tile.revision;
+  return stored;
+}
+
 MapTile NotResident(const StoredTile& stored) {
   MapTile tile;
   tile.bounds = stored.bounds;
@@ -84,15 +88,10 @@ absl::StatusOr<std::vector<std::string>> MapLibrary::Announce() {
 }
 
 void MapLibrary::Load(const std::string& map) {
-  const auto start = Clock::now();
   const absl::Status status = TryLoad(map);
-  if (absl::IsNotFound(status)) return;  // deleted in the meantime
-  if (!status.ok()) {
-    Log(LogLevel::kError, "map_not_loaded", {{"map", map}, {"error", status.ToString()}});
-    parts_.maps.Fail(map, status);
-    return;
-  }
-  Log(LogLevel::kInfo, "map_loaded", {{"map", map}, {"load_s", SecondsSince(start)}});
+  if (status.ok() || absl::IsNotFound(status)) return;  // deleted in the meantime
+  Log(LogLevel::kError, "map_not_loaded", {{"map", map}, {"error", status.ToString()}});
+  parts_.maps.Fail(map, status);
 }
 
 absl::Status MapLibrary::TryLoad(const std::string& name) {
@@ -127,53 +126,40 @@ absl::StatusOr<MapSnapshot> MapLibrary::LoadRevision(const StoredMap& map,
                                                      const MapSnapshot* known) {
   auto manifest = parts_.store.GetManifest(map.name, revision.revision);
   if (!manifest.ok()) return manifest.status();
-  std::vector<const Manifest::value_type*> tiles;
-  tiles.reserve(manifest->size());
-  for (const auto& entry : *manifest) tiles.push_back(&entry);
-  std::vector<MapTile> loaded(tiles.size());
-  absl::Mutex mutex;
-  absl::Status failure;
-  size_t done = 0;
-  parts_.threads.ParallelFor(tiles.size(), [&](size_t i) {
-    const auto& [id, stored] = *tiles[i];
-    const MapTile* const same = known == nullptr ? nullptr : known->tiles.Find(id);
-    if (same != nullptr && same->digest == stored.digest) {
-      loaded[i] = *same;
-      return;
-    }
-    {
-      const absl::MutexLock lock(&mutex);
-      if (!failure.ok()) return;
-    }
-    auto tile = LoadTile(id, stored, build);
-    const absl::MutexLock lock(&mutex);
-    parts_.maps.SetProgress(map.name,
-                            static_cast<double>(++done) / static_cast<double>(tiles.size()));
-    if (tile.ok()) {
-      loaded[i] = *std::move(tile);
-    } else if (absl::IsDataLoss(tile.status()) || absl::IsNotFound(tile.status())) {
-      Log(LogLevel::kError, "tile_damaged",
-          {{"map", map.name}, {"tile", id}, {"error", tile.status().message()}});
-      parts_.metrics.map_tiles_damaged.Increment();
-      loaded[i] = NotResident(stored);
-    } else {
-      failure = tile.status();
-    }
-  });
-  if (!failure.ok()) return failure;
   TileCatalogue::Change all;
-  for (size_t i = 0; i < tiles.size(); ++i) {
-    all.emplace_hint(all.end(), tiles[i]->first, std::move(loaded[i]));
+  for (const auto& [id, stored] : *manifest) {
+    const MapTile* const same = known == nullptr ? nullptr : known->tiles.Find(id);
+    const bool shared = same != nullptr && same->digest == stored.digest;
+    all.emplace_hint(all.end(), id, shared ? *same : NotResident(stored));
   }
   MapSnapshot snapshot;
   snapshot.name = map.name;
   snapshot.revision = revision.revision;
   snapshot.committed_unix_ns = revision.committed_unix_ns;
   snapshot.tiles = TileCatalogue().With(all);
+  snapshot.residency = TileResidency::Of(snapshot.tiles);
   auto resident = Compose(snapshot.tiles, build, known);
   if (!resident.ok()) return resident.status();
   snapshot.resident = *std::move(resident);
   return snapshot;
+}
+
+absl::Status MapLibrary::Refresh(const MapView& view, const TileCatalogue::Change& change) {
+  MapSnapshot snapshot = *view.snapshot;
+  snapshot.tiles = snapshot.tiles.With(change);
+  snapshot.residency = TileResidency::Of(
+      snapshot.tiles, snapshot.residency == nullptr ? nullptr : snapshot.residency->layout());
+  auto resident = Compose(snapshot.tiles, *view.facts->build, view.snapshot.get());
+  if (!resident.ok()) return resident.status();
+  snapshot.resident = *std::move(resident);
+  parts_.maps.Refresh(std::move(snapshot));
+  return absl::OkStatus();
+}
+
+size_t MapLibrary::TransactionBytes() const {
+  const size_t used = parts_.maps.MemoryBytes();
+  const size_t left = used < parts_.max_bytes ? parts_.max_bytes - used : 0;
+  return std::max(left, parts_.max_bytes / kShareOfTransaction);
 }
 
 absl::StatusOr<PointCloud> MapLibrary::ReadPoints(const Sha256Digest& digest) {
@@ -247,6 +233,8 @@ absl::StatusOr<MapTile> MapLibrary::BuildTile(const PointCloud& cloud_map,
 absl::Status MapLibrary::MakeResident(absl::string_view map, const MapBuild& build,
                                       TileCatalogue::Change& change) {
   const auto active = parts_.maps.Find(map);
+  const size_t most_bytes = TransactionBytes();
+  size_t bytes = 0;
   for (auto& [id, tile] : change) {
     if (!tile.has_value() || tile->resident != nullptr) continue;
     const MapTile* const same = active.ok() ? active->snapshot->tiles.Find(id) : nullptr;
@@ -254,9 +242,11 @@ absl::Status MapLibrary::MakeResident(absl::string_view map, const MapBuild& bui
       tile->resident = same->resident;
       continue;
     }
+    if (bytes >= most_bytes) continue;
     auto loaded = LoadTile(id, StoredOf(*tile), build);
     if (!loaded.ok()) return loaded.status();
     tile = *std::move(loaded);
+    bytes += tile->resident->MemoryBytes();
   }
   return absl::OkStatus();
 }
@@ -365,6 +355,7 @@ absl::StatusOr<CommitReceipt> MapLibrary::Commit(const RevisionDraft& draft) {
   snapshot.revision = revision;
   snapshot.committed_unix_ns = committed->revision.committed_unix_ns;
   snapshot.tiles = before.With(change);
+  snapshot.residency = TileResidency::Of(snapshot.tiles);
   snapshot.resident = *std::move(resident);
   MapFacts facts = FactsOf(draft.map, revision, draft.build);
   MapEvent event;

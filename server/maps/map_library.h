@@ -18,7 +18,6 @@
 #include "absl/strings/string_view.h"
 #include "core/cloud/point_cloud.h"
 #include "core/engine/engine.h"
-#include "core/parallel/thread_pool.h"
 #include "server/config/config.h"
 #include "server/maps/map_build.h"
 #include "server/maps/map_events.h"
@@ -49,8 +48,9 @@ struct CommitReceipt {
   bool repeated = false;  // the request was committed before
 };
 
-// A tile that is in the store and not in memory.
+// A tile that is in the store and not in memory; and back.
 [[nodiscard]] MapTile NotResident(const StoredTile& stored);
+[[nodiscard]] StoredTile StoredOf(const MapTile& tile);
 
 struct TilesOfRevision {
   uint64_t revision = 0;
@@ -62,11 +62,11 @@ class MapLibrary {
   struct Parts {
     MapStore& store;
     Engine& engine;
-    ThreadPool& threads;  // that read and build the tiles of a map
     ResidentMaps& maps;
     MapEvents& events;
     const Limits& limits;
     const Metrics& metrics;
+    size_t max_bytes = 0;  // of all maps in memory
   };
   explicit MapLibrary(const Parts& parts) : parts_(parts) {}
 
@@ -78,16 +78,26 @@ class MapLibrary {
   // more than the limit.
   [[nodiscard]] absl::StatusOr<std::vector<std::string>> Announce();
 
-  // Makes an announced map resident, with its staged revisions. Tiles whose content is damaged are
-  // left out and logged. Where that fails, the map answers with the reason.
+  // Brings an announced map here, with its staged revisions, and none of its tiles: those come by
+  // Refresh. Where that fails, the map answers with the reason.
   void Load(const std::string& map);
+
+  // Replaces a revision by itself with other tiles resident. `change`: of its tiles, which differ
+  // in nothing else. ResourceExhausted: no memory.
+  [[nodiscard]] absl::Status Refresh(const MapView& view, const TileCatalogue::Change& change);
+  // Reads and builds a tile. DataLoss and NotFound: its content is damaged or gone; the message
+  // names it.
+  [[nodiscard]] absl::StatusOr<MapTile> LoadTile(absl::string_view tile_id,
+                                                 const StoredTile& stored, const MapBuild& build);
+  // How many bytes more of tiles a transaction may keep in memory.
+  [[nodiscard]] size_t TransactionBytes() const;
 
   // Of these points, which the store has under `digest` already.
   [[nodiscard]] absl::StatusOr<MapTile> BuildTile(const PointCloud& cloud_map,
                                                   const Sha256Digest& digest, uint32_t crc32c,
                                                   const MapBuild& build);
-  // Tiles with their points from the store; resident ones of the same content are shared. DataLoss:
-  // the content of a tile is damaged; the message names it.
+  // Tiles with their points from the store, as many as there is memory for; resident ones of the
+  // same content are shared. DataLoss: the content of a tile is damaged; the message names it.
   [[nodiscard]] absl::Status MakeResident(absl::string_view map, const MapBuild& build,
                                           TileCatalogue::Change& change);
 
@@ -120,14 +130,11 @@ class MapLibrary {
  private:
   [[nodiscard]] absl::Status TryLoad(const std::string& map);
   [[nodiscard]] absl::StatusOr<PointCloud> ReadPoints(const Sha256Digest& digest);
-  // A revision of the store as tiles; those of `known` whose content is the same are shared.
-  // Damaged ones have no resident tile.
+  // A revision of the store, without tiles in memory but those that `known` has.
   [[nodiscard]] absl::StatusOr<MapSnapshot> LoadRevision(const StoredMap& map,
                                                          const StoredRevision& revision,
                                                          const MapBuild& build,
                                                          const MapSnapshot* known);
-  [[nodiscard]] absl::StatusOr<MapTile> LoadTile(absl::string_view tile_id,
-                                                 const StoredTile& stored, const MapBuild& build);
   [[nodiscard]] absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
       const TileCatalogue& tiles, const MapBuild& build, const MapSnapshot* previous);
   [[nodiscard]] absl::Status CheckSize(const TileCatalogue& tiles) const;

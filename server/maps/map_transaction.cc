@@ -218,6 +218,12 @@ absl::StatusOr<TileReceipt> MapTransaction::Stage(const std::string& tile_id, Ma
   receipt.replaces = Has(tile_id);
   receipt.digest = tile.digest;
   staged_points_ += tile.points;
+  // Beyond its share of the memory it goes on without them: they are in the store.
+  resident_bytes_ += tile.resident->MemoryBytes();
+  if (resident_bytes_ > library_.TransactionBytes()) {
+    resident_bytes_ -= tile.resident->MemoryBytes();
+    tile.resident = nullptr;
+  }
   staged_[tile_id] = std::move(tile);
   return receipt;
 }

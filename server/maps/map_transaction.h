@@ -129,6 +129,7 @@ class MapTransaction {
   std::optional<Unfinished> unfinished_;
   TileCatalogue::Change staged_;
   uint64_t staged_points_ = 0;
+  size_t resident_bytes_ = 0;  // of the staged tiles that are in memory
 };
 
 }  // namespace voxloc::server

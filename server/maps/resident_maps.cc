@@ -31,6 +31,7 @@ absl::StatusOr<MapView> ResidentMaps::Find(absl::string_view name,
   const auto it = maps_.find(name);
   if (it == maps_.end()) return NoSuchMap(name);
   const Map& map = it->second;
+  if (map.loading) return NotOpen(it->first, map);
   if (!vehicle.empty()) {
     // The newest, where the vehicle tries several.
     for (auto staged = map.staged.rbegin(); staged != map.staged.rend(); ++staged) {
@@ -38,22 +39,27 @@ absl::StatusOr<MapView> ResidentMaps::Find(absl::string_view name,
     }
   }
   if (map.active != nullptr) return ViewOf(map.active);
-  if (!map.failure.ok()) {
-    return WithReason(absl::UnavailableError(absl::StrCat(
-                          "map ", name, " could not be loaded: ", map.failure.message())),
-                      "MAP_NOT_LOADED", {{"map", std::string(name)}});
-  }
-  if (map.loading) {
-    return WithRetryAfter(WithReason(absl::UnavailableError(absl::StrCat(
-                                         "map ", name, " is being loaded (",
-                                         static_cast<int>(100.0 * map.progress), " %)")),
-                                     "MAP_LOADING", {{"map", std::string(name)}}),
-                          kLoadingRetryS);
-  }
   return WithReason(absl::FailedPreconditionError(
                         absl::StrCat("map ", name, " has no active revision; revision ",
                                      map.staged.back().revision->snapshot.revision, " is staged")),
                     "MAP_NOT_ACTIVE", {{"map", std::string(name)}});
+}
+
+absl::Status ResidentMaps::NotOpen(const std::string& name, const Map& map) {
+  if (!map.failure.ok()) {
+    return WithReason(absl::UnavailableError(absl::StrCat(
+                          "map ", name, " could not be loaded: ", map.failure.message())),
+                      "MAP_NOT_LOADED", {{"map", name}});
+  }
+  int percent = 0;
+  if (map.active != nullptr && !map.active->snapshot.tiles.empty()) {
+    const TileCatalogue& tiles = map.active->snapshot.tiles;
+    percent = static_cast<int>(100 * tiles.resident() / tiles.size());
+  }
+  return WithRetryAfter(WithReason(absl::UnavailableError(absl::StrCat(
+                                       "map ", name, " is being loaded (", percent, " %)")),
+                                   "MAP_LOADING", {{"map", name}}),
+                        kLoadingRetryS);
 }
 
 absl::StatusOr<MapView> ResidentMaps::FindAtLeast(absl::string_view name, uint64_t min_revision,
@@ -92,9 +98,36 @@ std::vector<MapView> ResidentMaps::List() const {
   std::vector<MapView> views;
   views.reserve(maps_.size());
   for (const auto& [name, map] : maps_) {
-    if (map.active != nullptr) views.push_back(ViewOf(map.active));
+    if (map.active != nullptr && !map.loading) views.push_back(ViewOf(map.active));
   }
   return views;
+}
+
+std::vector<std::string> ResidentMaps::Names() const {
+  const absl::MutexLock lock(&mutex_);
+  std::vector<std::string> names;
+  names.reserve(maps_.size());
+  for (const auto& [name, map] : maps_) names.push_back(name);
+  return names;
+}
+
+std::vector<MapView> ResidentMaps::Views(absl::string_view name) const {
+  const absl::MutexLock lock(&mutex_);
+  std::vector<MapView> views;
+  const auto it = maps_.find(name);
+  if (it == maps_.end()) return views;
+  if (it->second.active != nullptr) views.push_back(ViewOf(it->second.active));
+  for (const Staged& staged : it->second.staged) views.push_back(ViewOf(staged.revision));
+  return views;
+}
+
+size_t ResidentMaps::MemoryBytes() const {
+  const absl::MutexLock lock(&mutex_);
+  size_t bytes = 0;
+  for (const auto& [name, map] : maps_) {
+    if (map.active != nullptr) bytes += map.active->memory_bytes;
+  }
+  return bytes;
 }
 
 size_t ResidentMaps::size() const {
@@ -117,18 +150,46 @@ absl::Status ResidentMaps::CheckRoom(absl::string_view name) const {
 absl::Status ResidentMaps::Announce(const std::string& name) {
   const absl::MutexLock lock(&mutex_);
   if (absl::Status status = HasRoom(name); !status.ok()) return status;
-  maps_.emplace(name, Map());
+  maps_[name].loading = true;
   return absl::OkStatus();
 }
 
-void ResidentMaps::SetProgress(absl::string_view name, double progress) {
+bool ResidentMaps::IsLoading(absl::string_view name) const {
   const absl::MutexLock lock(&mutex_);
-  if (const auto it = maps_.find(name); it != maps_.end()) it->second.progress = progress;
+  const auto it = maps_.find(name);
+  return it != maps_.end() && it->second.loading;
 }
 
 void ResidentMaps::Fail(absl::string_view name, const absl::Status& reason) {
   const absl::MutexLock lock(&mutex_);
   if (const auto it = maps_.find(name); it != maps_.end()) it->second.failure = reason;
+}
+
+void ResidentMaps::Open(absl::string_view name) {
+  const absl::MutexLock lock(&mutex_);
+  const auto it = maps_.find(name);
+  if (it == maps_.end()) return;
+  it->second.loading = false;
+  it->second.failure = absl::OkStatus();
+}
+
+void ResidentMaps::Refresh(MapSnapshot snapshot) {
+  RevisionPtr replaced;  // released after the lock
+  const absl::MutexLock lock(&mutex_);
+  const auto it = maps_.find(snapshot.name);
+  if (it == maps_.end()) return;
+  Map& map = it->second;
+  RevisionPtr* at = nullptr;
+  if (map.active != nullptr && map.active->snapshot.revision == snapshot.revision) {
+    at = &map.active;
+  }
+  for (Staged& staged : map.staged) {
+    if (staged.revision->snapshot.revision == snapshot.revision) at = &staged.revision;
+  }
+  if (at == nullptr) return;
+  replaced = *at;
+  *at = FreedOnQueue(std::move(snapshot), replaced->facts);
+  UpdateMetrics();
 }
 
 MapView ResidentMaps::Activate(MapSnapshot snapshot, MapFacts facts) {
@@ -137,7 +198,6 @@ MapView ResidentMaps::Activate(MapSnapshot snapshot, MapFacts facts) {
   RevisionPtr unstaged;
   const absl::MutexLock lock(&mutex_);
   Map& map = maps_[revision->snapshot.name];
-  map.loading = false;
   replaced = std::exchange(map.active, revision);
   const auto staged = std::find_if(map.staged.begin(), map.staged.end(), [&](const Staged& s) {
     return s.revision->snapshot.revision == revision->snapshot.revision;
@@ -155,7 +215,6 @@ MapView ResidentMaps::Stage(MapSnapshot snapshot, MapFacts facts,
   const RevisionPtr revision = FreedOnQueue(std::move(snapshot), std::move(facts));
   const absl::MutexLock lock(&mutex_);
   Map& map = maps_[revision->snapshot.name];
-  map.loading = false;
   map.staged.push_back({revision, SetOf(vehicles)});
   UpdateMetrics();
   return ViewOf(revision);
@@ -208,6 +267,8 @@ ResidentMaps::RevisionPtr ResidentMaps::FreedOnQueue(MapSnapshot snapshot, MapFa
   auto revision = std::make_unique<Revision>();
   revision->snapshot = std::move(snapshot);
   revision->facts = std::move(facts);
+  revision->memory_bytes =
+      revision->snapshot.tiles.MemoryBytes() + revision->snapshot.resident->MemoryBytes();
   WorkQueue* const queue = &mapping_;
   return {revision.release(), [queue](const Revision* released) {
             // A task that is refused, or dropped by a queue that stops, frees it as it goes.
@@ -229,19 +290,22 @@ absl::Status ResidentMaps::NoSuchMap(absl::string_view name) const {
 
 void ResidentMaps::UpdateMetrics() const {
   size_t tiles = 0;
+  size_t resident_tiles = 0;
   size_t points = 0;
   size_t cells = 0;
   size_t bytes = 0;
   for (const auto& [name, map] : maps_) {
     if (map.active == nullptr) continue;
     tiles += map.active->snapshot.tiles.size();
+    resident_tiles += map.active->snapshot.tiles.resident();
     points += map.active->snapshot.tiles.points();
-    bytes += ViewOf(map.active).MemoryBytes();
+    bytes += map.active->memory_bytes;
     const ResidentMap& resident = *map.active->snapshot.resident;
     for (size_t i = 0; i < resident.statistics().size(); ++i) cells += resident.cells(i);
   }
   metrics_.maps.Set(static_cast<double>(maps_.size()));
   metrics_.map_tiles.Set(static_cast<double>(tiles));
+  metrics_.map_tiles_resident.Set(static_cast<double>(resident_tiles));
   metrics_.map_points.Set(static_cast<double>(points));
   metrics_.map_cells.Set(static_cast<double>(cells));
   metrics_.map_bytes.Set(static_cast<double>(bytes));

@@ -70,21 +70,31 @@ class ResidentMaps {
   [[nodiscard]] std::vector<MapView> List() const;  // the active ones, by name
   [[nodiscard]] size_t size() const;                // maps, those that are being loaded included
 
+  // Of all maps, those that are being loaded included.
+  [[nodiscard]] std::vector<std::string> Names() const;
+  // All revisions of a map that are here: the active one, then the staged ones.
+  [[nodiscard]] std::vector<MapView> Views(absl::string_view name) const;
+  // Of the active revisions; staged ones share nearly all that they hold.
+  [[nodiscard]] size_t MemoryBytes() const;
+
   // Makes room for a map that is about to come: until it does, Find answers Unavailable.
   // ResourceExhausted: it would be one too many.
   [[nodiscard]] absl::Status Announce(const std::string& name);
   // ResourceExhausted: a map of this name would be one too many.
   [[nodiscard]] absl::Status CheckRoom(absl::string_view name) const;
-  // How far the loading of an announced map has come, from 0 to 1.
-  void SetProgress(absl::string_view name, double progress);
-  // The loading failed: Find answers Unavailable with the reason.
+  // Whether a map was announced and has not been opened yet.
+  [[nodiscard]] bool IsLoading(absl::string_view name) const;
+  // The loading failed, for now: Find answers Unavailable with the reason.
   void Fail(absl::string_view name, const absl::Status& reason);
+  // Ends the loading of an announced map: Find finds it.
+  void Open(absl::string_view name);
+  // Replaces a revision that is here by itself, with other tiles resident.
+  void Refresh(MapSnapshot snapshot);
 
-  // Makes this revision the active one of its map, which is announced or there; a staged revision
-  // of the same number is staged no more.
+  // Makes this revision the active one of its map; a staged revision of the same number is staged
+  // no more. A map that was announced stays closed until it is opened.
   MapView Activate(MapSnapshot snapshot, MapFacts facts);
-  // Lets these vehicles use this revision, in place of those named before. An announced map that
-  // has no active revision is loaded then.
+  // Lets these vehicles use this revision.
   MapView Stage(MapSnapshot snapshot, MapFacts facts, const std::vector<std::string>& vehicles);
   void SetCanary(absl::string_view name, uint64_t revision,
                  const std::vector<std::string>& vehicles);
@@ -96,6 +106,7 @@ class ResidentMaps {
   struct Revision {
     MapSnapshot snapshot;
     MapFacts facts;
+    size_t memory_bytes = 0;  // MapView::MemoryBytes
   };
   using RevisionPtr = std::shared_ptr<const Revision>;
   struct Staged {
@@ -104,9 +115,8 @@ class ResidentMaps {
   };
   struct Map {
     RevisionPtr active;          // null: none
-    bool loading = true;         // announced, and not yet there
+    bool loading = false;        // announced, and not yet open
     absl::Status failure;        // of the loading
-    double progress = 0.0;       // of the loading
     std::vector<Staged> staged;  // ascending by revision
   };
   using Maps = std::map<std::string, Map, std::less<>>;
@@ -114,6 +124,7 @@ class ResidentMaps {
   [[nodiscard]] static MapView ViewOf(const RevisionPtr& revision);
   // Shared ownership whose last owner posts the revision to the mapping queue, which frees it.
   [[nodiscard]] RevisionPtr FreedOnQueue(MapSnapshot snapshot, MapFacts facts) const;
+  [[nodiscard]] static absl::Status NotOpen(const std::string& name, const Map& map);
   [[nodiscard]] absl::Status HasRoom(absl::string_view name) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   [[nodiscard]] absl::Status NoSuchMap(absl::string_view name) const

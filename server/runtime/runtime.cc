@@ -7,6 +7,7 @@
 #include "absl/time/clock.h"
 #include "core/parallel/processors.h"
 #include "server/errors/error_details.h"
+#include "server/maps/residency/map_memory.h"
 #include "server/maps/store/sqlite_map_store.h"
 #include "server/observe/logging.h"
 
@@ -56,12 +57,19 @@ Runtime::Runtime(const CommandLine& command_line, EngineChoice choice,
       transactions(config.limits.max_map_transactions),
       watchers(config.limits.max_watchers),
       map_store(std::move(store)),
+      max_map_memory_bytes(MapMemoryBytes(config.limits, engine->Info())),
       mapping("mapping", config.limits.max_map_transactions + kSpareTasks, metrics.depth_mapping),
       scoring("scoring", config.limits.max_scoring_streams + kSpareTasks, metrics.depth_scoring),
       searching("searching", SearchingOptions(config.limits), metrics.depth_searching),
       maps(config.limits.max_maps, metrics, mapping),
-      library({*map_store, *engine, host_threads, maps, map_events, config.limits, metrics}),
+      library(
+          {*map_store, *engine, maps, map_events, config.limits, metrics, max_map_memory_bytes}),
       last_poses(MapStoreOptions().max_last_poses),
+      places(config.residency.update_distance_m),
+      residency(std::make_shared<Residency>(Residency::Parts{library, maps, places, host_threads,
+                                                             mapping, metrics, config.residency,
+                                                             max_map_memory_bytes})),
+      surroundings(config.residency, places, *residency),
       global_search(*engine, config.limits.search_cache_bytes),
       sessions(config.limits.max_sessions, metrics),
       scheduler(*engine, host_threads, SchedulerOptions(config.limits, engine_devices.size()),

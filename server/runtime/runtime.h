@@ -22,6 +22,9 @@
 #include "server/maps/last_poses.h"
 #include "server/maps/map_events.h"
 #include "server/maps/map_library.h"
+#include "server/maps/residency/places_in_use.h"
+#include "server/maps/residency/residency.h"
+#include "server/maps/residency/surroundings.h"
 #include "server/maps/resident_maps.h"
 #include "server/maps/store/map_store.h"
 #include "server/observe/metrics/metrics.h"
@@ -60,6 +63,7 @@ struct Runtime {
   Admission watchers;      // of maps
 
   const std::unique_ptr<MapStore> map_store;
+  const uint64_t max_map_memory_bytes;
 
   // In the order in which they may need each other: the last is destroyed first.
   WorkQueue mapping;
@@ -69,6 +73,9 @@ struct Runtime {
   MapEvents map_events;
   MapLibrary library;
   LastPoses last_poses;
+  PlacesInUse places;
+  const std::shared_ptr<Residency> residency;
+  Surroundings surroundings;
   GlobalSearch global_search;
   SessionRegistry sessions;
   Scheduler scheduler;

@@ -37,7 +37,10 @@ void RecoveryWork::Start(Runtime& runtime, std::shared_ptr<const ScanSource> sou
   const bool admitted = pass != nullptr;
   auto work = std::make_shared<RecoveryWork>(runtime, std::move(source), std::move(task),
                                              std::move(reply), std::move(pass));
-  if (!admitted || !runtime.searching.Post([work] { work->Run(); })) work->Refuse();
+  if (admitted && runtime.searching.Post([work] { work->Run(); })) return;
+  runtime.metrics.rejected_recoveries.Increment();
+  work->Refuse(absl::StrCat("the server looks for as many lost vehicles as its limit of ",
+                            runtime.recoveries.limit(), " allows; the next scan tries again"));
 }
 
 RecoveryWork::RecoveryWork(Runtime& runtime, std::shared_ptr<const ScanSource> source,
@@ -73,6 +76,14 @@ void RecoveryWork::Run() {
   };
   const RecoveryOptions& options = *source_->state->recovery();
   if (const auto* search = std::get_if<RecoverySearch>(&task_.step)) {
+    const Eigen::Vector2d middle = search->map_T_base.translation.head<2>();
+    const Eigen::Vector2d radius = Eigen::Vector2d::Constant(search->radius_m);
+    if (const absl::Status status =
+            runtime_.surroundings.Require(task_.map, middle - radius, middle + radius);
+        !status.ok()) {
+      Refuse(status.message());
+      return;
+    }
     EndSearch(SearchForVehicle(*runtime_.engine, task_.job, *search, options, confidence));
   } else if (const auto* proposal = std::get_if<ProposalToCheck>(&task_.step)) {
     EndCheck(CheckProposal(*runtime_.engine, task_.job, proposal->expected_map_T_base,
@@ -105,17 +116,14 @@ void RecoveryWork::EndCheck(const ProposalCheck& check) {
   Conclude(outcome);
 }
 
-void RecoveryWork::Refuse() {
+void RecoveryWork::Refuse(absl::string_view detail) {
   ended_ = true;
   source_->state->AbandonStep(task_.step);
-  runtime_.metrics.rejected_recoveries.Increment();
   v1::RecoveryProposal& recovery = *reply_.result().mutable_recovery();
   if (const auto* search = std::get_if<RecoverySearch>(&task_.step)) {
     recovery.set_search_radius_m(search->radius_m);
   }
-  recovery.set_detail(absl::StrCat("the server looks for as many lost vehicles as its limit of ",
-                                   runtime_.recoveries.limit(),
-                                   " allows; the next scan tries again"));
+  recovery.set_detail(std::string(detail));
   Conclude({});
 }
 

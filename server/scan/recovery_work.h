@@ -21,6 +21,7 @@ namespace voxloc::server {
 
 // What is to be found, and where.
 struct RecoveryTask {
+  MapView map;
   AlignJob job;  // its guess is not used
   RecoveryStep step;
   std::optional<AlignResult> own;  // of the alignment from the scan's own guess, if there was one
@@ -47,7 +48,7 @@ class RecoveryWork {
   // The ends, each of which ends the session's step.
   void EndSearch(const RecoveryReport& report);
   void EndCheck(const ProposalCheck& check);
-  void Refuse();
+  void Refuse(absl::string_view detail);
   // Writes the outcome and sends the reply.
   void Conclude(const RecoveryOutcome& outcome);
 

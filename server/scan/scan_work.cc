@@ -165,6 +165,18 @@ void ScanWork::FindMap() {
   const Eigen::Array2d position = guess_->translation.head<2>().array();
   facts_.out_of_map_range = (position < bounds.min.head<2>().array()).any() ||
                             (position > bounds.max.head<2>().array()).any();
+  FindSurroundings();
+}
+
+void ScanWork::FindSurroundings() {
+  Eigen::Vector3d velocity_map = Eigen::Vector3d::Zero();
+  if (place_.base_twist.has_value()) {
+    velocity_map = guess_->rotation * place_.base_twist->linear_m_s;
+  }
+  tiles_near_ = runtime_.surroundings.Note(map_, guess_->translation, velocity_map);
+  if (tiles_near_.absent() == 0) return;
+  reply_.result().set_tiles_missing(static_cast<uint32_t>(tiles_near_.absent()));
+  runtime_.metrics.scans_near_missing_tiles.Increment();
 }
 
 std::optional<ScanWork::Refusal> ScanWork::RefusalOfScan() const {
@@ -178,6 +190,9 @@ std::optional<ScanWork::Refusal> ScanWork::RefusalOfScan() const {
   }
   if (!map_status_.ok()) {
     return Refusal{v1::ALIGNMENT_STATUS_NO_MAP, std::string(map_status_.message())};
+  }
+  if (tiles_near_.resident == 0 && tiles_near_.missing > 0) {
+    return Refusal{v1::ALIGNMENT_STATUS_NO_MAP, DescribeMissing(source_->map, tiles_near_)};
   }
   if (absl::Now() >= stop_.deadline) {
     return Refusal{v1::ALIGNMENT_STATUS_DEADLINE, "the deadline passed while the scan waited"};
@@ -394,6 +409,7 @@ void ScanWork::AnswerMissed(v1::AlignmentStatus status, absl::string_view detail
     return;
   }
   RecoveryTask task;
+  task.map = map_;
   FillJob(task.job);
   task.job.want_point_scores = false;
   task.job.want_trace = false;

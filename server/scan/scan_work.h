@@ -57,6 +57,8 @@ class ScanWork : public ScanTask {
   // The steps of Prepare.
   void FindPlace();
   void FindMap();
+  // Which tiles are missing around the guess.
+  void FindSurroundings();
   // Why the scan is not to be aligned, whatever its points are.
   [[nodiscard]] std::optional<Refusal> RefusalOfScan() const;
   // `joins`: with the earlier scans of a session that accumulates them.
@@ -107,6 +109,7 @@ class ScanWork : public ScanTask {
   absl::Status map_status_;
   MapView map_;
   Profile profile_;  // as it is on the map
+  TileResidency::Counts tiles_near_;
   PreparedScan prepared_;
   // What is estimated of a deskewed scan, which has no skew; nullopt: what the recipe says.
   std::optional<EstimateOptions> own_estimate_;

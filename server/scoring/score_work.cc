@@ -84,6 +84,15 @@ absl::StatusOr<std::vector<Pose>> ScoreWork::ParsePoses(const v1::PoseSet& set) 
     if (!pose.ok()) return pose.status();
     poses.push_back(*pose);
   }
+  Eigen::Vector2d min = poses.front().translation.head<2>();
+  Eigen::Vector2d max = min;
+  for (const Pose& pose : poses) {
+    min = min.cwiseMin(pose.translation.head<2>());
+    max = max.cwiseMax(pose.translation.head<2>());
+  }
+  if (absl::Status status = runtime_.surroundings.Require(map_, min, max); !status.ok()) {
+    return status;
+  }
   return poses;
 }
 

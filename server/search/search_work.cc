@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -61,6 +62,7 @@ absl::Status SearchWork::Check(std::shared_ptr<const std::atomic<bool>> cancelle
   scope_ = *std::move(scope);
   auto hypotheses = HypothesisOptionsFromProto(request_.search());
   if (!hypotheses.ok()) return hypotheses.status();
+  if (absl::Status status = RequireTiles(); !status.ok()) return status;
   const double timeout_s = request_.timeout_s();
   if (absl::Status status = CheckSeconds("timeout_s", timeout_s); !status.ok()) return status;
 
@@ -134,6 +136,22 @@ absl::Status SearchWork::Explain(const absl::Status& status) const {
     default:
       return EngineFault(runtime_, request_.setup().vehicle(), request_.setup().map(), status);
   }
+}
+
+absl::Status SearchWork::RequireTiles() const {
+  constexpr double kAnywhere = std::numeric_limits<double>::infinity();
+  Eigen::Vector2d min = Eigen::Vector2d::Constant(-kAnywhere);
+  Eigen::Vector2d max = -min;
+  if (const auto* prior = std::get_if<PriorSearchOptions>(&scope_)) {
+    const Eigen::Vector2d reach =
+        kParticleReachSigmas * prior->covariance.diagonal().head<2>().cwiseSqrt();
+    min = prior->map_T_base.translation.head<2>() - reach;
+    max = prior->map_T_base.translation.head<2>() + reach;
+  } else if (const auto& region = std::get<PoseRegion>(scope_); region.box.has_value()) {
+    min = region.box->min.head<2>();
+    max = region.box->max.head<2>();
+  }
+  return runtime_.surroundings.Require(map_, min, max);
 }
 
 bool SearchWork::CanTouchMap(const PriorSearchOptions& prior) const {

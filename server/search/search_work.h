@@ -45,6 +45,8 @@ class SearchWork {
   // The status that the client receives when the search ended with this.
   [[nodiscard]] absl::Status Explain(const absl::Status& status) const;
   // Whether a particle of the prior can meet a cell of the map.
+  // Whether the part of the map that is searched is in memory.
+  [[nodiscard]] absl::Status RequireTiles() const;
   [[nodiscard]] bool CanTouchMap(const PriorSearchOptions& prior) const;
   // Ranks them by their confidence.
   [[nodiscard]] absl::Status DescribeHypotheses(PoseSearchResult& found,

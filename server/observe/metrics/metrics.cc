@@ -206,6 +206,15 @@ void RegisterSearches(Registrar& make, Metrics& m) {
 void RegisterMaps(Registrar& make, const char* memory, Metrics& m) {
   m.maps = make.MakeGauge("voxloc_maps", "Maps that are resident.");
   m.map_tiles = make.MakeGauge("voxloc_map_tiles", "Tiles of all maps.");
+  m.map_tiles_resident =
+      make.MakeGauge("voxloc_map_tiles_resident", "Tiles of all maps that are in memory.");
+  m.map_tiles_loaded =
+      make.MakeCounter("voxloc_map_tiles_loaded_total", "Tiles brought to memory from the store.");
+  m.map_tiles_evicted = make.MakeCounter("voxloc_map_tiles_evicted_total",
+                                         "Tiles taken out of memory to make room for others.");
+  m.scans_near_missing_tiles =
+      make.MakeCounter("voxloc_scans_near_missing_tiles_total",
+                       "Scans near whose guess a tile of the map was not in memory.");
   m.map_points = make.MakeGauge("voxloc_map_points", "Points of all maps.");
   m.map_cells = make.MakeGauge("voxloc_map_voxels", "Cells of all maps, over all statistics.");
   m.map_bytes = make.MakeGauge("voxloc_map_bytes", "Memory of all maps.", {{"memory", memory}});

@@ -140,6 +140,10 @@ class Metrics {
   Gauge map_bytes;
   Counter map_commits;
   Counter map_tiles_damaged;
+  Gauge map_tiles_resident;
+  Counter map_tiles_loaded;
+  Counter map_tiles_evicted;
+  Counter scans_near_missing_tiles;
   Gauge store_bytes;
   Gauge store_content_bytes;
   Gauge store_unreferenced_bytes;

@@ -77,6 +77,7 @@ absl::Status GetServerInfo(const Runtime& runtime, const v1::GetServerInfoReques
                                                  : v1::SERVER_STATE_SERVING);
   EngineToProto(runtime, response);
   LimitsToProto(runtime.config.limits, *response.mutable_limits());
+  response.mutable_limits()->set_max_map_memory_bytes(runtime.max_map_memory_bytes);
   for (const std::string& name : ProfileNames()) {
     if (auto profile = FindProfile(name); profile.ok()) {
       ProfileToProto(*profile, *response.add_profiles());

@@ -10,6 +10,7 @@
 #include "server/convert/pose.h"
 #include "server/convert/status.h"
 #include "server/errors/error_details.h"
+#include "server/maps/residency/surroundings.h"
 #include "server/rpc/support/call_scope.h"
 #include "server/rpc/support/deadline.h"
 #include "server/scan/scan_work.h"
@@ -25,6 +26,7 @@ absl::Status StatusOfResult(const v1::AlignmentResult& result, const Engine& eng
     case v1::ALIGNMENT_STATUS_NO_PRIOR:
       return absl::InvalidArgumentError(result.detail());
     case v1::ALIGNMENT_STATUS_NO_MAP:
+      if (result.tiles_missing() > 0) return TilesBeingLoaded(result.map(), result.detail());
       return WithReason(absl::NotFoundError(result.detail()), "MAP_NOT_FOUND");
     case v1::ALIGNMENT_STATUS_DEADLINE:
       return absl::DeadlineExceededError(result.detail());

@@ -87,6 +87,10 @@ class GetCellsStream : public PulledStream<v1::GetCellsResponse> {
       max_.x() = -std::numeric_limits<double>::infinity();  // nothing is there
     }
     slab_x_ = min_.x();
+    if (absl::Status status = runtime_.surroundings.Require(*view, min_.head<2>(), max_.head<2>());
+        !status.ok()) {
+      return status;
+    }
     view_ = *std::move(view);
     return absl::OkStatus();
   }

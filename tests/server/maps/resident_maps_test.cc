@@ -147,17 +147,50 @@ TEST_F(ResidentMapsTest, TheLimitCountsMapsAndNotRevisions) {
 TEST_F(ResidentMapsTest, AnAnnouncedMapSaysHowFarItIs) {
   ResidentMaps maps(2, metrics_, mapping_);
   ASSERT_TRUE(maps.Announce("town").ok());
-  maps.SetProgress("town", 0.4);
+  EXPECT_TRUE(maps.IsLoading("town"));
   absl::Status status = maps.Find("town").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("0 %"));
+  // Three of five tiles are missing.
+  MapSnapshot part = Snapshot("town", 5, 5);
+  TileCatalogue::Change change;
+  for (const char* id : {"tile1", "tile2", "tile4"}) change.emplace(id, MapTile());
+  part.tiles = part.tiles.With(change);
+  maps.Activate(std::move(part), MapFacts());
+  status = maps.Find("town").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(status.message()), HasSubstr("40 %"));
   EXPECT_TRUE(maps.List().empty());
+  EXPECT_EQ(maps.Views("town").size(), 1u);
   maps.Fail("town", absl::ResourceExhaustedError("no memory"));
   status = maps.Find("town").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(status.message()), HasSubstr("no memory"));
-  Activate(maps, "town", 5);
+  maps.Open("town");
+  EXPECT_FALSE(maps.IsLoading("town"));
   EXPECT_TRUE(maps.Find("town").ok());
+  EXPECT_EQ(maps.List().size(), 1u);
+}
+
+TEST_F(ResidentMapsTest, ARevisionIsReplacedByItselfWithOtherTiles) {
+  ResidentMaps maps(2, metrics_, mapping_);
+  MapFacts facts;
+  facts.restorable_revisions = {1};
+  maps.Activate(Snapshot("town", 2, 1), facts);
+  maps.Stage(Snapshot("town", 3, 1), MapFacts(), {"van"});
+  const size_t before = maps.MemoryBytes();
+  maps.Refresh(Snapshot("town", 2, 4));
+  EXPECT_EQ(maps.Find("town")->snapshot->tiles.size(), 4u);
+  EXPECT_EQ(maps.Find("town")->facts->restorable_revisions, facts.restorable_revisions);
+  EXPECT_EQ(maps.MemoryBytes(), before + 3 * 100u);
+  maps.Refresh(Snapshot("town", 3, 2));
+  EXPECT_EQ(maps.Find("town", "van")->snapshot->tiles.size(), 2u);
+  // One that is gone stays so.
+  maps.Unstage("town", 3);
+  maps.Refresh(Snapshot("town", 3, 5));
+  maps.Refresh(Snapshot("port", 1, 1));
+  EXPECT_EQ(maps.Views("town").size(), 1u);
+  EXPECT_EQ(maps.size(), 1u);
 }
 
 TEST_F(ResidentMapsTest, AStagedRevisionIsForThoseWhoTryIt) {

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/maps/residency/map_memory.h"
+
+#include <unistd.h>
+
+namespace voxloc::server {
+
+uint64_t MapMemoryBytes(const Limits& limits, const EngineInfo& engine) {
+  if (limits.max_map_memory_bytes != 0) return limits.max_map_memory_bytes;
+  const uint64_t total = engine.memory_bytes_total != 0
+                             ? engine.memory_bytes_total
+                             : static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+                                   static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  return total / 4 * 3;
+}
+
+}  // namespace voxloc::server

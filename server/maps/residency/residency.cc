@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/maps/residency/residency.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "absl/synchronization/mutex.h"
+#include "core/parallel/thread_pool.h"
+#include "server/maps/residency/residency_plan.h"
+#include "server/observe/logging.h"
+
+namespace voxloc::server {
+namespace {
+
+using std::chrono::duration;
+using std::chrono::duration_cast;
+
+// A vehicle at 15 m/s drives 1.5 m in a period.
+constexpr std::chrono::milliseconds kPeriod{100};
+// What nobody asks for is looked at this often: evictions after a commit, retries.
+constexpr std::chrono::seconds kIdlePeriod{1};
+// How long a step loads before it publishes: tiles that vehicles wait for in short steps, the
+// others in long ones, of which fewer are published.
+constexpr double kNeededStepS = 0.1;
+constexpr double kOtherStepS = 0.5;
+// A vehicle that has not been seen for so long needs no tiles.
+constexpr std::chrono::seconds kPlaceLifetime{60};
+// A map that is loaded in less is opened to requests whole.
+constexpr std::chrono::seconds kOpenWholeWithin{5};
+// After a first and after many failures.
+constexpr double kFirstRetryS = 1.0;
+constexpr double kLastRetryS = 60.0;
+
+// Once it is full, tiles that nobody needs are loaded again when this share of it has come free.
+constexpr size_t kShareToResume = 16;
+
+PlacesInUse::Clock::duration Seconds(double seconds) {
+  return duration_cast<PlacesInUse::Clock::duration>(duration<double>(seconds));
+}
+
+// Bytes of the composed map for each byte of its tiles; as many where nothing is known.
+double ComposedShare(const MapSnapshot& snapshot) {
+  const size_t tiles = snapshot.tiles.MemoryBytes();
+  if (tiles == 0) return 1.0;
+  return static_cast<double>(snapshot.resident->MemoryBytes()) / static_cast<double>(tiles);
+}
+
+size_t BytesOf(const MapTile& tile, double composed_share) {
+  return static_cast<size_t>((1.0 + composed_share) *
+                             static_cast<double>(tile.resident->MemoryBytes()));
+}
+
+bool IsWhole(const MapView& view) {
+  return view.snapshot->residency == nullptr || view.snapshot->residency->all().missing == 0;
+}
+
+// The same revision with other tiles resident.
+struct Changed {
+  MapView view;
+  TileCatalogue::Change change;
+};
+
+}  // namespace
+
+TimeoutWatch::Clock::time_point Residency::CheckTime(TimeoutWatch::Clock::time_point now) {
+  const bool woken = woken_.exchange(false, std::memory_order_relaxed);
+  if ((woken || now >= next_step_) && !posted_.exchange(true)) {
+    next_step_ = now + kIdlePeriod;
+    if (!parts_.mapping.Post([self = shared_from_this()] { self->Step(); })) {
+      posted_.store(false);
+      Wake();
+    }
+  }
+  return now + kPeriod;
+}
+
+void Residency::Step() {
+  const Clock::time_point now = Clock::now();
+  if (parts_.maps.MemoryBytes() > parts_.max_bytes) static_cast<void>(MakeRoom(0, now));
+  if (std::optional<Task> task = Choose(now); task.has_value()) {
+    Load(*task, now);
+    Wake();
+  }
+  posted_.store(false);
+}
+
+std::optional<Residency::Task> Residency::Choose(Clock::time_point now) {
+  const std::vector<std::string> maps = parts_.maps.Names();
+  std::map<std::string, MapState> states;
+  for (const std::string& map : maps) {
+    const auto known = states_.find(map);
+    states[map] =
+        known == states_.end() ? MapState{now, {}, {}, 0, false} : std::move(known->second);
+  }
+  states_ = std::move(states);
+  std::optional<Task> other;
+  const bool room = HasRoomForMore();
+  for (const std::string& map : maps) {
+    MapState& state = states_[map];
+    Task task;
+    task.map = map;
+    task.views = parts_.maps.Views(map);
+    if (task.views.empty() || now < state.retry_at) continue;
+    const bool loading = parts_.maps.IsLoading(map);
+    const bool whole = std::all_of(task.views.begin(), task.views.end(), IsWhole);
+    task.tiles = Missing(map, task.views, /*needed=*/true, state, now);
+    if (!task.tiles.empty()) {
+      task.needed = true;
+      task.step_s = loading ? kOtherStepS : kNeededStepS;
+      return task;
+    }
+    if (room && !other.has_value()) {
+      task.tiles = Missing(map, task.views, /*needed=*/false, state, now);
+      task.step_s = kOtherStepS;
+      if (!task.tiles.empty()) other = std::move(task);
+    }
+    const bool in_time = room && now - state.first_seen < kOpenWholeWithin;
+    if (loading && (whole || !in_time)) {
+      parts_.maps.Open(map);
+      Log(LogLevel::kInfo, "map_opened",
+          {{"map", map}, {"load_s", duration<double>(now - state.first_seen).count()}});
+    }
+  }
+  return other;
+}
+
+std::vector<Residency::Wanted> Residency::Missing(const std::string& map,
+                                                  const std::vector<MapView>& views, bool needed,
+                                                  MapState& state, Clock::time_point now) {
+  std::vector<Wanted> missing;
+  std::vector<PlaceInUse> places;
+  if (needed) places = parts_.places.List(map, now - kPlaceLifetime);
+  for (const MapView& view : views) {
+    if (IsWhole(view)) continue;
+    const TileResidency& residency = *view.snapshot->residency;
+    const TileLayout& layout = *residency.layout();
+    const auto want = [&](uint32_t number) {
+      if (residency.state(number) != TileState::kMissing) return;
+      const std::string& id = layout.id(number);
+      missing.push_back({id, *view.snapshot->tiles.Find(id)});
+    };
+    if (!needed) {
+      for (uint32_t number = 0; number < layout.size(); ++number) want(number);
+      continue;
+    }
+    for (const uint32_t number : PlanResidency(layout, places, parts_.options)) {
+      state.needed[layout.id(number)] = now;
+      want(number);
+    }
+    // What is remembered of tiles that the map no longer has.
+    if (state.needed.size() > layout.size()) {
+      absl::erase_if(state.needed, [&](const auto& entry) { return entry.second != now; });
+    }
+  }
+  return missing;
+}
+
+void Residency::Load(Task& task, Clock::time_point now) {
+  MapState& state = states_[task.map];
+  const MapBuild& build = *task.views.front().facts->build;
+  absl::Mutex mutex;
+  absl::Status failure;
+  size_t loaded = 0;
+  // In turns of a few tiles a thread, so that a step ends in time.
+  const size_t turn = 4 * parts_.threads.threads();
+  const Clock::time_point end = now + Seconds(task.step_s);
+  while (loaded < task.tiles.size() && failure.ok() && (loaded == 0 || Clock::now() < end)) {
+    const size_t count = std::min(turn, task.tiles.size() - loaded);
+    parts_.threads.ParallelFor(count, [&](size_t i) {
+      Wanted& wanted = task.tiles[loaded + i];
+      auto tile = parts_.library.LoadTile(wanted.id, StoredOf(wanted.tile), build);
+      if (tile.ok()) {
+        wanted.tile = *std::move(tile);
+        return;
+      }
+      const absl::MutexLock lock(&mutex);
+      if (absl::IsDataLoss(tile.status()) || absl::IsNotFound(tile.status())) {
+        Log(LogLevel::kError, "tile_damaged",
+            {{"map", task.map}, {"tile", wanted.id}, {"error", tile.status().message()}});
+        parts_.metrics.map_tiles_damaged.Increment();
+        wanted.tile.damaged = true;
+      } else {
+        failure = tile.status();
+      }
+    });
+    loaded += count;
+  }
+  task.tiles.resize(loaded);
+  if (failure.ok()) {
+    TrimToRoom(task, state, now);
+    failure = Publish(task);
+  }
+  if (failure.ok()) {
+    state.failures = 0;
+    return;
+  }
+  Failed(task.map, state, failure, now);
+}
+
+bool Residency::HasRoomForMore() {
+  const size_t full_at = full_at_.load(std::memory_order_relaxed);
+  if (parts_.maps.MemoryBytes() + full_at / kShareToResume < full_at) full_at_.store(0);
+  return !full();
+}
+
+void Residency::TrimToRoom(Task& task, MapState& state, Clock::time_point now) {
+  const double share = ComposedShare(*task.views.front().snapshot);
+  size_t bytes = 0;
+  for (const Wanted& wanted : task.tiles) {
+    if (wanted.tile.resident != nullptr) bytes += BytesOf(wanted.tile, share);
+  }
+  const size_t used = parts_.maps.MemoryBytes();
+  const size_t room = task.needed ? MakeRoom(bytes, now)
+                                  : parts_.max_bytes - std::min<size_t>(used, parts_.max_bytes);
+  const bool full = room < bytes;
+  if (!task.needed) {
+    if (full) full_at_.store(used);
+  } else if (full && !state.full) {
+    Log(LogLevel::kWarn, "map_memory_full", {{"map", task.map}, {"bytes", parts_.max_bytes}});
+  }
+  if (task.needed) state.full = full;
+  if (!full) return;
+  size_t kept = 0;
+  for (bytes = 0; kept < task.tiles.size(); ++kept) {
+    const MapTile& tile = task.tiles[kept].tile;
+    if (tile.resident != nullptr) bytes += BytesOf(tile, share);
+    if (bytes > room) break;
+  }
+  task.tiles.resize(kept);
+  if (task.needed) state.retry_at = now + Seconds(kFirstRetryS);
+}
+
+size_t Residency::MakeRoom(size_t bytes, Clock::time_point now) {
+  const size_t used = parts_.maps.MemoryBytes();
+  if (used + bytes <= parts_.max_bytes) return bytes;
+  struct Victim {
+    Clock::time_point needed;
+    size_t changed = 0;
+    std::string id;
+    size_t bytes = 0;
+  };
+  std::vector<Victim> victims;
+  std::vector<Changed> changed;
+  for (const std::string& map : parts_.maps.Names()) {
+    const std::vector<PlaceInUse> places = parts_.places.List(map, now - kPlaceLifetime);
+    const MapState& state = states_[map];
+    for (const MapView& view : parts_.maps.Views(map)) {
+      const MapSnapshot& snapshot = *view.snapshot;
+      const TileLayout layout(snapshot.tiles);
+      Needed needed;
+      for (const uint32_t number : PlanResidency(layout, places, parts_.options)) {
+        needed.insert(layout.id(number));
+      }
+      const double share = ComposedShare(snapshot);
+      snapshot.tiles.ForEach([&](const TileCatalogue::Tile& entry) {
+        if (entry.second.resident == nullptr || needed.contains(entry.first)) return;
+        const auto last = state.needed.find(entry.first);
+        victims.push_back({last == state.needed.end() ? Clock::time_point::min() : last->second,
+                           changed.size(), entry.first, BytesOf(entry.second, share)});
+      });
+      changed.push_back({view, {}});
+    }
+  }
+  std::sort(victims.begin(), victims.end(), [](const Victim& a, const Victim& b) {
+    return std::make_pair(a.needed, a.id) < std::make_pair(b.needed, b.id);
+  });
+  size_t freed = 0;
+  size_t evicted = 0;
+  for (const Victim& victim : victims) {
+    if (used + bytes <= parts_.max_bytes + freed) break;
+    Changed& of = changed[victim.changed];
+    MapTile tile = *of.view.snapshot->tiles.Find(victim.id);
+    tile.resident = nullptr;
+    of.change.emplace(victim.id, std::move(tile));
+    freed += victim.bytes;
+    ++evicted;
+  }
+  for (const Changed& of : changed) {
+    if (of.change.empty()) continue;
+    if (const absl::Status status = parts_.library.Refresh(of.view, of.change); !status.ok()) {
+      Failed(of.view.snapshot->name, states_[of.view.snapshot->name], status, now);
+      return 0;
+    }
+  }
+  parts_.metrics.map_tiles_evicted.Increment(static_cast<double>(evicted));
+  const size_t limit = parts_.max_bytes + freed;
+  return used >= limit ? 0 : std::min(bytes, limit - used);
+}
+
+absl::Status Residency::Publish(const Task& task) {
+  // Evictions may have published the map anew meanwhile.
+  const std::vector<MapView> views = parts_.maps.Views(task.map);
+  for (const MapView& view : views) {
+    TileCatalogue::Change change;
+    for (const Wanted& wanted : task.tiles) {
+      const MapTile* const there = view.snapshot->tiles.Find(wanted.id);
+      if (there == nullptr || there->digest != wanted.tile.digest) continue;
+      if (StateOf(*there) != TileState::kMissing) continue;
+      MapTile tile = *there;
+      tile.resident = wanted.tile.resident;
+      tile.damaged = wanted.tile.damaged;
+      change.insert_or_assign(wanted.id, std::move(tile));
+    }
+    if (change.empty()) continue;
+    if (absl::Status status = parts_.library.Refresh(view, change); !status.ok()) return status;
+    parts_.metrics.map_tiles_loaded.Increment(static_cast<double>(change.size()));
+  }
+  return absl::OkStatus();
+}
+
+void Residency::Failed(const std::string& map, MapState& state, const absl::Status& status,
+                       Clock::time_point now) {
+  double retry_s = kFirstRetryS;
+  for (int i = 0; i < state.failures && retry_s < kLastRetryS; ++i) retry_s *= 2.0;
+  ++state.failures;
+  state.retry_at = now + Seconds(std::min(retry_s, kLastRetryS));
+  if (parts_.maps.IsLoading(map)) parts_.maps.Fail(map, status);
+  Log(LogLevel::kError, "tiles_not_loaded",
+      {{"map", map}, {"retry_s", std::min(retry_s, kLastRetryS)}, {"error", status.ToString()}});
+}
+
+}  // namespace voxloc::server

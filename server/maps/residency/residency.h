@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Residency: decides which tiles are in memory. A map that fits is there whole. Of one that does
+// not, those tiles are that vehicles need, loaded before they get there; the ones needed longest
+// ago make room. A failure is tried again, later and later.
+//
+// Works in short steps on the mapping queue, which other changes of maps take their turns with; a
+// step publishes the same revision with other tiles resident. After a start, a map is opened to
+// requests once it is loaded whole or, where that takes long, once the tiles around the last poses
+// of its vehicles are there.
+//
+// Wake and full are thread-safe. The queue must be stopped before what this refers to goes.
+
+#ifndef VOXLOC_SERVER_MAPS_RESIDENCY_RESIDENCY_H_
+#define VOXLOC_SERVER_MAPS_RESIDENCY_RESIDENCY_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "server/config/config.h"
+#include "server/maps/map_library.h"
+#include "server/maps/residency/places_in_use.h"
+#include "server/observe/metrics/metrics.h"
+#include "server/scheduling/timeout_watch.h"
+#include "server/scheduling/work_queue.h"
+
+namespace voxloc::server {
+
+class Residency : public TimeoutWatch::Watched, public std::enable_shared_from_this<Residency> {
+ public:
+  struct Parts {
+    MapLibrary& library;
+    ResidentMaps& maps;
+    PlacesInUse& places;
+    ThreadPool& threads;  // that load tiles
+    WorkQueue& mapping;
+    const Metrics& metrics;
+    ResidencyOptions options;
+    uint64_t max_bytes = 0;  // of all maps
+  };
+  explicit Residency(const Parts& parts) : parts_(parts) {}
+
+  // Vehicles need other tiles than before.
+  void Wake() { woken_.store(true, std::memory_order_relaxed); }
+
+  // Whether there is no memory for tiles that no vehicle needs.
+  [[nodiscard]] bool full() const { return full_at_.load(std::memory_order_relaxed) != 0; }
+
+  // On the watch's thread: posts a step where one is due.
+  TimeoutWatch::Clock::time_point CheckTime(TimeoutWatch::Clock::time_point now) override;
+
+ private:
+  using Clock = PlacesInUse::Clock;
+
+  // What is remembered of a map, on the mapping queue alone.
+  struct MapState {
+    Clock::time_point first_seen;
+    // When a tile was last needed, by its id.
+    absl::flat_hash_map<std::string, Clock::time_point> needed;
+    Clock::time_point retry_at;  // after a failure
+    int failures = 0;            // since the last success
+    bool full = false;           // vehicles need more than there is memory for
+  };
+  // A tile that is to be loaded.
+  struct Wanted {
+    std::string id;
+    MapTile tile;
+  };
+  struct Task {
+    std::string map;
+    std::vector<MapView> views;
+    std::vector<Wanted> tiles;  // the most urgent first
+    bool needed = false;        // by vehicles, so that others make room
+    double step_s = 0.0;        // after which it is published
+  };
+  // The tiles of a revision that are needed now.
+  using Needed = absl::flat_hash_set<std::string>;
+
+  void Step();
+  [[nodiscard]] std::optional<Task> Choose(Clock::time_point now);
+  // Those of a map that are missing: those needed, or all others.
+  [[nodiscard]] std::vector<Wanted> Missing(const std::string& map,
+                                            const std::vector<MapView>& views, bool needed,
+                                            MapState& state, Clock::time_point now);
+  void Load(Task& task, Clock::time_point now);
+  // Whether there is memory for tiles that nobody needs.
+  [[nodiscard]] bool HasRoomForMore();
+  // Drops those last in the list that there is no room for.
+  void TrimToRoom(Task& task, MapState& state, Clock::time_point now);
+  // Evicts what was needed longest ago until there is room for so many bytes. Returns how many
+  // there is room for.
+  [[nodiscard]] size_t MakeRoom(size_t bytes, Clock::time_point now);
+  [[nodiscard]] absl::Status Publish(const Task& task);
+  void Failed(const std::string& map, MapState& state, const absl::Status& status,
+              Clock::time_point now);
+
+  const Parts parts_;
+  std::atomic<bool> woken_{true};
+  std::atomic<bool> posted_{false};
+  // Bytes of all maps when there was no memory for another tile that nobody needs; 0: there is.
+  std::atomic<size_t> full_at_{0};
+  Clock::time_point next_step_;  // used by the watch's thread
+  std::map<std::string, MapState> states_;
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_MAPS_RESIDENCY_RESIDENCY_H_
