@@ -45,7 +45,10 @@ std::string MapDetailText(const v1::MapInfo& map) {
   };
   line("map", map.name());
   line("revision", absl::StrCat(map.revision()));
-  line("tiles", absl::StrCat(map.tiles()));
+  line("tiles", map.resident_tiles() == map.tiles()
+                    ? absl::StrCat(map.tiles())
+                    : absl::StrCat(map.tiles(), ", of which ", map.resident_tiles(),
+                                   " are in the server's memory"));
   line("points", Grouped(map.points()));
   line("extent", ExtentText(map));
   if (map.has_bounds()) {

@@ -44,6 +44,7 @@ void FillRow(const v1::AlignmentResult& result, double latency_ms, ReplayRow* ro
   row->queue_ms = 1e3 * result.timings().queue_wait_s();
   row->server_ms = 1e3 * result.timings().server_s();
   row->map_revision = result.map_revision();
+  row->tiles_missing = result.tiles_missing();
   row->engine = result.engine();
   row->diagnostics = DiagnosticsJson(result);
   if (result.has_recovery()) row->recovery = MessageJson(result.recovery());

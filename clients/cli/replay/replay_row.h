@@ -50,6 +50,7 @@ struct ReplayRow {
   std::string termination;
   uint32_t points_used = 0;
   uint64_t map_revision = 0;
+  uint32_t tiles_missing = 0;  // near the guess
   std::string engine;
 
   double latency_ms = 0.0;  // from before the scan is encoded until its reply is decoded

@@ -42,6 +42,7 @@ Json RowJson(const ReplayRow& row) {
           {"termination", row.termination},
           {"points_used", row.points_used},
           {"map_revision", row.map_revision},
+          {"tiles_missing", row.tiles_missing},
           {"engine", row.engine},
           {"latency_ms", row.latency_ms},
           {"engine_ms", row.engine_ms},

@@ -116,6 +116,11 @@ class Result(_FoundPose):
         return self.message.confidence.value if self.message.HasField("confidence") else None
 
     @property
+    def tiles_missing(self) -> int:
+        """Tiles of the map near the guess that were not in the server's memory."""
+        return self.message.tiles_missing
+
+    @property
     def retry_after_s(self) -> Optional[float]:
         """With OVERLOADED: seconds after which a new scan is likely to be taken."""
         return self.message.retry_after_s or None

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace voxloc::server {
 
@@ -44,15 +45,15 @@ bool PlacesInUse::NoteBox(absl::string_view map, const Eigen::Vector2d& min,
   return true;
 }
 
-std::vector<PlaceInUse> PlacesInUse::List(absl::string_view map, Clock::time_point since) {
+std::vector<PlaceInUse> PlacesInUse::List(absl::string_view map, Clock::time_point since) const {
   std::vector<PlaceInUse> listed;
   {
     const absl::MutexLock lock(&mutex_);
     const auto of_map = places_.find(map);
     if (of_map == places_.end()) return listed;
-    absl::erase_if(of_map->second, [&](const auto& entry) { return entry.second.seen < since; });
-    listed.reserve(of_map->second.size());
-    for (const auto& [square, place] : of_map->second) listed.push_back(place);
+    for (const auto& [square, place] : of_map->second) {
+      if (place.seen >= since) listed.push_back(place);
+    }
   }
   std::sort(listed.begin(), listed.end(), [](const PlaceInUse& a, const PlaceInUse& b) {
     if (a.seen != b.seen) return a.seen > b.seen;
@@ -62,9 +63,12 @@ std::vector<PlaceInUse> PlacesInUse::List(absl::string_view map, Clock::time_poi
   return listed;
 }
 
-void PlacesInUse::Forget(absl::string_view map) {
+void PlacesInUse::Forget(Clock::time_point since) {
   const absl::MutexLock lock(&mutex_);
-  if (const auto it = places_.find(map); it != places_.end()) places_.erase(it);
+  for (auto of_map = places_.begin(); of_map != places_.end();) {
+    absl::erase_if(of_map->second, [&](const auto& entry) { return entry.second.seen < since; });
+    of_map = of_map->second.empty() ? places_.erase(of_map) : std::next(of_map);
+  }
 }
 
 }  // namespace voxloc::server

@@ -46,10 +46,11 @@ class PlacesInUse {
   bool NoteBox(absl::string_view map, const Eigen::Vector2d& min, const Eigen::Vector2d& max,
                Clock::time_point seen);
 
-  // Those seen since, the latest first. Forgets the others.
-  [[nodiscard]] std::vector<PlaceInUse> List(absl::string_view map, Clock::time_point since);
+  // Those seen since, the latest first.
+  [[nodiscard]] std::vector<PlaceInUse> List(absl::string_view map, Clock::time_point since) const;
 
-  void Forget(absl::string_view map);
+  // Of all maps, those that have not been seen since.
+  void Forget(Clock::time_point since);
 
   // Of a box: 1.3 km x 1.3 km of squares of 20 m.
   static constexpr size_t kMostInBox = 4096;
@@ -64,7 +65,7 @@ class PlacesInUse {
   [[nodiscard]] Square SquareOf(const Eigen::Vector2d& position) const;
 
   const double square_m_;
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   std::map<std::string, Places, std::less<>> places_ ABSL_GUARDED_BY(mutex_);  // by map
 };
 

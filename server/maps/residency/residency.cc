@@ -25,8 +25,10 @@ constexpr std::chrono::seconds kIdlePeriod{1};
 // others in long ones, of which fewer are published.
 constexpr double kNeededStepS = 0.1;
 constexpr double kOtherStepS = 0.5;
-// A vehicle that has not been seen for so long needs no tiles.
+// A vehicle that has not been seen for so long needs no tiles; where memory is short, for the
+// shorter one, so that those who drive come first.
 constexpr std::chrono::seconds kPlaceLifetime{60};
+constexpr std::chrono::seconds kInUse{5};
 // A map that is loaded in less is opened to requests whole.
 constexpr std::chrono::seconds kOpenWholeWithin{5};
 // After a first and after many failures.
@@ -95,6 +97,7 @@ std::optional<Residency::Task> Residency::Choose(Clock::time_point now) {
         known == states_.end() ? MapState{now, {}, {}, 0, false} : std::move(known->second);
   }
   states_ = std::move(states);
+  parts_.places.Forget(now - kPlaceLifetime);
   std::optional<Task> other;
   const bool room = HasRoomForMore();
   for (const std::string& map : maps) {
@@ -131,7 +134,7 @@ std::vector<Residency::Wanted> Residency::Missing(const std::string& map,
                                                   MapState& state, Clock::time_point now) {
   std::vector<Wanted> missing;
   std::vector<PlaceInUse> places;
-  if (needed) places = parts_.places.List(map, now - kPlaceLifetime);
+  if (needed) places = parts_.places.List(map, now - (full() ? kInUse : kPlaceLifetime));
   for (const MapView& view : views) {
     if (IsWhole(view)) continue;
     const TileResidency& residency = *view.snapshot->residency;
@@ -215,9 +218,8 @@ void Residency::TrimToRoom(Task& task, MapState& state, Clock::time_point now) {
   const size_t room = task.needed ? MakeRoom(bytes, now)
                                   : parts_.max_bytes - std::min<size_t>(used, parts_.max_bytes);
   const bool full = room < bytes;
-  if (!task.needed) {
-    if (full) full_at_.store(used);
-  } else if (full && !state.full) {
+  if (full) full_at_.store(used);
+  if (task.needed && full && !state.full) {
     Log(LogLevel::kWarn, "map_memory_full", {{"map", task.map}, {"bytes", parts_.max_bytes}});
   }
   if (task.needed) state.full = full;
@@ -244,7 +246,7 @@ size_t Residency::MakeRoom(size_t bytes, Clock::time_point now) {
   std::vector<Victim> victims;
   std::vector<Changed> changed;
   for (const std::string& map : parts_.maps.Names()) {
-    const std::vector<PlaceInUse> places = parts_.places.List(map, now - kPlaceLifetime);
+    const std::vector<PlaceInUse> places = parts_.places.List(map, now - kInUse);
     const MapState& state = states_[map];
     for (const MapView& view : parts_.maps.Views(map)) {
       const MapSnapshot& snapshot = *view.snapshot;

@@ -52,6 +52,8 @@ class Residency : public TimeoutWatch::Watched, public std::enable_shared_from_t
   // Vehicles need other tiles than before.
   void Wake() { woken_.store(true, std::memory_order_relaxed); }
 
+  // Of all maps.
+  [[nodiscard]] uint64_t max_bytes() const { return parts_.max_bytes; }
   // Whether there is no memory for tiles that no vehicle needs.
   [[nodiscard]] bool full() const { return full_at_.load(std::memory_order_relaxed) != 0; }
 

@@ -36,10 +36,16 @@ absl::Status Surroundings::Require(const MapView& view, const Eigen::Vector2d& m
   const Eigen::Vector2d map_max = bounds.max.head<2>();
   const Eigen::Vector2d box_min = min.cwiseMax(map_min).cwiseMin(map_max);
   const Eigen::Vector2d box_max = max.cwiseMax(map_min).cwiseMin(map_max);
-  const bool noted = places_.NoteBox(snapshot.name, box_min, box_max, PlacesInUse::Clock::now());
-  if (snapshot.residency == nullptr) return absl::OkStatus();
+  const PlacesInUse::Clock::time_point now = PlacesInUse::Clock::now();
+  if (snapshot.residency == nullptr) {
+    // So that its tiles stay where others make room.
+    static_cast<void>(places_.NoteBox(snapshot.name, box_min, box_max, now));
+    return absl::OkStatus();
+  }
   const Eigen::Vector2d reach = Eigen::Vector2d::Constant(options_.lidar_radius_m);
   const auto counts = snapshot.residency->Touching(box_min - reach, box_max + reach);
+  const bool noted =
+      CanHold(view, box_min, box_max) && places_.NoteBox(snapshot.name, box_min, box_max, now);
   if (counts.missing == 0) return absl::OkStatus();
   if (!noted && residency_.full()) {
     return WithReason(
@@ -51,6 +57,18 @@ absl::Status Surroundings::Require(const MapView& view, const Eigen::Vector2d& m
   }
   residency_.Wake();
   return TilesBeingLoaded(snapshot.name, DescribeMissing(snapshot.name, counts));
+}
+
+bool Surroundings::CanHold(const MapView& view, const Eigen::Vector2d& min,
+                           const Eigen::Vector2d& max) const {
+  const TileResidency& residency = *view.snapshot->residency;
+  if (residency.all().resident == 0) return true;
+  const Eigen::Vector2d reach = Eigen::Vector2d::Constant(options_.map_radius_m);
+  const auto wanted = residency.Touching(min - reach, max + reach);
+  const double bytes_per_tile =
+      static_cast<double>(view.MemoryBytes()) / static_cast<double>(residency.all().resident);
+  return bytes_per_tile * static_cast<double>(wanted.resident + wanted.missing) <=
+         static_cast<double>(residency_.max_bytes());
 }
 
 std::string DescribeMissing(absl::string_view map, const TileResidency::Counts& counts) {

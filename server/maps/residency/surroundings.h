@@ -37,6 +37,10 @@ class Surroundings {
                                      const Eigen::Vector2d& max);
 
  private:
+  // Whether the tiles around the box could be in memory together, as far as can be told.
+  [[nodiscard]] bool CanHold(const MapView& view, const Eigen::Vector2d& min,
+                             const Eigen::Vector2d& max) const;
+
   const ResidencyOptions options_;
   PlacesInUse& places_;
   Residency& residency_;

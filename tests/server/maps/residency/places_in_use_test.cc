@@ -37,8 +37,11 @@ TEST(PlacesInUseTest, ForgetWhatHasNotBeenSeenSince) {
   places.Note("town", At(1.0, 1.0, start));
   places.Note("town", At(101.0, 1.0, start + std::chrono::seconds(9)));
   EXPECT_EQ(places.List("town", start + std::chrono::seconds(5)).size(), 1u);
+  EXPECT_EQ(places.List("town", start).size(), 2u);
+  places.Forget(start + std::chrono::seconds(5));
+  EXPECT_EQ(places.List("town", start).size(), 1u);
   EXPECT_TRUE(places.Note("town", At(1.0, 1.0, start)));  // it is new again
-  places.Forget("town");
+  places.Forget(start + std::chrono::seconds(50));
   EXPECT_TRUE(places.List("town", start).empty());
 }
 
