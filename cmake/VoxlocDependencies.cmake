@@ -54,6 +54,22 @@ if(NOT TARGET zstd::libzstd_shared)
     INTERFACE_INCLUDE_DIRECTORIES ${VOXLOC_ZSTD_INCLUDE})
 endif()
 
+# GeographicLib has a CMake package in some distributions; in Debian the headers and the library are
+# what there is.
+find_package(GeographicLib CONFIG QUIET)
+if(NOT TARGET GeographicLib::GeographicLib)
+  find_path(VOXLOC_GEOGRAPHIC_INCLUDE GeographicLib/UTMUPS.hpp)
+  find_library(VOXLOC_GEOGRAPHIC_LIBRARY NAMES GeographicLib Geographic)
+  mark_as_advanced(VOXLOC_GEOGRAPHIC_INCLUDE VOXLOC_GEOGRAPHIC_LIBRARY)
+  if(NOT VOXLOC_GEOGRAPHIC_INCLUDE OR NOT VOXLOC_GEOGRAPHIC_LIBRARY)
+    message(FATAL_ERROR "GeographicLib was not found. Run scripts/install-dependencies.")
+  endif()
+  add_library(GeographicLib::GeographicLib UNKNOWN IMPORTED)
+  set_target_properties(GeographicLib::GeographicLib PROPERTIES
+    IMPORTED_LOCATION ${VOXLOC_GEOGRAPHIC_LIBRARY}
+    INTERFACE_INCLUDE_DIRECTORIES ${VOXLOC_GEOGRAPHIC_INCLUDE})
+endif()
+
 if(VOXLOC_BUILD_TESTS)
   voxloc_find(GTest)
 endif()

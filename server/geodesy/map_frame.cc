@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/geodesy/map_frame.h"
+
+#include <GeographicLib/Constants.hpp>
+#include <GeographicLib/MGRS.hpp>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace voxloc::server {
+namespace {
+
+constexpr std::array<std::pair<ProjectorType, absl::string_view>, 5> kNames = {{
+    {ProjectorType::kLocal, "Local"},
+    {ProjectorType::kMgrs, "MGRS"},
+    {ProjectorType::kLocalCartesianUtm, "LocalCartesianUTM"},
+    {ProjectorType::kTransverseMercator, "TransverseMercator"},
+    {ProjectorType::kLocalCartesian, "LocalCartesian"},
+}};
+
+// Wider than any height on the earth.
+constexpr double kMaxAltitudeM = 1e5;
+
+std::string Quoted(absl::string_view text) {
+  return absl::StrCat("'", absl::CEscape(text.substr(0, 64)), "'");
+}
+
+absl::Status CheckPoint(absl::string_view name, const GeoPoint& point) {
+  absl::Status status = CheckLatitudeLongitude(name, point.latitude_deg, point.longitude_deg);
+  if (!status.ok()) return status;
+  if (std::abs(point.altitude_m) <= kMaxAltitudeM) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(name, ".altitude_m must be from ", -kMaxAltitudeM,
+                                                 " to ", kMaxAltitudeM, " m (got ",
+                                                 point.altitude_m, ")"));
+}
+
+absl::Status CheckDatum(const MapProjector& projector) {
+  if (projector.vertical_datum == "WGS84" || projector.vertical_datum == "EGM2008") {
+    return absl::OkStatus();
+  }
+  if (projector.vertical_datum.empty() && projector.type == ProjectorType::kLocal) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("frame.projector.vertical_datum must be WGS84 or EGM2008 (got ",
+                   Quoted(projector.vertical_datum), ")"));
+}
+
+// "4qfj" becomes "04QFJ", which is how the library and Autoware write it.
+absl::StatusOr<std::string> GridOf(absl::string_view given) {
+  std::string grid = absl::AsciiStrToUpper(given);
+  if (grid.size() == 4 && absl::ascii_isdigit(static_cast<unsigned char>(grid[0]))) {
+    grid.insert(0, "0");
+  }
+  bool valid = grid.size() == 5 && absl::ascii_isdigit(static_cast<unsigned char>(grid[0]));
+  if (valid) {
+    try {
+      int zone = 0;
+      int precision = 0;
+      bool north = false;
+      double x_m = 0.0;
+      double y_m = 0.0;
+      GeographicLib::MGRS::Reverse(grid, zone, north, x_m, y_m, precision, false);
+      valid = zone >= 1 && precision == 0;
+    } catch (const GeographicLib::GeographicErr&) {
+      valid = false;
+    }
+  }
+  if (valid) return grid;
+  return absl::InvalidArgumentError(
+      absl::StrCat("frame.projector.mgrs_grid must be a square of 100 km: the number of the UTM "
+                   "zone, the letter of its band and the two letters of the square, such as 54SUE "
+                   "(got ",
+                   Quoted(given), ")"));
+}
+
+absl::Status Complete(MapProjector& projector) {
+  if (absl::Status status = CheckDatum(projector); !status.ok()) return status;
+  const absl::string_view type = NameOf(projector.type);
+  const bool has_grid = projector.type == ProjectorType::kMgrs;
+  const bool has_origin = !has_grid && projector.type != ProjectorType::kLocal;
+  if (has_grid) {
+    auto grid = GridOf(projector.mgrs_grid);
+    if (!grid.ok()) return grid.status();
+    projector.mgrs_grid = *std::move(grid);
+  } else if (!projector.mgrs_grid.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("frame.projector.mgrs_grid must be empty where projector_type is ", type,
+                     " (got ", Quoted(projector.mgrs_grid), ")"));
+  }
+  if (has_origin != projector.map_origin.has_value()) {
+    return absl::InvalidArgumentError(absl::StrCat("frame.projector.map_origin must be ",
+                                                   has_origin ? "set" : "unset",
+                                                   " where projector_type is ", type));
+  }
+  if (has_origin) {
+    absl::Status status = CheckPoint("frame.projector.map_origin", *projector.map_origin);
+    if (!status.ok()) return status;
+  }
+  switch (projector.type) {
+    case ProjectorType::kLocal:
+    case ProjectorType::kLocalCartesian:
+      projector.scale_factor = 1.0;
+      break;
+    case ProjectorType::kMgrs:
+    case ProjectorType::kLocalCartesianUtm:
+      projector.scale_factor = kUtmScale;
+      break;
+    case ProjectorType::kTransverseMercator:
+      if (projector.scale_factor == 0.0) projector.scale_factor = kUtmScale;
+      if (!(projector.scale_factor > 0.0 && std::isfinite(projector.scale_factor))) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("frame.projector.scale_factor must be over 0 and finite (got ",
+                         projector.scale_factor, ")"));
+      }
+      break;
+  }
+  return absl::OkStatus();
+}
+
+nlohmann::json PointJson(const GeoPoint& point) {
+  return {{"latitude_deg", point.latitude_deg},
+          {"longitude_deg", point.longitude_deg},
+          {"altitude_m", point.altitude_m}};
+}
+
+// What follows throws where a value is missing or of another kind; MapFrameFromText catches it.
+
+GeoPoint PointFrom(const nlohmann::json& json) {
+  return {json.at("latitude_deg").get<double>(), json.at("longitude_deg").get<double>(),
+          json.at("altitude_m").get<double>()};
+}
+
+absl::StatusOr<MapFrame> FrameFrom(const nlohmann::json& json) {
+  MapFrame frame;
+  if (const auto found = json.find("projector"); found != json.end()) {
+    auto type = ProjectorTypeFromName(found->at("projector_type").get<std::string>());
+    if (!type.ok()) return type.status();
+    MapProjector& projector = frame.projector.emplace();
+    projector.type = *type;
+    projector.vertical_datum = found->at("vertical_datum").get<std::string>();
+    projector.mgrs_grid = found->at("mgrs_grid").get<std::string>();
+    if (found->contains("map_origin")) projector.map_origin = PointFrom(found->at("map_origin"));
+    projector.scale_factor = found->at("scale_factor").get<double>();
+  }
+  if (const auto found = json.find("origin"); found != json.end()) {
+    frame.origin = {PointFrom(found->at("point")), found->at("x_axis_yaw_rad").get<double>()};
+  }
+  return MakeMapFrame(std::move(frame));
+}
+
+}  // namespace
+
+absl::string_view NameOf(ProjectorType type) {
+  for (const auto& [known, name] : kNames) {
+    if (known == type) return name;
+  }
+  return "";
+}
+
+absl::StatusOr<ProjectorType> ProjectorTypeFromName(absl::string_view name) {
+  std::vector<absl::string_view> names;
+  for (const auto& [type, known] : kNames) {
+    if (known == name) return type;
+    names.push_back(known);
+  }
+  return absl::InvalidArgumentError(absl::StrCat("frame.projector.projector_type must be one of ",
+                                                 absl::StrJoin(names, ", "), " (got ", Quoted(name),
+                                                 ")"));
+}
+
+absl::StatusOr<MapFrame> MakeMapFrame(MapFrame frame) {
+  if (!frame.projector.has_value() && !frame.origin.has_value()) {
+    return absl::InvalidArgumentError("frame must have a projector or an origin (got neither)");
+  }
+  if (frame.projector.has_value()) {
+    if (absl::Status status = Complete(*frame.projector); !status.ok()) return status;
+  }
+  if (frame.origin.has_value()) {
+    absl::Status status = CheckPoint("frame.origin.point", frame.origin->point);
+    if (!status.ok()) return status;
+    if (!std::isfinite(frame.origin->x_axis_yaw_rad)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "frame.origin.x_axis_yaw_rad must be finite (got ", frame.origin->x_axis_yaw_rad, ")"));
+    }
+  }
+  return frame;
+}
+
+absl::Status CheckLatitudeLongitude(absl::string_view name, double latitude_deg,
+                                    double longitude_deg) {
+  if (!(std::abs(latitude_deg) <= 90.0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ".latitude_deg must be from -90 to 90 (got ", latitude_deg, ")"));
+  }
+  if (!(std::abs(longitude_deg) <= 180.0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ".longitude_deg must be from -180 to 180 (got ", longitude_deg, ")"));
+  }
+  return absl::OkStatus();
+}
+
+std::string ToText(const MapFrame& frame) {
+  nlohmann::json json = nlohmann::json::object();
+  if (frame.projector.has_value()) {
+    nlohmann::json projector = {{"projector_type", std::string(NameOf(frame.projector->type))},
+                                {"vertical_datum", frame.projector->vertical_datum},
+                                {"mgrs_grid", frame.projector->mgrs_grid},
+                                {"scale_factor", frame.projector->scale_factor}};
+    if (frame.projector->map_origin.has_value()) {
+      projector["map_origin"] = PointJson(*frame.projector->map_origin);
+    }
+    json["projector"] = std::move(projector);
+  }
+  if (frame.origin.has_value()) {
+    json["origin"] = {{"point", PointJson(frame.origin->point)},
+                      {"x_axis_yaw_rad", frame.origin->x_axis_yaw_rad}};
+  }
+  return json.dump();
+}
+
+absl::StatusOr<MapFrame> MapFrameFromText(const std::string& text) {
+  std::string problem;
+  try {
+    auto frame = FrameFrom(nlohmann::json::parse(text));
+    if (frame.ok()) return frame;
+    problem = std::string(frame.status().message());
+  } catch (const nlohmann::json::exception& error) {
+    problem = error.what();
+  }
+  return absl::DataLossError(absl::StrCat(
+      "the frame of a map is not readable: ", absl::CEscape(text.substr(0, 256)), ": ", problem));
+}
+
+}  // namespace voxloc::server
