@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "server/convert/map_frame.h"
 #include "server/convert/options.h"
 #include "server/convert/pose.h"
 #include "server/convert/profile.h"
@@ -63,6 +64,7 @@ void MapInfoToProto(const MapView& view, v1::MapInfo& proto) {
   }
   proto.set_durable(facts.durable);
   proto.set_resident_tiles(static_cast<uint32_t>(snapshot.tiles.resident()));
+  if (facts.frame.has_value()) MapFrameToProto(*facts.frame, *proto.mutable_frame());
 }
 
 void TileInfoToProto(const std::string& tile_id, const MapTile& tile, v1::TileInfo& proto) {

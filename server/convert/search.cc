@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/convert/covariance.h"
+#include "server/convert/earth_region.h"
 #include "server/convert/estimate.h"
 #include "server/convert/pose.h"
 #include "server/convert/result.h"
@@ -46,20 +47,32 @@ absl::StatusOr<SearchScope> PriorFromProto(const v1::PoseWithCovariance& prior,
   return SearchScope(options);
 }
 
-absl::StatusOr<SearchScope> RegionFromProto(const v1::EstimateInitialPoseRequest& request) {
+absl::StatusOr<PoseRegion::Box> BoxOf(const v1::SearchRegion& region, const MapView& map) {
+  if (region.has_box() == region.has_wgs84_circle()) {
+    return absl::InvalidArgumentError(absl::StrCat("region must have a box or a wgs84_circle (got ",
+                                                   region.has_box() ? "both" : "neither", ")"));
+  }
+  if (region.has_wgs84_circle()) return BoxAroundCircle(region.wgs84_circle(), map);
+  auto box = BoxFromProto(region.box(), "region.box");
+  if (!box.ok()) return box.status();
+  const Eigen::Vector3d size = box->max - box->min;
+  if (!(size.x() > 0.0 && size.y() > 0.0)) {
+    return absl::InvalidArgumentError(absl::StrCat("region.box must have an area (got ", size.x(),
+                                                   " m by ", size.y(),
+                                                   " m); for a single position, use prior"));
+  }
+  return PoseRegion::Box{box->min, box->max};
+}
+
+absl::StatusOr<SearchScope> RegionFromProto(const v1::EstimateInitialPoseRequest& request,
+                                            const MapView& map) {
   PoseRegion region;
   if (request.search().max_tilt_rad() != 0.0) region.max_tilt_rad = request.search().max_tilt_rad();
   if (request.has_region()) {
     const v1::SearchRegion& asked = request.region();
-    auto box = BoxFromProto(asked.box(), "region.box");
+    auto box = BoxOf(asked, map);
     if (!box.ok()) return box.status();
-    const Eigen::Vector3d size = box->max - box->min;
-    if (!(size.x() > 0.0 && size.y() > 0.0)) {
-      return absl::InvalidArgumentError(absl::StrCat("region.box must have an area (got ", size.x(),
-                                                     " m by ", size.y(),
-                                                     " m); for a single position, use prior"));
-    }
-    region.box = PoseRegion::Box{box->min, box->max};
+    region.box = *box;
     region.yaw_rad = asked.yaw_rad();
     if (asked.yaw_half_range_rad() != 0.0) region.yaw_half_range_rad = asked.yaw_half_range_rad();
   }
@@ -92,13 +105,13 @@ void ParticleToProto(const SearchParticle& particle, v1::SearchParticle& proto) 
 }  // namespace
 
 absl::StatusOr<SearchScope> SearchScopeFromProto(const v1::EstimateInitialPoseRequest& request,
-                                                 size_t max_particles) {
+                                                 size_t max_particles, const MapView& map) {
   switch (request.scope_case()) {
     case v1::EstimateInitialPoseRequest::kPrior:
       return PriorFromProto(request.prior(), request.search(), max_particles);
     case v1::EstimateInitialPoseRequest::kRegion:
     case v1::EstimateInitialPoseRequest::kWholeMap:
-      return RegionFromProto(request);
+      return RegionFromProto(request, map);
     case v1::EstimateInitialPoseRequest::SCOPE_NOT_SET:
       break;
   }

@@ -16,6 +16,7 @@
 #include "core/estimate/initial_pose/pose_search.h"
 #include "core/estimate/initial_pose/prior_search.h"
 #include "core/estimate/scan_estimate.h"
+#include "server/maps/resident_maps.h"
 #include "voxloc/v1/initial_pose.pb.h"
 
 namespace voxloc::server {
@@ -23,8 +24,9 @@ namespace voxloc::server {
 // Around a prior, or anywhere in a region, which may be the whole map.
 using SearchScope = std::variant<PriorSearchOptions, PoseRegion>;
 
+// FailedPrecondition: a region by latitude and longitude, and the map's frame is not known.
 [[nodiscard]] absl::StatusOr<SearchScope> SearchScopeFromProto(
-    const v1::EstimateInitialPoseRequest& request, size_t max_particles);
+    const v1::EstimateInitialPoseRequest& request, size_t max_particles, const MapView& map);
 
 [[nodiscard]] absl::StatusOr<HypothesisOptions> HypothesisOptionsFromProto(
     const v1::SearchOptions& search);

@@ -296,6 +296,15 @@ MapFacts MapLibrary::FactsOf(const std::string& map, uint64_t revision,
         {{"map", map}, {"error", stored.status().ToString()}});
     return facts;
   }
+  if (!stored->frame.empty()) {
+    auto frame = MapFrameFromText(stored->frame);
+    if (frame.ok()) {
+      facts.frame = *std::move(frame);
+    } else {
+      Log(LogLevel::kError, "map_frame_not_read",
+          {{"map", map}, {"error", frame.status().ToString()}});
+    }
+  }
   for (const StoredRevision& other : stored->revisions) {
     if (other.revision != revision && other.state != RevisionState::kWithdrawn) {
       facts.restorable_revisions.push_back(other.revision);
@@ -333,6 +342,7 @@ absl::StatusOr<CommitReceipt> MapLibrary::Commit(const RevisionDraft& draft) {
   commit.map = draft.map;
   commit.base_revision = draft.base_revision;
   commit.build = ToText(draft.build->request);
+  if (draft.frame.has_value()) commit.frame = ToText(*draft.frame);
   commit.change = ManifestChangeOf(draft.change, before);
   commit.comment = draft.comment;
   commit.request_id = draft.request_id;
@@ -365,6 +375,12 @@ absl::StatusOr<CommitReceipt> MapLibrary::Commit(const RevisionDraft& draft) {
   if (draft.stage) {
     receipt.view = parts_.maps.Stage(std::move(snapshot), std::move(facts), draft.canary_vehicles);
     event.kind = MapEventKind::kStaged;
+    // The frame is the map's, and so the active revision's too.
+    if (base.snapshot != nullptr &&
+        base.facts->frame.has_value() != receipt.view.facts->frame.has_value()) {
+      static_cast<void>(parts_.maps.Activate(
+          *base.snapshot, FactsOf(draft.map, draft.base_revision, base.facts->build)));
+    }
   } else {
     receipt.view = parts_.maps.Activate(std::move(snapshot), std::move(facts));
     event.kind = draft.base_revision == 0 ? MapEventKind::kCreated : MapEventKind::kUpdated;

@@ -19,6 +19,7 @@
 #include "core/cloud/point_cloud.h"
 #include "core/engine/engine.h"
 #include "server/config/config.h"
+#include "server/geodesy/map_frame.h"
 #include "server/maps/map_build.h"
 #include "server/maps/map_events.h"
 #include "server/maps/resident_maps.h"
@@ -31,8 +32,9 @@ namespace voxloc::server {
 struct RevisionDraft {
   std::string map;
   std::shared_ptr<const MapBuild> build;
-  uint64_t base_revision = 0;    // the active one; 0: the map does not exist
-  TileCatalogue::Change change;  // of it; revisions of its tiles are filled in
+  std::optional<MapFrame> frame;  // of the map from now on; nullopt: as it was
+  uint64_t base_revision = 0;     // the active one; 0: the map does not exist
+  TileCatalogue::Change change;   // of it; revisions of its tiles are filled in
   std::string comment;
   std::string request_id;
   bool stage = false;
@@ -114,7 +116,8 @@ class MapLibrary {
   [[nodiscard]] absl::StatusOr<PointCloud> ReadTile(absl::string_view tile_id,
                                                     const Sha256Digest& digest);
 
-  // Aborted: the base is not the active revision any more; ResourceExhausted: a limit.
+  // Aborted: the base is not the active revision any more; AlreadyExists: the map has another
+  // frame; ResourceExhausted: a limit.
   [[nodiscard]] absl::StatusOr<CommitReceipt> Commit(const RevisionDraft& draft);
   // What Commit answered when this request was committed; nullopt: it was not.
   [[nodiscard]] absl::StatusOr<std::optional<CommitReceipt>> FindCommitted(

@@ -73,6 +73,7 @@ absl::Status MapTransaction::Start() {
   if (found.ok()) {
     base_ = found->snapshot;
     build_ = found->facts->build;
+    if (absl::Status status = CheckFrame(*found); !status.ok()) return status;
   }
   if (absl::Status status = StartFromRevision(); !status.ok()) return status;
   if (build_ != nullptr && !begin_.build.has_value()) return absl::OkStatus();
@@ -87,6 +88,16 @@ absl::Status MapTransaction::Start() {
         "MAP_HAS_OTHER_OPTIONS", {{"map", begin_.map}});
   }
   return absl::OkStatus();
+}
+
+absl::Status MapTransaction::CheckFrame(const MapView& map) const {
+  if (!begin_.frame.has_value() || map.facts == nullptr) return absl::OkStatus();
+  const std::optional<MapFrame>& frame = map.facts->frame;
+  if (!frame.has_value() || *frame == *begin_.frame) return absl::OkStatus();
+  return WithReason(absl::AlreadyExistsError(absl::StrCat(
+                        "map ", begin_.map, " exists and has another frame, ", ToText(*frame),
+                        " (got ", ToText(*begin_.frame), "); delete it first")),
+                    "MAP_HAS_OTHER_FRAME", {{"map", begin_.map}});
 }
 
 absl::Status MapTransaction::StartFromRevision() {
@@ -272,6 +283,7 @@ absl::StatusOr<MapView> MapTransaction::Current() const {
     return absl::AbortedError(
         absl::StrCat("map ", begin_.map, " was created anew with other options meanwhile"));
   }
+  if (absl::Status status = CheckFrame(*found); !status.ok()) return status;
   return found;
 }
 
@@ -307,6 +319,7 @@ absl::StatusOr<CommitReceipt> MapTransaction::Commit(const TransactionCommit& co
   RevisionDraft draft;
   draft.map = begin_.map;
   draft.build = current->facts == nullptr ? build_ : current->facts->build;
+  draft.frame = begin_.frame;
   draft.base_revision = current->snapshot == nullptr ? 0 : current->snapshot->revision;
   draft.change = ChangeOf(current->snapshot.get());
   draft.comment = commit.comment;

@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/cloud/point_cloud.h"
+#include "server/geodesy/map_frame.h"
 #include "server/maps/map_build.h"
 #include "server/maps/map_library.h"
 
@@ -29,8 +30,9 @@ struct TransactionBegin {
   uint64_t base_revision = 0;  // 0: any
   bool clear = false;
   std::optional<MapBuildRequest> build;
-  std::string request_id;      // empty: none
-  uint64_t from_revision = 0;  // 0: the active one
+  std::optional<MapFrame> frame;  // as MakeMapFrame returns it
+  std::string request_id;         // empty: none
+  uint64_t from_revision = 0;     // 0: the active one
 };
 
 struct TransactionCommit {
@@ -105,6 +107,8 @@ class MapTransaction {
 
   [[nodiscard]] absl::Status Start();
   [[nodiscard]] absl::Status StartFromRevision();
+  // AlreadyExists: the map has another frame than this is to give it.
+  [[nodiscard]] absl::Status CheckFrame(const MapView& map) const;
   [[nodiscard]] absl::Status CheckOrder(const TileChunk& chunk) const;
   [[nodiscard]] absl::Status CheckIdle(const std::string& tile_id, absl::string_view what) const;
   [[nodiscard]] absl::Status Take(TileChunk& chunk, Unfinished& tile) const;

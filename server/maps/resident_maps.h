@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "core/map/map_snapshot.h"
+#include "server/geodesy/map_frame.h"
 #include "server/maps/map_build.h"
 #include "server/observe/metrics/metrics.h"
 #include "server/scheduling/work_queue.h"
@@ -31,6 +33,7 @@ namespace voxloc::server {
 // What is known about one revision of a map in addition to its snapshot.
 struct MapFacts {
   std::shared_ptr<const MapBuild> build;
+  std::optional<MapFrame> frame;               // where the map lies on the earth
   std::vector<uint64_t> restorable_revisions;  // the others that a transaction can start from
   bool durable = false;
 };

@@ -57,7 +57,7 @@ absl::Status SearchWork::Check(std::shared_ptr<const std::atomic<bool>> cancelle
   job_.profile = std::move(setup->profile_on_map);
   // Hypotheses are each other's rivals.
   recipe_.estimate.rival_confidence = 0.0;
-  auto scope = SearchScopeFromProto(request_, runtime_.config.limits.max_particles);
+  auto scope = SearchScopeFromProto(request_, runtime_.config.limits.max_particles, map_);
   if (!scope.ok()) return scope.status();
   scope_ = *std::move(scope);
   auto hypotheses = HypothesisOptionsFromProto(request_.search());

@@ -84,8 +84,8 @@ struct StoredRevision {
 
 struct StoredMap {
   std::string name;
-  // How it is built, and what describes it to people, in encodings of the store's user; fixed when
-  // the map is created.
+  // How it is built, fixed when it is created, and where it lies on the earth, set once (empty: not
+  // known), in encodings of the store's user.
   std::string build;
   std::string frame;
   uint64_t active_revision = 0;  // 0: only staged ones yet
@@ -97,10 +97,10 @@ struct StoredMap {
 struct RevisionCommit {
   std::string map;
   // The revision that the change is based on, which must be the active one. 0: the map must not
-  // exist, and `build` and `frame` describe it.
+  // exist, and `build` describes it.
   uint64_t base_revision = 0;
   std::string build;
-  std::string frame;
+  std::string frame;      // of the map from now on, also of a staged one; empty: as it was
   ManifestChange change;  // all content must be there
   std::string comment;
   std::string request_id;  // unique per map; empty: none
@@ -177,7 +177,8 @@ class MapStore {
       const Sha256Digest& digest, absl::FunctionRef<absl::Status(absl::string_view)> take) = 0;
 
   // NotFound: no such map, or content that is not there, by tile; AlreadyExists: base_revision is 0
-  // and there is such a map; Aborted: the base is not the active revision.
+  // and there is such a map, or the map has another frame; Aborted: the base is not the active
+  // revision.
   [[nodiscard]] virtual absl::StatusOr<CommittedRevision> Commit(const RevisionCommit& commit) = 0;
 
   // The revision that this request was committed as, or nullopt.

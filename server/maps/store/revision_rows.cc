@@ -273,6 +273,20 @@ absl::StatusOr<MapRow> CreateMap(SqliteDatabase& database, const RevisionCommit&
   return MapRow{*id, 0};
 }
 
+// AlreadyExists: the map has another frame.
+absl::Status SetFrame(SqliteDatabase& database, int64_t map_id, const RevisionCommit& commit) {
+  if (commit.frame.empty()) return absl::OkStatus();
+  const auto unlike = database.Number(
+      "SELECT COUNT(*) FROM maps WHERE id = ?1 AND frame <> ?2 AND length(frame) > 0", map_id,
+      SqliteBlob{commit.frame});
+  if (!unlike.ok()) return unlike.status();
+  if (*unlike > 0) {
+    return absl::AlreadyExistsError(absl::StrCat("map \"", commit.map, "\" has another frame"));
+  }
+  return database.Run("UPDATE maps SET frame = ?2 WHERE id = ?1 AND length(frame) = 0", map_id,
+                      SqliteBlob{commit.frame});
+}
+
 absl::Status SetActive(SqliteDatabase& database, int64_t map_id, uint64_t revision) {
   return database.Run("UPDATE maps SET active_revision = ?2 WHERE id = ?1", map_id, revision);
 }
@@ -330,6 +344,7 @@ absl::StatusOr<CommittedRevision> CommitRevision(SqliteDatabase& database,
                                            map->active_revision, ", not at ", commit.base_revision,
                                            " on which the update is based"));
   }
+  if (absl::Status status = SetFrame(database, map->id, commit); !status.ok()) return status;
   if (commit.stage) {
     absl::Status status = ChecksBeforeStaging(database, *map, commit.map, max_staged);
     if (!status.ok()) return status;

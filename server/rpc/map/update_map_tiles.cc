@@ -11,6 +11,7 @@
 #include "core/checksum/crc32c.h"
 #include "server/convert/cloud.h"
 #include "server/convert/map.h"
+#include "server/convert/map_frame.h"
 #include "server/errors/error_details.h"
 #include "server/maps/map_transaction.h"
 #include "server/observe/logging.h"
@@ -38,6 +39,11 @@ absl::StatusOr<TransactionBegin> BeginFromProto(const v1::BeginUpdate& proto) {
   begin.request_id = proto.request_id();
   begin.from_revision = proto.from_revision();
   if (proto.has_options()) begin.build = MapBuildRequestFromProto(proto.options());
+  if (proto.has_frame()) {
+    auto frame = MapFrameFromProto(proto.frame());
+    if (!frame.ok()) return frame.status();
+    begin.frame = *std::move(frame);
+  }
   return begin;
 }
 

@@ -197,7 +197,10 @@ TEST_P(EstimateInitialPose, SaysWhatIsWrongWithARegion) {
     std::string says;
   };
   const std::vector<Case> cases = {
-      {[](auto& r) { r.mutable_region()->clear_box(); }, "region.box needs both min and max"},
+      {[](auto& r) { r.mutable_region()->clear_box(); },
+       "region must have a box or a wgs84_circle (got neither)"},
+      {[](auto& r) { r.mutable_region()->mutable_wgs84_circle(); },
+       "region must have a box or a wgs84_circle (got both)"},
       {[](auto& r) { r.mutable_region()->mutable_box()->clear_max(); }, "region.box needs both"},
       {[](auto& r) { r.mutable_region()->mutable_box()->mutable_max()->set_z(-1.0); },
        "region.box.max lies below"},

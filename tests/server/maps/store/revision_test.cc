@@ -344,6 +344,34 @@ TEST_P(RevisionTest, AMapMayBeginStaged) {
   EXPECT_TRUE(store_->GetMap("town").ok());
 }
 
+TEST_P(RevisionTest, AMapGetsItsFrameOnce) {
+  Commit(CommitOf(*store_, "town", 0, {{"a", 1}}));
+  EXPECT_EQ(store_->GetMap("town")->frame, "");
+  RevisionCommit commit = CommitOf(*store_, "town", 1, {{"a", 2}});
+  commit.frame = std::string("\0frame", 6);
+  commit.stage = true;
+  Commit(commit);
+  EXPECT_EQ(store_->GetMap("town")->frame, commit.frame);
+  // Without one, and with the same one, it stays.
+  Commit(CommitOf(*store_, "town", 1, {{"a", 3}}));
+  EXPECT_EQ(store_->GetMap("town")->frame, commit.frame);
+  commit.base_revision = 3;
+  commit.stage = false;
+  EXPECT_EQ(Commit(commit).revision, 4U);
+  EXPECT_EQ(store_->GetMap("town")->frame, commit.frame);
+  // Another one is refused, and the revision with it.
+  commit.base_revision = 4;
+  const std::string frame = commit.frame;
+  commit.frame = "another";
+  EXPECT_EQ(CodeOfCommit(commit), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(store_->GetMap("town")->frame, frame);
+  EXPECT_EQ(store_->GetMap("town")->active_revision, 4U);
+  // A map of the same name that comes later begins anew.
+  ASSERT_TRUE(store_->DeleteMap("town", 0).ok());
+  Commit(CommitOf(*store_, "town", 0, {{"a", 1}}));
+  EXPECT_EQ(store_->GetMap("town")->frame, "");
+}
+
 TEST_P(RevisionTest, ADeletedMapIsGoneAndItsNumbersAreNotUsedAgain) {
   Commit(CommitOf(*store_, "town", 0, {{"a", 1}}));
   Commit(CommitOf(*store_, "town", 1, {{"a", 2}}));
