@@ -25,6 +25,7 @@ namespace {
 
 constexpr char kSigmaNames[] = "SX,SY,SZ,SROLL,SPITCH,SYAW";
 constexpr char kRegionNames[] = "X0,Y0,Z0,X1,Y1,Z1";
+constexpr char kCircleNames[] = "LAT,LON,RADIUS";
 constexpr double kRadiansPerDegree = 0.017453292519943295769;
 
 // Seconds that the answer may take beyond the search's own time.
@@ -40,6 +41,7 @@ struct LocateFlags {
   std::string prior;
   std::string sigma = "2,2,0.5,1,1,10";
   std::string region;
+  std::string region_wgs84;
   double yaw_deg = 0.0;
   double yaw_range_deg = 180.0;
   uint32_t particles = 0;
@@ -61,7 +63,7 @@ absl::Status SetPrior(const LocateFlags& options, v1::PoseWithCovariance* prior)
   return absl::OkStatus();
 }
 
-absl::Status SetRegion(const LocateFlags& options, v1::SearchRegion* region) {
+absl::Status SetBox(const LocateFlags& options, v1::SearchRegion* region) {
   const absl::StatusOr<std::array<double, 6>> box = ParseSixNumbers(options.region, kRegionNames);
   if (!box.ok()) return box.status();
   const auto set = [](const double* corner, v1::Vector3* vector) {
@@ -71,6 +73,23 @@ absl::Status SetRegion(const LocateFlags& options, v1::SearchRegion* region) {
   };
   set(box->data(), region->mutable_box()->mutable_min());
   set(box->data() + 3, region->mutable_box()->mutable_max());
+  return absl::OkStatus();
+}
+
+absl::Status SetCircle(const LocateFlags& options, v1::Wgs84Circle* circle) {
+  const auto numbers = ParseNumbers(options.region_wgs84, kCircleNames, 3, 3);
+  if (!numbers.ok()) return numbers.status();
+  circle->set_latitude_deg((*numbers)[0]);
+  circle->set_longitude_deg((*numbers)[1]);
+  circle->set_radius_m((*numbers)[2]);
+  return absl::OkStatus();
+}
+
+absl::Status SetRegion(const LocateFlags& options, v1::SearchRegion* region) {
+  const absl::Status status = options.region.empty()
+                                  ? SetCircle(options, region->mutable_wgs84_circle())
+                                  : SetBox(options, region);
+  if (!status.ok()) return status;
   region->set_yaw_rad(options.yaw_deg * kRadiansPerDegree);
   if (options.yaw_range_deg < 180.0) {
     region->set_yaw_half_range_rad(options.yaw_range_deg * kRadiansPerDegree);
@@ -92,7 +111,7 @@ absl::StatusOr<v1::EstimateInitialPoseRequest> RequestOf(const LocateFlags& opti
   absl::Status status;
   if (!options.prior.empty()) {
     status = SetPrior(options, request.mutable_prior());
-  } else if (!options.region.empty()) {
+  } else if (!options.region.empty() || !options.region_wgs84.empty()) {
     status = SetRegion(options, request.mutable_region());
   } else {
     request.mutable_whole_map();
@@ -141,13 +160,16 @@ absl::StatusOr<ExitCode> Locate(const LocateFlags& options) {
 constexpr char kLocateManual[] =
     "The search covers the surroundings of a prior, a region or, without both, the whole map. It\n"
     "returns the poses that explain the scan, best first. Around a prior, every yaw is searched.\n"
+    "A region can be given by latitude and longitude where the map's frame is known (voxloc map\n"
+    "info). "
     "When --timeout has passed, the best poses so far are returned. The exit code is 4 if no\n"
     "reliable pose was found, or if another pose explains the scan nearly as well.\n\n"
     "Examples:\n"
     "  voxloc locate --map town --points 1500 --min-range 1 scans/000042.pcd\n"
     "  voxloc locate --map town --prior 12,-3,0,0,0,90 --sigma 5,5,0.5,1,1,20 scans/000042.pcd\n"
     "  voxloc locate --map town --region -50,-50,-2,50,50,5 --yaw 90 --yaw-range 30 \\\n"
-    "      --json found.json scans/000042.pcd";
+    "      --json found.json scans/000042.pcd\n"
+    "  voxloc locate --map town --region-wgs84 48.13743,11.57549,50 scans/000042.pcd";
 
 void AddScopeFlags(CLI::App* command, LocateFlags* options) {
   CLI::Option* prior =
@@ -161,20 +183,24 @@ void AddScopeFlags(CLI::App* command, LocateFlags* options) {
       command, "--region", kRegionNames,
       "Search in this box, given by its lower and its upper corner, metres", &options->region);
   region->excludes(prior);
+  AddNumbersFlag(command, "--region-wgs84", kCircleNames, 3, 3,
+                 "Search in the square around this circle: latitude and longitude in degrees "
+                 "(WGS84), radius in metres",
+                 &options->region_wgs84)
+      ->excludes(prior)
+      ->excludes(region);
   command
       ->add_option("--yaw", options->yaw_deg,
                    "Search headings around this one in the region, degrees")
       ->type_name("Y")
       ->check(CLI::Range(-360.0, 360.0))
-      ->capture_default_str()
-      ->needs(region);
+      ->capture_default_str();
   command
       ->add_option("--yaw-range", options->yaw_range_deg,
                    "Search headings at most R degrees from --yaw; 180: all")
       ->type_name("R")
       ->check(CLI::Range(0.01, 180.0))
-      ->capture_default_str()
-      ->needs(region);
+      ->capture_default_str();
   command
       ->add_option("--particles", options->particles,
                    "Align this many candidates around the prior; 0: the server's default, 200")
@@ -203,7 +229,14 @@ void AddLocateCommand(CLI::App* parent, Work* chosen) {
   AddAlignmentFlags(command, &options->alignment);
   AddServerFlags(command, &options->server);
   AddScanFile(command, &options->file);
-  command->callback([options, chosen] { *chosen = [options] { return Locate(*options); }; });
+  command->callback([options, chosen, command] {
+    for (const char* name : {"--yaw", "--yaw-range"}) {
+      if (command->count(name) > 0 && options->region.empty() && options->region_wgs84.empty()) {
+        throw CLI::RequiresError(name, "--region or --region-wgs84");
+      }
+    }
+    *chosen = [options] { return Locate(*options); };
+  });
 }
 
 }  // namespace voxloc::cli

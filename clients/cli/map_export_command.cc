@@ -72,6 +72,7 @@ class Export {
     manifest_.map = options_.map;
     manifest_.revision = tiles->map_revision();
     manifest_.options = map->options();
+    manifest_.frame = map->frame();
     for (const v1::TileInfo& info : tiles->tiles()) {
       const absl::StatusOr<Sha256Digest> digest = Sha256FromBytes(info.sha256());
       if (!digest.ok()) return digest.status();
@@ -202,7 +203,10 @@ void AddMapExportCommand(CLI::App* parent, Work* chosen) {
       "DIR\n"
       "already are kept: a command that broke off is repeated, and a later revision costs what "
       "has\n"
-      "changed. Files of tiles that the map no longer has stay, and are not in the manifest.\n\n"
+      "changed. Files of tiles that the map no longer has stay, and are not in the manifest. The\n"
+      "map's projector, if it is known, goes to DIR/map_projector_info.yaml, as Autoware has it, "
+      "and\n"
+      "its WGS84 origin to the manifest.\n\n"
       "Examples:\n"
       "  voxloc map export --map town backup/town\n"
       "  voxloc map export --map town --revision 12 town-12");

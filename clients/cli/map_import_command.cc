@@ -35,6 +35,9 @@ absl::StatusOr<ExitCode> ImportMap(const MapImportFlags& options) {
   begin.set_create(true);
   begin.set_clear(true);
   *begin.mutable_options() = manifest->options;
+  if (manifest->frame.has_projector() || manifest->frame.has_origin()) {
+    *begin.mutable_frame() = manifest->frame;
+  }
   std::vector<client::UploadTile> tiles;
   for (const ManifestTile& tile : manifest->tiles) {
     const auto load = [&options, &tile] { return ReadManifestTile(options.directory, tile); };
@@ -68,8 +71,9 @@ void AddMapImportCommand(CLI::App* parent, Work* chosen) {
   CLI::App* command =
       parent->add_subcommand("import", "Load a map that voxloc map export has saved");
   command->footer(
-      "The map is created, or replaced in one step, with the options of the one that was saved. "
-      "Only\n"
+      "The map is created, or replaced in one step, with the options and the frame of the one "
+      "that\n"
+      "was saved. Only\n"
       "tiles whose points the server does not have are read and sent. A tile whose points do not\n"
       "have the digest of the manifest is refused by its name, and the map stays as it was.\n\n"
       "Examples:\n"

@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands.h"
 #include "clients/cli/commit_flags.h"
+#include "clients/cli/map_frame_flags.h"
 #include "clients/cli/progress.h"
 #include "clients/cli/server_flags.h"
 #include "clients/cli/text_table.h"
@@ -32,6 +33,7 @@ constexpr double kTileSizeOfLargeClouds_m = 50.0;
 struct MapLoadFlags {
   ServerFlags server;
   CommitFlags commit;
+  MapFrameFlags frame;
   std::string map;
   std::vector<std::string> paths;
   std::string poses;
@@ -161,11 +163,15 @@ absl::StatusOr<LoadPlan> PlanLoad(const MapLoadFlags& options) {
 
 absl::StatusOr<ExitCode> LoadMap(const MapLoadFlags& options) {
   const auto start = std::chrono::steady_clock::now();
+  v1::BeginUpdate begin = BeginOf(options);
+  absl::StatusOr<std::optional<v1::MapFrame>> frame = options.frame.FrameOf(options.paths);
+  if (!frame.ok()) return frame.status();
+  if (frame->has_value()) *begin.mutable_frame() = **std::move(frame);
   absl::StatusOr<LoadPlan> plan = PlanLoad(options);
   if (!plan.ok()) return plan.status();
   const size_t tiles = plan->tiles.size();
   const absl::StatusOr<client::UploadResult> result =
-      UploadWithBar(options.server, options.commit, BeginOf(options), std::move(plan->tiles));
+      UploadWithBar(options.server, options.commit, std::move(begin), std::move(plan->tiles));
   if (!result.ok()) return result.status();
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -203,6 +209,11 @@ void AddMapLoadCommand(CLI::App* parent, Work* chosen) {
       "The map is created or replaced in one step: vehicles use either the old map or the new "
       "one.\n"
       "\n"
+      "Where the map lies on the earth is kept with it: Autoware's map_projector_info.yaml of a\n"
+      "PATH that is a directory, or --projector, and --wgs84-origin. Where both are known the\n"
+      "projector decides, unless its type is Local. A map gets its frame once; another one is\n"
+      "refused.\n"
+      "\n"
       "Only tiles whose points the server does not have are sent. Where the connection breaks, "
       "the\n"
       "load goes on from there, for about a minute; repeating the command does the same.\n\n"
@@ -216,7 +227,8 @@ void AddMapLoadCommand(CLI::App* parent, Work* chosen) {
       "  voxloc map load --server localhost:50051 --map town map.pcd\n"
       "  voxloc map load --map town --tile-size 50 map.ply\n"
       "  voxloc map load --map town --canary bus-7,bus-9 --comment \"new bridge\" map/\n"
-      "  voxloc map load --map yard --poses poses.txt scans/");
+      "  voxloc map load --map yard --poses poses.txt scans/\n"
+      "  voxloc map load --map yard --wgs84-origin 48.13743,11.57549,519,90 yard.pcd");
   command->add_option("--map", options->map, "Load this map")->type_name("NAME")->required();
   command
       ->add_option("--tile-size", options->tile_size_m,
@@ -247,6 +259,7 @@ void AddMapLoadCommand(CLI::App* parent, Work* chosen) {
       ->type_name("S")
       ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str();
+  AddMapFrameFlags(command, &options->frame);
   AddCommitFlags(command, &options->commit);
   AddServerFlags(command, &options->server);
   command->add_option("PATH", options->paths, "Load these clouds and directories")->required();

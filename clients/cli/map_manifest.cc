@@ -3,14 +3,19 @@
 #include "clients/cli/map_manifest.h"
 
 #include <exception>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <system_error>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/json_output.h"
 #include "clients/cli/message_json.h"
+#include "clients/dataset/map_projector_yaml.h"
+#include "clients/dataset/map_source.h"
 #include "core/cloud/cloud_digest.h"
 #include "core/cloud/io/cloud_file.h"
 #include "core/cloud/io/file_bytes.h"
@@ -45,6 +50,25 @@ Json TileJson(const ManifestTile& tile) {
           {"bounds", MessageJson(tile.bounds)}};
 }
 
+Json OriginJson(const v1::MapFrame& frame) {
+  if (!frame.has_origin()) return nullptr;
+  const v1::GeoPoint& point = frame.origin().point();
+  return {{"latitude_deg", point.latitude_deg()},
+          {"longitude_deg", point.longitude_deg()},
+          {"altitude_m", point.altitude_m()},
+          {"x_axis_yaw_rad", frame.origin().x_axis_yaw_rad()}};
+}
+
+// A file of an earlier export goes where the map has no projector.
+absl::Status WriteProjector(const std::string& directory, const v1::MapFrame& frame) {
+  const std::string path = absl::StrCat(directory, "/", kProjectorYamlName);
+  if (frame.has_projector()) return WriteFileBytes(path, ProjectorYamlText(frame.projector()));
+  std::error_code error;
+  std::filesystem::remove(path, error);
+  if (!error) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(path, " cannot be removed: ", error.message()));
+}
+
 // What follows throws where a value is missing or of another kind; ReadManifest catches it.
 
 v1::MapOptions OptionsFrom(const Json& json) {
@@ -53,6 +77,17 @@ v1::MapOptions OptionsFrom(const Json& json) {
   const Json& cell_size_m = json.at("cell_size_m");
   if (!cell_size_m.is_null()) options.mutable_cell_size_m()->set_value(cell_size_m.get<double>());
   return options;
+}
+
+// Manifests that were written before there were origins have none.
+void ReadOrigin(const Json& json, v1::MapFrame& frame) {
+  const auto origin = json.find("wgs84_origin");
+  if (origin == json.end() || origin->is_null()) return;
+  v1::GeoPoint& point = *frame.mutable_origin()->mutable_point();
+  point.set_latitude_deg(origin->at("latitude_deg").get<double>());
+  point.set_longitude_deg(origin->at("longitude_deg").get<double>());
+  point.set_altitude_m(origin->at("altitude_m").get<double>());
+  frame.mutable_origin()->set_x_axis_yaw_rad(origin->at("x_axis_yaw_rad").get<double>());
 }
 
 absl::StatusOr<ManifestTile> TileFrom(const Json& json) {
@@ -89,6 +124,7 @@ absl::StatusOr<MapManifest> ManifestFrom(const Json& json) {
   manifest.map = json.at("map").get<std::string>();
   manifest.revision = json.at("revision").get<uint64_t>();
   manifest.options = OptionsFrom(json.at("options"));
+  ReadOrigin(json, manifest.frame);
   std::set<std::string> ids;
   for (const Json& entry : json.at("tiles")) {
     absl::StatusOr<ManifestTile> tile = TileFrom(entry);
@@ -125,6 +161,7 @@ std::string ManifestPath(const std::string& directory) { return directory + "/ma
 std::string TilesDirectory(const std::string& directory) { return directory + "/tiles"; }
 
 absl::Status WriteManifest(const std::string& directory, const MapManifest& manifest) {
+  if (absl::Status status = WriteProjector(directory, manifest.frame); !status.ok()) return status;
   Json tiles = Json::array();
   uint64_t points = 0;
   for (const ManifestTile& tile : manifest.tiles) {
@@ -141,6 +178,7 @@ absl::Status WriteManifest(const std::string& directory, const MapManifest& mani
       {"revision", manifest.revision},
       {"points", points},
       {"options", OptionsJson(manifest.options)},
+      {"wgs84_origin", OriginJson(manifest.frame)},
       {"tiles", std::move(tiles)}};
   return WriteFileBytes(ManifestPath(directory), json.dump(1) + "\n");
 }
@@ -151,8 +189,15 @@ absl::StatusOr<MapManifest> ReadManifest(const std::string& directory) {
   if (!bytes.ok()) return bytes.status();
   try {
     absl::StatusOr<MapManifest> manifest = ManifestFrom(Json::parse(bytes->view()));
-    if (manifest.ok()) return manifest;
-    return absl::InvalidArgumentError(absl::StrCat(path, ": ", manifest.status().message()));
+    if (!manifest.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat(path, ": ", manifest.status().message()));
+    }
+    if (const auto yaml = FindProjectorYaml(directory); yaml.has_value()) {
+      absl::StatusOr<v1::MapProjector> projector = ReadProjectorYaml(*yaml);
+      if (!projector.ok()) return projector.status();
+      *manifest->frame.mutable_projector() = *std::move(projector);
+    }
+    return manifest;
   } catch (const std::exception& problem) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": ", problem.what()));
   }

@@ -4,6 +4,7 @@
 //
 //   DIR/manifest.json       which map and revision, how it is built, and every tile
 //   DIR/tiles/<tile>.pcd    the points of a tile, PCD binary
+//   DIR/map_projector_info.yaml   the map's projector, as Autoware reads it; where it has one
 //
 // A tile's PCD has its points as the server keeps them: x, y, z as float32 offsets, bit for bit,
 // around an origin that is the translation of VIEWPOINT. Coordinates in double would be twice as
@@ -40,6 +41,7 @@ struct MapManifest {
   std::string map;
   uint64_t revision = 0;
   v1::MapOptions options;
+  v1::MapFrame frame;  // empty: not known. The origin is in the manifest, the projector beside it.
   std::vector<ManifestTile> tiles;
 };
 
@@ -51,10 +53,11 @@ struct MapManifest {
 [[nodiscard]] std::string ManifestPath(const std::string& directory);
 [[nodiscard]] std::string TilesDirectory(const std::string& directory);
 
-// The file appears whole or not at all.
+// With the projector's file. Each appears whole or not at all, the manifest last.
 [[nodiscard]] absl::Status WriteManifest(const std::string& directory, const MapManifest& manifest);
 
-// InvalidArgument: not a manifest of this form; the message names the file and what is wrong.
+// InvalidArgument: not a manifest, or a projector, of this form; the message names the file and
+// what is wrong.
 [[nodiscard]] absl::StatusOr<MapManifest> ReadManifest(const std::string& directory);
 
 // The points of a tile. DataLoss, with the tile's name and file: they are not those of its digest.

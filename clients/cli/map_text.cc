@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "clients/cli/map_frame_text.h"
 #include "clients/cli/message_json.h"
 #include "clients/cli/text_table.h"
 
@@ -59,6 +60,8 @@ std::string MapDetailText(const v1::MapInfo& map) {
   }
   line("memory", ByteText(map.memory_bytes()));
   line("profiles", absl::StrJoin(map.options().profiles(), ", "));
+  if (map.frame().has_projector()) line("projector", ProjectorText(map.frame().projector()));
+  if (map.frame().has_origin()) line("origin", OriginText(map.frame().origin()));
   line("committed", TimeText(map.committed_at_ns()));
   line("durable", map.durable() ? "yes" : "no, lost when the server stops");
   if (map.cells().empty()) return text;
@@ -97,6 +100,7 @@ Json MapJson(const v1::MapInfo& map) {
           {"memory_bytes", map.memory_bytes()},
           {"profiles", profiles},
           {"cells", cells},
+          {"frame", map.has_frame() ? MessageJson(map.frame()) : Json(nullptr)},
           {"committed_at_ns", map.committed_at_ns()},
           {"durable", map.durable()}};
 }

@@ -8,15 +8,21 @@
 
 namespace voxloc::cli {
 
-CLI::Option* AddSixNumbersFlag(CLI::App* command, const std::string& name, const std::string& names,
-                               const std::string& description, std::string* value) {
+CLI::Option* AddNumbersFlag(CLI::App* command, const std::string& name, const std::string& names,
+                            size_t least, size_t most, const std::string& description,
+                            std::string* value) {
   CLI::Option* option = command->add_option(name, *value, description);
   option->type_name(names);
-  option->check([names](const std::string& text) {
-    return std::string(ParseSixNumbers(text, names).status().message());
+  option->check([names, least, most](const std::string& text) {
+    return std::string(ParseNumbers(text, names, least, most).status().message());
   });
   if (!value->empty()) option->capture_default_str();
   return option;
+}
+
+CLI::Option* AddSixNumbersFlag(CLI::App* command, const std::string& name, const std::string& names,
+                               const std::string& description, std::string* value) {
+  return AddNumbersFlag(command, name, names, 6, 6, description, value);
 }
 
 CLI::Option* AddPoseFlag(CLI::App* command, const std::string& name, const std::string& description,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Flags whose value is a list of six numbers, checked while the command line is read.
+// Flags whose value is a list of numbers, checked while the command line is read.
 
 #ifndef VOXLOC_CLIENTS_CLI_POSE_FLAG_H_
 #define VOXLOC_CLIENTS_CLI_POSE_FLAG_H_
 
+#include <cstddef>
 #include <string>
 
 namespace CLI {
@@ -14,7 +15,12 @@ class Option;
 
 namespace voxloc::cli {
 
-// The value keeps its text; ParseSixNumbers reads it. `names` as there.
+// The value keeps its text; ParseNumbers reads it. `names`, `least` and `most` as there.
+CLI::Option* AddNumbersFlag(CLI::App* command, const std::string& name, const std::string& names,
+                            size_t least, size_t most, const std::string& description,
+                            std::string* value);
+
+// Six; ParseSixNumbers reads them.
 CLI::Option* AddSixNumbersFlag(CLI::App* command, const std::string& name, const std::string& names,
                                const std::string& description, std::string* value);
 

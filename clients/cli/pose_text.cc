@@ -2,6 +2,7 @@
 
 #include "clients/cli/pose_text.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -16,22 +17,35 @@
 
 namespace voxloc::cli {
 
-absl::StatusOr<std::array<double, 6>> ParseSixNumbers(absl::string_view text,
-                                                      absl::string_view names) {
+absl::StatusOr<std::vector<double>> ParseNumbers(absl::string_view text, absl::string_view names,
+                                                 size_t least, size_t most) {
   const std::vector<absl::string_view> parts = absl::StrSplit(text, ',');
-  if (parts.size() != 6) {
-    return absl::InvalidArgumentError(absl::StrCat("the value must be 6 numbers, ", names,
+  if (parts.size() < least || parts.size() > most) {
+    const std::string count =
+        least == most ? absl::StrCat(least) : absl::StrCat(least, " to ", most);
+    return absl::InvalidArgumentError(absl::StrCat("the value must be ", count, " numbers, ", names,
                                                    " in metres and degrees (got ", parts.size(),
                                                    ": '", text, "')"));
   }
-  std::array<double, 6> values{};
-  for (size_t i = 0; i < 6; ++i) {
-    const absl::string_view part = absl::StripAsciiWhitespace(parts[i]);
-    if (!absl::SimpleAtod(part, &values[i]) || !std::isfinite(values[i])) {
+  std::vector<double> values;
+  for (const absl::string_view given : parts) {
+    const absl::string_view part = absl::StripAsciiWhitespace(given);
+    double value = 0.0;
+    if (!absl::SimpleAtod(part, &value) || !std::isfinite(value)) {
       return absl::InvalidArgumentError(
           absl::StrCat("'", part, "' in '", text, "' is not a finite number"));
     }
+    values.push_back(value);
   }
+  return values;
+}
+
+absl::StatusOr<std::array<double, 6>> ParseSixNumbers(absl::string_view text,
+                                                      absl::string_view names) {
+  const auto numbers = ParseNumbers(text, names, 6, 6);
+  if (!numbers.ok()) return numbers.status();
+  std::array<double, 6> values{};
+  std::copy(numbers->begin(), numbers->end(), values.begin());
   return values;
 }
 

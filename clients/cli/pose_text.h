@@ -7,7 +7,9 @@
 #define VOXLOC_CLIENTS_CLI_POSE_TEXT_H_
 
 #include <array>
+#include <cstddef>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -15,8 +17,13 @@
 
 namespace voxloc::cli {
 
-// Six finite numbers; spaces around them are allowed. `names` is how messages call them, such as
-// "X,Y,Z,ROLL,PITCH,YAW".
+// From `least` to `most` finite numbers; spaces around them are allowed. `names` is how messages
+// call them, such as "X,Y,Z,ROLL,PITCH,YAW".
+[[nodiscard]] absl::StatusOr<std::vector<double>> ParseNumbers(absl::string_view text,
+                                                               absl::string_view names,
+                                                               size_t least, size_t most);
+
+// Six of them.
 [[nodiscard]] absl::StatusOr<std::array<double, 6>> ParseSixNumbers(absl::string_view text,
                                                                     absl::string_view names);
 

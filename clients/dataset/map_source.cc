@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "clients/dataset/map_projector_yaml.h"
 #include "clients/dataset/map_yaml.h"
 #include "clients/dataset/scan_directory.h"
 #include "clients/dataset/trajectory_file.h"
@@ -100,6 +101,12 @@ absl::StatusOr<std::vector<TileSource>> ResolveMapSources(const std::vector<std:
     if (absl::Status status = AddPoses(poses_path, sources); !status.ok()) return status;
   }
   return sources;
+}
+
+std::optional<std::string> FindProjectorYaml(const std::string& path) {
+  const fs::path file = fs::path(path) / kProjectorYamlName;
+  if (!IsFile(file)) return std::nullopt;
+  return file.native();
 }
 
 absl::StatusOr<PointCloud> LoadTile(const TileSource& source, const CloudReadLimits& limits) {

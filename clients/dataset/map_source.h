@@ -39,6 +39,9 @@ struct TileSource {
 [[nodiscard]] absl::StatusOr<std::vector<TileSource>> ResolveMapSources(
     const std::vector<std::string>& paths, const std::string& poses_path = "");
 
+// map_projector_info.yaml in a directory, where there is one.
+[[nodiscard]] std::optional<std::string> FindProjectorYaml(const std::string& path);
+
 // The tile's points in the map's frame.
 [[nodiscard]] absl::StatusOr<PointCloud> LoadTile(const TileSource& source,
                                                   const CloudReadLimits& limits = {});

@@ -2,60 +2,43 @@
 
 #include "clients/dataset/map_yaml.h"
 
-#include <yaml-cpp/yaml.h>
-
-#include <cmath>
-#include <exception>
 #include <optional>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "core/cloud/io/file_bytes.h"
+#include "clients/dataset/yaml_file.h"
 #include "core/cloud/io/malformed.h"
-#include "core/cloud/io/text_scan.h"
 
 namespace voxloc {
 namespace {
 
-constexpr size_t kMaxYamlBytes = size_t{64} << 20;
-
-// yaml-cpp's own conversion follows the process's locale; this one does not.
-std::optional<double> NumberOf(const YAML::Node& node) {
-  double value = 0.0;
-  if (!node.IsScalar() || !ParseDouble(node.Scalar(), value) || !std::isfinite(value)) {
-    return std::nullopt;
-  }
-  return value;
-}
-
-absl::Status ErrorAt(const std::string& path, const YAML::Node& node, absl::string_view what) {
-  return MalformedLine(path, static_cast<size_t>(node.Mark().line) + 1, what);
-}
-
 absl::Status ReadEntry(const std::string& path, const YAML::Node& key_node, const YAML::Node& value,
                        MapYaml& yaml) {
-  if (!key_node.IsScalar()) return ErrorAt(path, key_node, "a key is not a word");
+  if (!key_node.IsScalar()) return YamlErrorAt(path, key_node, "a key is not a word");
   const std::string& key = key_node.Scalar();
   if (key == "x_resolution" || key == "y_resolution") {
-    const std::optional<double> number = NumberOf(value);
+    const std::optional<double> number = FiniteNumberOf(value);
     if (!number.has_value() || *number <= 0.0) {
-      return ErrorAt(path, key_node, absl::StrCat(key, " must be a number of metres over 0"));
+      return YamlErrorAt(path, key_node, absl::StrCat(key, " must be a number of metres over 0"));
     }
     yaml.resolution_m[key == "x_resolution" ? 0 : 1] = *number;
     return absl::OkStatus();
   }
   if (!value.IsSequence() || value.size() != 2) {
-    return ErrorAt(path, key_node,
-                   absl::StrCat(Quoted(key), " must have a list of two numbers, [min_x, min_y]"));
+    return YamlErrorAt(
+        path, key_node,
+        absl::StrCat(Quoted(key), " must have a list of two numbers, [min_x, min_y]"));
   }
-  const std::optional<double> min_x = NumberOf(value[0]);
-  const std::optional<double> min_y = NumberOf(value[1]);
+  const std::optional<double> min_x = FiniteNumberOf(value[0]);
+  const std::optional<double> min_y = FiniteNumberOf(value[1]);
   if (!min_x.has_value() || !min_y.has_value()) {
-    return ErrorAt(path, key_node,
-                   absl::StrCat("[min_x, min_y] of ", Quoted(key), " must be two finite numbers"));
+    return YamlErrorAt(
+        path, key_node,
+        absl::StrCat("[min_x, min_y] of ", Quoted(key), " must be two finite numbers"));
   }
   if (!yaml.lowest_corner_of.emplace(key, Eigen::Vector2d(*min_x, *min_y)).second) {
-    return ErrorAt(path, key_node, absl::StrCat(Quoted(key), " is named twice"));
+    return YamlErrorAt(path, key_node, absl::StrCat(Quoted(key), " is named twice"));
   }
   return absl::OkStatus();
 }
@@ -79,17 +62,15 @@ absl::StatusOr<MapYaml> Interpret(const std::string& path, const YAML::Node& roo
 }  // namespace
 
 absl::StatusOr<MapYaml> ReadMapYaml(const std::string& path) {
-  const absl::StatusOr<FileBytes> bytes = ReadFileBytes(path, kMaxYamlBytes);
-  if (!bytes.ok()) return bytes.status();
-  try {
-    return Interpret(path, YAML::Load(std::string(bytes->view())));
-  } catch (const YAML::Exception& error) {
-    const std::string what = absl::StrCat("is not YAML: ", error.msg);
-    if (error.mark.is_null()) return Malformed(path, what);
-    return MalformedLine(path, static_cast<size_t>(error.mark.line) + 1, what);
-  } catch (const std::exception& error) {
-    return absl::ResourceExhaustedError(absl::StrCat(path, ": ", error.what()));
-  }
+  MapYaml yaml;
+  const absl::Status status = ReadYamlFile(path, [&](const YAML::Node& root) {
+    absl::StatusOr<MapYaml> read = Interpret(path, root);
+    if (!read.ok()) return read.status();
+    yaml = *std::move(read);
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return yaml;
 }
 
 }  // namespace voxloc

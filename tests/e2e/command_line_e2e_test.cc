@@ -462,6 +462,38 @@ TEST_P(CommandLineE2e, LocateFindsAVehicleAnywhereInTheMap) {
   EXPECT_GT(found["candidates_scored"], 0);
 }
 
+TEST_P(CommandLineE2e, LocateFindsAVehicleByLatitudeAndLongitude) {
+  std::ifstream poses(Town("poses_tum.txt"));
+  double stamp = 0.0, x = 0.0, y = 0.0;
+  poses >> stamp >> x >> y;
+  ASSERT_TRUE(poses.good());
+  ASSERT_EQ(
+      WithServer({"map", "load", "--map", "earth", "--wgs84-origin", "0,0", Town("map")}).exit_code,
+      0);
+  EXPECT_THAT(WithServer({"map", "info", "--map", "earth"}).out,
+              HasSubstr("origin     0, 0, 0 m; x axis 0 deg from east"));
+  // Where the equator meets the prime meridian, x and y are arcs with the ellipsoid's radii.
+  const double degrees_east = 180.0 / (M_PI * 6378137.0);
+  const double flattening = 1.0 / 298.257223563;
+  const double degrees_north = degrees_east / ((1.0 - flattening) * (1.0 - flattening));
+  std::ostringstream circle;
+  circle.precision(12);
+  circle << std::fixed << (y + 5.0) * degrees_north << "," << (x - 5.0) * degrees_east << ",15";
+  const ProcessResult run =
+      WithServer({"locate", "--map", "earth", "--region-wgs84=" + circle.str(), "--points", "1500",
+                  "--min-range", "1", "--json", "-", Town("scans/000000.pcd")});
+  const json found = json::parse(run.out, nullptr, false);
+  ASSERT_FALSE(found.is_discarded()) << run.error;
+  ASSERT_GE(found["hypotheses"].size(), 1u);
+  const json& pose = found["hypotheses"][0]["pose"];
+  EXPECT_LT(std::hypot(pose[0].get<double>() - x, pose[1].get<double>() - y), 0.2);
+  const ProcessResult unknown =
+      WithServer({"locate", "--map", "town", "--region-wgs84", "0,0,15", Town("scans/000000.pcd")});
+  EXPECT_EQ(unknown.exit_code, 1);
+  EXPECT_THAT(unknown.error, HasSubstr("has no frame"));
+  EXPECT_EQ(WithServer({"map", "drop", "--map", "earth"}).exit_code, 0);
+}
+
 TEST_P(CommandLineE2e, BadInputFailsWithAReason) {
   struct Case {
     std::vector<std::string> arguments;

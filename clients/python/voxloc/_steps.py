@@ -160,11 +160,11 @@ def update_map(server: str, begin: Any, tiles: Tiles, remove: Sequence[str],
 
 def load_messages(map: str, create: bool, clear: bool, base_revision: int, options: Optional[Any],
                   comment: str, request_id: str, from_revision: int, stage: bool,
-                  canary_vehicles: Sequence[str]) -> Tuple[Any, Any]:
+                  canary_vehicles: Sequence[str], frame: Optional[Any]) -> Tuple[Any, Any]:
     """BeginUpdate and CommitUpdate."""
     begin = messages.BeginUpdate(map=map, create=create, clear=clear, base_revision=base_revision,
                                  options=options, request_id=request_id,
-                                 from_revision=from_revision)
+                                 from_revision=from_revision, frame=frame)
     commit = messages.CommitUpdate(comment=comment, stage=stage or bool(canary_vehicles),
                                    canary_vehicles=canary_vehicles)
     return begin, commit

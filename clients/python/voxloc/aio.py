@@ -183,10 +183,11 @@ class Client:
                        remove: Sequence[str] = (), base_revision: int = 0, options: Optional[Any] = None,
                        comment: str = "", request_id: str = "", from_revision: int = 0,
                        stage: bool = False, canary_vehicles: Sequence[str] = (),
-                       timeout_s: Optional[float] = None) -> Any:
+                       frame: Optional[Any] = None, timeout_s: Optional[float] = None) -> Any:
         """Makes `tiles` the map, in one transaction; UpdateCommitted."""
         begin, commit = _steps.load_messages(map, create, clear, base_revision, options, comment,
-                                             request_id, from_revision, stage, canary_vehicles)
+                                             request_id, from_revision, stage, canary_vehicles,
+                                             frame)
         stream = Stream(self._channel, self.server, "UpdateMapTiles", timeout_s)
         course = _steps.update_map(self.server, begin, tiles, remove, commit)
         return await self._drive(stream, course)

@@ -178,7 +178,7 @@ class Client:
                  remove: Sequence[str] = (), base_revision: int = 0, options: Optional[Any] = None,
                  comment: str = "", request_id: str = "", from_revision: int = 0,
                  stage: bool = False, canary_vehicles: Sequence[str] = (),
-                 timeout_s: Optional[float] = None) -> Any:
+                 frame: Optional[Any] = None, timeout_s: Optional[float] = None) -> Any:
         """Makes `tiles` (points (N, 3) in the map frame, or a Tile, by tile id) the map, in one
         transaction. Points that the server has already are not sent.
 
@@ -186,10 +186,12 @@ class Client:
         generator of pairs. `options` is a MapOptions. With a `request_id` the call can be repeated:
         it does not commit twice. `from_revision` is one that the server keeps, to start from in
         place of the active one. `stage` leaves the new revision to `activate_revision`; until then
-        `canary_vehicles`, which stage it too, try it. Returns UpdateCommitted.
+        `canary_vehicles`, which stage it too, try it. `frame` is a MapFrame, where the map lies on
+        the earth; a map gets it once. Returns UpdateCommitted.
         """
         begin, commit = _steps.load_messages(map, create, clear, base_revision, options, comment,
-                                             request_id, from_revision, stage, canary_vehicles)
+                                             request_id, from_revision, stage, canary_vehicles,
+                                             frame)
         stream = Stream(self._channel, self.server, "UpdateMapTiles", timeout_s, max_pending=4)
         course = _steps.update_map(self.server, begin, tiles, remove, commit)
         return self._drive(stream, course)
@@ -207,6 +209,7 @@ class Client:
                timeout_s: Optional[float] = None) -> SearchResult:
         """Finds a vehicle around a prior pose, in a SearchRegion, or (neither) in the whole map.
 
+        A region is a box of the map or, on a map whose frame is known, a circle on the earth.
         `on_progress` is called with every SearchProgress; what it raises cancels the search. After
         `search_timeout_s` (0: never) the best so far is the result; after `timeout_s` nothing is.
         `options` is a SearchOptions.

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -174,6 +175,80 @@ TEST_F(MapCommands, ExportAndImportKeepEveryBit) {
   EXPECT_EQ(result_["tiles_sent"], 0);
   EXPECT_EQ(maps_.tiles(), before);
   EXPECT_EQ(maps_.record().begin.map(), "town");
+}
+
+TEST_F(MapCommands, LoadTakesTheProjectorOfAnAutowareMap) {
+  const std::string map = TwoClouds();
+  scratch_.Write("map/map_projector_info.yaml",
+                 "projector_type: LocalCartesianUTM\nvertical_datum: WGS84\n"
+                 "map_origin:\n  latitude: 35.6762\n  longitude: 139.6503\n");
+  ASSERT_TRUE(Run({"load", "--map", "town", "--wgs84-origin", "48.1,11.5,519,90", map}).ok());
+  const v1::MapFrame frame = maps_.record().begin.frame();
+  EXPECT_EQ(frame.projector().projector_type(), "LocalCartesianUTM");
+  EXPECT_EQ(frame.projector().map_origin().longitude_deg(), 139.6503);
+  EXPECT_EQ(frame.origin().point().latitude_deg(), 48.1);
+  EXPECT_EQ(frame.origin().point().altitude_m(), 519.0);
+  EXPECT_NEAR(frame.origin().x_axis_yaw_rad(), M_PI / 2.0, 1e-12);
+  EXPECT_EQ(result_["map"]["frame"]["projector"]["map_origin"]["latitude_deg"], 35.6762);
+
+  // --projector comes before it.
+  const std::string other = scratch_.Write("other.yaml", "projector_type: Local\n");
+  ASSERT_TRUE(Run({"load", "--map", "town", "--projector", other, map}).ok());
+  EXPECT_EQ(maps_.record().begin.frame().projector().projector_type(), "Local");
+  EXPECT_FALSE(maps_.record().begin.frame().has_origin());
+}
+
+TEST_F(MapCommands, LoadSaysNothingOfTheFrameWhereNothingIsKnown) {
+  ASSERT_TRUE(Run({"load", "--map", "town", TwoClouds()}).ok());
+  EXPECT_FALSE(maps_.record().begin.has_frame());
+  EXPECT_TRUE(result_["map"]["frame"].is_null());
+}
+
+TEST_F(MapCommands, LoadRefusesMalformedAndDifferentProjectors) {
+  const std::string map = TwoClouds();
+  scratch_.Write("map/map_projector_info.yaml", "projector_type: MGRS\nvertical_datum: WGS84\n");
+  const absl::Status malformed = Run({"load", "--map", "town", map});
+  EXPECT_THAT(std::string(malformed.message()), HasSubstr("mgrs_grid must be a word"));
+  scratch_.Write("map/map_projector_info.yaml",
+                 "projector_type: MGRS\nvertical_datum: WGS84\nmgrs_grid: 54SUE\n");
+  scratch_.Write("east/map_projector_info.yaml",
+                 "projector_type: MGRS\nvertical_datum: WGS84\nmgrs_grid: 54SVE\n");
+  fs::copy(scratch_.Path("map/a.pcd"), scratch_.Path("east/c.pcd"));
+  const absl::Status different = Run({"load", "--map", "town", map, scratch_.Path("east")});
+  EXPECT_THAT(std::string(different.message()), HasSubstr("must have one projector"));
+  EXPECT_THAT(std::string(different.message()), HasSubstr("grid 54SVE"));
+  EXPECT_TRUE(maps_.revisions().empty());
+}
+
+TEST_F(MapCommands, ExportAndImportKeepTheFrame) {
+  const std::string map = TwoClouds();
+  scratch_.Write("map/map_projector_info.yaml",
+                 "projector_type: TransverseMercator\nvertical_datum: EGM2008\n"
+                 "map_origin: {latitude: -33.8567844, longitude: 151.213108}\n"
+                 "scale_factor: 0.9999\n");
+  ASSERT_TRUE(Run({"load", "--map", "town", "--wgs84-origin", "-33.9,151.3,4.25,30", map}).ok());
+  const std::string frame = maps_.record().begin.frame().SerializeAsString();
+  const std::string out = scratch_.Path("saved");
+  ASSERT_TRUE(Run({"export", "--map", "town", out}).ok());
+  EXPECT_TRUE(fs::exists(out + "/map_projector_info.yaml"));
+  ASSERT_TRUE(Run({"import", out}).ok());
+  EXPECT_EQ(maps_.record().begin.frame().SerializeAsString(), frame);
+
+  // A map without one leaves no file, and none of an earlier export.
+  client::FakeMaps bare;
+  const client::FakeServer server(bare.Behaviour());
+  for (const std::vector<std::string>& line :
+       {std::vector<std::string>{"map", "load", "--map", "town", map + "/a.pcd"},
+        std::vector<std::string>{"map", "export", "--map", "town", out},
+        std::vector<std::string>{"map", "import", out}}) {
+    std::vector<std::string> arguments = line;
+    arguments.insert(arguments.end(), {"--server", server.address()});
+    const ParsedCommandLine parsed = ParseCommandLine(arguments);
+    ASSERT_TRUE(parsed.work) << parsed.error;
+    ASSERT_TRUE(parsed.work().ok());
+  }
+  EXPECT_FALSE(fs::exists(out + "/map_projector_info.yaml"));
+  EXPECT_FALSE(bare.record().begin.has_frame());
 }
 
 TEST_F(MapCommands, ExportKeepsWhatIsThere) {

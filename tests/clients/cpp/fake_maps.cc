@@ -190,6 +190,7 @@ uint64_t FakeMaps::Commit(const v1::BeginUpdate& begin, const v1::CommitUpdate& 
   next.tiles = std::move(tiles);
   revisions_.push_back(next);
   if (begin.has_options()) options_ = begin.options();
+  if (begin.has_frame()) frame_ = begin.frame();
   if (!begin.request_id().empty()) committed_requests_[begin.request_id()] = next.info.revision();
   return next.info.revision();
 }
@@ -205,6 +206,7 @@ v1::MapInfo FakeMaps::InfoOf(const Revision& revision) const {
   info.set_revision(revision.info.revision());
   info.set_tiles(static_cast<uint32_t>(revision.tiles.size()));
   *info.mutable_options() = options_;
+  if (frame_.ByteSizeLong() > 0) *info.mutable_frame() = frame_;
   return info;
 }
 

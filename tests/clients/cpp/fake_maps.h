@@ -73,6 +73,7 @@ class FakeMaps {
   std::vector<Revision> revisions_;
   std::map<std::string, uint64_t> committed_requests_;
   v1::MapOptions options_;
+  v1::MapFrame frame_;
   Record record_;
   int break_after_tiles_ = -1;
   int break_get_after_ = -1;

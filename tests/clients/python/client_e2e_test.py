@@ -5,6 +5,7 @@
 import asyncio
 import dataclasses
 import json
+import math
 import os
 import pathlib
 import shutil
@@ -174,6 +175,27 @@ class Served(unittest.TestCase):
         finally:
             self.client.drop_map("m")
 
+    def test_a_map_with_a_frame_is_searched_by_latitude_and_longitude(self):
+        # Where the equator meets the prime meridian, x and y are arcs with the ellipsoid's radii.
+        degrees_east = math.degrees(1.0 / 6378137.0)
+        degrees_north = degrees_east / (1.0 - 1.0 / 298.257223563) ** 2
+        frame = messages.MapFrame(origin=messages.Wgs84Origin(point=messages.GeoPoint()))
+        self.client.load_map("earth", voxloc.io.read_map(self.town / "map"), frame=frame)
+        try:
+            self.assertEqual(self.client.get_map("earth").frame, frame)
+            truth = self.scan(0).guess_map_T_base
+            region = messages.SearchRegion(wgs84_circle=messages.Wgs84Circle(
+                latitude_deg=(truth.position[1] + 4.0) * degrees_north,
+                longitude_deg=(truth.position[0] - 4.0) * degrees_east, radius_m=10.0))
+            found = self.client.search("earth", voxloc.Scan(self.clouds[0][::10]), region=region)
+            self.near_truth(found.hypotheses[0].map_T_base, 0)
+            frame.origin.x_axis_yaw_rad = 1.0
+            with self.assertRaises(voxloc.Error) as other:
+                self.client.load_map("earth", {}, clear=False, frame=frame)
+            self.assertEqual(other.exception.reason, "MAP_HAS_OTHER_FRAME")
+        finally:
+            self.client.drop_map("earth")
+
     def test_revisions_are_staged_tried_and_undone(self):
         points = np.random.default_rng(2).uniform(0.0, 40.0, (5000, 3)) + (4e5, 4e6, 0.0)
         client = self.client
@@ -318,6 +340,12 @@ class Served(unittest.TestCase):
         region.box.min.x, region.box.max.x = 1e5, 1e5 + 1.0
         with self.assertRaisesRegex(voxloc.Error, "INVALID_ARGUMENT"):
             self.client.search("town", scan, region=region)
+
+        circle = messages.SearchRegion(
+            wgs84_circle=messages.Wgs84Circle(latitude_deg=48.0, longitude_deg=11.0, radius_m=10.0))
+        with self.assertRaises(voxloc.Error) as unknown:
+            self.client.search("town", scan, region=circle)
+        self.assertEqual(unknown.exception.reason, "MAP_FRAME_UNKNOWN")
 
         def enough(_):
             raise InterruptedError("enough")

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/dataset/map_projector_yaml.h"
+
+#include <charconv>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "clients/dataset/yaml_file.h"
+#include "core/cloud/io/malformed.h"
+
+namespace voxloc {
+namespace {
+
+constexpr char kTransverseMercator[] = "TransverseMercator";
+
+bool HasOrigin(const std::string& type) {
+  return type == "LocalCartesianUTM" || type == kTransverseMercator || type == "LocalCartesian";
+}
+
+absl::StatusOr<std::string> WordOf(const std::string& path, const YAML::Node& parent,
+                                   const char* key) {
+  const YAML::Node node = parent[key];
+  if (node && node.IsScalar() && !node.Scalar().empty()) return node.Scalar();
+  return YamlErrorAt(path, node ? node : parent, absl::StrCat(key, " must be a word"));
+}
+
+absl::StatusOr<double> DegreesOf(const std::string& path, const YAML::Node& origin,
+                                 const char* key) {
+  const YAML::Node node = origin[key];
+  const std::optional<double> value = node ? FiniteNumberOf(node) : std::nullopt;
+  if (value.has_value()) return *value;
+  return YamlErrorAt(path, node ? node : origin,
+                     absl::StrCat("map_origin.", key, " must be a number of degrees"));
+}
+
+absl::Status ReadOrigin(const std::string& path, const YAML::Node& root, v1::GeoPoint& point) {
+  const YAML::Node origin = root["map_origin"];
+  if (!origin || !origin.IsMap()) {
+    return YamlErrorAt(path, origin ? origin : root,
+                       "map_origin must have a latitude and a longitude");
+  }
+  const absl::StatusOr<double> latitude_deg = DegreesOf(path, origin, "latitude");
+  if (!latitude_deg.ok()) return latitude_deg.status();
+  const absl::StatusOr<double> longitude_deg = DegreesOf(path, origin, "longitude");
+  if (!longitude_deg.ok()) return longitude_deg.status();
+  point.set_latitude_deg(*latitude_deg);
+  point.set_longitude_deg(*longitude_deg);
+  if (const YAML::Node node = origin["altitude"]; node) {
+    const std::optional<double> altitude_m = FiniteNumberOf(node);
+    if (!altitude_m.has_value()) {
+      return YamlErrorAt(path, node, "map_origin.altitude must be a number of metres");
+    }
+    point.set_altitude_m(*altitude_m);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Read(const std::string& path, const YAML::Node& root, v1::MapProjector& projector) {
+  if (!root.IsMap()) return Malformed(path, "must be a map that has a projector_type");
+  const absl::StatusOr<std::string> type = WordOf(path, root, "projector_type");
+  if (!type.ok()) return type.status();
+  projector.set_projector_type(*type == "local" ? "Local" : *type);
+  if (projector.projector_type() == "Local") return absl::OkStatus();
+  const absl::StatusOr<std::string> datum = WordOf(path, root, "vertical_datum");
+  if (!datum.ok()) return datum.status();
+  projector.set_vertical_datum(*datum);
+  if (projector.projector_type() == "MGRS") {
+    const absl::StatusOr<std::string> grid = WordOf(path, root, "mgrs_grid");
+    if (!grid.ok()) return grid.status();
+    projector.set_mgrs_grid(*grid);
+  }
+  if (HasOrigin(projector.projector_type())) {
+    absl::Status status = ReadOrigin(path, root, *projector.mutable_map_origin());
+    if (!status.ok()) return status;
+  }
+  const YAML::Node scale = root["scale_factor"];
+  if (projector.projector_type() == kTransverseMercator && scale) {
+    const std::optional<double> value = FiniteNumberOf(scale);
+    if (!value.has_value() || *value <= 0.0) {
+      return YamlErrorAt(path, scale, "scale_factor must be a number over 0");
+    }
+    projector.set_scale_factor(*value);
+  }
+  return absl::OkStatus();
+}
+
+// The shortest text that is the same number.
+std::string NumberText(double value) {
+  char buffer[32];
+  const std::to_chars_result end = std::to_chars(buffer, buffer + sizeof(buffer), value);
+  return std::string(buffer, end.ptr);
+}
+
+}  // namespace
+
+absl::StatusOr<v1::MapProjector> ReadProjectorYaml(const std::string& path) {
+  v1::MapProjector projector;
+  const absl::Status status =
+      ReadYamlFile(path, [&](const YAML::Node& root) { return Read(path, root, projector); });
+  if (!status.ok()) return status;
+  return projector;
+}
+
+std::string ProjectorYamlText(const v1::MapProjector& projector) {
+  YAML::Emitter yaml;
+  yaml << YAML::BeginMap;
+  yaml << YAML::Key << "projector_type" << YAML::Value << projector.projector_type();
+  if (!projector.vertical_datum().empty()) {
+    yaml << YAML::Key << "vertical_datum" << YAML::Value << projector.vertical_datum();
+  }
+  if (!projector.mgrs_grid().empty()) {
+    yaml << YAML::Key << "mgrs_grid" << YAML::Value << projector.mgrs_grid();
+  }
+  if (projector.has_map_origin()) {
+    const v1::GeoPoint& origin = projector.map_origin();
+    yaml << YAML::Key << "map_origin" << YAML::Value << YAML::BeginMap;
+    yaml << YAML::Key << "latitude" << YAML::Value << NumberText(origin.latitude_deg());
+    yaml << YAML::Key << "longitude" << YAML::Value << NumberText(origin.longitude_deg());
+    yaml << YAML::Key << "altitude" << YAML::Value << NumberText(origin.altitude_m());
+    yaml << YAML::EndMap;
+  }
+  if (projector.projector_type() == kTransverseMercator && projector.scale_factor() > 0.0) {
+    yaml << YAML::Key << "scale_factor" << YAML::Value << NumberText(projector.scale_factor());
+  }
+  yaml << YAML::EndMap;
+  return absl::StrCat(yaml.c_str(), "\n");
+}
+
+}  // namespace voxloc
