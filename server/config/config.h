@@ -42,6 +42,8 @@ struct Limits {
   uint32_t max_staged_revisions = 4;  // of a map
   // Of tiles that no revision holds, as they are kept.
   uint64_t max_unreferenced_bytes = uint64_t{64} << 30;
+  // Of the cache of moments: those of 1e9 points, 0.2 m apart, with the cells of both profiles.
+  uint64_t max_moments_bytes = uint64_t{16} << 30;
   uint32_t max_buffered_poses = 500;             // per session; of reference positions as many
   uint32_t max_recovery_candidates = 64;         // of one search for a lost vehicle
   uint64_t max_reply_bytes = uint64_t{1} << 30;  // of replies that wait for their readers
@@ -83,6 +85,7 @@ struct Config {
   std::string data_dir;                           // empty: maps are kept in memory
   uint32_t kept_revisions = 10;                   // of a map that were active
   ResidencyOptions residency;
+  std::string moments_cache = "auto";   // auto: with the CPU engine; on, off
   std::string engine = "auto";          // auto, cpu, cuda
   std::vector<uint32_t> devices = {0};  // GPUs, as the driver counts them
   uint64_t gpu_memory_limit_bytes = 0;  // on each GPU; 0: all there is

@@ -283,6 +283,10 @@ void AppendLimits(std::vector<Setting>& table) {
       "limits.max_unreferenced_bytes",
       "limit the bytes of tiles that have arrived and that no revision holds, such as 64G",
       [](auto& c) -> auto& { return c.limits.max_unreferenced_bytes; }));
+  table.push_back(Bytes(
+      "limits.max_moments_bytes",
+      "limit the cell moments that are kept in data_dir, bytes, such as 16G",
+      [](auto& c) -> auto& { return c.limits.max_moments_bytes; }));
   table.push_back(Count(
       "limits.max_buffered_poses", 2, kMaxBufferedPoses,
       "limit the poses, and the reference positions, that a session keeps",
@@ -332,6 +336,11 @@ std::vector<Setting> MakeSettings() {
       "residency.ahead_s", 0.0, 3600.0,
       "load tiles for where each vehicle will be after so long at its velocity, seconds",
       [](auto& c) -> auto& { return c.residency.ahead_s; }));
+  table.push_back(Choice(
+      "moments_cache", {"auto", "on", "off"},
+      "keep the cell moments of tiles in data_dir, so that a restart does not build them from "
+      "points; auto: with the CPU engine",
+      [](auto& c) -> auto& { return c.moments_cache; }));
   table.push_back(Choice(
       "engine", {"auto", "cpu", "cuda"},
       "align scans with this engine; auto: a GPU if one works, otherwise the CPU",

@@ -206,11 +206,14 @@ absl::StatusOr<std::optional<MapTile>> MapLibrary::FindContent(absl::string_view
 
 absl::StatusOr<MapTile> MapLibrary::LoadTile(absl::string_view tile_id, const StoredTile& stored,
                                              const MapBuild& build) {
+  MapTile tile = NotResident(stored);
+  tile.resident = FindMoments(stored.digest, stored.points, build);
+  if (tile.resident != nullptr) return tile;
   auto cloud = ReadTile(tile_id, stored.digest);
   if (!cloud.ok()) return cloud.status();
-  auto tile = BuildTile(*cloud, stored.digest, stored.crc32c, build);
-  if (!tile.ok()) return NamingTile(tile.status(), tile_id);
-  tile->revision = stored.revision;
+  auto resident = BuildMoments(*cloud, stored.digest, build);
+  if (!resident.ok()) return NamingTile(resident.status(), tile_id);
+  tile.resident = *std::move(resident);
   return tile;
 }
 
@@ -222,12 +225,30 @@ absl::StatusOr<MapTile> MapLibrary::BuildTile(const PointCloud& cloud_map,
   tile.points = tile.bounds.finite_points;
   tile.digest = digest;
   tile.crc32c = crc32c;
-  const auto start = Clock::now();
-  auto resident = parts_.engine.BuildTile(cloud_map, build.statistics);
-  parts_.metrics.stage_build_s.Observe(SecondsSince(start));
+  tile.resident = FindMoments(digest, tile.points, build);
+  if (tile.resident != nullptr) return tile;
+  auto resident = BuildMoments(cloud_map, digest, build);
   if (!resident.ok()) return resident.status();
   tile.resident = *std::move(resident);
   return tile;
+}
+
+std::shared_ptr<const ResidentTile> MapLibrary::FindMoments(const Sha256Digest& digest,
+                                                            uint64_t points,
+                                                            const MapBuild& build) {
+  if (parts_.moments == nullptr) return nullptr;
+  return parts_.moments->Find(digest, points, build.statistics);
+}
+
+absl::StatusOr<std::shared_ptr<const ResidentTile>> MapLibrary::BuildMoments(
+    const PointCloud& cloud_map, const Sha256Digest& digest, const MapBuild& build) {
+  const auto start = Clock::now();
+  auto resident = parts_.engine.BuildTile(cloud_map, build.statistics);
+  parts_.metrics.stage_build_s.Observe(SecondsSince(start));
+  if (resident.ok() && parts_.moments != nullptr) {
+    parts_.moments->Keep(digest, build.statistics, *resident);
+  }
+  return resident;
 }
 
 absl::Status MapLibrary::MakeResident(absl::string_view map, const MapBuild& build,

@@ -22,6 +22,7 @@
 #include "server/geodesy/map_frame.h"
 #include "server/maps/map_build.h"
 #include "server/maps/map_events.h"
+#include "server/maps/moments/moments_cache.h"
 #include "server/maps/resident_maps.h"
 #include "server/maps/store/map_store.h"
 #include "server/observe/metrics/metrics.h"
@@ -69,6 +70,7 @@ class MapLibrary {
     const Limits& limits;
     const Metrics& metrics;
     size_t max_bytes = 0;  // of all maps in memory
+    MomentsCache* moments = nullptr;  // null: every tile is built from its points
   };
   explicit MapLibrary(const Parts& parts) : parts_(parts) {}
 
@@ -87,14 +89,15 @@ class MapLibrary {
   // Replaces a revision by itself with other tiles resident. `change`: of its tiles, which differ
   // in nothing else. ResourceExhausted: no memory.
   [[nodiscard]] absl::Status Refresh(const MapView& view, const TileCatalogue::Change& change);
-  // Reads and builds a tile. DataLoss and NotFound: its content is damaged or gone; the message
-  // names it.
+  // Reads and builds a tile; where the cache has the moments, its points are not read. DataLoss and
+  // NotFound: its content is damaged or gone; the message names it.
   [[nodiscard]] absl::StatusOr<MapTile> LoadTile(absl::string_view tile_id,
                                                  const StoredTile& stored, const MapBuild& build);
   // How many bytes more of tiles a transaction may keep in memory.
   [[nodiscard]] size_t TransactionBytes() const;
 
-  // Of these points, which the store has under `digest` already.
+  // Of these points, which the store has under `digest` already. Where the cache has the moments,
+  // they are not built.
   [[nodiscard]] absl::StatusOr<MapTile> BuildTile(const PointCloud& cloud_map,
                                                   const Sha256Digest& digest, uint32_t crc32c,
                                                   const MapBuild& build);
@@ -138,6 +141,13 @@ class MapLibrary {
                                                          const StoredRevision& revision,
                                                          const MapBuild& build,
                                                          const MapSnapshot* known);
+  // Null: the cache does not have it, or there is none.
+  [[nodiscard]] std::shared_ptr<const ResidentTile> FindMoments(const Sha256Digest& digest,
+                                                                uint64_t points,
+                                                                const MapBuild& build);
+  // By the engine; the cache keeps it.
+  [[nodiscard]] absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildMoments(
+      const PointCloud& cloud_map, const Sha256Digest& digest, const MapBuild& build);
   [[nodiscard]] absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
       const TileCatalogue& tiles, const MapBuild& build, const MapSnapshot* previous);
   [[nodiscard]] absl::Status CheckSize(const TileCatalogue& tiles) const;

@@ -22,6 +22,7 @@
 #include "server/maps/last_poses.h"
 #include "server/maps/map_events.h"
 #include "server/maps/map_library.h"
+#include "server/maps/moments/moments_cache.h"
 #include "server/maps/residency/places_in_use.h"
 #include "server/maps/residency/residency.h"
 #include "server/maps/residency/surroundings.h"
@@ -64,6 +65,7 @@ struct Runtime {
 
   const std::unique_ptr<MapStore> map_store;
   const uint64_t max_map_memory_bytes;
+  const std::unique_ptr<MomentsCache> moments;  // null: there is none
 
   // In the order in which they may need each other: the last is destroyed first.
   WorkQueue mapping;

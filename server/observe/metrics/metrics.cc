@@ -147,6 +147,7 @@ void RegisterQueues(Registrar& make, Metrics& m) {
   m.depth_scoring = depth("scoring");
   m.depth_searching = depth("searching");
   m.depth_mapping = depth("mapping");
+  m.depth_moments = depth("moments");
   m.wait_tracking_s =
       make.MakeHistogram("voxloc_queue_wait_seconds", "From receipt to the start of the work.",
                          LatencyBuckets(), {{"class", "tracking"}});
@@ -227,6 +228,16 @@ void RegisterMaps(Registrar& make, const char* memory, Metrics& m) {
   m.store_unreferenced_bytes =
       make.MakeGauge("voxloc_store_unreferenced_bytes",
                      "Bytes of the content of tiles that no revision of a map holds.");
+  const auto moments = [&make](const char* outcome) {
+    return make.MakeCounter("voxloc_moments_total", "Tiles at the cache of moments, by outcome.",
+                            {{"outcome", outcome}});
+  };
+  m.moments_hits = moments("hit");
+  m.moments_misses = moments("miss");
+  m.moments_damaged = moments("damaged");
+  m.moments_not_kept = moments("not_kept");
+  m.moments_evicted = moments("evicted");
+  m.moments_bytes = make.MakeGauge("voxloc_moments_bytes", "Bytes of the cache of moments.");
   m.map_commits = make.MakeCounter("voxloc_map_commits_total", "Revisions published.");
   m.map_commit_s =
       make.MakeHistogram("voxloc_map_swap_seconds",

@@ -104,6 +104,7 @@ class Metrics {
   Gauge depth_scoring;
   Gauge depth_searching;
   Gauge depth_mapping;
+  Gauge depth_moments;
   Histogram wait_tracking_s;
   Histogram batch_size;
 
@@ -147,6 +148,12 @@ class Metrics {
   Gauge store_bytes;
   Gauge store_content_bytes;
   Gauge store_unreferenced_bytes;
+  Counter moments_hits;      // tiles whose moments the cache had
+  Counter moments_misses;    // that it did not have, damaged ones among them
+  Counter moments_damaged;   // whose moments were damaged
+  Counter moments_not_kept;  // that were built and not written
+  Counter moments_evicted;   // that were removed at the limit
+  Gauge moments_bytes;
   Histogram map_commit_s;
 };
 

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include <atomic>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +17,7 @@
 #include "tests/server/test_server.h"
 #include "tests/support/engine_test.h"
 #include "tests/support/eventually.h"
+#include "tests/support/forwarding_engine.h"
 #include "tests/support/scratch_dir.h"
 
 namespace voxloc::server {
@@ -22,12 +25,35 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Counts the tiles that are built from points.
+class CountingEngine : public ForwardingEngine {
+ public:
+  CountingEngine(Engine& engine, std::atomic<int>& built)
+      : ForwardingEngine(engine), built_(built) {}
+
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
+      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
+    ++built_;
+    return ForwardingEngine::BuildTile(cloud_map, statistics);
+  }
+
+ private:
+  std::atomic<int>& built_;
+};
 
 class DurableMaps : public EngineTest {
  protected:
-  [[nodiscard]] std::unique_ptr<TestServer> Start() {
+  // By default on all engines alike.
+  [[nodiscard]] std::unique_ptr<TestServer> Start(const std::string& moments_cache = "on") {
+    built_ = 0;
     return std::make_unique<TestServer>(
-        [this](Config& config) { config.data_dir = directory_.Path("maps"); }, EngineHandle());
+        [&](Config& config) {
+          config.data_dir = directory_.Path("maps");
+          config.moments_cache = moments_cache;
+        },
+        std::make_unique<CountingEngine>(engine(), built_));
   }
 
   // Waits for the map to be loaded.
@@ -82,6 +108,7 @@ class DurableMaps : public EngineTest {
   }
 
   ScratchDir directory_;
+  std::atomic<int> built_ = 0;  // tiles, by the server that was started last
 };
 VOXLOC_INSTANTIATE_ON_ENGINES(DurableMaps);
 
@@ -174,18 +201,101 @@ TEST_P(DurableMaps, LastPosesComeBack) {
             expected.pose().SerializeAsString());
 }
 
+TEST_P(DurableMaps, AreLoadedFromMomentsToTheBit) {
+  std::string pose;
+  {
+    const auto server = Start();
+    LoadTwoTiles(*server);
+    pose = PoseOf(*server);
+    EXPECT_EQ(built_, 2);
+  }
+  for (const int times : {1, 2}) {
+    const auto server = Start();
+    AwaitMap(*server);
+    EXPECT_EQ(PoseOf(*server), pose) << times;
+    EXPECT_EQ(built_, 0) << times;
+  }
+  {
+    const auto server = Start("off");
+    AwaitMap(*server);
+    EXPECT_EQ(PoseOf(*server), pose);
+    EXPECT_EQ(built_, 2);
+  }
+  // What a lost or damaged file had is built, and is in the next file.
+  const std::string path = directory_.Path("maps/moments.db");
+  for (const bool removed : {true, false}) {
+    if (removed) {
+      std::filesystem::remove(path);
+    } else {
+      std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
+    }
+    {
+      const auto server = Start();
+      AwaitMap(*server);
+      EXPECT_EQ(PoseOf(*server), pose);
+      EXPECT_EQ(built_, 2);
+    }
+    const auto server = Start();
+    AwaitMap(*server);
+    EXPECT_EQ(PoseOf(*server), pose);
+    EXPECT_EQ(built_, 0);
+  }
+}
+
+TEST_P(DurableMaps, ContentThatIsSentOrReusedAgainIsNotBuiltAgain) {
+  std::vector<v1::TileInfo> tiles;
+  const auto server = Start();
+  LoadTwoTiles(*server);
+  tiles = Tiles(*server);
+  ASSERT_EQ(built_, 2);
+  // The cache is written behind.
+  EXPECT_TRUE(Eventually([&] {
+    const int before = built_;
+    EXPECT_TRUE(RunUpdate(*server, {BeginRequest("other"), TileRequest("a", TownStrip(0.0, 40.0)),
+                                    CommitRequest()})
+                    .status.ok());
+    return built_ == before;
+  }));
+  const int before = built_;
+  const UpdateOutcome reused = RunUpdate(
+      *server, {BeginRequest("third"), ReuseRequest("b", tiles[0].sha256()), CommitRequest()});
+  ASSERT_TRUE(reused.status.ok()) << reused.status.error_message();
+  EXPECT_THAT(reused.missing, IsEmpty());
+  EXPECT_EQ(built_, before);
+}
+
+TEST_P(DurableMaps, DamagedContentIsServedFromMomentsAndReportedWhenItIsRead) {
+  std::string pose;
+  {
+    const auto server = Start();
+    LoadTwoTiles(*server);
+    pose = PoseOf(*server);
+  }
+  FlipABit("east");
+  const auto server = Start();
+  AwaitMap(*server);
+  EXPECT_EQ(PoseOf(*server), pose);
+  v1::GetTilesRequest request;
+  request.set_map("town");
+  request.add_tile_ids("east");
+  const grpc::Status status = Download(*server, request).status;
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::DATA_LOSS);
+  EXPECT_THAT(status.error_message(), HasSubstr("east"));
+  EXPECT_EQ(PoseOf(*server), pose);
+}
+
 TEST_P(DurableMaps, ADamagedTileIsLeftOutUntilItIsSentAgain) {
   std::vector<v1::TileInfo> tiles;
   std::string pose;
   {
-    const auto server = Start();
+    const auto server = Start("off");
     LoadTwoTiles(*server);
     tiles = Tiles(*server);
     pose = PoseOf(*server);
   }
   FlipABit("east");
   {
-    const auto server = Start();
+    const auto server = Start("off");
     AwaitMap(*server);
     // It is a tile of the map all the same.
     const auto listed = Tiles(*server);
@@ -208,7 +318,7 @@ TEST_P(DurableMaps, ADamagedTileIsLeftOutUntilItIsSentAgain) {
     EXPECT_THAT(again.missing, ElementsAre("east"));
     EXPECT_EQ(PoseOf(*server), pose);
   }
-  const auto server = Start();
+  const auto server = Start("off");
   AwaitMap(*server);
   EXPECT_EQ(PoseOf(*server), pose);
 }

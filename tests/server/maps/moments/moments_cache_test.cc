@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/maps/moments/moments_cache.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/checksum/sha256.h"
+#include "tests/support/engine_test.h"
+#include "tests/support/eventually.h"
+#include "tests/support/forwarding_engine.h"
+#include "tests/support/gate.h"
+#include "tests/support/result_bits.h"
+#include "tests/support/scratch_dir.h"
+#include "tests/support/synthetic_scene.h"
+
+namespace voxloc::server {
+namespace {
+
+using Tile = std::shared_ptr<const ResidentTile>;
+
+Sha256Digest DigestOf(int number) {
+  Sha256Digest digest;
+  digest.fill(static_cast<uint8_t>(number));
+  return digest;
+}
+
+class MomentsCacheTest : public EngineTest {
+ protected:
+  [[nodiscard]] std::unique_ptr<MomentsCache> Open() { return Open(engine()); }
+  [[nodiscard]] std::unique_ptr<MomentsCache> Open(Engine& engine) {
+    return std::make_unique<MomentsCache>(options_, engine, metrics_);
+  }
+
+  // The scene, or a strip of it.
+  static Tile Build(absl::Span<const CellStatistics> statistics, int strip = -1) {
+    PointCloud cloud = SceneMap();
+    if (strip >= 0) cloud = CutIntoTiles(cloud, 3, 1, {-31.0, -31.0}, {20.7, 62.0})[strip];
+    auto tile = engine().BuildTile(cloud, statistics);
+    EXPECT_TRUE(tile.ok()) << tile.status();
+    return *std::move(tile);
+  }
+  static std::string Export(const Tile& tile) {
+    if (tile == nullptr) return "no tile";
+    auto bytes = engine().ExportTile(*tile);
+    return bytes.ok() ? *std::move(bytes) : bytes.status().ToString();
+  }
+
+  // In the middle of the bytes of every entry.
+  void FlipBits() const {
+    auto database = SqliteDatabase::Open(options_.path, SqliteDatabase::Access::kWrite);
+    ASSERT_TRUE(database.ok());
+    ASSERT_TRUE((*database)
+                    ->Run("UPDATE moments SET data = substr(data, 1, length(data) / 2) || x'00ff' "
+                          "|| substr(data, length(data) / 2 + 3)")
+                    .ok());
+    ASSERT_GT((*database)->changes(), 0);
+  }
+
+  Metrics metrics_{"test"};
+  ScratchDir directory_;
+  int64_t now_unix_s_ = 1'000'000;
+  MomentsCacheOptions options_ = [this] {
+    MomentsCacheOptions options;
+    options.path = directory_.Path("moments.db");
+    options.unix_s = [this] { return now_unix_s_; };
+    return options;
+  }();
+  const std::vector<CellStatistics> all_ = AllStatistics();
+};
+VOXLOC_INSTANTIATE_ON_ENGINES(MomentsCacheTest);
+
+TEST_P(MomentsCacheTest, ATileComesBackToTheBit) {
+  const Tile tile = Build(all_);
+  Open()->Keep(DigestOf(1), all_, tile);
+  const auto cache = Open();
+  const Tile found = cache->Find(DigestOf(1), tile->points(), all_);
+  ASSERT_NE(found, nullptr);
+  EXPECT_NE(found, tile);
+  EXPECT_EQ(Export(found), Export(tile));
+  EXPECT_EQ(metrics_.moments_hits.Value(), 1.0);
+  EXPECT_EQ(cache->Find(DigestOf(2), tile->points(), all_), nullptr);
+  EXPECT_EQ(metrics_.moments_misses.Value(), 1.0);
+}
+
+TEST_P(MomentsCacheTest, AMapOfFoundTilesAnswersAsOneOfBuiltTiles) {
+  std::vector<Tile> built;
+  {
+    const auto cache = Open();
+    for (int strip = 0; strip < 3; ++strip) {
+      built.push_back(Build(all_, strip));
+      cache->Keep(DigestOf(strip), all_, built.back());
+    }
+  }
+  const auto cache = Open();
+  std::vector<Tile> found;
+  for (int strip = 0; strip < 3; ++strip) {
+    found.push_back(cache->Find(DigestOf(strip), built[strip]->points(), all_));
+    ASSERT_NE(found.back(), nullptr);
+  }
+  std::vector<std::string> answers;
+  for (const auto& tiles : {built, found}) {
+    const auto map = engine().Compose(tiles, all_, nullptr);
+    ASSERT_TRUE(map.ok()) << map.status();
+    AlignJob job = SceneJob(PreciseProfile());
+    job.map = *map;
+    const AlignResult result = AlignOne(engine(), job);
+    ASSERT_TRUE(result.status.ok()) << result.status;
+    answers.push_back(Bits(result));
+  }
+  EXPECT_EQ(answers[0], answers[1]);
+}
+
+TEST_P(MomentsCacheTest, LatticesHaveEntriesOfTheirOwn) {
+  const std::vector<CellStatistics> one = RequiredStatistics({AutowareProfile()});
+  const Tile of_all = Build(all_);
+  const Tile of_one = Build(one);
+  {
+    const auto cache = Open();
+    cache->Keep(DigestOf(1), all_, of_all);
+    EXPECT_EQ(cache->Find(DigestOf(1), of_one->points(), one), nullptr);
+    cache->Keep(DigestOf(1), one, of_one);
+  }
+  const auto cache = Open();
+  EXPECT_EQ(Export(cache->Find(DigestOf(1), of_all->points(), all_)), Export(of_all));
+  EXPECT_EQ(Export(cache->Find(DigestOf(1), of_one->points(), one)), Export(of_one));
+  EXPECT_NE(Export(of_one), Export(of_all));
+}
+
+TEST_P(MomentsCacheTest, AnotherVersionBeginsWithNothing) {
+  const Tile tile = Build(all_);
+  Open()->Keep(DigestOf(1), all_, tile);
+  ++options_.version;
+  EXPECT_EQ(Open()->Find(DigestOf(1), tile->points(), all_), nullptr);
+  Open()->Keep(DigestOf(1), all_, tile);
+  EXPECT_EQ(Export(Open()->Find(DigestOf(1), tile->points(), all_)), Export(tile));
+}
+
+TEST_P(MomentsCacheTest, ADamagedEntryIsRemoved) {
+  const Tile tile = Build(all_);
+  Open()->Keep(DigestOf(1), all_, tile);
+  FlipBits();
+  EXPECT_EQ(Open()->Find(DigestOf(1), tile->points(), all_), nullptr);
+  EXPECT_EQ(metrics_.moments_damaged.Value(), 1.0);
+  // The cache that found it has removed it.
+  EXPECT_EQ(Open()->Find(DigestOf(1), tile->points(), all_), nullptr);
+  EXPECT_EQ(metrics_.moments_damaged.Value(), 1.0);
+  Open()->Keep(DigestOf(1), all_, tile);
+  EXPECT_EQ(Export(Open()->Find(DigestOf(1), tile->points(), all_)), Export(tile));
+}
+
+TEST_P(MomentsCacheTest, MomentsOfOtherPointsAreNotTaken) {
+  const Tile tile = Build(all_);
+  Open()->Keep(DigestOf(1), all_, tile);
+  EXPECT_EQ(Open()->Find(DigestOf(1), tile->points() + 1, all_), nullptr);
+  EXPECT_EQ(metrics_.moments_damaged.Value(), 1.0);
+}
+
+TEST_P(MomentsCacheTest, AFileThatIsLostOrDamagedIsMadeAnew) {
+  const Tile tile = Build(all_);
+  const auto refill = [&] {
+    Open()->Keep(DigestOf(1), all_, tile);
+    ASSERT_EQ(Export(Open()->Find(DigestOf(1), tile->points(), all_)), Export(tile));
+  };
+  const auto size = [&] { return std::filesystem::file_size(options_.path); };
+  refill();
+  std::filesystem::remove(options_.path);
+  EXPECT_EQ(Open()->Find(DigestOf(1), tile->points(), all_), nullptr);
+  for (const double part : {0.9, 0.5, 0.01, 0.0}) {
+    refill();
+    std::filesystem::resize_file(options_.path,
+                                 static_cast<uintmax_t>(part * static_cast<double>(size())));
+    EXPECT_EQ(Open()->Find(DigestOf(1), tile->points(), all_), nullptr) << part;
+  }
+  refill();
+  std::ofstream(options_.path, std::ios::binary) << std::string(100'000, 'x');
+  EXPECT_EQ(Open()->Find(DigestOf(1), tile->points(), all_), nullptr);
+  refill();
+}
+
+TEST_P(MomentsCacheTest, AFileThatIsDamagedMeanwhileIsMadeAnew) {
+  const Tile tile = Build(all_);
+  const auto cache = Open();
+  // Pages of the tables beyond the first one lie in the log until this many have been written.
+  for (int i = 0; i < 3; ++i) {
+    Open()->Keep(DigestOf(i), all_, tile);
+  }
+  const auto bytes = std::filesystem::file_size(options_.path);
+  ASSERT_GT(bytes, 100'000u);
+  {
+    std::fstream file(options_.path, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(16384);
+    file << std::string(bytes - 16384, 'x');
+  }
+  EXPECT_EQ(cache->Find(DigestOf(0), tile->points(), all_), nullptr);
+  EXPECT_TRUE(Eventually([&] {
+    cache->Keep(DigestOf(0), all_, tile);
+    return cache->Find(DigestOf(0), tile->points(), all_) != nullptr;
+  }));
+}
+
+TEST_P(MomentsCacheTest, WithoutAFileNothingIsKept) {
+  options_.path = directory_.Path("missing/folder") + "/there/moments.db";
+  const Tile tile = Build(all_);
+  const auto cache = Open();
+  cache->Keep(DigestOf(1), all_, tile);
+  EXPECT_EQ(cache->Find(DigestOf(1), tile->points(), all_), nullptr);
+}
+
+TEST_P(MomentsCacheTest, TilesThatWereUsedLongestAgoGoFirst) {
+  const Tile tile = Build(all_);
+  options_.max_bytes = 5 * Export(tile).size() / 2;
+  const auto find = [&](int number) {
+    return Open()->Find(DigestOf(number), tile->points(), all_) != nullptr;
+  };
+  for (const int number : {1, 2}) {
+    Open()->Keep(DigestOf(number), all_, tile);
+    now_unix_s_ += 5000;
+  }
+  ASSERT_TRUE(find(1));
+  now_unix_s_ += 5000;
+  Open()->Keep(DigestOf(3), all_, tile);
+  EXPECT_TRUE(find(1));
+  EXPECT_FALSE(find(2));
+  EXPECT_TRUE(find(3));
+  EXPECT_EQ(metrics_.moments_evicted.Value(), 1.0);
+}
+
+TEST_P(MomentsCacheTest, ATileBeyondTheLimitIsNotKept) {
+  const Tile tile = Build(all_);
+  options_.max_bytes = Export(tile).size() / 2;
+  Open()->Keep(DigestOf(1), all_, tile);
+  EXPECT_EQ(Open()->Find(DigestOf(1), tile->points(), all_), nullptr);
+  EXPECT_EQ(metrics_.moments_not_kept.Value() + metrics_.moments_evicted.Value(), 1.0);
+}
+
+// Holds exports up, or fails them.
+class SlowExports : public ForwardingEngine {
+ public:
+  using ForwardingEngine::ForwardingEngine;
+
+  absl::StatusOr<std::string> ExportTile(const ResidentTile& tile) override {
+    gate.Pass(1);
+    if (failing) return absl::ResourceExhaustedError("no memory to export");
+    return ForwardingEngine::ExportTile(tile);
+  }
+
+  Gate gate;
+  std::atomic<bool> failing = false;
+};
+
+TEST_P(MomentsCacheTest, WhatIsToBeWrittenIsBounded) {
+  const Tile tile = Build(all_);
+  options_.max_waiting_bytes = 2 * tile->MemoryBytes();
+  SlowExports slow(engine());
+  {
+    const auto cache = Open(slow);
+    slow.gate.Close();
+    cache->Keep(DigestOf(1), all_, tile);
+    slow.gate.AwaitBatches(1);  // it is being written, and waits no more
+    for (const int number : {2, 3, 4, 5}) cache->Keep(DigestOf(number), all_, tile);
+    EXPECT_EQ(metrics_.moments_not_kept.Value(), 2.0);
+    // Nobody who looks for a tile waits for it.
+    EXPECT_EQ(cache->Find(DigestOf(1), tile->points(), all_), nullptr);
+    slow.gate.Open();
+  }
+  const auto cache = Open();
+  for (const int number : {1, 2, 3}) {
+    EXPECT_NE(cache->Find(DigestOf(number), tile->points(), all_), nullptr) << number;
+  }
+  EXPECT_EQ(cache->Find(DigestOf(4), tile->points(), all_), nullptr);
+}
+
+TEST_P(MomentsCacheTest, AFailingExportKeepsNothingAndHarmsNothing) {
+  const Tile tile = Build(all_);
+  SlowExports engine_without_memory(engine());
+  engine_without_memory.failing = true;
+  {
+    const auto cache = Open(engine_without_memory);
+    cache->Keep(DigestOf(1), all_, tile);
+    ASSERT_TRUE(Eventually([&] { return metrics_.moments_not_kept.Value() == 1.0; }));
+    engine_without_memory.failing = false;
+    cache->Keep(DigestOf(2), all_, tile);
+  }
+  const auto cache = Open();
+  EXPECT_EQ(cache->Find(DigestOf(1), tile->points(), all_), nullptr);
+  EXPECT_NE(cache->Find(DigestOf(2), tile->points(), all_), nullptr);
+}
+
+TEST_P(MomentsCacheTest, ServesSeveralThreadsAtOnce) {
+  const Tile tile = Build(all_, 0);
+  const auto cache = Open();
+  std::atomic<int> found = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 20; ++i) {
+        const int number = (t + i) % 5;
+        const Tile there = cache->Find(DigestOf(number), tile->points(), all_);
+        if (there == nullptr) {
+          cache->Keep(DigestOf(number), all_, tile);
+        } else {
+          EXPECT_EQ(there->cells(), tile->cells());
+          ++found;
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(
+      Eventually([&] { return cache->Find(DigestOf(0), tile->points(), all_) != nullptr; }));
+  EXPECT_EQ(metrics_.moments_damaged.Value(), 0.0);
+}
+
+}  // namespace
+}  // namespace voxloc::server
