@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <functional>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -14,6 +15,7 @@
 #include "clients/cli/load_test/load_report.h"
 #include "clients/cli/load_test/load_run.h"
 #include "clients/cli/load_test/run_clock.h"
+#include "clients/cli/load_test/tile_updates.h"
 #include "clients/cli/map_flags.h"
 #include "clients/cli/progress.h"
 #include "clients/cli/scan_flags.h"
@@ -57,6 +59,9 @@ absl::Status CheckTogether(const LoadTestFlags& flags) {
   }
   if (flags.timing.pose_rate_hz > 0.0 && !flags.timing.open_loop()) {
     return absl::InvalidArgumentError("--pose-rate must come with a --rate over 0 (got 0)");
+  }
+  if (flags.objectives.max_update_factor.has_value() && !(flags.timing.tile_updates_hz > 0.0)) {
+    return absl::InvalidArgumentError("--max-update-factor must come with --tile-updates over 0");
   }
   if (flags.processes > flags.timing.streams) {
     return absl::InvalidArgumentError(absl::StrCat("--processes must be at most --streams, ",
@@ -119,8 +124,21 @@ std::string ProgressOf(const LoadTiming& timing, int64_t time_ns) {
              : absl::StrFormat("%.0f of %g s", time_s - timing.ramp_s, timing.steady_s);
 }
 
-// The whole test in this process, or the share of a child.
-absl::StatusOr<LoadResult> RunHere(const LoadTestFlags& flags) {
+// Null: no tile is to be replaced.
+absl::StatusOr<std::unique_ptr<TileUpdates>> ReadTileUpdates(const LoadTestFlags& flags) {
+  if (!(flags.timing.tile_updates_hz > 0.0)) return nullptr;
+  TileUpdates::Options options;
+  options.channel.server = flags.server.server;
+  options.timeout_s = flags.server.timeout_s;
+  options.maps = flags.maps;
+  options.timing = flags.timing;
+  options.seed = flags.scan.seed;
+  return TileUpdates::Read(options);
+}
+
+// The whole test in this process, or the share of a child. `on_start` is told when the run begins.
+absl::StatusOr<LoadResult> RunHere(const LoadTestFlags& flags,
+                                   const std::function<void(int64_t start_ns)>& on_start) {
   const absl::StatusOr<LoadDriveOptions> options = DriveOptionsOf(flags);
   if (!options.ok()) return options.status();
   const absl::StatusOr<std::vector<LoadDrive>> drives = ReadLoadDrives(*options);
@@ -132,7 +150,9 @@ absl::StatusOr<LoadResult> RunHere(const LoadTestFlags& flags) {
     return LoadResult();
   }
   LiveLine line(3.0, 0.25);
-  return (*run)->Run(RunClock::Monotonic_ns(), [&](int64_t time_ns, uint64_t answers) {
+  const int64_t start_ns = RunClock::Monotonic_ns();
+  on_start(start_ns);
+  return (*run)->Run(start_ns, [&](int64_t time_ns, uint64_t answers) {
     line.Show(absl::StrCat(ProgressOf(flags.timing, time_ns), ", ", answers, " answers"));
   });
 }
@@ -140,18 +160,29 @@ absl::StatusOr<LoadResult> RunHere(const LoadTestFlags& flags) {
 absl::StatusOr<ExitCode> LoadTest(const LoadTestFlags& flags) {
   if (flags.child >= 0) {
     EndWithParent();
-    const absl::StatusOr<LoadResult> done = RunHere(flags);
+    const absl::StatusOr<LoadResult> done = RunHere(flags, [](int64_t /*start_ns*/) {});
     if (!done.ok()) return done.status();
     return ExitCode::kOk;
   }
+  const absl::StatusOr<std::unique_ptr<TileUpdates>> updates = ReadTileUpdates(flags);
+  if (!updates.ok()) return updates.status();
+  const auto on_start = [&](int64_t start_ns) {
+    if (*updates != nullptr) (*updates)->Start(start_ns);
+  };
   absl::StatusOr<LoadResult> result = absl::InternalError("not run");
   if (flags.processes > 1) {
     LiveLine line(3.0, 0.25);
-    result = RunLoadProcesses(flags.processes, flags.timing, [&](int64_t time_ns) {
+    result = RunLoadProcesses(flags.processes, flags.timing, on_start, [&](int64_t time_ns) {
       line.Show(ProgressOf(flags.timing, time_ns));
     });
   } else {
-    result = RunHere(flags);
+    result = RunHere(flags, on_start);
+  }
+  if (*updates != nullptr) {
+    // Also after a run that failed.
+    absl::StatusOr<TileUpdateCounts> counts = (*updates)->Finish();
+    if (!counts.ok()) return counts.status();
+    if (result.ok()) result->tile_updates = *std::move(counts);
   }
   if (!result.ok()) return result.status();
 
@@ -162,7 +193,7 @@ absl::StatusOr<ExitCode> LoadTest(const LoadTestFlags& flags) {
   report.timing = flags.timing;
   report.faults = flags.faults;
   report.generator = JudgeGenerator(flags.timing, result->tally, UsableProcessors());
-  report.objectives = JudgeObjectives(flags.objectives, result->tally);
+  report.objectives = JudgeObjectives(flags.objectives, *result);
   report.result = *std::move(result);
   if (flags.server.prints_text()) std::fputs(LoadReportText(report).c_str(), stdout);
   std::fputs(LoadWarningsText(report).c_str(), stderr);
@@ -185,6 +216,13 @@ constexpr char kLoadTestManual[] =
     "or had ended), and each sent one has one outcome: answered or superseded by the server, "
     "stale\n"
     "or superseded at the client without a reply, or lost.\n"
+    "With --tile-updates, the first half of --seconds is quiet, and in the second half tiles of "
+    "the\n"
+    "maps are replaced, each in a transaction of its own, without one of its points. Both halves "
+    "are\n"
+    "reported apart. At the end every tile is put back; the updates stay in the map's history, and "
+    "a\n"
+    "test that is broken off leaves its tiles as they are (voxloc map rollback).\n"
     "Scans are read before the test and may take 4 GiB, in each process. Percentiles are exact\n"
     "within 0.8 %. generator_limited: more than 1 % of the sends were over 1 ms late, or more\n"
     "than 90 % of the processors were used. The exit code is 4 if an objective was missed,\n"
@@ -193,7 +231,9 @@ constexpr char kLoadTestManual[] =
     "  voxloc load-test --map town --scans town/scans --poses town/poses.txt --points 1500 \\\n"
     "      --streams 8 --seconds 30\n"
     "  voxloc load-test --map town --scans town/scans --poses town/poses.txt --points 1500 \\\n"
-    "      --streams 200 --rate 10 --pose-rate 50 --seconds 60 --processes 4 --max-p99-ms 5";
+    "      --streams 200 --rate 10 --pose-rate 50 --seconds 60 --processes 4 --max-p99-ms 5\n"
+    "  voxloc load-test --map town --scans town/scans --poses town/poses.txt --points 1500 \\\n"
+    "      --streams 2 --rate 10 --seconds 60 --tile-updates 1 --max-update-factor 1.5";
 
 void AddDriveFlags(CLI::App* command, LoadTestFlags* flags) {
   const auto repeated = [command](const std::string& name, std::vector<std::string>* values,
@@ -254,6 +294,13 @@ void AddTimingFlags(CLI::App* command, LoadTestFlags* flags) {
       ->check(CLI::Range(0.1, 86400.0))
       ->capture_default_str();
   command
+      ->add_option("--tile-updates", timing.tile_updates_hz,
+                   "Replace HZ tiles of the maps per second in the second half of --seconds, 0 to "
+                   "1000; 0: none")
+      ->type_name("HZ")
+      ->check(CLI::Range(0.0, 1e3))
+      ->capture_default_str();
+  command
       ->add_option("--ramp", timing.ramp_s,
                    "Start the streams over S seconds before counting begins, 0 to 86400")
       ->type_name("S")
@@ -299,6 +346,12 @@ void AddObjectiveFlags(CLI::App* command, LoadTestFlags* flags) {
                    "Fail if less than PERCENT of the scans that were due are answered, 0 to 100")
       ->check(CLI::Range(0.0, 100.0))
       ->option_text("PERCENT");
+  command
+      ->add_option("--max-update-factor", flags->objectives.max_update_factor,
+                   "Fail if the p99 of the latency while tiles are updated is over X times that "
+                   "before, 0 to 1e6, or if fewer tiles than asked for were updated")
+      ->check(CLI::Range(0.0, 1e6))
+      ->option_text("X");
   command->add_flag(
       "--one-outcome", flags->objectives.one_outcome,
       "Fail unless every scan that was sent has exactly one outcome, and is not lost");

@@ -178,6 +178,48 @@ TEST_F(LoadTestE2e, EveryScanHasOneOutcomeWithCancelledSessionsAndSlowReaders) {
   }
 }
 
+TEST_F(LoadTestE2e, TilesAreReplacedWhileVehiclesDriveAndPutBack) {
+  const auto tiles = [] {
+    const ProcessResult run = server_->Voxloc({"map", "tiles", "--map", "town", "--json", "-"});
+    EXPECT_EQ(run.exit_code, 0) << run.error;
+    return json::parse(run.out, nullptr, false);
+  };
+  const auto contents = [](const json& list) {
+    std::vector<std::string> digests;
+    for (const json& tile : list["tiles"]) digests.push_back(tile["sha256"]);
+    return digests;
+  };
+  const json before = tiles();
+  ASSERT_FALSE(contents(before).empty());
+  uint64_t revision = before["revision"];
+  for (const std::string processes : {"1", "2"}) {
+    const json result =
+        ResultOf({"--streams", "2", "--rate", "10", "--seconds", "4", "--ramp", "0.5",
+                  "--processes", processes, "--tile-updates", "2", "--max-update-factor", "1e6"},
+                 0);
+    EXPECT_EQ(result["tile_updates"]["count"], 4);
+    EXPECT_EQ(result["tile_updates"]["due"], 4);
+    EXPECT_EQ(result["tile_updates"]["failed"], 0);
+    EXPECT_EQ(result["tile_updates"]["reached"], true);
+    EXPECT_GT(result["tile_updates"]["commit_ms"]["p50"], 0.0);
+    EXPECT_GE(result["tile_updates"]["update_ms"]["max"],
+              result["tile_updates"]["commit_ms"]["max"]);
+    EXPECT_GT(result["quiet_latency_ms"]["p99"], 0.0);
+    EXPECT_GT(result["updating_latency_ms"]["p99"], 0.0);
+    EXPECT_EQ(result["objectives"][0]["name"], "max_update_factor");
+    const json after = tiles();
+    EXPECT_EQ(contents(after), contents(before));
+    EXPECT_EQ(after["revision"], revision + 5) << "four updates, and one to put the tiles back";
+    revision = after["revision"];
+  }
+  const json missed = ResultOf({"--streams", "1", "--rate", "10", "--seconds", "1", "--ramp", "0",
+                                "--tile-updates", "1000", "--max-update-factor", "1e6"},
+                               4);
+  EXPECT_EQ(missed["tile_updates"]["reached"], false);
+  EXPECT_EQ(missed["objectives"][0]["met"], false);
+  EXPECT_EQ(contents(tiles()), contents(before));
+}
+
 TEST_F(LoadTestE2e, MistakesHaveReasons) {
   struct Case {
     std::vector<std::string> more;
@@ -189,6 +231,8 @@ TEST_F(LoadTestE2e, MistakesHaveReasons) {
       {{"--processes", "2"}, 2, "--processes must be at most --streams"},
       {{"--slow-readers", "2"}, 2, "--slow-readers must be at most --streams, 1 (got 2)"},
       {{"--cancel-percent", "51"}, 2, "--cancel-percent"},
+      {{"--max-update-factor", "2"}, 2, "--max-update-factor must come with --tile-updates over 0"},
+      {{"--tile-updates", "-1"}, 2, "--tile-updates"},
       {{"--scans", "more"}, 2, "--poses must be given once for each --scans (got 1 for 2)"},
       {{"--poses", "more", "--scans", "/no/such/folder"}, 1, "/no/such/folder"},
       {{"--map", "moon", "--streams", "2"}, 1, "moon"},

@@ -57,6 +57,7 @@ absl::Status Watch(const RunClock& clock, int64_t end_ns, std::vector<LoadChild>
 
 absl::StatusOr<LoadResult> RunLoadProcesses(
     size_t processes, const LoadTiming& timing,
+    const std::function<void(int64_t start_ns)>& on_start,
     const std::function<void(int64_t time_ns)>& on_progress) {
   std::vector<LoadChild> children;
   children.reserve(processes);
@@ -73,6 +74,7 @@ absl::StatusOr<LoadResult> RunLoadProcesses(
   for (LoadChild& child : children) {
     if (absl::Status status = child.WriteLine(absl::StrCat(start_ns)); !status.ok()) return status;
   }
+  on_start(start_ns);
   const RunClock clock(start_ns);
   if (absl::Status status = Watch(clock, timing.end_ns(), &children, on_progress); !status.ok()) {
     return status;

@@ -21,10 +21,11 @@
 
 namespace voxloc::cli {
 
-// The parent's side. A process that fails ends all, and the error names it. `on_progress` as in
-// LoadRun::Run, without a number of answers.
+// The parent's side. A process that fails ends all, and the error names it. `on_start` is told the
+// start of the run before it comes; `on_progress` as in LoadRun::Run, without a number of answers.
 [[nodiscard]] absl::StatusOr<LoadResult> RunLoadProcesses(
     size_t processes, const LoadTiming& timing,
+    const std::function<void(int64_t start_ns)>& on_start,
     const std::function<void(int64_t time_ns)>& on_progress);
 
 // To be called first by a child: it ends with its parent.

@@ -88,10 +88,33 @@ std::string CountsText(const LoadReport& report) {
   return absl::StrCat(text, absl::StrFormat("rate: %.1f answers/s\n", report.rate_per_s()));
 }
 
+// Per second, in the part of the run that has updates.
+double UpdateRate_hz(const LoadReport& report) {
+  return static_cast<double>(report.result.tile_updates->committed) /
+         (0.5 * report.timing.steady_s);
+}
+
+std::string UpdatesText(const LoadReport& report) {
+  const TileUpdateCounts& updates = *report.result.tile_updates;
+  const Summary update = InMilliseconds(updates.update);
+  const Summary commit = InMilliseconds(updates.commit);
+  return absl::StrFormat(
+      "tiles updated in the second half: %s of %s (%.2f of %g a second), %s failed; p50 %.1f, p99 "
+      "%.1f ms, of which the commit %.1f, %.1f ms\n",
+      Grouped(updates.committed), Grouped(updates.due), UpdateRate_hz(report),
+      report.timing.tile_updates_hz, Grouped(updates.failed), update.p50, update.p99, commit.p50,
+      commit.p99);
+}
+
 std::string TimesText(const LoadReport& report) {
-  const Tally& tally = report.result.tally;
+  const LoadResult& result = report.result;
+  const Tally& tally = result.tally;
   SummaryTable table;
   table.AddRow("latency, ms", InMilliseconds(tally.latency), 3);
+  if (result.tile_updates.has_value()) {
+    table.AddRow("  before tiles are updated, ms", InMilliseconds(tally.quiet_latency), 3);
+    table.AddRow("  while tiles are updated, ms", InMilliseconds(tally.updating_latency), 3);
+  }
   if (report.timing.open_loop()) {
     table.AddRow("  sent after due, ms", InMilliseconds(tally.lateness), 3);
   }
@@ -136,6 +159,7 @@ bool LoadReport::passed() const {
 std::string LoadReportText(const LoadReport& report) {
   std::string text = absl::StrCat(HeadText(report), CountsText(report), "\n", TimesText(report),
                                   "\n", GeneratorText(report));
+  if (report.result.tile_updates.has_value()) text += UpdatesText(report);
   for (const ObjectiveResult& objective : report.objectives) text += ObjectiveText(objective);
   return text;
 }
@@ -147,6 +171,16 @@ std::string LoadWarningsText(const LoadReport& report) {
     absl::StrAppend(&text,
                     "warning: the load generator was the limit, or competed with the server for "
                     "processors; start it on another machine, or with fewer streams\n");
+  }
+  if (const auto& updates = report.result.tile_updates; updates.has_value()) {
+    if (!updates->reached()) {
+      absl::StrAppend(&text, absl::StrFormat("warning: only %.2f of %g updates of tiles a second "
+                                             "were reached\n",
+                                             UpdateRate_hz(report), report.timing.tile_updates_hz));
+    }
+    for (const auto& [problem, count] : updates->problems) {
+      absl::StrAppend(&text, "warning: ", problem, " (", count, " times)\n");
+    }
   }
   if (tally.streams_ended > 0) {
     absl::StrAppend(&text, "warning: ", tally.streams_ended, " of ", report.timing.streams,
@@ -177,56 +211,71 @@ Json LoadReportJson(const LoadReport& report) {
   const auto times = [](const LogHistogram& histogram) {
     return SummaryJson(InMilliseconds(histogram));
   };
-  return {{"server", report.server},
-          {"server_version", result.server_version},
-          {"maps", report.maps},
-          {"profile", result.profile},
-          {"engine", result.engine},
-          {"streams", timing.streams},
-          {"processes", report.processes},
-          {"rate_hz", timing.rate_hz},
-          {"pose_rate_hz", timing.pose_rate_hz},
-          {"ramp_s", timing.ramp_s},
-          {"steady_s", timing.steady_s},
-          {"cancel_percent", report.faults.cancel_percent},
-          {"slow_readers", report.faults.slow_readers},
-          {"read_delay_s", report.faults.read_delay_s},
-          {"scans", result.scans},
-          {"points_per_scan", static_cast<double>(result.points) /
-                                  static_cast<double>(std::max<uint64_t>(result.scans, 1))},
-          {"sent", tally.sent},
-          {"unsent", tally.unsent},
-          {"answered", tally.answered},
-          {"accepted", tally.accepted},
-          {"superseded", tally.superseded},
-          {"local_stale", tally.local_stale},
-          {"local_superseded", tally.local_superseded},
-          {"cancelled", tally.cancelled},
-          {"lost", tally.lost},
-          {"duplicated", tally.duplicated},
-          {"statuses", statuses},
-          {"poses_sent", tally.poses_sent},
-          {"poses_rejected", tally.poses_rejected},
-          {"reconnects", tally.reconnects},
-          {"sessions_cancelled", tally.sessions_cancelled},
-          {"streams_ended", tally.streams_ended},
-          {"problems", tally.problems},
-          {"rate_per_s", report.rate_per_s()},
-          {"latency_ms", times(tally.latency)},
-          {"lateness_ms", times(tally.lateness)},
-          {"overhead_ms", times(tally.overhead)},
-          {"server_ms", times(tally.server)},
-          {"queue_wait_ms", times(tally.queue_wait)},
-          {"prepare_ms", times(tally.prepare)},
-          {"align_ms", times(tally.align)},
-          {"estimate_ms", times(tally.estimate)},
-          {"batch_size", SummaryJson(tally.batch_size.Summarized(1.0))},
-          {"generator_limited", report.generator.limited},
-          {"generator",
-           {{"late_percent", report.generator.late_percent},
-            {"processor_percent", report.generator.processor_percent},
-            {"processors", report.generator.processors}}},
-          {"objectives", objectives}};
+  Json json = {{"server", report.server},
+               {"server_version", result.server_version},
+               {"maps", report.maps},
+               {"profile", result.profile},
+               {"engine", result.engine},
+               {"streams", timing.streams},
+               {"processes", report.processes},
+               {"rate_hz", timing.rate_hz},
+               {"pose_rate_hz", timing.pose_rate_hz},
+               {"ramp_s", timing.ramp_s},
+               {"steady_s", timing.steady_s},
+               {"cancel_percent", report.faults.cancel_percent},
+               {"slow_readers", report.faults.slow_readers},
+               {"read_delay_s", report.faults.read_delay_s},
+               {"scans", result.scans},
+               {"points_per_scan", static_cast<double>(result.points) /
+                                       static_cast<double>(std::max<uint64_t>(result.scans, 1))},
+               {"sent", tally.sent},
+               {"unsent", tally.unsent},
+               {"answered", tally.answered},
+               {"accepted", tally.accepted},
+               {"superseded", tally.superseded},
+               {"local_stale", tally.local_stale},
+               {"local_superseded", tally.local_superseded},
+               {"cancelled", tally.cancelled},
+               {"lost", tally.lost},
+               {"duplicated", tally.duplicated},
+               {"statuses", statuses},
+               {"poses_sent", tally.poses_sent},
+               {"poses_rejected", tally.poses_rejected},
+               {"reconnects", tally.reconnects},
+               {"sessions_cancelled", tally.sessions_cancelled},
+               {"streams_ended", tally.streams_ended},
+               {"problems", tally.problems},
+               {"rate_per_s", report.rate_per_s()},
+               {"latency_ms", times(tally.latency)},
+               {"lateness_ms", times(tally.lateness)},
+               {"overhead_ms", times(tally.overhead)},
+               {"server_ms", times(tally.server)},
+               {"queue_wait_ms", times(tally.queue_wait)},
+               {"prepare_ms", times(tally.prepare)},
+               {"align_ms", times(tally.align)},
+               {"estimate_ms", times(tally.estimate)},
+               {"batch_size", SummaryJson(tally.batch_size.Summarized(1.0))},
+               {"generator_limited", report.generator.limited},
+               {"generator",
+                {{"late_percent", report.generator.late_percent},
+                 {"processor_percent", report.generator.processor_percent},
+                 {"processors", report.generator.processors}}},
+               {"objectives", objectives}};
+  if (result.tile_updates.has_value()) {
+    const TileUpdateCounts& updates = *result.tile_updates;
+    json["quiet_latency_ms"] = times(tally.quiet_latency);
+    json["updating_latency_ms"] = times(tally.updating_latency);
+    json["tile_updates"] = {{"asked_hz", timing.tile_updates_hz},
+                            {"rate_hz", UpdateRate_hz(report)},
+                            {"due", updates.due},
+                            {"count", updates.committed},
+                            {"failed", updates.failed},
+                            {"reached", updates.reached()},
+                            {"problems", updates.problems},
+                            {"update_ms", times(updates.update)},
+                            {"commit_ms", times(updates.commit)}};
+  }
+  return json;
 }
 
 }  // namespace voxloc::cli

@@ -6,11 +6,13 @@
 #define VOXLOC_CLIENTS_CLI_LOAD_TEST_LOAD_RESULT_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "clients/cli/json_output.h"
 #include "clients/cli/load_test/tally.h"
+#include "clients/cli/load_test/tile_updates.h"
 
 namespace voxloc::cli {
 
@@ -26,7 +28,10 @@ struct LoadResult {
 
   Tally tally;
 
-  // For the way from one process to another.
+  // Of the process that replaces tiles, the one that the others' results are added to.
+  std::optional<TileUpdateCounts> tile_updates;
+
+  // For the way from one process to another; without updates.
   [[nodiscard]] Json ToJson() const;
   // Internal: what ToJson cannot have written.
   [[nodiscard]] static absl::StatusOr<LoadResult> FromJson(const Json& json);

@@ -6,7 +6,9 @@
 
 namespace voxloc::cli {
 
-std::vector<ObjectiveResult> JudgeObjectives(const Objectives& objectives, const Tally& tally) {
+std::vector<ObjectiveResult> JudgeObjectives(const Objectives& objectives,
+                                             const LoadResult& result) {
+  const Tally& tally = result.tally;
   std::vector<ObjectiveResult> results;
   if (objectives.max_p99_ms.has_value()) {
     const double p99_ms = 1e-6 * tally.latency.Percentile(99.0);
@@ -19,6 +21,13 @@ std::vector<ObjectiveResult> JudgeObjectives(const Objectives& objectives, const
         100.0 * static_cast<double>(tally.answered) / static_cast<double>(tally.due());
     results.push_back({"min_answered_percent", *objectives.min_answered_percent, percent,
                        percent >= *objectives.min_answered_percent});
+  }
+  if (objectives.max_update_factor.has_value()) {
+    const double factor =
+        tally.updating_latency.Percentile(99.0) / tally.quiet_latency.Percentile(99.0);
+    const bool reached = result.tile_updates.has_value() && result.tile_updates->reached();
+    results.push_back({"max_update_factor", *objectives.max_update_factor, factor,
+                       reached && factor <= *objectives.max_update_factor});
   }
   if (objectives.one_outcome) {
     // NaN where nothing was sent. What is neither lost nor counted would be a fault of the books.

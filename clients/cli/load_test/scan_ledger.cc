@@ -80,6 +80,10 @@ void ScanLedger::CountReply(const v1::AlignmentResult& result, const OnItsWay& s
   if (!counts_times_) return;
   const v1::Timings& timings = result.timings();
   tally_.latency.Add(now_ns - scan.due_ns);
+  if (timing_.tile_updates_hz > 0.0) {
+    const bool updating = scan.due_ns >= timing_.updates_begin_ns();
+    (updating ? tally_.updating_latency : tally_.quiet_latency).Add(now_ns - scan.due_ns);
+  }
   tally_.overhead.Add(now_ns - scan.sent_ns - NanosecondsOf(timings.server_s()));
   tally_.server.Add(NanosecondsOf(timings.server_s()));
   tally_.queue_wait.Add(NanosecondsOf(timings.queue_wait_s()));

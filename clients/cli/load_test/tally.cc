@@ -31,8 +31,10 @@ constexpr std::array<std::pair<const char*, uint64_t Tally::*>, 17> kTallyCounts
     {"streams_ended", &Tally::streams_ended},
 }};
 
-constexpr std::array<std::pair<const char*, LogHistogram Tally::*>, 9> kTallyHistograms = {{
+constexpr std::array<std::pair<const char*, LogHistogram Tally::*>, 11> kTallyHistograms = {{
     {"latency", &Tally::latency},
+    {"quiet_latency", &Tally::quiet_latency},
+    {"updating_latency", &Tally::updating_latency},
     {"lateness", &Tally::lateness},
     {"overhead", &Tally::overhead},
     {"server", &Tally::server},
@@ -45,13 +47,18 @@ constexpr std::array<std::pair<const char*, LogHistogram Tally::*>, 9> kTallyHis
 
 }  // namespace
 
-void Tally::AddProblem(const std::string& problem, uint64_t count) {
-  const auto known = problems.find(problem);
-  if (known != problems.end()) {
+void AddProblem(const std::string& problem, uint64_t count,
+                std::map<std::string, uint64_t>* problems) {
+  const auto known = problems->find(problem);
+  if (known != problems->end()) {
     known->second += count;
-  } else if (problems.size() < kMaxProblems) {
-    problems.emplace(problem, count);
+  } else if (problems->size() < kMaxProblems) {
+    problems->emplace(problem, count);
   }
+}
+
+void Tally::AddProblem(const std::string& problem, uint64_t count) {
+  cli::AddProblem(problem, count, &problems);
 }
 
 void Tally::Merge(const Tally& other) {

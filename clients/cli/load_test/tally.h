@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What became of the scans of a load test: counts and distributions. Tallies of streams and of
-// processes are added up; between processes they travel as JSON. A tally takes at most 270 KiB,
+// processes are added up; between processes they travel as JSON. A tally takes at most 330 KiB,
 // however many scans it counts. Not thread-safe.
 
 #ifndef VOXLOC_CLIENTS_CLI_LOAD_TEST_TALLY_H_
@@ -44,7 +44,10 @@ struct Tally {
   uint64_t reconnects = 0;
   uint64_t streams_ended = 0;  // sessions that ended before the run did
 
-  LogHistogram latency;   // of answered scans, from when they were due
+  LogHistogram latency;  // of answered scans, from when they were due
+  // Of these, where tiles are updated: those that were due before that began, and after.
+  LogHistogram quiet_latency;
+  LogHistogram updating_latency;
   LogHistogram lateness;  // from when scans were due to when their sending began
   LogHistogram overhead;  // of answered scans, from being sent, less the server's time
   LogHistogram server;    // this and those below: the replies' timings, of answered scans
@@ -72,6 +75,10 @@ struct Tally {
   // Internal: what ToJson cannot have written.
   [[nodiscard]] static absl::StatusOr<Tally> FromJson(const Json& json);
 };
+
+// One more problem of this kind, where it is not one too many.
+void AddProblem(const std::string& problem, uint64_t count,
+                std::map<std::string, uint64_t>* problems);
 
 // A send counts as late from here on. 1 ms is the smallest p99 that docs/performance.md asks of a
 // server: a generator that is later than that measures itself.

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <vector>
 
 #include "clients/cli/load_test/generator_limit.h"
 #include "clients/cli/load_test/load_report.h"
@@ -265,21 +266,93 @@ TEST(LoadResult, TravelsAsJson) {
   }
 }
 
+LoadResult Of(const Tally& tally) {
+  LoadResult result;
+  result.tally = tally;
+  return result;
+}
+
 TEST(Objectives, AreMetOrMissed) {
   const Tally tally = SomeTally(10);  // latencies 0 to 79 ms; 80 of 110 answered
-  EXPECT_TRUE(JudgeObjectives({}, tally).empty());
-  const auto met = JudgeObjectives({80.0, 72.0, false}, tally);
+  EXPECT_TRUE(JudgeObjectives({}, Of(tally)).empty());
+  const auto met = JudgeObjectives({80.0, 72.0, false}, Of(tally));
   ASSERT_EQ(met.size(), 2u);
   EXPECT_TRUE(met[0].met);
   EXPECT_NEAR(met[0].value, 79.0, 0.7);
   EXPECT_TRUE(met[1].met);
   EXPECT_NEAR(met[1].value, 100.0 * 80.0 / 110.0, 1e-9);
-  const auto missed = JudgeObjectives({78.0, 73.0, false}, tally);
+  const auto missed = JudgeObjectives({78.0, 73.0, false}, Of(tally));
   EXPECT_FALSE(missed[0].met);
   EXPECT_FALSE(missed[1].met);
-  for (const ObjectiveResult& nothing : JudgeObjectives({1e9, 0.0, true}, Tally())) {
+  for (const ObjectiveResult& nothing : JudgeObjectives({1e9, 0.0, true}, LoadResult())) {
     EXPECT_FALSE(nothing.met) << nothing.name << " of nothing";
   }
+}
+
+// 100 quiet latencies of 10 ms, as many of `updating_ms` with updates, of which one a second is
+// due.
+LoadResult WithUpdates(int64_t updating_ms, uint64_t due, uint64_t committed) {
+  LoadResult result;
+  for (int i = 0; i < 100; ++i) {
+    result.tally.quiet_latency.Add(10 * kMs);
+    result.tally.updating_latency.Add(updating_ms * kMs);
+  }
+  result.tile_updates.emplace();
+  result.tile_updates->due = due;
+  result.tile_updates->committed = committed;
+  return result;
+}
+
+TEST(Objectives, AnUpdateFactorNeedsTheUpdatesThatWereAskedFor) {
+  Objectives objectives;
+  objectives.max_update_factor = 1.5;
+  const auto judge = [&objectives](const LoadResult& result) {
+    const std::vector<ObjectiveResult> results = JudgeObjectives(objectives, result);
+    EXPECT_EQ(results.size(), 1u);
+    EXPECT_EQ(results[0].name, "max_update_factor");
+    return results[0];
+  };
+  EXPECT_TRUE(judge(WithUpdates(14, 30, 30)).met);
+  EXPECT_NEAR(judge(WithUpdates(14, 30, 30)).value, 1.4, 0.02);
+  EXPECT_FALSE(judge(WithUpdates(16, 30, 30)).met);
+  EXPECT_TRUE(judge(WithUpdates(14, 30, 29)).met) << "the last one may be under way at the end";
+  EXPECT_FALSE(judge(WithUpdates(14, 30, 28)).met);
+  EXPECT_TRUE(judge(WithUpdates(14, 600, 594)).met);
+  EXPECT_FALSE(judge(WithUpdates(14, 600, 593)).met);
+  EXPECT_FALSE(judge(WithUpdates(14, 1, 0)).met) << "none was made";
+  EXPECT_FALSE(judge(LoadResult()).met) << "none was asked for";
+}
+
+TEST(LoadTiming, UpdatesAreDueInTheSecondHalf) {
+  LoadTiming timing = OpenLoopTiming();
+  timing.tile_updates_hz = 4.0;
+  EXPECT_EQ(timing.updates_begin_ns(), 2000 * kMs);
+  EXPECT_EQ(timing.updates_due(), 4u);
+  EXPECT_EQ(timing.UpdateDue_ns(0), 2000 * kMs);
+  EXPECT_EQ(timing.UpdateDue_ns(3), 2750 * kMs);
+  timing.tile_updates_hz = 0.1;
+  EXPECT_EQ(timing.updates_due(), 1u);
+}
+
+TEST(ScanLedger, CountsLatenciesBeforeUpdatesOfTilesApart) {
+  LoadTiming timing = OpenLoopTiming();
+  timing.tile_updates_hz = 1.0;
+  ScanLedger ledger(timing);
+  const std::vector<int64_t> due_ms = {900, 1000, 1999, 2000, 2999, 3000};
+  for (size_t i = 0; i < due_ms.size(); ++i) {
+    ledger.Enter(i, due_ms[i] * kMs, due_ms[i] * kMs);
+    EXPECT_TRUE(ledger.Settle(Reply(i), (due_ms[i] + 20) * kMs));
+  }
+  const Tally tally = ledger.tally();
+  EXPECT_EQ(tally.quiet_latency.count(), 2u);
+  EXPECT_EQ(tally.updating_latency.count(), 2u);
+  EXPECT_EQ(tally.latency.count(), 4u);
+  timing.tile_updates_hz = 0.0;
+  ScanLedger without(timing);
+  without.Enter(1, 1000 * kMs, 1000 * kMs);
+  EXPECT_TRUE(without.Settle(Reply(1), 1020 * kMs));
+  EXPECT_EQ(without.tally().latency.count(), 1u);
+  EXPECT_EQ(without.tally().quiet_latency.count(), 0u);
 }
 
 TEST(Objectives, OneOutcomeAllowsNoLossNoDuplicateAndNoGap) {
@@ -290,7 +363,7 @@ TEST(Objectives, OneOutcomeAllowsNoLossNoDuplicateAndNoGap) {
   tally.superseded = tally.local_superseded = tally.local_stale = 1;
   tally.cancelled = 2;
   const auto wrong = [&objectives](const Tally& judged) {
-    const std::vector<ObjectiveResult> results = JudgeObjectives(objectives, judged);
+    const std::vector<ObjectiveResult> results = JudgeObjectives(objectives, Of(judged));
     EXPECT_EQ(results.size(), 1u);
     EXPECT_EQ(results[0].name, "one_outcome");
     EXPECT_EQ(results[0].met, results[0].value == 0.0);
@@ -336,7 +409,7 @@ class LoadReportTest : public ::testing::Test {
     report_.result.points = 6000;
     report_.result.tally = SomeTally(10);
     report_.generator = JudgeGenerator(report_.timing, report_.result.tally, 4);
-    report_.objectives = JudgeObjectives({50.0, std::nullopt, false}, report_.result.tally);
+    report_.objectives = JudgeObjectives({50.0, std::nullopt, false}, report_.result);
   }
   LoadReport report_;
 };
@@ -386,12 +459,39 @@ TEST_F(LoadReportTest, TextSaysWhatHappened) {
 
 TEST_F(LoadReportTest, PassesWhereNothingIsAmiss) {
   EXPECT_FALSE(report_.passed());
-  report_.objectives = JudgeObjectives({100.0, std::nullopt, false}, report_.result.tally);
+  report_.objectives = JudgeObjectives({100.0, std::nullopt, false}, report_.result);
   EXPECT_FALSE(report_.passed()) << "sessions ended";
   report_.result.tally.streams_ended = 0;
   EXPECT_TRUE(report_.passed());
   report_.result.tally.answered = 0;
   EXPECT_FALSE(report_.passed());
+}
+
+TEST_F(LoadReportTest, UpdatesOfTilesAreReportedWhereTheyWereAskedFor) {
+  EXPECT_FALSE(LoadReportJson(report_).contains("tile_updates"));
+  EXPECT_THAT(LoadReportText(report_), Not(HasSubstr("updated")));
+  report_.timing.tile_updates_hz = 5.0;
+  const LoadResult updates = WithUpdates(20, 5, 3);
+  report_.result.tile_updates = updates.tile_updates;
+  report_.result.tally.Merge(updates.tally);
+  report_.result.tile_updates->failed = 2;
+  report_.result.tile_updates->update.Add(40 * kMs);
+  report_.result.tile_updates->commit.Add(10 * kMs);
+  report_.result.tile_updates->problems["refused"] = 2;
+  const Json json = Json::parse(LoadReportJson(report_).dump());
+  EXPECT_NEAR(json["quiet_latency_ms"]["p99"].get<double>(), 10.0, 0.1);
+  EXPECT_NEAR(json["updating_latency_ms"]["p99"].get<double>(), 20.0, 0.2);
+  const Json& told = json["tile_updates"];
+  EXPECT_EQ(told["asked_hz"], 5.0);
+  EXPECT_EQ(told["rate_hz"], 3.0);  // in half of 2 s
+  EXPECT_EQ(told["count"], 3);
+  EXPECT_EQ(told["failed"], 2);
+  EXPECT_EQ(told["reached"], false);
+  EXPECT_NEAR(told["update_ms"]["p50"].get<double>(), 40.0, 0.4);
+  EXPECT_NEAR(told["commit_ms"]["p99"].get<double>(), 10.0, 0.1);
+  EXPECT_THAT(LoadReportText(report_), HasSubstr("3 of 5 (3.00 of 5 a second), 2 failed"));
+  EXPECT_THAT(LoadWarningsText(report_), HasSubstr("only 3.00 of 5 updates of tiles a second"));
+  EXPECT_THAT(LoadWarningsText(report_), HasSubstr("refused (2 times)"));
 }
 
 TEST(LoadReport, OfNothingHasNoNumbers) {
