@@ -195,10 +195,11 @@ TEST_F(LoadTestE2e, TilesAreReplacedWhileVehiclesDriveAndPutBack) {
   for (const std::string processes : {"1", "2"}) {
     const json result =
         ResultOf({"--streams", "2", "--rate", "10", "--seconds", "4", "--ramp", "0.5",
-                  "--processes", processes, "--tile-updates", "2", "--max-update-factor", "1e6"},
+                  "--processes", processes, "--tile-updates", "1", "--max-update-factor", "1e6"},
                  0);
-    EXPECT_EQ(result["tile_updates"]["count"], 4);
-    EXPECT_EQ(result["tile_updates"]["due"], 4);
+    EXPECT_EQ(result["tile_updates"]["due"], 2);
+    // The last one may come too late to count.
+    EXPECT_GE(result["tile_updates"]["count"], 1);
     EXPECT_EQ(result["tile_updates"]["failed"], 0);
     EXPECT_EQ(result["tile_updates"]["reached"], true);
     EXPECT_GT(result["tile_updates"]["commit_ms"]["p50"], 0.0);
@@ -209,7 +210,7 @@ TEST_F(LoadTestE2e, TilesAreReplacedWhileVehiclesDriveAndPutBack) {
     EXPECT_EQ(result["objectives"][0]["name"], "max_update_factor");
     const json after = tiles();
     EXPECT_EQ(contents(after), contents(before));
-    EXPECT_EQ(after["revision"], revision + 5) << "four updates, and one to put the tiles back";
+    EXPECT_EQ(after["revision"], revision + 3) << "two updates, and one to put the tiles back";
     revision = after["revision"];
   }
   const json missed = ResultOf({"--streams", "1", "--rate", "10", "--seconds", "1", "--ramp", "0",
