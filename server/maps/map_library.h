@@ -69,7 +69,7 @@ class MapLibrary {
     MapEvents& events;
     const Limits& limits;
     const Metrics& metrics;
-    size_t max_bytes = 0;  // of all maps in memory
+    size_t max_bytes = 0;             // of all maps in memory
     MomentsCache* moments = nullptr;  // null: every tile is built from its points
   };
   explicit MapLibrary(const Parts& parts) : parts_(parts) {}
