@@ -40,7 +40,9 @@ MomentsCache::MomentsCache(MomentsCacheOptions options, Engine& engine, const Me
 }
 
 MomentsCache::~MomentsCache() {
+  ending_ = true;
   writing_.Stop();
+  ending_ = false;
   Write();
 }
 
@@ -170,7 +172,7 @@ MomentsCache::Work MomentsCache::TakeWork() {
 }
 
 void MomentsCache::Write() {
-  for (Work work = TakeWork(); !work.empty(); work = TakeWork()) {
+  for (Work work = TakeWork(); !work.empty(); work = ending_ ? Work() : TakeWork()) {
     if (!work.broken.ok()) MakeAnew(work.broken);
     const std::shared_ptr<MomentsFile> to = file();
     if (to == nullptr) continue;

@@ -12,6 +12,7 @@
 #ifndef VOXLOC_SERVER_MAPS_MOMENTS_MOMENTS_CACHE_H_
 #define VOXLOC_SERVER_MAPS_MOMENTS_MOMENTS_CACHE_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -86,7 +87,7 @@ class MomentsCache {
   // Has the writing thread look at what there is to do.
   void Wake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   [[nodiscard]] Work TakeWork();
-  // Works until there is nothing to do.
+  // Works until there is nothing to do, or `ending_`.
   void Write();
   [[nodiscard]] absl::Status WriteTile(MomentsFile& to, const Waiting& waiting);
   [[nodiscard]] int64_t Now_unix_s() const;
@@ -109,6 +110,8 @@ class MomentsCache {
   int makings_ = 0;
   absl::Status last_write_;
 
+  // The writing thread leaves the rest to the destructor, whose thread gets more of the processors.
+  std::atomic<bool> ending_{false};
   WorkQueue writing_;
 };
 
