@@ -77,8 +77,18 @@ absl::StatusOr<std::unique_ptr<MapStore>> OpenStore(const Config& config) {
   options.retained_revisions = config.kept_revisions;
   options.max_unreferenced_bytes = config.limits.max_unreferenced_bytes;
   options.max_staged_revisions = config.limits.max_staged_revisions;
+  options.max_tile_fits = config.limits.max_tile_fits;
   if (config.data_dir.empty()) return MakeMemoryMapStore(options);
   return OpenSqliteMapStore(config.data_dir, options);
+}
+
+std::vector<ServedMap> ServedMaps(const ResidentMaps& maps) {
+  std::vector<ServedMap> served;
+  for (const MapView& view : maps.List()) {
+    const MapSnapshot& snapshot = *view.snapshot;
+    served.push_back({snapshot.name, snapshot.revision, snapshot.committed_unix_ns});
+  }
+  return served;
 }
 
 }  // namespace
@@ -105,6 +115,10 @@ class Server::Impl {
     }
     if (absl::Status status = runtime_.last_poses.Load(*runtime_.map_store); !status.ok()) {
       return status;
+    }
+    // Maps are served without it, and it is gathered anew.
+    if (absl::Status status = runtime_.tile_fits.Load(*runtime_.map_store); !status.ok()) {
+      Log(LogLevel::kWarn, "tile_fits_not_loaded", {{"error", status.ToString()}});
     }
     const auto maps = runtime_.library.Announce();
     if (!maps.ok()) return maps.status();
@@ -139,7 +153,8 @@ class Server::Impl {
     if (listen == "off") return absl::OkStatus();
     if (absl::Status status = CheckAddress("metrics_listen", listen); !status.ok()) return status;
     auto exporter =
-        MetricsExporter::Start(listen, runtime_.metrics, *runtime_.engine, runtime_.engine_devices);
+        MetricsExporter::Start(listen, runtime_.metrics, *runtime_.engine, runtime_.engine_devices,
+                               [this] { return ServedMaps(runtime_.maps); });
     if (!exporter.ok()) return exporter.status();
     exporter_ = *std::move(exporter);
     metrics_address_ = WithPort(listen, exporter_->port());
@@ -184,7 +199,7 @@ class Server::Impl {
       }
     }
     upkeep_ = std::make_shared<StoreUpkeep>(*runtime_.map_store, runtime_.last_poses,
-                                            runtime_.mapping, runtime_.metrics);
+                                            runtime_.tile_fits, runtime_.mapping, runtime_.metrics);
     upkeep_entry_ = runtime_.timeouts.Add(upkeep_, TimeoutWatch::Clock::now());
     residency_entry_ = runtime_.timeouts.Add(runtime_.residency, TimeoutWatch::Clock::now());
     return absl::OkStatus();
@@ -215,9 +230,13 @@ class Server::Impl {
     runtime_.scheduler.Stop();
     runtime_.searching.Stop();
     runtime_.scoring.Stop();
+    runtime_.fit_sampler.Stop();
     runtime_.mapping.Stop();
     if (const absl::Status status = runtime_.last_poses.Save(*runtime_.map_store); !status.ok()) {
       Log(LogLevel::kWarn, "poses_not_saved", {{"error", status.ToString()}});
+    }
+    if (const absl::Status status = runtime_.tile_fits.Save(*runtime_.map_store); !status.ok()) {
+      Log(LogLevel::kWarn, "tile_fits_not_saved", {{"error", status.ToString()}});
     }
     grpc_server_.reset();
     exporter_.reset();

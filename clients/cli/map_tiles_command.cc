@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -14,6 +15,7 @@
 #include "clients/cli/pose_text.h"
 #include "clients/cli/server_flags.h"
 #include "clients/cli/text_table.h"
+#include "clients/cli/tile_fit_text.h"
 #include "clients/cpp/map_client.h"
 #include "clients/cpp/messages.h"
 
@@ -31,19 +33,26 @@ struct MapTilesFlags {
 
 std::string TilesText(const v1::ListTilesResponse& tiles) {
   using Align = TextTable::Align;
-  TextTable table({{"tile"},
-                   {"points", Align::kRight},
-                   {"from", Align::kRight},
-                   {"to", Align::kRight},
-                   {"revision", Align::kRight},
-                   {"crc32c", Align::kRight}});
+  std::vector<TextTable::Column> columns = {{"tile"},
+                                            {"points", Align::kRight},
+                                            {"from", Align::kRight},
+                                            {"to", Align::kRight},
+                                            {"revision", Align::kRight},
+                                            {"crc32c", Align::kRight}};
+  AppendFitColumns(columns);
+  TextTable table(std::move(columns));
   const auto corner = [](const v1::TileInfo& tile, const v1::Vector3& at) {
     return tile.has_bounds() ? absl::StrFormat("%.1f %.1f %.1f", at.x(), at.y(), at.z()) : "-";
   };
   for (const v1::TileInfo& tile : tiles.tiles()) {
-    table.AddRow({tile.tile_id(), Grouped(tile.points()), corner(tile, tile.bounds().min()),
-                  corner(tile, tile.bounds().max()), absl::StrCat(tile.revision()),
-                  absl::StrFormat("%08x", tile.crc32c())});
+    std::vector<std::string> cells = {tile.tile_id(),
+                                      Grouped(tile.points()),
+                                      corner(tile, tile.bounds().min()),
+                                      corner(tile, tile.bounds().max()),
+                                      absl::StrCat(tile.revision()),
+                                      absl::StrFormat("%08x", tile.crc32c())};
+    AppendFitCells(tile, cells);
+    table.AddRow(std::move(cells));
   }
   return absl::StrCat("revision ", tiles.map_revision(), ", ", tiles.tiles_size(), " tiles\n",
                       tiles.tiles_size() == 0 ? "" : table.Text());
@@ -81,7 +90,8 @@ void AddMapTilesCommand(CLI::App* parent, Work* chosen) {
   auto options = std::make_shared<MapTilesFlags>();
   CLI::App* command = parent->add_subcommand("tiles", "List the tiles of a map");
   command->footer(
-      "The revision of a tile is that of the map in which its content last changed.\n\n"
+      "The revision of a tile is that of the map in which its content last changed. The columns "
+      "from change on say how the scans of vehicles fitted it; - where none was compared.\n\n"
       "Examples:\n"
       "  voxloc map tiles --map town\n"
       "  voxloc map tiles --map town --revision 12\n"

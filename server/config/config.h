@@ -44,6 +44,7 @@ struct Limits {
   uint64_t max_unreferenced_bytes = uint64_t{64} << 30;
   // Of the cache of moments: those of 1e9 points, 0.2 m apart, with the cells of both profiles.
   uint64_t max_moments_bytes = uint64_t{16} << 30;
+  uint32_t max_tile_fits = 100'000;              // tiles whose fit to scans is kept
   uint32_t max_buffered_poses = 500;             // per session; of reference positions as many
   uint32_t max_recovery_candidates = 64;         // of one search for a lost vehicle
   uint64_t max_reply_bytes = uint64_t{1} << 30;  // of replies that wait for their readers
@@ -84,6 +85,7 @@ struct Config {
   std::string metrics_listen = "127.0.0.1:9464";  // "off": no metrics endpoint
   std::string data_dir;                           // empty: maps are kept in memory
   uint32_t kept_revisions = 10;                   // of a map that were active
+  bool tile_fit = true;                           // compare some scans with the map's tiles
   ResidencyOptions residency;
   std::string moments_cache = "auto";   // auto: with the CPU engine; on, off
   std::string engine = "auto";          // auto, cpu, cuda

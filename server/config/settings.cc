@@ -288,6 +288,10 @@ void AppendLimits(std::vector<Setting>& table) {
       "limit the cell moments that are kept in data_dir, bytes, such as 16G",
       [](auto& c) -> auto& { return c.limits.max_moments_bytes; }));
   table.push_back(Count(
+      "limits.max_tile_fits", 1, 10'000'000,
+      "limit the tiles, over all maps, whose fit to the scans is kept",
+      [](auto& c) -> auto& { return c.limits.max_tile_fits; }));
+  table.push_back(Count(
       "limits.max_buffered_poses", 2, kMaxBufferedPoses,
       "limit the poses, and the reference positions, that a session keeps",
       [](auto& c) -> auto& { return c.limits.max_buffered_poses; }));
@@ -336,6 +340,11 @@ std::vector<Setting> MakeSettings() {
       "residency.ahead_s", 0.0, 3600.0,
       "load tiles for where each vehicle will be after so long at its velocity, seconds",
       [](auto& c) -> auto& { return c.residency.ahead_s; }));
+  table.push_back(Switch(
+      "tile_fit",
+      "compare some accepted scans with the tiles of their map, in at most 1 % of the time of "
+      "tracking, to know which tiles have changed",
+      [](auto& c) -> auto& { return c.tile_fit; }));
   table.push_back(Choice(
       "moments_cache", {"auto", "on", "off"},
       "keep the cell moments of tiles in data_dir, so that a restart does not build them from "

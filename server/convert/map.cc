@@ -78,6 +78,19 @@ void TileInfoToProto(const std::string& tile_id, const MapTile& tile, v1::TileIn
   proto.set_damaged(tile.damaged);
 }
 
+void TileFitToProto(const TileFitRecord& record, v1::TileFit& proto) {
+  const TileFit& fit = record.fit;
+  proto.set_last_used_at_ns(record.last_used_unix_ns);
+  proto.set_scans(fit.scans);
+  proto.set_residual_m(fit.residual_m());
+  proto.set_explained_points(fit.points.all - fit.points.against);
+  proto.set_unexplained_points(fit.points.against);
+  proto.set_unexplained_ratio(fit.points.ratio());
+  proto.set_solid_cells(fit.solid.all);
+  proto.set_seen_through_ratio(fit.solid.ratio());
+  proto.set_change(fit.change());
+}
+
 absl::StatusOr<std::vector<std::string>> CanaryFromProto(
     const google::protobuf::RepeatedPtrField<std::string>& vehicles, absl::string_view name) {
   if (vehicles.size() > kMaxCanaryVehicles) {

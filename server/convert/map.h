@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "server/convert/pose.h"
+#include "server/maps/fit/tile_fits.h"
 #include "server/maps/map_build.h"
 #include "server/maps/resident_maps.h"
 #include "server/maps/store/map_store.h"
@@ -26,7 +27,9 @@ void MapOptionsToProto(const MapBuild& build, v1::MapOptions& proto);
 
 void MapInfoToProto(const MapView& view, v1::MapInfo& proto);
 
+// Without `fit`.
 void TileInfoToProto(const std::string& tile_id, const MapTile& tile, v1::TileInfo& proto);
+void TileFitToProto(const TileFitRecord& record, v1::TileFit& proto);
 
 // Names of the vehicles that try a revision, in the request's field `name`. InvalidArgument: too
 // many, empty, or too long.

@@ -11,6 +11,8 @@ namespace {
 
 // What a vehicle has driven since is what a crash of the server loses.
 constexpr std::chrono::seconds kPosePeriod{5};
+// What is known of a tile is gathered over days.
+constexpr std::chrono::seconds kFitPeriod{60};
 // Contents expire after a day, and revisions when others come: a minute is soon enough for both.
 constexpr std::chrono::seconds kCollectionPeriod{60};
 
@@ -19,6 +21,10 @@ constexpr std::chrono::seconds kCollectionPeriod{60};
 TimeoutWatch::Clock::time_point StoreUpkeep::CheckTime(TimeoutWatch::Clock::time_point now) {
   // A full queue has its chance again in the next period.
   static_cast<void>(mapping_.Post([self = shared_from_this()] { self->SavePoses(); }));
+  if (now >= next_fits_) {
+    static_cast<void>(mapping_.Post([self = shared_from_this()] { self->SaveFits(); }));
+    next_fits_ = now + kFitPeriod;
+  }
   if (now >= next_collection_) {
     static_cast<void>(mapping_.Post([self = shared_from_this()] { self->Collect(); }));
     next_collection_ = now + kCollectionPeriod;
@@ -29,6 +35,12 @@ TimeoutWatch::Clock::time_point StoreUpkeep::CheckTime(TimeoutWatch::Clock::time
 void StoreUpkeep::SavePoses() {
   if (const absl::Status status = last_poses_.Save(store_); !status.ok()) {
     Log(LogLevel::kWarn, "poses_not_saved", {{"error", status.ToString()}});
+  }
+}
+
+void StoreUpkeep::SaveFits() {
+  if (const absl::Status status = tile_fits_.Save(store_); !status.ok()) {
+    Log(LogLevel::kWarn, "tile_fits_not_saved", {{"error", status.ToString()}});
   }
 }
 

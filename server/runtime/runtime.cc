@@ -48,6 +48,12 @@ std::unique_ptr<MomentsCache> OpenMoments(const Config& config, Engine& engine,
   return std::make_unique<MomentsCache>(std::move(options), engine, metrics);
 }
 
+FitSampler::Options FitSamplerOptions(const Config& config) {
+  FitSampler::Options options;
+  options.enabled = config.tile_fit;
+  return options;
+}
+
 }  // namespace
 
 Runtime::Runtime(const CommandLine& command_line, EngineChoice choice,
@@ -83,6 +89,8 @@ Runtime::Runtime(const CommandLine& command_line, EngineChoice choice,
                                                              mapping, metrics, config.residency,
                                                              max_map_memory_bytes})),
       surroundings(config.residency, places, *residency),
+      tile_fits(config.limits.max_tile_fits, metrics.fit_tiles),
+      fit_sampler(tile_fits, FitSamplerOptions(config), metrics),
       global_search(*engine, config.limits.search_cache_bytes),
       sessions(config.limits.max_sessions, metrics),
       scheduler(*engine, host_threads, SchedulerOptions(config.limits, engine_devices.size()),

@@ -19,6 +19,8 @@
 #include "server/config/config.h"
 #include "server/engines/engine_choice.h"
 #include "server/lifecycle/active_calls.h"
+#include "server/maps/fit/fit_sampler.h"
+#include "server/maps/fit/tile_fits.h"
 #include "server/maps/last_poses.h"
 #include "server/maps/map_events.h"
 #include "server/maps/map_library.h"
@@ -78,6 +80,8 @@ struct Runtime {
   PlacesInUse places;
   const std::shared_ptr<Residency> residency;
   Surroundings surroundings;
+  TileFits tile_fits;
+  FitSampler fit_sampler;
   GlobalSearch global_search;
   SessionRegistry sessions;
   Scheduler scheduler;

@@ -31,6 +31,13 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+// A scan's own part of its batch, seconds.
+double TrackingTime(const v1::Timings& timings) {
+  return timings.prepare_s() +
+         timings.align_s() / static_cast<double>(std::max(1U, timings.batch_size())) +
+         timings.estimate_s();
+}
+
 }  // namespace
 
 ScanWork::ScanWork(Runtime& runtime, std::shared_ptr<const ScanSource> source,
@@ -344,12 +351,28 @@ void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const 
     source_->state->Found(shown_stamp_ns_, result.map_T_base, place_, own_suffices_);
     runtime_.last_poses.Note({source_->vehicle, source_->map, map_.snapshot->revision,
                               absl::GetCurrentTimeNanos(), result.map_T_base});
+    const double tracking_s = TrackingTime(timings);
     Answer(status, verdict.detail);
+    OfferToFit(result, tracking_s);
   } else if (verdict.status == AlignmentStatus::kDeadline) {
     Answer(status, verdict.detail);
   } else {
     AnswerMissed(status, verdict.detail, std::move(result));
   }
+}
+
+void ScanWork::OfferToFit(const AlignResult& result, double tracking_s) {
+  const std::string& source = source_->session.empty() ? source_->vehicle : source_->session;
+  runtime_.fit_sampler.Offer(source, tracking_s, [&] {
+    FitSample sample;
+    sample.map = map_.snapshot;
+    sample.cells = profile_.stages.back().cells;
+    sample.points_base =
+        prepared_.rays.points_base != nullptr ? prepared_.rays.points_base : prepared_.base;
+    sample.sensor_position_base = prepared_.rays.sensor_position_base;
+    sample.map_T_base = result.map_T_base;
+    return sample;
+  });
 }
 
 void ScanWork::AnswerFailed(const absl::Status& status, double retry_after_s) {

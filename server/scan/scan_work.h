@@ -73,6 +73,8 @@ class ScanWork : public ScanTask {
 
   // Of an accepted result: whether the sweep fits the motion that it was deskewed by.
   void CheckSweep(const AlignResult& result);
+  // Of one that has been answered: it may be compared with the map's tiles.
+  void OfferToFit(const AlignResult& result, double tracking_s);
 
   // The ends. A malformed scan ends before the checks of the gate, one whose points cannot be used
   // in the midst of them; one that missed its vehicle may lead to a search for it.

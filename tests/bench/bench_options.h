@@ -39,6 +39,7 @@ struct Command {
 [[nodiscard]] Command AddBuildCommand(CLI::App& program);
 [[nodiscard]] Command AddCoverageCommand(CLI::App& program);
 [[nodiscard]] Command AddEstimateCommand(CLI::App& program);
+[[nodiscard]] Command AddMapFitCommand(CLI::App& program);
 [[nodiscard]] Command AddProtectionCommand(CLI::App& program);
 [[nodiscard]] Command AddQualityCommand(CLI::App& program);
 [[nodiscard]] Command AddRecoveryCommand(CLI::App& program);

@@ -510,6 +510,28 @@ class StoreOfAMap:
         number(result["raw_mb"], 0.1, 1e3, "raw_mb")
 
 
+class MapFit:
+    @staticmethod
+    def arguments(_):
+        return ["--towns", "1", "--first-seed", "3", "--passes-before", "0", "--passes", "1",
+                "--size", "100", "--drive", "16", "--rings", "16"]
+
+    @staticmethod
+    def check(result, _):
+        demand([row["change"] for row in result["rows"]] == ["removed", "built", "back", "forward"],
+               "the changes")
+        for row in result["rows"]:
+            keys(row, "town change pass scans accepted worst_error_m sample_ms tiles place changed "
+                 "unchanged", "row")
+            demand((row["town"], row["pass"], row["scans"]) == (3, 1, 8), "the drive")
+            number(row["accepted"], 4, 8, "accepted")
+            number(row["tiles"], 5, 100, "tiles")
+            number(row["place"], 0, row["tiles"], "place")
+            number(row["changed"], 0, 1, "changed")
+            number(row["unchanged"], 0, 1, "unchanged")
+            number(row["sample_ms"], 1e-3, 60e3, "sample_ms")
+
+
 class Sweep:
     @staticmethod
     def arguments(drive):
@@ -543,6 +565,7 @@ COMMANDS = {
     "gpu": [Gpu],
     "gpu-rows-on-cpu": [GpuRowsOnCpu],
     "initial-pose": [InitialPose],
+    "map-fit": [MapFit],
     "protection": [Protection],
     "quality": [Quality],
     "recovery": [Recovery],

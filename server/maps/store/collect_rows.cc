@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "server/maps/store/content_rows.h"
+#include "server/maps/store/fit_rows.h"
 #include "server/maps/store/pose_rows.h"
 #include "server/maps/store/revision_rows.h"
 
@@ -190,6 +191,11 @@ absl::Status ForgetRevisions(SqliteDatabase& database, const CollectLimits& limi
     const auto poses = ForgetOldPoses(database, limits.max_last_poses, left);
     if (!poses.ok()) return poses.status();
     left -= std::min(left, *poses);
+  }
+  if (left > 0) {
+    const auto fits = ForgetOldFitRows(database, limits.max_tile_fits, left);
+    if (!fits.ok()) return fits.status();
+    left -= std::min(left, *fits);
   }
   if (left == 0) report.more = true;
   return absl::OkStatus();

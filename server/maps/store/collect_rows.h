@@ -22,6 +22,7 @@ struct CollectLimits {
   int64_t requests_unix_ns = 0;
   int64_t unreferenced_unix_ns = 0;
   uint64_t max_last_poses = 0;
+  uint64_t max_tile_fits = 0;
 };
 
 // Forgets revisions, and rows of tiles that no revision has that can still be read.

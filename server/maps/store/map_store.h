@@ -37,6 +37,7 @@
 #include "absl/types/span.h"
 #include "core/checksum/sha256.h"
 #include "core/cloud/point_cloud.h"
+#include "core/estimate/map_fit/tile_fit.h"
 #include "core/geometry/pose.h"
 
 namespace voxloc::server {
@@ -121,6 +122,15 @@ struct LastPose {
   uint64_t revision = 0;
   int64_t stamp_unix_ns = 0;
   Pose map_T_base;
+};
+
+// How scans fitted a content of a tile.
+struct StoredTileFit {
+  std::string map;
+  std::string tile_id;
+  Sha256Digest digest{};
+  int64_t last_used_unix_ns = 0;
+  TileFit fit;  // as it was then
 };
 
 struct CollectReport {
@@ -219,6 +229,13 @@ class MapStore {
   [[nodiscard]] virtual absl::StatusOr<LastPose> GetLastPose(absl::string_view vehicle) = 0;
   // Of all vehicles on a map.
   [[nodiscard]] virtual absl::StatusOr<std::vector<LastPose>> ListLastPoses(
+      absl::string_view map) = 0;
+
+  // One record a content of a tile; an earlier one is replaced. Those of maps that are not there
+  // are left out. Not on the disk when the call returns. They go with their map.
+  [[nodiscard]] virtual absl::Status SaveTileFits(absl::Span<const StoredTileFit> fits) = 0;
+  // Of all tiles of a map.
+  [[nodiscard]] virtual absl::StatusOr<std::vector<StoredTileFit>> ListTileFits(
       absl::string_view map) = 0;
 
   // Frees some of what is no longer needed: revisions beyond retention, content that no revision

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/checksum/crc32c.h"
 #include "server/maps/store/content_rows.h"
+#include "server/maps/store/fit_rows.h"
 #include "server/maps/store/pose_rows.h"
 
 namespace voxloc::server {
@@ -531,6 +532,7 @@ absl::StatusOr<uint64_t> DeleteMapRow(SqliteDatabase& database, absl::string_vie
   }
   absl::Status status = database.Run("UPDATE maps SET deleted = 1 WHERE id = ?1", row->id);
   if (status.ok()) status = ForgetPosesOfMap(database, map);
+  if (status.ok()) status = ForgetFitRowsOfMap(database, map);
   if (!status.ok()) return status;
   return row->active_revision;
 }

@@ -19,6 +19,7 @@
 #include "server/maps/store/content_piece.h"
 #include "server/maps/store/content_rows.h"
 #include "server/maps/store/directory_lock.h"
+#include "server/maps/store/fit_rows.h"
 #include "server/maps/store/pose_rows.h"
 #include "server/maps/store/revision_rows.h"
 #include "server/maps/store/sqlite_backup.h"
@@ -204,6 +205,16 @@ class SqliteMapStore : public MapStore {
   absl::StatusOr<std::vector<LastPose>> ListLastPoses(absl::string_view map) override {
     return Ask<std::vector<LastPose>>(
         [&](SqliteDatabase& database) { return ReadPosesOfMap(database, map); });
+  }
+
+  absl::Status SaveTileFits(absl::Span<const StoredTileFit> fits) override {
+    return Write(Sync::kNormal,
+                 [&](SqliteDatabase& database) { return SaveFitRows(database, fits); });
+  }
+
+  absl::StatusOr<std::vector<StoredTileFit>> ListTileFits(absl::string_view map) override {
+    return Ask<std::vector<StoredTileFit>>(
+        [&](SqliteDatabase& database) { return ReadFitRows(database, map); });
   }
 
   absl::StatusOr<CollectReport> Collect() override;
@@ -581,6 +592,7 @@ absl::StatusOr<CollectReport> SqliteMapStore::Collect() {
         limits.requests_unix_ns = Before(now, ToNs(options_.requests_for_s));
         limits.unreferenced_unix_ns = Before(now, ToNs(options_.unreferenced_for_s));
         limits.max_last_poses = options_.max_last_poses;
+        limits.max_tile_fits = options_.max_tile_fits;
         return ForgetRevisions(database, limits, report);
       });
   if (!forgotten.ok()) return forgotten;

@@ -31,6 +31,7 @@ struct MapStoreOptions {
   double requests_for_s = 24 * 3600.0;
   uint32_t max_staged_revisions = 4;  // of each map
   uint32_t max_last_poses = 100000;   // of all vehicles; Collect drops the oldest
+  uint32_t max_tile_fits = 100000;    // of all maps; likewise
   // The clock of all of it, nanoseconds since the Unix epoch; empty: the system's. One that is set
   // back makes nothing expire early.
   std::function<int64_t()> unix_ns;

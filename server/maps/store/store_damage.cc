@@ -13,7 +13,8 @@ constexpr const char* kTableChecks[] = {
     "PRAGMA integrity_check('map_numbers')",  "PRAGMA integrity_check('maps')",
     "PRAGMA integrity_check('revisions')",    "PRAGMA integrity_check('canaries')",
     "PRAGMA integrity_check('contents')",     "PRAGMA integrity_check('tiles')",
-    "PRAGMA integrity_check('staged_tiles')", "PRAGMA integrity_check('last_poses')"};
+    "PRAGMA integrity_check('staged_tiles')", "PRAGMA integrity_check('last_poses')",
+    "PRAGMA integrity_check('tile_fits')"};
 constexpr size_t kMaxFindings = 8;
 
 void AddFindings(SqliteDatabase& database, const char* check, std::vector<std::string>& findings) {

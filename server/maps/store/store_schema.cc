@@ -13,7 +13,7 @@ namespace {
 
 // Step i brings a database of version i to version i + 1. A step is never changed once it has been
 // released; what comes later is a step of its own. (AUTOINCREMENT: an identity column elsewhere.)
-constexpr std::array<const char*, 1> kSteps = {
+constexpr std::array<const char*, 2> kSteps = {
     R"sql(
 -- The number of a map's next revision. Outlives the map, so that no number is used twice.
 CREATE TABLE map_numbers (
@@ -141,6 +141,27 @@ CREATE TABLE last_poses (
   qz DOUBLE PRECISION NOT NULL);
 CREATE INDEX last_poses_by_map ON last_poses (map);
 CREATE INDEX last_poses_by_age ON last_poses (saved_unix_ns);
+)sql",
+    R"sql(
+-- How scans fitted a content of a tile: sums that are forgotten exponentially, as they were at the
+-- last scan.
+CREATE TABLE tile_fits (
+  map TEXT NOT NULL,
+  tile_id TEXT NOT NULL,
+  digest BLOB NOT NULL,
+  last_used_unix_ns BIGINT NOT NULL,
+  scans DOUBLE PRECISION NOT NULL,
+  squared_distances_m2 DOUBLE PRECISION NOT NULL,
+  points DOUBLE PRECISION NOT NULL,
+  points_unexplained DOUBLE PRECISION NOT NULL,
+  raised_points DOUBLE PRECISION NOT NULL,
+  raised_points_unexplained DOUBLE PRECISION NOT NULL,
+  solid DOUBLE PRECISION NOT NULL,
+  solid_seen_through DOUBLE PRECISION NOT NULL,
+  raised_solid DOUBLE PRECISION NOT NULL,
+  raised_solid_seen_through DOUBLE PRECISION NOT NULL,
+  PRIMARY KEY (map, tile_id, digest));
+CREATE INDEX tile_fits_by_age ON tile_fits (last_used_unix_ns);
 )sql"};
 
 }  // namespace

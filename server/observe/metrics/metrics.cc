@@ -148,6 +148,7 @@ void RegisterQueues(Registrar& make, Metrics& m) {
   m.depth_searching = depth("searching");
   m.depth_mapping = depth("mapping");
   m.depth_moments = depth("moments");
+  m.depth_fitting = depth("fitting");
   m.wait_tracking_s =
       make.MakeHistogram("voxloc_queue_wait_seconds", "From receipt to the start of the work.",
                          LatencyBuckets(), {{"class", "tracking"}});
@@ -242,6 +243,19 @@ void RegisterMaps(Registrar& make, const char* memory, Metrics& m) {
   m.map_commit_s =
       make.MakeHistogram("voxloc_map_swap_seconds",
                          "From a commit to the new revision being in use.", LatencyBuckets());
+  const auto fit_samples = [&make](const char* outcome) {
+    return make.MakeCounter("voxloc_tile_fit_samples_total",
+                            "Scans chosen to be compared with the tiles of their map, by outcome.",
+                            {{"outcome", outcome}});
+  };
+  m.fit_samples_taken = fit_samples("taken");
+  m.fit_samples_dropped = fit_samples("dropped");
+  m.fit_samples_failed = fit_samples("failed");
+  m.fit_s =
+      make.MakeCounter("voxloc_tile_fit_seconds_total",
+                       "Processor time spent on comparing scans with the tiles of their map.");
+  m.fit_tiles =
+      make.MakeGauge("voxloc_tile_fits", "Tiles of all maps whose fit to the scans is known.");
 }
 
 }  // namespace

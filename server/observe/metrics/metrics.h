@@ -105,6 +105,7 @@ class Metrics {
   Gauge depth_searching;
   Gauge depth_mapping;
   Gauge depth_moments;
+  Gauge depth_fitting;
   Histogram wait_tracking_s;
   Histogram batch_size;
 
@@ -155,6 +156,11 @@ class Metrics {
   Counter moments_evicted;   // that were removed at the limit
   Gauge moments_bytes;
   Histogram map_commit_s;
+  Counter fit_samples_taken;    // scans that were compared with the tiles of their map
+  Counter fit_samples_dropped;  // that were to be, and were not: the queue was full
+  Counter fit_samples_failed;   // that could not be
+  Counter fit_s;                // time spent on them
+  Gauge fit_tiles;              // tiles with a record
 };
 
 }  // namespace voxloc::server

@@ -43,6 +43,7 @@ void LimitsToProto(const Limits& limits, v1::Limits& proto) {
   proto.set_max_watchers(limits.max_watchers);
   proto.set_max_staged_revisions(limits.max_staged_revisions);
   proto.set_max_unreferenced_bytes(limits.max_unreferenced_bytes);
+  proto.set_max_tile_fits(limits.max_tile_fits);
 }
 
 void DeviceToProto(const EngineInfo& info, v1::Device& device) {

@@ -12,6 +12,7 @@ absl::Status DeleteMap(Runtime& runtime, const v1::DeleteMapRequest& request,
   if (absl::Status status = ValidateMapName(request.map()); !status.ok()) return status;
   auto revision = runtime.library.Delete(request.map(), request.revision());
   if (!revision.ok()) return revision.status();
+  runtime.tile_fits.Forget(request.map());
   response.set_revision(*revision);
   Log(LogLevel::kInfo, "map_deleted", {{"map", request.map()}, {"revision", *revision}});
   return absl::OkStatus();

@@ -38,6 +38,7 @@ class GetTilesStream : public PulledStream<v1::GetTilesResponse> {
                  const v1::GetTilesRequest& request)
       : PulledStream(runtime, RpcMethod::kGetTiles, context, runtime.mapping),
         library_(runtime.library),
+        tile_fits_(runtime.tile_fits),
         request_(request) {}
 
  private:
@@ -57,6 +58,8 @@ class GetTilesStream : public PulledStream<v1::GetTilesResponse> {
     response->set_map_revision(revision_);
     if (!points_.has_value()) {
       TileInfoToProto(wanted.id, wanted.tile, *response->mutable_tile());
+      const auto fit = tile_fits_.Find(request_.map(), wanted.id, wanted.tile.digest);
+      if (fit.has_value()) TileFitToProto(*fit, *response->mutable_tile()->mutable_fit());
       if (request_.omit_points()) {
         response->set_last(true);
         ++next_;
@@ -115,6 +118,7 @@ class GetTilesStream : public PulledStream<v1::GetTilesResponse> {
   }
 
   MapLibrary& library_;
+  const TileFits& tile_fits_;
   const v1::GetTilesRequest& request_;
   // Used on the mapping queue alone.
   bool chosen_ = false;

@@ -68,7 +68,10 @@ absl::Status ListTiles(Runtime& runtime, const v1::ListTilesRequest& request,
           absl::StrCat(found->revision, "/", response.tiles(most - 1).tile_id()));
       return false;
     }
-    TileInfoToProto(tile.first, tile.second, *response.add_tiles());
+    v1::TileInfo& info = *response.add_tiles();
+    TileInfoToProto(tile.first, tile.second, info);
+    const auto fit = runtime.tile_fits.Find(request.map(), tile.first, tile.second.digest);
+    if (fit.has_value()) TileFitToProto(*fit, *info.mutable_fit());
     return true;
   });
   return absl::OkStatus();

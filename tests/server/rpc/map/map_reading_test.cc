@@ -12,11 +12,15 @@
 #include <tuple>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "core/checksum/sha256.h"
+#include "tests/server/plain_calls.h"
 #include "tests/server/rpc/map/map_calls.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
 #include "tests/support/engine_test.h"
+#include "tests/support/eventually.h"
 
 namespace voxloc::server {
 namespace {
@@ -44,6 +48,122 @@ TEST(GetTiles, ReturnsThePointsThatTheDigestIsOf) {
   }
   // As they were sent.
   EXPECT_EQ(downloaded.content[0].substr(24), CloudOf(TownStrip(0.0, 40.0)).data());
+}
+
+// Scans that ended at the tile, as ListTiles and GetTiles have them.
+TEST(TileFit, OfAnAcceptedScanIsListedWithTheTileUntilItsContentChanges) {
+  TestServer server;
+  server.LoadTown();
+  v1::ListTilesRequest list;
+  list.set_map("town");
+  const auto listed = [&] {
+    v1::ListTilesResponse tiles;
+    const auto context = TestServer::NewContext();
+    EXPECT_TRUE(server.maps->ListTiles(context.get(), list, &tiles).ok());
+    EXPECT_EQ(tiles.tiles_size(), 1);
+    return tiles.tiles(0);
+  };
+  EXPECT_FALSE(listed().has_fit());
+
+  TestSession session(server);
+  session.Open();
+  session.Send(GoodScan());
+  ASSERT_TRUE(session.ReadResult().accepted());
+  ASSERT_TRUE(Eventually([&] { return listed().has_fit(); }));
+  const v1::TileFit fit = listed().fit();
+  EXPECT_EQ(fit.scans(), 1.0);
+  // The small town has too few points for a cell of half a metre in most places.
+  EXPECT_GT(fit.explained_points(), 100.0);
+  EXPECT_GT(fit.unexplained_points(), 0.0);
+  EXPECT_NEAR(fit.unexplained_ratio(),
+              fit.unexplained_points() / (fit.explained_points() + fit.unexplained_points()), 1e-9);
+  EXPECT_GT(fit.residual_m(), 0.0);
+  EXPECT_LT(fit.residual_m(), 0.1);
+  EXPECT_GT(fit.solid_cells(), 10.0);
+  EXPECT_LT(fit.seen_through_ratio(), 0.3);
+  EXPECT_GE(fit.change(), 0.0);
+  EXPECT_LT(fit.change(), 1.0);
+  EXPECT_GT(fit.last_used_at_ns(), absl::ToUnixNanos(absl::Now() - absl::Minutes(2)));
+  EXPECT_LE(fit.last_used_at_ns(), absl::ToUnixNanos(absl::Now()));
+
+  v1::GetTilesRequest get = TilesOf("town");
+  get.set_omit_points(true);
+  const Downloaded downloaded = Download(server, get);
+  ASSERT_EQ(downloaded.tiles.size(), 1u) << downloaded.status.error_message();
+  EXPECT_EQ(downloaded.tiles[0].fit().scans(), 1.0);
+
+  // The kept revision has its content's fit, the new one has none yet.
+  ASSERT_TRUE(RunUpdate(server, {BeginRequest("town"), TileRequest("town", TownStrip(0.0, 40.0)),
+                                 CommitRequest()})
+                  .status.ok());
+  EXPECT_FALSE(listed().has_fit());
+  list.set_revision(1);
+  EXPECT_TRUE(listed().has_fit());
+}
+
+TEST(TileFit, OfADeletedMapIsForgotten) {
+  TestServer server;
+  server.LoadTown();
+  TestSession session(server);
+  session.Open();
+  session.Send(GoodScan());
+  ASSERT_TRUE(session.ReadResult().accepted());
+  const auto fit_of_town = [&] {
+    v1::ListTilesRequest list;
+    list.set_map("town");
+    v1::ListTilesResponse tiles;
+    const auto context = TestServer::NewContext();
+    EXPECT_TRUE(server.maps->ListTiles(context.get(), list, &tiles).ok());
+    return tiles.tiles_size() == 1 && tiles.tiles(0).has_fit();
+  };
+  ASSERT_TRUE(Eventually(fit_of_town));
+  v1::DeleteMapRequest remove;
+  remove.set_map("town");
+  v1::DeleteMapResponse removed;
+  ASSERT_TRUE(server.maps->DeleteMap(TestServer::NewContext().get(), remove, &removed).ok());
+  server.LoadTown();
+  EXPECT_FALSE(fit_of_town());
+}
+
+TEST(TileFit, IsNotMadeWhereItIsSwitchedOff) {
+  TestServer server([](Config& config) {
+    config.tile_fit = false;
+    config.metrics_listen = "127.0.0.1:0";
+  });
+  server.LoadTown();
+  TestSession session(server);
+  session.Open();
+  for (uint64_t i = 1; i <= 3; ++i) {
+    session.Send(GoodScan(i));
+    ASSERT_TRUE(session.ReadResult().accepted());
+  }
+  const auto metrics = MetricsOf(server);
+  EXPECT_EQ(metrics.at("voxloc_tile_fit_samples_total{outcome=\"taken\"}"), 0.0);
+  EXPECT_EQ(metrics.at("voxloc_tile_fit_samples_total{outcome=\"dropped\"}"), 0.0);
+}
+
+// The series of a map end with it.
+TEST(MapMetrics, ShowTheRevisionAndTheAgeOfEachMap) {
+  TestServer server([](Config& config) { config.metrics_listen = "127.0.0.1:0"; });
+  server.LoadTown();
+  server.LoadTown("port");
+  ASSERT_TRUE(RunUpdate(server, {BeginRequest("port"), TileRequest("more", TownStrip(0.0, 40.0)),
+                                 CommitRequest()})
+                  .status.ok());
+  auto metrics = MetricsOf(server);
+  EXPECT_EQ(metrics.at("voxloc_map_revision{map=\"town\"}"), 1.0);
+  EXPECT_EQ(metrics.at("voxloc_map_revision{map=\"port\"}"), 2.0);
+  EXPECT_GE(metrics.at("voxloc_map_age_seconds{map=\"town\"}"),
+            metrics.at("voxloc_map_age_seconds{map=\"port\"}"));
+  EXPECT_LT(metrics.at("voxloc_map_age_seconds{map=\"town\"}"), 120.0);
+  v1::DeleteMapRequest remove;
+  remove.set_map("port");
+  v1::DeleteMapResponse removed;
+  ASSERT_TRUE(server.maps->DeleteMap(TestServer::NewContext().get(), remove, &removed).ok());
+  metrics = MetricsOf(server);
+  EXPECT_EQ(metrics.count("voxloc_map_revision{map=\"port\"}"), 0U);
+  EXPECT_EQ(metrics.count("voxloc_map_age_seconds{map=\"port\"}"), 0U);
+  EXPECT_EQ(metrics.count("voxloc_map_revision{map=\"town\"}"), 1U);
 }
 
 TEST(GetTiles, ComesInPartsAndByNameRegionAndRevision) {

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/estimate/map_fit/scan_fit.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "core/estimate/covariance/systematic_error.h"
+#include "core/estimate/map_fit/fit_cells.h"
+#include "core/estimate/quality/ground_grid.h"
+
+namespace voxloc {
+namespace {
+
+// Farther away the points of a scan lie too far apart to say something about each cell, and the
+// error of its rotation displaces them by more than walls are thick.
+constexpr double kRangeM = 20.0;
+// The same of small cells: what is looked at costs in proportion to their number.
+constexpr double kRangeCells = 64.0;
+constexpr size_t kMaxCells = 1'000'000;
+// As many rays as meet a wall of 20 m x 5 m, 10 m away, once in each of its cells of 0.5 m with a
+// sensor of 32 rings.
+constexpr size_t kMaxRays = 4096;
+// 99.9 % of the points of a Gaussian in three dimensions are nearer, in squared standard
+// deviations.
+constexpr float kExplainedSquared = 16.3F;
+// What stands higher is no car: vans are up to 2.5 m high.
+constexpr float kRaisedM = 2.5F;
+// Of the angle between a ray and a plane's normal. At 60 degrees the error of the pose moves the
+// place where a ray crosses a wall by twice as much along it.
+constexpr float kLeastCosine = 0.5F;
+// Where a ray crosses a cell's plane, in standard deviations of the cell's points along it: points
+// that fill a square reach 1.7 of them along its axes.
+constexpr float kCrossingSquared = 1.5F * 1.5F;
+// A ray that passes a plane ends behind it by so many standard deviations, of the cell's points and
+// of the pose together.
+constexpr float kBehindSigmas = 4.0F;
+// Rays that show a cell to be missing, at the least: a single one may be a wrong return.
+constexpr uint32_t kLeastRaysThrough = 2;
+
+// Of the points of a scan at the range's end, across a ray: the errors of an accepted pose.
+double ToleranceSigmaM() {
+  const SystematicError error;
+  return std::hypot(error.position_sigma_m.x(), kRangeM * error.rotation_sigma_rad.x());
+}
+
+// At most kMaxRays of so many points, ascending: one of each run of as many, at varying places in
+// it, since at equal distances a sensor's points may all be of a few of its rings.
+std::vector<size_t> ChooseRays(size_t points) {
+  const size_t rays = std::min(points, kMaxRays);
+  const double run = static_cast<double>(points) / static_cast<double>(std::max<size_t>(rays, 1));
+  constexpr double kGoldenSection = 0.6180339887498949;
+  std::vector<size_t> chosen(rays);
+  for (size_t k = 0; k < rays; ++k) {
+    const auto number = static_cast<double>(k);
+    const double place = number * kGoldenSection - std::floor(number * kGoldenSection);
+    chosen[k] = std::min(points - 1, static_cast<size_t>((number + place) * run));
+  }
+  if (rays == points) {
+    for (size_t k = 0; k < rays; ++k) chosen[k] = k;
+  }
+  return chosen;
+}
+
+class Observer {
+ public:
+  Observer(const FitCells& cells, double range_m, double tolerance_sigma_m)
+      : cells_(cells),
+        range_m_(static_cast<float>(range_m)),
+        tolerance_variance_(static_cast<float>(tolerance_sigma_m * tolerance_sigma_m)),
+        ended_in_(cells.cells().size(), 0),
+        passed_through_(cells.cells().size(), 0) {}
+
+  // Points as offsets from the sensor, map axes.
+  std::vector<FitObservation> Observe(const std::vector<Eigen::Vector3f>& points) {
+    std::vector<FitObservation> observations;
+    observations.reserve(points.size() + cells_.cells().size() / 4);
+    std::vector<Eigen::Vector3f> near;
+    std::vector<float> distances;
+    std::vector<FitKind> kinds;
+    for (const Eigen::Vector3f& point : points) {
+      const float range_m = point.norm();
+      if (!(range_m > 0.0F)) continue;
+      const Eigen::Vector3f direction = point / range_m;
+      WalkRay(direction, range_m);
+      if (range_m > range_m_) continue;
+      float distance_m = 0.0F;
+      const bool explained = EndRay(point, direction, distance_m);
+      near.push_back(point);
+      kinds.push_back(explained ? FitKind::kExplained : FitKind::kUnexplained);
+      distances.push_back(distance_m);
+    }
+    // The ground is where the map or the scan is lowest.
+    const size_t near_points = near.size();
+    for (const FitCell& cell : cells_.cells()) near.push_back(cell.mean);
+    const GroundGrid ground(near);
+    const auto add = [&](size_t i, FitKind kind, float distance_m) {
+      FitObservation& observation = observations.emplace_back();
+      observation.place_map = cells_.centre_map() + near[i].cast<double>();
+      observation.kind = kind;
+      observation.raised = ground.HeightOf(near[i]) > kRaisedM;
+      observation.distance_m = distance_m;
+    };
+    for (size_t i = 0; i < near_points; ++i) add(i, kinds[i], distances[i]);
+    for (size_t i = 0; i < cells_.cells().size(); ++i) {
+      if (ended_in_[i] > 0) {
+        add(near_points + i, FitKind::kConfirmed, 0.0F);
+      } else if (passed_through_[i] >= kLeastRaysThrough) {
+        add(near_points + i, FitKind::kSeenThrough, 0.0F);
+      }
+    }
+    return observations;
+  }
+
+ private:
+  // Visits the places of the lattice along a ray, each once (Amanatides and Woo, "A fast voxel
+  // traversal algorithm for ray tracing", 1987).
+  void WalkRay(const Eigen::Vector3f& direction, float range_m) {
+    constexpr float kNever = std::numeric_limits<float>::infinity();
+    const float end_m = std::min(range_m, range_m_);
+    const Eigen::Vector3f from = cells_.PlaceOf(Eigen::Vector3f::Zero());
+    const float cell_m = cells_.cell_size_m();
+    Eigen::Vector3i place = from.array().floor().cast<int>();
+    Eigen::Vector3i step;
+    Eigen::Vector3f next_m;  // along the ray, to the next border across each axis
+    Eigen::Vector3f between_m;
+    for (int axis = 0; axis < 3; ++axis) {
+      const float slope = direction[axis];
+      step[axis] = slope > 0.0F ? 1 : -1;
+      const float inside = from[axis] - static_cast<float>(place[axis]);
+      between_m[axis] = slope == 0.0F ? kNever : cell_m / std::abs(slope);
+      next_m[axis] =
+          slope == 0.0F ? kNever : (slope > 0.0F ? 1.0F - inside : inside) * between_m[axis];
+    }
+    for (float at_m = 0.0F; at_m <= end_m;) {
+      const auto [first, end] = cells_.At(place);
+      for (uint32_t i = first; i < end; ++i) {
+        if (PassesThrough(cells_.cells()[i], direction, range_m)) ++passed_through_[i];
+      }
+      int axis = 0;
+      next_m.minCoeff(&axis);
+      at_m = next_m[axis];
+      next_m[axis] += between_m[axis];
+      place[axis] += step[axis];
+    }
+  }
+
+  [[nodiscard]] bool PassesThrough(const FitCell& cell, const Eigen::Vector3f& direction,
+                                   float range_m) const {
+    if (!cell.solid) return false;
+    const float slope = cell.normal.dot(direction);
+    const float cosine = std::abs(slope);
+    if (cosine < kLeastCosine) return false;
+    const float crossing_m = cell.normal.dot(cell.mean) / slope;
+    const float behind_m = (range_m - crossing_m) * cosine;
+    const float sigma_m =
+        std::sqrt(cell.normal_sigma_m * cell.normal_sigma_m + tolerance_variance_);
+    if (!(crossing_m > 0.0F) || !(behind_m > kBehindSigmas * sigma_m)) return false;
+    const Eigen::Vector3f beside = crossing_m * direction - cell.mean;  // in the plane
+    return beside.dot(cell.information * beside) <= kCrossingSquared;
+  }
+
+  // Whether a cell explains the point that the ray ends in; then also its distance from the cell's
+  // surface.
+  bool EndRay(const Eigen::Vector3f& point, const Eigen::Vector3f& direction, float& distance_m) {
+    const Eigen::Vector3i place = cells_.PlaceOf(point).array().floor().cast<int>();
+    float least = kExplainedSquared;
+    const FitCell* best = nullptr;
+    for (int z = -1; z <= 1; ++z) {
+      for (int y = -1; y <= 1; ++y) {
+        for (int x = -1; x <= 1; ++x) {
+          const auto [first, end] = cells_.At(place + Eigen::Vector3i(x, y, z));
+          for (uint32_t i = first; i < end; ++i) {
+            const FitCell& cell = cells_.cells()[i];
+            const Eigen::Vector3f beside = point - cell.mean;
+            const float squared = beside.dot(cell.information * beside);
+            if (squared >= least) continue;
+            least = squared;
+            best = &cell;
+          }
+        }
+      }
+    }
+    if (best == nullptr) return false;
+    distance_m = std::abs(best->normal.dot(point - best->mean));
+    if (best->solid && std::abs(best->normal.dot(direction)) >= kLeastCosine) {
+      ++ended_in_[static_cast<size_t>(best - cells_.cells().data())];
+    }
+    return true;
+  }
+
+  const FitCells& cells_;
+  const float range_m_;
+  const float tolerance_variance_;
+  std::vector<uint32_t> ended_in_;
+  std::vector<uint32_t> passed_through_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<FitObservation>> ObserveFit(const ScanFitRequest& request) {
+  const double cell_size_m = request.map->statistics()[request.statistics_index].cell_size_m;
+  const double range_m = std::min(kRangeM, kRangeCells * cell_size_m);
+  const double tolerance_sigma_m = ToleranceSigmaM();
+  const Eigen::Vector3d sensor_map = request.map_T_base * request.sensor_position_base;
+  const Eigen::Vector3d reach = Eigen::Vector3d::Constant(range_m + cell_size_m);
+  const auto cells = request.map->CellsInBox(request.statistics_index, sensor_map - reach,
+                                             sensor_map + reach, kMaxCells);
+  if (!cells.ok()) return cells.status();
+  const auto fit_cells = FitCells::Make(*cells, cell_size_m, sensor_map, tolerance_sigma_m);
+  if (!fit_cells.ok()) return fit_cells.status();
+
+  const PointCloud& cloud = *request.points_base;
+  const Eigen::Matrix3f turn = request.map_T_base.rotation.toRotationMatrix().cast<float>();
+  const Eigen::Vector3f from = (cloud.origin - request.sensor_position_base).cast<float>();
+  std::vector<Eigen::Vector3f> points;
+  for (const size_t i : ChooseRays(cloud.size())) {
+    if (cloud.IsFinite(i)) points.push_back(turn * (cloud.Offset(i) + from));
+  }
+  return Observer(*fit_cells, range_m, tolerance_sigma_m).Observe(points);
+}
+
+}  // namespace voxloc

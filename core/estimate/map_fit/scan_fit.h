@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What one scan shows of the map around its sensor: which of its points the map's cells explain,
+// and which solid cells its rays passed through. A ray shows that a cell is missing where it
+// crosses the plane of the cell's points within their extent, at a steep angle, and ends clearly
+// behind it: one that grazes a wall or the ground, or clips a cell's corner, shows nothing. Pure
+// functions.
+
+#ifndef VOXLOC_CORE_ESTIMATE_MAP_FIT_SCAN_FIT_H_
+#define VOXLOC_CORE_ESTIMATE_MAP_FIT_SCAN_FIT_H_
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/cloud/point_cloud.h"
+#include "core/geometry/pose.h"
+#include "core/map/resident_map.h"
+
+namespace voxloc {
+
+enum class FitKind : uint8_t {
+  kExplained,    // a point that a cell explains
+  kUnexplained,  // a point that none explains
+  kConfirmed,    // a solid cell that points ended in
+  kSeenThrough,  // a solid cell that rays passed through, and none ended in
+};
+
+struct FitObservation {
+  Eigen::Vector3d place_map = Eigen::Vector3d::Zero();  // of the point, or the cell's mean, m
+  FitKind kind = FitKind::kExplained;
+  bool raised = false;      // higher above the ground than cars are
+  float distance_m = 0.0F;  // of an explained point from the surface of its cell
+};
+
+struct ScanFitRequest {
+  const ResidentMap* map = nullptr;
+  size_t statistics_index = 0;  // of its cells: the finest that the scan was aligned with
+  const PointCloud* points_base = nullptr;  // seen from the sensor
+  Eigen::Vector3d sensor_position_base = Eigen::Vector3d::Zero();
+  Pose map_T_base;  // right, to what SystematicError says
+};
+
+// Within 20 m of the sensor, and 64 cells. ResourceExhausted: there are too many cells. The same
+// request gives the same observations.
+[[nodiscard]] absl::StatusOr<std::vector<FitObservation>> ObserveFit(const ScanFitRequest& request);
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_ESTIMATE_MAP_FIT_SCAN_FIT_H_

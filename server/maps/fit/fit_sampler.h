@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// FitSampler: compares some of the accepted scans with the tiles of their map, on a thread of its
+// own that gives way to others, and notes what they show. It takes at most 1 % of the time that
+// tracking takes; the sessions take turns. At most one scan is compared and another one waits.
+// Thread-safe.
+
+#ifndef VOXLOC_SERVER_MAPS_FIT_FIT_SAMPLER_H_
+#define VOXLOC_SERVER_MAPS_FIT_FIT_SAMPLER_H_
+
+#include <Eigen/Core>
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "core/cloud/point_cloud.h"
+#include "core/geometry/pose.h"
+#include "core/map/bounds_tree.h"
+#include "core/map/cell_statistics.h"
+#include "core/map/map_snapshot.h"
+#include "server/maps/fit/fit_turns.h"
+#include "server/maps/fit/tile_fits.h"
+#include "server/observe/metrics/metrics.h"
+#include "server/scheduling/work_queue.h"
+
+namespace voxloc::server {
+
+// An accepted scan.
+struct FitSample {
+  std::shared_ptr<const MapSnapshot> map;  // that it was aligned to
+  CellStatistics cells;                    // of its last stage
+  std::shared_ptr<const PointCloud> points_base;
+  Eigen::Vector3d sensor_position_base = Eigen::Vector3d::Zero();  // that saw them
+  Pose map_T_base;
+};
+
+class FitSampler {
+ public:
+  struct Options {
+    bool enabled = true;
+    double share = 0.01;  // of tracking's time
+  };
+
+  // `fits` and `metrics` must outlive it.
+  FitSampler(TileFits& fits, const Options& options, const Metrics& metrics);
+
+  // An accepted scan of a session, on which tracking spent so much. Where it is to be compared,
+  // `make` is called at once. Never waits.
+  void Offer(absl::string_view session, double tracking_s, absl::FunctionRef<FitSample()> make);
+
+  // Returns when no scan is compared any more; later offers are refused.
+  void Stop() { queue_.Stop(); }
+
+ private:
+  // The tiles of a map by place. Used on the queue's thread alone.
+  struct TileIndex {
+    std::weak_ptr<const MapSnapshot> map;
+    std::vector<const TileCatalogue::Tile*> tiles;  // valid as long as the map
+    BoundsTree by_bounds;                           // numbers are places in `tiles`
+  };
+
+  [[nodiscard]] absl::Status Compare(const FitSample& sample);
+  [[nodiscard]] const TileIndex& IndexOf(const std::shared_ptr<const MapSnapshot>& map);
+
+  TileFits& fits_;
+  const Options options_;
+  const Metrics& metrics_;
+  std::vector<TileIndex> indexes_;  // of the maps that were used last
+  absl::Mutex mutex_;
+  FitTurns turns_ ABSL_GUARDED_BY(mutex_);
+  WorkQueue queue_;  // the last: its thread uses the rest
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_MAPS_FIT_FIT_SAMPLER_H_

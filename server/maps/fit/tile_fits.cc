@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/maps/fit/tile_fits.h"
+
+#include <algorithm>
+
+namespace voxloc::server {
+namespace {
+
+// Of the records that are forgotten at once, so that looking for the oldest costs little a scan.
+constexpr size_t kShareForgotten = 10;
+
+}  // namespace
+
+absl::Status TileFits::Load(MapStore& store) {
+  const auto maps = store.ListMaps();
+  if (!maps.ok()) return maps.status();
+  for (const StoredMap& map : *maps) {
+    auto fits = store.ListTileFits(map.name);
+    if (!fits.ok()) return fits.status();
+    const absl::MutexLock lock(&mutex_);
+    Contents& contents = maps_[map.name];
+    for (StoredTileFit& stored : *fits) {
+      Kept& kept = contents[{std::move(stored.tile_id), stored.digest}];
+      kept.record = {stored.fit, stored.last_used_unix_ns};
+      ++count_;
+    }
+    ForgetOldest();
+    ShowCount();
+  }
+  return absl::OkStatus();
+}
+
+void TileFits::Add(absl::string_view map, absl::Span<const SeenTile> tiles, int64_t unix_ns) {
+  if (tiles.empty()) return;
+  const absl::MutexLock lock(&mutex_);
+  Contents& contents = maps_[map];
+  for (const SeenTile& seen : tiles) {
+    const auto [it, added] = contents.try_emplace({seen.tile_id, seen.digest});
+    if (added) ++count_;
+    Kept& kept = it->second;
+    TileFitRecord& record = kept.record;
+    if (!added) {
+      const double since_s = 1e-9 * static_cast<double>(unix_ns - record.last_used_unix_ns);
+      record.fit.Scale(ShareLeftAfterScan() * ShareLeftAfter(since_s));
+    }
+    record.fit.Add(seen.fit);
+    // A clock that was set back makes nothing older.
+    record.last_used_unix_ns = std::max(record.last_used_unix_ns, unix_ns);
+    if (!kept.changed) changed_.emplace_back(map, it->first);
+    kept.changed = true;
+  }
+  ForgetOldest();
+  ShowCount();
+}
+
+void TileFits::ForgetOldest() {
+  if (count_ <= max_tiles_) return;
+  std::vector<int64_t> times;
+  times.reserve(count_);
+  for (const auto& [map, contents] : maps_) {
+    for (const auto& [content, kept] : contents) times.push_back(kept.record.last_used_unix_ns);
+  }
+  // One scan shows several contents at one time: those of the last time that goes go in any order.
+  size_t surplus = std::max(count_ - max_tiles_, count_ / kShareForgotten);
+  const auto last = times.begin() + static_cast<ptrdiff_t>(surplus - 1);
+  std::nth_element(times.begin(), last, times.end());
+  const int64_t youngest = *last;
+  for (auto& [map, contents] : maps_) {
+    absl::erase_if(contents, [&](const auto& entry) {
+      if (surplus == 0 || entry.second.record.last_used_unix_ns > youngest) return false;
+      --surplus;
+      --count_;
+      return true;
+    });
+  }
+}
+
+void TileFits::ShowCount() const { tiles_.Set(static_cast<double>(count_)); }
+
+std::optional<TileFitRecord> TileFits::Find(absl::string_view map, absl::string_view tile_id,
+                                            const Sha256Digest& digest) const {
+  const absl::MutexLock lock(&mutex_);
+  const auto contents = maps_.find(map);
+  if (contents == maps_.end()) return std::nullopt;
+  const auto it = contents->second.find(Content(tile_id, digest));
+  if (it == contents->second.end()) return std::nullopt;
+  return it->second.record;
+}
+
+void TileFits::Forget(absl::string_view map) {
+  const absl::MutexLock lock(&mutex_);
+  const auto contents = maps_.find(map);
+  if (contents == maps_.end()) return;
+  count_ -= contents->second.size();
+  maps_.erase(contents);
+  ShowCount();
+}
+
+absl::Status TileFits::Save(MapStore& store) {
+  std::vector<StoredTileFit> changed;
+  {
+    const absl::MutexLock lock(&mutex_);
+    changed.reserve(changed_.size());
+    for (const auto& [map, content] : changed_) {
+      const auto contents = maps_.find(map);
+      if (contents == maps_.end()) continue;
+      const auto it = contents->second.find(content);
+      if (it == contents->second.end() || !it->second.changed) continue;
+      it->second.changed = false;
+      const TileFitRecord& record = it->second.record;
+      changed.push_back({map, content.first, content.second, record.last_used_unix_ns, record.fit});
+    }
+    changed_.clear();
+  }
+  if (changed.empty()) return absl::OkStatus();
+  absl::Status status = store.SaveTileFits(changed);
+  if (status.ok()) return status;
+  const absl::MutexLock lock(&mutex_);
+  for (const StoredTileFit& stored : changed) {
+    const auto contents = maps_.find(stored.map);
+    if (contents == maps_.end()) continue;
+    Content content(stored.tile_id, stored.digest);
+    const auto it = contents->second.find(content);
+    if (it == contents->second.end() || it->second.changed) continue;
+    it->second.changed = true;
+    changed_.emplace_back(stored.map, std::move(content));
+  }
+  return status;
+}
+
+}  // namespace voxloc::server
