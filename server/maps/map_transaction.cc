@@ -229,10 +229,12 @@ absl::StatusOr<TileReceipt> MapTransaction::Stage(const std::string& tile_id, Ma
   receipt.replaces = Has(tile_id);
   receipt.digest = tile.digest;
   staged_points_ += tile.points;
-  // Beyond its share of the memory it goes on without them: they are in the store.
-  resident_bytes_ += tile.resident->MemoryBytes();
-  if (resident_bytes_ > library_.TransactionBytes()) {
-    resident_bytes_ -= tile.resident->MemoryBytes();
+  // Beyond its share of the memory, and its first tile, it goes on without them: they are in the
+  // store.
+  const size_t bytes = tile.resident->MemoryBytes();
+  if (resident_bytes_ == 0 || resident_bytes_ + bytes <= library_.TransactionBytes()) {
+    resident_bytes_ += bytes;
+  } else {
     tile.resident = nullptr;
   }
   staged_[tile_id] = std::move(tile);
