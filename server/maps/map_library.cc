@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "core/checksum/crc32c.h"
+#include "server/maps/composed_share.h"
 #include "server/maps/tile_content.h"
 #include "server/observe/logging.h"
 
@@ -255,6 +256,7 @@ absl::Status MapLibrary::MakeResident(absl::string_view map, const MapBuild& bui
                                       TileCatalogue::Change& change) {
   const auto active = parts_.maps.Find(map);
   const size_t most_bytes = TransactionBytes();
+  const double share = ComposedShare(active.ok() ? active->snapshot.get() : nullptr);
   size_t bytes = 0;
   for (auto& [id, tile] : change) {
     if (!tile.has_value() || tile->resident != nullptr) continue;
@@ -267,7 +269,7 @@ absl::Status MapLibrary::MakeResident(absl::string_view map, const MapBuild& bui
     auto loaded = LoadTile(id, StoredOf(*tile), build);
     if (!loaded.ok()) return loaded.status();
     tile = *std::move(loaded);
-    bytes += tile->resident->MemoryBytes();
+    bytes += BytesInMap(*tile->resident, share);
   }
   return absl::OkStatus();
 }

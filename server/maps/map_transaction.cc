@@ -10,6 +10,7 @@
 #include "core/checksum/crc32c.h"
 #include "core/map/map_name.h"
 #include "server/errors/error_details.h"
+#include "server/maps/composed_share.h"
 #include "server/maps/tile_content.h"
 
 namespace voxloc::server {
@@ -231,7 +232,7 @@ absl::StatusOr<TileReceipt> MapTransaction::Stage(const std::string& tile_id, Ma
   staged_points_ += tile.points;
   // Beyond its share of the memory, and its first tile, it goes on without them: they are in the
   // store.
-  const size_t bytes = tile.resident->MemoryBytes();
+  const size_t bytes = BytesInMap(*tile.resident, ComposedShare(base_.get()));
   if (resident_bytes_ == 0 || resident_bytes_ + bytes <= library_.TransactionBytes()) {
     resident_bytes_ += bytes;
   } else {

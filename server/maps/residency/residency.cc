@@ -8,6 +8,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "core/parallel/thread_pool.h"
+#include "server/maps/composed_share.h"
 #include "server/maps/residency/residency_plan.h"
 #include "server/observe/logging.h"
 
@@ -42,18 +43,6 @@ constexpr size_t kShareToResume = 16;
 
 PlacesInUse::Clock::duration Seconds(double seconds) {
   return duration_cast<PlacesInUse::Clock::duration>(duration<double>(seconds));
-}
-
-// Bytes of the composed map for each byte of its tiles; as many where nothing is known.
-double ComposedShare(const MapSnapshot& snapshot) {
-  const size_t tiles = snapshot.tiles.MemoryBytes();
-  if (tiles == 0) return 1.0;
-  return static_cast<double>(snapshot.resident->MemoryBytes()) / static_cast<double>(tiles);
-}
-
-size_t BytesOf(const MapTile& tile, double composed_share) {
-  return static_cast<size_t>((1.0 + composed_share) *
-                             static_cast<double>(tile.resident->MemoryBytes()));
 }
 
 bool IsWhole(const MapView& view) {
@@ -217,10 +206,10 @@ bool Residency::HasRoomForMore() {
 }
 
 void Residency::TrimToRoom(Task& task, MapState& state, Clock::time_point now) {
-  const double share = ComposedShare(*task.views.front().snapshot);
+  const double share = ComposedShare(task.views.front().snapshot.get());
   size_t bytes = 0;
   for (const Wanted& wanted : task.tiles) {
-    if (wanted.tile.resident != nullptr) bytes += BytesOf(wanted.tile, share);
+    if (wanted.tile.resident != nullptr) bytes += BytesInMap(*wanted.tile.resident, share);
   }
   const size_t used = parts_.maps.MemoryBytes();
   const size_t room = task.needed ? MakeRoom(bytes, now)
@@ -235,7 +224,7 @@ void Residency::TrimToRoom(Task& task, MapState& state, Clock::time_point now) {
   size_t kept = 0;
   for (bytes = 0; kept < task.tiles.size(); ++kept) {
     const MapTile& tile = task.tiles[kept].tile;
-    if (tile.resident != nullptr) bytes += BytesOf(tile, share);
+    if (tile.resident != nullptr) bytes += BytesInMap(*tile.resident, share);
     if (bytes > room) break;
   }
   task.tiles.resize(kept);
@@ -263,12 +252,12 @@ size_t Residency::MakeRoom(size_t bytes, Clock::time_point now) {
       for (const uint32_t number : PlanResidency(layout, places, parts_.options)) {
         needed.insert(layout.id(number));
       }
-      const double share = ComposedShare(snapshot);
+      const double share = ComposedShare(&snapshot);
       snapshot.tiles.ForEach([&](const TileCatalogue::Tile& entry) {
         if (entry.second.resident == nullptr || needed.contains(entry.first)) return;
         const auto last = state.needed.find(entry.first);
         victims.push_back({last == state.needed.end() ? Clock::time_point::min() : last->second,
-                           changed.size(), entry.first, BytesOf(entry.second, share)});
+                           changed.size(), entry.first, BytesInMap(*entry.second.resident, share)});
       });
       changed.push_back({view, {}});
     }
