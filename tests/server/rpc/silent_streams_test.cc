@@ -43,9 +43,10 @@ TEST(UnopenedStreams, EndAfterATime) {
 TEST(UnopenedStreams, AreCounted) {
   TestServer server([](Config& config) { config.limits.max_unopened_streams = 1; });
   server.LoadTown();
-  TestSession waiting(server);
-  // The other stream may reach the server first.
-  const auto refused = [&server] {
+  std::unique_ptr<TestSession> waiting;
+  // The other stream may reach the server first, which refuses the waiting one then.
+  const auto refused = [&] {
+    waiting = std::make_unique<TestSession>(server);
     TestSession session(server);
     v1::AlignScansRequest request;
     request.mutable_open()->mutable_setup()->set_map("town");
@@ -57,7 +58,7 @@ TEST(UnopenedStreams, AreCounted) {
     return true;
   };
   EXPECT_TRUE(Eventually(refused));
-  waiting.Open();
+  waiting->Open();
   TestSession other(server);
   other.Open();
 }
