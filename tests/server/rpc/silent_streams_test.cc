@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
-
 #include "clients/cpp/channel.h"
 #include "clients/cpp/session.h"
 #include "tests/server/plain_calls.h"
@@ -43,22 +41,21 @@ TEST(UnopenedStreams, EndAfterATime) {
 TEST(UnopenedStreams, AreCounted) {
   TestServer server([](Config& config) { config.limits.max_unopened_streams = 1; });
   server.LoadTown();
-  std::unique_ptr<TestSession> waiting;
-  // The other stream may reach the server first, which refuses the waiting one then.
-  const auto refused = [&] {
-    waiting = std::make_unique<TestSession>(server);
-    TestSession session(server);
-    v1::AlignScansRequest request;
-    request.mutable_open()->mutable_setup()->set_map("town");
-    session.Send(request);
-    if (session.Read().has_opened()) return false;
-    const grpc::Status status = session.Finish();
+  v1::AlignScansRequest open;
+  open.mutable_open()->mutable_setup()->set_map("town");
+  // Either stream may reach the server first: tried until the one that waits does.
+  const auto second_is_refused = [&] {
+    TestSession waiting(server);
+    TestSession second(server);
+    second.Send(open);
+    if (second.Read().has_opened()) return false;
+    const grpc::Status status = second.Finish();
     EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
     EXPECT_EQ(ReasonOf(status), "TOO_MANY_UNOPENED_STREAMS");
-    return true;
+    waiting.Send(open);
+    return waiting.Read().has_opened();
   };
-  EXPECT_TRUE(Eventually(refused));
-  waiting->Open();
+  EXPECT_TRUE(Eventually(second_is_refused));
   TestSession other(server);
   other.Open();
 }
