@@ -12,7 +12,7 @@
 namespace voxloc::server {
 
 // Bytes of a composed map for each byte of its tiles, as this one has it. Where it has no tiles, or
-// is null: 4, above what a town has with all profiles on either engine.
+// is null: 4, about what towns have with both profiles on a GPU; on a CPU it is less.
 [[nodiscard]] double ComposedShare(const MapSnapshot* snapshot);
 
 // Of a resident tile, with its part of a map.
