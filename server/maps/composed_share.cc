@@ -5,7 +5,7 @@
 namespace voxloc::server {
 namespace {
 
-constexpr double kUnknownShare = 4.0;
+constexpr double kUnknownShare = 5.0;
 
 }  // namespace
 

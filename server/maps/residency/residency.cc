@@ -206,7 +206,8 @@ bool Residency::HasRoomForMore() {
 }
 
 void Residency::TrimToRoom(Task& task, MapState& state, Clock::time_point now) {
-  const double share = ComposedShare(task.views.front().snapshot.get());
+  const MapSnapshot& snapshot = *task.views.front().snapshot;
+  const double share = ComposedShare(&snapshot);
   size_t bytes = 0;
   for (const Wanted& wanted : task.tiles) {
     if (wanted.tile.resident != nullptr) bytes += BytesInMap(*wanted.tile.resident, share);
@@ -215,7 +216,7 @@ void Residency::TrimToRoom(Task& task, MapState& state, Clock::time_point now) {
   const size_t room = task.needed ? MakeRoom(bytes, now)
                                   : parts_.max_bytes - std::min<size_t>(used, parts_.max_bytes);
   const bool full = room < bytes;
-  if (full) full_at_.store(used);
+  if (full) full_at_.store(std::max<size_t>(used, 1));
   if (task.needed && full && !state.full) {
     Log(LogLevel::kWarn, "map_memory_full", {{"map", task.map}, {"bytes", parts_.max_bytes}});
   }
@@ -225,7 +226,11 @@ void Residency::TrimToRoom(Task& task, MapState& state, Clock::time_point now) {
   for (bytes = 0; kept < task.tiles.size(); ++kept) {
     const MapTile& tile = task.tiles[kept].tile;
     if (tile.resident != nullptr) bytes += BytesInMap(*tile.resident, share);
-    if (bytes > room) break;
+    // What a map takes beside its tiles is an estimate until it has one: the first only has to fit
+    // itself, or an estimate that is too high would keep the map out.
+    const bool first = kept == 0 && snapshot.tiles.MemoryBytes() == 0 && tile.resident != nullptr &&
+                       tile.resident->MemoryBytes() <= room;
+    if (bytes > room && !first) break;
   }
   task.tiles.resize(kept);
   if (task.needed) state.retry_at = now + Seconds(kFirstRetryS);
