@@ -318,8 +318,9 @@ TEST_F(ContractTest, HasExactlyTheServicesItPromises) {
                           "DeleteMap()", "ListTiles()", "GetTiles() -> stream",
                           "GetCells() -> stream", "WatchMap() -> stream", "ListRevisions()",
                           "ActivateRevision()", "WithdrawRevision()", "SetCanary()"));
-  EXPECT_THAT(Shapes("AdminService"), ElementsAre("GetServerInfo()", "ListSessions()",
-                                                  "GetConfig()", "SetLogLevel()", "Drain()"));
+  EXPECT_THAT(Shapes("AdminService"),
+              ElementsAre("GetServerInfo()", "ListSessions()", "GetConfig()", "SetLogLevel()",
+                          "Drain()", "ListCaptures()", "GetCapture()"));
 }
 
 TEST_F(ContractTest, AlignmentStatusIsComplete) {

@@ -24,7 +24,7 @@ constexpr std::array<const char*, kRpcMethods> kMethodNames = {
     "GetMap",     "ListMaps",      "DeleteMap",           "ListTiles",        "GetTiles",
     "GetCells",   "WatchMap",      "ListRevisions",       "ActivateRevision", "WithdrawRevision",
     "SetCanary",  "GetServerInfo", "ListSessions",        "GetConfig",        "SetLogLevel",
-    "Drain"};
+    "Drain",      "ListCaptures",  "GetCapture"};
 
 constexpr std::array<const char*, kStatusCodes> kCodeNames = {
     "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",

@@ -40,8 +40,10 @@ enum class RpcMethod {
   kGetConfig,
   kSetLogLevel,
   kDrain,
+  kListCaptures,
+  kGetCapture,
 };
-inline constexpr size_t kRpcMethods = 21;
+inline constexpr size_t kRpcMethods = 23;
 inline constexpr size_t kStatusCodes = 17;        // of gRPC, from OK
 inline constexpr size_t kAlignmentStatuses = 18;  // of voxloc.v1.AlignmentStatus
 

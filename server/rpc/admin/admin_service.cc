@@ -55,6 +55,18 @@ class AdminService : public v1::AdminService::CallbackService {
     return RefuseUnary(runtime_, RpcMethod::kDrain, "Drain", *context);
   }
 
+  grpc::ServerUnaryReactor* ListCaptures(grpc::CallbackServerContext* context,
+                                         const v1::ListCapturesRequest* /*request*/,
+                                         v1::ListCapturesResponse* /*response*/) override {
+    return RefuseUnary(runtime_, RpcMethod::kListCaptures, "ListCaptures", *context);
+  }
+
+  grpc::ServerUnaryReactor* GetCapture(grpc::CallbackServerContext* context,
+                                       const v1::GetCaptureRequest* /*request*/,
+                                       v1::GetCaptureResponse* /*response*/) override {
+    return RefuseUnary(runtime_, RpcMethod::kGetCapture, "GetCapture", *context);
+  }
+
  private:
   Runtime& runtime_;
 };
