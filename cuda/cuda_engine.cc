@@ -216,12 +216,14 @@ class CudaEngine : public Engine, public CudaCallTimer {
     cuda_tiles.reserve(tiles.size());
     for (const auto& tile : tiles) {
       auto cuda_tile = std::dynamic_pointer_cast<const CudaTile>(tile);
-      if (cuda_tile == nullptr) {
-        return absl::InvalidArgumentError("a tile does not belong to the CUDA engine");
+      if (cuda_tile == nullptr || &cuda_tile->device() != device_.get()) {
+        return absl::InvalidArgumentError("a tile does not belong to this CUDA engine");
       }
       cuda_tiles.push_back(std::move(cuda_tile));
     }
-    return map_builder_->Compose(cuda_tiles, statistics, dynamic_cast<const CudaMap*>(previous));
+    const auto* own_previous = dynamic_cast<const CudaMap*>(previous);
+    if (own_previous != nullptr && &own_previous->device() != device_.get()) own_previous = nullptr;
+    return map_builder_->Compose(cuda_tiles, statistics, own_previous);
   }
 
   // Jobs of one call that belong to different classes go one class after another, tracking first.

@@ -4,7 +4,9 @@
 // restores them.
 
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): POSIX, which <csignal> is not
+#include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <iostream>
 #include <thread>
@@ -19,6 +21,7 @@ namespace {
 constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
 constexpr int kExitAddressTaken = 3;
+constexpr int kExitRestart = 4;
 
 int ExitCodeOf(const absl::Status& status) {
   if (absl::IsAlreadyExists(status)) return kExitAddressTaken;
@@ -61,7 +64,11 @@ int main(int argc, char** argv) {
     return EXIT_SUCCESS;
   }
   voxloc::server::SendGrpcLogToOurs();
-  auto server = voxloc::server::Server::Start(*command_line);
+  static std::atomic<bool> restart{false};
+  auto server = voxloc::server::Server::Start(*command_line, [] {
+    restart = true;
+    kill(getpid(), SIGTERM);
+  });
   if (!server.ok()) return Fail(server.status());
 
   WaitFor(signals);
@@ -69,5 +76,5 @@ int main(int argc, char** argv) {
   std::thread([signals] { std::_Exit(128 + WaitFor(signals)); }).detach();
   (*server)->Drain();
   server->reset();
-  return EXIT_SUCCESS;
+  return restart ? kExitRestart : EXIT_SUCCESS;
 }

@@ -17,6 +17,7 @@
 #include "server/lifecycle/drain.h"
 #include "server/lifecycle/ready_file.h"
 #include "server/lifecycle/service_health.h"
+#include "server/lifecycle/takeover_watch.h"
 #include "server/maps/store/sqlite_map_store.h"
 #include "server/maps/store_upkeep.h"
 #include "server/observe/logging.h"
@@ -95,8 +96,9 @@ std::vector<ServedMap> ServedMaps(const ResidentMaps& maps) {
 
 class Server::Impl {
  public:
-  Impl(const CommandLine& command_line, EngineChoice choice, std::unique_ptr<MapStore> store)
-      : runtime_(command_line, std::move(choice), std::move(store)) {}
+  Impl(const CommandLine& command_line, EngineChoice choice, std::unique_ptr<MapStore> store,
+       std::function<void()> end)
+      : runtime_(command_line, std::move(choice), std::move(store)), end_(std::move(end)) {}
 
   ~Impl() {
     ready_file_.reset();
@@ -128,7 +130,7 @@ class Server::Impl {
     LogStart();
     if (config.ready_file.empty()) return absl::OkStatus();
     auto ready =
-        ReadyFile::Write(config.ready_file, {address_, metrics_address_, runtime_.engine_name});
+        ReadyFile::Write(config.ready_file, {address_, metrics_address_, runtime_.engine->name()});
     if (!ready.ok()) return ready.status();
     ready_file_ = *std::move(ready);
     return absl::OkStatus();
@@ -180,7 +182,7 @@ class Server::Impl {
     }
     address_ = WithPort(config.listen, port);
     health_ = std::make_unique<ServiceHealth>(grpc_server_->GetHealthCheckService(),
-                                              *runtime_.engine, runtime_.engine_name);
+                                              *runtime_.engine, runtime_.engine->name());
     return absl::OkStatus();
   }
 
@@ -202,6 +204,10 @@ class Server::Impl {
                                             runtime_.tile_fits, runtime_.mapping, runtime_.metrics);
     upkeep_entry_ = runtime_.timeouts.Add(upkeep_, TimeoutWatch::Clock::now());
     residency_entry_ = runtime_.timeouts.Add(runtime_.residency, TimeoutWatch::Clock::now());
+    const bool restart = runtime_.config.on_engine_failure == "restart";
+    takeovers_ = std::make_shared<TakeoverWatch>(
+        *runtime_.engine, runtime_.metrics, restart ? end_ : [] {});
+    takeovers_entry_ = runtime_.timeouts.Add(takeovers_, TimeoutWatch::Clock::now());
     return absl::OkStatus();
   }
 
@@ -223,6 +229,7 @@ class Server::Impl {
 
   // Cancels what is still open, and waits until it is over.
   void Shutdown() {
+    takeovers_entry_.reset();
     residency_entry_.reset();
     upkeep_entry_.reset();
     health_.reset();
@@ -243,6 +250,9 @@ class Server::Impl {
   }
 
   Runtime runtime_;
+  const std::function<void()> end_;
+  std::shared_ptr<TakeoverWatch> takeovers_;
+  std::unique_ptr<TimeoutWatch::Entry> takeovers_entry_;
   std::shared_ptr<StoreUpkeep> upkeep_;
   std::unique_ptr<TimeoutWatch::Entry> upkeep_entry_;
   std::unique_ptr<TimeoutWatch::Entry> residency_entry_;
@@ -258,19 +268,22 @@ class Server::Impl {
 Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Server::~Server() = default;
 
-absl::StatusOr<std::unique_ptr<Server>> Server::Start(const CommandLine& command_line) {
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(const CommandLine& command_line,
+                                                      std::function<void()> end) {
   SetLogLevel(LogLevelOf(command_line.config.log_level));
   auto choice = MakeEngine(command_line.config);
   if (!choice.ok()) return choice.status();
-  return Start(command_line, *std::move(choice));
+  return Start(command_line, *std::move(choice), std::move(end));
 }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const CommandLine& command_line,
-                                                      EngineChoice choice) {
+                                                      EngineChoice choice,
+                                                      std::function<void()> end) {
   SetLogLevel(LogLevelOf(command_line.config.log_level));
   auto store = OpenStore(command_line.config);
   if (!store.ok()) return store.status();
-  auto impl = std::make_unique<Impl>(command_line, std::move(choice), *std::move(store));
+  auto impl =
+      std::make_unique<Impl>(command_line, std::move(choice), *std::move(store), std::move(end));
   if (absl::Status status = impl->Start(); !status.ok()) return status;
   return absl::WrapUnique(new Server(std::move(impl)));
 }

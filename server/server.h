@@ -6,6 +6,7 @@
 #ifndef VOXLOC_SERVER_SERVER_H_
 #define VOXLOC_SERVER_SERVER_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -19,11 +20,13 @@ class Server {
  public:
   // Serving when it returns, with the ready file written. AlreadyExists: an address is taken;
   // InvalidArgument, FailedPrecondition: the configuration cannot be served.
+  // `end` is called, on a thread of the server's, when the server is to be drained and ended by its
+  // owner: its engine has failed and on_engine_failure is `restart`.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<Server>> Start(
-      const CommandLine& command_line);
+      const CommandLine& command_line, std::function<void()> end = [] {});
   // The same with an engine of the caller's.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<Server>> Start(
-      const CommandLine& command_line, EngineChoice choice);
+      const CommandLine& command_line, EngineChoice choice, std::function<void()> end = [] {});
 
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;

@@ -41,7 +41,7 @@ constexpr char kFooter[] =
     "      keep maps there, over restarts; `voxlocd backup` and `voxlocd restore` copy them\n\n"
     "SIGTERM or SIGINT drains and ends the server; a second one ends it at once.\n"
     "Exit codes: 0 ended by a signal, 1 failure, 2 wrong flag or file, 3 an address or the\ndata "
-    "directory is in use.";
+    "directory is in use, 4 ended to be started again (--on-engine-failure=restart).";
 
 absl::Status Apply(const std::map<std::string, std::string>& values, ConfigOrigin origin,
                    CommandLine& result) {

@@ -87,13 +87,15 @@ struct Config {
   uint32_t kept_revisions = 10;                   // of a map that were active
   bool tile_fit = true;                           // compare some scans with the map's tiles
   ResidencyOptions residency;
-  std::string moments_cache = "auto";   // auto: with the CPU engine; on, off
-  std::string engine = "auto";          // auto, cpu, cuda
-  std::vector<uint32_t> devices = {0};  // GPUs, as the driver counts them
-  uint64_t gpu_memory_limit_bytes = 0;  // on each GPU; 0: all there is
-  std::string ready_file;               // empty: none
-  uint32_t threads = 0;                 // of the CPU engine; 0: one per processor
-  std::string log_level = "info";       // trace, debug, info, warn, error
+  std::string moments_cache = "auto";       // auto: with the CPU engine; on, off
+  std::string engine = "auto";              // auto, cpu, cuda
+  std::vector<uint32_t> devices = {0};      // GPUs, as the driver counts them
+  std::vector<uint32_t> standby_devices;    // GPUs that take over where those fail
+  std::string on_engine_failure = "serve";  // serve, restart
+  uint64_t gpu_memory_limit_bytes = 0;      // on each GPU; 0: all there is
+  std::string ready_file;                   // empty: none
+  uint32_t threads = 0;                     // of the CPU engine; 0: one per processor
+  std::string log_level = "info";           // trace, debug, info, warn, error
   std::string default_profile = "precise";
   std::string sensor_calibration;  // the file that `sensors` were read from; empty: none
   SensorCalibrations sensors;

@@ -13,6 +13,7 @@
 #include "absl/synchronization/mutex.h"
 #include "core/checksum/crc32c.h"
 #include "server/maps/composed_share.h"
+#include "server/maps/map_memory.h"
 #include "server/maps/tile_content.h"
 #include "server/observe/logging.h"
 
@@ -75,6 +76,26 @@ MapTile NotResident(const StoredTile& stored) {
   tile.digest = stored.digest;
   tile.crc32c = stored.crc32c;
   return tile;
+}
+
+absl::Status MapLibrary::FollowEngine() {
+  const uint64_t takeovers = parts_.engine.takeovers();
+  if (takeovers == followed_.load(std::memory_order_relaxed)) return absl::OkStatus();
+  parts_.max_bytes.store(MapMemoryBytes(parts_.limits, parts_.engine.Info()));
+  for (const std::string& map : parts_.maps.Names()) {
+    for (const MapView& view : parts_.maps.Views(map)) {
+      TileCatalogue::Change change;
+      view.snapshot->tiles.ForEach([&](const TileCatalogue::Tile& entry) {
+        if (entry.second.resident == nullptr) return;
+        MapTile tile = entry.second;
+        tile.resident = nullptr;
+        change.emplace_hint(change.end(), entry.first, std::move(tile));
+      });
+      if (absl::Status status = Refresh(view, change); !status.ok()) return status;
+    }
+  }
+  followed_.store(takeovers, std::memory_order_relaxed);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<std::string>> MapLibrary::Announce() {
@@ -159,8 +180,9 @@ absl::Status MapLibrary::Refresh(const MapView& view, const TileCatalogue::Chang
 
 size_t MapLibrary::TransactionBytes() const {
   const size_t used = parts_.maps.MemoryBytes();
-  const size_t left = used < parts_.max_bytes ? parts_.max_bytes - used : 0;
-  return std::max(left, parts_.max_bytes / kShareOfTransaction);
+  const size_t most = parts_.max_bytes.load();
+  const size_t left = used < most ? most - used : 0;
+  return std::max(left, most / kShareOfTransaction);
 }
 
 absl::StatusOr<PointCloud> MapLibrary::ReadPoints(const Sha256Digest& digest) {
@@ -281,8 +303,13 @@ absl::StatusOr<std::shared_ptr<const ResidentMap>> MapLibrary::Compose(
   tiles.ForEach([&](const TileCatalogue::Tile& entry) {
     if (entry.second.resident != nullptr) residents.push_back(entry.second.resident);
   });
-  return parts_.engine.Compose(residents, build.statistics,
-                               previous == nullptr ? nullptr : previous->resident.get());
+  auto map = parts_.engine.Compose(residents, build.statistics,
+                                   previous == nullptr ? nullptr : previous->resident.get());
+  if (!map.ok() && engine_changed()) {
+    return absl::UnavailableError(absl::StrCat(
+        "another engine has taken over from one that failed: ", map.status().message()));
+  }
+  return map;
 }
 
 absl::Status MapLibrary::CheckSize(const TileCatalogue& tiles) const {

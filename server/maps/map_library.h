@@ -7,6 +7,7 @@
 #ifndef VOXLOC_SERVER_MAPS_MAP_LIBRARY_H_
 #define VOXLOC_SERVER_MAPS_MAP_LIBRARY_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -17,7 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/cloud/point_cloud.h"
-#include "core/engine/engine.h"
+#include "core/engine/failover/failover_engine.h"
 #include "server/config/config.h"
 #include "server/geodesy/map_frame.h"
 #include "server/maps/map_build.h"
@@ -64,15 +65,26 @@ class MapLibrary {
  public:
   struct Parts {
     MapStore& store;
-    Engine& engine;
+    FailoverEngine& engine;
     ResidentMaps& maps;
     MapEvents& events;
     const Limits& limits;
     const Metrics& metrics;
-    size_t max_bytes = 0;             // of all maps in memory
-    MomentsCache* moments = nullptr;  // null: every tile is built from its points
+    std::atomic<uint64_t>& max_bytes;  // of all maps in memory; FollowEngine sets it
+    MomentsCache* moments = nullptr;   // null: every tile is built from its points
   };
   explicit MapLibrary(const Parts& parts) : parts_(parts) {}
+
+  // Where another engine has taken over: makes all maps anew on it, without a tile in memory, which
+  // the residency then loads. Comes before every Refresh, MakeResident and Commit. Errors are the
+  // engine's, and the next call tries again.
+  [[nodiscard]] absl::Status FollowEngine();
+  // Whether there is something to follow. Any thread.
+  [[nodiscard]] bool engine_changed() const {
+    return parts_.engine.takeovers() != followed_.load(std::memory_order_relaxed);
+  }
+  // How often another engine has taken over: what was built before belongs to one that has failed.
+  [[nodiscard]] uint64_t takeovers() const { return parts_.engine.takeovers(); }
 
   [[nodiscard]] MapStore& store() const { return parts_.store; }
   [[nodiscard]] const ResidentMaps& maps() const { return parts_.maps; }
@@ -155,6 +167,7 @@ class MapLibrary {
                                  std::shared_ptr<const MapBuild> build) const;
 
   const Parts parts_;
+  std::atomic<uint64_t> followed_{0};  // takeovers
 };
 
 }  // namespace voxloc::server

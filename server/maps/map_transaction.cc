@@ -290,6 +290,16 @@ absl::StatusOr<MapView> MapTransaction::Current() const {
   return found;
 }
 
+absl::Status MapTransaction::FollowEngine() {
+  if (absl::Status status = library_.FollowEngine(); !status.ok()) return status;
+  if (library_.takeovers() == takeovers_) return absl::OkStatus();
+  // They are in the store.
+  for (auto& [id, tile] : staged_) {
+    if (tile.has_value()) tile->resident = nullptr;
+  }
+  return absl::OkStatus();
+}
+
 TileCatalogue::Change MapTransaction::ChangeOf(const MapSnapshot* current) const {
   TileCatalogue::Change change = staged_;
   if (from_.has_value()) {
@@ -317,6 +327,7 @@ absl::StatusOr<CommitReceipt> MapTransaction::Commit(const TransactionCommit& co
     if (!committed.ok()) return committed.status();
     if (committed->has_value()) return **std::move(committed);
   }
+  if (absl::Status status = FollowEngine(); !status.ok()) return status;
   auto current = Current();
   if (!current.ok()) return current.status();
   RevisionDraft draft;

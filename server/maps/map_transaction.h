@@ -103,7 +103,7 @@ class MapTransaction {
   };
 
   MapTransaction(MapLibrary& library, const TransactionBegin& begin)
-      : library_(library), begin_(begin) {}
+      : library_(library), begin_(begin), takeovers_(library.takeovers()) {}
 
   [[nodiscard]] absl::Status Start();
   [[nodiscard]] absl::Status StartFromRevision();
@@ -120,11 +120,14 @@ class MapTransaction {
   [[nodiscard]] bool Has(const std::string& tile_id) const;
   // The map as it is now, or an empty view; Aborted when it is not what this began from any more.
   [[nodiscard]] absl::StatusOr<MapView> Current() const;
+  // Where another engine has taken over, none of the staged tiles is resident any more.
+  [[nodiscard]] absl::Status FollowEngine();
   // All changes against `current`; tiles that have to be read from the store are not resident.
   [[nodiscard]] TileCatalogue::Change ChangeOf(const MapSnapshot* current) const;
 
   MapLibrary& library_;
   const TransactionBegin begin_;
+  const uint64_t takeovers_;  // of engines, before the first tile
   std::shared_ptr<const MapBuild> build_;
   uint64_t base_revision_ = 0;
   uint64_t committed_revision_ = 0;

@@ -7,7 +7,7 @@
 #include "absl/time/clock.h"
 #include "core/parallel/processors.h"
 #include "server/errors/error_details.h"
-#include "server/maps/residency/map_memory.h"
+#include "server/maps/map_memory.h"
 #include "server/maps/store/sqlite_map_store.h"
 #include "server/observe/logging.h"
 
@@ -36,6 +36,9 @@ WorkQueue::Options SearchingOptions(const Limits& limits) {
   return {most, most, /*background=*/true};
 }
 
+// The tiles around a vehicle are moved within some tenths of a second (docs/reliability.md).
+constexpr double kRetryWhenEngineIsReplacedS = 0.5;
+
 // A GPU builds a tile sooner from points than from moments (docs/performance.md).
 std::unique_ptr<MomentsCache> OpenMoments(const Config& config, Engine& engine,
                                           const Metrics& metrics) {
@@ -46,6 +49,19 @@ std::unique_ptr<MomentsCache> OpenMoments(const Config& config, Engine& engine,
   options.path = config.data_dir + "/moments.db";
   options.max_bytes = config.limits.max_moments_bytes;
   return std::make_unique<MomentsCache>(std::move(options), engine, metrics);
+}
+
+std::unique_ptr<FailoverEngine> WithStandbys(EngineChoice& choice) {
+  std::vector<std::unique_ptr<Engine>> engines;
+  engines.push_back(std::move(choice.engine));
+  for (auto& standby : choice.standbys) engines.push_back(std::move(standby));
+  return std::make_unique<FailoverEngine>(std::move(engines));
+}
+
+std::vector<uint32_t> AllDevices(const EngineChoice& choice) {
+  std::vector<uint32_t> devices = choice.devices;
+  devices.insert(devices.end(), choice.standby_devices.begin(), choice.standby_devices.end());
+  return devices;
 }
 
 FitSampler::Options FitSamplerOptions(const Config& config) {
@@ -61,12 +77,11 @@ Runtime::Runtime(const CommandLine& command_line, EngineChoice choice,
     : config(command_line.config),
       origins(command_line.origins),
       started_unix_ns(absl::GetCurrentTimeNanos()),
-      engine(std::move(choice.engine)),
-      engine_name(engine->Info().name),
-      engine_devices(std::move(choice.devices)),
+      engine(WithStandbys(choice)),
+      engine_devices(AllDevices(choice)),
       engine_note(std::move(choice.note)),
       host_threads(config.threads == 0 ? UsableProcessors() : config.threads),
-      metrics(engine_name.c_str()),
+      metrics(engine->name().c_str()),
       reply_bytes(config.limits.max_reply_bytes, metrics.reply_bytes),
       unopened_streams(config.limits.max_unopened_streams),
       searches(config.limits.max_searches),
@@ -93,19 +108,33 @@ Runtime::Runtime(const CommandLine& command_line, EngineChoice choice,
       fit_sampler(tile_fits, FitSamplerOptions(config), metrics),
       global_search(*engine, config.limits.search_cache_bytes),
       sessions(config.limits.max_sessions, metrics),
-      scheduler(*engine, host_threads, SchedulerOptions(config.limits, engine_devices.size()),
+      scheduler(*engine, host_threads, SchedulerOptions(config.limits, choice.devices.size()),
                 metrics) {
   metrics.engine_fallback.Set(engine_note.empty() ? 0.0 : 1.0);
 }
 
-absl::Status EngineError(const Engine& engine) {
+absl::Status EngineError(const FailoverEngine& engine) {
   if (engine.Health().ok()) {
-    return WithReason(absl::InternalError("the engine failed; see the server's log"),
-                      "ENGINE_FAULT");
+    if (engine.takeovers() == 0) {
+      return WithReason(absl::InternalError("the engine failed; see the server's log"),
+                        "ENGINE_FAULT");
+    }
+    return WithRetryAfter(
+        WithReason(absl::UnavailableError("another engine has taken over from one that failed; the "
+                                          "map is being moved to it"),
+                   "ENGINE_REPLACED"),
+        kRetryWhenEngineIsReplacedS);
   }
   return WithReason(absl::UnavailableError("the engine has failed permanently; see the server's "
                                            "log. A restart may fix it"),
                     "ENGINE_LOST");
+}
+
+bool EngineWasReplaced(const Runtime& runtime, const MapView& map) {
+  if (runtime.engine->takeovers() == 0) return false;
+  if (runtime.library.engine_changed()) return true;
+  const auto now = runtime.maps.FindRevision(map.snapshot->name, map.snapshot->revision);
+  return !now.ok() || now->snapshot != map.snapshot;
 }
 
 absl::Status EngineFault(const Runtime& runtime, const std::string& client, const std::string& map,

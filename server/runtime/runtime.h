@@ -6,13 +6,14 @@
 #ifndef VOXLOC_SERVER_RUNTIME_RUNTIME_H_
 #define VOXLOC_SERVER_RUNTIME_RUNTIME_H_
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "core/engine/engine.h"
+#include "core/engine/failover/failover_engine.h"
 #include "core/estimate/global_search/global_search.h"
 #include "core/parallel/thread_pool.h"
 #include "server/config/command_line.h"
@@ -47,9 +48,8 @@ struct Runtime {
   const Config config;
   const std::map<std::string, ConfigOrigin> origins;
   const int64_t started_unix_ns;
-  const std::unique_ptr<Engine> engine;
-  const std::string engine_name;
-  const std::vector<uint32_t> engine_devices;  // its GPUs, in its order
+  const std::unique_ptr<FailoverEngine> engine;
+  const std::vector<uint32_t> engine_devices;  // its GPUs, in its order, then those that stand by
   const std::string engine_note;               // why it is not what was asked for; empty: it is
   ThreadPool host_threads;                     // for what the engine does not do
   Metrics metrics;
@@ -66,7 +66,7 @@ struct Runtime {
   Admission watchers;      // of maps
 
   const std::unique_ptr<MapStore> map_store;
-  const uint64_t max_map_memory_bytes;
+  std::atomic<uint64_t> max_map_memory_bytes;   // of the engine that serves
   const std::unique_ptr<MomentsCache> moments;  // null: there is none
 
   // In the order in which they may need each other: the last is destroyed first.
@@ -87,9 +87,13 @@ struct Runtime {
   Scheduler scheduler;
 };
 
-// What a client is sent whose work the engine failed in: Internal, with the reason ENGINE_FAULT, or
-// Unavailable, with the reason ENGINE_LOST, once the engine has failed permanently.
-[[nodiscard]] absl::Status EngineError(const Engine& engine);
+// What a client is sent whose work the engine failed in: Internal, with the reason ENGINE_FAULT;
+// Unavailable, with the reason ENGINE_REPLACED and a time to try again after, where another engine
+// has taken over, and with ENGINE_LOST once the last one has failed permanently.
+[[nodiscard]] absl::Status EngineError(const FailoverEngine& engine);
+
+// Whether the engine that this revision was made on has been given up: calls with it fail.
+[[nodiscard]] bool EngineWasReplaced(const Runtime& runtime, const MapView& map);
 
 // Logs a failure of the engine, in work for this vehicle or session; returns EngineError.
 [[nodiscard]] absl::Status EngineFault(const Runtime& runtime, const std::string& client,

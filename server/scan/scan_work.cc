@@ -335,7 +335,7 @@ void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const 
   const Verdict verdict = JudgeResult(result, estimate, profile_, align.gate, align.limits);
   const v1::AlignmentStatus status = StatusToProto(verdict.status);
   reply.set_accepted(verdict.accepted);
-  reply.set_engine(runtime_.engine_name);
+  reply.set_engine(runtime_.engine->name());
   v1::Timings& timings = *reply.mutable_timings();
   timings.set_align_s(batch.align_s);
   timings.set_batch_size(static_cast<uint32_t>(batch.size));
@@ -455,7 +455,7 @@ void ScanWork::AnswerOutOfMap() {
   if (output.point_scores) result.point_scores.assign(prepared_.base->size(), 0.0F);
   v1::AlignmentResult& reply = reply_.result();
   AlignResultToProto(result, *prepared_.base, output, reply);
-  reply.set_engine(runtime_.engine_name);
+  reply.set_engine(runtime_.engine->name());
   if (facts_.has_map) {
     static_cast<void>(gate_.AfterAlign(result, profile_, *guess_, reply_.age_s()));
     InterpolatedGuessToProto(result.map_T_base);

@@ -116,7 +116,9 @@ absl::Status ScoreWork::Score(absl::Span<const Pose> poses, v1::PoseScores& scor
   ScoreResult result;
   if (!request_.map_T_base.empty()) {
     auto scored = runtime_.engine->Score(request_);
-    if (!scored.ok()) return scored.status();
+    if (!scored.ok()) {
+      return EngineWasReplaced(runtime_, map_) ? EngineError(*runtime_.engine) : scored.status();
+    }
     result = *std::move(scored);
   }
   const size_t points = scan_.base->size();
@@ -149,7 +151,7 @@ absl::Status ScoreWork::Score(absl::Span<const Pose> poses, v1::PoseScores& scor
 void ScoreWork::DescribeTo(v1::ScoreReady& ready) const {
   ready.set_map_revision(map_.snapshot->revision);
   PointCountsToProto(scan_.counts, *ready.mutable_points());
-  ready.set_engine(runtime_.engine_name);
+  ready.set_engine(runtime_.engine->name());
   StageToProto(request_.stage, *ready.mutable_stage());
 }
 

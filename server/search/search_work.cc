@@ -100,7 +100,7 @@ absl::StatusOr<v1::SearchResult> SearchWork::Run(const Observer& observer) {
   result.mutable_points()->set_deskewed(scan_.deskewed);
   result.set_map(request_.setup().map());
   result.set_map_revision(map_.snapshot->revision);
-  result.set_engine(runtime_.engine_name);
+  result.set_engine(runtime_.engine->name());
   result.set_stamp_ns(request_.scan().stamp_ns());
   timings.set_estimate_s(Seconds(Clock::now() - searched));
   timings.set_server_s(Seconds(Clock::now() - received_));
@@ -127,6 +127,9 @@ absl::StatusOr<PoseSearchResult> SearchWork::Search(const PoseSearchObserver& ob
 }
 
 absl::Status SearchWork::Explain(const absl::Status& status) const {
+  if (!absl::IsCancelled(status) && EngineWasReplaced(runtime_, map_)) {
+    return EngineError(*runtime_.engine);
+  }
   switch (status.code()) {
     case absl::StatusCode::kInvalidArgument:
     case absl::StatusCode::kFailedPrecondition:

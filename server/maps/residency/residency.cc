@@ -58,7 +58,8 @@ struct Changed {
 }  // namespace
 
 TimeoutWatch::Clock::time_point Residency::CheckTime(TimeoutWatch::Clock::time_point now) {
-  const bool woken = woken_.exchange(false, std::memory_order_relaxed);
+  const bool woken =
+      woken_.exchange(false, std::memory_order_relaxed) || parts_.library.engine_changed();
   if ((woken || now >= next_step_) && !posted_.exchange(true)) {
     next_step_ = now + kIdlePeriod;
     if (!parts_.mapping.Post([self = shared_from_this()] { self->Step(); })) {
@@ -71,12 +72,26 @@ TimeoutWatch::Clock::time_point Residency::CheckTime(TimeoutWatch::Clock::time_p
 
 void Residency::Step() {
   const Clock::time_point now = Clock::now();
-  if (parts_.maps.MemoryBytes() > parts_.max_bytes) static_cast<void>(MakeRoom(0, now));
-  if (std::optional<Task> task = Choose(now); task.has_value()) {
-    Load(*task, now);
-    Wake();
+  if (FollowEngine(now)) {
+    if (parts_.maps.MemoryBytes() > max_bytes()) static_cast<void>(MakeRoom(0, now));
+    if (std::optional<Task> task = Choose(now); task.has_value()) {
+      Load(*task, now);
+      Wake();
+    }
   }
   posted_.store(false);
+}
+
+bool Residency::FollowEngine(Clock::time_point now) {
+  if (!parts_.library.engine_changed()) return true;
+  if (now < follow_at_) return false;
+  if (const absl::Status status = parts_.library.FollowEngine(); !status.ok()) {
+    Log(LogLevel::kError, "maps_not_moved", {{"error", status.ToString()}});
+    follow_at_ = now + Seconds(kFirstRetryS);
+    return false;
+  }
+  full_at_.store(0);
+  return true;
 }
 
 std::optional<Residency::Task> Residency::Choose(Clock::time_point now) {
@@ -213,12 +228,12 @@ void Residency::TrimToRoom(Task& task, MapState& state, Clock::time_point now) {
     if (wanted.tile.resident != nullptr) bytes += BytesInMap(*wanted.tile.resident, share);
   }
   const size_t used = parts_.maps.MemoryBytes();
-  const size_t room = task.needed ? MakeRoom(bytes, now)
-                                  : parts_.max_bytes - std::min<size_t>(used, parts_.max_bytes);
+  const size_t room =
+      task.needed ? MakeRoom(bytes, now) : max_bytes() - std::min<size_t>(used, max_bytes());
   const bool full = room < bytes;
   if (full) full_at_.store(std::max<size_t>(used, 1));
   if (task.needed && full && !state.full) {
-    Log(LogLevel::kWarn, "map_memory_full", {{"map", task.map}, {"bytes", parts_.max_bytes}});
+    Log(LogLevel::kWarn, "map_memory_full", {{"map", task.map}, {"bytes", max_bytes()}});
   }
   if (task.needed) state.full = full;
   if (!full) return;
@@ -238,7 +253,8 @@ void Residency::TrimToRoom(Task& task, MapState& state, Clock::time_point now) {
 
 size_t Residency::MakeRoom(size_t bytes, Clock::time_point now) {
   const size_t used = parts_.maps.MemoryBytes();
-  if (used + bytes <= parts_.max_bytes) return bytes;
+  const size_t most = max_bytes();
+  if (used + bytes <= most) return bytes;
   struct Victim {
     Clock::time_point needed;
     size_t changed = 0;
@@ -273,7 +289,7 @@ size_t Residency::MakeRoom(size_t bytes, Clock::time_point now) {
   size_t freed = 0;
   size_t evicted = 0;
   for (const Victim& victim : victims) {
-    if (used + bytes <= parts_.max_bytes + freed) break;
+    if (used + bytes <= most + freed) break;
     Changed& of = changed[victim.changed];
     MapTile tile = *of.view.snapshot->tiles.Find(victim.id);
     tile.resident = nullptr;
@@ -289,7 +305,7 @@ size_t Residency::MakeRoom(size_t bytes, Clock::time_point now) {
     }
   }
   parts_.metrics.map_tiles_evicted.Increment(static_cast<double>(evicted));
-  const size_t limit = parts_.max_bytes + freed;
+  const size_t limit = most + freed;
   return used >= limit ? 0 : std::min(bytes, limit - used);
 }
 

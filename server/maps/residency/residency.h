@@ -7,7 +7,8 @@
 // Works in short steps on the mapping queue, which other changes of maps take their turns with; a
 // step publishes the same revision with other tiles resident. After a start, a map is opened to
 // requests once it is loaded whole or, where that takes long, once the tiles around the last poses
-// of its vehicles are there.
+// of its vehicles are there. Where another engine takes over from one that failed, all maps are
+// made anew on it in the same way, the surroundings of vehicles first.
 //
 // Wake and full are thread-safe. The queue must be stopped before what this refers to goes.
 
@@ -45,7 +46,7 @@ class Residency : public TimeoutWatch::Watched, public std::enable_shared_from_t
     WorkQueue& mapping;
     const Metrics& metrics;
     ResidencyOptions options;
-    uint64_t max_bytes = 0;  // of all maps
+    const std::atomic<uint64_t>& max_bytes;  // of all maps
   };
   explicit Residency(const Parts& parts) : parts_(parts) {}
 
@@ -53,7 +54,7 @@ class Residency : public TimeoutWatch::Watched, public std::enable_shared_from_t
   void Wake() { woken_.store(true, std::memory_order_relaxed); }
 
   // Of all maps.
-  [[nodiscard]] uint64_t max_bytes() const { return parts_.max_bytes; }
+  [[nodiscard]] uint64_t max_bytes() const { return parts_.max_bytes.load(); }
   // Whether there is no memory for tiles that no vehicle needs.
   [[nodiscard]] bool full() const { return full_at_.load(std::memory_order_relaxed) != 0; }
 
@@ -88,6 +89,8 @@ class Residency : public TimeoutWatch::Watched, public std::enable_shared_from_t
   using Needed = absl::flat_hash_set<std::string>;
 
   void Step();
+  // False: the maps belong to an engine that has failed, and could not be made anew.
+  [[nodiscard]] bool FollowEngine(Clock::time_point now);
   [[nodiscard]] std::optional<Task> Choose(Clock::time_point now);
   // Those of a map that are missing: those needed, or all others.
   [[nodiscard]] std::vector<Wanted> Missing(const std::string& map,
@@ -112,6 +115,7 @@ class Residency : public TimeoutWatch::Watched, public std::enable_shared_from_t
   std::atomic<size_t> full_at_{0};
   Clock::time_point next_step_;  // used by the watch's thread
   std::map<std::string, MapState> states_;
+  Clock::time_point follow_at_;  // when FollowEngine may try again
 };
 
 }  // namespace voxloc::server

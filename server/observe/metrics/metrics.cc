@@ -267,6 +267,9 @@ Metrics::Metrics(const char* engine) : registry_(std::make_shared<prometheus::Re
       .Set(1.0);
   engine_fallback =
       make.MakeGauge("voxloc_engine_fallback", "1: the engine is not what was asked for.");
+  engine_takeovers = make.MakeCounter(
+      "voxloc_engine_takeovers_total",
+      "Times that an engine which stood by took over from one that failed permanently.");
   RegisterRpcs(make, rpcs);
   RegisterScans(make, *this);
   RegisterQueues(make, *this);

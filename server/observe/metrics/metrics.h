@@ -73,7 +73,8 @@ class Metrics {
  public:
   std::array<RpcMetrics, kRpcMethods> rpcs;
 
-  Gauge engine_fallback;  // 1: the engine is not what was asked for
+  Gauge engine_fallback;     // 1: the engine is not what was asked for
+  Counter engine_takeovers;  // by an engine that stood by
 
   Gauge sessions_active;
   Counter rejected_sessions;      // too many, or draining

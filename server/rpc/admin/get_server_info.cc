@@ -58,10 +58,15 @@ void DeviceToProto(const EngineInfo& info, v1::Device& device) {
 
 void EngineToProto(const Runtime& runtime, v1::GetServerInfoResponse& response) {
   const absl::Status health = runtime.engine->Health();
-  response.set_engine(runtime.engine_name);
-  response.set_engine_note(
-      health.ok() ? runtime.engine_note
-                  : absl::StrCat("the engine has failed permanently: ", health.message()));
+  response.set_engine(runtime.engine->name());
+  std::string note = runtime.engine_note;
+  for (const std::string& more :
+       {runtime.engine->note(),
+        health.ok() ? std::string()
+                    : absl::StrCat("the engine has failed permanently: ", health.message())}) {
+    absl::StrAppend(&note, note.empty() || more.empty() ? "" : "; ", more);
+  }
+  response.set_engine_note(note);
   for (const EngineInfo& device : DevicesOf(*runtime.engine, runtime.engine_devices)) {
     DeviceToProto(device, *response.add_devices());
   }

@@ -20,7 +20,7 @@ namespace voxloc::server {
 namespace {
 
 // What a scan that was not aligned is answered where there is no stream; OK for all others.
-absl::Status StatusOfResult(const v1::AlignmentResult& result, const Engine& engine) {
+absl::Status StatusOfResult(const v1::AlignmentResult& result, const FailoverEngine& engine) {
   switch (result.status()) {
     case v1::ALIGNMENT_STATUS_INVALID_INPUT:
     case v1::ALIGNMENT_STATUS_NO_PRIOR:

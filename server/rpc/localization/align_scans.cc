@@ -213,7 +213,7 @@ class AlignScansStream : public AlignScansBidi,
     if (opened->last_pose.has_value()) {
       LastPoseToProto(*opened->last_pose, absl::GetCurrentTimeNanos(), *reply.mutable_last_pose());
     }
-    reply.set_engine(runtime_.engine_name);
+    reply.set_engine(runtime_.engine->name());
     reply.mutable_limits()->set_max_points_per_scan(static_cast<uint32_t>(source_->max_points));
     reply.mutable_limits()->set_max_waiting_scans(opened->max_waiting_scans);
     reply.mutable_limits()->set_timeout_s(source_->timeout_s);

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/server/rpc/map/map_calls.h"
+#include "tests/server/map_calls.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
 #include "tests/support/engine_test.h"

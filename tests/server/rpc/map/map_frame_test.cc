@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/server/map_calls.h"
 #include "tests/server/plain_calls.h"
-#include "tests/server/rpc/map/map_calls.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
 #include "tests/support/eventually.h"

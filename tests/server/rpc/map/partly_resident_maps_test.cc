@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tests/server/map_calls.h"
 #include "tests/server/pose_search_calls.h"
-#include "tests/server/rpc/map/map_calls.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
 #include "tests/support/engine_test.h"

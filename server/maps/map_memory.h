@@ -2,8 +2,8 @@
 //
 // How much memory maps may take.
 
-#ifndef VOXLOC_SERVER_MAPS_RESIDENCY_MAP_MEMORY_H_
-#define VOXLOC_SERVER_MAPS_RESIDENCY_MAP_MEMORY_H_
+#ifndef VOXLOC_SERVER_MAPS_MAP_MEMORY_H_
+#define VOXLOC_SERVER_MAPS_MAP_MEMORY_H_
 
 #include <cstdint>
 
@@ -19,4 +19,4 @@ namespace voxloc::server {
 
 }  // namespace voxloc::server
 
-#endif  // VOXLOC_SERVER_MAPS_RESIDENCY_MAP_MEMORY_H_
+#endif  // VOXLOC_SERVER_MAPS_MAP_MEMORY_H_

@@ -2,8 +2,8 @@
 //
 // Calls of the map service, for tests of it.
 
-#ifndef VOXLOC_TESTS_SERVER_RPC_MAP_MAP_CALLS_H_
-#define VOXLOC_TESTS_SERVER_RPC_MAP_MAP_CALLS_H_
+#ifndef VOXLOC_TESTS_SERVER_MAP_CALLS_H_
+#define VOXLOC_TESTS_SERVER_MAP_CALLS_H_
 
 #include <grpcpp/grpcpp.h>
 
@@ -58,4 +58,4 @@ struct Downloaded {
 
 }  // namespace voxloc::server
 
-#endif  // VOXLOC_TESTS_SERVER_RPC_MAP_MAP_CALLS_H_
+#endif  // VOXLOC_TESTS_SERVER_MAP_CALLS_H_

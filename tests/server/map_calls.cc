@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tests/server/rpc/map/map_calls.h"
+#include "tests/server/map_calls.h"
 
 #include <gtest/gtest.h>
 

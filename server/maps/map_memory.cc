@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/maps/residency/map_memory.h"
+#include "server/maps/map_memory.h"
 
 #include <unistd.h>
 

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/engine/failover/failover_engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace voxloc {
+namespace {
+
+std::vector<EngineInfo> InfosOf(const std::vector<std::unique_ptr<Engine>>& engines) {
+  std::vector<EngineInfo> infos;
+  infos.reserve(engines.size());
+  for (const auto& engine : engines) infos.push_back(engine->Info());
+  return infos;
+}
+
+std::vector<std::string> NamesOf(const std::vector<EngineInfo>& infos) {
+  std::vector<std::string> names;
+  names.reserve(infos.size());
+  for (const EngineInfo& info : infos) names.push_back(info.name);
+  return names;
+}
+
+void AppendDevices(const EngineInfo& info, std::vector<EngineInfo>& devices) {
+  if (info.parts.empty()) {
+    devices.push_back(info);
+  } else {
+    devices.insert(devices.end(), info.parts.begin(), info.parts.end());
+  }
+}
+
+}  // namespace
+
+FailoverEngine::FailoverEngine(std::vector<std::unique_ptr<Engine>> engines)
+    : engines_(std::move(engines)), infos_(InfosOf(engines_)), names_(NamesOf(infos_)) {}
+
+bool FailoverEngine::GivenUp(size_t engine) const {
+  const absl::Status health = engines_[engine]->Health();
+  if (health.ok()) return false;
+  const absl::MutexLock lock(&mutex_);
+  size_t serving = serving_.load(std::memory_order_relaxed);
+  if (serving != engine) return true;  // another thread has found it out
+  std::vector<std::string> faults = {absl::StrCat(names_[engine], ": ", health.message())};
+  for (size_t next = engine + 1; next < engines_.size(); ++next) {
+    const absl::Status next_health = engines_[next]->Health();
+    if (next_health.ok()) {
+      faults_.insert(faults_.end(), faults.begin(), faults.end());
+      serving_.store(next, std::memory_order_release);
+      return true;
+    }
+    faults.push_back(absl::StrCat(names_[next], ": ", next_health.message()));
+  }
+  return true;
+}
+
+template <typename Call>
+auto FailoverEngine::CallAnew(const Call& call) {
+  while (true) {
+    const size_t engine = takeovers();
+    auto result = call(*engines_[engine]);
+    if (result.ok() || !GivenUp(engine) || takeovers() == engine) return result;
+  }
+}
+
+template <typename Call>
+auto FailoverEngine::CallOnce(const Call& call) {
+  const size_t engine = takeovers();
+  auto result = call(*engines_[engine]);
+  if (!result.ok()) GivenUp(engine);
+  return result;
+}
+
+absl::StatusOr<std::shared_ptr<const ResidentTile>> FailoverEngine::BuildTile(
+    const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) {
+  return CallAnew([&](Engine& engine) { return engine.BuildTile(cloud_map, statistics); });
+}
+
+absl::StatusOr<std::shared_ptr<const ResidentMap>> FailoverEngine::Compose(
+    absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
+    absl::Span<const CellStatistics> statistics, const ResidentMap* previous) {
+  return CallOnce([&](Engine& engine) { return engine.Compose(tiles, statistics, previous); });
+}
+
+absl::StatusOr<std::string> FailoverEngine::ExportTile(const ResidentTile& tile) {
+  return CallOnce([&](Engine& engine) { return engine.ExportTile(tile); });
+}
+
+absl::StatusOr<std::shared_ptr<const ResidentTile>> FailoverEngine::ImportTile(
+    absl::string_view bytes) {
+  return CallAnew([&](Engine& engine) { return engine.ImportTile(bytes); });
+}
+
+std::shared_ptr<const PackedJob> FailoverEngine::Pack(const AlignJob& job) {
+  return Serving().Pack(job);
+}
+
+std::vector<AlignResult> FailoverEngine::Align(absl::Span<const AlignJob> jobs) {
+  const size_t engine = takeovers();
+  std::vector<AlignResult> results = engines_[engine]->Align(jobs);
+  const bool failed = std::any_of(results.begin(), results.end(),
+                                  [](const AlignResult& result) { return !result.status.ok(); });
+  if (failed) GivenUp(engine);
+  return results;
+}
+
+absl::StatusOr<ScoreResult> FailoverEngine::Score(const ScoreRequest& request) {
+  return CallOnce([&](Engine& engine) { return engine.Score(request); });
+}
+
+absl::StatusOr<FilteredCloud> FailoverEngine::Filter(const PointCloud& cloud,
+                                                     const FilterOptions& options,
+                                                     WorkClass work_class) {
+  return CallAnew([&](Engine& engine) { return engine.Filter(cloud, options, work_class); });
+}
+
+absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> FailoverEngine::KeepBoundGrid(
+    BoundGrid grid) {
+  return CallOnce([&](Engine& engine) { return engine.KeepBoundGrid(std::move(grid)); });
+}
+
+absl::StatusOr<std::vector<BoundHit>> FailoverEngine::Bound(const BoundRequest& request) {
+  return CallOnce([&](Engine& engine) { return engine.Bound(request); });
+}
+
+EngineInfo FailoverEngine::Info() const {
+  const size_t serving = takeovers();
+  EngineInfo info = engines_[serving]->Info();
+  if (serving == 0) return info;
+  std::vector<EngineInfo> devices;
+  for (size_t engine = 0; engine < serving; ++engine) AppendDevices(infos_[engine], devices);
+  for (EngineInfo& device : devices) {
+    device.healthy = false;
+    device.memory_bytes_free = 0;
+  }
+  info.healthy = engines_[serving]->Health().ok();
+  AppendDevices(info, devices);
+  info.parts = std::move(devices);
+  return info;
+}
+
+absl::Status FailoverEngine::Health() const {
+  static_cast<void>(GivenUp(takeovers()));
+  return Serving().Health();
+}
+
+std::string FailoverEngine::note() const {
+  const absl::MutexLock lock(&mutex_);
+  if (faults_.empty()) return {};
+  return absl::StrCat(name(), " has taken over; ", absl::StrJoin(faults_, "; "));
+}
+
+}  // namespace voxloc

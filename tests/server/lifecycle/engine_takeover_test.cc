@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The server's GPUs fail for good while vehicles drive, and the CPU engine takes over. The GPUs are
+// made up; their maps are not those of the CPU engine, as with real ones.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/engine/cpu/cpu_engine.h"
+#include "core/engine/replica/replicated_engine.h"
+#include "tests/server/engines/fake_gpu.h"
+#include "tests/server/map_calls.h"
+#include "tests/server/plain_calls.h"
+#include "tests/server/pose_search_calls.h"
+#include "tests/server/small_town.h"
+#include "tests/server/test_server.h"
+#include "tests/support/eventually.h"
+
+namespace voxloc::server {
+namespace {
+
+using ::testing::HasSubstr;
+
+class EngineTakeover : public ::testing::Test {
+ protected:
+  [[nodiscard]] EngineChoice GpusWithAStandby() {
+    std::vector<std::unique_ptr<Engine>> gpus;
+    for (int i = 0; i < 2; ++i) gpus.push_back(std::make_unique<FakeGpu>(faults_));
+    auto united = MakeReplicatedEngine(std::move(gpus));
+    EXPECT_TRUE(united.ok()) << united.status();
+    EngineChoice choice;
+    choice.engine = *std::move(united);
+    choice.devices = {0, 1};
+    choice.standbys.push_back(MakeCpuEngine({2}));
+    return choice;
+  }
+  void Start(const TestServer::Adjust& adjust = [](Config& config) {
+    config.metrics_listen = "127.0.0.1:0";
+  }) {
+    server_ = std::make_unique<TestServer>(
+        [&](Config& config) {
+          // Of made-up GPUs with little memory.
+          config.limits.max_map_memory_bytes = uint64_t{1} << 30;
+          adjust(config);
+        },
+        GpusWithAStandby());
+  }
+  [[nodiscard]] std::shared_ptr<GpuFaults> faults() const { return faults_; }
+
+  // Sends scans until one is accepted; every one is answered. Returns that answer.
+  [[nodiscard]] static v1::AlignmentResult DriveUntilAccepted(TestSession& session) {
+    v1::AlignmentResult result;
+    uint64_t sequence = 100;
+    EXPECT_TRUE(Eventually([&] {
+      session.Send(GoodScan(++sequence));
+      result = session.ReadResult();
+      EXPECT_EQ(result.sequence(), sequence);
+      return result.accepted();
+    }));
+    return result;
+  }
+
+  const std::shared_ptr<GpuFaults> faults_ = std::make_shared<GpuFaults>();
+  std::unique_ptr<TestServer> server_;
+};
+
+TEST_F(EngineTakeover, ScansGoOnInTheSameSessionWithTheSameBits) {
+  Start();
+  server_->LoadTown();
+  TestSession session(*server_);
+  session.Open();
+  session.Send(GoodScan(1));
+  const v1::AlignmentResult before = session.ReadResult();
+  EXPECT_TRUE(before.accepted());
+  EXPECT_EQ(before.engine(), "cuda");
+
+  faults()->dead = true;
+  const v1::AlignmentResult after = DriveUntilAccepted(session);
+  EXPECT_EQ(after.engine(), "cpu");
+  EXPECT_EQ(after.map_revision(), before.map_revision());
+  EXPECT_EQ(after.tiles_missing(), 0u);
+  // Both compute on this processor.
+  EXPECT_EQ(after.map_t_base().pose().ShortDebugString(),
+            before.map_t_base().pose().ShortDebugString());
+  session.HalfClose();
+  EXPECT_TRUE(session.Finish().ok());
+}
+
+TEST_F(EngineTakeover, IsToldByHealthInfoAndMetrics) {
+  Start();
+  server_->LoadTown();
+  faults()->dead = true;
+  EXPECT_TRUE(
+      Eventually([&] { return MetricsOf(*server_)["voxloc_engine_takeovers_total"] == 1; }));
+  std::string health;
+  ASSERT_TRUE(CallRaw(*server_, "/grpc.health.v1.Health/Check",
+                      HealthRequest("voxloc.v1.LocalizationService"), &health)
+                  .ok());
+  EXPECT_EQ(health, kServing);
+  v1::GetServerInfoResponse info;
+  ASSERT_TRUE(server_->admin
+                  ->GetServerInfo(TestServer::NewContext().get(), v1::GetServerInfoRequest(), &info)
+                  .ok());
+  EXPECT_EQ(info.engine(), "cpu");
+  EXPECT_THAT(info.engine_note(), HasSubstr("illegal memory access"));
+  ASSERT_EQ(info.devices_size(), 3);
+  EXPECT_EQ(info.devices(0).name(), "cuda:0");
+  EXPECT_FALSE(info.devices(0).healthy());
+  EXPECT_FALSE(info.devices(1).healthy());
+  EXPECT_EQ(info.devices(2).name(), "cpu");
+  EXPECT_TRUE(info.devices(2).healthy());
+  auto metrics = MetricsOf(*server_);
+  EXPECT_EQ(metrics["voxloc_engine_fallback"], 1.0);
+  EXPECT_EQ(metrics["voxloc_engine_healthy"], 1.0);
+  EXPECT_EQ(metrics.at("voxloc_engine_device_healthy{device=\"cuda:1\"}"), 0.0);
+}
+
+TEST_F(EngineTakeover, KeepsEveryRevisionAndItsCanaries) {
+  Start();
+  server_->LoadTown();
+  ASSERT_TRUE(RunUpdate(*server_, {BeginRequest("town"), TileRequest("more", TownStrip(-3.0, 3.0)),
+                                   StageRequest({"tram"})})
+                  .status.ok());
+
+  faults()->dead = true;
+  for (const auto& [vehicle, revision] :
+       {std::pair<std::string, uint64_t>{"bus", 1}, {"tram", 2}}) {
+    TestSession session(*server_);
+    v1::OpenSession open;
+    open.mutable_setup()->set_map("town");
+    open.mutable_setup()->set_vehicle(vehicle);
+    session.Open(open);
+    const v1::AlignmentResult result = DriveUntilAccepted(session);
+    EXPECT_EQ(result.map_revision(), revision);
+    EXPECT_EQ(result.engine(), "cpu");
+  }
+}
+
+TEST_F(EngineTakeover, ATransactionThatWasOpenIsCommitted) {
+  Start();
+  server_->LoadTown();
+  TestUpdate update(*server_);
+  update.Write(BeginRequest("town"));
+  ASSERT_TRUE(update.Read().has_begun());
+  update.Write(TileRequest("before", TownStrip(-3.0, 0.0)));
+  ASSERT_TRUE(update.Read().has_tile_added());
+  faults()->dead = true;
+  update.Write(TileRequest("after", TownStrip(0.0, 3.0)));
+  ASSERT_TRUE(update.Read().has_tile_added());
+  update.Write(CommitRequest());
+  const v1::UpdateMapTilesResponse committed = update.Read();
+  ASSERT_TRUE(committed.has_committed());
+  EXPECT_EQ(committed.committed().map().tiles(), 3u);
+  EXPECT_TRUE(update.Finish().ok());
+  EXPECT_TRUE(Eventually([&] { return GetMap(*server_).resident_tiles() == 3; }));
+  TestSession session(*server_);
+  session.Open();
+  EXPECT_EQ(DriveUntilAccepted(session).map_revision(), 2u);
+}
+
+TEST_F(EngineTakeover, SearchesAndUnaryCallsAreTakenAgain) {
+  Start();
+  server_->LoadTown();
+  ASSERT_TRUE(Search(*server_, WholeMapRequest()).status.ok());  // whose grid is the GPU's
+  faults()->dead = true;
+  PoseSearchTold told;
+  EXPECT_TRUE(Eventually([&] {
+    told = Search(*server_, WholeMapRequest());
+    if (!told.status.ok()) {
+      EXPECT_EQ(told.status.error_code(), grpc::StatusCode::UNAVAILABLE)
+          << told.status.error_message();
+    }
+    return told.status.ok();
+  }));
+  ASSERT_GT(told.result.hypotheses_size(), 0);
+  EXPECT_LT(DistanceFromVehicle(told.result.hypotheses(0).map_t_base().pose()), 0.2);
+  EXPECT_EQ(told.result.engine(), "cpu");
+
+  v1::AlignScanRequest request;
+  request.mutable_setup()->set_map("town");
+  *request.mutable_scan() = GoodScan();
+  v1::AlignScanResponse response;
+  EXPECT_TRUE(
+      server_->localization->AlignScan(TestServer::NewContext().get(), request, &response).ok());
+  EXPECT_EQ(response.result().engine(), "cpu");
+}
+
+TEST_F(EngineTakeover, AsksItsOwnerForARestartWhereTheOperatorWantsThat) {
+  for (const bool restart : {false, true}) {
+    faults_->dead = false;
+    CommandLine command_line;
+    command_line.config.listen = "127.0.0.1:0";
+    command_line.config.metrics_listen = "127.0.0.1:0";
+    command_line.config.log_level = "error";
+    command_line.config.on_engine_failure = restart ? "restart" : "serve";
+    std::atomic<int> asked{0};
+    auto server = Server::Start(command_line, GpusWithAStandby(), [&] { ++asked; });
+    ASSERT_TRUE(server.ok()) << server.status();
+    faults_->dead = true;
+    EXPECT_TRUE(Eventually([&] {
+      return ParseMetrics(HttpGet((*server)->metrics_address(),
+                                  "/metrics"))["voxloc_engine_takeovers_total"] == 1;
+    }));
+    EXPECT_TRUE(Eventually([&] { return asked == (restart ? 1 : 0); }));
+  }
+}
+
+}  // namespace
+}  // namespace voxloc::server
