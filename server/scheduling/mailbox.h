@@ -33,6 +33,9 @@ class Mailbox {
     return item;
   }
 
+  // Must not be empty.
+  [[nodiscard]] const Item& oldest() const { return items_.front(); }
+
   [[nodiscard]] bool full() const { return items_.size() == capacity_; }
   [[nodiscard]] bool empty() const { return items_.empty(); }
   [[nodiscard]] size_t size() const { return items_.size(); }

@@ -161,11 +161,42 @@ std::shared_ptr<Scheduler::Lane> Scheduler::OpenLane(size_t capacity) const {
   return std::make_shared<Lane>(capacity);
 }
 
-void Scheduler::CountQueued(const ScanTask& task, bool added) {
+void Scheduler::CountQueued(Lane& lane, const ScanTask& task, bool added) {
   const size_t bytes = task.bytes();
   queued_ = added ? queued_ + 1 : queued_ - 1;
   queued_bytes_ = added ? queued_bytes_ + bytes : queued_bytes_ - bytes;
+  lane.bytes = added ? lane.bytes + bytes : lane.bytes - bytes;
   metrics_.depth_tracking.Set(static_cast<double>(queued_));
+}
+
+std::unique_ptr<ScanTask> Scheduler::Put(Lane& lane, std::unique_ptr<ScanTask> task) {
+  if (lane.waiting.empty()) ++waiting_lanes_;
+  CountQueued(lane, *task, true);
+  std::optional<std::unique_ptr<ScanTask>> displaced = lane.waiting.Put(std::move(task));
+  if (!displaced.has_value()) return nullptr;
+  CountQueued(lane, **displaced, false);
+  return *std::move(displaced);
+}
+
+std::unique_ptr<ScanTask> Scheduler::Take(Lane& lane) {
+  std::unique_ptr<ScanTask> task = lane.waiting.Take();
+  CountQueued(lane, *task, false);
+  if (lane.waiting.empty()) --waiting_lanes_;
+  return task;
+}
+
+bool Scheduler::HasRoomFor(const Lane& lane, const ScanTask& task) const {
+  // A share for each lane in which scans wait, and one for the next.
+  const auto fits = [&](size_t all, size_t of_lane, size_t more, size_t limit) {
+    if (all + more > limit) return false;
+    return of_lane == 0 || of_lane + more <= limit / (waiting_lanes_ + 1);
+  };
+  // In a full lane it takes the oldest one's place.
+  const bool full = lane.waiting.full();
+  const size_t freed_bytes = full ? lane.waiting.oldest()->bytes() : 0;
+  return (full || fits(queued_, lane.waiting.size(), 1, options_.max_queued)) &&
+         fits(queued_bytes_ - freed_bytes, lane.bytes - freed_bytes, task.bytes(),
+              options_.max_queued_bytes);
 }
 
 void Scheduler::AddToReady(const std::shared_ptr<Lane>& lane) {
@@ -175,35 +206,29 @@ void Scheduler::AddToReady(const std::shared_ptr<Lane>& lane) {
 }
 
 void Scheduler::Submit(const std::shared_ptr<Lane>& lane, std::unique_ptr<ScanTask> task) {
-  std::optional<std::unique_ptr<ScanTask>> displaced;
+  std::unique_ptr<ScanTask> displaced;
   std::optional<double> retry_after_s;
   {
     const absl::MutexLock lock(&mutex_);
     if (lane->closed || stopping_) return;
-    const bool too_many = !lane->waiting.full() && queued_ >= options_.max_queued;
-    if (too_many || queued_bytes_ + task->bytes() > options_.max_queued_bytes) {
+    if (HasRoomFor(*lane, *task)) {
+      displaced = Put(*lane, std::move(task));
+      AddToReady(lane);
+    } else {
       const size_t batches = 1 + queued_ / options_.max_batch;
       retry_after_s = static_cast<double>(batches) * batch_s_;
-    } else {
-      CountQueued(*task, true);
-      displaced = lane->waiting.Put(std::move(task));
-      if (displaced.has_value()) CountQueued(**displaced, false);
-      AddToReady(lane);
     }
   }
   // NOLINTNEXTLINE(bugprone-use-after-move): it stayed here where it is refused.
   if (retry_after_s.has_value()) task->Refuse(*retry_after_s);
-  if (displaced.has_value()) (*displaced)->Supersede();
+  if (displaced != nullptr) displaced->Supersede();
 }
 
 void Scheduler::Close(Lane& lane) {
   std::vector<std::unique_ptr<ScanTask>> dropped;  // destroyed outside the lock
   const absl::MutexLock lock(&mutex_);
   lane.closed = true;
-  while (!lane.waiting.empty()) {
-    dropped.push_back(lane.waiting.Take());
-    CountQueued(*dropped.back(), false);
-  }
+  while (!lane.waiting.empty()) dropped.push_back(Take(lane));
 }
 
 void Scheduler::Stop() {
@@ -225,9 +250,17 @@ bool Scheduler::HasWork() const { return stopping_ || !ready_.empty(); }
 std::vector<Scheduler::Group> Scheduler::TakeBatch() {
   std::vector<Group> groups;
   groups.reserve(ready_.size());
+  std::vector<Lane*> lanes;  // of the groups
+  lanes.reserve(ready_.size());
   size_t scans = 0;
   size_t points = 0;
   bool full = false;
+  const auto take = [&](Lane& lane, std::vector<Group::Scan>& taken) {
+    Group::Scan& scan = taken.emplace_back();
+    scan.task = Take(lane);
+    points += scan.task->points();
+    full = ++scans >= options_.max_batch || points >= options_.max_batch_points;
+  };
   while (!ready_.empty() && !full) {
     // What needs memory comes first: from here on, nothing throws.
     std::vector<Group::Scan> taken;
@@ -237,14 +270,18 @@ std::vector<Scheduler::Group> Scheduler::TakeBatch() {
     lane->queued = false;
     if (lane->waiting.empty()) continue;  // it was closed
     lane->running = true;
-    while (!lane->waiting.empty() && !full) {
-      Group::Scan& scan = taken.emplace_back();
-      scan.task = lane->waiting.Take();
-      CountQueued(*scan.task, false);
-      points += scan.task->points();
-      full = ++scans >= options_.max_batch || points >= options_.max_batch_points;
-    }
+    take(*lane, taken);
+    lanes.push_back(lane.get());
     groups.push_back(Group{Turn(*this, lane), std::move(taken)});
+  }
+  // Then the second scan of each lane that has one, and so on.
+  for (bool more = true; more && !full;) {
+    more = false;
+    for (size_t i = 0; i < lanes.size() && !full; ++i) {
+      if (lanes[i]->waiting.empty()) continue;
+      take(*lanes[i], groups[i].scans);
+      more = true;
+    }
   }
   return groups;
 }

@@ -8,6 +8,10 @@
 // There is no timer. With two workers a device, one batch is prepared, or answered, while the other
 // one is on the device.
 //
+// A session that sends more than others holds nobody up: a batch that is full has the oldest scan
+// of each lane before it has the second of any, and of what may wait a lane has at most an even
+// share beside its first scan, with one share left for a newcomer.
+//
 // Scans are prepared, estimated and answered on the threads of a pool, each answered as soon as its
 // own estimates are made. What takes further calls of the engine (MULTI_NDT, directions that are
 // not observed, rivals of doubtful results) is done behind the batch, by a thread of its own, and
@@ -119,7 +123,14 @@ class Scheduler {
   [[nodiscard]] bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   [[nodiscard]] std::vector<Group> TakeBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AddToReady(const std::shared_ptr<Lane>& lane) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void CountQueued(const ScanTask& task, bool added) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  [[nodiscard]] bool HasRoomFor(const Lane& lane, const ScanTask& task) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns the scan that had to give way, or null.
+  [[nodiscard]] std::unique_ptr<ScanTask> Put(Lane& lane, std::unique_ptr<ScanTask> task)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  [[nodiscard]] std::unique_ptr<ScanTask> Take(Lane& lane) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void CountQueued(Lane& lane, const ScanTask& task, bool added)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndTurn(const std::shared_ptr<Lane>& lane);
 
   void RunBatch(std::vector<Group> groups);
@@ -139,7 +150,8 @@ class Scheduler {
   std::deque<std::shared_ptr<Lane>> ready_ ABSL_GUARDED_BY(mutex_);  // lanes in which scans wait
   size_t queued_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t queued_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  double batch_s_ ABSL_GUARDED_BY(mutex_) = 0.01;  // running mean
+  size_t waiting_lanes_ ABSL_GUARDED_BY(mutex_) = 0;  // in which scans wait
+  double batch_s_ ABSL_GUARDED_BY(mutex_) = 0.01;     // running mean
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   WorkQueue estimating_;
   std::vector<std::thread> workers_;
@@ -153,6 +165,7 @@ class Scheduler::Lane {
  private:
   friend class Scheduler;
   Mailbox<std::unique_ptr<ScanTask>> waiting;
+  size_t bytes = 0;      // of the scans that wait
   bool queued = false;   // whether it is among the ready ones
   bool running = false;  // whether scans of it are on their way
   bool closed = false;

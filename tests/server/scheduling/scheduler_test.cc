@@ -251,6 +251,72 @@ TEST_F(SchedulerTest, RefusesWhatWeighsTooMuch) {
   EXPECT_EQ(record_.events().back(), "completed y of 1");
 }
 
+TEST_F(SchedulerTest, AFullBatchHasAScanOfEachLaneBeforeTheSecondOfAny) {
+  gate_->Close();
+  Scheduler::Options options = FewOptions();
+  options.max_queued = 100;
+  options.max_queued_bytes = 100 * kTaskBytes;
+  Scheduler scheduler(engine_, host_threads_, options, metrics_);
+  const auto submit = [&](const std::shared_ptr<Scheduler::Lane>& lane, const std::string& name) {
+    scheduler.Submit(lane, std::make_unique<FakeTask>(record_, name));
+  };
+  const auto greedy = scheduler.OpenLane(8);
+  const auto first = scheduler.OpenLane(2);
+  const auto second = scheduler.OpenLane(2);
+  submit(scheduler.OpenLane(1), "busy");
+  gate_->AwaitBatches(1);
+  for (int i = 0; i < 6; ++i) submit(greedy, "greedy" + std::to_string(i));
+  for (int i = 0; i < 2; ++i) submit(first, "first" + std::to_string(i));
+  submit(second, "second0");
+  gate_->Open();
+  record_.Await(10);
+  // Of three scans a batch. Within a lane they keep their order.
+  const Events events = record_.events();
+  EXPECT_THAT(Events(events.begin() + 1, events.begin() + 4),
+              UnorderedElementsAre("completed greedy0 of 3", "completed first0 of 3",
+                                   "completed second0 of 3"));
+  EXPECT_THAT(Events(events.begin() + 4, events.begin() + 7),
+              UnorderedElementsAre("completed greedy1 of 3", "completed greedy2 of 3",
+                                   "completed first1 of 3"));
+  EXPECT_EQ(gate_->batches(), (std::vector<size_t>{1, 3, 3, 3}));
+}
+
+TEST_F(SchedulerTest, AGreedyLaneLeavesRoomForOthers) {
+  gate_->Close();
+  for (const bool by_bytes : {false, true}) {
+    Scheduler::Options options = FewOptions();
+    options.max_queued = by_bytes ? 100 : 8;
+    options.max_queued_bytes = (by_bytes ? 8 : 100) * kTaskBytes;
+    Record record;
+    {
+      Scheduler scheduler(engine_, host_threads_, options, metrics_);
+      const auto submit = [&](const std::shared_ptr<Scheduler::Lane>& lane,
+                              const std::string& name) {
+        scheduler.Submit(lane, std::make_unique<FakeTask>(record, name));
+      };
+      const size_t batches = gate_->batches().size();
+      submit(scheduler.OpenLane(1), "busy");
+      gate_->AwaitBatches(batches + 1);
+      const auto greedy = scheduler.OpenLane(64);
+      for (int i = 0; i < 6; ++i) submit(greedy, "greedy" + std::to_string(i));
+      // Half of the places.
+      EXPECT_EQ(record.events(), (Events{"refused greedy4", "refused greedy5"})) << by_bytes;
+      // The first scan of any lane gets in, as long as there is any room.
+      std::vector<std::shared_ptr<Scheduler::Lane>> lanes;
+      for (int i = 0; i < 5; ++i) {
+        lanes.push_back(scheduler.OpenLane(64));
+        submit(lanes.back(), "modest" + std::to_string(i));
+      }
+      EXPECT_EQ(record.events().size(), 3u);
+      EXPECT_EQ(record.events().back(), "refused modest4");
+      gate_->Open();
+      record.Await(12);
+    }
+    gate_->Close();
+  }
+  gate_->Open();
+}
+
 TEST_F(SchedulerTest, ABatchHasAtMostSoManyPointsOrOneScan) {
   gate_->Close();
   Scheduler::Options options = FewOptions();
