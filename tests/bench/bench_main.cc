@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// voxloc_bench: the engines, and the map store, in process, no server. Reading and thinning are
+// voxloc_bench: the engines, the map store and the server, in one process. Reading and thinning are
 // outside the timing.
 
 #include <CLI/CLI.hpp>
@@ -11,7 +11,7 @@
 
 int main(int argc, char** argv) {
   CLI::App program(
-      "Measures voxloc's engines and its map store in process.\n\n"
+      "Measures voxloc's engines, its map store and its server in one process.\n\n"
       "  voxloc_bench align --map map.ply --scans scans --poses poses.txt --guesses guesses.txt\n"
       "  voxloc_bench build --synthetic 1000000 --extent 200\n"
       "  voxloc_bench gpu --json gpu.json\n");
@@ -24,7 +24,8 @@ int main(int argc, char** argv) {
       voxloc::bench::AddAccuracyCommand(program),    voxloc::bench::AddBasinCommand(program),
       voxloc::bench::AddSearchCommand(program),      voxloc::bench::AddEstimateCommand(program),
       voxloc::bench::AddRecoveryCommand(program),    voxloc::bench::AddSweepCommand(program),
-      voxloc::bench::AddStoreCommand(program),       voxloc::bench::AddMapFitCommand(program)};
+      voxloc::bench::AddStoreCommand(program),       voxloc::bench::AddMapFitCommand(program),
+      voxloc::bench::AddTakeoverCommand(program)};
   CLI11_PARSE(program, argc, argv);
   for (const voxloc::bench::Command& command : commands) {
     if (!command.app->parsed()) continue;

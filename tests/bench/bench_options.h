@@ -47,6 +47,7 @@ struct Command {
 [[nodiscard]] Command AddSearchCommand(CLI::App& program);
 [[nodiscard]] Command AddStoreCommand(CLI::App& program);
 [[nodiscard]] Command AddSweepCommand(CLI::App& program);
+[[nodiscard]] Command AddTakeoverCommand(CLI::App& program);
 [[nodiscard]] Command AddGpuCommand(CLI::App& program);
 [[nodiscard]] Command AddInitialPoseCommand(CLI::App& program);
 

@@ -552,6 +552,21 @@ class Sweep:
         number(rows["motion halved"]["unexplained_motion"], 0.2, 10, "unexplained motion")
 
 
+class Takeover:
+    @staticmethod
+    def arguments(drive):
+        return [*drive.data, "--engine", "cpu", "--at", "2"]
+
+    @staticmethod
+    def check(result, _):
+        demand((result["from"], result["to"]) == ("cuda", "cpu"), "the engines")
+        number(result["accepted_ms"], 0.1, 60e3, "accepted_ms")
+        number(result["surrounded_ms"], result["accepted_ms"], 60e3, "surrounded_ms")
+        number(result["whole_ms"], 0.1, 60e3, "whole_ms")
+        demand(result["scans_lost"] == math.ceil(result["accepted_ms"] / 100), "scans_lost")
+        demand(result["answered"] >= 1, "no scan was answered")
+
+
 COMMANDS = {
     "accuracy": [Accuracy],
     "accuracy-of-gicp": [AccuracyOfGicp],
@@ -573,6 +588,7 @@ COMMANDS = {
     "search": [Search],
     "store": [Store, StoreOfAMap],
     "sweep": [Sweep],
+    "takeover": [Takeover],
 }
 
 

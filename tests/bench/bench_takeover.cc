@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `voxloc_bench takeover`: a server whose GPU fails while a vehicle drives, and how long it takes
+// until the vehicle is localized again. The whole server runs in this process, since what fails is
+// the CUDA context of a process.
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "clients/cpp/channel.h"
+#include "clients/cpp/map_client.h"
+#include "clients/cpp/map_transaction.h"
+#include "clients/cpp/session.h"
+#include "core/engine/cpu/cpu_engine.h"
+#include "core/engine/replica/replicated_engine.h"
+#include "server/engines/engine_factory.h"
+#include "server/server.h"
+#include "tests/bench/bench_data.h"
+#include "tests/bench/bench_options.h"
+#include "tests/server/engines/fake_gpu.h"
+#if defined(VOXLOC_HAVE_CUDA)
+#include "tests/cuda/engine/fault_kernel.h"
+#endif
+
+namespace voxloc::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A turn of the scanner that the scans come from.
+constexpr double kPeriodS = 0.1;
+constexpr char kMap[] = "bench";
+
+struct TakeoverFlags {
+  MapOptions map;
+  ScanOptions scans;
+  std::string data_dir;
+  std::string engine = "cuda";
+  std::vector<uint32_t> devices = {0};
+  std::vector<uint32_t> standby_devices;
+  std::string moments_cache = "auto";
+  size_t at = 20;
+  double most_s = 120.0;
+  std::string json;
+};
+
+double Since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Two made-up GPUs, whose maps are not those of the CPU engine behind them.
+absl::StatusOr<server::EngineChoice> FakeGpus(const std::shared_ptr<server::GpuFaults>& faults) {
+  std::vector<std::unique_ptr<Engine>> gpus;
+  for (int i = 0; i < 2; ++i) gpus.push_back(std::make_unique<server::FakeGpu>(faults));
+  auto united = MakeReplicatedEngine(std::move(gpus));
+  if (!united.ok()) return united.status();
+  server::EngineChoice choice;
+  choice.engine = *std::move(united);
+  choice.devices = {0, 1};
+  choice.standbys.push_back(MakeCpuEngine({}));
+  return choice;
+}
+
+class TakeoverRun {
+ public:
+  explicit TakeoverRun(const TakeoverFlags& flags) : flags_(flags) {}
+
+  absl::Status Run() {
+    auto scans = LoadScans(flags_.scans);
+    if (!scans.ok()) return scans.status();
+    scans_ = *std::move(scans);
+    if (flags_.at + 1 >= scans_.size()) {
+      return absl::InvalidArgumentError(absl::StrCat("--at must be below the number of scans, ",
+                                                     scans_.size(), ", less one (got ", flags_.at,
+                                                     ")"));
+    }
+    if (absl::Status status = Start(); !status.ok()) return status;
+    if (absl::Status status = LoadMap(); !status.ok()) return status;
+    if (absl::Status status = OpenSession(); !status.ok()) return status;
+    if (absl::Status status = AwaitWhole().status(); !status.ok()) return status;
+    for (size_t i = 0; i < flags_.at; ++i) {
+      auto result = Align(i);
+      if (!result.ok()) return result.status();
+      engine_before_ = result->engine();
+    }
+    if (!Fail()) return absl::InternalError("the context of the GPU could not be ended");
+    if (absl::Status status = DriveOn(); !status.ok()) return status;
+    const auto whole_s = AwaitWhole();
+    if (!whole_s.ok()) return whole_s.status();
+    return Report(Since(failed_));
+  }
+
+ private:
+  absl::Status Start() {
+    server::CommandLine command_line;
+    server::Config& config = command_line.config;
+    config.listen = "127.0.0.1:0";
+    config.metrics_listen = "off";
+    config.data_dir = flags_.data_dir;
+    config.moments_cache = flags_.moments_cache;
+    config.engine = flags_.engine;
+    config.devices = flags_.devices;
+    config.standby_devices = flags_.standby_devices;
+    if (flags_.engine == "cpu") {
+      // The made-up GPUs have little memory.
+      config.limits.max_map_memory_bytes = uint64_t{16} << 30;
+      auto choice = FakeGpus(faults_);
+      if (!choice.ok()) return choice.status();
+      auto server = server::Server::Start(command_line, *std::move(choice));
+      if (!server.ok()) return server.status();
+      server_ = *std::move(server);
+    } else {
+      auto server = server::Server::Start(command_line);
+      if (!server.ok()) return server.status();
+      server_ = *std::move(server);
+    }
+    client::ChannelOptions channel_options;
+    channel_options.server = server_->address();
+    auto channel = client::Channel::Create(channel_options);
+    if (!channel.ok()) return channel.status();
+    channel_ = *std::move(channel);
+    return absl::OkStatus();
+  }
+
+  // Where the data directory does not have it.
+  absl::Status LoadMap() {
+    const auto there = client::MapClient(*channel_).List(flags_.most_s);
+    if (!there.ok()) return there.status();
+    if (!there->empty()) return absl::OkStatus();
+    const auto clouds = LoadMapClouds(flags_.map);
+    if (!clouds.ok()) return clouds.status();
+    client::TransactionOptions options;
+    options.begin.set_map(kMap);
+    options.begin.set_create(true);
+    auto transaction = client::MapTransaction::Begin(*channel_, options);
+    if (!transaction.ok()) return transaction.status();
+    for (size_t i = 0; i < clouds->size(); ++i) {
+      absl::Status status = (*transaction)->AddTile(absl::StrCat(i), (*clouds)[i]);
+      if (!status.ok()) return status;
+    }
+    return (*transaction)->Commit(v1::CommitUpdate()).status();
+  }
+
+  absl::Status OpenSession() {
+    const auto start = Clock::now();
+    client::SessionOptions options;
+    options.open.mutable_setup()->set_map(kMap);
+    options.open.mutable_setup()->set_vehicle("bench");
+    while (true) {
+      auto session = client::LocalizationSession::Open(*channel_, options);
+      if (session.ok()) {
+        session_ = *std::move(session);
+        return absl::OkStatus();
+      }
+      if (!absl::IsUnavailable(session.status()) || Since(start) > flags_.most_s) {
+        return session.status();
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  }
+
+  // Until all tiles are in memory; returns how long that took.
+  absl::StatusOr<double> AwaitWhole() {
+    const client::MapClient maps(*channel_);
+    const auto start = Clock::now();
+    while (true) {
+      const auto map = maps.Get(kMap, flags_.most_s);
+      if (map.ok() && map->resident_tiles() == map->tiles()) return Since(start);
+      if (Since(start) > flags_.most_s) {
+        return absl::DeadlineExceededError(
+            absl::StrCat("the map is not in memory within ", flags_.most_s, " s"));
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+
+  absl::StatusOr<v1::AlignmentResult> Align(size_t i) {
+    const BenchScan& scan = scans_[i];
+    client::ScanInput input;
+    input.stamp_ns = static_cast<int64_t>(static_cast<double>(i) * kPeriodS * 1e9);
+    input.cloud = scan.cloud.get();
+    input.guess_map_T_base = scan.map_T_base_guess;
+    const auto sequence = session_->Send(input);
+    if (!sequence.ok()) return sequence.status();
+    return session_->ReceiveResultOf(*sequence, flags_.most_s);
+  }
+
+  bool Fail() {
+    failed_ = Clock::now();
+    if (flags_.engine == "cpu") {
+      faults_->dead = true;
+      return true;
+    }
+#if defined(VOXLOC_HAVE_CUDA)
+    return EndCudaContext();
+#else
+    return false;
+#endif
+  }
+
+  // Aligns, one after another, the scan that the vehicle has at that time, until one has all tiles
+  // around it.
+  absl::Status DriveOn() {
+    while (Since(failed_) < flags_.most_s) {
+      const auto i = flags_.at + static_cast<size_t>(Since(failed_) / kPeriodS);
+      if (i >= scans_.size()) break;
+      auto result = Align(i);
+      if (!result.ok()) return result.status();
+      ++answered_;
+      if (!result->accepted()) continue;
+      engine_after_ = result->engine();
+      if (!accepted_ms_.has_value()) accepted_ms_ = Since(failed_) * 1e3;
+      if (result->tiles_missing() > 0) continue;
+      surrounded_ms_ = Since(failed_) * 1e3;
+      return absl::OkStatus();
+    }
+    return absl::DeadlineExceededError("no scan had all tiles around it before the drive's end");
+  }
+
+  absl::Status Report(double whole_s) const {
+    // Of a scanner at 10 Hz: those that end before a scan is accepted again.
+    const auto scans_lost = static_cast<int>(std::ceil(*accepted_ms_ / (kPeriodS * 1e3)));
+    std::printf("from %s to %s\n", engine_before_.c_str(), engine_after_.c_str());
+    std::printf("accepted again    %8.1f ms after the failure, %d scans at 10 Hz\n", *accepted_ms_,
+                scans_lost);
+    std::printf("with all tiles    %8.1f ms\n", *surrounded_ms_);
+    std::printf("map in memory     %8.1f ms\n", whole_s * 1e3);
+    std::printf("answered meanwhile %zu scans, every one\n", answered_);
+    return WriteJson(flags_.json, {{"from", engine_before_},
+                                   {"to", engine_after_},
+                                   {"accepted_ms", *accepted_ms_},
+                                   {"scans_lost", scans_lost},
+                                   {"surrounded_ms", *surrounded_ms_},
+                                   {"whole_ms", whole_s * 1e3},
+                                   {"answered", answered_}});
+  }
+
+  const TakeoverFlags& flags_;
+  const std::shared_ptr<server::GpuFaults> faults_ = std::make_shared<server::GpuFaults>();
+  std::vector<BenchScan> scans_;
+  std::unique_ptr<server::Server> server_;
+  std::optional<client::Channel> channel_;
+  std::unique_ptr<client::LocalizationSession> session_;
+  Clock::time_point failed_;
+  std::string engine_before_;
+  std::string engine_after_;
+  size_t answered_ = 0;
+  std::optional<double> accepted_ms_;
+  std::optional<double> surrounded_ms_;
+};
+
+}  // namespace
+
+Command AddTakeoverCommand(CLI::App& program) {
+  auto flags = std::make_shared<TakeoverFlags>();
+  CLI::App* const app = program.add_subcommand(
+      "takeover",
+      "Ends the GPU's context while a vehicle drives, and measures until it is localized again");
+  AddMapFlags(*app, flags->map);
+  AddScanFlags(*app, flags->scans);
+  RequireMapAndScans(*app);
+  app->add_option(
+      "--data-dir", flags->data_dir,
+      "folder in which the server keeps the map, which is loaded where it is not there; "
+      "default: in memory");
+  app->add_option(
+         "--engine", flags->engine,
+         "cuda: a kernel that traps ends the context of device 0; cpu: a made-up GPU fails")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
+  app->add_option("--devices", flags->devices, "GPUs that serve")
+      ->delimiter(',')
+      ->capture_default_str();
+  app->add_option("--standby-devices", flags->standby_devices, "GPUs that stand by")
+      ->delimiter(',');
+  app->add_option("--moments-cache", flags->moments_cache, "as voxlocd's flag")
+      ->check(CLI::IsMember({"auto", "on", "off"}))
+      ->capture_default_str();
+  app->add_option("--at", flags->at, "number of scans before the failure, 1 or more")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app->add_option("--most-s", flags->most_s, "give up after so many seconds")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  AddJsonFlag(*app, flags->json);
+  return {app, [flags] { return TakeoverRun(*flags).Run(); }};
+}
+
+}  // namespace voxloc::bench
