@@ -90,7 +90,6 @@ struct Config {
   std::string moments_cache = "auto";       // auto: with the CPU engine; on, off
   std::string engine = "auto";              // auto, cpu, cuda
   std::vector<uint32_t> devices = {0};      // GPUs, as the driver counts them
-  std::vector<uint32_t> standby_devices;    // GPUs that take over where those fail
   std::string on_engine_failure = "serve";  // serve, restart
   uint64_t gpu_memory_limit_bytes = 0;      // on each GPU; 0: all there is
   std::string ready_file;                   // empty: none

@@ -110,13 +110,9 @@ Setting Bytes(std::string key, std::string help, Field field) {
 
 // Whole numbers, each once, with commas between.
 template <typename Field>
-Setting Ordinals(std::string key, bool may_be_empty, std::string help, Field field) {
-  auto set = [key, may_be_empty, field](absl::string_view value, Config& config) {
+Setting Ordinals(std::string key, std::string help, Field field) {
+  auto set = [key, field](absl::string_view value, Config& config) {
     std::vector<uint32_t> parsed;
-    if (may_be_empty && value.empty()) {
-      field(config).clear();
-      return absl::OkStatus();
-    }
     for (const absl::string_view word : absl::StrSplit(value, ',')) {
       uint32_t ordinal = 0;
       if (!absl::SimpleAtoi(word, &ordinal)) {
@@ -359,17 +355,11 @@ std::vector<Setting> MakeSettings() {
       "align scans with this engine; auto: a GPU if one works, otherwise the CPU",
       [](auto& c) -> auto& { return c.engine; }));
   table.push_back(Ordinals(
-      "devices", /*may_be_empty=*/false,
-      "use these GPUs, numbered by the driver; each keeps all maps",
+      "devices", "use these GPUs, numbered by the driver; each keeps all maps",
       [](auto& c) -> auto& { return c.devices; }));
-  table.push_back(Ordinals(
-      "standby_devices", /*may_be_empty=*/true,
-      "let these GPUs take over, in this order, when those of devices have failed; after them the "
-      "CPU engine does",
-      [](auto& c) -> auto& { return c.standby_devices; }));
   table.push_back(Choice(
       "on_engine_failure", {"serve", "restart"},
-      "when another engine has taken over from one that failed permanently: serve on with it, or "
+      "when the CPU engine has taken over from a GPU that failed permanently: serve on with it, or "
       "drain and end with exit code 4, for a supervisor to start the server again",
       [](auto& c) -> auto& { return c.on_engine_failure; }));
   table.push_back(Bytes(

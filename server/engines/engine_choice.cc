@@ -2,7 +2,6 @@
 
 #include "server/engines/engine_choice.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -21,26 +20,15 @@ EngineChoice Cpu(const Config& config, const EngineSource& source, std::string n
   return {source.make_cpu(), {}, std::move(note)};
 }
 
-absl::Status CheckDevices(absl::string_view key, const std::vector<uint32_t>& asked, int devices) {
-  for (const uint32_t device : asked) {
+absl::Status CheckDevices(const Config& config, int devices) {
+  for (const uint32_t device : config.devices) {
     if (device < static_cast<uint32_t>(devices)) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        key, " must be ", devices == 1 ? std::string("0") : absl::StrCat("from 0 to ", devices - 1),
-        " (got '", absl::StrJoin(asked, ","), "')"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("devices must be ",
+                     devices == 1 ? std::string("0") : absl::StrCat("from 0 to ", devices - 1),
+                     " (got '", absl::StrJoin(config.devices, ","), "')"));
   }
   return absl::OkStatus();
-}
-
-absl::Status CheckDevices(const Config& config, int devices) {
-  if (absl::Status status = CheckDevices("devices", config.devices, devices); !status.ok()) {
-    return status;
-  }
-  for (const uint32_t device : config.standby_devices) {
-    if (std::count(config.devices.begin(), config.devices.end(), device) == 0) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("standby_devices must name no GPU that `devices` names (got ", device, ")"));
-  }
-  return CheckDevices("standby_devices", config.standby_devices, devices);
 }
 
 // The engines of the devices that start and agree with the CPU engine.
@@ -48,8 +36,8 @@ class Gpus {
  public:
   Gpus(const Config& config, const EngineSource& source) : config_(config), source_(source) {}
 
-  absl::Status Start(const std::vector<uint32_t>& devices) {
-    for (const uint32_t device : devices) {
+  absl::Status Start() {
+    for (const uint32_t device : config_.devices) {
       auto engine = source_.make_gpu(device);
       if (!engine.ok()) {
         if (config_.engine == "cuda") return engine.status();
@@ -112,7 +100,7 @@ absl::StatusOr<EngineChoice> ChooseEngine(const Config& config, const EngineSour
   if (absl::Status status = CheckDevices(config, devices); !status.ok()) return status;
 
   Gpus gpus(config, source);
-  if (absl::Status status = gpus.Start(config.devices); !status.ok()) return status;
+  if (absl::Status status = gpus.Start(); !status.ok()) return status;
   std::vector<std::unique_ptr<Engine>> engines = gpus.Take();
   if (engines.empty()) return Cpu(config, source, gpus.note(), gpus.note());
   EngineChoice choice;
@@ -125,16 +113,11 @@ absl::StatusOr<EngineChoice> ChooseEngine(const Config& config, const EngineSour
     if (!united.ok()) return united.status();
     choice.engine = *std::move(united);
   }
-  Gpus standbys(config, source);
-  if (absl::Status status = standbys.Start(config.standby_devices); !status.ok()) return status;
-  choice.standbys = standbys.Take();
-  choice.standby_devices = standbys.devices();
-  choice.standbys.push_back(gpus.TakeReference());
+  choice.standby = gpus.TakeReference();
   Log(LogLevel::kInfo, "engine_chosen",
       {{"engine", "cuda"},
        {"asked", config.engine},
        {"devices", absl::StrJoin(choice.devices, ",")},
-       {"standby_devices", absl::StrJoin(choice.standby_devices, ",")},
        {"reason", "found, and passed the self-test"}});
   return choice;
 }

@@ -33,18 +33,17 @@ struct EngineChoice {
   std::unique_ptr<Engine> engine;
   std::vector<uint32_t> devices;  // its GPUs, in its order
   std::string note;               // why it is not what was asked for; empty: it is
-  // What takes over where it fails for good, in this order, and the GPUs among them.
-  std::vector<std::unique_ptr<Engine>> standbys = {};
-  std::vector<uint32_t> standby_devices = {};
+  // What takes over where it fails for good; null: nothing.
+  std::unique_ptr<Engine> standby = nullptr;
 };
 
 // `cpu` gives the CPU engine. `cuda` and `auto` give that of config.devices: devices that fail the
 // self-test are left out with an error in the log, and where none is left the CPU engine serves.
 // Where there is no GPU, or one does not start, `auto` gives the CPU engine and `cuda` an error.
-// Where GPUs serve, those of config.standby_devices stand by, and after them the CPU engine.
+// Where GPUs serve, the CPU engine stands by: what ends the context of one GPU ends CUDA for the
+// whole process, other GPUs included (docs/reliability.md).
 //
-// InvalidArgument: config.devices or config.standby_devices names one that there is not, or both
-// name one. FailedPrecondition: `cuda`, and this
+// InvalidArgument: config.devices names one that there is not. FailedPrecondition: `cuda`, and this
 // build or machine has no such engine; else what make_gpu and unite return.
 [[nodiscard]] absl::StatusOr<EngineChoice> ChooseEngine(const Config& config,
                                                         const EngineSource& source);

@@ -51,17 +51,11 @@ std::unique_ptr<MomentsCache> OpenMoments(const Config& config, Engine& engine,
   return std::make_unique<MomentsCache>(std::move(options), engine, metrics);
 }
 
-std::unique_ptr<FailoverEngine> WithStandbys(EngineChoice& choice) {
+std::unique_ptr<FailoverEngine> WithStandby(EngineChoice& choice) {
   std::vector<std::unique_ptr<Engine>> engines;
   engines.push_back(std::move(choice.engine));
-  for (auto& standby : choice.standbys) engines.push_back(std::move(standby));
+  if (choice.standby != nullptr) engines.push_back(std::move(choice.standby));
   return std::make_unique<FailoverEngine>(std::move(engines));
-}
-
-std::vector<uint32_t> AllDevices(const EngineChoice& choice) {
-  std::vector<uint32_t> devices = choice.devices;
-  devices.insert(devices.end(), choice.standby_devices.begin(), choice.standby_devices.end());
-  return devices;
 }
 
 FitSampler::Options FitSamplerOptions(const Config& config) {
@@ -77,8 +71,8 @@ Runtime::Runtime(const CommandLine& command_line, EngineChoice choice,
     : config(command_line.config),
       origins(command_line.origins),
       started_unix_ns(absl::GetCurrentTimeNanos()),
-      engine(WithStandbys(choice)),
-      engine_devices(AllDevices(choice)),
+      engine(WithStandby(choice)),
+      engine_devices(std::move(choice.devices)),
       engine_note(std::move(choice.note)),
       host_threads(config.threads == 0 ? UsableProcessors() : config.threads),
       metrics(engine->name().c_str()),
@@ -108,7 +102,7 @@ Runtime::Runtime(const CommandLine& command_line, EngineChoice choice,
       fit_sampler(tile_fits, FitSamplerOptions(config), metrics),
       global_search(*engine, config.limits.search_cache_bytes),
       sessions(config.limits.max_sessions, metrics),
-      scheduler(*engine, host_threads, SchedulerOptions(config.limits, choice.devices.size()),
+      scheduler(*engine, host_threads, SchedulerOptions(config.limits, engine_devices.size()),
                 metrics) {
   metrics.engine_fallback.Set(engine_note.empty() ? 0.0 : 1.0);
 }
@@ -141,6 +135,7 @@ absl::Status EngineFault(const Runtime& runtime, const std::string& client, cons
                          const absl::Status& status) {
   Log(LogLevel::kError, "engine_failed",
       {{"session", client}, {"map", map}, {"error", status.message()}});
+  runtime.residency->FollowNow();
   return EngineError(*runtime.engine);
 }
 

@@ -49,7 +49,7 @@ struct Runtime {
   const std::map<std::string, ConfigOrigin> origins;
   const int64_t started_unix_ns;
   const std::unique_ptr<FailoverEngine> engine;
-  const std::vector<uint32_t> engine_devices;  // its GPUs, in its order, then those that stand by
+  const std::vector<uint32_t> engine_devices;  // its GPUs, in its order
   const std::string engine_note;               // why it is not what was asked for; empty: it is
   ThreadPool host_threads;                     // for what the engine does not do
   Metrics metrics;

@@ -189,7 +189,8 @@ bool Scheduler::HasRoomFor(const Lane& lane, const ScanTask& task) const {
   // A share for each lane in which scans wait, and one for the next.
   const auto fits = [&](size_t all, size_t of_lane, size_t more, size_t limit) {
     if (all + more > limit) return false;
-    return of_lane == 0 || of_lane + more <= limit / (waiting_lanes_ + 1);
+    const size_t shares = waiting_lanes_ + 1;
+    return of_lane == 0 || of_lane + more <= (limit + shares - 1) / shares;
   };
   // In a full lane it takes the oldest one's place.
   const bool full = lane.waiting.full();

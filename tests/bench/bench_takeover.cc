@@ -46,7 +46,6 @@ struct TakeoverFlags {
   std::string data_dir;
   std::string engine = "cuda";
   std::vector<uint32_t> devices = {0};
-  std::vector<uint32_t> standby_devices;
   std::string moments_cache = "auto";
   size_t at = 20;
   double most_s = 120.0;
@@ -66,7 +65,7 @@ absl::StatusOr<server::EngineChoice> FakeGpus(const std::shared_ptr<server::GpuF
   server::EngineChoice choice;
   choice.engine = *std::move(united);
   choice.devices = {0, 1};
-  choice.standbys.push_back(MakeCpuEngine({}));
+  choice.standby = MakeCpuEngine({});
   return choice;
 }
 
@@ -109,7 +108,6 @@ class TakeoverRun {
     config.moments_cache = flags_.moments_cache;
     config.engine = flags_.engine;
     config.devices = flags_.devices;
-    config.standby_devices = flags_.standby_devices;
     if (flags_.engine == "cpu") {
       // The made-up GPUs have little memory.
       config.limits.max_map_memory_bytes = uint64_t{16} << 30;
@@ -133,9 +131,14 @@ class TakeoverRun {
 
   // Where the data directory does not have it.
   absl::Status LoadMap() {
-    const auto there = client::MapClient(*channel_).List(flags_.most_s);
-    if (!there.ok()) return there.status();
-    if (!there->empty()) return absl::OkStatus();
+    const client::MapClient maps(*channel_);
+    const auto start = Clock::now();
+    while (true) {
+      const absl::Status there = maps.Get(kMap, flags_.most_s).status();
+      if (absl::IsNotFound(there)) break;
+      if (!absl::IsUnavailable(there) || Since(start) > flags_.most_s) return there;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
     const auto clouds = LoadMapClouds(flags_.map);
     if (!clouds.ok()) return clouds.status();
     client::TransactionOptions options;
@@ -151,21 +154,13 @@ class TakeoverRun {
   }
 
   absl::Status OpenSession() {
-    const auto start = Clock::now();
     client::SessionOptions options;
     options.open.mutable_setup()->set_map(kMap);
     options.open.mutable_setup()->set_vehicle("bench");
-    while (true) {
-      auto session = client::LocalizationSession::Open(*channel_, options);
-      if (session.ok()) {
-        session_ = *std::move(session);
-        return absl::OkStatus();
-      }
-      if (!absl::IsUnavailable(session.status()) || Since(start) > flags_.most_s) {
-        return session.status();
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
+    auto session = client::LocalizationSession::Open(*channel_, options);
+    if (!session.ok()) return session.status();
+    session_ = *std::move(session);
+    return absl::OkStatus();
   }
 
   // Until all tiles are in memory; returns how long that took.
@@ -280,8 +275,6 @@ Command AddTakeoverCommand(CLI::App& program) {
   app->add_option("--devices", flags->devices, "GPUs that serve")
       ->delimiter(',')
       ->capture_default_str();
-  app->add_option("--standby-devices", flags->standby_devices, "GPUs that stand by")
-      ->delimiter(',');
   app->add_option("--moments-cache", flags->moments_cache, "as voxlocd's flag")
       ->check(CLI::IsMember({"auto", "on", "off"}))
       ->capture_default_str();

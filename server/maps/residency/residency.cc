@@ -62,12 +62,19 @@ TimeoutWatch::Clock::time_point Residency::CheckTime(TimeoutWatch::Clock::time_p
       woken_.exchange(false, std::memory_order_relaxed) || parts_.library.engine_changed();
   if ((woken || now >= next_step_) && !posted_.exchange(true)) {
     next_step_ = now + kIdlePeriod;
-    if (!parts_.mapping.Post([self = shared_from_this()] { self->Step(); })) {
-      posted_.store(false);
-      Wake();
-    }
+    if (!PostStep()) Wake();
   }
   return now + kPeriod;
+}
+
+void Residency::FollowNow() {
+  if (parts_.library.engine_changed() && !posted_.exchange(true)) static_cast<void>(PostStep());
+}
+
+bool Residency::PostStep() {
+  if (parts_.mapping.Post([self = shared_from_this()] { self->Step(); })) return true;
+  posted_.store(false);
+  return false;
 }
 
 void Residency::Step() {
@@ -76,7 +83,9 @@ void Residency::Step() {
     if (parts_.maps.MemoryBytes() > max_bytes()) static_cast<void>(MakeRoom(0, now));
     if (std::optional<Task> task = Choose(now); task.has_value()) {
       Load(*task, now);
-      Wake();
+      // The next one, after whatever else waits in the queue.
+      if (!PostStep()) Wake();
+      return;
     }
   }
   posted_.store(false);

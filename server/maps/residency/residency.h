@@ -10,7 +10,8 @@
 // of its vehicles are there. Where another engine takes over from one that failed, all maps are
 // made anew on it in the same way, the surroundings of vehicles first.
 //
-// Wake and full are thread-safe. The queue must be stopped before what this refers to goes.
+// FollowNow, Wake and full are thread-safe. The queue must be stopped before what this refers to
+// goes.
 
 #ifndef VOXLOC_SERVER_MAPS_RESIDENCY_RESIDENCY_H_
 #define VOXLOC_SERVER_MAPS_RESIDENCY_RESIDENCY_H_
@@ -50,6 +51,9 @@ class Residency : public TimeoutWatch::Watched, public std::enable_shared_from_t
   };
   explicit Residency(const Parts& parts) : parts_(parts) {}
 
+  // Where another engine has taken over: moves the maps to it without waiting for the watch.
+  void FollowNow();
+
   // Vehicles need other tiles than before.
   void Wake() { woken_.store(true, std::memory_order_relaxed); }
 
@@ -88,6 +92,8 @@ class Residency : public TimeoutWatch::Watched, public std::enable_shared_from_t
   // The tiles of a revision that are needed now.
   using Needed = absl::flat_hash_set<std::string>;
 
+  // False: the queue is full.
+  bool PostStep();
   void Step();
   // False: the maps belong to an engine that has failed, and could not be made anew.
   [[nodiscard]] bool FollowEngine(Clock::time_point now);

@@ -34,7 +34,7 @@ TEST(CudaTakeoverTest, TheCpuEngineGoesOnWhereTheGpuWas) {
   EngineChoice choice;
   choice.engine = *std::move(gpu);
   choice.devices = {0};
-  choice.standbys.push_back(MakeCpuEngine({}));
+  choice.standby = MakeCpuEngine({});
   TestServer server({}, std::move(choice));
   server.LoadTown();
   TestSession session(server);

@@ -43,12 +43,10 @@ class EngineChoiceTest : public ::testing::Test {
   }
 
   absl::StatusOr<EngineChoice> Choose(const std::string& engine,
-                                      std::vector<uint32_t> devices = {0},
-                                      std::vector<uint32_t> standbys = {}) {
+                                      std::vector<uint32_t> devices = {0}) {
     Config config;
     config.engine = engine;
     config.devices = std::move(devices);
-    config.standby_devices = std::move(standbys);
     return ChooseEngine(config, source_);
   }
 
@@ -123,25 +121,12 @@ TEST_F(EngineChoiceTest, UnitesSeveralGpus) {
   EXPECT_EQ(united_, 2);
 }
 
-TEST_F(EngineChoiceTest, LetsGpusAndAtLastTheCpuStandByForGpus) {
-  devices_ = 4;
-  wrong_[3] = true;
-  const auto choice = Choose("auto", {0}, {2, 3, 1});
+TEST_F(EngineChoiceTest, LetsTheCpuStandByForGpus) {
+  const auto choice = Choose("cuda");
   ASSERT_TRUE(choice.ok()) << choice.status();
-  EXPECT_THAT(choice->devices, ElementsAre(0));
-  EXPECT_THAT(choice->standby_devices, ElementsAre(2, 1));
-  std::vector<std::string> names;
-  for (const auto& standby : choice->standbys) names.push_back(standby->Info().name);
-  EXPECT_THAT(names, ElementsAre("cuda", "cuda", "cpu"));
-  EXPECT_THAT(Choose("cpu")->standbys, IsEmpty());
-}
-
-TEST_F(EngineChoiceTest, RefusesStandbysThatServeOrAreNotThere) {
-  devices_ = 2;
-  EXPECT_THAT(NameOf(Choose("auto", {0, 1}, {1})),
-              HasSubstr("standby_devices must name no GPU that `devices` names (got 1)"));
-  EXPECT_THAT(NameOf(Choose("auto", {0}, {5})),
-              HasSubstr("standby_devices must be from 0 to 1 (got '5')"));
+  ASSERT_NE(choice->standby, nullptr);
+  EXPECT_EQ(choice->standby->Info().name, "cpu");
+  EXPECT_EQ(Choose("cpu")->standby, nullptr);
 }
 
 TEST_F(EngineChoiceTest, LeavesOutTheGpuThatFailsAmongSeveral) {

@@ -39,7 +39,7 @@ class EngineTakeover : public ::testing::Test {
     EngineChoice choice;
     choice.engine = *std::move(united);
     choice.devices = {0, 1};
-    choice.standbys.push_back(MakeCpuEngine({2}));
+    choice.standby = MakeCpuEngine({2});
     return choice;
   }
   void Start(const TestServer::Adjust& adjust = [](Config& config) {
