@@ -57,8 +57,11 @@ int main(int argc, char** argv) {
     std::cout << **maintenance;
     return EXIT_SUCCESS;
   }
-  auto command_line = voxloc::server::ParseCommandLine(argc, argv);
-  if (!command_line.ok()) return Fail(command_line.status());
+  auto command_line = voxloc::server::ParseCommandLine(argc, argv, environ);
+  if (!command_line.ok()) {
+    Fail(command_line.status());
+    return kExitUsage;
+  }
   if (!command_line->text.empty()) {
     std::cout << command_line->text;
     return EXIT_SUCCESS;

@@ -13,6 +13,7 @@
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
+#include "server/config/address.h"
 #include "server/engines/engine_factory.h"
 #include "server/lifecycle/drain.h"
 #include "server/lifecycle/ready_file.h"
@@ -39,15 +40,6 @@ constexpr uint32_t kSpareStreams = 64;
 std::string WithPort(const std::string& address, int port) {
   const size_t colon = address.rfind(':');
   return absl::StrCat(address.substr(0, colon), ":", port);
-}
-
-absl::Status CheckAddress(absl::string_view flag, const std::string& address) {
-  const size_t colon = address.rfind(':');
-  if (colon != std::string::npos && colon > 0 && colon + 1 < address.size()) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat(flag, " must be ADDR:PORT, such as 127.0.0.1:50051 (got '", address, "')"));
 }
 
 void Configure(const Config& config, grpc::ServerBuilder& builder) {

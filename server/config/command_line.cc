@@ -2,20 +2,18 @@
 
 #include "server/config/command_line.h"
 
-#include <yaml-cpp/yaml.h>
-
 #include <CLI/CLI.hpp>
 #include <exception>
-#include <fstream>
-#include <sstream>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "core/text/nearest_name.h"
-#include "server/config/settings.h"
+#include "core/text/utf8.h"
+#include "server/config/config_errors.h"
+#include "server/config/config_text.h"
+#include "server/config/environment.h"
+#include "server/config/yaml_settings.h"
 #include "server/version/version.h"
 
 namespace voxloc::server {
@@ -35,139 +33,141 @@ constexpr char kFooter[] =
     "  voxlocd --listen=127.0.0.1:0 --metrics-listen=127.0.0.1:0 --ready-file=/tmp/voxloc.json\n"
     "      choose free ports and write them to a file, for scripts\n"
     "  voxlocd --config=/etc/voxloc.yaml --log-level=debug\n"
-    "      read a file; flags override it. In the file, `limits: {max_sessions: 64}` is\n"
+    "      read a file; the environment overrides it, and flags both. In the file, `limits: "
+    "{max_sessions: 64}` is\n"
     "      --limits.max-sessions=64\n"
+    "  VOXLOCD_LIMITS_MAX_SESSIONS=64 voxlocd\n"
+    "      set it by the environment: VOXLOCD_ and the key in upper case, dots as underscores\n"
+    "  voxlocd --config=/etc/voxloc.yaml --check-config\n"
+    "      check the configuration and end; --print-config shows where each value comes from\n"
     "  voxlocd --data-dir=/var/lib/voxloc\n"
     "      keep maps there, over restarts; `voxlocd backup` and `voxlocd restore` copy them\n\n"
+    "SIGHUP reads the configuration anew: the log level and most limits change at once, and the\n"
+    "log names changes that need a restart.\n"
     "SIGTERM or SIGINT drains and ends the server; a second one ends it at once.\n"
-    "Exit codes: 0 ended by a signal, 1 failure, 2 wrong flag or file, 3 an address or the\ndata "
+    "Exit codes: 0 ended by a signal, 1 failure, 2 wrong configuration, 3 an address or the
+data "
     "directory is in use, 4 ended to be started again (--on-engine-failure=restart).";
 
-absl::Status Apply(const std::map<std::string, std::string>& values, ConfigOrigin origin,
-                   CommandLine& result) {
-  for (const auto& [key, value] : values) {
-    const Setting* setting = FindSetting(key);
-    if (setting == nullptr) return absl::InternalError(absl::StrCat("no setting ", key));
-    if (absl::Status status = setting->set(value, result.config); !status.ok()) return status;
-    result.origins[setting->key] = origin;
+struct Flags {
+  std::string config_path;
+  bool version = false;
+  bool check = false;
+  bool print = false;
+  std::vector<ConfigValue> values;
+};
+
+void AddFlags(const SettingTable& table, CLI::App& app, Flags& flags) {
+  app.add_option("--config", flags.config_path, "YAML file with the same keys as the flags")
+      ->type_name("FILE");
+  app.add_flag("--version", flags.version, "print the version and end");
+  CLI::Option* check = app.add_flag("--check-config", flags.check,
+                                    "check the configuration, print what differs from the defaults "
+                                    "or all errors, and end");
+  app.add_flag("--print-config", flags.print,
+               "print the configuration in effect as YAML, each value with its origin, and end")
+      ->excludes(check);
+  const Config defaults;
+  for (const Setting& setting : table) {
+    if (setting.secret) continue;
+    const std::string flag = FlagOfKey(setting.key);
+    const auto keep = [&flags, flag, key = setting.key](const std::string& value) {
+      const ConfigPlace place{ConfigOrigin::kFlag, flag};
+      flags.values.push_back({key, value, place, flag});
+    };
+    app.add_option_function<std::string>(flag, keep, setting.help)
+        ->type_name(setting.value_name)
+        ->default_str(setting.get(defaults));
   }
-  return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> ReadText(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) {
-    return absl::NotFoundError(absl::StrCat("--config: cannot read ", path));
-  }
-  return text.str();
-}
-
-absl::Status UnknownFlag(const std::string& argument) {
+absl::Status UnknownFlag(const std::string& argument, const SettingTable& table) {
   const std::string flag = std::vector<std::string>(absl::StrSplit(argument, '=')).front();
-  std::vector<std::string> known = {"--help", "--version", "--config"};
-  for (const Setting& setting : Settings()) known.push_back(FlagOfKey(setting.key));
-  const std::string nearest = NearestName(flag, known);
-  return absl::InvalidArgumentError(absl::StrCat(
-      "unknown ", absl::StartsWith(flag, "-") ? "flag " : "argument ", flag,
-      nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?"), " See voxlocd --help"));
+  std::vector<std::string> known = {"--help", "--version", "--config", "--check-config",
+                                    "--print-config"};
+  for (const Setting& setting : table) {
+    if (setting.secret && flag == FlagOfKey(setting.key)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          flag, ": ", setting.key, " is a secret; set it with ", VariableOfKey(setting.key)));
+    }
+    known.push_back(FlagOfKey(setting.key));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(UnknownSetting(absl::StartsWith(flag, "-") ? "flag" : "argument", flag, known),
+                   " See voxlocd --help"));
 }
 
-absl::Status Flatten(const YAML::Node& node, const std::string& prefix, absl::string_view name,
-                     std::map<std::string, std::string>& values) {
-  for (const auto& entry : node) {
-    if (!entry.first.IsScalar()) {
-      return absl::InvalidArgumentError(absl::StrCat(name, ": a key is not a word"));
+// Sets the values in their order, so that the last of a key stays.
+void Apply(const std::vector<ConfigValue>& values, const SettingTable& table, CommandLine& result,
+           ConfigErrors& errors) {
+  for (const ConfigValue& value : values) {
+    const Setting* setting = FindSetting(value.key, table);
+    if (setting == nullptr) continue;  // the sources take known keys only
+    if (setting->secret && value.place.origin != ConfigOrigin::kEnvironment) {
+      errors.Add(value.where,
+                 absl::StrCat(value.key, " is a secret; set it with ", VariableOfKey(value.key)));
+    } else if (value.value.find('\0') != std::string::npos ||
+               Utf8Prefix(value.value) < value.value.size()) {
+      errors.Add(value.where, absl::StrCat(value.key, " must be UTF-8 text without zero bytes"));
+    } else if (absl::Status status = setting->set(value.value, result.config); !status.ok()) {
+      errors.Add(value.where, status);
+    } else {
+      result.origins[value.key] = value.place;
     }
-    const std::string key = absl::StrCat(prefix, entry.first.Scalar());
-    if (entry.second.IsMap()) {
-      if (absl::Status status = Flatten(entry.second, key + ".", name, values); !status.ok()) {
-        return status;
-      }
-      continue;
-    }
-    const Setting* setting = FindSetting(key);
-    if (setting == nullptr) {
-      std::vector<std::string> known;
-      for (const Setting& one : Settings()) known.push_back(one.key);
-      const std::string nearest = NearestName(key, known);
-      return absl::InvalidArgumentError(
-          absl::StrCat(name, ": unknown key ", key, " in line ", entry.first.Mark().line + 1,
-                       nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?")));
-    }
-    if (!entry.second.IsScalar()) {
-      return absl::InvalidArgumentError(absl::StrCat(name, ": ", key, " needs one value"));
-    }
-    values[setting->key] = entry.second.Scalar();
   }
-  return absl::OkStatus();
+}
+
+std::string CheckedText(const CommandLine& checked, const SettingTable& table) {
+  const std::string differences = ConfigDifferences(checked.config, checked.origins, table);
+  return absl::StrCat("OK\n", differences.empty()
+                                  ? "all settings have their defaults\n"
+                                  : absl::StrCat("not as by default:\n", differences));
 }
 
 }  // namespace
 
-absl::StatusOr<std::map<std::string, std::string>> ParseYamlSettings(absl::string_view yaml,
-                                                                     absl::string_view name) {
-  std::map<std::string, std::string> values;
-  try {
-    const YAML::Node root = YAML::Load(std::string(yaml));
-    if (root.IsNull()) return values;
-    if (!root.IsMap()) {
-      return absl::InvalidArgumentError(absl::StrCat(name, ": not a map of keys to values"));
-    }
-    if (absl::Status status = Flatten(root, "", name, values); !status.ok()) return status;
-  } catch (const std::exception& error) {  // yaml-cpp reports by exception
-    return absl::InvalidArgumentError(absl::StrCat(name, ": ", error.what()));
-  }
-  return values;
-}
-
-absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
+absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv,
+                                             const char* const* environment,
+                                             const SettingTable& table) {
   CommandLine result;
+  Flags flags;
   try {
     CLI::App app(kDescription, "voxlocd");
     app.footer(kFooter);
     app.allow_extras();
     app.get_formatter()->column_width(40);
-    std::string config_path;
-    app.add_option("--config", config_path, "YAML file with the same keys as the flags")
-        ->type_name("FILE");
-    bool version = false;
-    app.add_flag("--version", version, "print the version and end");
-    std::map<std::string, std::string> flags;
-    for (const Setting& setting : Settings()) {
-      app.add_option_function<std::string>(
-             FlagOfKey(setting.key),
-             [&flags, key = setting.key](const std::string& value) { flags[key] = value; },
-             setting.help)
-          ->type_name(setting.value_name)
-          ->default_str(setting.get(result.config));
-    }
+    AddFlags(table, app, flags);
     try {
       app.parse(argc, const_cast<char**>(argv));
     } catch (const CLI::CallForHelp&) {
       result.text = app.help();
       return result;
     }
-    if (version) {
-      result.text = absl::StrCat("voxlocd ", kVersion, " (", kGitRevision, ", ", kBuildType, ")\n");
-      return result;
-    }
-    if (!app.remaining().empty()) return UnknownFlag(app.remaining().front());
-    if (!config_path.empty()) {
-      auto text = ReadText(config_path);
-      if (!text.ok()) return text.status();
-      auto values = ParseYamlSettings(*text, config_path);
-      if (!values.ok()) return values.status();
-      if (absl::Status status = Apply(*values, ConfigOrigin::kFile, result); !status.ok()) {
-        return absl::Status(status.code(), absl::StrCat(config_path, ": ", status.message()));
-      }
-    }
-    if (absl::Status status = Apply(flags, ConfigOrigin::kFlag, result); !status.ok()) {
-      return status;
-    }
+    if (!app.remaining().empty()) return UnknownFlag(app.remaining().front(), table);
   } catch (const std::exception& error) {  // CLI11 reports by exception
     return absl::InvalidArgumentError(absl::StrCat(error.what(), ". See voxlocd --help"));
   }
+  if (flags.version) {
+    result.text = absl::StrCat("voxlocd ", kVersion, " (", kGitRevision, ", ", kBuildType, ")\n");
+    return result;
+  }
+  ConfigErrors errors;
+  const EnvironmentSettings variables = ReadEnvironment(environment, table, errors);
+  const bool named_by_flag = !flags.config_path.empty();
+  const std::string& path = named_by_flag ? flags.config_path : variables.config_path;
+  if (!path.empty()) {
+    if (const auto text = ReadConfigFile(path); text.ok()) {
+      Apply(ParseYamlSettings(*text, path, table, errors), table, result, errors);
+    } else {
+      errors.Add(absl::StrCat(named_by_flag ? "--config" : kConfigVariable, ": ", path),
+                 text.status());
+    }
+  }
+  Apply(variables.values, table, result, errors);
+  Apply(flags.values, table, result, errors);
+  if (absl::Status status = errors.Status(); !status.ok()) return status;
+  if (flags.check) result.text = CheckedText(result, table);
+  if (flags.print) result.text = ConfigYaml(result.config, result.origins, table);
   return result;
 }
 

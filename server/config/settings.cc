@@ -3,147 +3,32 @@
 #include "server/config/settings.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
-#include <type_traits>
 #include <utility>
 
-#include "absl/strings/numbers.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
+#include "core/engine/profile.h"
 #include "core/estimate/calibration/calibration_file.h"
+#include "core/text/nearest_name.h"
 #include "core/tracking/pose_buffer.h"
 #include "core/tracking/recovery.h"
+#include "server/config/setting_kinds.h"
 
 namespace voxloc::server {
 namespace {
 
-absl::Status Refuse(absl::string_view key, absl::string_view value, absl::string_view requirement) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(key, " must be ", requirement, " (got '", value, "')"));
-}
-
-// `field` is a function from Config& to the value's place.
-template <typename Field>
-Setting Text(std::string key, std::string value_name, std::string help, Field field) {
-  return {std::move(key), std::move(value_name), std::move(help),
-          [field](absl::string_view value, Config& config) {
-            field(config) = std::string(value);
-            return absl::OkStatus();
-          },
-          [field](const Config& config) { return field(config); }};
-}
-
-template <typename Field>
-Setting Choice(const std::string& key, const std::vector<std::string>& choices, std::string help,
-               Field field) {
-  auto set = [key, choices, field](absl::string_view value, Config& config) {
-    if (std::find(choices.begin(), choices.end(), value) == choices.end()) {
-      return Refuse(key, value, absl::StrCat("one of ", absl::StrJoin(choices, ", ")));
-    }
-    field(config) = std::string(value);
-    return absl::OkStatus();
-  };
-  return {key, absl::StrJoin(choices, "|"), std::move(help), std::move(set),
-          [field](const Config& config) { return field(config); }};
-}
-
-template <typename Field>
-Setting Switch(std::string key, std::string help, Field field) {
-  auto set = [key, field](absl::string_view value, Config& config) {
-    bool parsed = false;
-    if (!absl::SimpleAtob(value, &parsed)) return Refuse(key, value, "true or false");
-    field(config) = parsed;
-    return absl::OkStatus();
-  };
-  return {key, "true|false", std::move(help), std::move(set),
-          [field](const Config& config) { return std::string(field(config) ? "true" : "false"); }};
-}
-
-template <typename Field>
-Setting Count(std::string key, uint64_t min, uint64_t max, const std::string& help, Field field) {
-  auto set = [key, min, max, field](absl::string_view value, Config& config) {
-    uint64_t parsed = 0;
-    if (!absl::SimpleAtoi(value, &parsed) || parsed < min || parsed > max) {
-      return Refuse(key, value, absl::StrCat("a whole number from ", min, " to ", max));
-    }
-    using Value = std::remove_reference_t<decltype(field(config))>;
-    field(config) = static_cast<Value>(parsed);
-    return absl::OkStatus();
-  };
-  return {key, "N", absl::StrCat(help, " (", min, " to ", max, ")"), std::move(set),
-          [field](const Config& config) { return absl::StrCat(field(config)); }};
-}
-
-// A whole number of bytes, or of KiB, MiB, GiB or TiB with the suffix K, M, G or T.
-bool ParseBytes(absl::string_view value, uint64_t& bytes) {
-  constexpr absl::string_view kSuffixes = "KMGT";
-  uint64_t unit = 1;
-  if (!value.empty()) {
-    const size_t place = kSuffixes.find(value.back());
-    if (place != absl::string_view::npos) {
-      unit = uint64_t{1} << (10 * (place + 1));
-      value.remove_suffix(1);
-    }
-  }
-  uint64_t count = 0;
-  if (!absl::SimpleAtoi(value, &count)) return false;
-  if (count > std::numeric_limits<uint64_t>::max() / unit) return false;
-  bytes = count * unit;
-  return true;
-}
-
-template <typename Field>
-Setting Bytes(std::string key, std::string help, Field field) {
-  auto set = [key, field](absl::string_view value, Config& config) {
-    if (ParseBytes(value, field(config))) return absl::OkStatus();
-    return Refuse(key, value,
-                  "a whole number of bytes, or of KiB, MiB, GiB or TiB such as 512M or 8G");
-  };
-  return {key, "BYTES", std::move(help), std::move(set),
-          [field](const Config& config) { return absl::StrCat(field(config)); }};
-}
-
-// Whole numbers, each once, with commas between.
-template <typename Field>
-Setting Ordinals(std::string key, std::string help, Field field) {
-  auto set = [key, field](absl::string_view value, Config& config) {
-    std::vector<uint32_t> parsed;
-    for (const absl::string_view word : absl::StrSplit(value, ',')) {
-      uint32_t ordinal = 0;
-      if (!absl::SimpleAtoi(word, &ordinal)) {
-        return Refuse(key, value, "whole numbers separated by commas, such as 0 or 0,1");
-      }
-      if (std::find(parsed.begin(), parsed.end(), ordinal) != parsed.end()) {
-        return Refuse(key, value,
-                      absl::StrCat("a list without repetitions; ", ordinal, " is repeated"));
-      }
-      parsed.push_back(ordinal);
-    }
-    field(config) = std::move(parsed);
-    return absl::OkStatus();
-  };
-  return {key, "N,...", std::move(help), std::move(set),
-          [field](const Config& config) { return absl::StrJoin(field(config), ","); }};
-}
-
-template <typename Field>
-Setting Number(std::string key, double min, double max, const std::string& help, Field field) {
-  auto set = [key, min, max, field](absl::string_view value, Config& config) {
-    double parsed = 0.0;
-    if (!absl::SimpleAtod(value, &parsed) || !(parsed >= min && parsed <= max)) {
-      return Refuse(key, value, absl::StrCat("a number from ", min, " to ", max));
-    }
-    field(config) = parsed;
-    return absl::OkStatus();
-  };
-  return {key, "X", absl::StrCat(help, " (", min, " to ", max, ")"), std::move(set),
-          [field](const Config& config) { return absl::StrCat(field(config)); }};
-}
+using setting_kinds::Address;
+using setting_kinds::Bytes;
+using setting_kinds::Choice;
+using setting_kinds::Count;
+using setting_kinds::Number;
+using setting_kinds::Ordinals;
+using setting_kinds::Switch;
+using setting_kinds::Text;
 
 // The file is read when the value is set.
 Setting SensorCalibrationFile(const std::string& key, std::string help) {
@@ -306,13 +191,46 @@ void AppendLimits(std::vector<Setting>& table) {
   AppendTransportLimits(table);
 }
 
+// What is looked at for each request, stream or session; Runtime::Reload applies it. All other
+// settings are fixed when the parts of the server that they size are made.
+constexpr absl::string_view kReloadable[] = {
+    "log_level",
+    "limits.max_points_per_scan",
+    "limits.max_sessions",
+    "limits.max_waiting_scans",
+    "limits.max_queued_scans",
+    "limits.max_queued_bytes",
+    "limits.max_batch",
+    "limits.max_iterations",
+    "limits.max_poses_per_set",
+    "limits.max_searches",
+    "limits.max_recoveries",
+    "limits.max_scoring_streams",
+    "limits.max_particles",
+    "limits.max_maps",
+    "limits.max_tiles_per_map",
+    "limits.max_points_per_tile",
+    "limits.max_points_per_map",
+    "limits.max_map_extent_m",
+    "limits.max_chunk_bytes",
+    "limits.max_map_transactions",
+    "limits.max_watchers",
+    "limits.max_buffered_poses",
+    "limits.max_recovery_candidates",
+    "limits.max_reply_bytes",
+    "limits.max_unopened_streams",
+    "limits.open_timeout_s",
+    "limits.idle_timeout_s",
+    "limits.max_accumulated_points",
+};
+
 std::vector<Setting> MakeSettings() {
   std::vector<Setting> table;
-  table.push_back(Text(
-      "listen", "ADDR:PORT", "serve gRPC on this address; port 0: a free port",
+  table.push_back(Address(
+      "listen", /*may_be_off=*/false, "serve gRPC on this address; port 0: a free port",
       [](auto& c) -> auto& { return c.listen; }));
-  table.push_back(Text(
-      "metrics_listen", "ADDR:PORT|off",
+  table.push_back(Address(
+      "metrics_listen", /*may_be_off=*/true,
       "serve Prometheus metrics on this address at /metrics; port 0: a free port",
       [](auto& c) -> auto& { return c.metrics_listen; }));
   table.push_back(Text(
@@ -379,8 +297,8 @@ std::vector<Setting> MakeSettings() {
       "log_level", {"trace", "debug", "info", "warn", "error"},
       "log events of this level and above to standard error",
       [](auto& c) -> auto& { return c.log_level; }));
-  table.push_back(Text(
-      "default_profile", "NAME", "use this profile for requests that name none",
+  table.push_back(Choice(
+      "default_profile", ProfileNames(), "use this profile for requests that name none",
       [](auto& c) -> auto& { return c.default_profile; }));
   table.push_back(SensorCalibrationFile(
       "sensor_calibration",
@@ -397,26 +315,50 @@ std::vector<Setting> MakeSettings() {
       "at SIGTERM, then wait at most this many seconds for open calls to end",
       [](auto& c) -> auto& { return c.drain_timeout_s; }));
   AppendLimits(table);
+  for (Setting& setting : table) {
+    setting.reloadable = std::find(std::begin(kReloadable), std::end(kReloadable), setting.key) !=
+                         std::end(kReloadable);
+  }
   return table;
 }
 
 }  // namespace
 
-const std::vector<Setting>& Settings() {
-  static const auto* const table = new std::vector<Setting>(MakeSettings());
+const SettingTable& Settings() {
+  static const auto* const table = new SettingTable(MakeSettings());
   return *table;
 }
 
-const Setting* FindSetting(absl::string_view key) {
+const Setting* FindSetting(absl::string_view key, const SettingTable& table) {
   const std::string canonical = absl::StrReplaceAll(key, {{"-", "_"}});
-  for (const Setting& setting : Settings()) {
+  for (const Setting& setting : table) {
     if (setting.key == canonical) return &setting;
   }
   return nullptr;
 }
 
+bool IsSettingGroup(absl::string_view group, const SettingTable& table) {
+  const std::string prefix = absl::StrCat(absl::StrReplaceAll(group, {{"-", "_"}}), ".");
+  return std::any_of(table.begin(), table.end(), [&prefix](const Setting& setting) {
+    return absl::StartsWith(setting.key, prefix);
+  });
+}
+
+std::vector<std::string> SettingKeys(const SettingTable& table) {
+  std::vector<std::string> keys;
+  for (const Setting& setting : table) keys.push_back(setting.key);
+  return keys;
+}
+
 std::string FlagOfKey(absl::string_view key) {
   return absl::StrCat("--", absl::StrReplaceAll(key, {{"_", "-"}}));
+}
+
+std::string UnknownSetting(absl::string_view kind, absl::string_view name,
+                           const std::vector<std::string>& known) {
+  const std::string nearest = NearestName(name, known);
+  return absl::StrCat("unknown ", kind, " ", name,
+                      nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?"));
 }
 
 }  // namespace voxloc::server

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The names of the configuration's values: the one table that the command line, the configuration
-// file and GetConfig share. A key such as `limits.max_sessions` is the flag
-// `--limits.max-sessions`. Thread-safe: the table is constant.
+// file, the environment and GetConfig share. A key such as `limits.max_sessions` is the flag
+// `--limits.max-sessions` and the variable VOXLOCD_LIMITS_MAX_SESSIONS. Thread-safe: the table is
+// constant.
 
 #ifndef VOXLOC_SERVER_CONFIG_SETTINGS_H_
 #define VOXLOC_SERVER_CONFIG_SETTINGS_H_
@@ -23,15 +24,33 @@ struct Setting {
   std::string help;
   // InvalidArgument names the key, the value and what is allowed.
   std::function<absl::Status(absl::string_view value, Config& config)> set;
+  // `set` takes what it returns, and has the same value then.
   std::function<std::string(const Config& config)> get;
+  // Whether SIGHUP takes a changed value over; others need a restart.
+  bool reloadable = false;
+  // Whether the value must not be shown. It comes from the environment alone: command lines and
+  // configuration files are read by many.
+  bool secret = false;
 };
 
-[[nodiscard]] const std::vector<Setting>& Settings();
+using SettingTable = std::vector<Setting>;
 
-// Null when there is none.
-[[nodiscard]] const Setting* FindSetting(absl::string_view key);
+[[nodiscard]] const SettingTable& Settings();
+
+// Null when there is none. A dash in the key stands for an underscore.
+[[nodiscard]] const Setting* FindSetting(absl::string_view key,
+                                         const SettingTable& table = Settings());
+
+// Whether there are keys "GROUP.something".
+[[nodiscard]] bool IsSettingGroup(absl::string_view group, const SettingTable& table);
+
+[[nodiscard]] std::vector<std::string> SettingKeys(const SettingTable& table);
 
 [[nodiscard]] std::string FlagOfKey(absl::string_view key);  // "--limits.max-sessions"
+
+// "unknown KIND NAME; did you mean NEAREST?"
+[[nodiscard]] std::string UnknownSetting(absl::string_view kind, absl::string_view name,
+                                         const std::vector<std::string>& known);
 
 }  // namespace voxloc::server
 

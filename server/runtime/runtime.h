@@ -46,7 +46,7 @@ struct Runtime {
           std::unique_ptr<MapStore> map_store);
 
   const Config config;
-  const std::map<std::string, ConfigOrigin> origins;
+  const ConfigOrigins origins;
   const int64_t started_unix_ns;
   const std::unique_ptr<FailoverEngine> engine;
   const std::vector<uint32_t> engine_devices;  // its GPUs, in its order

@@ -11,8 +11,12 @@ v1::ConfigSource SourceToProto(ConfigOrigin origin) {
   switch (origin) {
     case ConfigOrigin::kDefault:
       return v1::CONFIG_SOURCE_DEFAULT;
+    case ConfigOrigin::kDetected:
+      return v1::CONFIG_SOURCE_DETECTED;
     case ConfigOrigin::kFile:
       return v1::CONFIG_SOURCE_FILE;
+    case ConfigOrigin::kEnvironment:
+      return v1::CONFIG_SOURCE_ENVIRONMENT;
     case ConfigOrigin::kFlag:
       return v1::CONFIG_SOURCE_FLAG;
   }
@@ -24,12 +28,15 @@ v1::ConfigSource SourceToProto(ConfigOrigin origin) {
 absl::Status GetConfig(const Runtime& runtime, const v1::GetConfigRequest& /*request*/,
                        v1::GetConfigResponse& response) {
   for (const Setting& setting : Settings()) {
+    if (setting.secret) continue;
     v1::ConfigEntry& entry = *response.add_entries();
     entry.set_key(setting.key);
     entry.set_value(setting.get(runtime.config));
-    const auto origin = runtime.origins.find(setting.key);
-    entry.set_source(
-        SourceToProto(origin == runtime.origins.end() ? ConfigOrigin::kDefault : origin->second));
+    entry.set_reloadable(setting.reloadable);
+    const auto found = runtime.origins.find(setting.key);
+    const ConfigPlace place = found == runtime.origins.end() ? ConfigPlace() : found->second;
+    entry.set_source(SourceToProto(place.origin));
+    entry.set_place(place.place);
   }
   return absl::OkStatus();
 }

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/config/yaml_settings.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "core/text/utf8.h"
+
+namespace voxloc::server {
+namespace {
+
+absl::string_view KindOf(const YAML::Node& node) {
+  if (node.IsSequence()) return "a list";
+  if (node.IsMap()) return "a map";
+  return "null";
+}
+
+class Reader {
+ public:
+  Reader(absl::string_view name, const SettingTable& table, ConfigErrors& errors)
+      : name_(name), table_(table), errors_(errors) {}
+
+  void Read(const YAML::Node& map, const std::string& prefix) {
+    for (const auto& entry : map) {
+      if (errors_.full()) return;
+      const YAML::Mark mark = entry.first.Mark();
+      if (!entry.first.IsScalar()) {
+        errors_.Add(Where(mark),
+                    absl::StrCat("a key must be a word (got ", KindOf(entry.first), ")"));
+        continue;
+      }
+      ReadEntry(absl::StrCat(prefix, entry.first.Scalar()), mark, entry.second);
+    }
+  }
+
+  std::vector<ConfigValue> Take() { return std::move(values_); }
+
+ private:
+  void ReadEntry(const std::string& key, const YAML::Mark& mark, const YAML::Node& node) {
+    const Setting* setting = FindSetting(key, table_);
+    const bool group = setting == nullptr && IsSettingGroup(key, table_);
+    if (setting == nullptr && !group) {
+      errors_.Add(Where(mark), UnknownSetting("key", key, SettingKeys(table_)));
+    } else if (group) {
+      if (node.IsMap()) {
+        Read(node, key + ".");
+      } else {
+        errors_.Add(Where(mark),
+                    absl::StrCat(key, " must be a map of keys to values (got ",
+                                 node.IsScalar() ? absl::StrCat("'", node.Scalar(), "'")
+                                                 : std::string(KindOf(node)),
+                                 ")"));
+      }
+    } else if (!node.IsScalar()) {
+      errors_.Add(Where(mark), absl::StrCat(setting->key, " must be one value (got ", KindOf(node),
+                                            node.IsNull() ? "; an empty text is \"\")" : ")"));
+    } else {
+      Keep(*setting, mark, node);
+    }
+  }
+
+  void Keep(const Setting& setting, const YAML::Mark& mark, const YAML::Node& node) {
+    const auto [first, inserted] = lines_.emplace(setting.key, mark.line + 1);
+    if (!inserted) {
+      errors_.Add(Where(mark),
+                  absl::StrCat(setting.key, " is there twice, in line ", first->second, " too"));
+      return;
+    }
+    const ConfigPlace place{ConfigOrigin::kFile, absl::StrCat(name_, ":", mark.line + 1)};
+    values_.push_back({setting.key, node.Scalar(), place, Where(node.Mark())});
+  }
+
+  // Marks count from 0; -1: unknown.
+  [[nodiscard]] std::string Where(const YAML::Mark& mark) const {
+    if (mark.is_null()) return std::string(name_);
+    return absl::StrCat(name_, ":", mark.line + 1, ":", mark.column + 1);
+  }
+
+  const absl::string_view name_;
+  const SettingTable& table_;
+  ConfigErrors& errors_;
+  std::map<std::string, int> lines_;
+  std::vector<ConfigValue> values_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadConfigFile(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    return absl::InvalidArgumentError("the configuration must be a file (got a directory)");
+  }
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return absl::NotFoundError("cannot read the file");
+  std::string text(kMaxConfigFileBytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad()) return absl::NotFoundError("cannot read the file");
+  text.resize(static_cast<size_t>(file.gcount()));
+  if (text.size() > kMaxConfigFileBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("the configuration must have at most ",
+                                                   kMaxConfigFileBytes, " bytes (got more)"));
+  }
+  if (const size_t valid = Utf8Prefix(text); valid < text.size()) {
+    const auto line =
+        1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(valid), '\n');
+    return absl::InvalidArgumentError(
+        absl::StrCat("the configuration must be UTF-8 text (line ", line, " is not)"));
+  }
+  return text;
+}
+
+std::vector<ConfigValue> ParseYamlSettings(absl::string_view yaml, absl::string_view name,
+                                           const SettingTable& table, ConfigErrors& errors) {
+  Reader reader(name, table, errors);
+  try {
+    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(yaml));
+    if (documents.size() > 1) {
+      errors.Add(name, absl::StrCat("the configuration must be one YAML document (got ",
+                                    documents.size(), ")"));
+    } else if (!documents.empty() && documents.front().IsMap()) {
+      reader.Read(documents.front(), "");
+    } else if (!documents.empty() && !documents.front().IsNull()) {
+      errors.Add(name, absl::StrCat("the configuration must be a map of keys to values (got ",
+                                    documents.front().IsScalar() ? "one value" : "a list", ")"));
+    }
+  } catch (const YAML::Exception& error) {  // yaml-cpp reports by exception
+    const std::string line =
+        error.mark.is_null() ? ""
+                             : absl::StrCat(":", error.mark.line + 1, ":", error.mark.column + 1);
+    errors.Add(absl::StrCat(name, line), absl::StrCat("not YAML: ", error.msg));
+  } catch (const std::exception& error) {
+    errors.Add(name, absl::StrCat("not YAML: ", error.what()));
+  }
+  return reader.Take();
+}
+
+}  // namespace voxloc::server
