@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// voxlocd: reads the command line, serves until a signal comes, drains; or backs maps up and
+// voxlocd: reads the configuration, serves until a signal comes, drains; or backs maps up and
 // restores them.
 
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): POSIX, which <csignal> is not
@@ -14,6 +14,7 @@
 #include "server/config/command_line.h"
 #include "server/maintenance.h"
 #include "server/observe/grpc_log.h"
+#include "server/observe/logging.h"
 #include "server/server.h"
 
 namespace {
@@ -48,6 +49,7 @@ int main(int argc, char** argv) {
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
@@ -74,9 +76,18 @@ int main(int argc, char** argv) {
   });
   if (!server.ok()) return Fail(server.status());
 
-  WaitFor(signals);
-  // A second signal does not wait for the drain.
-  std::thread([signals] { std::_Exit(128 + WaitFor(signals)); }).detach();
+  while (WaitFor(signals) == SIGHUP) {
+    (*server)->Reload(voxloc::server::ParseCommandLine(argc, argv, environ));
+  }
+  // A second signal does not wait for the drain, during which nothing is reloaded.
+  std::thread([signals] {
+    int signal = WaitFor(signals);
+    for (; signal == SIGHUP; signal = WaitFor(signals)) {
+      voxloc::server::Log(voxloc::server::LogLevel::kWarn, "reload_ignored",
+                          {{"detail", "the server drains"}});
+    }
+    std::_Exit(128 + signal);
+  }).detach();
   (*server)->Drain();
   server->reset();
   return restart ? kExitRestart : EXIT_SUCCESS;

@@ -13,7 +13,10 @@
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "server/config/address.h"
+#include "server/config/config_changes.h"
+#include "server/config/host_resources.h"
 #include "server/engines/engine_factory.h"
 #include "server/lifecycle/drain.h"
 #include "server/lifecycle/ready_file.h"
@@ -88,9 +91,12 @@ std::vector<ServedMap> ServedMaps(const ResidentMaps& maps) {
 
 class Server::Impl {
  public:
-  Impl(const CommandLine& command_line, EngineChoice choice, std::unique_ptr<MapStore> store,
-       std::function<void()> end)
-      : runtime_(command_line, std::move(choice), std::move(store)), end_(std::move(end)) {}
+  // `given`: as the sources have it, with zeros for what follows from the machine.
+  Impl(ConfigInEffect given, const ConfigInEffect& resolved, const HostResources& host,
+       EngineChoice choice, std::unique_ptr<MapStore> store, std::function<void()> end)
+      : given_(std::move(given)),
+        runtime_(resolved, host, std::move(choice), std::move(store)),
+        end_(std::move(end)) {}
 
   ~Impl() {
     ready_file_.reset();
@@ -100,10 +106,6 @@ class Server::Impl {
   absl::Status Start() {
     const Config& config = runtime_.config;
     if (absl::Status status = CheckAddress("listen", config.listen); !status.ok()) return status;
-    if (auto profile = FindProfile(config.default_profile); !profile.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("default_profile: ", profile.status().message()));
-    }
     for (const std::string& finding : runtime_.map_store->damage()) {
       Log(LogLevel::kError, "store_damaged", {{"finding", finding}});
     }
@@ -136,6 +138,42 @@ class Server::Impl {
                   runtime_.calls);
     Shutdown();
     Log(LogLevel::kInfo, "stopped", {});
+  }
+
+  void Reload(const absl::StatusOr<CommandLine>& command_line) {
+    if (runtime_.sessions.draining()) {
+      Log(LogLevel::kWarn, "reload_ignored", {{"detail", "the server drains"}});
+      return;
+    }
+    if (!command_line.ok()) {
+      for (const absl::string_view error : absl::StrSplit(command_line.status().message(), '\n')) {
+        Log(LogLevel::kError, "reload_refused", {{"error", error}});
+      }
+      return;
+    }
+    const std::vector<ConfigChange> changes = TakeReloadable(*command_line, Settings(), given_);
+    ConfigInEffect resolved = given_;
+    ResolveDefaults(runtime_.host, resolved);
+    ConfigInEffect live = *runtime_.live.Snapshot();
+    // What it says beside `changes` follows from them.
+    static_cast<void>(TakeReloadable(resolved, Settings(), live));
+    runtime_.Reload(std::move(live));
+    SetLogLevel(LogLevelOf(given_.config.log_level));
+    for (const ConfigChange& change : changes) {
+      Log(change.applied ? LogLevel::kInfo : LogLevel::kWarn,
+          change.applied ? "setting_changed" : "restart_needed",
+          {{"key", change.key}, {"before", change.before}, {"after", change.after}});
+    }
+    for (const auto& [part, reload] : reloads_) {
+      if (const absl::Status status = reload(); !status.ok()) {
+        Log(LogLevel::kError, "part_not_reloaded", {{"part", part}, {"error", status.message()}});
+      }
+    }
+    Log(LogLevel::kInfo, "reloaded", {{"changes", changes.size()}});
+  }
+
+  void OnReload(std::string part, std::function<absl::Status()> reload) {
+    reloads_.emplace_back(std::move(part), std::move(reload));
   }
 
   const std::string& address() const { return address_; }
@@ -213,6 +251,13 @@ class Server::Impl {
          {"device", info.device},
          {"threads", info.threads},
          {"version", kVersion}});
+    const HostResources& host = runtime_.host;
+    Log(LogLevel::kInfo, "host_resources",
+        {{"processors", host.processors},
+         {"processors_from", host.processors_from},
+         {"memory_bytes", host.memory_bytes},
+         {"memory_from", host.memory_from},
+         {"max_map_memory_bytes", runtime_.max_map_memory_bytes.load()}});
     if (config.data_dir.empty()) {
       Log(LogLevel::kWarn, "maps_not_kept",
           {{"detail", "maps are kept in memory alone; data_dir makes them survive a restart"}});
@@ -241,10 +286,12 @@ class Server::Impl {
     exporter_.reset();
   }
 
+  ConfigInEffect given_;
   Runtime runtime_;
   const std::function<void()> end_;
   std::shared_ptr<TakeoverWatch> takeovers_;
   std::unique_ptr<TimeoutWatch::Entry> takeovers_entry_;
+  std::vector<std::pair<std::string, std::function<absl::Status()>>> reloads_;
   std::shared_ptr<StoreUpkeep> upkeep_;
   std::unique_ptr<TimeoutWatch::Entry> upkeep_entry_;
   std::unique_ptr<TimeoutWatch::Entry> residency_entry_;
@@ -263,7 +310,9 @@ Server::~Server() = default;
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const CommandLine& command_line,
                                                       std::function<void()> end) {
   SetLogLevel(LogLevelOf(command_line.config.log_level));
-  auto choice = MakeEngine(command_line.config);
+  ConfigInEffect resolved = command_line;
+  ResolveDefaults(FindHostResources(), resolved);
+  auto choice = MakeEngine(resolved.config);
   if (!choice.ok()) return choice.status();
   return Start(command_line, *std::move(choice), std::move(end));
 }
@@ -272,14 +321,23 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const CommandLine& command
                                                       EngineChoice choice,
                                                       std::function<void()> end) {
   SetLogLevel(LogLevelOf(command_line.config.log_level));
-  auto store = OpenStore(command_line.config);
+  const HostResources host = FindHostResources();
+  ConfigInEffect resolved = command_line;
+  ResolveDefaults(host, resolved);
+  auto store = OpenStore(resolved.config);
   if (!store.ok()) return store.status();
-  auto impl =
-      std::make_unique<Impl>(command_line, std::move(choice), *std::move(store), std::move(end));
+  auto impl = std::make_unique<Impl>(command_line, resolved, host, std::move(choice),
+                                     *std::move(store), std::move(end));
   if (absl::Status status = impl->Start(); !status.ok()) return status;
   return absl::WrapUnique(new Server(std::move(impl)));
 }
 
+void Server::Reload(const absl::StatusOr<CommandLine>& command_line) {
+  impl_->Reload(command_line);
+}
+void Server::OnReload(std::string part, std::function<absl::Status()> reload) {
+  impl_->OnReload(std::move(part), std::move(reload));
+}
 void Server::Drain() { impl_->Drain(); }
 const std::string& Server::address() const { return impl_->address(); }
 const std::string& Server::metrics_address() const { return impl_->metrics_address(); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Server: everything that serves, from the engine to the ports, and its life: Start, Drain, end.
-// One process may have several. Start and Drain from one thread at a time.
+// Server: everything that serves, from the engine to the ports, and its life: Start, Reload,
+// Drain, end. One process may have several. Start, Reload and Drain from one thread at a time.
 
 #ifndef VOXLOC_SERVER_SERVER_H_
 #define VOXLOC_SERVER_SERVER_H_
@@ -32,6 +32,17 @@ class Server {
   Server& operator=(const Server&) = delete;
   // Ends what Drain has not, at once.
   ~Server();
+
+  // With what the sources of the configuration say now (ParseCommandLine with the arguments of the
+  // start). Values that can be reloaded take effect, the log names those that differ and cannot,
+  // and the parts of OnReload are asked. A configuration with errors changes nothing and asks
+  // nobody: the errors are logged. While the server drains, nothing happens but a line in the log.
+  void Reload(const absl::StatusOr<CommandLine>& command_line);
+
+  // `reload` is asked by each Reload, in the order of the calls of OnReload: to read files of its
+  // own, which it keeps as they were where it returns an error. `part` names it in the log. Before
+  // the first Reload.
+  void OnReload(std::string part, std::function<absl::Status()> reload);
 
   // Says NOT_SERVING, refuses new work and notifies the open sessions, waits drain_delay_s, gives
   // open calls drain_timeout_s to end, then closes the port and cancels what is left. Returns when

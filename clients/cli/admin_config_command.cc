@@ -21,6 +21,8 @@ std::string ConfigText(const v1::GetConfigResponse& config) {
         return "default";
       case v1::CONFIG_SOURCE_FILE:
         return "file";
+      case v1::CONFIG_SOURCE_ENVIRONMENT:
+        return "environment";
       case v1::CONFIG_SOURCE_FLAG:
         return "flag";
       case v1::CONFIG_SOURCE_DETECTED:
@@ -29,9 +31,10 @@ std::string ConfigText(const v1::GetConfigResponse& config) {
         return "unknown";
     }
   };
-  TextTable table({{"key"}, {"value"}, {"source"}});
+  TextTable table({{"key"}, {"value"}, {"source"}, {"place"}, {"change"}});
   for (const v1::ConfigEntry& entry : config.entries()) {
-    table.AddRow({entry.key(), entry.value(), source(entry.source())});
+    table.AddRow({entry.key(), entry.value(), source(entry.source()), entry.place(),
+                  entry.reloadable() ? "SIGHUP" : "restart"});
   }
   return table.Text();
 }
@@ -54,8 +57,10 @@ void AddAdminConfigCommand(CLI::App* parent, Work* chosen) {
   auto flags = std::make_shared<ServerFlags>();
   CLI::App* command = parent->add_subcommand("config", "Report a server's configuration in effect");
   command->footer(
-      "For each key of the configuration, its value and where it comes from: default, file, flag\n"
-      "or detected at start.\n\n"
+      "For each key of the configuration, its value, where it comes from (default, detected at "
+      "start,\n"
+      "file, environment or flag, with the place), and whether a change takes a SIGHUP or a "
+      "restart.\n\n"
       "Example:\n  voxloc admin config --server localhost:50051");
   AddServerFlags(command, flags.get());
   command->callback([flags, chosen] { *chosen = [flags] { return ShowConfig(*flags); }; });

@@ -5,45 +5,20 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <fstream>
+#include <cmath>
 #include <thread>
 
 namespace voxloc {
 namespace {
 
-// The process's group below the root, "/" or "/a/b"; nullopt where version 2 is not in use.
-std::optional<std::string> GroupPath(const std::string& membership_file) {
-  std::ifstream file(membership_file);
-  const std::string prefix = "0::";
-  for (std::string line; std::getline(file, line);) {
-    if (line.compare(0, prefix.size(), prefix) == 0) return line.substr(prefix.size());
-  }
-  return std::nullopt;
-}
-
-// Of one group: its file holds "max PERIOD" or "QUOTA PERIOD", microseconds.
-std::optional<size_t> ProcessorsOfGroup(const std::string& folder) {
-  std::ifstream file(folder + "/cpu.max");
-  int64_t quota_us = 0;
-  int64_t period_us = 0;
-  if (!(file >> quota_us >> period_us) || quota_us <= 0 || period_us <= 0) return std::nullopt;
-  return static_cast<size_t>((quota_us - 1) / period_us + 1);
-}
+// That a quota is rounded to: more than any machine has.
+constexpr double kMostProcessors = 1e6;
 
 }  // namespace
-
 std::optional<size_t> CgroupProcessors(const CgroupFiles& files) {
-  std::optional<std::string> group = GroupPath(files.membership);
-  if (!group.has_value()) return std::nullopt;
-  std::optional<size_t> fewest;
-  for (;;) {
-    const std::optional<size_t> here = ProcessorsOfGroup(files.root + *group);
-    if (here.has_value()) fewest = std::min(fewest.value_or(*here), *here);
-    const size_t parent_end = group->rfind('/');
-    if (parent_end == std::string::npos) return fewest;
-    group->resize(parent_end);
-  }
+  const std::optional<double> quota = CgroupCpuQuota(files);
+  if (!quota.has_value()) return std::nullopt;
+  return static_cast<size_t>(std::clamp(std::ceil(*quota), 1.0, kMostProcessors));
 }
 
 size_t AffinityProcessors() {

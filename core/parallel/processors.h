@@ -7,18 +7,13 @@
 
 #include <cstddef>
 #include <optional>
-#include <string>
+
+#include "core/host/cgroup.h"
 
 namespace voxloc {
 
-// Where the kernel shows control groups (version 2).
-struct CgroupFiles {
-  std::string membership = "/proc/self/cgroup";
-  std::string root = "/sys/fs/cgroup";
-};
-
-// The processors that the CPU quotas (`cpu.max`) of the process's control group and of those above
-// it leave, rounded up; at least 1. nullopt: no quota, or none that can be read.
+// The processors that the CPU quota of the control groups leaves, rounded up; at least 1. nullopt:
+// no quota, or none that can be read.
 [[nodiscard]] std::optional<size_t> CgroupProcessors(const CgroupFiles& files = {});
 
 // The processors in the calling thread's affinity mask; at least 1.

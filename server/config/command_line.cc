@@ -13,6 +13,7 @@
 #include "server/config/config_errors.h"
 #include "server/config/config_text.h"
 #include "server/config/environment.h"
+#include "server/config/host_resources.h"
 #include "server/config/yaml_settings.h"
 #include "server/version/version.h"
 
@@ -33,9 +34,8 @@ constexpr char kFooter[] =
     "  voxlocd --listen=127.0.0.1:0 --metrics-listen=127.0.0.1:0 --ready-file=/tmp/voxloc.json\n"
     "      choose free ports and write them to a file, for scripts\n"
     "  voxlocd --config=/etc/voxloc.yaml --log-level=debug\n"
-    "      read a file; the environment overrides it, and flags both. In the file, `limits: "
-    "{max_sessions: 64}` is\n"
-    "      --limits.max-sessions=64\n"
+    "      read a file; the environment overrides it, and flags both. In the file,\n"
+    "      `limits: {max_sessions: 64}` is --limits.max-sessions=64\n"
     "  VOXLOCD_LIMITS_MAX_SESSIONS=64 voxlocd\n"
     "      set it by the environment: VOXLOCD_ and the key in upper case, dots as underscores\n"
     "  voxlocd --config=/etc/voxloc.yaml --check-config\n"
@@ -45,8 +45,7 @@ constexpr char kFooter[] =
     "SIGHUP reads the configuration anew: the log level and most limits change at once, and the\n"
     "log names changes that need a restart.\n"
     "SIGTERM or SIGINT drains and ends the server; a second one ends it at once.\n"
-    "Exit codes: 0 ended by a signal, 1 failure, 2 wrong configuration, 3 an address or the
-data "
+    "Exit codes: 0 ended by a signal, 1 failure, 2 wrong configuration, 3 an address or the\ndata "
     "directory is in use, 4 ended to be started again (--on-engine-failure=restart).";
 
 struct Flags {
@@ -117,6 +116,21 @@ void Apply(const std::vector<ConfigValue>& values, const SettingTable& table, Co
   }
 }
 
+// With what the zeros stand for on this machine.
+std::string PrintedText(const CommandLine& printed, const SettingTable& table) {
+  ConfigInEffect resolved = printed;
+  ResolveDefaults(FindHostResources(), resolved);
+  ConfigOrigins origins = printed.origins;
+  for (const Setting& setting : table) {
+    const auto found = resolved.origins.find(setting.key);
+    if (found == resolved.origins.end() || found->second.origin != ConfigOrigin::kDetected)
+      continue;
+    const std::string value = absl::StrCat(setting.get(resolved.config), ", ", found->second.place);
+    origins.emplace(setting.key, ConfigPlace{ConfigOrigin::kDetected, value});
+  }
+  return ConfigYaml(printed.config, origins, table);
+}
+
 std::string CheckedText(const CommandLine& checked, const SettingTable& table) {
   const std::string differences = ConfigDifferences(checked.config, checked.origins, table);
   return absl::StrCat("OK\n", differences.empty()
@@ -167,7 +181,7 @@ absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv,
   Apply(flags.values, table, result, errors);
   if (absl::Status status = errors.Status(); !status.ok()) return status;
   if (flags.check) result.text = CheckedText(result, table);
-  if (flags.print) result.text = ConfigYaml(result.config, result.origins, table);
+  if (flags.print) result.text = PrintedText(result, table);
   return result;
 }
 

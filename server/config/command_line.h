@@ -10,23 +10,20 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "server/config/config.h"
-#include "server/config/config_place.h"
+#include "server/config/live_config.h"
 #include "server/config/settings.h"
 
 namespace voxloc::server {
 
-struct CommandLine {
-  Config config;
-  ConfigOrigins origins;
+struct CommandLine : ConfigInEffect {
   // Not empty: print this (help, version, the checked or the printed configuration) and end.
   std::string text;
 };
 
 // `environment`: as environ(7), or null for none. Reads all sources, also the files that settings
-// name. InvalidArgument or another error: all that is wrong, a line each with the flag, the
-// variable or the file and line, the key, its value and what is allowed; NotFound, a file that is
-// not there.
+// name. Values of 0 that stand for what follows from the machine stay 0: see ResolveDefaults.
+// InvalidArgument or another error: all that is wrong, a line each with the flag, the variable or
+// the file and line, the key, its value and what is allowed; NotFound, a file that is not there.
 [[nodiscard]] absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv,
                                                            const char* const* environment = nullptr,
                                                            const SettingTable& table = Settings());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Config: everything that can be set about a server, with its default. A plain value, fixed once
-// the server has started.
+// Config: everything that can be set about a server, with its default. A plain value; 0
+// stands for what follows from the machine where the comment says so.
 
 #ifndef VOXLOC_SERVER_CONFIG_CONFIG_H_
 #define VOXLOC_SERVER_CONFIG_CONFIG_H_
@@ -21,15 +21,15 @@ struct Limits {
   uint32_t max_sessions = 1024;
   uint32_t max_waiting_scans = 8;  // per session, while one is aligned
   uint32_t max_queued_scans = 4096;
-  uint64_t max_queued_bytes = uint64_t{1} << 30;  // of the scans that wait
-  uint32_t max_batch = 1024;                      // scans in one call of the engine
+  uint64_t max_queued_bytes = 0;  // of the scans that wait; 0: see ResolveDefaults
+  uint32_t max_batch = 1024;      // scans in one call of the engine
   uint32_t max_iterations = 1000;
   uint32_t max_poses_per_set = 100'000;
   uint32_t max_searches = 16;         // for an initial pose, at once
   uint32_t max_recoveries = 16;       // searches for lost vehicles, at once
   uint32_t max_scoring_streams = 16;  // at once
   uint32_t max_particles = 10'000;
-  uint64_t search_cache_bytes = uint64_t{1} << 30;  // of what searches keep of maps
+  uint64_t search_cache_bytes = 0;  // of what searches keep of maps; 0: see ResolveDefaults
   uint32_t max_maps = 64;
   uint32_t max_tiles_per_map = 100'000;
   uint64_t max_points_per_tile = 50'000'000;
@@ -44,23 +44,24 @@ struct Limits {
   uint64_t max_unreferenced_bytes = uint64_t{64} << 30;
   // Of the cache of moments: those of 1e9 points, 0.2 m apart, with the cells of both profiles.
   uint64_t max_moments_bytes = uint64_t{16} << 30;
-  uint32_t max_tile_fits = 100'000;              // tiles whose fit to scans is kept
-  uint32_t max_buffered_poses = 500;             // per session; of reference positions as many
-  uint32_t max_recovery_candidates = 64;         // of one search for a lost vehicle
-  uint64_t max_reply_bytes = uint64_t{1} << 30;  // of replies that wait for their readers
+  uint32_t max_tile_fits = 100'000;       // tiles whose fit to scans is kept
+  uint32_t max_buffered_poses = 500;      // per session; of reference positions as many
+  uint32_t max_recovery_candidates = 64;  // of one search for a lost vehicle
+  // Of replies that wait for their readers; 0: see ResolveDefaults.
+  uint64_t max_reply_bytes = 0;
   // A fleet that comes back after a restart comes at once.
   uint32_t max_unopened_streams = 1024;
   // A setup with a scan of 2,000,000 points takes a link of 10 Mbit/s 20 s.
   double open_timeout_s = 30.0;      // 0: none
   double idle_timeout_s = 600.0;     // 0: none
-  uint64_t max_transport_bytes = 0;  // that gRPC holds; 0: see TransportBytes
+  uint64_t max_transport_bytes = 0;  // that gRPC holds; 0: see ResolveDefaults
   uint32_t max_transport_threads = 8;
   // Of all scans that a session joins: a turn of a LiDAR of 128 beams.
   uint32_t max_accumulated_points = 262'144;
 };
 
 // What gRPC may hold: `max_transport_bytes` or, where that is 0, as much as the messages that the
-// other limits let in and out.
+// other limits let in and out, which must not be 0.
 [[nodiscard]] inline uint64_t TransportBytes(const Limits& limits) {
   if (limits.max_transport_bytes != 0) return limits.max_transport_bytes;
   const uint64_t large_messages =
@@ -93,7 +94,7 @@ struct Config {
   std::string on_engine_failure = "serve";  // serve, restart
   uint64_t gpu_memory_limit_bytes = 0;      // on each GPU; 0: all there is
   std::string ready_file;                   // empty: none
-  uint32_t threads = 0;                     // of the CPU engine; 0: one per processor
+  uint32_t threads = 0;                     // of the CPU engine; 0: see ResolveDefaults
   std::string log_level = "info";           // trace, debug, info, warn, error
   std::string default_profile = "precise";
   std::string sensor_calibration;  // the file that `sensors` were read from; empty: none

@@ -84,7 +84,7 @@ std::string OriginText(const std::string& key, const ConfigOrigins& origins) {
     case ConfigOrigin::kDefault:
       return "default";
     case ConfigOrigin::kDetected:
-      return absl::StrCat("detected: ", place);
+      return absl::StrCat("default: ", place);
     case ConfigOrigin::kFile:
       return place;
     case ConfigOrigin::kEnvironment:
@@ -142,15 +142,17 @@ std::string ConfigReference(const SettingTable& table) {
   comments.before = [](const Setting& setting) {
     std::string help = setting.help;
     help.front() = absl::ascii_toupper(help.front());
-    return absl::StrCat(help, ". ", setting.value_name, ", flag ", FlagOfKey(setting.key),
-                        setting.reloadable ? ". SIGHUP takes a change over." : ".");
+    return absl::StrCat(help, ". Value: ", setting.value_name,
+                        absl::EndsWith(setting.value_name, ".") ? "" : ".",
+                        setting.reloadable ? " SIGHUP takes a change over." : "");
   };
   const std::string head =
       "SPDX-License-Identifier: Apache-2.0\n"
-      "All settings of voxlocd with their defaults. Each is also a flag and the variable VOXLOCD_ "
-      "with the key in upper case and dots as underscores, such as VOXLOCD_LIMITS_MAX_SESSIONS; a "
-      "flag wins over the environment, the environment over the file. A change needs a restart "
-      "unless SIGHUP takes it over. voxlocd --check-config --config=FILE checks a file.";
+      "All settings of voxlocd with their defaults. Each is also a flag, such as "
+      "--limits.max-sessions, and a variable, VOXLOCD_ with the key in upper case and dots as "
+      "underscores, such as VOXLOCD_LIMITS_MAX_SESSIONS; a flag wins over the environment, the "
+      "environment over the file. A change needs a restart unless SIGHUP takes it over. voxlocd "
+      "--check-config --config=FILE checks a file.";
   std::string text;
   for (const absl::string_view paragraph : absl::StrSplit(head, '\n')) {
     absl::StrAppend(&text, Wrapped(paragraph, ""));

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "core/text/nearest_name.h"
 
 namespace voxloc::server {
 namespace {
@@ -54,7 +55,11 @@ EnvironmentSettings ReadEnvironment(const char* const* environment, const Settin
       const ConfigPlace place{ConfigOrigin::kEnvironment, name};
       result.values.push_back({found->second->key, std::string(value), place, name});
     } else if (!IsOfKubernetes(name, value)) {
-      errors.Add(name, UnknownSetting("variable", name, known));
+      const std::string nearest = NearestName(absl::AsciiStrToUpper(name), known);
+      errors.Add(
+          "environment",
+          absl::StrCat("unknown variable ", name,
+                       nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?")));
     }
   }
   return result;

@@ -98,6 +98,23 @@ Setting Bytes(std::string key, std::string help, Field field) {
           [field](const Config& config) { return absl::StrCat(field(config)); }};
 }
 
+// The same, from `min` to `max`, or 0 for a value that follows from other things.
+template <typename Field>
+Setting BytesOrZero(std::string key, uint64_t min, uint64_t max, const std::string& help,
+                    Field field) {
+  auto set = [key, min, max, field](absl::string_view value, Config& config) {
+    uint64_t bytes = 0;
+    if (!ParseBytes(value, bytes) || (bytes != 0 && (bytes < min || bytes > max))) {
+      return Refuse(key, value,
+                    absl::StrCat("0 or from ", min, " to ", max, " bytes, such as 512M or 8G"));
+    }
+    field(config) = bytes;
+    return absl::OkStatus();
+  };
+  return {key, "BYTES", absl::StrCat(help, " (", min, " to ", max, ")"), std::move(set),
+          [field](const Config& config) { return absl::StrCat(field(config)); }};
+}
+
 // Whole numbers, each once, with commas between.
 template <typename Field>
 Setting Ordinals(std::string key, std::string help, Field field) {

@@ -23,6 +23,7 @@ namespace {
 
 using setting_kinds::Address;
 using setting_kinds::Bytes;
+using setting_kinds::BytesOrZero;
 using setting_kinds::Choice;
 using setting_kinds::Count;
 using setting_kinds::Number;
@@ -53,10 +54,10 @@ constexpr uint64_t kMax32 = std::numeric_limits<uint32_t>::max();
 constexpr uint64_t kMax48 = uint64_t{1} << 48;
 
 void AppendTransportLimits(std::vector<Setting>& table) {
-  table.push_back(Count(
+  table.push_back(BytesOrZero(
       "limits.max_reply_bytes", 1 << 20, kMax48,
       "pause reading from streams whose clients leave replies waiting while all of these have more "
-      "bytes than this",
+      "bytes than this; 0: a 32nd of the memory, from 64M to 1G",
       [](auto& c) -> auto& { return c.limits.max_reply_bytes; }));
   table.push_back(Count(
       "limits.max_unopened_streams", 1, 1'000'000,
@@ -72,7 +73,8 @@ void AppendTransportLimits(std::vector<Setting>& table) {
       [](auto& c) -> auto& { return c.limits.idle_timeout_s; }));
   table.push_back(Bytes(
       "limits.max_transport_bytes",
-      "limit the memory of gRPC's buffers, bytes, such as 4G; 0: computed from the other limits",
+      "limit the memory of gRPC's buffers, bytes, such as 4G; 0: what the "
+      "other limits let in, at most an eighth of the memory",
       [](auto& c) -> auto& { return c.limits.max_transport_bytes; }));
   table.push_back(Count(
       "limits.max_transport_threads", 2, 4096,
@@ -100,9 +102,9 @@ void AppendLimits(std::vector<Setting>& table) {
   table.push_back(Count(
       "limits.max_queued_scans", 1, 1'000'000, "limit the waiting scans of all sessions",
       [](auto& c) -> auto& { return c.limits.max_queued_scans; }));
-  table.push_back(Count(
+  table.push_back(BytesOrZero(
       "limits.max_queued_bytes", 1 << 20, uint64_t{1} << 40U,
-      "limit the bytes of the waiting scans",
+      "limit the bytes of the waiting scans; 0: a 32nd of the memory, from 64M to 1G",
       [](auto& c) -> auto& { return c.limits.max_queued_bytes; }));
   table.push_back(Count(
       "limits.max_batch", 1, 1'000'000, "limit the scans in one call of the engine",
@@ -130,7 +132,9 @@ void AppendLimits(std::vector<Setting>& table) {
       [](auto& c) -> auto& { return c.limits.max_particles; }));
   table.push_back(Bytes(
       "limits.search_cache_bytes",
-      "limit the memory of the grids that searches of regions and whole maps keep, such as 1G",
+      "limit the memory of the grids that searches of regions and whole maps keep, such as 1G; 0: "
+      "a "
+      "32nd of the memory, from 64M to 1G",
       [](auto& c) -> auto& { return c.limits.search_cache_bytes; }));
   table.push_back(Count(
       "limits.max_maps", 1, 10'000, "limit the number of maps",
@@ -147,7 +151,8 @@ void AppendLimits(std::vector<Setting>& table) {
   table.push_back(Bytes(
       "limits.max_map_memory_bytes",
       "limit the memory that all maps take on the engine's device, bytes, such as 8G; larger maps "
-      "are there in part, around the vehicles; 0: three quarters of the device's memory",
+      "are there in part, around the vehicles; 0: three quarters of the device's memory, or of "
+      "what the process may use of the machine's",
       [](auto& c) -> auto& { return c.limits.max_map_memory_bytes; }));
   table.push_back(Number(
       "limits.max_map_extent_m", 1.0, 1e7, "limit the extent of a map along an axis, metres",
@@ -291,7 +296,7 @@ std::vector<Setting> MakeSettings() {
   table.push_back(Count(
       "threads", 0, 4096,
       "set the number of threads of the CPU engine, and of what is estimated of its answers; 0: "
-      "one per usable processor",
+      "one per usable processor, at most the CPU quota",
       [](auto& c) -> auto& { return c.threads; }));
   table.push_back(Choice(
       "log_level", {"trace", "debug", "info", "warn", "error"},

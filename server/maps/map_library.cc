@@ -81,7 +81,7 @@ MapTile NotResident(const StoredTile& stored) {
 absl::Status MapLibrary::FollowEngine() {
   const uint64_t takeovers = parts_.engine.takeovers();
   if (takeovers == followed_.load(std::memory_order_relaxed)) return absl::OkStatus();
-  parts_.max_bytes.store(MapMemoryBytes(parts_.limits, parts_.engine.Info()));
+  parts_.max_bytes.store(MapMemoryBytes(*parts_.config.limits(), parts_.engine.Info()));
   for (const std::string& map : parts_.maps.Names()) {
     for (const MapView& view : parts_.maps.Views(map)) {
       TileCatalogue::Change change;
@@ -313,22 +313,23 @@ absl::StatusOr<std::shared_ptr<const ResidentMap>> MapLibrary::Compose(
 }
 
 absl::Status MapLibrary::CheckSize(const TileCatalogue& tiles) const {
-  const Limits& limits = parts_.limits;
-  if (tiles.size() > limits.max_tiles_per_map) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "the map must have at most ", limits.max_tiles_per_map, " tiles (got ", tiles.size(), ")"));
-  }
-  if (tiles.points() > limits.max_points_per_map) {
+  const std::shared_ptr<const Limits> limits = parts_.config.limits();
+  if (tiles.size() > limits->max_tiles_per_map) {
     return absl::ResourceExhaustedError(absl::StrCat("the map must have at most ",
-                                                     limits.max_points_per_map, " points (got ",
+                                                     limits->max_tiles_per_map, " tiles (got ",
+                                                     tiles.size(), ")"));
+  }
+  if (tiles.points() > limits->max_points_per_map) {
+    return absl::ResourceExhaustedError(absl::StrCat("the map must have at most ",
+                                                     limits->max_points_per_map, " points (got ",
                                                      tiles.points(), ")"));
   }
   const Bounds& bounds = tiles.bounds();
   if (bounds.finite_points == 0) return absl::OkStatus();
   const double extent_m = (bounds.max - bounds.min).maxCoeff();
-  if (!(extent_m <= limits.max_map_extent_m)) {
+  if (!(extent_m <= limits->max_map_extent_m)) {
     return absl::ResourceExhaustedError(absl::StrCat("the extent of the map must be at most ",
-                                                     limits.max_map_extent_m, " m (got ", extent_m,
+                                                     limits->max_map_extent_m, " m (got ", extent_m,
                                                      " m)"));
   }
   return absl::OkStatus();

@@ -19,7 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "core/cloud/point_cloud.h"
 #include "core/engine/failover/failover_engine.h"
-#include "server/config/config.h"
+#include "server/config/live_config.h"
 #include "server/geodesy/map_frame.h"
 #include "server/maps/map_build.h"
 #include "server/maps/map_events.h"
@@ -68,7 +68,7 @@ class MapLibrary {
     FailoverEngine& engine;
     ResidentMaps& maps;
     MapEvents& events;
-    const Limits& limits;
+    const LiveConfig& config;
     const Metrics& metrics;
     std::atomic<uint64_t>& max_bytes;  // of all maps in memory; FollowEngine sets it
     MomentsCache* moments = nullptr;   // null: every tile is built from its points
@@ -88,7 +88,8 @@ class MapLibrary {
 
   [[nodiscard]] MapStore& store() const { return parts_.store; }
   [[nodiscard]] const ResidentMaps& maps() const { return parts_.maps; }
-  [[nodiscard]] const Limits& limits() const { return parts_.limits; }
+  // As they are now.
+  [[nodiscard]] std::shared_ptr<const Limits> limits() const { return parts_.config.limits(); }
 
   // Announces every map that the store has and returns their names. ResourceExhausted: there are
   // more than the limit.

@@ -2,17 +2,16 @@
 
 #include "server/maps/map_memory.h"
 
-#include <unistd.h>
+#include "core/host/memory.h"
+#include "server/config/host_resources.h"
 
 namespace voxloc::server {
 
 uint64_t MapMemoryBytes(const Limits& limits, const EngineInfo& engine) {
   if (limits.max_map_memory_bytes != 0) return limits.max_map_memory_bytes;
-  const uint64_t total = engine.memory_bytes_total != 0
-                             ? engine.memory_bytes_total
-                             : static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
-                                   static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  return total / 4 * 3;
+  const uint64_t total =
+      engine.memory_bytes_total != 0 ? engine.memory_bytes_total : UsableMemoryBytes();
+  return total / kMapMemoryDenominator * kMapMemoryNumerator;
 }
 
 }  // namespace voxloc::server

@@ -13,8 +13,8 @@
 namespace voxloc::server {
 
 // Limits::max_map_memory_bytes or, where that is 0, three quarters of the engine's memory, and of
-// the machine's for an engine without memory of its own: the rest is for scans, searches, and a map
-// that is composed while its predecessor is in use.
+// what the process may use of the machine's for an engine without memory of its own: the rest is
+// for scans, searches, and a map that is composed while its predecessor is in use.
 [[nodiscard]] uint64_t MapMemoryBytes(const Limits& limits, const EngineInfo& engine);
 
 }  // namespace voxloc::server

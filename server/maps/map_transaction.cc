@@ -164,15 +164,15 @@ absl::Status MapTransaction::Take(TileChunk& chunk, Unfinished& tile) const {
   tile.crc32c = first ? chunk.crc32c : ExtendCrc32c(tile.crc32c, chunk.bytes);
   tile.sent += chunk.sent;
   tile.not_finite += chunk.not_finite;
-  const Limits& limits = library_.limits();
-  if (tile.sent > limits.max_points_per_tile) {
+  const std::shared_ptr<const Limits> limits = library_.limits();
+  if (tile.sent > limits->max_points_per_tile) {
     return absl::ResourceExhaustedError(absl::StrCat("tile ", Quoted(tile.tile_id), " has over ",
-                                                     limits.max_points_per_tile,
+                                                     limits->max_points_per_tile,
                                                      " points, the limit"));
   }
-  if (staged_points_ + tile.sent > limits.max_points_per_map) {
+  if (staged_points_ + tile.sent > limits->max_points_per_map) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        "the transaction has over ", limits.max_points_per_map, " points, the limit of a map"));
+        "the transaction has over ", limits->max_points_per_map, " points, the limit of a map"));
   }
   const size_t before = tile.points.size();
   if (first) {
@@ -243,7 +243,7 @@ absl::StatusOr<TileReceipt> MapTransaction::Stage(const std::string& tile_id, Ma
 }
 
 absl::Status MapTransaction::CheckRoom(const std::string& tile_id) const {
-  const uint32_t limit = library_.limits().max_tiles_per_map;
+  const uint32_t limit = library_.limits()->max_tiles_per_map;
   if (staged_.size() < limit || staged_.count(tile_id) > 0) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrCat("the transaction changes over ", limit, " tiles, the limit of a map"));

@@ -23,7 +23,7 @@ absl::flat_hash_set<std::string> SetOf(const std::vector<std::string>& names) {
 }  // namespace
 
 ResidentMaps::ResidentMaps(size_t max_maps, const Metrics& metrics, WorkQueue& mapping)
-    : max_maps_(max_maps), metrics_(metrics), mapping_(mapping) {}
+    : metrics_(metrics), mapping_(mapping), max_maps_(max_maps) {}
 
 absl::StatusOr<MapView> ResidentMaps::Find(absl::string_view name,
                                            absl::string_view vehicle) const {
@@ -140,6 +140,11 @@ absl::Status ResidentMaps::HasRoom(absl::string_view name) const {
   return WithReason(absl::ResourceExhaustedError(absl::StrCat(
                         "the server holds ", maps_.size(), " maps, its limit; delete one first")),
                     "TOO_MANY_MAPS", {{"limit", absl::StrCat(max_maps_)}});
+}
+
+void ResidentMaps::set_max_maps(size_t max_maps) {
+  const absl::MutexLock lock(&mutex_);
+  max_maps_ = max_maps;
 }
 
 absl::Status ResidentMaps::CheckRoom(absl::string_view name) const {

@@ -85,6 +85,8 @@ class ResidentMaps {
   [[nodiscard]] absl::Status Announce(const std::string& name);
   // ResourceExhausted: a map of this name would be one too many.
   [[nodiscard]] absl::Status CheckRoom(absl::string_view name) const;
+  // Maps that are there stay.
+  void set_max_maps(size_t max_maps);
   // Whether a map was announced and has not been opened yet.
   [[nodiscard]] bool IsLoading(absl::string_view name) const;
   // The loading failed, for now: Find answers Unavailable with the reason.
@@ -134,10 +136,10 @@ class ResidentMaps {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void UpdateMetrics() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const size_t max_maps_;
   const Metrics& metrics_;
   WorkQueue& mapping_;
   mutable absl::Mutex mutex_;
+  size_t max_maps_ ABSL_GUARDED_BY(mutex_);
   Maps maps_ ABSL_GUARDED_BY(mutex_);
 };
 

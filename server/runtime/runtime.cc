@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "core/parallel/processors.h"
 #include "server/errors/error_details.h"
 #include "server/maps/map_memory.h"
 #include "server/maps/store/sqlite_map_store.h"
@@ -29,6 +28,9 @@ Scheduler::Options SchedulerOptions(const Limits& limits, size_t gpus) {
   options.batches_in_flight = gpus == 0 ? 1 : kBatchesPerGpu * gpus;
   return options;
 }
+
+size_t MappingTasks(const Limits& limits) { return limits.max_map_transactions + kSpareTasks; }
+size_t ScoringTasks(const Limits& limits) { return limits.max_scoring_streams + kSpareTasks; }
 
 // Each that may be in has a thread to run on.
 WorkQueue::Options SearchingOptions(const Limits& limits) {
@@ -66,15 +68,16 @@ FitSampler::Options FitSamplerOptions(const Config& config) {
 
 }  // namespace
 
-Runtime::Runtime(const CommandLine& command_line, EngineChoice choice,
+Runtime::Runtime(const ConfigInEffect& resolved, const HostResources& found, EngineChoice choice,
                  std::unique_ptr<MapStore> store)
-    : config(command_line.config),
-      origins(command_line.origins),
+    : config(resolved.config),
+      live(resolved),
+      host(found),
       started_unix_ns(absl::GetCurrentTimeNanos()),
       engine(WithStandby(choice)),
       engine_devices(std::move(choice.devices)),
       engine_note(std::move(choice.note)),
-      host_threads(config.threads == 0 ? UsableProcessors() : config.threads),
+      host_threads(config.threads),
       metrics(engine->name().c_str()),
       reply_bytes(config.limits.max_reply_bytes, metrics.reply_bytes),
       unopened_streams(config.limits.max_unopened_streams),
@@ -86,11 +89,11 @@ Runtime::Runtime(const CommandLine& command_line, EngineChoice choice,
       map_store(std::move(store)),
       max_map_memory_bytes(MapMemoryBytes(config.limits, engine->Info())),
       moments(OpenMoments(config, *engine, metrics)),
-      mapping("mapping", config.limits.max_map_transactions + kSpareTasks, metrics.depth_mapping),
-      scoring("scoring", config.limits.max_scoring_streams + kSpareTasks, metrics.depth_scoring),
+      mapping("mapping", MappingTasks(config.limits), metrics.depth_mapping),
+      scoring("scoring", ScoringTasks(config.limits), metrics.depth_scoring),
       searching("searching", SearchingOptions(config.limits), metrics.depth_searching),
       maps(config.limits.max_maps, metrics, mapping),
-      library({*map_store, *engine, maps, map_events, config.limits, metrics, max_map_memory_bytes,
+      library({*map_store, *engine, maps, map_events, live, metrics, max_map_memory_bytes,
                moments.get()}),
       last_poses(MapStoreOptions().max_last_poses),
       places(config.residency.update_distance_m),
@@ -105,6 +108,25 @@ Runtime::Runtime(const CommandLine& command_line, EngineChoice choice,
       scheduler(*engine, host_threads, SchedulerOptions(config.limits, engine_devices.size()),
                 metrics) {
   metrics.engine_fallback.Set(engine_note.empty() ? 0.0 : 1.0);
+}
+
+void Runtime::Reload(ConfigInEffect next) {
+  const Limits limits = next.config.limits;
+  live.Set(std::move(next));
+  reply_bytes.set_limit(limits.max_reply_bytes);
+  unopened_streams.set_limit(limits.max_unopened_streams);
+  mapping.SetLimits(MappingTasks(limits), /*max_threads=*/1);
+  scoring.SetLimits(ScoringTasks(limits), /*max_threads=*/1);
+  const WorkQueue::Options searching_options = SearchingOptions(limits);
+  searching.SetLimits(searching_options.capacity, searching_options.max_threads);
+  searches.set_limit(limits.max_searches);
+  recoveries.set_limit(limits.max_recoveries);
+  scoring_streams.set_limit(limits.max_scoring_streams);
+  transactions.set_limit(limits.max_map_transactions);
+  watchers.set_limit(limits.max_watchers);
+  maps.set_max_maps(limits.max_maps);
+  sessions.set_max_sessions(limits.max_sessions);
+  scheduler.SetLimits(limits.max_queued_scans, limits.max_queued_bytes, limits.max_batch);
 }
 
 absl::Status EngineError(const FailoverEngine& engine) {

@@ -8,7 +8,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,8 +15,9 @@
 #include "core/engine/failover/failover_engine.h"
 #include "core/estimate/global_search/global_search.h"
 #include "core/parallel/thread_pool.h"
-#include "server/config/command_line.h"
 #include "server/config/config.h"
+#include "server/config/host_resources.h"
+#include "server/config/live_config.h"
 #include "server/engines/engine_choice.h"
 #include "server/lifecycle/active_calls.h"
 #include "server/maps/fit/fit_sampler.h"
@@ -42,11 +42,17 @@
 namespace voxloc::server {
 
 struct Runtime {
-  Runtime(const CommandLine& command_line, EngineChoice choice,
+  // `config`: with its defaults resolved (ResolveDefaults).
+  Runtime(const ConfigInEffect& config, const HostResources& host, EngineChoice choice,
           std::unique_ptr<MapStore> map_store);
 
-  const Config config;
-  const ConfigOrigins origins;
+  // Puts the values that can be reloaded into effect: those that requests read (`live`), and those
+  // that parts keep.
+  void Reload(ConfigInEffect config);
+
+  const Config config;  // as at the start: what is not Setting::reloadable
+  LiveConfig live;      // as it is now; requests read their limits here
+  const HostResources host;
   const int64_t started_unix_ns;
   const std::unique_ptr<FailoverEngine> engine;
   const std::vector<uint32_t> engine_devices;  // its GPUs, in its order

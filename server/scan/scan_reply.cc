@@ -40,7 +40,7 @@ void ScanReply::SetStatus(v1::AlignmentStatus status, absl::string_view detail) 
 void ScanReply::Send() {
   result_->mutable_timings()->set_server_s(age_s());
   Count();
-  FitIntoMessage(runtime_->config.limits.max_message_bytes, *result_);
+  FitIntoMessage(runtime_->live.limits()->max_message_bytes, *result_);
   client_->Answer(std::move(result_));
 }
 

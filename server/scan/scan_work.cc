@@ -400,7 +400,7 @@ void ScanWork::Refuse(double retry_after_s) {
   reply_.result().set_retry_after_s(retry_after_s);
   reply_.SetStatus(
       v1::ALIGNMENT_STATUS_OVERLOADED,
-      absl::StrCat("too many scans wait; the limit is ", runtime_.config.limits.max_queued_scans));
+      absl::StrCat("too many scans wait; the limit is ", runtime_.live.limits()->max_queued_scans));
   reply_.Send();
 }
 

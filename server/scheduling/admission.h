@@ -37,9 +37,11 @@ class Admission {
   }
 
   [[nodiscard]] uint32_t limit() const { return limit_; }
+  // Who is in stays in.
+  void set_limit(uint32_t limit) { limit_ = limit; }
 
  private:
-  const uint32_t limit_;
+  std::atomic<uint32_t> limit_;
   std::atomic<uint32_t> inside_{0};
 };
 

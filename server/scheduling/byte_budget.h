@@ -32,10 +32,13 @@ class ByteBudget {
   }
 
   // Whether more than the limit is held.
-  [[nodiscard]] bool spent() const { return held_.load(std::memory_order_relaxed) > limit_; }
+  [[nodiscard]] bool spent() const {
+    return held_.load(std::memory_order_relaxed) > limit_.load(std::memory_order_relaxed);
+  }
+  void set_limit(uint64_t limit) { limit_.store(limit, std::memory_order_relaxed); }
 
  private:
-  const uint64_t limit_;
+  std::atomic<uint64_t> limit_;
   const Gauge gauge_;
   std::atomic<uint64_t> held_{0};
 };

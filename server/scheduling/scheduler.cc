@@ -144,8 +144,8 @@ Scheduler::Scheduler(Engine& engine, ThreadPool& host_threads, const Options& op
                      const Metrics& metrics)
     : engine_(engine),
       host_threads_(host_threads),
-      options_(options),
       metrics_(metrics),
+      options_(options),
       estimating_("estimating", kMaxLaterBatches, metrics.depth_estimating) {
   for (size_t i = 0; i < std::max<size_t>(options.batches_in_flight, 1); ++i) {
     workers_.emplace_back([this] {
@@ -223,6 +223,13 @@ void Scheduler::Submit(const std::shared_ptr<Lane>& lane, std::unique_ptr<ScanTa
   // NOLINTNEXTLINE(bugprone-use-after-move): it stayed here where it is refused.
   if (retry_after_s.has_value()) task->Refuse(*retry_after_s);
   if (displaced != nullptr) displaced->Supersede();
+}
+
+void Scheduler::SetLimits(size_t max_queued, size_t max_queued_bytes, size_t max_batch) {
+  const absl::MutexLock lock(&mutex_);
+  options_.max_queued = max_queued;
+  options_.max_queued_bytes = max_queued_bytes;
+  options_.max_batch = max_batch;
 }
 
 void Scheduler::Close(Lane& lane) {

@@ -109,6 +109,9 @@ class Scheduler {
   // Never waits for the engine. May end this task, or an older one, in the calling thread.
   void Submit(const std::shared_ptr<Lane>& lane, std::unique_ptr<ScanTask> task);
 
+  // As of Options. What waits stays.
+  void SetLimits(size_t max_queued, size_t max_queued_bytes, size_t max_batch);
+
   // Destroys what waits in the lane; later submissions to it are destroyed as well.
   void Close(Lane& lane);
 
@@ -143,10 +146,10 @@ class Scheduler {
 
   Engine& engine_;
   ThreadPool& host_threads_;
-  const Options options_;
   const Metrics& metrics_;
 
   absl::Mutex mutex_;
+  Options options_ ABSL_GUARDED_BY(mutex_);
   std::deque<std::shared_ptr<Lane>> ready_ ABSL_GUARDED_BY(mutex_);  // lanes in which scans wait
   size_t queued_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t queued_bytes_ ABSL_GUARDED_BY(mutex_) = 0;

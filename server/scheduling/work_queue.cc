@@ -11,17 +11,27 @@
 namespace voxloc::server {
 
 WorkQueue::WorkQueue(const std::string& thread_name, const Options& options, Gauge depth)
-    : thread_name_(thread_name), options_(options), depth_(depth) {}
+    : thread_name_(thread_name),
+      background_(options.background),
+      depth_(depth),
+      capacity_(options.capacity),
+      max_threads_(options.max_threads) {}
 
 WorkQueue::WorkQueue(const std::string& thread_name, size_t capacity, Gauge depth)
     : WorkQueue(thread_name, Options{capacity, 1, false}, depth) {}
 
 WorkQueue::~WorkQueue() { Stop(); }
 
+void WorkQueue::SetLimits(size_t capacity, size_t max_threads) {
+  const absl::MutexLock lock(&mutex_);
+  capacity_ = capacity;
+  max_threads_ = max_threads;
+}
+
 bool WorkQueue::Post(std::function<void()> task) {
   const absl::MutexLock lock(&mutex_);
-  if (stopping_ || tasks_.size() >= options_.capacity) return false;
-  if (tasks_.size() >= idle_threads_ && threads_.size() < options_.max_threads) StartThread();
+  if (stopping_ || tasks_.size() >= capacity_) return false;
+  if (tasks_.size() >= idle_threads_ && threads_.size() < max_threads_) StartThread();
   if (threads_.empty()) return false;
   tasks_.push_back(std::move(task));
   depth_.Set(static_cast<double>(tasks_.size()));
@@ -32,7 +42,7 @@ void WorkQueue::StartThread() {
   try {
     threads_.emplace_back([this] {
       NameThisThread(thread_name_);
-      if (options_.background) LowerPriorityOfThisThread();
+      if (background_) LowerPriorityOfThisThread();
       Run();
     });
     ++idle_threads_;

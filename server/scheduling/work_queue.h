@@ -42,6 +42,9 @@ class WorkQueue {
   // False: the queue is full or stopped, or no thread can be started for it; the task is dropped.
   [[nodiscard]] bool Post(std::function<void()> task);
 
+  // As of Options. What waits stays, and so do threads that were started.
+  void SetLimits(size_t capacity, size_t max_threads);
+
   // Drops what waits and returns when the running tasks have ended. Later posts are refused.
   void Stop();
 
@@ -50,9 +53,11 @@ class WorkQueue {
   void StartThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string thread_name_;
-  const Options options_;
+  const bool background_;
   const Gauge depth_;
   absl::Mutex mutex_;
+  size_t capacity_ ABSL_GUARDED_BY(mutex_);
+  size_t max_threads_ ABSL_GUARDED_BY(mutex_);
   std::deque<std::function<void()>> tasks_ ABSL_GUARDED_BY(mutex_);
   size_t idle_threads_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

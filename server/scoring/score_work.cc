@@ -35,11 +35,11 @@ absl::StatusOr<std::unique_ptr<ScoreWork>> ScoreWork::Open(Runtime& runtime,
 
 absl::Status ScoreWork::Start(const v1::ScoreSetup& setup, const StopToken& stop) {
   if (!setup.has_scan()) return absl::InvalidArgumentError("the setup has no scan");
-  auto points = CheckScanClouds(setup.scan(), runtime_.config.limits.max_points_per_scan);
+  auto points = CheckScanClouds(setup.scan(), runtime_.live.limits()->max_points_per_scan);
   if (!points.ok()) return points.status();
   auto hints = ScanHintsFromProto(setup.scan());
   if (!hints.ok()) return hints.status();
-  auto checked = CheckSetup(runtime_.config, runtime_.maps, setup.setup());
+  auto checked = CheckSetup(*runtime_.live.Get(), runtime_.maps, setup.setup());
   if (!checked.ok()) return checked.status();
   const ScanRecipe& recipe = checked->source.recipe;
   map_ = std::move(checked->map);
@@ -72,10 +72,10 @@ absl::StatusOr<std::vector<Pose>> ScoreWork::ParsePoses(const v1::PoseSet& set) 
     return absl::InvalidArgumentError(absl::StrCat(
         "map_t_base must have 7 values for each of one or more poses (got ", size, ")"));
   }
-  if (size / 7 > runtime_.config.limits.max_poses_per_set) {
-    return absl::InvalidArgumentError(absl::StrCat("the set must have at most ",
-                                                   runtime_.config.limits.max_poses_per_set,
-                                                   " poses (got ", size / 7, ")"));
+  const uint32_t most = runtime_.live.limits()->max_poses_per_set;
+  if (size / 7 > most) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the set must have at most ", most, " poses (got ", size / 7, ")"));
   }
   std::vector<Pose> poses;
   poses.reserve(size / 7);

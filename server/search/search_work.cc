@@ -44,20 +44,20 @@ absl::StatusOr<std::unique_ptr<SearchWork>> SearchWork::Open(
 
 absl::Status SearchWork::Check(std::shared_ptr<const std::atomic<bool>> cancelled) {
   if (!request_.has_scan()) return absl::InvalidArgumentError("the request has no scan");
-  auto points = CheckScanClouds(request_.scan(), runtime_.config.limits.max_points_per_scan);
+  auto points = CheckScanClouds(request_.scan(), runtime_.live.limits()->max_points_per_scan);
   if (!points.ok()) return points.status();
   if (*points == 0) return absl::InvalidArgumentError("the scan has no points");
   auto hints = ScanHintsFromProto(request_.scan());
   if (!hints.ok()) return hints.status();
   hints_ = *std::move(hints);
-  auto setup = CheckSetup(runtime_.config, runtime_.maps, request_.setup());
+  auto setup = CheckSetup(*runtime_.live.Get(), runtime_.maps, request_.setup());
   if (!setup.ok()) return setup.status();
   recipe_ = std::move(setup->source.recipe);
   map_ = std::move(setup->map);
   job_.profile = std::move(setup->profile_on_map);
   // Hypotheses are each other's rivals.
   recipe_.estimate.rival_confidence = 0.0;
-  auto scope = SearchScopeFromProto(request_, runtime_.config.limits.max_particles, map_);
+  auto scope = SearchScopeFromProto(request_, runtime_.live.limits()->max_particles, map_);
   if (!scope.ok()) return scope.status();
   scope_ = *std::move(scope);
   auto hypotheses = HypothesisOptionsFromProto(request_.search());

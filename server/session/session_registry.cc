@@ -53,6 +53,11 @@ void SessionRegistry::Close(uint64_t session) {
   metrics_.sessions_active.Set(static_cast<double>(sessions_.size()));
 }
 
+void SessionRegistry::set_max_sessions(size_t max_sessions) {
+  const absl::MutexLock lock(&mutex_);
+  max_sessions_ = max_sessions;
+}
+
 void SessionRegistry::Drain(const DrainNotice& notice) {
   std::vector<std::shared_ptr<RegisteredSession>> sessions;
   {

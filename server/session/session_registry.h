@@ -74,7 +74,7 @@ class SessionPlace {
 class SessionRegistry {
  public:
   SessionRegistry(size_t max_sessions, const Metrics& metrics)
-      : max_sessions_(max_sessions), metrics_(metrics) {}
+      : metrics_(metrics), max_sessions_(max_sessions) {}
 
   // The right to have a session, which ends when it is destroyed. ResourceExhausted: too many;
   // Unavailable: the server is draining. The registry must outlive its places.
@@ -86,6 +86,9 @@ class SessionRegistry {
   [[nodiscard]] std::vector<std::pair<uint64_t, SessionFacts>> List(uint64_t after,
                                                                     const std::string& map,
                                                                     size_t count) const;
+
+  // Sessions that are open stay open.
+  void set_max_sessions(size_t max_sessions);
 
   // From now on all new work is refused. Tells the open sessions.
   void Drain(const DrainNotice& notice);
@@ -99,9 +102,9 @@ class SessionRegistry {
   friend class SessionPlace;
   void Close(uint64_t session);
 
-  const size_t max_sessions_;
   const Metrics& metrics_;
   mutable absl::Mutex mutex_;
+  size_t max_sessions_ ABSL_GUARDED_BY(mutex_);
   std::map<uint64_t, std::weak_ptr<RegisteredSession>> sessions_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_ ABSL_GUARDED_BY(mutex_) = 0;
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;

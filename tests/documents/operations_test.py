@@ -34,6 +34,10 @@ class Operations(unittest.TestCase):
         return {name for path, text in self.code.items() if folder in path.as_posix()
                 for name in re.findall(pattern, text)}
 
+    def reloadable(self):
+        code = next(text for path, text in self.code.items() if path.name == "settings.cc")
+        return re.search(r"kReloadable\[\] = \{(.*?)\};", code, re.S).group(1)
+
     def test_every_metric_is_listed(self):
         metrics = self.in_code(r'"((?:voxloc|process)_[a-z0-9_]+)"', "/metrics/")
         self.assertGreater(len(metrics), 40)
@@ -50,6 +54,27 @@ class Operations(unittest.TestCase):
         limits = self.in_code(r'"limits\.([a-z_]+)"', "/settings.cc")
         self.assertGreater(len(limits), 15)
         self.assertEqual(self.first_cells("Limits"), limits)
+
+    def test_what_happens_at_each_limit_is_listed(self):
+        limits = self.in_code(r'"limits\.([a-z_]+)"', "/settings.cc")
+        reloadable = set(re.findall(r'"limits\.([a-z_]+)"', self.reloadable()))
+        self.assertGreater(len(reloadable), 15)
+        metrics = self.in_code(r'"((?:voxloc|process)_[a-z0-9_]+)"', "/metrics/")
+        section = self.section("Limits").split("### At a limit")[1]
+        rows = re.findall(r"^\| `([a-z_]+)` \| (.+?) \| (.+?) \| (.+?) \|$", section, re.M)
+        self.assertEqual({row[0] for row in rows}, limits)
+        for limit, happens, metric, change in rows:
+            self.assertGreater(len(happens), 10, limit)
+            named = set(re.findall(r"`((?:voxloc|process)_[a-z_]+)`", metric))
+            self.assertTrue(named or metric.startswith("none: "), f"{limit} has no metric")
+            self.assertLessEqual(named, metrics, limit)
+            self.assertEqual(change, "SIGHUP" if limit in reloadable else "restart", limit)
+
+    def test_requests_read_the_limits_that_a_reload_changes(self):
+        # Runtime::config is as at the start; Runtime::live is in effect.
+        for path in pathlib.Path(self.source, "server").rglob("*.[ch]*"):
+            found = re.search(r"runtime_?(?:\.|->)config\.limits", path.read_text(encoding="utf-8"))
+            self.assertIsNone(found, f"{path} reads the limits of the start")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 #include "server/rpc/admin/get_config.h"
 
+#include <memory>
+
 #include "server/config/settings.h"
 
 namespace voxloc::server {
@@ -27,14 +29,15 @@ v1::ConfigSource SourceToProto(ConfigOrigin origin) {
 
 absl::Status GetConfig(const Runtime& runtime, const v1::GetConfigRequest& /*request*/,
                        v1::GetConfigResponse& response) {
+  const std::shared_ptr<const ConfigInEffect> live = runtime.live.Snapshot();
   for (const Setting& setting : Settings()) {
     if (setting.secret) continue;
     v1::ConfigEntry& entry = *response.add_entries();
     entry.set_key(setting.key);
-    entry.set_value(setting.get(runtime.config));
+    entry.set_value(setting.get(live->config));
     entry.set_reloadable(setting.reloadable);
-    const auto found = runtime.origins.find(setting.key);
-    const ConfigPlace place = found == runtime.origins.end() ? ConfigPlace() : found->second;
+    const auto found = live->origins.find(setting.key);
+    const ConfigPlace place = found == live->origins.end() ? ConfigPlace() : found->second;
     entry.set_source(SourceToProto(place.origin));
     entry.set_place(place.place);
   }

@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "core/host/memory.h"
 #include "server/convert/profile.h"
 #include "server/observe/engine_devices.h"
 #include "server/version/version.h"
@@ -38,12 +39,16 @@ void LimitsToProto(const Limits& limits, v1::Limits& proto) {
   proto.set_max_unopened_streams(limits.max_unopened_streams);
   proto.set_open_timeout_s(limits.open_timeout_s);
   proto.set_idle_timeout_s(limits.idle_timeout_s);
-  proto.set_max_transport_bytes(TransportBytes(limits));
+  proto.set_max_transport_bytes(limits.max_transport_bytes);
   proto.set_max_accumulated_points(limits.max_accumulated_points);
   proto.set_max_watchers(limits.max_watchers);
   proto.set_max_staged_revisions(limits.max_staged_revisions);
   proto.set_max_unreferenced_bytes(limits.max_unreferenced_bytes);
   proto.set_max_tile_fits(limits.max_tile_fits);
+  proto.set_max_moments_bytes(limits.max_moments_bytes);
+  proto.set_search_cache_bytes(limits.search_cache_bytes);
+  proto.set_max_batch(limits.max_batch);
+  proto.set_max_transport_threads(limits.max_transport_threads);
 }
 
 void DeviceToProto(const EngineInfo& info, v1::Device& device) {
@@ -68,7 +73,12 @@ void EngineToProto(const Runtime& runtime, v1::GetServerInfoResponse& response) 
   }
   response.set_engine_note(note);
   for (const EngineInfo& device : DevicesOf(*runtime.engine, runtime.engine_devices)) {
-    DeviceToProto(device, *response.add_devices());
+    v1::Device& proto = *response.add_devices();
+    DeviceToProto(device, proto);
+    if (proto.kind() == v1::DEVICE_KIND_CPU) {  // its memory is that of the process
+      proto.set_memory_total_bytes(runtime.host.memory_bytes);
+      proto.set_memory_free_bytes(AvailableMemoryBytes());
+    }
   }
 }
 
@@ -82,7 +92,7 @@ absl::Status GetServerInfo(const Runtime& runtime, const v1::GetServerInfoReques
   response.set_state(runtime.sessions.draining() ? v1::SERVER_STATE_DRAINING
                                                  : v1::SERVER_STATE_SERVING);
   EngineToProto(runtime, response);
-  LimitsToProto(runtime.config.limits, *response.mutable_limits());
+  LimitsToProto(*runtime.live.limits(), *response.mutable_limits());
   response.mutable_limits()->set_max_map_memory_bytes(runtime.max_map_memory_bytes);
   for (const std::string& name : ProfileNames()) {
     if (auto profile = FindProfile(name); profile.ok()) {

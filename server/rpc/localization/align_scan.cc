@@ -42,12 +42,12 @@ absl::Status StatusOfResult(const v1::AlignmentResult& result, const FailoverEng
 
 absl::StatusOr<ScanSource> SourceOf(const Runtime& runtime, const v1::AlignScanRequest& request) {
   if (absl::Status status = runtime.sessions.Admit(); !status.ok()) return status;
-  auto setup = CheckSetup(runtime.config, runtime.maps, request.setup());
+  auto setup = CheckSetup(*runtime.live.Get(), runtime.maps, request.setup());
   if (!setup.ok()) return setup.status();
   if (!request.has_scan()) return absl::InvalidArgumentError("the request has no scan");
   ScanSource source = std::move(setup->source);
   SessionState::Options state;
-  state.poses = PoseLimits(runtime.config.limits, source.recipe.align);
+  state.poses = PoseLimits(*runtime.live.limits(), source.recipe.align);
   source.state = std::make_shared<SessionState>(state);
   for (const v1::PoseSample& sample : request.scan().poses()) {
     auto pose = StampedPoseFromProto(sample);

@@ -178,7 +178,7 @@ class AlignScansStream : public AlignScansBidi,
     if (!runtime_.engine->Health().ok()) {
       return WithRetryAfter(EngineError(*runtime_.engine), kRetryWhenEngineIsLostS);
     }
-    auto opened = OpenSession(runtime_.config, runtime_.maps, runtime_.last_poses, open);
+    auto opened = OpenSession(*runtime_.live.Get(), runtime_.maps, runtime_.last_poses, open);
     if (!opened.ok()) return opened.status();
     auto place = runtime_.sessions.Open(weak_from_this());
     if (!place.ok()) return place.status();
@@ -219,7 +219,7 @@ class AlignScansStream : public AlignScansBidi,
     reply.mutable_limits()->set_timeout_s(source_->timeout_s);
     reply.mutable_limits()->set_max_delay_s(source_->max_delay_s);
     ProfileToProto(opened->profile_on_map, *reply.mutable_profile());
-    reply.set_max_message_bytes(runtime_.config.limits.max_message_bytes);
+    reply.set_max_message_bytes(runtime_.live.limits()->max_message_bytes);
     reply.set_server_version(kVersion);
     Send(std::move(response));
     return absl::OkStatus();
@@ -246,7 +246,7 @@ class AlignScansStream : public AlignScansBidi,
   }
 
   void Configure(const v1::ConfigureSession& configure) {
-    auto changed = ConfigureSession(runtime_.config, runtime_.maps, *source_, configure);
+    auto changed = ConfigureSession(*runtime_.live.Get(), runtime_.maps, *source_, configure);
     if (!changed.ok()) {
       Reject(v1::SESSION_REQUEST_KIND_CONFIGURE, changed.status(), configure.sequence(), 0);
       return;

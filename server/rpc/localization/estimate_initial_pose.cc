@@ -35,15 +35,13 @@ class EstimateInitialPoseCall : public grpc::ServerWriteReactor<v1::EstimateInit
         call_(runtime, RpcMethod::kEstimateInitialPose),
         context_(context),
         request_(request),
-        timeouts_(runtime.config.limits) {
+        timeouts_(*runtime.live.limits()) {
     timeouts_.ReadingEnded();
   }
 
   void Start() {
     self_ = shared_from_this();
-    watched_ = runtime_.timeouts.Add(
-        weak_from_this(),
-        StreamTimeouts(runtime_.config.limits).NextCheck(TimeoutWatch::Clock::now()));
+    watched_ = runtime_.timeouts.Add(weak_from_this(), FirstCheck());
     if (absl::Status status = Enqueue(); !status.ok()) EndUnlessRunning(status);
   }
 
@@ -82,6 +80,11 @@ class EstimateInitialPoseCall : public grpc::ServerWriteReactor<v1::EstimateInit
   }
 
  private:
+  [[nodiscard]] TimeoutWatch::Clock::time_point FirstCheck() const {
+    const absl::MutexLock lock(&mutex_);
+    return timeouts_.NextCheck(TimeoutWatch::Clock::now());
+  }
+
   absl::Status Enqueue() {
     if (absl::Status status = runtime_.sessions.Admit(); !status.ok()) return status;
     auto work = SearchWork::Open(runtime_, request_, cancelled_);
@@ -170,7 +173,7 @@ class EstimateInitialPoseCall : public grpc::ServerWriteReactor<v1::EstimateInit
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
   std::shared_ptr<EstimateInitialPoseCall> self_;
   std::unique_ptr<TimeoutWatch::Entry> watched_;
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   StreamTimeouts timeouts_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<SearchWork> work_ ABSL_GUARDED_BY(mutex_);  // until its turn
   std::unique_ptr<Admission::Pass> pass_ ABSL_GUARDED_BY(mutex_);

@@ -202,14 +202,14 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
     auto response = std::make_unique<v1::UpdateMapTilesResponse>();
     response->mutable_begun()->set_base_revision(transaction_->base_revision());
     MapOptionsToProto(transaction_->build(), *response->mutable_begun()->mutable_options());
-    response->mutable_begun()->set_max_chunk_bytes(runtime_.config.limits.max_chunk_bytes);
+    response->mutable_begun()->set_max_chunk_bytes(runtime_.live.limits()->max_chunk_bytes);
     response->mutable_begun()->set_committed_revision(transaction_->committed_revision());
     Send(std::move(response));
     return absl::OkStatus();
   }
 
   absl::Status HandleChunk(const v1::TileChunk& proto) {
-    auto chunk = ChunkFromProto(proto, runtime_.config.limits);
+    auto chunk = ChunkFromProto(proto, *runtime_.live.limits());
     if (!chunk.ok()) return chunk.status();
     auto receipt = transaction_->AddChunk(*std::move(chunk));
     if (!receipt.ok()) return receipt.status();

@@ -42,7 +42,7 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response>, public Tim
         context_(context),
         metrics_(runtime.metrics),
         waiting_bytes_(runtime.reply_bytes),
-        timeouts_(runtime.config.limits) {}
+        timeouts_(*runtime.live.limits()) {}
 
   // Hands the stream to gRPC, which gives its share of it back when the call is done.
   template <typename Stream>
@@ -50,8 +50,7 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response>, public Tim
                                                             std::shared_ptr<Stream> stream) {
     BidiStream* const reactor = stream.get();
     reactor->watched_ =
-        runtime.timeouts.Add(std::weak_ptr<TimeoutWatch::Watched>(stream),
-                             StreamTimeouts(runtime.config.limits).NextCheck(Clock::now()));
+        runtime.timeouts.Add(std::weak_ptr<TimeoutWatch::Watched>(stream), reactor->FirstCheck());
     reactor->self_ = std::move(stream);
     reactor->Begin();
     return reactor;
@@ -119,6 +118,11 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response>, public Tim
 
  private:
   using Clock = TimeoutWatch::Clock;
+
+  [[nodiscard]] Clock::time_point FirstCheck() const {
+    const absl::MutexLock lock(&mutex_);
+    return timeouts_.NextCheck(Clock::now());
+  }
 
   struct Outgoing {
     std::unique_ptr<Response> message;

@@ -32,7 +32,7 @@ class WriteStream : public grpc::ServerWriteReactor<Response>, public TimeoutWat
       : call_(runtime, method),
         context_(context),
         metrics_(runtime.metrics),
-        timeouts_(runtime.config.limits) {
+        timeouts_(*runtime.live.limits()) {
     timeouts_.ReadingEnded();  // the request is there
   }
 
@@ -42,8 +42,7 @@ class WriteStream : public grpc::ServerWriteReactor<Response>, public TimeoutWat
                                                     std::shared_ptr<Stream> stream) {
     WriteStream* const reactor = stream.get();
     reactor->watched_ =
-        runtime.timeouts.Add(std::weak_ptr<TimeoutWatch::Watched>(stream),
-                             StreamTimeouts(runtime.config.limits).NextCheck(Clock::now()));
+        runtime.timeouts.Add(std::weak_ptr<TimeoutWatch::Watched>(stream), reactor->FirstCheck());
     reactor->self_ = std::move(stream);
     reactor->Begin();
     return reactor;
@@ -81,6 +80,11 @@ class WriteStream : public grpc::ServerWriteReactor<Response>, public TimeoutWat
 
  private:
   using Clock = TimeoutWatch::Clock;
+
+  [[nodiscard]] Clock::time_point FirstCheck() const {
+    const absl::MutexLock lock(&mutex_);
+    return timeouts_.NextCheck(Clock::now());
+  }
 
   void FinishNow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     finished_ = true;

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -104,6 +105,68 @@ TEST(CommandLineTest, ReadsAFileThatFlagsWinOver) {
   std::ofstream(path) << "limits: {max_sessions: minus}\n";
   EXPECT_THAT(MessageOf({flag.c_str()}), HasSubstr(path));
   EXPECT_EQ(Parse({"--config=/no/such/file"}).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(CommandLineTest, AFlagWinsOverTheEnvironmentAndThatOverTheFile) {
+  const ScratchDir scratch;
+  const std::string file =
+      scratch.Write("f.yaml", "limits: {max_maps: 1, max_sessions: 1, max_watchers: 1}\n");
+  const std::string variable = "VOXLOCD_CONFIG=" + file;
+  const char* const environment[] = {"VOXLOCD_LIMITS_MAX_MAPS=2", "VOXLOCD_LIMITS_MAX_SESSIONS=2",
+                                     variable.c_str(), nullptr};
+  const char* const arguments[] = {"voxlocd", "--limits.max-maps=3"};
+  auto parsed = ParseCommandLine(2, arguments, environment);
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(parsed->config.limits.max_maps, 3U);
+  EXPECT_EQ(parsed->config.limits.max_sessions, 2U);
+  EXPECT_EQ(parsed->config.limits.max_watchers, 1U);
+  EXPECT_EQ(parsed->config.limits.max_searches, Limits().max_searches);
+  EXPECT_EQ(parsed->origins.at("limits.max_maps").origin, ConfigOrigin::kFlag);
+  EXPECT_EQ(parsed->origins.at("limits.max_maps").place, "--limits.max-maps");
+  EXPECT_EQ(parsed->origins.at("limits.max_sessions").place, "VOXLOCD_LIMITS_MAX_SESSIONS");
+  EXPECT_EQ(parsed->origins.at("limits.max_watchers").place, file + ":1");
+  // The flag names another file.
+  const std::string flag = "--config=" + scratch.Write("g.yaml", "limits: {max_watchers: 9}\n");
+  const char* const with_file[] = {"voxlocd", flag.c_str()};
+  EXPECT_EQ(ParseCommandLine(2, with_file, environment)->config.limits.max_watchers, 9U);
+}
+
+TEST(CommandLineTest, AllErrorsOfAllSourcesAreToldAtOnce) {
+  const ScratchDir scratch;
+  const std::string file = scratch.Write("f.yaml",
+                                         "listen: 1.2.3.4\nlimits:\n  max_maps: 0\n  max_map: 1\n"
+                                         "sensor_calibration: /no/such/file\n");
+  const std::string flag = "--config=" + file;
+  const char* const environment[] = {"VOXLOCD_ENGINE=gpu", nullptr};
+  const char* const arguments[] = {"voxlocd", flag.c_str(), "--threads=many"};
+  const auto parsed = ParseCommandLine(3, arguments, environment);
+  const std::string errors(parsed.status().message());
+  for (const std::string& error :
+       {file + ":4:3: unknown key limits.max_map; did you mean limits.max_maps?",
+        file + ":1:9: listen must be ADDR:PORT, such as 127.0.0.1:50051 (got '1.2.3.4')",
+        file + ":3:13: limits.max_maps must be a whole number from 1 to 10000 (got '0')",
+        file + ":5:21: sensor_calibration: ",
+        std::string("VOXLOCD_ENGINE: engine must be one of auto, cpu, cuda (got 'gpu')"),
+        std::string("--threads: threads must be a whole number from 0 to 4096 (got 'many')")}) {
+    EXPECT_THAT(errors, HasSubstr(error));
+  }
+  EXPECT_EQ(std::count(errors.begin(), errors.end(), '\n'), 5);
+}
+
+TEST(CommandLineTest, ValuesMustBeUtf8) {
+  EXPECT_THAT(MessageOf({"--data-dir=caf\xE9"}),
+              HasSubstr("--data-dir: data_dir must be UTF-8 text"));
+}
+
+TEST(CommandLineTest, AddressesAreCheckedAtOnce) {
+  for (const char* bad : {"", "localhost", ":1", "a:", "a:70000", "a:-1", "a:b", "off"}) {
+    EXPECT_THAT(MessageOf({"--listen", bad}), HasSubstr("listen must be ADDR:PORT")) << bad;
+  }
+  for (const char* good : {"127.0.0.1:0", "[::1]:50051", "localhost:65535"}) {
+    EXPECT_TRUE(Parse({"--listen", good}).ok()) << good;
+  }
+  EXPECT_TRUE(Parse({"--metrics-listen=off"}).ok());
+  EXPECT_THAT(MessageOf({"--default-profile=fast"}), HasSubstr("one of"));
 }
 
 TEST(SettingsTest, TheSensorCalibrationIsReadWithTheConfiguration) {

@@ -18,5 +18,17 @@ TEST(AdmissionTest, LetsInAsManyAsAllowed) {
   EXPECT_NE(admission.Enter(), nullptr);
 }
 
+TEST(AdmissionTest, ANewLimitHoldsForWhoComesNext) {
+  Admission admission(2);
+  auto first = admission.Enter();
+  auto second = admission.Enter();
+  admission.set_limit(1);
+  first.reset();
+  EXPECT_EQ(admission.Enter(), nullptr);
+  second.reset();
+  EXPECT_NE(admission.Enter(), nullptr);
+  EXPECT_EQ(admission.limit(), 1U);
+}
+
 }  // namespace
 }  // namespace voxloc::server

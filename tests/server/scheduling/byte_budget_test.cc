@@ -17,5 +17,14 @@ TEST(ByteBudgetTest, IsSpentWhileMoreThanItsLimitIsHeld) {
   EXPECT_FALSE(budget.spent());
 }
 
+TEST(ByteBudgetTest, ANewLimitHoldsForWhatIsHeldAlready) {
+  ByteBudget budget(10, Gauge());
+  budget.Add(8);
+  budget.set_limit(7);
+  EXPECT_TRUE(budget.spent());
+  budget.set_limit(8);
+  EXPECT_FALSE(budget.spent());
+}
+
 }  // namespace
 }  // namespace voxloc::server

@@ -317,6 +317,26 @@ TEST_F(SchedulerTest, AGreedyLaneLeavesRoomForOthers) {
   gate_->Open();
 }
 
+TEST_F(SchedulerTest, NewLimitsHoldForWhatComesNext) {
+  gate_->Close();
+  std::vector<std::shared_ptr<Scheduler::Lane>> lanes;
+  for (int i = 0; i < 6; ++i) lanes.push_back(scheduler_.OpenLane(1));
+  Submit(lanes[0], "busy");
+  gate_->AwaitBatches(1);
+  Submit(lanes[1], "1");
+  Submit(lanes[2], "2");
+  scheduler_.SetLimits(/*max_queued=*/2, /*max_queued_bytes=*/8 * kTaskBytes, /*max_batch=*/3);
+  Submit(lanes[3], "x");
+  scheduler_.SetLimits(/*max_queued=*/4, /*max_queued_bytes=*/2 * kTaskBytes, /*max_batch=*/3);
+  Submit(lanes[4], "y");
+  scheduler_.SetLimits(/*max_queued=*/4, /*max_queued_bytes=*/8 * kTaskBytes, /*max_batch=*/1);
+  Submit(lanes[5], "3");
+  EXPECT_EQ(record_.events(), (Events{"refused x", "refused y"}));
+  gate_->Open();
+  record_.Await(6);
+  EXPECT_EQ(gate_->batches(), (std::vector<size_t>{1, 1, 1, 1}));
+}
+
 TEST_F(SchedulerTest, ABatchHasAtMostSoManyPointsOrOneScan) {
   gate_->Close();
   Scheduler::Options options = FewOptions();

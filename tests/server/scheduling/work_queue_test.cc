@@ -40,6 +40,25 @@ TEST(WorkQueueTest, RunsInOrderAndRefusesTooMuch) {
   EXPECT_EQ(order, (std::vector<int>{1, 2, 3}));
 }
 
+TEST(WorkQueueTest, NewLimitsHoldForWhatComesNext) {
+  WorkQueue queue("test", 1, Gauge());
+  absl::Notification started;
+  absl::Notification go;
+  absl::Notification second;
+  ASSERT_TRUE(queue.Post([&] {
+    started.Notify();
+    go.WaitForNotification();
+  }));
+  started.WaitForNotification();
+  ASSERT_TRUE(queue.Post([] {}));
+  EXPECT_FALSE(queue.Post([] {}));
+  queue.SetLimits(/*capacity=*/2, /*max_threads=*/2);
+  // The second thread takes it while the first is busy.
+  ASSERT_TRUE(queue.Post([&] { second.Notify(); }));
+  EXPECT_TRUE(second.WaitForNotificationWithTimeout(kLongestWait));
+  go.Notify();
+}
+
 TEST(WorkQueueTest, DropsWhatWaitsWhenItStops) {
   WorkQueue queue("test", size_t{1} << 24, Gauge());
   absl::Notification started;

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "core/host/memory.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
 #include "tests/support/eventually.h"
@@ -27,14 +28,15 @@ TEST(AdminService, TellsWhatItIs) {
   ASSERT_EQ(info.devices_size(), 1);
   EXPECT_EQ(info.devices(0).kind(), v1::DEVICE_KIND_CPU);
   EXPECT_EQ(info.devices(0).threads(), 2);
+  EXPECT_EQ(info.devices(0).memory_total_bytes(), UsableMemoryBytes());
+  EXPECT_GT(info.devices(0).memory_free_bytes(), 0U);
+  EXPECT_EQ(info.limits().max_map_memory_bytes(), UsableMemoryBytes() / 4 * 3);
   EXPECT_EQ(info.limits().max_sessions(), 77);
   const Limits limits;
-  EXPECT_EQ(info.limits().max_reply_bytes(), limits.max_reply_bytes);
   EXPECT_EQ(info.limits().max_recoveries(), limits.max_recoveries);
   EXPECT_EQ(info.limits().max_unopened_streams(), limits.max_unopened_streams);
   EXPECT_EQ(info.limits().open_timeout_s(), limits.open_timeout_s);
   EXPECT_EQ(info.limits().idle_timeout_s(), limits.idle_timeout_s);
-  EXPECT_EQ(info.limits().max_transport_bytes(), TransportBytes(limits));
   EXPECT_EQ(info.profiles_size(), 2);
   EXPECT_EQ(info.default_profile(), Config().default_profile);
   EXPECT_EQ(info.open_sessions(), 1);

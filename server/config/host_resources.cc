@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/config/host_resources.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "core/host/memory.h"
+#include "core/parallel/processors.h"
+
+namespace voxloc::server {
+namespace {
+
+template <typename Value>
+void Resolve(const std::string& key, uint64_t detected, const std::string& from, Value& value,
+             ConfigOrigins& origins) {
+  if (value != 0) return;
+  value = static_cast<Value>(detected);
+  origins[key] = {ConfigOrigin::kDetected, from};
+}
+
+}  // namespace
+
+HostResources FindHostResources(const CgroupFiles& files) {
+  HostResources host;
+  const size_t affinity = AffinityProcessors();
+  const std::optional<double> quota = CgroupCpuQuota(files);
+  host.processors = UsableProcessors(files);
+  host.processors_from =
+      quota.has_value() && host.processors < affinity
+          ? absl::StrCat("the CPU quota of ", *quota, " processors (", affinity, " usable)")
+          : absl::StrCat(affinity, " usable processors");
+  const std::optional<uint64_t> limit = CgroupMemoryLimit(files);
+  host.memory_bytes = UsableMemoryBytes(files);
+  host.memory_from = absl::StrCat(limit.has_value() && host.memory_bytes == *limit
+                                      ? "the limit of the control group, "
+                                      : "the memory of the machine, ",
+                                  host.memory_bytes >> 20U, " MiB");
+  return host;
+}
+
+void ResolveDefaults(const HostResources& host, ConfigInEffect& config) {
+  Limits& limits = config.config.limits;
+  const uint64_t share =
+      std::clamp(host.memory_bytes / kShareDenominator, kSmallestShare, kLargestShare);
+  const std::string share_from =
+      absl::StrCat("1/", kShareDenominator, " of ", host.memory_from, ", from ",
+                   kSmallestShare >> 20U, " to ", kLargestShare >> 20U, " MiB");
+  Resolve("threads", host.processors, host.processors_from, config.config.threads, config.origins);
+  Resolve("limits.max_queued_bytes", share, share_from, limits.max_queued_bytes, config.origins);
+  Resolve("limits.max_reply_bytes", share, share_from, limits.max_reply_bytes, config.origins);
+  Resolve("limits.search_cache_bytes", share, share_from, limits.search_cache_bytes,
+          config.origins);
+  const uint64_t transport = std::min(
+      TransportBytes(limits), std::max(host.memory_bytes / kTransportDenominator, kSmallestShare));
+  Resolve("limits.max_transport_bytes", transport,
+          absl::StrCat("the messages that the other limits let in, at most 1/",
+                       kTransportDenominator, " of ", host.memory_from),
+          limits.max_transport_bytes, config.origins);
+}
+
+}  // namespace voxloc::server

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the server's process may use of its machine, and the defaults that follow from it.
+// Thread-safe: no state.
+
+#ifndef VOXLOC_SERVER_CONFIG_HOST_RESOURCES_H_
+#define VOXLOC_SERVER_CONFIG_HOST_RESOURCES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "core/host/cgroup.h"
+#include "server/config/live_config.h"
+
+namespace voxloc::server {
+
+struct HostResources {
+  size_t processors = 1;        // the affinity mask's, at most the CPU quota rounded up
+  std::string processors_from;  // such as "the CPU quota of 1.5 processors (8 usable)"
+  uint64_t memory_bytes = 0;    // the machine's, at most the limit of the control group
+  std::string memory_from;      // such as "the control group's limit of 2048 MiB"
+};
+
+[[nodiscard]] HostResources FindHostResources(const CgroupFiles& files = {});
+
+// Of the memory that the process may use, as a part of it: what maps may take that lie in it.
+// Three quarters leave room for the following, and for a map that is composed while its predecessor
+// is in use. The parts make less than the whole.
+inline constexpr uint64_t kMapMemoryNumerator = 3;
+inline constexpr uint64_t kMapMemoryDenominator = 4;
+// Of waiting scans, of waiting replies and of the grids of searches, each: between kSmallestShare
+// (four messages of the largest size that is allowed by default) and kLargestShare (256 turns of a
+// LiDAR of 128 beams, 262,144 points of 16 bytes).
+inline constexpr uint64_t kShareDenominator = 32;
+inline constexpr uint64_t kSmallestShare = uint64_t{64} << 20U;
+inline constexpr uint64_t kLargestShare = uint64_t{1} << 30U;
+// Of gRPC's buffers, at most.
+inline constexpr uint64_t kTransportDenominator = 8;
+
+// Replaces what is 0 and stands for a value that follows from the host: `threads`,
+// `limits.max_queued_bytes`, `limits.max_reply_bytes`, `limits.search_cache_bytes` and
+// `limits.max_transport_bytes`, with the origin kDetected. `limits.max_map_memory_bytes` needs the
+// engine: see MapMemoryBytes.
+void ResolveDefaults(const HostResources& host, ConfigInEffect& config);
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_CONFIG_HOST_RESOURCES_H_

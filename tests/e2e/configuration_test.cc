@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// voxlocd's configuration, as an operator uses it: checked, printed, and read anew on SIGHUP.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>  // NOLINT(modernize-deprecated-headers): POSIX, which <csignal> is not
+
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "tests/e2e/child_process.h"
+#include "tests/e2e/program_path.h"
+#include "tests/support/eventually.h"
+#include "tests/support/scratch_dir.h"
+
+namespace voxloc {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string Voxlocd() { return ProgramPath(VOXLOC_VOXLOCD); }
+
+std::string TextOf(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+class ConfigurationTest : public ::testing::Test {
+ protected:
+  [[nodiscard]] bool Logs(const std::string& text) const {
+    return Eventually([&] { return TextOf(log_).find(text) != std::string::npos; });
+  }
+  const ScratchDir scratch_;
+  const std::string log_ = scratch_.Path("log");
+};
+
+TEST_F(ConfigurationTest, TheCheckStartsNothingAndItsExitCodeTells) {
+  const std::string ready = scratch_.Path("ready.json");
+  const std::string good = scratch_.Write("good.yaml", "threads: 1\nready_file: " + ready + "\n");
+  ProcessResult result = RunProcess({Voxlocd(), "--config=" + good, "--check-config"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.out, ::testing::StartsWith("OK\n"));
+  EXPECT_THAT(result.out, HasSubstr("threads: 1  # " + good + ":1\n"));
+  EXPECT_EQ(TextOf(ready), "");
+
+  const std::string bad = scratch_.Write("bad.yaml", "thread: 1\nengine: gpu\n");
+  result = RunProcess({Voxlocd(), "--config=" + bad, "--check-config"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(result.error, HasSubstr(bad + ":1:1: unknown key thread; did you mean threads?\n"));
+  EXPECT_THAT(result.error, HasSubstr(bad + ":2:9: engine must be one of"));
+}
+
+TEST_F(ConfigurationTest, WhatIsPrintedReadsBackAsTheSame) {
+  const ProcessResult first = RunProcess({Voxlocd(), "--print-config", "--limits.max-maps=3",
+                                          "--drain-delay-s=0.1", "--data-dir=/a b/#c"});
+  ASSERT_EQ(first.exit_code, 0) << first.error;
+  const std::string file = scratch_.Write("printed.yaml", first.out);
+  const ProcessResult second = RunProcess({Voxlocd(), "--config=" + file, "--print-config"});
+  ASSERT_EQ(second.exit_code, 0) << second.error;
+  std::istringstream lines(first.out);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_THAT(second.out, HasSubstr(line.substr(0, line.find("  #"))));
+  }
+  EXPECT_THAT(second.out, HasSubstr("data_dir: \"/a b/#c\"  # " + file + ":"));
+}
+
+TEST_F(ConfigurationTest, SighupTakesChangesOverAndAWrongFileChangesNothing) {
+  const std::string listen = "listen: \"127.0.0.1:0\"\nmetrics_listen: off\nengine: cpu\n";
+  const std::string file = scratch_.Write("f.yaml", listen + "limits: {max_sessions: 5}\n");
+  ChildProcess server({Voxlocd(), "--config=" + file, "--drain-delay-s=0"}, log_);
+  ASSERT_TRUE(Logs("event=host_resources")) << TextOf(log_);
+
+  scratch_.Write("f.yaml", listen + "limits: {max_sessions: 6}\nkept_revisions: 4\n");
+  kill(server.pid(), SIGHUP);
+  ASSERT_TRUE(Logs("event=reloaded changes=2")) << TextOf(log_);
+  EXPECT_THAT(TextOf(log_),
+              HasSubstr("event=setting_changed key=limits.max_sessions before=5 after=6"));
+  EXPECT_THAT(TextOf(log_), HasSubstr("event=restart_needed key=kept_revisions before=10 after=4"));
+
+  scratch_.Write("f.yaml", listen + "limits: {max_sessions: many}\n");
+  kill(server.pid(), SIGHUP);
+  ASSERT_TRUE(Logs("event=reload_refused")) << TextOf(log_);
+  EXPECT_THAT(TextOf(log_), HasSubstr(":4:24: limits.max_sessions must be"));
+
+  scratch_.Write("f.yaml", listen + "limits: {max_sessions: 6}\nlog_level: warn\n");
+  kill(server.pid(), SIGHUP);
+  EXPECT_TRUE(server.running());
+  EXPECT_EQ(server.Stop(), 0);
+  // The new level was in effect before the end.
+  EXPECT_THAT(TextOf(log_), Not(HasSubstr("event=stopped")));
+}
+
+TEST_F(ConfigurationTest, SighupDuringADrainIsIgnored) {
+  ChildProcess server({Voxlocd(), "--listen=127.0.0.1:0", "--metrics-listen=off", "--engine=cpu",
+                       "--drain-delay-s=30"},
+                      log_);
+  ASSERT_TRUE(Logs("event=host_resources")) << TextOf(log_);
+  kill(server.pid(), SIGTERM);
+  ASSERT_TRUE(Logs("event=draining")) << TextOf(log_);
+  kill(server.pid(), SIGHUP);
+  EXPECT_TRUE(Logs("event=reload_ignored")) << TextOf(log_);
+  EXPECT_TRUE(server.running());
+  kill(server.pid(), SIGTERM);
+  EXPECT_EQ(server.Wait(), 128 + SIGTERM);
+}
+
+}  // namespace
+}  // namespace voxloc

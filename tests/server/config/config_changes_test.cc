@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/config/config_changes.h"
+
+#include <gtest/gtest.h>
+
+namespace voxloc::server {
+namespace {
+
+TEST(ConfigChangesTest, OnlyReloadableValuesAreTakenOver) {
+  ConfigInEffect config;
+  config.origins["threads"] = {ConfigOrigin::kFile, "f.yaml:1"};
+  config.origins["limits.max_maps"] = {ConfigOrigin::kFile, "f.yaml:2"};
+  ConfigInEffect next = config;
+  next.config.threads = 5;
+  next.config.limits.max_sessions = 9;
+  next.origins["threads"] = {ConfigOrigin::kFile, "f.yaml:3"};
+  next.origins["limits.max_sessions"] = {ConfigOrigin::kFile, "f.yaml:4"};
+  next.origins.erase("limits.max_maps");
+  next.origins["engine"] = {ConfigOrigin::kFlag, "--engine"};
+
+  const std::vector<ConfigChange> changes = TakeReloadable(next, Settings(), config);
+  ASSERT_EQ(changes.size(), 2U);
+  EXPECT_EQ(changes[0].key, "threads");
+  EXPECT_EQ(changes[0].before, "0");
+  EXPECT_EQ(changes[0].after, "5");
+  EXPECT_FALSE(changes[0].applied);
+  EXPECT_EQ(changes[1].key, "limits.max_sessions");
+  EXPECT_EQ(changes[1].before, "1024");
+  EXPECT_EQ(changes[1].after, "9");
+  EXPECT_TRUE(changes[1].applied);
+
+  EXPECT_EQ(config.config.threads, 0U);
+  EXPECT_EQ(config.config.limits.max_sessions, 9U);
+  EXPECT_EQ(config.origins.at("threads").place, "f.yaml:1");  // of the value in effect
+  EXPECT_EQ(config.origins.at("limits.max_sessions").place, "f.yaml:4");
+  EXPECT_EQ(config.origins.at("engine").origin, ConfigOrigin::kFlag);  // the same value
+  EXPECT_EQ(config.origins.count("limits.max_maps"), 0U);
+  // What needs a restart is told each time; the rest is in effect.
+  EXPECT_EQ(TakeReloadable(next, Settings(), config).size(), 1U);
+}
+
+TEST(ConfigChangesTest, ASecretIsNotTold) {
+  SettingTable table = {*FindSetting("data_dir")};
+  table.front().secret = true;
+  ConfigInEffect config;
+  ConfigInEffect next;
+  next.config.data_dir = "sesame";
+  const std::vector<ConfigChange> changes = TakeReloadable(next, table, config);
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_EQ(changes[0].before, "(secret)");
+  EXPECT_EQ(changes[0].after, "(secret)");
+}
+
+}  // namespace
+}  // namespace voxloc::server

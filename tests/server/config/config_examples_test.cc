@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The configuration files in deploy/.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "server/config/command_line.h"
+#include "server/config/config_text.h"
+
+namespace voxloc::server {
+namespace {
+
+std::string PathOf(const std::string& name) { return std::string(VOXLOC_DEPLOY_DIR) + "/" + name; }
+
+absl::StatusOr<CommandLine> Load(const std::string& name) {
+  const std::string flag = "--config=" + PathOf(name);
+  const char* const arguments[] = {"voxlocd", flag.c_str()};
+  return ParseCommandLine(2, arguments);
+}
+
+// With VOXLOC_RECORD_CONFIG=1 the file is written anew, after a change of the settings.
+TEST(ConfigExamples, TheFullOneIsWhatTheSettingsSay) {
+  const std::string expected = ConfigReference(Settings());
+  if (const char* record = std::getenv("VOXLOC_RECORD_CONFIG"); record != nullptr && *record) {
+    std::ofstream out(PathOf("voxlocd.full.yaml"));
+    ASSERT_TRUE(out << expected << std::flush);
+  }
+  std::ostringstream recorded;
+  recorded << std::ifstream(PathOf("voxlocd.full.yaml")).rdbuf();
+  EXPECT_EQ(recorded.str(), expected)
+      << "run this test with VOXLOC_RECORD_CONFIG=1 to write deploy/voxlocd.full.yaml anew";
+}
+
+TEST(ConfigExamples, TheFullOneHasEveryDefault) {
+  const auto full = Load("voxlocd.full.yaml");
+  ASSERT_TRUE(full.ok()) << full.status();
+  const Config defaults;
+  for (const Setting& setting : Settings()) {
+    EXPECT_EQ(setting.get(full->config), setting.get(defaults)) << setting.key;
+    EXPECT_EQ(full->origins.count(setting.key), 1U) << setting.key;
+  }
+}
+
+TEST(ConfigExamples, TheBasicOneServesTheNetworkAndKeepsMaps) {
+  const auto basic = Load("voxlocd.basic.yaml");
+  ASSERT_TRUE(basic.ok()) << basic.status();
+  EXPECT_EQ(basic->config.listen, "0.0.0.0:50051");
+  EXPECT_EQ(basic->config.data_dir, "/var/lib/voxloc");
+}
+
+}  // namespace
+}  // namespace voxloc::server
