@@ -2,11 +2,11 @@
 #
 # voxlocd with the CPU engine.
 #   docker build -t voxloc .
-#   docker run --rm -p 50051:50051 -p 9464:9464 -v voxloc-data:/var/lib/voxloc voxloc
+#   docker run --rm -p 127.0.0.1:50051:50051 -p 127.0.0.1:9464:9464 -v voxloc-data:/var/lib/voxloc voxloc
 #
 # With the CUDA engine too, for a host with NVIDIA's driver and container toolkit.
 #   docker build --target gpu -t voxloc:gpu .
-#   docker run --rm --gpus all -p 50051:50051 -p 9464:9464 -v voxloc-data:/var/lib/voxloc voxloc:gpu
+#   docker run --rm --gpus all -p 127.0.0.1:50051:50051 -p 127.0.0.1:9464:9464 -v voxloc-data:/var/lib/voxloc voxloc:gpu
 
 # --- gpu ---
 
@@ -29,7 +29,8 @@ USER voxloc
 VOLUME /var/lib/voxloc
 EXPOSE 50051 9464
 ENTRYPOINT ["voxlocd"]
-CMD ["--listen=0.0.0.0:50051", "--metrics-listen=0.0.0.0:9464", "--data-dir=/var/lib/voxloc"]
+# Without TLS, for ports that are published to this machine: see docs/security.md for networks.
+CMD ["--listen=0.0.0.0:50051", "--insecure", "--metrics-listen=0.0.0.0:9464", "--data-dir=/var/lib/voxloc"]
 
 # --- the default: the CPU engine alone ---
 
@@ -59,4 +60,5 @@ VOLUME /var/lib/voxloc
 # gRPC, and Prometheus metrics.
 EXPOSE 50051 9464
 ENTRYPOINT ["voxlocd"]
-CMD ["--listen=0.0.0.0:50051", "--metrics-listen=0.0.0.0:9464", "--data-dir=/var/lib/voxloc"]
+# Without TLS, for ports that are published to this machine: see docs/security.md for networks.
+CMD ["--listen=0.0.0.0:50051", "--insecure", "--metrics-listen=0.0.0.0:9464", "--data-dir=/var/lib/voxloc"]

@@ -5,13 +5,16 @@
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/impl/server_builder_option.h>
 #include <grpcpp/resource_quota.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 #include <vector>
 
 #include "absl/memory/memory.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "server/config/address.h"
@@ -30,6 +33,8 @@
 #include "server/rpc/localization/localization_service.h"
 #include "server/rpc/map/map_service.h"
 #include "server/runtime/runtime.h"
+#include "server/security/server_credentials.h"
+#include "server/security/tls_files.h"
 #include "server/version/version.h"
 
 namespace voxloc::server {
@@ -68,6 +73,18 @@ void Configure(const Config& config, grpc::ServerBuilder& builder) {
   builder.SetResourceQuota(quota);
 }
 
+// gRPC's library of reflection adds it to every server of a process that is linked with it.
+class WithoutReflection : public grpc::ServerBuilderOption {
+ public:
+  void UpdateArguments(grpc::ChannelArguments* /*arguments*/) override {}
+  void UpdatePlugins(std::vector<std::unique_ptr<grpc::ServerBuilderPlugin>>* plugins) override {
+    const auto is_reflection = [](const std::unique_ptr<grpc::ServerBuilderPlugin>& plugin) {
+      return dynamic_cast<grpc::reflection::ProtoServerReflectionPlugin*>(plugin.get()) != nullptr;
+    };
+    plugins->erase(std::remove_if(plugins->begin(), plugins->end(), is_reflection), plugins->end());
+  }
+};
+
 absl::StatusOr<std::unique_ptr<MapStore>> OpenStore(const Config& config) {
   MapStoreOptions options;
   options.retained_revisions = config.kept_revisions;
@@ -75,7 +92,11 @@ absl::StatusOr<std::unique_ptr<MapStore>> OpenStore(const Config& config) {
   options.max_staged_revisions = config.limits.max_staged_revisions;
   options.max_tile_fits = config.limits.max_tile_fits;
   if (config.data_dir.empty()) return MakeMemoryMapStore(options);
-  return OpenSqliteMapStore(config.data_dir, options);
+  auto store = OpenSqliteMapStore(config.data_dir, options);
+  if (store.ok() || absl::StrContains(store.status().message(), config.data_dir)) return store;
+  // The store's errors, which clients see too, do not name its folder.
+  return absl::Status(store.status().code(),
+                      absl::StrCat(config.data_dir, ": ", store.status().message()));
 }
 
 std::vector<ServedMap> ServedMaps(const ResidentMaps& maps) {
@@ -106,6 +127,7 @@ class Server::Impl {
   absl::Status Start() {
     const Config& config = runtime_.config;
     if (absl::Status status = CheckAddress("listen", config.listen); !status.ok()) return status;
+    if (absl::Status status = StartSecurity(); !status.ok()) return status;
     for (const std::string& finding : runtime_.map_store->damage()) {
       Log(LogLevel::kError, "store_damaged", {{"finding", finding}});
     }
@@ -176,6 +198,13 @@ class Server::Impl {
     reloads_.emplace_back(std::move(part), std::move(reload));
   }
 
+  absl::Status ReloadSecurity() {
+    absl::Status status;
+    if (tls_files_ != nullptr) status.Update(tls_files_->Reload());
+    status.Update(runtime_.access->Reload());
+    return status;
+  }
+
   const std::string& address() const { return address_; }
   const std::string& metrics_address() const { return metrics_address_; }
 
@@ -193,14 +222,35 @@ class Server::Impl {
     return absl::OkStatus();
   }
 
+  // What protects the port, and who may do what. Before anything is served.
+  absl::Status StartSecurity() {
+    const Config& config = runtime_.config;
+    if (absl::Status status = CheckTransport(config); !status.ok()) return status;
+    if (absl::Status status = runtime_.audit.Open(); !status.ok()) return status;
+    credentials_ = grpc::InsecureServerCredentials();
+    if (!config.tls.certificate.empty()) {
+      tls_files_ = std::make_shared<TlsFiles>(config.tls, runtime_.metrics);
+      credentials_ = MakeTlsCredentials(tls_files_);
+    }
+    if (absl::Status status = ReloadSecurity(); !status.ok()) return status;
+    OnReload("security", [this] { return ReloadSecurity(); });
+    const auto now = TimeoutWatch::Clock::now();
+    access_entry_ = runtime_.timeouts.Add(runtime_.access, now);
+    if (tls_files_ != nullptr) tls_entry_ = runtime_.timeouts.Add(tls_files_, now);
+    return absl::OkStatus();
+  }
+
   absl::Status StartGrpc() {
     const Config& config = runtime_.config;
     grpc::EnableDefaultHealthCheckService(true);
-    if (config.reflection) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    const bool open = tls_files_ == nullptr && !runtime_.access->asks_for_credentials();
     grpc::ServerBuilder builder;
+    if (config.reflection == "false" || (config.reflection == "auto" && !open)) {
+      builder.SetOption(std::make_unique<WithoutReflection>());
+    }
     Configure(config, builder);
     int port = 0;
-    builder.AddListeningPort(config.listen, grpc::InsecureServerCredentials(), &port);
+    builder.AddListeningPort(config.listen, credentials_, &port);
     services_.push_back(MakeLocalizationService(runtime_));
     services_.push_back(MakeMapService(runtime_));
     services_.push_back(MakeAdminService(runtime_));
@@ -295,6 +345,10 @@ class Server::Impl {
   std::shared_ptr<StoreUpkeep> upkeep_;
   std::unique_ptr<TimeoutWatch::Entry> upkeep_entry_;
   std::unique_ptr<TimeoutWatch::Entry> residency_entry_;
+  std::shared_ptr<TlsFiles> tls_files_;  // null: no TLS
+  std::unique_ptr<TimeoutWatch::Entry> tls_entry_;
+  std::unique_ptr<TimeoutWatch::Entry> access_entry_;
+  std::shared_ptr<grpc::ServerCredentials> credentials_;
   std::unique_ptr<MetricsExporter> exporter_;
   std::vector<std::unique_ptr<grpc::Service>> services_;
   std::unique_ptr<grpc::Server> grpc_server_;
@@ -338,6 +392,7 @@ void Server::Reload(const absl::StatusOr<CommandLine>& command_line) {
 void Server::OnReload(std::string part, std::function<absl::Status()> reload) {
   impl_->OnReload(std::move(part), std::move(reload));
 }
+absl::Status Server::ReloadSecurity() { return impl_->ReloadSecurity(); }
 void Server::Drain() { impl_->Drain(); }
 const std::string& Server::address() const { return impl_->address(); }
 const std::string& Server::metrics_address() const { return impl_->metrics_address(); }

@@ -49,6 +49,10 @@ class Server {
   // all is over.
   void Drain();
 
+  // Reads the files of TLS and the access file now, as the server does by itself soon after they
+  // change. What is wrong stays as it was. From any thread.
+  absl::Status ReloadSecurity();
+
   // Address and port as served: "127.0.0.1:50051".
   [[nodiscard]] const std::string& address() const;
   [[nodiscard]] const std::string& metrics_address() const;  // empty: off

@@ -29,8 +29,8 @@ constexpr char kFooter[] =
     "Examples:\n"
     "  voxlocd\n"
     "      serve on 127.0.0.1:50051, metrics on http://127.0.0.1:9464/metrics\n"
-    "  voxlocd --listen=0.0.0.0:50051 --metrics-listen=0.0.0.0:9464 --threads=4\n"
-    "      serve the network with four threads\n"
+    "  voxlocd --listen=0.0.0.0:50051 --tls.certificate=server.pem --tls.private-key=server.key\n"
+    "      serve the network by TLS; docs/security.md says how to let only some callers in\n"
     "  voxlocd --listen=127.0.0.1:0 --metrics-listen=127.0.0.1:0 --ready-file=/tmp/voxloc.json\n"
     "      choose free ports and write them to a file, for scripts\n"
     "  voxlocd --config=/etc/voxloc.yaml --log-level=debug\n"
@@ -70,13 +70,19 @@ void AddFlags(const SettingTable& table, CLI::App& app, Flags& flags) {
   for (const Setting& setting : table) {
     if (setting.secret) continue;
     const std::string flag = FlagOfKey(setting.key);
-    const auto keep = [&flags, flag, key = setting.key](const std::string& value) {
+    // What is off is switched on by its name alone; CLI11 would take its default in that case.
+    const bool off = setting.value_name == "true|false" && setting.get(defaults) == "false";
+    const auto keep = [&flags, flag, off, key = setting.key](const std::string& value) {
       const ConfigPlace place{ConfigOrigin::kFlag, flag};
-      flags.values.push_back({key, value, place, flag});
+      flags.values.push_back({key, value.empty() && off ? "true" : value, place, flag});
     };
-    app.add_option_function<std::string>(flag, keep, setting.help)
-        ->type_name(setting.value_name)
-        ->default_str(setting.get(defaults));
+    CLI::Option* const option = app.add_option_function<std::string>(flag, keep, setting.help);
+    option->type_name(setting.value_name);
+    if (off) {
+      option->expected(0, 1);
+    } else {
+      option->default_str(setting.get(defaults));
+    }
   }
 }
 

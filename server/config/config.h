@@ -81,6 +81,15 @@ struct ResidencyOptions {
   double ahead_s = 5.0;
 };
 
+// Files in PEM. Empty: none.
+struct TlsOptions {
+  std::string certificate;  // of the server, with what signed it
+  std::string private_key;  // of its first certificate
+  std::string client_ca;    // clients need a certificate that one of these has signed
+  // Between two looks at the files: kubelet updates mounted secrets no more often (syncFrequency).
+  double refresh_s = 60.0;
+};
+
 struct Config {
   std::string listen = "127.0.0.1:50051";
   std::string metrics_listen = "127.0.0.1:9464";  // "off": no metrics endpoint
@@ -99,7 +108,11 @@ struct Config {
   std::string default_profile = "precise";
   std::string sensor_calibration;  // the file that `sensors` were read from; empty: none
   SensorCalibrations sensors;
-  bool reflection = true;
+  std::string reflection = "auto";  // auto: without TLS and access file; true, false
+  bool insecure = false;            // serve other machines without TLS
+  TlsOptions tls;
+  std::string access_file;       // empty: everybody may do everything
+  std::string audit_log;         // empty: into the log
   double drain_delay_s = 0.2;    // after NOT_SERVING, so that clients notice
   double drain_timeout_s = 5.0;  // then, for open calls to end by themselves
   Limits limits;

@@ -229,6 +229,39 @@ constexpr absl::string_view kReloadable[] = {
     "limits.max_accumulated_points",
 };
 
+void AppendSecurity(std::vector<Setting>& table) {
+  table.push_back(Switch(
+      "insecure",
+      "serve addresses that other machines reach without TLS, where the network is protected "
+      "otherwise",
+      [](auto& c) -> auto& { return c.insecure; }));
+  table.push_back(Text(
+      "tls.certificate", "FILE",
+      "serve gRPC by TLS with this certificate, and what signed it, in PEM; it is read again when "
+      "it changes",
+      [](auto& c) -> auto& { return c.tls.certificate; }));
+  table.push_back(Text(
+      "tls.private_key", "FILE", "the private key of tls.certificate, in PEM, without pass phrase",
+      [](auto& c) -> auto& { return c.tls.private_key; }));
+  table.push_back(Text(
+      "tls.client_ca", "FILE",
+      "require a certificate of each client, signed by one of these in PEM (mutual TLS)",
+      [](auto& c) -> auto& { return c.tls.client_ca; }));
+  table.push_back(Number(
+      "tls.refresh_s", 0.1, 86'400.0, "look for changes of the files of TLS so often, seconds",
+      [](auto& c) -> auto& { return c.tls.refresh_s; }));
+  table.push_back(Text(
+      "access_file", "FILE",
+      "let only those in who stand in this file, each with its roles; see docs/security.md; empty: "
+      "everybody may do everything",
+      [](auto& c) -> auto& { return c.access_file; }));
+  table.push_back(Text(
+      "audit_log", "FILE",
+      "append a line to this file for each call that writes maps or that only admins may make; "
+      "empty: to the log",
+      [](auto& c) -> auto& { return c.audit_log; }));
+}
+
 std::vector<Setting> MakeSettings() {
   std::vector<Setting> table;
   table.push_back(Address(
@@ -308,9 +341,11 @@ std::vector<Setting> MakeSettings() {
   table.push_back(SensorCalibrationFile(
       "sensor_calibration",
       "read the calibrations of sensors from this file; sessions name them with options.sensor"));
-  table.push_back(Switch(
-      "reflection", "let clients list the services by gRPC reflection",
+  table.push_back(Choice(
+      "reflection", {"auto", "true", "false"},
+      "let clients list the services by gRPC reflection; auto: without TLS and access file",
       [](auto& c) -> auto& { return c.reflection; }));
+  AppendSecurity(table);
   table.push_back(Number(
       "drain_delay_s", 0.0, 3600.0,
       "at SIGTERM, wait this many seconds after reporting NOT_SERVING, so that clients notice",

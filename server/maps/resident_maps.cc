@@ -22,8 +22,12 @@ absl::flat_hash_set<std::string> SetOf(const std::vector<std::string>& names) {
 
 }  // namespace
 
-ResidentMaps::ResidentMaps(size_t max_maps, const Metrics& metrics, WorkQueue& mapping)
-    : metrics_(metrics), mapping_(mapping), max_maps_(max_maps) {}
+ResidentMaps::ResidentMaps(size_t max_maps, const Metrics& metrics, WorkQueue& mapping,
+                           bool names_in_errors)
+    : names_in_errors_(names_in_errors),
+      metrics_(metrics),
+      mapping_(mapping),
+      max_maps_(max_maps) {}
 
 absl::StatusOr<MapView> ResidentMaps::Find(absl::string_view name,
                                            absl::string_view vehicle) const {
@@ -284,13 +288,15 @@ ResidentMaps::RevisionPtr ResidentMaps::FreedOnQueue(MapSnapshot snapshot, MapFa
 }
 
 absl::Status ResidentMaps::NoSuchMap(absl::string_view name) const {
-  const auto append_name = [](std::string* out, const auto& entry) { *out += entry.first; };
-  return WithReason(
-      absl::NotFoundError(absl::StrCat(
-          "no map \"", name, "\"; ",
-          maps_.empty() ? std::string("the server has none")
-                        : absl::StrCat("there are: ", absl::StrJoin(maps_, ", ", append_name)))),
-      "MAP_NOT_FOUND", {{"map", std::string(name)}});
+  std::string message = absl::StrCat("no map \"", name, "\"");
+  if (names_in_errors_) {
+    const auto append_name = [](std::string* out, const auto& entry) { *out += entry.first; };
+    absl::StrAppend(&message, "; ",
+                    maps_.empty()
+                        ? std::string("the server has none")
+                        : absl::StrCat("there are: ", absl::StrJoin(maps_, ", ", append_name)));
+  }
+  return WithReason(absl::NotFoundError(message), "MAP_NOT_FOUND", {{"map", std::string(name)}});
 }
 
 void ResidentMaps::UpdateMetrics() const {

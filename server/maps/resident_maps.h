@@ -55,7 +55,10 @@ struct MapView {
 
 class ResidentMaps {
  public:
-  ResidentMaps(size_t max_maps, const Metrics& metrics, WorkQueue& mapping);
+  // `names_in_errors`: whether the error for a map that does not exist names those that do; not
+  // where callers may use some maps only.
+  ResidentMaps(size_t max_maps, const Metrics& metrics, WorkQueue& mapping,
+               bool names_in_errors = true);
 
   // The revision that a vehicle uses: a staged one that it tries, else the active one. An empty
   // name tries none. NotFound lists the names of the maps; Unavailable: the map is being loaded, or
@@ -136,6 +139,7 @@ class ResidentMaps {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void UpdateMetrics() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  const bool names_in_errors_;
   const Metrics& metrics_;
   WorkQueue& mapping_;
   mutable absl::Mutex mutex_;

@@ -33,6 +33,10 @@ spdlog::async_logger& Logger() {
   return *logger;
 }
 
+void WriteLine(const std::string& line) {
+  Logger().log(spdlog::level::info, spdlog::string_view_t(line.data(), line.size()));
+}
+
 bool NeedsQuotes(absl::string_view value) {
   if (value.empty()) return true;
   for (const char c : value) {
@@ -86,9 +90,11 @@ std::string FormatLogLine(LogLevel level, absl::string_view event,
 }
 
 void Log(LogLevel level, absl::string_view event, std::initializer_list<LogField> fields) {
-  if (!LogEnabled(level)) return;
-  const std::string line = FormatLogLine(level, event, fields);
-  Logger().log(spdlog::level::info, spdlog::string_view_t(line.data(), line.size()));
+  if (LogEnabled(level)) WriteLine(FormatLogLine(level, event, fields));
+}
+
+void LogAlways(absl::string_view event, std::initializer_list<LogField> fields) {
+  WriteLine(FormatLogLine(LogLevel::kInfo, event, fields));
 }
 
 }  // namespace voxloc::server

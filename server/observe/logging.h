@@ -42,6 +42,9 @@ struct LogField {
 
 void Log(LogLevel level, absl::string_view event, std::initializer_list<LogField> fields);
 
+// At level info, whatever the level that is logged.
+void LogAlways(absl::string_view event, std::initializer_list<LogField> fields);
+
 // The line without its time, as Log writes it.
 [[nodiscard]] std::string FormatLogLine(LogLevel level, absl::string_view event,
                                         std::initializer_list<LogField> fields);

@@ -37,6 +37,8 @@
 #include "server/scheduling/scheduler.h"
 #include "server/scheduling/timeout_watch.h"
 #include "server/scheduling/work_queue.h"
+#include "server/security/access_control.h"
+#include "server/security/audit_log.h"
 #include "server/session/session_registry.h"
 
 namespace voxloc::server {
@@ -60,6 +62,9 @@ struct Runtime {
   ThreadPool host_threads;                     // for what the engine does not do
   Metrics metrics;
   ActiveCalls calls;
+
+  const std::shared_ptr<AccessControl> access;
+  AuditLog audit;
 
   TimeoutWatch timeouts;
   ByteBudget reply_bytes;

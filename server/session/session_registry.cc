@@ -70,9 +70,8 @@ void SessionRegistry::Drain(const DrainNotice& notice) {
   for (const std::shared_ptr<RegisteredSession>& session : sessions) session->OnDraining(notice);
 }
 
-std::vector<std::pair<uint64_t, SessionFacts>> SessionRegistry::List(uint64_t after,
-                                                                     const std::string& map,
-                                                                     size_t count) const {
+std::vector<std::pair<uint64_t, SessionFacts>> SessionRegistry::List(
+    uint64_t after, const std::function<bool(const std::string& map)>& wanted, size_t count) const {
   std::vector<std::pair<uint64_t, std::shared_ptr<RegisteredSession>>> sessions;
   {
     const absl::MutexLock lock(&mutex_);
@@ -84,7 +83,7 @@ std::vector<std::pair<uint64_t, SessionFacts>> SessionRegistry::List(uint64_t af
   for (const auto& [number, session] : sessions) {
     if (listed.size() == count) break;
     SessionFacts facts = session->Facts();
-    if (map.empty() || facts.map == map) listed.emplace_back(number, std::move(facts));
+    if (wanted(facts.map)) listed.emplace_back(number, std::move(facts));
   }
   return listed;
 }

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -81,11 +82,11 @@ class SessionRegistry {
   [[nodiscard]] absl::StatusOr<std::shared_ptr<SessionPlace>> Open(
       std::weak_ptr<RegisteredSession> session);
 
-  // Up to `count` sessions, of this map or, where it is empty, of all, whose numbers are over
-  // `after`, oldest first, with their numbers.
-  [[nodiscard]] std::vector<std::pair<uint64_t, SessionFacts>> List(uint64_t after,
-                                                                    const std::string& map,
-                                                                    size_t count) const;
+  // Up to `count` sessions, of the maps that are wanted, whose numbers are over `after`, oldest
+  // first, with their numbers.
+  [[nodiscard]] std::vector<std::pair<uint64_t, SessionFacts>> List(
+      uint64_t after, const std::function<bool(const std::string& map)>& wanted,
+      size_t count) const;
 
   // Sessions that are open stay open.
   void set_max_sessions(size_t max_sessions);

@@ -180,6 +180,20 @@ TEST_F(VoxlocdTest, RefusesAnAddressThatIsTaken) {
   EXPECT_FALSE(run->Ended());
 }
 
+TEST_F(VoxlocdTest, ServesOtherMachinesWithoutEncryptionOnlyWhereItIsAskedTo) {
+  Voxlocd refused({"--listen=0.0.0.0:0", "--metrics-listen=off", "--engine=cpu"});
+  EXPECT_EQ(refused.Wait(), 2);
+  EXPECT_THAT(refused.Output(), HasSubstr("--insecure"));
+  Voxlocd no_file({"--listen=127.0.0.1:0", "--metrics-listen=off", "--engine=cpu",
+                   "--access-file=/nowhere/access.yaml"});
+  EXPECT_EQ(no_file.Wait(), 2);
+  EXPECT_THAT(no_file.Output(), HasSubstr("cannot read /nowhere/access.yaml"));
+  Voxlocd asked({"--listen=0.0.0.0:0", "--insecure", "--metrics-listen=off", "--engine=cpu",
+                 "--ready-file=" + ready_});
+  EXPECT_TRUE(Eventually([&] { return std::ifstream(ready_).good() || asked.Ended(); }));
+  EXPECT_FALSE(asked.Ended()) << asked.Output();
+}
+
 TEST_F(VoxlocdTest, SaysWhatIsWrongWithItsFlags) {
   Voxlocd unknown({"--listn=x"});
   EXPECT_EQ(unknown.Wait(), 2);

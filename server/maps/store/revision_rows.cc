@@ -613,7 +613,7 @@ absl::StatusOr<Manifest> ReadManifest(SqliteDatabase& database, absl::string_vie
     tile.revision = from;
     if (!digest.ok() ||
         static_cast<uint32_t>(query.Int(10)) != ChecksumOf(query.Bytes(0), from, tile)) {
-      return absl::DataLossError(absl::StrCat(database.path(), ": the row of tile \"",
+      return absl::DataLossError(absl::StrCat(database.name(), ": the row of tile \"",
                                               query.Bytes(0), "\" of map \"", map,
                                               "\" is damaged"));
     }
@@ -650,7 +650,7 @@ absl::StatusOr<Manifest> ReadManifest(SqliteDatabase& database, absl::string_vie
     if (!query.status().ok()) return query.status();
   }
   if (manifest.size() != found->tiles) {
-    return absl::DataLossError(absl::StrCat(database.path(), ": revision ", revision, " of map \"",
+    return absl::DataLossError(absl::StrCat(database.name(), ": revision ", revision, " of map \"",
                                             map, "\" has ", manifest.size(), " of its ",
                                             found->tiles, " tiles"));
   }

@@ -77,8 +77,8 @@ absl::Status SqliteDatabase::Error(int code) {
   const int extended = sqlite3_extended_errcode(handle_);
   if ((extended & 0xff) == (code & 0xff)) code = extended;
   if (code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_DIR_FSYNC) sync_failed_ = true;
-  return {CodeOf(code), absl::StrCat(path_, ": ", sqlite3_errmsg(handle_), " (SQLite's code ", code,
-                                     ", ", sqlite3_errstr(code), ")")};
+  return {CodeOf(code), absl::StrCat(name(), ": ", sqlite3_errmsg(handle_), " (SQLite's code ",
+                                     code, ", ", sqlite3_errstr(code), ")")};
 }
 
 absl::Status SqliteDatabase::Execute(const char* sql) {

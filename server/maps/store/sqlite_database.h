@@ -68,6 +68,8 @@ class SqliteDatabase {
   [[nodiscard]] absl::Status Checkpoint(bool truncate);
 
   [[nodiscard]] const std::string& path() const { return path_; }
+  // Its file's name without the folder, for errors that reach clients.
+  [[nodiscard]] std::string name() const { return path_.substr(path_.rfind('/') + 1); }
   [[nodiscard]] sqlite3* handle() const { return handle_; }
 
   // The error of a result code of SQLite on this connection.
@@ -161,7 +163,7 @@ absl::StatusOr<int64_t> SqliteDatabase::Number(const char* sql, const Values&...
   SqliteQuery query(*this, sql, values...);
   if (query.Next()) return query.Int(0);
   if (!query.status().ok()) return query.status();
-  return absl::InternalError(path_ + ": no row for " + sql);
+  return absl::InternalError(name() + ": no row for " + sql);
 }
 
 }  // namespace voxloc::server

@@ -95,10 +95,8 @@ class SqliteMapStore : public MapStore {
     if (durable()) {
       damage_ = FindDamage(*writer_);
       if (!damage_.empty()) {
-        writable_ = WithRemedy(
-            absl::DataLossError(absl::StrCat(
-                writer_->path(), " is damaged and is not written to: ", damage_.front())),
-            directory_);
+        writable_ = WithRemedy(absl::DataLossError(
+            absl::StrCat(writer_->name(), " is damaged and is not written to: ", damage_.front())));
         return ReadAll();
       }
       // Of a new database the name must last as well.
@@ -334,7 +332,7 @@ class SqliteMapStore : public MapStore {
 
   // Damage that is not of one content.
   absl::Status Explained(const absl::Status& status) const {
-    return IsDamage(status) && durable() ? WithRemedy(status, directory_) : status;
+    return IsDamage(status) && durable() ? WithRemedy(status) : status;
   }
 
   // On a connection of the pool; in memory there is one connection for all.

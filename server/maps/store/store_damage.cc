@@ -44,10 +44,11 @@ absl::Status CheckWhole(SqliteDatabase& database) {
   return absl::DataLossError(absl::StrCat(database.path(), " is damaged: ", findings.front()));
 }
 
-absl::Status WithRemedy(const absl::Status& status, absl::string_view directory) {
+absl::Status WithRemedy(const absl::Status& status) {
   if (absl::StrContains(status.message(), "voxlocd restore")) return status;
-  return absl::DataLossError(absl::StrCat(status.message(), "; `voxlocd restore --data-dir ",
-                                          directory, " --from BACKUP` puts a backup in its place"));
+  return absl::DataLossError(
+      absl::StrCat(status.message(),
+                   "; `voxlocd restore --data-dir DIR --from BACKUP` puts a backup in its place"));
 }
 
 }  // namespace voxloc::server

@@ -21,8 +21,9 @@ namespace voxloc::server {
 // DataLoss: the database is damaged anywhere. Reads all of it.
 [[nodiscard]] absl::Status CheckWhole(SqliteDatabase& database);
 
-// `status`, which says that the database of a directory is damaged, with what can be done.
-[[nodiscard]] absl::Status WithRemedy(const absl::Status& status, absl::string_view directory);
+// `status`, which says that the database of a directory is damaged, with what can be done. Clients
+// see it, so it does not name the directory.
+[[nodiscard]] absl::Status WithRemedy(const absl::Status& status);
 
 }  // namespace voxloc::server
 

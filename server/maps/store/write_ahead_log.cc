@@ -22,9 +22,12 @@ struct FileNameDeleter {
   void operator()(char* name) const { sqlite3_free_filename(name); }
 };
 
+// Clients see the errors, so these have the name without the folder.
+std::string NameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
 absl::Status LogError(const std::string& path, absl::string_view what, int code) {
   const std::string message =
-      absl::StrCat(path, " cannot be ", what, ": ", sqlite3_errstr(code), " (", code, ")");
+      absl::StrCat(NameOf(path), " cannot be ", what, ": ", sqlite3_errstr(code), " (", code, ")");
   if ((code & 0xff) == SQLITE_FULL) return absl::ResourceExhaustedError(message);
   return absl::InternalError(message);
 }
@@ -69,7 +72,7 @@ absl::Status WriteLogAgain(const std::string& database_path) {
   if (code != SQLITE_OK) {
     if (file->pMethods != nullptr) file->pMethods->xClose(file);
     if ((code & 0xff) == SQLITE_CANTOPEN) {
-      return absl::FailedPreconditionError(path + " cannot be opened for writing");
+      return absl::FailedPreconditionError(NameOf(path) + " cannot be opened for writing");
     }
     return LogError(path, "opened", code);
   }

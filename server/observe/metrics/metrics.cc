@@ -258,7 +258,42 @@ void RegisterMaps(Registrar& make, const char* memory, Metrics& m) {
       make.MakeGauge("voxloc_tile_fits", "Tiles of all maps whose fit to the scans is known.");
 }
 
+void RegisterSecurity(Registrar& make, Metrics& m) {
+  const auto denied = [&make](const char* reason) {
+    return make.MakeCounter("voxloc_access_denied_total",
+                            "Checks that a call did not pass, by what was wrong.",
+                            {{"reason", reason}});
+  };
+  m.denied_missing = denied("missing_credentials");
+  m.denied_unknown = denied("unknown_credentials");
+  m.denied_expired = denied("expired_credentials");
+  m.denied_role = denied("role");
+  m.denied_map = denied("map");
+  m.denied_vehicle = denied("vehicle");
+  const auto reloads = [&make](const char* file, const char* outcome) {
+    return make.MakeCounter("voxloc_security_reloads_total",
+                            "Times that the access file or the files of TLS were read.",
+                            {{"file", file}, {"outcome", outcome}});
+  };
+  m.access_reloads_ok = reloads("access", "ok");
+  m.access_reloads_failed = reloads("access", "failed");
+  m.tls_reloads_ok = reloads("tls", "ok");
+  m.tls_reloads_failed = reloads("tls", "failed");
+  m.tls_expiry_s =
+      make.MakeGauge("voxloc_tls_certificate_expiry_timestamp_seconds",
+                     "When the server's certificate ends, since the Unix epoch; 0: no TLS.");
+  m.audit_failures = make.MakeCounter("voxloc_audit_failures_total",
+                                      "Lines that could not be written to the audit log's file.");
+}
+
 }  // namespace
+
+const char* NameOf(RpcMethod method) { return kMethodNames[static_cast<size_t>(method)]; }
+
+const char* NameOfCode(int code) {
+  return code >= 0 && code < static_cast<int>(kStatusCodes) ? kCodeNames[static_cast<size_t>(code)]
+                                                            : "UNKNOWN";
+}
 
 Metrics::Metrics(const char* engine) : registry_(std::make_shared<prometheus::Registry>()) {
   Registrar make(*registry_);
@@ -275,6 +310,7 @@ Metrics::Metrics(const char* engine) : registry_(std::make_shared<prometheus::Re
   RegisterQueues(make, *this);
   RegisterStreams(make, *this);
   RegisterSearches(make, *this);
+  RegisterSecurity(make, *this);
   RegisterMaps(make, std::strcmp(engine, "cpu") == 0 ? "host" : "device", *this);
 }
 

@@ -44,8 +44,10 @@ enum class RpcMethod {
   kGetCapture,
 };
 inline constexpr size_t kRpcMethods = 23;
-inline constexpr size_t kStatusCodes = 17;        // of gRPC, from OK
-inline constexpr size_t kAlignmentStatuses = 18;  // of voxloc.v1.AlignmentStatus
+[[nodiscard]] const char* NameOf(RpcMethod method);  // "AlignScans"
+[[nodiscard]] const char* NameOfCode(int code);      // of gRPC: "OK", "NOT_FOUND"
+inline constexpr size_t kStatusCodes = 17;           // of gRPC, from OK
+inline constexpr size_t kAlignmentStatuses = 18;     // of voxloc.v1.AlignmentStatus
 
 struct RpcMetrics {
   Counter started;
@@ -164,6 +166,19 @@ class Metrics {
   Counter fit_samples_failed;   // that could not be
   Counter fit_s;                // time spent on them
   Gauge fit_tiles;              // tiles with a record
+
+  Counter denied_missing;  // calls without credentials
+  Counter denied_unknown;  // with credentials that the server does not know
+  Counter denied_expired;
+  Counter denied_role;
+  Counter denied_map;
+  Counter denied_vehicle;
+  Counter access_reloads_ok;
+  Counter access_reloads_failed;
+  Counter tls_reloads_ok;
+  Counter tls_reloads_failed;
+  Gauge tls_expiry_s;      // since the Unix epoch
+  Counter audit_failures;  // lines that were not written to their file
 };
 
 }  // namespace voxloc::server

@@ -82,9 +82,26 @@ void EngineToProto(const Runtime& runtime, v1::GetServerInfoResponse& response) 
   }
 }
 
+v1::Role RoleToProto(Role role) {
+  switch (role) {
+    case Role::kTrack:
+      return v1::ROLE_TRACK;
+    case Role::kScore:
+      return v1::ROLE_SCORE;
+    case Role::kMapRead:
+      return v1::ROLE_MAP_READ;
+    case Role::kMapWrite:
+      return v1::ROLE_MAP_WRITE;
+    case Role::kAdmin:
+      return v1::ROLE_ADMIN;
+  }
+  return v1::ROLE_UNSPECIFIED;
+}
+
 }  // namespace
 
-absl::Status GetServerInfo(const Runtime& runtime, const v1::GetServerInfoRequest& /*request*/,
+absl::Status GetServerInfo(const Runtime& runtime, const CallAccess& access,
+                           const v1::GetServerInfoRequest& /*request*/,
                            v1::GetServerInfoResponse& response) {
   response.set_version(kVersion);
   response.set_git_revision(kGitRevision);
@@ -105,6 +122,8 @@ absl::Status GetServerInfo(const Runtime& runtime, const v1::GetServerInfoReques
   response.set_now_ns(absl::GetCurrentTimeNanos());
   response.set_open_sessions(static_cast<uint32_t>(runtime.sessions.open()));
   response.set_maps(static_cast<uint32_t>(runtime.maps.size()));
+  response.set_caller(access.caller());
+  for (const Role role : access.roles()) response.add_caller_roles(RoleToProto(role));
   return absl::OkStatus();
 }
 

@@ -32,7 +32,8 @@ void SessionToProto(const SessionFacts& facts, v1::SessionInfo& proto) {
 
 // The token of a page is the number of the last session of the page before: sessions come and go
 // between two pages, and none that stays is left out.
-absl::Status ListSessions(const Runtime& runtime, const v1::ListSessionsRequest& request,
+absl::Status ListSessions(const Runtime& runtime, const CallAccess& access,
+                          const v1::ListSessionsRequest& request,
                           v1::ListSessionsResponse& response) {
   const auto size = PageSize(request.page_size(), kDefaultSessions, kMostSessions);
   if (!size.ok()) return size.status();
@@ -41,7 +42,10 @@ absl::Status ListSessions(const Runtime& runtime, const v1::ListSessionsRequest&
     return absl::InvalidArgumentError("page_token must be one that ListSessions returned");
   }
   // One more than the page holds tells whether there is a next one.
-  auto sessions = runtime.sessions.List(after, request.map(), *size + 1);
+  const auto wanted = [&request, &access](const std::string& map) {
+    return (request.map().empty() || map == request.map()) && access.Sees(map);
+  };
+  auto sessions = runtime.sessions.List(after, wanted, *size + 1);
   const bool more = sessions.size() > *size;
   if (more) sessions.pop_back();
   for (const auto& [number, facts] : sessions) SessionToProto(facts, *response.add_sessions());

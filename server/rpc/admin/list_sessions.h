@@ -7,11 +7,12 @@
 
 #include "absl/status/status.h"
 #include "server/runtime/runtime.h"
+#include "server/security/call_access.h"
 #include "voxloc/v1/admin_service.pb.h"
 
 namespace voxloc::server {
 
-[[nodiscard]] absl::Status ListSessions(const Runtime& runtime,
+[[nodiscard]] absl::Status ListSessions(const Runtime& runtime, const CallAccess& access,
                                         const v1::ListSessionsRequest& request,
                                         v1::ListSessionsResponse& response);
 

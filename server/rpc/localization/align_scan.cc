@@ -11,6 +11,7 @@
 #include "server/convert/status.h"
 #include "server/errors/error_details.h"
 #include "server/maps/residency/surroundings.h"
+#include "server/rpc/support/admit.h"
 #include "server/rpc/support/call_scope.h"
 #include "server/rpc/support/deadline.h"
 #include "server/scan/scan_work.h"
@@ -67,7 +68,7 @@ class AlignScanCall : public grpc::ServerUnaryReactor,
   AlignScanCall(Runtime& runtime, grpc::CallbackServerContext& context,
                 const v1::AlignScanRequest& request, v1::AlignScanResponse& response)
       : runtime_(runtime),
-        call_(runtime, RpcMethod::kAlignScan),
+        call_(runtime, RpcMethod::kAlignScan, context),
         request_(request),
         response_(response) {
     stop_.cancelled = cancelled_;
@@ -76,6 +77,10 @@ class AlignScanCall : public grpc::ServerUnaryReactor,
 
   void Start() {
     self_ = shared_from_this();
+    if (absl::Status status = AdmitSetup(call_.access(), request_.setup()); !status.ok()) {
+      EndWith(status);
+      return;
+    }
     auto source = SourceOf(runtime_, request_);
     if (!source.ok()) {
       EndWith(source.status());
@@ -110,7 +115,7 @@ class AlignScanCall : public grpc::ServerUnaryReactor,
   }
 
   Runtime& runtime_;
-  const CallScope call_;
+  CallScope call_;
   const v1::AlignScanRequest& request_;
   v1::AlignScanResponse& response_;
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);

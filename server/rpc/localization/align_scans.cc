@@ -17,6 +17,7 @@
 #include "server/convert/profile.h"
 #include "server/errors/error_details.h"
 #include "server/observe/logging.h"
+#include "server/rpc/support/admit.h"
 #include "server/rpc/support/bidi_stream.h"
 #include "server/rpc/support/deadline.h"
 #include "server/scan/scan_work.h"
@@ -174,6 +175,7 @@ class AlignScansStream : public AlignScansBidi,
       return WithReason(absl::FailedPreconditionError("the session is open already"),
                         "OUT_OF_ORDER");
     }
+    if (absl::Status status = AdmitSetup(access(), open.setup()); !status.ok()) return status;
     if (absl::Status status = runtime_.sessions.Admit(); !status.ok()) return status;
     if (!runtime_.engine->Health().ok()) {
       return WithRetryAfter(EngineError(*runtime_.engine), kRetryWhenEngineIsLostS);

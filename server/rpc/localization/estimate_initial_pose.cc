@@ -12,6 +12,7 @@
 #include "absl/synchronization/mutex.h"
 #include "server/convert/status.h"
 #include "server/errors/error_details.h"
+#include "server/rpc/support/admit.h"
 #include "server/rpc/support/call_scope.h"
 #include "server/rpc/support/stream_timeouts.h"
 #include "server/scheduling/timeout_watch.h"
@@ -32,7 +33,7 @@ class EstimateInitialPoseCall : public grpc::ServerWriteReactor<v1::EstimateInit
   EstimateInitialPoseCall(Runtime& runtime, grpc::CallbackServerContext& context,
                           const v1::EstimateInitialPoseRequest& request)
       : runtime_(runtime),
-        call_(runtime, RpcMethod::kEstimateInitialPose),
+        call_(runtime, RpcMethod::kEstimateInitialPose, context),
         context_(context),
         request_(request),
         timeouts_(*runtime.live.limits()) {
@@ -86,6 +87,9 @@ class EstimateInitialPoseCall : public grpc::ServerWriteReactor<v1::EstimateInit
   }
 
   absl::Status Enqueue() {
+    if (absl::Status status = AdmitSetup(call_.access(), request_.setup()); !status.ok()) {
+      return status;
+    }
     if (absl::Status status = runtime_.sessions.Admit(); !status.ok()) return status;
     auto work = SearchWork::Open(runtime_, request_, cancelled_);
     if (!work.ok()) return work.status();
@@ -167,7 +171,7 @@ class EstimateInitialPoseCall : public grpc::ServerWriteReactor<v1::EstimateInit
   }
 
   Runtime& runtime_;
-  const CallScope call_;
+  CallScope call_;
   grpc::CallbackServerContext& context_;  // until the call is finished
   const v1::EstimateInitialPoseRequest& request_;
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);

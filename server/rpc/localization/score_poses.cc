@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/errors/error_details.h"
+#include "server/rpc/support/admit.h"
 #include "server/rpc/support/bidi_stream.h"
 #include "server/rpc/support/deadline.h"
 #include "server/scoring/score_work.h"
@@ -104,6 +105,7 @@ class ScorePosesStream : public ScorePosesBidi,
   }
 
   absl::Status TakeSetup(const v1::ScoreSetup& setup) {
+    if (absl::Status status = AdmitSetup(access(), setup.setup()); !status.ok()) return status;
     if (absl::Status status = runtime_.sessions.Admit(); !status.ok()) return status;
     auto work = ScoreWork::Open(runtime_, setup, stop_);
     if (!work.ok()) return work.status();

@@ -144,8 +144,8 @@ class GetCellsStream : public PulledStream<v1::GetCellsResponse> {
 grpc::ServerWriteReactor<v1::GetCellsResponse>* StartGetCells(Runtime& runtime,
                                                               grpc::CallbackServerContext& context,
                                                               const v1::GetCellsRequest& request) {
-  return GetCellsStream::Launch(runtime,
-                                std::make_shared<GetCellsStream>(runtime, context, request));
+  return GetCellsStream::Launch(
+      runtime, std::make_shared<GetCellsStream>(runtime, context, request), request);
 }
 
 }  // namespace voxloc::server

@@ -134,8 +134,8 @@ class GetTilesStream : public PulledStream<v1::GetTilesResponse> {
 grpc::ServerWriteReactor<v1::GetTilesResponse>* StartGetTiles(Runtime& runtime,
                                                               grpc::CallbackServerContext& context,
                                                               const v1::GetTilesRequest& request) {
-  return GetTilesStream::Launch(runtime,
-                                std::make_shared<GetTilesStream>(runtime, context, request));
+  return GetTilesStream::Launch(
+      runtime, std::make_shared<GetTilesStream>(runtime, context, request), request);
 }
 
 }  // namespace voxloc::server

@@ -7,11 +7,13 @@
 
 #include "absl/status/status.h"
 #include "server/runtime/runtime.h"
+#include "server/security/call_access.h"
 #include "voxloc/v1/map_service.pb.h"
 
 namespace voxloc::server {
 
-[[nodiscard]] absl::Status ListMaps(const Runtime& runtime, const v1::ListMapsRequest& request,
+[[nodiscard]] absl::Status ListMaps(const Runtime& runtime, const CallAccess& access,
+                                    const v1::ListMapsRequest& request,
                                     v1::ListMapsResponse& response);
 
 }  // namespace voxloc::server

@@ -193,6 +193,8 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
     if (transaction_ != nullptr) {
       return absl::FailedPreconditionError("the transaction has begun already");
     }
+    NoteForAudit(proto.map(), 0, "begun");
+    if (absl::Status status = access().UseMap(proto.map()); !status.ok()) return status;
     if (absl::Status status = runtime_.sessions.Admit(); !status.ok()) return status;
     auto begin = BeginFromProto(proto);
     if (!begin.ok()) return begin.status();
@@ -277,6 +279,10 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
          {"commit_s", commit_s},
          {"store_s", receipt->store_s},
          {"comment", proto.comment()}});
+    NoteForAudit(
+        transaction_->map(), receipt->view.snapshot->revision,
+        absl::StrCat(proto.stage() ? "staged" : "committed", ", tiles added ", receipt->added,
+                     ", replaced ", receipt->replaced, ", removed ", receipt->removed));
     auto response = std::make_unique<v1::UpdateMapTilesResponse>();
     v1::UpdateCommitted& committed = *response->mutable_committed();
     MapInfoToProto(receipt->view, *committed.mutable_map());
@@ -292,6 +298,7 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
   }
 
   absl::Status HandleAbort() {
+    NoteForAudit(transaction_->map(), 0, "aborted");
     const auto current = runtime_.maps.Find(transaction_->map());
     auto response = std::make_unique<v1::UpdateMapTilesResponse>();
     response->mutable_aborted()->set_revision(current.ok() ? current->snapshot->revision : 0);

@@ -105,6 +105,7 @@ class WatchMapStream : public WriteStream<v1::WatchMapResponse> {
 
   void Take(const MapEvent& event) {
     if (!wanted_.empty() && event.map != wanted_) return;
+    if (!access().Sees(event.map)) return;
     const absl::MutexLock lock(&mutex_);
     Pending& pending = pending_[{event.map, IsOfStaged(event.kind) ? event.revision : 0}];
     const MapEventKind before = pending.last.kind;
@@ -161,8 +162,8 @@ class WatchMapStream : public WriteStream<v1::WatchMapResponse> {
 grpc::ServerWriteReactor<v1::WatchMapResponse>* StartWatchMap(Runtime& runtime,
                                                               grpc::CallbackServerContext& context,
                                                               const v1::WatchMapRequest& request) {
-  return WatchMapStream::Launch(runtime,
-                                std::make_shared<WatchMapStream>(runtime, context, request));
+  return WatchMapStream::Launch(
+      runtime, std::make_shared<WatchMapStream>(runtime, context, request), request);
 }
 
 }  // namespace voxloc::server

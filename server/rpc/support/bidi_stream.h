@@ -11,7 +11,8 @@
 //
 // Send, End and ReadNext may be called from any thread; gRPC never calls back from within them, so
 // they may call it with the lock held, which keeps every operation before the end. The On... calls
-// come on gRPC's threads and must be short.
+// come on gRPC's threads and must be short. A message is taken if the caller may still make the
+// call by then.
 
 #ifndef VOXLOC_SERVER_RPC_SUPPORT_BIDI_STREAM_H_
 #define VOXLOC_SERVER_RPC_SUPPORT_BIDI_STREAM_H_
@@ -19,9 +20,11 @@
 #include <grpcpp/grpcpp.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -38,7 +41,7 @@ template <typename Request, typename Response>
 class BidiStream : public grpc::ServerBidiReactor<Request, Response>, public TimeoutWatch::Watched {
  public:
   BidiStream(Runtime& runtime, RpcMethod method, grpc::CallbackServerContext& context)
-      : call_(runtime, method),
+      : call_(runtime, method, context),
         context_(context),
         metrics_(runtime.metrics),
         waiting_bytes_(runtime.reply_bytes),
@@ -52,7 +55,11 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response>, public Tim
     reactor->watched_ =
         runtime.timeouts.Add(std::weak_ptr<TimeoutWatch::Watched>(stream), reactor->FirstCheck());
     reactor->self_ = std::move(stream);
-    reactor->Begin();
+    if (const absl::Status status = reactor->access().Check(); status.ok()) {
+      reactor->Begin();
+    } else {
+      reactor->End(status);
+    }
     return reactor;
   }
 
@@ -115,6 +122,13 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response>, public Tim
   virtual void OnEnded() {}
 
   grpc::CallbackServerContext& context() const { return context_; }
+  // Who calls and may use what.
+  CallAccess& access() { return call_.access(); }
+  // See CallScope.
+  void NoteForAudit(const std::string& map, uint64_t revision, std::string detail) {
+    const absl::MutexLock lock(&mutex_);
+    call_.Note(map, revision, std::move(detail));
+  }
 
  private:
   using Clock = TimeoutWatch::Clock;
@@ -146,6 +160,7 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response>, public Tim
   void FinishNow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     finished_ = true;
     held_.reset();
+    call_.Ending(*end_);
     this->Finish(*end_);
   }
 
@@ -183,6 +198,10 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response>, public Tim
       request = std::move(incoming_);
     }
     if (ok) {
+      if (const absl::Status status = access().Check(); !status.ok()) {
+        End(status);
+        return;
+      }
       OnRequest(std::move(request));
     } else if (!context_.IsCancelled()) {
       OnHalfClose();
@@ -232,7 +251,7 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response>, public Tim
     const std::shared_ptr<BidiStream> last = std::move(self_);
   }
 
-  const CallScope call_;
+  CallScope call_;
   grpc::CallbackServerContext& context_;  // until the call is finished
   const Metrics& metrics_;
   ByteBudget& waiting_bytes_;

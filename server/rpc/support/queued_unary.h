@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "server/convert/status.h"
-#include "server/rpc/support/call_scope.h"
+#include "server/rpc/support/serve.h"
 #include "server/runtime/runtime.h"
 
 namespace voxloc::server {
@@ -20,33 +20,39 @@ namespace voxloc::server {
 class QueuedUnary {
  public:
   QueuedUnary(Runtime& runtime, RpcMethod method, grpc::CallbackServerContext& context)
-      : call_(runtime, method), reactor_(context.DefaultReactor()) {}
+      : call_(runtime, method, context), reactor_(context.DefaultReactor()) {}
   QueuedUnary(const QueuedUnary&) = delete;
   QueuedUnary& operator=(const QueuedUnary&) = delete;
   ~QueuedUnary() {
+    call_.Ending(status_);
     reactor_->Finish(status_);
     call_.Ended(status_);
   }
 
   void SetStatus(const absl::Status& status) { status_ = ToGrpcStatus(status); }
+  [[nodiscard]] CallScope& call() { return call_; }
   [[nodiscard]] grpc::ServerUnaryReactor* reactor() const { return reactor_; }
 
  private:
-  const CallScope call_;
+  CallScope call_;
   grpc::ServerUnaryReactor* const reactor_;
   grpc::Status status_ = grpc::Status(grpc::StatusCode::UNAVAILABLE, "the server is stopping");
 };
 
-// Calls `serve(runtime, *request, *response)` on the mapping queue and finishes with the status
-// that it returns. gRPC's messages live that long.
+// Serves on the mapping queue as ServeAdmitted does, and finishes with the status. gRPC's messages
+// live that long. A caller who may not be served takes no place in the queue.
 template <typename Serve, typename Request, typename Response>
 grpc::ServerUnaryReactor* ServeOnMapping(Runtime& runtime, RpcMethod method,
                                          grpc::CallbackServerContext& context, Serve* serve,
                                          const Request* request, Response* response) {
   auto call = std::make_shared<QueuedUnary>(runtime, method, context);
   grpc::ServerUnaryReactor* const reactor = call->reactor();
+  if (const absl::Status status = Admit(call->call(), *request); !status.ok()) {
+    call->SetStatus(status);
+    return reactor;
+  }
   const bool posted = runtime.mapping.Post([&runtime, call, serve, request, response] {
-    call->SetStatus(serve(runtime, *request, *response));
+    call->SetStatus(ServeAdmitted(runtime, call->call(), serve, *request, *response));
   });
   if (!posted) call->SetStatus(absl::ResourceExhaustedError("too much map work waits"));
   return reactor;

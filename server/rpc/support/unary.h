@@ -11,18 +11,20 @@
 #include "absl/strings/str_cat.h"
 #include "server/convert/status.h"
 #include "server/errors/error_details.h"
-#include "server/rpc/support/call_scope.h"
+#include "server/rpc/support/serve.h"
 #include "server/runtime/runtime.h"
 
 namespace voxloc::server {
 
-// Calls `serve(runtime, *request, *response)` and finishes with the status that it returns.
+// Serves as ServeAdmitted does, and finishes with the status.
 template <typename Serve, typename Request, typename Response>
 grpc::ServerUnaryReactor* ServeUnary(Runtime& runtime, RpcMethod method,
                                      grpc::CallbackServerContext& context, const Serve& serve,
                                      const Request* request, Response* response) {
-  const CallScope call(runtime, method);
-  const grpc::Status status = ToGrpcStatus(serve(runtime, *request, *response));
+  CallScope call(runtime, method, context);
+  const grpc::Status status =
+      ToGrpcStatus(ServeAdmitted(runtime, call, serve, *request, *response));
+  call.Ending(status);
   grpc::ServerUnaryReactor* const reactor = context.DefaultReactor();
   reactor->Finish(status);
   call.Ended(status);
@@ -31,10 +33,15 @@ grpc::ServerUnaryReactor* ServeUnary(Runtime& runtime, RpcMethod method,
 
 inline grpc::ServerUnaryReactor* RefuseUnary(Runtime& runtime, RpcMethod method, const char* name,
                                              grpc::CallbackServerContext& context) {
-  const CallScope call(runtime, method);
-  const grpc::Status status = ToGrpcStatus(WithReason(
-      absl::UnimplementedError(absl::StrCat(name, " is not yet available on this server")),
-      "NOT_AVAILABLE"));
+  CallScope call(runtime, method, context);
+  absl::Status refusal = call.access().Check();
+  if (refusal.ok()) {
+    refusal = WithReason(
+        absl::UnimplementedError(absl::StrCat(name, " is not yet available on this server")),
+        "NOT_AVAILABLE");
+  }
+  const grpc::Status status = ToGrpcStatus(refusal);
+  call.Ending(status);
   call.Ended(status);
   grpc::ServerUnaryReactor* const reactor = context.DefaultReactor();
   reactor->Finish(status);

@@ -19,6 +19,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "server/convert/status.h"
+#include "server/rpc/support/admit.h"
 #include "server/rpc/support/call_scope.h"
 #include "server/rpc/support/stream_timeouts.h"
 #include "server/scheduling/timeout_watch.h"
@@ -29,22 +30,28 @@ template <typename Response>
 class WriteStream : public grpc::ServerWriteReactor<Response>, public TimeoutWatch::Watched {
  public:
   WriteStream(Runtime& runtime, RpcMethod method, grpc::CallbackServerContext& context)
-      : call_(runtime, method),
+      : call_(runtime, method, context),
         context_(context),
         metrics_(runtime.metrics),
         timeouts_(*runtime.live.limits()) {
     timeouts_.ReadingEnded();  // the request is there
   }
 
-  // Hands the stream to gRPC, which gives its share of it back when the call is done.
-  template <typename Stream>
+  // Hands the stream to gRPC, which gives its share of it back when the call is done. It begins if
+  // the caller may use what the request names.
+  template <typename Stream, typename Request>
   static grpc::ServerWriteReactor<Response>* Launch(Runtime& runtime,
-                                                    std::shared_ptr<Stream> stream) {
+                                                    std::shared_ptr<Stream> stream,
+                                                    const Request& request) {
     WriteStream* const reactor = stream.get();
     reactor->watched_ =
         runtime.timeouts.Add(std::weak_ptr<TimeoutWatch::Watched>(stream), reactor->FirstCheck());
     reactor->self_ = std::move(stream);
-    reactor->Begin();
+    if (const absl::Status status = Admit(reactor->call_, request); status.ok()) {
+      reactor->Begin();
+    } else {
+      reactor->End(status);
+    }
     return reactor;
   }
 
@@ -56,14 +63,22 @@ class WriteStream : public grpc::ServerWriteReactor<Response>, public TimeoutWat
   // The call is over. The last call.
   virtual void OnEnded() {}
 
-  // One at a time. Dropped once the stream ends.
+  // One at a time. Dropped once the stream ends, as it does for a caller who may not make the call
+  // any more.
   void Send(std::unique_ptr<Response> response) {
+    if (const absl::Status status = call_.access().Check(); !status.ok()) {
+      End(status);
+      return;
+    }
     const absl::MutexLock lock(&mutex_);
     if (end_.has_value()) return;
     writing_ = std::move(response);
     timeouts_.WritingSince(Clock::now());
     this->StartWrite(writing_.get());
   }
+
+  // Who calls and may use what.
+  [[nodiscard]] const CallAccess& access() const { return call_.access(); }
 
   // Ends the call once the message before has been sent. The first end counts.
   void End(const absl::Status& status) {
@@ -88,6 +103,7 @@ class WriteStream : public grpc::ServerWriteReactor<Response>, public TimeoutWat
 
   void FinishNow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     finished_ = true;
+    call_.Ending(*end_);
     this->Finish(*end_);
   }
 
@@ -129,7 +145,7 @@ class WriteStream : public grpc::ServerWriteReactor<Response>, public TimeoutWat
     const std::shared_ptr<WriteStream> last = std::move(self_);
   }
 
-  const CallScope call_;
+  CallScope call_;
   grpc::CallbackServerContext& context_;  // until the call is finished
   const Metrics& metrics_;
   std::unique_ptr<TimeoutWatch::Entry> watched_;

@@ -35,10 +35,22 @@ TEST(CommandLineTest, TakesFlagsInBothForms) {
   EXPECT_EQ(parsed->config.listen, "0.0.0.0:1");
   EXPECT_EQ(parsed->config.engine, "cpu");
   EXPECT_EQ(parsed->config.limits.max_sessions, 5);
-  EXPECT_FALSE(parsed->config.reflection);
+  EXPECT_EQ(parsed->config.reflection, "false");
   EXPECT_EQ(parsed->config.drain_delay_s, 1.5);
   EXPECT_EQ(parsed->origins.at("limits.max_sessions").origin, ConfigOrigin::kFlag);
   EXPECT_EQ(parsed->origins.count("threads"), 0);
+}
+
+TEST(CommandLineTest, SwitchesOnWhatIsOffByTheFlagAlone) {
+  EXPECT_FALSE(Parse({})->config.insecure);
+  EXPECT_TRUE(Parse({"--insecure"})->config.insecure);
+  auto parsed = Parse({"--insecure", "--listen=0.0.0.0:1"});
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_TRUE(parsed->config.insecure);
+  EXPECT_EQ(parsed->config.listen, "0.0.0.0:1");
+  EXPECT_FALSE(Parse({"--insecure=false"})->config.insecure);
+  EXPECT_TRUE(Parse({"--insecure=true"})->config.insecure);
+  EXPECT_THAT(MessageOf({"--insecure=perhaps"}), HasSubstr("true or false"));
 }
 
 TEST(CommandLineTest, TakesGpusAndTheirMemory) {
@@ -74,7 +86,8 @@ TEST(CommandLineTest, SaysWhatIsWrongWithAValue) {
   EXPECT_THAT(MessageOf({"--limits.max-sessions=0"}), HasSubstr("from 1 to"));
   EXPECT_THAT(MessageOf({"--drain-delay-s=nan"}),
               HasSubstr("drain_delay_s must be a number from 0 to 3600 (got 'nan')"));
-  EXPECT_THAT(MessageOf({"--reflection=maybe"}), HasSubstr("true or false"));
+  EXPECT_THAT(MessageOf({"--reflection=maybe"}), HasSubstr("one of auto, true, false"));
+  EXPECT_THAT(MessageOf({"--tile-fit=maybe"}), HasSubstr("true or false"));
 }
 
 TEST(CommandLineTest, TeachesWithHelp) {

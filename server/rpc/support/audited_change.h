@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the audit log tells of requests with one answer: the revision that they are about, and what
+// they change. Requests that change nothing have nothing to tell.
+
+#ifndef VOXLOC_SERVER_RPC_SUPPORT_AUDITED_CHANGE_H_
+#define VOXLOC_SERVER_RPC_SUPPORT_AUDITED_CHANGE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "voxloc/v1/admin_service.pb.h"
+#include "voxloc/v1/map_service.pb.h"
+
+namespace voxloc::server {
+
+struct AuditedChange {
+  uint64_t revision = 0;  // 0: none
+  std::string detail;
+};
+
+template <typename Request, typename Response>
+AuditedChange ChangeOf(const Request& /*request*/, const Response& /*response*/) {
+  return {};
+}
+inline AuditedChange ChangeOf(const v1::DeleteMapRequest& /*request*/,
+                              const v1::DeleteMapResponse& response) {
+  return {response.revision(), "deleted"};
+}
+inline AuditedChange ChangeOf(const v1::ActivateRevisionRequest& request,
+                              const v1::ActivateRevisionResponse& /*response*/) {
+  return {request.revision(), "activated"};
+}
+inline AuditedChange ChangeOf(const v1::WithdrawRevisionRequest& request,
+                              const v1::WithdrawRevisionResponse& /*response*/) {
+  return {request.revision(), "withdrawn"};
+}
+inline AuditedChange ChangeOf(const v1::SetCanaryRequest& request,
+                              const v1::SetCanaryResponse& /*response*/) {
+  return {request.revision(), absl::StrCat("canary vehicles: ", request.vehicles_size())};
+}
+inline AuditedChange ChangeOf(const v1::SetLogLevelRequest& request,
+                              const v1::SetLogLevelResponse& /*response*/) {
+  return {0, absl::StrCat("log level: ", static_cast<int>(request.level()))};
+}
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_RPC_SUPPORT_AUDITED_CHANGE_H_

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// AccessControl: the policy in force. It follows its file: a changed file takes effect within
+// seconds, and a bad one leaves the policy as it is. Without a file everybody may do everything.
+// Thread-safe.
+
+#ifndef VOXLOC_SERVER_SECURITY_ACCESS_CONTROL_H_
+#define VOXLOC_SERVER_SECURITY_ACCESS_CONTROL_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "server/observe/metrics/metrics.h"
+#include "server/scheduling/timeout_watch.h"
+#include "server/security/access_policy.h"
+#include "server/security/text_file.h"
+
+namespace voxloc::server {
+
+class AccessControl : public TimeoutWatch::Watched {
+ public:
+  // `path`: of the access file; empty: there is none. The metrics must outlive it.
+  AccessControl(std::string path, const Metrics& metrics);
+
+  // Reads the file and puts it in force, or says what is wrong with it: see ReadAccessFile. Logged
+  // and counted either way. Without a file: OK.
+  absl::Status Reload();
+
+  [[nodiscard]] bool asks_for_credentials() const { return !path_.empty(); }
+  // That of the last file that was right; nobody is known before the first.
+  [[nodiscard]] std::shared_ptr<const AccessPolicy> policy() const;
+  // Changes with the policy.
+  [[nodiscard]] uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
+
+  // Logs that a call was denied, at most one of them a second.
+  void LogDenial(absl::string_view caller, absl::string_view peer, absl::string_view method,
+                 absl::string_view why);
+
+  // Reads the file if it has changed.
+  TimeoutWatch::Clock::time_point CheckTime(TimeoutWatch::Clock::time_point now) override;
+
+ private:
+  using Clock = TimeoutWatch::Clock;
+
+  const std::string path_;
+  const Metrics& metrics_;
+  std::atomic<uint64_t> generation_{0};
+  mutable absl::Mutex mutex_;
+  std::shared_ptr<const AccessPolicy> policy_ ABSL_GUARDED_BY(mutex_);
+  FileStamp read_ ABSL_GUARDED_BY(mutex_);  // of the file that was read last, right or wrong
+  Clock::time_point denial_logged_ ABSL_GUARDED_BY(mutex_) = Clock::time_point::min();
+  uint64_t denials_omitted_ ABSL_GUARDED_BY(mutex_) = 0;  // since then
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_SECURITY_ACCESS_CONTROL_H_

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/security/audit_log.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "server/observe/logging.h"
+
+namespace voxloc::server {
+namespace {
+
+constexpr mode_t kMode = 0640;  // the group may read, such as one that ships logs
+
+// As the log's lines begin.
+std::string TimeText() {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::Now(), absl::UTCTimeZone());
+}
+
+absl::Status Failed(const std::string& path, const char* what) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("audit_log: cannot ", what, " ", path, ": ", std::strerror(errno)));
+}
+
+}  // namespace
+
+AuditLog::AuditLog(std::string path, const Metrics& metrics)
+    : path_(std::move(path)), metrics_(metrics) {}
+
+AuditLog::~AuditLog() {
+  const absl::MutexLock lock(&mutex_);
+  if (file_ >= 0) close(file_);
+}
+
+absl::Status AuditLog::Open() {
+  if (path_.empty()) return absl::OkStatus();
+  const absl::MutexLock lock(&mutex_);
+  return OpenWhereMoved();
+}
+
+void AuditLog::Write(const AuditRecord& record) {
+  const std::initializer_list<LogField> fields = {
+      {"caller", record.caller}, {"peer", record.peer},         {"method", record.method},
+      {"map", record.map},       {"revision", record.revision}, {"detail", record.detail},
+      {"code", record.code}};
+  if (path_.empty()) {
+    LogAlways("audit", fields);
+    return;
+  }
+  const std::string line =
+      absl::StrCat(TimeText(), " ", FormatLogLine(LogLevel::kInfo, "audit", fields), "\n");
+  const absl::MutexLock lock(&mutex_);
+  const absl::Status status = Append(line);
+  if (status.ok()) return;
+  metrics_.audit_failures.Increment();
+  Log(LogLevel::kError, "audit_failed", {{"error", status.message()}});
+  LogAlways("audit", fields);
+}
+
+absl::Status AuditLog::Append(const std::string& line) {
+  if (absl::Status status = OpenWhereMoved(); !status.ok()) return status;
+  ssize_t written = 0;
+  do {
+    written = write(file_, line.data(), line.size());
+  } while (written < 0 && errno == EINTR);
+  if (written < 0) return Failed(path_, "write to");
+  if (static_cast<size_t>(written) < line.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("audit_log: wrote ", written, " of ",
+                                                   line.size(), " bytes of a line to ", path_));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AuditLog::OpenWhereMoved() {
+  if (file_ >= 0) {
+    struct stat open_file = {};
+    struct stat named = {};
+    const bool same = fstat(file_, &open_file) == 0 && stat(path_.c_str(), &named) == 0 &&
+                      open_file.st_dev == named.st_dev && open_file.st_ino == named.st_ino;
+    if (same) return absl::OkStatus();
+    close(file_);
+  }
+  file_ = open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, kMode);
+  return file_ >= 0 ? absl::OkStatus() : Failed(path_, "open");
+}
+
+}  // namespace voxloc::server

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/security/call_access.h"
+
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "server/errors/error_details.h"
+#include "server/security/required_role.h"
+
+namespace voxloc::server {
+namespace {
+
+constexpr size_t kShownBytes = 128;  // of a name that a client sent; names that are valid fit
+
+std::string Shown(const std::string& name) { return absl::CEscape(name.substr(0, kShownBytes)); }
+
+std::set<Role> AllRoles() { return {kRoles.begin(), kRoles.end()}; }
+
+}  // namespace
+
+struct CallAccess::Denial {
+  absl::Status status;
+  const Counter& count;
+};
+
+CallAccess::CallAccess(AccessControl& control, const Metrics& metrics, RpcMethod method,
+                       CallerCredentials credentials, std::string peer)
+    : control_(control),
+      metrics_(metrics),
+      method_(method),
+      credentials_(std::move(credentials)),
+      peer_(std::move(peer)) {}
+
+absl::Status CallAccess::Check() {
+  if (!control_.asks_for_credentials()) return absl::OkStatus();
+  const absl::MutexLock lock(&mutex_);
+  const bool as_before = policy_ != nullptr && generation_ == control_.generation();
+  if (as_before && identity_ != nullptr && absl::Now() < identity_->expires) {
+    return absl::OkStatus();
+  }
+  return Examine();
+}
+
+absl::Status CallAccess::UseMap(const std::string& map) {
+  if (!control_.asks_for_credentials()) return absl::OkStatus();
+  const absl::MutexLock lock(&mutex_);
+  map_ = map;
+  return Examine();
+}
+
+absl::Status CallAccess::UseMapAs(const std::string& map, const std::string& vehicle) {
+  if (!control_.asks_for_credentials()) return absl::OkStatus();
+  const absl::MutexLock lock(&mutex_);
+  map_ = map;
+  vehicle_ = vehicle;
+  return Examine();
+}
+
+bool CallAccess::Sees(const std::string& map) const {
+  if (!control_.asks_for_credentials()) return true;
+  const absl::MutexLock lock(&mutex_);
+  return identity_ != nullptr && identity_->MayUseMap(map);
+}
+
+std::string CallAccess::caller() const {
+  const absl::MutexLock lock(&mutex_);
+  return identity_ == nullptr ? "" : identity_->name;
+}
+
+std::set<Role> CallAccess::roles() const {
+  if (!control_.asks_for_credentials()) return AllRoles();
+  const absl::MutexLock lock(&mutex_);
+  return identity_ == nullptr ? std::set<Role>() : identity_->roles;
+}
+
+absl::Status CallAccess::Examine() {
+  // In this order: a policy that is newer than its generation is only looked at once more.
+  generation_ = control_.generation();
+  policy_ = control_.policy();
+  const std::optional<Denial> denial = FindDenial();
+  if (!denial.has_value()) return absl::OkStatus();
+  denial->count.Increment();
+  control_.LogDenial(identity_ == nullptr ? "" : identity_->name, peer_, NameOf(method_),
+                     denial->status.message());
+  return denial->status;
+}
+
+std::optional<CallAccess::Denial> CallAccess::Identify() {
+  identity_ = nullptr;
+  if (credentials_.token.has_value()) {
+    identity_ = policy_->FindByToken(*credentials_.token);
+  } else if (!credentials_.has_authorization) {
+    identity_ = policy_->FindByCertificate(credentials_.certificate_names);
+  }
+  if (identity_ != nullptr && absl::Now() >= identity_->expires) {
+    return Denial{WithReason(absl::UnauthenticatedError("the credentials have expired"),
+                             "CREDENTIALS_EXPIRED"),
+                  metrics_.denied_expired};
+  }
+  if (identity_ == nullptr && credentials_.has_authorization) {
+    return Denial{WithReason(absl::UnauthenticatedError(
+                                 credentials_.token.has_value()
+                                     ? "the server does not know the token"
+                                     : "the authorization must be one: \"Bearer \" and a token"),
+                             "CREDENTIALS_UNKNOWN"),
+                  metrics_.denied_unknown};
+  }
+  if (identity_ == nullptr && policy_->anonymous.has_value()) identity_ = &*policy_->anonymous;
+  return std::nullopt;
+}
+
+std::optional<CallAccess::Denial> CallAccess::FindDenial() {
+  if (auto denial = Identify(); denial.has_value()) return denial;
+  const bool anonymous = identity_ == nullptr || identity_->name == kAnonymous;
+  if (identity_ == nullptr || !Permits(identity_->roles, method_)) {
+    const std::optional<Role> role = RequiredRole(method_);
+    const std::string needed(role.has_value() ? ToString(*role) : "");
+    const std::string needs =
+        role.has_value()
+            ? absl::StrCat(NameOf(method_), " needs the role ", needed)
+            : absl::StrCat(NameOf(method_), " needs credentials that the server knows");
+    if (anonymous && credentials_.certificate_names.empty()) {
+      return Denial{WithReason(absl::UnauthenticatedError(
+                                   absl::StrCat("the call has no credentials; ", needs)),
+                               "CREDENTIALS_MISSING", {{"role", needed}}),
+                    metrics_.denied_missing};
+    }
+    if (anonymous) {
+      return Denial{WithReason(absl::UnauthenticatedError(absl::StrCat(
+                                   "the server does not know the names in the client's "
+                                   "certificate; ",
+                                   needs)),
+                               "CREDENTIALS_UNKNOWN", {{"role", needed}}),
+                    metrics_.denied_unknown};
+    }
+    return Denial{WithReason(absl::PermissionDeniedError(absl::StrCat(
+                                 needs, ", which ", Shown(identity_->name), " does not have")),
+                             "ROLE_MISSING", {{"role", needed}}),
+                  metrics_.denied_role};
+  }
+  if (map_.has_value() && !identity_->MayUseMap(*map_)) {
+    return Denial{WithReason(absl::PermissionDeniedError(absl::StrCat(
+                                 Shown(identity_->name), " may not use map '", Shown(*map_), "'")),
+                             "MAP_NOT_ALLOWED", {{"map", Shown(*map_)}}),
+                  metrics_.denied_map};
+  }
+  if (vehicle_.has_value() && !identity_->MayNameVehicle(*vehicle_)) {
+    return Denial{WithReason(absl::PermissionDeniedError(absl::StrCat(
+                                 Shown(identity_->name), " may not use the vehicle name '",
+                                 Shown(*vehicle_), "'")),
+                             "VEHICLE_NOT_ALLOWED", {{"vehicle", Shown(*vehicle_)}}),
+                  metrics_.denied_vehicle};
+  }
+  return std::nullopt;
+}
+
+}  // namespace voxloc::server

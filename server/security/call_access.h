@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CallAccess: whose call this is and what it may use. It follows the policy: a stream whose caller
+// loses what it needs is denied from its next message on. Thread-safe.
+//
+// The denials are Unauthenticated, with the reasons CREDENTIALS_MISSING, CREDENTIALS_UNKNOWN and
+// CREDENTIALS_EXPIRED, and PermissionDenied, with ROLE_MISSING, MAP_NOT_ALLOWED and
+// VEHICLE_NOT_ALLOWED. None tells whether a map exists.
+
+#ifndef VOXLOC_SERVER_SECURITY_CALL_ACCESS_H_
+#define VOXLOC_SERVER_SECURITY_CALL_ACCESS_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "server/observe/metrics/metrics.h"
+#include "server/security/access_control.h"
+#include "server/security/access_policy.h"
+#include "server/security/caller_credentials.h"
+
+namespace voxloc::server {
+
+class CallAccess {
+ public:
+  // `control` and `metrics` must outlive it. `peer`: for the log.
+  CallAccess(AccessControl& control, const Metrics& metrics, RpcMethod method,
+             CallerCredentials credentials, std::string peer);
+
+  // Whether the caller is known, has the role, and may use the maps and vehicles that the call has
+  // used so far, by the policy in force now. Cheap while the policy stays.
+  [[nodiscard]] absl::Status Check();
+
+  // Check, and whether the caller may use this map from now on.
+  [[nodiscard]] absl::Status UseMap(const std::string& map);
+  // Check, and whether it may use this map under this vehicle's name.
+  [[nodiscard]] absl::Status UseMapAs(const std::string& map, const std::string& vehicle);
+
+  // Whether lists may show the map. False for all before the first Check.
+  [[nodiscard]] bool Sees(const std::string& map) const;
+
+  // By the last Check. The name is empty for a caller who is not known, or is not asked for
+  // credentials.
+  [[nodiscard]] std::string caller() const;
+  [[nodiscard]] std::set<Role> roles() const;
+
+ private:
+  struct Denial;
+
+  [[nodiscard]] absl::Status Examine() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  [[nodiscard]] std::optional<Denial> Identify() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  [[nodiscard]] std::optional<Denial> FindDenial() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  AccessControl& control_;
+  const Metrics& metrics_;
+  const RpcMethod method_;
+  const CallerCredentials credentials_;
+  const std::string peer_;
+  mutable absl::Mutex mutex_;
+  uint64_t generation_ ABSL_GUARDED_BY(mutex_) = 0;  // of policy_
+  std::shared_ptr<const AccessPolicy> policy_ ABSL_GUARDED_BY(mutex_);
+  const Identity* identity_ ABSL_GUARDED_BY(mutex_) = nullptr;  // in policy_
+  std::optional<std::string> map_ ABSL_GUARDED_BY(mutex_);
+  std::optional<std::string> vehicle_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_SECURITY_CALL_ACCESS_H_

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/security/text_file.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "absl/strings/str_cat.h"
+
+namespace voxloc::server {
+
+absl::StatusOr<std::string> ReadTextFile(const std::string& path, size_t most) {
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  std::string text(most + 1, '\0');
+  if (!file || (file.read(text.data(), static_cast<std::streamsize>(text.size())), file.bad())) {
+    return absl::NotFoundError(absl::StrCat(
+        "cannot read ", path, errno == 0 ? "" : absl::StrCat(": ", std::strerror(errno))));
+  }
+  text.resize(static_cast<size_t>(file.gcount()));
+  if (text.size() > most) {
+    return absl::InvalidArgumentError(absl::StrCat(path, " must have at most ", most, " bytes"));
+  }
+  return text;
+}
+
+FileStamp StampOf(const std::string& path) {
+  struct stat found = {};
+  if (stat(path.c_str(), &found) != 0) return {};
+  return {found.st_dev, found.st_ino, found.st_size, found.st_mtim.tv_sec, found.st_mtim.tv_nsec};
+}
+
+}  // namespace voxloc::server

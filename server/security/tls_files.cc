@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/security/tls_files.h"
+
+#include <chrono>
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "server/observe/logging.h"
+#include "server/security/certificate_check.h"
+
+namespace voxloc::server {
+namespace {
+
+// A certificate is a few kB, and the authorities of a whole distribution are 220 kB.
+constexpr size_t kMostBytes = size_t{1} << 20;
+// When the clients of ACME renew certificates of 90 days: one that is nearer to its end was not.
+constexpr absl::Duration kRenewedBefore = absl::Hours(24 * 30);
+
+absl::Status Wrong(absl::string_view key, const std::string& path, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(key, " (", path, "): ", status.message()));
+}
+
+}  // namespace
+
+TlsFiles::TlsFiles(TlsOptions options, const Metrics& metrics)
+    : options_(std::move(options)), metrics_(metrics) {}
+
+absl::StatusOr<TlsMaterial> TlsFiles::Read() const {
+  TlsMaterial material;
+  auto text = ReadTextFile(options_.certificate, kMostBytes);
+  if (!text.ok()) return Wrong("tls.certificate", options_.certificate, text.status());
+  material.certificate_chain = *std::move(text);
+  text = ReadTextFile(options_.private_key, kMostBytes);
+  if (!text.ok()) return Wrong("tls.private_key", options_.private_key, text.status());
+  material.private_key = *std::move(text);
+  const auto expires = CheckKeyPair(material.certificate_chain, material.private_key, absl::Now());
+  if (!expires.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("tls.certificate (", options_.certificate,
+                                                   ") and tls.private_key (", options_.private_key,
+                                                   "): ", expires.status().message()));
+  }
+  material.expires = *expires;
+  if (options_.client_ca.empty()) return material;
+  text = ReadTextFile(options_.client_ca, kMostBytes);
+  if (!text.ok()) return Wrong("tls.client_ca", options_.client_ca, text.status());
+  material.client_authorities = *std::move(text);
+  if (absl::Status status = CheckAuthorities(material.client_authorities); !status.ok()) {
+    return Wrong("tls.client_ca", options_.client_ca, status);
+  }
+  return material;
+}
+
+absl::Status TlsFiles::Reload() {
+  // Taken before the files are read: what changes meanwhile is read again.
+  const Stamps stamps = StampsNow();
+  auto material = Read();
+  const absl::MutexLock lock(&mutex_);
+  read_ = stamps;
+  if (!material.ok()) {
+    metrics_.tls_reloads_failed.Increment();
+    Log(LogLevel::kError, "tls_files_refused", {{"error", material.status().message()}});
+    return material.status();
+  }
+  material_ = std::make_shared<const TlsMaterial>(*std::move(material));
+  metrics_.tls_reloads_ok.Increment();
+  metrics_.tls_expiry_s.Set(static_cast<double>(absl::ToUnixSeconds(material_->expires)));
+  const std::string expires =
+      absl::FormatTime(absl::RFC3339_sec, material_->expires, absl::UTCTimeZone());
+  Log(LogLevel::kInfo, "tls_files_read",
+      {{"certificate", options_.certificate}, {"expires", expires}});
+  if (material_->expires - absl::Now() < kRenewedBefore) {
+    Log(LogLevel::kWarn, "tls_certificate_ends",
+        {{"certificate", options_.certificate}, {"expires", expires}});
+  }
+  return absl::OkStatus();
+}
+
+std::shared_ptr<const TlsMaterial> TlsFiles::material() const {
+  const absl::MutexLock lock(&mutex_);
+  return material_;
+}
+
+TlsFiles::Stamps TlsFiles::StampsNow() const {
+  return {StampOf(options_.certificate), StampOf(options_.private_key),
+          StampOf(options_.client_ca)};
+}
+
+TimeoutWatch::Clock::time_point TlsFiles::CheckTime(TimeoutWatch::Clock::time_point now) {
+  const Stamps stamps = StampsNow();
+  bool changed = false;
+  {
+    const absl::MutexLock lock(&mutex_);
+    changed = stamps != read_;
+  }
+  if (changed) static_cast<void>(Reload());
+  return now + std::chrono::duration_cast<TimeoutWatch::Clock::duration>(
+                   std::chrono::duration<double>(options_.refresh_s));
+}
+
+}  // namespace voxloc::server

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Maps and vehicles of callers, and what changes of the access file do to calls that are open.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/server/plain_calls.h"
+#include "tests/server/security/any_rpc.h"
+#include "tests/server/security/secured_calls.h"
+#include "tests/server/test_server.h"
+
+namespace voxloc::server {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr char kScopes[] = R"(identities:
+  mapper:
+    token_sha256: [MAPPER]
+    roles: [map-write, track, admin]
+  town-truck:
+    token_sha256: [TRUCK]
+    roles: [track, score, map-write, admin]
+    maps: [town*]
+    vehicles: [truck-*]
+)";
+
+std::string ScopesFile() {
+  std::string text = kScopes;
+  text.replace(text.find("MAPPER"), 6, HashOf("mapper token"));
+  text.replace(text.find("TRUCK"), 5, HashOf("truck token"));
+  return text;
+}
+
+// A server with the maps "secret" and "town".
+class Scopes : public testing::Test {
+ protected:
+  Scopes()
+      : server_([this](Config& config) {
+          config.access_file = folder_.Write("access.yaml", "anonymous:\n  roles: [map-write]\n");
+          config.audit_log = folder_.Path("audit.log");
+        }) {
+    server_.LoadTown("secret");
+    server_.LoadTown("town");
+    folder_.Write("access.yaml", ScopesFile());
+    EXPECT_TRUE(server_.server().ReloadSecurity().ok());
+  }
+
+  Answer Call(const std::string& name, const std::string& map, const std::string& vehicle = "") {
+    for (const auto* const rpc : AllRpcs()) {
+      if (rpc->name() != name) continue;
+      return CallByName(ChannelTo(server_.server()), PathOf(*rpc), *RequestOf(*rpc, map, vehicle),
+                        Bearer("truck token"));
+    }
+    ADD_FAILURE() << "no RPC " << name;
+    return {};
+  }
+
+  TestFolder folder_;
+  TestServer server_;
+};
+
+TEST_F(Scopes, AMapOfAnotherScopeIsDeniedWhetherOrNotItExists) {
+  size_t tried = 0;
+  for (const auto* const rpc : AllRpcs()) {
+    const bool names_map = rpc->service()->name() == "LocalizationService" ||
+                           rpc->input_type()->FindFieldByName("map") != nullptr ||
+                           rpc->name() == "UpdateMapTiles";
+    if (!names_map || rpc->name() == "ListCaptures") continue;
+    SCOPED_TRACE(rpc->name());
+    const grpc::Status there = Call(rpc->name(), "secret", "truck-1").status;
+    const grpc::Status absent = Call(rpc->name(), "absent", "truck-1").status;
+    EXPECT_EQ(there.error_code(), grpc::StatusCode::PERMISSION_DENIED) << there.error_message();
+    EXPECT_EQ(ReasonOf(there), "MAP_NOT_ALLOWED");
+    EXPECT_EQ(absent.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+    EXPECT_EQ(there.error_message(), "town-truck may not use map 'secret'");
+    EXPECT_EQ(absent.error_message(), "town-truck may not use map 'absent'");
+    ++tried;
+  }
+  EXPECT_GE(tried, 15U);
+}
+
+TEST_F(Scopes, ErrorsDoNotNameMapsOfOtherScopes) {
+  for (const char* rpc : {"GetMap", "AlignScan", "ListTiles", "ActivateRevision"}) {
+    const grpc::Status status = Call(rpc, "town-9", "truck-1").status;
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND) << rpc << status.error_message();
+    EXPECT_THAT(status.error_message(), testing::Not(HasSubstr("secret"))) << rpc;
+  }
+}
+
+TEST_F(Scopes, ListsShowWhatTheCallerMayUse) {
+  v1::ListMapsResponse maps;
+  const Answer listed = Call("ListMaps", "");
+  ASSERT_EQ(listed.messages.size(), 1U) << listed.status.error_message();
+  ASSERT_TRUE(maps.ParseFromString(listed.messages.front()));
+  ASSERT_EQ(maps.maps_size(), 1);
+  EXPECT_EQ(maps.maps(0).name(), "town");
+
+  const auto context = TestServer::NewContext();
+  context->AddMetadata("authorization", Bearer("truck token"));
+  const auto watch = server_.maps->WatchMap(context.get(), {});
+  v1::WatchMapResponse event;
+  ASSERT_TRUE(watch->Read(&event));
+  EXPECT_EQ(event.map().name(), "town");
+  // "secret" would have come before, by its name.
+  context->TryCancel();
+
+  const auto mapper = TestServer::NewContext();
+  mapper->AddMetadata("authorization", Bearer("mapper token"));
+  const auto session = server_.localization->AlignScans(mapper.get());
+  v1::AlignScansRequest open;
+  open.mutable_open()->mutable_setup()->set_map("secret");
+  ASSERT_TRUE(session->Write(open));
+  v1::AlignScansResponse opened;
+  ASSERT_TRUE(session->Read(&opened));
+  ASSERT_TRUE(opened.has_opened());
+  v1::ListSessionsResponse sessions;
+  const Answer of_truck = Call("ListSessions", "");
+  ASSERT_EQ(of_truck.messages.size(), 1U);
+  ASSERT_TRUE(sessions.ParseFromString(of_truck.messages.front()));
+  EXPECT_EQ(sessions.sessions_size(), 0);
+  const auto admin = TestServer::NewContext();
+  admin->AddMetadata("authorization", Bearer("mapper token"));
+  ASSERT_TRUE(server_.admin->ListSessions(admin.get(), {}, &sessions).ok());
+  EXPECT_EQ(sessions.sessions_size(), 1);
+}
+
+TEST_F(Scopes, VehicleNamesAreThoseOfTheCaller) {
+  for (const char* rpc : {"AlignScans", "AlignScan", "EstimateInitialPose", "ScorePoses"}) {
+    for (const char* vehicle : {"bus-1", ""}) {
+      const grpc::Status status = Call(rpc, "town", vehicle).status;
+      EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED) << rpc;
+      EXPECT_EQ(ReasonOf(status), "VEHICLE_NOT_ALLOWED");
+    }
+    EXPECT_FALSE(IsDenial(Call(rpc, "town", "truck-1").status)) << rpc;
+  }
+}
+
+TEST_F(Scopes, TellsTheCallerWhoItIs) {
+  const Answer answer = Call("GetServerInfo", "");
+  v1::GetServerInfoResponse info;
+  ASSERT_EQ(answer.messages.size(), 1U);
+  ASSERT_TRUE(info.ParseFromString(answer.messages.front()));
+  EXPECT_EQ(info.caller(), "town-truck");
+  EXPECT_THAT(info.caller_roles(), testing::ElementsAre(v1::ROLE_TRACK, v1::ROLE_SCORE,
+                                                        v1::ROLE_MAP_WRITE, v1::ROLE_ADMIN));
+}
+
+TEST_F(Scopes, AStreamEndsWithTheFirstMessageAfterItsTokenWasRevoked) {
+  const auto context = TestServer::NewContext();
+  context->AddMetadata("authorization", Bearer("truck token"));
+  const auto session = server_.localization->AlignScans(context.get());
+  v1::AlignScansRequest open;
+  open.mutable_open()->mutable_setup()->set_map("town");
+  open.mutable_open()->mutable_setup()->set_vehicle("truck-1");
+  ASSERT_TRUE(session->Write(open));
+  v1::AlignScansResponse response;
+  ASSERT_TRUE(session->Read(&response));
+  v1::AlignScansRequest activate;
+  activate.mutable_activate()->set_active(true);
+  ASSERT_TRUE(session->Write(activate));
+  ASSERT_TRUE(session->Read(&response));
+  EXPECT_TRUE(response.has_activated());
+
+  std::string revoked = ScopesFile();
+  revoked.replace(revoked.find(HashOf("truck token")), 64, HashOf("another token"));
+  folder_.Write("access.yaml", revoked);
+  ASSERT_TRUE(server_.server().ReloadSecurity().ok());
+  static_cast<void>(session->Write(activate));
+  EXPECT_FALSE(session->Read(&response));
+  const grpc::Status status = session->Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(ReasonOf(status), "CREDENTIALS_UNKNOWN");
+}
+
+TEST_F(Scopes, AStreamEndsWhenItsMapIsTakenFromItsCaller) {
+  const auto context = TestServer::NewContext();
+  context->AddMetadata("authorization", Bearer("truck token"));
+  const auto update = server_.maps->UpdateMapTiles(context.get());
+  ASSERT_TRUE(update->Write(BeginRequest("town-2")));
+  v1::UpdateMapTilesResponse response;
+  ASSERT_TRUE(update->Read(&response));
+  std::string narrowed = ScopesFile();
+  narrowed.replace(narrowed.find("[town*]"), 7, "[town]");
+  folder_.Write("access.yaml", narrowed);
+  ASSERT_TRUE(server_.server().ReloadSecurity().ok());
+  static_cast<void>(update->Write(CommitRequest()));
+  EXPECT_FALSE(update->Read(&response));
+  EXPECT_EQ(ReasonOf(update->Finish()), "MAP_NOT_ALLOWED");
+}
+
+TEST_F(Scopes, ABadFileLeavesThePolicyInForce) {
+  folder_.Write("access.yaml", "identities: {truck: {role: [track]}}\n");
+  const absl::Status status = server_.server().ReloadSecurity();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("access.yaml:1: "), HasSubstr("did you mean roles?")));
+  EXPECT_TRUE(Call("GetMap", "town").status.ok());
+  folder_.Write("access.yaml", "identities: {}\n");
+  ASSERT_TRUE(server_.server().ReloadSecurity().ok());
+  EXPECT_EQ(Call("GetMap", "town").status.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+}
+
+TEST_F(Scopes, TheAuditLogTellsWhatWasChanged) {
+  const size_t before = folder_.Lines("audit.log").size();
+  ASSERT_GE(before, 2U);  // both maps
+  EXPECT_THAT(folder_.Lines("audit.log").front(),
+              AllOf(HasSubstr(" caller=anonymous "), HasSubstr(" map=secret revision=1 "),
+                    HasSubstr("detail=\"committed, tiles added 1, replaced 0, removed 0\"")));
+  const auto context = TestServer::NewContext();
+  context->AddMetadata("authorization", Bearer("truck token"));
+  v1::SetLogLevelRequest level;
+  level.set_level(v1::LOG_LEVEL_ERROR);
+  v1::SetLogLevelResponse previous;
+  ASSERT_TRUE(server_.admin->SetLogLevel(context.get(), level, &previous).ok());
+  ASSERT_TRUE(Call("DeleteMap", "town").status.ok());
+  const auto lines = folder_.Lines("audit.log");
+  ASSERT_EQ(lines.size(), before + 2);
+  EXPECT_THAT(lines[before],
+              AllOf(HasSubstr(" caller=town-truck "), HasSubstr(" method=SetLogLevel "),
+                    HasSubstr(" detail=\"log level: 5\" code=OK")));
+  EXPECT_THAT(lines[before + 1], AllOf(HasSubstr(" method=DeleteMap map=town revision=1 "),
+                                       HasSubstr(" detail=deleted code=OK")));
+}
+
+}  // namespace
+}  // namespace voxloc::server

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// TLS between a real server and clients, with certificates that the test makes.
+
+#include <gmock/gmock.h>
+#include <grpcpp/security/credentials.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "core/engine/cpu/cpu_engine.h"
+#include "server/security/server_credentials.h"
+#include "tests/server/plain_calls.h"
+#include "tests/server/security/made_certificates.h"
+#include "tests/server/security/secured_calls.h"
+#include "tests/server/test_server.h"
+
+namespace voxloc::server {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr char kServerNames[] = "DNS:localhost,IP:127.0.0.1";
+
+class Tls : public testing::Test {
+ protected:
+  Tls() : authority_(MakeAuthority("fleet")), clients_(MakeAuthority("fleet clients")) {
+    Serve(MakeCertificate(authority_, {"voxlocd", kServerNames}));
+  }
+
+  void Serve(const MadeCertificate& certificate) {
+    folder_.Write("server.pem", certificate.certificate);
+    folder_.Write("server.key", certificate.private_key);
+  }
+
+  void Configure(Config& config) const {
+    config.tls.certificate = folder_.Path("server.pem");
+    config.tls.private_key = folder_.Path("server.key");
+  }
+
+  void RequireClients(Config& config) const {
+    Configure(config);
+    config.tls.client_ca = folder_.Write("clients.pem", clients_.certificate);
+    config.access_file = folder_.Write("access.yaml", R"(identities:
+  by-name:
+    certificate: [truck-7]
+    roles: [track]
+  by-uri:
+    certificate: ["spiffe://fleet/mapper"]
+    roles: [map-write]
+)");
+  }
+
+  // What the server says to this client.
+  static Answer Ask(const TestServer& server, const MadeCertificate& trusted,
+                    const MadeCertificate& own = {}, const std::string& authorization = "") {
+    grpc::SslCredentialsOptions options;
+    options.pem_root_certs = trusted.certificate;
+    options.pem_cert_chain = own.certificate;
+    options.pem_private_key = own.private_key;
+    return CallByName(
+        ChannelTo(const_cast<TestServer&>(server).server(), grpc::SslCredentials(options)),
+        "voxloc.v1.AdminService/GetServerInfo", v1::GetServerInfoRequest(), authorization);
+  }
+
+  static std::string CallerOf(const Answer& answer) {
+    v1::GetServerInfoResponse info;
+    if (answer.messages.empty() || !info.ParseFromString(answer.messages.front())) return "";
+    return info.caller();
+  }
+
+  absl::Status StartError() const {
+    CommandLine command_line;
+    command_line.config.listen = "127.0.0.1:0";
+    command_line.config.metrics_listen = "off";
+    Configure(command_line.config);
+    EngineChoice choice;
+    choice.engine = MakeCpuEngine({1});
+    return Server::Start(command_line, std::move(choice)).status();
+  }
+
+  const TestFolder folder_;
+  const MadeCertificate authority_;
+  const MadeCertificate clients_;
+};
+
+TEST_F(Tls, ClientsThatTrustTheAuthorityAreServed) {
+  const TestServer server([this](Config& config) { Configure(config); });
+  EXPECT_TRUE(Ask(server, authority_).status.ok());
+  EXPECT_EQ(Ask(server, clients_).status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  // Without encryption.
+  const auto context = TestServer::NewContext();
+  v1::GetServerInfoResponse info;
+  EXPECT_EQ(server.admin->GetServerInfo(context.get(), {}, &info).error_code(),
+            grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST_F(Tls, NewConnectionsUseTheNewCertificateAndOldOnesLast) {
+  TestServer server([this](Config& config) { Configure(config); });
+  grpc::SslCredentialsOptions options;
+  options.pem_root_certs = authority_.certificate;
+  const auto open = ChannelTo(server.server(), grpc::SslCredentials(options));
+  const auto ask_open = [&open] {
+    return CallByName(open, "voxloc.v1.AdminService/GetServerInfo", v1::GetServerInfoRequest(), "");
+  };
+  ASSERT_TRUE(ask_open().status.ok());
+  const MadeCertificate other = MakeAuthority("another");
+  Serve(MakeCertificate(other, {"voxlocd", kServerNames}));
+  ASSERT_TRUE(server.server().ReloadSecurity().ok());
+  EXPECT_TRUE(Ask(server, other).status.ok());
+  EXPECT_FALSE(Ask(server, authority_).status.ok());
+  EXPECT_TRUE(ask_open().status.ok());
+}
+
+TEST_F(Tls, TheServerFollowsItsFilesByItself) {
+  const TestServer server([this](Config& config) {
+    Configure(config);
+    config.tls.refresh_s = 0.1;
+  });
+  const MadeCertificate other = MakeAuthority("another");
+  Serve(MakeCertificate(other, {"voxlocd", kServerNames}));
+  bool served = false;
+  for (int i = 0; i < 600 && !served; ++i) {
+    served = Ask(server, other).status.ok();
+    if (!served) absl::SleepFor(absl::Milliseconds(50));
+  }
+  EXPECT_TRUE(served);
+}
+
+TEST_F(Tls, ABadRotationKeepsWhatIsInUse) {
+  TestServer server([this](Config& config) { Configure(config); });
+  const MadeCertificate next = MakeCertificate(authority_, {"voxlocd", kServerNames});
+  folder_.Write("server.pem", next.certificate);  // its key has not come yet
+  const absl::Status half = server.server().ReloadSecurity();
+  EXPECT_THAT(std::string(half.message()), HasSubstr("does not belong to the certificate"));
+  EXPECT_TRUE(Ask(server, authority_).status.ok());
+  folder_.Write("server.key", next.private_key);
+  EXPECT_TRUE(server.server().ReloadSecurity().ok());
+  EXPECT_TRUE(Ask(server, authority_).status.ok());
+  folder_.Write("server.pem", "");
+  EXPECT_FALSE(server.server().ReloadSecurity().ok());
+  EXPECT_TRUE(Ask(server, authority_).status.ok());
+}
+
+TEST_F(Tls, ClientCertificatesTellWhoCalls) {
+  const TestServer server([this](Config& config) { RequireClients(config); });
+  EXPECT_EQ(CallerOf(Ask(server, authority_, MakeCertificate(clients_, {"truck-7", ""}))),
+            "by-name");
+  EXPECT_EQ(CallerOf(Ask(server, authority_,
+                         MakeCertificate(clients_, {"x", "URI:spiffe://fleet/mapper"}))),
+            "by-uri");
+  EXPECT_EQ(CallerOf(Ask(server, authority_, MakeCertificate(clients_, {"x", "DNS:truck-7"}))),
+            "by-name");
+}
+
+TEST_F(Tls, ClientCertificatesThatAreNotTheFleetsAreRefused) {
+  const TestServer server([this](Config& config) { RequireClients(config); });
+  // None, one of another authority, one that has expired, one whose key is another's.
+  EXPECT_EQ(Ask(server, authority_).status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(
+      Ask(server, authority_, MakeCertificate(authority_, {"truck-7", ""})).status.error_code(),
+      grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(Ask(server, authority_, MakeCertificate(clients_, {"truck-7", "", -7200, -3600}))
+                .status.error_code(),
+            grpc::StatusCode::UNAVAILABLE);
+  const MadeCertificate one = MakeCertificate(clients_, {"truck-7", ""});
+  const MadeCertificate two = MakeCertificate(clients_, {"truck-8", ""});
+  EXPECT_FALSE(Ask(server, authority_, {one.certificate, two.private_key}).status.ok());
+  // Verified, and in no one's list.
+  const grpc::Status unknown = Ask(server, authority_, two).status;
+  EXPECT_EQ(unknown.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(ReasonOf(unknown), "CREDENTIALS_UNKNOWN");
+  // A token that nobody has is not made good by a certificate.
+  EXPECT_EQ(Ask(server, authority_, one, Bearer("nobody's")).status.error_code(),
+            grpc::StatusCode::UNAUTHENTICATED);
+}
+
+TEST_F(Tls, FilesThatCannotServeAreRefusedAtTheStart) {
+  folder_.Write("server.key", MakeAuthority("another").private_key);
+  EXPECT_THAT(std::string(StartError().message()),
+              AllOf(HasSubstr("tls.private_key"), HasSubstr("does not belong")));
+  Serve(MakeCertificate(authority_, {"voxlocd", kServerNames, -7200, -3600}));
+  EXPECT_THAT(std::string(StartError().message()), HasSubstr("has expired at 2"));
+  Serve(MakeCertificate(authority_, {"voxlocd", kServerNames, 3600, 7200}));
+  EXPECT_THAT(std::string(StartError().message()), HasSubstr("is not valid before 2"));
+  // Swapped.
+  MadeCertificate right = MakeCertificate(authority_, {"voxlocd", kServerNames});
+  Serve({right.private_key, right.certificate});
+  EXPECT_THAT(std::string(StartError().message()), HasSubstr("no certificate in PEM"));
+  Serve({right.certificate, "-----BEGIN nonsense"});
+  EXPECT_THAT(std::string(StartError().message()), HasSubstr("the private key is not PEM"));
+  Serve(right);
+  EXPECT_TRUE(StartError().ok());
+  folder_.Write("server.pem",
+                right.certificate + right.certificate.substr(0, right.certificate.size() / 2));
+  EXPECT_THAT(std::string(StartError().message()), HasSubstr("damaged certificate after 1"));
+}
+
+TEST(Transport, PlaintextStaysOnThisMachineUnlessItIsAskedFor) {
+  Config config;
+  for (const char* local :
+       {"127.0.0.1:1", "127.8.9.1:0", "localhost:1", "[::1]:1", "[::ffff:127.0.0.1]:1"}) {
+    config.listen = local;
+    EXPECT_TRUE(CheckTransport(config).ok()) << local;
+  }
+  for (const char* outside : {"0.0.0.0:1", "[::]:1", "10.0.0.1:1", "host.example:1",
+                              "localhost.example:1", "[::ffff:10.0.0.1]:1", "1270.0.0.1:1"}) {
+    config.listen = outside;
+    config.insecure = false;
+    const absl::Status status = CheckTransport(config);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << outside;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("--insecure"));
+    config.insecure = true;
+    EXPECT_TRUE(CheckTransport(config).ok()) << outside;
+  }
+}
+
+TEST(Transport, SettingsOfTlsBelongTogether) {
+  Config config;
+  config.listen = "0.0.0.0:1";
+  config.tls.certificate = "a";
+  EXPECT_THAT(std::string(CheckTransport(config).message()), HasSubstr("got only tls.certificate"));
+  config.tls.private_key = "b";
+  EXPECT_TRUE(CheckTransport(config).ok());
+  config.listen = "localhost:1";
+  EXPECT_THAT(std::string(CheckTransport(config).message()), HasSubstr("must be an IP address"));
+  config.tls = {};
+  config.tls.client_ca = "c";
+  EXPECT_THAT(std::string(CheckTransport(config).message()), HasSubstr("needs tls.certificate"));
+}
+
+}  // namespace
+}  // namespace voxloc::server
