@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "clients/cli/commands.h"
+#include "clients/cli/contract_names.h"
 #include "clients/cli/message_json.h"
 #include "clients/cli/server_flags.h"
 #include "clients/cli/text_table.h"
@@ -45,6 +46,21 @@ std::string ScoreName(const v1::Profile& profile) {
   return profile.score_type() == v1::SCORE_TYPE_TRANSFORM_PROBABILITY ? "TP" : "NVTL";
 }
 
+std::vector<std::string> RoleNames(const v1::GetServerInfoResponse& info) {
+  std::vector<std::string> names;
+  for (const int role : info.caller_roles()) {
+    // One of a newer server has no name here.
+    const auto* value = v1::Role_descriptor()->FindValueByNumber(role);
+    names.push_back(value == nullptr ? absl::StrCat(role) : EnumWord(*value));
+  }
+  return names;
+}
+
+std::string CallerText(const v1::GetServerInfoResponse& info) {
+  if (info.caller().empty()) return "anyone, the server asks for no credentials";
+  return absl::StrCat(info.caller(), ", roles: ", absl::StrJoin(RoleNames(info), ", "));
+}
+
 std::string InfoText(const std::string& server, const v1::GetServerInfoResponse& info) {
   std::string text;
   const auto line = [&text](absl::string_view key, absl::string_view value) {
@@ -53,6 +69,7 @@ std::string InfoText(const std::string& server, const v1::GetServerInfoResponse&
   line("server", server);
   line("version", absl::StrCat(info.version(), " ", info.git_revision(), " ", info.build_type()));
   line("state", absl::StrFormat("%s for %.0f s", StateName(info.state()), UptimeSeconds(info)));
+  line("caller", CallerText(info));
   line("engine", info.engine_note().empty()
                      ? info.engine()
                      : absl::StrCat(info.engine(), " (", info.engine_note(), ")"));
@@ -116,6 +133,8 @@ Json InfoJson(const std::string& server, const v1::GetServerInfoResponse& info) 
           {"git_revision", info.git_revision()},
           {"build_type", info.build_type()},
           {"state", StateName(info.state())},
+          {"caller", info.caller()},
+          {"caller_roles", RoleNames(info)},
           {"engine", info.engine()},
           {"engine_note", info.engine_note()},
           {"uptime_s", UptimeSeconds(info)},
@@ -137,8 +156,10 @@ absl::StatusOr<ExitCode> ShowInfo(const ServerFlags& flags) {
   if (!channel.ok()) return channel.status();
   absl::StatusOr<v1::GetServerInfoResponse> info = client::GetServerInfo(*channel, flags.timeout_s);
   if (!info.ok()) return info.status();
-  if (flags.prints_text()) std::fputs(InfoText(flags.server, *info).c_str(), stdout);
-  if (absl::Status status = WriteJson(flags.json, InfoJson(flags.server, *info)); !status.ok()) {
+  // Of several servers, the one that answered.
+  const std::string& server = channel->server();
+  if (flags.prints_text()) std::fputs(InfoText(server, *info).c_str(), stdout);
+  if (absl::Status status = WriteJson(flags.json, InfoJson(server, *info)); !status.ok()) {
     return status;
   }
   return ExitCode::kOk;
@@ -150,7 +171,10 @@ void AddInfoCommand(CLI::App* parent, Work* chosen) {
   auto flags = std::make_shared<ServerFlags>();
   CLI::App* command =
       parent->add_subcommand("info", "Report a server's version, engine, limits and profiles");
-  command->footer("Example:\n  voxloc info --server localhost:50051");
+  command->footer(
+      "Examples:\n"
+      "  voxloc info --server localhost:50051\n"
+      "  voxloc info --server a.example:50051,b.example:50051 --tls-ca ca.pem --token-file token");
   AddServerFlags(command, flags.get());
   command->callback([flags, chosen] { *chosen = [flags] { return ShowInfo(*flags); }; });
 }

@@ -100,7 +100,7 @@ absl::StatusOr<LoadDriveOptions> DriveOptionsOf(const LoadTestFlags& flags) {
 
 LoadPlan PlanOf(const LoadTestFlags& flags) {
   LoadPlan plan;
-  plan.channel.server = flags.server.server;
+  plan.channel = ChannelOptionsOf(flags.server);
   plan.timeout_s = flags.server.timeout_s;
   plan.timing = flags.timing;
   plan.faults = flags.faults;
@@ -128,7 +128,7 @@ std::string ProgressOf(const LoadTiming& timing, int64_t time_ns) {
 absl::StatusOr<std::unique_ptr<TileUpdates>> ReadTileUpdates(const LoadTestFlags& flags) {
   if (!(flags.timing.tile_updates_hz > 0.0)) return nullptr;
   TileUpdates::Options options;
-  options.channel.server = flags.server.server;
+  options.channel = ChannelOptionsOf(flags.server);
   options.timeout_s = flags.server.timeout_s;
   options.maps = flags.maps;
   options.timing = flags.timing;

@@ -3,11 +3,45 @@
 #include "clients/cli/server_flags.h"
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 
 namespace voxloc::cli {
+namespace {
+
+constexpr char kTokenVariable[] = "VOXLOC_TOKEN";
+
+void AddSecurityFlags(CLI::App* command, ServerFlags* flags) {
+  const auto file = [command](const std::string& name, std::string* value,
+                              const std::string& help) {
+    command->add_option(name, *value, help)->type_name("FILE");
+  };
+  command->add_flag("--tls", flags->tls,
+                    "Encrypt the connection, and verify the server by the system's authorities");
+  file("--tls-ca", &flags->tls_ca_file,
+       "Verify the server by the authorities in FILE, PEM; implies --tls");
+  file("--tls-cert", &flags->tls_certificate_file,
+       "Present the certificate in FILE, PEM, to the server; needs --tls-key, implies --tls");
+  file("--tls-key", &flags->tls_key_file, "Read the key of --tls-cert from FILE, PEM");
+  command
+      ->add_option("--tls-server-name", flags->tls_server_name,
+                   "Expect this name in the server's certificate in place of the host of --server; "
+                   "implies --tls")
+      ->type_name("NAME");
+  file("--token-file", &flags->token_file,
+       "Send the token in FILE with every call; without it, the environment variable VOXLOC_TOKEN "
+       "is the token, if it is set");
+  command->add_flag("--allow-insecure-token", flags->allow_insecure_token,
+                    "Send the token without TLS also to other machines, where anyone on the way "
+                    "can read it");
+}
+
+}  // namespace
 
 void AddServerFlags(CLI::App* command, ServerFlags* flags) {
-  command->add_option("--server", flags->server, "Connect to this server, HOST:PORT or unix:PATH")
+  command
+      ->add_option("--server", flags->server,
+                   "Connect to this server, HOST:PORT or unix:PATH, or to the first of several, "
+                   "separated by commas, that can be reached")
       ->type_name("ADDR")
       ->capture_default_str();
   command
@@ -18,12 +52,27 @@ void AddServerFlags(CLI::App* command, ServerFlags* flags) {
       ->capture_default_str();
   command->add_option("--json", flags->json, "Write the result as JSON to FILE; -: standard output")
       ->type_name("FILE");
+  AddSecurityFlags(command, flags);
+}
+
+client::ChannelOptions ChannelOptionsOf(const ServerFlags& flags) {
+  client::ChannelOptions options;
+  options.server = flags.server;
+  options.tls_ca_file = flags.tls_ca_file;
+  options.tls_certificate_file = flags.tls_certificate_file;
+  options.tls_key_file = flags.tls_key_file;
+  options.tls_server_name = flags.tls_server_name;
+  options.tls = flags.tls || !flags.tls_ca_file.empty() || !flags.tls_certificate_file.empty() ||
+                !flags.tls_key_file.empty() || !flags.tls_server_name.empty();
+  options.token_file = flags.token_file;
+  options.allow_insecure_token = flags.allow_insecure_token;
+  const char* token = std::getenv(kTokenVariable);
+  if (flags.token_file.empty() && token != nullptr) options.token = token;
+  return options;
 }
 
 absl::StatusOr<client::Channel> Connect(const ServerFlags& flags) {
-  client::ChannelOptions options;
-  options.server = flags.server;
-  return client::Channel::Create(options);
+  return client::Channel::Create(ChannelOptionsOf(flags));
 }
 
 }  // namespace voxloc::cli

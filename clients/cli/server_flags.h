@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The flags of every command that talks to a server: --server, --timeout and --json.
+// The flags of every command that talks to a server: --server, --timeout, --json, and those of TLS
+// and tokens. A token itself is never a flag, since every user of a machine can list the arguments
+// of its processes: it comes from a file, or from the environment variable VOXLOC_TOKEN.
 
 #ifndef VOXLOC_CLIENTS_CLI_SERVER_FLAGS_H_
 #define VOXLOC_CLIENTS_CLI_SERVER_FLAGS_H_
@@ -17,7 +19,14 @@ class App;
 namespace voxloc::cli {
 
 struct ServerFlags {
-  std::string server = "localhost:50051";
+  std::string server = "localhost:50051";  // or several, separated by commas
+  bool tls = false;                        // also where a file or a name of TLS is given
+  std::string tls_ca_file;
+  std::string tls_certificate_file;
+  std::string tls_key_file;
+  std::string tls_server_name;
+  std::string token_file;
+  bool allow_insecure_token = false;
   double timeout_s = 10.0;
   std::string json;  // empty: for people; "-": standard output
 
@@ -27,6 +36,9 @@ struct ServerFlags {
 
 // `timeout_s` in `flags` is the default that --help shows.
 void AddServerFlags(CLI::App* command, ServerFlags* flags);
+
+// With the token of the environment, unless a file is named.
+[[nodiscard]] client::ChannelOptions ChannelOptionsOf(const ServerFlags& flags);
 
 [[nodiscard]] absl::StatusOr<client::Channel> Connect(const ServerFlags& flags);
 

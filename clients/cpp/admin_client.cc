@@ -13,22 +13,19 @@ using AdminStub = v1::AdminService::Stub;
 }  // namespace
 
 absl::StatusOr<v1::GetServerInfoResponse> GetServerInfo(const Channel& channel, double timeout_s) {
-  const auto stub = v1::AdminService::NewStub(channel.impl().channel);
-  return CallUnary<v1::GetServerInfoResponse>(channel, "GetServerInfo", stub.get(),
-                                              &AdminStub::GetServerInfo, v1::GetServerInfoRequest(),
-                                              timeout_s);
+  return CallAny<v1::AdminService>(channel, "GetServerInfo", &AdminStub::GetServerInfo,
+                                   v1::GetServerInfoRequest(), timeout_s);
 }
 
 absl::StatusOr<std::vector<v1::SessionInfo>> ListSessions(const Channel& channel,
                                                           const std::string& map,
                                                           double timeout_s) {
-  const auto stub = v1::AdminService::NewStub(channel.impl().channel);
   std::vector<v1::SessionInfo> sessions;
   v1::ListSessionsRequest request;
   request.set_map(map);
   do {
-    absl::StatusOr<v1::ListSessionsResponse> page = CallUnary<v1::ListSessionsResponse>(
-        channel, "ListSessions", stub.get(), &AdminStub::ListSessions, request, timeout_s);
+    absl::StatusOr<v1::ListSessionsResponse> page = CallAny<v1::AdminService>(
+        channel, "ListSessions", &AdminStub::ListSessions, request, timeout_s);
     if (!page.ok()) return page.status();
     sessions.insert(sessions.end(), page->sessions().begin(), page->sessions().end());
     request.set_page_token(page->next_page_token());
@@ -37,18 +34,16 @@ absl::StatusOr<std::vector<v1::SessionInfo>> ListSessions(const Channel& channel
 }
 
 absl::StatusOr<v1::GetConfigResponse> GetConfig(const Channel& channel, double timeout_s) {
-  const auto stub = v1::AdminService::NewStub(channel.impl().channel);
-  return CallUnary<v1::GetConfigResponse>(channel, "GetConfig", stub.get(), &AdminStub::GetConfig,
-                                          v1::GetConfigRequest(), timeout_s);
+  return CallAny<v1::AdminService>(channel, "GetConfig", &AdminStub::GetConfig,
+                                   v1::GetConfigRequest(), timeout_s);
 }
 
 absl::StatusOr<v1::LogLevel> SetLogLevel(const Channel& channel, v1::LogLevel level,
                                          double timeout_s) {
-  const auto stub = v1::AdminService::NewStub(channel.impl().channel);
   v1::SetLogLevelRequest request;
   request.set_level(level);
-  absl::StatusOr<v1::SetLogLevelResponse> response = CallUnary<v1::SetLogLevelResponse>(
-      channel, "SetLogLevel", stub.get(), &AdminStub::SetLogLevel, request, timeout_s);
+  absl::StatusOr<v1::SetLogLevelResponse> response = CallOnce<v1::AdminService>(
+      channel, "SetLogLevel", &AdminStub::SetLogLevel, request, timeout_s);
   if (!response.ok()) return response.status();
   return response->previous_level();
 }

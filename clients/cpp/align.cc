@@ -13,9 +13,8 @@ absl::StatusOr<v1::AlignmentResult> AlignScan(const Channel& channel,
                                               const v1::AlignScanRequest& request,
                                               double timeout_s) {
   using Stub = v1::LocalizationService::Stub;
-  const auto stub = v1::LocalizationService::NewStub(channel.impl().channel);
-  absl::StatusOr<v1::AlignScanResponse> response = CallUnary<v1::AlignScanResponse>(
-      channel, "AlignScan", stub.get(), &Stub::AlignScan, request, timeout_s);
+  absl::StatusOr<v1::AlignScanResponse> response =
+      CallAny<v1::LocalizationService>(channel, "AlignScan", &Stub::AlignScan, request, timeout_s);
   if (!response.ok()) return response.status();
   return std::move(*response->mutable_result());
 }

@@ -28,8 +28,9 @@ class Backoff {
   // Whether another attempt is allowed.
   [[nodiscard]] bool MayTry() const { return attempts_ < options_.max_attempts; }
 
-  // Counts an attempt; seconds to wait before it.
-  [[nodiscard]] double NextWait();
+  // Counts an attempt; seconds to wait before it. At least as long as a server asked for, and up to
+  // twice the jitter longer, since it may have asked many clients for the same.
+  [[nodiscard]] double NextWait(double asked_s = 0.0);
 
   // After a success: the next failure starts from the beginning.
   void Reset();

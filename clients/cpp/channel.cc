@@ -6,25 +6,24 @@
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "clients/cpp/addresses.h"
 #include "clients/cpp/channel_impl.h"
+#include "clients/cpp/rpc_status.h"
+#include "clients/cpp/tls_credentials.h"
 
 namespace voxloc::client {
 namespace {
 
+// The longest pause between two attempts to connect, and what one may take.
+constexpr int kConnect_ms = 2000;
+
 absl::Status Validate(const ChannelOptions& options) {
-  if (options.server.empty()) {
-    return absl::InvalidArgumentError("the server address must be HOST:PORT (got an empty one)");
-  }
-  if (!absl::StartsWith(options.server, "unix:") && !absl::StrContains(options.server, ':')) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the server address must be HOST:PORT (got '", options.server, "')"));
-  }
   if (options.max_receive_bytes <= 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("max_receive_bytes must be over 0 (got ", options.max_receive_bytes, ")"));
@@ -38,12 +37,23 @@ absl::Status Validate(const ChannelOptions& options) {
   return absl::OkStatus();
 }
 
+// A token in plain text stays on this machine.
+absl::Status CheckTokenStaysSecret(const ChannelOptions& options,
+                                   const std::vector<std::string>& addresses) {
+  if (options.tls || options.allow_insecure_token) return absl::OkStatus();
+  for (const std::string& address : addresses) {
+    if (IsLocal(address)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("a token must be sent over TLS, or to this machine only, since anyone on the "
+                     "way could read and use it (got ",
+                     address, " without tls; allow_insecure_token permits it)"));
+  }
+  return absl::OkStatus();
+}
+
 int Milliseconds(double seconds) { return static_cast<int>(std::lround(seconds * 1e3)); }
 
-}  // namespace
-
-absl::StatusOr<Channel> Channel::Create(const ChannelOptions& options) {
-  if (absl::Status status = Validate(options); !status.ok()) return status;
+grpc::ChannelArguments ArgumentsOf(const ChannelOptions& options) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(options.max_receive_bytes);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, Milliseconds(options.keepalive_time_s));
@@ -53,17 +63,83 @@ absl::StatusOr<Channel> Channel::Create(const ChannelOptions& options) {
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   // How long an attempt to connect may take: as long as the longest pause between two. Two round
   // trips of a slow link and a loaded machine need more than the first pause.
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2000);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnect_ms);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kConnect_ms);
   // Channels of equal arguments would otherwise share one connection and its state.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  if (!options.tls_server_name.empty()) {
+    arguments.SetSslTargetNameOverride(options.tls_server_name);
+  }
+  return arguments;
+}
+
+// Whether the connection is there before the deadline.
+bool AwaitConnected(grpc::Channel& channel, std::chrono::system_clock::time_point deadline) {
+  grpc_connectivity_state state = channel.GetState(/*try_to_connect=*/true);
+  while (state == GRPC_CHANNEL_IDLE || state == GRPC_CHANNEL_CONNECTING) {
+    if (!channel.WaitForStateChange(state, deadline)) return false;
+    state = channel.GetState(/*try_to_connect=*/true);
+  }
+  return state == GRPC_CHANNEL_READY;
+}
+
+}  // namespace
+
+absl::StatusOr<Channel> Channel::Create(const ChannelOptions& options) {
+  if (absl::Status status = Validate(options); !status.ok()) return status;
+  const absl::StatusOr<std::vector<std::string>> addresses = SplitAddresses(options.server);
+  if (!addresses.ok()) return addresses.status();
+  absl::StatusOr<BearerToken> token = BearerToken::Create(options.token, options.token_file);
+  if (!token.ok()) return token.status();
+  if (!token->empty()) {
+    if (absl::Status status = CheckTokenStaysSecret(options, *addresses); !status.ok()) {
+      return status;
+    }
+  }
+  const absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> credentials =
+      MakeCredentials(options);
+  if (!credentials.ok()) return credentials.status();
+  const grpc::ChannelArguments arguments = ArgumentsOf(options);
   auto impl = std::make_shared<Impl>();
-  impl->server = options.server;
-  impl->channel =
-      grpc::CreateCustomChannel(options.server, grpc::InsecureChannelCredentials(), arguments);
+  impl->token = *std::move(token);
+  for (const std::string& address : *addresses) {
+    impl->endpoints.push_back(
+        {address, grpc::CreateCustomChannel(address, *credentials, arguments)});
+  }
   return Channel(std::move(impl));
 }
 
-const std::string& Channel::server() const { return impl_->server; }
+const std::string& Channel::server() const { return impl_->endpoint().address; }
+
+void Channel::Impl::Leave(const Endpoint& left) const {
+  auto index = static_cast<size_t>(&left - endpoints.data());
+  const size_t next = (index + 1) % endpoints.size();
+  first.compare_exchange_strong(index, next);
+}
+
+absl::Status Channel::Impl::StatusOf(const Endpoint& called, absl::string_view call,
+                                     const grpc::Status& end) const {
+  if (end.error_code() == grpc::StatusCode::UNAVAILABLE) Leave(called);
+  return ToAbslStatus(end, called.address, call);
+}
+
+const Endpoint& Channel::Impl::AwaitReachable(
+    std::chrono::system_clock::time_point deadline) const {
+  const size_t begin = first;
+  for (size_t i = 0; endpoints.size() > 1 && i < endpoints.size(); ++i) {
+    const Endpoint& candidate = endpoints[(begin + i) % endpoints.size()];
+    const auto until = std::chrono::system_clock::now() + std::chrono::milliseconds(kConnect_ms);
+    if (AwaitConnected(*candidate.channel, std::min(deadline, until))) return candidate;
+    Leave(candidate);
+  }
+  return endpoints[begin];
+}
+
+std::unique_ptr<grpc::ClientContext> Channel::Impl::NewContext() const {
+  auto context = std::make_unique<grpc::ClientContext>();
+  const std::string value = token.Value();
+  if (!value.empty()) context->AddMetadata("authorization", absl::StrCat("Bearer ", value));
+  return context;
+}
 
 }  // namespace voxloc::client

@@ -1,23 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a Channel holds. Included by this library's sources only, so that users of the library do
-// not compile gRPC's headers.
+// not compile gRPC's headers. Thread-safe.
 
 #ifndef VOXLOC_CLIENTS_CPP_CHANNEL_IMPL_H_
 #define VOXLOC_CLIENTS_CPP_CHANNEL_IMPL_H_
 
 #include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/support/status.h>
 
+#include <atomic>
+#include <chrono>
+#include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "clients/cpp/bearer_token.h"
 #include "clients/cpp/channel.h"
 
 namespace voxloc::client {
 
-struct Channel::Impl {
-  std::string server;
+// One address and its connection.
+struct Endpoint {
+  std::string address;
   std::shared_ptr<grpc::Channel> channel;
+};
+
+struct Channel::Impl {
+  std::vector<Endpoint> endpoints;  // in the order of ChannelOptions::server, at least one
+  BearerToken token;
+  mutable std::atomic<size_t> first{0};  // index of the endpoint that calls go to
+
+  [[nodiscard]] const Endpoint& endpoint() const { return endpoints[first]; }
+
+  // The endpoint was lost, cannot be reached, or drains: the one after it is the first, unless
+  // another one is already.
+  void Leave(const Endpoint& left) const;
+
+  // How a call of the endpoint ended (rpc_status.h). One that is unavailable is left.
+  [[nodiscard]] absl::Status StatusOf(const Endpoint& called, absl::string_view call,
+                                      const grpc::Status& end) const;
+
+  // The first endpoint that is connected, or can be until `deadline`; the first where none can.
+  // Does not wait where there is only one: the call itself tells.
+  [[nodiscard]] const Endpoint& AwaitReachable(
+      std::chrono::system_clock::time_point deadline) const;
+
+  // For a call: with the token, if there is one.
+  [[nodiscard]] std::unique_ptr<grpc::ClientContext> NewContext() const;
 };
 
 }  // namespace voxloc::client

@@ -44,7 +44,9 @@ std::optional<double> RetryAfterS(const absl::Status& status) {
 bool MayHelpElsewhere(const absl::Status& refusal) {
   const std::string reason = ReasonOf(refusal);
   return reason == "TOO_MANY_SESSIONS" || reason == "TOO_MANY_UNOPENED_STREAMS" ||
-         reason == "MAP_NOT_FOUND" || reason == "MAP_REVISION_TOO_OLD";
+         reason == "MAP_NOT_FOUND" || reason == "MAP_REVISION_TOO_OLD" ||
+         (refusal.code() == absl::StatusCode::kResourceExhausted &&
+          RetryAfterS(refusal).has_value());
 }
 
 bool EndedForSilence(const absl::Status& end) { return ReasonOf(end) == "IDLE_TIMEOUT"; }

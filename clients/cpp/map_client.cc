@@ -25,8 +25,9 @@ constexpr char kGetTilesCall[] = "GetTiles";
 // Puts the parts of tiles together and hands over each that is complete.
 class TileAssembly {
  public:
-  TileAssembly(const Channel& channel, bool with_points, const TileReceiver& receive)
-      : channel_(channel), with_points_(with_points), receive_(receive) {}
+  // `server` is for messages.
+  TileAssembly(const std::string& server, bool with_points, const TileReceiver& receive)
+      : server_(server), with_points_(with_points), receive_(receive) {}
 
   absl::Status Add(const v1::GetTilesResponse& part) {
     if (part.has_tile()) {
@@ -55,10 +56,10 @@ class TileAssembly {
  private:
   [[nodiscard]] absl::Status Damaged(absl::string_view what) const {
     return absl::DataLossError(
-        absl::StrCat(channel_.server(), " ", kGetTilesCall, ": tile ", tile_.tile_id(), " ", what));
+        absl::StrCat(server_, " ", kGetTilesCall, ": tile ", tile_.tile_id(), " ", what));
   }
 
-  const Channel& channel_;
+  const std::string& server_;
   const bool with_points_;
   const TileReceiver& receive_;
   v1::TileInfo tile_;
@@ -66,15 +67,50 @@ class TileAssembly {
   bool open_ = false;
 };
 
+// `began`: whether something of a tile has come.
+absl::StatusOr<uint64_t> GetTilesOf(const Channel& channel, const Endpoint& endpoint,
+                                    const v1::GetTilesRequest& request, const TileReceiver& receive,
+                                    double timeout_s, bool* began) {
+  const std::unique_ptr<grpc::ClientContext> context = channel.impl().NewContext();
+  const auto stub = v1::MapService::NewStub(endpoint.channel);
+  const std::unique_ptr<grpc::ClientReader<v1::GetTilesResponse>> reader =
+      stub->GetTiles(context.get(), request);
+  TileAssembly assembly(endpoint.address, !request.omit_points(), receive);
+  v1::GetTilesResponse part;
+  uint64_t revision = 0;
+  absl::Status status;
+  bool timed_out = false;
+  while (status.ok()) {
+    {
+      const CancelAfter deadline(context.get(), timeout_s);
+      if (!reader->Read(&part)) {
+        timed_out = deadline.fired();
+        break;
+      }
+    }
+    *began = true;
+    revision = part.map_revision();
+    status = assembly.Add(part);
+  }
+  if (!status.ok()) context->TryCancel();
+  const grpc::Status end = reader->Finish();
+  if (!status.ok()) return status;
+  if (timed_out) {
+    return absl::DeadlineExceededError(
+        absl::StrCat(endpoint.address, " ", kGetTilesCall, ": no answer in ", timeout_s, " s"));
+  }
+  if (!end.ok()) return channel.impl().StatusOf(endpoint, kGetTilesCall, end);
+  if (absl::Status complete = assembly.Finish(); !complete.ok()) return complete;
+  return revision;
+}
+
 }  // namespace
 
 struct MapClient::Impl {
   Channel channel;
-  std::unique_ptr<Stub> stub;
 };
 
-MapClient::MapClient(const Channel& channel)
-    : impl_(new Impl{channel, v1::MapService::NewStub(channel.impl().channel)}) {}
+MapClient::MapClient(const Channel& channel) : impl_(new Impl{channel}) {}
 
 MapClient::~MapClient() = default;
 
@@ -82,8 +118,8 @@ absl::StatusOr<std::vector<v1::MapInfo>> MapClient::List(double timeout_s) const
   std::vector<v1::MapInfo> maps;
   v1::ListMapsRequest request;
   do {
-    absl::StatusOr<v1::ListMapsResponse> page = CallUnary<v1::ListMapsResponse>(
-        impl_->channel, "ListMaps", impl_->stub.get(), &Stub::ListMaps, request, timeout_s);
+    absl::StatusOr<v1::ListMapsResponse> page =
+        CallAny<v1::MapService>(impl_->channel, "ListMaps", &Stub::ListMaps, request, timeout_s);
     if (!page.ok()) return page.status();
     maps.insert(maps.end(), page->maps().begin(), page->maps().end());
     request.set_page_token(page->next_page_token());
@@ -94,8 +130,8 @@ absl::StatusOr<std::vector<v1::MapInfo>> MapClient::List(double timeout_s) const
 absl::StatusOr<v1::MapInfo> MapClient::Get(const std::string& map, double timeout_s) const {
   v1::GetMapRequest request;
   request.set_map(map);
-  absl::StatusOr<v1::GetMapResponse> response = CallUnary<v1::GetMapResponse>(
-      impl_->channel, "GetMap", impl_->stub.get(), &Stub::GetMap, request, timeout_s);
+  absl::StatusOr<v1::GetMapResponse> response =
+      CallAny<v1::MapService>(impl_->channel, "GetMap", &Stub::GetMap, request, timeout_s);
   if (!response.ok()) return response.status();
   return response->map();
 }
@@ -107,8 +143,8 @@ absl::StatusOr<v1::ListTilesResponse> MapClient::ListTiles(const v1::ListTilesRe
   next.clear_page_token();
   v1::ListTilesResponse all;
   do {
-    const absl::StatusOr<v1::ListTilesResponse> page = CallUnary<v1::ListTilesResponse>(
-        impl_->channel, "ListTiles", impl_->stub.get(), &Stub::ListTiles, next, timeout_s);
+    const absl::StatusOr<v1::ListTilesResponse> page =
+        CallAny<v1::MapService>(impl_->channel, "ListTiles", &Stub::ListTiles, next, timeout_s);
     if (!page.ok()) return page.status();
     all.mutable_tiles()->MergeFrom(page->tiles());
     all.set_map_revision(page->map_revision());
@@ -119,43 +155,23 @@ absl::StatusOr<v1::ListTilesResponse> MapClient::ListTiles(const v1::ListTilesRe
 
 absl::StatusOr<uint64_t> MapClient::GetTiles(const v1::GetTilesRequest& request,
                                              const TileReceiver& receive, double timeout_s) const {
-  grpc::ClientContext context;
-  const std::unique_ptr<grpc::ClientReader<v1::GetTilesResponse>> reader =
-      impl_->stub->GetTiles(&context, request);
-  TileAssembly assembly(impl_->channel, !request.omit_points(), receive);
-  v1::GetTilesResponse part;
-  uint64_t revision = 0;
-  absl::Status status;
-  bool timed_out = false;
-  while (status.ok()) {
-    {
-      const CancelAfter deadline(&context, timeout_s);
-      if (!reader->Read(&part)) {
-        timed_out = deadline.fired();
-        break;
-      }
-    }
-    revision = part.map_revision();
-    status = assembly.Add(part);
+  AddressRound round(impl_->channel);
+  while (true) {
+    bool began = false;
+    const absl::StatusOr<uint64_t> revision =
+        GetTilesOf(impl_->channel, round.endpoint(), request, receive, timeout_s, &began);
+    // What was handed over would come again.
+    if (began || revision.status().code() != absl::StatusCode::kUnavailable) return revision;
+    if (!round.Next(revision.status())) return round.Refusal();
   }
-  if (!status.ok()) context.TryCancel();
-  const grpc::Status end = reader->Finish();
-  if (!status.ok()) return status;
-  if (timed_out) {
-    return absl::DeadlineExceededError(absl::StrCat(impl_->channel.server(), " ", kGetTilesCall,
-                                                    ": no answer in ", timeout_s, " s"));
-  }
-  if (!end.ok()) return ToAbslStatus(end, impl_->channel.server(), kGetTilesCall);
-  if (absl::Status complete = assembly.Finish(); !complete.ok()) return complete;
-  return revision;
 }
 
 absl::StatusOr<std::vector<v1::MapRevision>> MapClient::ListRevisions(const std::string& map,
                                                                       double timeout_s) const {
   v1::ListRevisionsRequest request;
   request.set_map(map);
-  const absl::StatusOr<v1::ListRevisionsResponse> response = CallUnary<v1::ListRevisionsResponse>(
-      impl_->channel, "ListRevisions", impl_->stub.get(), &Stub::ListRevisions, request, timeout_s);
+  const absl::StatusOr<v1::ListRevisionsResponse> response = CallAny<v1::MapService>(
+      impl_->channel, "ListRevisions", &Stub::ListRevisions, request, timeout_s);
   if (!response.ok()) return response.status();
   return std::vector<v1::MapRevision>(response->revisions().begin(), response->revisions().end());
 }
@@ -165,9 +181,8 @@ absl::StatusOr<v1::MapInfo> MapClient::Activate(const std::string& map, uint64_t
   v1::ActivateRevisionRequest request;
   request.set_map(map);
   request.set_revision(revision);
-  const absl::StatusOr<v1::ActivateRevisionResponse> response =
-      CallUnary<v1::ActivateRevisionResponse>(impl_->channel, "ActivateRevision", impl_->stub.get(),
-                                              &Stub::ActivateRevision, request, timeout_s);
+  const absl::StatusOr<v1::ActivateRevisionResponse> response = CallOnce<v1::MapService>(
+      impl_->channel, "ActivateRevision", &Stub::ActivateRevision, request, timeout_s);
   if (!response.ok()) return response.status();
   return response->map();
 }
@@ -177,9 +192,8 @@ absl::StatusOr<v1::MapRevision> MapClient::Withdraw(const std::string& map, uint
   v1::WithdrawRevisionRequest request;
   request.set_map(map);
   request.set_revision(revision);
-  const absl::StatusOr<v1::WithdrawRevisionResponse> response =
-      CallUnary<v1::WithdrawRevisionResponse>(impl_->channel, "WithdrawRevision", impl_->stub.get(),
-                                              &Stub::WithdrawRevision, request, timeout_s);
+  const absl::StatusOr<v1::WithdrawRevisionResponse> response = CallOnce<v1::MapService>(
+      impl_->channel, "WithdrawRevision", &Stub::WithdrawRevision, request, timeout_s);
   if (!response.ok()) return response.status();
   return response->revision();
 }
@@ -191,8 +205,8 @@ absl::StatusOr<v1::MapRevision> MapClient::SetCanary(const std::string& map, uin
   request.set_map(map);
   request.set_revision(revision);
   for (const std::string& vehicle : vehicles) request.add_vehicles(vehicle);
-  const absl::StatusOr<v1::SetCanaryResponse> response = CallUnary<v1::SetCanaryResponse>(
-      impl_->channel, "SetCanary", impl_->stub.get(), &Stub::SetCanary, request, timeout_s);
+  const absl::StatusOr<v1::SetCanaryResponse> response =
+      CallOnce<v1::MapService>(impl_->channel, "SetCanary", &Stub::SetCanary, request, timeout_s);
   if (!response.ok()) return response.status();
   return response->revision();
 }
@@ -202,8 +216,8 @@ absl::StatusOr<uint64_t> MapClient::Drop(const std::string& map, uint64_t revisi
   v1::DeleteMapRequest request;
   request.set_map(map);
   request.set_revision(revision);
-  absl::StatusOr<v1::DeleteMapResponse> response = CallUnary<v1::DeleteMapResponse>(
-      impl_->channel, "DeleteMap", impl_->stub.get(), &Stub::DeleteMap, request, timeout_s);
+  absl::StatusOr<v1::DeleteMapResponse> response =
+      CallOnce<v1::MapService>(impl_->channel, "DeleteMap", &Stub::DeleteMap, request, timeout_s);
   if (!response.ok()) return response.status();
   return response->revision();
 }

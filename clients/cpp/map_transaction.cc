@@ -12,10 +12,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "clients/cpp/address_round.h"
 #include "clients/cpp/cancel_after.h"
 #include "clients/cpp/channel_impl.h"
 #include "clients/cpp/messages.h"
-#include "clients/cpp/rpc_status.h"
 #include "core/checksum/crc32c.h"
 #include "core/cloud/cloud_digest.h"
 #include "voxloc/v1/map_service.grpc.pb.h"
@@ -47,11 +47,14 @@ struct MapTransaction::Impl {
     Sha256Digest digest{};
   };
 
-  Impl(const Channel& a_channel, const TransactionOptions& an_options)
+  Impl(const Channel& a_channel, const Endpoint& an_endpoint, const TransactionOptions& an_options)
       : channel(a_channel),
+        endpoint(an_endpoint),
         options(an_options),
-        stub(v1::MapService::NewStub(a_channel.impl().channel)) {}
+        stub(v1::MapService::NewStub(an_endpoint.channel)),
+        context(a_channel.impl().NewContext()) {}
 
+  absl::Status Begin();
   absl::Status Write(const v1::UpdateMapTilesRequest& request);
   absl::Status Read(v1::UpdateMapTilesResponse* response);
   absl::Status Fail(bool timed_out);
@@ -65,9 +68,10 @@ struct MapTransaction::Impl {
   absl::Status AcknowledgeDownTo(size_t count, size_t offered_bytes_left);
 
   const Channel channel;
+  const Endpoint& endpoint;
   const TransactionOptions options;
   const std::unique_ptr<v1::MapService::Stub> stub;
-  grpc::ClientContext context;
+  const std::unique_ptr<grpc::ClientContext> context;
   std::unique_ptr<grpc::ClientReaderWriter<v1::UpdateMapTilesRequest, v1::UpdateMapTilesResponse>>
       rpc;
   v1::UpdateBegun begun;
@@ -81,13 +85,29 @@ struct MapTransaction::Impl {
   absl::Status error;     // what ended the transaction
 };
 
+absl::Status MapTransaction::Impl::Begin() {
+  rpc = stub->UpdateMapTiles(context.get());
+  v1::UpdateMapTilesRequest request;
+  *request.mutable_begin() = options.begin;
+  if (absl::Status status = Write(request); !status.ok()) return status;
+  v1::UpdateMapTilesResponse response;
+  if (absl::Status status = Read(&response); !status.ok()) return status;
+  if (!response.has_begun()) return Unexpected("`begin` was not answered by `begun`");
+  begun = response.begun();
+  const uint64_t server_limit = begun.max_chunk_bytes();
+  size_t chunk_bytes = options.max_chunk_bytes;
+  if (server_limit > 0) chunk_bytes = std::min(chunk_bytes, static_cast<size_t>(server_limit));
+  points_per_chunk = std::max<size_t>(1, chunk_bytes / kPointBytes);
+  return absl::OkStatus();
+}
+
 absl::Status MapTransaction::Impl::Write(const v1::UpdateMapTilesRequest& request) {
-  const CancelAfter deadline(&context, options.timeout_s);
+  const CancelAfter deadline(context.get(), options.timeout_s);
   return rpc->Write(request) ? absl::OkStatus() : Fail(deadline.fired());
 }
 
 absl::Status MapTransaction::Impl::Read(v1::UpdateMapTilesResponse* response) {
-  const CancelAfter deadline(&context, options.timeout_s);
+  const CancelAfter deadline(context.get(), options.timeout_s);
   return rpc->Read(response) ? absl::OkStatus() : Fail(deadline.fired());
 }
 
@@ -96,26 +116,26 @@ absl::Status MapTransaction::Impl::Fail(bool timed_out) {
   v1::UpdateMapTilesResponse ignored;
   while (rpc->Read(&ignored)) {
   }
-  error = ToAbslStatus(rpc->Finish(), channel.server(), kUpdateCall);
+  error = channel.impl().StatusOf(endpoint, kUpdateCall, rpc->Finish());
   finished = true;
   if (timed_out) {
-    error = absl::DeadlineExceededError(absl::StrCat(channel.server(), " ", kUpdateCall,
+    error = absl::DeadlineExceededError(absl::StrCat(endpoint.address, " ", kUpdateCall,
                                                      ": no answer in ", options.timeout_s, " s"));
   } else if (error.ok()) {
     error = absl::InternalError(
-        absl::StrCat(channel.server(), " ", kUpdateCall, ": the stream ended before the commit"));
+        absl::StrCat(endpoint.address, " ", kUpdateCall, ": the stream ended before the commit"));
   }
   return error;
 }
 
 absl::Status MapTransaction::Impl::Refuse(absl::Status reason) {
-  context.TryCancel();
+  context->TryCancel();
   error = std::move(reason);
   return error;
 }
 
 absl::Status MapTransaction::Impl::Unexpected(absl::string_view what) {
-  return Refuse(absl::InternalError(absl::StrCat(channel.server(), " ", kUpdateCall, ": ", what)));
+  return Refuse(absl::InternalError(absl::StrCat(endpoint.address, " ", kUpdateCall, ": ", what)));
 }
 
 absl::Status MapTransaction::Impl::WriteReuse(const std::string& tile_id,
@@ -192,7 +212,7 @@ MapTransaction::MapTransaction(std::unique_ptr<Impl> impl) : impl_(std::move(imp
 
 MapTransaction::~MapTransaction() {
   if (impl_->rpc == nullptr || impl_->finished) return;
-  impl_->context.TryCancel();
+  impl_->context->TryCancel();
   v1::UpdateMapTilesResponse ignored;
   while (impl_->rpc->Read(&ignored)) {
   }
@@ -201,22 +221,15 @@ MapTransaction::~MapTransaction() {
 
 absl::StatusOr<std::unique_ptr<MapTransaction>> MapTransaction::Begin(
     const Channel& channel, const TransactionOptions& options) {
-  std::unique_ptr<MapTransaction> transaction(
-      new MapTransaction(std::make_unique<Impl>(channel, options)));
-  Impl& impl = *transaction->impl_;
-  impl.rpc = impl.stub->UpdateMapTiles(&impl.context);
-  v1::UpdateMapTilesRequest request;
-  *request.mutable_begin() = options.begin;
-  if (absl::Status status = impl.Write(request); !status.ok()) return status;
-  v1::UpdateMapTilesResponse response;
-  if (absl::Status status = impl.Read(&response); !status.ok()) return status;
-  if (!response.has_begun()) return impl.Unexpected("`begin` was not answered by `begun`");
-  impl.begun = response.begun();
-  const uint64_t server_limit = impl.begun.max_chunk_bytes();
-  size_t chunk_bytes = options.max_chunk_bytes;
-  if (server_limit > 0) chunk_bytes = std::min(chunk_bytes, static_cast<size_t>(server_limit));
-  impl.points_per_chunk = std::max<size_t>(1, chunk_bytes / kPointBytes);
-  return transaction;
+  AddressRound round(channel);
+  while (true) {
+    std::unique_ptr<MapTransaction> transaction(
+        new MapTransaction(std::make_unique<Impl>(channel, round.endpoint(), options)));
+    const absl::Status begun = transaction->impl_->Begin();
+    if (begun.ok()) return transaction;
+    if (begun.code() != absl::StatusCode::kUnavailable) return begun;
+    if (!round.Next(begun)) return round.Refusal();
+  }
 }
 
 const v1::UpdateBegun& MapTransaction::begun() const { return impl_->begun; }

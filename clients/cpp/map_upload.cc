@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "clients/cpp/error_details.h"
 #include "core/cloud/cloud_digest.h"
 
 namespace voxloc::client {
@@ -44,7 +45,7 @@ class Upload {
       if (!broke) return committed.status();
       if (counts_.tiles_sent > 0) backoff.Reset();
       if (!backoff.MayTry()) return committed.status();
-      const double wait_s = backoff.NextWait();
+      const double wait_s = backoff.NextWait(RetryAfterS(committed.status()).value_or(0.0));
       Report({0, counts_, committed.status(), wait_s});
       std::this_thread::sleep_for(std::chrono::duration<double>(wait_s));
       ++result.transactions;

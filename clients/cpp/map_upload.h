@@ -47,8 +47,9 @@ struct UploadOptions {
   // done twice.
   TransactionOptions transaction;
   v1::CommitUpdate commit;
-  // Transactions that break with Unavailable are begun anew, once one has begun; where tiles were
-  // sent in between, the count of attempts starts from the beginning.
+  // Transactions that break with Unavailable are begun anew, once one has begun, with the next
+  // address of the channel where there is one; where tiles were sent in between, the count of
+  // attempts starts from the beginning.
   ReconnectOptions reconnect;
   // Called for every tile, and where the connection broke. May be empty.
   std::function<void(const UploadProgress&)> progress;

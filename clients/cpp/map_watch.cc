@@ -8,10 +8,11 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "clients/cpp/address_round.h"
 #include "clients/cpp/channel_impl.h"
-#include "clients/cpp/rpc_status.h"
 #include "voxloc/v1/map_service.grpc.pb.h"
 
 namespace voxloc::client {
@@ -24,21 +25,21 @@ constexpr char kWatchCall[] = "WatchMap";
 struct MapWatch::Impl {
   // One call, from its begin to its end.
   struct Stream {
-    grpc::ClientContext context;
+    std::unique_ptr<grpc::ClientContext> context;
     std::unique_ptr<grpc::ClientReader<v1::WatchMapResponse>> reader;
   };
 
   Impl(const Channel& a_channel, const ReconnectOptions& reconnect)
-      : channel(a_channel),
-        stub(v1::MapService::NewStub(a_channel.impl().channel)),
-        backoff(reconnect) {}
+      : channel(a_channel), round(a_channel), backoff(reconnect) {}
 
   // False: cancelled.
   bool Begin() {
     auto next = std::make_unique<Stream>();
+    next->context = channel.impl().NewContext();
+    const auto stub = v1::MapService::NewStub(round.endpoint().channel);
     const std::lock_guard<std::mutex> lock(mutex);
     if (cancelled) return false;
-    next->reader = stub->WatchMap(&next->context, request);
+    next->reader = stub->WatchMap(next->context.get(), request);
     stream = std::move(next);
     return true;
   }
@@ -49,9 +50,12 @@ struct MapWatch::Impl {
     const std::lock_guard<std::mutex> lock(mutex);
     stream = nullptr;
     if (cancelled) return Cancelled();
-    if (!end.ok()) return ToAbslStatus(end, channel.server(), kWatchCall);
-    return absl::UnavailableError(
-        absl::StrCat(channel.server(), " ", kWatchCall, ": the server ended the watch"));
+    if (end.ok()) {
+      channel.impl().Leave(round.endpoint());
+      return absl::UnavailableError(
+          absl::StrCat(round.endpoint().address, " ", kWatchCall, ": the server ended the watch"));
+    }
+    return channel.impl().StatusOf(round.endpoint(), kWatchCall, end);
   }
 
   // False: cancelled in the meantime.
@@ -63,12 +67,14 @@ struct MapWatch::Impl {
 
   [[nodiscard]] absl::Status Cancelled() const {
     return absl::CancelledError(
-        absl::StrCat(channel.server(), " ", kWatchCall, ": cancelled by the client"));
+        absl::StrCat(round.endpoint().address, " ", kWatchCall, ": cancelled by the client"));
   }
 
   const Channel channel;
-  const std::unique_ptr<v1::MapService::Stub> stub;
   v1::WatchMapRequest request;
+  // These are of the thread of Next.
+  AddressRound round;
+  bool had_event = false;  // from the endpoint of the round
   Backoff backoff;
 
   std::mutex mutex;
@@ -99,11 +105,20 @@ absl::StatusOr<v1::WatchMapResponse> MapWatch::Next() {
     v1::WatchMapResponse event;
     if (impl_->stream->reader->Read(&event)) {
       impl_->backoff.Reset();
+      impl_->had_event = true;
       return event;
     }
-    absl::Status end = impl_->End();
-    if (end.code() != absl::StatusCode::kUnavailable || !impl_->backoff.MayTry()) return end;
-    if (!impl_->Wait(impl_->backoff.NextWait())) return impl_->Cancelled();
+    const absl::Status end = impl_->End();
+    if (end.code() != absl::StatusCode::kUnavailable) return end;
+    const bool lost = std::exchange(impl_->had_event, false);
+    if (!lost && impl_->round.Next(end)) continue;
+    const absl::Status refusal = lost ? end : impl_->round.Refusal();
+    if (!impl_->backoff.MayTry()) return refusal;
+    // Another address is tried at once.
+    const double wait_s = impl_->backoff.NextWait(impl_->round.RetryAfter_s());
+    impl_->round = AddressRound(impl_->channel);
+    const bool elsewhere = lost && impl_->channel.impl().endpoints.size() > 1;
+    if (!elsewhere && !impl_->Wait(wait_s)) return impl_->Cancelled();
   }
 }
 
@@ -111,7 +126,7 @@ void MapWatch::Cancel() {
   const std::lock_guard<std::mutex> lock(impl_->mutex);
   impl_->cancelled = true;
   impl_->changed.notify_all();
-  if (impl_->stream != nullptr) impl_->stream->context.TryCancel();
+  if (impl_->stream != nullptr) impl_->stream->context->TryCancel();
 }
 
 }  // namespace voxloc::client

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Changes of maps, as they happen. Where the connection breaks, the watch begins anew; the first
-// events then tell the maps as they are, and what happened in between is in them.
+// Changes of maps, as they happen. Where the connection breaks, the watch begins anew, at once with
+// the next address of the channel where there is one; the first events then tell the maps as they
+// are, and what happened in between is in them.
 //
 // Next is for one thread; Cancel may be called by any.
 

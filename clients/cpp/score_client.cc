@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "clients/cpp/address_round.h"
 #include "clients/cpp/cancel_after.h"
 #include "clients/cpp/channel_impl.h"
-#include "clients/cpp/rpc_status.h"
 #include "voxloc/v1/localization_service.grpc.pb.h"
 
 namespace voxloc::client {
@@ -33,20 +33,24 @@ void AddPose(const Pose& pose, v1::PoseSet* set) {
 }  // namespace
 
 struct ScoreClient::Impl {
-  Impl(const Channel& a_channel, double a_timeout_s)
+  Impl(const Channel& a_channel, const Endpoint& an_endpoint, double a_timeout_s)
       : channel(a_channel),
+        endpoint(an_endpoint),
         timeout_s(a_timeout_s),
-        stub(v1::LocalizationService::NewStub(a_channel.impl().channel)) {}
+        stub(v1::LocalizationService::NewStub(an_endpoint.channel)),
+        context(a_channel.impl().NewContext()) {}
 
+  absl::Status Begin(const v1::ScoreSetup& setup);
   absl::Status Exchange(const v1::ScorePosesRequest& request, v1::ScorePosesResponse* response,
                         const CancelAfter& deadline);
   absl::Status Fail(const CancelAfter& deadline);
   absl::Status ScoreSet(const v1::ScorePosesRequest& request, v1::PoseScores* all);
 
   const Channel channel;
+  const Endpoint& endpoint;
   const double timeout_s;
   const std::unique_ptr<v1::LocalizationService::Stub> stub;
-  grpc::ClientContext context;
+  const std::unique_ptr<grpc::ClientContext> context;
   std::unique_ptr<grpc::ClientReaderWriter<v1::ScorePosesRequest, v1::ScorePosesResponse>> rpc;
   v1::ScoreReady ready;
   uint64_t last_sequence = 0;
@@ -54,15 +58,30 @@ struct ScoreClient::Impl {
   absl::Status error;     // what ended the stream
 };
 
+absl::Status ScoreClient::Impl::Begin(const v1::ScoreSetup& setup) {
+  const CancelAfter deadline(context.get(), timeout_s);
+  rpc = stub->ScorePoses(context.get());
+  v1::ScorePosesRequest request;
+  *request.mutable_setup() = setup;
+  v1::ScorePosesResponse response;
+  if (absl::Status status = Exchange(request, &response, deadline); !status.ok()) return status;
+  if (!response.has_ready()) {
+    return absl::InternalError(
+        absl::StrCat(endpoint.address, " ", kScoreCall, ": `setup` was not answered by `ready`"));
+  }
+  ready = response.ready();
+  return absl::OkStatus();
+}
+
 absl::Status ScoreClient::Impl::Fail(const CancelAfter& deadline) {
-  error = ToAbslStatus(rpc->Finish(), channel.server(), kScoreCall);
+  error = channel.impl().StatusOf(endpoint, kScoreCall, rpc->Finish());
   finished = true;
   if (deadline.fired()) {
     error = absl::DeadlineExceededError(
-        absl::StrCat(channel.server(), " ", kScoreCall, ": no answer in ", timeout_s, " s"));
+        absl::StrCat(endpoint.address, " ", kScoreCall, ": no answer in ", timeout_s, " s"));
   } else if (error.ok()) {
     error = absl::InternalError(
-        absl::StrCat(channel.server(), " ", kScoreCall, ": the stream ended before its answer"));
+        absl::StrCat(endpoint.address, " ", kScoreCall, ": the stream ended before its answer"));
   }
   return error;
 }
@@ -76,20 +95,20 @@ absl::Status ScoreClient::Impl::Exchange(const v1::ScorePosesRequest& request,
 
 absl::Status ScoreClient::Impl::ScoreSet(const v1::ScorePosesRequest& request,
                                          v1::PoseScores* all) {
-  const CancelAfter deadline(&context, timeout_s);
+  const CancelAfter deadline(context.get(), timeout_s);
   v1::ScorePosesResponse response;
   if (absl::Status status = Exchange(request, &response, deadline); !status.ok()) return status;
   while (true) {
     if (!response.has_scores() || response.scores().sequence() != request.poses().sequence()) {
-      context.TryCancel();
-      error = absl::InternalError(absl::StrCat(channel.server(), " ", kScoreCall,
+      context->TryCancel();
+      error = absl::InternalError(absl::StrCat(endpoint.address, " ", kScoreCall,
                                                ": an answer that nothing was asked for"));
       return error;
     }
     const v1::PoseScores& part = response.scores();
     if (!part.detail().empty()) {
       return absl::InvalidArgumentError(
-          absl::StrCat(channel.server(), " ", kScoreCall, ": ", part.detail()));
+          absl::StrCat(endpoint.address, " ", kScoreCall, ": ", part.detail()));
     }
     all->mutable_score()->MergeFrom(part.score());
     all->mutable_transform_probability()->MergeFrom(part.transform_probability());
@@ -107,29 +126,22 @@ ScoreClient::ScoreClient(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 ScoreClient::~ScoreClient() {
   if (impl_->rpc == nullptr || impl_->finished) return;
-  impl_->context.TryCancel();
+  impl_->context->TryCancel();
   impl_->rpc->Finish();
 }
 
 absl::StatusOr<std::unique_ptr<ScoreClient>> ScoreClient::Open(const Channel& channel,
                                                                const v1::ScoreSetup& setup,
                                                                double timeout_s) {
-  std::unique_ptr<ScoreClient> client(new ScoreClient(std::make_unique<Impl>(channel, timeout_s)));
-  Impl& impl = *client->impl_;
-  const CancelAfter deadline(&impl.context, timeout_s);
-  impl.rpc = impl.stub->ScorePoses(&impl.context);
-  v1::ScorePosesRequest request;
-  *request.mutable_setup() = setup;
-  v1::ScorePosesResponse response;
-  if (absl::Status status = impl.Exchange(request, &response, deadline); !status.ok()) {
-    return status;
+  AddressRound round(channel);
+  while (true) {
+    std::unique_ptr<ScoreClient> client(
+        new ScoreClient(std::make_unique<Impl>(channel, round.endpoint(), timeout_s)));
+    const absl::Status begun = client->impl_->Begin(setup);
+    if (begun.ok()) return client;
+    if (begun.code() != absl::StatusCode::kUnavailable) return begun;
+    if (!round.Next(begun)) return round.Refusal();
   }
-  if (!response.has_ready()) {
-    return absl::InternalError(
-        absl::StrCat(channel.server(), " ", kScoreCall, ": `setup` was not answered by `ready`"));
-  }
-  impl.ready = response.ready();
-  return client;
 }
 
 const v1::ScoreReady& ScoreClient::ready() const { return impl_->ready; }

@@ -10,7 +10,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "clients/cpp/channel_impl.h"
-#include "clients/cpp/rpc_status.h"
 #include "clients/cpp/unary.h"
 #include "voxloc/v1/localization_service.grpc.pb.h"
 
@@ -19,17 +18,15 @@ namespace {
 
 constexpr char kSearchCall[] = "EstimateInitialPose";
 
-}  // namespace
-
-absl::StatusOr<v1::SearchResult> EstimateInitialPose(const Channel& channel,
-                                                     const v1::EstimateInitialPoseRequest& request,
-                                                     const SearchObserver& observer,
-                                                     double timeout_s) {
-  const auto stub = v1::LocalizationService::NewStub(channel.impl().channel);
-  grpc::ClientContext context;
-  SetDeadline(&context, timeout_s);
+absl::StatusOr<v1::SearchResult> SearchAt(const Channel& channel, const Endpoint& endpoint,
+                                          const v1::EstimateInitialPoseRequest& request,
+                                          const SearchObserver& observer,
+                                          std::chrono::system_clock::time_point deadline) {
+  const std::unique_ptr<grpc::ClientContext> context = channel.impl().NewContext();
+  context->set_deadline(deadline);
+  const auto stub = v1::LocalizationService::NewStub(endpoint.channel);
   const std::unique_ptr<grpc::ClientReader<v1::EstimateInitialPoseResponse>> reader =
-      stub->EstimateInitialPose(&context, request);
+      stub->EstimateInitialPose(context.get(), request);
   std::optional<v1::SearchResult> result;
   bool wanted = true;
   v1::EstimateInitialPoseResponse response;
@@ -38,19 +35,35 @@ absl::StatusOr<v1::SearchResult> EstimateInitialPose(const Channel& channel,
       result = std::move(*response.mutable_result());
     } else if (response.has_progress() && wanted && observer && !observer(response.progress())) {
       wanted = false;
-      context.TryCancel();
+      context->TryCancel();
     }
   }
   const grpc::Status status = reader->Finish();
   if (!wanted) {
-    return absl::CancelledError(absl::StrCat(channel.server(), " ", kSearchCall, ": given up"));
+    return absl::CancelledError(absl::StrCat(endpoint.address, " ", kSearchCall, ": given up"));
   }
-  if (!status.ok()) return ToAbslStatus(status, channel.server(), kSearchCall);
+  if (!status.ok()) return channel.impl().StatusOf(endpoint, kSearchCall, status);
   if (!result.has_value()) {
     return absl::InternalError(
-        absl::StrCat(channel.server(), " ", kSearchCall, ": the stream ended before its result"));
+        absl::StrCat(endpoint.address, " ", kSearchCall, ": the stream ended before its result"));
   }
   return *std::move(result);
+}
+
+}  // namespace
+
+absl::StatusOr<v1::SearchResult> EstimateInitialPose(const Channel& channel,
+                                                     const v1::EstimateInitialPoseRequest& request,
+                                                     const SearchObserver& observer,
+                                                     double timeout_s) {
+  const auto deadline = DeadlineAfter(timeout_s);
+  AddressRound round(channel);
+  while (true) {
+    absl::StatusOr<v1::SearchResult> result =
+        SearchAt(channel, round.endpoint(), request, observer, deadline);
+    if (result.status().code() != absl::StatusCode::kUnavailable) return result;
+    if (!round.Next(result.status())) return round.Refusal();
+  }
 }
 
 }  // namespace voxloc::client

@@ -4,14 +4,19 @@
 
 #include "absl/strings/str_cat.h"
 #include "clients/cpp/cancel_after.h"
-#include "clients/cpp/rpc_status.h"
 
 namespace voxloc::client {
 
+SessionStream::SessionStream(const Channel& channel, const Endpoint& endpoint)
+    : channel_(channel),
+      endpoint_(endpoint),
+      stub_(v1::LocalizationService::NewStub(endpoint.channel)),
+      context_(channel.impl().NewContext()) {}
+
 absl::Status SessionStream::Open(const v1::OpenSession& open, double timeout_s,
                                  v1::SessionOpened* opened) {
-  const CancelAfter deadline(&context_, timeout_s);
-  rpc_ = stub_->AlignScans(&context_);
+  const CancelAfter deadline(context_.get(), timeout_s);
+  rpc_ = stub_->AlignScans(context_.get());
   v1::AlignScansRequest request;
   *request.mutable_open() = open;
   v1::AlignScansResponse response;
@@ -19,23 +24,23 @@ absl::Status SessionStream::Open(const v1::OpenSession& open, double timeout_s,
     const absl::Status status = Finish();
     if (deadline.fired()) {
       return absl::DeadlineExceededError(
-          absl::StrCat(channel_.server(), " AlignScans: no answer to `open` in ", timeout_s, " s"));
+          absl::StrCat(endpoint_.address, " AlignScans: no answer to `open` in ", timeout_s, " s"));
     }
     if (!status.ok()) return status;
     return absl::InternalError(
-        absl::StrCat(channel_.server(), " AlignScans: the stream ended before it was open"));
+        absl::StrCat(endpoint_.address, " AlignScans: the stream ended before it was open"));
   }
   if (!response.has_opened()) {
     Cancel();
     return absl::InternalError(
-        absl::StrCat(channel_.server(), " AlignScans: `open` was not answered by `opened`"));
+        absl::StrCat(endpoint_.address, " AlignScans: `open` was not answered by `opened`"));
   }
   *opened = response.opened();
   return absl::OkStatus();
 }
 
 absl::Status SessionStream::Finish() {
-  return ToAbslStatus(rpc_->Finish(), channel_.server(), "AlignScans");
+  return channel_.impl().StatusOf(endpoint_, "AlignScans", rpc_->Finish());
 }
 
 }  // namespace voxloc::client

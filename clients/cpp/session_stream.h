@@ -13,15 +13,15 @@
 #include <memory>
 
 #include "absl/status/status.h"
-#include "clients/cpp/channel.h"
+#include "clients/cpp/channel_impl.h"
 #include "voxloc/v1/localization_service.grpc.pb.h"
 
 namespace voxloc::client {
 
 class SessionStream {
  public:
-  SessionStream(const Channel& channel, v1::LocalizationService::Stub* stub)
-      : channel_(channel), stub_(stub) {}
+  // The endpoint is one of the channel's.
+  SessionStream(const Channel& channel, const Endpoint& endpoint);
 
   // Starts the stream, sends `open` and waits for `opened`.
   [[nodiscard]] absl::Status Open(const v1::OpenSession& open, double timeout_s,
@@ -36,12 +36,13 @@ class SessionStream {
   [[nodiscard]] absl::Status Finish();
 
   // From any thread, at any time.
-  void Cancel() { context_.TryCancel(); }
+  void Cancel() { context_->TryCancel(); }
 
  private:
-  Channel channel_;
-  v1::LocalizationService::Stub* stub_;
-  grpc::ClientContext context_;
+  const Channel channel_;
+  const Endpoint& endpoint_;
+  const std::unique_ptr<v1::LocalizationService::Stub> stub_;
+  const std::unique_ptr<grpc::ClientContext> context_;
   std::unique_ptr<grpc::ClientReaderWriter<v1::AlignScansRequest, v1::AlignScansResponse>> rpc_;
 };
 

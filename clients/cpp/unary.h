@@ -8,33 +8,63 @@
 #include <grpcpp/client_context.h>
 
 #include <chrono>
+#include <memory>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "clients/cpp/address_round.h"
 #include "clients/cpp/channel_impl.h"
-#include "clients/cpp/rpc_status.h"
 
 namespace voxloc::client {
 
 // `timeout_s` from now; 0 or less: none.
-inline void SetDeadline(grpc::ClientContext* context, double timeout_s) {
-  if (timeout_s <= 0.0) return;
-  context->set_deadline(std::chrono::system_clock::now() +
-                        std::chrono::microseconds(static_cast<int64_t>(timeout_s * 1e6)));
+[[nodiscard]] inline std::chrono::system_clock::time_point DeadlineAfter(double timeout_s) {
+  if (timeout_s <= 0.0) return std::chrono::system_clock::time_point::max();
+  return std::chrono::system_clock::now() +
+         std::chrono::microseconds(static_cast<int64_t>(timeout_s * 1e6));
 }
 
-// Calls `method` of the stub, with a deadline `timeout_s` from now; 0 or less: none.
-template <typename Response, typename Stub, typename Request>
-absl::StatusOr<Response> CallUnary(const Channel& channel, absl::string_view call, Stub* stub,
-                                   grpc::Status (Stub::*method)(grpc::ClientContext*,
-                                                                const Request&, Response*),
-                                   const Request& request, double timeout_s) {
-  grpc::ClientContext context;
-  SetDeadline(&context, timeout_s);
+// A call of one endpoint, which may run until `deadline`.
+template <typename Service, typename Request, typename Response>
+absl::StatusOr<Response> CallEndpoint(
+    const Channel& channel, const Endpoint& endpoint, absl::string_view call,
+    grpc::Status (Service::Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+    const Request& request, std::chrono::system_clock::time_point deadline) {
+  const std::unique_ptr<grpc::ClientContext> context = channel.impl().NewContext();
+  context->set_deadline(deadline);
+  const auto stub = Service::NewStub(endpoint.channel);
   Response response;
-  const grpc::Status status = (stub->*method)(&context, request, &response);
-  if (!status.ok()) return ToAbslStatus(status, channel.server(), call);
+  const grpc::Status status = (stub.get()->*method)(context.get(), request, &response);
+  if (!status.ok()) return channel.impl().StatusOf(endpoint, call, status);
   return response;
+}
+
+// A call that changes nothing: where an address is unavailable, the next one is called. `timeout_s`
+// is for all of them together; 0 or less: none.
+template <typename Service, typename Request, typename Response>
+absl::StatusOr<Response> CallAny(const Channel& channel, absl::string_view call,
+                                 grpc::Status (Service::Stub::*method)(grpc::ClientContext*,
+                                                                       const Request&, Response*),
+                                 const Request& request, double timeout_s) {
+  const auto deadline = DeadlineAfter(timeout_s);
+  AddressRound round(channel);
+  while (true) {
+    absl::StatusOr<Response> response =
+        CallEndpoint<Service>(channel, round.endpoint(), call, method, request, deadline);
+    if (response.status().code() != absl::StatusCode::kUnavailable) return response;
+    if (!round.Next(response.status())) return round.Refusal();
+  }
+}
+
+// A call that changes something: it is sent once, to the first address that can be reached.
+template <typename Service, typename Request, typename Response>
+absl::StatusOr<Response> CallOnce(const Channel& channel, absl::string_view call,
+                                  grpc::Status (Service::Stub::*method)(grpc::ClientContext*,
+                                                                        const Request&, Response*),
+                                  const Request& request, double timeout_s) {
+  const auto deadline = DeadlineAfter(timeout_s);
+  return CallEndpoint<Service>(channel, channel.impl().AwaitReachable(deadline), call, method,
+                               request, deadline);
 }
 
 }  // namespace voxloc::client

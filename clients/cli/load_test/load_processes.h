@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A load test in several processes: each is this program with the same arguments and the hidden
-// flag --child, opens its share of the sessions, and begins when all have.
+// A load test in several processes: each is this program with the same arguments and environment,
+// and the hidden flag --child, opens its share of the sessions, and begins when all have.
 //
 // What they say, a line each: the child "ready" once its sessions are open; the parent the start of
 // the run, nanoseconds of RunClock::Monotonic_ns; the child its LoadResult as JSON.

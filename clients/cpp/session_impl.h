@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a LocalizationSession holds. session.cc has what its callers do, session_reader.cc what its
+// reading thread does. Included by these two only.
+
+#ifndef VOXLOC_CLIENTS_CPP_SESSION_IMPL_H_
+#define VOXLOC_CLIENTS_CPP_SESSION_IMPL_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "clients/cpp/channel_impl.h"
+#include "clients/cpp/session.h"
+#include "clients/cpp/session_outbox.h"
+#include "clients/cpp/session_route.h"
+#include "clients/cpp/session_stream.h"
+#include "voxloc/v1/session.pb.h"
+
+namespace voxloc::client {
+
+struct LocalizationSession::Impl {
+  Impl(const Channel& a_channel, const SessionOptions& an_options)
+      : channel(a_channel), options(an_options) {}
+
+  // The reading thread.
+  void Run();
+  StreamEnd ServeOneStream(const Endpoint& endpoint);
+  void BeginServing(const std::shared_ptr<SessionStream>& fresh, v1::SessionOpened answer);
+  void Take(v1::AlignmentResult result);
+  void Take(v1::RequestRejected rejected);
+  void BeginDraining(const v1::SessionDraining& notice);
+
+  absl::Status Write(const v1::AlignScansRequest& request);
+  void FillGuess(v1::AlignScansRequest* request) const;
+  // A scan has its outcome: it is no longer unanswered. Under the lock, as are the next two; what
+  // they return is for Tell.
+  std::vector<v1::AlignmentResult> Settle(v1::AlignmentResult result);
+  // The scans before this one, which no server is going to answer.
+  std::vector<v1::AlignmentResult> GiveUpScansBefore(uint64_t sequence);
+  // A scan that a newer one has replaced before it was written.
+  std::vector<v1::AlignmentResult> Supersede(uint64_t sequence);
+  // Calls on_result, not under the lock.
+  void Tell(const std::vector<v1::AlignmentResult>& results) const;
+  // Until the predicate holds; false: not within `timeout_s` (0: no limit).
+  bool WaitFor(std::unique_lock<std::mutex>* lock, double timeout_s,
+               const std::function<bool()>& predicate);
+  absl::Status EndOfResults() const;
+
+  const Channel channel;
+  const SessionOptions options;
+
+  SessionOutbox outbox;  // its lock is taken after `mutex`
+
+  std::mutex mutex;  // guards everything below but the thread
+  std::condition_variable changed;
+  std::shared_ptr<SessionStream> stream;
+  bool writable = false;            // `stream` is open and takes messages
+  std::optional<double> drained_s;  // the server answers what it has, and takes no more
+  bool closing = false;
+  bool ended = false;
+  absl::Status end;
+  bool opened_once = false;
+  int reconnects = 0;
+  uint64_t unexpected_results = 0;
+  uint64_t given_up = 0;
+  v1::SessionOpened opened;
+  uint64_t last_sequence = 0;
+  std::map<uint64_t, v1::AlignScansRequest> unanswered;
+  std::deque<v1::AlignmentResult> results;
+  std::deque<v1::RequestRejected> rejections;
+  std::optional<v1::AlignScansRequest> activation;  // the last one
+  std::optional<v1::Pose> last_pose;
+  bool guess_from_last_pose = false;  // since a reconnect, until a scan is accepted
+
+  std::thread reader;
+};
+
+}  // namespace voxloc::client
+
+#endif  // VOXLOC_CLIENTS_CPP_SESSION_IMPL_H_

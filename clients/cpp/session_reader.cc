@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <utility>
+
+#include "clients/cpp/session_impl.h"
+#include "clients/cpp/session_requests.h"
+
+namespace voxloc::client {
+namespace {
+
+constexpr size_t kMaxRejections = 64;
+
+}  // namespace
+
+void LocalizationSession::Impl::Run() {
+  SessionRoute route(channel, options.reconnect);
+  while (true) {
+    const StreamEnd stream_end = ServeOneStream(route.endpoint());
+    const std::optional<double> wait_s = route.NextAttempt(stream_end);
+    std::unique_lock<std::mutex> lock(mutex);
+    writable = false;
+    drained_s.reset();
+    if (wait_s.has_value() && !closing) {
+      const auto until = std::chrono::steady_clock::now() +
+                         std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                             std::chrono::duration<double>(*wait_s));
+      if (!changed.wait_until(lock, until, [this] { return closing; })) continue;
+    }
+    end = route.error();
+    // Closed before another server had them.
+    if (end.ok()) {
+      const std::vector<v1::AlignmentResult> left = GiveUpScansBefore(last_sequence + 1);
+      lock.unlock();
+      Tell(left);
+      lock.lock();
+    }
+    ended = true;
+    changed.notify_all();
+    return;
+  }
+}
+
+StreamEnd LocalizationSession::Impl::ServeOneStream(const Endpoint& endpoint) {
+  auto fresh = std::make_shared<SessionStream>(channel, endpoint);
+  StreamEnd result;
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (closing) {
+      result.status = absl::CancelledError("the session was closed while it reconnected");
+      return result;
+    }
+    stream = fresh;
+  }
+  v1::SessionOpened answer;
+  result.status = fresh->Open(options.open, options.open_timeout_s, &answer);
+  if (!result.status.ok()) return result;
+  result.was_open = true;
+  BeginServing(fresh, std::move(answer));
+  v1::AlignScansResponse response;
+  while (fresh->Read(&response)) {
+    if (response.has_result()) Take(std::move(*response.mutable_result()));
+    if (response.has_rejected()) Take(std::move(*response.mutable_rejected()));
+    if (response.has_draining()) BeginDraining(response.draining());
+  }
+  outbox.Detach();
+  result.status = fresh->Finish();
+  const std::lock_guard<std::mutex> lock(mutex);
+  result.drained_s = drained_s;
+  return result;
+}
+
+void LocalizationSession::Impl::BeginServing(const std::shared_ptr<SessionStream>& fresh,
+                                             v1::SessionOpened answer) {
+  std::vector<v1::AlignmentResult> stale;
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    opened = std::move(answer);
+    if (opened_once) {
+      ++reconnects;
+      guess_from_last_pose = true;
+    }
+    opened_once = true;
+    std::vector<v1::AlignScansRequest> first;
+    if (activation.has_value()) first.push_back(*activation);
+    if (!unanswered.empty()) {
+      stale = GiveUpScansBefore(unanswered.rbegin()->first);
+      first.push_back(unanswered.rbegin()->second);
+      FillGuess(&first.back());
+    }
+    // As many as may wait at the server, and the one that it works on.
+    const size_t granted = opened.limits().max_waiting_scans();
+    outbox.Attach(fresh, std::move(first), granted == 0 ? options.max_outstanding : granted + 1);
+    if (closing) outbox.FinishWrites();
+    writable = true;
+    changed.notify_all();
+  }
+  Tell(stale);
+}
+
+void LocalizationSession::Impl::BeginDraining(const v1::SessionDraining& notice) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  drained_s = notice.reconnect_after_s();
+  writable = false;
+  outbox.FinishWrites();
+}
+
+std::vector<v1::AlignmentResult> LocalizationSession::Impl::Settle(v1::AlignmentResult result) {
+  unanswered.erase(result.sequence());
+  if (options.on_result) return {std::move(result)};
+  results.push_back(std::move(result));
+  changed.notify_all();
+  return {};
+}
+
+std::vector<v1::AlignmentResult> LocalizationSession::Impl::GiveUpScansBefore(uint64_t sequence) {
+  std::vector<v1::AlignmentResult> told;
+  while (!unanswered.empty() && unanswered.begin()->first < sequence) {
+    ++given_up;
+    for (v1::AlignmentResult& outcome :
+         Settle(LocalOutcome(unanswered.begin()->second.scan(), v1::ALIGNMENT_STATUS_STALE,
+                             "the connection to the server was lost before the answer"))) {
+      told.push_back(std::move(outcome));
+    }
+  }
+  return told;
+}
+
+std::vector<v1::AlignmentResult> LocalizationSession::Impl::Supersede(uint64_t sequence) {
+  ++given_up;
+  return Settle(LocalOutcome(unanswered.at(sequence).scan(), v1::ALIGNMENT_STATUS_SUPERSEDED,
+                             "a newer scan replaced this one before the connection took it"));
+}
+
+void LocalizationSession::Impl::Tell(
+    const std::vector<v1::AlignmentResult>& results_to_tell) const {
+  for (const v1::AlignmentResult& result : results_to_tell) options.on_result(result);
+}
+
+void LocalizationSession::Impl::Take(v1::AlignmentResult result) {
+  std::vector<v1::AlignmentResult> told;
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (unanswered.count(result.sequence()) == 0) {
+      ++unexpected_results;
+      return;
+    }
+    if (result.accepted() && result.has_map_t_base()) {
+      last_pose = result.map_t_base().pose();
+      guess_from_last_pose = false;
+    }
+    told = Settle(std::move(result));
+  }
+  Tell(told);
+}
+
+void LocalizationSession::Impl::Take(v1::RequestRejected rejected) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (rejections.size() == kMaxRejections) rejections.pop_front();
+  rejections.push_back(std::move(rejected));
+}
+
+}  // namespace voxloc::client
