@@ -1,33 +1,85 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The settings of a connection, those of the C++ client (clients/cpp/channel.h)."""
+"""The connections of a client, one to each of its addresses."""
 
 from __future__ import annotations
 
-from typing import Any, List, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
-# A ping goes out when nothing was heard for 20 s, and the connection counts as lost when it is not
-# answered within 10 s; the server refuses pings that come more often than every 10 s. A session
-# opens again by its own schedule, so the channel must not wait longer between attempts.
-CHANNEL_OPTIONS: List[Tuple[str, int]] = [
+import grpc
+
+from voxloc._contract import CONTRACT
+from voxloc._route import Addresses, AddressRound
+from voxloc._security import ChannelOptions, Token, credentials_of
+from voxloc.errors import Error, error_of_rpc
+
+# Those of the C++ client (clients/cpp/channel.h). A ping goes out when nothing was heard for 20 s,
+# and the connection counts as lost when it is not answered within 10 s; the server refuses pings
+# that come more often than every 10 s. A session opens again by its own schedule, so the channel
+# must not wait longer between attempts.
+_GRPC_OPTIONS: List[Tuple[str, Any]] = [
     ("grpc.max_receive_message_length", 64 << 20),
     ("grpc.max_send_message_length", -1),  # the server says what it takes
     ("grpc.keepalive_time_ms", 20_000),
     ("grpc.keepalive_timeout_ms", 10_000),
     ("grpc.http2.max_pings_without_data", 0),
     ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.min_reconnect_backoff_ms", 100),
+    ("grpc.min_reconnect_backoff_ms", 2_000),  # what one attempt may take
     ("grpc.max_reconnect_backoff_ms", 2_000),
     ("grpc.use_local_subchannel_pool", 1),
 ]
 
+# Calls that change nothing: where a server is unavailable, the next one is asked.
+_REPEATABLE = frozenset((
+    "GetServerInfo", "ListSessions", "GetConfig", "ListMaps", "GetMap", "ListTiles",
+    "ListRevisions", "AlignScan"))
 
-def check_address(server: str) -> None:
-    """Raises ValueError where it is not HOST:PORT or unix:PATH."""
-    if ":" not in server:
-        raise ValueError(f"the server address must be HOST:PORT (got {server!r})")
+
+class Connections:
+    """`transport` is grpc or grpc.aio, whose channels these are."""
+
+    def __init__(self, transport: Any, server: str,
+                 credentials: Optional[grpc.ChannelCredentials],
+                 options: Optional[ChannelOptions]):
+        options = options or ChannelOptions()
+        if credentials is not None and options.tls:
+            raise ValueError("credentials and options.tls must not both be set (got both)")
+        self.addresses = Addresses(server)
+        credentials = credentials or credentials_of(options)
+        self._token = Token(options, self.addresses.all, credentials is not None)
+        grpc_options = list(_GRPC_OPTIONS)
+        if options.tls_server_name:
+            grpc_options.append(("grpc.ssl_target_name_override", options.tls_server_name))
+        self.channels = [
+            transport.insecure_channel(address, grpc_options) if credentials is None
+            else transport.secure_channel(address, credentials, grpc_options)
+            for address in self.addresses.all]
+        self._stubs: Dict[Tuple[int, str], Any] = {}
+
+    def round(self) -> AddressRound:
+        """For a call: the addresses, one after another."""
+        return AddressRound(self.addresses)
+
+    def begin(self, index: int, call: str, *request: Any, timeout_s: Optional[float] = None) -> Any:
+        """Begins a call of a server; `request` where the call has just one."""
+        key = index, call
+        if key not in self._stubs:
+            self._stubs[key] = _stub(self.channels[index], CONTRACT.methods[call])
+        return self._stubs[key](*request, timeout=timeout_s, metadata=self._token.metadata())
+
+    def error(self, index: int, call: str, rpc: Any) -> Error:
+        """The Error for what gRPC raised. A server that is unavailable is left."""
+        error = error_of_rpc(self.addresses.all[index], call, rpc)
+        if error.code == grpc.StatusCode.UNAVAILABLE:
+            self.addresses.leave(index)
+        return error
+
+    def needs_reaching(self, call: str) -> bool:
+        """Whether a server that can be reached is to be found before the call, since it must be
+        sent once."""
+        return call not in _REPEATABLE and self.addresses.several
 
 
-def stub(channel: Any, method: Any) -> Any:
+def _stub(channel: Any, method: Any) -> Any:
     """The callable of a call on a channel, of grpc or of grpc.aio."""
     make = {(False, False): channel.unary_unary, (False, True): channel.unary_stream,
             (True, True): channel.stream_stream}[method.client_streaming, method.server_streaming]

@@ -7,14 +7,13 @@ The rules are those of the C++ client (clients/cpp/session.h).
 from __future__ import annotations
 
 import collections
-import dataclasses
-import random
 from typing import Any, Deque, Dict, List, Optional
 
 import grpc
 import numpy as np
 
 from voxloc import messages
+from voxloc._route import Addresses, ReconnectOptions, SessionRoute
 from voxloc.errors import Error, SessionClosed, broken_protocol
 from voxloc.pose import Numbers, Pose
 from voxloc.result import Result
@@ -22,35 +21,12 @@ from voxloc.scan import encode_pose_with_covariance, encode_vector
 
 _MAX_REJECTIONS = 64
 
-# Refusals that another server, or the same one later, may not repeat: it is full, or does not have
-# the map yet.
-_MAY_HELP_ELSEWHERE = ("TOO_MANY_SESSIONS", "TOO_MANY_UNOPENED_STREAMS", "MAP_NOT_FOUND",
-                       "MAP_REVISION_TOO_OLD")
-
-
-@dataclasses.dataclass(frozen=True)
-class ReconnectOptions:
-    """How a session opens again: after waits that grow by `factor`, each drawn from 1 +- jitter
-    times its nominal length, so that a fleet does not come back all at once."""
-
-    max_attempts: int = 10  # in a row before giving up; 0: never reconnect
-    initial_wait_s: float = 0.1
-    max_wait_s: float = 5.0
-    factor: float = 1.6
-    jitter: float = 0.2
-
-    def wait_s(self, attempts: int) -> float:
-        """Before the attempt after as many."""
-        nominal = min(self.max_wait_s, self.initial_wait_s * self.factor ** attempts)
-        return nominal * random.uniform(1.0 - self.jitter, 1.0 + self.jitter)
-
-
 class SessionState:
     """Scans that are out, results that are in, and what a reconnect needs."""
 
-    def __init__(self, server: str, open_message: Any, reconnect: ReconnectOptions,
+    def __init__(self, addresses: Addresses, open_message: Any, reconnect: ReconnectOptions,
                  max_outstanding: int):
-        self.server = server
+        self._route = SessionRoute(addresses, reconnect)
         self.open_request = messages.AlignScansRequest(open=open_message)
         self.opened: Optional[Any] = None  # the last answer to `open`
         self.writable = False  # a stream is open, and unanswered scans have been sent again
@@ -64,15 +40,24 @@ class SessionState:
         self.results: Deque[Result] = collections.deque()
         self.rejections: Deque[Any] = collections.deque(maxlen=_MAX_REJECTIONS)
         self.draining: Optional[Any] = None  # the server's last SessionDraining
-        self._drained = False  # the stream is of a server that answers what it has, and no more
-        self._reconnect = reconnect
+        # Set while the stream is of a server that answers what it has, and no more.
+        self._drained_s: Optional[float] = None
         self._max_outstanding = max_outstanding
-        self._attempts = 0
         self._last_sequence = 0
         self._activation: Optional[Any] = None
         self._last_pose: Optional[Any] = None
         self._guess_from_last_pose = False  # since a reconnect, until a scan is accepted
         self._was_open = False  # the stream
+
+    @property
+    def index(self) -> int:
+        """Of the address of the stream, or of the next one."""
+        return self._route.index
+
+    @property
+    def server(self) -> str:
+        """That address."""
+        return self._route.server
 
     def add_scan(self, request: Any) -> Any:
         """Takes a message with a scan, and numbers it; the one to write if the stream is
@@ -89,7 +74,7 @@ class SessionState:
         self._last_sequence += 1
         request.scan.sequence = self._last_sequence
         self.unanswered[self._last_sequence] = request
-        if not self.writable and not self._drained:
+        if not self.writable and self._drained_s is None:
             self._give_up_scans_before(self._last_sequence)
         return self._with_guess(request)
 
@@ -115,7 +100,6 @@ class SessionState:
             self.reconnects += 1
             self._guess_from_last_pose = True
         self.opened = response.opened
-        self._attempts = 0
         self._was_open = True
         self.writable = True
         first = [] if self._activation is None else [self._activation]
@@ -135,7 +119,7 @@ class SessionState:
             self.rejections.append(response.rejected)
         elif kind == "draining":
             self.draining = response.draining
-            self._drained = True
+            self._drained_s = response.draining.reconnect_after_s
             self.writable = False
             return not self.closing  # a session that is being closed has half-closed it
         return False
@@ -144,26 +128,19 @@ class SessionState:
         """The stream has ended, with OK or an error. Seconds to wait before the next attempt;
         None: the session has ended."""
         self.writable = False
-        drained, self._drained = self._drained, False
+        drained_s, self._drained_s = self._drained_s, None
         was_open, self._was_open = self._was_open, False
-        temporary = drained or (error is not None and (
-            error.code == grpc.StatusCode.UNAVAILABLE or error.reason == "IDLE_TIMEOUT" or
-            (not was_open and error.reason in _MAY_HELP_ELSEWHERE)))
-        if (self.opened is not None and not self.closing and temporary and
-                self._attempts < self._reconnect.max_attempts):
-            wait_s = self._reconnect.wait_s(self._attempts)
-            self._attempts += 1
-            if drained:  # the server has said so while another one was there
-                return 0.0
-            return max(wait_s, (error.retry_after_s if error is not None else None) or 0.0)
-        self.finish(error)
-        return None
+        if was_open:
+            wait_s = self._route.after_stream(error, drained_s)
+        else:
+            wait_s = self._route.after_refusal(error) if error is not None else None
+        if wait_s is None or self.closing:
+            self.finish(self._route.error)
+            return None
+        return wait_s
 
     def finish(self, error: Optional[Error]) -> None:
         """The session has ended."""
-        if (error is not None and error.code == grpc.StatusCode.UNAVAILABLE and self._attempts):
-            error = Error(error.code, f"{error.message} (gave up after {self._attempts} attempts "
-                          "to reconnect)", error.reason, error.metadata, error.retry_after_s)
         if error is None:  # closed before another server had them
             self._give_up_scans_before(self._last_sequence + 1)
         self.writable = False

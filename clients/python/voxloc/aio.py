@@ -12,17 +12,18 @@ classes for threads.
 from __future__ import annotations
 
 import asyncio
-from typing import Any, AsyncIterator, Callable, Dict, Generator, List, Optional, Sequence, Union
+from typing import Any, AsyncIterator, Awaitable, Callable, Generator, List, Optional, Sequence, Union
 
 import grpc
 import grpc.aio
 import numpy as np
 
 from voxloc import _steps, messages
-from voxloc._channel import CHANNEL_OPTIONS, check_address, stub
-from voxloc._contract import CONTRACT
-from voxloc._session_state import (ReconnectOptions, SessionFacts, SessionState, activate_request,
-                                   no_result, open_message, pose_request, reference_request)
+from voxloc._channel import Connections
+from voxloc._route import Addresses, ReconnectOptions, WatchRoute
+from voxloc._security import ChannelOptions
+from voxloc._session_state import (SessionFacts, SessionState, activate_request, no_result,
+                                   open_message, pose_request, reference_request)
 from voxloc.client import DEFAULT_TIMEOUT_S
 from voxloc.errors import Error, NoResult, SessionClosed, error_of_rpc
 from voxloc.pose import Numbers, Pose
@@ -35,10 +36,10 @@ from voxloc.watch import watch_ended
 class Stream:
     """A stream of a call. `write` waits until gRPC has taken the message."""
 
-    def __init__(self, channel: grpc.aio.Channel, server: str, call: str,
+    def __init__(self, connections: Connections, index: int, call: str,
                  timeout_s: Optional[float] = None):
-        self._server, self._call_name = server, call
-        self._call = stub(channel, CONTRACT.methods[call])(timeout=timeout_s)
+        self._connections, self._index, self._call_name = connections, index, call
+        self._call = connections.begin(index, call, timeout_s=timeout_s)
         self._cancelled = False
 
     async def write(self, message: Any) -> None:
@@ -60,12 +61,13 @@ class Stream:
         try:
             message = await self._call.read()
         except grpc.RpcError as rpc:
-            raise error_of_rpc(self._server, self._call_name, rpc) from None
+            raise self._connections.error(self._index, self._call_name, rpc) from None
         except asyncio.CancelledError:
             if not self._cancelled:
                 raise
+            server = self._connections.addresses.all[self._index]
             raise Error(grpc.StatusCode.CANCELLED,
-                        f"{self._server} {self._call_name}: cancelled by the client") from None
+                        f"{server} {self._call_name}: cancelled by the client") from None
         return None if message is grpc.aio.EOF else message
 
     async def finish(self) -> None:
@@ -88,14 +90,15 @@ class Client:
     """As voxloc.Client."""
 
     def __init__(self, server: str = "localhost:50051",
-                 credentials: Optional[grpc.ChannelCredentials] = None):
-        check_address(server)
-        self.server = server
-        if credentials is None:
-            self._channel = grpc.aio.insecure_channel(server, CHANNEL_OPTIONS)
-        else:
-            self._channel = grpc.aio.secure_channel(server, credentials, CHANNEL_OPTIONS)
-        self._stubs: Dict[str, Any] = {}
+                 credentials: Optional[grpc.ChannelCredentials] = None,
+                 options: Optional[ChannelOptions] = None):
+        self._connections = Connections(grpc.aio, server, credentials, options)
+
+    @property
+    def server(self) -> str:
+        """The address that calls go to at the moment."""
+        addresses = self._connections.addresses
+        return addresses.all[addresses.first]
 
     async def __aenter__(self) -> Client:
         return self
@@ -105,7 +108,8 @@ class Client:
 
     async def close(self) -> None:
         """Ends the connection and what goes on over it."""
-        await self._channel.close()
+        for channel in self._connections.channels:
+            await channel.close()
 
     async def server_info(self, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Any:
         """GetServerInfoResponse: version, engine, limits, profiles."""
@@ -188,8 +192,10 @@ class Client:
         begin, commit = _steps.load_messages(map, create, clear, base_revision, options, comment,
                                              request_id, from_revision, stage, canary_vehicles,
                                              frame)
-        stream = Stream(self._channel, self.server, "UpdateMapTiles", timeout_s)
-        course = _steps.update_map(self.server, begin, tiles, remove, commit)
+        index = await self._reach("UpdateMapTiles", timeout_s)
+        stream = Stream(self._connections, index, "UpdateMapTiles", timeout_s)
+        course = _steps.update_map(self._connections.addresses.all[index], begin, tiles, remove,
+                                   commit)
         return await self._drive(stream, course)
 
     async def align(self, setup: Union[Setup, str], scan: Scan,
@@ -207,27 +213,35 @@ class Client:
         `on_progress` is a plain function."""
         request = _steps.search_request(setup, scan, prior, prior_covariance, region, options,
                                         search_timeout_s)
-        call = self._stub("EstimateInitialPose")(request, timeout=timeout_s)
-        course = _steps.search(self.server, on_progress)
-        answer: Any = None
-        try:
-            while True:
-                course.send(answer)
-                message = await call.read()
-                answer = None if message is grpc.aio.EOF else message
-        except StopIteration as done:
-            return done.value
-        except grpc.RpcError as rpc:
-            raise error_of_rpc(self.server, "EstimateInitialPose", rpc) from None
-        finally:
-            call.cancel()
+
+        async def search_at(index: int, server: str) -> SearchResult:
+            call = self._connections.begin(index, "EstimateInitialPose", request,
+                                           timeout_s=timeout_s)
+            course = _steps.search(server, on_progress)
+            answer: Any = None
+            try:
+                while True:
+                    course.send(answer)
+                    message = await call.read()
+                    answer = None if message is grpc.aio.EOF else message
+            except StopIteration as done:
+                return done.value
+            except grpc.RpcError as rpc:
+                raise self._connections.error(index, "EstimateInitialPose", rpc) from None
+            finally:
+                call.cancel()
+
+        return await self._try_each(search_at)
 
     async def score(self, setup: Union[Setup, str], scan: Scan,
                     poses: Union[Sequence[Pose], np.ndarray], *, stage: Optional[int] = None,
                     timeout_s: Optional[float] = None) -> PoseScores:
         """Scores poses map_T_base without aligning."""
-        stream = Stream(self._channel, self.server, "ScorePoses", timeout_s)
-        return await self._drive(stream, _steps.score(self.server, setup, scan, poses, stage))
+        async def score_at(index: int, server: str) -> PoseScores:
+            stream = Stream(self._connections, index, "ScorePoses", timeout_s)
+            return await self._drive(stream, _steps.score(server, setup, scan, poses, stage))
+
+        return await self._try_each(score_at)
 
     def session(self, setup: Union[Setup, str], *, clock: int = 0, limits: Optional[Any] = None,
                 start_inactive: bool = False, recovery: Optional[Any] = None,
@@ -238,56 +252,87 @@ class Client:
         """A session; awaiting it or entering it with `async with` opens it."""
         opening = open_message(setup_message(setup), clock, limits, start_inactive, recovery,
                                accumulation)
-        return Session(lambda: Stream(self._channel, self.server, "AlignScans"), self.server,
-                       opening, open_timeout_s, reconnect, max_outstanding)
+        return Session(lambda index: Stream(self._connections, index, "AlignScans"),
+                       self._connections.addresses, opening, open_timeout_s, reconnect,
+                       max_outstanding)
 
     async def _get_tiles(self, request: Any, timeout_s: Optional[float]) -> AsyncIterator[Tile]:
-        call = self._stub("GetTiles")(request, timeout=timeout_s)
-        assembly = TileAssembly(self.server, not request.omit_points)
-        try:
-            async for part in call:
-                tile = assembly.add(part)
-                if tile is not None:
-                    yield tile
-            assembly.finish()
-        except grpc.RpcError as rpc:
-            raise error_of_rpc(self.server, "GetTiles", rpc) from None
-        finally:
-            call.cancel()
-
-    async def _watch(self, request: Any, reconnect: ReconnectOptions) -> AsyncIterator[Any]:
-        attempts = 0
+        round_ = self._connections.round()
         while True:
-            call = self._stub("WatchMap")(request)
+            server = self._connections.addresses.all[round_.index]
+            call = self._connections.begin(round_.index, "GetTiles", request, timeout_s=timeout_s)
+            assembly = TileAssembly(server, not request.omit_points)
+            began = False
             try:
-                async for event in call:
-                    attempts = 0
-                    yield event
-                end = watch_ended(self.server)
+                async for part in call:
+                    began = True
+                    tile = assembly.add(part)
+                    if tile is not None:
+                        yield tile
+                assembly.finish()
+                return
             except grpc.RpcError as rpc:
-                end = error_of_rpc(self.server, "WatchMap", rpc)
+                error = self._connections.error(round_.index, "GetTiles", rpc)
             finally:
                 call.cancel()
-            if end.code != grpc.StatusCode.UNAVAILABLE or attempts >= reconnect.max_attempts:
-                raise end
-            await asyncio.sleep(reconnect.wait_s(attempts))
-            attempts += 1
+            # What has come would come again.
+            if began or error.code != grpc.StatusCode.UNAVAILABLE:
+                raise error
+            if not round_.next(error):
+                raise round_.refusal
 
-    def _stub(self, call: str) -> Any:
-        if call not in self._stubs:
-            self._stubs[call] = stub(self._channel, CONTRACT.methods[call])
-        return self._stubs[call]
+    async def _watch(self, request: Any, reconnect: ReconnectOptions) -> AsyncIterator[Any]:
+        route = WatchRoute(self._connections.addresses, reconnect)
+        while True:
+            call = self._connections.begin(route.index, "WatchMap", request)
+            try:
+                async for event in call:
+                    route.event()
+                    yield event
+                end = watch_ended(route.server)
+            except grpc.RpcError as rpc:
+                end = error_of_rpc(route.server, "WatchMap", rpc)
+            finally:
+                call.cancel()
+            await asyncio.sleep(route.after(end))
+
+    async def _try_each(self, work: Callable[[int, str], Awaitable[Any]]) -> Any:
+        """What `work` does at the first server, or, where it is unavailable, at the next."""
+        round_ = self._connections.round()
+        while True:
+            try:
+                return await work(round_.index, self._connections.addresses.all[round_.index])
+            except Error as error:
+                if error.code != grpc.StatusCode.UNAVAILABLE:
+                    raise
+                if not round_.next(error):
+                    raise round_.refusal from None
+
+    async def _reach(self, call: str, timeout_s: Optional[float]) -> int:
+        """The server of a call that must be sent once: one that has just answered."""
+        if self._connections.needs_reaching(call):
+            await self.server_info(timeout_s)
+        return self._connections.addresses.first
 
     async def _unary(self, course: _steps.Course, timeout_s: Optional[float]) -> Any:
         response: Any = None
         try:
             while True:
                 call, request = course.send(response)
-                response = await self._stub(call)(request, timeout=timeout_s)
+                response = await self._call(call, request, timeout_s)
         except StopIteration as done:
             return done.value
-        except grpc.RpcError as rpc:
-            raise error_of_rpc(self.server, call, rpc) from None
+
+    async def _call(self, call: str, request: Any, timeout_s: Optional[float]) -> Any:
+        async def call_at(index: int, _: str = "") -> Any:
+            try:
+                return await self._connections.begin(index, call, request, timeout_s=timeout_s)
+            except grpc.RpcError as rpc:
+                raise self._connections.error(index, call, rpc) from None
+
+        if not self._connections.needs_reaching(call):
+            return await self._try_each(call_at)
+        return await call_at(await self._reach(call, timeout_s))
 
     @staticmethod
     async def _drive(stream: Stream, course: _steps.Course) -> Any:
@@ -306,12 +351,12 @@ class Client:
 class Session(SessionFacts):
     """As voxloc.Session. What does not wait there (`send`, `send_pose`) is not awaited here."""
 
-    def __init__(self, make_stream: Callable[[], Stream], server: str, open_message: Any,
-                 open_timeout_s: Optional[float], reconnect: ReconnectOptions,
+    def __init__(self, make_stream: Callable[[int], Stream], addresses: Addresses,
+                 open_message: Any, open_timeout_s: Optional[float], reconnect: ReconnectOptions,
                  max_outstanding: int):
         self._make_stream = make_stream
         self._open_timeout_s = open_timeout_s
-        self._state = SessionState(server, open_message, reconnect, max_outstanding)
+        self._state = SessionState(addresses, open_message, reconnect, max_outstanding)
         self._waiters: List[asyncio.Future[None]] = []
         self._stream: Optional[Stream] = None
         self._pending: asyncio.Queue[Any]  # what the open stream is to write; None: half-close
@@ -466,7 +511,7 @@ class Session(SessionFacts):
     async def _serve_one_stream(self) -> Optional[Error]:
         if self._state.closing:
             return Error(grpc.StatusCode.CANCELLED, "the session was closed while it reconnected")
-        stream = self._stream = self._make_stream()
+        stream = self._stream = self._make_stream(self._state.index)
         self._pending = asyncio.Queue()
         writer: Optional[asyncio.Task[None]] = None
         try:

@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 import queue
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Union
+from typing import Any, Callable, Iterator, List, Optional, Sequence, Union
 
 import grpc
 import numpy as np
 
 from voxloc import _steps, messages
-from voxloc._channel import CHANNEL_OPTIONS, check_address, stub
-from voxloc._contract import CONTRACT
-from voxloc._session_state import ReconnectOptions, open_message
-from voxloc.errors import Error, error_of_rpc
+from voxloc._channel import Connections
+from voxloc._route import ReconnectOptions, WatchRoute
+from voxloc._security import ChannelOptions
+from voxloc._session_state import open_message
+from voxloc.errors import Error
 from voxloc.pose import Pose
 from voxloc.result import PoseScores, Result, SearchResult
 from voxloc.scan import Scan, Setup, setup_message
@@ -30,12 +31,12 @@ class Stream:
 
     _END = object()
 
-    def __init__(self, channel: grpc.Channel, server: str, call: str,
+    def __init__(self, connections: Connections, index: int, call: str,
                  timeout_s: Optional[float] = None, max_pending: int = 0):
-        self._server, self._call_name = server, call
+        self._connections, self._index, self._call_name = connections, index, call
         self._pending: queue.Queue[Any] = queue.Queue(max_pending)
-        method = stub(channel, CONTRACT.methods[call])
-        self._call = method(iter(self._pending.get, self._END), timeout=timeout_s)
+        self._call = connections.begin(index, call, iter(self._pending.get, self._END),
+                                       timeout_s=timeout_s)
 
     def write(self, message: Any) -> None:
         """Hands a message over; waits while `max_pending` are not sent. Of a stream that has ended
@@ -57,7 +58,7 @@ class Stream:
         except StopIteration:
             return None
         except grpc.RpcError as rpc:
-            raise error_of_rpc(self._server, self._call_name, rpc) from None
+            raise self._connections.error(self._index, self._call_name, rpc) from None
 
     def finish(self) -> None:
         """Half-closes, and lets the server end the stream. All that was asked for has come: how
@@ -82,19 +83,24 @@ class Stream:
 class Client:
     """A connection to a server. Thread-safe; connects with the first call.
 
-    `server` is HOST:PORT or unix:PATH; `credentials` are grpc.ChannelCredentials (None: no TLS).
-    Calls raise Error; `timeout_s` is the deadline of the whole call, None: none.
+    `server` is HOST:PORT or unix:PATH, or several of them separated by commas: the first that can
+    be reached is used, until it cannot be reached, breaks off or drains; then the next is tried at
+    once. Calls that change something are sent once. `options` are those of TLS and tokens;
+    `credentials` (grpc.ChannelCredentials) may take the place of the files of TLS.
+    Calls raise Error; `timeout_s` is the deadline of the whole call at each server that is tried,
+    None: none.
     """
 
     def __init__(self, server: str = "localhost:50051",
-                 credentials: Optional[grpc.ChannelCredentials] = None):
-        check_address(server)
-        self.server = server
-        if credentials is None:
-            self._channel = grpc.insecure_channel(server, CHANNEL_OPTIONS)
-        else:
-            self._channel = grpc.secure_channel(server, credentials, CHANNEL_OPTIONS)
-        self._stubs: Dict[str, Any] = {}
+                 credentials: Optional[grpc.ChannelCredentials] = None,
+                 options: Optional[ChannelOptions] = None):
+        self._connections = Connections(grpc, server, credentials, options)
+
+    @property
+    def server(self) -> str:
+        """The address that calls go to at the moment."""
+        addresses = self._connections.addresses
+        return addresses.all[addresses.first]
 
     def __enter__(self) -> Client:
         return self
@@ -104,7 +110,8 @@ class Client:
 
     def close(self) -> None:
         """Ends the connection and what goes on over it."""
-        self._channel.close()
+        for channel in self._connections.channels:
+            channel.close()
 
     def server_info(self, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Any:
         """GetServerInfoResponse: version, engine, limits, profiles."""
@@ -166,7 +173,8 @@ class Client:
     def watch(self, map: str = "", reconnect: ReconnectOptions = ReconnectOptions()) -> MapWatch:
         """A WatchMapResponse for each change of a map, or (empty) of all; a context manager."""
         request = messages.WatchMapRequest(map=map)
-        return MapWatch(lambda: self._stub("WatchMap")(request), self.server, reconnect)
+        return MapWatch(lambda index: self._connections.begin(index, "WatchMap", request),
+                        WatchRoute(self._connections.addresses, reconnect))
 
     def drop_map(self, map: str, revision: int = 0,
                  timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> int:
@@ -192,8 +200,10 @@ class Client:
         begin, commit = _steps.load_messages(map, create, clear, base_revision, options, comment,
                                              request_id, from_revision, stage, canary_vehicles,
                                              frame)
-        stream = Stream(self._channel, self.server, "UpdateMapTiles", timeout_s, max_pending=4)
-        course = _steps.update_map(self.server, begin, tiles, remove, commit)
+        index = self._reach("UpdateMapTiles", timeout_s)
+        stream = Stream(self._connections, index, "UpdateMapTiles", timeout_s, max_pending=4)
+        course = _steps.update_map(self._connections.addresses.all[index], begin, tiles, remove,
+                                   commit)
         return self._drive(stream, course)
 
     def align(self, setup: Union[Setup, str], scan: Scan,
@@ -216,26 +226,34 @@ class Client:
         """
         request = _steps.search_request(setup, scan, prior, prior_covariance, region, options,
                                         search_timeout_s)
-        call = self._stub("EstimateInitialPose")(request, timeout=timeout_s)
-        course = _steps.search(self.server, on_progress)
-        answer: Any = None
-        try:
-            while True:
-                course.send(answer)
-                answer = next(call, None)
-        except StopIteration as done:
-            return done.value
-        except grpc.RpcError as rpc:
-            raise error_of_rpc(self.server, "EstimateInitialPose", rpc) from None
-        finally:
-            call.cancel()
+
+        def search_at(index: int, server: str) -> SearchResult:
+            call = self._connections.begin(index, "EstimateInitialPose", request,
+                                           timeout_s=timeout_s)
+            course = _steps.search(server, on_progress)
+            answer: Any = None
+            try:
+                while True:
+                    course.send(answer)
+                    answer = next(call, None)
+            except StopIteration as done:
+                return done.value
+            except grpc.RpcError as rpc:
+                raise self._connections.error(index, "EstimateInitialPose", rpc) from None
+            finally:
+                call.cancel()
+
+        return self._try_each(search_at)
 
     def score(self, setup: Union[Setup, str], scan: Scan,
               poses: Union[Sequence[Pose], np.ndarray], *, stage: Optional[int] = None,
               timeout_s: Optional[float] = None) -> PoseScores:
         """Scores poses map_T_base, also as an array (N, 7) x y z qx qy qz qw, without aligning."""
-        stream = Stream(self._channel, self.server, "ScorePoses", timeout_s)
-        return self._drive(stream, _steps.score(self.server, setup, scan, poses, stage))
+        def score_at(index: int, server: str) -> PoseScores:
+            stream = Stream(self._connections, index, "ScorePoses", timeout_s)
+            return self._drive(stream, _steps.score(server, setup, scan, poses, stage))
+
+        return self._try_each(score_at)
 
     def session(self, setup: Union[Setup, str], *, clock: int = 0, limits: Optional[Any] = None,
                 start_inactive: bool = False, recovery: Optional[Any] = None,
@@ -251,38 +269,71 @@ class Client:
         """
         opening = open_message(setup_message(setup), clock, limits, start_inactive, recovery,
                                accumulation)
-        return Session(lambda: Stream(self._channel, self.server, "AlignScans"), self.server,
-                       opening, open_timeout_s, reconnect, max_outstanding)
+        return Session(lambda index: Stream(self._connections, index, "AlignScans"),
+                       self._connections.addresses, opening, open_timeout_s, reconnect,
+                       max_outstanding)
 
     def _get_tiles(self, request: Any, timeout_s: Optional[float]) -> Iterator[Tile]:
-        call = self._stub("GetTiles")(request, timeout=timeout_s)
-        assembly = TileAssembly(self.server, not request.omit_points)
-        try:
-            for part in call:
-                tile = assembly.add(part)
-                if tile is not None:
-                    yield tile
-            assembly.finish()
-        except grpc.RpcError as rpc:
-            raise error_of_rpc(self.server, "GetTiles", rpc) from None
-        finally:
-            call.cancel()
+        round_ = self._connections.round()
+        while True:
+            server = self._connections.addresses.all[round_.index]
+            call = self._connections.begin(round_.index, "GetTiles", request, timeout_s=timeout_s)
+            assembly = TileAssembly(server, not request.omit_points)
+            began = False
+            try:
+                for part in call:
+                    began = True
+                    tile = assembly.add(part)
+                    if tile is not None:
+                        yield tile
+                return assembly.finish()
+            except grpc.RpcError as rpc:
+                error = self._connections.error(round_.index, "GetTiles", rpc)
+            finally:
+                call.cancel()
+            # What has come would come again.
+            if began or error.code != grpc.StatusCode.UNAVAILABLE:
+                raise error
+            if not round_.next(error):
+                raise round_.refusal
 
-    def _stub(self, call: str) -> Any:
-        if call not in self._stubs:
-            self._stubs[call] = stub(self._channel, CONTRACT.methods[call])
-        return self._stubs[call]
+    def _try_each(self, work: Callable[[int, str], Any]) -> Any:
+        """What `work` does at the first server, or, where it is unavailable, at the next."""
+        round_ = self._connections.round()
+        while True:
+            try:
+                return work(round_.index, self._connections.addresses.all[round_.index])
+            except Error as error:
+                if error.code != grpc.StatusCode.UNAVAILABLE:
+                    raise
+                if not round_.next(error):
+                    raise round_.refusal from None
+
+    def _reach(self, call: str, timeout_s: Optional[float]) -> int:
+        """The server of a call that must be sent once: one that has just answered."""
+        if self._connections.needs_reaching(call):
+            self.server_info(timeout_s)
+        return self._connections.addresses.first
 
     def _unary(self, course: _steps.Course, timeout_s: Optional[float]) -> Any:
         response: Any = None
         try:
             while True:
                 call, request = course.send(response)
-                response = self._stub(call)(request, timeout=timeout_s)
+                response = self._call(call, request, timeout_s)
         except StopIteration as done:
             return done.value
-        except grpc.RpcError as rpc:
-            raise error_of_rpc(self.server, call, rpc) from None
+
+    def _call(self, call: str, request: Any, timeout_s: Optional[float]) -> Any:
+        def call_at(index: int, _: str = "") -> Any:
+            try:
+                return self._connections.begin(index, call, request, timeout_s=timeout_s)
+            except grpc.RpcError as rpc:
+                raise self._connections.error(index, call, rpc) from None
+
+        if not self._connections.needs_reaching(call):
+            return self._try_each(call_at)
+        return call_at(self._reach(call, timeout_s))
 
     @staticmethod
     def _drive(stream: Stream, course: _steps.Course) -> Any:

@@ -10,8 +10,9 @@ import grpc
 import numpy as np
 
 from voxloc import messages
-from voxloc._session_state import (ReconnectOptions, SessionFacts, SessionState, activate_request,
-                                   no_result, pose_request, reference_request)
+from voxloc._route import Addresses, ReconnectOptions
+from voxloc._session_state import (SessionFacts, SessionState, activate_request, no_result,
+                                   pose_request, reference_request)
 from voxloc.errors import Error, NoResult, SessionClosed
 from voxloc.pose import Numbers, Pose
 from voxloc.result import Result
@@ -30,7 +31,9 @@ class Session(SessionFacts):
     theirs until the new session has accepted a scan. A server that refuses the new session because
     it is full, or does not have the map yet, is asked again. When the server drains, it answers
     what it has, and the session then opens anew. So does one that the server has ended because it
-    had nothing to send for long. Any other error ends the session, as does the last failed attempt:
+    had nothing to send for long. Where the client has several addresses, the next one is tried at
+    once; the session waits when all of them have refused. Any other error ends the session, such as
+    UNAUTHENTICATED and PERMISSION_DENIED, as does the last failed attempt:
     `receive` then hands out what has arrived, and raises the error after that;
     `unanswered` are the scans that have no result. Poses and references that were sent before a
     reconnect are forgotten; an activation is repeated.
@@ -38,12 +41,12 @@ class Session(SessionFacts):
     As a context manager it is closed at the end, and cancelled where an exception leaves it.
     """
 
-    def __init__(self, make_stream: Callable[[], Any], server: str, open_message: Any,
+    def __init__(self, make_stream: Callable[[int], Any], addresses: Addresses, open_message: Any,
                  open_timeout_s: Optional[float], reconnect: ReconnectOptions,
                  max_outstanding: int):
         self._make_stream = make_stream
         self._open_timeout_s = open_timeout_s
-        self._state = SessionState(server, open_message, reconnect, max_outstanding)
+        self._state = SessionState(addresses, open_message, reconnect, max_outstanding)
         self._changed = threading.Condition()  # guards the state and the stream
         self._stream: Any = None
         self._cancelled = False
@@ -197,7 +200,7 @@ class Session(SessionFacts):
             if self._state.closing:
                 return Error(grpc.StatusCode.CANCELLED,
                              "the session was closed while it reconnected")
-            stream = self._stream = self._make_stream()
+            stream = self._stream = self._make_stream(self._state.index)
         late = threading.Event()
 
         def give_up() -> None:

@@ -8,7 +8,7 @@ from typing import Any, Callable, Iterator, Optional
 
 import grpc
 
-from voxloc._session_state import ReconnectOptions
+from voxloc._route import WatchRoute
 from voxloc.errors import Error, error_of_rpc
 
 
@@ -19,15 +19,14 @@ def watch_ended(server: str) -> Error:
 
 class MapWatch:
     """An iterator over WatchMapResponse, for one thread. First come the maps as they are. Where the
-    connection breaks, the watch begins anew, and so do they; after too many attempts in a row
-    without an event, the error is raised. After `cancel`, from any thread, the iterator ends."""
+    connection breaks, the watch begins anew, at once with the next address of the client where there
+    is one, and so do they; after too many attempts in a row without an event, the error is raised. After `cancel`, from any thread, the iterator ends."""
 
-    def __init__(self, start: Callable[[], Any], server: str, reconnect: ReconnectOptions):
-        self._start, self._server, self._reconnect = start, server, reconnect
+    def __init__(self, start: Callable[[int], Any], route: WatchRoute):
+        self._start, self._route = start, route
         self._lock = threading.Lock()
         self._cancelled = threading.Event()
         self._call: Optional[Any] = None
-        self._attempts = 0
 
     def __enter__(self) -> MapWatch:
         return self
@@ -44,23 +43,19 @@ class MapWatch:
                 if self._cancelled.is_set():
                     raise StopIteration
                 if self._call is None:
-                    self._call = self._start()
+                    self._call = self._start(self._route.index)
             try:
                 event = next(self._call)
-                self._attempts = 0
+                self._route.event()
                 return event
             except StopIteration:
-                end = watch_ended(self._server)
+                end = watch_ended(self._route.server)
             except grpc.RpcError as rpc:
-                end = error_of_rpc(self._server, "WatchMap", rpc)
+                end = error_of_rpc(self._route.server, "WatchMap", rpc)
             self._call = None
             if self._cancelled.is_set():
                 raise StopIteration
-            if (end.code != grpc.StatusCode.UNAVAILABLE
-                    or self._attempts >= self._reconnect.max_attempts):
-                raise end
-            self._cancelled.wait(self._reconnect.wait_s(self._attempts))
-            self._attempts += 1
+            self._cancelled.wait(self._route.after(end))
 
     def cancel(self) -> None:
         """Ends the watch, and a `next` that waits."""

@@ -2,8 +2,6 @@
 
 #include "tests/clients/cpp/fake_server.h"
 
-#include <grpcpp/security/server_credentials.h>
-
 #include <chrono>
 #include <utility>
 
@@ -109,6 +107,11 @@ class FakeServer::Admin final : public v1::AdminService::Service {
     return behaviour_.list_sessions ? behaviour_.list_sessions(*request, response)
                                     : Unimplemented();
   }
+  grpc::Status GetServerInfo(grpc::ServerContext* context, const v1::GetServerInfoRequest*,
+                             v1::GetServerInfoResponse* response) override {
+    return behaviour_.get_server_info ? behaviour_.get_server_info(context, response)
+                                      : Unimplemented();
+  }
   grpc::Status SetLogLevel(grpc::ServerContext*, const v1::SetLogLevelRequest* request,
                            v1::SetLogLevelResponse* response) override {
     return behaviour_.set_log_level ? behaviour_.set_log_level(*request, response)
@@ -119,8 +122,10 @@ class FakeServer::Admin final : public v1::AdminService::Service {
   const FakeBehaviour& behaviour_;
 };
 
-FakeServer::FakeServer(FakeBehaviour behaviour)
+FakeServer::FakeServer(FakeBehaviour behaviour,
+                       std::shared_ptr<grpc::ServerCredentials> credentials)
     : behaviour_(std::move(behaviour)),
+      credentials_(std::move(credentials)),
       localization_(std::make_unique<Localization>(behaviour_)),
       maps_(std::make_unique<Maps>(behaviour_)),
       admin_(std::make_unique<Admin>(behaviour_)) {
@@ -133,8 +138,7 @@ std::string FakeServer::address() const { return absl::StrCat("127.0.0.1:", port
 
 void FakeServer::Start() {
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(absl::StrCat("127.0.0.1:", port_), grpc::InsecureServerCredentials(),
-                           &port_);
+  builder.AddListeningPort(absl::StrCat("127.0.0.1:", port_), credentials_, &port_);
   builder.RegisterService(localization_.get());
   builder.RegisterService(maps_.get());
   builder.RegisterService(admin_.get());

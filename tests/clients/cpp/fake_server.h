@@ -6,6 +6,7 @@
 #ifndef VOXLOC_TESTS_CLIENTS_CPP_FAKE_SERVER_H_
 #define VOXLOC_TESTS_CLIENTS_CPP_FAKE_SERVER_H_
 
+#include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
@@ -54,11 +55,14 @@ struct FakeBehaviour {
       list_sessions;
   std::function<grpc::Status(const v1::SetLogLevelRequest&, v1::SetLogLevelResponse*)>
       set_log_level;
+  std::function<grpc::Status(grpc::ServerContext*, v1::GetServerInfoResponse*)> get_server_info;
 };
 
 class FakeServer {
  public:
-  explicit FakeServer(FakeBehaviour behaviour);
+  explicit FakeServer(
+      FakeBehaviour behaviour,
+      std::shared_ptr<grpc::ServerCredentials> credentials = grpc::InsecureServerCredentials());
   ~FakeServer();
 
   // HOST:PORT, the same after a restart.
@@ -74,6 +78,7 @@ class FakeServer {
   class Admin;
 
   FakeBehaviour behaviour_;
+  std::shared_ptr<grpc::ServerCredentials> credentials_;
   std::unique_ptr<Localization> localization_;
   std::unique_ptr<Maps> maps_;
   std::unique_ptr<Admin> admin_;
