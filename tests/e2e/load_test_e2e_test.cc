@@ -152,6 +152,18 @@ TEST_F(LoadTestE2e, ProcessesShareTheStreamsAndAddUp) {
   ExpectOneOutcomeEach(result);
 }
 
+TEST_F(LoadTestE2e, EveryProcessUsesTheFirstServerThatCanBeReached) {
+  const fs::path out = scratch_->Path("several.json");
+  const ProcessResult run =
+      RunVoxloc(LoadTest({"--server", "127.0.0.1:1," + server_->address, "--streams", "2", "--rate",
+                          "4", "--seconds", "1", "--processes", "2", "--json", out.string()}));
+  EXPECT_EQ(run.exit_code, 0) << run.error;
+  const json result = JsonIn(out);
+  ASSERT_FALSE(result.is_discarded());
+  EXPECT_EQ(result["sent"], 2 * 4);
+  EXPECT_EQ(result["lost"], 0);
+}
+
 TEST_F(LoadTestE2e, AMissedObjectiveHasAnExitCode) {
   const std::vector<std::string> flags = {"--rate", "5", "--seconds", "1", "--ramp", "0"};
   json result = ResultOf(Plus(flags, {"--max-p99-ms", "0.001"}), 4);

@@ -41,12 +41,12 @@ ProcessResult TownServer::Voxloc(std::vector<std::string> arguments) const {
   return RunVoxloc(Plus(std::move(arguments), {"--server", address}));
 }
 
-void StartTownServer(const std::string& engine, const fs::path& folder, const fs::path& town,
-                     TownServer* server) {
+void LaunchServer(const std::string& engine, const fs::path& folder, const std::string& listen,
+                  TownServer* server) {
   const fs::path ready_file = folder / (engine + "_ready.json");
   server->process = std::make_unique<ChildProcess>(
       std::vector<std::string>{ProgramPath(VOXLOC_VOXLOCD), "--engine=" + engine,
-                               "--listen=127.0.0.1:0", "--metrics-listen=127.0.0.1:0",
+                               "--listen=" + listen, "--metrics-listen=127.0.0.1:0",
                                "--data-dir=" + (folder / (engine + "_maps")).string(),
                                "--ready-file=" + ready_file.string()},
       (folder / (engine + "_server.log")).string());
@@ -58,6 +58,11 @@ void StartTownServer(const std::string& engine, const fs::path& folder, const fs
   ASSERT_TRUE(ready.contains("listen"));
   EXPECT_EQ(ready["engine"], engine);
   server->address = ready["listen"];
+}
+
+void StartTownServer(const std::string& engine, const fs::path& folder, const fs::path& town,
+                     TownServer* server) {
+  ASSERT_NO_FATAL_FAILURE(LaunchServer(engine, folder, "127.0.0.1:0", server));
   const ProcessResult loaded =
       server->Voxloc({"map", "load", "--map", "town", (town / "map").string()});
   ASSERT_EQ(loaded.exit_code, 0) << loaded.error;

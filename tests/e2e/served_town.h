@@ -38,8 +38,13 @@ struct TownServer {
   [[nodiscard]] ProcessResult Voxloc(std::vector<std::string> arguments) const;
 };
 
-// Starts voxlocd, with its files in `folder`, and loads the town as the map "town". A fatal failure
-// of the test where it cannot.
+// Starts voxlocd at `listen` (port 0: any), with its files in `folder`, and waits until it is
+// ready; maps that were loaded with the same engine and folder are there again. A fatal failure of
+// the test where it cannot.
+void LaunchServer(const std::string& engine, const std::filesystem::path& folder,
+                  const std::string& listen, TownServer* server);
+
+// Likewise at any port, and loads the town as the map "town".
 void StartTownServer(const std::string& engine, const std::filesystem::path& folder,
                      const std::filesystem::path& town, TownServer* server);
 

@@ -8,11 +8,13 @@
 #include <CLI/CLI.hpp>
 #include <cctype>
 #include <cmath>
+#include <cstdlib>
 #include <string>
 
 #include "clients/cli/alignment_flags.h"
 #include "clients/cli/estimate_flags.h"
 #include "clients/cli/output_flags.h"
+#include "clients/cli/server_flags.h"
 #include "voxloc/v1/localization_service.pb.h"
 
 namespace voxloc::cli {
@@ -125,6 +127,56 @@ TEST(OutputFlagsTest, AskForWhatIsGiven) {
   EXPECT_TRUE(output.point_scores());
   EXPECT_EQ(output.no_ground().z_margin_m(), 0.8);
   EXPECT_FALSE(output.no_ground().cloud());
+}
+
+client::ChannelOptions ChannelOf(const std::string& command_line) {
+  CLI::App app;
+  ServerFlags flags;
+  AddServerFlags(&app, &flags);
+  app.parse(command_line);
+  return ChannelOptionsOf(flags);
+}
+
+TEST(ServerFlagsTest, ConnectInPlainTextWithoutATokenByDefault) {
+  unsetenv("VOXLOC_TOKEN");
+  const client::ChannelOptions options = ChannelOf("");
+  EXPECT_EQ(options.server, "localhost:50051");
+  EXPECT_FALSE(options.tls);
+  EXPECT_EQ(options.token + options.token_file, "");
+  EXPECT_FALSE(options.allow_insecure_token);
+}
+
+TEST(ServerFlagsTest, EveryFileAndNameOfTlsTurnsItOn) {
+  EXPECT_TRUE(ChannelOf("--tls").tls);
+  const client::ChannelOptions options = ChannelOf(
+      "--server a:1,b:2 --tls-ca ca --tls-cert cert --tls-key key --tls-server-name name");
+  EXPECT_TRUE(options.tls);
+  EXPECT_EQ(options.server, "a:1,b:2");
+  EXPECT_EQ(options.tls_ca_file, "ca");
+  EXPECT_EQ(options.tls_certificate_file, "cert");
+  EXPECT_EQ(options.tls_key_file, "key");
+  EXPECT_EQ(options.tls_server_name, "name");
+  EXPECT_TRUE(ChannelOf("--tls-ca ca").tls);
+  EXPECT_TRUE(ChannelOf("--tls-server-name name").tls);
+}
+
+TEST(ServerFlagsTest, TakeTheTokenFromTheFileOrTheEnvironmentAndNeverShowIt) {
+  setenv("VOXLOC_TOKEN", "s3cret", 1);
+  EXPECT_EQ(ChannelOf("").token, "s3cret");
+  const client::ChannelOptions named = ChannelOf("--token-file file --allow-insecure-token");
+  EXPECT_EQ(named.token, "");
+  EXPECT_EQ(named.token_file, "file");
+  EXPECT_TRUE(named.allow_insecure_token);
+  CLI::App app;
+  ServerFlags flags;
+  AddServerFlags(&app, &flags);
+  EXPECT_THAT(app.help(), ::testing::Not(::testing::HasSubstr("s3cret")));
+  EXPECT_THAT(app.help(), ::testing::HasSubstr("VOXLOC_TOKEN"));
+  flags.server = "voxloc.example:1";
+  const absl::Status refused = Connect(flags).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(refused.message()), ::testing::Not(::testing::HasSubstr("s3cret")));
+  unsetenv("VOXLOC_TOKEN");
 }
 
 }  // namespace

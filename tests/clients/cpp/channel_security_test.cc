@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <mutex>
 #include <set>
@@ -24,6 +23,7 @@
 #include "clients/cpp/session.h"
 #include "tests/clients/cpp/fake_server.h"
 #include "tests/clients/cpp/test_certificates.h"
+#include "tests/support/scratch_dir.h"
 
 namespace voxloc::client {
 namespace {
@@ -37,19 +37,8 @@ constexpr char kSecret[] = "s3cret-T0ken.~+/=";
 
 class ChannelSecurity : public ::testing::Test {
  protected:
-  ChannelSecurity() {
-    folder_ = std::filesystem::path(::testing::TempDir()) /
-              ("channel_security_" +
-               std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
-  ~ChannelSecurity() override { std::filesystem::remove_all(folder_); }
-
   std::string Write(const std::string& name, const std::string& text) const {
-    const std::string path = (folder_ / name).string();
-    std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
-    return path;
+    return folder_.Write(name, text);
   }
 
   // Says who the client is, by its certificate, and remembers its metadata.
@@ -110,7 +99,7 @@ class ChannelSecurity : public ::testing::Test {
   }
 
  private:
-  std::filesystem::path folder_;
+  ScratchDir folder_;
   mutable std::mutex mutex_;
   std::vector<std::string> authorizations_;
 };
@@ -345,6 +334,7 @@ TEST_F(ChannelSecurity, EndsAtOnceWithTheReasonWhereItIsNotLetIn) {
       v1::AlignScansResponse response;
       response.mutable_opened();
       stream->Write(response);
+      stream->Read(&request);
       response.mutable_draining();
       stream->Write(response);
       while (stream->Read(&request)) {
@@ -361,6 +351,7 @@ TEST_F(ChannelSecurity, EndsAtOnceWithTheReasonWhereItIsNotLetIn) {
     options.server = first.address();
     auto session = LocalizationSession::Open(*Channel::Create(options), SessionOptions());
     ASSERT_TRUE(session.ok()) << session.status();
+    ASSERT_TRUE((*session)->Activate(true).ok());
     const std::optional<absl::Status> end = (*session)->AwaitEnd(kTimeout_s);
     ASSERT_TRUE(end.has_value());
     EXPECT_EQ(end->code(), expected);

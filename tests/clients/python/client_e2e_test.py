@@ -479,8 +479,11 @@ class Served(unittest.TestCase):
         request = messages.AlignScanRequest(setup=setup, scan=scan)
         self.assertGreaterEqual(request.SerializeToString().count(unknown), 2)
         with grpc.insecure_channel(self.server.address) as channel:
-            response = voxloc.client.stub(
-                channel, voxloc.client.CONTRACT.methods["AlignScan"])(request, timeout=60)
+            align_scan = channel.unary_unary(
+                "/voxloc.v1.LocalizationService/AlignScan",
+                request_serializer=messages.AlignScanRequest.SerializeToString,
+                response_deserializer=messages.AlignScanResponse.FromString)
+            response = align_scan(request, timeout=60)
         self.assertEqual(numbers(voxloc.Result(response.result).map_T_base),
                          numbers(plain.map_T_base))
 
