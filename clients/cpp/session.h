@@ -13,9 +13,16 @@
 // does not have the map yet, is asked again, or another one in its place. When the server drains,
 // it answers what it has, and the session then opens elsewhere. A session that the server has ended
 // because its vehicle had nothing to send for long opens again too. Any other error ends the
-// session, as does the last failed attempt; Receive then hands out what has arrived, and the error
-// after that. A session that was activated or deactivated is so again once it is open again; poses
-// and references that were sent are forgotten.
+// session, such as Unauthenticated and PermissionDenied, as does the last failed attempt; Receive
+// then hands out what has arrived, and the error after that. A session that was activated or
+// deactivated is so again once it is open again; poses and references that were sent are forgotten.
+//
+// Where the channel has several addresses, the next one is tried at once after a loss, a refusal, a
+// drain, or an `open` that is not answered in time, and the session waits when each has been tried:
+// at least as long as the server that asked for the least. All addresses together are one attempt
+// of ReconnectOptions. Open tries each once. With one address, a server that drained is tried once
+// more at once, since another one may be behind the same name, and then gets the time that it asked
+// for.
 //
 // Threads: one thread of the session's own reads, and one writes, so that no method waits for the
 // connection. All methods are safe from any thread. The destructor cancels what is open and joins.

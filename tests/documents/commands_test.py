@@ -28,6 +28,8 @@ TIMEOUT_S = 100
 NOT_RUN = {
     "scripts/demo": "demo_test runs it",
     "scripts/test": "runs this test",
+    "voxloc info --server voxloc.example:50051 --tls-ca ca.pem --token-file vehicle.token":
+        "the server here has no certificate; client_channel_security_test has one",
     "cmake --preset release && cmake --build --preset release && "
     "export PATH=$PWD/build/release/bin:$PATH": "the programs are built",
 }
