@@ -116,9 +116,9 @@ std::vector<v1::AlignmentResult> LocalizationSession::Impl::GiveUpScansBefore(ui
   std::vector<v1::AlignmentResult> told;
   while (!unanswered.empty() && unanswered.begin()->first < sequence) {
     ++given_up;
-    for (v1::AlignmentResult& outcome :
-         Settle(LocalOutcome(unanswered.begin()->second.scan(), v1::ALIGNMENT_STATUS_STALE,
-                             "the connection to the server was lost before the answer"))) {
+    for (v1::AlignmentResult& outcome : Settle(LocalOutcome(
+             unanswered.begin()->second.scan(), v1::ALIGNMENT_STATUS_STALE,
+             "the server was lost or drained before the answer, and a newer scan was there"))) {
       told.push_back(std::move(outcome));
     }
   }

@@ -29,7 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kRounds = 4;
+constexpr int kRounds = 3;
 constexpr int kVehicles = 4;
 constexpr double kClose_s = 30.0;
 

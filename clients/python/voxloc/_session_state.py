@@ -178,7 +178,8 @@ class SessionState:
             self.results.append(Result(messages.AlignmentResult(
                 sequence=old, stamp_ns=request.scan.stamp_ns,
                 status=messages.ALIGNMENT_STATUS_STALE,
-                detail="the connection to the server was lost before the answer")))
+                detail="the server was lost or drained before the answer, and a newer scan "
+                "was there")))
 
     def _with_guess(self, request: Any) -> Any:
         if (not self._guess_from_last_pose or self._last_pose is None or
