@@ -9,30 +9,37 @@ namespace voxloc::cli {
 namespace {
 
 constexpr char kTokenVariable[] = "VOXLOC_TOKEN";
+constexpr char kSecurityGroup[] = "TLS and token";
 
 void AddSecurityFlags(CLI::App* command, ServerFlags* flags) {
-  const auto file = [command](const std::string& name, std::string* value,
-                              const std::string& help) {
-    command->add_option(name, *value, help)->type_name("FILE");
+  const auto option = [command](const std::string& name, std::string* value,
+                                const std::string& type, const std::string& help) {
+    return command->add_option(name, *value, help)->type_name(type)->group(kSecurityGroup);
   };
-  command->add_flag("--tls", flags->tls,
-                    "Encrypt the connection, and verify the server by the system's authorities");
-  file("--tls-ca", &flags->tls_ca_file,
-       "Verify the server by the authorities in FILE, PEM; implies --tls");
-  file("--tls-cert", &flags->tls_certificate_file,
-       "Present the certificate in FILE, PEM, to the server; needs --tls-key, implies --tls");
-  file("--tls-key", &flags->tls_key_file, "Read the key of --tls-cert from FILE, PEM");
   command
-      ->add_option("--tls-server-name", flags->tls_server_name,
-                   "Expect this name in the server's certificate in place of the host of --server; "
-                   "implies --tls")
-      ->type_name("NAME");
-  file("--token-file", &flags->token_file,
-       "Send the token in FILE with every call; without it, the environment variable VOXLOC_TOKEN "
-       "is the token, if it is set");
-  command->add_flag("--allow-insecure-token", flags->allow_insecure_token,
-                    "Send the token without TLS also to other machines, where anyone on the way "
-                    "can read it");
+      ->add_flag("--tls", flags->tls,
+                 "Encrypt the connection, and verify the server by the system's authorities")
+      ->group(kSecurityGroup);
+  option("--tls-ca", &flags->tls_ca_file, "FILE",
+         "Verify the server by the authorities in FILE, PEM; implies --tls");
+  CLI::Option* certificate =
+      option("--tls-cert", &flags->tls_certificate_file, "FILE",
+             "Present the certificate in FILE, PEM, to the server; implies --tls");
+  CLI::Option* key = option("--tls-key", &flags->tls_key_file, "FILE",
+                            "Read the key of --tls-cert from FILE, PEM without a passphrase");
+  certificate->needs(key);
+  key->needs(certificate);
+  option("--tls-server-name", &flags->tls_server_name, "NAME",
+         "Expect this name in the server's certificate in place of the host of --server; implies "
+         "--tls");
+  option("--token-file", &flags->token_file, "FILE",
+         "Send the token in FILE with every call; without it, the environment variable "
+         "VOXLOC_TOKEN is the token, if it is set");
+  command
+      ->add_flag("--allow-insecure-token", flags->allow_insecure_token,
+                 "Send the token without TLS also to other machines, where anyone on the way can "
+                 "read it")
+      ->group(kSecurityGroup);
 }
 
 }  // namespace

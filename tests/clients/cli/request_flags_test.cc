@@ -158,6 +158,8 @@ TEST(ServerFlagsTest, EveryFileAndNameOfTlsTurnsItOn) {
   EXPECT_EQ(options.tls_server_name, "name");
   EXPECT_TRUE(ChannelOf("--tls-ca ca").tls);
   EXPECT_TRUE(ChannelOf("--tls-server-name name").tls);
+  EXPECT_THROW(ChannelOf("--tls-cert cert"), CLI::ParseError);
+  EXPECT_THROW(ChannelOf("--tls-key key"), CLI::ParseError);
 }
 
 TEST(ServerFlagsTest, TakeTheTokenFromTheFileOrTheEnvironmentAndNeverShowIt) {
