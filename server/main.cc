@@ -10,7 +10,10 @@
 #include <cstdlib>
 #include <iostream>
 #include <thread>
+#include <utility>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "server/config/command_line.h"
 #include "server/maintenance.h"
 #include "server/observe/grpc_log.h"
@@ -41,6 +44,52 @@ int WaitFor(const sigset_t& signals) {
   return signal;
 }
 
+// What has been asked for by signals. Thread-safe.
+class SignalsReceived {
+ public:
+  void Reload() {
+    const absl::MutexLock lock(&mutex_);
+    reload_ = true;
+  }
+  // False: it was asked for before.
+  bool Stop() {
+    const absl::MutexLock lock(&mutex_);
+    return !std::exchange(stop_, true);
+  }
+  [[nodiscard]] bool stopping() const {
+    const absl::MutexLock lock(&mutex_);
+    return stop_;
+  }
+  // Waits for the next signal. False: it asks for the end.
+  [[nodiscard]] bool AwaitReload() {
+    const absl::MutexLock lock(&mutex_);
+    const auto any = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stop_ || reload_; };
+    mutex_.Await(absl::Condition(&any));
+    reload_ = false;
+    return !stop_;
+  }
+
+ private:
+  mutable absl::Mutex mutex_;
+  bool reload_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stop_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+[[noreturn]] void ReceiveSignals(const sigset_t& signals, SignalsReceived& received) {
+  while (true) {
+    const int signal = WaitFor(signals);
+    if (signal != SIGHUP) {
+      // A second one waits neither for the start nor for the drain.
+      if (!received.Stop()) std::_Exit(128 + signal);
+    } else if (received.stopping()) {
+      voxloc::server::Log(voxloc::server::LogLevel::kWarn, "reload_ignored",
+                          {{"detail", "the server drains"}});
+    } else {
+      received.Reload();
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -69,25 +118,22 @@ int main(int argc, char** argv) {
     return EXIT_SUCCESS;
   }
   voxloc::server::SendGrpcLogToOurs();
+  static auto& received = *new SignalsReceived;  // a signal may come when main has returned
+  std::thread([signals] { ReceiveSignals(signals, received); }).detach();
   static std::atomic<bool> restart{false};
-  auto server = voxloc::server::Server::Start(*command_line, [] {
-    restart = true;
-    kill(getpid(), SIGTERM);
-  });
+  auto server = voxloc::server::Server::Start(
+      *command_line,
+      [] {
+        restart = true;
+        kill(getpid(), SIGTERM);
+      },
+      [] { return received.stopping(); });
+  if (absl::IsCancelled(server.status())) return EXIT_SUCCESS;
   if (!server.ok()) return Fail(server.status());
 
-  while (WaitFor(signals) == SIGHUP) {
+  while (received.AwaitReload()) {
     (*server)->Reload(voxloc::server::ParseCommandLine(argc, argv, environ));
   }
-  // A second signal does not wait for the drain, during which nothing is reloaded.
-  std::thread([signals] {
-    int signal = WaitFor(signals);
-    for (; signal == SIGHUP; signal = WaitFor(signals)) {
-      voxloc::server::Log(voxloc::server::LogLevel::kWarn, "reload_ignored",
-                          {{"detail", "the server drains"}});
-    }
-    std::_Exit(128 + signal);
-  }).detach();
   (*server)->Drain();
   server->reset();
   return restart ? kExitRestart : EXIT_SUCCESS;

@@ -4,9 +4,7 @@
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/impl/server_builder_option.h>
-#include <grpcpp/resource_quota.h>
 
 #include <algorithm>
 #include <chrono>
@@ -20,57 +18,36 @@
 #include "server/config/address.h"
 #include "server/config/config_changes.h"
 #include "server/config/host_resources.h"
+#include "absl/time/time.h"
 #include "server/engines/engine_factory.h"
-#include "server/lifecycle/drain.h"
+#include "server/engines/warm_up.h"
+#include "server/http/http_listener.h"
+#include "server/lifecycle/health_watch.h"
+#include "server/lifecycle/probe_pages.h"
 #include "server/lifecycle/ready_file.h"
-#include "server/lifecycle/service_health.h"
 #include "server/lifecycle/takeover_watch.h"
 #include "server/maps/store/sqlite_map_store.h"
 #include "server/maps/store_upkeep.h"
 #include "server/observe/logging.h"
 #include "server/observe/metrics/exporter.h"
 #include "server/rpc/admin/admin_service.h"
+#include "server/rpc/health/health_service.h"
 #include "server/rpc/localization/localization_service.h"
 #include "server/rpc/map/map_service.h"
 #include "server/runtime/runtime.h"
 #include "server/security/server_credentials.h"
 #include "server/security/tls_files.h"
+#include "server/transport.h"
 #include "server/version/version.h"
 
 namespace voxloc::server {
 namespace {
 
-constexpr int kKeepaliveTimeMs = 30'000;
-constexpr int kKeepaliveTimeoutMs = 10'000;
-constexpr int kMinPingIntervalMs = 10'000;
-constexpr uint32_t kSpareStreams = 64;
+constexpr absl::Duration kEngineWatchPeriod = absl::Milliseconds(100);
 
 std::string WithPort(const std::string& address, int port) {
   const size_t colon = address.rfind(':');
   return absl::StrCat(address.substr(0, colon), ":", port);
-}
-
-void Configure(const Config& config, grpc::ServerBuilder& builder) {
-  const auto message_bytes = static_cast<int>(config.limits.max_message_bytes);
-  builder.SetMaxReceiveMessageSize(message_bytes);
-  builder.SetMaxSendMessageSize(message_bytes);
-  // Per connection: a coarse guard, above everything that is refused with a reason.
-  const Limits& limits = config.limits;
-  const uint32_t streams = limits.max_sessions + limits.max_unopened_streams + limits.max_searches +
-                           limits.max_scoring_streams + limits.max_map_transactions + kSpareStreams;
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, static_cast<int>(streams));
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveTimeMs);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
-                             kMinPingIntervalMs);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  // Of the blocking calls, which are those of reflection.
-  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
-  grpc::ResourceQuota quota("voxlocd");
-  quota.Resize(TransportBytes(limits));
-  quota.SetMaxThreads(static_cast<int>(limits.max_transport_threads));
-  builder.SetResourceQuota(quota);
 }
 
 // gRPC's library of reflection adds it to every server of a process that is linked with it.
@@ -108,6 +85,21 @@ std::vector<ServedMap> ServedMaps(const ResidentMaps& maps) {
   return served;
 }
 
+ServerSample Sample(const Runtime& runtime) {
+  return {runtime.readiness->state(), runtime.readiness->Check().ok(),
+          runtime.drain.sessions_told(), runtime.drain.Progress().remaining_s};
+}
+
+void LogEngineHealth(const std::string& engine, const absl::Status& health) {
+  Log(health.ok() ? LogLevel::kInfo : LogLevel::kError,
+      health.ok() ? "engine_healthy" : "engine_unhealthy",
+      {{"engine", engine}, {"error", health.message()}});
+}
+
+absl::Status StoppedWhileStarting() {
+  return absl::CancelledError("the server was stopped while it was starting");
+}
+
 }  // namespace
 
 class Server::Impl {
@@ -124,10 +116,12 @@ class Server::Impl {
     if (grpc_server_ != nullptr) Shutdown();
   }
 
-  absl::Status Start() {
+  absl::Status Start(const StopRequested& stopping) {
     const Config& config = runtime_.config;
     if (absl::Status status = CheckAddress("listen", config.listen); !status.ok()) return status;
     if (absl::Status status = StartSecurity(); !status.ok()) return status;
+    readiness_entry_ = runtime_.timeouts.Add(runtime_.readiness, TimeoutWatch::Clock::now());
+    if (absl::Status status = StartHttp(); !status.ok()) return status;
     for (const std::string& finding : runtime_.map_store->damage()) {
       Log(LogLevel::kError, "store_damaged", {{"finding", finding}});
     }
@@ -140,8 +134,9 @@ class Server::Impl {
     }
     const auto maps = runtime_.library.Announce();
     if (!maps.ok()) return maps.status();
-    if (absl::Status status = StartMetrics(); !status.ok()) return status;
+    if (stopping && stopping()) return StoppedWhileStarting();
     if (absl::Status status = StartGrpc(); !status.ok()) return status;
+    runtime_.readiness->Begin(*maps);
     if (absl::Status status = StartLoading(*maps); !status.ok()) return status;
     LogStart();
     if (config.ready_file.empty()) return absl::OkStatus();
@@ -154,10 +149,9 @@ class Server::Impl {
 
   void Drain() {
     if (grpc_server_ == nullptr) return;
-    const Config& config = runtime_.config;
     ready_file_.reset();
-    server::Drain({config.drain_delay_s, config.drain_timeout_s}, *health_, runtime_.sessions,
-                  runtime_.calls);
+    runtime_.drain.Begin("the server is stopping");
+    runtime_.drain.Await();
     Shutdown();
     Log(LogLevel::kInfo, "stopped", {});
   }
@@ -209,16 +203,18 @@ class Server::Impl {
   const std::string& metrics_address() const { return metrics_address_; }
 
  private:
-  absl::Status StartMetrics() {
+  // Probes and scrapes are answered from here on: nothing is ready yet.
+  absl::Status StartHttp() {
     const std::string& listen = runtime_.config.metrics_listen;
     if (listen == "off") return absl::OkStatus();
-    if (absl::Status status = CheckAddress("metrics_listen", listen); !status.ok()) return status;
-    auto exporter =
-        MetricsExporter::Start(listen, runtime_.metrics, *runtime_.engine, runtime_.engine_devices,
-                               [this] { return ServedMaps(runtime_.maps); });
-    if (!exporter.ok()) return exporter.status();
-    exporter_ = *std::move(exporter);
-    metrics_address_ = WithPort(listen, exporter_->port());
+    auto http =
+        HttpListener::Start(listen, [this](const std::string& path) { return pages_.Get(path); });
+    if (!http.ok()) {
+      return {http.status().code(), absl::StrCat("cannot serve metrics and probes: metrics_listen ",
+                                                 http.status().message())};
+    }
+    http_ = *std::move(http);
+    metrics_address_ = WithPort(listen, http_->port());
     return absl::OkStatus();
   }
 
@@ -242,18 +238,18 @@ class Server::Impl {
 
   absl::Status StartGrpc() {
     const Config& config = runtime_.config;
-    grpc::EnableDefaultHealthCheckService(true);
     const bool open = tls_files_ == nullptr && !runtime_.access->asks_for_credentials();
     grpc::ServerBuilder builder;
     if (config.reflection == "false" || (config.reflection == "auto" && !open)) {
       builder.SetOption(std::make_unique<WithoutReflection>());
     }
-    Configure(config, builder);
+    ConfigureTransport(config, builder);
     int port = 0;
     builder.AddListeningPort(config.listen, credentials_, &port);
     services_.push_back(MakeLocalizationService(runtime_));
     services_.push_back(MakeMapService(runtime_));
     services_.push_back(MakeAdminService(runtime_));
+    services_.push_back(MakeHealthService(runtime_));
     for (const auto& service : services_) builder.RegisterService(service.get());
     grpc_server_ = builder.BuildAndStart();
     if (grpc_server_ == nullptr || port == 0) {
@@ -261,8 +257,9 @@ class Server::Impl {
                                                    ": the address is taken or not this machine's"));
     }
     address_ = WithPort(config.listen, port);
-    health_ = std::make_unique<ServiceHealth>(grpc_server_->GetHealthCheckService(),
-                                              *runtime_.engine, runtime_.engine->name());
+    engine_watch_ = std::make_unique<HealthWatch>(
+        *runtime_.engine, kEngineWatchPeriod,
+        [this](const absl::Status& health) { LogEngineHealth(runtime_.engine->name(), health); });
     return absl::OkStatus();
   }
 
@@ -319,7 +316,7 @@ class Server::Impl {
     takeovers_entry_.reset();
     residency_entry_.reset();
     upkeep_entry_.reset();
-    health_.reset();
+    engine_watch_.reset();
     grpc_server_->Shutdown(std::chrono::system_clock::now());
     runtime_.scheduler.Stop();
     runtime_.searching.Stop();
@@ -333,7 +330,8 @@ class Server::Impl {
       Log(LogLevel::kWarn, "tile_fits_not_saved", {{"error", status.ToString()}});
     }
     grpc_server_.reset();
-    exporter_.reset();
+    readiness_entry_.reset();
+    http_.reset();
   }
 
   ConfigInEffect given_;
@@ -349,10 +347,15 @@ class Server::Impl {
   std::unique_ptr<TimeoutWatch::Entry> tls_entry_;
   std::unique_ptr<TimeoutWatch::Entry> access_entry_;
   std::shared_ptr<grpc::ServerCredentials> credentials_;
-  std::unique_ptr<MetricsExporter> exporter_;
+  std::unique_ptr<TimeoutWatch::Entry> readiness_entry_;
+  const MetricsExporter exporter_{runtime_.metrics, *runtime_.engine, runtime_.engine_devices,
+                                  [this] { return ServedMaps(runtime_.maps); },
+                                  [this] { return Sample(runtime_); }};
+  const ProbePages pages_{*runtime_.readiness, exporter_};
+  std::unique_ptr<HttpListener> http_;  // uses those above
   std::vector<std::unique_ptr<grpc::Service>> services_;
   std::unique_ptr<grpc::Server> grpc_server_;
-  std::unique_ptr<ServiceHealth> health_;
+  std::unique_ptr<HealthWatch> engine_watch_;
   std::unique_ptr<ReadyFile> ready_file_;
   std::string address_;
   std::string metrics_address_;
@@ -362,19 +365,24 @@ Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Server::~Server() = default;
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const CommandLine& command_line,
-                                                      std::function<void()> end) {
+                                                      std::function<void()> end,
+                                                      const StopRequested& stopping) {
   SetLogLevel(LogLevelOf(command_line.config.log_level));
   ConfigInEffect resolved = command_line;
   ResolveDefaults(FindHostResources(), resolved);
   auto choice = MakeEngine(resolved.config);
   if (!choice.ok()) return choice.status();
-  return Start(command_line, *std::move(choice), std::move(end));
+  if (stopping && stopping()) return StoppedWhileStarting();
+  if (absl::Status status = WarmUp(*choice->engine); !status.ok()) return status;
+  return Start(command_line, *std::move(choice), std::move(end), stopping);
 }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const CommandLine& command_line,
                                                       EngineChoice choice,
-                                                      std::function<void()> end) {
+                                                      std::function<void()> end,
+                                                      const StopRequested& stopping) {
   SetLogLevel(LogLevelOf(command_line.config.log_level));
+  if (stopping && stopping()) return StoppedWhileStarting();
   const HostResources host = FindHostResources();
   ConfigInEffect resolved = command_line;
   ResolveDefaults(host, resolved);
@@ -382,7 +390,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const CommandLine& command
   if (!store.ok()) return store.status();
   auto impl = std::make_unique<Impl>(command_line, resolved, host, std::move(choice),
                                      *std::move(store), std::move(end));
-  if (absl::Status status = impl->Start(); !status.ok()) return status;
+  if (absl::Status status = impl->Start(stopping); !status.ok()) return status;
   return absl::WrapUnique(new Server(std::move(impl)));
 }
 

@@ -18,15 +18,21 @@ namespace voxloc::server {
 
 class Server {
  public:
+  // Whether the start is to be given up.
+  using StopRequested = std::function<bool()>;
+
   // Serving when it returns, with the ready file written. AlreadyExists: an address is taken;
-  // InvalidArgument, FailedPrecondition: the configuration cannot be served.
+  // InvalidArgument, FailedPrecondition: the configuration cannot be served; Cancelled: `stopping`,
+  // which is asked between the steps of the start, said so.
   // `end` is called, on a thread of the server's, when the server is to be drained and ended by its
   // owner: its engine has failed and on_engine_failure is `restart`.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<Server>> Start(
-      const CommandLine& command_line, std::function<void()> end = [] {});
-  // The same with an engine of the caller's.
+      const CommandLine& command_line, std::function<void()> end = [] {},
+      const StopRequested& stopping = {});
+  // The same with an engine of the caller's, which is not warmed up.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<Server>> Start(
-      const CommandLine& command_line, EngineChoice choice, std::function<void()> end = [] {});
+      const CommandLine& command_line, EngineChoice choice, std::function<void()> end = [] {},
+      const StopRequested& stopping = {});
 
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -44,9 +50,8 @@ class Server {
   // the first Reload.
   void OnReload(std::string part, std::function<absl::Status()> reload);
 
-  // Says NOT_SERVING, refuses new work and notifies the open sessions, waits drain_delay_s, gives
-  // open calls drain_timeout_s to end, then closes the port and cancels what is left. Returns when
-  // all is over.
+  // Drains (server/lifecycle/drain.h), in what is left of a drain that has begun, then closes the
+  // port. Returns when all is over.
   void Drain();
 
   // Reads the files of TLS and the access file now, as the server does by itself soon after they

@@ -64,6 +64,7 @@ void BuildCommands(CLI::App* app, Work* chosen) {
   AddAdminSessionsCommand(admin, chosen);
   AddAdminConfigCommand(admin, chosen);
   AddAdminLogLevelCommand(admin, chosen);
+  AddAdminDrainCommand(admin, chosen);
 }
 
 // The command that the arguments came to, "voxloc map load".

@@ -36,6 +36,7 @@ void AddMapWatchCommand(CLI::App* parent, Work* chosen);
 void AddMapExportCommand(CLI::App* parent, Work* chosen);
 void AddMapImportCommand(CLI::App* parent, Work* chosen);
 void AddAdminConfigCommand(CLI::App* parent, Work* chosen);
+void AddAdminDrainCommand(CLI::App* parent, Work* chosen);
 void AddAdminLogLevelCommand(CLI::App* parent, Work* chosen);
 void AddAdminSessionsCommand(CLI::App* parent, Work* chosen);
 void AddAlignCommand(CLI::App* parent, Work* chosen);

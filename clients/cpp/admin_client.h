@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a server is and how it is run: version, engine, devices, limits, profiles, sessions,
-// configuration, logs. Thread-safe; every call blocks until the answer or its deadline, `timeout_s`
-// from now (0: none). Errors are the server's, with its name and the call in the message.
+// configuration, logs, and its drain. Thread-safe; every call blocks until the answer or its
+// deadline, `timeout_s` from now (0: none). Errors are the server's, with its name and the call in
+// the message.
 
 #ifndef VOXLOC_CLIENTS_CPP_ADMIN_CLIENT_H_
 #define VOXLOC_CLIENTS_CPP_ADMIN_CLIENT_H_
@@ -31,6 +32,11 @@ namespace voxloc::client {
 // The level before.
 [[nodiscard]] absl::StatusOr<v1::LogLevel> SetLogLevel(const Channel& channel, v1::LogLevel level,
                                                        double timeout_s);
+
+// Makes the server ready to be stopped: its streams are ended after `grace_s` (>= 0). Asking again
+// may only shorten the time.
+[[nodiscard]] absl::StatusOr<v1::DrainResponse> Drain(const Channel& channel, double grace_s,
+                                                      const std::string& reason, double timeout_s);
 
 }  // namespace voxloc::client
 

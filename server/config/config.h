@@ -113,8 +113,10 @@ struct Config {
   TlsOptions tls;
   std::string access_file;       // empty: everybody may do everything
   std::string audit_log;         // empty: into the log
-  double drain_delay_s = 0.2;    // after NOT_SERVING, so that clients notice
-  double drain_timeout_s = 5.0;  // then, for open calls to end by themselves
+  // Together, with the end of the process, below the 30 s that Kubernetes grants by default.
+  double drain_delay_s = 5.0;     // after not being ready, so that endpoints notice
+  double drain_spread_s = 5.0;    // then, over which sessions are told to leave
+  double drain_timeout_s = 12.0;  // then, for open calls to end by themselves
   Limits limits;
 };
 

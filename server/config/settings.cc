@@ -164,7 +164,8 @@ void AppendLimits(std::vector<Setting>& table) {
       "limits.max_map_transactions", 1, 10'000, "limit the number of open map transactions",
       [](auto& c) -> auto& { return c.limits.max_map_transactions; }));
   table.push_back(Count(
-      "limits.max_watchers", 1, 1'000'000, "limit the number of streams that watch maps",
+      "limits.max_watchers", 1, 1'000'000,
+      "limit the number of streams that watch maps, and of those that watch the health",
       [](auto& c) -> auto& { return c.limits.max_watchers; }));
   table.push_back(Count(
       "limits.max_staged_revisions", 1, 1000, "limit the staged revisions of a map",
@@ -269,7 +270,8 @@ std::vector<Setting> MakeSettings() {
       [](auto& c) -> auto& { return c.listen; }));
   table.push_back(Address(
       "metrics_listen", /*may_be_off=*/true,
-      "serve Prometheus metrics on this address at /metrics; port 0: a free port",
+      "serve HTTP for probes (/livez, /readyz) and Prometheus (/metrics) on this address; port 0: "
+      "a free port",
       [](auto& c) -> auto& { return c.metrics_listen; }));
   table.push_back(Text(
       "data_dir", "DIR",
@@ -348,8 +350,13 @@ std::vector<Setting> MakeSettings() {
   AppendSecurity(table);
   table.push_back(Number(
       "drain_delay_s", 0.0, 3600.0,
-      "at SIGTERM, wait this many seconds after reporting NOT_SERVING, so that clients notice",
+      "at SIGTERM, wait this many seconds after reporting that the server is not ready, so that "
+      "load balancers notice; no wait where nobody has asked for the readiness",
       [](auto& c) -> auto& { return c.drain_delay_s; }));
+  table.push_back(Number(
+      "drain_spread_s", 0.0, 3600.0,
+      "at SIGTERM, then tell the open sessions to leave one after another over this many seconds",
+      [](auto& c) -> auto& { return c.drain_spread_s; }));
   table.push_back(Number(
       "drain_timeout_s", 0.0, 3600.0,
       "at SIGTERM, then wait at most this many seconds for open calls to end",

@@ -55,15 +55,17 @@ absl::Status ResidentMaps::NotOpen(const std::string& name, const Map& map) {
                           "map ", name, " could not be loaded: ", map.failure.message())),
                       "MAP_NOT_LOADED", {{"map", name}});
   }
-  int percent = 0;
-  if (map.active != nullptr && !map.active->snapshot.tiles.empty()) {
-    const TileCatalogue& tiles = map.active->snapshot.tiles;
-    percent = static_cast<int>(100 * tiles.resident() / tiles.size());
-  }
-  return WithRetryAfter(WithReason(absl::UnavailableError(absl::StrCat(
-                                       "map ", name, " is being loaded (", percent, " %)")),
-                                   "MAP_LOADING", {{"map", name}}),
-                        kLoadingRetryS);
+  return WithRetryAfter(
+      WithReason(absl::UnavailableError(
+                     absl::StrCat("map ", name, " is being loaded (", LoadedPercent(map), " %)")),
+                 "MAP_LOADING", {{"map", name}}),
+      kLoadingRetryS);
+}
+
+int ResidentMaps::LoadedPercent(const Map& map) {
+  if (map.active == nullptr || map.active->snapshot.tiles.empty()) return 0;
+  const TileCatalogue& tiles = map.active->snapshot.tiles;
+  return static_cast<int>(100 * tiles.resident() / tiles.size());
 }
 
 absl::StatusOr<MapView> ResidentMaps::FindAtLeast(absl::string_view name, uint64_t min_revision,
@@ -167,6 +169,15 @@ bool ResidentMaps::IsLoading(absl::string_view name) const {
   const absl::MutexLock lock(&mutex_);
   const auto it = maps_.find(name);
   return it != maps_.end() && it->second.loading;
+}
+
+std::vector<LoadingMap> ResidentMaps::Loading() const {
+  const absl::MutexLock lock(&mutex_);
+  std::vector<LoadingMap> loading;
+  for (const auto& [name, map] : maps_) {
+    if (map.loading) loading.push_back({name, LoadedPercent(map), !map.failure.ok()});
+  }
+  return loading;
 }
 
 void ResidentMaps::Fail(absl::string_view name, const absl::Status& reason) {

@@ -53,6 +53,13 @@ struct MapView {
   }
 };
 
+// A map that was announced and has not been opened.
+struct LoadingMap {
+  std::string name;
+  int percent = 0;      // of its tiles that are in memory
+  bool failed = false;  // it could not be loaded; that may be tried again
+};
+
 class ResidentMaps {
  public:
   // `names_in_errors`: whether the error for a map that does not exist names those that do; not
@@ -92,6 +99,8 @@ class ResidentMaps {
   void set_max_maps(size_t max_maps);
   // Whether a map was announced and has not been opened yet.
   [[nodiscard]] bool IsLoading(absl::string_view name) const;
+  // All of those, by name.
+  [[nodiscard]] std::vector<LoadingMap> Loading() const;
   // The loading failed, for now: Find answers Unavailable with the reason.
   void Fail(absl::string_view name, const absl::Status& reason);
   // Ends the loading of an announced map: Find finds it.
@@ -132,6 +141,7 @@ class ResidentMaps {
   [[nodiscard]] static MapView ViewOf(const RevisionPtr& revision);
   // Shared ownership whose last owner posts the revision to the mapping queue, which frees it.
   [[nodiscard]] RevisionPtr FreedOnQueue(MapSnapshot snapshot, MapFacts facts) const;
+  [[nodiscard]] static int LoadedPercent(const Map& map);
   [[nodiscard]] static absl::Status NotOpen(const std::string& name, const Map& map);
   [[nodiscard]] absl::Status HasRoom(absl::string_view name) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

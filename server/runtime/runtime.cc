@@ -108,7 +108,12 @@ Runtime::Runtime(const ConfigInEffect& resolved, const HostResources& found, Eng
       global_search(*engine, config.limits.search_cache_bytes),
       sessions(config.limits.max_sessions, metrics),
       scheduler(*engine, host_threads, SchedulerOptions(config.limits, engine_devices.size()),
-                metrics) {
+                metrics),
+      readiness(std::make_shared<Readiness>(*engine, maps)),
+      drain({*readiness,
+             sessions,
+             calls,
+             {config.drain_delay_s, config.drain_spread_s, config.drain_timeout_s}}) {
   metrics.engine_fallback.Set(engine_note.empty() ? 0.0 : 1.0);
 }
 

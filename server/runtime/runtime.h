@@ -20,6 +20,8 @@
 #include "server/config/live_config.h"
 #include "server/engines/engine_choice.h"
 #include "server/lifecycle/active_calls.h"
+#include "server/lifecycle/drain.h"
+#include "server/lifecycle/readiness.h"
 #include "server/maps/fit/fit_sampler.h"
 #include "server/maps/fit/tile_fits.h"
 #include "server/maps/last_poses.h"
@@ -96,6 +98,8 @@ struct Runtime {
   GlobalSearch global_search;
   SessionRegistry sessions;
   Scheduler scheduler;
+  const std::shared_ptr<Readiness> readiness;
+  Drain drain;
 };
 
 // What a client is sent whose work the engine failed in: Internal, with the reason ENGINE_FAULT;

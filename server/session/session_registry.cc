@@ -11,19 +11,17 @@
 namespace voxloc::server {
 namespace {
 
-// A server that took this one's place is up by then, if there is only one.
-constexpr double kRetryWhenDrainingS = 1.0;
 // Sessions come and go with vehicles, not with scans.
 constexpr double kRetryWhenFullS = 10.0;
 
-absl::Status Draining() {
+}  // namespace
+
+absl::Status DrainingError() {
   return WithRetryAfter(
       WithReason(absl::UnavailableError("the server is draining; connect to another one"),
                  "DRAINING"),
-      kRetryWhenDrainingS);
+      kReconnectAfterDrainS);
 }
-
-}  // namespace
 
 SessionPlace::~SessionPlace() { registry_.Close(number_); }
 
@@ -32,7 +30,7 @@ absl::StatusOr<std::shared_ptr<SessionPlace>> SessionRegistry::Open(
   const absl::MutexLock lock(&mutex_);
   if (draining_) {
     metrics_.rejected_sessions.Increment();
-    return Draining();
+    return DrainingError();
   }
   if (sessions_.size() >= max_sessions_) {
     metrics_.rejected_sessions.Increment();
@@ -58,16 +56,29 @@ void SessionRegistry::set_max_sessions(size_t max_sessions) {
   max_sessions_ = max_sessions;
 }
 
-void SessionRegistry::Drain(const DrainNotice& notice) {
-  std::vector<std::shared_ptr<RegisteredSession>> sessions;
+void SessionRegistry::Refuse() {
+  const absl::MutexLock lock(&mutex_);
+  draining_ = true;
+}
+
+std::vector<uint64_t> SessionRegistry::Numbers() const {
+  const absl::MutexLock lock(&mutex_);
+  std::vector<uint64_t> numbers;
+  numbers.reserve(sessions_.size());
+  for (const auto& [number, session] : sessions_) numbers.push_back(number);
+  return numbers;
+}
+
+bool SessionRegistry::Tell(uint64_t session, const DrainNotice& notice) {
+  std::shared_ptr<RegisteredSession> told;
   {
     const absl::MutexLock lock(&mutex_);
-    draining_ = true;
-    for (const auto& [number, session] : sessions_) {
-      if (auto alive = session.lock()) sessions.push_back(std::move(alive));
-    }
+    const auto it = sessions_.find(session);
+    if (it != sessions_.end()) told = it->second.lock();
   }
-  for (const std::shared_ptr<RegisteredSession>& session : sessions) session->OnDraining(notice);
+  if (told == nullptr) return false;
+  told->OnDraining(notice);
+  return true;
 }
 
 std::vector<std::pair<uint64_t, SessionFacts>> SessionRegistry::List(
@@ -88,7 +99,9 @@ std::vector<std::pair<uint64_t, SessionFacts>> SessionRegistry::List(
   return listed;
 }
 
-absl::Status SessionRegistry::Admit() const { return draining() ? Draining() : absl::OkStatus(); }
+absl::Status SessionRegistry::Admit() const {
+  return draining() ? DrainingError() : absl::OkStatus();
+}
 
 bool SessionRegistry::draining() const {
   const absl::MutexLock lock(&mutex_);

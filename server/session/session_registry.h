@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SessionRegistry: counts and lists the sessions that are open, refuses too many, and notifies all
-// of them when the server drains. Thread-safe.
+// SessionRegistry: counts and lists the sessions that are open, refuses too many, and any when the
+// server drains, and notifies them. Thread-safe.
 
 #ifndef VOXLOC_SERVER_SESSION_SESSION_REGISTRY_H_
 #define VOXLOC_SERVER_SESSION_SESSION_REGISTRY_H_
@@ -22,6 +22,12 @@
 #include "server/observe/metrics/metrics.h"
 
 namespace voxloc::server {
+
+// A server that took this one's place is up by then, if there is only one.
+inline constexpr double kReconnectAfterDrainS = 1.0;
+
+// What new work is refused with while the server drains: Unavailable, with the reason DRAINING.
+[[nodiscard]] absl::Status DrainingError();
 
 struct DrainNotice {
   double reconnect_after_s = 0.0;
@@ -91,8 +97,12 @@ class SessionRegistry {
   // Sessions that are open stay open.
   void set_max_sessions(size_t max_sessions);
 
-  // From now on all new work is refused. Tells the open sessions.
-  void Drain(const DrainNotice& notice);
+  // From now on all new work is refused.
+  void Refuse();
+  // Of the open sessions, oldest first.
+  [[nodiscard]] std::vector<uint64_t> Numbers() const;
+  // Tells a session to leave. False: it has gone.
+  bool Tell(uint64_t session, const DrainNotice& notice);
 
   // Unavailable once the server drains.
   [[nodiscard]] absl::Status Admit() const;

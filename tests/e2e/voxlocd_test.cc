@@ -14,10 +14,13 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "core/checksum/crc32c.h"
+#include "grpc/health/v1/health.grpc.pb.h"
 #include "tests/e2e/program_path.h"
 #include "tests/support/eventually.h"
 #include "tests/support/scratch_dir.h"
@@ -30,6 +33,10 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+
+constexpr auto kHealthServing = grpc::health::v1::HealthCheckResponse::SERVING;
+constexpr auto kHealthNotServing = grpc::health::v1::HealthCheckResponse::NOT_SERVING;
+constexpr char kTownName[] = "voxloc.v1.LocalizationService/town";
 
 // A run of voxlocd. Its output goes to a file.
 class Voxlocd {
@@ -112,6 +119,56 @@ class VoxlocdTest : public ::testing::Test {
     return run;
   }
 
+  grpc::health::v1::HealthCheckResponse::ServingStatus HealthOf(const std::string& service) const {
+    const auto stub = grpc::health::v1::Health::NewStub(
+        grpc::CreateChannel(listen_, grpc::InsecureChannelCredentials()));
+    grpc::ClientContext context;
+    grpc::health::v1::HealthCheckRequest request;
+    request.set_service(service);
+    grpc::health::v1::HealthCheckResponse response;
+    const grpc::Status status = stub->Check(&context, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response.status();
+  }
+
+  // As many points as take some tenths of a second to build.
+  void StoreTown() const {
+    const auto stub =
+        v1::MapService::NewStub(grpc::CreateChannel(listen_, grpc::InsecureChannelCredentials()));
+    grpc::ClientContext context;
+    const auto stream = stub->UpdateMapTiles(&context);
+    v1::UpdateMapTilesRequest request;
+    v1::UpdateMapTilesResponse response;
+    request.mutable_begin()->set_map("town");
+    request.mutable_begin()->set_create(true);
+    ASSERT_TRUE(stream->Write(request) && stream->Read(&response));
+    std::mt19937 random(1);  // the standard's own: the same points everywhere
+    for (int tile = 0; tile < 20; ++tile) {
+      std::vector<float> xyz;
+      const auto below = [&random](uint32_t limit) {
+        return 0.01F * static_cast<float>(random() % limit);
+      };
+      for (int i = 0; i < 50'000; ++i) {
+        xyz.push_back(static_cast<float>(50 * tile) + below(5000));
+        xyz.push_back(below(5000));
+        xyz.push_back(below(100));
+      }
+      v1::TileChunk& chunk = *request.mutable_chunk();
+      chunk.Clear();
+      chunk.set_tile_id(std::to_string(tile));
+      chunk.mutable_cloud()->set_layout(v1::CLOUD_LAYOUT_FLOAT32_XYZ);
+      chunk.mutable_cloud()->set_data(xyz.data(), xyz.size() * sizeof(float));
+      chunk.set_crc32c(Crc32c(chunk.cloud().data()));
+      chunk.set_last(true);
+      chunk.set_total_points(50'000);
+      ASSERT_TRUE(stream->Write(request) && stream->Read(&response));
+    }
+    request.mutable_commit();
+    ASSERT_TRUE(stream->Write(request) && stream->Read(&response));
+    ASSERT_TRUE(response.has_committed());
+    EXPECT_TRUE(stream->Finish().ok());
+  }
+
   const std::string ready_ =
       ::testing::TempDir() + "/voxlocd_ready_" + std::to_string(getpid()) + ".json";
   std::string listen_;
@@ -144,8 +201,16 @@ TEST_P(VoxlocdOnEngineTest, ServesUntilSigtermAndEndsWellThen) {
   }
 }
 
+// Nobody has asked whether it is ready, so that nobody has to learn that it is not.
+TEST_F(VoxlocdTest, WaitsForNobodyWithoutCallsAndProbes) {
+  const auto run = Start({"--drain-delay-s=3600", "--drain-spread-s=3600"});
+  run->Signal(SIGINT);
+  EXPECT_EQ(run->Wait(), 0);
+}
+
 TEST_F(VoxlocdTest, ASecondSignalEndsItAtOnce) {
   const auto run = Start({"--drain-delay-s=3600"});
+  EXPECT_EQ(HealthOf("voxloc.v1.LocalizationService"), kHealthServing);
   run->Signal(SIGTERM);
   ASSERT_TRUE(Eventually([&] { return !std::ifstream(ready_).good(); })) << "it does not drain";
   run->Signal(SIGTERM);
@@ -169,6 +234,58 @@ TEST_F(VoxlocdTest, OpenStreamsHoldTheEndUpNoLongerThanTheTimeout) {
   EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 
+TEST_F(VoxlocdTest, EndsWhatIsLeftOfADrainThatWasAskedFor) {
+  const auto run = Start({"--drain-delay-s=3600", "--drain-timeout-s=0.1"});
+  EXPECT_EQ(HealthOf("voxloc.v1.LocalizationService"), kHealthServing);
+  const auto stub =
+      v1::AdminService::NewStub(grpc::CreateChannel(listen_, grpc::InsecureChannelCredentials()));
+  {
+    grpc::ClientContext context;
+    v1::DrainRequest request;
+    v1::DrainResponse response;
+    ASSERT_TRUE(stub->Drain(&context, request, &response).ok());
+  }
+  EXPECT_EQ(HealthOf("voxloc.v1.LocalizationService"), kHealthNotServing);
+  ASSERT_TRUE(Eventually([&] { return run->Output().find("event=drained") != std::string::npos; }));
+  {
+    grpc::ClientContext context;
+    v1::GetServerInfoResponse info;
+    ASSERT_TRUE(stub->GetServerInfo(&context, v1::GetServerInfoRequest(), &info).ok());
+    EXPECT_EQ(info.state(), v1::SERVER_STATE_DRAINING);
+  }
+  EXPECT_FALSE(run->Ended());
+  run->Signal(SIGTERM);
+  EXPECT_EQ(run->Wait(), 0);
+}
+
+// Wherever in its start the signal comes; the engine is chosen before anything is served.
+TEST_F(VoxlocdTest, EndsWellWhenItIsStoppedWhileItStarts) {
+  Voxlocd run({"--engine=cpu", "--listen=127.0.0.1:0", "--metrics-listen=127.0.0.1:0",
+               "--ready-file=" + ready_});
+  ASSERT_TRUE(
+      Eventually([&] { return run.Output().find("event=engine_chosen") != std::string::npos; }));
+  run.Signal(SIGTERM);
+  EXPECT_EQ(run.Wait(), 0) << run.Output();
+  EXPECT_FALSE(std::ifstream(ready_).good());
+}
+
+TEST_F(VoxlocdTest, EndsWellWhenItIsStoppedWhileItLoadsMaps) {
+  const ScratchDir folder;
+  const std::vector<std::string> flags = {"--engine=cpu", "--moments-cache=off",
+                                          "--data-dir=" + folder.Path("maps")};
+  {
+    const auto run = Start(flags, "cpu");
+    StoreTown();
+    run->Signal(SIGTERM);
+    EXPECT_EQ(run->Wait(), 0);
+  }
+  const auto run = Start(flags, "cpu");  // the maps follow
+  run->Signal(SIGTERM);
+  EXPECT_EQ(run->Wait(), 0) << run->Output();
+  const auto again = Start(flags, "cpu");
+  EXPECT_TRUE(Eventually([&] { return HealthOf(kTownName) == kHealthServing; })) << again->Output();
+}
+
 TEST_F(VoxlocdTest, RefusesAnAddressThatIsTaken) {
   const auto run = Start();
   Voxlocd second({"--listen=" + listen_, "--metrics-listen=off"});
@@ -176,7 +293,8 @@ TEST_F(VoxlocdTest, RefusesAnAddressThatIsTaken) {
   EXPECT_THAT(second.Output(), HasSubstr("cannot serve gRPC on " + listen_));
   Voxlocd third({"--listen=127.0.0.1:0", "--metrics-listen=" + metrics_});
   EXPECT_EQ(third.Wait(), 3);
-  EXPECT_THAT(third.Output(), HasSubstr("cannot serve metrics on " + metrics_));
+  EXPECT_THAT(third.Output(),
+              HasSubstr("cannot serve metrics and probes: metrics_listen " + metrics_));
   EXPECT_FALSE(run->Ended());
 }
 

@@ -21,8 +21,8 @@ grpc::Status CallRaw(TestServer& server, const std::string& method, const std::s
 
 // HealthCheckRequest {string service = 1}, and the responses to it.
 [[nodiscard]] std::string HealthRequest(const std::string& service);
-inline const std::string kServing("\x08\x01", 2);
-inline const std::string kNotServing("\x08\x02", 2);
+inline const std::string kServingReply("\x08\x01", 2);
+inline const std::string kNotServingReply("\x08\x02", 2);
 
 // The reason in the google.rpc.ErrorInfo of an error. Empty: it has none.
 [[nodiscard]] std::string ReasonOf(const grpc::Status& status);

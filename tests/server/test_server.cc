@@ -24,6 +24,7 @@ TestServer::TestServer(const Adjust& adjust, EngineChoice choice) {
   command_line.config.metrics_listen = "off";
   command_line.config.log_level = "error";
   command_line.config.drain_delay_s = 0.0;
+  command_line.config.drain_spread_s = 0.0;
   command_line.config.drain_timeout_s = 0.0;
   if (adjust) adjust(command_line.config);
   if (choice.engine == nullptr) choice.engine = MakeCpuEngine({2});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MetricsExporter: serves Metrics, and what engine, maps and process say about themselves, to
-// Prometheus at /metrics, from its own thread. The engine must outlive it.
+// MetricsExporter: Metrics, and what server, engine, maps and process say about themselves, as text
+// for Prometheus. The engine and what the functions refer to must outlive it. Thread-safe.
 
 #ifndef VOXLOC_SERVER_OBSERVE_METRICS_EXPORTER_H_
 #define VOXLOC_SERVER_OBSERVE_METRICS_EXPORTER_H_
@@ -11,40 +11,30 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "core/engine/engine.h"
 #include "server/observe/metrics/metrics.h"
 #include "server/observe/metrics/served_map.h"
+#include "server/observe/metrics/server_sample.h"
 
 namespace prometheus {
-class Exposer;
+class Collectable;
 }  // namespace prometheus
 
 namespace voxloc::server {
 
-class EngineCollector;
-class MapCollector;
-class ProcessCollector;
-
 class MetricsExporter {
  public:
-  // `address` is ADDR:PORT, port 0 for a free one. AlreadyExists: the address is taken or cannot be
-  // listened on. `ordinals`: see DevicesOf.
-  [[nodiscard]] static absl::StatusOr<std::unique_ptr<MetricsExporter>> Start(
-      const std::string& address, const Metrics& metrics, const Engine& engine,
-      const std::vector<uint32_t>& ordinals, ListServedMaps maps);
+  // `ordinals`: see DevicesOf.
+  MetricsExporter(const Metrics& metrics, const Engine& engine,
+                  const std::vector<uint32_t>& ordinals, ListServedMaps maps, SampleServer server);
   ~MetricsExporter();
 
-  [[nodiscard]] int port() const;
+  // In Prometheus's text format 0.0.4, as things are now.
+  [[nodiscard]] std::string Text() const;
+  static constexpr const char* kContentType = "text/plain; version=0.0.4; charset=utf-8";
 
  private:
-  MetricsExporter();
-
-  std::shared_ptr<prometheus::Registry> registry_;
-  std::shared_ptr<EngineCollector> engine_;
-  std::shared_ptr<MapCollector> maps_;
-  std::shared_ptr<ProcessCollector> process_;
-  std::unique_ptr<prometheus::Exposer> exposer_;
+  std::vector<std::shared_ptr<prometheus::Collectable>> collectables_;
 };
 
 }  // namespace voxloc::server

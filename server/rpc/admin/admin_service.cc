@@ -4,6 +4,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include "server/rpc/admin/drain.h"
 #include "server/rpc/admin/get_config.h"
 #include "server/rpc/admin/get_server_info.h"
 #include "server/rpc/admin/list_sessions.h"
@@ -50,9 +51,9 @@ class AdminService : public v1::AdminService::CallbackService {
   }
 
   grpc::ServerUnaryReactor* Drain(grpc::CallbackServerContext* context,
-                                  const v1::DrainRequest* /*request*/,
-                                  v1::DrainResponse* /*response*/) override {
-    return RefuseUnary(runtime_, RpcMethod::kDrain, "Drain", *context);
+                                  const v1::DrainRequest* request,
+                                  v1::DrainResponse* response) override {
+    return ServeUnary(runtime_, RpcMethod::kDrain, *context, server::BeginDrain, request, response);
   }
 
   grpc::ServerUnaryReactor* ListCaptures(grpc::CallbackServerContext* context,

@@ -51,6 +51,18 @@ void LimitsToProto(const Limits& limits, v1::Limits& proto) {
   proto.set_max_transport_threads(limits.max_transport_threads);
 }
 
+v1::ServerState StateToProto(ServerState state) {
+  switch (state) {
+    case ServerState::kStarting:
+      return v1::SERVER_STATE_STARTING;
+    case ServerState::kServing:
+      return v1::SERVER_STATE_SERVING;
+    case ServerState::kDraining:
+      return v1::SERVER_STATE_DRAINING;
+  }
+  return v1::SERVER_STATE_UNSPECIFIED;
+}
+
 void DeviceToProto(const EngineInfo& info, v1::Device& device) {
   device.set_name(info.name);
   device.set_kind(absl::StartsWith(info.name, "cpu") ? v1::DEVICE_KIND_CPU : v1::DEVICE_KIND_CUDA);
@@ -106,8 +118,7 @@ absl::Status GetServerInfo(const Runtime& runtime, const CallAccess& access,
   response.set_version(kVersion);
   response.set_git_revision(kGitRevision);
   response.set_build_type(kBuildType);
-  response.set_state(runtime.sessions.draining() ? v1::SERVER_STATE_DRAINING
-                                                 : v1::SERVER_STATE_SERVING);
+  response.set_state(StateToProto(runtime.readiness->state()));
   EngineToProto(runtime, response);
   LimitsToProto(*runtime.live.limits(), *response.mutable_limits());
   response.mutable_limits()->set_max_map_memory_bytes(runtime.max_map_memory_bytes);

@@ -71,7 +71,9 @@ class AlignScansStream : public AlignScansBidi,
     facts_.status = status;
     facts_.map_revision = revision;
     facts_.answered_unix_ns = absl::GetCurrentTimeNanos();
-    if (half_closed_ && unanswered_ == 0) End(absl::OkStatus());
+    if (unanswered_ > 0) return;
+    if (half_closed_) End(absl::OkStatus());
+    if (drained_.has_value()) End(*drained_);
   }
 
   void AnswerNothing() override { End(absl::CancelledError("cancelled")); }
@@ -92,8 +94,25 @@ class AlignScansStream : public AlignScansBidi,
     Send(std::move(response));
   }
 
+  // A stream that has no session would be refused one.
+  void OnDrainBegun(const absl::Status& why) override {
+    const absl::MutexLock lock(&mutex_);
+    if (facts_.session.empty()) End(why);
+  }
+
+  // The scans that have been received are answered first.
+  void OnDrainOver(const absl::Status& why) override {
+    const absl::MutexLock lock(&mutex_);
+    drained_ = why;
+    if (unanswered_ == 0) End(why);
+  }
+
  protected:
   void Begin() override {
+    if (const absl::Status status = runtime_.sessions.Admit(); !status.ok()) {
+      End(status);
+      return;
+    }
     std::shared_ptr<void> pass = runtime_.unopened_streams.Enter();
     if (pass == nullptr) {
       runtime_.metrics.rejected_unopened.Increment();
@@ -238,6 +257,7 @@ class AlignScansStream : public AlignScansBidi,
   void TakeScan(std::unique_ptr<v1::AlignScansRequest> request) {
     {
       const absl::MutexLock lock(&mutex_);
+      if (drained_.has_value()) return;  // it came too late
       ++unanswered_;
     }
     const v1::Scan& scan = request->scan();
@@ -316,6 +336,7 @@ class AlignScansStream : public AlignScansBidi,
   uint64_t unanswered_ ABSL_GUARDED_BY(mutex_) = 0;
   SessionFacts facts_ ABSL_GUARDED_BY(mutex_);  // without `unanswered`
   bool half_closed_ ABSL_GUARDED_BY(mutex_) = false;
+  std::optional<absl::Status> drained_ ABSL_GUARDED_BY(mutex_);  // what the stream is to end with
 };
 
 }  // namespace

@@ -28,6 +28,7 @@ namespace {
 // given up after Limits.idle_timeout_s.
 class EstimateInitialPoseCall : public grpc::ServerWriteReactor<v1::EstimateInitialPoseResponse>,
                                 public TimeoutWatch::Watched,
+                                public DrainedCall,
                                 public std::enable_shared_from_this<EstimateInitialPoseCall> {
  public:
   EstimateInitialPoseCall(Runtime& runtime, grpc::CallbackServerContext& context,
@@ -43,6 +44,7 @@ class EstimateInitialPoseCall : public grpc::ServerWriteReactor<v1::EstimateInit
   void Start() {
     self_ = shared_from_this();
     watched_ = runtime_.timeouts.Add(weak_from_this(), FirstCheck());
+    known_ = runtime_.calls.Add(weak_from_this());
     if (absl::Status status = Enqueue(); !status.ok()) EndUnlessRunning(status);
   }
 
@@ -71,12 +73,28 @@ class EstimateInitialPoseCall : public grpc::ServerWriteReactor<v1::EstimateInit
     return TimeoutWatch::kNever;
   }
 
+  // A search that waits is not begun; one that runs is cut short.
+  void OnDrainOver(const absl::Status& why) override {
+    cancelled_->store(true, std::memory_order_relaxed);
+    {
+      const absl::MutexLock lock(&mutex_);
+      drained_ = ToGrpcStatus(why);
+    }
+    EndUnlessRunning(why);
+  }
+  void CancelForDrain() override {
+    cancelled_->store(true, std::memory_order_relaxed);
+    const absl::MutexLock lock(&mutex_);
+    if (!finished_) context_.TryCancel();
+  }
+
   void OnDone() override {
     {
       const absl::MutexLock lock(&mutex_);
       call_.Ended(*end_);
     }
     watched_.reset();
+    known_.reset();
     const std::shared_ptr<EstimateInitialPoseCall> last = std::move(self_);
   }
 
@@ -134,6 +152,7 @@ class EstimateInitialPoseCall : public grpc::ServerWriteReactor<v1::EstimateInit
       result_ = std::make_unique<v1::EstimateInitialPoseResponse>();
       *result_->mutable_result() = *std::move(result);
     } else {
+      if (drained_.has_value()) end_ = drained_;
       outbox_.Clear();
     }
     Proceed();
@@ -177,6 +196,7 @@ class EstimateInitialPoseCall : public grpc::ServerWriteReactor<v1::EstimateInit
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
   std::shared_ptr<EstimateInitialPoseCall> self_;
   std::unique_ptr<TimeoutWatch::Entry> watched_;
+  std::unique_ptr<ActiveCalls::Entry> known_;
   mutable absl::Mutex mutex_;
   StreamTimeouts timeouts_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<SearchWork> work_ ABSL_GUARDED_BY(mutex_);  // until its turn
@@ -185,6 +205,7 @@ class EstimateInitialPoseCall : public grpc::ServerWriteReactor<v1::EstimateInit
   std::unique_ptr<v1::EstimateInitialPoseResponse> writing_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<v1::EstimateInitialPoseResponse> result_ ABSL_GUARDED_BY(mutex_);
   std::optional<grpc::Status> end_ ABSL_GUARDED_BY(mutex_);
+  std::optional<grpc::Status> drained_ ABSL_GUARDED_BY(mutex_);  // the end of one cut short
   bool running_ ABSL_GUARDED_BY(mutex_) = false;
   bool broken_ ABSL_GUARDED_BY(mutex_) = false;  // nothing more can be sent
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;

@@ -51,6 +51,9 @@ class WatchMapStream : public WriteStream<v1::WatchMapResponse> {
         runtime_(runtime),
         wanted_(request.map()) {}
 
+  // It would last for ever; the client watches another server, and is told there what there is.
+  void OnDrainBegun(const absl::Status& why) override { End(why); }
+
  private:
   // A map by its name and 0, or one of its staged revisions.
   using Key = std::pair<std::string, uint64_t>;

@@ -30,6 +30,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "server/convert/status.h"
+#include "server/lifecycle/active_calls.h"
 #include "server/rpc/support/call_scope.h"
 #include "server/rpc/support/stream_timeouts.h"
 #include "server/scheduling/byte_budget.h"
@@ -38,7 +39,9 @@
 namespace voxloc::server {
 
 template <typename Request, typename Response>
-class BidiStream : public grpc::ServerBidiReactor<Request, Response>, public TimeoutWatch::Watched {
+class BidiStream : public grpc::ServerBidiReactor<Request, Response>,
+                   public TimeoutWatch::Watched,
+                   public DrainedCall {
  public:
   BidiStream(Runtime& runtime, RpcMethod method, grpc::CallbackServerContext& context)
       : call_(runtime, method, context),
@@ -54,6 +57,7 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response>, public Tim
     BidiStream* const reactor = stream.get();
     reactor->watched_ =
         runtime.timeouts.Add(std::weak_ptr<TimeoutWatch::Watched>(stream), reactor->FirstCheck());
+    reactor->known_ = runtime.calls.Add(stream);
     reactor->self_ = std::move(stream);
     if (const absl::Status status = reactor->access().Check(); status.ok()) {
       reactor->Begin();
@@ -104,6 +108,9 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response>, public Tim
     const absl::MutexLock lock(&mutex_);
     EndNow(status);
   }
+
+  // Ends the call as End does; a stream whose answers are still to be made waits for them.
+  void OnDrainOver(const absl::Status& why) override { End(why); }
 
   [[nodiscard]] bool ended() const {
     const absl::MutexLock lock(&mutex_);
@@ -241,12 +248,18 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response>, public Tim
     End(absl::CancelledError("cancelled"));
   }
 
+  void CancelForDrain() final {
+    const absl::MutexLock lock(&mutex_);
+    if (!finished_) context_.TryCancel();
+  }
+
   void OnDone() final {
     {
       const absl::MutexLock lock(&mutex_);
       call_.Ended(end_.value_or(grpc::Status::CANCELLED));
     }
     watched_.reset();
+    known_.reset();
     OnEnded();
     const std::shared_ptr<BidiStream> last = std::move(self_);
   }
@@ -256,6 +269,7 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response>, public Tim
   const Metrics& metrics_;
   ByteBudget& waiting_bytes_;
   std::unique_ptr<TimeoutWatch::Entry> watched_;
+  std::unique_ptr<ActiveCalls::Entry> known_;
   std::shared_ptr<BidiStream> self_;
   mutable absl::Mutex mutex_;
   StreamTimeouts timeouts_ ABSL_GUARDED_BY(mutex_);

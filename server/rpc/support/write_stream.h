@@ -19,6 +19,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "server/convert/status.h"
+#include "server/lifecycle/active_calls.h"
 #include "server/rpc/support/admit.h"
 #include "server/rpc/support/call_scope.h"
 #include "server/rpc/support/stream_timeouts.h"
@@ -27,7 +28,9 @@
 namespace voxloc::server {
 
 template <typename Response>
-class WriteStream : public grpc::ServerWriteReactor<Response>, public TimeoutWatch::Watched {
+class WriteStream : public grpc::ServerWriteReactor<Response>,
+                    public TimeoutWatch::Watched,
+                    public DrainedCall {
  public:
   WriteStream(Runtime& runtime, RpcMethod method, grpc::CallbackServerContext& context)
       : call_(runtime, method, context),
@@ -46,6 +49,7 @@ class WriteStream : public grpc::ServerWriteReactor<Response>, public TimeoutWat
     WriteStream* const reactor = stream.get();
     reactor->watched_ =
         runtime.timeouts.Add(std::weak_ptr<TimeoutWatch::Watched>(stream), reactor->FirstCheck());
+    reactor->known_ = runtime.calls.Add(stream);
     reactor->self_ = std::move(stream);
     if (const absl::Status status = Admit(reactor->call_, request); status.ok()) {
       reactor->Begin();
@@ -87,6 +91,9 @@ class WriteStream : public grpc::ServerWriteReactor<Response>, public TimeoutWat
     end_ = ToGrpcStatus(status);
     if (writing_ == nullptr) FinishNow();
   }
+
+  // Ends the call as End does; a stream whose answers are still to be made waits for them.
+  void OnDrainOver(const absl::Status& why) override { End(why); }
 
   [[nodiscard]] bool ended() const {
     const absl::MutexLock lock(&mutex_);
@@ -135,12 +142,18 @@ class WriteStream : public grpc::ServerWriteReactor<Response>, public TimeoutWat
 
   void OnCancel() final { End(absl::CancelledError("cancelled")); }
 
+  void CancelForDrain() final {
+    const absl::MutexLock lock(&mutex_);
+    if (!finished_) context_.TryCancel();
+  }
+
   void OnDone() final {
     {
       const absl::MutexLock lock(&mutex_);
       call_.Ended(end_.value_or(grpc::Status::CANCELLED));
     }
     watched_.reset();
+    known_.reset();
     OnEnded();
     const std::shared_ptr<WriteStream> last = std::move(self_);
   }
@@ -149,6 +162,7 @@ class WriteStream : public grpc::ServerWriteReactor<Response>, public TimeoutWat
   grpc::CallbackServerContext& context_;  // until the call is finished
   const Metrics& metrics_;
   std::unique_ptr<TimeoutWatch::Entry> watched_;
+  std::unique_ptr<ActiveCalls::Entry> known_;
   std::shared_ptr<WriteStream> self_;
   mutable absl::Mutex mutex_;
   StreamTimeouts timeouts_ ABSL_GUARDED_BY(mutex_);

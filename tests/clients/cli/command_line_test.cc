@@ -28,6 +28,7 @@ TEST(CommandLine, EveryCommandHasHelpWithAnExample) {
                                                           {"admin", "sessions"},
                                                           {"admin", "config"},
                                                           {"admin", "log-level"},
+                                                          {"admin", "drain"},
                                                           {"align"},
                                                           {"locate"},
                                                           {"replay"},
@@ -165,6 +166,7 @@ TEST(CommandLine, AcceptsWhatTheManualShows) {
       {"admin", "sessions", "--map", "town"},
       {"admin", "config", "--json", "-"},
       {"admin", "log-level", "debug"},
+      {"admin", "drain", "--grace", "60", "--reason", "maintenance"},
       {"info", "--server", "a:1"}};
   for (const std::vector<std::string>& line : lines) {
     const ParsedCommandLine parsed = ParseCommandLine(line);
@@ -223,6 +225,7 @@ TEST(CommandLine, ExplainsMistakes) {
       {{"map", "watch", "--json", "-"}, "--events"},
       {{"admin", "log-level", "loud"}, "loud"},
       {{"admin", "log-level"}, "LEVEL is required"},
+      {{"admin", "drain", "--grace", "-1"}, "--grace"},
       {{"admin", "sesions"}, "voxloc admin has no command sesions; did you mean sessions?"},
       {{"info", "--timeout", "-1"}, "--timeout"},
       {{}, "A subcommand is required"}};

@@ -67,7 +67,7 @@ class EngineHealth : public ::testing::Test {
 };
 
 TEST_F(EngineHealth, IsToldWhileAllIsWell) {
-  EXPECT_EQ(HealthOf(""), kServing);
+  EXPECT_EQ(HealthOf(""), kServingReply);
   const v1::GetServerInfoResponse info = Info();
   EXPECT_EQ(info.engine(), "cuda");
   EXPECT_EQ(info.engine_note(), "");
@@ -84,10 +84,15 @@ TEST_F(EngineHealth, IsToldWhileAllIsWell) {
 
 TEST_F(EngineHealth, IsToldWhenTheEngineFailsForGood) {
   faults_->dead = true;
-  for (const char* service : {"", "voxloc.v1.LocalizationService", "voxloc.v1.MapService"}) {
-    EXPECT_TRUE(BecomesHealth(service, kNotServing)) << service;
+  for (const char* service : {"voxloc.v1.LocalizationService", "voxloc.v1.MapService",
+                              "voxloc.v1.LocalizationService/town"}) {
+    EXPECT_TRUE(BecomesHealth(service, kNotServingReply)) << service;
   }
-  EXPECT_EQ(HealthOf("voxloc.v1.AdminService"), kServing);  // it still tells
+  EXPECT_EQ(HealthOf("voxloc.v1.AdminService"), kServingReply);  // it still tells
+  EXPECT_EQ(HealthOf(""), kServingReply);  // a restart is the operator's choice
+  EXPECT_THAT(HttpGet(server_.server().metrics_address(), "/readyz"),
+              HasSubstr("not ready: no engine: "));
+  EXPECT_THAT(HttpGet(server_.server().metrics_address(), "/livez"), HasSubstr("200 OK"));
   const v1::GetServerInfoResponse info = Info();
   EXPECT_FALSE(info.devices(0).healthy());
   EXPECT_THAT(info.engine_note(), HasSubstr("illegal memory access"));

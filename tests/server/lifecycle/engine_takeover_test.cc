@@ -104,7 +104,7 @@ TEST_F(EngineTakeover, IsToldByHealthInfoAndMetrics) {
   ASSERT_TRUE(CallRaw(*server_, "/grpc.health.v1.Health/Check",
                       HealthRequest("voxloc.v1.LocalizationService"), &health)
                   .ok());
-  EXPECT_EQ(health, kServing);
+  EXPECT_EQ(health, kServingReply);
   v1::GetServerInfoResponse info;
   ASSERT_TRUE(server_->admin
                   ->GetServerInfo(TestServer::NewContext().get(), v1::GetServerInfoRequest(), &info)

@@ -13,9 +13,9 @@ using ::testing::HasSubstr;
 
 TEST(UnavailableRpcs, SayThatTheyAreNotYetAvailable) {
   TestServer server;
-  v1::DrainResponse drained;
-  const grpc::Status status =
-      server.admin->Drain(TestServer::NewContext().get(), v1::DrainRequest(), &drained);
+  v1::ListCapturesResponse captures;
+  const grpc::Status status = server.admin->ListCaptures(TestServer::NewContext().get(),
+                                                         v1::ListCapturesRequest(), &captures);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
   EXPECT_THAT(status.error_message(), HasSubstr("not yet available"));
 }

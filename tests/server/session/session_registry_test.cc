@@ -38,8 +38,13 @@ TEST(SessionRegistryTest, CountsRefusesAndDrains) {
   auto second = registry.Open(listener);
   ASSERT_TRUE(second.ok());
   EXPECT_EQ(registry.open(), 1);
-  registry.Drain({1.0, 2.0, "bye"});
+  EXPECT_EQ(registry.Numbers(), std::vector<uint64_t>{2});
+  EXPECT_TRUE(registry.Tell(2, {1.0, 2.0, "bye"}));
   EXPECT_EQ(listener->heard, "bye");
+  EXPECT_FALSE(registry.Tell(1, {1.0, 2.0, "gone"}));
+  EXPECT_EQ(listener->heard, "bye");
+  EXPECT_TRUE(registry.Admit().ok());
+  registry.Refuse();
   EXPECT_EQ(registry.Open(listener).status().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(registry.Admit().code(), absl::StatusCode::kUnavailable);
 }

@@ -50,7 +50,7 @@ class Voxlocd:
         """Asks it to end; its exit status."""
         self._process.terminate()
         try:
-            return self._process.wait(timeout=20)
+            return self._process.wait(timeout=60)  # a drain takes up to 28 s
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

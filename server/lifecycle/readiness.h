@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Readiness: whether the server can be sent requests, and whether its process works. It is ready
+// while it listens, its engine works and it does not drain, once the maps that its store had at the
+// start are open. A map that could not be loaded is not waited for, nor is one that comes later:
+// either makes only its own readiness wait. Changes are logged. Thread-safe.
+
+#ifndef VOXLOC_SERVER_LIFECYCLE_READINESS_H_
+#define VOXLOC_SERVER_LIFECYCLE_READINESS_H_
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "core/engine/engine.h"
+#include "server/maps/resident_maps.h"
+#include "server/observe/metrics/server_sample.h"
+#include "server/scheduling/timeout_watch.h"
+
+namespace voxloc::server {
+
+class Readiness : public TimeoutWatch::Watched {
+ public:
+  // Both must outlive it. Not ready until it has begun.
+  Readiness(const Engine& engine, const ResidentMaps& maps);
+
+  // The server listens, and these maps have been announced.
+  void Begin(const std::vector<std::string>& maps);
+  // Not ready from now on.
+  void BeginDraining();
+
+  // Unavailable, with what is missing in plain words: the server is not ready.
+  [[nodiscard]] absl::Status Check();
+  // Unavailable: scans on this map would be refused now. NotFound: there is no such map.
+  [[nodiscard]] absl::Status CheckMap(absl::string_view map);
+  // Unavailable: a thread that should run has not done so for long.
+  [[nodiscard]] absl::Status CheckAlive() const;
+  [[nodiscard]] ServerState state();
+
+  // Somebody outside has asked for one of them.
+  void NoteAsked();
+  // Whether somebody outside may send requests here because the server was ready: it was, and
+  // somebody has asked in the last minutes.
+  [[nodiscard]] bool watched() const;
+
+  // On the watch's thread: logs changes, and shows that the thread runs.
+  TimeoutWatch::Clock::time_point CheckTime(TimeoutWatch::Clock::time_point now) override;
+
+ private:
+  using Clock = TimeoutWatch::Clock;
+
+  [[nodiscard]] absl::Status CheckLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Those of the engine, the drain and the start; not of maps.
+  [[nodiscard]] absl::Status CheckServer() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Of the maps that are waited for.
+  [[nodiscard]] absl::Status CheckStart() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const Engine& engine_;
+  const ResidentMaps& maps_;
+  mutable absl::Mutex mutex_;
+  bool begun_ ABSL_GUARDED_BY(mutex_) = false;
+  bool draining_ ABSL_GUARDED_BY(mutex_) = false;
+  std::set<std::string, std::less<>> awaited_ ABSL_GUARDED_BY(mutex_);  // of the start
+  bool was_ready_ ABSL_GUARDED_BY(mutex_) = false;
+  bool logged_ready_ ABSL_GUARDED_BY(mutex_) = false;
+  Clock::time_point last_run_ ABSL_GUARDED_BY(mutex_);
+  Clock::time_point last_asked_ ABSL_GUARDED_BY(mutex_);  // the clock's zero: never
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_LIFECYCLE_READINESS_H_

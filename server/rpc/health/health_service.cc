@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/rpc/health/health_service.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "absl/synchronization/mutex.h"
+#include "grpc/health/v1/health.grpc.pb.h"
+#include "server/convert/status.h"
+#include "server/errors/error_details.h"
+
+namespace voxloc::server {
+namespace {
+
+using grpc::health::v1::HealthCheckRequest;
+using grpc::health::v1::HealthCheckResponse;
+using ServingStatus = HealthCheckResponse::ServingStatus;
+
+constexpr absl::string_view kLocalization = "voxloc.v1.LocalizationService";
+// How soon those who watch learn of a change.
+constexpr std::chrono::milliseconds kWatchPeriod{100};
+
+ServingStatus Serving(const absl::Status& status) {
+  if (absl::IsNotFound(status)) return HealthCheckResponse::SERVICE_UNKNOWN;
+  return status.ok() ? HealthCheckResponse::SERVING : HealthCheckResponse::NOT_SERVING;
+}
+
+ServingStatus StatusOf(Readiness& readiness, absl::string_view name) {
+  if (name.empty() || name == "voxloc.v1.AdminService") return HealthCheckResponse::SERVING;
+  readiness.NoteAsked();
+  if (name == kLocalization || name == "voxloc.v1.MapService") return Serving(readiness.Check());
+  if (absl::ConsumePrefix(&name, kLocalization) && absl::ConsumePrefix(&name, "/")) {
+    return Serving(readiness.CheckMap(name));
+  }
+  return HealthCheckResponse::SERVICE_UNKNOWN;
+}
+
+// One call of Watch: looks at the status at intervals, and sends it when it has changed and the
+// client has taken the one before.
+class HealthWatchCall : public grpc::ServerWriteReactor<HealthCheckResponse>,
+                        public TimeoutWatch::Watched {
+ public:
+  HealthWatchCall(Readiness& readiness, std::string name, std::unique_ptr<Admission::Pass> pass)
+      : readiness_(readiness), name_(std::move(name)), pass_(std::move(pass)) {}
+
+  static grpc::ServerWriteReactor<HealthCheckResponse>* Launch(
+      TimeoutWatch& watch, std::shared_ptr<HealthWatchCall> call) {
+    HealthWatchCall* const reactor = call.get();
+    reactor->watched_ = watch.Add(call, Clock::now() + kWatchPeriod);
+    reactor->self_ = std::move(call);
+    reactor->Look();
+    return reactor;
+  }
+
+ private:
+  using Clock = TimeoutWatch::Clock;
+
+  void Look() {
+    const ServingStatus status = StatusOf(readiness_, name_);
+    const absl::MutexLock lock(&mutex_);
+    if (writing_ || finished_ || status == message_.status()) return;
+    message_.set_status(status);
+    writing_ = true;
+    StartWrite(&message_);
+  }
+
+  void End() {
+    const absl::MutexLock lock(&mutex_);
+    if (std::exchange(finished_, true)) return;
+    Finish(grpc::Status::CANCELLED);
+  }
+
+  Clock::time_point CheckTime(Clock::time_point now) override {
+    Look();
+    return now + kWatchPeriod;
+  }
+
+  void OnWriteDone(bool ok) override {
+    {
+      const absl::MutexLock lock(&mutex_);
+      writing_ = false;
+    }
+    if (!ok) End();
+  }
+
+  void OnCancel() override { End(); }
+
+  void OnDone() override {
+    watched_.reset();
+    const std::shared_ptr<HealthWatchCall> last = std::move(self_);
+  }
+
+  Readiness& readiness_;
+  const std::string name_;
+  const std::unique_ptr<Admission::Pass> pass_;
+  std::unique_ptr<TimeoutWatch::Entry> watched_;
+  std::shared_ptr<HealthWatchCall> self_;
+  absl::Mutex mutex_;
+  // UNKNOWN until the first is sent; not touched while it is written.
+  HealthCheckResponse message_ ABSL_GUARDED_BY(mutex_);
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+class RefusedWatch : public grpc::ServerWriteReactor<HealthCheckResponse> {
+ public:
+  explicit RefusedWatch(const absl::Status& status) { Finish(ToGrpcStatus(status)); }
+  void OnDone() override { delete this; }
+};
+
+class HealthService : public grpc::health::v1::Health::CallbackService {
+ public:
+  explicit HealthService(Runtime& runtime)
+      : readiness_(*runtime.readiness),
+        timeouts_(runtime.timeouts),
+        watchers_(runtime.config.limits.max_watchers) {}
+
+  grpc::ServerUnaryReactor* Check(grpc::CallbackServerContext* context,
+                                  const HealthCheckRequest* request,
+                                  HealthCheckResponse* response) override {
+    const ServingStatus status = StatusOf(readiness_, request->service());
+    grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+    if (status == HealthCheckResponse::SERVICE_UNKNOWN) {
+      reactor->Finish({grpc::StatusCode::NOT_FOUND, "no service of this name"});
+    } else {
+      response->set_status(status);
+      reactor->Finish(grpc::Status::OK);
+    }
+    return reactor;
+  }
+
+  grpc::ServerWriteReactor<HealthCheckResponse>* Watch(grpc::CallbackServerContext* /*context*/,
+                                                       const HealthCheckRequest* request) override {
+    std::unique_ptr<Admission::Pass> pass = watchers_.Enter();
+    if (pass == nullptr) {
+      return new RefusedWatch(WithReason(
+          absl::ResourceExhaustedError(absl::StrCat("the server has ", watchers_.limit(),
+                                                    " watchers of its health, its limit")),
+          "TOO_MANY_WATCHERS", {{"limit", absl::StrCat(watchers_.limit())}}));
+    }
+    return HealthWatchCall::Launch(timeouts_, std::make_shared<HealthWatchCall>(
+                                                  readiness_, request->service(), std::move(pass)));
+  }
+
+ private:
+  Readiness& readiness_;
+  TimeoutWatch& timeouts_;
+  Admission watchers_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeHealthService(Runtime& runtime) {
+  return std::make_unique<HealthService>(runtime);
+}
+
+}  // namespace voxloc::server

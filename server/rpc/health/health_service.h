@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// grpc.health.v1.Health: what the server says of its health, by name.
+//   ""                                   SERVING while the process answers, whatever else happens
+//   "voxloc.v1.AdminService"             the same
+//   "voxloc.v1.LocalizationService",
+//   "voxloc.v1.MapService"               the server's readiness
+//   "voxloc.v1.LocalizationService/MAP"  the readiness of one map
+// gRPC's own service would keep the names of maps that are gone, and could not say who asks.
+
+#ifndef VOXLOC_SERVER_RPC_HEALTH_HEALTH_SERVICE_H_
+#define VOXLOC_SERVER_RPC_HEALTH_HEALTH_SERVICE_H_
+
+#include <grpcpp/impl/codegen/service_type.h>
+
+#include <memory>
+
+#include "server/runtime/runtime.h"
+
+namespace voxloc::server {
+
+// The runtime must outlive its calls.
+[[nodiscard]] std::unique_ptr<grpc::Service> MakeHealthService(Runtime& runtime);
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_RPC_HEALTH_HEALTH_SERVICE_H_
