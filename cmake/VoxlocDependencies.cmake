@@ -25,6 +25,7 @@ voxloc_find(CLI11 CONFIG)
 voxloc_find(nlohmann_json CONFIG)
 voxloc_find(SQLite3 3.35)
 voxloc_find(OpenSSL COMPONENTS Crypto)
+voxloc_find(CURL)
 
 # liblzf has a CMake package in Debian 12; elsewhere the header and the library are enough.
 find_package(liblzf CONFIG QUIET)

@@ -382,6 +382,9 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const CommandLine& command
                                                       std::function<void()> end,
                                                       const StopRequested& stopping) {
   SetLogLevel(LogLevelOf(command_line.config.log_level));
+  if (const std::string& endpoint = command_line.config.otlp_endpoint; !endpoint.empty()) {
+    if (absl::Status status = CheckOtlpEndpoint(endpoint); !status.ok()) return status;
+  }
   if (stopping && stopping()) return StoppedWhileStarting();
   const HostResources host = FindHostResources();
   ConfigInEffect resolved = command_line;

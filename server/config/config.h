@@ -93,6 +93,7 @@ struct TlsOptions {
 struct Config {
   std::string listen = "127.0.0.1:50051";
   std::string metrics_listen = "127.0.0.1:9464";  // "off": no metrics endpoint
+  std::string otlp_endpoint;                      // of a collector of traces; empty: none
   std::string data_dir;                           // empty: maps are kept in memory
   uint32_t kept_revisions = 10;                   // of a map that were active
   bool tile_fit = true;                           // compare some scans with the map's tiles

@@ -274,6 +274,11 @@ std::vector<Setting> MakeSettings() {
       "a free port",
       [](auto& c) -> auto& { return c.metrics_listen; }));
   table.push_back(Text(
+      "otlp_endpoint", "URL",
+      "send the spans of sampled traces to the OpenTelemetry collector at this URL, such as "
+      "http://127.0.0.1:4318, by OTLP over HTTP with JSON; empty: nowhere",
+      [](auto& c) -> auto& { return c.otlp_endpoint; }));
+  table.push_back(Text(
       "data_dir", "DIR",
       "keep maps in this folder, which is created where its parent exists, so that they survive a "
       "restart; empty: in memory",

@@ -9,8 +9,10 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <optional>
 
 #include "absl/strings/escaping.h"
+#include "server/observe/log_limiter.h"
 
 namespace voxloc::server {
 namespace {
@@ -18,6 +20,13 @@ namespace {
 constexpr size_t kQueuedLines = 8192;
 
 std::atomic<LogLevel> current_level{LogLevel::kInfo};
+
+thread_local TraceId current_trace{};  // all zero: none
+
+LogLimiter& Limiter() {
+  static auto* const limiter = new LogLimiter(LogLimiter::Options());
+  return *limiter;
+}
 
 spdlog::async_logger& Logger() {
   // Destroyed at exit, which waits until all lines are written.
@@ -33,7 +42,7 @@ spdlog::async_logger& Logger() {
   return *logger;
 }
 
-void WriteLine(const std::string& line) {
+void Write(const std::string& line) {
   Logger().log(spdlog::level::info, spdlog::string_view_t(line.data(), line.size()));
 }
 
@@ -86,15 +95,34 @@ std::string FormatLogLine(LogLevel level, absl::string_view event,
       absl::StrAppend(&line, absl::CEscape(field.value));
     }
   }
+  if (current_trace != TraceId{}) absl::StrAppend(&line, " trace_id=", TraceIdHex(current_trace));
   return line;
 }
 
-void Log(LogLevel level, absl::string_view event, std::initializer_list<LogField> fields) {
-  if (LogEnabled(level)) WriteLine(FormatLogLine(level, event, fields));
+void LogAlways(absl::string_view event, std::initializer_list<LogField> fields) {
+  Write(FormatLogLine(LogLevel::kInfo, event, fields));
 }
 
-void LogAlways(absl::string_view event, std::initializer_list<LogField> fields) {
-  WriteLine(FormatLogLine(LogLevel::kInfo, event, fields));
+LogTrace::LogTrace(const TraceContext& trace) : before_(current_trace) {
+  current_trace = trace.trace_id;
 }
+
+LogTrace::~LogTrace() { current_trace = before_; }
+
+void Log(LogLevel level, absl::string_view event, std::initializer_list<LogField> fields) {
+  if (!LogEnabled(level)) return;
+  Write(FormatLogLine(level, event, fields));
+}
+
+void LogLimited(LogLevel level, absl::string_view event, std::initializer_list<LogField> fields) {
+  if (!LogEnabled(level)) return;
+  const std::optional<uint64_t> left_out = Limiter().Admit(event, LogLimiter::Clock::now());
+  if (!left_out.has_value()) return;
+  std::string line = FormatLogLine(level, event, fields);
+  if (*left_out > 0) absl::StrAppend(&line, " left_out=", *left_out);
+  Write(line);
+}
+
+uint64_t LogLinesLeftOut() { return Limiter().left_out(); }
 
 }  // namespace voxloc::server

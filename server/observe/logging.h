@@ -6,17 +6,20 @@
 //
 // Lines are handed to a thread of their own, so that no caller waits for a slow reader; when it
 // falls far behind, the oldest lines are lost. Values with spaces, quotes or control characters are
-// quoted and escaped: what a client names cannot forge a line. Thread-safe.
+// quoted and escaped: what a client names cannot forge a line. Lines about a call or a scan that
+// belongs to a trace have its trace_id. Thread-safe.
 
 #ifndef VOXLOC_SERVER_OBSERVE_LOGGING_H_
 #define VOXLOC_SERVER_OBSERVE_LOGGING_H_
 
+#include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "server/observe/trace/trace_context.h"
 
 namespace voxloc::server {
 
@@ -45,7 +48,27 @@ void Log(LogLevel level, absl::string_view event, std::initializer_list<LogField
 // At level info, whatever the level that is logged.
 void LogAlways(absl::string_view event, std::initializer_list<LogField> fields);
 
-// The line without its time, as Log writes it.
+// The same for events that clients or faults can repeat without end: beyond a burst, lines are left
+// out, and the next one has their number as left_out (LogLimiter).
+void LogLimited(LogLevel level, absl::string_view event, std::initializer_list<LogField> fields);
+
+// Lines that LogLimited has left out, of all events.
+[[nodiscard]] uint64_t LogLinesLeftOut();
+
+// While it lives, lines of its thread have this trace's trace_id, unless the trace is not valid.
+// The scopes of a thread are nested.
+class LogTrace {
+ public:
+  explicit LogTrace(const TraceContext& trace);
+  LogTrace(const LogTrace&) = delete;
+  LogTrace& operator=(const LogTrace&) = delete;
+  ~LogTrace();
+
+ private:
+  const TraceId before_;
+};
+
+// The line without its time, as Log writes it in this thread.
 [[nodiscard]] std::string FormatLogLine(LogLevel level, absl::string_view event,
                                         std::initializer_list<LogField> fields);
 

@@ -60,6 +60,13 @@ std::unique_ptr<FailoverEngine> WithStandby(EngineChoice& choice) {
   return std::make_unique<FailoverEngine>(std::move(engines));
 }
 
+std::unique_ptr<SpanExporter> MakeSpanExporter(const Config& config, const SpanGroup& metrics) {
+  if (config.otlp_endpoint.empty()) return nullptr;
+  SpanExporterOptions options;
+  options.endpoint = config.otlp_endpoint;
+  return std::make_unique<SpanExporter>(std::move(options), metrics);
+}
+
 FitSampler::Options FitSamplerOptions(const Config& config) {
   FitSampler::Options options;
   options.enabled = config.tile_fit;
@@ -81,6 +88,7 @@ Runtime::Runtime(const ConfigInEffect& resolved, const HostResources& found, Eng
       metrics(engine->name().c_str()),
       access(std::make_shared<AccessControl>(config.access_file, metrics)),
       audit(config.audit_log, metrics),
+      spans(MakeSpanExporter(config, metrics)),
       reply_bytes(config.limits.max_reply_bytes, metrics.reply_bytes),
       unopened_streams(config.limits.max_unopened_streams),
       searches(config.limits.max_searches),
@@ -91,9 +99,9 @@ Runtime::Runtime(const ConfigInEffect& resolved, const HostResources& found, Eng
       map_store(std::move(store)),
       max_map_memory_bytes(MapMemoryBytes(config.limits, engine->Info())),
       moments(OpenMoments(config, *engine, metrics)),
-      mapping("mapping", MappingTasks(config.limits), metrics.depth_mapping),
-      scoring("scoring", ScoringTasks(config.limits), metrics.depth_scoring),
-      searching("searching", SearchingOptions(config.limits), metrics.depth_searching),
+      mapping("mapping", MappingTasks(config.limits), metrics.mapping_queue),
+      scoring("scoring", ScoringTasks(config.limits), metrics.scoring_queue),
+      searching("searching", SearchingOptions(config.limits), metrics.searching_queue),
       maps(config.limits.max_maps, metrics, mapping, config.access_file.empty()),
       library({*map_store, *engine, maps, map_events, live, metrics, max_map_memory_bytes,
                moments.get()}),
@@ -162,8 +170,10 @@ bool EngineWasReplaced(const Runtime& runtime, const MapView& map) {
 
 absl::Status EngineFault(const Runtime& runtime, const std::string& client, const std::string& map,
                          const absl::Status& status) {
-  Log(LogLevel::kError, "engine_failed",
-      {{"session", client}, {"map", map}, {"error", status.message()}});
+  const Metrics& metrics = runtime.metrics;
+  (runtime.engine->Health().ok() ? metrics.engine_faults : metrics.engine_lost).Increment();
+  LogLimited(LogLevel::kError, "engine_failed",
+             {{"session", client}, {"map", map}, {"error", status.message()}});
   runtime.residency->FollowNow();
   return EngineError(*runtime.engine);
 }

@@ -34,6 +34,7 @@
 #include "server/maps/resident_maps.h"
 #include "server/maps/store/map_store.h"
 #include "server/observe/metrics/metrics.h"
+#include "server/observe/trace/span_exporter.h"
 #include "server/scheduling/admission.h"
 #include "server/scheduling/byte_budget.h"
 #include "server/scheduling/scheduler.h"
@@ -63,6 +64,7 @@ struct Runtime {
   const std::string engine_note;               // why it is not what was asked for; empty: it is
   ThreadPool host_threads;                     // for what the engine does not do
   Metrics metrics;
+  const std::unique_ptr<SpanExporter> spans;  // null: nobody takes them
   ActiveCalls calls;
 
   const std::shared_ptr<AccessControl> access;

@@ -57,6 +57,7 @@ RecoveryWork::~RecoveryWork() {
 }
 
 void RecoveryWork::Run() {
+  const LogTrace log_trace(reply_.trace().context());
   // With the covariance where it costs nothing more.
   EstimateOptions estimate;
   const bool calibrated =
@@ -133,15 +134,15 @@ void RecoveryWork::Conclude(const RecoveryOutcome& outcome) {
   if (recovery.has_map_t_base() && covariance_.has_value()) {
     AppendRowMajor(*covariance_, *recovery.mutable_map_t_base()->mutable_covariance());
   }
-  Log(LogLevel::kInfo, "recovery",
-      {{"session", source_->session},
-       {"map", source_->map},
-       {"radius_m", recovery.search_radius_m()},
-       {"candidates", recovery.candidates()},
-       {"outcome", NameOf(outcome)},
-       {"agreeing", outcome.agreeing_scans},
-       {"checked", outcome.checked_scans},
-       {"detail", recovery.detail()}});
+  LogLimited(LogLevel::kInfo, "recovery",
+             {{"session", source_->session},
+              {"map", source_->map},
+              {"radius_m", recovery.search_radius_m()},
+              {"candidates", recovery.candidates()},
+              {"outcome", NameOf(outcome)},
+              {"agreeing", outcome.agreeing_scans},
+              {"checked", outcome.checked_scans},
+              {"detail", recovery.detail()}});
   pass_.reset();
   reply_.Send();
 }

@@ -10,17 +10,27 @@
 #include "server/observe/logging.h"
 
 namespace voxloc::server {
+namespace {
+
+// The last border of the histogram. What is older is a recording, or of a clock that is wrong.
+constexpr double kMostPoseAgeS = 10.0;
+
+}  // namespace
 
 ScanReply::ScanReply(const Runtime& runtime, std::shared_ptr<const ScanSource> source,
-                     std::shared_ptr<ScanClient> client, const v1::Scan& scan)
+                     std::shared_ptr<ScanClient> client, const v1::Scan& scan,
+                     const TraceContext& call_trace)
     : runtime_(&runtime),
       source_(std::move(source)),
       client_(std::move(client)),
       received_(Clock::now()),
+      trace_(runtime.spans.get(), scan.traceparent(), call_trace, received_,
+             absl::GetCurrentTimeNanos()),
       result_(std::make_unique<v1::AlignmentResult>()) {
   result_->set_sequence(scan.sequence());
   result_->set_stamp_ns(scan.stamp_ns());
   result_->mutable_timings()->set_received_at_ns(absl::GetCurrentTimeNanos());
+  if (trace_.context().valid()) result_->set_trace_id(TraceIdHex(trace_.context().trace_id));
   runtime_->metrics.scans_received.Increment();
 }
 
@@ -40,6 +50,7 @@ void ScanReply::SetStatus(v1::AlignmentStatus status, absl::string_view detail) 
 void ScanReply::Send() {
   result_->mutable_timings()->set_server_s(age_s());
   Count();
+  trace_.End(*result_, *source_);
   FitIntoMessage(runtime_->live.limits()->max_message_bytes, *result_);
   client_->Answer(std::move(result_));
 }
@@ -59,8 +70,9 @@ void ScanReply::Count() const {
   }
   metrics.results[static_cast<size_t>(result_->status())].Increment();
   metrics.scan_duration_s.Observe(timings.server_s());
+  if (result_->accepted()) CountPoseAge();
   if (timings.batch_size() > 0) {
-    metrics.wait_tracking_s.Observe(timings.queue_wait_s());
+    metrics.tracking_queue.wait_s.Observe(timings.queue_wait_s());
     metrics.stage_prepare_s.Observe(timings.prepare_s());
     metrics.iterations.Observe(result_->iterations());
     metrics.nvtl.Observe(result_->scores().nvtl());
@@ -76,6 +88,17 @@ void ScanReply::Count() const {
          {"iterations", result_->iterations()},
          {"server_s", timings.server_s()},
          {"detail", result_->detail()}});
+  }
+}
+
+void ScanReply::CountPoseAge() const {
+  const double now_ns = 1e9 * result_->timings().server_s() +
+                        static_cast<double>(result_->timings().received_at_ns());
+  const double age_s = 1e-9 * (now_ns - static_cast<double>(result_->stamp_ns()));
+  if (source_->own_clock || age_s < 0.0 || age_s > kMostPoseAgeS) {
+    runtime_->metrics.pose_age_unknown.Increment();
+  } else {
+    runtime_->metrics.pose_age_s.Observe(age_s);
   }
 }
 

@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "server/runtime/runtime.h"
 #include "server/scan/scan_client.h"
+#include "server/scan/scan_trace.h"
 #include "server/session/scan_source.h"
 #include "voxloc/v1/alignment.pb.h"
 #include "voxloc/v1/localization_service.pb.h"
@@ -21,15 +22,20 @@ namespace voxloc::server {
 
 class ScanReply {
  public:
-  // The scan has just been received.
+  using Clock = std::chrono::steady_clock;
+
+  // The scan has just been received, in a call that belongs to `call_trace`.
   ScanReply(const Runtime& runtime, std::shared_ptr<const ScanSource> source,
-            std::shared_ptr<ScanClient> client, const v1::Scan& scan);
+            std::shared_ptr<ScanClient> client, const v1::Scan& scan,
+            const TraceContext& call_trace);
   ScanReply(ScanReply&&) = default;
   ~ScanReply();
 
   // Until it is sent.
   [[nodiscard]] v1::AlignmentResult& result() { return *result_; }
   [[nodiscard]] const v1::AlignmentResult& result() const { return *result_; }
+  [[nodiscard]] ScanTrace& trace() { return trace_; }
+  [[nodiscard]] Clock::time_point received() const { return received_; }
   // Since the receipt.
   [[nodiscard]] double age_s() const;
 
@@ -42,14 +48,14 @@ class ScanReply {
   void GiveUp();
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   void Count() const;
+  void CountPoseAge() const;
 
   const Runtime* runtime_;
   std::shared_ptr<const ScanSource> source_;
   std::shared_ptr<ScanClient> client_;
   Clock::time_point received_;
+  ScanTrace trace_;
   std::unique_ptr<v1::AlignmentResult> result_;  // null once it has ended
 };
 

@@ -31,6 +31,10 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+Clock::duration Duration(double seconds) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
 // A scan's own part of its batch, seconds.
 double TrackingTime(const v1::Timings& timings) {
   return timings.prepare_s() +
@@ -43,10 +47,10 @@ double TrackingTime(const v1::Timings& timings) {
 ScanWork::ScanWork(Runtime& runtime, std::shared_ptr<const ScanSource> source,
                    std::shared_ptr<ScanClient> client,
                    std::unique_ptr<google::protobuf::Message> message, const v1::Scan& scan,
-                   const StopToken& stop)
+                   const StopToken& stop, const TraceContext& call_trace)
     : runtime_(runtime),
       source_(std::move(source)),
-      reply_(runtime, source_, std::move(client), scan),
+      reply_(runtime, source_, std::move(client), scan, call_trace),
       message_(std::move(message)),
       scan_(&scan),
       bytes_(scan.ByteSizeLong()),
@@ -58,6 +62,7 @@ ScanWork::ScanWork(Runtime& runtime, std::shared_ptr<const ScanSource> source,
 }
 
 bool ScanWork::Check() {
+  const LogTrace log_trace(reply_.trace().context());
   const absl::Status status = CheckFields();
   if (status.ok()) return true;
   // An empty scan is not malformed to Autoware, whose checks begin with that.
@@ -95,7 +100,9 @@ absl::Status ScanWork::CheckFields() {
 }
 
 bool ScanWork::Prepare(AlignJob& job, EstimateRequest& estimate, ThreadPool* idle) {
+  const LogTrace log_trace(reply_.trace().context());
   const Clock::time_point start = Clock::now();
+  reply_.trace().AddStage("queue", reply_.received(), start);
   v1::Timings& timings = *reply_.result().mutable_timings();
   timings.set_queue_wait_s(reply_.age_s());
   if (stop_.cancelled != nullptr && stop_.cancelled->load(std::memory_order_relaxed)) {
@@ -129,6 +136,7 @@ bool ScanWork::Prepare(AlignJob& job, EstimateRequest& estimate, ThreadPool* idl
     RequestSweep(job);
     job.packed = runtime_.engine->Pack(job);
     timings.set_prepare_s(SecondsSince(start));
+    reply_.trace().AddStage("prepare", start, Clock::now());
     return true;
   }
   return false;
@@ -295,12 +303,12 @@ void ScanWork::CheckSweep(const AlignResult& result) {
   SweepReportToProto(report, *reply_.result().mutable_sweep_check());
   if (report.suspect) runtime_.metrics.sweeps_suspect.Increment();
   if (!report.begins) return;
-  Log(LogLevel::kWarn, "suspect_sweeps",
-      {{"session", source_->session},
-       {"map", source_->map},
-       {"unexplained_motion", report.unexplained_motion},
-       {"sigma", report.sigma},
-       {"scans", report.scans}});
+  LogLimited(LogLevel::kWarn, "suspect_sweeps",
+             {{"session", source_->session},
+              {"map", source_->map},
+              {"unexplained_motion", report.unexplained_motion},
+              {"sigma", report.sigma},
+              {"scans", report.scans}});
 }
 
 bool ScanWork::PrefersSecond(const AlignResult& first, const AlignResult& second) {
@@ -316,11 +324,16 @@ bool ScanWork::PrefersSecond(const AlignResult& first, const AlignResult& second
 }
 
 void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const BatchFacts& batch) {
+  const LogTrace log_trace(reply_.trace().context());
+  const Clock::time_point start = Clock::now();
+  reply_.trace().AddStage("align", batch.align_start, batch.align_start + Duration(batch.align_s));
+  if (estimate != nullptr) {
+    reply_.trace().AddStage("estimate", start - Duration(batch.estimate_s), start);
+  }
   if (!result.status.ok()) {
     AnswerFailed(result.status, batch.align_s);
     return;
   }
-  const Clock::time_point start = Clock::now();
   const ScanRecipe& recipe = source_->recipe;
   v1::AlignmentResult& reply = reply_.result();
   AlignResultToProto(result, *prepared_.base, recipe.output, reply);
@@ -344,6 +357,7 @@ void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const 
   }
   InterpolatedGuessToProto(result.map_T_base);
   const double encode_s = SecondsSince(start);
+  reply_.trace().AddStage("encode", start, Clock::now());
   runtime_.metrics.stage_encode_s.Observe(encode_s);
   timings.set_estimate_s(batch.estimate_s + encode_s);
   if (verdict.accepted) {
@@ -379,6 +393,7 @@ void ScanWork::AnswerFailed(const absl::Status& status, double retry_after_s) {
   if (absl::IsInvalidArgument(status)) {
     Answer(v1::ALIGNMENT_STATUS_INVALID_INPUT, status.message());
   } else if (absl::IsResourceExhausted(status)) {
+    runtime_.metrics.engine_no_memory.Increment();
     reply_.result().set_retry_after_s(retry_after_s);
     Answer(v1::ALIGNMENT_STATUS_OVERLOADED, status.message());
   } else {
@@ -388,6 +403,7 @@ void ScanWork::AnswerFailed(const absl::Status& status, double retry_after_s) {
 }
 
 void ScanWork::Supersede() {
+  const LogTrace log_trace(reply_.trace().context());
   runtime_.metrics.dropped_superseded.Increment();
   reply_.result().mutable_timings()->set_queue_wait_s(reply_.age_s());
   reply_.SetStatus(v1::ALIGNMENT_STATUS_SUPERSEDED, "a newer scan replaced this one");
@@ -395,6 +411,7 @@ void ScanWork::Supersede() {
 }
 
 void ScanWork::Refuse(double retry_after_s) {
+  const LogTrace log_trace(reply_.trace().context());
   runtime_.metrics.dropped_queue_full.Increment();
   runtime_.metrics.rejected_scans.Increment();
   reply_.result().set_retry_after_s(retry_after_s);
@@ -406,6 +423,7 @@ void ScanWork::Refuse(double retry_after_s) {
 
 void ScanWork::Fail(const absl::Status& status) {
   if (reply_.ended()) return;
+  const LogTrace log_trace(reply_.trace().context());
   runtime_.metrics.rejected_scans.Increment();
   Answer(v1::ALIGNMENT_STATUS_OVERLOADED, status.message());
 }

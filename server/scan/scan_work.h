@@ -28,10 +28,11 @@ namespace voxloc::server {
 
 class ScanWork : public ScanTask {
  public:
-  // `scan` is part of `message`, or stays alive by other means where that is null.
+  // `scan` is part of `message`, or stays alive by other means where that is null. `call_trace` is
+  // that of the scan's call.
   ScanWork(Runtime& runtime, std::shared_ptr<const ScanSource> source,
            std::shared_ptr<ScanClient> client, std::unique_ptr<google::protobuf::Message> message,
-           const v1::Scan& scan, const StopToken& stop);
+           const v1::Scan& scan, const StopToken& stop, const TraceContext& call_trace);
 
   // Looks at everything but the points. False: the scan is malformed and has been answered.
   [[nodiscard]] bool Check();

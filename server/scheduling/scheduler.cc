@@ -146,7 +146,7 @@ Scheduler::Scheduler(Engine& engine, ThreadPool& host_threads, const Options& op
       host_threads_(host_threads),
       metrics_(metrics),
       options_(options),
-      estimating_("estimating", kMaxLaterBatches, metrics.depth_estimating) {
+      estimating_("estimating", kMaxLaterBatches, metrics.estimating_queue) {
   for (size_t i = 0; i < std::max<size_t>(options.batches_in_flight, 1); ++i) {
     workers_.emplace_back([this] {
       NameThisThread("tracking");
@@ -166,7 +166,7 @@ void Scheduler::CountQueued(Lane& lane, const ScanTask& task, bool added) {
   queued_ = added ? queued_ + 1 : queued_ - 1;
   queued_bytes_ = added ? queued_bytes_ + bytes : queued_bytes_ - bytes;
   lane.bytes = added ? lane.bytes + bytes : lane.bytes - bytes;
-  metrics_.depth_tracking.Set(static_cast<double>(queued_));
+  metrics_.tracking_queue.depth.Set(static_cast<double>(queued_));
 }
 
 std::unique_ptr<ScanTask> Scheduler::Put(Lane& lane, std::unique_ptr<ScanTask> task) {
@@ -361,6 +361,7 @@ void Scheduler::Align(std::vector<Group>& groups, BatchFacts& facts) {
   const Clock::time_point start = Clock::now();
   std::vector<AlignResult> results = engine_.Align(jobs);
   facts.align_s = ElapsedS(start);
+  facts.align_start = start;
   metrics_.batch_size.Observe(static_cast<double>(facts.size));
   metrics_.stage_align_s.Observe(facts.align_s);
   for (size_t k = 0; k < guessed_twice.size(); ++k) {

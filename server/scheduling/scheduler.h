@@ -25,6 +25,7 @@
 #ifndef VOXLOC_SERVER_SCHEDULING_SCHEDULER_H_
 #define VOXLOC_SERVER_SCHEDULING_SCHEDULER_H_
 
+#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <memory>
@@ -47,6 +48,7 @@ namespace voxloc::server {
 // What a task learns about its way.
 struct BatchFacts {
   size_t size = 0;  // scans that shared the engine's call
+  std::chrono::steady_clock::time_point align_start;
   double align_s = 0.0;
   double estimate_s = 0.0;  // its own
 };

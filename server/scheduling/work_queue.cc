@@ -10,15 +10,15 @@
 
 namespace voxloc::server {
 
-WorkQueue::WorkQueue(const std::string& thread_name, const Options& options, Gauge depth)
+WorkQueue::WorkQueue(const std::string& thread_name, const Options& options, QueueMetrics metrics)
     : thread_name_(thread_name),
       background_(options.background),
-      depth_(depth),
+      metrics_(metrics),
       capacity_(options.capacity),
       max_threads_(options.max_threads) {}
 
-WorkQueue::WorkQueue(const std::string& thread_name, size_t capacity, Gauge depth)
-    : WorkQueue(thread_name, Options{capacity, 1, false}, depth) {}
+WorkQueue::WorkQueue(const std::string& thread_name, size_t capacity, QueueMetrics metrics)
+    : WorkQueue(thread_name, Options{capacity, 1, false}, metrics) {}
 
 WorkQueue::~WorkQueue() { Stop(); }
 
@@ -33,8 +33,8 @@ bool WorkQueue::Post(std::function<void()> task) {
   if (stopping_ || tasks_.size() >= capacity_) return false;
   if (tasks_.size() >= idle_threads_ && threads_.size() < max_threads_) StartThread();
   if (threads_.empty()) return false;
-  tasks_.push_back(std::move(task));
-  depth_.Set(static_cast<double>(tasks_.size()));
+  tasks_.push_back({std::move(task), Clock::now()});
+  metrics_.depth.Set(static_cast<double>(tasks_.size()));
   return true;
 }
 
@@ -52,14 +52,14 @@ void WorkQueue::StartThread() {
 }
 
 void WorkQueue::Stop() {
-  std::deque<std::function<void()>> dropped;
+  std::deque<Task> dropped;
   std::vector<std::thread> threads;
   {
     const absl::MutexLock lock(&mutex_);
     stopping_ = true;
     dropped.swap(tasks_);
     threads.swap(threads_);
-    depth_.Set(0.0);
+    metrics_.depth.Set(0.0);
   }
   for (std::thread& thread : threads) thread.join();
 }
@@ -75,9 +75,11 @@ void WorkQueue::Run() {
           },
           this));
       if (stopping_) return;
-      task = std::move(tasks_.front());
+      task = std::move(tasks_.front().run);
+      const Clock::time_point posted = tasks_.front().posted;
       tasks_.pop_front();
-      depth_.Set(static_cast<double>(tasks_.size()));
+      metrics_.wait_s.Observe(std::chrono::duration<double>(Clock::now() - posted).count());
+      metrics_.depth.Set(static_cast<double>(tasks_.size()));
       --idle_threads_;
     }
     task();

@@ -9,6 +9,7 @@
 #ifndef VOXLOC_SERVER_SCHEDULING_WORK_QUEUE_H_
 #define VOXLOC_SERVER_SCHEDULING_WORK_QUEUE_H_
 
+#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <functional>
@@ -18,7 +19,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "server/observe/metrics/instruments.h"
+#include "server/observe/metrics/queue_metrics.h"
 
 namespace voxloc::server {
 
@@ -31,10 +32,9 @@ class WorkQueue {
     bool background = false;  // the system prefers other threads to these
   };
 
-  // `depth` shows how many tasks wait.
-  WorkQueue(const std::string& thread_name, const Options& options, Gauge depth);
+  WorkQueue(const std::string& thread_name, const Options& options, QueueMetrics metrics);
   // One thread.
-  WorkQueue(const std::string& thread_name, size_t capacity, Gauge depth);
+  WorkQueue(const std::string& thread_name, size_t capacity, QueueMetrics metrics);
   WorkQueue(const WorkQueue&) = delete;
   WorkQueue& operator=(const WorkQueue&) = delete;
   ~WorkQueue();
@@ -49,16 +49,23 @@ class WorkQueue {
   void Stop();
 
  private:
+  using Clock = std::chrono::steady_clock;
+
+  struct Task {
+    std::function<void()> run;
+    Clock::time_point posted;
+  };
+
   void Run();
   void StartThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string thread_name_;
   const bool background_;
-  const Gauge depth_;
+  const QueueMetrics metrics_;
   absl::Mutex mutex_;
   size_t capacity_ ABSL_GUARDED_BY(mutex_);
   size_t max_threads_ ABSL_GUARDED_BY(mutex_);
-  std::deque<std::function<void()>> tasks_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Task> tasks_ ABSL_GUARDED_BY(mutex_);
   size_t idle_threads_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_ ABSL_GUARDED_BY(mutex_);

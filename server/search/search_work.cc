@@ -219,14 +219,14 @@ void SearchWork::Count(const v1::SearchResult& result) const {
   if (result.timed_out()) metrics.searches_timed_out.Increment();
   metrics.search_candidates.Increment(result.candidates_aligned());
   metrics.search_duration_s.Observe(result.timings().server_s());
-  Log(LogLevel::kInfo, "searched",
-      {{"vehicle", request_.setup().vehicle()},
-       {"map", request_.setup().map()},
-       {"found", found},
-       {"hypotheses", result.hypotheses_size()},
-       {"aligned", result.candidates_aligned()},
-       {"timed_out", result.timed_out()},
-       {"server_s", result.timings().server_s()}});
+  LogLimited(LogLevel::kInfo, "searched",
+             {{"vehicle", request_.setup().vehicle()},
+              {"map", request_.setup().map()},
+              {"found", found},
+              {"hypotheses", result.hypotheses_size()},
+              {"aligned", result.candidates_aligned()},
+              {"timed_out", result.timed_out()},
+              {"server_s", result.timings().server_s()}});
 }
 
 }  // namespace voxloc::server

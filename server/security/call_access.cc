@@ -84,7 +84,7 @@ absl::Status CallAccess::Examine() {
   const std::optional<Denial> denial = FindDenial();
   if (!denial.has_value()) return absl::OkStatus();
   denial->count.Increment();
-  control_.LogDenial(identity_ == nullptr ? "" : identity_->name, peer_, NameOf(method_),
+  control_.LogDenial(identity_ == nullptr ? "" : identity_->name, peer_, NameOf(method_).method,
                      denial->status.message());
   return denial->status;
 }
@@ -121,8 +121,8 @@ std::optional<CallAccess::Denial> CallAccess::FindDenial() {
     const std::string needed(role.has_value() ? ToString(*role) : "");
     const std::string needs =
         role.has_value()
-            ? absl::StrCat(NameOf(method_), " needs the role ", needed)
-            : absl::StrCat(NameOf(method_), " needs credentials that the server knows");
+            ? absl::StrCat(NameOf(method_).method, " needs the role ", needed)
+            : absl::StrCat(NameOf(method_).method, " needs credentials that the server knows");
     if (anonymous && credentials_.certificate_names.empty()) {
       return Denial{WithReason(absl::UnauthenticatedError(
                                    absl::StrCat("the call has no credentials; ", needs)),

@@ -76,7 +76,7 @@ FitSampler::FitSampler(TileFits& fits, const Options& options, const Metrics& me
       metrics_(metrics),
       turns_(options.share),
       queue_("fitting", WorkQueue::Options{kWaitingScans, 1, /*background=*/true},
-             metrics.depth_fitting) {}
+             metrics.fitting_queue) {}
 
 void FitSampler::Offer(absl::string_view session, double tracking_s,
                        absl::FunctionRef<FitSample()> make) {

@@ -28,7 +28,7 @@ MomentsCache::MomentsCache(MomentsCacheOptions options, Engine& engine, const Me
     : options_(std::move(options)),
       engine_(engine),
       metrics_(metrics),
-      writing_("moments", {kMaxTasks, 1, /*background=*/true}, metrics.depth_moments) {
+      writing_("moments", {kMaxTasks, 1, /*background=*/true}, metrics.moments_queue) {
   auto opened = MomentsFile::Open(options_.path, options_.version);
   if (opened.ok()) {
     Log(LogLevel::kInfo, "moments_opened",

@@ -139,8 +139,9 @@ std::optional<Residency::Task> Residency::Choose(Clock::time_point now) {
     const bool in_time = room && now - state.first_seen < kOpenWholeWithin;
     if (loading && (whole || !in_time)) {
       parts_.maps.Open(map);
-      Log(LogLevel::kInfo, "map_opened",
-          {{"map", map}, {"load_s", duration<double>(now - state.first_seen).count()}});
+      const double load_s = duration<double>(now - state.first_seen).count();
+      parts_.metrics.map_load_s.Observe(load_s);
+      Log(LogLevel::kInfo, "map_opened", {{"map", map}, {"load_s", load_s}});
     }
   }
   return other;

@@ -31,7 +31,7 @@ void AddOfMap(const ServedMap& map, double value, prometheus::MetricFamily& fami
 
 std::vector<prometheus::MetricFamily> MapCollector::Collect() const {
   prometheus::MetricFamily revision =
-      MapGauges("voxloc_map_revision", "Active revision of each map.");
+      MapGauges("voxloc_map_revision", "Active revision of each map. A map's series end with it.");
   prometheus::MetricFamily age = MapGauges(
       "voxloc_map_age_seconds", "Time since the active revision of each map was committed.");
   const int64_t now_unix_ns = absl::GetCurrentTimeNanos();

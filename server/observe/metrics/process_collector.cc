@@ -13,6 +13,7 @@
 #include <string>
 
 #include "absl/time/clock.h"
+#include "server/observe/logging.h"
 
 namespace voxloc::server {
 namespace {
@@ -73,15 +74,18 @@ std::vector<prometheus::MetricFamily> ProcessCollector::Collect() const {
   using prometheus::MetricType;
   const Memory memory = ReadMemory();
   return {
-      Family("process_cpu_seconds_total", "CPU time, user and system.", MetricType::Counter,
+      Family("process_cpu_seconds_total", "Processor time, user and system.", MetricType::Counter,
              CpuSeconds()),
-      Family("process_resident_memory_bytes", "Resident memory.", MetricType::Gauge,
+      Family("process_resident_memory_bytes", "Resident memory of the process.", MetricType::Gauge,
              memory.resident_bytes),
-      Family("process_virtual_memory_bytes", "Virtual memory.", MetricType::Gauge,
+      Family("process_virtual_memory_bytes", "Virtual memory of the process.", MetricType::Gauge,
              memory.virtual_bytes),
       Family("process_open_fds", "Open file descriptors.", MetricType::Gauge, OpenFiles()),
-      Family("process_start_time_seconds", "When the process started, since the Unix epoch.",
+      Family("process_start_time_seconds", "Start of the process since the Unix epoch.",
              MetricType::Gauge, started_s_),
+      Family("voxloc_log_lines_left_out_total",
+             "Lines left out of the log since their event came too often.", MetricType::Counter,
+             static_cast<double>(LogLinesLeftOut())),
   };
 }
 

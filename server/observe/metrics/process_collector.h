@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ProcessCollector: what the kernel says about this process, read when a scrape asks for it. The
-// names are those of Prometheus' own client libraries. Thread-safe.
+// ProcessCollector: what the kernel says about this process, read when a scrape asks for it, and
+// what the log has left out. The names are those of Prometheus' own client libraries. Thread-safe.
 
 #ifndef VOXLOC_SERVER_OBSERVE_METRICS_PROCESS_COLLECTOR_H_
 #define VOXLOC_SERVER_OBSERVE_METRICS_PROCESS_COLLECTOR_H_

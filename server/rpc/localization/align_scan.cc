@@ -11,6 +11,7 @@
 #include "server/convert/status.h"
 #include "server/errors/error_details.h"
 #include "server/maps/residency/surroundings.h"
+#include "server/observe/logging.h"
 #include "server/rpc/support/admit.h"
 #include "server/rpc/support/call_scope.h"
 #include "server/rpc/support/deadline.h"
@@ -77,6 +78,8 @@ class AlignScanCall : public grpc::ServerUnaryReactor,
 
   void Start() {
     self_ = shared_from_this();
+    const LogTrace log_trace(call_.trace());
+    call_.Received(request_);
     if (absl::Status status = AdmitSetup(call_.access(), request_.setup()); !status.ok()) {
       EndWith(status);
       return;
@@ -88,13 +91,16 @@ class AlignScanCall : public grpc::ServerUnaryReactor,
     }
     auto work =
         std::make_unique<ScanWork>(runtime_, std::make_shared<const ScanSource>(*std::move(source)),
-                                   self_, nullptr, request_.scan(), stop_);
+                                   self_, nullptr, request_.scan(), stop_, call_.trace());
     if (work->Check()) runtime_.scheduler.Submit(runtime_.scheduler.OpenLane(1), std::move(work));
   }
 
   void Answer(std::unique_ptr<v1::AlignmentResult> result) override {
     const absl::Status status = StatusOfResult(*result, *runtime_.engine);
-    if (status.ok()) response_.set_allocated_result(result.release());
+    if (status.ok()) {
+      response_.set_allocated_result(result.release());
+      call_.Sent(response_.ByteSizeLong());
+    }
     EndWith(status);
   }
 

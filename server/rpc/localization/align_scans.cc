@@ -2,7 +2,6 @@
 
 #include "server/rpc/localization/align_scans.h"
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -26,9 +25,6 @@
 
 namespace voxloc::server {
 namespace {
-
-// W3C's version 00 has 55.
-constexpr size_t kMostTraceParentBytes = 64;
 
 // Streams open within a round trip or two.
 constexpr double kRetryWhenUnopenedS = 1.0;
@@ -144,7 +140,8 @@ class AlignScansStream : public AlignScansBidi,
     if (lane_ == nullptr) return;
     runtime_.scheduler.Close(*lane_);
     const absl::MutexLock lock(&mutex_);
-    Log(LogLevel::kInfo, "session_closed",
+    LogLimited(
+        LogLevel::kInfo, "session_closed",
         {{"session", source_->session}, {"map", source_->map}, {"answered", facts_.answered}});
   }
 
@@ -218,14 +215,13 @@ class AlignScansStream : public AlignScansBidi,
       facts_.active = !open.start_inactive();
       facts_.opened_unix_ns = absl::GetCurrentTimeNanos();
     }
-    Log(LogLevel::kInfo, "session_opened",
-        {{"session", source_->session},
-         {"map", source_->map},
-         {"revision", opened->map.snapshot->revision},
-         {"vehicle", source_->vehicle},
-         {"profile", source_->recipe.align.profile.name},
-         {"peer", context().peer()},
-         {"traceparent", TraceParent()}});
+    LogLimited(LogLevel::kInfo, "session_opened",
+               {{"session", source_->session},
+                {"map", source_->map},
+                {"revision", opened->map.snapshot->revision},
+                {"vehicle", source_->vehicle},
+                {"profile", source_->recipe.align.profile.name},
+                {"peer", context().peer()}});
 
     auto response = std::make_unique<v1::AlignScansResponse>();
     v1::SessionOpened& reply = *response->mutable_opened();
@@ -246,14 +242,6 @@ class AlignScansStream : public AlignScansBidi,
     return absl::OkStatus();
   }
 
-  // The trace that the client's call belongs to, as it says. Empty: none.
-  std::string TraceParent() {
-    const auto& metadata = context().client_metadata();
-    const auto found = metadata.find("traceparent");
-    if (found == metadata.end()) return {};
-    return {found->second.data(), std::min<size_t>(found->second.size(), kMostTraceParentBytes)};
-  }
-
   void TakeScan(std::unique_ptr<v1::AlignScansRequest> request) {
     {
       const absl::MutexLock lock(&mutex_);
@@ -263,7 +251,7 @@ class AlignScansStream : public AlignScansBidi,
     const v1::Scan& scan = request->scan();
     for (const v1::PoseSample& pose : scan.poses()) TakePose(pose);
     auto work = std::make_unique<ScanWork>(runtime_, source_, shared_from_this(),
-                                           std::move(request), scan, stop_);
+                                           std::move(request), scan, stop_, trace());
     if (work->Check()) runtime_.scheduler.Submit(lane_, std::move(work));
   }
 

@@ -12,6 +12,7 @@
 #include "absl/synchronization/mutex.h"
 #include "server/convert/status.h"
 #include "server/errors/error_details.h"
+#include "server/observe/logging.h"
 #include "server/rpc/support/admit.h"
 #include "server/rpc/support/call_scope.h"
 #include "server/rpc/support/stream_timeouts.h"
@@ -43,6 +44,8 @@ class EstimateInitialPoseCall : public grpc::ServerWriteReactor<v1::EstimateInit
 
   void Start() {
     self_ = shared_from_this();
+    const LogTrace log_trace(call_.trace());
+    call_.Received(request_);
     watched_ = runtime_.timeouts.Add(weak_from_this(), FirstCheck());
     known_ = runtime_.calls.Add(weak_from_this());
     if (absl::Status status = Enqueue(); !status.ok()) EndUnlessRunning(status);
@@ -133,6 +136,7 @@ class EstimateInitialPoseCall : public grpc::ServerWriteReactor<v1::EstimateInit
 
   // On the searching queue.
   void Run() {
+    const LogTrace log_trace(call_.trace());
     std::unique_ptr<SearchWork> work;
     {
       const absl::MutexLock lock(&mutex_);
@@ -186,6 +190,7 @@ class EstimateInitialPoseCall : public grpc::ServerWriteReactor<v1::EstimateInit
 
   void StartWriting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     timeouts_.WritingSince(TimeoutWatch::Clock::now());
+    call_.Sent(writing_->ByteSizeLong());
     StartWrite(writing_.get());
   }
 

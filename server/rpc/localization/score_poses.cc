@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/errors/error_details.h"
+#include "server/observe/logging.h"
 #include "server/rpc/support/admit.h"
 #include "server/rpc/support/bidi_stream.h"
 #include "server/rpc/support/deadline.h"
@@ -71,6 +72,7 @@ class ScorePosesStream : public ScorePosesBidi,
   // On the scoring queue.
   void Step() {
     if (ended()) return;
+    const LogTrace log_trace(trace());
     lagging_ = false;
     if (request_ != nullptr) {
       const std::unique_ptr<v1::ScorePosesRequest> request = std::move(request_);

@@ -142,14 +142,15 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
  private:
   // On the mapping queue.
   void Handle(const v1::UpdateMapTilesRequest& request) {
+    const LogTrace log_trace(trace());
     if (ended()) {  // the client has gone
       transaction_.reset();
       return;
     }
     if (absl::Status status = Dispatch(request); !status.ok()) {
-      Log(LogLevel::kWarn, "map_update_failed",
-          {{"map", transaction_ == nullptr ? "" : transaction_->map()},
-           {"error", status.ToString()}});
+      LogLimited(LogLevel::kWarn, "map_update_failed",
+                 {{"map", transaction_ == nullptr ? "" : transaction_->map()},
+                  {"error", status.ToString()}});
       transaction_.reset();
       End(status);
       return;

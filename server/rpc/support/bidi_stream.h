@@ -31,6 +31,7 @@
 #include "absl/synchronization/mutex.h"
 #include "server/convert/status.h"
 #include "server/lifecycle/active_calls.h"
+#include "server/observe/logging.h"
 #include "server/rpc/support/call_scope.h"
 #include "server/rpc/support/stream_timeouts.h"
 #include "server/scheduling/byte_budget.h"
@@ -59,6 +60,7 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response>,
         runtime.timeouts.Add(std::weak_ptr<TimeoutWatch::Watched>(stream), reactor->FirstCheck());
     reactor->known_ = runtime.calls.Add(stream);
     reactor->self_ = std::move(stream);
+    const LogTrace log_trace(reactor->trace());
     if (const absl::Status status = reactor->access().Check(); status.ok()) {
       reactor->Begin();
     } else {
@@ -89,6 +91,7 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response>,
     const size_t bytes = response->ByteSizeLong();
     const absl::MutexLock lock(&mutex_);
     if (end_.has_value()) return true;
+    call_.Sent(bytes);
     waiting_bytes_.Add(bytes);
     outgoing_.push_back({std::move(response), bytes});
     if (outgoing_.size() == 1) StartWriting();
@@ -136,6 +139,8 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response>,
     const absl::MutexLock lock(&mutex_);
     call_.Note(map, revision, std::move(detail));
   }
+  // Of the call. On... and Begin log with it; work on other threads has to (LogTrace).
+  [[nodiscard]] const TraceContext& trace() const { return call_.trace(); }
 
  private:
   using Clock = TimeoutWatch::Clock;
@@ -204,7 +209,9 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response>,
       timeouts_.ReadingEnded();
       request = std::move(incoming_);
     }
+    const LogTrace log_trace(trace());
     if (ok) {
+      call_.Received(*request);
       if (const absl::Status status = access().Check(); !status.ok()) {
         End(status);
         return;
@@ -260,6 +267,7 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response>,
     }
     watched_.reset();
     known_.reset();
+    const LogTrace log_trace(trace());
     OnEnded();
     const std::shared_ptr<BidiStream> last = std::move(self_);
   }

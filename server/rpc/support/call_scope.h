@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CallScope: one RPC from its beginning to its end: who calls and may do what, the counts, and the
-// line in the audit log. One thread at a time uses it; `access` is thread-safe.
+// CallScope: one RPC from its beginning to its end: who calls and may do what, the counts, the line
+// in the audit log, and the span where the trace that its metadata names is sampled. `access` and
+// `trace` are thread-safe, the rest is one thread's at a time.
 
 #ifndef VOXLOC_SERVER_RPC_SUPPORT_CALL_SCOPE_H_
 #define VOXLOC_SERVER_RPC_SUPPORT_CALL_SCOPE_H_
 
+#include <google/protobuf/message_lite.h>
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
@@ -13,6 +15,7 @@
 #include <string>
 #include <utility>
 
+#include "server/rpc/support/call_trace.h"
 #include "server/runtime/runtime.h"
 #include "server/security/call_access.h"
 #include "server/security/required_role.h"
@@ -27,6 +30,7 @@ class CallScope {
         rpc_(runtime.metrics.rpc(method)),
         method_(method),
         peer_(context.peer()),
+        trace_(runtime.spans.get(), method, context.client_metadata()),
         start_(std::chrono::steady_clock::now()),
         access_(*runtime.access, runtime.metrics, method, CredentialsOf(context), peer_) {
     calls_.Enter();
@@ -35,6 +39,19 @@ class CallScope {
   }
   CallScope(const CallScope&) = delete;
   CallScope& operator=(const CallScope&) = delete;
+
+  // What the call, and all that happens in it, belongs to; not valid: no trace.
+  [[nodiscard]] const TraceContext& trace() const { return trace_.context(); }
+
+  // A message that came, and one that is handed to gRPC. Their sizes are asked for here only.
+  void Received(const google::protobuf::MessageLite& message) const {
+    rpc_.received_messages.Increment();
+    rpc_.received_bytes.Increment(static_cast<double>(message.ByteSizeLong()));
+  }
+  void Sent(size_t bytes) const {
+    rpc_.sent_messages.Increment();
+    rpc_.sent_bytes.Increment(static_cast<double>(bytes));
+  }
 
   [[nodiscard]] CallAccess& access() { return access_; }
   [[nodiscard]] const CallAccess& access() const { return access_; }
@@ -51,7 +68,7 @@ class CallScope {
     if (!IsAudited(method_)) return;
     noted_.caller = access_.caller();
     noted_.peer = peer_;
-    noted_.method = NameOf(method_);
+    noted_.method = NameOf(method_).method;
     noted_.code = NameOfCode(status.error_code());
     audit_.Write(noted_);
   }
@@ -61,6 +78,7 @@ class CallScope {
     const auto code = static_cast<size_t>(status.error_code());
     if (code < rpc_.handled.size()) rpc_.handled[code].Increment();
     rpc_.in_flight.Add(-1.0);
+    trace_.End(status);
     rpc_.duration_s.Observe(
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count());
     calls_.Leave();
@@ -72,6 +90,7 @@ class CallScope {
   const RpcMetrics& rpc_;
   const RpcMethod method_;
   const std::string peer_;
+  const CallTrace trace_;
   const std::chrono::steady_clock::time_point start_;
   CallAccess access_;
   AuditRecord noted_;

@@ -40,6 +40,7 @@ class PulledStream : public WriteStream<Response>,
 
   void Pull() {
     if (this->ended()) return;  // the client has gone
+    const LogTrace log_trace(this->trace());
     auto next = Next();
     if (!next.ok()) {
       this->End(next.status());

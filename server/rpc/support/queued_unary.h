@@ -11,6 +11,8 @@
 #include <memory>
 
 #include "server/convert/status.h"
+#include "server/observe/logging.h"
+#include "server/rpc/support/call_scope.h"
 #include "server/rpc/support/serve.h"
 #include "server/runtime/runtime.h"
 
@@ -29,6 +31,7 @@ class QueuedUnary {
     call_.Ended(status_);
   }
 
+  [[nodiscard]] const CallScope& call() const { return call_; }
   void SetStatus(const absl::Status& status) { status_ = ToGrpcStatus(status); }
   [[nodiscard]] CallScope& call() { return call_; }
   [[nodiscard]] grpc::ServerUnaryReactor* reactor() const { return reactor_; }
@@ -47,12 +50,16 @@ grpc::ServerUnaryReactor* ServeOnMapping(Runtime& runtime, RpcMethod method,
                                          const Request* request, Response* response) {
   auto call = std::make_shared<QueuedUnary>(runtime, method, context);
   grpc::ServerUnaryReactor* const reactor = call->reactor();
+  call->call().Received(*request);
   if (const absl::Status status = Admit(call->call(), *request); !status.ok()) {
     call->SetStatus(status);
     return reactor;
   }
   const bool posted = runtime.mapping.Post([&runtime, call, serve, request, response] {
-    call->SetStatus(ServeAdmitted(runtime, call->call(), serve, *request, *response));
+    const LogTrace log_trace(call->call().trace());
+    const absl::Status status = ServeAdmitted(runtime, call->call(), serve, *request, *response);
+    if (status.ok()) call->call().Sent(response->ByteSizeLong());
+    call->SetStatus(status);
   });
   if (!posted) call->SetStatus(absl::ResourceExhaustedError("too much map work waits"));
   return reactor;

@@ -11,6 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "server/convert/status.h"
 #include "server/errors/error_details.h"
+#include "server/observe/logging.h"
+#include "server/rpc/support/call_scope.h"
 #include "server/rpc/support/serve.h"
 #include "server/runtime/runtime.h"
 
@@ -22,8 +24,11 @@ grpc::ServerUnaryReactor* ServeUnary(Runtime& runtime, RpcMethod method,
                                      grpc::CallbackServerContext& context, const Serve& serve,
                                      const Request* request, Response* response) {
   CallScope call(runtime, method, context);
+  const LogTrace log_trace(call.trace());
+  call.Received(*request);
   const grpc::Status status =
       ToGrpcStatus(ServeAdmitted(runtime, call, serve, *request, *response));
+  if (status.ok()) call.Sent(response->ByteSizeLong());
   call.Ending(status);
   grpc::ServerUnaryReactor* const reactor = context.DefaultReactor();
   reactor->Finish(status);

@@ -21,6 +21,7 @@
 #include "server/convert/status.h"
 #include "server/lifecycle/active_calls.h"
 #include "server/rpc/support/admit.h"
+#include "server/observe/logging.h"
 #include "server/rpc/support/call_scope.h"
 #include "server/rpc/support/stream_timeouts.h"
 #include "server/scheduling/timeout_watch.h"
@@ -51,6 +52,7 @@ class WriteStream : public grpc::ServerWriteReactor<Response>,
         runtime.timeouts.Add(std::weak_ptr<TimeoutWatch::Watched>(stream), reactor->FirstCheck());
     reactor->known_ = runtime.calls.Add(stream);
     reactor->self_ = std::move(stream);
+    const LogTrace log_trace(reactor->trace());
     if (const absl::Status status = Admit(reactor->call_, request); status.ok()) {
       reactor->Begin();
     } else {
@@ -77,6 +79,7 @@ class WriteStream : public grpc::ServerWriteReactor<Response>,
     const absl::MutexLock lock(&mutex_);
     if (end_.has_value()) return;
     writing_ = std::move(response);
+    call_.Sent(writing_->ByteSizeLong());
     timeouts_.WritingSince(Clock::now());
     this->StartWrite(writing_.get());
   }
@@ -94,6 +97,8 @@ class WriteStream : public grpc::ServerWriteReactor<Response>,
 
   // Ends the call as End does; a stream whose answers are still to be made waits for them.
   void OnDrainOver(const absl::Status& why) override { End(why); }
+  // Of the call. Begin and OnEnded log with it; work on other threads has to (LogTrace).
+  [[nodiscard]] const TraceContext& trace() const { return call_.trace(); }
 
   [[nodiscard]] bool ended() const {
     const absl::MutexLock lock(&mutex_);
@@ -154,6 +159,7 @@ class WriteStream : public grpc::ServerWriteReactor<Response>,
     }
     watched_.reset();
     known_.reset();
+    const LogTrace log_trace(trace());
     OnEnded();
     const std::shared_ptr<WriteStream> last = std::move(self_);
   }

@@ -83,7 +83,7 @@ class ResidentMapsTest : public ::testing::Test {
   }
 
   Metrics metrics_{"cpu"};
-  WorkQueue mapping_{"mapping", 4096, metrics_.depth_mapping};
+  WorkQueue mapping_{"mapping", 4096, metrics_.mapping_queue};
 };
 
 TEST_F(ResidentMapsTest, ActiveMapsAreFoundAndListedByName) {

@@ -18,7 +18,7 @@ namespace voxloc::server {
 namespace {
 
 TEST(WorkQueueTest, RunsInOrderAndRefusesTooMuch) {
-  WorkQueue queue("test", 2, Gauge());
+  WorkQueue queue("test", 2, QueueMetrics());
   absl::Notification started;
   absl::Notification go;
   std::vector<int> order;
@@ -60,7 +60,7 @@ TEST(WorkQueueTest, NewLimitsHoldForWhatComesNext) {
 }
 
 TEST(WorkQueueTest, DropsWhatWaitsWhenItStops) {
-  WorkQueue queue("test", size_t{1} << 24, Gauge());
+  WorkQueue queue("test", size_t{1} << 24, QueueMetrics());
   absl::Notification started;
   absl::Notification go;
   const auto held = std::make_shared<int>(1);
@@ -81,7 +81,7 @@ TEST(WorkQueueTest, DropsWhatWaitsWhenItStops) {
 TEST(WorkQueueTest, RunsAsManyTasksAtOnceAsItHasThreads) {
   constexpr int kThreads = 3;
   constexpr int kTasks = 9;
-  WorkQueue queue("test", WorkQueue::Options{kTasks, kThreads, true}, Gauge());
+  WorkQueue queue("test", WorkQueue::Options{kTasks, kThreads, true}, QueueMetrics());
   absl::Mutex mutex;
   int running = 0;
   int most = 0;

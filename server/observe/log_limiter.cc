@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/observe/log_limiter.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace voxloc::server {
+
+std::optional<uint64_t> LogLimiter::Admit(absl::string_view event, Clock::time_point now) {
+  const absl::MutexLock lock(&mutex_);
+  auto found = events_.find(event);
+  if (found == events_.end()) {
+    found = events_.emplace(std::string(event), Event{options_.burst, now, 0}).first;
+  }
+  Event& state = found->second;
+  const double passed_s = std::chrono::duration<double>(now - state.at).count();
+  state.tokens =
+      std::min(options_.burst, state.tokens + options_.per_second * std::max(0.0, passed_s));
+  state.at = std::max(state.at, now);
+  if (state.tokens < 1.0) {
+    ++state.left_out;
+    ++left_out_;
+    return std::nullopt;
+  }
+  state.tokens -= 1.0;
+  return std::exchange(state.left_out, 0);
+}
+
+uint64_t LogLimiter::left_out() const {
+  const absl::MutexLock lock(&mutex_);
+  return left_out_;
+}
+
+}  // namespace voxloc::server

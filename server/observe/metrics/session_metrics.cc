@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/observe/metrics/session_metrics.h"
+
+namespace voxloc::server {
+namespace {
+
+constexpr MetricName kActive = {"voxloc_sessions_active", "Open sessions."};
+constexpr MetricName kRejected = {
+    "voxloc_rejected_total",
+    "Requests refused at a limit: tracking (sessions, unopened, queue_full), scoring (streams), "
+    "searching (searches, recoveries), mapping (transactions)."};
+constexpr MetricName kReplyBytes = {"voxloc_reply_bytes",
+                                    "Bytes of replies that wait for clients to take them."};
+constexpr MetricName kPaused = {
+    "voxloc_reads_paused_total",
+    "Times that a stream whose replies wait was not read from: 64 of them wait (replies), or those "
+    "of all streams have more than max_reply_bytes (bytes).",
+    "reason"};
+constexpr MetricName kTimedOut = {
+    "voxloc_streams_timed_out_total",
+    "Streams that a timeout ended: no first message (open), nothing more (idle), no reply taken "
+    "(replies).",
+    "reason"};
+
+Counter Rejected(const Registrar& make, const char* work_class, const char* reason) {
+  return make.MakeCounter(kRejected, {{"class", work_class}, {"reason", reason}});
+}
+
+}  // namespace
+
+SessionGroup::SessionGroup(const Registrar& make)
+    : sessions_active(make.MakeGauge(kActive)),
+      rejected_sessions(Rejected(make, "tracking", "sessions")),
+      rejected_scans(Rejected(make, "tracking", "queue_full")),
+      rejected_unopened(Rejected(make, "tracking", "unopened")),
+      rejected_scoring(Rejected(make, "scoring", "streams")),
+      rejected_searches(Rejected(make, "searching", "searches")),
+      rejected_recoveries(Rejected(make, "searching", "recoveries")),
+      rejected_transactions(Rejected(make, "mapping", "transactions")),
+      reply_bytes(make.MakeGauge(kReplyBytes)),
+      paused_by_replies(make.CounterOf(kPaused, "replies")),
+      paused_by_bytes(make.CounterOf(kPaused, "bytes")),
+      timed_out_open(make.CounterOf(kTimedOut, "open")),
+      timed_out_idle(make.CounterOf(kTimedOut, "idle")),
+      timed_out_replies(make.CounterOf(kTimedOut, "replies")) {}
+
+}  // namespace voxloc::server
