@@ -50,12 +50,10 @@ absl::StatusOr<v1::LogLevel> SetLogLevel(const Channel& channel, v1::LogLevel le
 
 absl::StatusOr<v1::DrainResponse> Drain(const Channel& channel, double grace_s,
                                         const std::string& reason, double timeout_s) {
-  const auto stub = v1::AdminService::NewStub(channel.impl().channel);
   v1::DrainRequest request;
   request.set_grace_s(grace_s);
   request.set_reason(reason);
-  return CallUnary<v1::DrainResponse>(channel, "Drain", stub.get(), &AdminStub::Drain, request,
-                                      timeout_s);
+  return CallOnce<v1::AdminService>(channel, "Drain", &AdminStub::Drain, request, timeout_s);
 }
 
 }  // namespace voxloc::client

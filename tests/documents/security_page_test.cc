@@ -62,7 +62,7 @@ TEST(SecurityPage, ItsTableOfRolesIsThatOfTheServer) {
   for (size_t i = 0; i < kRpcMethods; ++i) {
     const auto method = static_cast<RpcMethod>(i);
     const auto role = RequiredRole(method);
-    expected[role.has_value() ? std::string(ToString(*role)) : "any"].insert(NameOf(method));
+    expected[role.has_value() ? std::string(ToString(*role)) : "any"].insert(NameOf(method).method);
   }
   EXPECT_EQ(rows, expected);
 }

@@ -41,7 +41,7 @@ TEST(WorkQueueTest, RunsInOrderAndRefusesTooMuch) {
 }
 
 TEST(WorkQueueTest, NewLimitsHoldForWhatComesNext) {
-  WorkQueue queue("test", 1, Gauge());
+  WorkQueue queue("test", 1, QueueMetrics());
   absl::Notification started;
   absl::Notification go;
   absl::Notification second;

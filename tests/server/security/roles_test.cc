@@ -127,10 +127,10 @@ TEST(Roles, TheServersTableIsThatOfTheContract) {
     const auto method = static_cast<RpcMethod>(i);
     for (const Role role : kRoles) {
       EXPECT_EQ(Permits({role}, method),
-                AllowedRpcs().at(std::string(ToString(role))).count(NameOf(method)) != 0)
-          << ToString(role) << " " << NameOf(method);
+                AllowedRpcs().at(std::string(ToString(role))).count(NameOf(method).method) != 0)
+          << ToString(role) << " " << NameOf(method).method;
     }
-    seen.insert(NameOf(method));
+    seen.insert(NameOf(method).method);
   }
   EXPECT_EQ(seen.size(), AllRpcs().size());
 }
