@@ -112,8 +112,8 @@ struct Config {
   std::string reflection = "auto";  // auto: without TLS and access file; true, false
   bool insecure = false;            // serve other machines without TLS
   TlsOptions tls;
-  std::string access_file;       // empty: everybody may do everything
-  std::string audit_log;         // empty: into the log
+  std::string access_file;  // empty: everybody may do everything
+  std::string audit_log;    // empty: into the log
   // Together, with the end of the process, below the 30 s that Kubernetes grants by default.
   double drain_delay_s = 5.0;     // after not being ready, so that endpoints notice
   double drain_spread_s = 5.0;    // then, over which sessions are told to leave

@@ -121,7 +121,8 @@ class HealthService : public grpc::health::v1::Health::CallbackService {
   explicit HealthService(Runtime& runtime)
       : readiness_(*runtime.readiness),
         timeouts_(runtime.timeouts),
-        watchers_(runtime.config.limits.max_watchers) {}
+        live_(runtime.live),
+        watchers_(runtime.live.limits()->max_watchers) {}
 
   grpc::ServerUnaryReactor* Check(grpc::CallbackServerContext* context,
                                   const HealthCheckRequest* request,
@@ -139,6 +140,7 @@ class HealthService : public grpc::health::v1::Health::CallbackService {
 
   grpc::ServerWriteReactor<HealthCheckResponse>* Watch(grpc::CallbackServerContext* /*context*/,
                                                        const HealthCheckRequest* request) override {
+    watchers_.set_limit(live_.limits()->max_watchers);
     std::unique_ptr<Admission::Pass> pass = watchers_.Enter();
     if (pass == nullptr) {
       return new RefusedWatch(WithReason(
@@ -153,6 +155,7 @@ class HealthService : public grpc::health::v1::Health::CallbackService {
  private:
   Readiness& readiness_;
   TimeoutWatch& timeouts_;
+  const LiveConfig& live_;
   Admission watchers_;
 };
 
