@@ -5,8 +5,11 @@
 #include <civetweb.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include "absl/memory/memory.h"
@@ -27,6 +30,9 @@ constexpr const char* kQueue = "32";
 constexpr const char* kRequestTimeoutMs = "1000";
 // Of request line and headers, bytes. Prometheus sends about 300.
 constexpr const char* kMaxRequestBytes = "4096";
+// Until the listener has ended, for as long as it takes without them.
+constexpr std::chrono::milliseconds kKnockPeriod{20};
+constexpr int kKnocks = 100;
 // Smaller bodies fit a packet as they are.
 constexpr size_t kLeastCompressedBytes = 1400;
 
@@ -106,7 +112,8 @@ absl::StatusOr<std::unique_ptr<HttpListener>> HttpListener::Start(const std::str
   callbacks.begin_request = &HttpListener::Serve;
   // Its words about broken requests are not worth a line of the log.
   callbacks.log_message = [](const mg_connection*, const char*) { return 1; };
-  auto listener = absl::WrapUnique(new HttpListener(std::move(handler)));
+  std::string host = address.substr(0, address.rfind(':'));
+  auto listener = absl::WrapUnique(new HttpListener(std::move(host), std::move(handler)));
   listener->context_ = mg_start(&callbacks, listener.get(), options);
   if (listener->context_ == nullptr) {
     return absl::AlreadyExistsError(
@@ -116,7 +123,21 @@ absl::StatusOr<std::unique_ptr<HttpListener>> HttpListener::Start(const std::str
 }
 
 HttpListener::~HttpListener() {
-  if (context_ != nullptr) mg_stop(context_);
+  if (context_ == nullptr) return;
+  // CivetWeb looks for its end when a connection comes, or every two seconds.
+  const int own_port = port();
+  std::atomic<bool> stopped{false};
+  std::thread knock([this, own_port, &stopped] {
+    for (int i = 0; i < kKnocks && !stopped; ++i) {
+      std::this_thread::sleep_for(kKnockPeriod);
+      char error[128];
+      mg_close_connection(
+          mg_connect_client(host_.c_str(), own_port, /*use_ssl=*/0, error, sizeof(error)));
+    }
+  });
+  mg_stop(context_);
+  stopped = true;
+  knock.join();
 }
 
 int HttpListener::port() const {

@@ -46,10 +46,12 @@ class HttpListener {
   [[nodiscard]] int port() const;
 
  private:
-  explicit HttpListener(Handler handler) : handler_(std::move(handler)) {}
+  HttpListener(std::string host, Handler handler)
+      : host_(std::move(host)), handler_(std::move(handler)) {}
   static int Serve(mg_connection* connection);
   void Answer(mg_connection* connection) const;
 
+  const std::string host_;  // of the address
   const Handler handler_;
   mg_context* context_ = nullptr;
 };

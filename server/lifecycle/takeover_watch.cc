@@ -10,7 +10,7 @@ namespace voxloc::server {
 namespace {
 
 // A scan of a 10 Hz scanner.
-constexpr std::chrono::milliseconds kPeriod{100};
+constexpr std::chrono::milliseconds kLookPeriod{100};
 
 }  // namespace
 
@@ -24,7 +24,7 @@ TimeoutWatch::Clock::time_point TakeoverWatch::CheckTime(TimeoutWatch::Clock::ti
         {{"engine", engine_.name()}, {"note", engine_.note()}});
     then_();
   }
-  return now + kPeriod;
+  return now + kLookPeriod;
 }
 
 }  // namespace voxloc::server

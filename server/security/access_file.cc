@@ -18,7 +18,7 @@ namespace voxloc::server {
 namespace {
 
 // Some thousands of identities: the token of every call is compared with all of them.
-constexpr size_t kMostBytes = size_t{1} << 20;
+constexpr size_t kMostAccessFileBytes = size_t{1} << 20;
 constexpr size_t kMostNameBytes = 128;  // as a vehicle's name
 
 // One document; every error names its line.
@@ -209,7 +209,7 @@ absl::StatusOr<AccessPolicy> ParseAccessPolicy(absl::string_view yaml, absl::str
 }
 
 absl::StatusOr<AccessPolicy> ReadAccessFile(const std::string& path) {
-  const auto text = ReadTextFile(path, kMostBytes);
+  const auto text = ReadTextFile(path, kMostAccessFileBytes);
   if (!text.ok()) return text.status();
   return ParseAccessPolicy(*text, path);
 }

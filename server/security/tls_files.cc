@@ -15,7 +15,7 @@ namespace voxloc::server {
 namespace {
 
 // A certificate is a few kB, and the authorities of a whole distribution are 220 kB.
-constexpr size_t kMostBytes = size_t{1} << 20;
+constexpr size_t kMostPemBytes = size_t{1} << 20;
 // When the clients of ACME renew certificates of 90 days: one that is nearer to its end was not.
 constexpr absl::Duration kRenewedBefore = absl::Hours(24 * 30);
 
@@ -30,10 +30,10 @@ TlsFiles::TlsFiles(TlsOptions options, const Metrics& metrics)
 
 absl::StatusOr<TlsMaterial> TlsFiles::Read() const {
   TlsMaterial material;
-  auto text = ReadTextFile(options_.certificate, kMostBytes);
+  auto text = ReadTextFile(options_.certificate, kMostPemBytes);
   if (!text.ok()) return Wrong("tls.certificate", options_.certificate, text.status());
   material.certificate_chain = *std::move(text);
-  text = ReadTextFile(options_.private_key, kMostBytes);
+  text = ReadTextFile(options_.private_key, kMostPemBytes);
   if (!text.ok()) return Wrong("tls.private_key", options_.private_key, text.status());
   material.private_key = *std::move(text);
   const auto expires = CheckKeyPair(material.certificate_chain, material.private_key, absl::Now());
@@ -44,7 +44,7 @@ absl::StatusOr<TlsMaterial> TlsFiles::Read() const {
   }
   material.expires = *expires;
   if (options_.client_ca.empty()) return material;
-  text = ReadTextFile(options_.client_ca, kMostBytes);
+  text = ReadTextFile(options_.client_ca, kMostPemBytes);
   if (!text.ok()) return Wrong("tls.client_ca", options_.client_ca, text.status());
   material.client_authorities = *std::move(text);
   if (absl::Status status = CheckAuthorities(material.client_authorities); !status.ok()) {

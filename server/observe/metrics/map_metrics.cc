@@ -9,7 +9,7 @@ namespace {
 
 constexpr MetricName kMaps = {"voxloc_maps", "Resident maps."};
 constexpr MetricName kTiles = {"voxloc_map_tiles", "Tiles of all maps."};
-constexpr MetricName kPoints = {"voxloc_map_points", "Points of all maps."};
+constexpr MetricName kMapPoints = {"voxloc_map_points", "Points of all maps."};
 constexpr MetricName kCells = {"voxloc_map_voxels", "Cells of all maps, over all cell statistics."};
 constexpr MetricName kBytes = {"voxloc_map_bytes",
                                "Memory of all maps, where the engine keeps them.", "memory"};
@@ -57,7 +57,7 @@ constexpr MetricName kFits = {"voxloc_tile_fits",
 MapGroup::MapGroup(const Registrar& make, const char* memory)
     : maps(make.MakeGauge(kMaps)),
       map_tiles(make.MakeGauge(kTiles)),
-      map_points(make.MakeGauge(kPoints)),
+      map_points(make.MakeGauge(kMapPoints)),
       map_cells(make.MakeGauge(kCells)),
       map_bytes(make.GaugeOf(kBytes, memory)),
       map_commits(make.MakeCounter(kCommits)),

@@ -47,8 +47,8 @@ constexpr std::array<const char*, kStatusCodes> kCodeNames = {
 constexpr MetricName kStarted = {"voxloc_rpc_started_total", "RPCs that began.", "method"};
 constexpr MetricName kHandled = {"voxloc_rpc_handled_total", "RPCs that ended, by status code."};
 constexpr MetricName kInFlight = {"voxloc_rpc_in_flight", "RPCs that have not ended.", "method"};
-constexpr MetricName kDuration = {"voxloc_rpc_duration_seconds",
-                                  "Time from the beginning of an RPC to its end.", "method"};
+constexpr MetricName kRpcDuration = {"voxloc_rpc_duration_seconds",
+                                     "Time from the beginning of an RPC to its end.", "method"};
 constexpr MetricName kReceivedBytes = {"voxloc_rpc_received_bytes_total",
                                        "Bytes of the messages received, without framing.",
                                        "method"};
@@ -65,7 +65,7 @@ RpcMetrics MakeRpc(const Registrar& make, const RpcName& rpc) {
   RpcMetrics metrics;
   metrics.started = make.CounterOf(kStarted, rpc.method);
   metrics.in_flight = make.GaugeOf(kInFlight, rpc.method);
-  metrics.duration_s = make.HistogramOf(kDuration, CallBuckets(), rpc.method);
+  metrics.duration_s = make.HistogramOf(kRpcDuration, CallBuckets(), rpc.method);
   metrics.received_bytes = make.CounterOf(kReceivedBytes, rpc.method);
   metrics.sent_bytes = make.CounterOf(kSentBytes, rpc.method);
   for (size_t code = 0; code < kStatusCodes; ++code) {

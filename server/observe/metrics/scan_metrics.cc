@@ -13,8 +13,8 @@ constexpr std::array<const char*, kAlignmentStatuses> kStatusNames = {
     "DEADLINE",    "SUPERSEDED", "OVERLOADED", "INVALID_INPUT", "LOW_CONFIDENCE", "ENGINE_FAULT"};
 
 constexpr MetricName kReceived = {"voxloc_scans_received_total", "Scans received."};
-constexpr MetricName kPoints = {"voxloc_scan_points_received_total",
-                                "Points of the scans received."};
+constexpr MetricName kScanPoints = {"voxloc_scan_points_received_total",
+                                    "Points of the scans received."};
 constexpr MetricName kDropped = {
     "voxloc_scans_dropped_total",
     "Scans that were not aligned: a newer one replaced them (superseded), they came too late "
@@ -23,8 +23,9 @@ constexpr MetricName kDropped = {
     "reason"};
 constexpr MetricName kResults = {"voxloc_align_result_total",
                                  "Replies to scans, by AlignmentStatus.", "status"};
-constexpr MetricName kDuration = {"voxloc_scan_duration_seconds",
-                                  "Time from the receipt of a scan to the hand-over of its reply."};
+constexpr MetricName kScanDuration = {
+    "voxloc_scan_duration_seconds",
+    "Time from the receipt of a scan to the hand-over of its reply."};
 constexpr MetricName kPoseAge = {
     "voxloc_pose_age_seconds",
     "Time from the stamp of an accepted scan to the hand-over of its reply, where client and "
@@ -60,14 +61,14 @@ Histogram Stage(const Registrar& make, const char* stage) {
 
 ScanGroup::ScanGroup(const Registrar& make)
     : scans_received(make.MakeCounter(kReceived)),
-      scan_points_received(make.MakeCounter(kPoints)),
+      scan_points_received(make.MakeCounter(kScanPoints)),
       dropped_superseded(make.CounterOf(kDropped, "superseded")),
       dropped_stale(make.CounterOf(kDropped, "stale")),
       dropped_queue_full(make.CounterOf(kDropped, "queue_full")),
       dropped_invalid(make.CounterOf(kDropped, "invalid")),
       dropped_deadline(make.CounterOf(kDropped, "deadline")),
       dropped_closed(make.CounterOf(kDropped, "closed")),
-      scan_duration_s(make.MakeHistogram(kDuration, ScanBuckets())),
+      scan_duration_s(make.MakeHistogram(kScanDuration, ScanBuckets())),
       pose_age_s(make.MakeHistogram(kPoseAge, AgeBuckets())),
       pose_age_unknown(make.MakeCounter(kPoseAgeUnknown)),
       stage_prepare_s(Stage(make, "prepare")),

@@ -11,11 +11,11 @@ constexpr MetricName kScored = {"voxloc_poses_scored_total", "Poses scored by Sc
 constexpr MetricName kSearches = {
     "voxloc_searches_total", "Searches for an initial pose that were answered, by what they found.",
     "found"};
-constexpr MetricName kTimedOut = {"voxloc_searches_timed_out_total",
-                                  "Searches that their timeout ended."};
+constexpr MetricName kSearchesTimedOut = {"voxloc_searches_timed_out_total",
+                                          "Searches that their timeout ended."};
 constexpr MetricName kCandidates = {"voxloc_search_candidates_aligned_total",
                                     "Candidates that searches aligned."};
-constexpr MetricName kDuration = {
+constexpr MetricName kSearchDuration = {
     "voxloc_search_duration_seconds",
     "Time from the receipt of a search to the hand-over of its result."};
 constexpr MetricName kRecoveries = {
@@ -32,9 +32,9 @@ SearchGroup::SearchGroup(const Registrar& make)
       searches_ambiguous(make.CounterOf(kSearches, "ambiguous")),
       searches_unreliable(make.CounterOf(kSearches, "unreliable")),
       searches_nothing(make.CounterOf(kSearches, "nothing")),
-      searches_timed_out(make.MakeCounter(kTimedOut)),
+      searches_timed_out(make.MakeCounter(kSearchesTimedOut)),
       search_candidates(make.MakeCounter(kCandidates)),
-      search_duration_s(make.MakeHistogram(kDuration, LongBuckets())),
+      search_duration_s(make.MakeHistogram(kSearchDuration, LongBuckets())),
       recoveries_found(make.CounterOf(kRecoveries, "found")),
       recoveries_failed(make.CounterOf(kRecoveries, "failed")),
       recoveries_confirmed(make.CounterOf(kRecoveries, "confirmed")),

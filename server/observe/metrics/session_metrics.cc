@@ -17,7 +17,7 @@ constexpr MetricName kPaused = {
     "Times that a stream whose replies wait was not read from: 64 of them wait (replies), or those "
     "of all streams have more than max_reply_bytes (bytes).",
     "reason"};
-constexpr MetricName kTimedOut = {
+constexpr MetricName kStreamsTimedOut = {
     "voxloc_streams_timed_out_total",
     "Streams that a timeout ended: no first message (open), nothing more (idle), no reply taken "
     "(replies).",
@@ -41,8 +41,8 @@ SessionGroup::SessionGroup(const Registrar& make)
       reply_bytes(make.MakeGauge(kReplyBytes)),
       paused_by_replies(make.CounterOf(kPaused, "replies")),
       paused_by_bytes(make.CounterOf(kPaused, "bytes")),
-      timed_out_open(make.CounterOf(kTimedOut, "open")),
-      timed_out_idle(make.CounterOf(kTimedOut, "idle")),
-      timed_out_replies(make.CounterOf(kTimedOut, "replies")) {}
+      timed_out_open(make.CounterOf(kStreamsTimedOut, "open")),
+      timed_out_idle(make.CounterOf(kStreamsTimedOut, "idle")),
+      timed_out_replies(make.CounterOf(kStreamsTimedOut, "replies")) {}
 
 }  // namespace voxloc::server
