@@ -15,6 +15,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "server/config/command_line.h"
+#include "server/config_check.h"
 #include "server/maintenance.h"
 #include "server/observe/grpc_log.h"
 #include "server/observe/logging.h"
@@ -112,6 +113,13 @@ int main(int argc, char** argv) {
   if (!command_line.ok()) {
     Fail(command_line.status());
     return kExitUsage;
+  }
+  if (command_line->checks) {
+    const absl::Status status = voxloc::server::CheckConfig(command_line->config);
+    if (!status.ok()) {
+      Fail(status);
+      return kExitUsage;
+    }
   }
   if (!command_line->text.empty()) {
     std::cout << command_line->text;

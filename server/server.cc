@@ -19,6 +19,7 @@
 #include "server/config/address.h"
 #include "server/config/config_changes.h"
 #include "server/config/host_resources.h"
+#include "server/config_check.h"
 #include "server/engines/engine_factory.h"
 #include "server/engines/warm_up.h"
 #include "server/http/http_listener.h"
@@ -221,7 +222,6 @@ class Server::Impl {
   // What protects the port, and who may do what. Before anything is served.
   absl::Status StartSecurity() {
     const Config& config = runtime_.config;
-    if (absl::Status status = CheckTransport(config); !status.ok()) return status;
     if (absl::Status status = runtime_.audit.Open(); !status.ok()) return status;
     credentials_ = grpc::InsecureServerCredentials();
     if (!config.tls.certificate.empty()) {
@@ -368,6 +368,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const CommandLine& command
                                                       std::function<void()> end,
                                                       const StopRequested& stopping) {
   SetLogLevel(LogLevelOf(command_line.config.log_level));
+  if (absl::Status status = CheckConfig(command_line.config); !status.ok()) return status;
   ConfigInEffect resolved = command_line;
   ResolveDefaults(FindHostResources(), resolved);
   auto choice = MakeEngine(resolved.config);
@@ -382,9 +383,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const CommandLine& command
                                                       std::function<void()> end,
                                                       const StopRequested& stopping) {
   SetLogLevel(LogLevelOf(command_line.config.log_level));
-  if (const std::string& endpoint = command_line.config.otlp_endpoint; !endpoint.empty()) {
-    if (absl::Status status = CheckOtlpEndpoint(endpoint); !status.ok()) return status;
-  }
+  if (absl::Status status = CheckConfig(command_line.config); !status.ok()) return status;
   if (stopping && stopping()) return StoppedWhileStarting();
   const HostResources host = FindHostResources();
   ConfigInEffect resolved = command_line;

@@ -186,6 +186,7 @@ absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv,
   Apply(variables.values, table, result, errors);
   Apply(flags.values, table, result, errors);
   if (absl::Status status = errors.Status(); !status.ok()) return status;
+  result.checks = flags.check;
   if (flags.check) result.text = CheckedText(result, table);
   if (flags.print) result.text = PrintedText(result, table);
   return result;

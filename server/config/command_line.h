@@ -18,6 +18,8 @@ namespace voxloc::server {
 struct CommandLine : ConfigInEffect {
   // Not empty: print this (help, version, the checked or the printed configuration) and end.
   std::string text;
+  // Whether CheckConfig is to be asked before that.
+  bool checks = false;
 };
 
 // `environment`: as environ(7), or null for none. Reads all sources, also the files that settings

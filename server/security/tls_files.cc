@@ -25,38 +25,38 @@ absl::Status Wrong(absl::string_view key, const std::string& path, const absl::S
 
 }  // namespace
 
-TlsFiles::TlsFiles(TlsOptions options, const Metrics& metrics)
-    : options_(std::move(options)), metrics_(metrics) {}
-
-absl::StatusOr<TlsMaterial> TlsFiles::Read() const {
+absl::StatusOr<TlsMaterial> ReadTlsMaterial(const TlsOptions& options) {
   TlsMaterial material;
-  auto text = ReadTextFile(options_.certificate, kMostPemBytes);
-  if (!text.ok()) return Wrong("tls.certificate", options_.certificate, text.status());
+  auto text = ReadTextFile(options.certificate, kMostPemBytes);
+  if (!text.ok()) return Wrong("tls.certificate", options.certificate, text.status());
   material.certificate_chain = *std::move(text);
-  text = ReadTextFile(options_.private_key, kMostPemBytes);
-  if (!text.ok()) return Wrong("tls.private_key", options_.private_key, text.status());
+  text = ReadTextFile(options.private_key, kMostPemBytes);
+  if (!text.ok()) return Wrong("tls.private_key", options.private_key, text.status());
   material.private_key = *std::move(text);
   const auto expires = CheckKeyPair(material.certificate_chain, material.private_key, absl::Now());
   if (!expires.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("tls.certificate (", options_.certificate,
-                                                   ") and tls.private_key (", options_.private_key,
+    return absl::InvalidArgumentError(absl::StrCat("tls.certificate (", options.certificate,
+                                                   ") and tls.private_key (", options.private_key,
                                                    "): ", expires.status().message()));
   }
   material.expires = *expires;
-  if (options_.client_ca.empty()) return material;
-  text = ReadTextFile(options_.client_ca, kMostPemBytes);
-  if (!text.ok()) return Wrong("tls.client_ca", options_.client_ca, text.status());
+  if (options.client_ca.empty()) return material;
+  text = ReadTextFile(options.client_ca, kMostPemBytes);
+  if (!text.ok()) return Wrong("tls.client_ca", options.client_ca, text.status());
   material.client_authorities = *std::move(text);
   if (absl::Status status = CheckAuthorities(material.client_authorities); !status.ok()) {
-    return Wrong("tls.client_ca", options_.client_ca, status);
+    return Wrong("tls.client_ca", options.client_ca, status);
   }
   return material;
 }
 
+TlsFiles::TlsFiles(TlsOptions options, const Metrics& metrics)
+    : options_(std::move(options)), metrics_(metrics) {}
+
 absl::Status TlsFiles::Reload() {
   // Taken before the files are read: what changes meanwhile is read again.
   const Stamps stamps = StampsNow();
-  auto material = Read();
+  auto material = ReadTlsMaterial(options_);
   const absl::MutexLock lock(&mutex_);
   read_ = stamps;
   if (!material.ok()) {

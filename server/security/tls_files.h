@@ -30,6 +30,9 @@ struct TlsMaterial {
   absl::Time expires;              // the first of the chain
 };
 
+// What the files hold. InvalidArgument, NotFound: what is wrong with which file.
+[[nodiscard]] absl::StatusOr<TlsMaterial> ReadTlsMaterial(const TlsOptions& options);
+
 class TlsFiles : public TimeoutWatch::Watched {
  public:
   // `options` name a certificate and a key. The metrics must outlive it.
@@ -49,7 +52,6 @@ class TlsFiles : public TimeoutWatch::Watched {
  private:
   using Stamps = std::array<FileStamp, 3>;
   [[nodiscard]] Stamps StampsNow() const;
-  [[nodiscard]] absl::StatusOr<TlsMaterial> Read() const;
 
   const TlsOptions options_;
   const Metrics& metrics_;

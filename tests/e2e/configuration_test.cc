@@ -48,6 +48,16 @@ TEST_F(ConfigurationTest, TheCheckStartsNothingAndItsExitCodeTells) {
   EXPECT_EQ(TextOf(ready), "");
 
   const std::string bad = scratch_.Write("bad.yaml", "thread: 1\nengine: gpu\n");
+  // What no single value can tell.
+  for (const auto& [flag, fault] :
+       {std::pair<std::string, std::string>{"--listen=0.0.0.0:0", "without encryption"},
+        {"--access-file=/nowhere/access.yaml", "/nowhere/access.yaml"},
+        {"--otlp-endpoint=collector", "otlp_endpoint"}}) {
+    result = RunProcess({Voxlocd(), flag, "--check-config"});
+    EXPECT_EQ(result.exit_code, 2) << flag;
+    EXPECT_THAT(result.error, HasSubstr(fault));
+  }
+
   result = RunProcess({Voxlocd(), "--config=" + bad, "--check-config"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.out, "");

@@ -44,6 +44,9 @@ inline AuditedChange ChangeOf(const v1::SetLogLevelRequest& request,
                               const v1::SetLogLevelResponse& /*response*/) {
   return {0, absl::StrCat("log level: ", static_cast<int>(request.level()))};
 }
+inline AuditedChange ChangeOf(const v1::DrainRequest& request, const v1::DrainResponse& response) {
+  return {0, absl::StrCat("drain in ", response.remaining_s(), " s: ", request.reason())};
+}
 
 }  // namespace voxloc::server
 
