@@ -61,13 +61,12 @@ class SignalsReceived {
     const absl::MutexLock lock(&mutex_);
     return stop_;
   }
-  // Waits for the next signal. False: it asks for the end.
+  // Waits for the next signal. False: it asks for the end, and for nothing before.
   [[nodiscard]] bool AwaitReload() {
     const absl::MutexLock lock(&mutex_);
     const auto any = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stop_ || reload_; };
     mutex_.Await(absl::Condition(&any));
-    reload_ = false;
-    return !stop_;
+    return std::exchange(reload_, false);
   }
 
  private:
