@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
 #include "tests/support/forwarding_engine.h"
 #include "tests/support/gate.h"
 
@@ -33,6 +34,7 @@ struct Faults : public Gate {
   std::atomic<bool> out_of_memory{false};  // for tiles, maps and grids
 
   std::atomic<size_t> compositions_with_previous{0};
+  absl::Mutex tile_mutex;                       // of those who build
   std::weak_ptr<const ResidentTile> last_tile;  // read it when nothing is being built
 };
 
@@ -47,6 +49,7 @@ class FaultyEngine : public ForwardingEngine {
     if (absl::Status status = Health(); !status.ok()) return status;
     if (faults_->out_of_memory) return absl::ResourceExhaustedError("no memory for a tile");
     auto tile = ForwardingEngine::BuildTile(cloud_map, statistics);
+    const absl::MutexLock lock(&faults_->tile_mutex);
     if (tile.ok()) faults_->last_tile = *tile;
     return tile;
   }
