@@ -16,6 +16,7 @@
 #include "core/cloud/io/cloud_file.h"
 #include "gtest/gtest.h"
 #include "tests/core/cloud/io/cloud_bytes.h"
+#include "tests/fuzz/mutation.h"
 #include "tests/support/allocation_hooks.h"
 #include "tests/support/scratch_dir.h"
 
@@ -90,38 +91,6 @@ std::vector<ValidFile> ValidFiles() {
   }
   files.push_back({CloudFormat::kKittiBin, kitti});
   return files;
-}
-
-std::string Mutate(std::string bytes, std::mt19937_64& random) {
-  const size_t changes = 1 + random() % 4;
-  for (size_t change = 0; change < changes && !bytes.empty(); ++change) {
-    const size_t at = random() % bytes.size();
-    const size_t length = 1 + random() % 8;
-    switch (random() % 7) {
-      case 0:
-        bytes[at] = static_cast<char>(random());
-        break;
-      case 1:
-        bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8));
-        break;
-      case 2:
-        bytes.resize(at);
-        break;
-      case 3:
-        bytes.erase(at, length);
-        break;
-      case 4:
-        bytes.insert(at, bytes.substr(random() % bytes.size(), length));
-        break;
-      case 5:
-        bytes.insert(at, std::to_string(random() >> random() % 64));
-        break;
-      default:
-        bytes.replace(at, length, std::string(length, "0-9 \n\xff"[random() % 6]));
-        break;
-    }
-  }
-  return bytes;
 }
 
 void ExpectWhole(const absl::StatusOr<PointCloud>& cloud, uint64_t seed) {

@@ -14,6 +14,7 @@
 #include "core/map/cells.h"
 #include "core/map/tile_codec.h"
 #include "gtest/gtest.h"
+#include "tests/fuzz/mutation.h"
 #include "tests/support/allocation_hooks.h"
 
 namespace voxloc {
@@ -31,35 +32,6 @@ std::string ExportedTile() {
   const TileMoments fine = *BuildTileMoments(cloud, 0.5, {false});
   const TileMoments coarse = *BuildTileMoments(cloud, 2.0);
   return *EncodeTile({&fine, &coarse});
-}
-
-std::string Mutate(std::string bytes, std::mt19937_64& random) {
-  const size_t changes = 1 + random() % 3;
-  for (size_t change = 0; change < changes && !bytes.empty(); ++change) {
-    const size_t at = random() % bytes.size();
-    const size_t length = 1 + random() % 8;
-    switch (random() % 6) {
-      case 0:
-        bytes[at] = static_cast<char>(random());
-        break;
-      case 1:
-        bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8));
-        break;
-      case 2:
-        bytes.resize(at);
-        break;
-      case 3:
-        bytes.erase(at, length);
-        break;
-      case 4:
-        bytes.insert(at, bytes.substr(random() % bytes.size(), length));
-        break;
-      default:
-        bytes.replace(at, length, std::string(length, "\0\x01\x7f\xff"[random() % 4]));
-        break;
-    }
-  }
-  return bytes;
 }
 
 std::string Sealed(std::string bytes) {

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A target's corpus, file by file, and a fixed set of mutations of it. Seeds named valid-* must be
+// accepted; any other file must only come back. Compiled once for every target.
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/fuzz/corpus.h"
+#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/mutation.h"
+
+namespace voxloc {
+namespace {
+
+// Of all seeds together. Under AddressSanitizer 20,000 take the slowest target a few seconds.
+constexpr uint64_t kMutations = 20'000;
+
+// In memory of exactly this size; nothing may follow it.
+absl::Status RunExact(absl::string_view bytes) {
+  const std::unique_ptr<char[]> exact(new char[bytes.size()]);
+  bytes.copy(exact.get(), bytes.size());
+  return RunFuzzTarget({exact.get(), bytes.size()});
+}
+
+class FuzzReplayTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto seeds = ReadCorpus(VOXLOC_SOURCE_DIR "/tests/fuzz/corpus/" VOXLOC_FUZZ_TARGET);
+    ASSERT_TRUE(seeds.ok()) << seeds.status();
+    seeds_ = *std::move(seeds);
+    ASSERT_FALSE(seeds_.empty());
+  }
+
+  std::vector<FuzzSeed> seeds_;
+};
+
+TEST_F(FuzzReplayTest, ValidSeedsAreAcceptedAndAllOthersComeBack) {
+  size_t valid = 0;
+  for (const FuzzSeed& seed : seeds_) {
+    const absl::Status status = RunExact(seed.bytes);
+    if (!seed.valid) continue;
+    EXPECT_TRUE(status.ok()) << seed.name << ": " << status;
+    ++valid;
+  }
+  EXPECT_GT(valid, 0U);
+}
+
+TEST_F(FuzzReplayTest, TruncationsComeBack) {
+  for (const FuzzSeed& seed : seeds_) {
+    // Every size of short seeds, a spread of long ones.
+    const size_t step = 1 + seed.bytes.size() / 512;
+    for (size_t size = 0; size < seed.bytes.size(); size += step) {
+      (void)RunExact(absl::string_view(seed.bytes).substr(0, size));
+    }
+  }
+}
+
+TEST_F(FuzzReplayTest, MutationsComeBackAcceptedOrRefused) {
+  size_t refused = 0;
+  size_t accepted = 0;
+  for (uint64_t i = 0; i < kMutations; ++i) {
+    std::mt19937_64 random(i);
+    const FuzzSeed& seed = seeds_[i % seeds_.size()];
+    ++(RunExact(Mutate(seed.bytes, random)).ok() ? accepted : refused);
+  }
+  // Both happen, or the mutations test nothing.
+  EXPECT_GT(refused, kMutations / 100);
+  EXPECT_GT(accepted, kMutations / 100);
+}
+
+}  // namespace
+}  // namespace voxloc

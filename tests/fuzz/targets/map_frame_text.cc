@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The text by which the store remembers where a map lies, and the projection that follows from it.
+
+#include <string>
+
+#include "server/geodesy/map_frame.h"
+#include "server/geodesy/map_projection.h"
+#include "tests/fuzz/fuzz_target.h"
+
+namespace voxloc {
+
+absl::Status FuzzTarget(absl::string_view bytes) {
+  const auto frame = server::MapFrameFromText(std::string(bytes));
+  if (!frame.ok()) return frame.status();
+  const auto again = server::MapFrameFromText(server::ToText(*frame));
+  FuzzRequire(again.ok() && *again == *frame, "a frame comes back from its text");
+  const auto made = server::MakeMapFrame(*frame);
+  if (!made.ok()) return made.status();
+  const auto projection = server::MakeMapProjection(*made);
+  if (!projection.ok()) return absl::OkStatus();
+  for (const Eigen::Vector2d& xy : {Eigen::Vector2d(0.0, 0.0), Eigen::Vector2d(-1e7, 1e7)}) {
+    const auto earth = (*projection)->ToEarth(xy);
+    if (earth.ok()) (void)(*projection)->ToMap(*earth);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace voxloc

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Files of sensor calibrations.
+
+#include <string>
+
+#include "core/estimate/calibration/calibration_file.h"
+#include "tests/fuzz/fuzz_target.h"
+
+namespace voxloc {
+
+absl::Status FuzzTarget(absl::string_view bytes) {
+  const auto calibrations = ParseCalibrations(bytes, "sensors.json");
+  if (!calibrations.ok()) return calibrations.status();
+  for (const SensorCalibration& sensor : calibrations->sensors()) {
+    FuzzRequire(ValidateSensorCalibration(sensor).ok(), "a calibration is within its limits");
+  }
+  const std::string text = CalibrationsText(*calibrations);
+  const auto again = ParseCalibrations(text, "again");
+  FuzzRequire(again.ok(), "what was written can be read");
+  FuzzRequire(CalibrationsText(*again) == text, "what was written comes back");
+  return absl::OkStatus();
+}
+
+}  // namespace voxloc

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Exported tiles, as they are and with a checksum that is right: what the cache of moments and other
+// engines hand over.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/checksum/crc32c.h"
+#include "core/map/tile_codec.h"
+#include "tests/fuzz/fuzz_target.h"
+
+namespace voxloc {
+namespace {
+
+absl::Status Decode(absl::string_view bytes) {
+  const auto lattices = DecodeTile(bytes);
+  if (!lattices.ok()) return lattices.status();
+  std::vector<const TileMoments*> pointers;
+  for (const TileMoments& lattice : *lattices) pointers.push_back(&lattice);
+  const auto encoded = EncodeTile(pointers);
+  FuzzRequire(encoded.ok(), "what was decoded can be encoded");
+  FuzzRequire(*encoded == bytes, "what is encoded again has the same bytes");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status FuzzTarget(absl::string_view bytes) {
+  (void)Decode(bytes);
+  constexpr size_t kChecksumBytes = 4;
+  if (bytes.size() < kChecksumBytes) return Decode(bytes);
+  std::string sealed(bytes.substr(0, bytes.size() - kChecksumBytes));
+  const uint32_t crc = Crc32c(sealed);
+  sealed.append(reinterpret_cast<const char*>(&crc), sizeof(crc));
+  return Decode(sealed);
+}
+
+}  // namespace voxloc
