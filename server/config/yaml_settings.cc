@@ -2,6 +2,7 @@
 
 #include "server/config/yaml_settings.h"
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -93,6 +95,31 @@ class Reader {
   std::vector<ConfigValue> values_;
 };
 
+class IgnoreEvents : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark& /*mark*/) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
+  void OnAlias(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
+  void OnScalar(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                const std::string& /*value*/) override {}
+  void OnSequenceStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/,
+                       YAML::anchor_t /*anchor*/, YAML::EmitterStyle::value /*style*/) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/,
+                  YAML::anchor_t /*anchor*/, YAML::EmitterStyle::value /*style*/) override {}
+  void OnMapEnd() override {}
+};
+
+// Two steps of the parser and no loop over them: at a comma where a document begins, yaml-cpp 0.7
+// finds documents without end, and YAML::LoadAll does not come back.
+bool HasSecondDocument(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  IgnoreEvents events;
+  return parser.HandleNextDocument(events) && parser.HandleNextDocument(events);
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> ReadConfigFile(const std::string& path) {
@@ -123,15 +150,15 @@ std::vector<ConfigValue> ParseYamlSettings(absl::string_view yaml, absl::string_
                                            const SettingTable& table, ConfigErrors& errors) {
   Reader reader(name, table, errors);
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(yaml));
-    if (documents.size() > 1) {
-      errors.Add(name, absl::StrCat("the configuration must be one YAML document (got ",
-                                    documents.size(), ")"));
-    } else if (!documents.empty() && documents.front().IsMap()) {
-      reader.Read(documents.front(), "");
-    } else if (!documents.empty() && !documents.front().IsNull()) {
+    const std::string text(yaml);
+    const YAML::Node document = YAML::Load(text);
+    if (HasSecondDocument(text)) {
+      errors.Add(name, "the configuration must be one YAML document (got more)");
+    } else if (document.IsMap()) {
+      reader.Read(document, "");
+    } else if (!document.IsNull()) {
       errors.Add(name, absl::StrCat("the configuration must be a map of keys to values (got ",
-                                    documents.front().IsScalar() ? "one value" : "a list", ")"));
+                                    document.IsScalar() ? "one value" : "a list", ")"));
     }
   } catch (const YAML::Exception& error) {  // yaml-cpp reports by exception
     const std::string line =

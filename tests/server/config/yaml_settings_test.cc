@@ -63,7 +63,11 @@ TEST(YamlSettingsTest, EachKindOfErrorNamesLineAndColumn) {
   EXPECT_EQ(ErrorsOf("word\n"),
             "f.yaml: the configuration must be a map of keys to values (got one value)");
   EXPECT_EQ(ErrorsOf("listen: a\n---\nlisten: b\n"),
-            "f.yaml: the configuration must be one YAML document (got 2)");
+            "f.yaml: the configuration must be one YAML document (got more)");
+  // YAML::LoadAll finds documents without end in it.
+  for (const char* comma : {",", "---\n,", "listen: a\n...\n,\n"}) {
+    EXPECT_EQ(ErrorsOf(comma), "f.yaml: the configuration must be one YAML document (got more)");
+  }
   EXPECT_THAT(ErrorsOf("listen: a\n  b: c: d\n"), HasSubstr("f.yaml:2:"));
   EXPECT_THAT(ErrorsOf("{"), HasSubstr("not YAML"));
 }
