@@ -20,9 +20,9 @@ struct FuzzSeed {
 
 // In the order of their names. A file NAME.textproto whose first line is
 // "# proto-message: voxloc.v1.TYPE" is a message in protobuf's text format and stands for its bytes
-// on the wire; NAME.hex stands for the bytes that its hexadecimal digits write, in which white space
-// and what follows a # are passed over; any other file stands for itself. A file that cannot be read
-// so is an error with its name, and so is a folder that is not there.
+// on the wire; NAME.hex stands for the bytes that its hexadecimal digits write, in which white
+// space and what follows a # are passed over; any other file stands for itself. A file that cannot
+// be read so is an error with its name, and so is a folder that is not there.
 [[nodiscard]] absl::StatusOr<std::vector<FuzzSeed>> ReadCorpus(const std::string& folder);
 
 }  // namespace voxloc

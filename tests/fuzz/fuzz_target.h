@@ -14,8 +14,8 @@
 
 namespace voxloc {
 
-// Decodes any bytes, and returns what the decoder says of them. Must come back from all of them, and
-// answer the same bytes in the same way. `bytes` lie in memory of exactly this size, so that a
+// Decodes any bytes, and returns what the decoder says of them. Must come back from all of them,
+// and answer the same bytes in the same way. `bytes` lie in memory of exactly this size, so that a
 // sanitizer sees a read beside them.
 [[nodiscard]] absl::Status FuzzTarget(absl::string_view bytes);
 

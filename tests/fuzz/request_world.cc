@@ -72,8 +72,9 @@ absl::Status ReceiveScan(const v1::Scan& scan, const ScanRecipe& recipe, uint64_
   size_t received = 0;
   for (const v1::SensorCloud& sensor_cloud : scan.clouds()) {
     DecodedCloud decoded = DecodeScan(sensor_cloud.cloud());
-    FuzzRequire(decoded.received == decoded.cloud.size() + decoded.not_finite + decoded.out_of_reach,
-                "every point is counted once");
+    FuzzRequire(
+        decoded.received == decoded.cloud.size() + decoded.not_finite + decoded.out_of_reach,
+        "every point is counted once");
     FuzzRequire(decoded.time_s.empty() || decoded.time_s.size() == decoded.cloud.size(),
                 "every point has a time, or none");
     received += decoded.received;
@@ -89,7 +90,8 @@ absl::Status ReceiveScan(const v1::Scan& scan, const ScanRecipe& recipe, uint64_
              CloudOffsetS(scan, sensor_cloud), decoded.cloud);
     }
     PointCloud cloud = std::move(decoded.cloud);
-    for (const std::optional<FilterOptions>& filter : {recipe.filters.sensor, recipe.filters.base}) {
+    for (const std::optional<FilterOptions>& filter :
+         {recipe.filters.sensor, recipe.filters.base}) {
       if (!filter.has_value()) continue;
       auto filtered = FilterCloud(cloud, *filter);
       if (!filtered.ok()) return filtered.status();

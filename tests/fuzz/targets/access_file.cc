@@ -2,10 +2,11 @@
 //
 // The access file, and the globs in it.
 
+#include "server/security/access_file.h"
+
 #include <string>
 
 #include "absl/strings/match.h"
-#include "server/security/access_file.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace voxloc {

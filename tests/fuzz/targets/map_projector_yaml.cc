@@ -3,6 +3,7 @@
 // map_projector_info.yaml.
 
 #include "clients/dataset/map_projector_yaml.h"
+
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/memory_file.h"
 

@@ -39,9 +39,8 @@ absl::Status TakeCanary(absl::string_view bytes) {
 
 absl::Status FuzzTarget(absl::string_view bytes) {
   absl::Status accepted = TakeRegion<v1::ListTilesRequest>(bytes);
-  for (const absl::Status& status :
-       {TakeRegion<v1::GetTilesRequest>(bytes), TakeRegion<v1::GetCellsRequest>(bytes),
-        TakeCanary(bytes)}) {
+  for (const absl::Status& status : {TakeRegion<v1::GetTilesRequest>(bytes),
+                                     TakeRegion<v1::GetCellsRequest>(bytes), TakeCanary(bytes)}) {
     if (status.ok()) accepted = status;
   }
   return accepted;

@@ -3,6 +3,7 @@
 // pointcloud_map_metadata.yaml.
 
 #include "clients/dataset/map_yaml.h"
+
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/memory_file.h"
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Exported tiles, as they are and with a checksum that is right: what the cache of moments and other
-// engines hand over.
+// Exported tiles, as they are and with a checksum that is right: what the cache of moments and
+// other engines hand over.
+
+#include "core/map/tile_codec.h"
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "core/checksum/crc32c.h"
-#include "core/map/tile_codec.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace voxloc {

@@ -2,9 +2,10 @@
 //
 // What the store keeps of a tile. The first byte says how long the pieces are in which it comes.
 
+#include "server/maps/tile_content.h"
+
 #include <algorithm>
 
-#include "server/maps/tile_content.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace voxloc {

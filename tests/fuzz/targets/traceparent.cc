@@ -2,8 +2,8 @@
 //
 // W3C traceparents of metadata and scans.
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "server/observe/trace/trace_context.h"
 #include "tests/fuzz/fuzz_target.h"
 
