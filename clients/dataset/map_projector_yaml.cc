@@ -2,12 +2,15 @@
 
 #include "clients/dataset/map_projector_yaml.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "clients/dataset/yaml_file.h"
 #include "core/cloud/io/malformed.h"
+#include "core/text/utf8.h"
 
 namespace voxloc {
 namespace {
@@ -21,8 +24,13 @@ bool HasOrigin(const std::string& type) {
 absl::StatusOr<std::string> WordOf(const std::string& path, const YAML::Node& parent,
                                    const char* key) {
   const YAML::Node node = parent[key];
-  if (node && node.IsScalar() && !node.Scalar().empty()) return node.Scalar();
-  return YamlErrorAt(path, node ? node : parent, absl::StrCat(key, " must be a word"));
+  if (node && node.IsScalar() && !node.Scalar().empty()) {
+    const std::string& word = node.Scalar();
+    const bool printable = std::none_of(word.begin(), word.end(), absl::ascii_iscntrl);
+    if (printable && Utf8Prefix(word) == word.size()) return word;
+  }
+  return YamlErrorAt(path, node ? node : parent,
+                     absl::StrCat(key, " must be a word of printable UTF-8"));
 }
 
 absl::StatusOr<double> DegreesOf(const std::string& path, const YAML::Node& origin,

@@ -3,13 +3,21 @@
 // fuzz_corpus FOLDER TO: writes the seeds of a corpus as the bytes that they stand for, which is
 // what libFuzzer reads.
 
+#include <google/protobuf/generated_message_util.h>
+#include <google/protobuf/message.h>
+
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 
 #include "tests/fuzz/corpus.h"
+#include "voxloc/v1/localization_service.pb.h"
+#include "voxloc/v1/map_service.pb.h"
 
 int main(int argc, char** argv) {
+  // So that the linker keeps the types that seeds name.
+  google::protobuf::LinkMessageReflection<voxloc::v1::AlignScanRequest>();
+  google::protobuf::LinkMessageReflection<voxloc::v1::UpdateMapTilesRequest>();
   if (argc != 3) {
     std::cerr << "usage: fuzz_corpus FOLDER TO\n";
     return 2;
