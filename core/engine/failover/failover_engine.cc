@@ -19,13 +19,6 @@ std::vector<EngineInfo> InfosOf(const std::vector<std::unique_ptr<Engine>>& engi
   return infos;
 }
 
-std::vector<std::string> NamesOf(const std::vector<EngineInfo>& infos) {
-  std::vector<std::string> names;
-  names.reserve(infos.size());
-  for (const EngineInfo& info : infos) names.push_back(info.name);
-  return names;
-}
-
 void AppendDevices(const EngineInfo& info, std::vector<EngineInfo>& devices) {
   if (info.parts.empty()) {
     devices.push_back(info);
@@ -37,7 +30,7 @@ void AppendDevices(const EngineInfo& info, std::vector<EngineInfo>& devices) {
 }  // namespace
 
 FailoverEngine::FailoverEngine(std::vector<std::unique_ptr<Engine>> engines)
-    : engines_(std::move(engines)), infos_(InfosOf(engines_)), names_(NamesOf(infos_)) {}
+    : engines_(std::move(engines)), infos_(InfosOf(engines_)) {}
 
 bool FailoverEngine::GivenUp(size_t engine) const {
   const absl::Status health = engines_[engine]->Health();
@@ -45,7 +38,7 @@ bool FailoverEngine::GivenUp(size_t engine) const {
   const absl::MutexLock lock(&mutex_);
   size_t serving = serving_.load(std::memory_order_relaxed);
   if (serving != engine) return true;  // another thread has found it out
-  std::vector<std::string> faults = {absl::StrCat(names_[engine], ": ", health.message())};
+  std::vector<std::string> faults = {absl::StrCat(infos_[engine].name, ": ", health.message())};
   for (size_t next = engine + 1; next < engines_.size(); ++next) {
     const absl::Status next_health = engines_[next]->Health();
     if (next_health.ok()) {
@@ -53,7 +46,7 @@ bool FailoverEngine::GivenUp(size_t engine) const {
       serving_.store(next, std::memory_order_release);
       return true;
     }
-    faults.push_back(absl::StrCat(names_[next], ": ", next_health.message()));
+    faults.push_back(absl::StrCat(infos_[next].name, ": ", next_health.message()));
   }
   return true;
 }

@@ -36,7 +36,7 @@ class FailoverEngine : public Engine {
   [[nodiscard]] uint64_t takeovers() const { return serving_.load(std::memory_order_acquire); }
 
   // Of the engine that serves; lives as long as this one.
-  [[nodiscard]] const std::string& name() const { return names_[takeovers()]; }
+  [[nodiscard]] const std::string& name() const { return infos_[takeovers()].name; }
 
   // What the engines that were given up said, for people. Empty: none was.
   [[nodiscard]] std::string note() const;
@@ -76,7 +76,6 @@ class FailoverEngine : public Engine {
 
   const std::vector<std::unique_ptr<Engine>> engines_;
   const std::vector<EngineInfo> infos_;  // at the start
-  const std::vector<std::string> names_;
   mutable absl::Mutex mutex_;
   mutable std::atomic<size_t> serving_{0};  // grows under the mutex
   mutable std::vector<std::string> faults_ ABSL_GUARDED_BY(mutex_);
