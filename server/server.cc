@@ -367,30 +367,43 @@ Server::~Server() = default;
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const CommandLine& command_line,
                                                       std::function<void()> end,
                                                       const StopRequested& stopping) {
-  SetLogLevel(LogLevelOf(command_line.config.log_level));
-  if (absl::Status status = CheckConfig(command_line.config); !status.ok()) return status;
-  ConfigInEffect resolved = command_line;
-  ResolveDefaults(FindHostResources(), resolved);
-  auto choice = MakeEngine(resolved.config);
-  if (!choice.ok()) return choice.status();
-  if (stopping && stopping()) return StoppedWhileStarting();
-  if (absl::Status status = WarmUp(*choice->engine); !status.ok()) return status;
-  return Start(command_line, *std::move(choice), std::move(end), stopping);
+  return StartWith(
+      command_line,
+      [&](const Config& config) -> absl::StatusOr<EngineChoice> {
+        auto choice = MakeEngine(config);
+        if (!choice.ok()) return choice.status();
+        if (stopping && stopping()) return StoppedWhileStarting();
+        if (absl::Status status = WarmUp(*choice->engine); !status.ok()) return status;
+        return choice;
+      },
+      std::move(end), stopping);
 }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const CommandLine& command_line,
                                                       EngineChoice choice,
                                                       std::function<void()> end,
                                                       const StopRequested& stopping) {
+  return StartWith(
+      command_line,
+      [&](const Config& /*config*/) -> absl::StatusOr<EngineChoice> { return std::move(choice); },
+      std::move(end), stopping);
+}
+
+absl::StatusOr<std::unique_ptr<Server>> Server::StartWith(const CommandLine& command_line,
+                                                          const ChooseEngineFor& choose,
+                                                          std::function<void()> end,
+                                                          const StopRequested& stopping) {
   SetLogLevel(LogLevelOf(command_line.config.log_level));
   if (absl::Status status = CheckConfig(command_line.config); !status.ok()) return status;
-  if (stopping && stopping()) return StoppedWhileStarting();
   const HostResources host = FindHostResources();
   ConfigInEffect resolved = command_line;
   ResolveDefaults(host, resolved);
+  auto choice = choose(resolved.config);
+  if (!choice.ok()) return choice.status();
+  if (stopping && stopping()) return StoppedWhileStarting();
   auto store = OpenStore(resolved.config);
   if (!store.ok()) return store.status();
-  auto impl = std::make_unique<Impl>(command_line, resolved, host, std::move(choice),
+  auto impl = std::make_unique<Impl>(command_line, resolved, host, *std::move(choice),
                                      *std::move(store), std::move(end));
   if (absl::Status status = impl->Start(stopping); !status.ok()) return status;
   return absl::WrapUnique(new Server(std::move(impl)));

@@ -64,6 +64,11 @@ class Server {
 
  private:
   class Impl;
+  using ChooseEngineFor = std::function<absl::StatusOr<EngineChoice>(const Config& config)>;
+  static absl::StatusOr<std::unique_ptr<Server>> StartWith(const CommandLine& command_line,
+                                                           const ChooseEngineFor& choose,
+                                                           std::function<void()> end,
+                                                           const StopRequested& stopping);
   explicit Server(std::unique_ptr<Impl> impl);
 
   std::unique_ptr<Impl> impl_;
