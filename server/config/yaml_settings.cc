@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <exception>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <sstream>
 #include <system_error>
@@ -17,6 +16,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/text/utf8.h"
+#include "server/config/text_file.h"
 
 namespace voxloc::server {
 namespace {
@@ -127,19 +127,16 @@ absl::StatusOr<std::string> ReadConfigFile(const std::string& path) {
   if (std::filesystem::is_directory(path, error)) {
     return absl::InvalidArgumentError("the configuration must be a file (got a directory)");
   }
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return absl::NotFoundError("cannot read the file");
-  std::string text(kMaxConfigFileBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad()) return absl::NotFoundError("cannot read the file");
-  text.resize(static_cast<size_t>(file.gcount()));
-  if (text.size() > kMaxConfigFileBytes) {
+  auto text = ReadTextFile(path, kMaxConfigFileBytes);
+  // The path is told by who asks.
+  if (absl::IsInvalidArgument(text.status())) {
     return absl::InvalidArgumentError(absl::StrCat("the configuration must have at most ",
                                                    kMaxConfigFileBytes, " bytes (got more)"));
   }
-  if (const size_t valid = Utf8Prefix(text); valid < text.size()) {
+  if (!text.ok()) return absl::NotFoundError("cannot read the file");
+  if (const size_t valid = Utf8Prefix(*text); valid < text->size()) {
     const auto line =
-        1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(valid), '\n');
+        1 + std::count(text->begin(), text->begin() + static_cast<ptrdiff_t>(valid), '\n');
     return absl::InvalidArgumentError(
         absl::StrCat("the configuration must be UTF-8 text (line ", line, " is not)"));
   }

@@ -16,10 +16,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "server/config/text_file.h"
 #include "server/observe/metrics/metrics.h"
 #include "server/scheduling/timeout_watch.h"
 #include "server/security/access_policy.h"
-#include "server/security/text_file.h"
 
 namespace voxloc::server {
 

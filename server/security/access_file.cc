@@ -12,7 +12,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "core/text/nearest_name.h"
-#include "server/security/text_file.h"
+#include "server/config/text_file.h"
 
 namespace voxloc::server {
 namespace {

@@ -17,9 +17,9 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "server/config/config.h"
+#include "server/config/text_file.h"
 #include "server/observe/metrics/metrics.h"
 #include "server/scheduling/timeout_watch.h"
-#include "server/security/text_file.h"
 
 namespace voxloc::server {
 

@@ -3,8 +3,8 @@
 // Small files that the server is configured with: their text, and whether they have changed.
 // Thread-safe: no shared state.
 
-#ifndef VOXLOC_SERVER_SECURITY_TEXT_FILE_H_
-#define VOXLOC_SERVER_SECURITY_TEXT_FILE_H_
+#ifndef VOXLOC_SERVER_CONFIG_TEXT_FILE_H_
+#define VOXLOC_SERVER_CONFIG_TEXT_FILE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -25,4 +25,4 @@ using FileStamp = std::tuple<uint64_t, uint64_t, int64_t, int64_t, int64_t>;
 
 }  // namespace voxloc::server
 
-#endif  // VOXLOC_SERVER_SECURITY_TEXT_FILE_H_
+#endif  // VOXLOC_SERVER_CONFIG_TEXT_FILE_H_

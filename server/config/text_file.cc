@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/security/text_file.h"
+#include "server/config/text_file.h"
 
 #include <sys/stat.h>
 
