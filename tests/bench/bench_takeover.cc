@@ -20,16 +20,10 @@
 #include "clients/cpp/map_client.h"
 #include "clients/cpp/map_transaction.h"
 #include "clients/cpp/session.h"
-#include "core/engine/cpu/cpu_engine.h"
-#include "core/engine/replica/replicated_engine.h"
-#include "server/engines/engine_factory.h"
 #include "server/server.h"
 #include "tests/bench/bench_data.h"
 #include "tests/bench/bench_options.h"
-#include "tests/server/engines/fake_gpu.h"
-#if defined(VOXLOC_HAVE_CUDA)
-#include "tests/cuda/engine/fault_kernel.h"
-#endif
+#include "tests/server/engines/failing_gpu.h"
 
 namespace voxloc::bench {
 namespace {
@@ -56,22 +50,12 @@ double Since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Two made-up GPUs, whose maps are not those of the CPU engine behind them.
-absl::StatusOr<server::EngineChoice> FakeGpus(const std::shared_ptr<server::GpuFaults>& faults) {
-  std::vector<std::unique_ptr<Engine>> gpus;
-  for (int i = 0; i < 2; ++i) gpus.push_back(std::make_unique<server::FakeGpu>(faults));
-  auto united = MakeReplicatedEngine(std::move(gpus));
-  if (!united.ok()) return united.status();
-  server::EngineChoice choice;
-  choice.engine = *std::move(united);
-  choice.devices = {0, 1};
-  choice.standby = MakeCpuEngine({});
-  return choice;
-}
-
 class TakeoverRun {
  public:
-  explicit TakeoverRun(const TakeoverFlags& flags) : flags_(flags) {}
+  explicit TakeoverRun(const TakeoverFlags& flags)
+      : flags_(flags),
+        gpu_(flags.engine == "cpu" ? server::FailingGpu::Kind::kMadeUp
+                                   : server::FailingGpu::Kind::kCuda) {}
 
   absl::Status Run() {
     auto scans = LoadScans(flags_.scans);
@@ -106,21 +90,10 @@ class TakeoverRun {
     config.metrics_listen = "off";
     config.data_dir = flags_.data_dir;
     config.moments_cache = flags_.moments_cache;
-    config.engine = flags_.engine;
     config.devices = flags_.devices;
-    if (flags_.engine == "cpu") {
-      // The made-up GPUs have little memory.
-      config.limits.max_map_memory_bytes = uint64_t{16} << 30;
-      auto choice = FakeGpus(faults_);
-      if (!choice.ok()) return choice.status();
-      auto server = server::Server::Start(command_line, *std::move(choice));
-      if (!server.ok()) return server.status();
-      server_ = *std::move(server);
-    } else {
-      auto server = server::Server::Start(command_line);
-      if (!server.ok()) return server.status();
-      server_ = *std::move(server);
-    }
+    auto server = gpu_.StartServer(command_line);
+    if (!server.ok()) return server.status();
+    server_ = *std::move(server);
     client::ChannelOptions channel_options;
     channel_options.server = server_->address();
     auto channel = client::Channel::Create(channel_options);
@@ -191,15 +164,7 @@ class TakeoverRun {
 
   bool Fail() {
     failed_ = Clock::now();
-    if (flags_.engine == "cpu") {
-      faults_->dead = true;
-      return true;
-    }
-#if defined(VOXLOC_HAVE_CUDA)
-    return EndCudaContext();
-#else
-    return false;
-#endif
+    return gpu_.Fail();
   }
 
   // Aligns, one after another, the scan that the vehicle has at that time, until one has all tiles
@@ -240,7 +205,7 @@ class TakeoverRun {
   }
 
   const TakeoverFlags& flags_;
-  const std::shared_ptr<server::GpuFaults> faults_ = std::make_shared<server::GpuFaults>();
+  server::FailingGpu gpu_;
   std::vector<BenchScan> scans_;
   std::unique_ptr<server::Server> server_;
   std::optional<client::Channel> channel_;

@@ -21,7 +21,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support" / "python"))
 import voxlocd  # noqa: E402
 
-PROGRAMS = ("voxloc", "voxlocd", "voxloc_bench")
+PROGRAMS = ("voxloc", "voxlocd", "voxloc_bench", "voxloc_chaos")
 TIMEOUT_S = 100
 
 # Lines that are not run, and why. A line that is in no document any more is an error.

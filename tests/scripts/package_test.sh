@@ -7,7 +7,7 @@ set -euo pipefail
 build=${1:?the build folder}
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-for program in bin/voxlocd bin/voxloc bin/voxloc_bench tests/geometry_test; do
+for program in bin/voxlocd bin/voxloc bin/voxloc_bench bin/voxloc_chaos tests/geometry_test; do
   if [[ ! -x $build/$program ]]; then
     echo "$build has no $program"
     exit 77

@@ -24,8 +24,9 @@ struct GpuFaults {
 
 class FakeGpu : public ForwardingEngine {
  public:
-  explicit FakeGpu(std::shared_ptr<GpuFaults> faults = std::make_shared<GpuFaults>())
-      : faults_(std::move(faults)) {}
+  explicit FakeGpu(std::shared_ptr<GpuFaults> faults = std::make_shared<GpuFaults>(),
+                   std::unique_ptr<Engine> engine = MakeCpuEngine({1}))
+      : ForwardingEngine(std::move(engine)), faults_(std::move(faults)) {}
 
   absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
       const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Everything that clients do with a server, again and again, each kind in a thread of its own:
+// sessions that come, go and are cancelled, unary scans, map commits, rollbacks and deletions,
+// searches, scoring, bad input, scrapes.
+
+#ifndef VOXLOC_TESTS_CHAOS_MIXED_LOAD_H_
+#define VOXLOC_TESTS_CHAOS_MIXED_LOAD_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "clients/cli/load_test/load_drive.h"
+
+namespace voxloc::chaos {
+
+struct MixedCounts {
+  uint64_t done = 0;
+  uint64_t failed = 0;  // not as the server must answer
+  std::string first_failure;
+};
+
+class MixedLoad {
+ public:
+  // Begins. The drive must outlive it.
+  MixedLoad(const std::string& address, const std::string& metrics_address,
+            const cli::LoadDrive& drive);
+  ~MixedLoad();
+  MixedLoad(const MixedLoad&) = delete;
+  MixedLoad& operator=(const MixedLoad&) = delete;
+
+  // By kind.
+  [[nodiscard]] std::map<std::string, MixedCounts> counts() const;
+
+ private:
+  // `act` is told how often it has been called.
+  void Repeat(const std::string& kind, double period_s, std::function<absl::Status(uint64_t)> act);
+
+  mutable std::mutex mutex_;
+  std::map<std::string, MixedCounts> counts_;
+  std::atomic<bool> ending_{false};
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace voxloc::chaos
+
+#endif  // VOXLOC_TESTS_CHAOS_MIXED_LOAD_H_
