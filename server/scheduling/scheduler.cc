@@ -157,53 +157,9 @@ Scheduler::Scheduler(Engine& engine, ThreadPool& host_threads, const Options& op
 
 Scheduler::~Scheduler() { Stop(); }
 
-std::shared_ptr<Scheduler::Lane> Scheduler::OpenLane(size_t capacity) const {
-  return std::make_shared<Lane>(capacity);
-}
-
-void Scheduler::CountQueued(Lane& lane, const ScanTask& task, bool added) {
-  const size_t bytes = task.bytes();
-  queued_ = added ? queued_ + 1 : queued_ - 1;
-  queued_bytes_ = added ? queued_bytes_ + bytes : queued_bytes_ - bytes;
-  lane.bytes = added ? lane.bytes + bytes : lane.bytes - bytes;
-  metrics_.tracking_queue.depth.Set(static_cast<double>(queued_));
-}
-
-std::unique_ptr<ScanTask> Scheduler::Put(Lane& lane, std::unique_ptr<ScanTask> task) {
-  if (lane.waiting.empty()) ++waiting_lanes_;
-  CountQueued(lane, *task, true);
-  std::optional<std::unique_ptr<ScanTask>> displaced = lane.waiting.Put(std::move(task));
-  if (!displaced.has_value()) return nullptr;
-  CountQueued(lane, **displaced, false);
-  return *std::move(displaced);
-}
-
-std::unique_ptr<ScanTask> Scheduler::Take(Lane& lane) {
-  std::unique_ptr<ScanTask> task = lane.waiting.Take();
-  CountQueued(lane, *task, false);
-  if (lane.waiting.empty()) --waiting_lanes_;
-  return task;
-}
-
-bool Scheduler::HasRoomFor(const Lane& lane, const ScanTask& task) const {
-  // A share for each lane in which scans wait, and one for the next.
-  const auto fits = [&](size_t all, size_t of_lane, size_t more, size_t limit) {
-    if (all + more > limit) return false;
-    const size_t shares = waiting_lanes_ + 1;
-    return of_lane == 0 || of_lane + more <= (limit + shares - 1) / shares;
-  };
-  // In a full lane it takes the oldest one's place.
-  const bool full = lane.waiting.full();
-  const size_t freed_bytes = full ? lane.waiting.oldest()->bytes() : 0;
-  return (full || fits(queued_, lane.waiting.size(), 1, options_.max_queued)) &&
-         fits(queued_bytes_ - freed_bytes, lane.bytes - freed_bytes, task.bytes(),
-              options_.max_queued_bytes);
-}
-
-void Scheduler::AddToReady(const std::shared_ptr<Lane>& lane) {
-  if (lane->queued || lane->running || lane->waiting.empty()) return;
-  lane->queued = true;
-  ready_.push_back(lane);
+std::shared_ptr<Scheduler::Lane> Scheduler::OpenLane(size_t capacity, absl::string_view caller) {
+  const absl::MutexLock lock(&mutex_);
+  return waiting_.OpenLane(capacity, caller);
 }
 
 void Scheduler::Submit(const std::shared_ptr<Lane>& lane, std::unique_ptr<ScanTask> task) {
@@ -211,12 +167,12 @@ void Scheduler::Submit(const std::shared_ptr<Lane>& lane, std::unique_ptr<ScanTa
   std::optional<double> retry_after_s;
   {
     const absl::MutexLock lock(&mutex_);
-    if (lane->closed || stopping_) return;
-    if (HasRoomFor(*lane, *task)) {
-      displaced = Put(*lane, std::move(task));
-      AddToReady(lane);
+    if (FairQueue::IsClosed(*lane) || stopping_) return;
+    if (waiting_.HasRoomFor(*lane, *task, options_.max_queued, options_.max_queued_bytes)) {
+      displaced = waiting_.Put(lane, std::move(task));
+      CountWaiting();
     } else {
-      const size_t batches = 1 + queued_ / options_.max_batch;
+      const size_t batches = 1 + waiting_.scans() / options_.max_batch;
       retry_after_s = static_cast<double>(batches) * batch_s_;
     }
   }
@@ -235,8 +191,12 @@ void Scheduler::SetLimits(size_t max_queued, size_t max_queued_bytes, size_t max
 void Scheduler::Close(Lane& lane) {
   std::vector<std::unique_ptr<ScanTask>> dropped;  // destroyed outside the lock
   const absl::MutexLock lock(&mutex_);
-  lane.closed = true;
-  while (!lane.waiting.empty()) dropped.push_back(Take(lane));
+  dropped = waiting_.Close(lane);
+  CountWaiting();
+}
+
+void Scheduler::CountWaiting() const {
+  metrics_.tracking_queue.depth.Set(static_cast<double>(waiting_.scans()));
 }
 
 void Scheduler::Stop() {
@@ -248,56 +208,44 @@ void Scheduler::Stop() {
     if (worker.joinable()) worker.join();
   }
   estimating_.Stop();
-  std::deque<std::shared_ptr<Lane>> dropped;
+  FairQueue::Lanes dropped;  // destroyed outside the lock
   const absl::MutexLock lock(&mutex_);
-  dropped.swap(ready_);
+  dropped = waiting_.Clear();
 }
 
-bool Scheduler::HasWork() const { return stopping_ || !ready_.empty(); }
+bool Scheduler::HasWork() const { return stopping_ || !waiting_.empty(); }
 
 std::vector<Scheduler::Group> Scheduler::TakeBatch() {
   std::vector<Group> groups;
-  groups.reserve(ready_.size());
-  std::vector<Lane*> lanes;  // of the groups
-  lanes.reserve(ready_.size());
+  groups.reserve(std::min(waiting_.ready_lanes(), options_.max_batch));
   size_t scans = 0;
   size_t points = 0;
-  bool full = false;
-  const auto take = [&](Lane& lane, std::vector<Group::Scan>& taken) {
-    Group::Scan& scan = taken.emplace_back();
-    scan.task = Take(lane);
-    points += scan.task->points();
-    full = ++scans >= options_.max_batch || points >= options_.max_batch_points;
-  };
-  while (!ready_.empty() && !full) {
-    // What needs memory comes first: from here on, nothing throws.
-    std::vector<Group::Scan> taken;
-    taken.reserve(ready_.front()->waiting.size());
-    const std::shared_ptr<Lane> lane = std::move(ready_.front());
-    ready_.pop_front();
-    lane->queued = false;
-    if (lane->waiting.empty()) continue;  // it was closed
-    lane->running = true;
-    take(*lane, taken);
-    lanes.push_back(lane.get());
-    groups.push_back(Group{Turn(*this, lane), std::move(taken)});
-  }
-  // Then the second scan of each lane that has one, and so on.
-  for (bool more = true; more && !full;) {
-    more = false;
-    for (size_t i = 0; i < lanes.size() && !full; ++i) {
-      if (lanes[i]->waiting.empty()) continue;
-      take(*lanes[i], groups[i].scans);
-      more = true;
+  while (scans < options_.max_batch && points < options_.max_batch_points) {
+    const FairQueue::Turn next = waiting_.Next();
+    if (next.lane == nullptr) break;
+    if (next.place == groups.size()) {
+      std::vector<Group::Scan> room;
+      try {
+        room.reserve(next.waiting);
+      } catch (const std::bad_alloc&) {
+        if (groups.empty()) throw;  // nothing has been taken
+        break;
+      }
+      groups.push_back(Group{Turn(*this, next.lane), std::move(room)});
     }
+    Group::Scan& scan = groups[next.place].scans.emplace_back();
+    scan.task = waiting_.TakeNext();
+    points += scan.task->points();
+    ++scans;
   }
+  waiting_.EndBatch();
+  CountWaiting();
   return groups;
 }
 
 void Scheduler::EndTurn(const std::shared_ptr<Lane>& lane) {
   const absl::MutexLock lock(&mutex_);
-  lane->running = false;
-  AddToReady(lane);
+  waiting_.EndTurn(lane);
 }
 
 void Scheduler::Work() {

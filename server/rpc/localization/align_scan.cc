@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +16,7 @@
 #include "server/rpc/support/admit.h"
 #include "server/rpc/support/call_scope.h"
 #include "server/rpc/support/deadline.h"
+#include "server/rpc/support/fair_share.h"
 #include "server/scan/scan_work.h"
 #include "server/session/scan_setup.h"
 
@@ -92,7 +94,9 @@ class AlignScanCall : public grpc::ServerUnaryReactor,
     auto work =
         std::make_unique<ScanWork>(runtime_, std::make_shared<const ScanSource>(*std::move(source)),
                                    self_, nullptr, request_.scan(), stop_, call_.trace());
-    if (work->Check()) runtime_.scheduler.Submit(runtime_.scheduler.OpenLane(1), std::move(work));
+    if (!work->Check()) return;
+    const std::string share = ShareOfCall(call_.access(), call_.peer());
+    runtime_.scheduler.Submit(runtime_.scheduler.OpenLane(1, share), std::move(work));
   }
 
   void Answer(std::unique_ptr<v1::AlignmentResult> result) override {

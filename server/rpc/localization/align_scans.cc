@@ -19,6 +19,7 @@
 #include "server/rpc/support/admit.h"
 #include "server/rpc/support/bidi_stream.h"
 #include "server/rpc/support/deadline.h"
+#include "server/rpc/support/fair_share.h"
 #include "server/scan/scan_work.h"
 #include "server/session/session_setup.h"
 #include "server/version/version.h"
@@ -204,7 +205,7 @@ class AlignScansStream : public AlignScansBidi,
         absl::StrCat("s", absl::Hex(runtime_.started_unix_ns / 1'000'000), "-", (*place)->number());
     Hold(*std::move(place));
     source_ = std::make_shared<const ScanSource>(opened->source);
-    lane_ = runtime_.scheduler.OpenLane(opened->max_waiting_scans);
+    lane_ = runtime_.scheduler.OpenLane(opened->max_waiting_scans, ShareOfSession(access()));
     {
       const absl::MutexLock lock(&mutex_);
       facts_.session = source_->session;

@@ -53,6 +53,9 @@ class CallScope {
     rpc_.sent_bytes.Increment(static_cast<double>(bytes));
   }
 
+  // Address of the connection.
+  [[nodiscard]] const std::string& peer() const { return peer_; }
+
   [[nodiscard]] CallAccess& access() { return access_; }
   [[nodiscard]] const CallAccess& access() const { return access_; }
 
