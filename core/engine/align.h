@@ -7,6 +7,7 @@
 
 #include <Eigen/Core>
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,6 +49,8 @@ struct AlignJob {
   StopToken stop;
   bool want_trace = false;
   bool want_point_scores = false;
+  // Have a device of its own measure the launch that this job is part of: a few microseconds.
+  bool want_device_times = false;
   // What is evaluated once more at the answer; at most kMaxPasses.
   std::vector<EvaluationPass> passes;
   // No search: the passes are evaluated at the guess. Of the result, only the status, the pose, the
@@ -77,6 +80,18 @@ struct IterationTrace {
   Pose map_T_base_after;
 };
 
+// Where a device with memory of its own spent its time, by its own clock, on a launch: all jobs
+// that it aligned together.
+struct DeviceTimes {
+  size_t device = 0;  // place among EngineInfo::parts; 0 where there are none
+  double upload_s = 0.0;
+  double kernel_s = 0.0;
+  // Of what the kernel does not write to the host's memory by itself.
+  double download_s = 0.0;
+  // Of the jobs of a launch that asked for them, one result's: to count each launch once.
+  bool leads = false;
+};
+
 struct AlignResult {
   // Not ok when this job could not be run (a map without the profile's cells, an empty scan): the
   // other fields then mean nothing. A search that found nothing is ok.
@@ -97,6 +112,8 @@ struct AlignResult {
   // Best pair of each point under the score stage, 0 where unmatched; empty unless wanted.
   std::vector<float> point_scores;
   std::vector<PassResult> passes;  // one a pass of the job, in their order
+  // Where the job wants them; of a job that could run. Nullopt: the engine computes on the host.
+  std::optional<DeviceTimes> device_times;
 };
 
 // A search that hit its limit is still believed when it went to and fro around an optimum for more

@@ -92,6 +92,7 @@ void AlignSlice::Clear() {
   scored_points_ = 0;
   passes_.Clear();
   moment_.reset();
+  wants_times_ = false;
   status_ = absl::OkStatus();
 }
 
@@ -146,6 +147,7 @@ bool AlignSlice::Add(const AlignJob& job, AlignResult& result) {
   if (job.want_point_scores) scored_points_ += scans_.packed(*scan).points;
   AddPasses(job, ready, *scan);
   work_ += demands.points;
+  wants_times_ = wants_times_ || job.want_device_times;
   jobs_.push_back(packed);
   entries_.push_back({&job, &result});
   return true;
@@ -219,7 +221,7 @@ absl::Status AlignSlice::Reserve() {
 absl::Status AlignSlice::Queue(SliceUse use) {
   VOXLOC_TRY(Reserve());
   const bool mapped = results_.device_data() != nullptr;
-  if (timed_) VOXLOC_TRY(events_[0].Record(stream_));
+  if (records()) VOXLOC_TRY(events_[0].Record(stream_));
   AlignArguments arguments{};
   upload_.Add(programs_, &arguments.programs);
   upload_.Add(jobs_, &arguments.jobs);
@@ -227,7 +229,7 @@ absl::Status AlignSlice::Queue(SliceUse use) {
   scans_.AddTo(upload_, arguments);
   VOXLOC_TRY(upload_.Send(stream_));
   VOXLOC_TRY(scans_.QueueGather(*device_, stream_));
-  if (timed_) VOXLOC_TRY(events_[1].Record(stream_));
+  if (records()) VOXLOC_TRY(events_[1].Record(stream_));
   arguments.job_count = static_cast<uint32_t>(jobs_.size());
   arguments.results =
       mapped ? reinterpret_cast<DeviceResult*>(results_.device_data()) : device_results_.data();
@@ -245,9 +247,9 @@ absl::Status AlignSlice::Queue(SliceUse use) {
   const int cluster =
       part_of_more ? 1 : ChooseCluster(limits_.largest_cluster, multiprocessors, Demand());
   VOXLOC_TRY(LaunchAlign(*device_, arguments, cluster, part_of_more, stream_.get()));
-  if (timed_) VOXLOC_TRY(events_[2].Record(stream_));
+  if (records()) VOXLOC_TRY(events_[2].Record(stream_));
   VOXLOC_TRY(QueueDownloads(mapped));
-  return timed_ ? events_[3].Record(stream_) : absl::OkStatus();
+  return records() ? events_[3].Record(stream_) : absl::OkStatus();
 }
 
 absl::Status AlignSlice::QueueDownloads(bool mapped) {
@@ -285,11 +287,12 @@ void AlignSlice::Finish() {
   absl::Status finished = stream_.Synchronize();
   launched_ = false;
   if (status_.ok()) status_ = std::move(finished);
-  if (status_.ok() && timed_) status_ = ReadTimes();
+  if (status_.ok() && records()) status_ = ReadTimes();
   for (size_t i = 0; i < entries_.size(); ++i) {
     entries_[i].result->status = status_;
     if (status_.ok()) FillResult(i);
   }
+  if (status_.ok() && wants_times_) FillTimes();
 }
 
 absl::Status AlignSlice::ReadTimes() {
@@ -300,6 +303,19 @@ absl::Status AlignSlice::ReadTimes() {
     *times[i] = *ms;
   }
   return absl::OkStatus();
+}
+
+void AlignSlice::FillTimes() const {
+  DeviceTimes times;
+  times.upload_s = 1e-3 * times_.upload_ms;
+  times.kernel_s = 1e-3 * times_.kernel_ms;
+  times.download_s = 1e-3 * times_.download_ms;
+  times.leads = true;
+  for (const Entry& entry : entries_) {
+    if (!entry.job->want_device_times) continue;
+    entry.result->device_times = times;
+    times.leads = false;
+  }
 }
 
 void AlignSlice::FillResult(size_t i) const {

@@ -59,9 +59,10 @@ class AlignSlice {
   // Waits for what a call that broke off has queued.
   void Settle() noexcept;
 
-  // Records times from the next Launch on; off by default, events cost a few microseconds.
+  // Records times from the next Launch on, whether or not a job wants them; off by default, events
+  // cost a few microseconds.
   void set_timed(bool timed) { timed_ = timed; }
-  // Of the last slice that finished.
+  // Of the last slice that finished and was timed.
   [[nodiscard]] const CudaCallTimes& times() const { return times_; }
 
  private:
@@ -78,8 +79,10 @@ class AlignSlice {
   absl::Status Reserve();
   absl::Status QueueDownloads(bool mapped);
   absl::Status ReadTimes();
+  void FillTimes() const;
   void FillResult(size_t i) const;
   void FillPasses(size_t i) const;
+  [[nodiscard]] bool records() const { return timed_ || wants_times_; }
   [[nodiscard]] ClusterDemand Demand() const;
 
   std::shared_ptr<Device> device_;
@@ -88,6 +91,7 @@ class AlignSlice {
   Stream stream_;
   Event events_[4];  // before upload, before the kernel, before the download, at the end
   bool timed_ = false;
+  bool wants_times_ = false;  // a job of the slice
   CudaCallTimes times_;
 
   std::vector<Entry> entries_;

@@ -81,6 +81,7 @@ MapTile NotResident(const StoredTile& stored) {
 absl::Status MapLibrary::FollowEngine() {
   const uint64_t takeovers = parts_.engine.takeovers();
   if (takeovers == followed_.load(std::memory_order_relaxed)) return absl::OkStatus();
+  parts_.maps.set_memory(MapMemoryOf(parts_.engine.name()));
   parts_.max_bytes.store(MapMemoryBytes(*parts_.config.limits(), parts_.engine.Info()));
   for (const std::string& map : parts_.maps.Names()) {
     for (const MapView& view : parts_.maps.Views(map)) {

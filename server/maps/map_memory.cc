@@ -7,6 +7,10 @@
 
 namespace voxloc::server {
 
+MapMemory MapMemoryOf(absl::string_view engine_name) {
+  return engine_name == "cpu" ? MapMemory::kHost : MapMemory::kDevice;
+}
+
 uint64_t MapMemoryBytes(const Limits& limits, const EngineInfo& engine) {
   if (limits.max_map_memory_bytes != 0) return limits.max_map_memory_bytes;
   const uint64_t total =

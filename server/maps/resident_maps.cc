@@ -148,6 +148,12 @@ absl::Status ResidentMaps::HasRoom(absl::string_view name) const {
                     "TOO_MANY_MAPS", {{"limit", absl::StrCat(max_maps_)}});
 }
 
+void ResidentMaps::set_memory(MapMemory memory) {
+  const absl::MutexLock lock(&mutex_);
+  memory_ = memory;
+  UpdateMetrics();
+}
+
 void ResidentMaps::set_max_maps(size_t max_maps) {
   const absl::MutexLock lock(&mutex_);
   max_maps_ = max_maps;
@@ -330,7 +336,9 @@ void ResidentMaps::UpdateMetrics() const {
   metrics_.map_tiles_resident.Set(static_cast<double>(resident_tiles));
   metrics_.map_points.Set(static_cast<double>(points));
   metrics_.map_cells.Set(static_cast<double>(cells));
-  metrics_.map_bytes.Set(static_cast<double>(bytes));
+  const bool on_host = memory_ == MapMemory::kHost;
+  metrics_.map_bytes_host.Set(on_host ? static_cast<double>(bytes) : 0.0);
+  metrics_.map_bytes_device.Set(on_host ? 0.0 : static_cast<double>(bytes));
 }
 
 }  // namespace voxloc::server

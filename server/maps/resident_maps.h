@@ -25,6 +25,7 @@
 #include "core/map/map_snapshot.h"
 #include "server/geodesy/map_frame.h"
 #include "server/maps/map_build.h"
+#include "server/maps/map_memory.h"
 #include "server/observe/metrics/metrics.h"
 #include "server/scheduling/work_queue.h"
 
@@ -95,6 +96,8 @@ class ResidentMaps {
   [[nodiscard]] absl::Status Announce(const std::string& name);
   // ResourceExhausted: a map of this name would be one too many.
   [[nodiscard]] absl::Status CheckRoom(absl::string_view name) const;
+  // Where the engine that serves keeps maps: the host at first.
+  void set_memory(MapMemory memory);
   // Maps that are there stay.
   void set_max_maps(size_t max_maps);
   // Whether a map was announced and has not been opened yet.
@@ -154,6 +157,7 @@ class ResidentMaps {
   WorkQueue& mapping_;
   mutable absl::Mutex mutex_;
   size_t max_maps_ ABSL_GUARDED_BY(mutex_);
+  MapMemory memory_ ABSL_GUARDED_BY(mutex_) = MapMemory::kHost;
   Maps maps_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -8,6 +8,7 @@
 #include "server/errors/error_details.h"
 #include "server/maps/map_memory.h"
 #include "server/maps/store/sqlite_map_store.h"
+#include "server/observe/engine_devices.h"
 #include "server/observe/logging.h"
 
 namespace voxloc::server {
@@ -67,6 +68,15 @@ std::unique_ptr<SpanExporter> MakeSpanExporter(const Config& config, const SpanG
   return std::make_unique<SpanExporter>(std::move(options), metrics);
 }
 
+// The names of the devices that have memory of their own, which measure their stages.
+std::vector<std::string> GpusOf(const Engine& engine, const std::vector<uint32_t>& ordinals) {
+  std::vector<std::string> names;
+  for (const EngineInfo& device : DevicesOf(engine, ordinals)) {
+    if (device.memory_bytes_total > 0) names.push_back(device.name);
+  }
+  return names;
+}
+
 FitSampler::Options FitSamplerOptions(const Config& config) {
   FitSampler::Options options;
   options.enabled = config.tile_fit;
@@ -85,7 +95,7 @@ Runtime::Runtime(const ConfigInEffect& resolved, const HostResources& found, Eng
       engine_devices(std::move(choice.devices)),
       engine_note(std::move(choice.note)),
       host_threads(config.threads),
-      metrics(engine->name().c_str()),
+      metrics(GpusOf(*engine, engine_devices)),
       spans(MakeSpanExporter(config, metrics)),
       access(std::make_shared<AccessControl>(config.access_file, metrics)),
       audit(config.audit_log, metrics),
@@ -122,6 +132,7 @@ Runtime::Runtime(const ConfigInEffect& resolved, const HostResources& found, Eng
              sessions,
              calls,
              {config.drain_delay_s, config.drain_spread_s, config.drain_timeout_s}}) {
+  maps.set_memory(MapMemoryOf(engine->name()));
   metrics.engine_fallback.Set(engine_note.empty() ? 0.0 : 1.0);
 }
 

@@ -23,6 +23,10 @@ void ScanTrace::AddStage(const char* name, Clock::time_point start, Clock::time_
   if (recorded_ != nullptr) recorded_->stages.push_back({name, start, end});
 }
 
+void ScanTrace::AddPart(const char* name, Clock::time_point start, Clock::time_point end) {
+  if (recorded_ != nullptr) recorded_->stages.push_back({name, start, end, true});
+}
+
 void ScanTrace::End(const v1::AlignmentResult& result, const ScanSource& source) {
   if (recorded_ == nullptr) return;
   std::vector<Span> spans;
@@ -47,11 +51,13 @@ void ScanTrace::End(const v1::AlignmentResult& result, const ScanSource& source)
   if (!source.session.empty()) scan.attributes.push_back({"voxloc.session", source.session});
   scan.failed = result.status() == v1::ALIGNMENT_STATUS_ENGINE_FAULT;
   if (scan.failed) scan.error = result.detail();
+  SpanId last_stage = context_.span_id;
   for (const Stage& stage : recorded_->stages) {
     Span& span = spans.emplace_back();
     span.trace_id = context_.trace_id;
     span.span_id = NewSpanId();
-    span.parent_id = context_.span_id;
+    span.parent_id = stage.part ? last_stage : context_.span_id;
+    if (!stage.part) last_stage = span.span_id;
     span.name = stage.name;
     span.start_unix_ns = recorded_->UnixNs(stage.start);
     span.end_unix_ns = recorded_->UnixNs(stage.end);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ScanTrace: the trace that a scan belongs to, and its spans in it: one for the scan, with a child
-// for each of its stages. They are recorded only where the trace is sampled and there is a
-// collector; otherwise nothing is kept. Moved along with the scan; one thread at a time uses it.
+// for each of its stages, which may have parts. They are recorded only where the trace is sampled
+// and there is a collector; otherwise nothing is kept. Moved along with the scan; one thread at a
+// time uses it.
 
 #ifndef VOXLOC_SERVER_SCAN_SCAN_TRACE_H_
 #define VOXLOC_SERVER_SCAN_SCAN_TRACE_H_
@@ -34,6 +35,11 @@ class ScanTrace {
 
   // A stage of the work that has ended. `name` is a constant.
   void AddStage(const char* name, Clock::time_point start, Clock::time_point end);
+  // A part of the stage that was added last.
+  void AddPart(const char* name, Clock::time_point start, Clock::time_point end);
+
+  // Whether spans are recorded.
+  [[nodiscard]] bool recorded() const { return recorded_ != nullptr; }
 
   // The scan has been answered: hands its spans over. Once.
   void End(const v1::AlignmentResult& result, const ScanSource& source);
@@ -43,6 +49,7 @@ class ScanTrace {
     const char* name;
     Clock::time_point start;
     Clock::time_point end;
+    bool part = false;  // of the last one that is none
   };
   // Of a scan whose spans are wanted.
   struct Recorded {

@@ -256,7 +256,7 @@ bool ScanWork::IsWithinMap() const {
   return can_touch(*guess_) || (own_guess_.has_value() && can_touch(*own_guess_));
 }
 
-void ScanWork::FillJob(AlignJob& job) const {
+void ScanWork::FillJob(AlignJob& job) {
   const ScanRecipe& recipe = source_->recipe;
   job.map = map_.resident();
   job.scan = prepared_.base;
@@ -268,6 +268,7 @@ void ScanWork::FillJob(AlignJob& job) const {
   job.stop = stop_;
   job.want_trace = recipe.output.trace;
   job.want_point_scores = recipe.output.point_scores;
+  job.want_device_times = reply_.trace().recorded();
 }
 
 void ScanWork::FillEstimate(const AlignJob& job, EstimateRequest& estimate, ThreadPool* idle) {
@@ -326,7 +327,9 @@ bool ScanWork::PrefersSecond(const AlignResult& first, const AlignResult& second
 void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const BatchFacts& batch) {
   const LogTrace log_trace(reply_.trace().context());
   const Clock::time_point start = Clock::now();
-  reply_.trace().AddStage("align", batch.align_start, batch.align_start + Duration(batch.align_s));
+  const Clock::time_point aligned = batch.align_start + Duration(batch.align_s);
+  reply_.trace().AddStage("align", batch.align_start, aligned);
+  if (result.device_times.has_value()) TraceDevice(*result.device_times, aligned);
   if (estimate != nullptr) {
     reply_.trace().AddStage("estimate", start - Duration(batch.estimate_s), start);
   }
@@ -373,6 +376,16 @@ void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const 
   } else {
     AnswerMissed(status, verdict.detail, std::move(result));
   }
+}
+
+// The device's clock is not the host's: what is known is how long its stages took, one after
+// another, before the results were read.
+void ScanWork::TraceDevice(const DeviceTimes& times, Clock::time_point end) {
+  const Clock::time_point downloads = end - Duration(times.download_s);
+  const Clock::time_point starts = downloads - Duration(times.kernel_s);
+  reply_.trace().AddPart("upload", starts - Duration(times.upload_s), starts);
+  reply_.trace().AddPart("kernel", starts, downloads);
+  reply_.trace().AddPart("download", downloads, end);
 }
 
 void ScanWork::OfferToFit(const AlignResult& result, double tracking_s) {

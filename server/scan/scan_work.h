@@ -7,6 +7,7 @@
 #define VOXLOC_SERVER_SCAN_SCAN_WORK_H_
 
 #include <Eigen/Core>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -67,7 +68,7 @@ class ScanWork : public ScanTask {
   void JoinEarlierScans();
   // Whether a point may have a cell near it at the guess.
   [[nodiscard]] bool IsWithinMap() const;
-  void FillJob(AlignJob& job) const;
+  void FillJob(AlignJob& job);
   void FillEstimate(const AlignJob& job, EstimateRequest& estimate, ThreadPool* idle);
   // Where the scan was deskewed while the vehicle moved.
   void RequestSweep(AlignJob& job);
@@ -75,6 +76,7 @@ class ScanWork : public ScanTask {
   // Of an accepted result: whether the sweep fits the motion that it was deskewed by.
   void CheckSweep(const AlignResult& result);
   // Of one that has been answered: it may be compared with the map's tiles.
+  void TraceDevice(const DeviceTimes& times, std::chrono::steady_clock::time_point end);
   void OfferToFit(const AlignResult& result, double tracking_s);
 
   // The ends. A malformed scan ends before the checks of the gate, one whose points cannot be used

@@ -22,7 +22,9 @@
 #ifndef VOXLOC_SERVER_SCHEDULING_SCHEDULER_H_
 #define VOXLOC_SERVER_SCHEDULING_SCHEDULER_H_
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -85,6 +87,7 @@ class Scheduler {
 
   void RunBatch(std::vector<Group> groups);
   void Align(std::vector<Group>& groups, BatchFacts& facts);
+  void ObserveDevices(const std::vector<AlignResult>& results) const;
   // Answers what needs no further call of the engine; the rest stays.
   void Answer(std::vector<Group>& groups, const BatchFacts& facts);
   void AnswerLater(std::vector<Group> groups, const BatchFacts& facts);
@@ -100,6 +103,7 @@ class Scheduler {
   FairQueue waiting_ ABSL_GUARDED_BY(mutex_);
   double batch_s_ ABSL_GUARDED_BY(mutex_) = 0.01;  // running mean
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::atomic<uint64_t> batches_{0};  // that were aligned
   WorkQueue estimating_;
   std::vector<std::thread> workers_;
 };

@@ -28,7 +28,7 @@ class RequestWorld {
   RequestWorld();
 
   Config config_;
-  Metrics metrics_{"cpu"};
+  Metrics metrics_;
   WorkQueue mapping_{"mapping", 16, metrics_.mapping_queue};
   ResidentMaps maps_{1, metrics_, mapping_};
 };

@@ -321,7 +321,11 @@ class ReplicatedEngine : public Engine {
         there.back().map = MapThere(jobs[i].map, replica);
       }
       std::vector<AlignResult> results_there = replicas_.engine(replica).Align(there);
-      for (size_t k = 0; k < items.size(); ++k) results[items[k]] = std::move(results_there[k]);
+      for (size_t k = 0; k < items.size(); ++k) {
+        AlignResult& result = results[items[k]];
+        result = std::move(results_there[k]);
+        if (result.device_times.has_value()) result.device_times->device = replica;
+      }
     } catch (const std::bad_alloc&) {
       for (const size_t i : items) {
         results[i].status = absl::ResourceExhaustedError(

@@ -24,6 +24,13 @@ inline std::vector<double> StepBuckets() {
   return buckets;
 }
 
+// Of the stages of a GPU, seconds: a launch of one scan takes 0.1 to 0.2 ms, its upload and its
+// download a tenth of that or less (docs/performance.md).
+inline std::vector<double> DeviceBuckets() {
+  return {0.000002, 0.000005, 0.00001, 0.00002, 0.00005, 0.0001, 0.00015, 0.0002, 0.0003,
+          0.0005,   0.001,    0.002,   0.005,   0.01,    0.02,   0.05,    0.1,    1.0};
+}
+
 // From a scan's stamp to its reply, seconds: a sweep takes up to 100 ms before it is even sent.
 inline std::vector<double> AgeBuckets() {
   return {0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0};

@@ -12,7 +12,9 @@ constexpr MetricName kTiles = {"voxloc_map_tiles", "Tiles of all maps."};
 constexpr MetricName kMapPoints = {"voxloc_map_points", "Points of all maps."};
 constexpr MetricName kCells = {"voxloc_map_voxels", "Cells of all maps, over all cell statistics."};
 constexpr MetricName kBytes = {"voxloc_map_bytes",
-                               "Memory of all maps, where the engine keeps them.", "memory"};
+                               "Memory of all maps, where the engine that serves keeps them: the "
+                               "host's for the CPU engine, that of the GPUs for theirs.",
+                               "memory"};
 constexpr MetricName kCommits = {"voxloc_map_commits_total", "Revisions published."};
 constexpr MetricName kSwap = {"voxloc_map_swap_seconds",
                               "Time from a commit to the use of the new revision."};
@@ -54,12 +56,13 @@ constexpr MetricName kFits = {"voxloc_tile_fits",
 
 }  // namespace
 
-MapGroup::MapGroup(const Registrar& make, const char* memory)
+MapGroup::MapGroup(const Registrar& make)
     : maps(make.MakeGauge(kMaps)),
       map_tiles(make.MakeGauge(kTiles)),
       map_points(make.MakeGauge(kMapPoints)),
       map_cells(make.MakeGauge(kCells)),
-      map_bytes(make.GaugeOf(kBytes, memory)),
+      map_bytes_host(make.GaugeOf(kBytes, "host")),
+      map_bytes_device(make.GaugeOf(kBytes, "device")),
       map_commits(make.MakeCounter(kCommits)),
       map_commit_s(make.MakeHistogram(kSwap, LongBuckets())),
       map_load_s(make.MakeHistogram(kLoad, LongBuckets())),

@@ -11,14 +11,14 @@
 namespace voxloc::server {
 
 struct MapGroup {
-  // `memory`: where the engine keeps maps, "host" or "device".
-  MapGroup(const Registrar& make, const char* memory);
+  explicit MapGroup(const Registrar& make);
 
   Gauge maps;
   Gauge map_tiles;
   Gauge map_points;
   Gauge map_cells;
-  Gauge map_bytes;
+  Gauge map_bytes_host;  // where the engine that serves keeps maps; the other one is 0
+  Gauge map_bytes_device;
   Counter map_commits;
   Histogram map_commit_s;
   Histogram map_load_s;

@@ -4,33 +4,25 @@
 
 #include <prometheus/registry.h>
 
-#include <cstring>
 #include <utility>
 
 namespace voxloc::server {
-namespace {
+Metrics::Metrics(const std::vector<std::string>& gpus)
+    : Metrics(std::make_shared<prometheus::Registry>(), gpus) {}
 
-const char* MemoryOf(const char* engine) {
-  return std::strcmp(engine, "cpu") == 0 ? "host" : "device";
-}
-
-}  // namespace
-
-Metrics::Metrics(const char* engine)
-    : Metrics(std::make_shared<prometheus::Registry>(), MemoryOf(engine)) {}
-
-Metrics::Metrics(const std::shared_ptr<prometheus::Registry>& registry, const char* memory)
-    : Metrics(registry, Registrar(*registry), memory) {}
+Metrics::Metrics(const std::shared_ptr<prometheus::Registry>& registry,
+                 const std::vector<std::string>& gpus)
+    : Metrics(registry, Registrar(*registry), gpus) {}
 
 Metrics::Metrics(std::shared_ptr<prometheus::Registry> registry, const Registrar& make,
-                 const char* memory)
+                 const std::vector<std::string>& gpus)
     : RpcGroup(make),
       SessionGroup(make),
       QueueGroup(make),
       ScanGroup(make),
       SearchGroup(make),
-      MapGroup(make, memory),
-      EngineGroup(make),
+      MapGroup(make),
+      EngineGroup(make, gpus),
       SpanGroup(make),
       SecurityGroup(make),
       registry_(std::move(registry)) {}

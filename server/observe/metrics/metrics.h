@@ -8,6 +8,8 @@
 #define VOXLOC_SERVER_OBSERVE_METRICS_METRICS_H_
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "server/observe/metrics/engine_metrics.h"
 #include "server/observe/metrics/map_metrics.h"
@@ -36,8 +38,8 @@ class Metrics : public RpcGroup,
                 public SpanGroup,
                 public SecurityGroup {
  public:
-  // `engine`: the name of the engine, which decides where maps are kept.
-  explicit Metrics(const char* engine);
+  // `gpus`: the names of the engine's GPUs, in the order of EngineInfo::parts.
+  explicit Metrics(const std::vector<std::string>& gpus = {});
   Metrics(const Metrics&) = delete;
   Metrics& operator=(const Metrics&) = delete;
   ~Metrics();
@@ -45,9 +47,10 @@ class Metrics : public RpcGroup,
   [[nodiscard]] std::shared_ptr<prometheus::Registry> registry() const { return registry_; }
 
  private:
-  Metrics(const std::shared_ptr<prometheus::Registry>& registry, const char* memory);
+  Metrics(const std::shared_ptr<prometheus::Registry>& registry,
+          const std::vector<std::string>& gpus);
   Metrics(std::shared_ptr<prometheus::Registry> registry, const Registrar& make,
-          const char* memory);
+          const std::vector<std::string>& gpus);
 
   const std::shared_ptr<prometheus::Registry> registry_;
 };

@@ -24,6 +24,9 @@ struct GpuFaults {
 
 class FakeGpu : public ForwardingEngine {
  public:
+  // What it says of every launch.
+  static constexpr DeviceTimes kTimes = {0, 0.00001, 0.0001, 0.000002, true};
+
   explicit FakeGpu(std::shared_ptr<GpuFaults> faults = std::make_shared<GpuFaults>(),
                    std::unique_ptr<Engine> engine = MakeCpuEngine({1}))
       : ForwardingEngine(std::move(engine)), faults_(std::move(faults)) {}
@@ -41,6 +44,12 @@ class FakeGpu : public ForwardingEngine {
   }
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
     std::vector<AlignResult> results = ForwardingEngine::Align(jobs);
+    DeviceTimes times = kTimes;
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      if (!jobs[i].want_device_times) continue;
+      results[i].device_times = times;
+      times.leads = false;
+    }
     for (AlignResult& result : results) {
       if (faults_->dead) result.status = Health();
       if (faults_->failing) result.status = absl::InternalError("a kernel failed");

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/engine/replica/replicated_engine.h"
@@ -80,6 +81,31 @@ TEST_F(EngineHealth, IsToldWhileAllIsWell) {
   EXPECT_EQ(metrics["voxloc_engine_memory_total_bytes{device=\"cuda\"}"], 1000.0);
   EXPECT_EQ(metrics["voxloc_engine_memory_used_bytes{device=\"cuda\"}"], 600.0);
   EXPECT_GT(metrics["voxloc_map_bytes{memory=\"device\"}"], 0.0);
+}
+
+TEST_F(EngineHealth, TheStagesOfTheGpuAreMeasuredInOneBatchOfSixteen) {
+  TestSession session(server_);
+  session.Open();
+  const auto align = [&](int scans) {
+    for (int i = 0; i < scans; ++i) {
+      session.Send(GoodScan());
+      EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+    }
+    return Metrics();
+  };
+  const auto of = [](const char* what, const char* stage) {
+    return absl::StrCat("voxloc_device_stage_duration_seconds_", what, "{device=\"cuda\",stage=\"",
+                        stage, "\"}");
+  };
+  EXPECT_EQ(align(1).at(of("count", "kernel")), 1.0);
+  EXPECT_EQ(align(15).at(of("count", "kernel")), 1.0);
+  auto metrics = align(1);
+  for (const char* stage : {"upload", "kernel", "download"}) {
+    EXPECT_EQ(metrics.at(of("count", stage)), 2.0) << stage;
+  }
+  EXPECT_NEAR(metrics.at(of("sum", "upload")), 2 * FakeGpu::kTimes.upload_s, 1e-12);
+  EXPECT_NEAR(metrics.at(of("sum", "kernel")), 2 * FakeGpu::kTimes.kernel_s, 1e-12);
+  EXPECT_NEAR(metrics.at(of("sum", "download")), 2 * FakeGpu::kTimes.download_s, 1e-12);
 }
 
 TEST_F(EngineHealth, IsToldWhenTheEngineFailsForGood) {

@@ -123,6 +123,23 @@ TEST_F(EngineTakeover, IsToldByHealthInfoAndMetrics) {
   EXPECT_EQ(metrics.at("voxloc_engine_device_healthy{device=\"cuda:1\"}"), 0.0);
 }
 
+TEST_F(EngineTakeover, TheMemoryOfMapsIsThatOfTheEngineThatServes) {
+  Start();
+  server_->LoadTown();
+  const char* const device = "voxloc_map_bytes{memory=\"device\"}";
+  const char* const host = "voxloc_map_bytes{memory=\"host\"}";
+  auto metrics = MetricsOf(*server_);
+  EXPECT_GT(metrics.at(device), 0.0);
+  EXPECT_EQ(metrics.at(host), 0.0);
+  faults()->dead = true;
+  TestSession session(*server_);
+  session.Open();
+  EXPECT_EQ(DriveUntilAccepted(session).engine(), "cpu");
+  metrics = MetricsOf(*server_);
+  EXPECT_EQ(metrics.at(device), 0.0);
+  EXPECT_GT(metrics.at(host), 0.0);
+}
+
 TEST_F(EngineTakeover, KeepsEveryRevisionAndItsCanaries) {
   Start();
   server_->LoadTown();

@@ -21,7 +21,7 @@ class ReadinessTest : public ::testing::Test {
 
   const std::shared_ptr<GpuFaults> faults_ = std::make_shared<GpuFaults>();
   const FakeGpu engine_{faults_};
-  const Metrics metrics_{"test"};
+  const Metrics metrics_;
   WorkQueue queue_{"mapping", 8, QueueMetrics()};
   ResidentMaps maps_{8, metrics_, queue_};
   Readiness readiness_{engine_, maps_};

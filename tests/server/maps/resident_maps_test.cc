@@ -82,7 +82,7 @@ class ResidentMapsTest : public ::testing::Test {
     done.WaitForNotification();
   }
 
-  Metrics metrics_{"cpu"};
+  Metrics metrics_;
   WorkQueue mapping_{"mapping", 4096, metrics_.mapping_queue};
 };
 

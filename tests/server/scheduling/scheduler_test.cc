@@ -148,7 +148,7 @@ class SchedulerTest : public ::testing::Test {
 
   Record record_;
   const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
-  const Metrics metrics_{"test"};
+  const Metrics metrics_;
   EmptyEngine engine_{gate_};
   ThreadPool host_threads_{2};
   static Scheduler::Options FewOptions() {

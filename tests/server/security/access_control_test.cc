@@ -27,7 +27,7 @@ CallerCredentials Token(const std::string& token) {
 
 TEST(AccessControl, FollowsItsFile) {
   const TestFolder folder;
-  const Metrics metrics("cpu");
+  const Metrics metrics;
   AccessControl control(folder.Write("access.yaml", FileFor("first")), metrics);
   EXPECT_TRUE(control.policy()->identities.empty());
   ASSERT_TRUE(control.Reload().ok());
@@ -57,7 +57,7 @@ TEST(AccessControl, FollowsItsFile) {
 
 TEST(AccessControl, IsAskedWhileTheFileChanges) {
   const TestFolder folder;
-  const Metrics metrics("cpu");
+  const Metrics metrics;
   AccessControl control(folder.Write("access.yaml", FileFor("stays")), metrics);
   ASSERT_TRUE(control.Reload().ok());
   std::atomic<bool> stop{false};

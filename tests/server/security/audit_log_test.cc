@@ -33,7 +33,7 @@ AuditRecord Record(const std::string& map) {
 
 TEST(AuditLog, WritesALineForEachRecord) {
   const TestFolder folder;
-  const Metrics metrics("cpu");
+  const Metrics metrics;
   AuditLog log(folder.Path("audit.log"), metrics);
   ASSERT_TRUE(log.Open().ok());
   log.Write(Record("town"));
@@ -46,7 +46,7 @@ TEST(AuditLog, WritesALineForEachRecord) {
 
 TEST(AuditLog, NamesCannotForgeLines) {
   const TestFolder folder;
-  const Metrics metrics("cpu");
+  const Metrics metrics;
   AuditLog log(folder.Path("audit.log"), metrics);
   ASSERT_TRUE(log.Open().ok());
   log.Write(Record("a\n2026-01-01T00:00:00.000Z level=info event=audit caller=\"admin\""));
@@ -57,7 +57,7 @@ TEST(AuditLog, NamesCannotForgeLines) {
 
 TEST(AuditLog, OpensAnewWhenItsFileHasBeenMovedAway) {
   const TestFolder folder;
-  const Metrics metrics("cpu");
+  const Metrics metrics;
   AuditLog log(folder.Path("audit.log"), metrics);
   ASSERT_TRUE(log.Open().ok());
   log.Write(Record("first"));
@@ -74,7 +74,7 @@ TEST(AuditLog, OpensAnewWhenItsFileHasBeenMovedAway) {
 
 TEST(AuditLog, CountsWhatItCannotWriteAndGoesOn) {
   const TestFolder folder;
-  const Metrics metrics("cpu");
+  const Metrics metrics;
   const std::string inside = folder.Path("gone/audit.log");
   AuditLog log(inside, metrics);
   EXPECT_THAT(std::string(log.Open().message()), HasSubstr("cannot open " + inside));
@@ -88,7 +88,7 @@ TEST(AuditLog, CountsWhatItCannotWriteAndGoesOn) {
 
 TEST(AuditLog, LinesOfManyThreadsStayWhole) {
   const TestFolder folder;
-  const Metrics metrics("cpu");
+  const Metrics metrics;
   AuditLog log(folder.Path("audit.log"), metrics);
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {

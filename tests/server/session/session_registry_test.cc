@@ -28,7 +28,7 @@ class RecordingSession : public RegisteredSession {
 };
 
 TEST(SessionRegistryTest, CountsRefusesAndDrains) {
-  const Metrics metrics("test");
+  const Metrics metrics;
   SessionRegistry registry(1, metrics);
   const auto listener = std::make_shared<RecordingSession>();
   auto first = registry.Open(listener);
@@ -50,7 +50,7 @@ TEST(SessionRegistryTest, CountsRefusesAndDrains) {
 }
 
 TEST(SessionRegistryTest, ListsOpenSessionsInTheOrderOfTheirNumbers) {
-  const Metrics metrics("test");
+  const Metrics metrics;
   SessionRegistry registry(8, metrics);
   std::vector<std::shared_ptr<RecordingSession>> listeners;
   std::vector<std::shared_ptr<SessionPlace>> places;

@@ -15,6 +15,7 @@
 
 #include "tests/core/engine/replica/replicated_scene.h"
 #include "tests/support/class_recorder.h"
+#include "tests/support/forwarding_engine.h"
 
 namespace voxloc {
 namespace {
@@ -85,6 +86,31 @@ TEST(ReplicatedEngineTest, EveryEngineIsToldTheClassOfWork) {
       EXPECT_THAT(classes.filter, ElementsAre(work_class));
     }
   }
+}
+
+// A CPU engine that passes for a device.
+class TimedEngine : public ForwardingEngine {
+ public:
+  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
+    std::vector<AlignResult> results = ForwardingEngine::Align(jobs);
+    for (AlignResult& result : results) result.device_times = DeviceTimes();
+    return results;
+  }
+};
+
+TEST(ReplicatedEngineTest, DeviceTimesNameTheEngineThatAligned) {
+  std::vector<std::unique_ptr<Engine>> parts;
+  for (int i = 0; i < 3; ++i) parts.push_back(std::make_unique<TimedEngine>());
+  const auto engine = MakeReplicatedEngine(std::move(parts));
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  const auto map = LoadMap(**engine, {SceneMap()}, RequiredStatistics({AutowareProfile()}));
+  std::vector<size_t> devices(3);
+  for (const AlignResult& result : (*engine)->Align(FleetJobs(map, 12))) {
+    ASSERT_TRUE(result.device_times.has_value());
+    ASSERT_LT(result.device_times->device, devices.size());
+    ++devices[result.device_times->device];
+  }
+  EXPECT_THAT(devices, ElementsAre(4, 4, 4));
 }
 
 TEST(ReplicatedEngineTest, AlignmentsAreThoseOfOneEngineInTheJobsOrder) {

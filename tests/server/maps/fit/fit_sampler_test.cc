@@ -99,7 +99,7 @@ class FitSamplerTest : public ::testing::Test {
     return fits_.Find("town", tile_id, wanted);
   }
 
-  const Metrics metrics_{"cpu"};
+  const Metrics metrics_;
   TileFits fits_{100, Gauge()};
 };
 

@@ -66,7 +66,7 @@ class MomentsCacheTest : public EngineTest {
     ASSERT_GT((*database)->changes(), 0);
   }
 
-  Metrics metrics_{"test"};
+  Metrics metrics_;
   ScratchDir directory_;
   int64_t now_unix_s_ = 1'000'000;
   MomentsCacheOptions options_ = [this] {

@@ -92,7 +92,7 @@ TEST(SpanExporterTest, ChecksTheEndpoint) {
 }
 
 TEST(SpanExporterTest, HandsSpansOverInBatches) {
-  Metrics metrics("test");
+  Metrics metrics;
   Collector collector;
   SpanExporterOptions options = QuickOptions(collector.endpoint() + "/");
   options.delay_s = 60.0;  // full batches go at once
@@ -109,7 +109,7 @@ TEST(SpanExporterTest, HandsSpansOverInBatches) {
 }
 
 TEST(SpanExporterTest, TriesAgainWhileTheCollectorIsNotAble) {
-  Metrics metrics("test");
+  Metrics metrics;
   Collector collector;
   collector.AnswerWith({{503, "", false}, {429, "", false}, {200, "{}", false}});
   SpanExporter exporter(QuickOptions(collector.endpoint()), metrics);
@@ -122,7 +122,7 @@ TEST(SpanExporterTest, TriesAgainWhileTheCollectorIsNotAble) {
 }
 
 TEST(SpanExporterTest, GivesUpAfterTheLastTryAndGoesOn) {
-  Metrics metrics("test");
+  Metrics metrics;
   Collector collector;
   collector.AnswerWith({{503, "", false}, {502, "", false}, {504, "", false}});
   SpanExporterOptions options = QuickOptions(collector.endpoint());
@@ -135,7 +135,7 @@ TEST(SpanExporterTest, GivesUpAfterTheLastTryAndGoesOn) {
 }
 
 TEST(SpanExporterTest, DoesNotRepeatWhatTheCollectorRefuses) {
-  Metrics metrics("test");
+  Metrics metrics;
   Collector collector;
   collector.AnswerWith(
       {{400, "", false}, {200, R"({"partialSuccess":{"rejectedSpans":"2"}})", false}});
@@ -149,7 +149,7 @@ TEST(SpanExporterTest, DoesNotRepeatWhatTheCollectorRefuses) {
 }
 
 TEST(SpanExporterTest, DropsAndCountsWhatDoesNotFit) {
-  Metrics metrics("test");
+  Metrics metrics;
   Collector collector;
   collector.AnswerWith({{200, "{}", /*hangs=*/true}});
   SpanExporterOptions options = QuickOptions(collector.endpoint());
@@ -171,7 +171,7 @@ TEST(SpanExporterTest, DropsAndCountsWhatDoesNotFit) {
 }
 
 TEST(SpanExporterTest, EndsWhereNobodyListens) {
-  Metrics metrics("test");
+  Metrics metrics;
   std::string endpoint;
   {
     const Collector gone;

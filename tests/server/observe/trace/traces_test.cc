@@ -15,6 +15,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tests/server/engines/fake_gpu.h"
 #include "tests/server/observe/trace/collector.h"
 #include "tests/server/plain_calls.h"
 #include "tests/server/small_town.h"
@@ -168,6 +169,47 @@ TEST(TracesTest, SampledScansAndCallsReachTheCollector) {
       last_ns = Ns(own.at(name), "endTimeUnixNano");
     }
     EXPECT_LE(last_ns, Ns(scan, "endTimeUnixNano"));
+  }
+}
+
+TEST(TracesTest, TheStagesOfAGpuAreSpansInThatOfTheAlignment) {
+  Collector collector;
+  {
+    TestServer server(
+        [&](Config& config) {
+          config.otlp_endpoint = collector.endpoint();
+          config.limits.max_map_memory_bytes = uint64_t{1} << 30;  // the made-up GPU has little
+        },
+        std::make_unique<FakeGpu>());
+    server.LoadTown();
+    TracedSession session(server, TraceparentOf(kCallTrace, true));
+    EXPECT_EQ(session.Align("", 1).status(), v1::ALIGNMENT_STATUS_OK);
+    EXPECT_EQ(session.Align("", 2).status(), v1::ALIGNMENT_STATUS_OK);
+    session.Finish();
+  }
+  std::map<std::string, std::map<std::string, Json>> parts;  // by parent
+  std::vector<Json> alignments;
+  for (const Json& span : SpansOf(collector.requests())) {
+    const std::string name = span.at("name");
+    if (name == "align") alignments.push_back(span);
+    if (name == "upload" || name == "kernel" || name == "download") {
+      parts[span.at("parentSpanId")][name] = span;
+    }
+  }
+  ASSERT_EQ(alignments.size(), 2U);
+  for (const Json& align : alignments) {
+    auto& own = parts[align.at("spanId")];
+    ASSERT_EQ(own.size(), 3U) << align;
+    const auto length_s = [&](const char* name) {
+      const Json& span = own.at(name);
+      return 1e-9 *
+             static_cast<double>(Ns(span, "endTimeUnixNano") - Ns(span, "startTimeUnixNano"));
+    };
+    EXPECT_NEAR(length_s("upload"), FakeGpu::kTimes.upload_s, 2e-9);
+    EXPECT_NEAR(length_s("kernel"), FakeGpu::kTimes.kernel_s, 2e-9);
+    EXPECT_NEAR(length_s("download"), FakeGpu::kTimes.download_s, 2e-9);
+    EXPECT_EQ(Ns(own.at("upload"), "endTimeUnixNano"), Ns(own.at("kernel"), "startTimeUnixNano"));
+    EXPECT_EQ(Ns(own.at("download"), "endTimeUnixNano"), Ns(align, "endTimeUnixNano"));
   }
 }
 
