@@ -7,16 +7,17 @@
 
 namespace voxloc::server {
 
-std::optional<uint64_t> LogLimiter::Admit(absl::string_view event, Clock::time_point now) {
+std::optional<uint64_t> LogLimiter::Admit(absl::string_view event, Clock::time_point now,
+                                          const Options& options) {
   const absl::MutexLock lock(&mutex_);
   auto found = events_.find(event);
   if (found == events_.end()) {
-    found = events_.emplace(std::string(event), Event{options_.burst, now, 0}).first;
+    found = events_.emplace(std::string(event), Event{options.burst, now, 0}).first;
   }
   Event& state = found->second;
   const double passed_s = std::chrono::duration<double>(now - state.at).count();
   state.tokens =
-      std::min(options_.burst, state.tokens + options_.per_second * std::max(0.0, passed_s));
+      std::min(options.burst, state.tokens + options.per_second * std::max(0.0, passed_s));
   state.at = std::max(state.at, now);
   if (state.tokens < 1.0) {
     ++state.left_out;

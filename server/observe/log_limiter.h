@@ -35,7 +35,12 @@ class LogLimiter {
 
   // How many lines of the event were left out since its last one; nullopt: this one is left out
   // too. Events are names in the code, so there are few.
-  [[nodiscard]] std::optional<uint64_t> Admit(absl::string_view event, Clock::time_point now);
+  [[nodiscard]] std::optional<uint64_t> Admit(absl::string_view event, Clock::time_point now) {
+    return Admit(event, now, options_);
+  }
+  // Of an event with a burst and a rate of its own, the same every time.
+  [[nodiscard]] std::optional<uint64_t> Admit(absl::string_view event, Clock::time_point now,
+                                              const Options& options);
 
   // Of all events.
   [[nodiscard]] uint64_t left_out() const;

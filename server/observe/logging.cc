@@ -46,6 +46,16 @@ void Write(const std::string& line) {
   Logger().log(spdlog::level::info, spdlog::string_view_t(line.data(), line.size()));
 }
 
+void LogAtRate(const LogLimiter::Options& rate, LogLevel level, absl::string_view event,
+               std::initializer_list<LogField> fields) {
+  if (!LogEnabled(level)) return;
+  const std::optional<uint64_t> left_out = Limiter().Admit(event, LogLimiter::Clock::now(), rate);
+  if (!left_out.has_value()) return;
+  std::string line = FormatLogLine(level, event, fields);
+  if (*left_out > 0) absl::StrAppend(&line, " left_out=", *left_out);
+  Write(line);
+}
+
 bool NeedsQuotes(absl::string_view value) {
   if (value.empty()) return true;
   for (const char c : value) {
@@ -103,6 +113,8 @@ void LogAlways(absl::string_view event, std::initializer_list<LogField> fields) 
   Write(FormatLogLine(LogLevel::kInfo, event, fields));
 }
 
+void LogLineAlways(const std::string& line) { Write(line); }
+
 LogTrace::LogTrace(const TraceContext& trace) : before_(current_trace) {
   current_trace = trace.trace_id;
 }
@@ -115,12 +127,12 @@ void Log(LogLevel level, absl::string_view event, std::initializer_list<LogField
 }
 
 void LogLimited(LogLevel level, absl::string_view event, std::initializer_list<LogField> fields) {
-  if (!LogEnabled(level)) return;
-  const std::optional<uint64_t> left_out = Limiter().Admit(event, LogLimiter::Clock::now());
-  if (!left_out.has_value()) return;
-  std::string line = FormatLogLine(level, event, fields);
-  if (*left_out > 0) absl::StrAppend(&line, " left_out=", *left_out);
-  Write(line);
+  LogAtRate(LogLimiter::Options(), level, event, fields);
+}
+
+void LogOnceASecond(LogLevel level, absl::string_view event,
+                    std::initializer_list<LogField> fields) {
+  LogAtRate({/*burst=*/1.0, /*per_second=*/1.0}, level, event, fields);
 }
 
 uint64_t LogLinesLeftOut() { return Limiter().left_out(); }

@@ -13,8 +13,6 @@ namespace {
 
 // Whoever revokes a token waits for it; a look is one call of stat, of microseconds.
 constexpr std::chrono::seconds kLookPeriod(1);
-// What is denied is counted in any number; whoever is denied cannot fill the log.
-constexpr std::chrono::seconds kDenialLogPeriod(1);
 
 }  // namespace
 
@@ -44,23 +42,6 @@ absl::Status AccessControl::Reload() {
 std::shared_ptr<const AccessPolicy> AccessControl::policy() const {
   const absl::MutexLock lock(&mutex_);
   return policy_;
-}
-
-void AccessControl::LogDenial(absl::string_view caller, absl::string_view peer,
-                              absl::string_view method, absl::string_view why) {
-  uint64_t omitted = 0;
-  {
-    const absl::MutexLock lock(&mutex_);
-    const Clock::time_point now = Clock::now();
-    if (denial_logged_ != Clock::time_point::min() && now - denial_logged_ < kDenialLogPeriod) {
-      ++denials_omitted_;
-      return;
-    }
-    denial_logged_ = now;
-    omitted = std::exchange(denials_omitted_, 0);
-  }
-  Log(LogLevel::kWarn, "access_denied",
-      {{"caller", caller}, {"peer", peer}, {"method", method}, {"why", why}, {"omitted", omitted}});
 }
 
 TimeoutWatch::Clock::time_point AccessControl::CheckTime(Clock::time_point now) {

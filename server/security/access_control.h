@@ -14,7 +14,6 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "server/config/text_file.h"
 #include "server/observe/metrics/metrics.h"
@@ -38,10 +37,6 @@ class AccessControl : public TimeoutWatch::Watched {
   // Changes with the policy.
   [[nodiscard]] uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
 
-  // Logs that a call was denied, at most one of them a second.
-  void LogDenial(absl::string_view caller, absl::string_view peer, absl::string_view method,
-                 absl::string_view why);
-
   // Reads the file if it has changed.
   TimeoutWatch::Clock::time_point CheckTime(TimeoutWatch::Clock::time_point now) override;
 
@@ -54,8 +49,6 @@ class AccessControl : public TimeoutWatch::Watched {
   mutable absl::Mutex mutex_;
   std::shared_ptr<const AccessPolicy> policy_ ABSL_GUARDED_BY(mutex_);
   FileStamp read_ ABSL_GUARDED_BY(mutex_);  // of the file that was read last, right or wrong
-  Clock::time_point denial_logged_ ABSL_GUARDED_BY(mutex_) = Clock::time_point::min();
-  uint64_t denials_omitted_ ABSL_GUARDED_BY(mutex_) = 0;  // since then
 };
 
 }  // namespace voxloc::server

@@ -15,10 +15,13 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "server/observe/logging.h"
+#include "server/scheduling/thread_name.h"
 
 namespace voxloc::server {
 namespace {
 
+// Lines of up to about 1 kB that may wait for the disk, as many as of the log: 8 MB.
+constexpr size_t kMaxWaiting = 8192;
 constexpr mode_t kMode = 0640;  // the group may read, such as one that ships logs
 
 // As the log's lines begin.
@@ -34,36 +37,85 @@ absl::Status Failed(const std::string& path, const char* what) {
 }  // namespace
 
 AuditLog::AuditLog(std::string path, const Metrics& metrics)
-    : path_(std::move(path)), metrics_(metrics) {}
+    : path_(std::move(path)), metrics_(metrics) {
+  if (path_.empty()) return;
+  writer_ = std::thread([this] {
+    NameThisThread("audit");
+    Run();
+  });
+}
 
 AuditLog::~AuditLog() {
-  const absl::MutexLock lock(&mutex_);
+  {
+    const absl::MutexLock lock(&mutex_);
+    ending_ = true;
+  }
+  if (writer_.joinable()) writer_.join();
+  const absl::MutexLock lock(&file_mutex_);
   if (file_ >= 0) close(file_);
 }
 
 absl::Status AuditLog::Open() {
   if (path_.empty()) return absl::OkStatus();
-  const absl::MutexLock lock(&mutex_);
+  const absl::MutexLock lock(&file_mutex_);
   return OpenWhereMoved();
 }
 
 void AuditLog::Write(const AuditRecord& record) {
-  const std::initializer_list<LogField> fields = {
-      {"caller", record.caller}, {"peer", record.peer},         {"method", record.method},
-      {"map", record.map},       {"revision", record.revision}, {"detail", record.detail},
-      {"code", record.code}};
+  Line line = {TimeText(), FormatLogLine(LogLevel::kInfo, "audit",
+                                         {{"caller", record.caller},
+                                          {"peer", record.peer},
+                                          {"method", record.method},
+                                          {"map", record.map},
+                                          {"revision", record.revision},
+                                          {"detail", record.detail},
+                                          {"code", record.code}})};
   if (path_.empty()) {
-    LogAlways("audit", fields);
+    LogLineAlways(line.text);
     return;
   }
-  const std::string line =
-      absl::StrCat(TimeText(), " ", FormatLogLine(LogLevel::kInfo, "audit", fields), "\n");
-  const absl::MutexLock lock(&mutex_);
-  const absl::Status status = Append(line);
-  if (status.ok()) return;
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (waiting_.size() < kMaxWaiting) {
+      waiting_.push_back(std::move(line));
+      return;
+    }
+  }
+  LogFailed(absl::ResourceExhaustedError(absl::StrCat(
+                "audit_log: ", kMaxWaiting, " lines wait for ", path_, ", the most that may")),
+            line);
+}
+
+void AuditLog::Run() {
+  while (true) {
+    Line line;
+    {
+      const absl::MutexLock lock(&mutex_);
+      const auto any = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+        return ending_ || !waiting_.empty();
+      };
+      mutex_.Await(absl::Condition(&any));
+      if (waiting_.empty()) return;
+      line = std::move(waiting_.front());
+      waiting_.pop_front();
+    }
+    AppendOrLog(line);
+  }
+}
+
+void AuditLog::AppendOrLog(const Line& line) {
+  absl::Status status;
+  {
+    const absl::MutexLock lock(&file_mutex_);
+    status = Append(absl::StrCat(line.time, " ", line.text, "\n"));
+  }
+  if (!status.ok()) LogFailed(status, line);
+}
+
+void AuditLog::LogFailed(const absl::Status& status, const Line& line) const {
   metrics_.audit_failures.Increment();
-  Log(LogLevel::kError, "audit_failed", {{"error", status.message()}});
-  LogAlways("audit", fields);
+  LogLimited(LogLevel::kError, "audit_failed", {{"error", status.message()}});
+  LogLineAlways(line.text);
 }
 
 absl::Status AuditLog::Append(const std::string& line) {

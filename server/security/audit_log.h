@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // AuditLog: one line for each call that writes maps or does what only admins may, denied ones too.
-// In a file of its own each line is written at once with one call of write, so that none is lost in
-// a queue; the file is opened anew when it has been moved away. A line that cannot be written is
-// logged and counted, and the call goes on. Thread-safe.
+// A file of its own is written by a thread of its own, so that no call waits for a disk: each line
+// with one call of write; the file is opened anew when it has been moved away. The lines that wait
+// are bounded and are written before the log ends. A line that cannot be written, or for which
+// there is no room, is logged and counted, and the call goes on. Thread-safe.
 
 #ifndef VOXLOC_SERVER_SECURITY_AUDIT_LOG_H_
 #define VOXLOC_SERVER_SECURITY_AUDIT_LOG_H_
 
 #include <cstdint>
+#include <deque>
 #include <string>
+#include <thread>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -40,16 +43,29 @@ class AuditLog {
   // InvalidArgument: the file cannot be written to.
   [[nodiscard]] absl::Status Open();
 
+  // Hands a line over. Does not wait for the file.
   void Write(const AuditRecord& record);
 
  private:
-  absl::Status Append(const std::string& line) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status OpenWhereMoved() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  struct Line {
+    std::string time;
+    std::string text;  // as the log has it
+  };
+
+  void Run();
+  void AppendOrLog(const Line& line);
+  void LogFailed(const absl::Status& status, const Line& line) const;
+  absl::Status Append(const std::string& line) ABSL_EXCLUSIVE_LOCKS_REQUIRED(file_mutex_);
+  absl::Status OpenWhereMoved() ABSL_EXCLUSIVE_LOCKS_REQUIRED(file_mutex_);
 
   const std::string path_;
   const Metrics& metrics_;
+  absl::Mutex file_mutex_;
+  int file_ ABSL_GUARDED_BY(file_mutex_) = -1;
   absl::Mutex mutex_;
-  int file_ ABSL_GUARDED_BY(mutex_) = -1;
+  std::deque<Line> waiting_ ABSL_GUARDED_BY(mutex_);
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread writer_;  // none without a file
 };
 
 }  // namespace voxloc::server

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "server/errors/error_details.h"
+#include "server/observe/logging.h"
 #include "server/security/required_role.h"
 
 namespace voxloc::server {
@@ -84,8 +85,12 @@ absl::Status CallAccess::Examine() {
   const std::optional<Denial> denial = FindDenial();
   if (!denial.has_value()) return absl::OkStatus();
   denial->count.Increment();
-  control_.LogDenial(identity_ == nullptr ? "" : identity_->name, peer_, NameOf(method_).method,
-                     denial->status.message());
+  // What is denied is counted in any number; whoever is denied cannot fill the log.
+  LogOnceASecond(LogLevel::kWarn, "access_denied",
+                 {{"caller", identity_ == nullptr ? "" : identity_->name},
+                  {"peer", peer_},
+                  {"method", NameOf(method_).method},
+                  {"why", denial->status.message()}});
   return denial->status;
 }
 

@@ -2,14 +2,21 @@
 
 #include "server/security/audit_log.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_split.h"
 #include "tests/server/security/secured_calls.h"
+#include "tests/support/eventually.h"
 
 namespace voxloc::server {
 namespace {
@@ -37,7 +44,7 @@ TEST(AuditLog, WritesALineForEachRecord) {
   AuditLog log(folder.Path("audit.log"), metrics);
   ASSERT_TRUE(log.Open().ok());
   log.Write(Record("town"));
-  EXPECT_THAT(folder.Lines("audit.log"),
+  EXPECT_THAT(folder.AwaitLines("audit.log", 1),
               testing::ElementsAre(MatchesRegex(
                   "[0-9-]+T[0-9:]+\\.[0-9][0-9][0-9]Z level=info event=audit caller=mapper "
                   "peer=ipv4:10.0.0.1:5 method=DeleteMap map=town revision=7 detail=deleted "
@@ -50,7 +57,7 @@ TEST(AuditLog, NamesCannotForgeLines) {
   AuditLog log(folder.Path("audit.log"), metrics);
   ASSERT_TRUE(log.Open().ok());
   log.Write(Record("a\n2026-01-01T00:00:00.000Z level=info event=audit caller=\"admin\""));
-  const auto lines = folder.Lines("audit.log");
+  const auto lines = folder.AwaitLines("audit.log", 1);
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_THAT(lines.front(), AllOf(HasSubstr("map=\"a\\n2026"), HasSubstr("\\\"admin\\\"")));
 }
@@ -61,14 +68,15 @@ TEST(AuditLog, OpensAnewWhenItsFileHasBeenMovedAway) {
   AuditLog log(folder.Path("audit.log"), metrics);
   ASSERT_TRUE(log.Open().ok());
   log.Write(Record("first"));
+  static_cast<void>(folder.AwaitLines("audit.log", 1));
   std::filesystem::rename(folder.Path("audit.log"), folder.Path("audit.log.1"));
   log.Write(Record("second"));
   EXPECT_THAT(folder.Read("audit.log.1"), HasSubstr("map=first "));
-  EXPECT_THAT(folder.Lines("audit.log"), testing::ElementsAre(HasSubstr("map=second ")));
+  EXPECT_THAT(folder.AwaitLines("audit.log", 1), testing::ElementsAre(HasSubstr("map=second ")));
   // What is there already stays.
   AuditLog again(folder.Path("audit.log"), metrics);
   again.Write(Record("third"));
-  EXPECT_EQ(folder.Lines("audit.log").size(), 2U);
+  EXPECT_EQ(folder.AwaitLines("audit.log", 2).size(), 2U);
   EXPECT_EQ(metrics.audit_failures.Value(), 0.0);
 }
 
@@ -79,11 +87,11 @@ TEST(AuditLog, CountsWhatItCannotWriteAndGoesOn) {
   AuditLog log(inside, metrics);
   EXPECT_THAT(std::string(log.Open().message()), HasSubstr("cannot open " + inside));
   log.Write(Record("town"));
-  EXPECT_EQ(metrics.audit_failures.Value(), 1.0);
+  EXPECT_TRUE(Eventually([&] { return metrics.audit_failures.Value() == 1.0; }));
   std::filesystem::create_directory(folder.Path("gone"));
   log.Write(Record("town"));
+  EXPECT_EQ(folder.AwaitLines("gone/audit.log", 1).size(), 1U);
   EXPECT_EQ(metrics.audit_failures.Value(), 1.0);
-  EXPECT_EQ(folder.Lines("gone/audit.log").size(), 1U);
 }
 
 TEST(AuditLog, LinesOfManyThreadsStayWhole) {
@@ -97,9 +105,53 @@ TEST(AuditLog, LinesOfManyThreadsStayWhole) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  const auto lines = folder.Lines("audit.log");
+  const auto lines = folder.AwaitLines("audit.log", 1000);
   EXPECT_EQ(lines.size(), 1000U);
   for (const std::string& line : lines) EXPECT_THAT(line, EndsWith(" code=OK"));
+}
+
+TEST(AuditLog, WritesWhatWaitsBeforeItEnds) {
+  const TestFolder folder;
+  const Metrics metrics;
+  {
+    AuditLog log(folder.Path("audit.log"), metrics);
+    for (int i = 0; i < 2000; ++i) log.Write(Record("town"));
+  }
+  EXPECT_EQ(folder.Lines("audit.log").size(), 2000U);
+}
+
+// A pipe that nobody reads from is a disk that has stopped: its 64 kB hold some 400 lines.
+TEST(AuditLog, ADiskThatStandsStillHoldsNoCallUpAndLosesNoLineInSilence) {
+  const TestFolder folder;
+  const Metrics metrics;
+  const std::string pipe = folder.Path("audit.log");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  constexpr size_t kLines = 10'000;
+  std::string read_lines;
+  {
+    AuditLog log(pipe, metrics);
+    ASSERT_TRUE(log.Open().ok());
+    for (size_t i = 0; i < kLines; ++i) log.Write(Record("town"));
+    EXPECT_GT(metrics.audit_failures.Value(), 1000.0);
+    // The disk goes on: all lines that were not counted as failed are there, whole.
+    const auto written = [&] {
+      char buffer[1 << 16];
+      ssize_t bytes = 0;
+      while ((bytes = read(reader, buffer, sizeof(buffer))) > 0) {
+        read_lines.append(buffer, static_cast<size_t>(bytes));
+      }
+      return static_cast<size_t>(std::count(read_lines.begin(), read_lines.end(), '\n'));
+    };
+    EXPECT_TRUE(Eventually(
+        [&] { return written() + static_cast<size_t>(metrics.audit_failures.Value()) == kLines; }));
+  }
+  close(reader);
+  for (const std::string& line :
+       std::vector<std::string>(absl::StrSplit(read_lines, '\n', absl::SkipEmpty()))) {
+    EXPECT_THAT(line, EndsWith(" code=OK"));
+  }
 }
 
 }  // namespace

@@ -96,7 +96,8 @@ TEST(Roles, EveryRoleMayMakeItsCallsAndNoOthers) {
               1 &&
           AllowedRpcs().at("map-read").count(rpc->name()) == 0) {
         expected_audit.emplace_back(caller, rpc->name());
-        const std::vector<std::string> lines = folder.Lines("audit.log");
+        const std::vector<std::string> lines =
+            folder.AwaitLines("audit.log", expected_audit.size());
         ASSERT_EQ(lines.size(), expected_audit.size());
         EXPECT_THAT(
             lines.back(),

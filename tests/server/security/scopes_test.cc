@@ -206,8 +206,7 @@ TEST_F(Scopes, ABadFileLeavesThePolicyInForce) {
 }
 
 TEST_F(Scopes, TheAuditLogTellsWhatWasChanged) {
-  const size_t before = folder_.Lines("audit.log").size();
-  ASSERT_GE(before, 2U);  // both maps
+  const size_t before = folder_.AwaitLines("audit.log", 2).size();  // both maps
   EXPECT_THAT(folder_.Lines("audit.log").front(),
               AllOf(HasSubstr(" caller=anonymous "), HasSubstr(" map=secret revision=1 "),
                     HasSubstr("detail=\"committed, tiles added 1, replaced 0, removed 0\"")));
@@ -218,7 +217,7 @@ TEST_F(Scopes, TheAuditLogTellsWhatWasChanged) {
   v1::SetLogLevelResponse previous;
   ASSERT_TRUE(server_.admin->SetLogLevel(context.get(), level, &previous).ok());
   ASSERT_TRUE(Call("DeleteMap", "town").status.ok());
-  const auto lines = folder_.Lines("audit.log");
+  const auto lines = folder_.AwaitLines("audit.log", before + 2);
   ASSERT_EQ(lines.size(), before + 2);
   EXPECT_THAT(lines[before],
               AllOf(HasSubstr(" caller=town-truck "), HasSubstr(" method=SetLogLevel "),

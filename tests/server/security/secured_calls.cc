@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "core/checksum/sha256.h"
 #include "tests/server/test_server.h"
+#include "tests/support/eventually.h"
 
 namespace voxloc::server {
 
@@ -40,6 +41,16 @@ std::string TestFolder::Read(const std::string& name) const {
 
 std::vector<std::string> TestFolder::Lines(const std::string& name) const {
   return absl::StrSplit(Read(name), '\n', absl::SkipEmpty());
+}
+
+std::vector<std::string> TestFolder::AwaitLines(const std::string& name, size_t count) const {
+  std::vector<std::string> lines;
+  EXPECT_TRUE(Eventually([&] {
+    lines = Lines(name);
+    return lines.size() >= count;
+  })) << lines.size()
+      << " of " << count << " lines";
+  return lines;
 }
 
 std::string HashOf(const std::string& token) { return ToHex(Sha256Of(token)); }

@@ -9,6 +9,7 @@
 #include <google/protobuf/message.h>
 #include <grpcpp/grpcpp.h>
 
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -31,6 +32,8 @@ class TestFolder {
   std::string Write(const std::string& name, const std::string& text) const;
   [[nodiscard]] std::string Read(const std::string& name) const;
   [[nodiscard]] std::vector<std::string> Lines(const std::string& name) const;
+  // The same, once there are so many: another thread writes them.
+  [[nodiscard]] std::vector<std::string> AwaitLines(const std::string& name, size_t count) const;
 
  private:
   std::filesystem::path path_;
