@@ -214,6 +214,18 @@ absl::StatusOr<TilesOfRevision> MapLibrary::FindTiles(const std::string& map, ui
   return TilesOfRevision{revision, TileCatalogue().With(all)};
 }
 
+void MapLibrary::NoteUpload(absl::string_view map, const Sha256Digest& digest) {
+  uploads_.Add(map, digest, limits()->max_tiles_per_map);
+}
+
+absl::StatusOr<bool> MapLibrary::IsWithinReach(absl::string_view map, const Sha256Digest& digest,
+                                               const MayUseMap& may_use) {
+  if (uploads_.Has(map, digest)) return true;
+  auto maps = parts_.store.MapsWithContent(digest);
+  if (!maps.ok()) return maps.status();
+  return std::any_of(maps->begin(), maps->end(), may_use);
+}
+
 absl::StatusOr<std::optional<MapTile>> MapLibrary::FindContent(absl::string_view tile_id,
                                                                const Sha256Digest& digest,
                                                                const MapBuild& build) {

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,7 @@
 #include "server/maps/map_build.h"
 #include "server/maps/map_events.h"
 #include "server/maps/moments/moments_cache.h"
+#include "server/maps/recent_uploads.h"
 #include "server/maps/resident_maps.h"
 #include "server/maps/store/map_store.h"
 #include "server/observe/metrics/metrics.h"
@@ -60,6 +62,9 @@ struct TilesOfRevision {
   uint64_t revision = 0;
   TileCatalogue tiles;
 };
+
+// Whether a caller may use a map of this name.
+using MayUseMap = std::function<bool(const std::string& map)>;
 
 class MapLibrary {
  public:
@@ -119,6 +124,13 @@ class MapLibrary {
   [[nodiscard]] absl::Status MakeResident(absl::string_view map, const MapBuild& build,
                                           TileCatalogue::Change& change);
 
+  // Notes that this content was uploaded for a map.
+  void NoteUpload(absl::string_view map, const Sha256Digest& digest);
+  // Whether content is within the reach of a writer of `map`: it was uploaded for that map, or a
+  // map that the writer may use has it.
+  [[nodiscard]] absl::StatusOr<bool> IsWithinReach(absl::string_view map,
+                                                   const Sha256Digest& digest,
+                                                   const MayUseMap& may_use);
   // A tile of content that the store has; nullopt: it does not have it, whole.
   [[nodiscard]] absl::StatusOr<std::optional<MapTile>> FindContent(absl::string_view tile_id,
                                                                    const Sha256Digest& digest,
@@ -169,6 +181,7 @@ class MapLibrary {
 
   const Parts parts_;
   std::atomic<uint64_t> followed_{0};  // takeovers
+  RecentUploads uploads_;
 };
 
 }  // namespace voxloc::server

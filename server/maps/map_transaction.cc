@@ -198,6 +198,7 @@ absl::StatusOr<TileReceipt> MapTransaction::FinishTile(
                                          ToHex(*digest), ", and should be ", ToHex(*expected))),
         "CHECKSUM_MISMATCH");
   }
+  library_.NoteUpload(begin_.map, *digest);
   auto built = library_.BuildTile(tile.points, *digest, tile.crc32c, *build_);
   if (!built.ok()) {
     return absl::Status(built.status().code(), absl::StrCat("tile ", Quoted(tile.tile_id), ": ",
@@ -207,12 +208,18 @@ absl::StatusOr<TileReceipt> MapTransaction::FinishTile(
 }
 
 absl::StatusOr<std::optional<TileReceipt>> MapTransaction::ReuseTile(const std::string& tile_id,
-                                                                     const Sha256Digest& digest) {
+                                                                     const Sha256Digest& digest,
+                                                                     const MayUseMap& may_use) {
   if (absl::Status status = CheckIdle(tile_id, "a reuse"); !status.ok()) return status;
   if (absl::Status status = CheckRoom(tile_id); !status.ok()) return status;
   const MapTile* const same = base_ == nullptr ? nullptr : base_->tiles.Find(tile_id);
   if (same != nullptr && same->digest == digest && same->resident != nullptr) {
     return Stage(tile_id, *same, 0);
+  }
+  if (may_use != nullptr) {
+    const auto within_reach = library_.IsWithinReach(begin_.map, digest, may_use);
+    if (!within_reach.ok()) return within_reach.status();
+    if (!*within_reach) return std::nullopt;
   }
   auto found = library_.FindContent(tile_id, digest, *build_);
   if (!found.ok()) return found.status();

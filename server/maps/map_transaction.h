@@ -75,9 +75,10 @@ class MapTransaction {
   // built.
   [[nodiscard]] absl::StatusOr<std::optional<TileReceipt>> AddChunk(TileChunk chunk);
 
-  // A tile of content that the store has. Nullopt: it does not have it, whole.
-  [[nodiscard]] absl::StatusOr<std::optional<TileReceipt>> ReuseTile(const std::string& tile_id,
-                                                                     const Sha256Digest& digest);
+  // A tile of content that the store has. Nullopt: it does not have it, whole, or it is beyond the
+  // reach of a writer who may use these maps (MapLibrary::IsWithinReach); null: all.
+  [[nodiscard]] absl::StatusOr<std::optional<TileReceipt>> ReuseTile(
+      const std::string& tile_id, const Sha256Digest& digest, const MayUseMap& may_use = nullptr);
 
   // Whether there was such a tile.
   [[nodiscard]] absl::StatusOr<bool> RemoveTile(const std::string& tile_id);

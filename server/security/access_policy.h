@@ -31,6 +31,8 @@ struct Identity {
   std::vector<std::string> vehicles = {"*"};  // globs
 
   [[nodiscard]] bool MayUseMap(const std::string& map) const;
+  // Those that will come included.
+  [[nodiscard]] bool MayUseEveryMap() const;
   // An empty name, which is that of no vehicle, is matched by `*` alone.
   [[nodiscard]] bool MayNameVehicle(const std::string& vehicle) const;
 };

@@ -67,6 +67,12 @@ bool CallAccess::Sees(const std::string& map) const {
   return identity_ != nullptr && identity_->MayUseMap(map);
 }
 
+bool CallAccess::SeesEveryMap() const {
+  if (!control_.asks_for_credentials()) return true;
+  const absl::MutexLock lock(&mutex_);
+  return identity_ != nullptr && identity_->MayUseEveryMap();
+}
+
 std::string CallAccess::caller() const {
   const absl::MutexLock lock(&mutex_);
   return identity_ == nullptr ? "" : identity_->name;

@@ -43,6 +43,7 @@ class CallAccess {
 
   // Whether lists may show the map. False for all before the first Check.
   [[nodiscard]] bool Sees(const std::string& map) const;
+  [[nodiscard]] bool SeesEveryMap() const;
 
   // By the last Check. The name is empty for a caller who is not known, or is not asked for
   // credentials.

@@ -72,6 +72,20 @@ absl::StatusOr<std::optional<ContentRow>> FindContent(SqliteDatabase& database,
   return std::nullopt;
 }
 
+absl::StatusOr<std::vector<std::string>> FindMapsWithContent(SqliteDatabase& database,
+                                                             const Sha256Digest& digest) {
+  SqliteQuery query(database,
+                    "WITH content AS (SELECT id FROM contents WHERE digest = ?1) "
+                    "SELECT name FROM maps WHERE deleted = 0 AND id IN ("
+                    "SELECT map_id FROM tiles WHERE content_id IN content UNION "
+                    "SELECT map_id FROM staged_tiles WHERE content_id IN content) ORDER BY name",
+                    digest);
+  std::vector<std::string> names;
+  while (query.Next()) names.push_back(query.Text(0));
+  if (!query.status().ok()) return query.status();
+  return names;
+}
+
 absl::StatusOr<std::optional<int64_t>> FindQuarantined(SqliteDatabase& database,
                                                        const Sha256Digest& digest) {
   SqliteQuery query(database,

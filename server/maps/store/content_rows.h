@@ -45,6 +45,9 @@ struct ContentRow {
 // Whole content that is not quarantined.
 [[nodiscard]] absl::StatusOr<std::optional<ContentRow>> FindContent(SqliteDatabase& database,
                                                                     const Sha256Digest& digest);
+// Names of the maps that have it in a revision, in order.
+[[nodiscard]] absl::StatusOr<std::vector<std::string>> FindMapsWithContent(
+    SqliteDatabase& database, const Sha256Digest& digest);
 // A quarantined one of that digest, which may be in use until it is uploaded again.
 [[nodiscard]] absl::StatusOr<std::optional<int64_t>> FindQuarantined(SqliteDatabase& database,
                                                                      const Sha256Digest& digest);

@@ -179,6 +179,10 @@ class MapStore {
   [[nodiscard]] virtual absl::StatusOr<std::vector<bool>> HasContent(
       absl::Span<const Sha256Digest> digests) = 0;
 
+  // The maps of which a revision that is kept has a tile of this content, by name.
+  [[nodiscard]] virtual absl::StatusOr<std::vector<std::string>> MapsWithContent(
+      const Sha256Digest& digest) = 0;
+
   // Calls `take` with the content's bytes, piece after piece; an error that it returns ends the
   // reading and is returned. NotFound; DataLoss: the bytes do not have that digest, which is found
   // at the end, and the content is from then on quarantined: HasContent denies it, reading it is

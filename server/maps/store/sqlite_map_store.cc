@@ -131,6 +131,11 @@ class SqliteMapStore : public MapStore {
     return there;
   }
 
+  absl::StatusOr<std::vector<std::string>> MapsWithContent(const Sha256Digest& digest) override {
+    return Ask<std::vector<std::string>>(
+        [&](SqliteDatabase& database) { return FindMapsWithContent(database, digest); });
+  }
+
   absl::Status ReadContent(const Sha256Digest& digest,
                            absl::FunctionRef<absl::Status(absl::string_view)> take) override;
 

@@ -223,7 +223,11 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
   absl::Status HandleReuse(const v1::ReuseTile& proto) {
     auto digest = DigestFromProto(proto.sha256());
     if (!digest.ok()) return digest.status();
-    auto receipt = transaction_->ReuseTile(proto.tile_id(), *digest);
+    MayUseMap may_use;
+    if (!access().SeesEveryMap()) {
+      may_use = [this](const std::string& map) { return access().Sees(map); };
+    }
+    auto receipt = transaction_->ReuseTile(proto.tile_id(), *digest, may_use);
     if (!receipt.ok()) return receipt.status();
     if (receipt->has_value()) {
       SendAdded(**receipt);

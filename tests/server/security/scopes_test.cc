@@ -7,9 +7,12 @@
 
 #include <string>
 
+#include "core/checksum/sha256.h"
+#include "tests/server/map_calls.h"
 #include "tests/server/plain_calls.h"
 #include "tests/server/security/any_rpc.h"
 #include "tests/server/security/secured_calls.h"
+#include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
 
 namespace voxloc::server {
@@ -191,6 +194,72 @@ TEST_F(Scopes, AStreamEndsWhenItsMapIsTakenFromItsCaller) {
   static_cast<void>(update->Write(CommitRequest()));
   EXPECT_FALSE(update->Read(&response));
   EXPECT_EQ(ReasonOf(update->Finish()), "MAP_NOT_ALLOWED");
+}
+
+// What the truck, who may use the maps town*, is told when it offers this content for town-2.
+v1::UpdateMapTilesResponse ReuseInTown2(TestServer& server, const Sha256Digest& digest,
+                                        const std::string& token = "truck token") {
+  const auto context = TestServer::NewContext();
+  context->AddMetadata("authorization", Bearer(token));
+  const auto update = server.maps->UpdateMapTiles(context.get());
+  EXPECT_TRUE(update->Write(BeginRequest("town-2")));
+  v1::UpdateMapTilesResponse response;
+  EXPECT_TRUE(update->Read(&response));
+  EXPECT_TRUE(update->Write(ReuseRequest("taken", ToBytes(digest))));
+  EXPECT_TRUE(update->Read(&response));
+  v1::UpdateMapTilesRequest abort;
+  abort.mutable_abort();
+  EXPECT_TRUE(update->Write(abort));
+  v1::UpdateMapTilesResponse aborted;
+  EXPECT_TRUE(update->Read(&aborted));
+  EXPECT_TRUE(update->Finish().ok());
+  return response;
+}
+
+// Uploads a tile to a map by that token, and commits or drops it. Returns the digest.
+Sha256Digest UploadTile(TestServer& server, const std::string& map, const std::string& token,
+                        const PointCloud& tile, bool commit) {
+  const auto context = TestServer::NewContext();
+  context->AddMetadata("authorization", Bearer(token));
+  const auto update = server.maps->UpdateMapTiles(context.get());
+  EXPECT_TRUE(update->Write(BeginRequest(map)));
+  v1::UpdateMapTilesResponse response;
+  EXPECT_TRUE(update->Read(&response));
+  EXPECT_TRUE(update->Write(TileRequest("uploaded", tile)));
+  EXPECT_TRUE(update->Read(&response));
+  const auto digest = Sha256FromBytes(response.tile_added().sha256());
+  EXPECT_TRUE(digest.ok()) << digest.status();
+  v1::UpdateMapTilesRequest abort;
+  abort.mutable_abort();
+  EXPECT_TRUE(update->Write(commit ? CommitRequest() : abort));
+  EXPECT_TRUE(update->Read(&response));
+  EXPECT_TRUE(update->Finish().ok());
+  return digest.ok() ? *digest : Sha256Digest{};
+}
+
+TEST_F(Scopes, ContentOfAMapOfAnotherScopeIsNotThereToReuse) {
+  const Sha256Digest secret = UploadTile(server_, "secret", "mapper token", TownStrip(-3, 0), true);
+  EXPECT_TRUE(ReuseInTown2(server_, secret).has_tile_missing());
+  // As what no map has any more, or never had.
+  const Sha256Digest dropped =
+      UploadTile(server_, "secret", "mapper token", TownStrip(0, 3), false);
+  EXPECT_TRUE(ReuseInTown2(server_, dropped).has_tile_missing());
+  EXPECT_TRUE(ReuseInTown2(server_, Sha256Digest{}).has_tile_missing());
+  // Whoever may use every map is not asked where it comes from.
+  EXPECT_TRUE(ReuseInTown2(server_, secret, "mapper token").has_tile_added());
+  EXPECT_TRUE(ReuseInTown2(server_, dropped, "mapper token").has_tile_added());
+}
+
+TEST_F(Scopes, ContentOfOnesOwnMapsAndUploadsIsThereToReuse) {
+  const Sha256Digest town = UploadTile(server_, "town", "truck token", TownStrip(-3, 0), true);
+  EXPECT_TRUE(ReuseInTown2(server_, town).has_tile_added());
+  const Sha256Digest own = UploadTile(server_, "town-2", "truck token", TownStrip(0, 3), false);
+  EXPECT_TRUE(ReuseInTown2(server_, own).has_tile_added());
+  // The same content, which another map had first.
+  const Sha256Digest secret = UploadTile(server_, "secret", "mapper token", TownStrip(3, 6), true);
+  EXPECT_TRUE(ReuseInTown2(server_, secret).has_tile_missing());
+  EXPECT_EQ(UploadTile(server_, "town-2", "truck token", TownStrip(3, 6), false), secret);
+  EXPECT_TRUE(ReuseInTown2(server_, secret).has_tile_added());
 }
 
 TEST_F(Scopes, ABadFileLeavesThePolicyInForce) {
