@@ -45,6 +45,17 @@ int WaitFor(const sigset_t& signals) {
   return signal;
 }
 
+// The signal that asks for the end and that nobody has received yet; 0: none.
+int PendingStop() {
+  sigset_t pending;
+  sigemptyset(&pending);
+  sigpending(&pending);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    if (sigismember(&pending, signal) == 1) return signal;
+  }
+  return 0;
+}
+
 // What has been asked for by signals. Thread-safe.
 class SignalsReceived {
  public:
@@ -102,7 +113,12 @@ int main(int argc, char** argv) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
-  auto maintenance = voxloc::server::RunMaintenance(argc, argv);
+  const auto maintenance =
+      voxloc::server::RunMaintenance(argc, argv, [] { return PendingStop() != 0; });
+  if (absl::IsCancelled(maintenance.status())) {
+    Fail(maintenance.status());
+    return 128 + PendingStop();
+  }
   if (!maintenance.ok()) return Fail(maintenance.status());
   if (maintenance->has_value()) {
     std::cout << **maintenance;

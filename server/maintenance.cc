@@ -3,6 +3,7 @@
 #include "server/maintenance.h"
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
@@ -14,31 +15,52 @@ namespace {
 constexpr char kBackupHelp[] =
     "Copy all maps of a data directory to a new file, also while a server uses the directory";
 constexpr char kBackupFooter[] =
-    "The copy is one moment of the directory: all revisions that were committed before it.\n\n"
+    "The copy is one moment of the directory: all revisions that were committed before it. Ctrl-C "
+    "and SIGTERM end it and leave no file.\n\n"
     "Example:\n"
     "  voxlocd backup --data-dir /var/lib/voxloc --to /backup/maps-monday.db";
 constexpr char kRestoreHelp[] = "Put a backup in the place of a data directory's maps";
 constexpr char kRestoreFooter[] =
-    "No server may use the directory. What was there is kept beside it under another name.\n\n"
+    "No server may use the directory. What was there is kept beside it under another name. Ctrl-C "
+    "and SIGTERM end it, as long as the backup is copied and checked, and leave the directory as "
+    "it "
+    "was.\n\n"
     "Example:\n"
     "  voxlocd restore --data-dir /var/lib/voxloc --from /backup/maps-monday.db";
 
-absl::StatusOr<std::string> Backup(const std::string& directory, const std::string& path) {
-  int shown = 0;
-  const auto progress = [&shown](double part) {
+// Shows each tenth of the way once, and ends it when `stop` says so.
+class Progress {
+ public:
+  Progress(const char* done, const std::function<bool()>& stop) : done_(done), stop_(stop) {}
+
+  bool operator()(double part) {
     const int percent = static_cast<int>(100.0 * part);
-    if (percent >= shown + 10) {
-      std::cerr << "backed up " << percent << " %" << std::endl;
-      shown = percent;
+    if (percent >= shown_ + 10) {
+      shown_ = percent / 10 * 10;
+      std::cerr << done_ << " " << shown_ << " %" << std::endl;
     }
-    return true;
-  };
-  if (absl::Status status = BackupMapStore(directory, path, progress); !status.ok()) return status;
+    return !stop_();
+  }
+
+ private:
+  const char* const done_;
+  const std::function<bool()>& stop_;
+  int shown_ = 0;
+};
+
+absl::StatusOr<std::string> Backup(const std::string& directory, const std::string& path,
+                                   const std::function<bool()>& stop) {
+  Progress progress("backed up", stop);
+  const absl::Status status =
+      BackupMapStore(directory, path, [&progress](double part) { return progress(part); });
+  if (!status.ok()) return status;
   return absl::StrCat("the maps of ", directory, " are backed up in ", path, "\n");
 }
 
-absl::StatusOr<std::string> Restore(const std::string& directory, const std::string& path) {
-  const auto kept = RestoreMapStore(path, directory);
+absl::StatusOr<std::string> Restore(const std::string& directory, const std::string& path,
+                                    const std::function<bool()>& stop) {
+  Progress progress("copied", stop);
+  const auto kept = RestoreMapStore(path, directory, std::ref(progress));
   if (!kept.ok()) return kept.status();
   return absl::StrCat("the maps of ", path, " are restored in ", directory,
                       kept->empty() ? "" : absl::StrCat("; what was there is kept as ", *kept),
@@ -47,7 +69,8 @@ absl::StatusOr<std::string> Restore(const std::string& directory, const std::str
 
 }  // namespace
 
-absl::StatusOr<std::optional<std::string>> RunMaintenance(int argc, const char* const* argv) {
+absl::StatusOr<std::optional<std::string>> RunMaintenance(int argc, const char* const* argv,
+                                                          const std::function<bool()>& stop) {
   const std::string command = argc > 1 ? argv[1] : "";
   if (command != "backup" && command != "restore") return std::nullopt;
   const bool backup = command == "backup";
@@ -70,7 +93,7 @@ absl::StatusOr<std::optional<std::string>> RunMaintenance(int argc, const char* 
     return absl::InvalidArgumentError(
         absl::StrCat(error.what(), ". See voxlocd ", command, " --help"));
   }
-  auto text = backup ? Backup(directory, file) : Restore(directory, file);
+  auto text = backup ? Backup(directory, file, stop) : Restore(directory, file, stop);
   if (!text.ok()) return text.status();
   return *std::move(text);
 }

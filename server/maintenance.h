@@ -5,6 +5,7 @@
 #ifndef VOXLOC_SERVER_MAINTENANCE_H_
 #define VOXLOC_SERVER_MAINTENANCE_H_
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -13,10 +14,11 @@
 namespace voxloc::server {
 
 // Runs `voxlocd backup ...` or `voxlocd restore ...` and returns what to print; nullopt: the
-// arguments ask for a server. Shows its progress on standard error. InvalidArgument: wrong flags;
-// else the errors of BackupMapStore and RestoreMapStore.
-[[nodiscard]] absl::StatusOr<std::optional<std::string>> RunMaintenance(int argc,
-                                                                        const char* const* argv);
+// arguments ask for a server. Shows its progress on standard error. `stop` is asked some hundred
+// times a second whether to end without a result. InvalidArgument: wrong flags; Cancelled: it was
+// ended, and left everything as it was; else the errors of BackupMapStore and RestoreMapStore.
+[[nodiscard]] absl::StatusOr<std::optional<std::string>> RunMaintenance(
+    int argc, const char* const* argv, const std::function<bool()>& stop);
 
 }  // namespace voxloc::server
 

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <fcntl.h>
+#include <sqlite3.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -23,6 +28,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using Progress = std::function<bool(double)>;
+
+constexpr size_t kBytesCopiedAtOnce = size_t{1} << 20;  // about a millisecond of a disk
+// Of SQLite's virtual machine: some 100 us.
+constexpr int kStepsBetweenLooks = 10'000;
+
 absl::Status SyncFile(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return SystemError(path + " cannot be opened", errno);
@@ -35,9 +46,59 @@ void RemoveWithLog(const std::string& database) {
   for (const char* const suffix : {"", "-wal", "-shm"}) std::remove((database + suffix).c_str());
 }
 
-absl::Status CheckBackup(const std::string& path, const std::string& backup) {
+absl::Status Ended() { return absl::CancelledError("the restore was ended"); }
+
+// Copies in pieces, of which `progress` is told.
+absl::Status CopyFile(const std::string& from, const std::string& to, const Progress& progress) {
+  std::error_code error;
+  const auto size = static_cast<double>(fs::file_size(from, error));
+  if (error) return SystemError(from + " cannot be read", error.value());
+  const int in = ::open(from.c_str(), O_RDONLY | O_CLOEXEC);
+  if (in < 0) return SystemError(from + " cannot be read", errno);
+  const int out = ::open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
+  absl::Status status = out < 0 ? SystemError(to + " cannot be written", errno) : absl::OkStatus();
+  std::vector<char> piece(kBytesCopiedAtOnce);
+  double copied = 0.0;
+  while (status.ok()) {
+    const ssize_t bytes = ::read(in, piece.data(), piece.size());
+    if (bytes == 0) break;
+    if (bytes < 0) {
+      if (errno != EINTR) status = SystemError(from + " cannot be read", errno);
+      continue;
+    }
+    for (ssize_t written = 0; written < bytes && status.ok();) {
+      const ssize_t more =
+          ::write(out, piece.data() + written, static_cast<size_t>(bytes - written));
+      if (more >= 0) {
+        written += more;
+      } else if (errno != EINTR) {
+        status = SystemError(to + " cannot be written", errno);
+      }
+    }
+    copied += static_cast<double>(bytes);
+    if (status.ok() && !progress(std::min(1.0, copied / std::max(size, 1.0)))) status = Ended();
+  }
+  ::close(in);
+  if (out >= 0 && ::close(out) != 0 && status.ok()) {
+    status = SystemError(to + " cannot be written", errno);
+  }
+  return status;
+}
+
+// Asked by SQLite; not 0 ends what it does.
+int EndCheck(void* progress) { return (*static_cast<const Progress*>(progress))(1.0) ? 0 : 1; }
+
+absl::Status CheckBackup(const std::string& path, const std::string& backup,
+                         const Progress& progress) {
+  bool ended = false;
+  const Progress noting = [&](double part) {  // outlives the database, which asks it
+    ended = ended || !progress(part);
+    return !ended;
+  };
   auto database = SqliteDatabase::Open(path, SqliteDatabase::Access::kWrite);
   if (!database.ok()) return database.status();
+  sqlite3_progress_handler((*database)->handle(), kStepsBetweenLooks, EndCheck,
+                           const_cast<Progress*>(&noting));
   absl::Status status = CheckSchema(**database);
   if (status.ok()) {
     const auto application = (*database)->Number("PRAGMA application_id");
@@ -46,6 +107,7 @@ absl::Status CheckBackup(const std::string& path, const std::string& backup) {
     }
   }
   if (status.ok()) status = CheckWhole(**database);
+  if (ended) return Ended();
   if (status.ok()) return status;
   return {status.code(),
           absl::StrCat("the backup ", backup, " cannot be used: ", status.message())};
@@ -60,8 +122,9 @@ absl::Status KeepAs(const std::string& from, const std::string& to) {
 
 }  // namespace
 
-absl::StatusOr<std::string> RestoreMapStore(const std::string& backup,
-                                            const std::string& directory) {
+absl::StatusOr<std::string> RestoreMapStore(const std::string& backup, const std::string& directory,
+                                            const std::function<bool(double)>& progress) {
+  const Progress look = progress != nullptr ? progress : [](double) { return true; };
   const auto lock = DirectoryLock::Take(directory);
   if (!lock.ok()) return lock.status();
   const std::string database = directory + "/maps.db";
@@ -72,13 +135,10 @@ absl::StatusOr<std::string> RestoreMapStore(const std::string& backup,
         backup, " has a write-ahead log beside it, so it is a database in use and not a backup"));
   }
   RemoveWithLog(restored);
-  fs::copy_file(backup, restored, error);
-  if (error) {
-    RemoveWithLog(restored);
-    return SystemError(absl::StrCat(backup, " cannot be copied to ", restored), error.value());
-  }
-  absl::Status status = CheckBackup(restored, backup);
+  absl::Status status = CopyFile(backup, restored, look);
+  if (status.ok()) status = CheckBackup(restored, backup, look);
   if (status.ok()) status = SyncFile(restored);
+  if (status.ok() && !look(1.0)) status = Ended();  // from here on it is a matter of milliseconds
   if (!status.ok()) {
     RemoveWithLog(restored);
     return status;

@@ -62,9 +62,12 @@ struct MapStoreOptions {
 
 // Puts a backup in the place of a directory's database, which may be missing or damaged; the old
 // one is kept beside it under another name, which is returned (empty: there was none). DataLoss:
-// the backup is damaged; AlreadyExists: a process has the directory open.
-[[nodiscard]] absl::StatusOr<std::string> RestoreMapStore(const std::string& backup,
-                                                          const std::string& directory);
+// the backup is damaged; AlreadyExists: a process has the directory open. `progress` is told which
+// part of the backup is copied, from 0 to 1, and again 1 while the copy is checked; it may return
+// false to end it: Cancelled, and the directory is as it was.
+[[nodiscard]] absl::StatusOr<std::string> RestoreMapStore(
+    const std::string& backup, const std::string& directory,
+    const std::function<bool(double)>& progress = nullptr);
 
 }  // namespace voxloc::server
 
