@@ -12,29 +12,9 @@
 #include "server/convert/cloud.h"
 #include "server/convert/pose.h"
 #include "tests/fuzz/fuzz_target.h"
+#include "tests/server/maps/fake_map.h"
 
 namespace voxloc::server {
-namespace {
-
-class EmptyMap : public ResidentMap {
- public:
-  explicit EmptyMap(std::vector<CellStatistics> statistics) : statistics_(std::move(statistics)) {}
-  const std::vector<CellStatistics>& statistics() const override { return statistics_; }
-  size_t cells(size_t /*statistics_index*/) const override { return 0; }
-  size_t MemoryBytes() const override { return 1; }
-  absl::StatusOr<std::vector<MapCell>> CellsInBox(size_t /*statistics_index*/,
-                                                  const Eigen::Vector3d& /*min*/,
-                                                  const Eigen::Vector3d& /*max*/,
-                                                  size_t /*max_cells*/) const override {
-    return std::vector<MapCell>();
-  }
-
- private:
-  const std::vector<CellStatistics> statistics_;
-};
-
-}  // namespace
-
 const RequestWorld& RequestWorld::Get() {
   // Kept until the process ends, with its thread.
   static const RequestWorld& world = *new RequestWorld();
@@ -52,7 +32,7 @@ RequestWorld::RequestWorld() {
   MapSnapshot snapshot;
   snapshot.name = "town";
   snapshot.revision = 3;
-  snapshot.resident = std::make_shared<EmptyMap>(build->statistics);
+  snapshot.resident = std::make_shared<FakeMap>(build->statistics);
   MapTile tile;
   tile.bounds.min = {-50.0, -50.0, -5.0};
   tile.bounds.max = {50.0, 50.0, 20.0};

@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
+#include "tests/server/maps/fake_map.h"
 
 namespace voxloc::server {
 namespace {
@@ -29,25 +30,15 @@ class FakeTile : public ResidentTile {
 };
 
 // Reports through `freed` the thread that frees it.
-class FakeMap : public ResidentMap {
+class FreedMap : public FakeMap {
  public:
-  explicit FakeMap(std::atomic<std::thread::id>* freed = nullptr) : freed_(freed) {}
-  ~FakeMap() override {
+  explicit FreedMap(std::atomic<std::thread::id>* freed) : freed_(freed) {}
+  ~FreedMap() override {
     if (freed_ != nullptr) *freed_ = std::this_thread::get_id();
-  }
-  const std::vector<CellStatistics>& statistics() const override { return statistics_; }
-  size_t cells(size_t /*statistics_index*/) const override { return 7; }
-  size_t MemoryBytes() const override { return 1000; }
-  absl::StatusOr<std::vector<MapCell>> CellsInBox(size_t /*statistics_index*/,
-                                                  const Eigen::Vector3d& /*min*/,
-                                                  const Eigen::Vector3d& /*max*/,
-                                                  size_t /*max_cells*/) const override {
-    return std::vector<MapCell>();
   }
 
  private:
   std::atomic<std::thread::id>* const freed_;
-  const std::vector<CellStatistics> statistics_ = std::vector<CellStatistics>(1);
 };
 
 MapSnapshot Snapshot(const std::string& name, uint64_t revision, uint64_t tiles = 1,
@@ -55,7 +46,7 @@ MapSnapshot Snapshot(const std::string& name, uint64_t revision, uint64_t tiles 
   MapSnapshot snapshot;
   snapshot.name = name;
   snapshot.revision = revision;
-  snapshot.resident = std::make_shared<FakeMap>(freed);
+  snapshot.resident = std::make_shared<FreedMap>(freed);
   TileCatalogue::Change change;
   for (uint64_t i = 0; i < tiles; ++i) {
     MapTile tile;

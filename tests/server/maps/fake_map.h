@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// FakeMap: a resident map without cells, of no engine. Thread-safe: constant.
+
+#ifndef VOXLOC_TESTS_SERVER_MAPS_FAKE_MAP_H_
+#define VOXLOC_TESTS_SERVER_MAPS_FAKE_MAP_H_
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "core/map/resident_map.h"
+
+namespace voxloc::server {
+
+class FakeMap : public ResidentMap {
+ public:
+  explicit FakeMap(std::vector<CellStatistics> statistics = std::vector<CellStatistics>(1))
+      : statistics_(std::move(statistics)) {}
+  const std::vector<CellStatistics>& statistics() const override { return statistics_; }
+  size_t cells(size_t /*statistics_index*/) const override { return 7; }
+  size_t MemoryBytes() const override { return 1000; }
+  absl::StatusOr<std::vector<MapCell>> CellsInBox(size_t /*statistics_index*/,
+                                                  const Eigen::Vector3d& /*min*/,
+                                                  const Eigen::Vector3d& /*max*/,
+                                                  size_t /*max_cells*/) const override {
+    return std::vector<MapCell>();
+  }
+
+ private:
+  const std::vector<CellStatistics> statistics_;
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_TESTS_SERVER_MAPS_FAKE_MAP_H_
