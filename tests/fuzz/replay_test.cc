@@ -19,9 +19,7 @@
 namespace voxloc {
 namespace {
 
-// Of all seeds together: under AddressSanitizer the slowest targets, those of YAML, take a few
-// seconds for them.
-constexpr uint64_t kMutations = 3'000;
+constexpr uint64_t kMutations = VOXLOC_FUZZ_MUTATIONS;  // of all seeds together
 
 // In memory of exactly this size; nothing may follow it.
 absl::Status RunExact(absl::string_view bytes) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A message of UpdateMapTiles.
+// A message of UpdateMapTiles, with all checks before the transaction itself.
 
-#include "core/checksum/sha256.h"
-#include "server/convert/cloud.h"
+#include "core/checksum/crc32c.h"
 #include "server/convert/map.h"
 #include "server/convert/map_frame.h"
+#include "server/convert/map_update.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/request_world.h"
 #include "voxloc/v1/map_service.pb.h"
@@ -33,14 +33,37 @@ absl::Status Begin(const v1::BeginUpdate& begin) {
   return absl::OkStatus();
 }
 
-absl::Status TakeChunk(const v1::TileChunk& chunk) {
-  const auto decoded = server::DecodeTilePoints(
-      chunk.cloud(), server::RequestWorld::Get().config().limits.max_chunk_bytes);
-  if (!decoded.ok()) return decoded.status();
-  FuzzRequire(decoded->received == decoded->cloud.size() + decoded->not_finite,
+absl::Status TakeBegin(const v1::BeginUpdate& proto) {
+  const auto begin = server::BeginFromProto(proto);
+  if (!begin.ok()) return begin.status();
+  FuzzRequire(begin->map == proto.map() && begin->base_revision == proto.base_revision(),
+              "a transaction is of the map that it names");
+  FuzzRequire(begin->frame.has_value() == proto.has_frame(), "a frame is not left out");
+  return Begin(proto);
+}
+
+absl::Status TakeChunk(const v1::TileChunk& proto) {
+  const auto chunk = server::ChunkFromProto(proto, server::RequestWorld::Get().config().limits);
+  if (!chunk.ok()) return chunk.status();
+  FuzzRequire(chunk->sent == chunk->points.size() + chunk->not_finite,
               "every point is counted once");
-  FuzzRequire(decoded->cloud.origin.allFinite(), "an origin is finite");
-  return chunk.sha256().empty() ? absl::OkStatus() : Sha256FromBytes(chunk.sha256()).status();
+  FuzzRequire(chunk->points.origin.allFinite(), "an origin is finite");
+  FuzzRequire(Crc32c(chunk->bytes) == proto.crc32c(), "the checksum is that of the bytes");
+  FuzzRequire(chunk->digest.has_value() == !proto.sha256().empty(), "a digest is not left out");
+  return absl::OkStatus();
+}
+
+// Their CRC32C is that of their bytes for most chunks: fuzzers do not guess it.
+absl::Status TakeChunks(v1::TileChunk chunk) {
+  if (chunk.crc32c() % 2 == 0) chunk.set_crc32c(Crc32c(chunk.cloud().data()));
+  return TakeChunk(chunk);
+}
+
+absl::Status TakeCommit(const v1::CommitUpdate& proto) {
+  const auto commit = server::CommitFromProto(proto);
+  if (!commit.ok()) return commit.status();
+  FuzzRequire(commit->canary_vehicles.empty() || commit->stage, "canaries are of a staged one");
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -50,14 +73,13 @@ absl::Status FuzzTarget(absl::string_view bytes) {
   if (!request.ok()) return request.status();
   switch (request->request_case()) {
     case v1::UpdateMapTilesRequest::kBegin:
-      return Begin(request->begin());
+      return TakeBegin(request->begin());
     case v1::UpdateMapTilesRequest::kChunk:
-      return TakeChunk(request->chunk());
+      return TakeChunks(request->chunk());
     case v1::UpdateMapTilesRequest::kReuse:
-      return Sha256FromBytes(request->reuse().sha256()).status();
+      return server::DigestFromProto(request->reuse().sha256()).status();
     case v1::UpdateMapTilesRequest::kCommit:
-      return server::CanaryFromProto(request->commit().canary_vehicles(), "canary_vehicles")
-          .status();
+      return TakeCommit(request->commit());
     default:
       return absl::InvalidArgumentError("nothing to convert");
   }
