@@ -4,6 +4,8 @@
 #   docker build -t voxloc .
 #   docker run --rm -p 127.0.0.1:50051:50051 -p 127.0.0.1:9464:9464 -v voxloc-data:/var/lib/voxloc voxloc
 #
+# The configuration is deploy/voxlocd.basic.yaml; mount another one at /etc/voxloc/voxlocd.yaml.
+#
 # With the CUDA engine too, for a host with NVIDIA's driver and container toolkit.
 #   docker build --target gpu -t voxloc:gpu .
 #   docker run --rm --gpus all -p 127.0.0.1:50051:50051 -p 127.0.0.1:9464:9464 -v voxloc-data:/var/lib/voxloc voxloc:gpu
@@ -24,13 +26,15 @@ COPY --from=build-gpu /opt/voxloc/ /opt/voxloc/
 RUN ln -s /opt/voxloc/bin/voxlocd /opt/voxloc/bin/voxloc /usr/local/bin/ \
     && useradd --uid 10001 --user-group --no-create-home --home-dir /var/lib/voxloc \
         --shell /usr/sbin/nologin voxloc \
-    && install -d -o voxloc -g voxloc /var/lib/voxloc
+    && install -d -o voxloc -g voxloc /var/lib/voxloc \
+    && install -d /etc/voxloc
+COPY --from=build-gpu /src/deploy/voxlocd.basic.yaml /etc/voxloc/voxlocd.yaml
 USER voxloc
 VOLUME /var/lib/voxloc
 EXPOSE 50051 9464
 ENTRYPOINT ["voxlocd"]
 # Without TLS, for ports that are published to this machine: see docs/security.md for networks.
-CMD ["--listen=0.0.0.0:50051", "--insecure", "--metrics-listen=0.0.0.0:9464", "--data-dir=/var/lib/voxloc"]
+CMD ["--config=/etc/voxloc/voxlocd.yaml"]
 
 # --- the default: the CPU engine alone ---
 
@@ -53,7 +57,9 @@ RUN export DEBIAN_FRONTEND=noninteractive \
     && rm -rf /var/lib/apt/lists/*
 RUN useradd --uid 10001 --user-group --no-create-home --home-dir /var/lib/voxloc \
         --shell /usr/sbin/nologin voxloc \
-    && install -d -o voxloc -g voxloc /var/lib/voxloc
+    && install -d -o voxloc -g voxloc /var/lib/voxloc \
+    && install -d /etc/voxloc
+COPY --from=build /src/deploy/voxlocd.basic.yaml /etc/voxloc/voxlocd.yaml
 COPY --from=build /out/bin/ /usr/local/bin/
 USER voxloc
 VOLUME /var/lib/voxloc
@@ -61,4 +67,4 @@ VOLUME /var/lib/voxloc
 EXPOSE 50051 9464
 ENTRYPOINT ["voxlocd"]
 # Without TLS, for ports that are published to this machine: see docs/security.md for networks.
-CMD ["--listen=0.0.0.0:50051", "--insecure", "--metrics-listen=0.0.0.0:9464", "--data-dir=/var/lib/voxloc"]
+CMD ["--config=/etc/voxloc/voxlocd.yaml"]

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The Dockerfile and the compose files run voxlocd with the configurations in deploy/, as an
+unprivileged user: containers_test.py SOURCE_DIR PROGRAMS_DIR.
+
+Nothing is built or run in a container: what the files say is compared with each other and with
+what `voxlocd --check-config` and `--print-config` say of the configuration.
+"""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+if len(sys.argv) != 3:
+    sys.exit("usage: containers_test.py SOURCE_DIR PROGRAMS_DIR")
+PROGRAMS = pathlib.Path(sys.argv.pop()).resolve()
+SOURCE = pathlib.Path(sys.argv.pop()).resolve()
+CONFIG = "/etc/voxloc/voxlocd.yaml"  # in the images
+
+
+def voxlocd(*arguments, **variables):
+    """What it prints; its errors fail the test."""
+    return subprocess.run([PROGRAMS / "voxlocd", *arguments], check=True, text=True, timeout=60,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          env={**os.environ, **variables}).stdout
+
+
+def value_of(key, config):
+    found = re.search(rf'^{key}: "?([^"#\n]*?)"? *(#.*)?$', config, re.MULTILINE)
+    return found and found.group(1)
+
+
+class Images(unittest.TestCase):
+    """Stages that are not only built from: those with an entry point."""
+
+    @classmethod
+    def setUpClass(cls):
+        text = (SOURCE / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
+        stages = [stage.splitlines() for stage in re.split(r"^FROM ", text, flags=re.MULTILINE)[1:]]
+        cls.images = [lines for lines in stages
+                      if any(line.startswith("ENTRYPOINT") for line in lines)]
+
+    def test_there_are_two(self):
+        self.assertEqual(len(self.images), 2)
+
+    def test_their_configuration_is_the_basic_one(self):
+        for lines in self.images:
+            copied = [line.split() for line in lines if line.startswith("COPY") and CONFIG in line]
+            self.assertEqual(len(copied), 1, lines)
+            source, target = copied[0][-2:]
+            self.assertEqual((source, target), ("/src/deploy/voxlocd.basic.yaml", CONFIG))
+            (command,) = (json.loads(line[4:]) for line in lines if line.startswith("CMD "))
+            self.assertEqual(command, [f"--config={CONFIG}"])
+
+    def test_they_run_as_a_user_who_owns_the_volume_alone(self):
+        for lines in self.images:
+            instructions = [line.split()[0] for line in lines[1:] if line and line[0].isupper()]
+            users = [line.split()[1] for line in lines if line.startswith("USER ")]
+            self.assertEqual(users, ["voxloc"])
+            self.assertNotIn("RUN", instructions[instructions.index("USER"):])
+            self.assertIn("VOLUME /var/lib/voxloc", lines)
+            self.assertTrue(any("install -d -o voxloc -g voxloc /var/lib/voxloc" in line
+                                for line in lines))
+
+
+class Configurations(unittest.TestCase):
+    def test_the_basic_one_is_valid_and_keeps_maps_in_the_volume(self):
+        basic = SOURCE / "deploy" / "voxlocd.basic.yaml"
+        config = voxlocd(f"--config={basic}", "--print-config")
+        self.assertEqual(value_of("data_dir", config), "/var/lib/voxloc")
+        self.assertEqual(value_of("listen", config), "0.0.0.0:50051")
+        self.assertEqual(value_of("metrics_listen", config), "0.0.0.0:9464")
+
+
+try:
+    import yaml
+except ImportError:
+    yaml = None
+
+
+@unittest.skipIf(yaml is None, "python3-yaml is not installed")
+class Compose(unittest.TestCase):
+    def service(self, name):
+        text = (SOURCE / "deploy" / name).read_text(encoding="utf-8")
+        return yaml.safe_load(text)["services"]["voxlocd"]
+
+    def test_it_mounts_the_basic_configuration_and_a_volume(self):
+        service = self.service("compose.yaml")
+        self.assertEqual(service["command"], [f"--config={CONFIG}"])
+        mounts = dict(mount.split(":")[:2] for mount in service["volumes"])
+        self.assertEqual(mounts["./voxlocd.basic.yaml"], CONFIG)
+        self.assertEqual(mounts["voxloc-data"], "/var/lib/voxloc")
+        self.assertTrue((SOURCE / "deploy" / "voxlocd.basic.yaml").is_file())
+
+    def test_it_runs_without_privileges_and_is_published_to_this_machine_alone(self):
+        service = self.service("compose.yaml")
+        self.assertTrue(service["read_only"])
+        self.assertEqual(service["cap_drop"], ["ALL"])
+        self.assertNotIn("user", service)  # that of the image
+        for port in service["ports"]:
+            self.assertTrue(port.startswith("127.0.0.1:"), port)
+        self.assertEqual({port.rpartition(":")[2] for port in service["ports"]}, {"50051", "9464"})
+
+    def test_what_the_gpu_file_overrides_are_variables_that_the_server_knows(self):
+        service = self.service("compose.gpu.yaml")
+        self.assertNotIn("command", service)
+        self.assertTrue(service["environment"])
+        basic = SOURCE / "deploy" / "voxlocd.basic.yaml"
+        config = voxlocd(f"--config={basic}", "--print-config", **service["environment"])
+        self.assertIn("VOXLOCD_DEVICES", config)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
