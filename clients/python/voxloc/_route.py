@@ -109,26 +109,40 @@ class AddressRound:
         return min((error.retry_after_s or 0.0 for error in self._refusals), default=0.0)
 
 
-class SessionRoute:
-    """Where a session opens its next stream, and when."""
+class _Route:
+    """The addresses in turn, and how often all of them have been tried in vain."""
 
     def __init__(self, addresses: Addresses, reconnect: ReconnectOptions):
         self._addresses, self._reconnect = addresses, reconnect
         self._round = AddressRound(addresses)
         self._attempts = 0
-        self._opened_once = False
-        self._drained_s = 0.0  # what a server that drains asked for, until it was waited
-        self._error: Optional[Error] = None
 
     @property
     def index(self) -> int:
-        """Of the address where the next stream is to be opened."""
+        """Of the address whose turn it is."""
         return self._round.index
 
     @property
     def server(self) -> str:
         """That address."""
         return self._addresses.all[self.index]
+
+    def _next_wait_s(self, asked_s: float) -> float:
+        """Begins another round; what is to be waited before it."""
+        wait_s = self._reconnect.wait_s(self._attempts, asked_s)
+        self._attempts += 1
+        self._round = AddressRound(self._addresses)
+        return wait_s
+
+
+class SessionRoute(_Route):
+    """Where a session opens its next stream, and when."""
+
+    def __init__(self, addresses: Addresses, reconnect: ReconnectOptions):
+        super().__init__(addresses, reconnect)
+        self._opened_once = False
+        self._drained_s = 0.0  # what a server that drains asked for, until it was waited
+        self._error: Optional[Error] = None
 
     @property
     def error(self) -> Optional[Error]:
@@ -176,31 +190,13 @@ class SessionRoute:
         asked_s, self._drained_s = max(self._round.retry_after_s, self._drained_s), 0.0
         return self._next_wait_s(asked_s)
 
-    def _next_wait_s(self, asked_s: float) -> float:
-        wait_s = self._reconnect.wait_s(self._attempts, asked_s)
-        self._attempts += 1
-        self._round = AddressRound(self._addresses)
-        return wait_s
 
-
-class WatchRoute:
+class WatchRoute(_Route):
     """The same for a watch, which needs no opening: it is there once an event has come."""
 
     def __init__(self, addresses: Addresses, reconnect: ReconnectOptions):
-        self._addresses, self._reconnect = addresses, reconnect
-        self._round = AddressRound(addresses)
-        self._attempts = 0
+        super().__init__(addresses, reconnect)
         self._had_event = False
-
-    @property
-    def index(self) -> int:
-        """Of the address to be watched."""
-        return self._round.index
-
-    @property
-    def server(self) -> str:
-        """That address."""
-        return self._addresses.all[self.index]
 
     def event(self) -> None:
         """One has come."""
@@ -217,7 +213,5 @@ class WatchRoute:
         refusal = error if lost else self._round.refusal
         if self._attempts >= self._reconnect.max_attempts:
             raise refusal
-        wait_s = self._reconnect.wait_s(self._attempts, self._round.retry_after_s)
-        self._attempts += 1
-        self._round = AddressRound(self._addresses)
+        wait_s = self._next_wait_s(self._round.retry_after_s)
         return 0.0 if lost and self._addresses.several else wait_s
