@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 
+#include "clients/cpp/traceparent.h"
+
 namespace voxloc::cli {
 namespace {
 
@@ -73,6 +75,7 @@ client::ChannelOptions ChannelOptionsOf(const ServerFlags& flags) {
                 !flags.tls_key_file.empty() || !flags.tls_server_name.empty();
   options.token_file = flags.token_file;
   options.allow_insecure_token = flags.allow_insecure_token;
+  options.traceparent = client::TraceparentOfEnvironment();
   const char* token = std::getenv(kTokenVariable);
   if (flags.token_file.empty() && token != nullptr) options.token = token;
   return options;

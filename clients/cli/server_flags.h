@@ -37,7 +37,7 @@ struct ServerFlags {
 // `timeout_s` in `flags` is the default that --help shows.
 void AddServerFlags(CLI::App* command, ServerFlags* flags);
 
-// With the token of the environment, unless a file is named.
+// With the token of the environment, unless a file is named, and its trace context.
 [[nodiscard]] client::ChannelOptions ChannelOptionsOf(const ServerFlags& flags);
 
 [[nodiscard]] absl::StatusOr<client::Channel> Connect(const ServerFlags& flags);

@@ -8,20 +8,24 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "clients/cpp/addresses.h"
 #include "clients/cpp/channel_impl.h"
 #include "clients/cpp/rpc_status.h"
 #include "clients/cpp/tls_credentials.h"
+#include "clients/cpp/traceparent.h"
 
 namespace voxloc::client {
 namespace {
 
 // The longest pause between two attempts to connect, and what one may take.
 constexpr int kConnect_ms = 2000;
+constexpr size_t kShownBytes = 80;  // of a wrong trace context; one of version 00 has 55
 
 absl::Status Validate(const ChannelOptions& options) {
   if (options.max_receive_bytes <= 0) {
@@ -33,6 +37,15 @@ absl::Status Validate(const ChannelOptions& options) {
       return absl::InvalidArgumentError(
           absl::StrCat("a keepalive time must be over 0 and at most 86400 s (got ", seconds, ")"));
     }
+  }
+  if (!options.traceparent.empty() && options.current_traceparent != nullptr) {
+    return absl::InvalidArgumentError(
+        "traceparent and current_traceparent must not both be set (got both)");
+  }
+  if (!options.traceparent.empty() && !IsTraceparent(options.traceparent)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "traceparent must be a W3C trace context, 00-<32 hexadecimal digits>-<16>-<2> (got '",
+        absl::CEscape(options.traceparent.substr(0, kShownBytes)), "')"));
   }
   return absl::OkStatus();
 }
@@ -102,6 +115,10 @@ absl::StatusOr<Channel> Channel::Create(const ChannelOptions& options) {
   const grpc::ChannelArguments arguments = ArgumentsOf(options);
   auto impl = std::make_shared<Impl>();
   impl->token = *std::move(token);
+  impl->traceparent = options.current_traceparent;
+  if (!options.traceparent.empty()) {
+    impl->traceparent = [traceparent = options.traceparent] { return traceparent; };
+  }
   for (const std::string& address : *addresses) {
     impl->endpoints.push_back(
         {address, grpc::CreateCustomChannel(address, *credentials, arguments)});
@@ -139,6 +156,8 @@ std::unique_ptr<grpc::ClientContext> Channel::Impl::NewContext() const {
   auto context = std::make_unique<grpc::ClientContext>();
   const std::string value = token.Value();
   if (!value.empty()) context->AddMetadata("authorization", absl::StrCat("Bearer ", value));
+  const std::string trace = traceparent == nullptr ? "" : traceparent();
+  if (IsTraceparent(trace)) context->AddMetadata("traceparent", trace);
   return context;
 }
 

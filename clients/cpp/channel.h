@@ -17,6 +17,7 @@
 #ifndef VOXLOC_CLIENTS_CPP_CHANNEL_H_
 #define VOXLOC_CLIENTS_CPP_CHANNEL_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -59,12 +60,21 @@ struct ChannelOptions {
   // Without TLS a token is sent to this machine only (localhost, 127.0.0.0/8, ::1, unix:), unless
   // this is set: anyone on the way can read it and use it.
   bool allow_insecure_token = false;
+
+  // The trace that calls belong to (traceparent.h): goes with every call and session as metadata,
+  // so that the server's log lines, answers and spans are found by it. A scan can name one of its
+  // own, Scan.traceparent. At most one of both. The function is asked as each call and each stream
+  // of a session begins, on the thread that begins it, and must be thread-safe; what it returns
+  // that is no trace context, such as an empty string, is left out.
+  std::string traceparent;
+  std::function<std::string()> current_traceparent;
 };
 
 class Channel {
  public:
   // InvalidArgument: no server, an address without a port, times or sizes that are not positive, a
-  // token that is malformed or would leave this machine in plain text, files of TLS that do not
+  // token that is malformed or would leave this machine in plain text, a malformed trace context or
+  // two of them, files of TLS that do not
   // hold what they are to hold or do not belong together, or settings of TLS without `tls`.
   // NotFound, PermissionDenied, FailedPrecondition: a file that cannot be read. Messages name the
   // file, and never show a token.

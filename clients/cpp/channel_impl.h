@@ -13,6 +13,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,7 +34,8 @@ struct Endpoint {
 struct Channel::Impl {
   std::vector<Endpoint> endpoints;  // in the order of ChannelOptions::server, at least one
   BearerToken token;
-  mutable std::atomic<size_t> first{0};  // index of the endpoint that calls go to
+  std::function<std::string()> traceparent;  // null: none
+  mutable std::atomic<size_t> first{0};      // index of the endpoint that calls go to
 
   [[nodiscard]] const Endpoint& endpoint() const { return endpoints[first]; }
 
@@ -50,7 +52,7 @@ struct Channel::Impl {
   [[nodiscard]] const Endpoint& AwaitReachable(
       std::chrono::system_clock::time_point deadline) const;
 
-  // For a call: with the token, if there is one.
+  // For a call: with the token and the trace context, if there are such.
   [[nodiscard]] std::unique_ptr<grpc::ClientContext> NewContext() const;
 };
 

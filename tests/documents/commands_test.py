@@ -93,6 +93,10 @@ class Documents(unittest.TestCase):
 
     def voxloc(self, command, server):
         words = shlex.split(command)
+        variables = dict(os.environ)
+        while "=" in words[0]:
+            name, value = words.pop(0).split("=", 1)
+            variables[name] = value
         self.assertEqual(words[0], "voxloc", f"neither run nor named as not run: {command}")
         words[0] = os.path.join(self.programs, "voxloc")
         if "--server" in words:
@@ -100,7 +104,7 @@ class Documents(unittest.TestCase):
         elif words[1] != "simulate":
             words += ["--server", server.address]
         done = subprocess.run(words, cwd=self.folder, stdin=subprocess.DEVNULL, timeout=TIMEOUT_S,
-                              capture_output=True, text=True, check=False)
+                              env=variables, capture_output=True, text=True, check=False)
         print(f"$ {command}\n{done.stdout[:2000]}")
         self.assertEqual(done.returncode, 0, f"{command}\n{done.stderr}")
         self.assertTrue(done.stdout, f"{command} printed nothing")

@@ -9,7 +9,7 @@ import grpc
 
 from voxloc._contract import CONTRACT
 from voxloc._route import Addresses, AddressRound
-from voxloc._security import ChannelOptions, Token, credentials_of
+from voxloc._security import ChannelOptions, Token, Trace, credentials_of
 from voxloc.errors import Error, error_of_rpc
 
 # Those of the C++ client (clients/cpp/channel.h). A ping goes out when nothing was heard for 20 s,
@@ -46,6 +46,7 @@ class Connections:
         self.addresses = Addresses(server)
         credentials = credentials or credentials_of(options)
         self._token = Token(options, self.addresses.all, credentials is not None)
+        self._trace = Trace(options)
         grpc_options = list(_GRPC_OPTIONS)
         if options.tls_server_name:
             grpc_options.append(("grpc.ssl_target_name_override", options.tls_server_name))
@@ -64,7 +65,8 @@ class Connections:
         key = index, call
         if key not in self._stubs:
             self._stubs[key] = _stub(self.channels[index], CONTRACT.methods[call])
-        return self._stubs[key](*request, timeout=timeout_s, metadata=self._token.metadata())
+        return self._stubs[key](*request, timeout=timeout_s,
+                                       metadata=self._token.metadata() + self._trace.metadata())
 
     def error(self, index: int, call: str, rpc: Any) -> Error:
         """The Error for what gRPC raised. A server that is unavailable is left."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TLS and tokens: the settings of a client, and what becomes of them."""
+"""TLS, tokens and traces: the settings of a client, and what becomes of them."""
 
 from __future__ import annotations
 
@@ -7,18 +7,23 @@ import dataclasses
 import ipaddress
 import re
 import ssl
-from typing import List, Optional, Tuple
+from typing import Callable, List, Optional, Tuple
 
 import grpc
 
 # As the C++ client has them (clients/cpp/bearer_token.cc).
 _MAX_TOKEN_BYTES = 4096
 _TOKEN = re.compile(r"[!-~]+")
+# As the C++ client has it (clients/cpp/traceparent.cc).
+_TRACEPARENT = re.compile(
+    r"(?:00(?=.{53}\Z)|(?!00|ff)[0-9a-f]{2})-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}"
+    r"-[0-9a-f]{2}(?:-[!-~]{0,456})?")
 
 
 @dataclasses.dataclass(frozen=True)
 class ChannelOptions:
-    """How a client is secured; the names are those of the C++ client (clients/cpp/channel.h).
+    """How a client is secured and traced; the names are those of the C++ client
+    (clients/cpp/channel.h).
 
     tls                   whether connections are encrypted and the server has to prove its name
     tls_ca_file           PEM: the authorities that vouch for the server; empty: the system's
@@ -30,6 +35,12 @@ class ChannelOptions:
                           missing or holds no token, the last good one is used
     allow_insecure_token  permits a token without TLS to other machines, where anyone on the way can
                           read it
+    traceparent           W3C trace context that goes with every call and session, so that the
+                          server's log lines, answers and spans are found by it; a scan can name one
+                          of its own
+    current_traceparent   a function that is asked for it as each call, and each stream of a
+                          session, begins, also on the threads of sessions; what it returns that is
+                          no trace context, such as "", is left out
 
     Client raises ValueError for what does not fit together, and OSError for a file that cannot be
     read. No message shows a token.
@@ -43,6 +54,8 @@ class ChannelOptions:
     token: str = dataclasses.field(default="", repr=False)
     token_file: str = ""
     allow_insecure_token: bool = False
+    traceparent: str = ""
+    current_traceparent: Optional[Callable[[], str]] = None
 
 
 def credentials_of(options: ChannelOptions) -> Optional[grpc.ChannelCredentials]:
@@ -102,6 +115,28 @@ class Token:
             except (OSError, ValueError):
                 pass  # it is being replaced; a token that is too old, the server refuses
         return (("authorization", f"Bearer {self._last}"),) if self._last else ()
+
+
+class Trace:
+    """What goes with calls as metadata."""
+
+    def __init__(self, options: ChannelOptions):
+        if options.traceparent and options.current_traceparent is not None:
+            raise ValueError("traceparent and current_traceparent must not both be set (got both)")
+        if options.traceparent and not is_traceparent(options.traceparent):
+            raise ValueError("traceparent must be a W3C trace context, 00-<32 hexadecimal digits>-"
+                             f"<16>-<2> (got {options.traceparent[:80]!r})")
+        self._current = options.current_traceparent or (lambda: options.traceparent)
+
+    def metadata(self) -> Tuple[Tuple[str, str], ...]:
+        """For a call that begins now."""
+        traceparent = self._current()
+        return (("traceparent", traceparent),) if is_traceparent(traceparent) else ()
+
+
+def is_traceparent(text: str) -> bool:
+    """Whether it is a W3C trace context; servers ignore others."""
+    return _TRACEPARENT.fullmatch(text) is not None
 
 
 def is_local(address: str) -> bool:

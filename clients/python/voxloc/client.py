@@ -85,7 +85,7 @@ class Client:
 
     `server` is HOST:PORT or unix:PATH, or several of them separated by commas: the first that can
     be reached is used, until it cannot be reached, breaks off or drains; then the next is tried at
-    once. Calls that change something are sent once. `options` are those of TLS and tokens;
+    once. Calls that change something are sent once. `options` are those of TLS, tokens and traces;
     `credentials` (grpc.ChannelCredentials) may take the place of the files of TLS.
     Calls raise Error; `timeout_s` is the deadline of the whole call at each server that is tried,
     None: none.

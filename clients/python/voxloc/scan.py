@@ -76,6 +76,7 @@ class Scan:
     reference_position  of the base in the map, such as GNSS, metres
     timeout_s           after which the answer is of no use; 0: the session's
     age_s               from the stamp to now by the vehicle's clock; 0: not known
+    traceparent         the W3C trace context that the scan belongs to; "": that of the call
     """
 
     points: Union[np.ndarray, Sequence[SensorCloud]]
@@ -88,11 +89,12 @@ class Scan:
     reference_position: Optional[Numbers] = None
     timeout_s: float = 0.0
     age_s: float = 0.0
+    traceparent: str = ""
 
     def to_message(self) -> Any:
         """A voxloc.v1.Scan without a sequence."""
         message = messages.Scan(stamp_ns=self.stamp_ns, timeout_s=self.timeout_s,
-                                age_s=self.age_s)
+                                age_s=self.age_s, traceparent=self.traceparent)
         is_cloud = isinstance(self.points, np.ndarray)
         for cloud in [SensorCloud(self.points)] if is_cloud else self.points:
             part = message.clouds.add(stamp_ns=cloud.stamp_ns)

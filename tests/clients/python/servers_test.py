@@ -11,7 +11,6 @@ import contextlib
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 import threading
@@ -19,6 +18,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support" / "python"))
 import python_client  # noqa: E402
+from certificates import Certificates  # noqa: E402
 
 if len(sys.argv) != 2:
     sys.exit("usage: servers_test.py SOURCE_DIR")
@@ -50,12 +50,13 @@ def unavailable(retry_s=0):
 
 class Server:
     """Answers as `behaviour` (functions by the name of the call) says; can be stopped and started
-    again at the same port. `calls` are (name, authorization) of what came."""
+    again at the same port. `calls` are (name, authorization) of what came, `traces` the traceparents."""
 
     def __init__(self, behaviour, credentials=None):
         self._behaviour, self._credentials = behaviour, credentials
         self._port = 0
         self.calls = []
+        self.traces = []
         self.start()
 
     @property
@@ -90,6 +91,7 @@ class Server:
         def answer(request, context):
             sent = dict(context.invocation_metadata())
             self.calls.append((name, sent.get("authorization")))
+            self.traces.append(sent.get("traceparent"))
             return function(request, context)
 
         return answer
@@ -175,33 +177,49 @@ def in_both(function):
     return run
 
 
-class Certificates:
-    """An authority, and what it signs, as files of a folder."""
-
-    def __init__(self, folder):
-        self.folder = pathlib.Path(folder)
-        self.authority = self._make("authority", [])
-
-    def sign(self, name, alternative_names=""):
-        """Paths of the certificate and the key."""
-        more = ["-CA", self.folder / "authority.pem", "-CAkey", self.folder / "authority.key"]
-        if alternative_names:
-            more += ["-addext", f"subjectAltName={alternative_names}"]
-        return self._make(name, more)
-
-    def _make(self, name, more):
-        certificate, key = self.folder / f"{name}.pem", self.folder / f"{name}.key"
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
-             "-nodes", "-days", "1", "-subj", f"/CN={name}", "-keyout", key, "-out", certificate,
-             *more], check=True, capture_output=True)
-        return str(certificate), str(key)
-
-
 def server_credentials(own, clients_authority=None):
     certificate, key = (pathlib.Path(path).read_bytes() for path in own)
     root = pathlib.Path(clients_authority).read_bytes() if clients_authority else None
     return grpc.ssl_server_credentials([(key, certificate)], root, root is not None)
+
+
+class Traces(unittest.TestCase):
+    FIRST = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    SECOND = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
+
+    @in_both
+    def test_calls_and_sessions_bring_the_context_of_the_client(self, make, wait):
+        with serving({"GetServerInfo": info, **tracks("one")}) as (server,):
+            client = make(server.address, options=voxloc.ChannelOptions(traceparent=self.FIRST))
+            wait(client.server_info(WAIT_S))
+            session = wait(opened(client))
+            wait(session.close(WAIT_S))
+            wait(client.close())
+            self.assertEqual(server.traces, [self.FIRST, self.FIRST])
+
+    @in_both
+    def test_the_context_is_asked_for_as_each_call_begins(self, make, wait):
+        contexts = [self.FIRST, self.SECOND, "", "malformed\n"]
+        with serving({"GetServerInfo": info}) as (server,):
+            client = make(server.address, options=voxloc.ChannelOptions(
+                current_traceparent=lambda: contexts[len(server.traces)]))
+            for _ in contexts:
+                wait(client.server_info(WAIT_S))
+            wait(client.close())
+            self.assertEqual(server.traces, [self.FIRST, self.SECOND, None, None])
+
+    def test_a_malformed_context_is_refused_at_the_beginning(self):
+        later = "cc" + self.FIRST[2:]
+        for good in (self.SECOND, later, later + "-more"):
+            voxloc.Client("localhost:1", options=voxloc.ChannelOptions(traceparent=good)).close()
+        for bad in ("x", self.FIRST + "-", self.FIRST.upper(), "ff" + self.FIRST[2:],
+                    self.FIRST + "\n", later + "more", later + "-a b",
+                    "00-" + "0" * 32 + self.FIRST[35:], self.FIRST[:36] + "0" * 16 + "-01"):
+            with self.assertRaisesRegex(ValueError, "traceparent must be a W3C trace context"):
+                voxloc.Client("localhost:1", options=voxloc.ChannelOptions(traceparent=bad))
+        with self.assertRaisesRegex(ValueError, "not both"):
+            voxloc.Client("localhost:1", options=voxloc.ChannelOptions(
+                traceparent=self.FIRST, current_traceparent=lambda: self.FIRST))
 
 
 @unittest.skipIf(shutil.which("openssl") is None, "the openssl program is not installed")
