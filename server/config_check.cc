@@ -19,6 +19,11 @@ absl::Status CheckConfig(const Config& config) {
       return access.status();
     }
   }
+  if (config.capture.max_bytes > 0 && CaptureDirectory(config).empty()) {
+    return absl::InvalidArgumentError(
+        "capture.max_bytes is over 0, and neither capture.directory nor data_dir is set; captures "
+        "need a folder");
+  }
   return config.otlp_endpoint.empty() ? absl::OkStatus() : CheckOtlpEndpoint(config.otlp_endpoint);
 }
 

@@ -322,6 +322,7 @@ class Server::Impl {
     runtime_.searching.Stop();
     runtime_.scoring.Stop();
     runtime_.fit_sampler.Stop();
+    runtime_.captures.Stop();
     runtime_.mapping.Stop();
     if (const absl::Status status = runtime_.last_poses.Save(*runtime_.map_store); !status.ok()) {
       Log(LogLevel::kWarn, "poses_not_saved", {{"error", status.ToString()}});

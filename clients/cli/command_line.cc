@@ -60,11 +60,13 @@ void BuildCommands(CLI::App* app, Work* chosen) {
       "Examples:\n"
       "  voxloc admin sessions\n"
       "  voxloc admin config\n"
-      "  voxloc admin log-level debug");
+      "  voxloc admin log-level debug\n"
+      "  voxloc admin captures");
   AddAdminSessionsCommand(admin, chosen);
   AddAdminConfigCommand(admin, chosen);
   AddAdminLogLevelCommand(admin, chosen);
   AddAdminDrainCommand(admin, chosen);
+  AddAdminCapturesCommand(admin, chosen);
 }
 
 // The command that the arguments came to, "voxloc map load".

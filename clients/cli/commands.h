@@ -35,6 +35,7 @@ void AddMapCanaryCommand(CLI::App* parent, Work* chosen);
 void AddMapWatchCommand(CLI::App* parent, Work* chosen);
 void AddMapExportCommand(CLI::App* parent, Work* chosen);
 void AddMapImportCommand(CLI::App* parent, Work* chosen);
+void AddAdminCapturesCommand(CLI::App* parent, Work* chosen);
 void AddAdminConfigCommand(CLI::App* parent, Work* chosen);
 void AddAdminDrainCommand(CLI::App* parent, Work* chosen);
 void AddAdminLogLevelCommand(CLI::App* parent, Work* chosen);

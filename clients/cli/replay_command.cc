@@ -12,17 +12,21 @@
 #include "clients/cli/field_flag.h"
 #include "clients/cli/map_flags.h"
 #include "clients/cli/output_flags.h"
+#include "clients/cli/replay/capture_replay.h"
 #include "clients/cli/replay/live_report.h"
 #include "clients/cli/replay/replay_runner.h"
 #include "clients/cli/replay/replay_summary.h"
 #include "clients/cli/report/report.h"
 #include "clients/cli/scan_flags.h"
 #include "clients/cli/server_flags.h"
+#include "clients/cpp/admin_client.h"
+#include "clients/cpp/align.h"
 
 namespace voxloc::cli {
 namespace {
 
 struct ReplayFlags {
+  std::vector<std::string> captures;
   ServerFlags server;
   MapFlags map;
   ScanFlags scan;
@@ -149,6 +153,52 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
   return summary.accepted > 0 ? ExitCode::kOk : ExitCode::kNotAccepted;
 }
 
+// Reads a capture, aligns it, and prints how the answer compares with the captured one.
+absl::StatusOr<Json> ReplayCapture(const ReplayFlags& options, const client::Channel& channel,
+                                   const ReplayServer& server, const std::string& path) {
+  absl::StatusOr<v1::Capture> capture = ReadCapture(path);
+  if (!capture.ok()) return capture.status();
+  v1::AlignScanRequest& request = *capture->mutable_request();
+  if (!options.map.map.empty()) request.mutable_setup()->set_map(options.map.map);
+  const absl::StatusOr<CaptureComparison> comparison = CompareWithCapture(
+      *capture, client::AlignScan(channel, request, options.server.timeout_s), server);
+  if (!comparison.ok()) return comparison.status();
+  if (options.server.prints_text()) {
+    std::fputs(ComparisonText(*capture, *comparison).c_str(), stdout);
+  }
+  Json json = ComparisonJson(*capture, *comparison);
+  json["file"] = path;
+  return json;
+}
+
+// One after another; files that cannot be read and answers that are errors do not keep the others
+// from being sent.
+absl::StatusOr<ExitCode> ReplayCaptures(const ReplayFlags& options) {
+  const absl::StatusOr<client::Channel> channel = Connect(options.server);
+  if (!channel.ok()) return channel.status();
+  const absl::StatusOr<v1::GetServerInfoResponse> info =
+      client::GetServerInfo(*channel, options.server.timeout_s);
+  if (!info.ok()) return info.status();
+  Json list = Json::array();
+  absl::Status failure;
+  bool same = true;
+  for (const std::string& path : options.captures) {
+    absl::StatusOr<Json> replayed =
+        ReplayCapture(options, *channel, {info->version(), info->git_revision()}, path);
+    if (replayed.ok()) {
+      same = same && (*replayed)["same"].get<bool>();
+      list.push_back(*std::move(replayed));
+    } else {
+      absl::FPrintF(stderr, "error: %s: %s\n", path, replayed.status().message());
+      failure.Update(replayed.status());
+    }
+  }
+  const Json json = {{"same", same && failure.ok()}, {"captures", std::move(list)}};
+  if (absl::Status status = WriteJson(options.server.json, json); !status.ok()) return status;
+  if (!failure.ok()) return ExitCodeFor(failure);
+  return same ? ExitCode::kOk : ExitCode::kNotAccepted;
+}
+
 constexpr char kReplayManual[] =
     "Files of poses have one map_T_base per line, for every scan in the order of the names:\n"
     "  kitti  12 numbers of a 3x4 row-major matrix; scan i has the stamp 0.1 s * i\n"
@@ -158,10 +208,18 @@ constexpr char kReplayManual[] =
     "the given amounts, with signs that depend on the seed. One scan is in flight at a time.\n"
     "With --rate, scans are sent on schedule, and scans that the server skips are counted as\n"
     "SUPERSEDED. Percentiles are by nearest rank. The exit code is 4 if no scan was accepted.\n\n"
+    "With --capture, scans that a server has captured (`voxloc admin captures get`) are aligned\n"
+    "again, each with the guess, the motion and the options that it was aligned with, and "
+    "compared\n"
+    "with the captured answers. A server of the same version, with the same engine and the same\n"
+    "revision of the map, finds the same pose to the last bit; warnings say where it is another.\n"
+    "--map names the map where it has another name here. The exit code is 4 if a pose or a status\n"
+    "differs.\n\n"
     "Examples:\n"
     "  voxloc replay --map town --scans drive/scans --poses drive/poses.txt --points 1500 \\\n"
     "      --guess previous --perturb 0.3,0.3,0.1,0.5,0.5,1 --report report.html\n"
-    "  voxloc replay --map yard --scans scans --poses poses.txt --leaf 1.5 --rate 10 --json -";
+    "  voxloc replay --map yard --scans scans --poses poses.txt --leaf 1.5 --rate 10 --json -\n"
+    "  voxloc replay --capture bad.capture --server localhost:50051";
 
 void AddFileFlags(CLI::App* command, ReplayFlags* options) {
   command
@@ -189,6 +247,24 @@ void AddFileFlags(CLI::App* command, ReplayFlags* options) {
   command->add_option("--max-scans", options->files.max_scans, "Stop after N scans; 0: all")
       ->type_name("N")
       ->capture_default_str();
+}
+
+// After all options of drives, which do not go with it, and before those of the server.
+void AddCaptureFlag(CLI::App* command, std::vector<std::string>* captures) {
+  const std::vector<CLI::Option*> others = command->get_options();
+  CLI::Option* capture =
+      command
+          ->add_option("--capture", *captures,
+                       "Align these captured scans again, and compare the answers")
+          ->type_name("FILE...");
+  for (CLI::Option* other : others) {
+    if (other->get_name() != "--map" && other != command->get_help_ptr()) capture->excludes(other);
+  }
+  capture->each([command](const std::string& /*path*/) {
+    for (const char* name : {"--map", "--scans", "--poses"}) {
+      command->get_option(name)->required(false);
+    }
+  });
 }
 
 }  // namespace
@@ -230,8 +306,13 @@ void AddReplayCommand(CLI::App* parent, Work* chosen) {
   AddScanFlags(command, &options->scan);
   AddAlignmentFlags(command, &options->alignment);
   AddEstimateFlags(command, &options->estimate);
+  AddCaptureFlag(command, &options->captures);
   AddServerFlags(command, &options->server);
-  command->callback([options, chosen] { *chosen = [options] { return Replay(*options); }; });
+  command->callback([options, chosen] {
+    *chosen = [options] {
+      return options->captures.empty() ? Replay(*options) : ReplayCaptures(*options);
+    };
+  });
 }
 
 }  // namespace voxloc::cli

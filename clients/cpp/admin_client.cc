@@ -2,6 +2,9 @@
 
 #include "clients/cpp/admin_client.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "clients/cpp/unary.h"
 #include "voxloc/v1/admin_service.grpc.pb.h"
 
@@ -54,6 +57,35 @@ absl::StatusOr<v1::DrainResponse> Drain(const Channel& channel, double grace_s,
   request.set_grace_s(grace_s);
   request.set_reason(reason);
   return CallOnce<v1::AdminService>(channel, "Drain", &AdminStub::Drain, request, timeout_s);
+}
+
+absl::StatusOr<std::vector<v1::CaptureInfo>> ListCaptures(const Channel& channel,
+                                                          const std::string& map, size_t most,
+                                                          double timeout_s) {
+  constexpr size_t kLargestPage = 1000;  // of the contract
+  std::vector<v1::CaptureInfo> captures;
+  v1::ListCapturesRequest request;
+  request.set_map(map);
+  do {
+    const size_t wanted = most == 0 ? kLargestPage : most - captures.size();
+    request.set_page_size(static_cast<uint32_t>(std::min(wanted, kLargestPage)));
+    absl::StatusOr<v1::ListCapturesResponse> page = CallAny<v1::AdminService>(
+        channel, "ListCaptures", &AdminStub::ListCaptures, request, timeout_s);
+    if (!page.ok()) return page.status();
+    captures.insert(captures.end(), page->captures().begin(), page->captures().end());
+    request.set_page_token(page->next_page_token());
+  } while (!request.page_token().empty() && (most == 0 || captures.size() < most));
+  return captures;
+}
+
+absl::StatusOr<v1::Capture> GetCapture(const Channel& channel, const std::string& id,
+                                       double timeout_s) {
+  v1::GetCaptureRequest request;
+  request.set_id(id);
+  absl::StatusOr<v1::GetCaptureResponse> response =
+      CallAny<v1::AdminService>(channel, "GetCapture", &AdminStub::GetCapture, request, timeout_s);
+  if (!response.ok()) return response.status();
+  return std::move(*response->mutable_capture());
 }
 
 }  // namespace voxloc::client

@@ -90,6 +90,19 @@ struct TlsOptions {
   double refresh_s = 60.0;
 };
 
+// What is kept of scans that went badly.
+struct CaptureOptions {
+  uint64_t max_bytes = 0;        // of all captures on the disk; 0: nothing is captured
+  std::string directory;         // empty: `captures` in data_dir
+  double max_age_s = 604'800.0;  // a week: what is older is deleted
+  double max_per_second = 1.0;   // over all sessions
+  // Names of voxloc.v1.AlignmentStatus, without ALIGNMENT_STATUS_: poses that cannot be used, or
+  // may be wrong, although the scan was aligned; and what an engine failed in.
+  std::vector<std::string> statuses = {"LOW_SCORE",      "NOT_CONVERGED", "LOW_OVERLAP",
+                                       "LOW_CONFIDENCE", "OUT_OF_MAP",    "AMBIGUOUS",
+                                       "ENGINE_FAULT"};
+};
+
 struct Config {
   std::string listen = "127.0.0.1:50051";
   std::string metrics_listen = "127.0.0.1:9464";  // "off": no metrics endpoint
@@ -118,8 +131,15 @@ struct Config {
   double drain_delay_s = 5.0;     // after not being ready, so that endpoints notice
   double drain_spread_s = 5.0;    // then, over which sessions are told to leave
   double drain_timeout_s = 12.0;  // then, for open calls to end by themselves
+  CaptureOptions capture;
   Limits limits;
 };
+
+// Where captures are kept; empty: nowhere.
+[[nodiscard]] inline std::string CaptureDirectory(const Config& config) {
+  if (!config.capture.directory.empty() || config.data_dir.empty()) return config.capture.directory;
+  return config.data_dir + "/captures";
+}
 
 }  // namespace voxloc::server
 

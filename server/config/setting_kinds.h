@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -135,6 +136,30 @@ Setting Ordinals(std::string key, std::string help, Field field) {
     return absl::OkStatus();
   };
   return {key, "N,...", std::move(help), std::move(set),
+          [field](const Config& config) { return absl::StrJoin(field(config), ","); }};
+}
+
+// Some of the choices, each once, with commas between.
+template <typename Field>
+Setting Choices(const std::string& key, const std::vector<std::string>& choices, std::string help,
+                Field field) {
+  auto set = [key, choices, field](absl::string_view value, Config& config) {
+    std::vector<std::string> parsed;
+    for (const absl::string_view word : absl::StrSplit(value, ',')) {
+      const std::string name(absl::StripAsciiWhitespace(word));
+      if (std::find(choices.begin(), choices.end(), name) == choices.end() ||
+          std::find(parsed.begin(), parsed.end(), name) != parsed.end()) {
+        return Refuse(key, value,
+                      absl::StrCat("some of ", absl::StrJoin(choices, ", "),
+                                   ", each once, separated by commas"));
+      }
+      parsed.push_back(name);
+    }
+    field(config) = std::move(parsed);
+    return absl::OkStatus();
+  };
+  help = absl::StrCat(help, " (some of ", absl::StrJoin(choices, ", "), ")");
+  return {key, "NAME,...", std::move(help), std::move(set),
           [field](const Config& config) { return absl::StrJoin(field(config), ","); }};
 }
 

@@ -16,6 +16,7 @@
 #include "core/text/nearest_name.h"
 #include "core/tracking/pose_buffer.h"
 #include "core/tracking/recovery.h"
+#include "server/config/capture_settings.h"
 #include "server/config/setting_kinds.h"
 
 namespace voxloc::server {
@@ -201,6 +202,10 @@ void AppendLimits(std::vector<Setting>& table) {
 // settings are fixed when the parts of the server that they size are made.
 constexpr absl::string_view kReloadable[] = {
     "log_level",
+    "capture.max_bytes",
+    "capture.max_age_s",
+    "capture.max_per_second",
+    "capture.statuses",
     "limits.max_points_per_scan",
     "limits.max_sessions",
     "limits.max_waiting_scans",
@@ -366,6 +371,7 @@ std::vector<Setting> MakeSettings() {
       "drain_timeout_s", 0.0, 3600.0,
       "at SIGTERM, then wait at most this many seconds for open calls to end",
       [](auto& c) -> auto& { return c.drain_timeout_s; }));
+  AppendCaptureSettings(table);
   AppendLimits(table);
   for (Setting& setting : table) {
     setting.reloadable = std::find(std::begin(kReloadable), std::end(kReloadable), setting.key) !=

@@ -3,6 +3,7 @@
 #include "server/convert/pose.h"
 
 #include <cmath>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "server/convert/covariance.h"
@@ -12,6 +13,10 @@ namespace {
 
 constexpr double kMinQuaternionLength = 1e-6;
 constexpr double kMaxMountM = 1000.0;
+
+// Of the square of a length. Rounding leaves a quaternion that was normalized once within 6 epsilon
+// of 1: 4 products with their sums, a root and a quotient, and the square again.
+constexpr double kUnitTolerance = 8.0 * std::numeric_limits<double>::epsilon();
 
 absl::StatusOr<Pose> Checked(const Eigen::Vector3d& position, double x, double y, double z,
                              double w, absl::string_view name) {
@@ -29,6 +34,10 @@ absl::StatusOr<Pose> Checked(const Eigen::Vector3d& position, double x, double y
         absl::StrCat(name, ".orientation is (", x, ", ", y, ", ", z, ", ", w,
                      "); it must be a finite quaternion (x, y, z, w) of length 1, (0, 0, 0, 1) for "
                      "no rotation"));
+  }
+  // So that a pose comes back to the last bit, however often it crosses the wire.
+  if (std::abs(coefficients.squaredNorm() - 1.0) <= kUnitTolerance) {
+    return Pose{position, Eigen::Quaterniond(w, x, y, z)};
   }
   const Eigen::Vector4d scaled = coefficients / largest;
   return Pose{position,

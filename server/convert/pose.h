@@ -19,7 +19,8 @@
 
 namespace voxloc::server {
 
-// InvalidArgument: a value that is not finite, a quaternion shorter than 1e-6.
+// A quaternion of unit length, to rounding, stays as it is; others are normalized. InvalidArgument:
+// a value that is not finite, a quaternion shorter than 1e-6.
 [[nodiscard]] absl::StatusOr<Pose> PoseFromProto(const v1::Pose& pose, absl::string_view name);
 [[nodiscard]] absl::StatusOr<Pose> PoseFromNumbers(const double* seven, absl::string_view name);
 

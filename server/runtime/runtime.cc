@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "server/errors/error_details.h"
 #include "server/maps/map_memory.h"
@@ -77,6 +78,11 @@ std::vector<std::string> GpusOf(const Engine& engine, const std::vector<uint32_t
   return names;
 }
 
+// Different with each start.
+std::string CapturePrefix(int64_t started_unix_ns) {
+  return absl::StrCat("c", absl::Hex(started_unix_ns / 1'000'000));
+}
+
 FitSampler::Options FitSamplerOptions(const Config& config) {
   FitSampler::Options options;
   options.enabled = config.tile_fit;
@@ -97,6 +103,7 @@ Runtime::Runtime(const ConfigInEffect& resolved, const HostResources& found, Eng
       host_threads(config.threads),
       metrics(GpusOf(*engine, engine_devices)),
       spans(MakeSpanExporter(config, metrics)),
+      captures(CapturePrefix(started_unix_ns), metrics),
       access(std::make_shared<AccessControl>(config.access_file, metrics)),
       audit(config.audit_log, metrics),
       reply_bytes(config.limits.max_reply_bytes, metrics.reply_bytes),
@@ -134,10 +141,12 @@ Runtime::Runtime(const ConfigInEffect& resolved, const HostResources& found, Eng
              {config.drain_delay_s, config.drain_spread_s, config.drain_timeout_s}}) {
   maps.set_memory(MapMemoryOf(engine->name()));
   metrics.engine_fallback.Set(engine_note.empty() ? 0.0 : 1.0);
+  captures.Configure(config);
 }
 
 void Runtime::Reload(ConfigInEffect next) {
   const Limits limits = next.config.limits;
+  captures.Configure(next.config);
   live.Set(std::move(next));
   reply_bytes.set_limit(limits.max_reply_bytes);
   unopened_streams.set_limit(limits.max_unopened_streams);

@@ -15,6 +15,7 @@
 #include "core/engine/failover/failover_engine.h"
 #include "core/estimate/global_search/global_search.h"
 #include "core/parallel/thread_pool.h"
+#include "server/capture/capture_recorder.h"
 #include "server/config/config.h"
 #include "server/config/host_resources.h"
 #include "server/config/live_config.h"
@@ -65,6 +66,7 @@ struct Runtime {
   ThreadPool host_threads;                     // for what the engine does not do
   Metrics metrics;
   const std::unique_ptr<SpanExporter> spans;  // null: nobody takes them
+  CaptureRecorder captures;                   // of scans that went badly
   ActiveCalls calls;
 
   const std::shared_ptr<AccessControl> access;

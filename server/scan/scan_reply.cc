@@ -17,7 +17,7 @@ constexpr double kMostPoseAgeS = 10.0;
 
 }  // namespace
 
-ScanReply::ScanReply(const Runtime& runtime, std::shared_ptr<const ScanSource> source,
+ScanReply::ScanReply(Runtime& runtime, std::shared_ptr<const ScanSource> source,
                      std::shared_ptr<ScanClient> client, const v1::Scan& scan,
                      const TraceContext& call_trace)
     : runtime_(&runtime),
@@ -50,6 +50,8 @@ void ScanReply::SetStatus(v1::AlignmentStatus status, absl::string_view detail) 
 void ScanReply::Send() {
   result_->mutable_timings()->set_server_s(age_s());
   Count();
+  if (capture_ != nullptr) capture_->Offer(source_, *result_);
+  capture_.reset();
   trace_.End(*result_, *source_);
   FitIntoMessage(runtime_->live.limits()->max_message_bytes, *result_);
   client_->Answer(std::move(result_));

@@ -9,9 +9,11 @@
 
 #include <chrono>
 #include <memory>
+#include <utility>
 
 #include "absl/strings/string_view.h"
 #include "server/runtime/runtime.h"
+#include "server/scan/scan_capture.h"
 #include "server/scan/scan_client.h"
 #include "server/scan/scan_trace.h"
 #include "server/session/scan_source.h"
@@ -25,7 +27,7 @@ class ScanReply {
   using Clock = std::chrono::steady_clock;
 
   // The scan has just been received, in a call that belongs to `call_trace`.
-  ScanReply(const Runtime& runtime, std::shared_ptr<const ScanSource> source,
+  ScanReply(Runtime& runtime, std::shared_ptr<const ScanSource> source,
             std::shared_ptr<ScanClient> client, const v1::Scan& scan,
             const TraceContext& call_trace);
   ScanReply(ScanReply&&) = default;
@@ -36,6 +38,9 @@ class ScanReply {
   [[nodiscard]] const v1::AlignmentResult& result() const { return *result_; }
   [[nodiscard]] ScanTrace& trace() { return trace_; }
   [[nodiscard]] Clock::time_point received() const { return received_; }
+  // Null: the scan is not captured, however it goes.
+  [[nodiscard]] ScanCapture* capture() { return capture_.get(); }
+  void SetCapture(std::unique_ptr<ScanCapture> capture) { capture_ = std::move(capture); }
   // Since the receipt.
   [[nodiscard]] double age_s() const;
 
@@ -56,6 +61,7 @@ class ScanReply {
   std::shared_ptr<ScanClient> client_;
   Clock::time_point received_;
   ScanTrace trace_;
+  std::unique_ptr<ScanCapture> capture_;
   std::unique_ptr<v1::AlignmentResult> result_;  // null once it has ended
 };
 

@@ -46,7 +46,7 @@ double TrackingTime(const v1::Timings& timings) {
 
 ScanWork::ScanWork(Runtime& runtime, std::shared_ptr<const ScanSource> source,
                    std::shared_ptr<ScanClient> client,
-                   std::unique_ptr<google::protobuf::Message> message, const v1::Scan& scan,
+                   std::unique_ptr<v1::AlignScansRequest> message, const v1::Scan& scan,
                    const StopToken& stop, const TraceContext& call_trace)
     : runtime_(runtime),
       source_(std::move(source)),
@@ -57,6 +57,9 @@ ScanWork::ScanWork(Runtime& runtime, std::shared_ptr<const ScanSource> source,
       stop_(stop),
       gate_(source_->recipe.align.gate) {
   const int64_t received_ns = reply_.result().timings().received_at_ns();
+  if (runtime.captures.enabled() && source_->setup != nullptr) {
+    reply_.SetCapture(std::make_unique<ScanCapture>(runtime.captures, std::move(message_), scan));
+  }
   facts_.stamp_ns = scan.stamp_ns();
   facts_.delay_s = (static_cast<double>(received_ns) - static_cast<double>(scan.stamp_ns())) * 1e-9;
 }
@@ -144,6 +147,7 @@ bool ScanWork::Prepare(AlignJob& job, EstimateRequest& estimate, ThreadPool* idl
 
 void ScanWork::FindPlace() {
   shown_stamp_ns_ = source_->recipe.align.sensor.CorrectStamp(facts_.stamp_ns);
+  placed_ = true;
   place_ = source_->state->TakePlace(shown_stamp_ns_, hints_.odom_T_base);
   facts_.active = place_.active;
   if (hints_.base_twist.has_value()) place_.base_twist = hints_.base_twist;
@@ -152,6 +156,9 @@ void ScanWork::FindPlace() {
     guess_covariance_ = place_.guess_covariance;
     interpolated_ = place_.older.has_value();
     if (place_.corrected) own_guess_ = place_.odometry_T_base;
+    // As it would come from a client, so that a capture can bring it: see PoseFromProto.
+    guess_->rotation.normalize();
+    if (own_guess_.has_value()) own_guess_->rotation.normalize();
   }
   if (!guess_.has_value()) {
     facts_.guess = place_.status;
@@ -450,6 +457,7 @@ void ScanWork::AnswerInvalid(const absl::Status& status) {
 void ScanWork::Answer(v1::AlignmentStatus status, absl::string_view detail) {
   reply_.SetStatus(status, detail);
   FinishDiagnostics();
+  NoteInputs();
   reply_.Send();
 }
 
@@ -457,6 +465,7 @@ void ScanWork::AnswerMissed(v1::AlignmentStatus status, absl::string_view detail
                             std::optional<AlignResult> own) {
   reply_.SetStatus(status, detail);
   FinishDiagnostics();
+  NoteInputs();
   const auto step = source_->state->Missed(place_.odometry_T_base);
   if (!step.has_value()) {
     reply_.Send();
@@ -519,6 +528,19 @@ void ScanWork::FinishDiagnostics() {
   const Diagnostics diagnostics = source_->state->Finish(gate_);
   if (!source_->recipe.output.diagnostics) return;
   DiagnosticsToProto(diagnostics, *reply_.result().mutable_diagnostics());
+}
+
+void ScanWork::NoteInputs() {
+  if (reply_.capture() == nullptr || !placed_) return;
+  AlignmentInputs inputs;
+  inputs.guess_map_T_base = guess_;
+  inputs.guess_covariance = guess_covariance_;
+  inputs.base_twist = place_.base_twist;
+  inputs.reference_map = reference_;
+  if (prepared_.joined_scans > 1) inputs.joint_base = prepared_.base;
+  inputs.sensor_position_base = prepared_.rays.sensor_position_base;
+  inputs.deskewed = prepared_.deskewed;
+  reply_.capture()->SetInputs(std::move(inputs));
 }
 
 }  // namespace voxloc::server

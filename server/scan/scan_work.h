@@ -24,6 +24,7 @@
 #include "server/session/scan_source.h"
 #include "voxloc/v1/alignment.pb.h"
 #include "voxloc/v1/scan.pb.h"
+#include "voxloc/v1/session.pb.h"
 
 namespace voxloc::server {
 
@@ -32,7 +33,7 @@ class ScanWork : public ScanTask {
   // `scan` is part of `message`, or stays alive by other means where that is null. `call_trace` is
   // that of the scan's call.
   ScanWork(Runtime& runtime, std::shared_ptr<const ScanSource> source,
-           std::shared_ptr<ScanClient> client, std::unique_ptr<google::protobuf::Message> message,
+           std::shared_ptr<ScanClient> client, std::unique_ptr<v1::AlignScansRequest> message,
            const v1::Scan& scan, const StopToken& stop, const TraceContext& call_trace);
 
   // Looks at everything but the points. False: the scan is malformed and has been answered.
@@ -89,15 +90,17 @@ class ScanWork : public ScanTask {
                     std::optional<AlignResult> own = std::nullopt);
   void AnswerOutOfMap();
   void FinishDiagnostics();
+  // What a capture needs to find the same pose again.
+  void NoteInputs();
   // Of an aligned scan: the poses that its guess was interpolated from.
   void InterpolatedGuessToProto(const Pose& result_map_T_base);
 
   Runtime& runtime_;
   const std::shared_ptr<const ScanSource> source_;
   ScanReply reply_;
-  std::unique_ptr<google::protobuf::Message> message_;
-  const v1::Scan* scan_;  // null once the points have been taken
-  const size_t bytes_;    // of the message
+  std::unique_ptr<v1::AlignScansRequest> message_;  // or its capture has it
+  const v1::Scan* scan_;                            // null once the points have been taken
+  const size_t bytes_;                              // of the message
   // That it may be joined with, as many as there were when it came.
   size_t earlier_points_ = 0;
   StopToken stop_;
@@ -111,6 +114,7 @@ class ScanWork : public ScanTask {
   std::optional<Matrix6> guess_covariance_;
   std::optional<Eigen::Vector3d> reference_;
   SessionState::Place place_;
+  bool placed_ = false;  // it has been looked for
   absl::Status map_status_;
   MapView map_;
   Profile profile_;  // as it is on the map

@@ -12,6 +12,7 @@
 
 #include "server/convert/scan_recipe.h"
 #include "server/session/session_state.h"
+#include "voxloc/v1/scan.pb.h"
 
 namespace voxloc::server {
 
@@ -25,6 +26,8 @@ struct ScanSource {
   double max_delay_s = 0.0;  // 0: no limit
   bool own_clock = false;    // stamps are of a clock of the vehicle's own
   std::shared_ptr<SessionState> state;
+  // As the client asked for it, in effect now, for captures; null: there are none.
+  std::shared_ptr<const v1::ScanSetup> setup;
 };
 
 }  // namespace voxloc::server

@@ -64,6 +64,17 @@ absl::Status CheckChange(const v1::ScanSetup& setup) {
   return absl::OkStatus();
 }
 
+// Fields that the change sets replace the old ones whole.
+std::shared_ptr<const v1::ScanSetup> MergedSetup(const v1::ScanSetup& setup,
+                                                 const v1::ScanSetup& change) {
+  auto merged = std::make_shared<v1::ScanSetup>(setup);
+  if (change.has_options()) *merged->mutable_options() = change.options();
+  if (change.has_filter()) *merged->mutable_filter() = change.filter();
+  if (change.has_output()) *merged->mutable_output() = change.output();
+  if (change.has_base_t_sensor()) *merged->mutable_base_t_sensor() = change.base_t_sensor();
+  return merged;
+}
+
 }  // namespace
 
 absl::StatusOr<OpenedSession> OpenSession(const Config& config, const ResidentMaps& maps,
@@ -76,6 +87,7 @@ absl::StatusOr<OpenedSession> OpenSession(const Config& config, const ResidentMa
   session.map = std::move(setup->map);
   session.profile_on_map = std::move(setup->profile_on_map);
   ScanSource& source = session.source;
+  source.setup = std::make_shared<const v1::ScanSetup>(open.setup());
   auto state = StateOptions(config.limits, open, source.recipe.align);
   if (!state.ok()) return state.status();
   if (open.from_last_pose()) {
@@ -137,6 +149,7 @@ absl::StatusOr<ScanSource> ConfigureSession(const Config& config, const Resident
     changed.recipe.base_T_sensor = *mount;
   }
   if (absl::Status status = CompleteRecipe(changed.recipe); !status.ok()) return status;
+  changed.setup = MergedSetup(*source.setup, setup);
   const AlignOptions& align = changed.recipe.align;
   changed.state->SetPoseLimits(align.guess_timeout_s, align.guess_distance_tolerance_m);
   return changed;

@@ -30,6 +30,9 @@ NOT_RUN = {
     "scripts/test": "runs this test",
     "voxloc info --server voxloc.example:50051 --tls-ca ca.pem --token-file vehicle.token":
         "the server here has no certificate; client_channel_security_test has one",
+    "voxloc admin captures --map town --max 20": "the server here captures nothing; command_line_e2e_test has one that does",
+    "voxloc admin captures get c18f2a4-17 --output bad.capture": "the same",
+    "voxloc replay --capture bad.capture --server localhost:50051": "the same",
     "voxloc admin drain --grace 60 --reason maintenance": "no command after it could open a session",
     "cmake --preset release && cmake --build --preset release && "
     "export PATH=$PWD/build/release/bin:$PATH": "the programs are built",

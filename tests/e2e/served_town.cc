@@ -42,13 +42,13 @@ ProcessResult TownServer::Voxloc(std::vector<std::string> arguments) const {
 }
 
 void LaunchServer(const std::string& engine, const fs::path& folder, const std::string& listen,
-                  TownServer* server) {
+                  TownServer* server, const std::vector<std::string>& flags) {
   const fs::path ready_file = folder / (engine + "_ready.json");
   server->process = std::make_unique<ChildProcess>(
-      std::vector<std::string>{ProgramPath(VOXLOC_VOXLOCD), "--engine=" + engine,
-                               "--listen=" + listen, "--metrics-listen=127.0.0.1:0",
-                               "--data-dir=" + (folder / (engine + "_maps")).string(),
-                               "--ready-file=" + ready_file.string()},
+      Plus({ProgramPath(VOXLOC_VOXLOCD), "--engine=" + engine, "--listen=" + listen,
+            "--metrics-listen=127.0.0.1:0", "--data-dir=" + (folder / (engine + "_maps")).string(),
+            "--ready-file=" + ready_file.string()},
+           flags),
       (folder / (engine + "_server.log")).string());
   for (int i = 0; i < 600 && !fs::exists(ready_file); ++i) {
     ASSERT_TRUE(server->process->running()) << "voxlocd ended before it was ready";
@@ -61,8 +61,8 @@ void LaunchServer(const std::string& engine, const fs::path& folder, const std::
 }
 
 void StartTownServer(const std::string& engine, const fs::path& folder, const fs::path& town,
-                     TownServer* server) {
-  ASSERT_NO_FATAL_FAILURE(LaunchServer(engine, folder, "127.0.0.1:0", server));
+                     TownServer* server, const std::vector<std::string>& flags) {
+  ASSERT_NO_FATAL_FAILURE(LaunchServer(engine, folder, "127.0.0.1:0", server, flags));
   const ProcessResult loaded =
       server->Voxloc({"map", "load", "--map", "town", (town / "map").string()});
   ASSERT_EQ(loaded.exit_code, 0) << loaded.error;

@@ -39,14 +39,16 @@ struct TownServer {
 };
 
 // Starts voxlocd at `listen` (port 0: any), with its files in `folder`, and waits until it is
-// ready; maps that were loaded with the same engine and folder are there again. A fatal failure of
-// the test where it cannot.
+// ready; maps that were loaded with the same engine and folder are there again. `flags` are
+// voxlocd's. A fatal failure of the test where it cannot.
 void LaunchServer(const std::string& engine, const std::filesystem::path& folder,
-                  const std::string& listen, TownServer* server);
+                  const std::string& listen, TownServer* server,
+                  const std::vector<std::string>& flags = {});
 
 // Likewise at any port, and loads the town as the map "town".
 void StartTownServer(const std::string& engine, const std::filesystem::path& folder,
-                     const std::filesystem::path& town, TownServer* server);
+                     const std::filesystem::path& town, TownServer* server,
+                     const std::vector<std::string>& flags = {});
 
 }  // namespace voxloc
 

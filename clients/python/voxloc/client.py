@@ -123,6 +123,17 @@ class Client:
         request = messages.ListSessionsRequest(map=map)
         return self._unary(_steps.pages("ListSessions", request, "sessions"), timeout_s)
 
+    def list_captures(self, map: str = "",
+                      timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> List[Any]:
+        """A CaptureInfo of each captured scan, newest first, on one map or (empty) on all."""
+        request = messages.ListCapturesRequest(map=map)
+        return self._unary(_steps.pages("ListCaptures", request, "captures"), timeout_s)
+
+    def get_capture(self, id: str, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Any:
+        """The Capture of an id: a scan that went badly, as one AlignScanRequest, and its answer."""
+        course = _steps.one("GetCapture", messages.GetCaptureRequest(id=id), "capture")
+        return self._unary(course, timeout_s)
+
     def list_maps(self, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> List[Any]:
         """A MapInfo of each map, by name."""
         return self._unary(_steps.pages("ListMaps", messages.ListMapsRequest(), "maps"), timeout_s)

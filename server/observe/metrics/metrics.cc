@@ -25,6 +25,7 @@ Metrics::Metrics(std::shared_ptr<prometheus::Registry> registry, const Registrar
       EngineGroup(make, gpus),
       SpanGroup(make),
       SecurityGroup(make),
+      CaptureGroup(make),
       registry_(std::move(registry)) {}
 
 Metrics::~Metrics() = default;

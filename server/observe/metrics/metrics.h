@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "server/observe/metrics/capture_metrics.h"
 #include "server/observe/metrics/engine_metrics.h"
 #include "server/observe/metrics/map_metrics.h"
 #include "server/observe/metrics/queue_metrics.h"
@@ -36,7 +37,8 @@ class Metrics : public RpcGroup,
                 public MapGroup,
                 public EngineGroup,
                 public SpanGroup,
-                public SecurityGroup {
+                public SecurityGroup,
+                public CaptureGroup {
  public:
   // `gpus`: the names of the engine's GPUs, in the order of EngineInfo::parts.
   explicit Metrics(const std::vector<std::string>& gpus = {});

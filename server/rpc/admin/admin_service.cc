@@ -4,11 +4,13 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include "server/rpc/admin/captures.h"
 #include "server/rpc/admin/drain.h"
 #include "server/rpc/admin/get_config.h"
 #include "server/rpc/admin/get_server_info.h"
 #include "server/rpc/admin/list_sessions.h"
 #include "server/rpc/admin/set_log_level.h"
+#include "server/rpc/support/queued_unary.h"
 #include "server/rpc/support/unary.h"
 #include "voxloc/v1/admin_service.grpc.pb.h"
 
@@ -57,15 +59,17 @@ class AdminService : public v1::AdminService::CallbackService {
   }
 
   grpc::ServerUnaryReactor* ListCaptures(grpc::CallbackServerContext* context,
-                                         const v1::ListCapturesRequest* /*request*/,
-                                         v1::ListCapturesResponse* /*response*/) override {
-    return RefuseUnary(runtime_, RpcMethod::kListCaptures, "ListCaptures", *context);
+                                         const v1::ListCapturesRequest* request,
+                                         v1::ListCapturesResponse* response) override {
+    return ServeUnary(runtime_, RpcMethod::kListCaptures, *context, server::ListCaptures, request,
+                      response);
   }
 
   grpc::ServerUnaryReactor* GetCapture(grpc::CallbackServerContext* context,
-                                       const v1::GetCaptureRequest* /*request*/,
-                                       v1::GetCaptureResponse* /*response*/) override {
-    return RefuseUnary(runtime_, RpcMethod::kGetCapture, "GetCapture", *context);
+                                       const v1::GetCaptureRequest* request,
+                                       v1::GetCaptureResponse* response) override {
+    return ServeOnMapping(runtime_, RpcMethod::kGetCapture, *context, server::GetCapture, request,
+                          response);
   }
 
  private:

@@ -13,7 +13,8 @@
 namespace voxloc::server {
 namespace {
 
-void LimitsToProto(const Limits& limits, v1::Limits& proto) {
+void LimitsToProto(const Config& config, v1::Limits& proto) {
+  const Limits& limits = config.limits;
   proto.set_max_message_bytes(limits.max_message_bytes);
   proto.set_max_points_per_scan(limits.max_points_per_scan);
   proto.set_max_sessions(limits.max_sessions);
@@ -49,6 +50,7 @@ void LimitsToProto(const Limits& limits, v1::Limits& proto) {
   proto.set_search_cache_bytes(limits.search_cache_bytes);
   proto.set_max_batch(limits.max_batch);
   proto.set_max_transport_threads(limits.max_transport_threads);
+  proto.set_max_capture_bytes(config.capture.max_bytes);
 }
 
 v1::ServerState StateToProto(ServerState state) {
@@ -120,7 +122,7 @@ absl::Status GetServerInfo(const Runtime& runtime, const CallAccess& access,
   response.set_build_type(kBuildType);
   response.set_state(StateToProto(runtime.readiness->state()));
   EngineToProto(runtime, response);
-  LimitsToProto(*runtime.live.limits(), *response.mutable_limits());
+  LimitsToProto(*runtime.live.Get(), *response.mutable_limits());
   response.mutable_limits()->set_max_map_memory_bytes(runtime.max_map_memory_bytes);
   for (const std::string& name : ProfileNames()) {
     if (auto profile = FindProfile(name); profile.ok()) {

@@ -50,6 +50,9 @@ absl::StatusOr<ScanSource> SourceOf(const Runtime& runtime, const v1::AlignScanR
   if (!setup.ok()) return setup.status();
   if (!request.has_scan()) return absl::InvalidArgumentError("the request has no scan");
   ScanSource source = std::move(setup->source);
+  if (runtime.captures.enabled()) {
+    source.setup = std::make_shared<const v1::ScanSetup>(request.setup());
+  }
   SessionState::Options state;
   state.poses = PoseLimits(*runtime.live.limits(), source.recipe.align);
   source.state = std::make_shared<SessionState>(state);

@@ -18,6 +18,7 @@ namespace voxloc::server {
 struct AuditedChange {
   uint64_t revision = 0;  // 0: none
   std::string detail;
+  std::string map{};  // where the request does not name it
 };
 
 template <typename Request, typename Response>
@@ -46,6 +47,13 @@ inline AuditedChange ChangeOf(const v1::SetLogLevelRequest& request,
 }
 inline AuditedChange ChangeOf(const v1::DrainRequest& request, const v1::DrainResponse& response) {
   return {0, absl::StrCat("drain in ", response.remaining_s(), " s: ", request.reason())};
+}
+inline AuditedChange ChangeOf(const v1::GetCaptureRequest& request,
+                              const v1::GetCaptureResponse& response) {
+  constexpr size_t kMostIdBytes = 64;
+  const v1::CaptureInfo& info = response.capture().info();
+  return {info.map_revision(), absl::StrCat("capture: ", request.id().substr(0, kMostIdBytes)),
+          info.map()};
 }
 
 }  // namespace voxloc::server

@@ -31,7 +31,7 @@ template <typename Serve, typename Request, typename Response>
     }
   }
   AuditedChange change = ChangeOf(request, response);
-  call.Note("", change.revision, std::move(change.detail));
+  call.Note(change.map, change.revision, std::move(change.detail));
   return status;
 }
 

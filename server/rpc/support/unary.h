@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The answers to RPCs that need no work: short look-ups, served on gRPC's own thread, and RPCs that
-// this server does not offer yet.
+// The answers to RPCs that need no work: short look-ups, served on gRPC's own thread.
 
 #ifndef VOXLOC_SERVER_RPC_SUPPORT_UNARY_H_
 #define VOXLOC_SERVER_RPC_SUPPORT_UNARY_H_
 
 #include <grpcpp/grpcpp.h>
 
-#include "absl/strings/str_cat.h"
 #include "server/convert/status.h"
-#include "server/errors/error_details.h"
 #include "server/observe/logging.h"
 #include "server/rpc/support/call_scope.h"
 #include "server/rpc/support/serve.h"
@@ -33,23 +30,6 @@ grpc::ServerUnaryReactor* ServeUnary(Runtime& runtime, RpcMethod method,
   grpc::ServerUnaryReactor* const reactor = context.DefaultReactor();
   reactor->Finish(status);
   call.Ended(status);
-  return reactor;
-}
-
-inline grpc::ServerUnaryReactor* RefuseUnary(Runtime& runtime, RpcMethod method, const char* name,
-                                             grpc::CallbackServerContext& context) {
-  CallScope call(runtime, method, context);
-  absl::Status refusal = call.access().Check();
-  if (refusal.ok()) {
-    refusal = WithReason(
-        absl::UnimplementedError(absl::StrCat(name, " is not yet available on this server")),
-        "NOT_AVAILABLE");
-  }
-  const grpc::Status status = ToGrpcStatus(refusal);
-  call.Ending(status);
-  call.Ended(status);
-  grpc::ServerUnaryReactor* const reactor = context.DefaultReactor();
-  reactor->Finish(status);
   return reactor;
 }
 

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support" / "python"))
@@ -83,7 +84,8 @@ class Served(unittest.TestCase):
         cls.town = cls.folder / "town"
         voxloc_program("simulate", "--size", "100", "--scans", str(SCANS), "--map-spacing", "0.2",
                        "--rate", "1", cls.town)
-        cls.server = voxlocd.Voxlocd([PROGRAMS / "voxlocd", "--engine=cpu"], cls.folder)
+        cls.server = voxlocd.Voxlocd([PROGRAMS / "voxlocd", "--engine=cpu",
+                                      "--capture.max-bytes=16M"], cls.folder)
         cls.addClassCleanup(cls.server.stop)
         cls.server.wait_until_ready()
         voxloc_program("map", "load", "--map", "town", cls.town / "map", "--server",
@@ -256,6 +258,34 @@ class Served(unittest.TestCase):
         result = self.client.align(voxloc.Setup("town", profile="autoware"), self.scan(0))
         self.assertEqual((result.status, result.sequence), (voxloc.Status.OK, 0))
         self.near_truth(result.map_T_base, 0)
+
+    def test_a_scan_that_went_badly_is_captured(self):
+        refusing = messages.AlignmentOptions()
+        refusing.gate.score_threshold.value = 1e6
+        result = self.client.align(voxloc.Setup("town", options=refusing, vehicle="lost"),
+                                   self.scan(3))
+        self.assertEqual(result.status, voxloc.Status.LOW_SCORE)
+        end = time.monotonic() + 30
+        captures = []
+        while not captures and time.monotonic() < end:
+            captures = [info for info in self.client.list_captures("town")
+                        if info.vehicle == "lost"]
+        capture = self.client.get_capture(captures[0].id)
+        self.assertEqual(capture.result.sequence, 3)
+        self.assertEqual(capture.info.id, captures[0].id)
+
+        async def both():
+            async with voxloc.aio.Client(self.server.address) as client:
+                listed = await client.list_captures()
+                return listed, await client.get_capture(captures[0].id)
+
+        listed, there = asyncio.run(both())
+        self.assertIn(captures[0].id, [info.id for info in listed])
+        self.assertEqual(there.SerializeToString(deterministic=True),
+                         capture.SerializeToString(deterministic=True))
+        with self.assertRaises(voxloc.Error) as raised:
+            self.client.get_capture("c1-1")
+        self.assertEqual(raised.exception.reason, "CAPTURE_NOT_FOUND")
 
     def test_a_burst_has_one_result_a_scan(self):
         with self.client.session(voxloc.Setup("town", vehicle="burst")) as session:

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <limits>
+#include <random>
 #include <string>
 
 #include "core/geometry/euler.h"
@@ -37,6 +38,24 @@ TEST(ConvertPose, NormalisesQuaternionsOfAnySize) {
     auto pose = PoseFromProto(proto, "pose");
     ASSERT_TRUE(pose.ok()) << size;
     EXPECT_NEAR(RosAnglesFromRotation(pose->rotation).z(), M_PI / 2.0, 1e-12);
+  }
+}
+
+TEST(ConvertPose, AQuaternionThatWasNormalizedOnceComesBackToTheLastBit) {
+  std::mt19937_64 random(5);
+  std::normal_distribution<double> normal;
+  for (int i = 0; i < 100'000; ++i) {
+    v1::Pose proto;
+    proto.mutable_orientation()->set_x(normal(random));
+    proto.mutable_orientation()->set_y(normal(random));
+    proto.mutable_orientation()->set_z(normal(random));
+    proto.mutable_orientation()->set_w(std::abs(normal(random)));
+    const auto first = PoseFromProto(proto, "pose");
+    ASSERT_TRUE(first.ok());
+    PoseToProto(*first, proto);
+    const auto again = PoseFromProto(proto, "pose");
+    ASSERT_TRUE(again.ok());
+    ASSERT_EQ(again->rotation.coeffs(), first->rotation.coeffs()) << i;
   }
 }
 

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/cli/replay/capture_replay.h"
+
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "clients/cli/message_json.h"
+#include "clients/cli/text_table.h"
+#include "clients/cpp/messages.h"
+
+namespace voxloc::cli {
+namespace {
+
+constexpr double kDegPerRad = 180.0 / M_PI;
+
+std::array<double, 7> NumbersOf(const v1::Pose& pose) {
+  const v1::Vector3& p = pose.position();
+  const v1::Quaternion& q = pose.orientation();
+  return {p.x(), p.y(), p.z(), q.x(), q.y(), q.z(), q.w()};
+}
+
+bool SameBits(const v1::Pose& a, const v1::Pose& b) {
+  const std::array<double, 7> left = NumbersOf(a);
+  const std::array<double, 7> right = NumbersOf(b);
+  return std::memcmp(left.data(), right.data(), sizeof(left)) == 0;
+}
+
+void ComparePoses(const v1::AlignmentResult& captured, const v1::AlignmentResult& answer,
+                  CaptureComparison* comparison) {
+  comparison->has_pose = captured.has_map_t_base() && answer.has_map_t_base();
+  if (!comparison->has_pose) {
+    comparison->same_pose = captured.has_map_t_base() == answer.has_map_t_base();
+    return;
+  }
+  const v1::Pose& before = captured.map_t_base().pose();
+  const v1::Pose& after = answer.map_t_base().pose();
+  comparison->same_pose = SameBits(before, after);
+  const absl::StatusOr<Pose> a = client::DecodePose(before);
+  const absl::StatusOr<Pose> b = client::DecodePose(after);
+  if (!a.ok() || !b.ok()) return;
+  comparison->translation_m = TranslationDistance(*a, *b);
+  comparison->rotation_deg = RotationDistance(*a, *b) * kDegPerRad;
+}
+
+std::vector<std::string> WarningsOf(const v1::Capture& capture, const v1::AlignmentResult& answer,
+                                    const ReplayServer& server) {
+  std::vector<std::string> warnings;
+  const v1::AlignmentResult& captured = capture.result();
+  if (server.version != capture.server_version() || server.git_revision != capture.git_revision()) {
+    warnings.push_back(absl::StrCat("the server is ", server.version, " (", server.git_revision,
+                                    "), captured by ", capture.server_version(), " (",
+                                    capture.git_revision(), ")"));
+  }
+  if (!answer.engine().empty() && !captured.engine().empty() &&
+      answer.engine() != captured.engine()) {
+    warnings.push_back(
+        absl::StrCat("the engine is ", answer.engine(), ", captured on ", captured.engine()));
+  }
+  if (answer.map_revision() != captured.map_revision()) {
+    warnings.push_back(absl::StrCat(
+        "the map has revision ", answer.map_revision(), ", captured on revision ",
+        captured.map_revision(),
+        "; an alignment uses the active one: `voxloc map rollback` returns to one that is kept"));
+  }
+  if (captured.tiles_missing() > 0 || answer.tiles_missing() > 0) {
+    warnings.push_back(absl::StrCat(
+        "tiles of the map near the guess were not in memory: ", captured.tiles_missing(),
+        " when captured, ", answer.tiles_missing(), " now"));
+  }
+  if (captured.points().joined_scans() > 1) {
+    warnings.push_back(absl::StrCat("the session had joined ", captured.points().joined_scans(),
+                                    " scans; the pose is of all, but the confidence, and a status "
+                                    "that follows from it, may differ"));
+  }
+  if (captured.status() == v1::ALIGNMENT_STATUS_DEADLINE) {
+    warnings.push_back("the captured alignment was stopped by its deadline; this one has none");
+  }
+  return warnings;
+}
+
+// What an error of AlignScan would be in a session.
+v1::AlignmentStatus StatusOfError(const absl::Status& error, v1::AlignmentStatus captured) {
+  const bool malformed =
+      captured == v1::ALIGNMENT_STATUS_INVALID_INPUT || captured == v1::ALIGNMENT_STATUS_NO_PRIOR;
+  if (malformed && absl::IsInvalidArgument(error)) return captured;
+  if (captured == v1::ALIGNMENT_STATUS_NO_MAP && absl::IsNotFound(error)) return captured;
+  return v1::ALIGNMENT_STATUS_UNSPECIFIED;
+}
+
+}  // namespace
+
+absl::StatusOr<v1::Capture> ReadCapture(const std::string& path) {
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return absl::NotFoundError(absl::StrCat(path, " cannot be read: ", std::strerror(errno)));
+  }
+  v1::Capture capture;
+  if (!capture.ParseFromIstream(&file) || capture.info().id().empty() || !capture.has_request() ||
+      !capture.has_result()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, " must be a capture, as `voxloc admin captures get` writes it"));
+  }
+  return capture;
+}
+
+absl::StatusOr<CaptureComparison> CompareWithCapture(
+    const v1::Capture& capture, const absl::StatusOr<v1::AlignmentResult>& answer,
+    const ReplayServer& server) {
+  CaptureComparison comparison;
+  const v1::AlignmentStatus captured = capture.result().status();
+  if (!answer.ok()) {
+    const v1::AlignmentStatus status = StatusOfError(answer.status(), captured);
+    if (status == v1::ALIGNMENT_STATUS_UNSPECIFIED) return answer.status();
+    comparison.status = client::StatusName(status);
+    comparison.same_status = true;
+    comparison.same_pose = !capture.result().has_map_t_base();
+    return comparison;
+  }
+  ComparePoses(capture.result(), *answer, &comparison);
+  comparison.status = client::StatusName(answer->status());
+  comparison.same_status =
+      answer->status() == captured || capture.result().points().joined_scans() > 1;
+  comparison.warnings = WarningsOf(capture, *answer, server);
+  return comparison;
+}
+
+std::string ComparisonText(const v1::Capture& capture, const CaptureComparison& comparison) {
+  const v1::CaptureInfo& info = capture.info();
+  std::string text = absl::StrCat("capture ", info.id(), ": map ", info.map(), " revision ",
+                                  info.map_revision(), info.vehicle().empty() ? "" : ", vehicle ",
+                                  info.vehicle(), ", ", TimeText(info.captured_at_ns()), "\n");
+  const std::string captured = client::StatusName(capture.result().status());
+  absl::StrAppend(&text, "  status: ", comparison.status,
+                  comparison.status == captured ? ", as captured" : ", captured as ",
+                  comparison.status == captured ? "" : captured, "\n");
+  if (!comparison.has_pose) {
+    absl::StrAppend(&text, comparison.same_pose ? "  pose: none, as captured\n"
+                                                : "  pose: only one of both answers has one\n");
+  } else if (comparison.same_pose) {
+    absl::StrAppend(&text, "  pose: the same to the last bit\n");
+  } else {
+    absl::StrAppendFormat(&text, "  pose: differs by %.3g m and %.3g degrees\n",
+                          comparison.translation_m, comparison.rotation_deg);
+  }
+  for (const std::string& warning : comparison.warnings) {
+    absl::StrAppend(&text, "  warning: ", warning, "\n");
+  }
+  return text;
+}
+
+Json ComparisonJson(const v1::Capture& capture, const CaptureComparison& comparison) {
+  const bool has_pose = comparison.has_pose;
+  return {{"info", MessageJson(capture.info())},
+          {"same", comparison.same()},
+          {"same_pose", comparison.same_pose},
+          {"translation_m", has_pose ? Json(comparison.translation_m) : Json()},
+          {"rotation_deg", has_pose ? Json(comparison.rotation_deg) : Json()},
+          {"captured_status", client::StatusName(capture.result().status())},
+          {"status", comparison.status},
+          {"warnings", comparison.warnings}};
+}
+
+}  // namespace voxloc::cli

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CaptureRecorder: chooses the scans that are captured, and has them written by a thread of its own
+// that gives way to others. No scan's answer waits for it: what the disk cannot take in time is
+// dropped and counted. Thread-safe; Configure and Stop from one thread at a time.
+
+#ifndef VOXLOC_SERVER_CAPTURE_CAPTURE_RECORDER_H_
+#define VOXLOC_SERVER_CAPTURE_CAPTURE_RECORDER_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "server/capture/capture_rate.h"
+#include "server/capture/capture_store.h"
+#include "server/capture/captured_scan.h"
+#include "server/config/config.h"
+#include "server/observe/metrics/metrics.h"
+
+namespace voxloc::server {
+
+class CaptureRecorder {
+ public:
+  // Captures nothing until it is configured. `id_prefix`: see CaptureStore::Open. The metrics must
+  // outlive it.
+  CaptureRecorder(std::string id_prefix, const Metrics& metrics, CaptureStore::Files files = {});
+  CaptureRecorder(const CaptureRecorder&) = delete;
+  CaptureRecorder& operator=(const CaptureRecorder&) = delete;
+  ~CaptureRecorder();
+
+  // Puts capture.* into effect; the folder is the one that was opened first. A folder that cannot
+  // be used is logged, nothing is captured, and the next Configure tries again.
+  void Configure(const Config& config);
+
+  // Whether scans are to keep what a capture needs until they are answered.
+  [[nodiscard]] bool enabled() const { return enabled_.load(std::memory_order_relaxed); }
+
+  // Whether a scan that is so answered is to be captured now; it then counts for
+  // capture.max_per_second.
+  [[nodiscard]] bool Wants(v1::AlignmentStatus status);
+
+  // Hands a scan over that Wants has chosen. Never waits.
+  void Record(CapturedScan scan);
+
+  // FailedPrecondition: nothing is captured, or the folder cannot be used.
+  [[nodiscard]] absl::StatusOr<std::shared_ptr<const CaptureStore>> store() const;
+
+  // Writes what waits; then nothing is captured any more.
+  void Stop();
+
+ private:
+  void Run();
+  void Write(CapturedScan scan);
+  [[nodiscard]] absl::Status OpenStore(const Config& config);
+
+  const std::string id_prefix_;
+  const Metrics& metrics_;
+  const CaptureStore::Files files_;
+
+  std::atomic<bool> enabled_{false};
+  std::atomic<uint64_t> statuses_{0};  // a bit for each v1::AlignmentStatus
+  CaptureRate rate_;
+
+  mutable absl::Mutex mutex_;
+  std::shared_ptr<CaptureStore> store_ ABSL_GUARDED_BY(mutex_);  // null: not opened
+  absl::Status unusable_ ABSL_GUARDED_BY(mutex_);                // why there is none
+  std::deque<CapturedScan> waiting_ ABSL_GUARDED_BY(mutex_);
+  uint64_t waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t max_waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;  // Configure starts it
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_CAPTURE_CAPTURE_RECORDER_H_

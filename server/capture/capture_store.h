@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CaptureStore: the folder of captures: one file each, named by its id, and an index of them in
+// memory. Ids are looked up in the index, and never become paths by themselves. The oldest captures
+// make room for new ones. Thread-safe; Add, SetLimits and DeleteExpired write, one at a time.
+//
+// A file is written under another name and renamed once it is on the disk, so that a crash leaves
+// none half. What a crash leaves otherwise is deleted when the folder is opened; files that are
+// damaged, or not captures, are left as they are, named in the log, and not listed.
+
+#ifndef VOXLOC_SERVER_CAPTURE_CAPTURE_STORE_H_
+#define VOXLOC_SERVER_CAPTURE_CAPTURE_STORE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "server/maps/store/directory_lock.h"
+#include "server/observe/metrics/metrics.h"
+#include "voxloc/v1/capture.pb.h"
+
+namespace voxloc::server {
+
+// Creates a file of mode 0600 with these bytes, and syncs it. On an error there is none.
+[[nodiscard]] absl::Status WriteNewFile(const std::string& path, absl::string_view bytes);
+
+class CaptureStore {
+ public:
+  struct Limits {
+    uint64_t max_bytes = 0;
+    uint64_t max_capture_bytes = 0;  // of one: what a reply may have
+    double max_age_s = 0.0;
+    // The index takes some hundred bytes of memory for each: megabytes.
+    size_t max_captures = 10'000;
+  };
+  struct Files {
+    std::function<absl::Status(const std::string& path, absl::string_view bytes)> write =
+        WriteNewFile;
+    std::function<int64_t()> unix_ns;  // empty: the system's clock
+  };
+  // A place in the order of captures: when it was captured, and its id.
+  using Place = std::pair<int64_t, std::string>;
+
+  // Creates the folder where its parent exists, and takes over what is in it. `id_prefix` is new
+  // with each start of the server, such as "c18f2a4". The metrics must outlive the store.
+  // AlreadyExists: another process has the folder; FailedPrecondition: it cannot be written.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<CaptureStore>> Open(
+      const std::string& directory, std::string id_prefix, const Limits& limits,
+      const Metrics& metrics, Files files);
+  CaptureStore(const CaptureStore&) = delete;
+  CaptureStore& operator=(const CaptureStore&) = delete;
+
+  // Deletes what is over the new limits.
+  void SetLimits(const Limits& limits) ABSL_LOCKS_EXCLUDED(writing_);
+
+  // Gives the capture an id and writes it. ResourceExhausted: it has more bytes than it may have,
+  // or the disk is full; FailedPrecondition: the folder cannot be written; InvalidArgument: its
+  // info is too large.
+  [[nodiscard]] absl::Status Add(v1::Capture capture) ABSL_LOCKS_EXCLUDED(writing_);
+
+  void DeleteExpired() ABSL_LOCKS_EXCLUDED(writing_);
+
+  // Newest first: up to `count` of those that are wanted, older than `before`.
+  [[nodiscard]] std::vector<v1::CaptureInfo> List(
+      const std::optional<Place>& before, const std::function<bool(const v1::CaptureInfo&)>& wanted,
+      size_t count) const;
+
+  // nullopt: there is none.
+  [[nodiscard]] std::optional<v1::CaptureInfo> Find(const std::string& id) const;
+
+  // NotFound: it has been deleted; DataLoss: it is damaged.
+  [[nodiscard]] absl::StatusOr<v1::Capture> Read(const std::string& id) const;
+
+ private:
+  CaptureStore(std::string directory, std::string id_prefix, std::unique_ptr<DirectoryLock> lock,
+               const Metrics& metrics, Files files);
+
+  [[nodiscard]] absl::Status TakeOver() ABSL_LOCKS_EXCLUDED(mutex_);
+  void TakeOverFile(const std::string& name) ABSL_LOCKS_EXCLUDED(mutex_);
+  [[nodiscard]] std::string NewId() ABSL_EXCLUSIVE_LOCKS_REQUIRED(writing_);
+  [[nodiscard]] absl::Status Write(const std::string& id, absl::string_view bytes) const;
+  // Until so many bytes and one more capture fit.
+  void MakeRoom(uint64_t bytes, size_t captures) ABSL_EXCLUSIVE_LOCKS_REQUIRED(writing_);
+  void DeleteOlderThan(int64_t unix_ns) ABSL_EXCLUSIVE_LOCKS_REQUIRED(writing_);
+  // False: there is none.
+  bool DeleteOldest() ABSL_LOCKS_EXCLUDED(mutex_);
+  [[nodiscard]] std::string PathOf(const std::string& id) const;
+  [[nodiscard]] int64_t UnixNs() const;
+  void Index(v1::CaptureInfo info) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Show() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const std::string directory_;
+  const std::string id_prefix_;
+  const std::unique_ptr<DirectoryLock> lock_;
+  const Metrics& metrics_;
+  const Files files_;
+
+  absl::Mutex writing_ ABSL_ACQUIRED_BEFORE(mutex_);  // while files are written and deleted
+  Limits limits_ ABSL_GUARDED_BY(writing_);
+  uint64_t last_number_ ABSL_GUARDED_BY(writing_) = 0;
+
+  mutable absl::Mutex mutex_;
+  std::map<Place, v1::CaptureInfo> captures_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, int64_t> times_ ABSL_GUARDED_BY(mutex_);  // by id
+  uint64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_CAPTURE_CAPTURE_STORE_H_

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a server captures, through its RPCs: which scans, for whom, and what it goes through.
+
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "tests/server/capture/capture_calls.h"
+#include "tests/server/plain_calls.h"
+#include "tests/server/security/secured_calls.h"
+#include "tests/server/small_town.h"
+#include "tests/server/test_server.h"
+#include "tests/support/eventually.h"
+#include "tests/support/scratch_dir.h"
+
+namespace voxloc::server {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kWritten[] = "voxloc_captures_written_total";
+
+v1::OpenSession RefusingSession(const std::string& map = "town") {
+  v1::OpenSession open;
+  open.mutable_setup()->set_map(map);
+  open.mutable_setup()->set_vehicle("truck-7");
+  RefuseEveryScore(*open.mutable_setup()->mutable_options());
+  return open;
+}
+
+v1::AlignmentResult AlignOnce(TestServer& server, const v1::OpenSession& open,
+                              const v1::Scan& scan = GoodScan()) {
+  TestSession session(server);
+  session.Open(open);
+  session.Send(scan);
+  return session.ReadResult();
+}
+
+class Captures : public ::testing::Test {
+ protected:
+  // With metrics.
+  std::unique_ptr<TestServer> Serve(const TestServer::Adjust& adjust = {}) {
+    auto server = std::make_unique<TestServer>([&](Config& config) {
+      config.metrics_listen = "127.0.0.1:0";
+      CaptureInto(Folder(), config);
+      if (adjust) adjust(config);
+    });
+    server->LoadTown();
+    return server;
+  }
+  [[nodiscard]] std::string Folder() const { return scratch_.Path("captures"); }
+
+  ScratchDir scratch_;
+};
+
+TEST_F(Captures, ABadScanOfASessionIsKeptWithItsAnswerAndAGoodOneIsNot) {
+  const auto server = Serve();
+  v1::OpenSession good;
+  good.mutable_setup()->set_map("town");
+  ASSERT_TRUE(AlignOnce(*server, good).accepted());
+  TestSession session(*server);
+  session.Open(RefusingSession());
+  session.Send(GoodScan(7));
+  const v1::AlignmentResult bad = session.ReadResult();
+  ASSERT_EQ(bad.status(), v1::ALIGNMENT_STATUS_LOW_SCORE);
+
+  const auto captures = AwaitCaptures(*server, 1);
+  ASSERT_EQ(captures.size(), 1U);
+  const v1::CaptureInfo& info = captures[0];
+  EXPECT_EQ(info.map(), "town");
+  EXPECT_EQ(info.vehicle(), "truck-7");
+  EXPECT_EQ(info.session(), session.opened().session());
+  EXPECT_EQ(info.map_revision(), bad.map_revision());
+  EXPECT_EQ(info.status(), v1::ALIGNMENT_STATUS_LOW_SCORE);
+  EXPECT_GT(info.bytes(), 1500U * 12);
+  EXPECT_GE(info.captured_at_ns(), bad.timings().received_at_ns());
+
+  v1::Capture capture;
+  ASSERT_TRUE(GetCapture(*server, info.id(), &capture).ok());
+  EXPECT_EQ(capture.info().SerializeAsString(), info.SerializeAsString());
+  EXPECT_EQ(capture.result().SerializeAsString(), bad.SerializeAsString());
+  EXPECT_EQ(capture.request().scan().sequence(), 7U);
+  EXPECT_EQ(capture.request().setup().vehicle(), "");
+  EXPECT_NE(capture.server_version(), "");
+}
+
+TEST_F(Captures, AScanOfAlignScanIsKeptToo) {
+  const auto server = Serve();
+  v1::AlignScanRequest request;
+  *request.mutable_setup() = RefusingSession().setup();
+  *request.mutable_scan() = GoodScan(3);
+  v1::AlignScanResponse response;
+  ASSERT_TRUE(
+      server->localization->AlignScan(TestServer::NewContext().get(), request, &response).ok());
+  const auto captures = AwaitCaptures(*server, 1);
+  ASSERT_EQ(captures.size(), 1U);
+  EXPECT_EQ(captures[0].session(), "");
+  EXPECT_EQ(captures[0].vehicle(), "truck-7");
+  v1::Capture capture;
+  ASSERT_TRUE(GetCapture(*server, captures[0].id(), &capture).ok());
+  EXPECT_EQ(capture.result().SerializeAsString(), response.result().SerializeAsString());
+}
+
+TEST_F(Captures, OnlyTheChosenStatusesAreKept) {
+  const auto server = Serve([](Config& config) { config.capture.statuses = {"INVALID_INPUT"}; });
+  EXPECT_EQ(AlignOnce(*server, RefusingSession()).status(), v1::ALIGNMENT_STATUS_LOW_SCORE);
+  v1::Scan malformed = GoodScan();
+  malformed.mutable_clouds(0)->mutable_cloud()->mutable_data()->pop_back();
+  EXPECT_EQ(AlignOnce(*server, RefusingSession(), malformed).status(),
+            v1::ALIGNMENT_STATUS_INVALID_INPUT);
+  const auto captures = AwaitCaptures(*server, 1);
+  ASSERT_EQ(captures.size(), 1U);
+  v1::Capture capture;
+  ASSERT_TRUE(GetCapture(*server, captures[0].id(), &capture).ok());
+  EXPECT_EQ(capture.request().scan().SerializeAsString(), malformed.SerializeAsString());
+  v1::AlignScanResponse response;
+  const grpc::Status again =
+      server->localization->AlignScan(TestServer::NewContext().get(), capture.request(), &response);
+  EXPECT_EQ(again.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(again.error_message(), capture.result().detail());
+}
+
+TEST_F(Captures, AreOffByDefault) {
+  TestServer server([this](Config& config) {
+    config.data_dir = scratch_.Path("data");
+    config.capture.directory = Folder();
+  });
+  server.LoadTown();
+  EXPECT_EQ(AlignOnce(server, RefusingSession()).status(), v1::ALIGNMENT_STATUS_LOW_SCORE);
+  v1::ListCapturesResponse list;
+  const grpc::Status status =
+      server.admin->ListCaptures(TestServer::NewContext().get(), v1::ListCapturesRequest(), &list);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(status.error_message(), HasSubstr("capture.max_bytes"));
+  v1::Capture capture;
+  EXPECT_EQ(GetCapture(server, "c1-1", &capture).error_code(),
+            grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_FALSE(fs::exists(Folder()));
+}
+
+TEST_F(Captures, AReloadSwitchesThemOnAndOff) {
+  TestServer server;
+  server.LoadTown();
+  CommandLine next;
+  next.config.listen = "127.0.0.1:0";
+  next.config.metrics_listen = "off";
+  next.config.log_level = "error";
+  // The folder is not one of the values that a reload takes over.
+  CaptureInto(Folder(), next.config);
+  server.server().Reload(next);
+  v1::ListCapturesResponse list;
+  EXPECT_EQ(
+      server.admin->ListCaptures(TestServer::NewContext().get(), v1::ListCapturesRequest(), &list)
+          .error_code(),
+      grpc::StatusCode::FAILED_PRECONDITION);
+
+  TestServer with_folder([this](Config& config) { config.capture.directory = Folder(); });
+  with_folder.LoadTown();
+  with_folder.server().Reload(next);
+  EXPECT_FALSE(AlignOnce(with_folder, RefusingSession()).accepted());
+  EXPECT_EQ(AwaitCaptures(with_folder, 1).size(), 1U);
+  next.config.capture.max_bytes = 0;
+  with_folder.server().Reload(next);
+  EXPECT_FALSE(AlignOnce(with_folder, RefusingSession()).accepted());
+  next.config.capture.max_bytes = 1 << 20;
+  with_folder.server().Reload(next);
+  EXPECT_FALSE(AlignOnce(with_folder, RefusingSession()).accepted());
+  EXPECT_EQ(AwaitCaptures(with_folder, 2).size(), 2U);
+}
+
+TEST_F(Captures, AFloodOfBadScansIsLetThroughAtItsRate) {
+  const auto server = Serve([](Config& config) { config.capture.max_per_second = 0.001; });
+  TestSession session(*server);
+  session.Open(RefusingSession());
+  for (uint64_t i = 1; i <= 20; ++i) {
+    session.Send(GoodScan(i));
+    EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_LOW_SCORE);
+  }
+  EXPECT_EQ(AwaitCaptures(*server, 1).size(), 1U);
+  const std::map<std::string, double> metrics = MetricsOf(*server);
+  EXPECT_EQ(metrics.at(kWritten), 1.0);
+  EXPECT_EQ(metrics.at("voxloc_captures_dropped_total{reason=\"rate\"}"), 19.0);
+  EXPECT_EQ(metrics.at("voxloc_captures_kept"), 1.0);
+  EXPECT_EQ(metrics.at("voxloc_capture_bytes"),
+            static_cast<double>(CapturesOf(*server).at(0).bytes()));
+}
+
+TEST_F(Captures, AFolderThatCannotBeUsedLeavesTheServerServing) {
+  const std::string file = scratch_.Write("file", "");
+  const auto server = Serve([&](Config& config) { config.capture.directory = file + "/captures"; });
+  EXPECT_EQ(AlignOnce(*server, RefusingSession()).status(), v1::ALIGNMENT_STATUS_LOW_SCORE);
+  v1::ListCapturesResponse list;
+  const grpc::Status status =
+      server->admin->ListCaptures(TestServer::NewContext().get(), v1::ListCapturesRequest(), &list);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(status.error_message(), AllOf(HasSubstr("log"), Not(HasSubstr(file))));
+}
+
+TEST_F(Captures, AFolderThatIsLostMeanwhileIsCountedAndScansAreAnswered) {
+  const auto server = Serve();
+  fs::remove_all(Folder());
+  EXPECT_EQ(AlignOnce(*server, RefusingSession()).status(), v1::ALIGNMENT_STATUS_LOW_SCORE);
+  EXPECT_TRUE(Eventually([&] {
+    return MetricsOf(*server).at("voxloc_captures_dropped_total{reason=\"failed\"}") == 1.0;
+  }));
+  EXPECT_TRUE(CapturesOf(*server).empty());
+}
+
+TEST_F(Captures, PagesHaveEachCaptureOnceAndTheTokenIsChecked) {
+  const auto server = Serve();
+  for (int i = 0; i < 5; ++i) static_cast<void>(AlignOnce(*server, RefusingSession()));
+  const auto all = AwaitCaptures(*server, 5);
+  std::vector<std::string> ids;
+  v1::ListCapturesRequest request;
+  request.set_page_size(2);
+  do {
+    v1::ListCapturesResponse page;
+    ASSERT_TRUE(server->admin->ListCaptures(TestServer::NewContext().get(), request, &page).ok());
+    EXPECT_LE(page.captures_size(), 2);
+    for (const v1::CaptureInfo& info : page.captures()) ids.push_back(info.id());
+    request.set_page_token(page.next_page_token());
+  } while (!request.page_token().empty());
+  ASSERT_EQ(ids.size(), 5U);
+  for (size_t i = 0; i < 5; ++i) EXPECT_EQ(ids[i], all[i].id());
+
+  for (const char* token : {"x", "1", "/", "99999999999999999999/c1-1"}) {
+    request.set_page_token(token);
+    v1::ListCapturesResponse page;
+    EXPECT_EQ(
+        server->admin->ListCaptures(TestServer::NewContext().get(), request, &page).error_code(),
+        grpc::StatusCode::INVALID_ARGUMENT)
+        << token;
+  }
+  request.clear_page_token();
+  request.set_page_size(1001);
+  v1::ListCapturesResponse page;
+  EXPECT_EQ(
+      server->admin->ListCaptures(TestServer::NewContext().get(), request, &page).error_code(),
+      grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(Captures, AnIdThatIsNotOneIsNotFoundAndNamed) {
+  const auto server = Serve();
+  for (const char* id : {"c1-1", "../../etc/passwd", ""}) {
+    v1::Capture capture;
+    const grpc::Status status = GetCapture(*server, id, &capture);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND) << id;
+    EXPECT_THAT(status.error_message(), HasSubstr(id));
+    EXPECT_EQ(ReasonOf(status), "CAPTURE_NOT_FOUND");
+  }
+}
+
+// More than the town's tile takes.
+constexpr uint64_t kSmallMessage = uint64_t{4} << 20U;
+
+// A scan of so many bytes, of which few points are aligned.
+v1::Scan LargeScan(size_t bytes) {
+  v1::Scan scan = GoodScan();
+  std::string& data = *scan.mutable_clouds(0)->mutable_cloud()->mutable_data();
+  const std::string point = data.substr(0, 12);
+  const size_t points = (bytes - scan.ByteSizeLong()) / point.size();
+  for (size_t i = 0; i < points; ++i) data += point;
+  return scan;
+}
+
+v1::OpenSession ThinningSession() {
+  v1::OpenSession open = RefusingSession();
+  open.mutable_setup()->mutable_filter()->set_max_points(1000);
+  return open;
+}
+
+TEST_F(Captures, WhatAReplyCannotCarryIsNotKept) {
+  const auto server =
+      Serve([](Config& config) { config.limits.max_message_bytes = kSmallMessage; });
+  // With its answer it is larger than a message may be.
+  const v1::Scan scan = LargeScan(kSmallMessage - 100);
+  EXPECT_EQ(AlignOnce(*server, ThinningSession(), scan).status(), v1::ALIGNMENT_STATUS_LOW_SCORE);
+  EXPECT_TRUE(Eventually([&] {
+    return MetricsOf(*server).at("voxloc_captures_dropped_total{reason=\"too_large\"}") == 1.0;
+  }));
+}
+
+TEST_F(Captures, ASmallerLimitOfRepliesIsSaidClearly) {
+  {
+    const auto server = Serve();
+    const v1::Scan scan = LargeScan(kSmallMessage);
+    EXPECT_FALSE(AlignOnce(*server, ThinningSession(), scan).accepted());
+    ASSERT_EQ(AwaitCaptures(*server, 1).size(), 1U);
+  }
+  const auto server =
+      Serve([](Config& config) { config.limits.max_message_bytes = kSmallMessage; });
+  const auto captures = CapturesOf(*server);
+  ASSERT_EQ(captures.size(), 1U);
+  v1::Capture capture;
+  const grpc::Status status = GetCapture(*server, captures[0].id(), &capture);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("limits.max_message_bytes"));
+}
+
+constexpr char kAccess[] = R"(identities:
+  chief:
+    token_sha256: [CHIEF]
+    roles: [map-write, track, admin]
+  town-admin:
+    token_sha256: [TOWN]
+    roles: [admin]
+    maps: [town*]
+)";
+
+TEST_F(Captures, AnAdminSeesTheCapturesOfItsMapsAloneAndNoSecretIsInThem) {
+  const TestFolder folder;
+  std::string access = kAccess;
+  access.replace(access.find("CHIEF"), 5, HashOf("chief token"));
+  access.replace(access.find("TOWN"), 4, HashOf("town token"));
+  TestServer server([&](Config& config) {
+    CaptureInto(Folder(), config);
+    config.access_file = folder.Write("access.yaml", "anonymous:\n  roles: [map-write]\n");
+    config.audit_log = folder.Path("audit.log");
+  });
+  server.LoadTown("secret");
+  server.LoadTown("town");
+  folder.Write("access.yaml", access);
+  ASSERT_TRUE(server.server().ReloadSecurity().ok());
+  const auto channel = ChannelTo(server.server());
+  for (const char* map : {"secret", "town"}) {
+    v1::AlignScanRequest request;
+    *request.mutable_setup() = RefusingSession(map).setup();
+    *request.mutable_scan() = GoodScan();
+    const Answer answer = CallByName(channel, "voxloc.v1.LocalizationService/AlignScan", request,
+                                     Bearer("chief token"));
+    ASSERT_TRUE(answer.status.ok()) << answer.status.error_message();
+  }
+  const auto list = [&](const std::string& token) {
+    const Answer answer = CallByName(channel, "voxloc.v1.AdminService/ListCaptures",
+                                     v1::ListCapturesRequest(), Bearer(token));
+    v1::ListCapturesResponse response;
+    EXPECT_TRUE(answer.status.ok()) << answer.status.error_message();
+    if (answer.status.ok()) {
+      EXPECT_TRUE(response.ParseFromString(answer.messages.at(0)));
+    }
+    return response;
+  };
+  ASSERT_TRUE(Eventually([&] { return list("chief token").captures_size() == 2; }));
+  const v1::ListCapturesResponse seen = list("town token");
+  ASSERT_EQ(seen.captures_size(), 1);
+  EXPECT_EQ(seen.captures(0).map(), "town");
+
+  const v1::ListCapturesResponse all = list("chief token");
+  for (const v1::CaptureInfo& info : all.captures()) {
+    v1::GetCaptureRequest request;
+    request.set_id(info.id());
+    const Answer answer =
+        CallByName(channel, "voxloc.v1.AdminService/GetCapture", request, Bearer("town token"));
+    if (info.map() == "town") {
+      EXPECT_TRUE(answer.status.ok()) << answer.status.error_message();
+      EXPECT_THAT(folder.Lines("audit.log").back(),
+                  AllOf(HasSubstr("caller=town-admin"), HasSubstr("method=GetCapture"),
+                        HasSubstr("map=town"), HasSubstr(info.id()), HasSubstr("code=OK")));
+    } else {
+      EXPECT_EQ(answer.status.error_code(), grpc::StatusCode::NOT_FOUND);
+      EXPECT_THAT(answer.status.error_message(), Not(HasSubstr("secret")));
+    }
+  }
+  size_t files = 0;
+  for (const auto& entry : fs::directory_iterator(Folder())) {
+    std::ifstream file(entry.path(), std::ios::binary);
+    const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+    for (const char* secret : {"chief token", "Bearer", "authorization", "ipv4:"}) {
+      EXPECT_THAT(bytes, Not(HasSubstr(secret))) << entry.path();
+    }
+    EXPECT_THAT(bytes, Not(HasSubstr(HashOf("chief token"))));
+    files += entry.path().extension() == ".capture" ? 1 : 0;
+  }
+  EXPECT_EQ(files, 2U);
+}
+
+TEST_F(Captures, WhatWaitsIsWrittenBeforeTheServerEndsAndListedByTheNext) {
+  {
+    const auto server = Serve();
+    EXPECT_FALSE(AlignOnce(*server, RefusingSession()).accepted());
+  }
+  const auto server = Serve();
+  const auto captures = CapturesOf(*server);
+  ASSERT_EQ(captures.size(), 1U);
+  EXPECT_FALSE(AlignOnce(*server, RefusingSession()).accepted());
+  EXPECT_NE(AwaitCaptures(*server, 2)[0].id(), captures[0].id());
+}
+
+}  // namespace
+}  // namespace voxloc::server
