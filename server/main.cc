@@ -14,6 +14,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "core/host/open_files.h"
 #include "server/config/command_line.h"
 #include "server/config_check.h"
 #include "server/maintenance.h"
@@ -113,6 +114,7 @@ int main(int argc, char** argv) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
+  voxloc::RaiseOpenFilesLimit();
   const auto maintenance =
       voxloc::server::RunMaintenance(argc, argv, [] { return PendingStop() != 0; });
   if (absl::IsCancelled(maintenance.status())) {

@@ -20,6 +20,7 @@
 #include "server/config/config_changes.h"
 #include "server/config/host_resources.h"
 #include "server/config_check.h"
+#include "server/connections/connection_listener.h"
 #include "server/engines/engine_factory.h"
 #include "server/engines/warm_up.h"
 #include "server/http/http_listener.h"
@@ -244,19 +245,20 @@ class Server::Impl {
       builder.SetOption(std::make_unique<WithoutReflection>());
     }
     ConfigureTransport(config, builder);
-    int port = 0;
-    builder.AddListeningPort(config.listen, credentials_, &port);
+    auto listener = ConnectionListener::Bind(config.listen);
+    if (!listener.ok()) return listener.status();
+    auto acceptor = builder.experimental().AddExternalConnectionAcceptor(
+        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials_);
     services_.push_back(MakeLocalizationService(runtime_));
     services_.push_back(MakeMapService(runtime_));
     services_.push_back(MakeAdminService(runtime_));
     services_.push_back(MakeHealthService(runtime_));
     for (const auto& service : services_) builder.RegisterService(service.get());
     grpc_server_ = builder.BuildAndStart();
-    if (grpc_server_ == nullptr || port == 0) {
-      return absl::AlreadyExistsError(absl::StrCat("cannot serve gRPC on ", config.listen,
-                                                   ": the address is taken or not this machine's"));
-    }
-    address_ = WithPort(config.listen, port);
+    if (grpc_server_ == nullptr) return absl::InternalError("gRPC cannot be started");
+    connections_ = *std::move(listener);
+    connections_->Start(std::move(acceptor), config.connections.max_open, runtime_.metrics);
+    address_ = WithPort(config.listen, connections_->port());
     engine_watch_ = std::make_unique<HealthWatch>(
         *runtime_.engine, kEngineWatchPeriod,
         [this](const absl::Status& health) { LogEngineHealth(runtime_.engine->name(), health); });
@@ -317,6 +319,7 @@ class Server::Impl {
     residency_entry_.reset();
     upkeep_entry_.reset();
     engine_watch_.reset();
+    connections_->Stop();
     grpc_server_->Shutdown(std::chrono::system_clock::now());
     runtime_.scheduler.Stop();
     runtime_.searching.Stop();
@@ -356,6 +359,7 @@ class Server::Impl {
   std::unique_ptr<HttpListener> http_;  // uses those above
   std::vector<std::unique_ptr<grpc::Service>> services_;
   std::unique_ptr<grpc::Server> grpc_server_;
+  std::unique_ptr<ConnectionListener> connections_;  // of grpc_server_
   std::unique_ptr<HealthWatch> engine_watch_;
   std::unique_ptr<ReadyFile> ready_file_;
   std::string address_;

@@ -4,15 +4,17 @@
 
 #include <grpcpp/resource_quota.h>
 
+#include <cmath>
 #include <cstdint>
 
 namespace voxloc::server {
 namespace {
 
-constexpr int kKeepaliveTimeMs = 30'000;
-constexpr int kKeepaliveTimeoutMs = 10'000;
+// Clients may ask as often whether the server is there.
 constexpr int kMinPingIntervalMs = 10'000;
 constexpr uint32_t kSpareStreams = 64;
+
+int Milliseconds(double seconds) { return static_cast<int>(std::lround(seconds * 1e3)); }
 
 }  // namespace
 
@@ -26,11 +28,20 @@ void ConfigureTransport(const Config& config, grpc::ServerBuilder& builder) {
                            limits.max_scoring_streams + limits.max_map_transactions + kSpareStreams;
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, static_cast<int>(streams));
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveTimeMs);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  const ConnectionOptions& connections = config.connections;
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS,
+                             Milliseconds(connections.keepalive_time_s));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
+                             Milliseconds(connections.keepalive_timeout_s));
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              kMinPingIntervalMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                             Milliseconds(connections.handshake_timeout_s));
+  if (connections.idle_timeout_s > 0.0) {
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS,
+                               Milliseconds(connections.idle_timeout_s));
+  }
   // Of the blocking calls, which are those of reflection.
   builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
   grpc::ResourceQuota quota("voxlocd");

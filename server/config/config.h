@@ -103,6 +103,20 @@ struct CaptureOptions {
                                        "ENGINE_FAULT"};
 };
 
+// Of clients, whatever they say or do not say.
+struct ConnectionOptions {
+  uint32_t max_open = 0;  // at once; 0: see ResolveDefaults
+  // Until TLS and HTTP/2 are agreed on: as long as gRPC's clients try (20 s).
+  double handshake_timeout_s = 20.0;
+  // Without a call; then the client connects again for its next one. 0: none. As long as a stream
+  // may be silent (Limits::idle_timeout_s).
+  double idle_timeout_s = 600.0;
+  // A ping goes out when nothing was heard for keepalive_time_s, and a client that does not answer
+  // it within keepalive_timeout_s is gone: behind a NAT that forgot it, switched off.
+  double keepalive_time_s = 30.0;
+  double keepalive_timeout_s = 10.0;
+};
+
 struct Config {
   std::string listen = "127.0.0.1:50051";
   std::string metrics_listen = "127.0.0.1:9464";  // "off": no metrics endpoint
@@ -132,6 +146,7 @@ struct Config {
   double drain_spread_s = 5.0;    // then, over which sessions are told to leave
   double drain_timeout_s = 12.0;  // then, for open calls to end by themselves
   CaptureOptions capture;
+  ConnectionOptions connections;
   Limits limits;
 };
 

@@ -3,14 +3,18 @@
 #include "server/config/host_resources.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "core/host/memory.h"
+#include "core/host/open_files.h"
 #include "core/parallel/processors.h"
 
 namespace voxloc::server {
 namespace {
+
+constexpr uint64_t kMost32 = std::numeric_limits<uint32_t>::max();
 
 template <typename Value>
 void Resolve(const std::string& key, uint64_t detected, const std::string& from, Value& value,
@@ -37,6 +41,7 @@ HostResources FindHostResources(const CgroupFiles& files) {
                                       ? "the limit of the control group, "
                                       : "the memory of the machine, ",
                                   host.memory_bytes >> 20U, " MiB");
+  host.open_files = OpenFilesLimit();
   return host;
 }
 
@@ -58,6 +63,15 @@ void ResolveDefaults(const HostResources& host, ConfigInEffect& config) {
           absl::StrCat("the messages that the other limits let in, at most 1/",
                        kTransportDenominator, " of ", host.memory_from),
           limits.max_transport_bytes, config.origins);
+  const uint64_t descriptors =
+      host.open_files > kOtherDescriptors ? host.open_files - kOtherDescriptors : 0;
+  Resolve("connections.max_open",
+          std::max(kLeastConnections,
+                   std::min({descriptors, host.memory_bytes / kMemoryOfConnection, kMost32})),
+          absl::StrCat("the limit of open files, ", host.open_files, ", less ", kOtherDescriptors,
+                       ", at most one for each ", kMemoryOfConnection >> 10U, " KiB of ",
+                       host.memory_from),
+          config.config.connections.max_open, config.origins);
 }
 
 }  // namespace voxloc::server

@@ -20,6 +20,7 @@ struct HostResources {
   std::string processors_from;  // such as "the CPU quota of 1.5 processors (8 usable)"
   uint64_t memory_bytes = 0;    // the machine's, at most the limit of the control group
   std::string memory_from;      // such as "the control group's limit of 2048 MiB"
+  uint64_t open_files = 0;      // descriptors that the process may have open
 };
 
 [[nodiscard]] HostResources FindHostResources(const CgroupFiles& files = {});
@@ -37,11 +38,18 @@ inline constexpr uint64_t kSmallestShare = uint64_t{64} << 20U;
 inline constexpr uint64_t kLargestShare = uint64_t{1} << 30U;
 // Of gRPC's buffers, at most.
 inline constexpr uint64_t kTransportDenominator = 8;
+// Of open connections: a sixteenth of the memory at 32 KiB each, which gRPC 1.51 takes for one that
+// is silent (29 kB with a stream, by voxloc_chaos idle-connections with 3,000).
+inline constexpr uint64_t kMemoryOfConnection = uint64_t{512} << 10U;
+// Descriptors for everything else: databases, devices, probes, logs.
+inline constexpr uint64_t kOtherDescriptors = 256;
+// However small the limit of open files is.
+inline constexpr uint64_t kLeastConnections = 64;
 
 // Replaces what is 0 and stands for a value that follows from the host: `threads`,
-// `limits.max_queued_bytes`, `limits.max_reply_bytes`, `limits.search_cache_bytes` and
-// `limits.max_transport_bytes`, with the origin kDetected. `limits.max_map_memory_bytes` needs the
-// engine: see MapMemoryBytes.
+// `limits.max_queued_bytes`, `limits.max_reply_bytes`, `limits.search_cache_bytes`,
+// `limits.max_transport_bytes` and `connections.max_open`, with the origin kDetected.
+// `limits.max_map_memory_bytes` needs the engine: see MapMemoryBytes.
 void ResolveDefaults(const HostResources& host, ConfigInEffect& config);
 
 }  // namespace voxloc::server

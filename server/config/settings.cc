@@ -235,6 +235,30 @@ constexpr absl::string_view kReloadable[] = {
     "limits.max_accumulated_points",
 };
 
+void AppendConnections(std::vector<Setting>& table) {
+  table.push_back(Count(
+      "connections.max_open", 0, 10'000'000,
+      "limit the connections that are open; further ones are closed at once; 0: what the limit of "
+      "open files leaves, at most one for each 512 KiB of memory",
+      [](auto& c) -> auto& { return c.connections.max_open; }));
+  table.push_back(Number(
+      "connections.handshake_timeout_s", 0.1, 3600.0,
+      "close connections that have not agreed on TLS and HTTP/2 within this many seconds",
+      [](auto& c) -> auto& { return c.connections.handshake_timeout_s; }));
+  table.push_back(Number(
+      "connections.idle_timeout_s", 0.0, 86'400.0,
+      "close connections that have had no call for this many seconds; 0: never",
+      [](auto& c) -> auto& { return c.connections.idle_timeout_s; }));
+  table.push_back(Number(
+      "connections.keepalive_time_s", 0.1, 86'400.0,
+      "ask clients that have said nothing for this many seconds whether they are still there",
+      [](auto& c) -> auto& { return c.connections.keepalive_time_s; }));
+  table.push_back(Number(
+      "connections.keepalive_timeout_s", 0.1, 3600.0,
+      "close connections whose client does not answer that within this many seconds",
+      [](auto& c) -> auto& { return c.connections.keepalive_timeout_s; }));
+}
+
 void AppendSecurity(std::vector<Setting>& table) {
   table.push_back(Switch(
       "insecure",
@@ -372,6 +396,7 @@ std::vector<Setting> MakeSettings() {
       "at SIGTERM, then wait at most this many seconds for open calls to end",
       [](auto& c) -> auto& { return c.drain_timeout_s; }));
   AppendCaptureSettings(table);
+  AppendConnections(table);
   AppendLimits(table);
   for (Setting& setting : table) {
     setting.reloadable = std::find(std::begin(kReloadable), std::end(kReloadable), setting.key) !=

@@ -14,7 +14,8 @@ void Write(gpr_log_func_args* args) {
   const LogLevel level = args->severity == GPR_LOG_SEVERITY_ERROR  ? LogLevel::kWarn
                          : args->severity == GPR_LOG_SEVERITY_INFO ? LogLevel::kInfo
                                                                    : LogLevel::kDebug;
-  Log(level, "grpc", {{"message", args->message}});
+  // A client can provoke many, such as failed handshakes.
+  LogLimited(level, "grpc", {{"message", args->message}});
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 
 #include "tests/chaos/idle_connections.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -16,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/load_test/run_clock.h"
+#include "core/host/open_files.h"
 #include "tests/chaos/not_reading.h"
 #include "tests/chaos/probe_vehicle.h"
 #include "tests/chaos/process_sample.h"
@@ -39,16 +38,10 @@ constexpr size_t kOtherDescriptors = 200;
 
 // As many as this process and the servers that it starts may have.
 absl::Status AllowDescriptors(size_t needed) {
-  rlimit limit = {};
-  getrlimit(RLIMIT_NOFILE, &limit);
-  if (limit.rlim_max != RLIM_INFINITY && limit.rlim_max < needed) {
-    return absl::FailedPreconditionError(absl::StrCat("the limit of open files must be at least ",
-                                                      needed, " (got ", limit.rlim_max,
-                                                      "; ulimit -Hn)"));
-  }
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-  return absl::OkStatus();
+  const uint64_t limit = RaiseOpenFilesLimit();
+  if (limit >= needed) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("the limit of open files must be at least ",
+                                                    needed, " (got ", limit, "; ulimit -Hn)"));
 }
 
 class IdleConnections {

@@ -202,10 +202,7 @@ MixedLoad::MixedLoad(const std::string& address, const std::string& metrics_addr
   Repeat("scrapes", 1.0, [=](uint64_t /*round*/) { return Scrape(metrics_address); });
 }
 
-MixedLoad::~MixedLoad() {
-  ending_ = true;
-  for (std::thread& thread : threads_) thread.join();
-}
+MixedLoad::~MixedLoad() { static_cast<void>(Finish()); }
 
 void MixedLoad::Repeat(const std::string& kind, double period_s,
                        std::function<absl::Status(uint64_t)> act) {
@@ -228,7 +225,11 @@ void MixedLoad::Repeat(const std::string& kind, double period_s,
   });
 }
 
-std::map<std::string, MixedCounts> MixedLoad::counts() const {
+std::map<std::string, MixedCounts> MixedLoad::Finish() {
+  ending_ = true;
+  for (std::thread& thread : threads_) {
+    if (thread.joinable()) thread.join();
+  }
   const std::lock_guard<std::mutex> lock(mutex_);
   return counts_;
 }

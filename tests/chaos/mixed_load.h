@@ -37,14 +37,14 @@ class MixedLoad {
   MixedLoad(const MixedLoad&) = delete;
   MixedLoad& operator=(const MixedLoad&) = delete;
 
-  // By kind.
-  [[nodiscard]] std::map<std::string, MixedCounts> counts() const;
+  // Waits for the calls that have begun; the counts by kind.
+  [[nodiscard]] std::map<std::string, MixedCounts> Finish();
 
  private:
   // `act` is told how often it has been called.
   void Repeat(const std::string& kind, double period_s, std::function<absl::Status(uint64_t)> act);
 
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::map<std::string, MixedCounts> counts_;
   std::atomic<bool> ending_{false};
   std::vector<std::thread> threads_;

@@ -100,6 +100,11 @@ RawConnection::~RawConnection() {
 
 RawConnection::RawConnection(RawConnection&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
 
+RawConnection& RawConnection::operator=(RawConnection&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
 bool RawConnection::Send(const std::string& bytes) const {
   for (size_t sent = 0; sent < bytes.size();) {
     const ssize_t took = send(fd_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);

@@ -51,9 +51,10 @@ class RawConnection {
   explicit RawConnection(const std::string& address);
   ~RawConnection();
   RawConnection(RawConnection&& other) noexcept;
-  RawConnection& operator=(RawConnection&&) = delete;
+  RawConnection& operator=(RawConnection&& other) noexcept;
 
   [[nodiscard]] bool connected() const { return fd_ >= 0; }
+  [[nodiscard]] int fd() const { return fd_; }
 
   // False: the other end has gone, or takes nothing for 5 s.
   bool Send(const std::string& bytes) const;

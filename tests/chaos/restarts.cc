@@ -28,10 +28,8 @@ using cli::Json;
 using cli::RunClock;
 using cli::Tally;
 
-// To learn how fast scans are answered. Long enough for all sessions to be under way.
-constexpr double kFirstRun_s = 2.0;
 // A server's drain and start take about half a second, and its successor must serve meanwhile.
-constexpr double kLeastBetweenRestarts_s = 1.5;
+constexpr double kLeastBetweenRestarts_s = 1.0;
 // A run that answers less than expected is followed by another. Beyond so many, something is wrong.
 constexpr int kMostRuns = 20;
 
@@ -50,8 +48,8 @@ class Restarts {
       if (absl::Status status = LoadTown(servers_[i]->address()); !status.ok()) return status;
     }
     const auto begin = std::chrono::steady_clock::now();
-    if (absl::Status status = Drive(kFirstRun_s, 0); !status.ok()) return status;
-    const double rate_hz = std::max(1.0, static_cast<double>(tally_.sent) / kFirstRun_s);
+    if (absl::Status status = Drive(options_.first_run_s, 0); !status.ok()) return status;
+    const double rate_hz = std::max(1.0, static_cast<double>(tally_.sent) / options_.first_run_s);
     const double planned_s =
         std::max((static_cast<double>(options_.scans) - static_cast<double>(tally_.sent)) / rate_hz,
                  kLeastBetweenRestarts_s * (options_.restarts + 1));

@@ -32,6 +32,7 @@ struct RestartsOptions {
   int restarts = 20;
   int kills = 0;              // of the restarts, by SIGKILL; the others drain
   bool engine_fault = false;  // half-way; needs a GPU
+  double first_run_s = 2.0;   // to learn how fast scans are answered
   double timeout_s = 30.0;    // within which each scan must have its result
   uint64_t seed = 1;
 };

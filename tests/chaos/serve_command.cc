@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/host/open_files.h"
 #include "server/config/command_line.h"
 #include "server/observe/grpc_log.h"
 #include "server/server.h"
@@ -25,7 +26,7 @@ namespace {
 
 struct ServeFlags {
   std::string gpu = "made-up";
-  uint64_t max_file_bytes = 0;
+  uint64_t max_open_files = 0;
   std::vector<std::string> settings;
 };
 
@@ -52,14 +53,13 @@ absl::StatusOr<Report> Serve(const ServeFlags& flags) {
   sigemptyset(&signals);
   for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) sigaddset(&signals, signal);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  if (flags.max_file_bytes > 0) {
-    // Writes beyond it fail with EFBIG.
-    signal(SIGXFSZ, SIG_IGN);
-    const rlimit limit = {flags.max_file_bytes, flags.max_file_bytes};
-    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) {
-      return absl::InternalError("RLIMIT_FSIZE cannot be set");
+  if (flags.max_open_files > 0) {
+    const rlimit limit = {flags.max_open_files, flags.max_open_files};
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0) {
+      return absl::InternalError("the limit of open files cannot be set");
     }
   }
+  RaiseOpenFilesLimit();
   server::SendGrpcLogToOurs();
   std::optional<server::FailingGpu> failing;
   const auto server = StartServer(flags, failing);
@@ -86,8 +86,8 @@ Command AddServeCommand(CLI::App& program) {
   app->add_option("--gpu", flags->gpu, "the engine that can fail, as in the other commands")
       ->check(CLI::IsMember({"none", "made-up", "cuda"}))
       ->capture_default_str();
-  app->add_option("--max-file-bytes", flags->max_file_bytes,
-                  "let no file grow beyond so many bytes, as a full disk does; 0: no limit")
+  app->add_option("--max-open-files", flags->max_open_files,
+                  "let the server have at most so many open files; 0: as many as it may")
       ->capture_default_str();
   app->allow_extras();
   app->footer("Further flags are those of voxlocd, as --KEY=VALUE.");

@@ -41,7 +41,7 @@ absl::Status ServerProcess::Launch(const std::string& listen) {
   fs::remove(ready_file);  // of one that was killed
   std::vector<std::string> arguments = {
       options_.program.empty() ? ThisProgram() : options_.program, "serve", "--gpu", options_.gpu,
-      "--max-file-bytes", absl::StrCat(options_.max_file_bytes), absl::StrCat("--listen=", listen),
+      "--max-open-files", absl::StrCat(options_.max_open_files), absl::StrCat("--listen=", listen),
       "--metrics-listen=127.0.0.1:0", absl::StrCat("--threads=", options_.threads),
       absl::StrCat("--data-dir=", (fs::path(folder_) / "maps").string()),
       absl::StrCat("--ready-file=", ready_file.string()),

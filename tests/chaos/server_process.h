@@ -26,7 +26,7 @@ struct ServerOptions {
   std::string gpu = "none";           // none, made-up, cuda
   uint32_t threads = 0;               // of the engine; 0: one per usable processor
   std::vector<std::string> settings;  // KEY=VALUE, as the flags of voxlocd
-  uint64_t max_file_bytes = 0;        // 0: no limit
+  uint64_t max_open_files = 0;        // 0: as many as it may
 };
 
 class ServerProcess {

@@ -120,7 +120,7 @@ absl::StatusOr<Report> RunSoak(const SoakOptions& options) {
   std::vector<SoakSample> samples;
   std::map<std::string, MixedCounts> counts;
   {
-    const MixedLoad load((*server)->address(), (*server)->metrics_address(), drive);
+    MixedLoad load((*server)->address(), (*server)->metrics_address(), drive);
     const auto begin = std::chrono::steady_clock::now();
     for (double time_s = 0.0; time_s <= options.duration_s; time_s += options.sample_s) {
       std::this_thread::sleep_until(begin + std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -133,7 +133,7 @@ absl::StatusOr<Report> RunSoak(const SoakOptions& options) {
       // What a run that is broken off has found.
       if (absl::Status status = WriteCsv(options.csv, samples); !status.ok()) return status;
     }
-    counts = load.counts();
+    counts = load.Finish();
   }
   Report report = Judge(options, samples, counts);
   if ((*server)->End(SIGTERM) != 0) {

@@ -5,6 +5,13 @@
 namespace voxloc::server {
 namespace {
 
+constexpr MetricName kConnections = {"voxloc_connections",
+                                     "Open connections of gRPC's clients, counted once a second."};
+constexpr MetricName kConnectionsRefused = {
+    "voxloc_connections_refused_total",
+    "Connections closed at once: connections.max_open are open (limit), or the process may open no "
+    "more files (descriptors).",
+    "reason"};
 constexpr MetricName kActive = {"voxloc_sessions_active", "Open sessions."};
 constexpr MetricName kRejected = {
     "voxloc_rejected_total",
@@ -30,7 +37,10 @@ Counter Rejected(const Registrar& make, const char* work_class, const char* reas
 }  // namespace
 
 SessionGroup::SessionGroup(const Registrar& make)
-    : sessions_active(make.MakeGauge(kActive)),
+    : connections(make.MakeGauge(kConnections)),
+      connections_over_limit(make.CounterOf(kConnectionsRefused, "limit")),
+      connections_without_descriptor(make.CounterOf(kConnectionsRefused, "descriptors")),
+      sessions_active(make.MakeGauge(kActive)),
       rejected_sessions(Rejected(make, "tracking", "sessions")),
       rejected_scans(Rejected(make, "tracking", "queue_full")),
       rejected_unopened(Rejected(make, "tracking", "unopened")),

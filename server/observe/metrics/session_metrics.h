@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The metrics of sessions, of requests refused at limits, and of slow and silent clients.
+// The metrics of connections and sessions, of requests refused at limits, and of slow and silent
+// clients.
 // Thread-safe.
 
 #ifndef VOXLOC_SERVER_OBSERVE_METRICS_SESSION_METRICS_H_
@@ -14,6 +15,9 @@ namespace voxloc::server {
 struct SessionGroup {
   explicit SessionGroup(const Registrar& make);
 
+  Gauge connections;
+  Counter connections_over_limit;          // closed at once: connections.max_open are open
+  Counter connections_without_descriptor;  // closed at once: the process may open no more files
   Gauge sessions_active;
   Counter rejected_sessions;      // too many, or draining
   Counter rejected_scans;         // the queue was full

@@ -69,6 +69,20 @@ TEST(HostResourcesTest, DefaultsFollowTheMemory) {
   EXPECT_EQ(tiny.config.limits.max_queued_bytes, uint64_t{64} << 20U);
 }
 
+TEST(HostResourcesTest, ConnectionsFollowTheOpenFilesAndTheMemory) {
+  const auto connections = [](uint64_t open_files, uint64_t memory_bytes) {
+    HostResources host = HostWith(memory_bytes);
+    host.open_files = open_files;
+    ConfigInEffect config;
+    ResolveDefaults(host, config);
+    return config.config.connections.max_open;
+  };
+  EXPECT_EQ(connections(1024, uint64_t{64} << 30U), 768U);
+  EXPECT_EQ(connections(1 << 20, uint64_t{4} << 30U), 8192U);
+  EXPECT_EQ(connections(100, uint64_t{64} << 30U), 64U);
+  EXPECT_GT(FindHostResources().open_files, 0U);
+}
+
 TEST(HostResourcesTest, AllThatMayBeHeldFitsIntoTheMemory) {
   for (const uint64_t gib : {4, 8, 16, 64, 512}) {
     const uint64_t memory = gib << 30U;
@@ -87,12 +101,14 @@ TEST(HostResourcesTest, WhatIsSetStays) {
   config.config.limits.max_reply_bytes = 2 << 20;
   config.config.limits.search_cache_bytes = 1;
   config.config.limits.max_transport_bytes = 5;
+  config.config.connections.max_open = 6;
   const ConfigInEffect resolved = Resolved(uint64_t{64} << 30U, config);
   EXPECT_EQ(resolved.config.threads, 7U);
   EXPECT_EQ(resolved.config.limits.max_queued_bytes, uint64_t{1} << 20U);
   EXPECT_EQ(resolved.config.limits.max_reply_bytes, uint64_t{2} << 20U);
   EXPECT_EQ(resolved.config.limits.search_cache_bytes, 1U);
   EXPECT_EQ(resolved.config.limits.max_transport_bytes, 5U);
+  EXPECT_EQ(resolved.config.connections.max_open, 6U);
   EXPECT_TRUE(resolved.origins.empty());
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
 #include "tests/server/maps/store/store_fixture.h"
 
 namespace voxloc::server {
@@ -218,6 +219,7 @@ FaultyDisk::~FaultyDisk() {
 }
 
 int FaultyDisk::BeginOperation() {
+  if (delay_ > absl::ZeroDuration()) absl::SleepFor(delay_);
   if (!power_is_off_ && operations_left_-- <= 0) power_is_off_ = true;
   return power_is_off_ ? kIoError : SQLITE_OK;
 }
@@ -245,6 +247,11 @@ void FaultyDisk::FailSyncs(int count) {
 int FaultyDisk::failed_syncs() const {
   const absl::MutexLock lock(&mutex_);
   return failed_syncs_;
+}
+
+void FaultyDisk::SlowDown(absl::Duration delay) {
+  const absl::MutexLock lock(&mutex_);
+  delay_ = delay;
 }
 
 void FaultyDisk::SetRoom(int64_t bytes) {

@@ -19,6 +19,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "tests/support/random_numbers.h"
 
 namespace voxloc::server {
@@ -43,6 +44,8 @@ class FaultyDisk {
   // a later sync succeeds without it, and it goes with the power.
   void FailSyncs(int count);
   [[nodiscard]] int failed_syncs() const;
+  // Every write and every sync takes so long from now on, one after the other.
+  void SlowDown(absl::Duration delay);
   // Bytes by which files may still grow.
   void SetRoom(int64_t bytes);
 
@@ -76,6 +79,7 @@ class FaultyDisk {
   bool power_is_off_ ABSL_GUARDED_BY(mutex_) = false;
   int syncs_to_fail_ ABSL_GUARDED_BY(mutex_) = 0;
   int failed_syncs_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Duration delay_ ABSL_GUARDED_BY(mutex_) = absl::ZeroDuration();
   int64_t room_ ABSL_GUARDED_BY(mutex_) = std::numeric_limits<int64_t>::max() / 2;
 };
 

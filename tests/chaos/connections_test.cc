@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Connections that are too many, silent or idle: they are closed, and clients are served again as
+// soon as there is room.
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "clients/cpp/admin_client.h"
+#include "clients/cpp/channel.h"
+#include "tests/chaos/process_sample.h"
+#include "tests/chaos/raw_http2.h"
+#include "tests/chaos/server_process.h"
+#include "tests/e2e/program_path.h"
+#include "tests/server/plain_calls.h"
+#include "tests/server/test_server.h"
+#include "tests/support/eventually.h"
+#include "tests/support/scratch_dir.h"
+
+namespace voxloc::chaos {
+namespace {
+
+using server::MetricsOf;
+using server::TestServer;
+
+constexpr double kSoon_s = 30.0;
+
+bool IsServed(TestServer& server) {
+  const auto stub = v1::AdminService::NewStub(server.NewChannel());
+  v1::GetServerInfoResponse response;
+  return stub->GetServerInfo(TestServer::NewContext().get(), v1::GetServerInfoRequest(), &response)
+      .ok();
+}
+
+TEST(Connections, OverTheLimitAreClosedAtOnceAndMadeAgainWhereThereIsRoom) {
+  TestServer server([](server::Config& config) {
+    config.connections.max_open = 3;
+    config.metrics_listen = "127.0.0.1:0";
+  });
+  const auto metric = [&server](const std::string& name) { return MetricsOf(server)[name]; };
+  std::vector<RawConnection> connections;
+  for (int i = 0; i < 3; ++i) {
+    connections.emplace_back(server.server().address());
+    ASSERT_TRUE(connections.back().connected());
+  }
+  EXPECT_TRUE(Eventually([&] { return metric("voxloc_connections") == 3.0; }));
+  const RawConnection refused(server.server().address());
+  EXPECT_TRUE(refused.ClosedWithin(kSoon_s));
+  EXPECT_GE(metric("voxloc_connections_refused_total{reason=\"limit\"}"), 1.0);
+  EXPECT_FALSE(connections.front().ClosedWithin(0.0));
+  connections.clear();
+  EXPECT_TRUE(Eventually([&] { return IsServed(server); }));
+  EXPECT_TRUE(Eventually([&] { return metric("voxloc_connections") <= 1.0; }));
+}
+
+TEST(Connections, ThatSayNothingAreClosedAfterTheHandshakeTimeout) {
+  TestServer server([](server::Config& config) { config.connections.handshake_timeout_s = 0.3; });
+  const RawConnection silent(server.server().address());
+  ASSERT_TRUE(silent.connected());
+  EXPECT_TRUE(silent.ClosedWithin(kSoon_s));
+  EXPECT_TRUE(IsServed(server));
+}
+
+TEST(Connections, WithoutACallAreClosedAfterTheIdleTimeout) {
+  TestServer server([](server::Config& config) {
+    config.connections.idle_timeout_s = 0.3;
+    config.metrics_listen = "127.0.0.1:0";
+  });
+  const auto channel = server.NewChannel();
+  const auto stub = v1::AdminService::NewStub(channel);
+  const auto is_served = [&stub] {
+    v1::GetServerInfoResponse response;
+    return stub
+        ->GetServerInfo(TestServer::NewContext().get(), v1::GetServerInfoRequest(), &response)
+        .ok();
+  };
+  ASSERT_TRUE(is_served());
+  EXPECT_TRUE(Eventually([&] { return channel->GetState(false) == GRPC_CHANNEL_IDLE; }));
+  EXPECT_TRUE(Eventually([&] { return MetricsOf(server)["voxloc_connections"] == 0.0; }));
+  EXPECT_TRUE(is_served());  // over another connection
+}
+
+TEST(Connections, WithoutDescriptorsAreRefusedAndTheServerGoesOn) {
+  constexpr size_t kOpenFiles = 96;
+  const ScratchDir scratch;
+  ServerOptions options;
+  options.program = ProgramPath(VOXLOC_CHAOS);
+  options.threads = 1;
+  options.max_open_files = kOpenFiles;
+  options.settings = {"connections.max-open=1000"};
+  const auto server = ServerProcess::Start(options, scratch.Path(""));
+  ASSERT_TRUE(server.ok()) << server.status();
+  std::vector<RawConnection> connections;
+  for (size_t i = 0; i < 2 * kOpenFiles; ++i) {
+    connections.emplace_back((*server)->address());
+    ASSERT_TRUE(connections.back().connected());
+  }
+  EXPECT_TRUE(connections.back().ClosedWithin(kSoon_s));
+  EXPECT_GE(SampleProcess((*server)->pid()).descriptors, kOpenFiles - 4.0);
+  connections.clear();
+  client::ChannelOptions channel_options;
+  channel_options.server = (*server)->address();
+  const auto channel = client::Channel::Create(channel_options);
+  ASSERT_TRUE(channel.ok()) << channel.status();
+  EXPECT_TRUE(Eventually([&] { return client::GetServerInfo(*channel, 5.0).ok(); }));
+  EXPECT_GT((*server)->Metrics()["voxloc_connections_refused_total{reason=\"descriptors\"}"], 0.0);
+  EXPECT_EQ((*server)->End(SIGTERM), 0);
+}
+
+}  // namespace
+}  // namespace voxloc::chaos
