@@ -19,6 +19,7 @@ voxloc_find(Eigen3 3.3 CONFIG)
 voxloc_find(prometheus-cpp CONFIG)
 voxloc_find(civetweb CONFIG)
 voxloc_find(ZLIB)
+voxloc_find(BZip2)
 voxloc_find(spdlog CONFIG)
 voxloc_find(yaml-cpp CONFIG)
 voxloc_find(CLI11 CONFIG)
@@ -55,6 +56,21 @@ if(NOT TARGET zstd::libzstd_shared)
   set_target_properties(zstd::libzstd_shared PROPERTIES
     IMPORTED_LOCATION ${VOXLOC_ZSTD_LIBRARY}
     INTERFACE_INCLUDE_DIRECTORIES ${VOXLOC_ZSTD_INCLUDE})
+endif()
+
+# lz4 has a CMake package in newer distributions.
+find_package(lz4 CONFIG QUIET)
+if(NOT TARGET lz4::lz4)
+  find_path(VOXLOC_LZ4_INCLUDE lz4frame.h)
+  find_library(VOXLOC_LZ4_LIBRARY lz4)
+  mark_as_advanced(VOXLOC_LZ4_INCLUDE VOXLOC_LZ4_LIBRARY)
+  if(NOT VOXLOC_LZ4_INCLUDE OR NOT VOXLOC_LZ4_LIBRARY)
+    message(FATAL_ERROR "lz4 was not found. Run scripts/install-dependencies.")
+  endif()
+  add_library(lz4::lz4 UNKNOWN IMPORTED)
+  set_target_properties(lz4::lz4 PROPERTIES
+    IMPORTED_LOCATION ${VOXLOC_LZ4_LIBRARY}
+    INTERFACE_INCLUDE_DIRECTORIES ${VOXLOC_LZ4_INCLUDE})
 endif()
 
 # GeographicLib has a CMake package in some distributions; in Debian the headers and the library are

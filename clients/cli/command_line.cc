@@ -54,6 +54,12 @@ void BuildCommands(CLI::App* app, Work* chosen) {
   AddScoreCommand(app, chosen);
   AddSimulateCommand(app, chosen);
   AddInfoCommand(app, chosen);
+  CLI::App* bag = app->add_subcommand("bag", "Look into recordings of ROS");
+  bag->require_subcommand(1);
+  bag->footer(
+      "Examples:\n"
+      "  voxloc bag info drive.mcap");
+  AddBagInfoCommand(bag, chosen);
   CLI::App* admin = app->add_subcommand("admin", "See and change how a server is run");
   admin->require_subcommand(1);
   admin->footer(

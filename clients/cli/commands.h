@@ -40,6 +40,7 @@ void AddAdminConfigCommand(CLI::App* parent, Work* chosen);
 void AddAdminDrainCommand(CLI::App* parent, Work* chosen);
 void AddAdminLogLevelCommand(CLI::App* parent, Work* chosen);
 void AddAdminSessionsCommand(CLI::App* parent, Work* chosen);
+void AddBagInfoCommand(CLI::App* parent, Work* chosen);
 void AddAlignCommand(CLI::App* parent, Work* chosen);
 void AddCalibrateCommand(CLI::App* parent, Work* chosen);
 void AddLoadTestCommand(CLI::App* parent, Work* chosen);

@@ -12,7 +12,8 @@
 #include "clients/cli/commands.h"
 #include "clients/cli/commit_flags.h"
 #include "clients/cli/map_frame_flags.h"
-#include "clients/cli/progress.h"
+#include "clients/cli/map_load_bag.h"
+#include "clients/cli/map_tile_plan.h"
 #include "clients/cli/server_flags.h"
 #include "clients/cli/text_table.h"
 #include "clients/cli/upload_report.h"
@@ -36,19 +37,13 @@ struct MapLoadFlags {
   MapFrameFlags frame;
   std::string map;
   std::vector<std::string> paths;
+  MapBagFlags bag;
   std::string poses;
   std::optional<double> tile_size_m;  // nullopt: one tile per cloud, unless a single one is large
   std::string spill_dir;
   bool add = false;
   std::string profiles;  // comma-separated
   double cell_size_m = 0.0;
-};
-
-// The tiles that a map is made of.
-struct LoadPlan {
-  std::vector<client::UploadTile> tiles;
-  size_t clouds = 0;
-  uint64_t points_not_finite = 0;  // that are in none of the tiles
 };
 
 v1::BeginUpdate BeginOf(const MapLoadFlags& options) {
@@ -79,75 +74,48 @@ absl::StatusOr<double> TileSizeOf(const MapLoadFlags& options,
   return kTileSizeOfLargeClouds_m;
 }
 
-// Shows how many points have been cut.
-class CutLine {
- public:
-  CutLine(const std::string& map, size_t clouds)
-      : label_(absl::StrCat("cutting ", map)), clouds_(clouds) {}
-
-  void Update(size_t clouds_done, uint64_t points) {
-    if (!line_.due()) return;
-    const double seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-    line_.Show(absl::StrFormat("%s: %d of %d clouds, %s points, %.1f million a second", label_,
-                               clouds_done, clouds_, Grouped(points),
-                               static_cast<double>(points) * 1e-6 / seconds));
-  }
-
- private:
-  std::string label_;
-  size_t clouds_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  LiveLine line_{3.0, 0.1};
-};
-
-absl::Status SpillCloud(const TileSource& source, size_t clouds_done, CutLine* line,
-                        TileSpill* spill) {
+absl::Status CutCloud(const TileSource& source, TileCutter* cutter) {
   absl::StatusOr<CloudPieceReader> reader = CloudPieceReader::Open(source.path);
   if (!reader.ok()) return reader.status();
   while (true) {
     absl::StatusOr<PointCloud> piece = reader->Next();
     if (!piece.ok()) return piece.status();
-    if (piece->empty()) return absl::OkStatus();
+    if (piece->empty()) break;
     if (source.map_T_cloud.has_value()) piece = Transform(*source.map_T_cloud, *piece);
-    if (absl::Status status = spill->Add(*piece); !status.ok()) {
+    if (absl::Status status = cutter->Add(*piece); !status.ok()) {
       return absl::Status(status.code(), absl::StrCat(source.path, ": ", status.message()));
     }
-    line->Update(clouds_done, spill->points());
   }
+  cutter->EndCloud();
+  return absl::OkStatus();
+}
+
+TileSpill::Options SpillOf(const MapLoadFlags& options, double tile_size_m) {
+  TileSpill::Options spill;
+  spill.tile_size_m = tile_size_m;
+  spill.directory = options.spill_dir;
+  return spill;
 }
 
 // One grid over everything: points of several clouds meet in the same tile.
 absl::StatusOr<LoadPlan> CutIntoTiles(const MapLoadFlags& options,
                                       const std::vector<TileSource>& sources, double tile_size_m) {
-  TileSpill::Options spill_options;
-  spill_options.tile_size_m = tile_size_m;
-  spill_options.directory = options.spill_dir;
-  absl::StatusOr<TileSpill> created = TileSpill::Create(spill_options);
-  if (!created.ok()) return created.status();
-  const auto spill = std::make_shared<TileSpill>(*std::move(created));
-  CutLine line(options.map, sources.size());
-  LoadPlan plan;
+  const absl::StatusOr<std::unique_ptr<TileCutter>> cutter =
+      TileCutter::Create(options.map, sources.size(), SpillOf(options, tile_size_m));
+  if (!cutter.ok()) return cutter.status();
   for (const TileSource& source : sources) {
-    if (absl::Status status = SpillCloud(source, plan.clouds, &line, spill.get()); !status.ok()) {
-      return status;
-    }
-    ++plan.clouds;
+    if (absl::Status status = CutCloud(source, cutter->get()); !status.ok()) return status;
   }
-  if (absl::Status status = spill->Finish(); !status.ok()) return status;
-  plan.points_not_finite = spill->points_not_finite();
-  for (const TileIndex& index : spill->tiles()) {
-    const auto load = [spill, index]() -> absl::StatusOr<PointCloud> {
-      absl::StatusOr<MapTile> tile = spill->Load(index);
-      if (!tile.ok()) return tile.status();
-      return std::move(tile->cloud);
-    };
-    plan.tiles.push_back({spill->Describe(index).id, load, std::nullopt});
-  }
-  return plan;
+  return (*cutter)->Finish();
+}
+
+absl::StatusOr<LoadPlan> PlanOfBag(const MapLoadFlags& options) {
+  const double tile_size_m = options.tile_size_m.value_or(kTileSizeOfLargeClouds_m);
+  return PlanBagLoad(options.map, options.bag, options.poses, SpillOf(options, tile_size_m));
 }
 
 absl::StatusOr<LoadPlan> PlanLoad(const MapLoadFlags& options) {
+  if (!options.bag.bag.paths.empty()) return PlanOfBag(options);
   absl::StatusOr<std::vector<TileSource>> sources = ResolveMapSources(options.paths, options.poses);
   if (!sources.ok()) return sources.status();
   const absl::StatusOr<double> tile_size_m = TileSizeOf(options, *sources);
@@ -214,6 +182,14 @@ void AddMapLoadCommand(CLI::App* parent, Work* chosen) {
       "projector decides, unless its type is Local. A map gets its frame once; another one is\n"
       "refused.\n"
       "\n"
+      "With --bag the map is made of a recorded drive, of ROS 1 or ROS 2; no ROS is needed. Each\n"
+      "scan is moved by the pose of its stamp, as it is: turning and driving during a sweep are "
+      "not\n"
+      "corrected. All points are cut into tiles, of 50 m without --tile-size. A point that many\n"
+      "scans saw is there many times, so take a scan every few metres with --scan-distance, and\n"
+      "thin each one with --leaf. Poses are the bag's, or with --poses those of a file in the\n"
+      "format tum (stamp x y z qx qy qz qw). `voxloc bag info` lists the topics.\n"
+      "\n"
       "Only tiles whose points the server does not have are sent. Where the connection breaks, "
       "the\n"
       "load goes on from there, for about a minute; repeating the command does the same.\n\n"
@@ -228,12 +204,13 @@ void AddMapLoadCommand(CLI::App* parent, Work* chosen) {
       "  voxloc map load --map town --tile-size 50 map.ply\n"
       "  voxloc map load --map town --canary bus-7,bus-9 --comment \"new bridge\" map/\n"
       "  voxloc map load --map yard --poses poses.txt scans/\n"
+      "  voxloc map load --map yard --bag drive.mcap --leaf 0.2 --scan-distance 2 --min-range 2\n"
       "  voxloc map load --map yard --wgs84-origin 48.13743,11.57549,519,90 yard.pcd");
   command->add_option("--map", options->map, "Load this map")->type_name("NAME")->required();
   command
       ->add_option("--tile-size", options->tile_size_m,
                    "Cut the points into square tiles of S metres (1 to 1000000); 0: one tile per "
-                   "cloud, whatever its size")
+                   "cloud, whatever its size, but not of a bag")
       ->type_name("S")
       ->check(CLI::Range(0.0, 1e6));
   command
@@ -244,7 +221,7 @@ void AddMapLoadCommand(CLI::App* parent, Work* chosen) {
   command
       ->add_option("--poses", options->poses,
                    "Place each cloud by its pose map_T_cloud: 12 numbers of a 3x4 row-major "
-                   "matrix per line, in the order of the clouds")
+                   "matrix per line, in the order of the clouds; of a bag: by stamps, format tum")
       ->type_name("FILE");
   command->add_flag("--add", options->add,
                     "Keep the other tiles of the map; tiles with the same name are replaced");
@@ -262,7 +239,12 @@ void AddMapLoadCommand(CLI::App* parent, Work* chosen) {
   AddMapFrameFlags(command, &options->frame);
   AddCommitFlags(command, &options->commit);
   AddServerFlags(command, &options->server);
-  command->add_option("PATH", options->paths, "Load these clouds and directories")->required();
+  AddMapBagFlags(command, &options->bag);
+  CLI::Option* path =
+      command->add_option("PATH", options->paths, "Load these clouds and directories")->required();
+  CLI::Option* bag = command->get_option("--bag");
+  bag->excludes(path);
+  bag->each([path](const std::string& /*path*/) { path->required(false); });
   command->callback([options, chosen] { *chosen = [options] { return LoadMap(*options); }; });
 }
 

@@ -6,12 +6,15 @@
 #include <memory>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "clients/cli/alignment_flags.h"
+#include "clients/cli/bag_flags.h"
 #include "clients/cli/commands.h"
 #include "clients/cli/estimate_flags.h"
 #include "clients/cli/field_flag.h"
 #include "clients/cli/map_flags.h"
 #include "clients/cli/output_flags.h"
+#include "clients/cli/pose_text.h"
 #include "clients/cli/replay/capture_replay.h"
 #include "clients/cli/replay/live_report.h"
 #include "clients/cli/replay/replay_runner.h"
@@ -21,12 +24,15 @@
 #include "clients/cli/server_flags.h"
 #include "clients/cpp/admin_client.h"
 #include "clients/cpp/align.h"
+#include "clients/cpp/messages.h"
 
 namespace voxloc::cli {
 namespace {
 
 struct ReplayFlags {
   std::vector<std::string> captures;
+  BagFlags bag;
+  std::string guesses_topic;
   ServerFlags server;
   MapFlags map;
   ScanFlags scan;
@@ -50,12 +56,49 @@ constexpr size_t kPicturePoints = 6000;
 constexpr size_t kScansAhead = 64;
 
 GuessSource::Kind KindOf(const ReplayFlags& options) {
-  if (!options.files.guesses.empty()) return GuessSource::Kind::kFile;
+  if (!options.files.guesses.empty() || !options.guesses_topic.empty()) {
+    return GuessSource::Kind::kFile;
+  }
   return options.guess == "previous" ? GuessSource::Kind::kPrevious : GuessSource::Kind::kTruth;
 }
 
+// The scans and their poses, and where the scans come from.
+struct ReplayDrive {
+  std::unique_ptr<bag::Drive> bag;  // nullptr: files
+  ReplayInput input;
+  std::unique_ptr<ScanSource> scans;
+  std::optional<Pose> base_T_sensor;
+};
+
+absl::StatusOr<ReplayDrive> OpenReplayDrive(const ReplayFlags& options) {
+  ReplayDrive drive;
+  if (!options.alignment.base_T_sensor.empty()) {
+    const absl::StatusOr<Pose> mount = ParsePoseText(options.alignment.base_T_sensor);
+    if (!mount.ok()) return mount.status();
+    drive.base_T_sensor = *mount;
+  }
+  if (options.bag.paths.empty()) {
+    absl::StatusOr<ReplayInput> input = ReadReplayInput(options.files);
+    if (!input.ok()) return input.status();
+    drive.input = *std::move(input);
+    drive.scans = std::make_unique<FileScans>(drive.input.scans);
+    return drive;
+  }
+  absl::StatusOr<std::unique_ptr<bag::Drive>> opened =
+      OpenDrive(options.bag, {options.files.poses, options.guesses_topic,
+                              options.alignment.base_T_sensor, options.files.max_scans});
+  if (!opened.ok()) return opened.status();
+  drive.bag = *std::move(opened);
+  drive.base_T_sensor = drive.bag->base_T_sensor();
+  drive.input = ReplayInputOf(*drive.bag, !options.guesses_topic.empty());
+  absl::StatusOr<std::unique_ptr<bag::DriveClouds>> clouds = drive.bag->ReadClouds();
+  if (!clouds.ok()) return clouds.status();
+  drive.scans = std::make_unique<BagScans>(*std::move(clouds));
+  return drive;
+}
+
 absl::StatusOr<std::unique_ptr<client::LocalizationSession>> OpenSession(
-    const ReplayFlags& options) {
+    const ReplayFlags& options, const std::optional<Pose>& base_T_sensor) {
   absl::StatusOr<client::Channel> channel = Connect(options.server);
   if (!channel.ok()) return channel.status();
   client::SessionOptions session;
@@ -64,6 +107,7 @@ absl::StatusOr<std::unique_ptr<client::LocalizationSession>> OpenSession(
   setup.set_map(options.map.map);
   setup.mutable_options()->set_profile(options.map.profile);
   options.alignment.AddTo(&setup);
+  if (base_T_sensor.has_value()) client::EncodePose(*base_T_sensor, setup.mutable_base_t_sensor());
   options.estimate.AddTo(setup.mutable_options(), setup.mutable_output());
   setup.mutable_output()->set_diagnostics(options.diagnostics);
   if (!options.recovery.empty()) SetFields(options.recovery, session.open.mutable_recovery());
@@ -87,15 +131,19 @@ ReplaySetting SettingOf(const ReplayFlags& options, const v1::SessionOpened& ope
   setting.map = options.map.map;
   setting.profile = opened.profile().name();
   setting.scans = options.files.scans;
-  setting.guess = options.files.guesses.empty() ? options.guess : options.files.guesses;
+  setting.guess = options.guess;
+  if (!options.files.guesses.empty()) setting.guess = options.files.guesses;
+  if (!options.bag.paths.empty()) setting.scans = absl::StrJoin(options.bag.paths, " ");
+  if (!options.guesses_topic.empty()) setting.guess = options.guesses_topic;
   setting.perturb = options.perturb;
   setting.rate_hz = options.rate_hz;
   return setting;
 }
 
 absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
-  const absl::StatusOr<ReplayInput> input = ReadReplayInput(options.files);
-  if (!input.ok()) return input.status();
+  absl::StatusOr<ReplayDrive> drive = OpenReplayDrive(options);
+  if (!drive.ok()) return drive.status();
+  const ReplayInput& input = drive->input;
   std::optional<Perturbation> perturbation;
   if (!options.perturb.empty()) {
     const absl::StatusOr<Perturbation> parsed = ParsePerturbation(options.perturb);
@@ -109,8 +157,9 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
     if (!read.ok()) return read.status();
     references = *std::move(read);
   }
-  const GuessSource guesses(*input, KindOf(options), perturbation, options.scan.seed);
-  const absl::StatusOr<std::unique_ptr<client::LocalizationSession>> session = OpenSession(options);
+  const GuessSource guesses(input, KindOf(options), perturbation, options.scan.seed);
+  const absl::StatusOr<std::unique_ptr<client::LocalizationSession>> session =
+      OpenSession(options, drive->base_T_sensor);
   if (!session.ok()) return session.status();
   ReplaySetting setting = SettingOf(options, (*session)->opened());
 
@@ -123,15 +172,18 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
   const auto start = std::chrono::steady_clock::now();
   absl::StatusOr<std::vector<ReplayRow>> rows = absl::InternalError("not run");
   {
-    LiveReport live(input->scans.size());
-    replay.on_reply = [&live, &picture](const ReplayRow& row, const PointCloud& cloud) {
+    LiveReport live(input.scans.size());
+    const Pose base_T_sensor = drive->base_T_sensor.value_or(Pose());
+    replay.on_reply = [&](const ReplayRow& row, const PointCloud& cloud) {
       live.Add(row);
-      if (row.accepted && row.map_T_base.has_value()) picture.Add(*row.map_T_base, cloud);
+      if (row.accepted && row.map_T_base.has_value()) {
+        picture.Add(*row.map_T_base * base_T_sensor, cloud);
+      }
     };
-    ScanLoader loader(input->scans, options.scan.filter(),
+    ScanLoader loader(std::move(drive->scans), input.scans, options.scan.filter(),
                       options.report.empty() ? 0 : kPicturePoints,
                       options.rate_hz > 0.0 ? kScansAhead : 0);
-    rows = RunReplay(*input, guesses, replay, &loader, session->get());
+    rows = RunReplay(input, guesses, replay, &loader, session->get());
   }
   if (!rows.ok()) return rows.status();
   setting.elapsed_s =
@@ -215,10 +267,21 @@ constexpr char kReplayManual[] =
     "revision of the map, finds the same pose to the last bit; warnings say where it is another.\n"
     "--map names the map where it has another name here. The exit code is 4 if a pose or a status\n"
     "differs.\n\n"
+    "With --bag, scans, stamps and poses come from a recording of ROS 1 or ROS 2; no ROS is "
+    "needed.\n"
+    "Topics are found by their types, and the command says which it took; `voxloc bag info` lists\n"
+    "them. The pose at a scan's stamp is interpolated between poses at most 1 s apart; scans\n"
+    "without one are left out and counted. Where the sensor sits on the vehicle comes from the\n"
+    "transforms of the bag, or from --base-t-sensor. --poses FILE (tum) takes the place of the\n"
+    "bag's poses, and --guesses-topic starts each search at a pose of another topic, such as a\n"
+    "filter's.\n\n"
     "Examples:\n"
     "  voxloc replay --map town --scans drive/scans --poses drive/poses.txt --points 1500 \\\n"
     "      --guess previous --perturb 0.3,0.3,0.1,0.5,0.5,1 --report report.html\n"
     "  voxloc replay --map yard --scans scans --poses poses.txt --leaf 1.5 --rate 10 --json -\n"
+    "  voxloc replay --map yard --bag drive.mcap --guess previous --report report.html\n"
+    "  voxloc replay --map yard --bag drive.bag --poses-topic /tf --map-frame map \\\n"
+    "      --base-frame base_link\n"
     "  voxloc replay --capture bad.capture --server localhost:50051";
 
 void AddFileFlags(CLI::App* command, ReplayFlags* options) {
@@ -227,7 +290,10 @@ void AddFileFlags(CLI::App* command, ReplayFlags* options) {
                    "Send the scans of this directory: PCD, PLY or KITTI .bin")
       ->type_name("DIR")
       ->required();
-  command->add_option("--poses", options->files.poses, "Read the true pose of every scan from FILE")
+  command
+      ->add_option("--poses", options->files.poses,
+                   "Read the true pose of every scan from FILE; with --bag poses by their stamps, "
+                   "format tum, in place of the bag's")
       ->type_name("FILE")
       ->required();
   command
@@ -247,6 +313,23 @@ void AddFileFlags(CLI::App* command, ReplayFlags* options) {
   command->add_option("--max-scans", options->files.max_scans, "Stop after N scans; 0: all")
       ->type_name("N")
       ->capture_default_str();
+}
+
+// A bag in the place of files.
+void AddReplayBagFlags(CLI::App* command, ReplayFlags* options) {
+  CLI::Option* bag = AddBagFlags(command, &options->bag);
+  command
+      ->add_option("--guesses-topic", options->guesses_topic,
+                   "Take the guess of every scan from this topic of poses or odometry")
+      ->type_name("TOPIC")
+      ->needs(bag)
+      ->excludes(command->get_option("--guess"));
+  for (const char* name : {"--scans", "--guesses", "--pose-format"}) {
+    bag->excludes(command->get_option(name));
+  }
+  bag->each([command](const std::string& /*path*/) {
+    for (const char* name : {"--scans", "--poses"}) command->get_option(name)->required(false);
+  });
 }
 
 // After all options of drives, which do not go with it, and before those of the server.
@@ -276,6 +359,7 @@ void AddReplayCommand(CLI::App* parent, Work* chosen) {
   command->footer(kReplayManual);
   AddMapFlags(command, &options->map);
   AddFileFlags(command, options.get());
+  AddReplayBagFlags(command, options.get());
   command
       ->add_option("--perturb", options->perturb,
                    "Move each guess by metres along the map's axes and degrees about them")

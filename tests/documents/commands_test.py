@@ -19,6 +19,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support" / "python"))
+import bags  # noqa: E402
 import voxlocd  # noqa: E402
 
 PROGRAMS = ("voxloc", "voxlocd", "voxloc_bench", "voxloc_chaos")
@@ -104,7 +105,7 @@ class Documents(unittest.TestCase):
         words[0] = os.path.join(self.programs, "voxloc")
         if "--server" in words:
             words[words.index("--server") + 1] = server.address
-        elif words[1] != "simulate":
+        elif words[1] not in ("simulate", "bag"):
             words += ["--server", server.address]
         done = subprocess.run(words, cwd=self.folder, stdin=subprocess.DEVNULL, timeout=TIMEOUT_S,
                               env=variables, capture_output=True, text=True, check=False)
@@ -117,6 +118,13 @@ class Documents(unittest.TestCase):
             if flag in words and words[words.index(flag) + 1] != "-":
                 written = pathlib.Path(self.folder, words[words.index(flag) + 1])
                 self.assertTrue(written.stat().st_size > 0, f"{command} wrote no {written.name}")
+
+    def record_town(self):
+        """The drive through the town as a bag, as docs/cli.md has it."""
+        town = pathlib.Path(self.folder, "town")
+        clouds = [bags.read_pcd_points(path) for path in sorted((town / "scans").iterdir())]
+        recording = bags.drive_recording(clouds, bags.read_kitti_poses(town / "poses.txt"), 10**18)
+        bags.write_mcap(town / "drive.mcap", recording)
 
     def run_block(self, document, lines, server=None):
         if any(lines[0].startswith(start) for start in NOT_COMMANDS.get(document, ())):
@@ -148,6 +156,7 @@ class Documents(unittest.TestCase):
 
     def test_2_the_examples_of_the_command_line_work(self):
         self.assertTrue(pathlib.Path(self.folder, "town").is_dir(), "the quick start wrote no town")
+        self.record_town()
         server = self.start("voxlocd")
         server.wait_until_ready()
         for lines in blocks(self.read("docs/cli.md")):

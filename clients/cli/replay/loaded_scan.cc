@@ -9,14 +9,12 @@
 
 namespace voxloc::cli {
 
-absl::StatusOr<LoadedScan> LoadReplayScan(const std::string& path, const FilterOptions& filter,
-                                          size_t picture_points) {
-  absl::StatusOr<PointCloud> cloud = ReadCloud(path);
-  if (!cloud.ok()) return cloud.status();
-  absl::StatusOr<FilteredCloud> filtered = FilterCloud(*cloud, filter);
+absl::StatusOr<LoadedScan> ThinReplayScan(const PointCloud& cloud, const std::string& name,
+                                          const FilterOptions& filter, size_t picture_points) {
+  absl::StatusOr<FilteredCloud> filtered = FilterCloud(cloud, filter);
   if (!filtered.ok()) {
     return absl::Status(filtered.status().code(),
-                        absl::StrCat(path, ": ", filtered.status().message()));
+                        absl::StrCat(name, ": ", filtered.status().message()));
   }
   LoadedScan scan;
   scan.cloud = std::move(filtered->cloud);
@@ -24,10 +22,17 @@ absl::StatusOr<LoadedScan> LoadReplayScan(const std::string& path, const FilterO
     FilterOptions picture = filter;
     picture.voxel_leaf_m = 0.0;
     picture.max_points = picture_points;
-    absl::StatusOr<FilteredCloud> chosen = FilterCloud(*cloud, picture);
+    absl::StatusOr<FilteredCloud> chosen = FilterCloud(cloud, picture);
     if (chosen.ok()) scan.picture = std::move(chosen->cloud);
   }
   return scan;
+}
+
+absl::StatusOr<LoadedScan> LoadReplayScan(const std::string& path, const FilterOptions& filter,
+                                          size_t picture_points) {
+  const absl::StatusOr<PointCloud> cloud = ReadCloud(path);
+  if (!cloud.ok()) return cloud.status();
+  return ThinReplayScan(*cloud, path, filter, picture_points);
 }
 
 }  // namespace voxloc::cli

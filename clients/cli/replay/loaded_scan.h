@@ -18,7 +18,14 @@ struct LoadedScan {
   PointCloud picture;  // a choice of the points before thinning, for the report; may be empty
 };
 
-// `picture_points`: how many points the report wants; 0: none. The error names the file.
+// `name`: what the error calls the scan. `picture_points`: how many points the report wants; 0:
+// none.
+[[nodiscard]] absl::StatusOr<LoadedScan> ThinReplayScan(const PointCloud& cloud,
+                                                        const std::string& name,
+                                                        const FilterOptions& filter,
+                                                        size_t picture_points);
+
+// The same of a file, whose path is its name.
 [[nodiscard]] absl::StatusOr<LoadedScan> LoadReplayScan(const std::string& path,
                                                         const FilterOptions& filter,
                                                         size_t picture_points);

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "clients/dataset/scan_directory.h"
+#include "clients/dataset/stamp_text.h"
 
 namespace voxloc::cli {
 
@@ -39,6 +40,16 @@ absl::StatusOr<ReplayInput> ReadReplayInput(const ReplayFiles& files) {
     input.scans.resize(files.max_scans);
     input.truth.resize(files.max_scans);
     if (!input.guesses.empty()) input.guesses.resize(files.max_scans);
+  }
+  return input;
+}
+
+ReplayInput ReplayInputOf(const bag::Drive& drive, bool guesses) {
+  ReplayInput input;
+  for (const bag::DriveScan& scan : drive.scans()) {
+    input.scans.push_back(SecondsFromNanoseconds(scan.stamp_ns));
+    input.truth.push_back({scan.stamp_ns, scan.map_T_base});
+    if (guesses) input.guesses.push_back(scan.guess_map_T_base);
   }
   return input;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "clients/dataset/bag/drive.h"
 #include "clients/dataset/perturbation.h"
 #include "clients/dataset/trajectory_file.h"
 
@@ -25,13 +26,16 @@ struct ReplayFiles {
 };
 
 struct ReplayInput {
-  std::vector<std::string> scans;
+  std::vector<std::string> scans;  // paths of files, or stamps in a bag
   std::vector<StampedPose> truth;
   std::vector<Pose> guesses;  // empty: not given
 };
 
 // InvalidArgument: the counts differ; the message has both.
 [[nodiscard]] absl::StatusOr<ReplayInput> ReadReplayInput(const ReplayFiles& files);
+
+// The scans of a bag by their stamps, in seconds. `guesses`: the drive has them.
+[[nodiscard]] ReplayInput ReplayInputOf(const bag::Drive& drive, bool guesses);
 
 // Where the search for a scan starts.
 class GuessSource {

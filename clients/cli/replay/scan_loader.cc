@@ -6,9 +6,13 @@
 
 namespace voxloc::cli {
 
-ScanLoader::ScanLoader(std::vector<std::string> paths, const FilterOptions& filter,
-                       size_t picture_points, size_t depth)
-    : paths_(std::move(paths)), filter_(filter), picture_points_(picture_points), depth_(depth) {
+ScanLoader::ScanLoader(std::unique_ptr<ScanSource> source, std::vector<std::string> names,
+                       const FilterOptions& filter, size_t picture_points, size_t depth)
+    : source_(std::move(source)),
+      names_(std::move(names)),
+      filter_(filter),
+      picture_points_(picture_points),
+      depth_(depth) {
   if (depth_ > 0) thread_ = std::thread([this] { Run(); });
 }
 
@@ -21,9 +25,16 @@ ScanLoader::~ScanLoader() {
   if (thread_.joinable()) thread_.join();
 }
 
+absl::StatusOr<LoadedScan> ScanLoader::Load() {
+  const std::string& name = names_[next_++];
+  const absl::StatusOr<PointCloud> cloud = source_->Next();
+  if (!cloud.ok()) return cloud.status();
+  return ThinReplayScan(*cloud, name, filter_, picture_points_);
+}
+
 void ScanLoader::Run() {
-  for (const std::string& path : paths_) {
-    absl::StatusOr<LoadedScan> scan = LoadReplayScan(path, filter_, picture_points_);
+  while (next_ < names_.size()) {
+    absl::StatusOr<LoadedScan> scan = Load();
     std::unique_lock<std::mutex> lock(mutex_);
     changed_.wait(lock, [this] { return stopping_ || ready_.size() < depth_; });
     if (stopping_) return;
@@ -38,7 +49,7 @@ void ScanLoader::Run() {
 }
 
 absl::StatusOr<LoadedScan> ScanLoader::Next() {
-  if (depth_ == 0) return LoadReplayScan(paths_[next_++], filter_, picture_points_);
+  if (depth_ == 0) return Load();
   std::unique_lock<std::mutex> lock(mutex_);
   changed_.wait(lock, [this] { return !ready_.empty() || !error_.ok(); });
   if (ready_.empty()) return error_;

@@ -9,6 +9,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -16,30 +17,34 @@
 
 #include "absl/status/statusor.h"
 #include "clients/cli/replay/loaded_scan.h"
+#include "clients/cli/replay/scan_source.h"
 #include "core/cloud/filters.h"
 
 namespace voxloc::cli {
 
 class ScanLoader {
  public:
-  // `picture_points`: how many points of each scan the report wants. 0: none.
-  ScanLoader(std::vector<std::string> paths, const FilterOptions& filter, size_t picture_points,
-             size_t depth);
+  // `names`: of the scans that `source` gives, for errors. `picture_points`: how many points of
+  // each scan the report wants. 0: none.
+  ScanLoader(std::unique_ptr<ScanSource> source, std::vector<std::string> names,
+             const FilterOptions& filter, size_t picture_points, size_t depth);
   ~ScanLoader();
   ScanLoader(const ScanLoader&) = delete;
   ScanLoader& operator=(const ScanLoader&) = delete;
 
-  // The next scan in order, waiting for it. To be called once for every path, or until an error.
+  // The next scan in order, waiting for it. To be called once for every name, or until an error.
   [[nodiscard]] absl::StatusOr<LoadedScan> Next();
 
  private:
   void Run();
+  [[nodiscard]] absl::StatusOr<LoadedScan> Load();
 
-  const std::vector<std::string> paths_;
+  const std::unique_ptr<ScanSource> source_;
+  const std::vector<std::string> names_;
   const FilterOptions filter_;
   const size_t picture_points_;
   const size_t depth_;
-  size_t next_ = 0;  // without a depth
+  size_t next_ = 0;  // of the thread that loads
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,7 +63,8 @@ class ReplayRunnerTest : public ::testing::Test {
     auto session = client::LocalizationSession::Open(*client::Channel::Create(channel), {});
     EXPECT_TRUE(session.ok()) << session.status();
     if (!session.ok()) return {};
-    ScanLoader loader(input_.scans, FilterOptions(), 0, 0);
+    ScanLoader loader(std::make_unique<FileScans>(input_.scans), input_.scans, FilterOptions(), 0,
+                      0);
     const GuessSource guesses(input_, GuessSource::Kind::kTruth, std::nullopt, 0);
     const auto rows = RunReplay(input_, guesses, options, &loader, session->get());
     EXPECT_TRUE(rows.ok()) << rows.status();

@@ -67,7 +67,7 @@ class CaptureStoreTest : public ::testing::Test {
   }
 
   ScratchDir scratch_;
-  Metrics metrics_{"test"};
+  Metrics metrics_;
   CaptureStore::Limits limits_{1 << 20, 1 << 20, 3600.0, 100};
   int64_t now_ns_ = 1000 * kSecondNs;
   absl::Status disk_;

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tiles that a map is to be made of, and cutting points into them with little memory.
+
+#ifndef VOXLOC_CLIENTS_CLI_MAP_TILE_PLAN_H_
+#define VOXLOC_CLIENTS_CLI_MAP_TILE_PLAN_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "clients/cli/progress.h"
+#include "clients/cpp/map_upload.h"
+#include "clients/dataset/tile_spill.h"
+#include "core/cloud/point_cloud.h"
+
+namespace voxloc::cli {
+
+struct LoadPlan {
+  std::vector<client::UploadTile> tiles;
+  size_t clouds = 0;
+  uint64_t points_not_finite = 0;  // that are in none of the tiles
+};
+
+// Cuts points into the tiles of one grid, through a TileSpill, and shows how far it is.
+class TileCutter {
+ public:
+  // `clouds`: how many will be added. As TileSpill::Create.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<TileCutter>> Create(
+      const std::string& map, size_t clouds, const TileSpill::Options& options);
+
+  // A piece of a cloud, in the map's frame. As TileSpill::Add.
+  [[nodiscard]] absl::Status Add(const PointCloud& piece);
+  // The last piece of a cloud has been added.
+  void EndCloud() { ++plan_.clouds; }
+
+  // Once. The tiles hold the points' file until they are gone.
+  [[nodiscard]] absl::StatusOr<LoadPlan> Finish();
+
+ private:
+  TileCutter(const std::string& map, size_t clouds, TileSpill spill);
+  void ShowProgress();
+
+  const std::string label_;
+  const size_t clouds_;
+  const std::shared_ptr<TileSpill> spill_;
+  LoadPlan plan_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  LiveLine line_{3.0, 0.1};
+};
+
+}  // namespace voxloc::cli
+
+#endif  // VOXLOC_CLIENTS_CLI_MAP_TILE_PLAN_H_

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bag: a recording of ROS topics, whatever file it is in, without ROS.
+//
+// rosbag2 with SQLite (.db3), MCAP (.mcap) and ROS 1 bags of version 2.0 (.bag) look the same here:
+// topics with types and counts, and messages in the order in which they were recorded. Memory does
+// not depend on the size of a file: an index of some 100 bytes a chunk is held, and the chunks that
+// are being read.
+
+#ifndef VOXLOC_CLIENTS_DATASET_BAG_BAG_H_
+#define VOXLOC_CLIENTS_DATASET_BAG_BAG_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace voxloc::bag {
+
+struct Topic {
+  std::string name;      // "/points"
+  std::string type;      // as recorded: "sensor_msgs/msg/PointCloud2" or "sensor_msgs/PointCloud2"
+  std::string encoding;  // "cdr", "ros1", or what else the file says
+  uint64_t messages = 0;
+
+  // The type in ROS 2's form, whichever it was recorded in.
+  [[nodiscard]] std::string Type() const;
+};
+
+struct Message {
+  size_t topic = 0;         // index into Bag::topics
+  int64_t recorded_ns = 0;  // when it was recorded, since the Unix epoch
+  absl::string_view bytes;  // serialized; valid until the cursor moves on
+};
+
+// Reads messages in the order of recorded_ns. For one thread. The bag must outlive it.
+class Cursor {
+ public:
+  virtual ~Cursor() = default;
+  // False at the end. After an error there is nothing more.
+  [[nodiscard]] virtual absl::StatusOr<bool> Next(Message* message) = 0;
+};
+
+// What a bag says of itself, once.
+struct BagContents {
+  std::string format;  // "rosbag2 (SQLite)", "MCAP", "ROS 1 bag"
+  std::vector<Topic> topics;
+  int64_t first_ns = 0;  // of the messages, by recorded_ns; 0 and 0 without any
+  int64_t last_ns = 0;
+  // What its user should know, such as that the file was not closed. Usually empty.
+  std::vector<std::string> remarks;
+
+  [[nodiscard]] uint64_t messages() const;
+};
+
+class Bag {
+ public:
+  virtual ~Bag() = default;
+  [[nodiscard]] virtual const BagContents& contents() const = 0;
+  // The messages of the topics with these indices; any number of cursors may be open.
+  [[nodiscard]] virtual absl::StatusOr<std::unique_ptr<Cursor>> Read(
+      const std::vector<size_t>& topics) const = 0;
+};
+
+// A file, or rosbag2's directory of files; several are one recording, in the order of their first
+// messages. NotFound, InvalidArgument (no bag, damaged, or a compression of whole files) and
+// ResourceExhausted errors name the file.
+[[nodiscard]] absl::StatusOr<std::unique_ptr<Bag>> OpenBag(const std::vector<std::string>& paths);
+
+}  // namespace voxloc::bag
+
+#endif  // VOXLOC_CLIENTS_DATASET_BAG_BAG_H_

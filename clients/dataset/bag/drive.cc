@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/dataset/bag/drive.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
+#include "clients/cpp/messages.h"
+#include "clients/dataset/bag/messages.h"
+#include "clients/dataset/bag/topic_choice.h"
+#include "clients/dataset/stamp_text.h"
+#include "clients/pointcloud2/cloud_encoding.h"
+
+namespace voxloc::bag {
+namespace {
+
+constexpr uint64_t kProgressMessages = 256;
+
+std::string NameText(const std::string& frame) {
+  return frame.empty() ? "(not named)" : absl::StrCat("'", frame, "'");
+}
+
+std::string PositionText(const Pose& pose) {
+  return absl::StrFormat("%.3f %.3f %.3f m", pose.translation.x(), pose.translation.y(),
+                         pose.translation.z());
+}
+
+std::string SpanText(int64_t first_ns, int64_t last_ns) {
+  return absl::StrCat(SecondsFromNanoseconds(first_ns), " to ", SecondsFromNanoseconds(last_ns),
+                      " s");
+}
+
+absl::StatusOr<PointCloud> CloudOf(const Topic& topic, absl::string_view bytes) {
+  CloudMessage message;
+  if (absl::Status status = DecodePointCloud2(topic, bytes, &message); !status.ok()) return status;
+  ros::CloudEncodingOptions options;
+  options.encoding = ros::CloudEncoding::kFloat32;
+  const absl::StatusOr<ros::EncodedCloud> encoded =
+      ros::EncodeCloud(message.view, /*base_T_sensor=*/std::nullopt, options);
+  if (!encoded.ok()) return encoded.status();
+  PointCloud cloud;
+  if (absl::Status status = client::DecodePoints(encoded->cloud, &cloud); !status.ok()) {
+    return status;
+  }
+  return cloud;
+}
+
+// The frames as decoders give them.
+DriveOptions Normalized(DriveOptions options) {
+  options.frames.map = std::string(absl::StripPrefix(options.frames.map, "/"));
+  options.frames.base = std::string(absl::StripPrefix(options.frames.base, "/"));
+  return options;
+}
+
+}  // namespace
+
+absl::StatusOr<PointCloud> DriveClouds::Next() {
+  const DriveScan& scan = drive_.scans()[next_scan_];
+  const auto fail = [&](const absl::Status& status) {
+    return absl::Status(
+        status.code(),
+        absl::StrCat("scan ", scan.number, " of ", drive_.points_topic().name, " (stamp ",
+                     SecondsFromNanoseconds(scan.stamp_ns), " s): ", status.message()));
+  };
+  Message message;
+  do {
+    const absl::StatusOr<bool> more = cursor_->Next(&message);
+    if (!more.ok()) return fail(more.status());
+    if (!*more) return fail(absl::UnavailableError("the bag has become shorter"));
+  } while (next_number_++ < scan.number);
+  ++next_scan_;
+  absl::StatusOr<PointCloud> cloud = CloudOf(drive_.points_topic(), message.bytes);
+  if (!cloud.ok()) return fail(cloud.status());
+  return cloud;
+}
+
+const Topic& Drive::points_topic() const { return bag_->contents().topics[points_topic_]; }
+
+absl::StatusOr<std::unique_ptr<DriveClouds>> Drive::ReadClouds() const {
+  absl::StatusOr<std::unique_ptr<Cursor>> cursor = bag_->Read({points_topic_});
+  if (!cursor.ok()) return cursor.status();
+  return std::unique_ptr<DriveClouds>(new DriveClouds(*this, *std::move(cursor)));
+}
+
+absl::Status Drive::ForEach(
+    const std::vector<size_t>& topics, const DriveOptions& options,
+    const std::function<absl::Status(const Topic&, const Message&)>& take) const {
+  const BagContents& contents = bag_->contents();
+  uint64_t total = 0;
+  for (const size_t topic : topics) total += contents.topics[topic].messages;
+  const absl::StatusOr<std::unique_ptr<Cursor>> cursor = bag_->Read(topics);
+  if (!cursor.ok()) return cursor.status();
+  Message message;
+  for (uint64_t done = 0;; ++done) {
+    if (options.on_progress && done % kProgressMessages == 0) options.on_progress(done, total);
+    const absl::StatusOr<bool> more = (*cursor)->Next(&message);
+    if (!more.ok()) return more.status();
+    if (!*more) return absl::OkStatus();
+    if (absl::Status status = take(contents.topics[message.topic], message); !status.ok()) {
+      return status;
+    }
+  }
+}
+
+absl::Status Drive::ReadFrames(const DriveOptions& options) {
+  uint64_t not_poses = 0;
+  const absl::Status read =
+      ForEach(TopicsOfKind(bag_->contents(), MessageKind::kTransforms), options,
+              [&](const Topic& topic, const Message& message) -> absl::Status {
+                const absl::StatusOr<std::vector<PoseMessage>> transforms =
+                    DecodeTransforms(topic, message.bytes);
+                if (!transforms.ok()) return transforms.status();
+                for (const PoseMessage& transform : *transforms) {
+                  if (!frames_.Add(transform).ok()) ++not_poses;
+                }
+                return absl::OkStatus();
+              });
+  if (!read.ok()) return read;
+  if (not_poses > 0) {
+    remarks_.push_back(absl::StrCat(not_poses, " transforms of tf are none and are left out"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PoseSource> Drive::ChoosePoseSource(const DriveOptions& options) {
+  if (!options.poses_file.empty()) {
+    remarks_.push_back(absl::StrCat("poses from ", options.poses_file));
+    return PoseSource::OfFile(options.poses_file, options.frames);
+  }
+  const BagContents& contents = bag_->contents();
+  const absl::StatusOr<std::optional<size_t>> topic = ChoosePoses(contents, options.poses_topic);
+  if (!topic.ok()) return topic.status();
+  if (topic->has_value() && KindOf(contents.topics[**topic]) != MessageKind::kTransforms) {
+    remarks_.push_back(absl::StrCat("poses from ", TopicText(contents.topics[**topic])));
+    return PoseSource::OfTopic(**topic, options.frames);
+  }
+  if (frames_.edges().empty()) {
+    return absl::NotFoundError(
+        "the bag has no poses: none of geometry_msgs/PoseStamped, "
+        "geometry_msgs/PoseWithCovarianceStamped, nav_msgs/Odometry or tf; give them in a file "
+        "with --poses");
+  }
+  remarks_.push_back("poses from tf");
+  return PoseSource::OfTransforms(contents, frames_, options.frames);
+}
+
+absl::Status Drive::ReadHeads(const DriveOptions& options, PoseSource* poses, PoseSource* guesses) {
+  const auto wants = [](const PoseSource* source, size_t topic) {
+    return source != nullptr &&
+           std::count(source->topics().begin(), source->topics().end(), topic) > 0;
+  };
+  std::vector<size_t> topics;
+  for (size_t topic = 0; topic < bag_->contents().topics.size(); ++topic) {
+    if (topic == points_topic_ || wants(poses, topic) || wants(guesses, topic)) {
+      topics.push_back(topic);
+    }
+  }
+  uint64_t clouds = 0;
+  return ForEach(topics, options, [&](const Topic& topic, const Message& message) -> absl::Status {
+    for (PoseSource* source : {poses, guesses}) {
+      if (!wants(source, message.topic)) continue;
+      if (absl::Status status = source->Take(topic, message.bytes); !status.ok()) return status;
+    }
+    if (message.topic != points_topic_) return absl::OkStatus();
+    const absl::StatusOr<ros::Header> header = DecodeHeader(topic, message.bytes);
+    if (!header.ok()) return header.status();
+    if (clouds == 0) cloud_frame_ = header->frame_id;
+    if (header->frame_id != cloud_frame_) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the clouds of ", topic.name, " must be in one frame (got ",
+                       NameText(cloud_frame_), " and ", NameText(header->frame_id), ")"));
+    }
+    heads_.push_back({clouds++, header->stamp_ns});
+    return absl::OkStatus();
+  });
+}
+
+absl::Status Drive::PlaceSensor(const DriveOptions& options, const PoseSource& poses) {
+  const std::string& base = poses.base_frame();
+  if (options.base_T_sensor.has_value()) {
+    base_T_sensor_ = options.base_T_sensor;
+    remarks_.push_back(absl::StrCat("the sensor sits where --base-t-sensor says, at ",
+                                    PositionText(*base_T_sensor_)));
+    return absl::OkStatus();
+  }
+  if (base.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the poses do not say which frame of the vehicle they are of; name it with --base-frame, "
+        "or say where the sensor sits with --base-t-sensor (the clouds are in ",
+        NameText(cloud_frame_), "; tf has ", frames_.Text(), ")"));
+  }
+  if (base == cloud_frame_) return absl::OkStatus();
+  const absl::StatusOr<Pose> base_T_sensor = frames_.Fixed(base, cloud_frame_);
+  if (!base_T_sensor.ok()) {
+    return absl::Status(
+        base_T_sensor.status().code(),
+        absl::StrCat(
+            "where the sensor ", NameText(cloud_frame_), " sits on ", NameText(base),
+            " is not known, and --base-t-sensor can say it: ", base_T_sensor.status().message()));
+  }
+  base_T_sensor_ = *base_T_sensor;
+  remarks_.push_back(absl::StrCat("the sensor ", NameText(cloud_frame_), " sits on ",
+                                  NameText(base), " at ", PositionText(*base_T_sensor_),
+                                  ", by tf"));
+  return absl::OkStatus();
+}
+
+absl::Status Drive::KeepScansWithPoses(const DriveOptions& options, const PoseSource& poses,
+                                       const PoseSource* guesses) {
+  size_t without_pose = 0;
+  size_t without_guess = 0;
+  for (const Head& head : heads_) {
+    if (options.max_scans > 0 && scans_.size() == options.max_scans) break;
+    DriveScan scan;
+    scan.number = head.number;
+    scan.stamp_ns = head.stamp_ns;
+    const std::optional<Pose> pose = poses.At(head.stamp_ns);
+    without_pose += pose.has_value() ? 0 : 1;
+    if (!pose.has_value()) continue;
+    scan.map_T_base = *pose;
+    if (guesses != nullptr) {
+      const std::optional<Pose> guess = guesses->At(head.stamp_ns);
+      without_guess += guess.has_value() ? 0 : 1;
+      if (!guess.has_value()) continue;
+      scan.guess_map_T_base = *guess;
+    }
+    scans_.push_back(scan);
+  }
+  if (scans_.empty()) {
+    const auto [first_ns, last_ns] = poses.span_ns();
+    return absl::InvalidArgumentError(absl::StrCat(
+        "no scan has a ", without_guess > 0 ? "guess" : "pose", " at its stamp: the stamps of the ",
+        heads_.size(), " scans are ",
+        heads_.empty() ? "none" : SpanText(heads_.front().stamp_ns, heads_.back().stamp_ns),
+        ", those of the poses ", SpanText(first_ns, last_ns)));
+  }
+  const double gap_s = 1e-9 * static_cast<double>(kLargestPoseGap_ns);
+  if (without_pose > 0) {
+    remarks_.push_back(absl::StrFormat(
+        "%d scans are left out: they have no pose at their stamp, nor one within %g s on both "
+        "sides",
+        without_pose, gap_s));
+  }
+  if (without_guess > 0) {
+    remarks_.push_back(
+        absl::StrFormat("%d scans are left out: they have no guess at their stamp", without_guess));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Drive>> Drive::Open(const DriveOptions& given) {
+  const DriveOptions options = Normalized(given);
+  absl::StatusOr<std::unique_ptr<Bag>> bag = OpenBag(options.paths);
+  if (!bag.ok()) return bag.status();
+  std::unique_ptr<Drive> drive(new Drive(*std::move(bag)));
+  const BagContents& contents = drive->bag_->contents();
+  drive->remarks_ = contents.remarks;
+  const absl::StatusOr<size_t> points = ChoosePoints(contents, options.points_topic);
+  if (!points.ok()) return points.status();
+  drive->points_topic_ = *points;
+  drive->remarks_.push_back(absl::StrCat("points from ", TopicText(drive->points_topic())));
+  if (absl::Status status = drive->ReadFrames(options); !status.ok()) return status;
+
+  absl::StatusOr<PoseSource> poses = drive->ChoosePoseSource(options);
+  if (!poses.ok()) return poses.status();
+  std::optional<PoseSource> guesses;
+  if (!options.guesses_topic.empty()) {
+    const absl::StatusOr<size_t> topic =
+        TopicNamed(contents, options.guesses_topic,
+                   {MessageKind::kPose, MessageKind::kPoseWithCovariance, MessageKind::kOdometry});
+    if (!topic.ok()) return topic.status();
+    guesses = PoseSource::OfTopic(*topic, options.frames);
+    drive->remarks_.push_back(absl::StrCat("guesses from ", TopicText(contents.topics[*topic])));
+  }
+  PoseSource* const guess_source = guesses.has_value() ? &*guesses : nullptr;
+  if (absl::Status status = drive->ReadHeads(options, &*poses, guess_source); !status.ok()) {
+    return status;
+  }
+  if (absl::Status status = poses->Finish(drive->frames_); !status.ok()) return status;
+  if (guesses.has_value()) {
+    guesses->Expect({poses->map_frame(), poses->base_frame()});
+    if (absl::Status status = guesses->Finish(drive->frames_); !status.ok()) return status;
+  }
+  drive->remarks_.push_back(absl::StrCat("poses of ", NameText(poses->base_frame()), " in ",
+                                         NameText(poses->map_frame())));
+  if (poses->not_poses() > 0) {
+    drive->remarks_.push_back(
+        absl::StrCat(poses->not_poses(), " poses without a rotation are left out"));
+  }
+  if (absl::Status status = drive->PlaceSensor(options, *poses); !status.ok()) return status;
+  const absl::Status kept = drive->KeepScansWithPoses(options, *poses, guess_source);
+  if (!kept.ok()) return kept;
+  drive->heads_ = {};
+  return drive;
+}
+
+}  // namespace voxloc::bag

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A recorded drive: the scans of a bag, in the order in which they were recorded, with the pose of
+// the vehicle at each.
+//
+// Opening one goes through the bag twice, for the frames of tf and then for stamps and poses, and
+// reading the scans is a third time. What is held meanwhile is 150 bytes a scan, 64 bytes a pose,
+// and what the bag needs.
+
+#ifndef VOXLOC_CLIENTS_DATASET_BAG_DRIVE_H_
+#define VOXLOC_CLIENTS_DATASET_BAG_DRIVE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "clients/dataset/bag/bag.h"
+#include "clients/dataset/bag/frame_tree.h"
+#include "clients/dataset/bag/pose_source.h"
+#include "core/cloud/point_cloud.h"
+#include "core/geometry/pose.h"
+
+namespace voxloc::bag {
+
+struct DriveOptions {
+  std::vector<std::string> paths;  // as OpenBag takes them
+  // Empty: the only topic of its kind; without a topic of poses, tf.
+  std::string points_topic;
+  std::string poses_topic;
+  std::string poses_file;     // tum; in place of poses of the bag; empty: none
+  std::string guesses_topic;  // of poses or odometry; empty: none
+  PoseFrames frames;
+  std::optional<Pose> base_T_sensor;  // nullopt: from the frames of the bag
+  size_t max_scans = 0;               // 0: all
+  // Called now and then while the bag is gone through.
+  std::function<void(uint64_t messages, uint64_t of)> on_progress;
+};
+
+struct DriveScan {
+  uint64_t number = 0;   // among the messages of its topic, from 0
+  int64_t stamp_ns = 0;  // of the header
+  Pose map_T_base;
+  Pose guess_map_T_base;  // meaningful with a topic of guesses
+};
+
+class Drive;
+
+// The clouds of a drive's scans, one after the other. For one thread; the drive must outlive it.
+class DriveClouds {
+ public:
+  // In the sensor's frame. To be called once for every scan, or until an error, which names the
+  // scan.
+  [[nodiscard]] absl::StatusOr<PointCloud> Next();
+
+ private:
+  friend class Drive;
+  DriveClouds(const Drive& drive, std::unique_ptr<Cursor> cursor)
+      : drive_(drive), cursor_(std::move(cursor)) {}
+
+  const Drive& drive_;
+  std::unique_ptr<Cursor> cursor_;
+  size_t next_scan_ = 0;
+  uint64_t next_number_ = 0;
+};
+
+class Drive {
+ public:
+  // Errors say which topics and frames there are. NotFound, InvalidArgument: a topic, a frame or a
+  // transform is missing, or there are several; no scan has a pose.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<Drive>> Open(const DriveOptions& options);
+
+  // Those that have a pose; at least one.
+  [[nodiscard]] const std::vector<DriveScan>& scans() const { return scans_; }
+  // nullopt: the clouds are in the base frame.
+  [[nodiscard]] const std::optional<Pose>& base_T_sensor() const { return base_T_sensor_; }
+  [[nodiscard]] const Topic& points_topic() const;
+  // What was chosen, and what was left out: a sentence each, for people.
+  [[nodiscard]] const std::vector<std::string>& remarks() const { return remarks_; }
+
+  [[nodiscard]] absl::StatusOr<std::unique_ptr<DriveClouds>> ReadClouds() const;
+
+ private:
+  // A scan that may turn out to have no pose.
+  struct Head {
+    uint64_t number = 0;
+    int64_t stamp_ns = 0;
+  };
+
+  explicit Drive(std::unique_ptr<Bag> bag) : bag_(std::move(bag)) {}
+
+  // Reads the topics, and calls `take` with every message.
+  [[nodiscard]] absl::Status ForEach(
+      const std::vector<size_t>& topics, const DriveOptions& options,
+      const std::function<absl::Status(const Topic&, const Message&)>& take) const;
+  [[nodiscard]] absl::Status ReadFrames(const DriveOptions& options);
+  [[nodiscard]] absl::StatusOr<PoseSource> ChoosePoseSource(const DriveOptions& options);
+  [[nodiscard]] absl::Status ReadHeads(const DriveOptions& options, PoseSource* poses,
+                                       PoseSource* guesses);
+  [[nodiscard]] absl::Status PlaceSensor(const DriveOptions& options, const PoseSource& poses);
+  [[nodiscard]] absl::Status KeepScansWithPoses(const DriveOptions& options,
+                                                const PoseSource& poses, const PoseSource* guesses);
+
+  std::unique_ptr<Bag> bag_;
+  size_t points_topic_ = 0;
+  FrameTree frames_;
+  std::string cloud_frame_;
+  std::vector<Head> heads_;
+  std::vector<DriveScan> scans_;
+  std::optional<Pose> base_T_sensor_;
+  std::vector<std::string> remarks_;
+};
+
+}  // namespace voxloc::bag
+
+#endif  // VOXLOC_CLIENTS_DATASET_BAG_DRIVE_H_

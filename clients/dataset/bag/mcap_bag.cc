@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/dataset/bag/mcap_bag.h"
+
+#include <zlib.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "clients/dataset/bag/decompress.h"
+
+namespace voxloc::bag {
+namespace {
+
+constexpr uint64_t kFooterBytes = kMcapRecordHeadBytes + 20;
+
+// Messages outside of chunks are read in pieces of about this size: several of the chunks that
+// recorders make.
+constexpr uint64_t kLooseBytes = uint64_t{4} << 20;
+
+uint32_t Crc32(absl::string_view bytes) {
+  return static_cast<uint32_t>(
+      ::crc32(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size())));
+}
+
+absl::Status ListMcapMessages(absl::string_view records, ChunkContents* contents) {
+  ByteReader reader(records);
+  while (true) {
+    const absl::StatusOr<std::optional<McapRecord>> record = NextMcapRecord(&reader);
+    if (!record.ok()) return record.status();
+    if (!record->has_value()) return absl::OkStatus();
+    if (!(*record)->Is(McapKind::kMessage)) continue;
+    const absl::StatusOr<McapMessage> message = McapMessageOf((*record)->content);
+    if (!message.ok()) return message.status();
+    contents->messages.push_back({message->channel, message->recorded_ns,
+                                  static_cast<size_t>(message->bytes.data() - records.data()),
+                                  message->bytes.size()});
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<ChunkContents> McapBag::Load(const Chunk& chunk) const {
+  const auto load = [&]() -> absl::StatusOr<ChunkContents> {
+    ChunkContents contents;
+    if (chunk.loose_bytes > 0) {
+      absl::StatusOr<std::string> bytes = ReadAt(chunk.offset, chunk.loose_bytes);
+      if (!bytes.ok()) return bytes.status();
+      contents.bytes = *std::move(bytes);
+    } else {
+      const absl::StatusOr<std::string> head = ReadAt(chunk.offset, kMcapRecordHeadBytes);
+      if (!head.ok()) return head.status();
+      ByteReader reader(*head);
+      if (reader.Read<uint8_t>() != static_cast<uint8_t>(McapKind::kChunk)) {
+        return absl::InvalidArgumentError("there is no chunk where the index names one");
+      }
+      const absl::StatusOr<std::string> content =
+          ReadAt(chunk.offset + kMcapRecordHeadBytes, reader.Read<uint64_t>());
+      if (!content.ok()) return content.status();
+      const absl::StatusOr<McapChunk> record = McapChunkOf(*content);
+      if (!record.ok()) return record.status();
+      const absl::StatusOr<Compression> compression = CompressionNamed(record->compression);
+      if (!compression.ok()) return compression.status();
+      absl::StatusOr<std::string> bytes =
+          Decompress(*compression, record->stored, record->uncompressed_bytes);
+      if (!bytes.ok()) return bytes.status();
+      if (record->crc != 0 && Crc32(*bytes) != record->crc) {
+        return absl::InvalidArgumentError("a chunk's bytes do not have its checksum");
+      }
+      contents.bytes = *std::move(bytes);
+    }
+    if (absl::Status status = ListMcapMessages(contents.bytes, &contents); !status.ok())
+      return status;
+    return contents;
+  };
+  absl::StatusOr<ChunkContents> contents = load();
+  if (!contents.ok()) return ErrorAt(chunk.offset, contents.status());
+  return contents;
+}
+
+absl::Status McapBag::DefineOne(const McapRecord& record) {
+  if (record.Is(McapKind::kSchema)) {
+    const absl::StatusOr<McapSchema> schema = McapSchemaOf(record.content);
+    if (!schema.ok()) return schema.status();
+    schemas_.try_emplace(schema->id, schema->name);
+  } else if (record.Is(McapKind::kChannel)) {
+    const absl::StatusOr<McapChannel> channel = McapChannelOf(record.content);
+    if (!channel.ok()) return channel.status();
+    const auto schema = schemas_.find(channel->schema_id);
+    Define(channel->id, channel->topic, schema == schemas_.end() ? "" : schema->second,
+           channel->encoding);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status McapBag::DefineAll(absl::string_view records) {
+  // Schemas first: in a summary they need not come before their channels.
+  for (const McapKind kind : {McapKind::kSchema, McapKind::kChannel}) {
+    ByteReader reader(records);
+    while (true) {
+      const absl::StatusOr<std::optional<McapRecord>> record = NextMcapRecord(&reader);
+      if (!record.ok()) return record.status();
+      if (!record->has_value()) break;
+      if (!(*record)->Is(kind)) continue;
+      if (absl::Status status = DefineOne(**record); !status.ok()) return status;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status McapBag::TakeSummary(absl::string_view summary) {
+  if (absl::Status status = DefineAll(summary); !status.ok()) return status;
+  std::optional<McapStatistics> statistics;
+  size_t chunks = 0;
+  ByteReader reader(summary);
+  while (true) {
+    const absl::StatusOr<std::optional<McapRecord>> record = NextMcapRecord(&reader);
+    if (!record.ok()) return record.status();
+    if (!record->has_value()) break;
+    if ((*record)->Is(McapKind::kChunkIndex)) {
+      absl::StatusOr<Chunk> chunk = McapChunkIndexOf((*record)->content);
+      if (!chunk.ok()) return chunk.status();
+      Add(*std::move(chunk));
+      ++chunks;
+    } else if ((*record)->Is(McapKind::kStatistics)) {
+      absl::StatusOr<McapStatistics> read = McapStatisticsOf((*record)->content);
+      if (!read.ok()) return read.status();
+      statistics = *std::move(read);
+    }
+  }
+  if (!statistics.has_value()) return absl::NotFoundError("its summary has no statistics");
+  if (chunks != statistics->chunks || (chunks == 0 && statistics->messages > 0)) {
+    return absl::NotFoundError("its summary does not list all chunks");
+  }
+  uint64_t counted = 0;
+  for (const auto& [channel, messages] : statistics->messages_of_channel) {
+    if (TopicOf(channel) == nullptr) {
+      return absl::NotFoundError("its summary does not list all channels");
+    }
+    Count(channel, messages);
+    counted += messages;
+  }
+  if (counted != statistics->messages) {
+    return absl::NotFoundError("its summary does not count the messages of all channels");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status McapBag::ReadSummary() {
+  const uint64_t tail_bytes = kFooterBytes + kMcapMagic.size();
+  if (file_bytes() < kMcapMagic.size() + tail_bytes)
+    return absl::NotFoundError("it was not closed");
+  const uint64_t footer_start = file_bytes() - tail_bytes;
+  const absl::StatusOr<std::string> tail = ReadAt(footer_start, tail_bytes);
+  if (!tail.ok()) return tail.status();
+  if (absl::string_view(*tail).substr(kFooterBytes) != kMcapMagic ||
+      (*tail)[0] != static_cast<char>(McapKind::kFooter)) {
+    return absl::NotFoundError("it was not closed");
+  }
+  const absl::StatusOr<McapFooter> footer =
+      McapFooterOf(absl::string_view(*tail).substr(kMcapRecordHeadBytes));
+  if (!footer.ok()) return footer.status();
+  if (footer->summary_start == 0) return absl::NotFoundError("it has no summary");
+  if (footer->summary_start > footer_start) {
+    return absl::InvalidArgumentError("its summary begins after its end");
+  }
+  const uint64_t summary_bytes = footer_start - footer->summary_start;
+  const absl::StatusOr<std::string> summary = ReadAt(footer->summary_start, summary_bytes);
+  if (!summary.ok()) return summary.status();
+  // The checksum is that of the summary and of the footer up to the checksum itself.
+  const absl::string_view footer_part = absl::string_view(*tail).substr(0, kFooterBytes - 4);
+  if (footer->summary_crc != 0 &&
+      Crc32(absl::StrCat(*summary, footer_part)) != footer->summary_crc) {
+    return absl::InvalidArgumentError("its summary does not have its checksum");
+  }
+  return TakeSummary(*summary);
+}
+
+absl::Status McapBag::Walk() {
+  uint64_t offset = kMcapMagic.size();
+  Chunk loose;  // the messages outside of chunks since the last chunk or piece
+  const auto end_loose = [&]() -> absl::Status {
+    if (loose.loose_bytes == 0) return absl::OkStatus();
+    const absl::StatusOr<ChunkContents> contents = Load(loose);
+    if (!contents.ok()) return contents.status();
+    AddWhole(std::exchange(loose, {}), *contents);
+    return absl::OkStatus();
+  };
+  const auto step = [&]() -> absl::StatusOr<bool> {
+    const absl::StatusOr<std::string> head = ReadAt(offset, kMcapRecordHeadBytes);
+    if (!head.ok()) return head.status();
+    ByteReader reader(*head);
+    McapRecord record;
+    record.kind = reader.Read<uint8_t>();
+    const auto content_bytes = reader.Read<uint64_t>();
+    if (record.Is(McapKind::kDataEnd) || record.Is(McapKind::kFooter)) return false;
+    const uint64_t content_start = offset + kMcapRecordHeadBytes;
+    if (content_bytes > file_bytes() - content_start) {
+      return absl::InvalidArgumentError("the file ends in the middle of a record");
+    }
+    const bool is_message = record.Is(McapKind::kMessage);
+    if (!is_message || loose.loose_bytes >= kLooseBytes) {
+      if (absl::Status status = end_loose(); !status.ok()) return status;
+    }
+    if (is_message) {
+      if (loose.loose_bytes == 0) loose.offset = offset;
+      loose.loose_bytes += kMcapRecordHeadBytes + content_bytes;
+    } else if (record.Is(McapKind::kChunk)) {
+      Chunk chunk;
+      chunk.offset = offset;
+      const absl::StatusOr<ChunkContents> contents = Load(chunk);
+      if (!contents.ok()) return contents.status();
+      if (absl::Status status = DefineAll(contents->bytes); !status.ok()) return status;
+      AddWhole(std::move(chunk), *contents);
+    } else if (record.Is(McapKind::kSchema) || record.Is(McapKind::kChannel)) {
+      const absl::StatusOr<std::string> content = ReadAt(content_start, content_bytes);
+      if (!content.ok()) return content.status();
+      record.content = *content;
+      if (absl::Status status = DefineOne(record); !status.ok()) return status;
+    }
+    offset = content_start + content_bytes;
+    return true;
+  };
+  absl::Status damage;
+  while (true) {
+    const absl::StatusOr<bool> more = step();
+    if (!more.ok()) damage = more.status();
+    if (!more.ok() || !*more) break;
+  }
+  if (absl::Status status = end_loose(); !status.ok() && damage.ok()) damage = status;
+  if (!damage.ok()) {
+    Remark(absl::StrCat(path_, " is whole up to byte ", offset, " of ", file_bytes(),
+                        ", and is read up to there: ", damage.message()));
+  }
+  return contents().messages() > 0 ? absl::OkStatus() : damage;
+}
+
+absl::StatusOr<std::unique_ptr<Bag>> McapBag::Open(const std::string& path) {
+  absl::StatusOr<FileParts> file = FileParts::Open(path);
+  if (!file.ok()) return file.status();
+  std::unique_ptr<McapBag> bag(new McapBag(path, *std::move(file)));
+  const absl::StatusOr<std::string> magic = bag->ReadUpTo(0, kMcapMagic.size());
+  if (!magic.ok()) return magic.status();
+  if (*magic != kMcapMagic) {
+    return absl::InvalidArgumentError(absl::StrCat(path, " must be an MCAP file of version 0"));
+  }
+  if (const absl::Status summary = bag->ReadSummary(); !summary.ok()) {
+    bag->Clear();
+    bag->schemas_.clear();
+    if (absl::Status status = bag->Walk(); !status.ok()) {
+      return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
+    }
+    bag->Remark(absl::StrCat(path,
+                             " has no index that could be used and was read whole to list its "
+                             "messages: ",
+                             summary.message()));
+  }
+  bag->Finish("MCAP");
+  return bag;
+}
+
+}  // namespace voxloc::bag

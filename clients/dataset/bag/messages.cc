@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/dataset/bag/messages.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "clients/dataset/bag/byte_reader.h"
+
+namespace voxloc::bag {
+namespace {
+
+// The representation identifiers of CDR (OMG DDSI-RTPS, table 10.3): two bytes, before two of
+// options.
+constexpr absl::string_view kCdrBigEndian("\x00\x00", 2);
+constexpr absl::string_view kCdrLittleEndian("\x00\x01", 2);
+constexpr size_t kCdrHeadBytes = 4;
+
+// Reads a message's body in its encoding.
+class Body {
+ public:
+  static absl::StatusOr<Body> Of(const Topic& topic, absl::string_view bytes) {
+    if (topic.encoding == "ros1") return Body(ByteReader(bytes), true);
+    if (topic.encoding != "cdr") {
+      return absl::InvalidArgumentError(absl::StrCat("messages of ", topic.name,
+                                                     " must be encoded as cdr or ros1 (got '",
+                                                     topic.encoding, "')"));
+    }
+    const absl::string_view representation = bytes.substr(0, 2);
+    if (bytes.size() < kCdrHeadBytes ||
+        (representation != kCdrBigEndian && representation != kCdrLittleEndian)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "a message of ", topic.name, " must begin as plain CDR does, with 0 0 or 0 1"));
+    }
+    ByteReader::Rules rules;
+    rules.big_endian = representation == kCdrBigEndian;
+    rules.most_alignment = 8;
+    rules.strings_end_with_zero = true;
+    return Body(ByteReader(bytes.substr(kCdrHeadBytes), rules), false);
+  }
+
+  ByteReader& reader() { return reader_; }
+
+  ros::Header Header() {
+    ros::Header header;
+    if (ros1_) reader_.Read<uint32_t>();  // seq
+    // ROS 2's seconds have a sign.
+    const int64_t seconds =
+        ros1_ ? int64_t{reader_.Read<uint32_t>()} : int64_t{reader_.Read<int32_t>()};
+    header.stamp_ns = seconds * 1'000'000'000 + reader_.Read<uint32_t>();
+    header.frame_id = Frame();
+    return header;
+  }
+
+  std::string Frame() { return std::string(absl::StripPrefix(reader_.String(), "/")); }
+
+  void Pose(PoseMessage* pose) {
+    for (int i = 0; i < 3; ++i) pose->translation[i] = reader_.Read<double>();
+    for (int i = 0; i < 4; ++i) pose->rotation.coeffs()[i] = reader_.Read<double>();  // x y z w
+  }
+
+  absl::Status Checked(const Topic& topic) const {
+    if (reader_.ok()) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("a message of ", topic.name, " (", topic.type, ") ends too early"));
+  }
+
+ private:
+  Body(const ByteReader& reader, bool ros1) : reader_(reader), ros1_(ros1) {}
+
+  ByteReader reader_;
+  bool ros1_;
+};
+
+void SetHeader(const ros::Header& header, PoseMessage* pose) {
+  pose->stamp_ns = header.stamp_ns;
+  pose->parent = header.frame_id;
+}
+
+}  // namespace
+
+MessageKind KindOf(const Topic& topic) {
+  const std::string type = topic.Type();
+  if (type == "sensor_msgs/msg/PointCloud2") return MessageKind::kPointCloud2;
+  if (type == "geometry_msgs/msg/PoseStamped") return MessageKind::kPose;
+  if (type == "geometry_msgs/msg/PoseWithCovarianceStamped") {
+    return MessageKind::kPoseWithCovariance;
+  }
+  if (type == "nav_msgs/msg/Odometry") return MessageKind::kOdometry;
+  if (type == "tf2_msgs/msg/TFMessage" || type == "tf/msg/tfMessage") {
+    return MessageKind::kTransforms;
+  }
+  return MessageKind::kOther;
+}
+
+absl::StatusOr<ros::Header> DecodeHeader(const Topic& topic, absl::string_view bytes) {
+  absl::StatusOr<Body> body = Body::Of(topic, bytes);
+  if (!body.ok()) return body.status();
+  ros::Header header = body->Header();
+  if (absl::Status status = body->Checked(topic); !status.ok()) return status;
+  return header;
+}
+
+absl::StatusOr<PoseMessage> DecodePose(const Topic& topic, absl::string_view bytes) {
+  absl::StatusOr<Body> body = Body::Of(topic, bytes);
+  if (!body.ok()) return body.status();
+  PoseMessage pose;
+  SetHeader(body->Header(), &pose);
+  if (KindOf(topic) == MessageKind::kOdometry) pose.child = body->Frame();
+  // What follows, covariances and twists, is not needed.
+  body->Pose(&pose);
+  if (absl::Status status = body->Checked(topic); !status.ok()) return status;
+  return pose;
+}
+
+absl::StatusOr<std::vector<PoseMessage>> DecodeTransforms(const Topic& topic,
+                                                          absl::string_view bytes) {
+  absl::StatusOr<Body> body = Body::Of(topic, bytes);
+  if (!body.ok()) return body.status();
+  std::vector<PoseMessage> transforms;
+  const auto count = body->reader().Read<uint32_t>();
+  for (uint32_t i = 0; i < count && body->reader().ok(); ++i) {
+    PoseMessage transform;
+    SetHeader(body->Header(), &transform);
+    transform.child = body->Frame();
+    body->Pose(&transform);
+    if (body->reader().ok()) transforms.push_back(std::move(transform));
+  }
+  if (absl::Status status = body->Checked(topic); !status.ok()) return status;
+  return transforms;
+}
+
+absl::Status DecodePointCloud2(const Topic& topic, absl::string_view bytes, CloudMessage* cloud) {
+  absl::StatusOr<Body> body = Body::Of(topic, bytes);
+  if (!body.ok()) return body.status();
+  ByteReader& reader = body->reader();
+  ros::PointCloud2View& view = cloud->view;
+  view.header = body->Header();
+  view.height = reader.Read<uint32_t>();
+  view.width = reader.Read<uint32_t>();
+  cloud->fields.clear();
+  const auto fields = reader.Read<uint32_t>();
+  for (uint32_t i = 0; i < fields && reader.ok(); ++i) {
+    ros::PointField field;
+    field.name = std::string(reader.String());
+    field.offset = reader.Read<uint32_t>();
+    field.datatype = reader.Read<uint8_t>();
+    field.count = reader.Read<uint32_t>();
+    if (reader.ok()) cloud->fields.push_back(std::move(field));
+  }
+  view.is_bigendian = reader.Read<uint8_t>() != 0;
+  view.point_step = reader.Read<uint32_t>();
+  view.row_step = reader.Read<uint32_t>();
+  const absl::string_view data = reader.Block();
+  reader.Read<uint8_t>();  // is_dense, which nobody can rely on
+  if (absl::Status status = body->Checked(topic); !status.ok()) return status;
+  view.fields = cloud->fields;
+  view.data = absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(data.data()), data.size());
+  return absl::OkStatus();
+}
+
+}  // namespace voxloc::bag

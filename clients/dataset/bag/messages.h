@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The messages of ROS that drives are made of, out of their serialized bytes: ROS 1's
+// serialization, and CDR in either endianness as ROS 2 has it. Pure functions.
+//
+// Errors are InvalidArgument: the encoding, or bytes that end too early. Numbers are as recorded:
+// poses may be none, see PoseFromQuaternion.
+
+#ifndef VOXLOC_CLIENTS_DATASET_BAG_MESSAGES_H_
+#define VOXLOC_CLIENTS_DATASET_BAG_MESSAGES_H_
+
+#include <Eigen/Core>
+#include <Eigen/Geometry>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "clients/dataset/bag/bag.h"
+#include "clients/pointcloud2/point_cloud2.h"
+
+namespace voxloc::bag {
+
+enum class MessageKind {
+  kPointCloud2,         // sensor_msgs/PointCloud2
+  kPose,                // geometry_msgs/PoseStamped
+  kPoseWithCovariance,  // geometry_msgs/PoseWithCovarianceStamped
+  kOdometry,            // nav_msgs/Odometry
+  kTransforms,          // tf2_msgs/TFMessage, tf/tfMessage
+  kOther,
+};
+[[nodiscard]] MessageKind KindOf(const Topic& topic);
+
+// parent_T_child as recorded.
+struct PoseMessage {
+  int64_t stamp_ns = 0;
+  std::string parent;  // frames are without the slash that old tf puts before them
+  std::string child;   // empty: the type has none
+  Eigen::Vector3d translation = Eigen::Vector3d::Zero();
+  Eigen::Quaterniond rotation = Eigen::Quaterniond::Identity();
+};
+
+// The view points into the message's bytes and into `fields`.
+struct CloudMessage {
+  ros::PointCloud2View view;
+  std::vector<ros::PointField> fields;
+};
+
+// Of any message that begins with one.
+[[nodiscard]] absl::StatusOr<ros::Header> DecodeHeader(const Topic& topic, absl::string_view bytes);
+
+// kPose, kPoseWithCovariance or kOdometry.
+[[nodiscard]] absl::StatusOr<PoseMessage> DecodePose(const Topic& topic, absl::string_view bytes);
+
+[[nodiscard]] absl::StatusOr<std::vector<PoseMessage>> DecodeTransforms(const Topic& topic,
+                                                                        absl::string_view bytes);
+
+// `cloud` is filled; `bytes` must outlive it.
+[[nodiscard]] absl::Status DecodePointCloud2(const Topic& topic, absl::string_view bytes,
+                                             CloudMessage* cloud);
+
+}  // namespace voxloc::bag
+
+#endif  // VOXLOC_CLIENTS_DATASET_BAG_MESSAGES_H_

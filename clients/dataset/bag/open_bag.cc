@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "clients/dataset/bag/bag.h"
+#include "clients/dataset/bag/decompress.h"
+#include "clients/dataset/bag/joined_bag.h"
+#include "clients/dataset/bag/mcap_bag.h"
+#include "clients/dataset/bag/ros1_bag.h"
+#include "clients/dataset/bag/sqlite_bag.h"
+#include "clients/dataset/yaml_file.h"
+
+namespace voxloc::bag {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What every SQLite file begins with (https://sqlite.org/fileformat.html, section 1.3).
+constexpr absl::string_view kSqliteMagic("SQLite format 3\0", 16);
+
+// rosbag2 describes a directory of files here.
+constexpr char kMetadataFile[] = "metadata.yaml";
+
+bool IsBagFile(const fs::path& path) {
+  const std::string name = path.filename().string();
+  for (const char* end : {".db3", ".mcap", ".bag", ".db3.zstd", ".mcap.zstd"}) {
+    if (absl::EndsWith(name, end)) return true;
+  }
+  return false;
+}
+
+// The files that rosbag2's metadata.yaml names.
+absl::StatusOr<std::vector<std::string>> FilesOfMetadata(const fs::path& directory) {
+  std::vector<std::string> files;
+  const std::string path = (directory / kMetadataFile).string();
+  const absl::Status status = ReadYamlFile(path, [&](const YAML::Node& document) -> absl::Status {
+    const YAML::Node list = document["rosbag2_bagfile_information"]["relative_file_paths"];
+    if (!list.IsSequence() || list.size() == 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          path, " must name the bag's files in rosbag2_bagfile_information.relative_file_paths"));
+    }
+    for (const YAML::Node& file : list) {
+      // Older recorders name the directory as well.
+      const fs::path name = fs::path(file.as<std::string>()).filename();
+      if (!fs::exists(directory / name)) {
+        return absl::NotFoundError(
+            absl::StrCat(path, " names ", name.string(), ", which is not in the directory"));
+      }
+      files.push_back((directory / name).string());
+    }
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return files;
+}
+
+absl::StatusOr<std::vector<std::string>> FilesOf(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return std::vector<std::string>{path};
+  if (fs::exists(fs::path(path) / kMetadataFile, error)) return FilesOfMetadata(path);
+  std::vector<std::string> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
+    if (IsBagFile(entry.path())) files.push_back(entry.path().string());
+  }
+  if (error) return absl::UnavailableError(absl::StrCat(path, ": ", error.message()));
+  if (files.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, " must have metadata.yaml or files .db3, .mcap or .bag (there are none)"));
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+absl::StatusOr<std::unique_ptr<Bag>> OpenFile(const std::string& path) {
+  const absl::StatusOr<FileParts> file = FileParts::Open(path);
+  if (!file.ok()) return file.status();
+  std::string start(std::min<uint64_t>(file->size(), kSqliteMagic.size()), '\0');
+  if (absl::Status status = file->Read(0, start.size(), start.data()); !status.ok()) return status;
+  if (start == kSqliteMagic) return OpenSqliteBag(path);
+  if (absl::StartsWith(start, "\x89MCAP")) return McapBag::Open(path);
+  if (absl::StartsWith(start, "#ROSBAG")) return Ros1Bag::Open(path);
+  if (IsZstdFrame(start)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path,
+        " is compressed as a whole (rosbag2's compression mode FILE); decompress it with "
+        "'zstd -d' first"));
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, " must be a bag: rosbag2 with SQLite (.db3), MCAP (.mcap) or ROS 1 (.bag)"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Bag>> OpenBag(const std::vector<std::string>& paths) {
+  if (paths.empty()) return absl::InvalidArgumentError("a bag must have at least one file");
+  std::vector<std::unique_ptr<Bag>> bags;
+  for (const std::string& path : paths) {
+    const absl::StatusOr<std::vector<std::string>> files = FilesOf(path);
+    if (!files.ok()) return files.status();
+    for (const std::string& file : *files) {
+      absl::StatusOr<std::unique_ptr<Bag>> bag = OpenFile(file);
+      if (!bag.ok()) return bag.status();
+      bags.push_back(*std::move(bag));
+    }
+  }
+  return JoinBags(std::move(bags));
+}
+
+}  // namespace voxloc::bag

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/dataset/bag/pose_source.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "clients/dataset/bag/topic_choice.h"
+
+namespace voxloc::bag {
+
+PoseSource PoseSource::OfTopic(size_t topic, PoseFrames frames) {
+  return PoseSource({topic}, std::move(frames));
+}
+
+absl::StatusOr<PoseSource> PoseSource::OfTransforms(const BagContents& contents,
+                                                    const FrameTree& tree, PoseFrames frames) {
+  if (frames.map.empty() && frames.base.empty()) {
+    size_t moving = 0;
+    for (const auto& [child, edge] : tree.edges()) {
+      if (!edge.moves) continue;
+      ++moving;
+      frames = {edge.parent, child};
+    }
+    if (moving != 1) frames = {};
+  }
+  if (frames.map.empty() || frames.base.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("for poses from tf give both --map-frame and --base-frame, or a topic with "
+                     "--poses-topic; tf has ",
+                     tree.Text()));
+  }
+  PoseSource source(TopicsOfKind(contents, MessageKind::kTransforms), std::move(frames));
+  absl::StatusOr<std::vector<FrameTree::Step>> steps =
+      tree.Path(source.frames_.base, source.frames_.map);
+  if (!steps.ok()) return steps.status();
+  source.steps_ = *std::move(steps);
+  for (const FrameTree::Step& step : source.steps_) {
+    const FrameTree::Edge& edge = tree.edges().at(step.child);
+    source.edges_.emplace(step.child, edge);
+    if (edge.moves) source.moving_.emplace(step.child, PoseTrack());
+  }
+  if (source.moving_.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("the transforms from '", source.frames_.map,
+                                                   "' to '", source.frames_.base,
+                                                   "' must move; tf has ", tree.Text()));
+  }
+  return source;
+}
+
+absl::StatusOr<PoseSource> PoseSource::OfFile(const std::string& path, PoseFrames frames) {
+  const absl::StatusOr<std::vector<StampedPose>> poses =
+      ReadTrajectory(path, TrajectoryFormat::kTum);
+  if (!poses.ok()) return poses.status();
+  PoseSource source({}, std::move(frames));
+  source.named_ = true;
+  source.parent_ = source.frames_.map;
+  for (const StampedPose& pose : *poses) {
+    if (absl::Status status = source.track_.Add(pose.stamp_ns, pose.pose); !status.ok()) {
+      return status;
+    }
+  }
+  return source;
+}
+
+absl::Status PoseSource::AddTo(PoseTrack* track, const PoseMessage& message) {
+  const absl::StatusOr<Pose> pose = PoseFromQuaternion(message.translation, message.rotation);
+  if (pose.ok()) return track->Add(message.stamp_ns, *pose);
+  ++not_poses_;
+  return absl::OkStatus();
+}
+
+absl::Status PoseSource::TakePose(const Topic& topic, const PoseMessage& message) {
+  if (!named_) {
+    named_ = true;
+    parent_ = message.parent;
+    child_ = message.child;
+  }
+  if (message.parent != parent_ || message.child != child_) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the messages of ", topic.name, " must be in one frame (got '", parent_,
+                     "' to '", child_, "' and '", message.parent, "' to '", message.child, "')"));
+  }
+  return AddTo(&track_, message);
+}
+
+absl::Status PoseSource::Take(const Topic& topic, absl::string_view bytes) {
+  if (KindOf(topic) != MessageKind::kTransforms) {
+    const absl::StatusOr<PoseMessage> message = DecodePose(topic, bytes);
+    if (!message.ok()) return message.status();
+    return TakePose(topic, *message);
+  }
+  const absl::StatusOr<std::vector<PoseMessage>> transforms = DecodeTransforms(topic, bytes);
+  if (!transforms.ok()) return transforms.status();
+  for (const PoseMessage& transform : *transforms) {
+    const auto track = moving_.find(transform.child);
+    if (track == moving_.end()) continue;
+    if (absl::Status status = AddTo(&track->second, transform); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PoseSource::Finish(const FrameTree& tree) {
+  for (auto& [child, track] : moving_) track.Finish();
+  if (!moving_.empty()) return absl::OkStatus();
+  track_.Finish();
+  if (track_.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("there must be poses (got none, and ",
+                                                   not_poses_, " messages without a rotation)"));
+  }
+  if (frames_.map.empty()) frames_.map = parent_;
+  if (frames_.map != parent_) {
+    const absl::StatusOr<Pose> map_T_parent = tree.Fixed(frames_.map, parent_);
+    if (!map_T_parent.ok()) return map_T_parent.status();
+    map_T_parent_ = *map_T_parent;
+  }
+  if (frames_.base.empty()) frames_.base = child_;
+  if (!child_.empty() && frames_.base != child_) {
+    const absl::StatusOr<Pose> child_T_base = tree.Fixed(child_, frames_.base);
+    if (!child_T_base.ok()) return child_T_base.status();
+    child_T_base_ = *child_T_base;
+  }
+  return absl::OkStatus();
+}
+
+std::pair<int64_t, int64_t> PoseSource::span_ns() const {
+  const PoseTrack* track = &track_;
+  for (const auto& [child, moving] : moving_) {
+    if (track->empty() || moving.poses().size() < track->poses().size()) track = &moving;
+  }
+  if (track->empty()) return {0, 0};
+  return {track->poses().front().stamp_ns, track->poses().back().stamp_ns};
+}
+
+std::optional<Pose> PoseSource::At(int64_t stamp_ns) const {
+  if (moving_.empty()) {
+    std::optional<Pose> pose = track_.At(stamp_ns);
+    if (!pose.has_value()) return std::nullopt;
+    // Left out where the frames are the same, so that the pose keeps its bits.
+    if (map_T_parent_.has_value()) pose = *map_T_parent_ * *pose;
+    if (child_T_base_.has_value()) pose = *pose * *child_T_base_;
+    return pose;
+  }
+  std::optional<Pose> map_T_base;
+  for (const FrameTree::Step& step : steps_) {
+    Pose parent_T_child = edges_.at(step.child).parent_T_child;
+    const auto track = moving_.find(step.child);
+    if (track != moving_.end()) {
+      const std::optional<Pose> now = track->second.At(stamp_ns);
+      if (!now.has_value()) return std::nullopt;
+      parent_T_child = *now;
+    }
+    const Pose next = step.up ? parent_T_child : parent_T_child.Inverse();
+    map_T_base = map_T_base.has_value() ? next * *map_T_base : next;
+  }
+  return map_T_base;
+}
+
+}  // namespace voxloc::bag

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the poses of a drive come from: a topic of poses or odometry, tf, or a file; and what they
+// say about the vehicle, map_T_base at a stamp.
+
+#ifndef VOXLOC_CLIENTS_DATASET_BAG_POSE_SOURCE_H_
+#define VOXLOC_CLIENTS_DATASET_BAG_POSE_SOURCE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "clients/dataset/bag/bag.h"
+#include "clients/dataset/bag/frame_tree.h"
+#include "clients/dataset/bag/messages.h"
+#include "clients/dataset/bag/pose_track.h"
+#include "core/geometry/pose.h"
+
+namespace voxloc::bag {
+
+// What the user says of the frames; empty: as the recording has them.
+struct PoseFrames {
+  std::string map;
+  std::string base;
+};
+
+class PoseSource {
+ public:
+  // A topic of poses or odometry. Where its messages name no child, poses are those of frames.base.
+  static PoseSource OfTopic(size_t topic, PoseFrames frames);
+
+  // The transforms from `frames.map` to `frames.base`. Where neither is given, those of the only
+  // transform that moves. InvalidArgument: there is not one, or only one frame is given; otherwise
+  // as FrameTree::Path.
+  [[nodiscard]] static absl::StatusOr<PoseSource> OfTransforms(const BagContents& contents,
+                                                               const FrameTree& tree,
+                                                               PoseFrames frames);
+
+  // A file `stamp x y z qx qy qz qw` (tum) with the poses of frames.base.
+  [[nodiscard]] static absl::StatusOr<PoseSource> OfFile(const std::string& path,
+                                                         PoseFrames frames);
+
+  // The topics whose messages Take wants.
+  [[nodiscard]] const std::vector<size_t>& topics() const { return topics_; }
+
+  // InvalidArgument: not decodable, or frames that change. Poses that are none (a rotation of
+  // zeros, as before a filter begins) are left out and counted.
+  [[nodiscard]] absl::Status Take(const Topic& topic, absl::string_view bytes);
+
+  // Frames that have become known since; before Finish.
+  void Expect(PoseFrames frames) { frames_ = std::move(frames); }
+
+  // After the last message: joins the frames of the poses with those asked for. InvalidArgument:
+  // there is no pose; as FrameTree::Fixed.
+  [[nodiscard]] absl::Status Finish(const FrameTree& tree);
+
+  // What follows is for after Finish.
+
+  // "" where nobody has named it.
+  [[nodiscard]] const std::string& map_frame() const { return frames_.map; }
+  [[nodiscard]] const std::string& base_frame() const { return frames_.base; }
+  [[nodiscard]] size_t not_poses() const { return not_poses_; }
+  // The first and the last stamp of what was taken.
+  [[nodiscard]] std::pair<int64_t, int64_t> span_ns() const;
+
+  // map_T_base. nullopt: see PoseTrack::At.
+  [[nodiscard]] std::optional<Pose> At(int64_t stamp_ns) const;
+
+ private:
+  PoseSource(std::vector<size_t> topics, PoseFrames frames)
+      : topics_(std::move(topics)), frames_(std::move(frames)) {}
+
+  [[nodiscard]] absl::Status TakePose(const Topic& topic, const PoseMessage& message);
+  [[nodiscard]] absl::Status AddTo(PoseTrack* track, const PoseMessage& message);
+
+  std::vector<size_t> topics_;
+  PoseFrames frames_;
+  size_t not_poses_ = 0;
+
+  // Of a topic or a file: parent_T_child, with what joins them to map and base where these are
+  // other frames.
+  PoseTrack track_;
+  bool named_ = false;  // parent_ and child_ are set
+  std::string parent_;
+  std::string child_;
+  std::optional<Pose> map_T_parent_;
+  std::optional<Pose> child_T_base_;
+
+  // Of tf: the way from base to map, and the tracks of the edges on it that move, by their child.
+  std::vector<FrameTree::Step> steps_;
+  std::map<std::string, FrameTree::Edge> edges_;
+  std::map<std::string, PoseTrack> moving_;
+};
+
+}  // namespace voxloc::bag
+
+#endif  // VOXLOC_CLIENTS_DATASET_BAG_POSE_SOURCE_H_

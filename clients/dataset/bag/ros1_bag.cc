@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/dataset/bag/ros1_bag.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "clients/dataset/bag/decompress.h"
+
+namespace voxloc::bag {
+namespace {
+
+// Of a record's header: a topic's name and a few numbers; names have at most 4 KB in practice.
+constexpr uint32_t kMostHeaderBytes = uint32_t{1} << 20;
+
+absl::Status ListRos1Messages(absl::string_view records, ChunkContents* contents) {
+  ByteReader reader(records);
+  while (true) {
+    const absl::StatusOr<std::optional<Ros1Record>> record = NextRos1Record(&reader);
+    if (!record.ok()) return record.status();
+    if (!record->has_value()) return absl::OkStatus();
+    const Ros1Header& header = (*record)->header;
+    if (!header.Is(Ros1Kind::kMessage)) continue;
+    const absl::StatusOr<uint32_t> connection = header.Uint32("conn");
+    if (!connection.ok()) return connection.status();
+    const absl::StatusOr<int64_t> time_ns = header.Time("time");
+    if (!time_ns.ok()) return time_ns.status();
+    contents->messages.push_back({*connection, *time_ns,
+                                  static_cast<size_t>((*record)->data.data() - records.data()),
+                                  (*record)->data.size()});
+  }
+}
+
+absl::StatusOr<std::string> ChunkBytes(const Ros1Header& header, absl::string_view stored) {
+  if (!header.Is(Ros1Kind::kChunk)) {
+    return absl::InvalidArgumentError("there is no chunk where the index names one");
+  }
+  const absl::StatusOr<Compression> compression = CompressionNamed(header.Text("compression"));
+  if (!compression.ok()) return compression.status();
+  const absl::StatusOr<uint32_t> size = header.Uint32("size");
+  if (!size.ok()) return size.status();
+  return Decompress(*compression, stored, *size);
+}
+
+}  // namespace
+
+absl::StatusOr<Ros1Bag::Head> Ros1Bag::HeadAt(uint64_t offset) const {
+  absl::StatusOr<std::string> length = ReadAt(offset, 4);
+  if (!length.ok()) return length.status();
+  const auto header_bytes = ByteReader(*length).Read<uint32_t>();
+  if (header_bytes > kMostHeaderBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("a record's header must have at most ",
+                                                   kMostHeaderBytes, " bytes (got ", header_bytes,
+                                                   ")"));
+  }
+  absl::StatusOr<std::string> bytes = ReadAt(offset + 4, uint64_t{header_bytes} + 4);
+  if (!bytes.ok()) return bytes.status();
+  Head head;
+  head.data_bytes = ByteReader(absl::string_view(*bytes).substr(header_bytes)).Read<uint32_t>();
+  head.data_offset = offset + 4 + bytes->size();
+  head.bytes = bytes->substr(0, header_bytes);
+  if (head.data_bytes > file_bytes() - head.data_offset) {
+    return absl::InvalidArgumentError("the file ends in the middle of a record");
+  }
+  return head;
+}
+
+absl::StatusOr<ChunkContents> Ros1Bag::Load(const Chunk& chunk) const {
+  const auto load = [&]() -> absl::StatusOr<ChunkContents> {
+    absl::StatusOr<std::string> bytes = absl::InternalError("not read");
+    if (chunk.loose_bytes > 0) {
+      bytes = ReadAt(chunk.offset, chunk.loose_bytes);
+    } else {
+      const absl::StatusOr<Head> head = HeadAt(chunk.offset);
+      if (!head.ok()) return head.status();
+      const absl::StatusOr<Ros1Header> header = Ros1Header::Parse(head->bytes);
+      if (!header.ok()) return header.status();
+      const absl::StatusOr<std::string> stored = ReadAt(head->data_offset, head->data_bytes);
+      if (!stored.ok()) return stored.status();
+      bytes = ChunkBytes(*header, *stored);
+    }
+    if (!bytes.ok()) return bytes.status();
+    ChunkContents contents;
+    contents.bytes = *std::move(bytes);
+    if (absl::Status status = ListRos1Messages(contents.bytes, &contents); !status.ok())
+      return status;
+    return contents;
+  };
+  absl::StatusOr<ChunkContents> contents = load();
+  if (!contents.ok()) return ErrorAt(chunk.offset, contents.status());
+  return contents;
+}
+
+absl::Status Ros1Bag::DefineOne(const Ros1Record& record) {
+  const absl::StatusOr<Ros1Connection> connection = Ros1ConnectionOf(record);
+  if (!connection.ok()) return connection.status();
+  Define(connection->id, connection->topic, connection->type, "ros1");
+  return absl::OkStatus();
+}
+
+absl::Status Ros1Bag::DefineAll(absl::string_view records) {
+  ByteReader reader(records);
+  while (true) {
+    const absl::StatusOr<std::optional<Ros1Record>> record = NextRos1Record(&reader);
+    if (!record.ok()) return record.status();
+    if (!record->has_value()) return absl::OkStatus();
+    if (!(*record)->header.Is(Ros1Kind::kConnection)) continue;
+    if (absl::Status status = DefineOne(**record); !status.ok()) return status;
+  }
+}
+
+absl::Status Ros1Bag::ReadIndex(const Ros1Header& bag_header) {
+  const absl::StatusOr<uint64_t> index = bag_header.Uint64("index_pos");
+  if (!index.ok()) return index.status();
+  const absl::StatusOr<uint32_t> chunks = bag_header.Uint32("chunk_count");
+  if (!chunks.ok()) return chunks.status();
+  if (*index == 0) return absl::NotFoundError("it was not closed");
+  if (*index > file_bytes()) return absl::NotFoundError("its index lies after its end");
+  const absl::StatusOr<std::string> records = ReadAt(*index, file_bytes() - *index);
+  if (!records.ok()) return records.status();
+  if (absl::Status status = DefineAll(*records); !status.ok()) return status;
+  uint32_t found = 0;
+  ByteReader reader(*records);
+  while (true) {
+    const absl::StatusOr<std::optional<Ros1Record>> record = NextRos1Record(&reader);
+    if (!record.ok()) return record.status();
+    if (!record->has_value()) break;
+    if (!(*record)->header.Is(Ros1Kind::kChunkInfo)) continue;
+    absl::StatusOr<Ros1ChunkInfo> info = Ros1ChunkInfoOf(**record);
+    if (!info.ok()) return info.status();
+    for (const auto& [connection, messages] : info->messages_of_connection) {
+      if (TopicOf(connection) == nullptr) {
+        return absl::NotFoundError("its index does not list all connections");
+      }
+      Count(connection, messages);
+    }
+    Add(std::move(info->chunk));
+    ++found;
+  }
+  if (found != *chunks) return absl::NotFoundError("its index does not list all chunks");
+  return absl::OkStatus();
+}
+
+absl::Status Ros1Bag::Walk() {
+  uint64_t offset = kRos1Magic.size();
+  absl::Status damage;
+  while (offset < file_bytes() && damage.ok()) {
+    const auto step = [&]() -> absl::Status {
+      const absl::StatusOr<Head> head = HeadAt(offset);
+      if (!head.ok()) return head.status();
+      const absl::StatusOr<Ros1Header> header = Ros1Header::Parse(head->bytes);
+      if (!header.ok()) return header.status();
+      const uint64_t end = head->data_offset + head->data_bytes;
+      Chunk chunk;
+      chunk.offset = offset;
+      if (header->Is(Ros1Kind::kMessage)) chunk.loose_bytes = end - offset;
+      if (header->Is(Ros1Kind::kChunk) || header->Is(Ros1Kind::kMessage)) {
+        const absl::StatusOr<ChunkContents> contents = Load(chunk);
+        if (!contents.ok()) return contents.status();
+        if (absl::Status status = DefineAll(contents->bytes); !status.ok()) return status;
+        AddWhole(std::move(chunk), *contents);
+      } else if (header->Is(Ros1Kind::kConnection)) {
+        const absl::StatusOr<std::string> data = ReadAt(head->data_offset, head->data_bytes);
+        if (!data.ok()) return data.status();
+        if (absl::Status status = DefineOne({*header, *data}); !status.ok()) return status;
+      }
+      offset = end;
+      return absl::OkStatus();
+    };
+    damage = step();
+  }
+  if (!damage.ok()) {
+    Remark(absl::StrCat(path_, " is whole up to byte ", offset, " of ", file_bytes(),
+                        ", and is read up to there: ", damage.message()));
+  }
+  return contents().messages() > 0 ? absl::OkStatus() : damage;
+}
+
+absl::StatusOr<std::unique_ptr<Bag>> Ros1Bag::Open(const std::string& path) {
+  absl::StatusOr<FileParts> file = FileParts::Open(path);
+  if (!file.ok()) return file.status();
+  std::unique_ptr<Ros1Bag> bag(new Ros1Bag(path, *std::move(file)));
+  const auto open = [&]() -> absl::Status {
+    const absl::StatusOr<std::string> magic = bag->ReadUpTo(0, kRos1Magic.size());
+    if (!magic.ok()) return magic.status();
+    if (*magic != kRos1Magic) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "a ROS 1 bag must be of version 2.0, which 'rosbag fix' makes of older ones (its first "
+          "line is '",
+          absl::string_view(*magic).substr(0, magic->find('\n')), "')"));
+    }
+    const absl::StatusOr<Head> head = bag->HeadAt(kRos1Magic.size());
+    if (!head.ok()) return head.status();
+    const absl::StatusOr<Ros1Header> header = Ros1Header::Parse(head->bytes);
+    if (!header.ok()) return header.status();
+    if (!header->Is(Ros1Kind::kBagHeader)) {
+      return absl::InvalidArgumentError("its first record must be the bag's header");
+    }
+    if (!header->Text("encryptor").empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("it is encrypted with ", header->Text("encryptor"),
+                       "; 'rosbag decompress' makes a plain bag of it"));
+    }
+    const absl::Status index = bag->ReadIndex(*header);
+    if (index.ok()) return absl::OkStatus();
+    bag->Clear();
+    if (absl::Status status = bag->Walk(); !status.ok()) return status;
+    bag->Remark(absl::StrCat(path,
+                             " has no index that could be used and was read whole to list its "
+                             "messages: ",
+                             index.message()));
+    return absl::OkStatus();
+  };
+  if (absl::Status status = open(); !status.ok()) {
+    return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
+  }
+  bag->Finish("ROS 1 bag");
+  return bag;
+}
+
+}  // namespace voxloc::bag

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the coordinates and the time of a point lie in a PointCloud2, and what its time means.
+// Fields may come in any order, with any step, in either endianness; a cloud may be organised.
+// Thread-safe: no shared state.
+
+#ifndef VOXLOC_CLIENTS_POINTCLOUD2_POINT_LAYOUT_H_
+#define VOXLOC_CLIENTS_POINTCLOUD2_POINT_LAYOUT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "clients/pointcloud2/point_cloud2.h"
+
+namespace voxloc::ros {
+
+// One number of a point.
+struct ScalarField {
+  uint32_t offset = 0;
+  PointField::Datatype datatype = PointField::kFloat32;
+};
+
+// What a point's time counts from.
+enum class PointTimeZero {
+  kCloudStamp,  // header.stamp
+  kClock        // the zero of the clock that header.stamp is of
+};
+
+struct PointTimeField {
+  std::string name;
+  ScalarField field;
+  double unit_s = 1.0;  // seconds per unit
+  PointTimeZero zero = PointTimeZero::kCloudStamp;
+};
+
+struct PointLayout {
+  size_t points = 0;  // height * width
+  ScalarField x;      // float32 or float64, all three of the same type
+  ScalarField y;
+  ScalarField z;
+  std::optional<PointTimeField> time;  // as asked for
+};
+
+// Which times of points are used: none, those of a known field, or those of the field of that name.
+// Known are
+//   time         float32, s after the stamp       Velodyne
+//   t            uint32, ns after the stamp       Ouster
+//   time_stamp   uint32, ns after the stamp       Autoware's PointXYZIRCAEDT
+//   timestamp    float64, s of the clock          Hesai, Robosense
+//   timestamp    float64, ns of the clock         Livox, where the values say so: over 1e12
+//   offset_time  uint32, ns after the stamp       Livox's custom points
+// Another field that is named has seconds where it is a float, nanoseconds where it is an integer,
+// after the stamp.
+struct PointTimeChoice {
+  bool any = false;  // use a known field
+  std::string name;  // use this field; any is then not looked at
+};
+
+// Errors name the field, what it must be and what was given. InvalidArgument: no x, y or z; types
+// or counts other than above; a field beyond point_step; steps and sizes that contradict each
+// other; a named time field that is not there, or of another type.
+[[nodiscard]] absl::StatusOr<PointLayout> ReadPointLayout(const PointCloud2View& cloud,
+                                                          const PointTimeChoice& time);
+
+}  // namespace voxloc::ros
+
+#endif  // VOXLOC_CLIENTS_POINTCLOUD2_POINT_LAYOUT_H_
