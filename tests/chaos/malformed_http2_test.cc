@@ -29,6 +29,8 @@ namespace {
 constexpr char kAlignScans[] = "/voxloc.v1.LocalizationService/AlignScans";
 // What a flood sends at most, where the server does not end it: two million empty frames.
 constexpr size_t kFloodBytes = size_t{16} << 20U;
+// Each SETTINGS frame is acknowledged by itself, which takes the server longest.
+constexpr size_t kSettingsFloodBytes = size_t{4} << 20U;
 // What gRPC 1.51 holds of floods, two at a time, however long they are: measured below 600 MB, with
 // 192 MiB of each kind. Kept without a bound, two of 16 MiB of pings would take a gigabyte.
 constexpr double kMostGrowth_bytes = 640 << 20;
@@ -40,10 +42,11 @@ constexpr bool kMemoryIsTheServers = true;
 #endif
 
 // Repeats the bytes until so many are sent or the server takes no more.
-void Flood(const RawConnection& connection, const std::string& bytes) {
+void Flood(const RawConnection& connection, const std::string& bytes,
+           size_t flood_bytes = kFloodBytes) {
   std::string many;
   while (many.size() < 65'536) many += bytes;
-  for (size_t sent = 0; sent < kFloodBytes && connection.Send(many); sent += many.size()) {
+  for (size_t sent = 0; sent < flood_bytes && connection.Send(many); sent += many.size()) {
   }
 }
 
@@ -110,7 +113,8 @@ std::vector<Attack> Attacks() {
   attacks.push_back({"SettingsFlood",
                      [](const RawConnection& connection) {
                        connection.Send(ClientPreface());
-                       Flood(connection, Frame(FrameType::kSettings, 0, 0, ""));
+                       Flood(connection, Frame(FrameType::kSettings, 0, 0, ""),
+                             kSettingsFloodBytes);
                      },
                      false});
   attacks.push_back({"PingFlood",
