@@ -178,8 +178,8 @@ void ConnectionListener::Accept(int listener) {
     Recount();
   }
   if (connections_.size() >= max_connections_) {
-    close(fd);
     metrics_->connections_over_limit.Increment();
+    close(fd);
     LogLimited(LogLevel::kWarn, "connection_refused",
                {{"reason", "limit"}, {"max_connections", max_connections_}});
     return;
@@ -194,9 +194,9 @@ void ConnectionListener::Accept(int listener) {
 void ConnectionListener::RefuseWithoutDescriptor(int listener) {
   close(spare_fd_);
   const int fd = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+  metrics_->connections_without_descriptor.Increment();
   if (fd >= 0) close(fd);
   spare_fd_ = OpenSpare();
-  metrics_->connections_without_descriptor.Increment();
   LogLimited(LogLevel::kError, "connection_refused", {{"reason", "descriptors"}});
   if (fd < 0 || spare_fd_ < 0) std::this_thread::sleep_for(kNoDescriptorPause);
 }
