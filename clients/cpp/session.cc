@@ -5,24 +5,85 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "clients/cpp/messages.h"
 #include "clients/cpp/session_impl.h"
 #include "clients/cpp/session_requests.h"
 
 namespace voxloc::client {
+namespace {
 
-absl::Status LocalizationSession::Impl::Write(const v1::AlignScansRequest& request) {
+// Fields of the setup that a change has set replace those of the changes before it.
+SharedRequest MergedConfiguration(const SharedRequest& before,
+                                  const v1::AlignScansRequest& change) {
+  v1::AlignScansRequest merged = before == nullptr ? v1::AlignScansRequest() : *before;
+  v1::ScanSetup& setup = *merged.mutable_configure()->mutable_setup();
+  const v1::ScanSetup& changed = change.configure().setup();
+  if (changed.has_options()) *setup.mutable_options() = changed.options();
+  if (changed.has_filter()) *setup.mutable_filter() = changed.filter();
+  if (changed.has_output()) *setup.mutable_output() = changed.output();
+  if (changed.has_base_t_sensor()) *setup.mutable_base_t_sensor() = changed.base_t_sensor();
+  return std::make_shared<const v1::AlignScansRequest>(std::move(merged));
+}
+
+}  // namespace
+
+absl::Status LocalizationSession::Impl::Write(v1::AlignScansRequest request) {
+  const auto shared = std::make_shared<const v1::AlignScansRequest>(std::move(request));
   const std::lock_guard<std::mutex> lock(mutex);
   if (ended) return EndOfResults();
   if (closing) return absl::FailedPreconditionError("the session is being closed");
-  if (request.has_activate()) activation = request;
-  if (writable) outbox.Put(request);
+  if (shared->has_activate()) activation = shared;
+  if (shared->has_configure()) configuration = MergedConfiguration(configuration, *shared);
+  if (writable) outbox.Put(shared);
   return absl::OkStatus();
 }
 
-void LocalizationSession::Impl::FillGuess(v1::AlignScansRequest* request) const {
-  if (guess_from_last_pose && last_pose.has_value() && !request->scan().has_guess_map_t_base()) {
-    *request->mutable_scan()->mutable_guess_map_t_base()->mutable_pose() = *last_pose;
+SharedRequest LocalizationSession::Impl::WithGuess(const SharedRequest& request) const {
+  const v1::Scan& scan = request->scan();
+  // A guess is interpolated from two poses.
+  const bool has_guess = scan.has_guess_map_t_base() || scan.poses_size() >= 2;
+  if (!guess_from_last_pose || !last_pose.has_value() || has_guess) return request;
+  auto filled = std::make_shared<v1::AlignScansRequest>(*request);
+  v1::Pose& guess = *filled->mutable_scan()->mutable_guess_map_t_base()->mutable_pose();
+  guess = *last_pose;
+  if (last_map_T_odom.has_value() && scan.has_odom_t_base()) {
+    const absl::StatusOr<Pose> odom_T_base = DecodePose(scan.odom_t_base());
+    if (odom_T_base.ok()) EncodePose(*last_map_T_odom * *odom_T_base, &guess);
   }
+  return filled;
+}
+
+absl::StatusOr<uint64_t> LocalizationSession::Impl::SendScan(v1::AlignScansRequest request) {
+  std::vector<v1::AlignmentResult> told;
+  uint64_t sequence = 0;
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (ended) return EndOfResults();
+    if (closing) return absl::FailedPreconditionError("the session is being closed");
+    const uint64_t limit = opened.max_message_bytes();
+    const size_t bytes = request.ByteSizeLong();
+    if (limit > 0 && bytes > limit) {
+      return absl::InvalidArgumentError(absl::StrCat("the scan must take at most ", limit,
+                                                     " bytes, the message limit of ",
+                                                     channel.server(), " (got ", bytes, ")"));
+    }
+    if (unanswered.size() + results.size() >= options.max_outstanding) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(options.max_outstanding, " scans are unanswered or have not been received"));
+    }
+    sequence = ++last_sequence;
+    request.mutable_scan()->set_sequence(sequence);
+    const auto shared = std::make_shared<const v1::AlignScansRequest>(std::move(request));
+    unanswered.emplace(sequence, shared);
+    if (writable) {
+      const auto replaced = outbox.PutScan(WithGuess(shared));
+      if (replaced.has_value()) told = Supersede(*replaced);
+    } else if (!drained_s.has_value()) {
+      told = GiveUpScansBefore(sequence);
+    }
+  }
+  Tell(told);
+  return sequence;
 }
 
 bool LocalizationSession::Impl::WaitFor(std::unique_lock<std::mutex>* lock, double timeout_s,
@@ -50,12 +111,19 @@ LocalizationSession::~LocalizationSession() {
   if (impl_->reader.joinable()) impl_->reader.join();
 }
 
-absl::StatusOr<std::unique_ptr<LocalizationSession>> LocalizationSession::Open(
-    const Channel& channel, const SessionOptions& options) {
+std::unique_ptr<LocalizationSession> LocalizationSession::Start(const Channel& channel,
+                                                                const SessionOptions& options) {
   std::unique_ptr<LocalizationSession> session(
       new LocalizationSession(std::make_unique<Impl>(channel, options)));
   Impl* impl = session->impl_.get();
   impl->reader = std::thread([impl] { impl->Run(); });
+  return session;
+}
+
+absl::StatusOr<std::unique_ptr<LocalizationSession>> LocalizationSession::Open(
+    const Channel& channel, const SessionOptions& options) {
+  std::unique_ptr<LocalizationSession> session = Start(channel, options);
+  Impl* impl = session->impl_.get();
   std::unique_lock<std::mutex> lock(impl->mutex);
   impl->changed.wait(lock, [impl] { return impl->writable || impl->ended; });
   if (impl->ended && !impl->end.ok()) return impl->end;
@@ -78,6 +146,12 @@ uint64_t LocalizationSession::unexpected_results() const {
   return impl_->unexpected_results;
 }
 
+absl::Status LocalizationSession::connection() const {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  if (impl_->ended) return impl_->end;
+  return impl_->writable || impl_->drained_s.has_value() ? absl::OkStatus() : impl_->lost;
+}
+
 uint64_t LocalizationSession::given_up() const {
   const std::lock_guard<std::mutex> lock(impl_->mutex);
   return impl_->given_up;
@@ -86,36 +160,13 @@ uint64_t LocalizationSession::given_up() const {
 absl::StatusOr<uint64_t> LocalizationSession::Send(const ScanInput& scan) {
   absl::StatusOr<v1::AlignScansRequest> request = ScanRequest(scan);
   if (!request.ok()) return request.status();
-  std::vector<v1::AlignmentResult> given_up;
-  uint64_t sequence = 0;
-  {
-    const std::lock_guard<std::mutex> lock(impl_->mutex);
-    if (impl_->ended) return impl_->EndOfResults();
-    if (impl_->closing) return absl::FailedPreconditionError("the session is being closed");
-    const uint64_t limit = impl_->opened.max_message_bytes();
-    const size_t bytes = request->ByteSizeLong();
-    if (limit > 0 && bytes > limit) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the scan must take at most ", limit, " bytes, the message limit of ",
-                       impl_->channel.server(), " (got ", bytes, ")"));
-    }
-    if (impl_->unanswered.size() + impl_->results.size() >= impl_->options.max_outstanding) {
-      return absl::ResourceExhaustedError(absl::StrCat(
-          impl_->options.max_outstanding, " scans are unanswered or have not been received"));
-    }
-    sequence = ++impl_->last_sequence;
-    request->mutable_scan()->set_sequence(sequence);
-    impl_->unanswered.emplace(sequence, *request);
-    if (impl_->writable) {
-      impl_->FillGuess(&*request);
-      const auto replaced = impl_->outbox.PutScan(*std::move(request));
-      if (replaced.has_value()) given_up = impl_->Supersede(*replaced);
-    } else if (!impl_->drained_s.has_value()) {
-      given_up = impl_->GiveUpScansBefore(sequence);
-    }
-  }
-  impl_->Tell(given_up);
-  return sequence;
+  return impl_->SendScan(*std::move(request));
+}
+
+absl::StatusOr<uint64_t> LocalizationSession::Send(v1::Scan scan) {
+  v1::AlignScansRequest request;
+  *request.mutable_scan() = std::move(scan);
+  return impl_->SendScan(std::move(request));
 }
 
 absl::Status LocalizationSession::SendPose(int64_t stamp_ns, const Pose& map_T_base,
@@ -130,6 +181,10 @@ absl::Status LocalizationSession::SendReference(int64_t stamp_ns,
 
 absl::Status LocalizationSession::Activate(bool active) {
   return impl_->Write(ActivateRequest(active));
+}
+
+absl::Status LocalizationSession::Configure(const v1::ScanSetup& setup) {
+  return impl_->Write(ConfigureRequest(setup));
 }
 
 std::optional<v1::RequestRejected> LocalizationSession::TakeRejection() {

@@ -8,14 +8,16 @@
 // scan was there (STALE).
 //
 // When the server becomes unavailable, the session opens again with growing waits, sends the newest
-// unanswered scan once more, and gives scans without a guess the last accepted pose as theirs until
-// the new session has accepted a scan. A server that refuses the new session because it is full, or
-// does not have the map yet, is asked again, or another one in its place. When the server drains,
-// it answers what it has, and the session then opens elsewhere. A session that the server has ended
+// unanswered scan once more, and gives scans that have neither a guess nor two poses the last
+// accepted pose as their guess, carried on by the odometry where both scans have it, until the new
+// session has accepted a scan. A server that refuses the new session because it is full, or does
+// not have the map yet, is asked again, or another one in its place. When the server drains, it
+// answers what it has, and the session then opens elsewhere. A session that the server has ended
 // because its vehicle had nothing to send for long opens again too. Any other error ends the
 // session, such as Unauthenticated and PermissionDenied, as does the last failed attempt; Receive
 // then hands out what has arrived, and the error after that. A session that was activated or
-// deactivated is so again once it is open again; poses and references that were sent are forgotten.
+// deactivated is so again once it is open again, and so are changes of its setup; poses and
+// references that were sent are forgotten.
 //
 // Where the channel has several addresses, the next one is tried at once after a loss, a refusal, a
 // drain, or an `open` that is not answered in time, and the session waits when each has been tried:
@@ -86,11 +88,15 @@ class LocalizationSession {
   // it does not answer; else what the server says (NotFound: no such map, ...).
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<LocalizationSession>> Open(
       const Channel& channel, const SessionOptions& options);
+  // The same without waiting: scans may be sent at once, of which the newest is kept until the
+  // session is open. AwaitEnd tells of an error that Open would have returned.
+  [[nodiscard]] static std::unique_ptr<LocalizationSession> Start(const Channel& channel,
+                                                                  const SessionOptions& options);
   ~LocalizationSession();
   LocalizationSession(const LocalizationSession&) = delete;
   LocalizationSession& operator=(const LocalizationSession&) = delete;
 
-  // What the server said when the session was last opened.
+  // What the server said when the session was last opened; empty before that.
   [[nodiscard]] v1::SessionOpened opened() const;
 
   // How often the session was opened again.
@@ -100,6 +106,10 @@ class LocalizationSession {
   // before. They are dropped.
   [[nodiscard]] uint64_t unexpected_results() const;
 
+  // OK while the session is open: while it reconnects, why it has to, and once it has ended, how it
+  // ended.
+  [[nodiscard]] absl::Status connection() const;
+
   // Scans whose result the session made itself.
   [[nodiscard]] uint64_t given_up() const;
 
@@ -108,6 +118,9 @@ class LocalizationSession {
   // InvalidArgument: not one cloud, a message over the server's limit. ResourceExhausted: too many
   // outstanding. Otherwise the error that ended the session.
   [[nodiscard]] absl::StatusOr<uint64_t> Send(const ScanInput& scan);
+  // The same of a message that the caller has made, with what ScanInput does not have (several
+  // clouds, poses, a reference position). Its sequence is set here.
+  [[nodiscard]] absl::StatusOr<uint64_t> Send(v1::Scan scan);
 
   // Poses of the vehicle from odometry or a filter, for the guesses of scans that bring none, and
   // reference positions such as GNSS, for the regularization. Dropped while the session reconnects.
@@ -119,6 +132,11 @@ class LocalizationSession {
 
   // Activates or deactivates the session for the scans sent from now on.
   absl::Status Activate(bool active);
+
+  // Changes the fields that are set in `setup` (see v1::ConfigureSession) for the scans sent from
+  // now on; a session that opens again is changed likewise. What the server does not take,
+  // TakeRejection tells, and nothing has changed.
+  absl::Status Configure(const v1::ScanSetup& setup);
 
   // The oldest message that the server has not taken; each once. Up to 64 wait, the newest.
   [[nodiscard]] std::optional<v1::RequestRejected> TakeRejection();

@@ -39,8 +39,10 @@ struct LocalizationSession::Impl {
   void Take(v1::RequestRejected rejected);
   void BeginDraining(const v1::SessionDraining& notice);
 
-  absl::Status Write(const v1::AlignScansRequest& request);
-  void FillGuess(v1::AlignScansRequest* request) const;
+  absl::Status Write(v1::AlignScansRequest request);
+  absl::StatusOr<uint64_t> SendScan(v1::AlignScansRequest request);
+  // The same scan, or one with the last accepted pose for a guess where that is what it needs.
+  SharedRequest WithGuess(const SharedRequest& request) const;
   // A scan has its outcome: it is no longer unanswered. Under the lock, as are the next two; what
   // they return is for Tell.
   std::vector<v1::AlignmentResult> Settle(v1::AlignmentResult result);
@@ -68,18 +70,22 @@ struct LocalizationSession::Impl {
   bool closing = false;
   bool ended = false;
   absl::Status end;
+  // Why the last stream ended, or could not be opened.
+  absl::Status lost = absl::UnavailableError("the session is being opened");
   bool opened_once = false;
   int reconnects = 0;
   uint64_t unexpected_results = 0;
   uint64_t given_up = 0;
   v1::SessionOpened opened;
   uint64_t last_sequence = 0;
-  std::map<uint64_t, v1::AlignScansRequest> unanswered;
+  std::map<uint64_t, SharedRequest> unanswered;
   std::deque<v1::AlignmentResult> results;
   std::deque<v1::RequestRejected> rejections;
-  std::optional<v1::AlignScansRequest> activation;  // the last one
+  SharedRequest activation;     // the last one; null: none
+  SharedRequest configuration;  // all changes of the setup; null: none
   std::optional<v1::Pose> last_pose;
-  bool guess_from_last_pose = false;  // since a reconnect, until a scan is accepted
+  std::optional<Pose> last_map_T_odom;  // of the same result
+  bool guess_from_last_pose = false;    // since a reconnect, until a scan is accepted
 
   std::thread reader;
 };

@@ -24,14 +24,14 @@ SessionOutbox::~SessionOutbox() {
   writer_.join();
 }
 
-void SessionOutbox::Attach(std::shared_ptr<SessionStream> stream,
-                           std::vector<v1::AlignScansRequest> first, size_t max_unsent_scans) {
+void SessionOutbox::Attach(std::shared_ptr<SessionStream> stream, std::vector<SharedRequest> first,
+                           size_t max_unsent_scans) {
   const std::lock_guard<std::mutex> lock(mutex_);
   stream_ = std::move(stream);
   waiting_.assign(std::make_move_iterator(first.begin()), std::make_move_iterator(first.end()));
   waiting_scans_ = static_cast<size_t>(
       std::count_if(waiting_.begin(), waiting_.end(),
-                    [](const v1::AlignScansRequest& request) { return request.has_scan(); }));
+                    [](const SharedRequest& request) { return request->has_scan(); }));
   max_unsent_scans_ = std::max<size_t>(max_unsent_scans, 1);
   finish_ = false;
   changed_.notify_all();
@@ -45,7 +45,7 @@ void SessionOutbox::Detach() {
   changed_.wait(lock, [this] { return !writing_; });
 }
 
-std::optional<uint64_t> SessionOutbox::PutScan(v1::AlignScansRequest request) {
+std::optional<uint64_t> SessionOutbox::PutScan(SharedRequest request) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (stream_ == nullptr) return std::nullopt;
   std::optional<uint64_t> dropped;
@@ -56,7 +56,7 @@ std::optional<uint64_t> SessionOutbox::PutScan(v1::AlignScansRequest request) {
   return dropped;
 }
 
-void SessionOutbox::Put(v1::AlignScansRequest request) {
+void SessionOutbox::Put(SharedRequest request) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (stream_ == nullptr) return;
   if (waiting_.size() - waiting_scans_ >= kMaxOthers) DropOldest(/*scan=*/false);
@@ -71,11 +71,11 @@ void SessionOutbox::FinishWrites() {
 }
 
 std::optional<uint64_t> SessionOutbox::DropOldest(bool scan) {
-  const auto oldest = std::find_if(
-      waiting_.begin(), waiting_.end(),
-      [scan](const v1::AlignScansRequest& request) { return request.has_scan() == scan; });
+  const auto oldest =
+      std::find_if(waiting_.begin(), waiting_.end(),
+                   [scan](const SharedRequest& request) { return request->has_scan() == scan; });
   if (oldest == waiting_.end()) return std::nullopt;
-  const uint64_t sequence = oldest->scan().sequence();
+  const uint64_t sequence = (*oldest)->scan().sequence();
   waiting_.erase(oldest);
   if (!scan) return std::nullopt;
   --waiting_scans_;
@@ -90,7 +90,7 @@ void SessionOutbox::Run() {
     });
     if (stopping_) return;
     const std::shared_ptr<SessionStream> stream = stream_;
-    std::optional<v1::AlignScansRequest> next;
+    SharedRequest next;
     if (!waiting_.empty()) {
       next = std::move(waiting_.front());
       waiting_.pop_front();
@@ -98,7 +98,7 @@ void SessionOutbox::Run() {
     }
     writing_ = true;
     lock.unlock();
-    const bool goes_on = next.has_value() ? stream->Write(*next) : (stream->WritesDone(), false);
+    const bool goes_on = next != nullptr ? stream->Write(*next) : (stream->WritesDone(), false);
     lock.lock();
     writing_ = false;
     // A failed write shows as the end of the stream, which the reader learns.

@@ -3,6 +3,7 @@
 // SessionOutbox: what a session has still to write, and the thread that writes it, so that nobody
 // who sends waits for the connection to take bytes. While the connection is slower than the
 // vehicle, the newest scan wins: it takes the place of the oldest one that has not been written.
+// Messages are shared with whoever keeps them for a later connection, and are not changed.
 // Thread-safe.
 
 #ifndef VOXLOC_CLIENTS_CPP_SESSION_OUTBOX_H_
@@ -23,6 +24,8 @@
 
 namespace voxloc::client {
 
+using SharedRequest = std::shared_ptr<const v1::AlignScansRequest>;
+
 class SessionOutbox {
  public:
   SessionOutbox();
@@ -33,7 +36,7 @@ class SessionOutbox {
 
   // From now on messages go to this open stream, `first` before all others. At most
   // `max_unsent_scans` scans wait, at least 1.
-  void Attach(std::shared_ptr<SessionStream> stream, std::vector<v1::AlignScansRequest> first,
+  void Attach(std::shared_ptr<SessionStream> stream, std::vector<SharedRequest> first,
               size_t max_unsent_scans);
 
   // Returns when nothing is being written any more; the stream must have been cancelled or have
@@ -41,10 +44,10 @@ class SessionOutbox {
   void Detach();
 
   // The sequence number of the scan that had to give way, if any.
-  [[nodiscard]] std::optional<uint64_t> PutScan(v1::AlignScansRequest request);
+  [[nodiscard]] std::optional<uint64_t> PutScan(SharedRequest request);
 
   // Any other message. Of too many the oldest is dropped.
-  void Put(v1::AlignScansRequest request);
+  void Put(SharedRequest request);
 
   // Half-closes the stream once everything has been written.
   void FinishWrites();
@@ -57,7 +60,7 @@ class SessionOutbox {
   std::mutex mutex_;  // guards everything below but the thread
   std::condition_variable changed_;
   std::shared_ptr<SessionStream> stream_;  // null: nothing can be written
-  std::deque<v1::AlignScansRequest> waiting_;
+  std::deque<SharedRequest> waiting_;
   size_t waiting_scans_ = 0;
   size_t max_unsent_scans_ = 1;
   bool finish_ = false;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "clients/cpp/messages.h"
 #include "clients/cpp/session_impl.h"
 #include "clients/cpp/session_requests.h"
 
@@ -20,6 +21,7 @@ void LocalizationSession::Impl::Run() {
     std::unique_lock<std::mutex> lock(mutex);
     writable = false;
     drained_s.reset();
+    lost = stream_end.status;
     if (wait_s.has_value() && !closing) {
       const auto until = std::chrono::steady_clock::now() +
                          std::chrono::duration_cast<std::chrono::steady_clock::duration>(
@@ -80,12 +82,12 @@ void LocalizationSession::Impl::BeginServing(const std::shared_ptr<SessionStream
       guess_from_last_pose = true;
     }
     opened_once = true;
-    std::vector<v1::AlignScansRequest> first;
-    if (activation.has_value()) first.push_back(*activation);
+    std::vector<SharedRequest> first;
+    if (configuration != nullptr) first.push_back(configuration);
+    if (activation != nullptr) first.push_back(activation);
     if (!unanswered.empty()) {
       stale = GiveUpScansBefore(unanswered.rbegin()->first);
-      first.push_back(unanswered.rbegin()->second);
-      FillGuess(&first.back());
+      first.push_back(WithGuess(unanswered.rbegin()->second));
     }
     // As many as may wait at the server, and the one that it works on.
     const size_t granted = opened.limits().max_waiting_scans();
@@ -117,7 +119,7 @@ std::vector<v1::AlignmentResult> LocalizationSession::Impl::GiveUpScansBefore(ui
   while (!unanswered.empty() && unanswered.begin()->first < sequence) {
     ++given_up;
     for (v1::AlignmentResult& outcome : Settle(LocalOutcome(
-             unanswered.begin()->second.scan(), v1::ALIGNMENT_STATUS_STALE,
+             unanswered.begin()->second->scan(), v1::ALIGNMENT_STATUS_STALE,
              "the server was lost or drained before the answer, and a newer scan was there"))) {
       told.push_back(std::move(outcome));
     }
@@ -127,7 +129,7 @@ std::vector<v1::AlignmentResult> LocalizationSession::Impl::GiveUpScansBefore(ui
 
 std::vector<v1::AlignmentResult> LocalizationSession::Impl::Supersede(uint64_t sequence) {
   ++given_up;
-  return Settle(LocalOutcome(unanswered.at(sequence).scan(), v1::ALIGNMENT_STATUS_SUPERSEDED,
+  return Settle(LocalOutcome(unanswered.at(sequence)->scan(), v1::ALIGNMENT_STATUS_SUPERSEDED,
                              "a newer scan replaced this one before the connection took it"));
 }
 
@@ -146,6 +148,8 @@ void LocalizationSession::Impl::Take(v1::AlignmentResult result) {
     }
     if (result.accepted() && result.has_map_t_base()) {
       last_pose = result.map_t_base().pose();
+      const absl::StatusOr<Pose> map_T_odom = DecodePose(result.map_t_odom());
+      last_map_T_odom = map_T_odom.ok() ? std::optional<Pose>(*map_T_odom) : std::nullopt;
       guess_from_last_pose = false;
     }
     told = Settle(std::move(result));

@@ -76,6 +76,12 @@ v1::AlignmentResult LocalOutcome(const v1::Scan& scan, v1::AlignmentStatus statu
   return result;
 }
 
+v1::AlignScansRequest ConfigureRequest(const v1::ScanSetup& setup) {
+  v1::AlignScansRequest request;
+  *request.mutable_configure()->mutable_setup() = setup;
+  return request;
+}
+
 v1::AlignScansRequest ActivateRequest(bool active) {
   v1::AlignScansRequest request;
   request.mutable_activate()->set_active(active);

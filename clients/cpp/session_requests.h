@@ -25,6 +25,7 @@ namespace voxloc::client {
 [[nodiscard]] v1::AlignScansRequest ReferenceRequest(int64_t stamp_ns,
                                                      const Eigen::Vector3d& position_map);
 [[nodiscard]] v1::AlignScansRequest ActivateRequest(bool active);
+[[nodiscard]] v1::AlignScansRequest ConfigureRequest(const v1::ScanSetup& setup);
 
 // The result of a scan that the session gives up.
 [[nodiscard]] v1::AlignmentResult LocalOutcome(const v1::Scan& scan, v1::AlignmentStatus status,

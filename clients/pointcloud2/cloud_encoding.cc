@@ -261,7 +261,8 @@ void TakeAsIs(const PointCloud2View& cloud, v1::CloudLayout wire_layout, const R
     read(point, xyz);
     check.Keep(xyz);
   });
-  encoded.cloud.set_data(cloud.data.data(), encoded.received * cloud.point_step);
+  const auto* bytes = reinterpret_cast<const char*>(cloud.data.data());
+  encoded.cloud.set_data(std::string(bytes, encoded.received * cloud.point_step));
   encoded.cloud.set_layout(wire_layout);
   encoded.cloud.set_stride(cloud.point_step);
   encoded.sent = encoded.received;

@@ -43,6 +43,7 @@ struct Command {
 [[nodiscard]] Command AddProtectionCommand(CLI::App& program);
 [[nodiscard]] Command AddQualityCommand(CLI::App& program);
 [[nodiscard]] Command AddRecoveryCommand(CLI::App& program);
+[[nodiscard]] Command AddRosCloudCommand(CLI::App& program);
 [[nodiscard]] Command AddScoreCommand(CLI::App& program);
 [[nodiscard]] Command AddSearchCommand(CLI::App& program);
 [[nodiscard]] Command AddStoreCommand(CLI::App& program);

@@ -567,6 +567,23 @@ class Takeover:
         demand(result["answered"] >= 1, "no scan was answered")
 
 
+class RosCloud:
+    @staticmethod
+    def arguments(_):
+        return ["--bytes", "48000", "--repeat", "5"]
+
+    @staticmethod
+    def check(result, _):
+        rows = {row["name"]: row for row in result["rows"]}
+        demand(len(rows) == 7, "the number of rows")
+        for row in rows.values():
+            keys(row, "name message_bytes points sent bytes cpu_ms", "row")
+            number(row["message_bytes"], 47000, 48000, "message_bytes")
+            number(row["sent"], 1, row["points"], "sent")
+            number(row["bytes"], 6 * row["sent"], 16 * row["sent"] + 100, "bytes")
+            time_ms(row["cpu_ms"], "cpu_ms")
+
+
 COMMANDS = {
     "accuracy": [Accuracy],
     "accuracy-of-gicp": [AccuracyOfGicp],
@@ -584,6 +601,7 @@ COMMANDS = {
     "protection": [Protection],
     "quality": [Quality],
     "recovery": [Recovery],
+    "ros-cloud": [RosCloud],
     "score": [Score],
     "search": [Search],
     "store": [Store, StoreOfAMap],

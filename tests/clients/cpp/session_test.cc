@@ -313,6 +313,167 @@ TEST(LocalizationSession, SendsPosesReferencesAndActivation) {
   EXPECT_EQ(saw[3].scan().age_s(), 0.05);
 }
 
+TEST(LocalizationSession, SendsMessagesAsTheyAre) {
+  v1::Scan seen;
+  FakeBehaviour behaviour;
+  behaviour.align_scans = [&seen](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
+    AnswerOpen(stream);
+    v1::AlignScansRequest request;
+    while (stream->Read(&request)) {
+      seen = request.scan();
+      AnswerScan(request.scan(), stream);
+    }
+    return grpc::Status::OK;
+  };
+  FakeServer server(behaviour);
+  auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("town"));
+  ASSERT_TRUE(session.ok()) << session.status();
+  v1::Scan scan;
+  scan.set_sequence(99);
+  scan.set_stamp_ns(5);
+  scan.add_clouds()->mutable_cloud()->set_data("left");
+  scan.add_clouds()->mutable_cloud()->set_data("right");
+  scan.add_poses()->set_stamp_ns(4);
+  scan.mutable_reference_position()->set_x(3.0);
+  const auto sequence = (*session)->Send(scan);
+  ASSERT_TRUE(sequence.ok()) << sequence.status();
+  EXPECT_EQ(*sequence, 1u) << "the session counts itself";
+  ASSERT_TRUE((*session)->ReceiveResultOf(1, 20.0).ok());
+  EXPECT_TRUE((*session)->Close(20.0).ok());
+  EXPECT_EQ(seen.sequence(), 1u);
+  EXPECT_EQ(seen.clouds(1).cloud().data(), "right");
+  EXPECT_EQ(seen.poses(0).stamp_ns(), 4);
+  EXPECT_EQ(seen.reference_position().x(), 3.0);
+}
+
+TEST(LocalizationSession, ChangesOfTheSetupHoldAfterAReconnectToo) {
+  std::mutex mutex;
+  std::vector<std::vector<v1::AlignScansRequest>> streams;
+  FakeBehaviour behaviour;
+  behaviour.align_scans = [&](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
+    size_t mine = 0;
+    {
+      const std::lock_guard<std::mutex> lock(mutex);
+      mine = streams.size();
+      streams.emplace_back();
+    }
+    AnswerOpen(stream);
+    v1::AlignScansRequest request;
+    while (stream->Read(&request)) {
+      const std::lock_guard<std::mutex> lock(mutex);
+      streams[mine].push_back(request);
+      if (request.has_scan()) AnswerScan(request.scan(), stream);
+    }
+    return grpc::Status::OK;
+  };
+  FakeServer server(behaviour);
+  auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("town"));
+  ASSERT_TRUE(session.ok()) << session.status();
+  EXPECT_TRUE((*session)->connection().ok());
+  v1::ScanSetup setup;
+  setup.mutable_output()->set_trace(true);
+  setup.mutable_options()->set_profile("precise");
+  EXPECT_TRUE((*session)->Configure(setup).ok());
+  v1::ScanSetup second;
+  second.mutable_output()->set_aligned_cloud(true);
+  EXPECT_TRUE((*session)->Configure(second).ok());
+  ASSERT_TRUE((*session)->Send(v1::Scan()).ok());
+  ASSERT_TRUE((*session)->Receive(20.0).ok());
+  server.Stop();
+  ASSERT_TRUE(Eventually([&] { return !(*session)->connection().ok(); }));
+  server.Start();
+  ASSERT_TRUE(Eventually([&] { return (*session)->connection().ok(); }));
+  ASSERT_TRUE((*session)->Send(v1::Scan()).ok());
+  ASSERT_TRUE((*session)->Receive(20.0).ok());
+  const std::lock_guard<std::mutex> lock(mutex);
+  ASSERT_EQ(streams.size(), 2u);
+  ASSERT_EQ(streams[0].size(), 3u);
+  EXPECT_FALSE(streams[0][1].configure().setup().has_options()) << "as it was given";
+  // Both changes in one, the later output in place of the earlier.
+  ASSERT_EQ(streams[1].size(), 2u);
+  const v1::ScanSetup& again = streams[1][0].configure().setup();
+  EXPECT_EQ(again.options().profile(), "precise");
+  EXPECT_TRUE(again.output().aligned_cloud());
+  EXPECT_FALSE(again.output().trace());
+  EXPECT_TRUE(streams[1][1].has_scan());
+}
+
+TEST(LocalizationSession, CarriesTheLastPoseOnByTheOdometryAfterAReconnect) {
+  std::mutex mutex;
+  std::vector<v1::Scan> seen;
+  FakeBehaviour behaviour;
+  behaviour.align_scans = [&](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
+    AnswerOpen(stream);
+    v1::AlignScansRequest request;
+    while (stream->Read(&request)) {
+      const v1::Scan& scan = request.scan();
+      {
+        const std::lock_guard<std::mutex> lock(mutex);
+        seen.push_back(scan);
+      }
+      v1::AlignScansResponse response;
+      v1::AlignmentResult& result = *response.mutable_result();
+      result.set_sequence(scan.sequence());
+      // Accepted at x = 100 where the odometry says 10: the map begins 90 before the odometry.
+      result.set_accepted(scan.sequence() == 1);
+      EncodePose(Pose{{100.0, 0.0, 0.0}, Eigen::Quaterniond::Identity()},
+                 result.mutable_map_t_base()->mutable_pose());
+      EncodePose(Pose{{90.0, 0.0, 0.0}, Eigen::Quaterniond::Identity()},
+                 result.mutable_map_t_odom());
+      stream->Write(response);
+    }
+    return grpc::Status::OK;
+  };
+  FakeServer server(behaviour);
+  auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("town"));
+  ASSERT_TRUE(session.ok()) << session.status();
+  const auto send = [&session](double odom_x, int poses) {
+    v1::Scan scan;
+    EncodePose(Pose{{odom_x, 0.0, 0.0}, Eigen::Quaterniond::Identity()},
+               scan.mutable_odom_t_base());
+    for (int i = 0; i < poses; ++i) scan.add_poses();
+    ASSERT_TRUE((*session)->Send(scan).ok());
+    ASSERT_TRUE((*session)->Receive(20.0).ok());
+  };
+  send(10.0, 0);
+  server.Stop();
+  ASSERT_TRUE(Eventually([&] { return !(*session)->connection().ok(); }));
+  server.Start();
+  ASSERT_TRUE(Eventually([&] { return (*session)->connection().ok(); }));
+  send(13.0, 0);
+  send(14.0, 2);
+  const std::lock_guard<std::mutex> lock(mutex);
+  ASSERT_EQ(seen.size(), 3u);
+  EXPECT_FALSE(seen[0].has_guess_map_t_base());
+  EXPECT_EQ(seen[1].guess_map_t_base().pose().position().x(), 103.0);
+  EXPECT_FALSE(seen[2].has_guess_map_t_base()) << "it brings poses of its own";
+}
+
+TEST(LocalizationSession, StartsWithoutWaitingAndKeepsTheNewestScan) {
+  absl::Notification open_it;
+  FakeBehaviour behaviour;
+  behaviour.align_scans = [&open_it](grpc::ServerContext* context,
+                                     FakeBehaviour::AlignStream* stream) {
+    open_it.WaitForNotificationWithTimeout(kLongestWait);
+    return Echo(context, stream);
+  };
+  FakeServer server(behaviour);
+  const auto session = LocalizationSession::Start(ChannelTo(server.address()), OptionsFor("town"));
+  EXPECT_EQ(session->connection().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(session->opened().session(), "");
+  ASSERT_TRUE(session->Send(v1::Scan()).ok());
+  ASSERT_TRUE(session->Send(v1::Scan()).ok());
+  open_it.Notify();
+  EXPECT_EQ(session->ReceiveResultOf(1, 20.0)->status(), v1::ALIGNMENT_STATUS_STALE);
+  EXPECT_EQ(session->ReceiveResultOf(2, 20.0)->status(), v1::ALIGNMENT_STATUS_OK);
+  EXPECT_TRUE(session->connection().ok());
+  // An error that Open would have returned.
+  const auto nobody = LocalizationSession::Start(ChannelTo("127.0.0.1:1"), OptionsFor("town"));
+  const auto end = nobody->AwaitEnd(20.0);
+  ASSERT_TRUE(end.has_value());
+  EXPECT_EQ(end->code(), absl::StatusCode::kUnavailable);
+}
+
 TEST(LocalizationSession, TellsWhatTheServerDidNotTake) {
   FakeBehaviour behaviour;
   behaviour.align_scans = [](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/ros/core/align_service.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "clients/cpp/messages.h"
+#include "clients/cpp/search_client.h"
+#include "clients/ros/core/markers.h"
+#include "clients/ros/core/serial_worker.h"
+#include "clients/ros/core/session_request.h"
+
+namespace voxloc::ros {
+namespace {
+
+// What the call gets more than the search itself, so that a search that ends by its own timeout
+// still brings its best pose.
+constexpr double kCallMarginS = 5.0;
+
+// Answers exactly once: at the latest when the last owner goes.
+class Answer {
+ public:
+  explicit Answer(AlignDone done) : done_(std::move(done)) {}
+  ~Answer() {
+    AlignResponse response;
+    response.detail = "the node is being shut down";
+    Give(response);
+  }
+  Answer(const Answer&) = delete;
+  Answer& operator=(const Answer&) = delete;
+
+  void Give(const AlignResponse& response) {
+    if (const AlignDone done = std::exchange(done_, nullptr)) done(response);
+  }
+
+ private:
+  AlignDone done_;
+};
+
+AlignResponse Failure(std::string detail) {
+  AlignResponse response;
+  response.detail = std::move(detail);
+  return response;
+}
+
+}  // namespace
+
+struct AlignService::Impl {
+  Impl(const client::Channel& a_channel, const Parameters& some_parameters, std::string a_node_name,
+       const Ports& some_ports, std::function<void(std::function<void()>)> a_publish)
+      : channel(a_channel),
+        parameters(some_parameters),
+        node_name(std::move(a_node_name)),
+        ports(some_ports),
+        publish(std::move(a_publish)),
+        worker(kMaxWaiting) {}
+
+  void Serve(const AlignCall& call, Answer& answer);
+  // The whole of it but the keys that every call has.
+  AlignResponse Find(const AlignCall& call, StatusReport& report);
+  absl::StatusOr<PoseWithCovarianceStamped> InMap(const PoseWithCovarianceStamped& prior);
+  absl::StatusOr<v1::SearchResult> Search(const AlignCall& call,
+                                          const PoseWithCovarianceStamped* prior_map);
+  AlignResponse ResponseFrom(const v1::SearchResult& result, const AlignCall& call,
+                             StatusReport& report);
+
+  const client::Channel channel;
+  const Parameters& parameters;
+  const std::string node_name;
+  const Ports ports;
+  const std::function<void(std::function<void()>)> publish;
+  std::atomic<bool> stopping{false};
+  SerialWorker worker;  // last: its tasks use the rest
+};
+
+void AlignService::Impl::Serve(const AlignCall& call, Answer& answer) {
+  StatusReport report(node_name, kAlignServiceStatus);
+  report.SetInt("service_call_time_stamp", call.now_ns);
+  const AlignResponse response = Find(call, report);
+  report.SetBool("is_succeed_service", response.success);
+  if (!response.success) report.Warn(absl::StrCat("ndt_align failed: ", response.detail));
+  publish([this, stamp_ns = call.now_ns, status = report.Status()] {
+    ports.output->PublishDiagnostics(stamp_ns, status);
+  });
+  answer.Give(response);
+}
+
+AlignResponse AlignService::Impl::Find(const AlignCall& call, StatusReport& report) {
+  std::optional<PoseWithCovarianceStamped> prior_map;
+  if (call.prior.has_value()) {
+    absl::StatusOr<PoseWithCovarianceStamped> prior = InMap(*call.prior);
+    report.SetBool("is_succeed_transform_initial_pose", prior.ok());
+    if (!prior.ok()) {
+      report.Error(prior.status().message());
+      return Failure(std::string(prior.status().message()));
+    }
+    prior_map = *std::move(prior);
+    if (call.before_search) call.before_search(prior_map->pose.translation, report);
+  }
+  if (call.scan == nullptr) {
+    report.SetBool("is_set_map_points", call.map_known);
+    report.SetBool("is_set_sensor_points", false);
+    return Failure("no scan has passed the checks yet; is the topic of points there?");
+  }
+  const absl::StatusOr<v1::SearchResult> result =
+      Search(call, prior_map.has_value() ? &*prior_map : nullptr);
+  // A search that could not be made, and one that found no cell, have no map to Autoware.
+  const bool has_map = result.ok() && !result->hypotheses().empty();
+  report.SetBool("is_set_map_points", has_map);
+  if (!has_map) {
+    return Failure(result.ok() ? absl::StrCat("no part of the map '", result->map(),
+                                              "' lies where the pose was searched")
+                               : std::string(result.status().message()));
+  }
+  report.SetBool("is_set_sensor_points", true);
+  return ResponseFrom(*result, call, report);
+}
+
+absl::StatusOr<PoseWithCovarianceStamped> AlignService::Impl::InMap(
+    const PoseWithCovarianceStamped& prior) {
+  const absl::StatusOr<Pose> pose = PoseFromQuaternion(prior.pose.translation, prior.pose.rotation);
+  if (!pose.ok()) return pose.status();
+  PoseWithCovarianceStamped moved = prior;
+  moved.pose = *pose;
+  const std::string& map_frame = parameters.frame.map_frame;
+  if (prior.header.frame_id == map_frame) return moved;
+  const absl::StatusOr<Pose> map_T_frame =
+      ports.transforms->Lookup(map_frame, prior.header.frame_id, std::nullopt);
+  if (!map_T_frame.ok()) {
+    return absl::NotFoundError(absl::StrCat("the pose cannot be moved from frame '",
+                                            prior.header.frame_id, "' into '", map_frame,
+                                            "': ", map_T_frame.status().message()));
+  }
+  moved.header.frame_id = map_frame;
+  moved.pose = *map_T_frame * *pose;
+  return moved;
+}
+
+absl::StatusOr<v1::SearchResult> AlignService::Impl::Search(
+    const AlignCall& call, const PoseWithCovarianceStamped* prior_map) {
+  const bool particles = ports.output->HasSubscribers(Topic::kMonteCarloInitialPoseMarker);
+  const v1::EstimateInitialPoseRequest request =
+      SearchFrom(parameters, node_name, *call.scan, prior_map, particles);
+  const auto observe = [this](const v1::SearchProgress& progress) {
+    if (progress.particles_size() > 0) {
+      const Header header{ports.clock->NowNs(), parameters.frame.map_frame};
+      std::vector<ArrowMarker> markers;
+      for (const v1::SearchParticle& particle : progress.particles()) {
+        std::vector<ArrowMarker> arrows = ParticleMarkers(particle, header);
+        std::move(arrows.begin(), arrows.end(), std::back_inserter(markers));
+      }
+      publish([this, markers = std::move(markers)] {
+        ports.output->Publish(Topic::kMonteCarloInitialPoseMarker, markers);
+      });
+    }
+    return !stopping.load();
+  };
+  return client::EstimateInitialPose(channel, request, observe,
+                                     parameters.voxloc.search_timeout_sec + kCallMarginS);
+}
+
+AlignResponse AlignService::Impl::ResponseFrom(const v1::SearchResult& result,
+                                               const AlignCall& call, StatusReport& report) {
+  const v1::PoseHypothesis& best = result.hypotheses(0);
+  const absl::StatusOr<Pose> map_T_base = client::DecodePose(best.map_t_base().pose());
+  if (!map_T_base.ok()) return Failure(std::string(map_T_base.status().message()));
+  const double nvtl = best.scores().nvtl();
+  report.SetDouble("best_particle_score", nvtl);
+  AlignResponse response;
+  response.success = true;
+  response.reliable =
+      nvtl > parameters.score_estimation.converged_param_nearest_voxel_transformation_likelihood;
+  response.ambiguous = result.ambiguous();
+  response.pose_with_covariance.header.frame_id = parameters.frame.map_frame;
+  response.pose_with_covariance.pose = *map_T_base;
+  if (call.prior.has_value()) {
+    response.pose_with_covariance.header.stamp_ns = call.prior->header.stamp_ns;
+    response.pose_with_covariance.covariance = call.prior->covariance;
+  } else {
+    response.pose_with_covariance.header.stamp_ns = call.scan->stamp_ns();
+  }
+  return response;
+}
+
+AlignService::AlignService(const client::Channel& channel, const Parameters& parameters,
+                           std::string node_name, const Ports& ports,
+                           std::function<void(std::function<void()>)> publish)
+    : impl_(std::make_unique<Impl>(channel, parameters, std::move(node_name), ports,
+                                   std::move(publish))) {}
+
+AlignService::~AlignService() { impl_->stopping = true; }
+
+void AlignService::Call(AlignCall call, AlignDone done) {
+  auto answer = std::make_shared<Answer>(std::move(done));
+  auto task = [impl = impl_.get(), call = std::move(call), answer] { impl->Serve(call, *answer); };
+  if (impl_->worker.Post(std::move(task))) return;
+  answer->Give(Failure(absl::StrCat("at most ", kMaxWaiting, " searches can wait")));
+}
+
+}  // namespace voxloc::ros

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/ros/core/bridge.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "clients/cpp/messages.h"
+#include "clients/ros/core/bridge_impl.h"
+#include "clients/ros/core/loaded_map.h"
+#include "clients/ros/core/parameter_table.h"
+#include "clients/ros/core/session_request.h"
+
+namespace voxloc::ros {
+namespace {
+
+// Outputs that wait for subscribers: those of 5 s at 10 scans, 50 poses and a few more a second.
+constexpr size_t kMaxWaitingOutputs = 512;
+
+int64_t Nanoseconds(double seconds) { return static_cast<int64_t>(seconds * 1e9); }
+
+}  // namespace
+
+ServerLinkOptions Bridge::Impl::LinkOptions() {
+  ServerLinkOptions options;
+  options.open = OpenSessionFrom(parameters, node_name, ports.clock->IsSimulated());
+  options.on_result = [this](uint64_t number, const v1::AlignmentResult& result) {
+    OnResult(number, result);
+  };
+  options.on_change = [this](const absl::Status& connection) { OnConnection(connection); };
+  return options;
+}
+
+Bridge::Impl::Impl(std::string a_node_name, const Parameters& some_parameters,
+                   const Ports& some_ports, const client::Channel& a_channel)
+    : node_name(std::move(a_node_name)),
+      parameters(some_parameters),
+      ports(some_ports),
+      channel(a_channel),
+      encoding(EncodingFrom(parameters.voxloc)),
+      log(ports.log),
+      activated(parameters.voxloc.activate_at_start),
+      assembler(1 + parameters.voxloc.points_extra_topics.size(),
+                Nanoseconds(parameters.voxloc.points_max_stamp_difference_sec)),
+      area(parameters.dynamic_map_loading),
+      outputs(parameters, *ports.output),
+      publisher(kMaxWaitingOutputs),
+      feeder(parameters.voxloc.map_feeder_enable
+                 ? std::make_unique<MapFeeder>(channel, parameters, *ports.map_loader)
+                 : nullptr),
+      link(channel, LinkOptions()),
+      align(channel, parameters, node_name, ports,
+            [this](std::function<void()> task) { Publish(std::move(task)); }),
+      map_worker(1) {}
+
+Bridge::Impl::~Impl() {
+  if (feeder != nullptr) feeder->Cancel();
+}
+
+void Bridge::Impl::Publish(std::function<void()> task) {
+  if (publisher.Post(std::move(task))) return;
+  ++dropped_outputs;
+  log.Write("slow", LogLevel::kWarn, "outputs are dropped: publishing takes too long");
+}
+
+void Bridge::Impl::PublishStatus(int64_t stamp_ns, DiagnosticStatus status) {
+  Publish([this, stamp_ns, status = std::move(status)] {
+    ports.output->PublishDiagnostics(stamp_ns, status);
+  });
+}
+
+void Bridge::Impl::OnConnection(const absl::Status& connection) {
+  if (connection.ok()) {
+    log.Write("connected", LogLevel::kInfo,
+              absl::StrCat("connected to ", channel.server(), ", map ", parameters.voxloc.map));
+  } else {
+    log.Write("not connected", LogLevel::kWarn,
+              absl::StrCat("not connected to a server: ", connection.message()));
+  }
+}
+
+void Bridge::Impl::OnTimer() {
+  const int64_t now_ns = ports.clock->NowNs();
+  StatusReport report(node_name, kMapUpdateStatus);
+  report.SetInt("timer_callback_time_stamp", now_ns);
+  bool due = false;
+  std::optional<Eigen::Vector3d> position;
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    position = position_map;
+    due = area.Check(activated, position, report);
+  }
+  if (due) loaded_map_due = parameters.dynamic_map_loading.publish_loaded_map;
+  const bool feeds = due && feeder != nullptr;
+  const bool shows = loaded_map_due && ports.output->HasSubscribers(Topic::kLoadedPointCloudMap);
+  PublishStatus(now_ns, ServerStatus());
+  // An update that is still going on is not joined by another one.
+  if ((feeds || shows) && position.has_value() && !map_busy.exchange(true)) {
+    const bool posted = map_worker.Post([this, now_ns, place = *position, report] {
+      UpdateMap(now_ns, place, report);
+      map_busy = false;
+    });
+    if (posted) return;
+    map_busy = false;
+  }
+  PublishStatus(now_ns, report.Status());
+}
+
+void Bridge::Impl::UpdateMap(int64_t now_ns, const Eigen::Vector3d& position, StatusReport report) {
+  if (feeder != nullptr && !feeder->Update(position, report).ok()) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    area.Forget();
+  }
+  PublishStatus(now_ns, report.Status());
+  if (!loaded_map_due || !ports.output->HasSubscribers(Topic::kLoadedPointCloudMap)) return;
+  absl::StatusOr<PointCloud2> cloud = FetchMapAround(
+      channel, parameters.voxloc.map, position, parameters.dynamic_map_loading.map_radius,
+      {ports.clock->NowNs(), parameters.frame.map_frame});
+  if (!cloud.ok()) {
+    log.Write("loaded map", LogLevel::kWarn,
+              absl::StrCat("debug/loaded_pointcloud_map: ", cloud.status().message()));
+    return;
+  }
+  loaded_map_due = false;
+  auto shared = std::make_shared<PointCloud2>(*std::move(cloud));
+  Publish(
+      [this, shared] { ports.output->Publish(Topic::kLoadedPointCloudMap, std::move(*shared)); });
+}
+
+DiagnosticStatus Bridge::Impl::ServerStatus() const {
+  const ServerState state = link.state();
+  StatusReport report(node_name, kServerStatus);
+  report.SetText("server", state.server);
+  report.SetBool("is_connected", state.connection.ok());
+  report.SetText("server_version", state.opened.server_version());
+  report.SetText("session", state.opened.session());
+  report.SetText("engine", state.opened.engine());
+  report.SetText("map", parameters.voxloc.map);
+  report.SetInt("map_revision", static_cast<int64_t>(state.opened.map_revision()));
+  report.SetInt("sessions_opened", static_cast<int64_t>(state.sessions));
+  report.SetInt("scans_sent", static_cast<int64_t>(state.sent));
+  report.SetInt("scans_answered", static_cast<int64_t>(state.answered));
+  report.SetInt("scans_given_up", static_cast<int64_t>(state.given_up));
+  report.SetInt("bytes_sent", static_cast<int64_t>(state.bytes_sent));
+  report.SetInt("outputs_dropped", static_cast<int64_t>(dropped_outputs.load()));
+  if (!state.connection.ok()) {
+    report.Error(absl::StrCat("not connected: ", state.connection.message()));
+  }
+  const v1::Profile& profile = state.opened.profile();
+  const int score_stage = static_cast<int>(profile.score_stage());
+  if (score_stage < profile.stages_size()) {
+    const double cell_size_m = profile.stages(score_stage).cells().cell_size_m();
+    report.SetDouble("cell_size", cell_size_m);
+    if (parameters.voxloc.profile == "autoware" && cell_size_m != parameters.ndt.resolution) {
+      report.Warn(absl::StrCat("the cells of map ", parameters.voxloc.map, " have ", cell_size_m,
+                               " m, ndt.resolution is ", parameters.ndt.resolution,
+                               " m: thresholds of scores hold for one cell size"));
+    }
+  }
+  return report.Status();
+}
+
+TriggerResponse Bridge::Impl::Trigger(bool activate) {
+  const int64_t now_ns = ports.clock->NowNs();
+  StatusReport report(node_name, kTriggerServiceStatus);
+  report.SetInt("service_call_time_stamp", now_ns);
+  activated = activate;
+  if (activate) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex);
+      poses.Clear();
+    }
+    link.Activate();
+  }
+  TriggerResponse response;
+  report.SetBool("is_activated", activate);
+  report.SetBool("is_succeed_service", response.success);
+  PublishStatus(now_ns, report.Status());
+  return response;
+}
+
+AlignCall Bridge::Impl::CallNow() {
+  AlignCall call;
+  call.now_ns = ports.clock->NowNs();
+  call.map_known = !link.state().opened.session().empty();
+  const std::lock_guard<std::mutex> lock(mutex);
+  call.scan = last_scan;
+  return call;
+}
+
+void Bridge::Impl::Align(const PoseWithCovarianceStamped& request, AlignDone done) {
+  AlignCall call = CallNow();
+  call.prior = request;
+  if (feeder != nullptr) {
+    call.before_search = [this](const Eigen::Vector3d& position, StatusReport& report) {
+      // What went wrong is in the report; the map may be there all the same.
+      feeder->Update(position, report).IgnoreError();
+    };
+  }
+  align.Call(std::move(call), std::move(done));
+}
+
+void Bridge::Impl::Reinitialize(AlignDone done) {
+  AlignCall call = CallNow();
+  const std::shared_ptr<const v1::Scan> scan = call.scan;
+  align.Call(std::move(call), [this, scan, done = std::move(done)](const AlignResponse& response) {
+    if (response.success && response.reliable && !response.ambiguous) {
+      std::optional<Pose> odom_T_base;
+      if (scan->has_odom_t_base()) {
+        const absl::StatusOr<Pose> decoded = client::DecodePose(scan->odom_t_base());
+        if (decoded.ok()) odom_T_base = *decoded;
+      }
+      const std::lock_guard<std::mutex> lock(mutex);
+      guess.Set({response.pose_with_covariance.pose, Matrix6::Zero()}, odom_T_base);
+    }
+    done(response);
+  });
+}
+
+Bridge::Bridge(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Bridge::~Bridge() = default;
+
+absl::StatusOr<std::unique_ptr<Bridge>> Bridge::Create(std::string node_name,
+                                                       const Parameters& parameters,
+                                                       const Ports& ports) {
+  if (absl::Status status = ValidateParameters(parameters); !status.ok()) return status;
+  if (parameters.voxloc.map_feeder_enable && ports.map_loader == nullptr) {
+    return absl::InvalidArgumentError(
+        "parameter voxloc.map_feeder.enable must be false: the adapter has no client of "
+        "pcd_loader_service");
+  }
+  const absl::StatusOr<client::Channel> channel =
+      client::Channel::Create(ChannelOptionsFrom(parameters.voxloc));
+  if (!channel.ok()) return channel.status();
+  return std::unique_ptr<Bridge>(
+      new Bridge(std::make_unique<Impl>(std::move(node_name), parameters, ports, *channel)));
+}
+
+void Bridge::OnPoints(const PointCloud2View& cloud, size_t source) {
+  impl_->OnPoints(cloud, source);
+}
+void Bridge::OnInitialPose(const PoseWithCovarianceStamped& pose) { impl_->OnInitialPose(pose); }
+void Bridge::OnRegularizationPose(const PoseWithCovarianceStamped& pose) {
+  impl_->OnRegularizationPose(pose);
+}
+void Bridge::OnTwist(const TwistStamped& twist) { impl_->OnTwist(twist); }
+void Bridge::OnPoseSet(const PoseWithCovarianceStamped& pose) { impl_->OnPoseSet(pose); }
+void Bridge::OnTimer() { impl_->OnTimer(); }
+TriggerResponse Bridge::Trigger(bool activate) { return impl_->Trigger(activate); }
+void Bridge::Align(const PoseWithCovarianceStamped& request, AlignDone done) {
+  impl_->Align(request, std::move(done));
+}
+void Bridge::Reinitialize(AlignDone done) { impl_->Reinitialize(std::move(done)); }
+bool Bridge::is_activated() const { return impl_->activated; }
+
+BridgeCounters Bridge::counters() const {
+  BridgeCounters counters;
+  counters.received = impl_->received;
+  counters.refused = impl_->refused;
+  counters.sent = impl_->sent;
+  counters.outcomes = impl_->outcomes;
+  counters.published = impl_->published;
+  counters.dropped_outputs = impl_->dropped_outputs;
+  return counters;
+}
+
+ServerState Bridge::server() const { return impl_->link.state(); }
+
+}  // namespace voxloc::ros

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bridge: Autoware's ndt_scan_matcher without ROS, and without a GPU on the vehicle. An adapter
+// hands it what the subscriptions, the services and the timer receive; it answers through the
+// ports.
+//
+//   auto bridge = Bridge::Create(node_name, parameters, ports);
+//   subscription of points_raw:                (*bridge)->OnPoints(view);
+//   subscription of ekf_pose_with_covariance:  (*bridge)->OnInitialPose(pose);
+//   ...
+//   timer, each second:                        (*bridge)->OnTimer();
+//
+// A scan that passes the checks of the vehicle is sent to the server, and its answer is published
+// when it comes; until then the callback has long returned. Each scan has exactly one
+// scan_matching_status, whatever became of it. Where the server or the link is slower than the
+// LiDAR, the newest scan wins. Where there is no server, scans end with a warning until there is
+// one.
+//
+// Threads: all methods are thread-safe, and none waits for the network, for another callback's
+// work, or for a subscriber. The destructor ends the session and joins the bridge's threads; ports
+// are not called after it.
+
+#ifndef VOXLOC_CLIENTS_ROS_CORE_BRIDGE_H_
+#define VOXLOC_CLIENTS_ROS_CORE_BRIDGE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "clients/ros/core/align_service.h"
+#include "clients/ros/core/messages.h"
+#include "clients/ros/core/parameters.h"
+#include "clients/ros/core/ports.h"
+#include "clients/ros/core/server_link.h"
+
+namespace voxloc::ros {
+
+// std_srvs/SetBool's response.
+struct TriggerResponse {
+  bool success = true;
+  std::string message;
+};
+
+// Of scans, since the start. received = refused + sent; sent = answers once all have come.
+struct BridgeCounters {
+  uint64_t received = 0;  // scans, which can have several clouds
+  uint64_t refused = 0;   // by the checks of the vehicle, inactive ones included, or not sendable
+  uint64_t sent = 0;
+  uint64_t outcomes = 0;         // of the sent
+  uint64_t published = 0;        // poses
+  uint64_t dropped_outputs = 0;  // because subscribers were too slow
+};
+
+class Bridge {
+ public:
+  // The server need not be there. InvalidArgument: a parameter, or files of TLS or tokens that do
+  // not hold what they are to hold; see ValidateParameters and client::Channel::Create.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<Bridge>> Create(std::string node_name,
+                                                                      const Parameters& parameters,
+                                                                      const Ports& ports);
+  ~Bridge();
+  Bridge(const Bridge&) = delete;
+  Bridge& operator=(const Bridge&) = delete;
+
+  // points_raw: source 0; topic i of voxloc.points.extra_topics: source i + 1.
+  void OnPoints(const PointCloud2View& cloud, size_t source = 0);
+  // ekf_pose_with_covariance.
+  void OnInitialPose(const PoseWithCovarianceStamped& pose);
+  // regularization_pose_with_covariance; to be subscribed to only with ndt.regularization.enable.
+  void OnRegularizationPose(const PoseWithCovarianceStamped& pose);
+  // twist; only with voxloc.twist_source = topic.
+  void OnTwist(const TwistStamped& twist);
+  // initialpose, a pose that a person gives; only with voxloc.guess_source = odometry.
+  void OnPoseSet(const PoseWithCovarianceStamped& pose);
+  // Once a second of the node's clock.
+  void OnTimer();
+
+  // trigger_node_srv.
+  [[nodiscard]] TriggerResponse Trigger(bool activate);
+  // ndt_align_srv.
+  void Align(const PoseWithCovarianceStamped& request, AlignDone done);
+  // reinitialize_global_localization: searches the whole map with the last scan; a pose that is
+  // reliable and not ambiguous becomes the guess of the next scans with voxloc.guess_source =
+  // odometry.
+  void Reinitialize(AlignDone done);
+
+  [[nodiscard]] bool is_activated() const;
+  [[nodiscard]] BridgeCounters counters() const;
+  [[nodiscard]] ServerState server() const;
+
+ private:
+  class Impl;
+  explicit Bridge(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace voxloc::ros
+
+#endif  // VOXLOC_CLIENTS_ROS_CORE_BRIDGE_H_

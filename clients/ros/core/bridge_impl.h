@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a Bridge holds. bridge.cc has the services and the timer, bridge_scans.cc the way of a scan
+// from its clouds to what is published for it, bridge_inputs.cc the other topics. Included by these
+// only.
+
+#ifndef VOXLOC_CLIENTS_ROS_CORE_BRIDGE_IMPL_H_
+#define VOXLOC_CLIENTS_ROS_CORE_BRIDGE_IMPL_H_
+
+#include <Eigen/Core>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "clients/ros/core/bridge.h"
+#include "clients/pointcloud2/cloud_encoding.h"
+#include "clients/ros/core/log_throttle.h"
+#include "clients/ros/core/map_area.h"
+#include "clients/ros/core/map_feeder.h"
+#include "clients/ros/core/odometry_guess.h"
+#include "clients/ros/core/pose_history.h"
+#include "clients/ros/core/reference_history.h"
+#include "clients/ros/core/result_outputs.h"
+#include "clients/ros/core/scan_assembler.h"
+#include "clients/ros/core/scan_status.h"
+#include "clients/ros/core/serial_worker.h"
+#include "clients/ros/core/twist_history.h"
+
+namespace voxloc::ros {
+
+class Bridge::Impl {
+ public:
+  Impl(std::string a_node_name, const Parameters& some_parameters, const Ports& some_ports,
+       const client::Channel& a_channel);
+  ~Impl();
+
+  // A cloud that has passed the checks of its own.
+  struct SourceCloud {
+    int64_t stamp_ns = 0;
+    EncodedCloud encoded;
+    std::optional<Pose> base_T_sensor;
+    // Of the leading source.
+    std::chrono::steady_clock::time_point received;
+    int64_t now_ns = 0;
+    std::shared_ptr<ScanStatus> status;
+  };
+
+  // A scan that was sent.
+  struct InFlight {
+    int64_t stamp_ns = 0;
+    std::chrono::steady_clock::time_point received;
+    std::shared_ptr<ScanStatus> status;
+    std::vector<PoseHistory::Sample> poses;
+  };
+
+  // bridge_scans.cc
+  void OnPoints(const PointCloud2View& cloud, size_t source);
+  [[nodiscard]] absl::StatusOr<std::optional<Pose>> MountOf(const Header& header) const;
+  void OnScan(std::vector<SourceCloud> clouds);
+  // Guess, motion and reference position; false: there can be no guess. Under the lock.
+  [[nodiscard]] bool Complete(InFlight& flight, v1::Scan& scan);
+  void Send(InFlight flight, v1::Scan scan);
+  void Refuse(const std::shared_ptr<ScanStatus>& status, int64_t stamp_ns);
+  void OnResult(uint64_t number, const v1::AlignmentResult& result);
+  void Finish(uint64_t number, const InFlight& flight, const v1::AlignmentResult& result);
+
+  // bridge_inputs.cc
+  void OnInitialPose(const PoseWithCovarianceStamped& pose);
+  void OnRegularizationPose(const PoseWithCovarianceStamped& pose);
+  void OnTwist(const TwistStamped& twist);
+  void OnPoseSet(const PoseWithCovarianceStamped& pose);
+  [[nodiscard]] std::optional<Pose> OdometryAt(std::optional<int64_t> stamp_ns) const;
+  [[nodiscard]] std::optional<Twist> TwistAt(int64_t stamp_ns) const;  // under the lock
+
+  // bridge.cc
+  void OnTimer();
+  void UpdateMap(int64_t now_ns, const Eigen::Vector3d& position_map, StatusReport report);
+  [[nodiscard]] DiagnosticStatus ServerStatus() const;
+  [[nodiscard]] TriggerResponse Trigger(bool activate);
+  void Align(const PoseWithCovarianceStamped& request, AlignDone done);
+  void Reinitialize(AlignDone done);
+  [[nodiscard]] AlignCall CallNow();
+  [[nodiscard]] ServerLinkOptions LinkOptions();
+  void OnConnection(const absl::Status& connection);
+
+  // Hands a task to the thread that publishes.
+  void Publish(std::function<void()> task);
+  void PublishStatus(int64_t stamp_ns, DiagnosticStatus status);
+
+  const std::string node_name;
+  const Parameters parameters;
+  const Ports ports;
+  const client::Channel channel;
+  const CloudEncodingOptions encoding;
+  LogThrottle log;
+
+  std::atomic<bool> activated;
+  std::atomic<uint64_t> received{0};
+  std::atomic<uint64_t> refused{0};
+  std::atomic<uint64_t> sent{0};
+  std::atomic<uint64_t> outcomes{0};
+  std::atomic<uint64_t> published{0};
+  std::atomic<uint64_t> dropped_outputs{0};
+  std::atomic<bool> map_busy{false};
+  std::atomic<bool> loaded_map_due{false};
+
+  mutable std::mutex mutex;  // guards the next group
+  PoseHistory poses;
+  ReferenceHistory references;
+  TwistHistory twists;
+  OdometryGuess guess;
+  ScanAssembler<SourceCloud> assembler;
+  std::shared_ptr<const v1::Scan> last_scan;  // that passed the checks; without a guess
+  std::optional<Eigen::Vector3d> position_map;
+  MapArea area;
+  std::map<uint64_t, InFlight> in_flight;
+  uint64_t last_number = 0;
+
+  // Of the thread that publishes.
+  ResultOutputs outputs;
+  SkippedScans skipped;
+
+  // In this order: what comes later uses what is before it, and ends first.
+  SerialWorker publisher;
+  std::unique_ptr<MapFeeder> feeder;  // null: off
+  ServerLink link;
+  AlignService align;
+  SerialWorker map_worker;
+};
+
+// The covariance where it is one: finite, symmetric, positive definite. Filters and people that do
+// not know theirs leave it at 0, which the contract has no use for.
+[[nodiscard]] std::optional<Matrix6> UsableCovariance(const Matrix6& covariance);
+
+}  // namespace voxloc::ros
+
+#endif  // VOXLOC_CLIENTS_ROS_CORE_BRIDGE_IMPL_H_

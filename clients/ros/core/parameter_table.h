@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The parameters by name: what an adapter declares, what docs/ros.md lists, and how values are read
+// into Parameters. Thread-safe: constants and pure functions.
+
+#ifndef VOXLOC_CLIENTS_ROS_CORE_PARAMETER_TABLE_H_
+#define VOXLOC_CLIENTS_ROS_CORE_PARAMETER_TABLE_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "clients/ros/core/parameters.h"
+
+namespace voxloc::ros {
+
+// The types of ROS parameters that are used here.
+using ParameterValue =
+    std::variant<bool, int64_t, double, std::string, std::vector<double>, std::vector<std::string>>;
+
+// Where a parameter acts.
+enum class ActsOn {
+  kVehicle,   // the bridge does it
+  kServer,    // the bridge asks the server for it
+  kNotNeeded  // accepted, and without effect: the server has its own setting, or needs none
+};
+
+struct ParameterInfo {
+  std::string name;  // "ndt.trans_epsilon"
+  ParameterValue default_value;
+  ActsOn acts_on = ActsOn::kVehicle;
+  std::string meaning;  // one sentence, with the unit, the range, and where it acts in the contract
+};
+
+// In the order of Autoware's file, then those of the bridge.
+[[nodiscard]] const std::vector<ParameterInfo>& ParameterTable();
+
+// "vehicle", "server", "not needed".
+[[nodiscard]] const char* ToString(ActsOn acts_on);
+
+// The value as YAML writes it.
+[[nodiscard]] std::string ToYaml(const ParameterValue& value);
+
+// Sets one parameter. A whole number serves where a real one is asked for, and an empty list for a
+// list of any type. NotFound: no such name. InvalidArgument: another type.
+[[nodiscard]] absl::Status SetParameter(const std::string& name, const ParameterValue& value,
+                                        Parameters& parameters);
+
+// Ranges, and what does not fit together. InvalidArgument names the parameter, what it must be, and
+// its value.
+[[nodiscard]] absl::Status ValidateParameters(const Parameters& parameters);
+
+struct LoadedParameters {
+  Parameters parameters;
+  // One for each name that is not known, with the nearest one where there is one near: Autoware
+  // passes its global parameters to every node.
+  std::vector<std::string> warnings;
+};
+
+// The defaults with these values in their place, checked.
+[[nodiscard]] absl::StatusOr<LoadedParameters> LoadParameters(
+    const std::map<std::string, ParameterValue>& given);
+
+}  // namespace voxloc::ros
+
+#endif  // VOXLOC_CLIENTS_ROS_CORE_PARAMETER_TABLE_H_

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/ros/core/server_link.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <limits>
+#include <map>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "clients/cpp/backoff.h"
+#include "clients/cpp/session.h"
+
+namespace voxloc::ros {
+namespace {
+
+// Between two looks at the connection, which only on_change and a session that ended wait for.
+constexpr double kLookS = 0.1;
+// For the answer to `open`. Nobody waits for it.
+constexpr double kOpenTimeoutS = 5.0;
+// Scans without an outcome: the server and the outbox of the session hold a few, the rest are those
+// whose answers are being searched for. 10 s of a LiDAR of 10 Hz.
+constexpr size_t kMaxOutstanding = 100;
+
+client::ReconnectOptions ForEver() {
+  client::ReconnectOptions reconnect;
+  reconnect.max_attempts = std::numeric_limits<int>::max();
+  return reconnect;
+}
+
+// What a session has done so far. False: it was never open.
+bool AddSession(const client::LocalizationSession& session, ServerState& state) {
+  state.given_up += session.given_up();
+  v1::SessionOpened opened = session.opened();
+  if (opened.session().empty()) return false;
+  state.opened = std::move(opened);
+  state.sessions += 1 + static_cast<uint64_t>(session.reconnects());
+  return true;
+}
+
+}  // namespace
+
+struct ServerLink::Impl {
+  Impl(const client::Channel& a_channel, ServerLinkOptions some_options)
+      : channel(a_channel), options(std::move(some_options)) {}
+
+  void Run();
+  // Until the session ends, or the link does. Its last word.
+  absl::Status Watch(client::LocalizationSession& session);
+  void Settle(const absl::Status& end);
+  void TakeResult(const v1::AlignmentResult& result);
+  void Tell(const absl::Status& now);
+  [[nodiscard]] client::SessionOptions SessionOptionsNow();  // under the lock
+  // False: the link ends.
+  bool Sleep(double seconds);
+
+  struct Pending {
+    uint64_t number = 0;
+    int64_t stamp_ns = 0;
+  };
+
+  const client::Channel channel;
+  const ServerLinkOptions options;
+
+  std::mutex send_mutex;  // one Send at a time; taken before `mutex`
+
+  mutable std::mutex mutex;  // guards everything below but the thread
+  std::condition_variable changed;
+  bool stopping = false;
+  std::shared_ptr<client::LocalizationSession> session;  // null: there is none
+  absl::Status error = absl::UnavailableError("the session is being opened");  // without a session
+  v1::OutputOptions outputs;
+  uint64_t next_sequence = 1;           // of the session, which counts from 1
+  std::map<uint64_t, Pending> pending;  // by the session's sequence
+  uint64_t outcomes = 0;                // that sessions gave, those made by them included
+  uint64_t settled = 0;                 // scans whose session ended before
+  ServerState totals;  // sent, bytes_sent; the rest of the sessions before this one
+  absl::Status told = absl::UnknownError("nothing has been told");  // of the thread
+
+  std::thread thread;
+};
+
+client::SessionOptions ServerLink::Impl::SessionOptionsNow() {
+  client::SessionOptions session_options;
+  session_options.open = options.open;
+  session_options.open_timeout_s = kOpenTimeoutS;
+  session_options.reconnect = ForEver();
+  session_options.max_outstanding = kMaxOutstanding;
+  session_options.on_result = [this](const v1::AlignmentResult& result) { TakeResult(result); };
+  *session_options.open.mutable_setup()->mutable_output() = outputs;
+  return session_options;
+}
+
+void ServerLink::Impl::Run() {
+  client::Backoff backoff(ForEver());
+  while (true) {
+    std::shared_ptr<client::LocalizationSession> fresh;
+    {
+      const std::lock_guard<std::mutex> lock(mutex);
+      fresh = client::LocalizationSession::Start(channel, SessionOptionsNow());
+      next_sequence = 1;
+      session = fresh;
+    }
+    const absl::Status end = Watch(*fresh);
+    {
+      // Nobody is sending when the session goes.
+      const std::lock_guard<std::mutex> sending(send_mutex);
+      const std::lock_guard<std::mutex> lock(mutex);
+      if (AddSession(*fresh, totals)) backoff.Reset();
+      error = end;
+      session.reset();
+    }
+    fresh.reset();  // joins: no result comes any more
+    Settle(end);
+    Tell(end);
+    if (!Sleep(backoff.NextWait())) return;
+  }
+}
+
+absl::Status ServerLink::Impl::Watch(client::LocalizationSession& watched) {
+  while (true) {
+    const std::optional<absl::Status> end = watched.AwaitEnd(kLookS);
+    if (end.has_value()) return *end;
+    Tell(watched.connection());
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (stopping) return absl::CancelledError("the node is being shut down");
+  }
+}
+
+void ServerLink::Impl::Settle(const absl::Status& end) {
+  std::map<uint64_t, Pending> left;
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    left.swap(pending);
+    settled += left.size();
+  }
+  for (const auto& [sequence, scan] : left) {
+    v1::AlignmentResult result;
+    result.set_sequence(sequence);
+    result.set_stamp_ns(scan.stamp_ns);
+    result.set_status(v1::ALIGNMENT_STATUS_STALE);
+    result.set_detail(absl::StrCat("the session ended before the answer: ", end.message()));
+    options.on_result(scan.number, result);
+  }
+}
+
+void ServerLink::Impl::TakeResult(const v1::AlignmentResult& result) {
+  uint64_t number = 0;
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    const auto found = pending.find(result.sequence());
+    if (found == pending.end()) return;
+    number = found->second.number;
+    pending.erase(found);
+    ++outcomes;
+  }
+  options.on_result(number, result);
+}
+
+void ServerLink::Impl::Tell(const absl::Status& now) {
+  if (now.code() == told.code()) return;
+  told = now;
+  if (options.on_change) options.on_change(now);
+}
+
+bool ServerLink::Impl::Sleep(double seconds) {
+  std::unique_lock<std::mutex> lock(mutex);
+  return !changed.wait_for(lock, std::chrono::duration<double>(seconds),
+                           [this] { return stopping; });
+}
+
+ServerLink::ServerLink(const client::Channel& channel, ServerLinkOptions options)
+    : impl_(std::make_unique<Impl>(channel, std::move(options))) {
+  impl_->outputs = impl_->options.open.setup().output();
+  impl_->thread = std::thread([impl = impl_.get()] { impl->Run(); });
+}
+
+ServerLink::~ServerLink() {
+  {
+    const std::lock_guard<std::mutex> lock(impl_->mutex);
+    impl_->stopping = true;
+    impl_->changed.notify_all();
+  }
+  impl_->thread.join();
+}
+
+absl::Status ServerLink::Send(uint64_t number, v1::Scan scan) {
+  const std::lock_guard<std::mutex> sending(impl_->send_mutex);
+  const uint64_t bytes = scan.ByteSizeLong();
+  std::shared_ptr<client::LocalizationSession> session;
+  uint64_t sequence = 0;
+  {
+    const std::lock_guard<std::mutex> lock(impl_->mutex);
+    session = impl_->session;
+    if (session == nullptr) return impl_->error;
+    // The outcome can come before Send returns.
+    sequence = impl_->next_sequence;
+    impl_->pending[sequence] = {number, scan.stamp_ns()};
+  }
+  const absl::StatusOr<uint64_t> sent = session->Send(std::move(scan));
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  if (!sent.ok()) {
+    impl_->pending.erase(sequence);
+    return sent.status();
+  }
+  ++impl_->next_sequence;
+  ++impl_->totals.sent;
+  impl_->totals.bytes_sent += bytes;
+  return absl::OkStatus();
+}
+
+void ServerLink::SetOutputs(const v1::OutputOptions& outputs) {
+  std::shared_ptr<client::LocalizationSession> session;
+  {
+    const std::lock_guard<std::mutex> lock(impl_->mutex);
+    if (outputs.SerializeAsString() == impl_->outputs.SerializeAsString()) return;
+    impl_->outputs = outputs;
+    session = impl_->session;
+  }
+  if (session == nullptr) return;
+  v1::ScanSetup setup;
+  *setup.mutable_output() = outputs;
+  // A session that has ended gives way to one with these outputs.
+  session->Configure(setup).IgnoreError();
+}
+
+void ServerLink::Activate() {
+  std::shared_ptr<client::LocalizationSession> session;
+  {
+    const std::lock_guard<std::mutex> lock(impl_->mutex);
+    session = impl_->session;
+  }
+  // A session that has ended gives way to one without poses.
+  if (session != nullptr) session->Activate(true).IgnoreError();
+}
+
+ServerState ServerLink::state() const {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  ServerState state = impl_->totals;
+  state.server = impl_->channel.server();
+  state.connection = impl_->error;
+  if (impl_->session != nullptr) {
+    state.connection = impl_->session->connection();
+    AddSession(*impl_->session, state);
+  }
+  // A session counts what it gives up before it says so.
+  state.answered = impl_->outcomes - std::min(impl_->outcomes, state.given_up);
+  state.given_up += impl_->settled;
+  return state;
+}
+
+}  // namespace voxloc::ros

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The topics and services of the node, with the names, types and depths of Autoware's
+// ndt_scan_matcher: adapters create their publishers, subscriptions and services from these tables,
+// and docs/ros.md is tested against them. Thread-safe: constants.
+
+#ifndef VOXLOC_CLIENTS_ROS_CORE_TOPICS_H_
+#define VOXLOC_CLIENTS_ROS_CORE_TOPICS_H_
+
+#include "absl/types/span.h"
+
+namespace voxloc::ros {
+
+// What the node publishes, besides /tf and /diagnostics.
+enum class Topic {
+  kNdtPose,
+  kNdtPoseWithCovariance,
+  kInitialPoseWithCovariance,
+  kInitialToResultRelativePose,
+  kMultiNdtPose,
+  kMultiInitialPose,
+  kPointsAligned,
+  kPointsAlignedNoGround,
+  kVoxelScorePoints,
+  kLoadedPointCloudMap,
+  kExeTimeMs,
+  kTransformProbability,
+  kNearestVoxelTransformationLikelihood,
+  kNoGroundTransformProbability,
+  kNoGroundNearestVoxelTransformationLikelihood,
+  kInitialToResultDistance,
+  kInitialToResultDistanceOld,
+  kInitialToResultDistanceNew,
+  kIterationNum,
+  kNdtMarker,
+  kMonteCarloInitialPoseMarker,
+};
+
+// The types of what is published.
+enum class MessageType {
+  kPoseStamped,                // geometry_msgs/msg/PoseStamped
+  kPoseWithCovarianceStamped,  // geometry_msgs/msg/PoseWithCovarianceStamped
+  kPoseArray,                  // geometry_msgs/msg/PoseArray
+  kPointCloud2,                // sensor_msgs/msg/PointCloud2
+  kFloat32Stamped,             // autoware_internal_debug_msgs/msg/Float32Stamped
+  kInt32Stamped,               // autoware_internal_debug_msgs/msg/Int32Stamped
+  kMarkerArray,                // visualization_msgs/msg/MarkerArray
+};
+
+struct TopicInfo {
+  Topic topic;
+  const char* name;  // relative to the node's namespace, as Autoware's
+  MessageType type;
+  int depth;             // of its queue
+  bool transient_local;  // a late subscriber gets the last one
+};
+
+// In the order of Topic.
+[[nodiscard]] absl::Span<const TopicInfo> PublishedTopics();
+[[nodiscard]] const TopicInfo& InfoOf(Topic topic);
+
+// Of the subscriptions.
+inline constexpr char kPointsTopic[] = "points_raw";  // best effort, depth 1
+inline constexpr char kInitialPoseTopic[] = "ekf_pose_with_covariance";
+inline constexpr char kRegularizationPoseTopic[] = "regularization_pose_with_covariance";
+inline constexpr char kTwistTopic[] = "twist";  // with voxloc.twist_source = topic
+inline constexpr char kInitialPoseSetTopic[] =
+    "initialpose";  // with voxloc.guess_source = odometry
+inline constexpr int kPoseDepth = 10;
+
+// Of the services and of the client.
+inline constexpr char kAlignService[] = "ndt_align_srv";
+inline constexpr char kTriggerService[] = "trigger_node_srv";
+inline constexpr char kReinitializeService[] = "reinitialize_global_localization";
+inline constexpr char kMapLoaderClient[] = "pcd_loader_service";
+
+}  // namespace voxloc::ros
+
+#endif  // VOXLOC_CLIENTS_ROS_CORE_TOPICS_H_

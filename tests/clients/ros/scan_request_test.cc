@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the bridge sends with a scan, as a server sees it.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <mutex>
+
+#include "clients/cpp/messages.h"
+#include "clients/ros/core/bridge.h"
+#include "core/geometry/euler.h"
+#include "tests/clients/cpp/fake_server.h"
+#include "tests/clients/ros/cloud_messages.h"
+#include "tests/clients/ros/fake_ports.h"
+#include "tests/support/eventually.h"
+
+namespace voxloc::ros {
+namespace {
+
+using client::FakeBehaviour;
+using client::FakeServer;
+using ::testing::ElementsAre;
+
+constexpr int64_t kStamp = 1'000'000'000'000;
+
+class ScanRequestTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    parameters_.voxloc.activate_at_start = true;
+    parameters_.sensor_points.required_distance = 0.0;
+    FakeBehaviour behaviour;
+    behaviour.align_scans = [this](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
+      v1::AlignScansRequest request;
+      while (stream->Read(&request)) {
+        v1::AlignScansResponse response;
+        {
+          const std::lock_guard<std::mutex> lock(mutex_);
+          requests_.push_back(request);
+        }
+        if (request.has_open()) response.mutable_opened()->set_session("s");
+        if (request.has_scan()) {
+          v1::AlignmentResult& result = *response.mutable_result();
+          result.set_sequence(request.scan().sequence());
+          result.set_status(v1::ALIGNMENT_STATUS_NO_PRIOR);
+          result.set_detail("as the test has it");
+        }
+        if (response.response_case() != v1::AlignScansResponse::RESPONSE_NOT_SET) {
+          stream->Write(response);
+        }
+      }
+      return grpc::Status::OK;
+    };
+    server_ = std::make_unique<FakeServer>(behaviour);
+  }
+  void TearDown() override { bridge_.reset(); }
+
+  void Start() {
+    parameters_.voxloc.server = server_->address();
+    auto bridge = Bridge::Create("node", parameters_, fakes_.ports());
+    ASSERT_TRUE(bridge.ok()) << bridge.status();
+    bridge_ = *std::move(bridge);
+    ASSERT_TRUE(Eventually([this] { return bridge_->server().connection.ok(); }));
+  }
+
+  static PoseWithCovarianceStamped PoseAt(int64_t stamp_ns, double x) {
+    PoseWithCovarianceStamped pose;
+    pose.header = {stamp_ns, "map"};
+    pose.pose.translation.x() = x;
+    pose.covariance = Matrix6::Identity();
+    return pose;
+  }
+
+  void SendScan(int64_t stamp_ns, bool with_times = false) {
+    TestCloud cloud(1, 16);
+    cloud.fields = XyzFields();
+    if (with_times) cloud.fields.push_back({"t", 12, PointField::kUint32, 1});
+    for (uint32_t axis = 0; axis < 3; ++axis) cloud.Put(0, 4 * axis, 1.0F);
+    cloud.Put(0, 12, uint32_t{1000});
+    cloud.header = {stamp_ns, "base_link"};
+    bridge_->OnPoints(cloud.View());
+  }
+
+  // The scans that the server has had, once there are as many.
+  std::vector<v1::Scan> Scans(size_t count) {
+    const auto collect = [this] {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      std::vector<v1::Scan> scans;
+      for (const v1::AlignScansRequest& request : requests_) {
+        if (request.has_scan()) scans.push_back(request.scan());
+      }
+      return scans;
+    };
+    EXPECT_TRUE(Eventually([&] { return collect().size() >= count; }));
+    return collect();
+  }
+
+  Parameters parameters_;
+  FakePorts fakes_;
+  std::unique_ptr<FakeServer> server_;
+  std::unique_ptr<Bridge> bridge_;
+  std::mutex mutex_;
+  std::vector<v1::AlignScansRequest> requests_;
+};
+
+TEST_F(ScanRequestTest, BringsThePosesAroundItsStampAndItsAge) {
+  Start();
+  fakes_.clock.now_ns = kStamp + 70'000'000;
+  for (int k = -3; k <= 1; ++k) bridge_->OnInitialPose(PoseAt(kStamp + k * 20'000'000 + 5, k));
+  PoseWithCovarianceStamped unknown = PoseAt(kStamp + 40'000'000, 2);
+  unknown.covariance.setZero();
+  bridge_->OnInitialPose(unknown);
+  SendScan(kStamp);
+  const v1::Scan scan = Scans(1)[0];
+  EXPECT_EQ(scan.stamp_ns(), kStamp);
+  EXPECT_NEAR(scan.age_s(), 0.07, 1e-9);
+  std::vector<double> xs;
+  for (const v1::PoseSample& pose : scan.poses()) {
+    xs.push_back(pose.map_t_base().pose().position().x());
+  }
+  EXPECT_THAT(xs, ElementsAre(-2.0, -1.0, 0.0, 1.0, 2.0));
+  EXPECT_EQ(scan.poses(0).map_t_base().covariance_size(), 36);
+  EXPECT_EQ(scan.poses(4).map_t_base().covariance_size(), 0) << "zero means unknown";
+  EXPECT_FALSE(scan.has_guess_map_t_base()) << "the server interpolates";
+  EXPECT_FALSE(scan.has_reference_position() || scan.has_odom_t_base() || scan.has_base_twist());
+  EXPECT_FALSE(scan.clouds(0).has_base_t_sensor()) << "the cloud is in the base frame";
+}
+
+TEST_F(ScanRequestTest, BringsOdometryTwistAndReference) {
+  parameters_.voxloc.odom_frame = "odom";
+  parameters_.voxloc.twist_source = "topic";
+  parameters_.voxloc.points_time_field = "auto";
+  parameters_.ndt.regularization_enable = true;
+  fakes_.transforms.Set("odom", "base_link", Pose{{4.0, 5.0, 6.0}, Eigen::Quaterniond::Identity()});
+  Start();
+  fakes_.clock.now_ns = kStamp;
+  bridge_->OnInitialPose(PoseAt(kStamp, 0));
+  bridge_->OnRegularizationPose(PoseAt(kStamp - 100, 10));
+  bridge_->OnRegularizationPose(PoseAt(kStamp + 100, 20));
+  TwistStamped twist;
+  twist.header = {kStamp + 1'000, "base_link"};
+  twist.twist.linear_m_s.x() = 7.0;
+  twist.twist.angular_rad_s.z() = 0.5;
+  bridge_->OnTwist(twist);
+  SendScan(kStamp, true);
+  const v1::Scan scan = Scans(1)[0];
+  EXPECT_EQ(scan.odom_t_base().position().y(), 5.0);
+  EXPECT_EQ(scan.base_twist().linear().x(), 7.0);
+  EXPECT_EQ(scan.base_twist().angular().z(), 0.5);
+  EXPECT_EQ(scan.reference_position().x(), 15.0);
+  EXPECT_EQ(scan.clouds(0).cloud().layout(), v1::CLOUD_LAYOUT_FLOAT32_XYZT);
+  ASSERT_TRUE(Eventually([this] {
+    return fakes_.output.Statuses("regularization_pose_subscriber_status").size() == 2;
+  }));
+  // Odometry that is not known at the stamp is left out.
+  fakes_.transforms.known_from_ns = kStamp + 1;
+  SendScan(kStamp);
+  EXPECT_FALSE(Scans(2)[1].has_odom_t_base());
+}
+
+TEST_F(ScanRequestTest, OpensWithWhatTheParametersAskForAndConfiguresWhatIsListenedTo) {
+  parameters_.voxloc.map = "garage";
+  Start();
+  bridge_->OnInitialPose(PoseAt(kStamp, 0));
+  SendScan(kStamp);
+  static_cast<void>(Scans(1));
+  fakes_.output.Subscribe(Topic::kNdtMarker);
+  SendScan(kStamp);
+  static_cast<void>(Scans(2));
+  const std::lock_guard<std::mutex> lock(mutex_);
+  ASSERT_GE(requests_.size(), 4u);
+  EXPECT_EQ(requests_[0].open().setup().map(), "garage");
+  EXPECT_EQ(requests_[0].open().clock(), v1::STAMP_CLOCK_OWN);
+  EXPECT_TRUE(requests_[0].open().setup().output().diagnostics());
+  EXPECT_TRUE(requests_[1].has_scan()) << "nothing has changed";
+  ASSERT_TRUE(requests_[2].has_configure());
+  EXPECT_TRUE(requests_[2].configure().setup().output().trace());
+  EXPECT_FALSE(requests_[2].configure().setup().has_options());
+  EXPECT_TRUE(requests_[3].has_scan());
+}
+
+TEST_F(ScanRequestTest, ARefusalOfTheServerIsAWarningThatNamesIt) {
+  Start();
+  fakes_.clock.now_ns = kStamp;
+  bridge_->OnInitialPose(PoseAt(kStamp, 0));
+  SendScan(kStamp);
+  ASSERT_TRUE(
+      Eventually([this] { return !fakes_.output.Statuses("scan_matching_status").empty(); }));
+  const auto status = fakes_.output.Statuses("scan_matching_status").back();
+  EXPECT_EQ(status.level, DiagnosticStatus::kWarn);
+  EXPECT_EQ(status.message, "NO_PRIOR: as the test has it");
+}
+
+}  // namespace
+}  // namespace voxloc::ros
