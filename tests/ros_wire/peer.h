@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Autoware's side of ndt_scan_matcher, on the wire: a vehicle that publishes what the node reads,
+// reads what the node publishes, calls its services and offers the map loader. It knows nothing of
+// the bridge but the names and types of ROS 2, and shares no code with it.
+//
+// Thread-safe. What was received is kept until it is taken; of each topic the newest kMostKept.
+
+#ifndef VOXLOC_TESTS_ROS_WIRE_PEER_H_
+#define VOXLOC_TESTS_ROS_WIRE_PEER_H_
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "core/geometry/twist.h"
+#include "tests/ros_wire/node.h"
+#include "tests/ros_wire/values.h"
+
+namespace voxloc::ros_wire {
+
+struct AlignAnswer {
+  bool success = false;
+  bool reliable = false;
+  StampedPose pose;
+};
+
+struct TriggerAnswer {
+  bool success = false;
+  std::string message;
+};
+
+// A tile of the map, and what the map loader is asked.
+struct MapCell {
+  std::string id;
+  Cloud cloud;
+  std::array<float, 4> min_x_min_y_max_x_max_y{};
+};
+struct MapQuestion {
+  double center_x = 0.0;
+  double center_y = 0.0;
+  double radius_m = 0.0;
+  std::vector<std::string> cached_ids;
+};
+struct MapAnswer {
+  std::vector<MapCell> added;
+  std::vector<std::string> removed_ids;
+};
+
+struct PeerOptions {
+  dds_domainid_t domain = 0;
+  bool reliable_clouds = false;  // a sensor's driver is usually best effort
+};
+
+class Peer {
+ public:
+  static constexpr size_t kMostKept = 100'000;
+
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<Peer>> Create(const PeerOptions& options);
+  ~Peer();
+
+  // Whether somebody reads clouds and poses, publishes poses, tf and diagnostics, and serves both
+  // services.
+  [[nodiscard]] bool AwaitNode(absl::Duration timeout);
+
+  // What the node reads. The clock is simulated time, for nodes that go by it.
+  void PublishClock(int64_t now_ns);
+  void Publish(const Cloud& cloud);
+  void PublishEkfPose(const StampedPose& map_T_base);
+  void PublishGnssPose(const StampedPose& map_T_base);
+  void PublishOdometry(const StampedPose& odom_T_base, const std::string& base_frame,
+                       const Twist& base_twist);
+  void PublishTwist(int64_t stamp_ns, const std::string& base_frame, const Twist& base_twist);
+  void PublishTransform(const StampedTransform& transform);
+  void PublishStaticTransform(const StampedTransform& transform);
+
+  // Answers those who ask for the map from now on. Once.
+  void OfferMap(std::function<MapAnswer(const MapQuestion&)> loader);
+
+  // nullopt: no answer in time.
+  [[nodiscard]] std::optional<AlignAnswer> CallAlign(const StampedPose& pose,
+                                                     absl::Duration timeout);
+  [[nodiscard]] std::optional<TriggerAnswer> CallTrigger(bool activate, absl::Duration timeout);
+  [[nodiscard]] bool CallReinitialize(absl::Duration timeout);
+
+  // What the node published since the last call, in the order of arrival.
+  [[nodiscard]] std::vector<StampedPose> TakePoses();                // ndt_pose
+  [[nodiscard]] std::vector<StampedPose> TakePosesWithCovariance();  // ndt_pose_with_covariance
+  [[nodiscard]] std::vector<StampedPose> TakeInitialPoses();         // initial_pose_with_covariance
+  [[nodiscard]] std::vector<StampedTransform> TakeTransforms();      // /tf
+  [[nodiscard]] std::vector<Diagnostic> TakeDiagnostics();
+  [[nodiscard]] std::vector<Cloud> TakeAlignedClouds();  // points_aligned
+  // Of a metric topic, "exe_time_ms" or "iteration_num" for example.
+  [[nodiscard]] std::vector<StampedNumber> TakeNumbers(const std::string& topic);
+  [[nodiscard]] size_t markers_received() const;  // messages of ndt_marker
+  // The newest diagnostic of that name ("ndt_scan_matcher: scan_matching_status") since the peer
+  // began, also when it was taken.
+  [[nodiscard]] std::optional<Diagnostic> NewestDiagnostic(const std::string& name) const;
+  // How many poses and statuses of scan_matching_status came since the peer began.
+  [[nodiscard]] size_t poses_received() const;
+  [[nodiscard]] size_t scan_statuses_received() const;
+
+ private:
+  struct Parts;
+  explicit Peer(std::unique_ptr<Parts> parts);
+
+  std::unique_ptr<Parts> parts_;
+};
+
+// The topics of numbers that the node publishes: those of Float32Stamped, then iteration_num.
+[[nodiscard]] const std::vector<std::string>& NumberTopics();
+
+}  // namespace voxloc::ros_wire
+
+#endif  // VOXLOC_TESTS_ROS_WIRE_PEER_H_

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The peer's own parts, on two participants that reach each other over UDP only: clouds of each
+// size arrive unchanged, static transforms reach those who come late, and services behave as those
+// of rmw_cyclonedds.
+
+#include "tests/ros_wire/peer.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <random>
+#include <string>
+#include <thread>
+
+#include "tests/ros_wire/loopback_domain.h"
+#include "tests/ros_wire/service.h"
+#include "tests/support/eventually.h"
+
+namespace voxloc::ros_wire {
+namespace {
+
+constexpr int kGroups = 1;
+constexpr int kClouds = 20;
+
+// A node in a domain of Cyclone of its own.
+class LoneNode {
+ public:
+  explicit LoneNode(const std::string& settings) {
+    absl::StatusOr<JoinedDomain> domain = JoinedDomain::Join(settings);
+    EXPECT_TRUE(domain.ok()) << domain.status();
+    if (!domain.ok()) return;
+    domain_ = std::make_unique<JoinedDomain>(*std::move(domain));
+    absl::StatusOr<std::unique_ptr<Node>> node = Node::Create(domain_->id(), kGroups);
+    EXPECT_TRUE(node.ok()) << node.status();
+    if (node.ok()) node_ = *std::move(node);
+  }
+
+  [[nodiscard]] bool ok() const { return node_ != nullptr; }
+  Node& operator*() { return *node_; }
+  Node* operator->() { return node_.get(); }
+
+ private:
+  std::unique_ptr<JoinedDomain> domain_;
+  std::unique_ptr<Node> node_;
+};
+
+Cloud RandomCloud(size_t bytes, uint32_t seed) {
+  Cloud cloud;
+  cloud.stamp_ns = 1'700'000'000'123'456'789 + seed;
+  cloud.frame_id = "lidar";
+  cloud.fields = {{"x", 0, FieldType::kFloat32, 1},
+                  {"y", 4, FieldType::kFloat32, 1},
+                  {"z", 8, FieldType::kFloat32, 1},
+                  {"intensity", 12, FieldType::kUint8, 1}};
+  cloud.point_step = 16;
+  cloud.width = static_cast<uint32_t>(bytes / cloud.point_step);
+  cloud.row_step = cloud.width * cloud.point_step;
+  std::mt19937 random(seed);
+  cloud.data.resize(size_t{cloud.row_step});
+  for (char& byte : cloud.data) byte = static_cast<char>(random());
+  return cloud;
+}
+
+class WireTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    absl::StatusOr<LoopbackDomain> domain = LoopbackDomain::Claim();
+    ASSERT_TRUE(domain.ok()) << domain.status();
+    domain_ = std::make_unique<LoopbackDomain>(*std::move(domain));
+  }
+
+  [[nodiscard]] std::string Settings() const { return domain_->Settings(); }
+
+  // Sends clouds of a size from one node to another, each once the last has arrived; how many came,
+  // all as they were sent.
+  int CloudsThatArrive(const std::string& settings, const Qos& qos, size_t bytes) {
+    LoneNode sender(settings);
+    LoneNode receiver(settings);
+    if (!sender.ok() || !receiver.ok()) return -1;
+    std::vector<Cloud> sent;
+    for (uint32_t i = 0; i < kClouds; ++i) sent.push_back(RandomCloud(bytes, i));
+    std::atomic<int> arrived{0};
+    receiver->Subscribe<PointCloud2Message>(
+        0, "/points_raw", qos, [&](const PointCloud2Message& message) {
+          const Cloud cloud = FromWire(message);
+          const auto number = static_cast<size_t>(cloud.stamp_ns - sent.front().stamp_ns);
+          const Cloud& as_sent = sent.at(number);
+          EXPECT_EQ(cloud.frame_id, as_sent.frame_id);
+          EXPECT_EQ(cloud.width, as_sent.width);
+          EXPECT_EQ(cloud.fields.at(3).name, "intensity");
+          EXPECT_EQ(cloud.fields.at(3).offset, 12U);
+          EXPECT_TRUE(cloud.data == as_sent.data) << "cloud " << number << " was changed";
+          ++arrived;
+        });
+    const auto writer = sender->Advertise<PointCloud2Message>("/points_raw", qos);
+    EXPECT_TRUE(Eventually([&] { return writer.readers() == 1; }));
+    for (int i = 0; i < kClouds; ++i) {
+      EXPECT_TRUE(writer.Write(CloudOnWire(sent[static_cast<size_t>(i)]).message()));
+      // A best effort cloud that was lost does not come.
+      const absl::Duration wait = qos.reliable ? kLongestWait : absl::Seconds(1);
+      (void)Eventually([&] { return arrived > i; }, wait);
+    }
+    EXPECT_TRUE(sender->status().ok() && receiver->status().ok());
+    receiver->Stop();
+    return arrived;
+  }
+
+  std::unique_ptr<LoopbackDomain> domain_;
+};
+
+TEST_F(WireTest, ReliableCloudsOfEachSizeArriveUnchanged) {
+  for (const size_t bytes : {100'000U, 1'000'000U, 4'000'000U}) {
+    EXPECT_EQ(CloudsThatArrive(Settings(), kDefaultQos, bytes), kClouds) << bytes << " bytes";
+  }
+}
+
+// The file that users are given, with the loopback of the test added.
+TEST_F(WireTest, BestEffortCloudsOf4MbArriveWithTheSettingsForUsers) {
+  constexpr int kReceiveBuffer = 4 << 20;  // as the file asks for
+  const int granted = GrantedReceiveBuffer(kReceiveBuffer);
+  const std::string settings =
+      "file://" VOXLOC_SOURCE_DIR "/clients/ros/cyclonedds.xml," + Settings();
+  if (granted < kReceiveBuffer) {
+    EXPECT_FALSE(JoinedDomain::Join(settings).ok())
+        << "started without the receive buffer that the settings ask for";
+    GTEST_SKIP() << "net.core.rmem_max must be at least " << kReceiveBuffer << " (got " << granted
+                 << ")";
+  }
+  // A best effort cloud may be lost on a machine that is busy.
+  EXPECT_GE(CloudsThatArrive(settings, kSensorDataQos, 4'000'000), kClouds - 2);
+}
+
+TEST_F(WireTest, NodesOfAnotherDomainHearNothing) {
+  const absl::StatusOr<LoopbackDomain> other = LoopbackDomain::Claim();
+  ASSERT_TRUE(other.ok());
+  EXPECT_NE(other->id(), domain_->id());
+  LoneNode here(Settings());
+  LoneNode there(other->Settings());
+  LoneNode also_here(Settings());
+  ASSERT_TRUE(here.ok() && there.ok() && also_here.ok());
+  const auto writer = here->Advertise<TfMessage>("/tf", kTfQos);
+  there->Subscribe<TfMessage>(0, "/tf", kTfQos, [](const TfMessage& /*message*/) {});
+  also_here->Subscribe<TfMessage>(0, "/tf", kTfQos, [](const TfMessage& /*message*/) {});
+  ASSERT_TRUE(Eventually([&] { return writer.readers() > 0; }));
+  EXPECT_EQ(writer.readers(), 1U);
+}
+
+TEST_F(WireTest, StaticTransformsReachThoseWhoComeLate) {
+  LoneNode early(Settings());
+  ASSERT_TRUE(early.ok());
+  const auto writer = early->Advertise<TfMessage>("/tf_static", kTfStaticQos);
+  TransformStampedMessage transform =
+      ToWire(StampedTransform{0, "base_link", "lidar", {{1.0, 2.0, 3.0}, {}}});
+  const std::string parent = "base_link";
+  const std::string child = "lidar";
+  transform.header.frame_id = Borrow(parent);
+  transform.child_frame_id = Borrow(child);
+  transform.transform.rotation.w = 1.0;
+  TfMessage message{};
+  message.transforms._length = message.transforms._maximum = 1;
+  message.transforms._buffer = &transform;
+  ASSERT_TRUE(writer.Write(message));
+
+  LoneNode late(Settings());
+  ASSERT_TRUE(late.ok());
+  absl::Mutex mutex;
+  std::vector<StampedTransform> received;
+  late->Subscribe<TfMessage>(0, "/tf_static", kTfStaticQos, [&](const TfMessage& tf) {
+    const absl::MutexLock lock(&mutex);
+    received = FromWire(tf);
+  });
+  EXPECT_TRUE(Eventually([&] {
+    const absl::MutexLock lock(&mutex);
+    return received.size() == 1;
+  }));
+  late->Stop();
+  ASSERT_EQ(received.size(), 1U);
+  EXPECT_EQ(received[0].child_frame_id, "lidar");
+  EXPECT_EQ(received[0].frame_T_child.translation, Eigen::Vector3d(1.0, 2.0, 3.0));
+}
+
+using SetBoolServer = ServiceServer<SetBoolRequest, SetBoolResponse>;
+using SetBoolClient = ServiceClient<SetBoolRequest, SetBoolResponse>;
+
+TEST_F(WireTest, RepliesReachTheClientThatAsked) {
+  LoneNode serving(Settings());
+  LoneNode first(Settings());
+  LoneNode second(Settings());
+  ASSERT_TRUE(serving.ok() && first.ok() && second.ok());
+  SetBoolClient one(*first, 0, "/trigger_node_srv");
+  SetBoolClient two(*second, 0, "/trigger_node_srv");
+  EXPECT_FALSE(one.IsAvailable());
+  EXPECT_FALSE(one.Call(
+      {}, [](const SetBoolResponse& /*reply*/) {}, absl::Milliseconds(20)))
+      << "a reply without a server";
+  const SetBoolServer server(*serving, 0, "/trigger_node_srv",
+                             [](const SetBoolRequest& request, const SetBoolServer::Reply& reply) {
+                               const std::string text = request.data ? "on" : "off";
+                               SetBoolResponse response{};
+                               response.success = request.data;
+                               response.message = Borrow(text);
+                               EXPECT_TRUE(reply(response));
+                             });
+  ASSERT_TRUE(Eventually([&] { return one.IsAvailable() && two.IsAvailable(); }));
+  const auto ask = [](SetBoolClient& client, bool data) {
+    SetBoolRequest request{};
+    request.data = data;
+    for (int i = 0; i < 50; ++i) {
+      bool success = !data;
+      std::string text;
+      EXPECT_TRUE(client.Call(
+          request,
+          [&](const SetBoolResponse& reply) {
+            success = reply.success;
+            text = reply.message;
+          },
+          kLongestWait));
+      EXPECT_EQ(success, data);
+      EXPECT_EQ(text, data ? "on" : "off");
+    }
+  };
+  std::thread other([&] { ask(two, false); });
+  ask(one, true);
+  other.join();
+  for (LoneNode* node : {&serving, &first, &second}) {
+    EXPECT_TRUE((*node)->status().ok()) << (*node)->status();
+    (*node)->Stop();
+  }
+}
+
+}  // namespace
+}  // namespace voxloc::ros_wire
