@@ -3,9 +3,9 @@
 #include "tests/ros_wire/peer.h"
 
 #include <deque>
-#include <iterator>
 #include <utility>
 
+#include "tests/ros_wire/inbox.h"
 #include "tests/ros_wire/service.h"
 #include "tests/support/eventually.h"
 
@@ -16,36 +16,6 @@ enum Group { kReadings, kReplies, kMapLoader, kGroups };
 
 constexpr char kScanStatus[] = "scan_matching_status";
 constexpr char kIterationTopic[] = "iteration_num";
-
-// What was received of one topic.
-template <typename Value>
-class Inbox {
- public:
-  void Put(Value value) {
-    const absl::MutexLock lock(&mutex_);
-    ++received_;
-    values_.push_back(std::move(value));
-    if (values_.size() > Peer::kMostKept) values_.pop_front();
-  }
-
-  std::vector<Value> Take() {
-    const absl::MutexLock lock(&mutex_);
-    std::vector<Value> taken(std::make_move_iterator(values_.begin()),
-                             std::make_move_iterator(values_.end()));
-    values_.clear();
-    return taken;
-  }
-
-  [[nodiscard]] size_t received() const {
-    const absl::MutexLock lock(&mutex_);
-    return received_;
-  }
-
- private:
-  mutable absl::Mutex mutex_;
-  std::deque<Value> values_ ABSL_GUARDED_BY(mutex_);
-  size_t received_ ABSL_GUARDED_BY(mutex_) = 0;
-};
 
 bool EndsWith(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
@@ -72,11 +42,10 @@ const std::vector<std::string>& NumberTopics() {
 }
 
 struct Peer::Parts {
-  Parts(std::unique_ptr<Node> made, const PeerOptions& options)
+  explicit Parts(std::unique_ptr<Node> made)
       : node(std::move(made)),
         clock(node->Advertise<ClockMessage>("/clock", kDefaultQos)),
-        clouds(node->Advertise<PointCloud2Message>(
-            "/points_raw", options.reliable_clouds ? kDefaultQos : kSensorDataQos)),
+        clouds(node->Advertise<PointCloud2Message>("/points_raw", kDefaultQos)),
         ekf_poses(node->Advertise<PoseWithCovarianceStampedMessage>("/ekf_pose_with_covariance",
                                                                     kDefaultQos)),
         gnss_poses(node->Advertise<PoseWithCovarianceStampedMessage>(
@@ -158,10 +127,10 @@ struct Peer::Parts {
 Peer::Peer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Peer::~Peer() = default;
 
-absl::StatusOr<std::unique_ptr<Peer>> Peer::Create(const PeerOptions& options) {
-  absl::StatusOr<std::unique_ptr<Node>> node = Node::Create(options.domain, kGroups);
+absl::StatusOr<std::unique_ptr<Peer>> Peer::Create(dds_domainid_t domain) {
+  absl::StatusOr<std::unique_ptr<Node>> node = Node::Create(domain, kGroups);
   if (!node.ok()) return node.status();
-  auto parts = std::make_unique<Parts>(*std::move(node), options);
+  auto parts = std::make_unique<Parts>(*std::move(node));
   if (absl::Status status = parts->node->status(); !status.ok()) return status;
   return std::unique_ptr<Peer>(new Peer(std::move(parts)));
 }

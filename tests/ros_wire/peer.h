@@ -4,7 +4,8 @@
 // reads what the node publishes, calls its services and offers the map loader. It knows nothing of
 // the bridge but the names and types of ROS 2, and shares no code with it.
 //
-// Thread-safe. What was received is kept until it is taken; of each topic the newest kMostKept.
+// Thread-safe. What was received is kept until it is taken; see
+// inbox.h.
 
 #ifndef VOXLOC_TESTS_ROS_WIRE_PEER_H_
 #define VOXLOC_TESTS_ROS_WIRE_PEER_H_
@@ -54,16 +55,11 @@ struct MapAnswer {
   std::vector<std::string> removed_ids;
 };
 
-struct PeerOptions {
-  dds_domainid_t domain = 0;
-  bool reliable_clouds = false;  // a sensor's driver is usually best effort
-};
-
 class Peer {
  public:
-  static constexpr size_t kMostKept = 100'000;
-
-  [[nodiscard]] static absl::StatusOr<std::unique_ptr<Peer>> Create(const PeerOptions& options);
+  // In a domain of Cyclone. Clouds are offered as reliable, which those who ask for best effort get
+  // as best effort.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<Peer>> Create(dds_domainid_t domain);
   ~Peer();
 
   // Whether somebody reads clouds and poses, publishes poses, tf and diagnostics, and serves both

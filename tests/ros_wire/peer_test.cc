@@ -6,6 +6,7 @@
 
 #include "tests/ros_wire/peer.h"
 
+#include <dds/ddsi/ddsi_serdata.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -179,6 +180,101 @@ TEST_F(WireTest, StaticTransformsReachThoseWhoComeLate) {
   ASSERT_EQ(received.size(), 1U);
   EXPECT_EQ(received[0].child_frame_id, "lidar");
   EXPECT_EQ(received[0].frame_T_child.translation, Eigen::Vector3d(1.0, 2.0, 3.0));
+}
+
+// Plain CDR, little endian, written down by hand: each number is aligned to its size.
+class Cdr {
+ public:
+  template <typename Number>
+  Cdr& Put(Number number) {
+    bytes_.resize((bytes_.size() + sizeof number - 1) / sizeof number * sizeof number, '\0');
+    bytes_.append(reinterpret_cast<const char*>(&number), sizeof number);
+    return *this;
+  }
+  Cdr& Put(const std::string& text) {
+    Put(static_cast<uint32_t>(text.size() + 1));
+    bytes_.append(text.c_str(), text.size() + 1);
+    return *this;
+  }
+  // With the header that names the encoding, which does not count for the alignment.
+  [[nodiscard]] std::string Message() const { return std::string("\x00\x01\x00\x00", 4) + bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+// The bytes of the sample that the reader has.
+std::string TakeBytes(dds_entity_t reader) {
+  ddsi_serdata* sample = nullptr;
+  dds_sample_info_t info;
+  if (dds_takecdr(reader, &sample, 1, &info, DDS_ANY_STATE) != 1) return "";
+  std::string bytes(ddsi_serdata_size(sample), '\0');
+  ddsi_serdata_to_ser(sample, 0, bytes.size(), bytes.data());
+  ddsi_serdata_unref(sample);
+  return bytes;
+}
+
+TEST_F(WireTest, ARequestHasTheBytesThatRosGivesIt) {
+  LoneNode sender(Settings());
+  LoneNode receiver(Settings());
+  ASSERT_TRUE(sender.ok() && receiver.ok());
+  const std::string name = "rq/ndt_align_srvRequest";
+  const dds_entity_t reader =
+      receiver->MakeReader(Descriptor<AlignRequest>(), name, kDefaultQos, "");
+  const Writer<AlignRequest> writer(
+      sender->MakeWriter(Descriptor<AlignRequest>(), name, kDefaultQos, ""));
+  ASSERT_TRUE(Eventually([&] { return writer.readers() == 1; }));
+  StampedPose pose{1'700'000'000'000'000'042, "map", {{1.5, -2.5, 3.5}, {0.5, 0.1, 0.2, 0.3}}, {}};
+  pose.covariance[35] = 7.0;
+  AlignRequest request{};
+  request.guid = 0x1122334455667788;
+  request.seq = 9;
+  request.pose_with_covariance = ToWire(pose);
+  ASSERT_TRUE(writer.Write(request));
+
+  Cdr expected;
+  expected.Put(uint64_t{0x1122334455667788}).Put(int64_t{9});
+  expected.Put(int32_t{1'700'000'000}).Put(uint32_t{42}).Put(std::string("map"));
+  for (const double number : {1.5, -2.5, 3.5, 0.1, 0.2, 0.3, 0.5}) expected.Put(number);
+  for (int i = 0; i < 35; ++i) expected.Put(0.0);
+  expected.Put(7.0);
+  std::string bytes;
+  ASSERT_TRUE(Eventually([&] { return !(bytes = TakeBytes(reader)).empty(); }));
+  EXPECT_TRUE(bytes == expected.Message());
+}
+
+TEST_F(WireTest, ACloudHasTheBytesThatRosGivesIt) {
+  LoneNode sender(Settings());
+  LoneNode receiver(Settings());
+  ASSERT_TRUE(sender.ok() && receiver.ok());
+  const dds_entity_t reader =
+      receiver->MakeReader(Descriptor<PointCloud2Message>(), "rt/points_raw", kDefaultQos, "");
+  const auto writer = sender->Advertise<PointCloud2Message>("/points_raw", kDefaultQos);
+  ASSERT_TRUE(Eventually([&] { return writer.readers() == 1; }));
+  Cloud cloud = RandomCloud(32, 1);
+  cloud.stamp_ns = 3'000'000'004;
+  ASSERT_TRUE(writer.Write(CloudOnWire(cloud).message()));
+
+  Cdr expected;
+  expected.Put(int32_t{3}).Put(uint32_t{4}).Put(std::string("lidar"));
+  expected.Put(uint32_t{1}).Put(uint32_t{2});  // height, width
+  expected.Put(uint32_t{4});                   // fields: name, offset, datatype, count
+  expected.Put(std::string("x")).Put(uint32_t{0}).Put(uint8_t{7}).Put(uint32_t{1});
+  expected.Put(std::string("y")).Put(uint32_t{4}).Put(uint8_t{7}).Put(uint32_t{1});
+  expected.Put(std::string("z")).Put(uint32_t{8}).Put(uint8_t{7}).Put(uint32_t{1});
+  expected.Put(std::string("intensity")).Put(uint32_t{12}).Put(uint8_t{2}).Put(uint32_t{1});
+  expected.Put(uint8_t{0});                      // is_bigendian
+  expected.Put(uint32_t{16}).Put(uint32_t{32});  // point_step, row_step
+  expected.Put(uint32_t{32});                    // data
+  for (const char byte : cloud.data) expected.Put(byte);
+  expected.Put(uint8_t{1});  // is_dense
+  std::string bytes;
+  ASSERT_TRUE(Eventually([&] { return !(bytes = TakeBytes(reader)).empty(); }));
+  std::string message = expected.Message();
+  // Filled up to a multiple of 4, which the header's last byte counts.
+  message.at(3) = static_cast<char>(bytes.size() - message.size());
+  EXPECT_EQ(bytes.size(), (message.size() + 3) / 4 * 4);
+  EXPECT_TRUE(bytes.substr(0, message.size()) == message);
 }
 
 using SetBoolServer = ServiceServer<SetBoolRequest, SetBoolResponse>;
