@@ -60,6 +60,7 @@ ros::Parameters BridgeTest::Defaults() {
   ros::Parameters parameters;
   parameters.voxloc.server = server_->address;
   parameters.voxloc.map = "town";
+  parameters.validation.critical_upper_bound_exe_time_ms = 1e6;
   return parameters;
 }
 
@@ -104,27 +105,32 @@ void BridgeTest::GivePose(int64_t stamp_ns, const Pose& map_T_base) {
       << stamp_ns << " has no status";
 }
 
-std::optional<Diagnostic> BridgeTest::SendCloud(const Cloud& cloud) {
+std::optional<Diagnostic> BridgeTest::SendCloud(const Cloud& cloud, absl::Duration timeout) {
   const size_t before = peer_->scan_statuses_received();
   peer_->Publish(cloud);
-  if (!Eventually([&] { return peer_->scan_statuses_received() > before; })) return std::nullopt;
+  const auto has_come = [&] { return peer_->scan_statuses_received() > before; };
+  if (!Eventually(has_come, timeout)) return std::nullopt;
   return Newest(kScanStatus);
 }
 
 std::optional<Diagnostic> BridgeTest::SendScan(size_t index) {
-  const voxloc::StampedPose& guess = drive_->guessed.at(index);
-  SetTime(guess.stamp_ns + kScanDelay_ns);
-  if (peer_->scan_statuses_received() == 0) GivePose(guess.stamp_ns - kPoseLead_ns, guess.pose);
-  GivePose(guess.stamp_ns, guess.pose);
-  return SendCloud(XyzCloud(drive_->clouds.at(index), guess.stamp_ns, kBaseFrame));
+  return SendScanAt(index, drive_->guessed.at(index).stamp_ns);
 }
 
-std::optional<Diagnostic> BridgeTest::SendScanNow(size_t index) {
+std::optional<Diagnostic> BridgeTest::SendScanAt(size_t index, int64_t stamp_ns) {
+  const Pose& guess = drive_->guessed.at(index).pose;
+  SetTime(stamp_ns + kScanDelay_ns);
+  if (peer_->scan_statuses_received() == 0) GivePose(stamp_ns - kPoseLead_ns, guess);
+  GivePose(stamp_ns, guess);
+  return SendCloud(XyzCloud(drive_->clouds.at(index), stamp_ns, kBaseFrame));
+}
+
+std::optional<Diagnostic> BridgeTest::SendScanNow(size_t index, absl::Duration timeout) {
   const int64_t stamp_ns = absl::ToUnixNanos(absl::Now());
   const Pose& guess = drive_->guessed.at(index).pose;
   GivePose(stamp_ns - kPoseLead_ns, guess);
   GivePose(stamp_ns, guess);
-  return SendCloud(XyzCloud(drive_->clouds.at(index), stamp_ns, kBaseFrame));
+  return SendCloud(XyzCloud(drive_->clouds.at(index), stamp_ns, kBaseFrame), timeout);
 }
 
 std::optional<Diagnostic> BridgeTest::Newest(const std::string& group) const {

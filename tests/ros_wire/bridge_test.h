@@ -41,7 +41,8 @@ class BridgeTest : public testing::Test {
   [[nodiscard]] static const TownDrive& drive() { return *drive_; }
   [[nodiscard]] static const TownServer& shared_server() { return *server_; }
 
-  // Parameters as Autoware ships them, for the shared server and the town.
+  // Parameters as Autoware ships them, for the shared server and the town, but without a limit on
+  // the time that a scan takes: the machine of a test may be busy.
   [[nodiscard]] static ros::Parameters Defaults();
 
   // Starts the bridge alone. A fatal failure where it cannot.
@@ -53,12 +54,17 @@ class BridgeTest : public testing::Test {
   void SetTime(int64_t now_ns);
   // Publishes a pose of the vehicle's filter, and waits until the node has it.
   void GivePose(int64_t stamp_ns, const Pose& map_T_base);
-  // Publishes a cloud; the status that the node has for it. nullopt: none came.
-  [[nodiscard]] std::optional<Diagnostic> SendCloud(const Cloud& cloud);
+  // Publishes a cloud, and waits for the next status of a scan: that of this one, where all before
+  // it have theirs. nullopt: none came.
+  [[nodiscard]] std::optional<Diagnostic> SendCloud(const Cloud& cloud,
+                                                    absl::Duration timeout = kLongestWait);
   // Scan `index` of the drive at its own time (simulated time), with its guess.
   [[nodiscard]] std::optional<Diagnostic> SendScan(size_t index);
-  // The same with the time that it is now, for nodes without simulated time.
-  [[nodiscard]] std::optional<Diagnostic> SendScanNow(size_t index);
+  // The same at another time, which becomes that of the node.
+  [[nodiscard]] std::optional<Diagnostic> SendScanAt(size_t index, int64_t stamp_ns);
+  // The same at the time that it is now, for nodes without simulated time.
+  [[nodiscard]] std::optional<Diagnostic> SendScanNow(size_t index,
+                                                      absl::Duration timeout = kLongestWait);
 
   // The newest status whose name is "ndt_scan_matcher: <group>".
   [[nodiscard]] std::optional<Diagnostic> Newest(const std::string& group) const;
