@@ -108,6 +108,7 @@ void BridgeTest::GivePose(int64_t stamp_ns, const Pose& map_T_base) {
 std::optional<Diagnostic> BridgeTest::SendCloud(const Cloud& cloud, absl::Duration timeout) {
   const size_t before = peer_->scan_statuses_received();
   peer_->Publish(cloud);
+  ++clouds_sent_;
   const auto has_come = [&] { return peer_->scan_statuses_received() > before; };
   if (!Eventually(has_come, timeout)) return std::nullopt;
   return Newest(kScanStatus);

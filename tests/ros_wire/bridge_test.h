@@ -66,6 +66,9 @@ class BridgeTest : public testing::Test {
   [[nodiscard]] std::optional<Diagnostic> SendScanNow(size_t index,
                                                       absl::Duration timeout = kLongestWait);
 
+  // How many clouds were sent: each has a status in the end.
+  [[nodiscard]] size_t clouds_sent() const { return clouds_sent_; }
+
   // The newest status whose name is "ndt_scan_matcher: <group>".
   [[nodiscard]] std::optional<Diagnostic> Newest(const std::string& group) const;
 
@@ -86,6 +89,7 @@ class BridgeTest : public testing::Test {
   std::unique_ptr<JoinedDomain> peer_domain_;
   std::unique_ptr<Peer> peer_;
   std::unique_ptr<BridgeNode> node_;
+  size_t clouds_sent_ = 0;
 };
 
 }  // namespace voxloc::ros_wire

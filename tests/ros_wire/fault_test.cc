@@ -135,8 +135,7 @@ TEST_F(FaultsOnTheWire, ASlowLinkThatLosesLeavesEachScanItsStatus) {
   ASSERT_NO_FATAL_FAILURE(Start(Patient(absl::StrCat("127.0.0.1:", (*link)->port())), false));
   ASSERT_TRUE(peer().CallTrigger(true, kLongestWait).has_value());
   ASSERT_TRUE(IsFoundEventually());
-  ASSERT_TRUE(Eventually(
-      [&] { return node().bridge().counters().outcomes == node().bridge().counters().sent; }));
+  ASSERT_TRUE(Eventually([&] { return peer().scan_statuses_received() == clouds_sent(); }));
   (void)peer().TakeDiagnostics();
   (void)peer().TakePoses();
   (void)peer().TakeTransforms();

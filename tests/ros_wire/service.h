@@ -10,6 +10,7 @@
 #ifndef VOXLOC_TESTS_ROS_WIRE_SERVICE_H_
 #define VOXLOC_TESTS_ROS_WIRE_SERVICE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -18,6 +19,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "tests/ros_wire/node.h"
 
@@ -93,7 +95,9 @@ class ServiceClient {
   [[nodiscard]] bool IsAvailable() const { return ends_.HasServer(); }
 
   // Sends the request and waits for the reply, for which it calls `on_reply`, from the thread of
-  // the group, before it returns. False: no reply within the time.
+  // the group, before it returns. False: no reply within the time. A client knows a server before
+  // the server knows the client, and a request is lost meanwhile: until the first reply it is sent
+  // again now and then.
   bool Call(Request request, const std::function<void(const Response&)>& on_reply,
             absl::Duration timeout) {
     absl::MutexLock lock(&mutex_);
@@ -101,16 +105,25 @@ class ServiceClient {
     waiting_[seq] = &on_reply;
     request.guid = guid_;
     request.seq = seq;
-    dds_write(ends_.writer, &request);
     const auto is_answered = [this, seq]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       return waiting_.count(seq) == 0;
     };
-    const bool answered = mutex_.AwaitWithTimeout(absl::Condition(&is_answered), timeout);
+    const absl::Time deadline = absl::Now() + timeout;
+    bool answered = false;
+    do {
+      dds_write(ends_.writer, &request);
+      const absl::Time until = has_server_ ? deadline : std::min(deadline, absl::Now() + kRepeat);
+      answered = mutex_.AwaitWithDeadline(absl::Condition(&is_answered), until);
+    } while (!answered && absl::Now() < deadline);
+    has_server_ = has_server_ || answered;
     waiting_.erase(seq);
     return answered;
   }
 
  private:
+  // Longer than a server takes for its answer.
+  static constexpr absl::Duration kRepeat = absl::Seconds(5);
+
   void Take(const Response& response) {
     const absl::MutexLock lock(&mutex_);
     const auto found = waiting_.find(response.seq);
@@ -123,6 +136,7 @@ class ServiceClient {
   uint64_t guid_ = 0;
   absl::Mutex mutex_;
   int64_t last_seq_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool has_server_ ABSL_GUARDED_BY(mutex_) = false;  // one that has answered
   std::map<int64_t, const std::function<void(const Response&)>*> waiting_ ABSL_GUARDED_BY(mutex_);
 };
 
