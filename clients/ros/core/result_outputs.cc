@@ -11,7 +11,7 @@ namespace voxloc::ros {
 namespace {
 
 // 6x6, row-major.
-constexpr int kCovarianceValues = 36;
+constexpr int kCovarianceSize = 36;
 
 int64_t Later(int64_t stamp_ns, double by_s) { return stamp_ns + static_cast<int64_t>(by_s * 1e9); }
 
@@ -66,8 +66,8 @@ void ResultOutputs::PublishPose(const v1::AlignmentResult& result, const Pose& m
   PoseWithCovarianceStamped pose;
   pose.header = {stamp_ns, parameters_.frame.map_frame};
   pose.pose = map_T_base;
-  if (result.map_t_base().covariance_size() == kCovarianceValues) {
-    for (int i = 0; i < kCovarianceValues; ++i) {
+  if (result.map_t_base().covariance_size() == kCovarianceSize) {
+    for (int i = 0; i < kCovarianceSize; ++i) {
       pose.covariance(i / 6, i % 6) = result.map_t_base().covariance(i);
     }
   }
