@@ -14,8 +14,29 @@ endmacro()
 voxloc_find(Threads)
 voxloc_find(absl CONFIG)
 voxloc_find(Protobuf)
-voxloc_find(gRPC CONFIG)
 voxloc_find(Eigen3 3.3 CONFIG)
+voxloc_find(OpenSSL COMPONENTS Crypto)
+
+# gRPC 1.30 of Ubuntu 22.04 has no CMake package, only pkg-config's.
+find_package(gRPC CONFIG QUIET)
+if(NOT TARGET gRPC::grpc++)
+  find_package(PkgConfig QUIET)
+  if(PkgConfig_FOUND)
+    pkg_check_modules(VOXLOC_GRPC QUIET IMPORTED_TARGET grpc++)
+  endif()
+  if(NOT TARGET PkgConfig::VOXLOC_GRPC)
+    message(FATAL_ERROR "gRPC was not found. Run scripts/install-dependencies, or rosdep for the "
+      "ROS package.")
+  endif()
+  add_library(gRPC::grpc++ INTERFACE IMPORTED)
+  target_link_libraries(gRPC::grpc++ INTERFACE PkgConfig::VOXLOC_GRPC)
+endif()
+
+# The client, and what it needs alone.
+if(VOXLOC_CLIENT_ONLY)
+  return()
+endif()
+
 voxloc_find(prometheus-cpp CONFIG)
 voxloc_find(civetweb CONFIG)
 voxloc_find(ZLIB)
@@ -25,7 +46,6 @@ voxloc_find(yaml-cpp CONFIG)
 voxloc_find(CLI11 CONFIG)
 voxloc_find(nlohmann_json CONFIG)
 voxloc_find(SQLite3 3.35)
-voxloc_find(OpenSSL COMPONENTS Crypto)
 voxloc_find(CURL)
 
 # liblzf has a CMake package in Debian 12; elsewhere the header and the library are enough.

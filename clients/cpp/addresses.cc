@@ -42,7 +42,7 @@ absl::StatusOr<std::vector<std::string>> SplitAddresses(absl::string_view server
           absl::StrCat("the server address must be HOST:PORT (got an empty one",
                        server.empty() ? "" : absl::StrCat(" in '", server, "'"), ")"));
     }
-    if (!absl::StrContains(part, ':')) {
+    if (!absl::StrContains(part, ":")) {
       return absl::InvalidArgumentError(
           absl::StrCat("the server address must be HOST:PORT (got '", part, "')"));
     }
