@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "clients/ros/ros2/node/ndt_scan_matcher.h"
+
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <std_srvs/srv/empty.hpp>
+#include <std_srvs/srv/set_bool.hpp>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "clients/ros/core/bridge.h"
+#include "clients/ros/core/topics.h"
+#include "clients/ros/ros2/node/align_type.h"
+#include "clients/ros/ros2/node/conversions.h"
+#include "clients/ros/ros2/node/map_loader.h"
+#include "clients/ros/ros2/node/node_parameters.h"
+#include "clients/ros/ros2/node/node_ports.h"
+#include "clients/ros/ros2/node/publishers.h"
+#include "clients/ros/ros2/node/services_qos.h"
+
+namespace voxloc::ros2 {
+namespace {
+
+using geometry_msgs::msg::PoseWithCovarianceStamped;
+using geometry_msgs::msg::TwistStamped;
+using sensor_msgs::msg::PointCloud2;
+using std_srvs::srv::Empty;
+using std_srvs::srv::SetBool;
+
+// Autoware's map timer.
+constexpr std::chrono::seconds kTimerPeriod(1);
+
+}  // namespace
+
+struct NdtScanMatcher::Parts {
+  explicit Parts(rclcpp::Node& node)
+      : logger(node.get_logger()), clock(node), transforms(node), log(node), output(node) {}
+
+  [[nodiscard]] ros::Ports Ports() {
+    return {&clock, &transforms, &output, &log, map_loader.get()};
+  }
+
+  rclcpp::Logger logger;
+  NodeClock clock;
+  NodeTransforms transforms;
+  NodeLog log;
+  NodeOutput output;
+  std::unique_ptr<NodeMapLoader> map_loader;
+  std::unique_ptr<ros::Bridge> bridge;  // goes first: it calls the ports
+};
+
+NdtScanMatcher::NdtScanMatcher(const rclcpp::NodeOptions& options)
+    : Node("ndt_scan_matcher", options) {
+  const absl::StatusOr<ros::LoadedParameters> loaded = DeclareParameters(*this);
+  if (!loaded.ok()) {
+    throw std::invalid_argument(std::string(loaded.status().message()));
+  }
+  for (const std::string& warning : loaded->warnings) {
+    RCLCPP_WARN(get_logger(), "%s", warning.c_str());
+  }
+  const ros::Parameters& parameters = loaded->parameters;
+
+  parts_ = std::make_shared<Parts>(*this);
+  if (parameters.voxloc.map_feeder_enable) {
+    parts_->map_loader = std::make_unique<NodeMapLoader>(*this);
+  }
+  absl::StatusOr<std::unique_ptr<ros::Bridge>> bridge =
+      ros::Bridge::Create(get_name(), parameters, parts_->Ports());
+  if (!bridge.ok()) {
+    throw std::invalid_argument(std::string(bridge.status().message()));
+  }
+  parts_->bridge = *std::move(bridge);
+
+  SubscribeToPoses(parameters);
+  SubscribeToPoints(parameters);
+  Serve();
+  groups_.push_back(create_callback_group(rclcpp::CallbackGroupType::MutuallyExclusive));
+  timer_ = rclcpp::create_timer(
+      this, get_clock(), kTimerPeriod,
+      [weak = std::weak_ptr<Parts>(parts_)] {
+        if (const auto parts = weak.lock()) {
+          parts->bridge->OnTimer();
+        }
+      },
+      groups_.back());
+}
+
+NdtScanMatcher::~NdtScanMatcher() = default;
+
+// A view of each message goes to the bridge while the message lives. A reader that shares it spares
+// the copy that one of its own would need where another subscriber in the process has it too.
+void NdtScanMatcher::SubscribeToPoints(const ros::Parameters& parameters) {
+  std::vector<std::string> topics = {ros::kPointsTopic};
+  const std::vector<std::string>& extra = parameters.voxloc.points_extra_topics;
+  topics.insert(topics.end(), extra.begin(), extra.end());
+  for (size_t source = 0; source < topics.size(); ++source) {
+    groups_.push_back(create_callback_group(rclcpp::CallbackGroupType::MutuallyExclusive));
+    rclcpp::SubscriptionOptions options;
+    options.callback_group = groups_.back();
+    subscriptions_.push_back(create_subscription<PointCloud2>(
+        topics[source], rclcpp::SensorDataQoS().keep_last(1),
+        [weak = std::weak_ptr<Parts>(parts_), source](const PointCloud2::ConstSharedPtr& message) {
+          if (const auto parts = weak.lock()) {
+            parts->bridge->OnPoints(CloudView(*message).view(), source);
+          }
+        },
+        options));
+  }
+}
+
+void NdtScanMatcher::SubscribeToPoses(const ros::Parameters& parameters) {
+  groups_.push_back(create_callback_group(rclcpp::CallbackGroupType::MutuallyExclusive));
+  rclcpp::SubscriptionOptions options;
+  options.callback_group = groups_.back();
+
+  using OnPose = void (ros::Bridge::*)(const ros::PoseWithCovarianceStamped&);
+  const auto subscribe = [&](const char* topic, OnPose handler) {
+    subscriptions_.push_back(create_subscription<PoseWithCovarianceStamped>(
+        topic, ros::kPoseDepth,
+        [weak = std::weak_ptr<Parts>(parts_),
+         handler](const PoseWithCovarianceStamped::ConstSharedPtr& message) {
+          if (const auto parts = weak.lock()) {
+            ((*parts->bridge).*handler)(FromRos(*message));
+          }
+        },
+        options));
+  };
+  if (parameters.voxloc.guess_source == "odometry") {
+    subscribe(ros::kInitialPoseSetTopic, &ros::Bridge::OnPoseSet);
+  } else {
+    subscribe(ros::kInitialPoseTopic, &ros::Bridge::OnInitialPose);
+  }
+  if (parameters.ndt.regularization_enable) {
+    subscribe(ros::kRegularizationPoseTopic, &ros::Bridge::OnRegularizationPose);
+  }
+  if (parameters.voxloc.twist_source == "topic") {
+    subscriptions_.push_back(create_subscription<TwistStamped>(
+        ros::kTwistTopic, ros::kPoseDepth,
+        [weak = std::weak_ptr<Parts>(parts_)](const TwistStamped::ConstSharedPtr& message) {
+          if (const auto parts = weak.lock()) {
+            parts->bridge->OnTwist(FromRos(*message));
+          }
+        },
+        options));
+  }
+}
+
+void NdtScanMatcher::Serve() {
+  groups_.push_back(create_callback_group(rclcpp::CallbackGroupType::MutuallyExclusive));
+  const rclcpp::CallbackGroup::SharedPtr& group = groups_.back();
+  const std::weak_ptr<Parts> weak = parts_;
+
+  services_.push_back(create_service<SetBool>(
+      ros::kTriggerService,
+      [weak](const std::shared_ptr<SetBool::Request>& request,
+             const std::shared_ptr<SetBool::Response>& response) {
+        if (const auto parts = weak.lock()) {
+          const ros::TriggerResponse result = parts->bridge->Trigger(request->data);
+          response->success = result.success;
+          response->message = result.message;
+        }
+      },
+      ServicesQos(), group));
+
+  // The search takes seconds; the answer is sent from the bridge's thread when there is one.
+  using AlignService = rclcpp::Service<AlignServiceType>;
+  services_.push_back(create_service<AlignServiceType>(
+      ros::kAlignService,
+      [weak](const std::shared_ptr<AlignService>& service,
+             const std::shared_ptr<rmw_request_id_t>& request_id,
+             const std::shared_ptr<AlignServiceType::Request>& request) {
+        const auto parts = weak.lock();
+        if (!parts) {
+          return;
+        }
+        const auto answer = [service, request_id,
+                             logger = parts->logger](const ros::AlignResponse& result) {
+          AlignServiceType::Response response;
+          response.success = result.success;
+          SetReliable(response, result.reliable);
+          response.pose_with_covariance = ToRos(result.pose_with_covariance);
+          try {
+            service->send_response(*request_id, response);
+          } catch (const std::exception& error) {
+            if (rclcpp::ok()) {
+              RCLCPP_ERROR(logger, "%s was not answered: %s", service->get_service_name(),
+                           error.what());
+            }
+          }
+        };
+        parts->bridge->Align(FromRos(request->pose_with_covariance), answer);
+      },
+      ServicesQos(), group));
+
+  // Nav2's recovery waits for the answer for milliseconds: it says that the search has begun.
+  services_.push_back(create_service<Empty>(
+      ros::kReinitializeService,
+      [weak](const std::shared_ptr<Empty::Request>& /*request*/,
+             const std::shared_ptr<Empty::Response>& /*response*/) {
+        const auto parts = weak.lock();
+        if (!parts) {
+          return;
+        }
+        parts->bridge->Reinitialize([logger = parts->logger](const ros::AlignResponse& result) {
+          if (result.success) {
+            const Eigen::Vector3d& position = result.pose_with_covariance.pose.translation;
+            RCLCPP_INFO(logger, "%s found x=%.2f y=%.2f z=%.2f, reliable=%s",
+                        ros::kReinitializeService, position.x(), position.y(), position.z(),
+                        result.reliable ? "true" : "false");
+          } else {
+            RCLCPP_WARN(logger, "%s: %s", ros::kReinitializeService, result.detail.c_str());
+          }
+        });
+      },
+      ServicesQos(), group));
+}
+
+}  // namespace voxloc::ros2

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// NdtScanMatcher: the node that takes the place of Autoware's ndt_scan_matcher. It converts, and
+// hands over to voxloc::ros::Bridge, which does the work; README.md has its topics and services.
+//
+// No callback waits, for the network or for another callback, so that the node runs well under any
+// executor; scans, poses, services, the timer and the map loader have callback groups of their own.
+// The constructor throws std::invalid_argument when a parameter cannot be used. The destructor ends
+// the session with the server.
+
+#ifndef VOXLOC_CLIENTS_ROS_ROS2_NODE_NDT_SCAN_MATCHER_H_
+#define VOXLOC_CLIENTS_ROS_ROS2_NODE_NDT_SCAN_MATCHER_H_
+
+#include <memory>
+#include <rclcpp/rclcpp.hpp>
+#include <vector>
+
+#include "clients/ros/core/parameters.h"
+
+namespace voxloc::ros2 {
+
+// Callback groups that can have work at the same time: scans, poses, services, timer, map loader.
+inline constexpr size_t kCallbackGroups = 5;
+
+class NdtScanMatcher : public rclcpp::Node {
+ public:
+  explicit NdtScanMatcher(const rclcpp::NodeOptions& options);
+  ~NdtScanMatcher() override;
+  NdtScanMatcher(const NdtScanMatcher&) = delete;
+  NdtScanMatcher& operator=(const NdtScanMatcher&) = delete;
+
+ private:
+  // The bridge and its ports. Callbacks hold it weakly: an executor can still be in one while the
+  // node is taken down.
+  struct Parts;
+
+  void SubscribeToPoints(const ros::Parameters& parameters);
+  void SubscribeToPoses(const ros::Parameters& parameters);
+  void Serve();
+
+  std::shared_ptr<Parts> parts_;
+  std::vector<rclcpp::CallbackGroup::SharedPtr> groups_;
+  std::vector<rclcpp::SubscriptionBase::SharedPtr> subscriptions_;
+  std::vector<rclcpp::ServiceBase::SharedPtr> services_;
+  rclcpp::TimerBase::SharedPtr timer_;
+};
+
+}  // namespace voxloc::ros2
+
+#endif  // VOXLOC_CLIENTS_ROS_ROS2_NODE_NDT_SCAN_MATCHER_H_

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Vehicle: what surrounds the node in tests: a LiDAR, an EKF, whoever calls the services, and a
+// recorder of everything that the node publishes. Thread-safe.
+
+#ifndef VOXLOC_CLIENTS_ROS_ROS2_TEST_VEHICLE_H_
+#define VOXLOC_CLIENTS_ROS_ROS2_TEST_VEHICLE_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <diagnostic_msgs/msg/diagnostic_array.hpp>
+#include <functional>
+#include <geometry_msgs/msg/pose_stamped.hpp>
+#include <geometry_msgs/msg/pose_with_covariance_stamped.hpp>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <rclcpp/rclcpp.hpp>
+#include <rosgraph_msgs/msg/clock.hpp>
+#include <sensor_msgs/msg/point_cloud2.hpp>
+#include <std_srvs/srv/empty.hpp>
+#include <std_srvs/srv/set_bool.hpp>
+#include <string>
+#include <tf2_msgs/msg/tf_message.hpp>
+#include <vector>
+
+#include "clients/ros/ros2/node/align_type.h"
+#include "clients/ros/ros2/node/tf2_headers.h"
+#include "core/geometry/pose.h"
+
+namespace voxloc::ros2 {
+
+class Vehicle {
+ public:
+  // What the node has published, by topic without the namespace.
+  struct Record {
+    std::map<std::string, int> messages;
+    std::vector<geometry_msgs::msg::PoseStamped> ndt_poses;
+    std::vector<geometry_msgs::msg::PoseWithCovarianceStamped> covariances;
+    std::vector<geometry_msgs::msg::TransformStamped> transforms;
+    std::map<std::string, std::vector<diagnostic_msgs::msg::DiagnosticArray>> diagnostics;
+  };
+
+  static constexpr char kSensorFrame[] = "velodyne_top";
+
+  // The sensor is mounted on base_link as said. `name` is the node's.
+  Vehicle(const std::string& name, const Pose& base_T_sensor);
+
+  [[nodiscard]] const rclcpp::Node::SharedPtr& node() const { return node_; }
+
+  void PublishScan(sensor_msgs::msg::PointCloud2 scan);
+  void PublishPose(int64_t stamp_ns, const Pose& map_T_base, const std::string& frame_id = "map");
+  void PublishClock(int64_t now_ns);
+  [[nodiscard]] int64_t NowNs() const { return node_->now().nanoseconds(); }
+
+  // The services; false or null where there is no answer within half a minute.
+  [[nodiscard]] bool Trigger(bool activate);
+  [[nodiscard]] AlignServiceType::Response::SharedPtr Align(
+      const geometry_msgs::msg::PoseWithCovarianceStamped& pose);
+  [[nodiscard]] bool Reinitialize();
+
+  [[nodiscard]] Record record() const;
+  // Whether it became true of the record.
+  [[nodiscard]] bool WaitFor(const std::function<bool(const Record&)>& condition,
+                             double timeout_s = 20.0);
+  // The scan_matching_status of the scan with this stamp, where it comes in time.
+  [[nodiscard]] std::optional<diagnostic_msgs::msg::DiagnosticStatus> StatusOf(
+      int64_t stamp_ns, double timeout_s = 20.0);
+
+ private:
+  template <typename Message>
+  void Count(const std::string& topic);
+  template <typename Service>
+  typename Service::Response::SharedPtr Call(
+      const typename rclcpp::Client<Service>::SharedPtr& client,
+      const typename Service::Request::SharedPtr& request);
+  void Change(const std::function<void(Record&)>& change);
+
+  std::string name_;
+  rclcpp::Node::SharedPtr node_;
+  tf2_ros::StaticTransformBroadcaster static_transforms_;
+  rclcpp::Publisher<sensor_msgs::msg::PointCloud2>::SharedPtr points_;
+  rclcpp::Publisher<geometry_msgs::msg::PoseWithCovarianceStamped>::SharedPtr poses_;
+  rclcpp::Publisher<rosgraph_msgs::msg::Clock>::SharedPtr clock_;
+  rclcpp::Client<std_srvs::srv::SetBool>::SharedPtr trigger_;
+  rclcpp::Client<AlignServiceType>::SharedPtr align_;
+  rclcpp::Client<std_srvs::srv::Empty>::SharedPtr reinitialize_;
+  std::vector<rclcpp::SubscriptionBase::SharedPtr> subscriptions_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  Record record_;
+};
+
+}  // namespace voxloc::ros2
+
+#endif  // VOXLOC_CLIENTS_ROS_ROS2_TEST_VEHICLE_H_
