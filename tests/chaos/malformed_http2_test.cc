@@ -158,7 +158,9 @@ class MalformedHttp2 : public ::testing::TestWithParam<Attack> {
     ASSERT_TRUE(LoadTown(server_->address()).ok());
   }
   static void TearDownTestSuite() {
-    if (server_ != nullptr) EXPECT_EQ(server_->End(SIGTERM), 0);
+    if (server_ != nullptr) {
+      EXPECT_EQ(server_->End(SIGTERM), 0);
+    }
     delete server_;
     delete folder_;
     server_ = nullptr;
@@ -206,12 +208,14 @@ TEST_P(MalformedHttp2, DisturbsNobodyElse) {
   ExpectServed();
   ASSERT_TRUE(server_->running());
   const double after = SampleProcess(server_->pid()).resident_bytes;
-  if (kMemoryIsTheServers) EXPECT_LT(after - before, kMostGrowth_bytes);
+  if (kMemoryIsTheServers) {
+    EXPECT_LT(after - before, kMostGrowth_bytes);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Attacks, MalformedHttp2, ::testing::ValuesIn(Attacks()),
-                         [](const ::testing::TestParamInfo<Attack>& info) {
-                           return info.param.name;
+                         [](const ::testing::TestParamInfo<Attack>& attack) {
+                           return attack.param.name;
                          });
 
 }  // namespace

@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
-#include "clients/ros/core/bridge.h"
 #include "clients/pointcloud2/cloud_encoding.h"
+#include "clients/ros/core/bridge.h"
 #include "clients/ros/core/log_throttle.h"
 #include "clients/ros/core/map_area.h"
 #include "clients/ros/core/map_feeder.h"
