@@ -72,9 +72,9 @@ class CaptureE2e : public ::testing::TestWithParam<std::string> {
   }
 
   // A tile of the town.
-  [[nodiscard]] std::string FirstPcd() const {
+  [[nodiscard]] std::string FirstScan() const {
     for (const auto& entry :
-         std::filesystem::recursive_directory_iterator(scratch_.Path("town/map"))) {
+         std::filesystem::recursive_directory_iterator(scratch_.Path("town/scans"))) {
       if (entry.path().extension() == ".pcd") return entry.path().string();
     }
     return "";
@@ -119,9 +119,8 @@ TEST_P(CaptureE2e, BadScansAreAlignedWithTheSamePoseAfterARestart) {
     EXPECT_EQ(capture["status"], "LOW_SCORE");
   }
 
-  // On a map of fewer tiles the poses differ, and it is said of what.
-  const std::string tile = FirstPcd();
-  const ProcessResult load = server_.Voxloc({"map", "load", "--map", "other", tile});
+  // On a map of one scan the poses differ.
+  const ProcessResult load = server_.Voxloc({"map", "load", "--map", "other", FirstScan()});
   ASSERT_EQ(load.exit_code, 0) << load.error;
   const ProcessResult other = server_.Voxloc(Plus(replay, {"--map", "other"}));
   EXPECT_EQ(other.exit_code, 4) << other.out << other.error;

@@ -38,7 +38,7 @@ expect 1 'is not a build folder' --build "$folder"
 expect 2 'no test lies in tests/core/geo' --build "$build" --tests --suite core/geo --output "$folder"
 
 said=$(scripts/package --build "$build" --tests --suite core/geometry --output "$folder")
-[[ $said =~ \ MB,\ 4\ programs,\ [0-9]+\ libraries\;\ needs\ glibc\ 2\.[0-9]+\ or\ newer$ ]] ||
+[[ $said =~ \ MB,\ 5\ programs,\ [0-9]+\ libraries\;\ needs\ glibc\ 2\.[0-9]+\ or\ newer$ ]] ||
   fail "its last words: $said"
 mkdir "$folder/a folder"
 tar -xJf "$folder"/voxloc-*-linux-*.tar.xz -C "$folder/a folder"
