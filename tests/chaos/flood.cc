@@ -32,14 +32,6 @@ std::unique_ptr<v1::LocalizationService::Stub> NewStub(const std::string& addres
       grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments));
 }
 
-v1::Scan ScanOf(const cli::LoadDrive& drive, size_t index) {
-  v1::Scan scan;
-  *scan.add_clouds()->mutable_cloud() = drive.scans[index];
-  client::EncodePose(drive.guesses_map_T_base[index],
-                     scan.mutable_guess_map_t_base()->mutable_pose());
-  return scan;
-}
-
 void Count(const v1::AlignmentResult& result, FloodCounts& counts) {
   if (cli::CountsAsAccepted(result)) {
     ++counts.aligned;

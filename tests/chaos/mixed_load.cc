@@ -37,15 +37,6 @@ client::Channel ChannelTo(const std::string& address) {
   return *client::Channel::Create(options);  // the address is well-formed
 }
 
-v1::Scan ScanOf(const cli::LoadDrive& drive, uint64_t number) {
-  const size_t index = drive.IndexAt(number);
-  v1::Scan scan;
-  *scan.add_clouds()->mutable_cloud() = drive.scans[index];
-  client::EncodePose(drive.guesses_map_T_base[index],
-                     scan.mutable_guess_map_t_base()->mutable_pose());
-  return scan;
-}
-
 // A session of some scans that every third time is cancelled with the last of them on its way.
 absl::Status DriveSession(const client::Channel& channel, const cli::LoadDrive& drive,
                           const std::string& vehicle, uint64_t round) {
@@ -71,7 +62,7 @@ absl::Status DriveSession(const client::Channel& channel, const cli::LoadDrive& 
 absl::Status AlignOne(const client::Channel& channel, const cli::LoadDrive& drive, uint64_t round) {
   v1::AlignScanRequest request;
   request.mutable_setup()->set_map(kTown);
-  *request.mutable_scan() = ScanOf(drive, round);
+  *request.mutable_scan() = ScanOf(drive, drive.IndexAt(round));
   return client::AlignScan(channel, request, kTimeout_s).status();
 }
 
@@ -130,7 +121,7 @@ absl::Status ScoreOnce(const client::Channel& channel, const cli::LoadDrive& dri
                        uint64_t round) {
   v1::ScoreSetup setup;
   setup.mutable_setup()->set_map(kTown);
-  *setup.mutable_scan() = ScanOf(drive, round);
+  *setup.mutable_scan() = ScanOf(drive, drive.IndexAt(round));
   const auto scores = client::ScoreClient::Open(channel, setup, kTimeout_s);
   if (!scores.ok()) return scores.status();
   return (*scores)->Score(std::vector<Pose>(200, server::VehiclePose())).status();
@@ -147,7 +138,7 @@ absl::Status SendBadInput(const client::Channel& channel, const std::string& add
                           const cli::LoadDrive& drive, uint64_t round) {
   v1::AlignScanRequest request;
   request.mutable_setup()->set_map(kTown);
-  *request.mutable_scan() = ScanOf(drive, round);
+  *request.mutable_scan() = ScanOf(drive, drive.IndexAt(round));
   switch (round % 4) {
     case 0:  // no such map
       request.mutable_setup()->set_map(absl::StrCat("no-map-", round));

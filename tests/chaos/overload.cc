@@ -33,7 +33,7 @@ namespace {
 using cli::Json;
 using cli::RunClock;
 
-constexpr double kTimeout_s = 30.0;
+constexpr double kFloodTimeout_s = 30.0;
 // The probe is quick again where its p99 over this time is at most twice the quiet one.
 constexpr double kRecoveryWindow_s = 1.0;
 constexpr double kRecoveredFactor = 2.0;
@@ -99,7 +99,7 @@ class Overload {
   [[nodiscard]] cli::LoadPlan Plan(size_t streams, double rate_hz, double seconds) const {
     cli::LoadPlan plan;
     plan.channel.server = server_->address();
-    plan.timeout_s = kTimeout_s;
+    plan.timeout_s = kFloodTimeout_s;
     plan.timing.streams = streams;
     plan.timing.rate_hz = rate_hz / static_cast<double>(streams);
     plan.timing.steady_s = seconds;

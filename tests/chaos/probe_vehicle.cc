@@ -16,7 +16,7 @@ namespace {
 using cli::RunClock;
 
 // Its connection may have to wait for thousands of others.
-constexpr double kOpen_s = 60.0;
+constexpr double kProbeOpen_s = 60.0;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ absl::StatusOr<std::unique_ptr<ProbeVehicle>> ProbeVehicle::Start(const std::str
   client::SessionOptions options;
   options.open.mutable_setup()->set_map(kTown);
   options.open.mutable_setup()->set_vehicle("probe");
-  options.open_timeout_s = kOpen_s;
+  options.open_timeout_s = kProbeOpen_s;
   options.on_result = [probe = vehicle.get()](const v1::AlignmentResult& result) {
     probe->OnResult(result);
   };

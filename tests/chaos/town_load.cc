@@ -15,7 +15,7 @@ namespace voxloc::chaos {
 namespace {
 
 constexpr int kPlaces = 16;
-constexpr double kTimeout_s = 60.0;
+constexpr double kTownTimeout_s = 60.0;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ absl::Status LoadTown(const std::string& address) {
   channel_options.server = address;
   const auto channel = client::Channel::Create(channel_options);
   if (!channel.ok()) return channel.status();
-  if (client::MapClient(*channel).Get(kTown, kTimeout_s).ok()) return absl::OkStatus();
+  if (client::MapClient(*channel).Get(kTown, kTownTimeout_s).ok()) return absl::OkStatus();
   client::TransactionOptions options;
   options.begin.set_map(kTown);
   options.begin.set_create(true);
@@ -49,6 +49,14 @@ cli::LoadDrive TownDrive(size_t points) {
     drive.points += scan.size();
   }
   return drive;
+}
+
+v1::Scan ScanOf(const cli::LoadDrive& drive, size_t index) {
+  v1::Scan scan;
+  *scan.add_clouds()->mutable_cloud() = drive.scans[index];
+  client::EncodePose(drive.guesses_map_T_base[index],
+                     scan.mutable_guess_map_t_base()->mutable_pose());
+  return scan;
 }
 
 }  // namespace voxloc::chaos

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "clients/cli/load_test/load_drive.h"
+#include "voxloc/v1/scan.pb.h"
 
 namespace voxloc::chaos {
 
@@ -21,6 +22,9 @@ constexpr char kTown[] = "town";
 
 // Sixteen scans of about `points` points, with guesses 0.2 m and half a degree off.
 [[nodiscard]] cli::LoadDrive TownDrive(size_t points);
+
+// A scan of the drive with its guess.
+[[nodiscard]] v1::Scan ScanOf(const cli::LoadDrive& drive, size_t index);
 
 }  // namespace voxloc::chaos
 
