@@ -14,6 +14,8 @@ namespace voxloc::ros {
 void BridgeFixture::StartBridge(const std::string& address) {
   parameters_.voxloc.server = address;
   parameters_.voxloc.map = "town";
+  // No level of a test depends on how fast the machine is.
+  parameters_.validation.critical_upper_bound_exe_time_ms = 60e3;
   Ports ports = fakes_.ports();
   ports.map_loader = map_loader_;
   auto bridge = Bridge::Create("ndt_scan_matcher", parameters_, ports);

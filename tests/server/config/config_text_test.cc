@@ -93,6 +93,7 @@ std::string OtherValue(const Setting& setting, const ScratchDir& scratch) {
       "777777",
       "1048577",
       "0.12345678901234567",
+      "LOW_SCORE,DEADLINE",
       scratch.Write("sensors.json", R"({"sensors": [{"name": "roof"}]})")};
   // Those of a choice.
   for (const absl::string_view choice : absl::StrSplit(setting.value_name, '|')) {
