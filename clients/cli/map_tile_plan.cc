@@ -44,7 +44,7 @@ absl::StatusOr<LoadPlan> TileCutter::Finish() {
   plan_.points_not_finite = spill_->points_not_finite();
   for (const TileIndex& index : spill_->tiles()) {
     const auto load = [spill = spill_, index]() -> absl::StatusOr<PointCloud> {
-      absl::StatusOr<MapTile> tile = spill->Load(index);
+      absl::StatusOr<TileCloud> tile = spill->Load(index);
       if (!tile.ok()) return tile.status();
       return std::move(tile->cloud);
     };

@@ -47,8 +47,8 @@ Eigen::Vector3d TileGrid::OriginOf(const TileIndex& index, double origin_z_m) co
           static_cast<double>(index.second) * tile_size_m_, origin_z_m};
 }
 
-MapTile TileGrid::EmptyTile(const TileIndex& index, double origin_z_m) const {
-  MapTile tile;
+TileCloud TileGrid::EmptyTile(const TileIndex& index, double origin_z_m) const {
+  TileCloud tile;
   tile.cloud.origin = OriginOf(index, origin_z_m);
   tile.bounds.min = tile.cloud.origin.head<2>();
   tile.bounds.max = tile.bounds.min.array() + tile_size_m_;
@@ -63,7 +63,7 @@ absl::Status TooFarForTiles(uint64_t point_number, const Eigen::Vector3d& point)
       point_number, " at x ", point.x(), " m, y ", point.y(), " m)"));
 }
 
-absl::StatusOr<std::vector<MapTile>> SplitIntoTiles(const PointCloud& cloud, double tile_size_m) {
+absl::StatusOr<std::vector<TileCloud>> SplitIntoTiles(const PointCloud& cloud, double tile_size_m) {
   const absl::StatusOr<TileGrid> grid = TileGrid::Create(tile_size_m);
   if (!grid.ok()) return grid.status();
   std::map<TileIndex, std::vector<size_t>> points_of;
@@ -74,10 +74,10 @@ absl::StatusOr<std::vector<MapTile>> SplitIntoTiles(const PointCloud& cloud, dou
     points_of[index].push_back(i);
   }
 
-  std::vector<MapTile> tiles;
+  std::vector<TileCloud> tiles;
   tiles.reserve(points_of.size());
   for (const auto& [index, points] : points_of) {
-    MapTile tile = grid->EmptyTile(index, cloud.origin.z());
+    TileCloud tile = grid->EmptyTile(index, cloud.origin.z());
     tile.cloud.Reserve(points.size());
     const Eigen::Vector3d shift = cloud.origin - tile.cloud.origin;
     for (const size_t i : points) {

@@ -21,7 +21,7 @@ namespace voxloc {
 // Column and row of a tile: it spans [index * size, (index + 1) * size).
 using TileIndex = std::pair<int64_t, int64_t>;
 
-struct MapTile {
+struct TileCloud {
   // The lowest corner in metres, such as "x-20_y40".
   std::string id;
   // Its origin is the corner, at the height of the whole cloud's origin.
@@ -43,7 +43,7 @@ class TileGrid {
   [[nodiscard]] Eigen::Vector3d OriginOf(const TileIndex& index, double origin_z_m) const;
 
   // Without points, around that origin.
-  [[nodiscard]] MapTile EmptyTile(const TileIndex& index, double origin_z_m) const;
+  [[nodiscard]] TileCloud EmptyTile(const TileIndex& index, double origin_z_m) const;
 
  private:
   explicit TileGrid(double tile_size_m) : tile_size_m_(tile_size_m) {}
@@ -57,8 +57,8 @@ class TileGrid {
 // The tiles of a TileGrid that have points, ordered by x, then y. Points keep their order; points
 // that are not finite belong to none. InvalidArgument when the size is not allowed or a point is
 // too far from zero. tile_spill.h does the same for clouds that memory does not hold.
-[[nodiscard]] absl::StatusOr<std::vector<MapTile>> SplitIntoTiles(const PointCloud& cloud,
-                                                                  double tile_size_m);
+[[nodiscard]] absl::StatusOr<std::vector<TileCloud>> SplitIntoTiles(const PointCloud& cloud,
+                                                                    double tile_size_m);
 
 }  // namespace voxloc
 

@@ -147,12 +147,12 @@ absl::Status TileSpill::Finish() {
   return status;
 }
 
-MapTile TileSpill::Describe(const TileIndex& index) const {
+TileCloud TileSpill::Describe(const TileIndex& index) const {
   return grid_.EmptyTile(index, origin_z_m_.value_or(0.0));
 }
 
-absl::StatusOr<MapTile> TileSpill::Load(const TileIndex& index) const {
-  MapTile tile = Describe(index);
+absl::StatusOr<TileCloud> TileSpill::Load(const TileIndex& index) const {
+  TileCloud tile = Describe(index);
   const auto found = positions_.find(index);
   if (found == positions_.end()) return tile;
   const std::vector<Run>& runs = runs_[found->second];

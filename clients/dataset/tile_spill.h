@@ -62,10 +62,10 @@ class TileSpill {
   [[nodiscard]] uint64_t points_not_finite() const { return points_not_finite_; }
 
   // Of the tile, without its points.
-  [[nodiscard]] MapTile Describe(const TileIndex& index) const;
+  [[nodiscard]] TileCloud Describe(const TileIndex& index) const;
   // The tile with its points in the order in which they came, bit for bit as SplitIntoTiles gives
   // them where they are those of one cloud.
-  [[nodiscard]] absl::StatusOr<MapTile> Load(const TileIndex& index) const;
+  [[nodiscard]] absl::StatusOr<TileCloud> Load(const TileIndex& index) const;
 
  private:
   struct Run {

@@ -28,7 +28,7 @@ absl::Status WriteMapDirectory(const std::string& directory, const TileSpill& ti
       absl::StrCat("x_resolution: ", tile_size_m, ".0\ny_resolution: ", tile_size_m, ".0\n");
   std::vector<std::string> names;
   for (const TileIndex& index : tiles.tiles()) {
-    const MapTile tile = tiles.Describe(index);
+    const TileCloud tile = tiles.Describe(index);
     const std::string x = absl::StrCat(std::llround(tile.bounds.min.x()));
     const std::string y = absl::StrCat(std::llround(tile.bounds.min.y()));
     names.push_back(absl::StrCat(x, "_", y, ".pcd"));
@@ -46,7 +46,7 @@ absl::Status WriteMapDirectory(const std::string& directory, const TileSpill& ti
     // All tiles around the map's own origin, which decides the files' precision.
     PointCloud cloud;
     cloud.origin = origin;
-    const absl::StatusOr<MapTile> tile = tiles.Load(tiles.tiles()[i]);
+    const absl::StatusOr<TileCloud> tile = tiles.Load(tiles.tiles()[i]);
     absl::Status written = tile.status();
     if (tile.ok()) {
       Append(tile->cloud, cloud);

@@ -69,9 +69,9 @@ class MapCommands : public ::testing::Test {
   json result_;
 };
 
-client::FakeMaps::Tiles DigestsOf(const std::vector<MapTile>& tiles) {
+client::FakeMaps::Tiles DigestsOf(const std::vector<TileCloud>& tiles) {
   client::FakeMaps::Tiles digests;
-  for (const MapTile& tile : tiles) digests[tile.id] = ToBytes(DigestOf(tile.cloud));
+  for (const TileCloud& tile : tiles) digests[tile.id] = ToBytes(DigestOf(tile.cloud));
   return digests;
 }
 

@@ -20,9 +20,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::vector<std::string> IdsOf(const std::vector<MapTile>& tiles) {
+std::vector<std::string> IdsOf(const std::vector<TileCloud>& tiles) {
   std::vector<std::string> ids;
-  for (const MapTile& tile : tiles) ids.push_back(tile.id);
+  for (const TileCloud& tile : tiles) ids.push_back(tile.id);
   return ids;
 }
 
@@ -36,7 +36,7 @@ TEST(MapTilingTest, TilesAreNamedByTheirLowestCorner) {
   const auto tiles = SplitIntoTiles(cloud, 20.0);
   ASSERT_TRUE(tiles.ok()) << tiles.status();
   EXPECT_THAT(IdsOf(*tiles), ElementsAre("x-20_y40", "x0_y0", "x20_y0"));
-  const MapTile& first = (*tiles)[0];
+  const TileCloud& first = (*tiles)[0];
   EXPECT_EQ(first.bounds.min, Eigen::Vector2d(-20, 40));
   EXPECT_EQ(first.bounds.max, Eigen::Vector2d(0, 60));
   EXPECT_EQ(first.cloud.origin, Eigen::Vector3d(-20, 40, 0));
@@ -67,7 +67,7 @@ TEST(MapTilingTest, TilesTogetherAreTheCloud) {
     ASSERT_TRUE(tiles.ok()) << tiles.status();
     std::set<size_t> seen;
     std::set<std::string> ids;
-    for (const MapTile& tile : *tiles) {
+    for (const TileCloud& tile : *tiles) {
       EXPECT_TRUE(ids.insert(tile.id).second) << tile.id;
       ASSERT_GT(tile.cloud.size(), 0u);
       for (size_t i = 0; i < tile.cloud.size(); ++i) {
@@ -92,7 +92,7 @@ TEST(MapTilingTest, TheGridDoesNotDependOnTheCloud) {
   std::set<std::string> ids;
   const auto whole = SplitIntoTiles(cloud, 10.0);
   ASSERT_TRUE(whole.ok()) << whole.status();
-  for (const MapTile& tile : *whole) ids.insert(tile.id);
+  for (const TileCloud& tile : *whole) ids.insert(tile.id);
   const auto part = SplitIntoTiles(far_part, 10.0);
   ASSERT_TRUE(part.ok()) << part.status();
   ASSERT_EQ(part->size(), 1u);
@@ -121,7 +121,7 @@ TEST(MapTilingTest, TheCourtyardIsCutWithoutLoss) {
   size_t points = 0;
   std::set<double> columns;
   std::set<double> rows;
-  for (const MapTile& tile : *tiles) {
+  for (const TileCloud& tile : *tiles) {
     points += tile.cloud.size();
     columns.insert(tile.bounds.min.x());
     rows.insert(tile.bounds.min.y());
