@@ -82,8 +82,9 @@ void AlignService::Impl::Serve(const AlignCall& call, Answer& answer) {
   const AlignResponse response = Find(call, report);
   report.SetBool("is_succeed_service", response.success);
   if (!response.success) report.Warn(absl::StrCat("ndt_align failed: ", response.detail));
-  publish([this, stamp_ns = call.now_ns, status = report.Status()] {
-    ports.output->PublishDiagnostics(stamp_ns, status);
+  // The service may be gone when this runs; the ports are not.
+  publish([output = ports.output, stamp_ns = call.now_ns, status = report.Status()] {
+    output->PublishDiagnostics(stamp_ns, status);
   });
   answer.Give(response);
 }
