@@ -153,8 +153,8 @@ absl::StatusOr<v1::SearchResult> AlignService::Impl::Search(
         std::vector<ArrowMarker> arrows = ParticleMarkers(particle, header);
         std::move(arrows.begin(), arrows.end(), std::back_inserter(markers));
       }
-      publish([this, markers = std::move(markers)] {
-        ports.output->Publish(Topic::kMonteCarloInitialPoseMarker, markers);
+      publish([output = ports.output, markers = std::move(markers)] {
+        output->Publish(Topic::kMonteCarloInitialPoseMarker, markers);
       });
     }
     return !stopping.load();
