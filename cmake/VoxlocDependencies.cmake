@@ -11,6 +11,28 @@ macro(voxloc_find name)
   endif()
 endmacro()
 
+# voxloc_find_plain(name target HEADER file [FOLDER dir] LIBRARY names...): defines `target` by the
+# CMake package `name`, or where there is none by the header, also looked for in FOLDER, and the
+# library.
+function(voxloc_find_plain name target)
+  cmake_parse_arguments(PARSE_ARGV 2 ARG "" "HEADER;FOLDER" "LIBRARY")
+  find_package(${name} CONFIG QUIET)
+  if(TARGET ${target})
+    return()
+  endif()
+  find_path(VOXLOC_${name}_INCLUDE ${ARG_HEADER} PATH_SUFFIXES ${ARG_FOLDER})
+  find_library(VOXLOC_${name}_LIBRARY NAMES ${ARG_LIBRARY})
+  mark_as_advanced(VOXLOC_${name}_INCLUDE VOXLOC_${name}_LIBRARY)
+  if(NOT VOXLOC_${name}_INCLUDE OR NOT VOXLOC_${name}_LIBRARY)
+    message(FATAL_ERROR "${name} was not found. scripts/install-dependencies installs everything "
+      "that voxloc needs on Debian and Ubuntu; docs/building.md lists the packages.")
+  endif()
+  add_library(${target} UNKNOWN IMPORTED)
+  set_target_properties(${target} PROPERTIES
+    IMPORTED_LOCATION ${VOXLOC_${name}_LIBRARY}
+    INTERFACE_INCLUDE_DIRECTORIES ${VOXLOC_${name}_INCLUDE})
+endfunction()
+
 voxloc_find(Threads)
 voxloc_find(absl CONFIG)
 voxloc_find(Protobuf)
@@ -48,66 +70,12 @@ voxloc_find(nlohmann_json CONFIG)
 voxloc_find(SQLite3 3.35)
 voxloc_find(CURL)
 
-# liblzf has a CMake package in Debian 12; elsewhere the header and the library are enough.
-find_package(liblzf CONFIG QUIET)
-if(NOT TARGET liblzf::liblzf)
-  find_path(VOXLOC_LZF_INCLUDE lzf.h PATH_SUFFIXES liblzf)
-  find_library(VOXLOC_LZF_LIBRARY lzf)
-  mark_as_advanced(VOXLOC_LZF_INCLUDE VOXLOC_LZF_LIBRARY)
-  if(NOT VOXLOC_LZF_INCLUDE OR NOT VOXLOC_LZF_LIBRARY)
-    message(FATAL_ERROR "liblzf was not found. Run scripts/install-dependencies.")
-  endif()
-  add_library(liblzf::liblzf UNKNOWN IMPORTED)
-  set_target_properties(liblzf::liblzf PROPERTIES
-    IMPORTED_LOCATION ${VOXLOC_LZF_LIBRARY}
-    INTERFACE_INCLUDE_DIRECTORIES ${VOXLOC_LZF_INCLUDE})
-endif()
-
-# So has zstd, with a target for the shared library.
-find_package(zstd CONFIG QUIET)
-if(NOT TARGET zstd::libzstd_shared)
-  find_path(VOXLOC_ZSTD_INCLUDE zstd.h)
-  find_library(VOXLOC_ZSTD_LIBRARY zstd)
-  mark_as_advanced(VOXLOC_ZSTD_INCLUDE VOXLOC_ZSTD_LIBRARY)
-  if(NOT VOXLOC_ZSTD_INCLUDE OR NOT VOXLOC_ZSTD_LIBRARY)
-    message(FATAL_ERROR "zstd was not found. Run scripts/install-dependencies.")
-  endif()
-  add_library(zstd::libzstd_shared UNKNOWN IMPORTED)
-  set_target_properties(zstd::libzstd_shared PROPERTIES
-    IMPORTED_LOCATION ${VOXLOC_ZSTD_LIBRARY}
-    INTERFACE_INCLUDE_DIRECTORIES ${VOXLOC_ZSTD_INCLUDE})
-endif()
-
-# lz4 has a CMake package in newer distributions.
-find_package(lz4 CONFIG QUIET)
-if(NOT TARGET lz4::lz4)
-  find_path(VOXLOC_LZ4_INCLUDE lz4frame.h)
-  find_library(VOXLOC_LZ4_LIBRARY lz4)
-  mark_as_advanced(VOXLOC_LZ4_INCLUDE VOXLOC_LZ4_LIBRARY)
-  if(NOT VOXLOC_LZ4_INCLUDE OR NOT VOXLOC_LZ4_LIBRARY)
-    message(FATAL_ERROR "lz4 was not found. Run scripts/install-dependencies.")
-  endif()
-  add_library(lz4::lz4 UNKNOWN IMPORTED)
-  set_target_properties(lz4::lz4 PROPERTIES
-    IMPORTED_LOCATION ${VOXLOC_LZ4_LIBRARY}
-    INTERFACE_INCLUDE_DIRECTORIES ${VOXLOC_LZ4_INCLUDE})
-endif()
-
-# GeographicLib has a CMake package in some distributions; in Debian the headers and the library are
-# what there is.
-find_package(GeographicLib CONFIG QUIET)
-if(NOT TARGET GeographicLib::GeographicLib)
-  find_path(VOXLOC_GEOGRAPHIC_INCLUDE GeographicLib/UTMUPS.hpp)
-  find_library(VOXLOC_GEOGRAPHIC_LIBRARY NAMES GeographicLib Geographic)
-  mark_as_advanced(VOXLOC_GEOGRAPHIC_INCLUDE VOXLOC_GEOGRAPHIC_LIBRARY)
-  if(NOT VOXLOC_GEOGRAPHIC_INCLUDE OR NOT VOXLOC_GEOGRAPHIC_LIBRARY)
-    message(FATAL_ERROR "GeographicLib was not found. Run scripts/install-dependencies.")
-  endif()
-  add_library(GeographicLib::GeographicLib UNKNOWN IMPORTED)
-  set_target_properties(GeographicLib::GeographicLib PROPERTIES
-    IMPORTED_LOCATION ${VOXLOC_GEOGRAPHIC_LIBRARY}
-    INTERFACE_INCLUDE_DIRECTORIES ${VOXLOC_GEOGRAPHIC_INCLUDE})
-endif()
+# Have a CMake package in some distributions only.
+voxloc_find_plain(liblzf liblzf::liblzf HEADER lzf.h FOLDER liblzf LIBRARY lzf)
+voxloc_find_plain(zstd zstd::libzstd_shared HEADER zstd.h LIBRARY zstd)
+voxloc_find_plain(lz4 lz4::lz4 HEADER lz4frame.h LIBRARY lz4)
+voxloc_find_plain(GeographicLib GeographicLib::GeographicLib
+  HEADER GeographicLib/UTMUPS.hpp LIBRARY GeographicLib Geographic)
 
 if(VOXLOC_BUILD_TESTS)
   voxloc_find(GTest)
