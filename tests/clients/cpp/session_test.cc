@@ -78,19 +78,24 @@ grpc::Status Echo(grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
   return grpc::Status::OK;
 }
 
-TEST(LocalizationSession, SendsTheCloudAsFloatsAndTheGuessAsAPose) {
-  v1::Scan seen;
+// Answers every scan, and leaves the last one in `seen`.
+FakeBehaviour RememberScan(v1::Scan* seen) {
   FakeBehaviour behaviour;
-  behaviour.align_scans = [&seen](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
+  behaviour.align_scans = [seen](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
     AnswerOpen(stream);
     v1::AlignScansRequest request;
     while (stream->Read(&request)) {
-      seen = request.scan();
+      *seen = request.scan();
       AnswerScan(request.scan(), stream);
     }
     return grpc::Status::OK;
   };
-  FakeServer server(behaviour);
+  return behaviour;
+}
+
+TEST(LocalizationSession, SendsTheCloudAsFloatsAndTheGuessAsAPose) {
+  v1::Scan seen;
+  FakeServer server(RememberScan(&seen));
   auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("town"));
   ASSERT_TRUE(session.ok()) << session.status();
   EXPECT_EQ((*session)->opened().session(), "s-1");
@@ -315,17 +320,7 @@ TEST(LocalizationSession, SendsPosesReferencesAndActivation) {
 
 TEST(LocalizationSession, SendsMessagesAsTheyAre) {
   v1::Scan seen;
-  FakeBehaviour behaviour;
-  behaviour.align_scans = [&seen](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
-    AnswerOpen(stream);
-    v1::AlignScansRequest request;
-    while (stream->Read(&request)) {
-      seen = request.scan();
-      AnswerScan(request.scan(), stream);
-    }
-    return grpc::Status::OK;
-  };
-  FakeServer server(behaviour);
+  FakeServer server(RememberScan(&seen));
   auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("town"));
   ASSERT_TRUE(session.ok()) << session.status();
   v1::Scan scan;
