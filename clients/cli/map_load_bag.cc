@@ -36,9 +36,9 @@ void AddMapBagFlags(CLI::App* command, MapBagFlags* flags) {
   }
 }
 
-absl::StatusOr<LoadPlan> PlanBagLoad(const std::string& map, const MapBagFlags& flags,
-                                     const std::string& poses_file,
-                                     const TileSpill::Options& spill) {
+absl::StatusOr<MapLoadPlan> PlanBagLoad(const std::string& map, const MapBagFlags& flags,
+                                        const std::string& poses_file,
+                                        const TileSpill::Options& spill) {
   BagDriveFlags drive_flags;
   drive_flags.poses_file = poses_file;
   drive_flags.base_T_sensor = flags.base_T_sensor;

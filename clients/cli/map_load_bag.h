@@ -31,9 +31,10 @@ void AddMapBagFlags(CLI::App* command, MapBagFlags* flags);
 
 // `poses_file`: tum; empty: the bag's poses. Memory: that of TileSpill, one scan, and what
 // bag::Drive needs.
-[[nodiscard]] absl::StatusOr<LoadPlan> PlanBagLoad(const std::string& map, const MapBagFlags& flags,
-                                                   const std::string& poses_file,
-                                                   const TileSpill::Options& spill);
+[[nodiscard]] absl::StatusOr<MapLoadPlan> PlanBagLoad(const std::string& map,
+                                                      const MapBagFlags& flags,
+                                                      const std::string& poses_file,
+                                                      const TileSpill::Options& spill);
 
 }  // namespace voxloc::cli
 

@@ -98,8 +98,9 @@ TileSpill::Options SpillOf(const MapLoadFlags& options, double tile_size_m) {
 }
 
 // One grid over everything: points of several clouds meet in the same tile.
-absl::StatusOr<LoadPlan> CutIntoTiles(const MapLoadFlags& options,
-                                      const std::vector<TileSource>& sources, double tile_size_m) {
+absl::StatusOr<MapLoadPlan> CutIntoTiles(const MapLoadFlags& options,
+                                         const std::vector<TileSource>& sources,
+                                         double tile_size_m) {
   const absl::StatusOr<std::unique_ptr<TileCutter>> cutter =
       TileCutter::Create(options.map, sources.size(), SpillOf(options, tile_size_m));
   if (!cutter.ok()) return cutter.status();
@@ -109,19 +110,19 @@ absl::StatusOr<LoadPlan> CutIntoTiles(const MapLoadFlags& options,
   return (*cutter)->Finish();
 }
 
-absl::StatusOr<LoadPlan> PlanOfBag(const MapLoadFlags& options) {
+absl::StatusOr<MapLoadPlan> PlanOfBag(const MapLoadFlags& options) {
   const double tile_size_m = options.tile_size_m.value_or(kTileSizeOfLargeClouds_m);
   return PlanBagLoad(options.map, options.bag, options.poses, SpillOf(options, tile_size_m));
 }
 
-absl::StatusOr<LoadPlan> PlanLoad(const MapLoadFlags& options) {
+absl::StatusOr<MapLoadPlan> PlanLoad(const MapLoadFlags& options) {
   if (!options.bag.bag.paths.empty()) return PlanOfBag(options);
   absl::StatusOr<std::vector<TileSource>> sources = ResolveMapSources(options.paths, options.poses);
   if (!sources.ok()) return sources.status();
   const absl::StatusOr<double> tile_size_m = TileSizeOf(options, *sources);
   if (!tile_size_m.ok()) return tile_size_m.status();
   if (*tile_size_m > 0.0) return CutIntoTiles(options, *sources, *tile_size_m);
-  LoadPlan plan;
+  MapLoadPlan plan;
   plan.clouds = sources->size();
   for (const TileSource& source : *sources) {
     plan.tiles.push_back({source.id, [source] { return LoadTile(source); }, std::nullopt});
@@ -135,7 +136,7 @@ absl::StatusOr<ExitCode> LoadMap(const MapLoadFlags& options) {
   absl::StatusOr<std::optional<v1::MapFrame>> frame = options.frame.FrameOf(options.paths);
   if (!frame.ok()) return frame.status();
   if (frame->has_value()) *begin.mutable_frame() = **std::move(frame);
-  absl::StatusOr<LoadPlan> plan = PlanLoad(options);
+  absl::StatusOr<MapLoadPlan> plan = PlanLoad(options);
   if (!plan.ok()) return plan.status();
   const size_t tiles = plan->tiles.size();
   const absl::StatusOr<client::UploadResult> result =

@@ -39,7 +39,7 @@ void TileCutter::ShowProgress() {
                              static_cast<double>(points) * 1e-6 / seconds));
 }
 
-absl::StatusOr<LoadPlan> TileCutter::Finish() {
+absl::StatusOr<MapLoadPlan> TileCutter::Finish() {
   if (absl::Status status = spill_->Finish(); !status.ok()) return status;
   plan_.points_not_finite = spill_->points_not_finite();
   for (const TileIndex& index : spill_->tiles()) {

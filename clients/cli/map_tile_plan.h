@@ -22,7 +22,7 @@
 
 namespace voxloc::cli {
 
-struct LoadPlan {
+struct MapLoadPlan {
   std::vector<client::UploadTile> tiles;
   size_t clouds = 0;
   uint64_t points_not_finite = 0;  // that are in none of the tiles
@@ -41,7 +41,7 @@ class TileCutter {
   void EndCloud() { ++plan_.clouds; }
 
   // Once. The tiles hold the points' file until they are gone.
-  [[nodiscard]] absl::StatusOr<LoadPlan> Finish();
+  [[nodiscard]] absl::StatusOr<MapLoadPlan> Finish();
 
  private:
   TileCutter(const std::string& map, size_t clouds, TileSpill spill);
@@ -50,7 +50,7 @@ class TileCutter {
   const std::string label_;
   const size_t clouds_;
   const std::shared_ptr<TileSpill> spill_;
-  LoadPlan plan_;
+  MapLoadPlan plan_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   LiveLine line_{3.0, 0.1};
 };

@@ -50,7 +50,7 @@ absl::Status ValidatePoseBufferOptions(const PoseBufferOptions& options) {
   return absl::OkStatus();
 }
 
-absl::Status PoseBuffer::Push(const StampedPose& pose) {
+absl::Status PoseBuffer::Push(const BufferedPose& pose) {
   auto checked = PoseFromQuaternion(pose.map_T_base.translation, pose.map_T_base.rotation);
   if (!checked.ok()) return checked.status();
   if (!pose.covariance.allFinite()) {
@@ -75,7 +75,7 @@ absl::StatusOr<InterpolatedPose> PoseBuffer::Interpolate(int64_t stamp_ns) const
   }
   auto newer = std::upper_bound(
       poses_.begin(), poses_.end(), stamp_ns,
-      [](int64_t stamp, const StampedPose& pose) { return stamp < pose.stamp_ns; });
+      [](int64_t stamp, const BufferedPose& pose) { return stamp < pose.stamp_ns; });
   const auto older = std::prev(newer);
   if (newer == poses_.end()) newer = older;
 

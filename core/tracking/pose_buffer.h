@@ -19,16 +19,16 @@
 
 namespace voxloc {
 
-struct StampedPose {
+struct BufferedPose {
   int64_t stamp_ns = 0;  // of any clock; 0 is a stamp like any other
   Pose map_T_base;
   Matrix6 covariance = Matrix6::Zero();  // about fixed map axes; finite
 };
 
 // A pose between two others. At or after the last pose of a buffer, all three are that pose.
-struct InterpolatedPose : StampedPose {
-  StampedPose older;  // the last one not after the stamp
-  StampedPose newer;  // the next one
+struct InterpolatedPose : BufferedPose {
+  BufferedPose older;  // the last one not after the stamp
+  BufferedPose newer;  // the next one
 };
 
 // The names in brackets are Autoware's.
@@ -61,7 +61,7 @@ class PoseBuffer {
 
   // A stamp before the last one's, as in a replayed log, empties the buffer first.
   // InvalidArgument, and nothing changes: a component that is not finite, a rotation of no length.
-  [[nodiscard]] absl::Status Push(const StampedPose& pose);
+  [[nodiscard]] absl::Status Push(const BufferedPose& pose);
 
   // The pose at this stamp: position, roll, pitch and yaw (ROS) linear between the last pose not
   // after it and the next one, angles the short way; the covariance is the older pose's. At or
@@ -77,7 +77,7 @@ class PoseBuffer {
 
  private:
   PoseBufferOptions options_;
-  std::deque<StampedPose> poses_;  // stamps never fall
+  std::deque<BufferedPose> poses_;  // stamps never fall
 };
 
 }  // namespace voxloc

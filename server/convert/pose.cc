@@ -56,7 +56,7 @@ absl::StatusOr<Pose> PoseFromNumbers(const double* seven, absl::string_view name
   return Checked({seven[0], seven[1], seven[2]}, seven[3], seven[4], seven[5], seven[6], name);
 }
 
-absl::StatusOr<StampedPose> StampedPoseFromProto(const v1::PoseSample& sample) {
+absl::StatusOr<BufferedPose> StampedPoseFromProto(const v1::PoseSample& sample) {
   if (!sample.has_map_t_base()) {
     return absl::InvalidArgumentError("the pose has no map_t_base; it is required");
   }
@@ -64,7 +64,7 @@ absl::StatusOr<StampedPose> StampedPoseFromProto(const v1::PoseSample& sample) {
   if (!pose.ok()) return pose.status();
   auto covariance = CovarianceFromProto(sample.map_t_base().covariance(), "map_t_base.covariance");
   if (!covariance.ok()) return covariance.status();
-  return StampedPose{sample.stamp_ns(), *pose, covariance->value_or(Matrix6::Zero())};
+  return BufferedPose{sample.stamp_ns(), *pose, covariance->value_or(Matrix6::Zero())};
 }
 
 absl::StatusOr<Eigen::Vector3d> ReferenceFromProto(const v1::ReferenceSample& sample) {

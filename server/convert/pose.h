@@ -26,7 +26,7 @@ namespace voxloc::server {
 
 // InvalidArgument also: no pose, a covariance that CovarianceFromProto refuses. Without a
 // covariance it is zero.
-[[nodiscard]] absl::StatusOr<StampedPose> StampedPoseFromProto(const v1::PoseSample& sample);
+[[nodiscard]] absl::StatusOr<BufferedPose> StampedPoseFromProto(const v1::PoseSample& sample);
 
 // InvalidArgument: no position, or one that is not finite.
 [[nodiscard]] absl::StatusOr<Eigen::Vector3d> ReferenceFromProto(const v1::ReferenceSample& sample);

@@ -46,14 +46,14 @@ SessionState::SessionState(const Options& options)
   if (last_map_T_base_.has_value()) policy_->Found(*last_map_T_base_, std::nullopt);
 }
 
-absl::Status SessionState::AddPose(const StampedPose& pose) {
+absl::Status SessionState::AddPose(const BufferedPose& pose) {
   const absl::MutexLock lock(&mutex_);
   if (!active_) return absl::OkStatus();
   return poses_.Push(pose);
 }
 
 absl::Status SessionState::AddReference(int64_t stamp_ns, const Eigen::Vector3d& position_map) {
-  StampedPose reference;
+  BufferedPose reference;
   reference.stamp_ns = stamp_ns;
   reference.map_T_base.translation = position_map;
   const absl::MutexLock lock(&mutex_);

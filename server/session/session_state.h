@@ -53,7 +53,7 @@ class SessionState {
   SessionState() : SessionState(Options()) {}
 
   // InvalidArgument: see PoseBuffer::Push. A pose is dropped while the session is inactive.
-  [[nodiscard]] absl::Status AddPose(const StampedPose& pose);
+  [[nodiscard]] absl::Status AddPose(const BufferedPose& pose);
   [[nodiscard]] absl::Status AddReference(int64_t stamp_ns, const Eigen::Vector3d& position_map);
   // Activating deletes the poses and the scans, and resets the recovery.
   void Activate(bool active);
@@ -71,8 +71,8 @@ class SessionState {
     std::optional<Pose> odometry_T_base;
     std::optional<Pose> odom_T_base;  // as the scan says
     // The poses that it was interpolated from.
-    std::optional<StampedPose> older;
-    std::optional<StampedPose> newer;
+    std::optional<BufferedPose> older;
+    std::optional<BufferedPose> newer;
     bool corrected = false;  // whether a recovery has moved the guess away from it
     // By those poses; by the last two accepted results where there are none, or only one. nullopt:
     // these are too old or too far apart in time.

@@ -50,7 +50,7 @@ struct SearchCase {
 std::vector<SearchCase> MakeCases(const std::vector<BenchScan>& scans,
                                   const std::shared_ptr<const ResidentMap>& map,
                                   const Profile& profile, const InitialPoseFlags& options) {
-  PosePrior::Vector5 sigma;
+  ParzenPrior::Vector5 sigma;
   sigma << options.sigma_xy_m, options.sigma_xy_m, options.sigma_z_m,
       options.sigma_tilt_deg * kRadiansPerDegree, options.sigma_tilt_deg * kRadiansPerDegree;
   RandomNumbers random(options.scans.seed);

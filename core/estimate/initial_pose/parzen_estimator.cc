@@ -34,7 +34,7 @@ Pose PoseFromParameters(const PoseParameters& parameters) {
           RotationFromRosAngles(parameters[3], parameters[4], parameters[5]).normalized()};
 }
 
-ParzenEstimator::ParzenEstimator(const PosePrior& prior, size_t startup_trials, uint64_t seed)
+ParzenEstimator::ParzenEstimator(const ParzenPrior& prior, size_t startup_trials, uint64_t seed)
     : prior_(prior), startup_trials_(startup_trials), random_(seed) {}
 
 void ParzenEstimator::AddTrial(const PoseParameters& parameters, double score) {

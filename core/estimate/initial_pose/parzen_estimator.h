@@ -32,7 +32,7 @@ using PoseParameters = Eigen::Matrix<double, 6, 1>;
 [[nodiscard]] Pose PoseFromParameters(const PoseParameters& parameters);
 
 // x, y, z, roll and pitch are normal and independent; yaw is anything.
-struct PosePrior {
+struct ParzenPrior {
   using Vector5 = Eigen::Matrix<double, 5, 1>;
   Vector5 mean = Vector5::Zero();
   Vector5 sigma = Vector5::Zero();
@@ -42,7 +42,7 @@ class ParzenEstimator {
  public:
   // Proposals are draws from the prior while it knows of fewer than `startup_trials`, or of fewer
   // than ten.
-  ParzenEstimator(const PosePrior& prior, size_t startup_trials, uint64_t seed);
+  ParzenEstimator(const ParzenPrior& prior, size_t startup_trials, uint64_t seed);
 
   // A trial that ended there; a larger score is better, and one that is no number is worst.
   void AddTrial(const PoseParameters& parameters, double score);
@@ -57,7 +57,7 @@ class ParzenEstimator {
 
   [[nodiscard]] PoseParameters Draw();
 
-  const PosePrior prior_;
+  const ParzenPrior prior_;
   const size_t startup_trials_;
   RandomDraws random_;
   std::vector<Trial> trials_;

@@ -21,8 +21,8 @@ absl::Status CheckCount(const char* name, size_t value, size_t most, const char*
       absl::StrCat(name, " must be from 1 to ", most, most_name, " (got ", value, ")"));
 }
 
-PosePrior PriorOf(const PriorSearchOptions& options) {
-  PosePrior prior;
+ParzenPrior PriorOf(const PriorSearchOptions& options) {
+  ParzenPrior prior;
   prior.mean = ParametersFromPose(options.map_T_base).head<5>();
   prior.sigma = options.covariance.diagonal().head<5>().cwiseSqrt();
   return prior;

@@ -25,8 +25,8 @@ Eigen::Quaterniond Yaw(double degrees) {
       Eigen::AngleAxisd(degrees * kRadiansPerDegree, Eigen::Vector3d::UnitZ()));
 }
 
-StampedPose At(int64_t stamp_ns, double x, double y = 0.0, double yaw_degrees = 0.0) {
-  StampedPose pose;
+BufferedPose At(int64_t stamp_ns, double x, double y = 0.0, double yaw_degrees = 0.0) {
+  BufferedPose pose;
   pose.stamp_ns = stamp_ns;
   pose.map_T_base = {{x, y, 0.0}, Yaw(yaw_degrees)};
   return pose;
@@ -37,9 +37,9 @@ double YawDegrees(const Pose& pose) {
   return std::atan2(forward.y(), forward.x()) / kRadiansPerDegree;
 }
 
-PoseBuffer Filled(const PoseBufferOptions& options, const std::vector<StampedPose>& poses) {
+PoseBuffer Filled(const PoseBufferOptions& options, const std::vector<BufferedPose>& poses) {
   PoseBuffer buffer(options);
-  for (const StampedPose& pose : poses) EXPECT_TRUE(buffer.Push(pose).ok());
+  for (const BufferedPose& pose : poses) EXPECT_TRUE(buffer.Push(pose).ok());
   return buffer;
 }
 
@@ -65,9 +65,9 @@ TEST(PoseBufferTest, MovesRollPitchAndYawEachLinearly) {
                               Eigen::AngleAxisd(pitch, Eigen::Vector3d::UnitY()) *
                               Eigen::AngleAxisd(roll, Eigen::Vector3d::UnitX()));
   };
-  StampedPose from = At(0, 0);
+  BufferedPose from = At(0, 0);
   from.map_T_base.rotation = rotation(0.4, -0.2, 1.0);
-  StampedPose to = At(kSecond, 1);
+  BufferedPose to = At(kSecond, 1);
   to.map_T_base.rotation = rotation(-0.4, 0.6, 2.0);
   const auto pose = Filled({}, {from, to}).Interpolate(kSecond / 4);
   ASSERT_TRUE(pose.ok()) << pose.status();
@@ -91,9 +91,9 @@ TEST(PoseBufferTest, TurnsTheShortWay) {
 }
 
 TEST(PoseBufferTest, GivesTheOlderPosesCovariance) {
-  StampedPose older = At(0, 0);
+  BufferedPose older = At(0, 0);
   older.covariance = 2.0 * Matrix6::Identity();
-  StampedPose newer = At(kSecond, 1);
+  BufferedPose newer = At(kSecond, 1);
   newer.covariance = 3.0 * Matrix6::Identity();
   const PoseBuffer buffer = Filled({}, {older, newer});
   EXPECT_EQ(buffer.Interpolate(kSecond - 1)->covariance, older.covariance);
@@ -158,7 +158,7 @@ TEST(PoseBufferTest, PosesMustBeNearerToEachOtherThanTheTolerance) {
   } rows[] = {{9.999, 0, 0, true}, {10, 0, 0, false}, {6, 8, 0, false},
               {6, 7, 3, true},     {6, 7, 4, false},  {0, 0, -11, false}};
   for (const auto& row : rows) {
-    StampedPose newer = At(kSecond, 0);
+    BufferedPose newer = At(kSecond, 0);
     newer.map_T_base.translation = {row.x, row.y, row.z};
     const PoseBuffer buffer = Filled({}, {At(0, 0), newer});
     const auto pose = buffer.Interpolate(kSecond / 2);
@@ -241,15 +241,15 @@ TEST(PoseBufferTest, TheOldestGoesWhenItIsFull) {
 }
 
 TEST(PoseBufferTest, ABadPoseIsRefusedAndChangesNothing) {
-  StampedPose bad_position = At(1, kNan);
-  StampedPose infinite = At(1, std::numeric_limits<double>::infinity());
-  StampedPose bad_rotation = At(1, 0);
+  BufferedPose bad_position = At(1, kNan);
+  BufferedPose infinite = At(1, std::numeric_limits<double>::infinity());
+  BufferedPose bad_rotation = At(1, 0);
   bad_rotation.map_T_base.rotation.z() = kNan;
-  StampedPose no_rotation = At(1, 0);
+  BufferedPose no_rotation = At(1, 0);
   no_rotation.map_T_base.rotation.coeffs().setZero();
-  StampedPose bad_covariance = At(1, 0);
+  BufferedPose bad_covariance = At(1, 0);
   bad_covariance.covariance(2, 3) = kNan;
-  for (const StampedPose& bad :
+  for (const BufferedPose& bad :
        {bad_position, infinite, bad_rotation, no_rotation, bad_covariance}) {
     PoseBuffer buffer = Filled({}, {At(10, 0), At(11, 1)});  // the bad one's stamp goes back
     const absl::Status status = buffer.Push(bad);

@@ -15,8 +15,8 @@
 namespace voxloc {
 namespace {
 
-PosePrior Prior(double sigma) {
-  PosePrior prior;
+ParzenPrior Prior(double sigma) {
+  ParzenPrior prior;
   prior.sigma.setConstant(sigma);
   return prior;
 }
@@ -37,7 +37,7 @@ void AddOneGoodTrial(const PoseParameters& good, const PoseParameters& bad,
 }
 
 TEST(ParzenEstimatorTest, DrawsFromThePriorWhileItKnowsTooLittle) {
-  PosePrior prior;
+  ParzenPrior prior;
   prior.mean << 5.0, -3.0, 1.0, 0.1, -0.2;
   prior.sigma << 2.0, 1.0, 0.1, 0.02, 0.05;
   constexpr size_t kDraws = 20'000;
