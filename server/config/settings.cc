@@ -108,7 +108,9 @@ void AppendLimits(std::vector<Setting>& table) {
       "limit the bytes of the waiting scans; 0: a 32nd of the memory, from 64M to 1G",
       [](auto& c) -> auto& { return c.limits.max_queued_bytes; }));
   table.push_back(Count(
-      "limits.max_batch", 1, 1'000'000, "limit the scans in one call of the engine",
+      "limits.max_batch", 1, 1'000'000,
+      "limit the scans in one call of the engine; it has fewer where it would take longer than 50 "
+      "ms",
       [](auto& c) -> auto& { return c.limits.max_batch; }));
   table.push_back(Count(
       "limits.max_iterations", 1, 1000, "limit the Newton steps of a stage",

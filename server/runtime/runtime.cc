@@ -22,12 +22,17 @@ constexpr size_t kSpareTasks = 1024;
 // itself.
 constexpr size_t kBatchesPerGpu = 2;
 
+// Half the period of a LiDAR at 10 Hz: a scan that comes while a batch runs is answered within a
+// period by the next one.
+constexpr double kLongestBatchS = 0.05;
+
 Scheduler::Options SchedulerOptions(const Limits& limits, size_t gpus) {
   Scheduler::Options options;
   options.max_queued = limits.max_queued_scans;
   options.max_queued_bytes = limits.max_queued_bytes;
   options.max_batch = limits.max_batch;
   options.batches_in_flight = gpus == 0 ? 1 : kBatchesPerGpu * gpus;
+  options.longest_batch_s = kLongestBatchS;
   return options;
 }
 

@@ -430,14 +430,12 @@ void ScanWork::Supersede() {
   reply_.Send();
 }
 
-void ScanWork::Refuse(double retry_after_s) {
+void ScanWork::Refuse(absl::string_view why, double retry_after_s) {
   const LogTrace log_trace(reply_.trace().context());
   runtime_.metrics.dropped_queue_full.Increment();
   runtime_.metrics.rejected_scans.Increment();
   reply_.result().set_retry_after_s(retry_after_s);
-  reply_.SetStatus(
-      v1::ALIGNMENT_STATUS_OVERLOADED,
-      absl::StrCat("too many scans wait; the limit is ", runtime_.live.limits()->max_queued_scans));
+  reply_.SetStatus(v1::ALIGNMENT_STATUS_OVERLOADED, why);
   reply_.Send();
 }
 

@@ -41,12 +41,13 @@ class ScanWork : public ScanTask {
 
   [[nodiscard]] size_t points() const override { return facts_.points + earlier_points_; }
   [[nodiscard]] size_t bytes() const override { return bytes_; }
+  [[nodiscard]] absl::Time deadline() const override { return stop_.deadline; }
   [[nodiscard]] bool Prepare(AlignJob& job, EstimateRequest& estimate, ThreadPool* idle) override;
   [[nodiscard]] std::optional<Pose> SecondGuess() const override { return own_guess_; }
   [[nodiscard]] bool PrefersSecond(const AlignResult& first, const AlignResult& second) override;
   void Complete(AlignResult result, const ScanEstimate* estimate, const BatchFacts& batch) override;
   void Supersede() override;
-  void Refuse(double retry_after_s) override;
+  void Refuse(absl::string_view why, double retry_after_s) override;
   void Fail(const absl::Status& status) override;
 
  private:

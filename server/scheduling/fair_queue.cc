@@ -61,6 +61,13 @@ bool FairQueue::HasRoomFor(const Lane& lane, const ScanTask& task, size_t max_sc
          fits(bytes_ - freed, caller.bytes - freed, lane.bytes_ - freed, task.bytes(), max_bytes);
 }
 
+size_t FairQueue::ScansBefore(const Lane& lane) const {
+  if (lane.waiting_.full()) return 0;
+  const Caller& caller = *lane.caller_;
+  const size_t others = waiting_callers_ - (caller.scans == 0 ? 0 : 1);
+  return std::min(scans_, caller.scans + (caller.scans + 1) * others);
+}
+
 void FairQueue::Count(Lane& lane, size_t bytes, bool added) {
   const auto count = [added](size_t& sum, size_t by) { sum = added ? sum + by : sum - by; };
   for (size_t* sum : {&scans_, &lane.caller_->scans}) count(*sum, 1);

@@ -45,6 +45,9 @@ class FairQueue {
   // Whether the scan may wait, where so many scans and so many bytes of them may.
   [[nodiscard]] bool HasRoomFor(const Lane& lane, const ScanTask& task, size_t max_scans,
                                 size_t max_bytes) const;
+  // About how many scans are taken before one that is put into the lane: what waits of its caller,
+  // and as many turns of the others. In a full lane, where it takes the place of one that waits: 0.
+  [[nodiscard]] size_t ScansBefore(const Lane& lane) const;
   // Lets it wait. Returns the scan that had to give way, or null.
   [[nodiscard]] std::unique_ptr<ScanTask> Put(const std::shared_ptr<Lane>& lane,
                                               std::unique_ptr<ScanTask> task);

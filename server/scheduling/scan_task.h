@@ -12,6 +12,8 @@
 #include <optional>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "core/engine/align.h"
 #include "core/estimate/scan_estimate.h"
 #include "core/parallel/thread_pool.h"
@@ -33,6 +35,8 @@ class ScanTask {
   // What it takes while it waits.
   [[nodiscard]] virtual size_t points() const = 0;
   [[nodiscard]] virtual size_t bytes() const = 0;
+  // Nobody wants its result after that.
+  [[nodiscard]] virtual absl::Time deadline() const { return absl::InfiniteFuture(); }
 
   // On a thread of the pool: fills the job, and what is to be estimated of its result: all but the
   // scan. Without options that is nothing; otherwise they live as long as the task. `idle` are
@@ -50,13 +54,13 @@ class ScanTask {
     return false;
   }
 
-  // The ends: aligned, replaced by a newer scan, refused because too many wait, or failed for lack
-  // of memory. `estimate` is null where there is nothing to estimate: a result without map cells,
-  // or stopped on the way.
+  // The ends: aligned, replaced by a newer scan, refused because too many wait (`why`), or failed
+  // for lack of memory. `estimate` is null where there is nothing to estimate: a result without map
+  // cells, or stopped on the way.
   virtual void Complete(AlignResult result, const ScanEstimate* estimate,
                         const BatchFacts& batch) = 0;
   virtual void Supersede() = 0;
-  virtual void Refuse(double retry_after_s) = 0;
+  virtual void Refuse(absl::string_view why, double retry_after_s) = 0;
   virtual void Fail(const absl::Status& status) = 0;
 };
 

@@ -8,6 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "server/scheduling/thread_name.h"
@@ -151,6 +153,7 @@ Scheduler::Scheduler(Engine& engine, ThreadPool& host_threads, const Options& op
       host_threads_(host_threads),
       metrics_(metrics),
       options_(options),
+      batch_limit_(options.longest_batch_s, host_threads.threads()),
       estimating_("estimating", kMaxLaterBatches, metrics.estimating_queue) {
   for (size_t i = 0; i < std::max<size_t>(options.batches_in_flight, 1); ++i) {
     workers_.emplace_back([this] {
@@ -169,20 +172,22 @@ std::shared_ptr<Scheduler::Lane> Scheduler::OpenLane(size_t capacity, absl::stri
 
 void Scheduler::Submit(const std::shared_ptr<Lane>& lane, std::unique_ptr<ScanTask> task) {
   std::unique_ptr<ScanTask> displaced;
-  std::optional<double> retry_after_s;
+  std::string refused;
+  double retry_after_s = 0.0;
   {
     const absl::MutexLock lock(&mutex_);
     if (FairQueue::IsClosed(*lane) || stopping_) return;
-    if (waiting_.HasRoomFor(*lane, *task, options_.max_queued, options_.max_queued_bytes)) {
+    refused = WhyRefused(*lane, *task);
+    if (refused.empty()) {
       displaced = waiting_.Put(lane, std::move(task));
       CountWaiting();
     } else {
-      const size_t batches = 1 + waiting_.scans() / options_.max_batch;
+      const size_t batches = 1 + waiting_.scans() / LargestBatch();
       retry_after_s = static_cast<double>(batches) * batch_s_;
     }
   }
   // NOLINTNEXTLINE(bugprone-use-after-move): it stayed here where it is refused.
-  if (retry_after_s.has_value()) task->Refuse(*retry_after_s);
+  if (!refused.empty()) task->Refuse(refused, retry_after_s);
   if (displaced != nullptr) displaced->Supersede();
 }
 
@@ -198,6 +203,23 @@ void Scheduler::Close(Lane& lane) {
   const absl::MutexLock lock(&mutex_);
   dropped = waiting_.Close(lane);
   CountWaiting();
+}
+
+std::string Scheduler::WhyRefused(const Lane& lane, const ScanTask& task) const {
+  if (!waiting_.HasRoomFor(lane, task, options_.max_queued, options_.max_queued_bytes)) {
+    return absl::StrCat("too many scans wait; the limits are ", options_.max_queued, " scans and ",
+                        options_.max_queued_bytes, " bytes, of which each caller has a share");
+  }
+  // Whole batches before its own; that it may just miss the running one is not counted.
+  const size_t batches = waiting_.ScansBefore(lane) / LargestBatch();
+  const double wait_s = static_cast<double>(batches) * batch_s_;
+  if (batches == 0 || absl::Now() + absl::Seconds(wait_s) <= task.deadline()) return "";
+  return absl::StrFormat(
+      "too many scans wait; the turn of this one would come in %.3g s, after its deadline", wait_s);
+}
+
+size_t Scheduler::LargestBatch() const {
+  return std::min(options_.max_batch, batch_limit_.scans());
 }
 
 void Scheduler::CountWaiting() const {
@@ -222,10 +244,11 @@ bool Scheduler::HasWork() const { return stopping_ || !waiting_.empty(); }
 
 std::vector<Scheduler::Group> Scheduler::TakeBatch() {
   std::vector<Group> groups;
-  groups.reserve(std::min(waiting_.ready_lanes(), options_.max_batch));
+  const size_t largest = LargestBatch();
+  groups.reserve(std::min(waiting_.ready_lanes(), largest));
   size_t scans = 0;
   size_t points = 0;
-  while (scans < options_.max_batch && points < options_.max_batch_points) {
+  while (scans < largest && points < options_.max_batch_points) {
     const FairQueue::Turn next = waiting_.Next();
     if (next.lane == nullptr) break;
     if (next.place == groups.size()) {
@@ -265,11 +288,14 @@ void Scheduler::Work() {
       absl::SleepFor(kWaitForMemory);
     }
     if (groups.empty()) continue;  // lanes that were closed
+    size_t scans = 0;
+    for (const Group& group : groups) scans += group.scans.size();
     const Clock::time_point start = Clock::now();
     RunBatch(std::move(groups));
     const double seconds = ElapsedS(start);
     const absl::MutexLock lock(&mutex_);
     batch_s_ += kNewestWeight * (seconds - batch_s_);
+    batch_limit_.Ran(scans, seconds);
   }
 }
 

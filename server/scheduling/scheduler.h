@@ -5,9 +5,10 @@
 // Scans wait in lanes, of which each session has one; when a lane is full, the newest scan takes
 // the oldest one's place. Workers take what waits in all lanes and hand it to the engine as one
 // batch: an idle engine starts a scan at once, and while all workers are busy scans gather for the
-// next call. There is no timer. With two workers a device, one batch is prepared, or answered,
-// while the other one is on the device. Callers and their lanes have even shares of what may wait
-// and of a batch that is full (FairQueue).
+// next call. There is no timer. Batches are kept short, since their answers leave together
+// (BatchLimit). With two workers a device, one batch is prepared, or answered, while the other one
+// is on the device. Callers and their lanes have even shares of what may wait and of a batch that
+// is full (FairQueue). A scan whose turn would come after its deadline is refused at once.
 //
 // Scans are prepared, estimated and answered on the threads of a pool, each answered as soon as its
 // own estimates are made. What takes further calls of the engine (MULTI_NDT, directions that are
@@ -25,7 +26,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -35,6 +38,7 @@
 #include "core/engine/engine.h"
 #include "core/parallel/thread_pool.h"
 #include "server/observe/metrics/metrics.h"
+#include "server/scheduling/batch_limit.h"
 #include "server/scheduling/fair_queue.h"
 #include "server/scheduling/scan_task.h"
 #include "server/scheduling/work_queue.h"
@@ -51,6 +55,8 @@ class Scheduler {
     size_t max_batch = 1024;              // scans
     size_t max_batch_points = 1U << 22U;  // of them; a single scan may have more
     size_t batches_in_flight = 1;
+    // A batch has fewer scans where it would take longer: see BatchLimit.
+    double longest_batch_s = std::numeric_limits<double>::infinity();
   };
 
   Scheduler(Engine& engine, ThreadPool& host_threads, const Options& options,
@@ -82,6 +88,10 @@ class Scheduler {
   void Work();
   [[nodiscard]] bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   [[nodiscard]] std::vector<Group> TakeBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Why a scan may not wait; empty where it may.
+  [[nodiscard]] std::string WhyRefused(const Lane& lane, const ScanTask& task) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  [[nodiscard]] size_t LargestBatch() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CountWaiting() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndTurn(const std::shared_ptr<Lane>& lane);
 
@@ -102,6 +112,7 @@ class Scheduler {
   Options options_ ABSL_GUARDED_BY(mutex_);
   FairQueue waiting_ ABSL_GUARDED_BY(mutex_);
   double batch_s_ ABSL_GUARDED_BY(mutex_) = 0.01;  // running mean
+  BatchLimit batch_limit_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::atomic<uint64_t> batches_{0};  // that were aligned
   WorkQueue estimating_;

@@ -31,7 +31,7 @@ class WaitingTask : public ScanTask {
   void Complete(AlignResult /*result*/, const ScanEstimate* /*estimate*/,
                 const BatchFacts& /*batch*/) override {}
   void Supersede() override {}
-  void Refuse(double /*retry_after_s*/) override {}
+  void Refuse(absl::string_view /*why*/, double /*retry_after_s*/) override {}
   void Fail(const absl::Status& /*status*/) override {}
 
  private:
@@ -157,6 +157,20 @@ TEST_F(FairQueueTest, LanesOfOneCallerHaveOneShareOfWhatMayWait) {
   EXPECT_EQ(others, 40u);  // a third
   EXPECT_EQ(queue_.scans(), 100u);
   EXPECT_TRUE(Put(Open(""), "nameless"));
+}
+
+TEST_F(FairQueueTest, CountsTheScansBeforeTheNextOfALane) {
+  const LanePtr greedy = Open("greedy");
+  const LanePtr modest = Open("modest");
+  EXPECT_EQ(queue_.ScansBefore(*greedy), 0u);
+  for (const char* name : {"g1", "g2", "g3"}) ASSERT_TRUE(Put(greedy, name));
+  EXPECT_EQ(queue_.ScansBefore(*modest), 1u);  // g1
+  ASSERT_TRUE(Put(modest, "m1"));
+  EXPECT_EQ(queue_.ScansBefore(*greedy), 4u);  // all: the next of `modest` has come by then
+  EXPECT_EQ(queue_.ScansBefore(*modest), 3u);  // m1, and g1 and g2
+  const LanePtr newest_wins = queue_.OpenLane(1, "newest wins");
+  ASSERT_TRUE(Put(newest_wins, "n1"));
+  EXPECT_EQ(queue_.ScansBefore(*newest_wins), 0u);
 }
 
 TEST_F(FairQueueTest, BytesAreSharedInTheSameWay) {

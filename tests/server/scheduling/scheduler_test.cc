@@ -13,12 +13,15 @@
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "tests/server/gated_engine.h"
 #include "tests/support/eventually.h"
 
 namespace voxloc::server {
 namespace {
 
+using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 
 constexpr size_t kTaskPoints = 1000;
@@ -51,13 +54,15 @@ class Record {
 
 class FakeTask : public ScanTask {
  public:
-  FakeTask(Record& record, std::string name, bool prepares = true)
-      : record_(record), name_(std::move(name)), prepares_(prepares) {}
+  FakeTask(Record& record, std::string name, bool prepares = true,
+           absl::Time deadline = absl::InfiniteFuture())
+      : record_(record), name_(std::move(name)), prepares_(prepares), deadline_(deadline) {}
   ~FakeTask() override {
     if (!ended_) record_.Add("dropped " + name_);
   }
   size_t points() const override { return kTaskPoints; }
   size_t bytes() const override { return kTaskBytes; }
+  absl::Time deadline() const override { return deadline_; }
   // The engine answers a job without a map with a status: the scheduler does not look at it.
   bool Prepare(AlignJob& /*job*/, EstimateRequest& /*estimate*/, ThreadPool* /*idle*/) override {
     if (!prepares_) End("prepared " + name_);
@@ -69,7 +74,8 @@ class FakeTask : public ScanTask {
     End("completed " + name_ + " of " + std::to_string(batch.size));
   }
   void Supersede() override { End("superseded " + name_); }
-  void Refuse(double retry_after_s) override {
+  void Refuse(absl::string_view why, double retry_after_s) override {
+    EXPECT_THAT(why, HasSubstr("too many scans wait"));
     EXPECT_GT(retry_after_s, 0.0);
     End("refused " + name_);
   }
@@ -88,6 +94,7 @@ class FakeTask : public ScanTask {
   Record& record_;
   const std::string name_;
   const bool prepares_;
+  const absl::Time deadline_;
   bool ended_ = false;
 };
 
@@ -116,7 +123,7 @@ class TwoGuessTask : public ScanTask {
                 " of " + std::to_string(batch.size));
   }
   void Supersede() override {}
-  void Refuse(double /*retry_after_s*/) override {}
+  void Refuse(absl::string_view /*why*/, double /*retry_after_s*/) override {}
   void Fail(const absl::Status& /*status*/) override {}
 
  private:
@@ -201,6 +208,24 @@ TEST_F(SchedulerTest, GathersWhileBusyAndSplitsAtTheLargestBatch) {
   EXPECT_EQ(gate_->batches(), (std::vector<size_t>{1, 3, 1}));
 }
 
+TEST_F(SchedulerTest, WhereBatchesTakeTooLongTheyHaveAScanForEachThreadOfTheHost) {
+  gate_->Close();
+  Scheduler::Options options = FewOptions();
+  options.longest_batch_s = 1e-12;  // every batch takes longer
+  Scheduler scheduler(engine_, host_threads_, options, metrics_);
+  std::vector<std::shared_ptr<Scheduler::Lane>> lanes;
+  for (int i = 0; i < 5; ++i) lanes.push_back(scheduler.OpenLane(1));
+  const auto submit = [&](size_t lane) {
+    scheduler.Submit(lanes[lane], std::make_unique<FakeTask>(record_, std::to_string(lane)));
+  };
+  submit(0);
+  gate_->AwaitBatches(1);
+  for (size_t i = 1; i < 5; ++i) submit(i);
+  gate_->Open();
+  record_.Await(5);
+  EXPECT_EQ(gate_->batches(), (std::vector<size_t>{1, 2, 2}));
+}
+
 TEST_F(SchedulerTest, LetsTheNewestTakeTheOldestPlace) {
   gate_->Close();
   const auto lane = scheduler_.OpenLane(2);
@@ -226,6 +251,24 @@ TEST_F(SchedulerTest, RefusesWhatIsOneTooManyButNotWhatTakesAPlace) {
   EXPECT_EQ(record_.events(), (Events{"refused x", "superseded 1"}));
   gate_->Open();
   record_.Await(7);
+}
+
+TEST_F(SchedulerTest, RefusesWhatAWholeBatchWouldKeepBeyondItsDeadline) {
+  gate_->Close();
+  const auto submit = [&](const std::string& name, absl::Duration left) {
+    scheduler_.Submit(scheduler_.OpenLane(1),
+                      std::make_unique<FakeTask>(record_, name, true, absl::Now() + left));
+  };
+  submit("busy", absl::InfiniteDuration());
+  gate_->AwaitBatches(1);
+  for (const char* name : {"1", "2"}) submit(name, absl::InfiniteDuration());
+  submit("in the next batch", absl::ZeroDuration());
+  submit("late", absl::ZeroDuration());
+  EXPECT_EQ(record_.events(), Events{"refused late"});
+  submit("patient", absl::Hours(1));
+  EXPECT_EQ(record_.events(), Events{"refused late"});
+  gate_->Open();
+  record_.Await(6);
 }
 
 TEST_F(SchedulerTest, RefusesWhatWeighsTooMuch) {
