@@ -15,6 +15,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "core/host/open_files.h"
+#include "core/parallel/lock_checks.h"
 #include "server/config/command_line.h"
 #include "server/config_check.h"
 #include "server/maintenance.h"
@@ -105,6 +106,7 @@ class SignalsReceived {
 }  // namespace
 
 int main(int argc, char** argv) {
+  voxloc::SkipLockChecks();
   // Blocked before any thread is there, so that all inherit it: only sigwait sees them.
   sigset_t signals;
   sigemptyset(&signals);

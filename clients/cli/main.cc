@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "clients/cli/command_line.h"
+#include "core/parallel/lock_checks.h"
 
 namespace {
 
@@ -27,6 +28,7 @@ ExitCode Run(const std::vector<std::string>& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  voxloc::SkipLockChecks();
   try {
     return static_cast<int>(Run(std::vector<std::string>(argv + 1, argv + argc)));
   } catch (const std::exception& problem) {

@@ -23,6 +23,7 @@
 #include "tests/chaos/growth.h"
 #include "tests/chaos/probe_vehicle.h"
 #include "tests/chaos/process_sample.h"
+#include "tests/chaos/processor_split.h"
 #include "tests/chaos/progress.h"
 #include "tests/chaos/town_load.h"
 #include "tests/support/scratch_dir.h"
@@ -69,9 +70,7 @@ class Overload {
       : options_(options), drives_({TownDrive(options.points)}) {}
 
   absl::StatusOr<Report> Run() {
-    auto server = ServerProcess::Start(options_.server, folder_.Path(""));
-    if (!server.ok()) return server.status();
-    server_ = *std::move(server);
+    if (absl::Status status = StartServer(); !status.ok()) return status;
     if (absl::Status status = LoadTown(server_->address()); !status.ok()) return status;
     if (absl::Status status = FindCapacity(); !status.ok()) return status;
     auto probe = ProbeVehicle::Start(server_->address(), drives_[0], options_.probe_hz);
@@ -94,6 +93,19 @@ class Overload {
  private:
   static void Sleep(double seconds) {
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  }
+
+  absl::Status StartServer() {
+    absl::StatusOr<ProcessorSplit> split = absl::NotFoundError("shared");
+    if (options_.server_processors > 0) {
+      split = ProcessorSplit::Make(options_.server_processors);
+      if (!split.ok()) return split.status();
+      if (absl::Status status = split->UseServers(); !status.ok()) return status;
+    }
+    auto server = ServerProcess::Start(options_.server, folder_.Path(""));
+    if (!server.ok()) return server.status();
+    server_ = *std::move(server);
+    return split.ok() ? split->UseOthers() : absl::OkStatus();
   }
 
   [[nodiscard]] cli::LoadPlan Plan(size_t streams, double rate_hz, double seconds) const {
@@ -205,6 +217,7 @@ class Overload {
                    {"generator_limited", generator_.limited || offered < kOfferedEnough},
                    {"late_percent", generator_.late_percent},
                    {"processors", processors},
+                   {"server_has_processors", options_.server_processors},
                    {"generator_processors", own_processors_},
                    {"server_processors", server_processors_},
                    {"quiet_ms", Milliseconds(quiet_)},

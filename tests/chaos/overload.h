@@ -18,7 +18,8 @@ namespace voxloc::chaos {
 struct OverloadOptions {
   ServerOptions server;
   size_t points = 1500;
-  double factor = 5.0;  // offered, of the capacity
+  size_t server_processors = 0;  // of its own; 0: it shares all with the generator
+  double factor = 5.0;           // offered, of the capacity
   double duration_s = 300.0;
   double capacity_s = 10.0;  // of finding it, with few, some and many streams
   double quiet_s = 10.0;     // before and after

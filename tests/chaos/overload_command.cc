@@ -21,9 +21,14 @@ Command AddOverloadCommand(CLI::App& program) {
       "--probe-rate drives before, during and after: the recovery is the time from the end of the\n"
       "flood until its p99 over one second is at most twice the quiet one, with every scan "
       "aligned.\n"
-      "The generator runs on the same processors: generator_limited says that it could not send\n"
-      "enough or was late, and generator_processors how many processors it took from the server.");
+      "Without --server-processors the generator runs on the same processors, which it takes from\n"
+      "the server: generator_limited says that it could not send enough or was late, and\n"
+      "generator_processors how many processors it used.");
   AddServerFlags(*app, options->server, options->points);
+  app->add_option("--server-processors", options->server_processors,
+                  "keep the server on so many processors and the generator on the others; 0: both "
+                  "share all")
+      ->capture_default_str();
   app->add_option("--factor", options->factor, "offer so many times the capacity, 1 to 100")
       ->check(CLI::Range(1.0, 100.0))
       ->capture_default_str();
