@@ -29,6 +29,10 @@ void ConfigureTransport(const Config& config, grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, static_cast<int>(streams));
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   const ConnectionOptions& connections = config.connections;
+  // Windows that do not follow the bandwidth: see ConnectionOptions.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES,
+                             static_cast<int>(connections.stream_window_bytes));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS,
                              Milliseconds(connections.keepalive_time_s));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,

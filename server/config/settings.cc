@@ -259,6 +259,10 @@ void AppendConnections(std::vector<Setting>& table) {
       "connections.keepalive_timeout_s", 0.1, 3600.0,
       "close connections whose client does not answer that within this many seconds",
       [](auto& c) -> auto& { return c.connections.keepalive_timeout_s; }));
+  table.push_back(Count(
+      "connections.stream_window_bytes", 1 << 16, 1 << 28,
+      "limit the bytes that a client may have under way on a stream before the server reads them",
+      [](auto& c) -> auto& { return c.connections.stream_window_bytes; }));
 }
 
 void AppendSecurity(std::vector<Setting>& table) {

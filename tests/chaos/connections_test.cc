@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -63,6 +65,66 @@ TEST(Connections, ThatSayNothingAreClosedAfterTheHandshakeTimeout) {
   ASSERT_TRUE(silent.connected());
   EXPECT_TRUE(silent.ClosedWithin(kSoon_s));
   EXPECT_TRUE(IsServed(server));
+}
+
+struct ReceivedFrame {
+  FrameType type;
+  uint8_t flags;
+  std::string payload;
+};
+
+// The frames that are whole.
+std::vector<ReceivedFrame> FramesIn(const std::string& bytes) {
+  std::vector<ReceivedFrame> frames;
+  const auto byte = [&bytes](size_t at) { return static_cast<uint8_t>(bytes[at]); };
+  constexpr size_t kHead = 9;
+  for (size_t at = 0; at + kHead <= bytes.size();) {
+    const size_t length =
+        size_t{byte(at)} << 16U | size_t{byte(at + 1)} << 8U | size_t{byte(at + 2)};
+    if (at + kHead + length > bytes.size()) break;
+    frames.push_back(
+        {static_cast<FrameType>(byte(at + 3)), byte(at + 4), bytes.substr(at + kHead, length)});
+    at += kHead + length;
+  }
+  return frames;
+}
+
+// Of a SETTINGS frame: the initial window of streams, RFC 9113 section 6.5.2; -1: not in it.
+int64_t WindowIn(const std::string& settings) {
+  for (size_t at = 0; at + 6 <= settings.size(); at += 6) {
+    uint64_t value = 0;
+    for (size_t i = 0; i < 6; ++i) value = value << 8U | static_cast<uint8_t>(settings[at + i]);
+    if (value >> 32U == 4) return static_cast<int64_t>(value & 0xFFFFFFFFU);
+  }
+  return -1;
+}
+
+TEST(Connections, HaveTheWindowOfTheConfigurationAndDoNotProbeForALargerOne) {
+  constexpr uint32_t kWindow = 200'000;
+  TestServer server(
+      [](server::Config& config) { config.connections.stream_window_bytes = kWindow; });
+  const RawConnection client(server.server().address());
+  ASSERT_TRUE(client.connected());
+  ASSERT_TRUE(client.Send(
+      ClientPreface() +
+      Frame(FrameType::kHeaders, kEndHeaders, 1, CallHeaders("/voxloc.v1.MapService/ListMaps")) +
+      MessageFrame(1, "") + Frame(FrameType::kData, kEndStream, 1, "")));
+  std::string received;
+  const auto is_answered = [](const std::vector<ReceivedFrame>& frames) {
+    return std::any_of(frames.begin(), frames.end(), [](const ReceivedFrame& frame) {
+      return frame.type == FrameType::kHeaders && (frame.flags & kEndStream) != 0;
+    });
+  };
+  while (!is_answered(FramesIn(received))) {
+    ASSERT_TRUE(client.Receive(kSoon_s, &received)) << "closed after " << received.size();
+  }
+  int64_t window = -1;
+  for (const ReceivedFrame& frame : FramesIn(received)) {
+    if (frame.type == FrameType::kSettings && window < 0) window = WindowIn(frame.payload);
+    // By which gRPC would measure the link.
+    EXPECT_NE(frame.type, FrameType::kPing);
+  }
+  EXPECT_EQ(window, kWindow);
 }
 
 TEST(Connections, WithoutACallAreClosedAfterTheIdleTimeout) {
