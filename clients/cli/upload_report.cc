@@ -16,7 +16,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // With 0.1 s at first and 5 s at most about 70 s: a server that is restarted is back by then.
-constexpr int kMaxAttempts = 20;
+constexpr int kMaxUploadAttempts = 20;
 
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -66,7 +66,7 @@ absl::StatusOr<client::UploadResult> UploadWithBar(const ServerFlags& server,
   options.transaction.timeout_s = server.timeout_s;
   options.transaction.begin = std::move(begin);
   flags.AddTo(&options.transaction.begin, &options.commit);
-  options.reconnect.max_attempts = kMaxAttempts;
+  options.reconnect.max_attempts = kMaxUploadAttempts;
   UploadBar bar(absl::StrCat("loading ", options.transaction.begin.map()), tiles.size());
   options.progress = [&bar](const client::UploadProgress& progress) { bar.Update(progress); };
   return client::UploadTiles(*channel, std::move(tiles), options);

@@ -21,6 +21,7 @@ using Stub = v1::MapService::Stub;
 namespace {
 
 constexpr char kGetTilesCall[] = "GetTiles";
+constexpr char kGetCellsCall[] = "GetCells";
 
 // Puts the parts of tiles together and hands over each that is complete.
 class TileAssembly {
@@ -67,16 +68,19 @@ class TileAssembly {
   bool open_ = false;
 };
 
-// `began`: whether something of a tile has come.
-absl::StatusOr<uint64_t> GetTilesOf(const Channel& channel, const Endpoint& endpoint,
-                                    const v1::GetTilesRequest& request, const TileReceiver& receive,
-                                    double timeout_s, bool* began) {
+// Reads a stream of parts to its end and returns the revision that they are of. `add` takes each
+// part; an error ends the call with it. `began`: whether a part has come.
+template <typename Request, typename Part>
+absl::StatusOr<uint64_t> ReadParts(
+    const Channel& channel, const Endpoint& endpoint, absl::string_view call,
+    std::unique_ptr<grpc::ClientReader<Part>> (Stub::*method)(grpc::ClientContext*, const Request&),
+    const Request& request, const std::function<absl::Status(const Part&)>& add, double timeout_s,
+    bool* began) {
   const std::unique_ptr<grpc::ClientContext> context = channel.impl().NewContext();
   const auto stub = v1::MapService::NewStub(endpoint.channel);
-  const std::unique_ptr<grpc::ClientReader<v1::GetTilesResponse>> reader =
-      stub->GetTiles(context.get(), request);
-  TileAssembly assembly(endpoint.address, !request.omit_points(), receive);
-  v1::GetTilesResponse part;
+  const std::unique_ptr<grpc::ClientReader<Part>> reader =
+      (stub.get()->*method)(context.get(), request);
+  Part part;
   uint64_t revision = 0;
   absl::Status status;
   bool timed_out = false;
@@ -90,16 +94,29 @@ absl::StatusOr<uint64_t> GetTilesOf(const Channel& channel, const Endpoint& endp
     }
     *began = true;
     revision = part.map_revision();
-    status = assembly.Add(part);
+    status = add(part);
   }
   if (!status.ok()) context->TryCancel();
   const grpc::Status end = reader->Finish();
   if (!status.ok()) return status;
   if (timed_out) {
     return absl::DeadlineExceededError(
-        absl::StrCat(endpoint.address, " ", kGetTilesCall, ": no answer in ", timeout_s, " s"));
+        absl::StrCat(endpoint.address, " ", call, ": no answer in ", timeout_s, " s"));
   }
-  if (!end.ok()) return channel.impl().StatusOf(endpoint, kGetTilesCall, end);
+  if (!end.ok()) return channel.impl().StatusOf(endpoint, call, end);
+  return revision;
+}
+
+// `began`: whether something of a tile has come.
+absl::StatusOr<uint64_t> GetTilesOf(const Channel& channel, const Endpoint& endpoint,
+                                    const v1::GetTilesRequest& request, const TileReceiver& receive,
+                                    double timeout_s, bool* began) {
+  TileAssembly assembly(endpoint.address, !request.omit_points(), receive);
+  const std::function<absl::Status(const v1::GetTilesResponse&)> add =
+      [&assembly](const v1::GetTilesResponse& part) { return assembly.Add(part); };
+  absl::StatusOr<uint64_t> revision =
+      ReadParts(channel, endpoint, kGetTilesCall, &Stub::GetTiles, request, add, timeout_s, began);
+  if (!revision.ok()) return revision;
   if (absl::Status complete = assembly.Finish(); !complete.ok()) return complete;
   return revision;
 }
@@ -160,6 +177,20 @@ absl::StatusOr<uint64_t> MapClient::GetTiles(const v1::GetTilesRequest& request,
     bool began = false;
     const absl::StatusOr<uint64_t> revision =
         GetTilesOf(impl_->channel, round.endpoint(), request, receive, timeout_s, &began);
+    // What was handed over would come again.
+    if (began || revision.status().code() != absl::StatusCode::kUnavailable) return revision;
+    if (!round.Next(revision.status())) return round.Refusal();
+  }
+}
+
+absl::StatusOr<uint64_t> MapClient::GetCells(const v1::GetCellsRequest& request,
+                                             const CellReceiver& receive, double timeout_s) const {
+  AddressRound round(impl_->channel);
+  while (true) {
+    bool began = false;
+    const absl::StatusOr<uint64_t> revision =
+        ReadParts(impl_->channel, round.endpoint(), kGetCellsCall, &Stub::GetCells, request,
+                  receive, timeout_s, &began);
     // What was handed over would come again.
     if (began || revision.status().code() != absl::StatusCode::kUnavailable) return revision;
     if (!round.Next(revision.status())) return round.Refusal();

@@ -24,6 +24,9 @@ namespace voxloc::client {
 // Takes a tile with its points in the map frame; an error ends the call with it.
 using TileReceiver = std::function<absl::Status(const v1::TileInfo& tile, PointCloud cloud_map)>;
 
+// Takes a part of the cells of a region; an error ends the call with it.
+using CellReceiver = std::function<absl::Status(const v1::GetCellsResponse& part)>;
+
 class MapClient {
  public:
   explicit MapClient(const Channel& channel);
@@ -47,6 +50,13 @@ class MapClient {
   // are damaged on the server; the message names it.
   [[nodiscard]] absl::StatusOr<uint64_t> GetTiles(const v1::GetTilesRequest& request,
                                                   const TileReceiver& receive,
+                                                  double timeout_s) const;
+
+  // Hands the cells of a region to `receive`, part after part, and returns the revision that they
+  // are of. `timeout_s` holds for each message. NotFound: no such map, profile or stage.
+  // FailedPrecondition: the map does not serve the profile.
+  [[nodiscard]] absl::StatusOr<uint64_t> GetCells(const v1::GetCellsRequest& request,
+                                                  const CellReceiver& receive,
                                                   double timeout_s) const;
 
   // The revisions that the server keeps, ascending. NotFound: no such map.

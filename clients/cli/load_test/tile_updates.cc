@@ -16,7 +16,7 @@ namespace voxloc::cli {
 namespace {
 
 // Tiles that one call asks for, of the 10,000 that it may: few enough that a call is soon over.
-constexpr int kTilesACall = 1000;
+constexpr int kUpdatedTilesACall = 1000;
 
 // Without the point.
 PointCloud Without(const PointCloud& cloud, size_t point) {
@@ -100,7 +100,7 @@ absl::Status TileUpdates::ReadPoints() {
       request.set_map(map);
       for (const auto& [id, tile] : missing) {
         request.add_tile_ids(id);
-        if (request.tile_ids_size() == kTilesACall) break;
+        if (request.tile_ids_size() == kUpdatedTilesACall) break;
       }
       const auto receive = [&, &missing = missing](const v1::TileInfo& info, PointCloud cloud) {
         const auto found = missing.find(info.tile_id());
