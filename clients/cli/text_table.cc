@@ -9,39 +9,71 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
+#include "clients/cli/terminal_text.h"
 
 namespace voxloc::cli {
 namespace {
+
+// No column is cut to less.
+constexpr size_t kNarrowestColumn = 4;
+constexpr size_t kColumnGap = 2;
 
 std::string Line(const std::vector<TextTable::Column>& columns, const std::vector<size_t>& widths,
                  const std::vector<std::string>& cells) {
   std::string line;
   for (size_t c = 0; c < columns.size(); ++c) {
-    const std::string cell = c < cells.size() ? cells[c] : "";
-    const std::string blanks(widths[c] - cell.size(), ' ');
-    if (c > 0) line += "  ";
+    const std::string cell = c < cells.size() ? CutMiddleToColumns(cells[c], widths[c]) : "";
+    const std::string blanks(widths[c] - ColumnsOf(cell), ' ');
+    if (c > 0) line.append(kColumnGap, ' ');
     const bool right = columns[c].align == TextTable::Align::kRight;
     line += right ? blanks + cell : cell + blanks;
   }
   line.erase(line.find_last_not_of(' ') + 1);
-  return line + "\n";
+  return line;
+}
+
+// Makes the widest columns that are no numbers narrower until the lines fit, or none can be.
+void Narrow(const std::vector<TextTable::Column>& columns, size_t max_columns,
+            std::vector<size_t>& widths) {
+  size_t total = kColumnGap * (columns.size() - 1);
+  for (const size_t width : widths) total += width;
+  while (total > max_columns) {
+    size_t widest = columns.size();
+    for (size_t c = 0; c < columns.size(); ++c) {
+      if (columns[c].align != TextTable::Align::kLeft || widths[c] <= kNarrowestColumn) continue;
+      if (widest == columns.size() || widths[c] > widths[widest]) widest = c;
+    }
+    if (widest == columns.size()) return;
+    --widths[widest];
+    --total;
+  }
 }
 
 }  // namespace
 
-std::string TextTable::Text() const {
+void TextTable::AddRow(std::vector<std::string> cells) {
+  for (std::string& cell : cells) cell = TerminalText(cell);
+  rows_.push_back(std::move(cells));
+}
+
+std::string TextTable::Text(size_t max_columns) const {
   std::vector<size_t> widths;
   std::vector<std::string> titles;
   for (size_t c = 0; c < columns_.size(); ++c) {
-    size_t width = columns_[c].title.size();
+    size_t width = ColumnsOf(columns_[c].title);
     for (const std::vector<std::string>& row : rows_) {
-      if (c < row.size()) width = std::max(width, row[c].size());
+      if (c < row.size()) width = std::max(width, ColumnsOf(row[c]));
     }
     widths.push_back(width);
     titles.push_back(columns_[c].title);
   }
-  std::string text = Line(columns_, widths, titles);
-  for (const std::vector<std::string>& row : rows_) text += Line(columns_, widths, row);
+  if (max_columns > 0) Narrow(columns_, max_columns, widths);
+  const auto line = [&](const std::vector<std::string>& cells) {
+    const std::string text = Line(columns_, widths, cells);
+    return (max_columns > 0 ? CutToColumns(text, max_columns) : text) + "\n";
+  };
+  std::string text = line(titles);
+  for (const std::vector<std::string>& row : rows_) text += line(row);
   return text;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A table for the terminal: columns as wide as their widest cell, two spaces apart, numbers to the
-// right.
+// right. What cells hold may come from the network: it is made safe for a terminal
+// (terminal_text.h).
 
 #ifndef VOXLOC_CLIENTS_CLI_TEXT_TABLE_H_
 #define VOXLOC_CLIENTS_CLI_TEXT_TABLE_H_
@@ -23,10 +24,12 @@ class TextTable {
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
   // Missing cells are empty.
-  void AddRow(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  void AddRow(std::vector<std::string> cells);
 
-  // Title line and rows, each ended by a newline, without blanks at their ends.
-  [[nodiscard]] std::string Text() const;
+  // Title line and rows, each ended by a newline, without blanks at their ends. `max_columns`:
+  // where the lines would be longer than this, columns that are not numbers are cut, the widest
+  // first, to no less than 4 columns, and then the lines. 0: no limit.
+  [[nodiscard]] std::string Text(size_t max_columns = 0) const;
 
  private:
   std::vector<Column> columns_;
