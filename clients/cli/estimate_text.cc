@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "clients/cli/message_json.h"
 #include "core/geometry/angles.h"
 
 namespace voxloc::cli {
@@ -15,16 +16,31 @@ namespace {
 
 constexpr std::array<const char*, 6> kAxes = {"x", "y", "z", "rx", "ry", "rz"};
 
+std::vector<std::string> AxesWith(v1::AxisVerdict verdict, const v1::AlignmentResult& result) {
+  std::vector<std::string> axes;
+  for (int i = 0; i < result.degeneracy().axes_size() && i < 6; ++i) {
+    if (result.degeneracy().axes(i) == verdict) axes.emplace_back(kAxes[static_cast<size_t>(i)]);
+  }
+  return axes;
+}
+
 }  // namespace
 
 std::vector<std::string> UnobservedAxes(const v1::AlignmentResult& result) {
-  std::vector<std::string> axes;
-  for (int i = 0; i < result.degeneracy().axes_size() && i < 6; ++i) {
-    if (result.degeneracy().axes(i) == v1::AXIS_VERDICT_UNOBSERVED) {
-      axes.emplace_back(kAxes[static_cast<size_t>(i)]);
-    }
-  }
-  return axes;
+  return AxesWith(v1::AXIS_VERDICT_UNOBSERVED, result);
+}
+
+std::vector<std::string> WeakAxes(const v1::AlignmentResult& result) {
+  return AxesWith(v1::AXIS_VERDICT_WEAK, result);
+}
+
+Json LeastObservedJson(const v1::AlignmentResult& result) {
+  if (UnobservedAxes(result).empty() && WeakAxes(result).empty()) return nullptr;
+  // Rows are eigenvectors, and eigenvalues of the information ascend.
+  if (result.degeneracy().eigenvectors_size() != 36) return nullptr;
+  Json direction = Json::array();
+  for (int i = 0; i < 6; ++i) direction.push_back(result.degeneracy().eigenvectors(i));
+  return direction;
 }
 
 Json ProtectionJson(const v1::AlignmentResult& result) {
@@ -37,7 +53,8 @@ Json ProtectionJson(const v1::AlignmentResult& result) {
           {"vertical_m", bound(levels.vertical_m())},
           {"risk", levels.risk()},
           {"fault_detected", levels.fault_detected()},
-          {"excluded_points", levels.excluded_points()}};
+          {"excluded_points", levels.excluded_points()},
+          {"pose", levels.has_map_t_base() ? MessageJson(levels.map_t_base()) : Json(nullptr)}};
 }
 
 std::string SigmaText(const v1::AlignmentResult& result) {

@@ -19,11 +19,12 @@
 #include "clients/cli/replay/live_report.h"
 #include "clients/cli/replay/replay_runner.h"
 #include "clients/cli/replay/replay_summary.h"
+#include "clients/cli/replay/scan_view_source.h"
+#include "clients/cli/report/compared_run.h"
 #include "clients/cli/report/report.h"
+#include "clients/cli/report/scan_choice.h"
 #include "clients/cli/scan_flags.h"
 #include "clients/cli/server_flags.h"
-#include "clients/cpp/admin_client.h"
-#include "clients/cpp/align.h"
 #include "clients/cpp/messages.h"
 
 namespace voxloc::cli {
@@ -47,10 +48,15 @@ struct ReplayFlags {
   std::string perturb;
   double rate_hz = 0.0;
   std::string report;
+  size_t report_scans = 6;
+  std::string compare;  // the JSON of another replay; empty: none
 };
 
-// Points of each scan that the report's map is drawn from.
-constexpr size_t kPicturePoints = 6000;
+// Points of each scan that the report's map is drawn from, and that a scan's own view has.
+constexpr size_t kPicturePoints = kMaxViewPoints;
+
+// Each scan with its points takes about 100 kB of the report.
+constexpr int kMaxReportScans = 50;
 
 // Scans that are read before they are due, in open loop.
 constexpr size_t kScansAhead = 64;
@@ -97,12 +103,8 @@ absl::StatusOr<ReplayDrive> OpenReplayDrive(const ReplayFlags& options) {
   return drive;
 }
 
-absl::StatusOr<std::unique_ptr<client::LocalizationSession>> OpenSession(
-    const ReplayFlags& options, const std::optional<Pose>& base_T_sensor) {
-  absl::StatusOr<client::Channel> channel = Connect(options.server);
-  if (!channel.ok()) return channel.status();
-  client::SessionOptions session;
-  v1::ScanSetup& setup = *session.open.mutable_setup();
+v1::ScanSetup SetupOf(const ReplayFlags& options, const std::optional<Pose>& base_T_sensor) {
+  v1::ScanSetup setup;
   setup.set_vehicle("voxloc replay");
   setup.set_map(options.map.map);
   setup.mutable_options()->set_profile(options.map.profile);
@@ -110,10 +112,17 @@ absl::StatusOr<std::unique_ptr<client::LocalizationSession>> OpenSession(
   if (base_T_sensor.has_value()) client::EncodePose(*base_T_sensor, setup.mutable_base_t_sensor());
   options.estimate.AddTo(setup.mutable_options(), setup.mutable_output());
   setup.mutable_output()->set_diagnostics(options.diagnostics);
+  return setup;
+}
+
+absl::StatusOr<std::unique_ptr<client::LocalizationSession>> OpenSession(
+    const ReplayFlags& options, const client::Channel& channel, const v1::ScanSetup& setup) {
+  client::SessionOptions session;
+  *session.open.mutable_setup() = setup;
   if (!options.recovery.empty()) SetFields(options.recovery, session.open.mutable_recovery());
   session.open_timeout_s = options.server.timeout_s;
   session.max_outstanding = 4096;
-  return client::LocalizationSession::Open(*channel, session);
+  return client::LocalizationSession::Open(channel, session);
 }
 
 // Poses and references that the server has not taken.
@@ -158,12 +167,23 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
     references = *std::move(read);
   }
   const GuessSource guesses(input, KindOf(options), perturbation, options.scan.seed);
+  Json other;  // null: no other run
+  if (!options.compare.empty()) {
+    absl::StatusOr<Json> read = ReadRun(options.compare);
+    if (!read.ok()) return read.status();
+    other = *std::move(read);
+  }
+  const absl::StatusOr<client::Channel> channel = Connect(options.server);
+  if (!channel.ok()) return channel.status();
+  const v1::ScanSetup setup = SetupOf(options, drive->base_T_sensor);
   const absl::StatusOr<std::unique_ptr<client::LocalizationSession>> session =
-      OpenSession(options, drive->base_T_sensor);
+      OpenSession(options, *channel, setup);
   if (!session.ok()) return session.status();
   ReplaySetting setting = SettingOf(options, (*session)->opened());
 
-  MapPicture picture;
+  ReportContent content;
+  ScanChoice choice(input.scans.size(), options.report.empty() ? 0 : options.report_scans);
+  const Pose base_T_sensor = drive->base_T_sensor.value_or(Pose());
   ReplayOptions replay;
   replay.rate_hz = options.rate_hz;
   replay.timeout_s = options.server.timeout_s;
@@ -173,12 +193,11 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
   absl::StatusOr<std::vector<ReplayRow>> rows = absl::InternalError("not run");
   {
     LiveReport live(input.scans.size());
-    const Pose base_T_sensor = drive->base_T_sensor.value_or(Pose());
     replay.on_reply = [&](const ReplayRow& row, const PointCloud& cloud) {
       live.Add(row);
-      if (row.accepted && row.map_T_base.has_value()) {
-        picture.Add(*row.map_T_base * base_T_sensor, cloud);
-      }
+      if (!row.map_T_base.has_value()) return;
+      if (row.accepted) content.picture.Add(*row.map_T_base * base_T_sensor, cloud);
+      choice.Offer(row.index, row.translation_error_m, cloud);
     };
     ScanLoader loader(std::move(drive->scans), input.scans, options.scan.filter(),
                       options.report.empty() ? 0 : kPicturePoints,
@@ -197,58 +216,19 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
   const Json json = ReplayJson(setting, summary, *rows);
   if (absl::Status status = WriteJson(options.server.json, json); !status.ok()) return status;
   if (!options.report.empty()) {
-    if (absl::Status status = WriteReport(options.report, json, picture); !status.ok()) {
+    const ScanViewSetting views{setup, (*session)->opened().profile(), options.server.timeout_s};
+    content.views = ViewScans(*channel, views, choice.Take(), *rows, base_T_sensor);
+    if (!other.is_null()) {
+      absl::StatusOr<Json> compared = CompareRuns(json, other, options.compare);
+      if (!compared.ok()) return compared.status();
+      content.compared = *std::move(compared);
+    }
+    if (absl::Status status = WriteReport(options.report, json, content); !status.ok()) {
       return status;
     }
     if (options.server.prints_text()) absl::PrintF("\nreport: %s\n", options.report);
   }
   return summary.accepted > 0 ? ExitCode::kOk : ExitCode::kNotAccepted;
-}
-
-// Reads a capture, aligns it, and prints how the answer compares with the captured one.
-absl::StatusOr<Json> ReplayCapture(const ReplayFlags& options, const client::Channel& channel,
-                                   const ReplayServer& server, const std::string& path) {
-  absl::StatusOr<v1::Capture> capture = ReadCapture(path);
-  if (!capture.ok()) return capture.status();
-  v1::AlignScanRequest& request = *capture->mutable_request();
-  if (!options.map.map.empty()) request.mutable_setup()->set_map(options.map.map);
-  const absl::StatusOr<CaptureComparison> comparison = CompareWithCapture(
-      *capture, client::AlignScan(channel, request, options.server.timeout_s), server);
-  if (!comparison.ok()) return comparison.status();
-  if (options.server.prints_text()) {
-    std::fputs(ComparisonText(*capture, *comparison).c_str(), stdout);
-  }
-  Json json = ComparisonJson(*capture, *comparison);
-  json["file"] = path;
-  return json;
-}
-
-// One after another; files that cannot be read and answers that are errors do not keep the others
-// from being sent.
-absl::StatusOr<ExitCode> ReplayCaptures(const ReplayFlags& options) {
-  const absl::StatusOr<client::Channel> channel = Connect(options.server);
-  if (!channel.ok()) return channel.status();
-  const absl::StatusOr<v1::GetServerInfoResponse> info =
-      client::GetServerInfo(*channel, options.server.timeout_s);
-  if (!info.ok()) return info.status();
-  Json list = Json::array();
-  absl::Status failure;
-  bool same = true;
-  for (const std::string& path : options.captures) {
-    absl::StatusOr<Json> replayed =
-        ReplayCapture(options, *channel, {info->version(), info->git_revision()}, path);
-    if (replayed.ok()) {
-      same = same && (*replayed)["same"].get<bool>();
-      list.push_back(*std::move(replayed));
-    } else {
-      absl::FPrintF(stderr, "error: %s: %s\n", path, replayed.status().message());
-      failure.Update(replayed.status());
-    }
-  }
-  const Json json = {{"same", same && failure.ok()}, {"captures", std::move(list)}};
-  if (absl::Status status = WriteJson(options.server.json, json); !status.ok()) return status;
-  if (!failure.ok()) return ExitCodeFor(failure);
-  return same ? ExitCode::kOk : ExitCode::kNotAccepted;
 }
 
 constexpr char kReplayManual[] =
@@ -332,6 +312,25 @@ void AddReplayBagFlags(CLI::App* command, ReplayFlags* options) {
   });
 }
 
+void AddReportFlags(CLI::App* command, ReplayFlags* options) {
+  CLI::Option* report =
+      command->add_option("--report", options->report, "Write an HTML report that needs no network")
+          ->type_name("FILE");
+  command
+      ->add_option("--report-scans", options->report_scans,
+                   "Show the points of N scans over the map's cells in the report; 0: none")
+      ->type_name("N")
+      ->check(CLI::Range(0, kMaxReportScans))
+      ->needs(report)
+      ->capture_default_str();
+  command
+      ->add_option("--compare", options->compare,
+                   "Compare with another run over the same scans in the report: the JSON that its "
+                   "--json wrote to FILE")
+      ->type_name("FILE")
+      ->needs(report);
+}
+
 // After all options of drives, which do not go with it, and before those of the server.
 void AddCaptureFlag(CLI::App* command, std::vector<std::string>* captures) {
   const std::vector<CLI::Option*> others = command->get_options();
@@ -374,8 +373,7 @@ void AddReplayCommand(CLI::App* parent, Work* chosen) {
       ->type_name("HZ")
       ->check(CLI::Range(0.0, 1e5))
       ->capture_default_str();
-  command->add_option("--report", options->report, "Write an HTML report that needs no network")
-      ->type_name("FILE");
+  AddReportFlags(command, options.get());
   command->add_flag("--session-poses", options->session_poses,
                     "Send each guess as a pose of the session, and scans without a guess");
   command
@@ -394,7 +392,9 @@ void AddReplayCommand(CLI::App* parent, Work* chosen) {
   AddServerFlags(command, &options->server);
   command->callback([options, chosen] {
     *chosen = [options] {
-      return options->captures.empty() ? Replay(*options) : ReplayCaptures(*options);
+      return options->captures.empty()
+                 ? Replay(*options)
+                 : ReplayCaptures(options->captures, options->map.map, options->server);
     };
   });
 }

@@ -5,13 +5,17 @@
 #include <array>
 #include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/message_json.h"
 #include "clients/cli/text_table.h"
+#include "clients/cpp/admin_client.h"
+#include "clients/cpp/align.h"
 #include "clients/cpp/messages.h"
 
 namespace voxloc::cli {
@@ -165,6 +169,56 @@ Json ComparisonJson(const v1::Capture& capture, const CaptureComparison& compari
           {"captured_status", client::StatusName(capture.result().status())},
           {"status", comparison.status},
           {"warnings", comparison.warnings}};
+}
+
+namespace {
+
+// Reads a capture, aligns it, and prints how the answer compares with the captured one.
+absl::StatusOr<Json> ReplayCapture(const ServerFlags& flags, const std::string& map,
+                                   const client::Channel& channel, const ReplayServer& server,
+                                   const std::string& path) {
+  absl::StatusOr<v1::Capture> capture = ReadCapture(path);
+  if (!capture.ok()) return capture.status();
+  v1::AlignScanRequest& request = *capture->mutable_request();
+  if (!map.empty()) request.mutable_setup()->set_map(map);
+  const absl::StatusOr<CaptureComparison> comparison =
+      CompareWithCapture(*capture, client::AlignScan(channel, request, flags.timeout_s), server);
+  if (!comparison.ok()) return comparison.status();
+  if (flags.prints_text()) {
+    std::fputs(ComparisonText(*capture, *comparison).c_str(), stdout);
+  }
+  Json json = ComparisonJson(*capture, *comparison);
+  json["file"] = path;
+  return json;
+}
+
+}  // namespace
+
+absl::StatusOr<ExitCode> ReplayCaptures(const std::vector<std::string>& paths,
+                                        const std::string& map, const ServerFlags& flags) {
+  const absl::StatusOr<client::Channel> channel = Connect(flags);
+  if (!channel.ok()) return channel.status();
+  const absl::StatusOr<v1::GetServerInfoResponse> info =
+      client::GetServerInfo(*channel, flags.timeout_s);
+  if (!info.ok()) return info.status();
+  Json list = Json::array();
+  absl::Status failure;
+  bool same = true;
+  for (const std::string& path : paths) {
+    absl::StatusOr<Json> replayed =
+        ReplayCapture(flags, map, *channel, {info->version(), info->git_revision()}, path);
+    if (replayed.ok()) {
+      same = same && (*replayed)["same"].get<bool>();
+      list.push_back(*std::move(replayed));
+    } else {
+      absl::FPrintF(stderr, "error: %s: %s\n", path, replayed.status().message());
+      failure.Update(replayed.status());
+    }
+  }
+  const Json json = {{"same", same && failure.ok()}, {"captures", std::move(list)}};
+  if (absl::Status status = WriteJson(flags.json, json); !status.ok()) return status;
+  if (!failure.ok()) return ExitCodeFor(failure);
+  return same ? ExitCode::kOk : ExitCode::kNotAccepted;
 }
 
 }  // namespace voxloc::cli

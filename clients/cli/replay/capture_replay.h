@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "clients/cli/exit_code.h"
 #include "clients/cli/json_output.h"
+#include "clients/cli/server_flags.h"
 #include "voxloc/v1/admin_service.pb.h"
 #include "voxloc/v1/alignment.pb.h"
 #include "voxloc/v1/capture.pb.h"
@@ -48,6 +50,13 @@ struct CaptureComparison {
 [[nodiscard]] std::string ComparisonText(const v1::Capture& capture,
                                          const CaptureComparison& comparison);
 [[nodiscard]] Json ComparisonJson(const v1::Capture& capture, const CaptureComparison& comparison);
+
+// Reads captures, aligns them again one after another, and prints how the answers compare with the
+// captured ones. Files that cannot be read and answers that are errors do not keep the others from
+// being sent. `map`: in the place of the captures' own; empty: theirs.
+[[nodiscard]] absl::StatusOr<ExitCode> ReplayCaptures(const std::vector<std::string>& paths,
+                                                      const std::string& map,
+                                                      const ServerFlags& flags);
 
 }  // namespace voxloc::cli
 

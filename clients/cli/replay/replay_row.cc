@@ -22,6 +22,8 @@ void FillEstimates(const v1::AlignmentResult& result, ReplayRow* row) {
   row->protection = ProtectionJson(result);
   if (result.has_confidence()) row->confidence = result.confidence().value();
   row->unobserved_axes = UnobservedAxes(result);
+  row->weak_axes = WeakAxes(result);
+  row->least_observed = LeastObservedJson(result);
   if (result.map_t_base().covariance_size() != 36) return;
   row->covariance.assign(result.map_t_base().covariance().begin(),
                          result.map_t_base().covariance().end());

@@ -40,6 +40,8 @@ struct ReplayRow {
   Json diagnostics;                  // as DiagnosticsJson; null: not asked for
   Json recovery;                     // the contract's RecoveryProposal; null: nothing was done
   std::vector<std::string> unobserved_axes;
+  std::vector<std::string> weak_axes;
+  Json least_observed;  // as LeastObservedJson
 
   double score = 0.0;
   double transform_probability = 0.0;

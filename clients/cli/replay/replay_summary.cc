@@ -32,6 +32,8 @@ Json RowJson(const ReplayRow& row) {
           {"diagnostics", row.diagnostics},
           {"recovery", row.recovery},
           {"unobserved_axes", row.unobserved_axes},
+          {"weak_axes", row.weak_axes},
+          {"least_observed", row.least_observed},
           {"scores",
            {{"score", row.score},
             {"transform_probability", row.transform_probability},

@@ -10,14 +10,23 @@
 #include "absl/status/status.h"
 #include "clients/cli/json_output.h"
 #include "clients/cli/report/map_picture.h"
+#include "clients/cli/report/scan_view.h"
 
 namespace voxloc::cli {
 
-// The page, with the replay's results (as ReplayJson gives them) and the picture embedded.
-[[nodiscard]] std::string ReportHtml(const Json& replay, const MapPicture& picture);
+// What a report shows besides the results.
+struct ReportContent {
+  MapPicture picture;
+  ScanViews views;
+  Json compared;  // as CompareRuns gives it; null: no other run
+};
+
+// The page, with the replay's results (as ReplayJson gives them) and the rest embedded. Of more
+// than kMaxReportRows rows every k-th is shown, which the page says; its statistics are of all.
+[[nodiscard]] std::string ReportHtml(const Json& replay, const ReportContent& content);
 
 [[nodiscard]] absl::Status WriteReport(const std::string& path, const Json& replay,
-                                       const MapPicture& picture);
+                                       const ReportContent& content);
 
 }  // namespace voxloc::cli
 

@@ -6,12 +6,14 @@ REPORT is what `voxloc replay --report` wrote. Most tests open it with other dat
 its own. Exits with 77 where there is no Chromium with its driver.
 """
 
+import base64
 import copy
 import json
 import math
 import os
 import pathlib
 import re
+import struct
 import sys
 import tempfile
 import unittest
@@ -77,6 +79,8 @@ def keep_accepted(data):
                   superseded=0, statuses={"OK": len(rows)})
     for index, row in enumerate(rows):
         row["index"] = index
+    # Tests that look at points bring their own: drawing them takes time in software.
+    data["views"]["scans"] = []
 
 
 def cut_short(data):
@@ -122,6 +126,100 @@ def stop_time(data):
         row["stamp_s"] = 5.0
 
 
+# The canvas of the scan, copied, and the places of its pixels in a colour of the style sheet.
+SCAN_PIXELS = """
+const original = document.querySelector("#scan canvas");
+const canvas = document.createElement("canvas");
+canvas.width = original.width;
+canvas.height = original.height;
+const pen = canvas.getContext("2d", { willReadFrequently: true });
+pen.drawImage(original, 0, 0);
+const pixels = pen.getImageData(0, 0, canvas.width, canvas.height).data;
+const colour = getComputedStyle(document.documentElement).getPropertyValue(arguments[0]).trim();
+const want = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+let count = 0, x = 0, y = 0;
+for (let i = 0; i < pixels.length; i += 4) {
+  if (want.some((value, k) => Math.abs(pixels[i + k] - value) > 1)) continue;
+  count += 1;
+  x += (i / 4) % canvas.width + 0.5;
+  y += Math.floor(i / 4 / canvas.width) + 0.5;
+}
+return { count, x: x / count, y: y / count, width: canvas.width, height: canvas.height };
+"""
+RUNS = """
+return [...document.querySelectorAll("#ribbon .run")].map(
+  (run) => [run.dataset.lane, Number(run.dataset.from), Number(run.dataset.to), run.style.fill]);
+"""
+# Quantile of chi-square with two degrees of freedom at 95 %: -2 ln(0.05).
+ELLIPSE_SCALE = math.sqrt(-2 * math.log(0.05))
+
+
+def covariance_of(long_m, short_m, angle):
+    """xx, xy, xz, yy, yz, zz of an ellipse with these standard deviations along its axes."""
+    c, s = math.cos(angle), math.sin(angle)
+    a, b = long_m ** 2, short_m ** 2
+    return [c * c * a + s * s * b, c * s * (a - b), 0, s * s * a + c * c * b, 0, 0.01]
+
+
+def pack_points(points):
+    """Points of a view: x, y, z in metres and a score."""
+    return base64.b64encode(b"".join(
+        struct.pack("<hhhB", *(round(value / 0.005) for value in point[:3]), round(50 * point[3]))
+        for point in points)).decode()
+
+
+def pack_cells(cells):
+    """Cells of a view: a mean, and the square root of its covariance, both in metres."""
+    return base64.b64encode(b"".join(
+        struct.pack("<9h", *(round(value / 0.005) for value in mean),
+                    *(round(value / 0.001) for value in root)) for mean, root in cells)).decode()
+
+
+def show_one_scan(data, points, cells, scored=True):
+    """A view of the first scan only; cells are relative to its origin."""
+    origin = [round(value) for value in data["replay"]["results"][0]["pose"][:3]]
+    data["views"].update(scores_missing="", cells_missing="", scans=[{
+        "index": 0, "origin": origin,
+        "points": {"count": len(points), "points_of": 5 * len(points), "scored": scored,
+                   "base64": pack_points(points)},
+        "cells": {"count": len(cells), "cells_of": len(cells), "base64": pack_cells(cells)}}])
+
+
+def rotation_matrix(pose):
+    x, y, z, w = pose[3:]
+    return [[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]]
+
+
+def placed(pose, point):
+    matrix = rotation_matrix(pose)
+    return [sum(matrix[i][k] * point[k] for k in range(3)) + pose[i] for i in range(3)]
+
+
+def angle_between(a, b):
+    """Degrees, by the trace of the rotation matrix between them."""
+    left, right = rotation_matrix(a), rotation_matrix(b)
+    trace = sum(left[i][k] * right[i][k] for i in range(3) for k in range(3))
+    return math.degrees(math.acos(max(-1.0, min(1.0, (trace - 1) / 2))))
+
+
+def statistics_of(values):
+    """Mean, p50, p95 and largest; the smallest value that so many per cent do not exceed."""
+    def percentile(percent):
+        return min(value for value in values
+                   if 100 * sum(other <= value for other in values) >= percent * len(values))
+    return [sum(values) / len(values), percentile(50), percentile(95), max(values)]
+
+
+def turned(pose, degrees):
+    """The pose turned about the map's z axis."""
+    half = math.radians(degrees) / 2
+    x, y, z, w = pose[3:]
+    c, s = math.cos(half), math.sin(half)
+    return pose[:3] + [c * x - s * y, c * y + s * x, c * z + s * w, c * w - s * z]
+
+
 class ReportPage(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -143,7 +241,10 @@ class ReportPage(unittest.TestCase):
         self.browser.console()
 
     def tearDown(self):
-        self.assertEqual(self.browser.console(), [], "the page logged something")
+        # Software that stands in for a GPU advises against showing what it draws.
+        logged = [entry for entry in self.browser.console()
+                  if "GPU stall due to ReadPixels" not in entry["message"]]
+        self.assertEqual(logged, [], "the page logged something")
 
     def open(self, change=None):
         """Opens the report, perhaps with changed data, and returns its data."""
@@ -365,6 +466,275 @@ class ReportPage(unittest.TestCase):
         across = [float(x) for x in re.findall(r"[ML](-?[\d.]+) ", path)]
         self.assertEqual(len(across), len(self.rows))
         self.assertGreater(across[-1] - across[0], 100)
+
+    # --- estimates ---
+
+    def point_at_scan(self, index):
+        """Points at a scan in the first chart, whose points are evenly spread."""
+        chart = self.box("#charts svg")
+        path = self.browser.run("return document.querySelector('#charts .series').getAttribute('d');")
+        across = [float(x) for x in re.findall(r"[ML](-?[\d.]+) ", path)]
+        self.browser.move(chart["x"] + across[index], chart["y"] + chart["height"] / 2)
+        return dict(zip(self.texts("#readout dt"), self.texts("#readout dd")))
+
+    def test_readout_has_the_ellipse_of_the_covariance(self):
+        def change(data):
+            for row in data["replay"]["results"]:
+                row["position_covariance"] = covariance_of(0.2, 0.05, 0.7)
+        self.open(change)
+        shown = self.point_at_scan(2)["95 % ellipse"]
+        radii = [float(text) for text in re.findall(r"[\d.]+", shown)]
+        self.assertEqual(len(radii), 2)
+        self.assertAlmostEqual(radii[0], 0.2 * ELLIPSE_SCALE, delta=0.001)
+        self.assertAlmostEqual(radii[1], 0.05 * ELLIPSE_SCALE, delta=0.001)
+
+    def test_ellipse_is_drawn_to_scale_and_turned_off(self):
+        def change(data):
+            for row in data["replay"]["results"]:
+                row["position_covariance"] = None
+            data["replay"]["results"][0]["position_covariance"] = covariance_of(2.0, 1.0, 0.5)
+        rows = self.open(change)["replay"]["results"]
+        box = self.box("#map")
+        extent = [max(row["truth"][axis] for row in rows) - min(row["truth"][axis] for row in rows)
+                  for axis in (0, 1)]
+        margin = max(14, 0.07 * max(extent))
+        scale = min(box["width"] / (extent[0] + 2 * margin), box["height"] / (extent[1] + 2 * margin))
+        with_ellipse = self.browser.run(DRAWN, 1)
+        self.browser.click("#ellipses button:nth-child(2)")
+        without = self.browser.run(DRAWN, 1)
+        area = math.pi * 2.0 * 1.0 * (ELLIPSE_SCALE * scale) ** 2
+        self.assertGreater(with_ellipse - without, 0.4 * area, "paths cover a part of the ellipse")
+        self.assertLess(with_ellipse - without, 1.1 * area)
+
+    def test_ribbon_has_the_axes_that_are_not_observed(self):
+        def change(data):
+            for index, row in enumerate(data["replay"]["results"]):
+                row["unobserved_axes"] = ["x", "rz"] if 3 <= index < 6 else []
+                row["weak_axes"] = ["y"] if index == 4 else []
+                row["status"] = "OK"
+                row["least_observed"] = [0.6, 0.8, 0, 0, 0, 0] if 3 <= index < 6 else None
+        self.open(change)
+        runs = self.browser.run(RUNS)
+        self.assertEqual([run[:3] for run in runs if run[0] != "verdict"],
+                         [["x", 3, 6], ["y", 4, 5], ["rz", 3, 6]])
+        self.assertEqual({run[3] for run in runs if run[0] == "x"}, {"var(--bad)"})
+        self.assertEqual({run[3] for run in runs if run[0] == "y"}, {"var(--warn)"})
+        self.assertEqual([run[1:3] for run in runs if run[0] == "verdict"], [[0, len(self.rows)]])
+        self.assertIn(f"OK ({len(self.rows)})", self.texts("#ribbon li"))
+        self.assertGreater(self.browser.run(PIXELS, 1, "--bad")["count"], 10, "no direction is drawn")
+        self.assertEqual(self.point_at_scan(4)["not observed"], "x rz")
+
+    def test_ribbon_shows_verdicts_where_they_change(self):
+        def change(data):
+            for row in data["replay"]["results"]:
+                row["status"] = "OK"
+            refuse_some(data)
+        self.open(change)
+        verdicts = [run for run in self.browser.run(RUNS) if run[0] == "verdict"]
+        self.assertEqual([run[1:] for run in verdicts],
+                         [[0, 1, "var(--good)"], [1, 2, "var(--bad)"], [2, 3, "var(--none)"],
+                          [3, 4, "var(--bad)"], [4, len(self.rows), "var(--good)"]])
+
+    def test_protection_levels_are_drawn_and_counted(self):
+        def change(data):
+            for index, row in enumerate(data["replay"]["results"]):
+                row["position_covariance"] = covariance_of(0.2, 0.1, 0.3)
+                row["protection"] = {
+                    "horizontal_m": None if index == 5 else 1e-6 if index in (2, 3) else 50.0,
+                    "vertical_m": 50.0, "risk": 1e-7, "fault_detected": False,
+                    "excluded_points": 0, "pose": row["pose"]}
+        data = self.open(change)
+        self.assertEqual(self.texts("#bounds h2"),
+                         ["Horizontal error and its bounds", "Vertical error and its bounds"])
+        note = self.texts("#bounds-note")[0]
+        self.assertIn(f"protection level: 2 horizontal and 0 vertical of {len(self.rows)}", note)
+        inside = 0
+        for row in data["replay"]["results"]:
+            # Along the axes of the ellipse.
+            dx, dy = (row["pose"][axis] - row["truth"][axis] for axis in (0, 1))
+            along, across = (dx * math.cos(0.3) + dy * math.sin(0.3),
+                             dy * math.cos(0.3) - dx * math.sin(0.3))
+            inside += math.hypot(along / 0.2, across / 0.1) <= ELLIPSE_SCALE
+        self.assertIn(f"in {inside} of {len(self.rows)} scans", note)
+        level = self.browser.run("return document.querySelectorAll('#bounds .series')[2].getAttribute('d');")
+        self.assertEqual(level.count("M"), 2, "a scan without a bound interrupts the line")
+        self.assertIn("no bound", self.point_at_scan(5)["protection level"])
+
+    def test_without_estimates_there_are_no_bounds(self):
+        def change(data):
+            for row in data["replay"]["results"]:
+                row.update(position_covariance=None, protection=None)
+        self.open(change)
+        self.assertEqual(self.texts("#bounds h2"), [])
+        self.assertNotIn("95 % ellipse", self.point_at_scan(1))
+
+    # --- points of one scan ---
+
+    def test_the_report_as_written_shows_points_over_cells(self):
+        self.browser.open(self.report)
+        self.browser.settle()
+        self.browser.run("document.getElementById('scan').scrollIntoView();")
+        self.browser.settle()
+        choices = self.texts("#scan-select option")
+        self.assertTrue(1 <= len(choices) <= 6, choices)
+        note = self.texts("#scan-note")[0]
+        found = re.match(r"(\d+) of (\d+) points . (\d+) of (\d+) cells of ([\d.]+) m within 40 m . "
+                         r"scores at the result", note)
+        self.assertTrue(found, note)
+        self.assertGreater(int(found.group(1)), 500)
+        self.assertGreater(int(found.group(3)), 100)
+        background = self.browser.run(SCAN_PIXELS, "--card")
+        size = background["width"] * background["height"]
+        self.assertLess(background["count"], 0.97 * size, "nothing is drawn")
+        self.assertGreater(background["count"], 0.05 * size)
+
+    def test_points_are_drawn_where_the_poses_put_them(self):
+        point = [10.0, 5.0, 0.5]
+
+        def change(data):
+            row = data["replay"]["results"][0]
+            row["guess"] = [row["pose"][0] + 3.0, row["pose"][1] - 2.0, *row["pose"][2:]]
+            show_one_scan(data, [point + [1.0]], [], scored=False)
+        row = self.open(change)["replay"]["results"][0]
+        self.browser.click("#scan-turn button:nth-child(2)")
+        for button, key in ((1, "pose"), (2, "guess"), (3, "truth")):
+            self.browser.click(f"#scan-pose button:nth-child({button})")
+            seen = self.browser.run(SCAN_PIXELS, "--estimate")
+            self.assertGreater(seen["count"], 3, key)
+            scale = min(seen["width"], seen["height"]) / 70
+            at = placed(row[key], point)
+            want = (seen["width"] / 2 + scale * (at[0] - row["pose"][0]),
+                    seen["height"] / 2 - scale * (at[1] - row["pose"][1]))
+            self.assert_near((seen["x"], seen["y"]), want)
+        self.assertIn("1 of 5 points", self.texts("#scan-note")[0])
+
+    def test_points_without_a_cell_stand_out(self):
+        def change(data):
+            show_one_scan(data, [[10, 0, 0, 0.0], [-10, 0, 0, 3.0]], [])
+        self.open(change)
+        self.assertGreater(self.browser.run(SCAN_PIXELS, "--bad")["count"], 3)
+        self.assertGreater(self.browser.run(SCAN_PIXELS, "--second")["count"], 3)
+        self.assertIn("green (3.00)", self.texts("#scan-note")[0])
+
+    def test_cells_are_drawn_to_scale_and_turned_off(self):
+        def change(data):
+            # Axes of 4, 2 and 1 m along x, y and z.
+            show_one_scan(data, [[0, 0, 0, 1.0]], [[[5, 5, 0], [4, 0, 0, 2, 0, 1]]])
+        self.open(change)
+        self.browser.click("#scan-turn button:nth-child(2)")
+        background = self.browser.run(SCAN_PIXELS, "--card")
+        covered = background["width"] * background["height"] - background["count"]
+        scale = min(background["width"], background["height"]) / 70
+        area = math.pi * 4 * 2 * scale ** 2
+        # Triangles lie inside the ellipsoid.
+        self.assertTrue(0.75 * area < covered < 1.05 * area + 30, f"{covered} is not about {area}")
+        self.browser.click("#scan-cells button:nth-child(2)")
+        background = self.browser.run(SCAN_PIXELS, "--card")
+        self.assertLess(background["width"] * background["height"] - background["count"], 30)
+
+    def test_scan_is_turned_moved_and_zoomed(self):
+        def change(data):
+            show_one_scan(data, [[10, 0, 0, 1.0]], [], scored=False)
+        self.open(change)
+        self.browser.click("#scan-turn button:nth-child(2)")
+        before = self.browser.run(SCAN_PIXELS, "--estimate")
+        box = self.box("#scan")
+        middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        self.browser.wheel(*middle, -300)
+        factor = math.exp(0.0016 * 300)
+        seen = self.browser.run(SCAN_PIXELS, "--estimate")
+        centre = (seen["width"] / 2, seen["height"] / 2)
+        want = [centre[i] + factor * ((before["x"], before["y"])[i] - centre[i]) for i in (0, 1)]
+        self.assert_near((seen["x"], seen["y"]), want)
+        # A quarter turn about the vertical.
+        pixels = round(math.pi / 2 / 0.006)
+        self.browser.drag(*middle, middle[0] + pixels, middle[1])
+        turned_to = self.browser.run(SCAN_PIXELS, "--estimate")
+        away = [want[i] - centre[i] for i in (0, 1)]
+        self.assert_near((turned_to["x"], turned_to["y"]), (centre[0] + away[1], centre[1] - away[0]),
+                         pixels=4)
+
+    def test_what_the_server_refused_is_said(self):
+        def change(data):
+            show_one_scan(data, [[10, 0, 0, 0.0]], [], scored=False)
+            data["views"].update(cells_missing="no <b>map_read</b>", scores_missing="no score")
+        self.open(change)
+        note = self.texts("#scan-note")[0]
+        self.assertIn("no cells: no <b>map_read</b>", note)
+        self.assertIn("no scores: no score", note)
+        self.assertGreater(self.browser.run(SCAN_PIXELS, "--estimate")["count"], 3)
+
+    # --- two runs ---
+
+    def compare(self, data):
+        """Another run: moved, turned, slower, without the last scan, and two that were refused."""
+        others = []
+        for index, row in enumerate(data["replay"]["results"]):
+            other = copy.deepcopy(row)
+            moved = [row["pose"][i] + 0.013 * math.sin(index + 2 * i) for i in range(3)]
+            other["pose"] = turned(moved + row["pose"][3:], 0.4 * math.cos(index))
+            other["translation_error_m"] = math.dist(other["pose"][:3], row["truth"][:3])
+            other["rotation_error_deg"] = angle_between(other["pose"], row["truth"])
+            other["latency_ms"] = row["latency_ms"] + 0.5 + index % 4
+            other["scores"]["nvtl"] = row["scores"]["nvtl"] - 0.01 * (index % 5)
+            others.append(other)
+        refuse(others[1], "LOW_SCORE")
+        refuse(others[4], "OUT_OF_MAP")
+        others[-1] = None
+        data["compared"] = {"name": "other <i>run</i>.json", "unmatched": 0, "map": "town",
+                            "profile": "autoware", "engine": "cpu", "guess": "truth",
+                            "server_version": "1", "results": others}
+
+    def test_differences_of_two_runs_are_right(self):
+        data = self.open(self.compare)
+        rows, others = data["replay"]["results"], data["compared"]["results"]
+        pairs = [(row, other) for row, other in zip(rows, others) if other and other["pose"]]
+        self.assertEqual(len(pairs), len(rows) - 3)
+        self.assertEqual(self.texts("#comparison-title"), ["Compared with other <i>run</i>.json"])
+        self.assertIn(f"{len(rows) - 1} of {len(rows)} scans are in both runs, {len(pairs)} with a pose "
+                      f"in both. Accepted: {len(rows) - 3} in both, 2 only here, 0 only there, 0 in "
+                      "neither.", self.texts("#comparison-counts")[0])
+        table = [line[0:1] + [float(cell) for cell in line[1:]]
+                 for line in self.browser.run(TABLE, "#comparison-table")]
+        names = [line[0] for line in table]
+        unit = re.fullmatch(r"Position error, (m|cm|mm)", names[0]).group(1)
+        factor = {"m": 1, "cm": 100, "mm": 1000}[unit]
+
+        def metric(value):
+            return [[value(row) for row, _ in pairs], [value(other) for _, other in pairs],
+                    [value(row) - value(other) for row, other in pairs]]
+        answered = [(row, other) for row, other in zip(rows, others) if other and other["answered"]]
+        want = metric(lambda row: factor * row["translation_error_m"])
+        want += metric(lambda row: row["rotation_error_deg"])
+        want += metric(lambda row: row["scores"]["nvtl"])
+        want += [[row["latency_ms"] for row, _ in answered],
+                 [other["latency_ms"] for _, other in answered],
+                 [row["latency_ms"] - other["latency_ms"] for row, other in answered]]
+        want.append([factor * math.dist(row["pose"][:3], other["pose"][:3]) for row, other in pairs])
+        want.append([angle_between(row["pose"], other["pose"]) for row, other in pairs])
+        self.assertEqual(len(table), len(want))
+        for line, values in zip(table, want):
+            for got, expected in zip(line[1:], statistics_of(values)):
+                self.assertAlmostEqual(got, expected, delta=0.0051, msg=line[0])
+
+    def test_both_runs_are_drawn(self):
+        self.open(self.compare)
+        self.browser.click("#exaggerate button:nth-child(3)")
+        self.assertGreater(self.browser.run(PIXELS, 1, "--other")["count"], 5, "no other path")
+        self.assertEqual(len(self.browser.run(
+            "return [...document.querySelectorAll('#charts .series')].map((p) => 1);")), 8)
+        self.assertIn("of the other run", self.point_at_scan(2))
+
+    def test_one_run_alone_is_not_compared(self):
+        self.open()
+        self.assertTrue(self.browser.run("return document.getElementById('comparison').hidden;"))
+        self.assertNotIn("other run", " ".join(self.texts(".legend li:not([hidden])")))
+
+    def test_thinning_is_said(self):
+        def change(data):
+            data["row_step"] = 7
+        self.open(change)
+        self.assertIn("one of every 7", self.texts("#subline")[0])
 
     def test_narrow_windows_keep_the_page_in_the_window(self):
         self.open()

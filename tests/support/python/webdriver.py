@@ -27,6 +27,7 @@ _FLAGS = (
     "--disable-sync",
     "--disable-dev-shm-usage",
     "--force-device-scale-factor=1",
+    "--enable-unsafe-swiftshader",  # WebGL without a GPU, for pages that these tests wrote
 )
 
 

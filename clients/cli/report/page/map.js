@@ -21,11 +21,16 @@ function addMap(box) {
   document.getElementById("map-empty").hidden = data.picture.cells > 0;
   const posed = rows.map((row, index) => ({ row, index })).filter((one) => one.row.pose);
   let exaggeration = 1;
+  let ellipses = true;
+  // As many as can be told apart.
+  const ellipseStep = Math.max(1, Math.ceil(posed.length / 200));
   let view = null;  // { x, y, scale }: the point in the middle, and pixels per metre
   let frame = 0;
 
-  const shown = (row) => [0, 1].map(
-    (axis) => row.truth[axis] + exaggeration * (row.pose[axis] - row.truth[axis]));
+  // A pose with its error drawn larger.
+  const besideTruth = (row, pose) => [0, 1].map(
+    (axis) => row.truth[axis] + exaggeration * (pose[axis] - row.truth[axis]));
+  const shown = (row) => besideTruth(row, row.pose);
 
   function fit() {
     const xs = rows.map((row) => row.truth[0]);
@@ -105,7 +110,13 @@ function addMap(box) {
     pen.lineJoin = "round";
     pen.lineCap = "round";
     line(pen, rows.map((row) => toPixel(row.truth[0], row.truth[1])), 8, cssColor("--truth"), 0.55);
+    if (ellipses) posed.filter((one, i) => i % ellipseStep === 0).forEach((one) => drawEllipse(pen, one.row));
+    if (compared) {
+      line(pen, rows.filter((row) => row.other && row.other.pose)
+        .map((row) => toPixel(...besideTruth(row, row.other.pose))), 2.2, cssColor("--other"), 1);
+    }
     line(pen, posed.map((one) => toPixel(...shown(one.row))), 2.2, cssColor("--estimate"), 1);
+    posed.filter((one, i) => i % ellipseStep === 0).forEach((one) => drawUnobserved(pen, one.row));
     const bad = cssColor("--bad");
     posed.filter((one) => !one.row.accepted)
       .forEach((one) => disc(pen, toPixel(...shown(one.row)), 4.5, bad));
@@ -124,10 +135,52 @@ function addMap(box) {
     drawScaleBar(pen);
   }
 
+  // Drawn as much larger as the errors are.
+  function drawEllipse(pen, row) {
+    const ellipse = ellipseOf(row);
+    if (!ellipse) return;
+    const [x, y] = toPixel(...shown(row));
+    const [long, short] = ellipse.radii.map((radius) => radius * exaggeration * view.scale);
+    pen.beginPath();
+    pen.ellipse(x, y, long, short, -ellipse.angle, 0, 2 * Math.PI);
+    pen.fillStyle = cssColor("--estimate-soft");
+    pen.fill();
+    pen.lineWidth = 1;
+    pen.strokeStyle = cssColor("--estimate");
+    pen.globalAlpha = 0.5;
+    pen.stroke();
+    pen.globalAlpha = 1;
+  }
+
+  // The direction that the scan observes least, where it leaves one unobserved that lies in the plane.
+  function drawUnobserved(pen, row) {
+    if (!(row.unobserved_axes || []).length || !row.least_observed) return;
+    const [dx, dy] = row.least_observed;
+    const length = Math.hypot(dx, dy);
+    if (length < 0.5) return;
+    const [x, y] = toPixel(...shown(row));
+    const [ex, ey] = [14 * dx / length, -14 * dy / length];
+    line(pen, [[x - ex, y - ey], [x + ex, y + ey]], 2.5, cssColor("--bad"), 1);
+  }
+
+  function drawProtection(pen, row) {
+    if (!row.protection || !finite(row.protection.horizontal_m)) return;
+    const [x, y] = toPixel(...besideTruth(row, row.protection.pose || row.pose));
+    pen.beginPath();
+    pen.arc(x, y, row.protection.horizontal_m * exaggeration * view.scale, 0, 2 * Math.PI);
+    pen.setLineDash([5, 4]);
+    pen.lineWidth = 1.5;
+    pen.strokeStyle = cssColor("--warn");
+    pen.stroke();
+    pen.setLineDash([]);
+  }
+
   function drawSelected(pen, row) {
     const truth = toPixel(row.truth[0], row.truth[1]);
     disc(pen, truth, 6, cssColor("--truth"));
     if (!row.pose) return;
+    drawProtection(pen, row);
+    if (ellipses) drawEllipse(pen, row);
     const at = toPixel(...shown(row));
     const [qx, qy, qz, qw] = row.pose.slice(3);
     const heading = Math.atan2(2 * (qw * qz + qx * qy), 1 - 2 * (qy * qy + qz * qz));
@@ -214,5 +267,9 @@ function addMap(box) {
   document.getElementById("zoom-fit").addEventListener("click", () => { fit(); drawSoon(); });
   selection.listeners.push(() => { if (view) drawPaths(); });
   new ResizeObserver(drawSoon).observe(box);
-  return { draw: drawSoon, exaggerate(factor) { exaggeration = factor; if (view) drawPaths(); } };
+  return {
+    draw: drawSoon,
+    exaggerate(factor) { exaggeration = factor; if (view) drawPaths(); },
+    showEllipses(on) { ellipses = on; if (view) drawPaths(); },
+  };
 }

@@ -33,37 +33,18 @@ function addHeadline() {
   document.getElementById("subline").textContent =
     `${replay.scans} scan${replay.scans === 1 ? "" : "s"} over ${pathLength().toFixed(0)} m${drive} \u00b7 profile ${replay.profile}` +
     ` \u00b7 ${replay.engine} engine`;
+  if (data.row_step > 1) {
+    document.getElementById("subline").textContent +=
+      ` \u00b7 ${rows.length} scans shown, one of every ${data.row_step}; the statistics are of all`;
+  }
   document.title = `voxloc replay of ${replay.map}`;
-}
-
-function addTile(name, value, unit, note) {
-  const tile = element("div", { class: "tile" });
-  const big = element("p", { class: "value" }, value);
-  if (unit) big.append(element("small", {}, unit));
-  tile.append(element("p", { class: "name" }, name), big, element("p", { class: "note" }, note));
-  document.getElementById("tiles").append(tile);
-  return tile;
-}
-
-function addStatusStrip(tile) {
-  const strip = element("div", { class: "strip", role: "img", "aria-label": "verdicts in order" });
-  let last = null;
-  rows.forEach((row) => {
-    const color = statusColor(row);
-    if (last && last.color === color) { last.count += 1; } else {
-      last = { color, count: 1, part: element("i") };
-      strip.append(last.part);
-    }
-    last.part.style.cssText = `flex: ${last.count}; background: ${color}`;
-  });
-  tile.insertBefore(strip, tile.lastChild);
 }
 
 function addTiles() {
   const others = Object.entries(replay.statuses).filter(([name]) => name !== "OK")
     .map(([name, count]) => `${count} ${name || "without reply"}`).join(", ");
-  addStatusStrip(addTile("Accepted", String(replay.accepted), "of " + replay.answered,
-    others || "every verdict is OK"));
+  addStrip(addTile("Accepted", String(replay.accepted), "of " + replay.answered,
+    others || "every verdict is OK"), "verdicts in order", rows.map(statusColor));
   addTile("Position error, median", significant(translation.p50), errorUnit,
     `p95 ${significant(translation.p95)}, max ${significant(translation.max)} ${errorUnit}`);
   addTile("Rotation error, median", fixed(rotation.p50, 3), "\u00b0",
@@ -77,29 +58,72 @@ function addTiles() {
 function addCharts() {
   const charts = document.getElementById("charts");
   const aligned = (value) => (row) => (row.pose ? value(row) : NaN);
+  const beside = (value) => (compared ? [{
+    name: "other run", color: "var(--other)", value: (row) => (row.other && row.other.pose ? value(row.other) : NaN),
+  }] : []);
   addChart(charts, "Position error", errorUnit, [{
     name: "error", color: "var(--estimate)", value: aligned((row) => row.translation_error_m * errorFactor),
-  }], translation.p95);
+  }, ...beside((row) => row.translation_error_m * errorFactor)], translation.p95);
   addChart(charts, "Round trip", "ms", [
     { name: "round trip", color: "var(--estimate)", value: (row) => (row.answered ? row.latency_ms : NaN) },
     { name: "engine", color: "var(--second)", value: aligned((row) => row.engine_ms) },
   ], latency.p95);
   addChart(charts, "Rotation error", "degrees", [{
     name: "error", color: "var(--estimate)", value: aligned((row) => row.rotation_error_deg),
-  }], rotation.p95);
+  }, ...beside((row) => row.rotation_error_deg)], rotation.p95);
   addChart(charts, "Score", "NVTL, higher is better", [{
     name: "NVTL", color: "var(--second)", value: aligned((row) => row.scores.nvtl),
-  }], null);
+  }, ...beside((row) => row.scores.nvtl)], null);
 }
 
-function addTableHead(table, names) {
-  const line = element("tr");
-  names.forEach((name) => line.append(
-    element("th", { scope: "col", class: name === "status" ? "text" : "" }, name)));
-  const head = element("thead");
-  head.append(line);
-  table.append(head, element("tbody"));
-  return table.lastChild;
+// The pose that a protection level is about.
+const protectedPose = (row) => row.protection.pose || row.pose;
+
+// How often what was promised held, in words.
+function boundsNote() {
+  const parts = [];
+  const known = rows.filter((row) => row.pose && row.position_covariance);
+  const inside = known.filter((row) => {
+    const [xx, xy, , yy] = row.position_covariance;
+    const [dx, dy] = [0, 1].map((axis) => row.pose[axis] - row.truth[axis]);
+    // The squared Mahalanobis distance.
+    return (yy * dx * dx - 2 * xy * dx * dy + xx * dy * dy) / (xx * yy - xy * xy) <= 5.991;
+  });
+  if (known.length) parts.push(`the 95 % ellipse holds the true position in ${inside.length} of ${known.length} scans`);
+  const bounded = rows.filter((row) => row.pose && row.protection);
+  const beyond = (axes, level) => bounded.filter((row) => finite(row.protection[level]) &&
+    Math.hypot(...axes.map((axis) => protectedPose(row)[axis] - row.truth[axis])) > row.protection[level]).length;
+  if (bounded.length) {
+    parts.push(`errors beyond the protection level: ${beyond([0, 1], "horizontal_m")} horizontal and ` +
+      `${beyond([2], "vertical_m")} vertical of ${bounded.length}, risk ${bounded[0].protection.risk}`);
+  }
+  return parts.join("; ");
+}
+
+function addBounds() {
+  const box = document.getElementById("bounds");
+  const posed = rows.filter((row) => row.pose);
+  const any = posed.some((row) => row.position_covariance || row.protection);
+  box.hidden = !any;
+  document.getElementById("bounds-note").hidden = !any;
+  if (!any) return;
+  document.getElementById("bounds-note").textContent = boundsNote();
+  const levels = posed.some((row) => row.protection);
+  const add = (title, axes, radius, level) => {
+    const series = [
+      { name: "error", color: "var(--estimate)", value: (row) => (row.pose
+        ? Math.hypot(...axes.map((axis) => row.pose[axis] - row.truth[axis])) : NaN) },
+      { name: "95 %", color: "var(--second)", value: (row) => (row.pose && row.position_covariance ? radius(row) : NaN) },
+    ];
+    if (levels) {
+      series.push({ name: "protection level", color: "var(--warn)",
+        value: (row) => (row.pose && row.protection ? row.protection[level] : NaN) });
+    }
+    addChart(box, title, "m", series, null);
+  };
+  add("Horizontal error and its bounds", [0, 1], (row) => ellipseOf(row).radii[0], "horizontal_m");
+  // 1.960: the 95 % quantile of the size of a normally distributed error.
+  add("Vertical error and its bounds", [2], (row) => 1.960 * Math.sqrt(row.position_covariance[5]), "vertical_m");
 }
 
 function addStatistics() {
@@ -130,31 +154,17 @@ function addRows(chosen) {
     "rotation error, \u00b0", "NVTL", "iterations", "round trip, ms", "engine, ms"]);
   chosen.forEach((row) => {
     const line = element("tr");
-    const badge = element("span", { class: "badge" }, row.status || "no reply");
-    badge.style.setProperty("--badge", statusColor(row));
     const verdict = element("td", { class: "text" });
-    verdict.append(badge);
+    verdict.append(badgeOf(row.status || "no reply", statusColor(row)));
     const value = (number, digits) => element("td", {}, row.pose ? fixed(number, digits) : "\u2013");
     line.append(element("td", {}, row.file), verdict,
       element("td", {}, rising ? fixed(row.t, 2) : "\u2013"),
       value(row.translation_error_m * errorFactor, errorUnit === "m" ? 3 : 2),
       value(row.rotation_error_deg, 3), value(row.scores.nvtl, 2), value(row.iterations, 0),
       element("td", {}, fixed(row.latency_ms, 2)), value(row.engine_ms, 2));
-    line.addEventListener("pointerenter", () => selection.set(row.index, null));
+    line.addEventListener("pointerenter", () => selection.set(row.at, null));
     body.append(line);
   });
-}
-
-function addSegments(box, choices, choose) {
-  choices.forEach(([name, value], i) => {
-    const button = element("button", { type: "button", "aria-pressed": String(i === 0) }, name);
-    button.addEventListener("click", () => {
-      box.querySelectorAll("button").forEach((other) => other.setAttribute("aria-pressed", String(other === button)));
-      choose(value);
-    });
-    box.append(button);
-  });
-  choose(choices[0][1]);
 }
 
 function addRowChoice() {
@@ -176,22 +186,20 @@ function addSetting() {
     ` (voxloc ${replay.server_version}) \u00b7 replay took ${fixed(replay.elapsed_s, 1)} s`;
 }
 
-function isDark() {
-  const chosen = document.documentElement.getAttribute("data-theme");
-  return chosen ? chosen === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches;
-}
-
 addHeadline();
 addTiles();
 const map = addMap(document.getElementById("map"));
 addSegments(document.getElementById("exaggerate"), [["\u00d71", 1], ["\u00d720", 20], ["\u00d7200", 200]],
   (factor) => map.exaggerate(factor));
+addSegments(document.getElementById("ellipses"), [["ellipses", true], ["none", false]],
+  (on) => map.showEllipses(on));
+document.querySelectorAll(".of-other").forEach((part) => { part.hidden = !compared; });
+addRibbon(document.getElementById("ribbon"));
 addCharts();
+addBounds();
+const scanView = addScanView(document.getElementById("scan"));
+addComparison();
 addStatistics();
 addRowChoice();
 addSetting();
-document.getElementById("theme").addEventListener("click", () => {
-  document.documentElement.setAttribute("data-theme", isDark() ? "light" : "dark");
-  map.draw();
-});
-window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => map.draw());
+addTheme(() => { map.draw(); scanView.draw(); });

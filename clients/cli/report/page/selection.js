@@ -6,13 +6,32 @@ const rows = replay.results;
 const start = rows.length ? rows[0].stamp_s : 0;
 const rising = rows.every((row, i) => i === 0 || row.stamp_s > rows[i - 1].stamp_s);
 // Seconds since the first scan; scan numbers where the stamps do not rise.
-rows.forEach((row, i) => { row.t = rising ? row.stamp_s - start : i; });
+rows.forEach((row, i) => { row.t = rising ? row.stamp_s - start : i; row.at = i; });
+// The other run, whose rows stand beside those of this one.
+const compared = data.compared || null;
+rows.forEach((row, i) => { row.other = compared ? compared.results[i] : null; });
+const views = data.views || { scans: [] };
 const timeUnit = rising ? "s" : "";
 
 // Errors in the unit that suits them.
 const [errorUnit, errorFactor] =
   [["m", 1], ["cm", 100], ["mm", 1000]].find(([, factor]) => replay.translation_error_m.p95 * factor >= 1) ||
   ["mm", 1000];
+
+// Half the axes of the ellipse that holds x and y with 95 %, metres, the longer one first, and its
+// direction, radians from the map's x axis. null without a covariance. sqrt(5.991): the 95 %
+// quantile of chi-square with two degrees of freedom.
+function ellipseOf(row) {
+  const covariance = row.pose && row.position_covariance;
+  if (!covariance) return null;
+  const [xx, xy, , yy] = covariance;
+  const middle = (xx + yy) / 2;
+  const half = Math.hypot((xx - yy) / 2, xy);
+  return {
+    radii: [middle + half, middle - half].map((value) => Math.sqrt(5.991 * Math.max(0, value))),
+    angle: 0.5 * Math.atan2(2 * xy, xx - yy),
+  };
+}
 
 const selection = {
   index: null,
@@ -41,6 +60,19 @@ function showReadout(row, pointer) {
   if (row.pose) {
     add("position error", significant(row.translation_error_m * errorFactor) + " " + errorUnit);
     add("rotation error", fixed(row.rotation_error_deg, 3) + "\u00b0");
+    if (row.other && row.other.pose) {
+      add("of the other run", significant(row.other.translation_error_m * errorFactor) + " " + errorUnit);
+    }
+    const ellipse = ellipseOf(row);
+    if (ellipse) {
+      add("95 % ellipse", `${ellipse.radii.map((radius) => fixed(radius, 3)).join(" \u00d7 ")} m`);
+    }
+    if (row.protection) {
+      const level = (value) => (finite(value) ? fixed(value, 2) + " m" : "no bound");
+      add("protection level", `${level(row.protection.horizontal_m)}, vertically ${level(row.protection.vertical_m)}`);
+    }
+    if ((row.unobserved_axes || []).length) add("not observed", row.unobserved_axes.join(" "));
+    if (finite(row.confidence)) add("confidence", fixed(row.confidence, 2));
     add("NVTL", fixed(row.scores.nvtl, 2));
     add("iterations", String(row.iterations));
     add("points", String(row.points_used));

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Asks a server for what a report shows of single scans: the cells of the map around them, and the
+// scores of their points.
+
+#ifndef VOXLOC_CLIENTS_CLI_REPLAY_SCAN_VIEW_SOURCE_H_
+#define VOXLOC_CLIENTS_CLI_REPLAY_SCAN_VIEW_SOURCE_H_
+
+#include <vector>
+
+#include "clients/cli/replay/replay_row.h"
+#include "clients/cli/report/scan_choice.h"
+#include "clients/cli/report/scan_view.h"
+#include "clients/cpp/channel.h"
+#include "voxloc/v1/localization_service.pb.h"
+
+namespace voxloc::cli {
+
+struct ScanViewSetting {
+  v1::ScanSetup setup;      // as of the replay's session
+  v1::Profile profile;      // in effect
+  double timeout_s = 10.0;  // of each call; 0: no limit
+};
+
+// The chosen scans at their results. What the server refuses, such as cells to a caller who may not
+// read maps, is left out, and the views say why; the first refusal is the last question. `chosen`
+// have rows with poses.
+[[nodiscard]] ScanViews ViewScans(const client::Channel& channel, const ScanViewSetting& setting,
+                                  const std::vector<ChosenScan>& chosen,
+                                  const std::vector<ReplayRow>& rows, const Pose& base_T_sensor);
+
+}  // namespace voxloc::cli
+
+#endif  // VOXLOC_CLIENTS_CLI_REPLAY_SCAN_VIEW_SOURCE_H_

@@ -1,0 +1,67 @@
+// What the pages are built of: tiles, tables, rows of buttons, and the two themes.
+
+function addTile(name, value, unit, note) {
+  const tile = element("div", { class: "tile" });
+  const big = element("p", { class: "value" }, value);
+  if (unit) big.append(element("small", {}, unit));
+  tile.append(element("p", { class: "name" }, name), big, element("p", { class: "note" }, note));
+  document.getElementById("tiles").append(tile);
+  return tile;
+}
+
+// A strip of colours, one part for each run of equal ones.
+function addStrip(tile, label, colors) {
+  const strip = element("div", { class: "strip", role: "img", "aria-label": label });
+  let last = null;
+  colors.forEach((color) => {
+    if (last && last.color === color) { last.count += 1; } else {
+      last = { color, count: 1, part: element("i") };
+      strip.append(last.part);
+    }
+    last.part.style.cssText = `flex: ${last.count}; background: ${color}`;
+  });
+  tile.insertBefore(strip, tile.lastChild);
+}
+
+function badgeOf(text, color) {
+  const badge = element("span", { class: "badge" }, text);
+  badge.style.setProperty("--badge", color);
+  return badge;
+}
+
+// The columns of `text` are aligned to the left, as the first one is.
+function addTableHead(table, names, text) {
+  const line = element("tr");
+  names.forEach((name) => line.append(
+    element("th", { scope: "col", class: (text || ["status"]).includes(name) ? "text" : "" }, name)));
+  const head = element("thead");
+  head.append(line);
+  table.append(head, element("tbody"));
+  return table.lastChild;
+}
+
+function addSegments(box, choices, choose) {
+  choices.forEach(([name, value], i) => {
+    const button = element("button", { type: "button", "aria-pressed": String(i === 0) }, name);
+    button.addEventListener("click", () => {
+      box.querySelectorAll("button").forEach((other) => other.setAttribute("aria-pressed", String(other === button)));
+      choose(value);
+    });
+    box.append(button);
+  });
+  choose(choices[0][1]);
+}
+
+function isDark() {
+  const chosen = document.documentElement.getAttribute("data-theme");
+  return chosen ? chosen === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+// `redraw` is called when the theme has changed, for what is drawn in pixels.
+function addTheme(redraw) {
+  document.getElementById("theme").addEventListener("click", () => {
+    document.documentElement.setAttribute("data-theme", isDark() ? "light" : "dark");
+    redraw();
+  });
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/cli/report/scan_view.h"
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+
+#include "absl/strings/escaping.h"
+
+namespace voxloc::cli {
+namespace {
+
+constexpr double kPlaceStep_m = 0.005;
+constexpr double kRootStep_m = 0.001;
+// int16 in steps of 5 mm.
+constexpr double kFarthest_m = 163.0;
+constexpr double kScoreSteps = 50.0;
+
+void AppendInt16(double value, std::string* bytes) {
+  const auto rounded = static_cast<int16_t>(std::clamp(std::lround(value), -32767L, 32767L));
+  const auto bits = static_cast<uint16_t>(rounded);
+  bytes->push_back(static_cast<char>(bits & 0xff));
+  bytes->push_back(static_cast<char>(bits >> 8));
+}
+
+void AppendPlace(const Eigen::Vector3d& place, std::string* bytes) {
+  for (int axis = 0; axis < 3; ++axis) AppendInt16(place[axis] / kPlaceStep_m, bytes);
+}
+
+bool IsNear(const Eigen::Vector3d& place) { return place.cwiseAbs().maxCoeff() < kFarthest_m; }
+
+// Evenly spread over the cloud's own order, which follows the sensor's sweep.
+Json PointsJson(const ScanView& view) {
+  const size_t size = view.points_base.size();
+  const size_t most = std::min(size, kMaxViewPoints);
+  const bool scored = view.scores.size() == size;
+  std::string bytes;
+  size_t count = 0;
+  for (size_t k = 0; k < most; ++k) {
+    const size_t i = k * size / most;
+    const Eigen::Vector3d place = view.points_base.Point(i);
+    if (!IsNear(place)) continue;
+    AppendPlace(place, &bytes);
+    const double score = scored ? static_cast<double>(view.scores[i]) : 0.0;
+    const long steps = score > 0.0 ? std::clamp(std::lround(kScoreSteps * score), 1L, 255L) : 0L;
+    bytes.push_back(static_cast<char>(static_cast<uint8_t>(steps)));
+    ++count;
+  }
+  return {{"count", count},
+          {"points_of", size},
+          {"scored", scored && size > 0},
+          {"base64", absl::Base64Escape(bytes)}};
+}
+
+Json CellsJson(const ScanView& view, const Eigen::Vector3d& origin) {
+  std::vector<size_t> order(view.cells.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto distance = [&view](size_t i) {
+    return (view.cells[i].mean_map - view.map_T_base.translation).squaredNorm();
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&distance](size_t a, size_t b) { return distance(a) < distance(b); });
+  order.resize(std::min(order.size(), kMaxViewCells));
+  std::string bytes;
+  size_t count = 0;
+  for (const size_t i : order) {
+    const Eigen::Vector3d place = view.cells[i].mean_map - origin;
+    if (!IsNear(place)) continue;
+    const Eigen::SelfAdjointEigenSolver<Eigen::Matrix3d> eigen(view.cells[i].covariance_map);
+    const Eigen::Matrix3d root = eigen.eigenvectors() *
+                                 eigen.eigenvalues().cwiseMax(0.0).cwiseSqrt().asDiagonal() *
+                                 eigen.eigenvectors().transpose();
+    AppendPlace(place, &bytes);
+    for (int row = 0; row < 3; ++row) {
+      for (int column = row; column < 3; ++column) {
+        AppendInt16(root(row, column) / kRootStep_m, &bytes);
+      }
+    }
+    ++count;
+  }
+  return {{"count", count}, {"cells_of", view.cells.size()}, {"base64", absl::Base64Escape(bytes)}};
+}
+
+}  // namespace
+
+Json ScanViewsJson(const ScanViews& views) {
+  Json scans = Json::array();
+  for (const ScanView& view : views.scans) {
+    const Eigen::Vector3d origin = view.map_T_base.translation.array().round().matrix();
+    scans.push_back({{"index", view.index},
+                     {"origin", {origin.x(), origin.y(), origin.z()}},
+                     {"points", PointsJson(view)},
+                     {"cells", CellsJson(view, origin)}});
+  }
+  return {{"cell_size_m", views.cell_size_m},
+          {"radius_m", views.radius_m},
+          {"cells_missing", views.cells_missing},
+          {"scores_missing", views.scores_missing},
+          {"scans", scans}};
+}
+
+}  // namespace voxloc::cli

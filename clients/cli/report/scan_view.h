@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One scan over the cells of the map, as a report embeds it: bounded, and packed into few bytes.
+// Values and pure functions.
+
+#ifndef VOXLOC_CLIENTS_CLI_REPORT_SCAN_VIEW_H_
+#define VOXLOC_CLIENTS_CLI_REPORT_SCAN_VIEW_H_
+
+#include <Eigen/Core>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "clients/cli/json_output.h"
+#include "core/cloud/point_cloud.h"
+#include "core/geometry/pose.h"
+
+namespace voxloc::cli {
+
+// A Gaussian of the map.
+struct ViewCell {
+  Eigen::Vector3d mean_map = Eigen::Vector3d::Zero();
+  Eigen::Matrix3d covariance_map = Eigen::Matrix3d::Identity();  // m^2
+};
+
+struct ScanView {
+  size_t index = 0;  // of the scan in the drive
+  PointCloud points_base;
+  std::vector<float> scores;  // of the points, 0: no cell is near; empty: not known
+  Pose map_T_base;            // the result
+  std::vector<ViewCell> cells;
+};
+
+// All scans of a report.
+struct ScanViews {
+  std::vector<ScanView> scans;
+  double cell_size_m = 0.0;  // edge of a cell; 0: there are none
+  double radius_m =
+      0.0;  // cells are those whose mean is at most this far from the result in x and y
+  // Why cells, or scores, are missing, for people. Empty: they are not.
+  std::string cells_missing;
+  std::string scores_missing;
+};
+
+// Points that a scan shows, and cells: those nearest to the result.
+inline constexpr size_t kMaxViewPoints = 4000;
+inline constexpr size_t kMaxViewCells = 3000;
+
+// `origin`: whole metres of the map near the result, the zero of `cells`. Points and means of cells
+// are three int16 in steps of 5 mm, base frame and map axes; a point is followed by a byte with its
+// score (50 steps a unit, at least 1; 0: no cell is near), a mean by the symmetric square root of
+// the covariance (xx, xy, xz, yy, yz, zz), int16 in millimetres. Little endian, base64. What lies
+// 163 m or farther away is left out. `points_of`, `cells_of`: before thinning.
+[[nodiscard]] Json ScanViewsJson(const ScanViews& views);
+
+}  // namespace voxloc::cli
+
+#endif  // VOXLOC_CLIENTS_CLI_REPORT_SCAN_VIEW_H_
