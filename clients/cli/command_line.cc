@@ -54,6 +54,7 @@ void BuildCommands(CLI::App* app, Work* chosen) {
   AddScoreCommand(app, chosen);
   AddSimulateCommand(app, chosen);
   AddInfoCommand(app, chosen);
+  AddFleetCommand(app, chosen);
   CLI::App* bag = app->add_subcommand("bag", "Look into recordings of ROS");
   bag->require_subcommand(1);
   bag->footer(

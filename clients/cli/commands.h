@@ -43,6 +43,7 @@ void AddAdminSessionsCommand(CLI::App* parent, Work* chosen);
 void AddBagInfoCommand(CLI::App* parent, Work* chosen);
 void AddAlignCommand(CLI::App* parent, Work* chosen);
 void AddCalibrateCommand(CLI::App* parent, Work* chosen);
+void AddFleetCommand(CLI::App* parent, Work* chosen);
 void AddLoadTestCommand(CLI::App* parent, Work* chosen);
 void AddLocateCommand(CLI::App* parent, Work* chosen);
 void AddReplayCommand(CLI::App* parent, Work* chosen);

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A fleet at one time, as its servers describe it: vehicles, maps, and which vehicles run which
+// revision. Values and pure functions; the servers' answers are as they came, nothing is escaped.
+
+#ifndef VOXLOC_CLIENTS_CLI_FLEET_FLEET_STATE_H_
+#define VOXLOC_CLIENTS_CLI_FLEET_FLEET_STATE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "clients/cli/json_output.h"
+#include "voxloc/v1/admin_service.pb.h"
+#include "voxloc/v1/map_service.pb.h"
+
+namespace voxloc::cli {
+
+// Scans over an interval of time.
+struct FleetScans {
+  uint64_t answered = 0;
+  uint64_t accepted = 0;
+  double rate_per_s = 0.0;  // of answers
+
+  void Add(const FleetScans& more);
+  // nullopt: no scan was answered.
+  [[nodiscard]] std::optional<double> accepted_ratio() const;
+};
+
+// A session; a vehicle has one at a time.
+struct FleetVehicle {
+  v1::SessionInfo session;
+  // Since the look before, or since the session was opened.
+  FleetScans recent;
+  // Since its last answer, by the server's clock, seconds. nullopt: none yet.
+  std::optional<double> silent_s;
+};
+
+struct FleetMap {
+  v1::MapInfo info;
+  std::vector<v1::MapRevision> revisions;  // ascending
+  absl::Status revisions_status;           // not OK: `revisions` is empty
+  std::vector<v1::TileInfo> worst_tiles;   // those that seem to have changed the most, worst first
+  absl::Status tiles_status;               // not OK: `worst_tiles` is empty
+};
+
+struct FleetServer {
+  std::string address;
+  absl::Status status;  // not OK: it did not answer, and nothing else is known
+  v1::GetServerInfoResponse info;
+  std::vector<FleetVehicle> vehicles;
+  absl::Status sessions_status;  // not OK: `vehicles` is empty
+  std::vector<FleetMap> maps;    // by name
+  absl::Status maps_status;      // not OK: `maps` is empty
+};
+
+struct FleetState {
+  int64_t taken_at_ns = 0;           // nanoseconds since the Unix epoch, by this machine's clock
+  std::vector<FleetServer> servers;  // in the order in which they were named
+};
+
+// The vehicles of a server that run one revision of a map.
+struct FleetRevisionUse {
+  uint64_t revision = 0;
+  size_t vehicles = 0;
+  FleetScans recent;
+};
+
+// Of the vehicles on `map`, ascending by revision; those without an answer yet are left out.
+[[nodiscard]] std::vector<FleetRevisionUse> RevisionUses(const FleetServer& server,
+                                                         const std::string& map);
+
+struct FleetTotals {
+  size_t answering_servers = 0;
+  size_t vehicles = 0;
+  FleetScans recent;
+};
+[[nodiscard]] FleetTotals TotalsOf(const FleetState& fleet);
+
+// Whether a vehicle's last answer, or more than one in a hundred of its recent ones, was not
+// accepted.
+[[nodiscard]] bool NeedsAttention(const FleetVehicle& vehicle);
+
+// What went wrong, in the order of the servers; the messages name the server and the call.
+[[nodiscard]] std::vector<absl::Status> FleetErrors(const FleetState& fleet);
+
+// docs/cli.md describes every key.
+[[nodiscard]] Json FleetJson(const FleetState& fleet);
+
+}  // namespace voxloc::cli
+
+#endif  // VOXLOC_CLIENTS_CLI_FLEET_FLEET_STATE_H_

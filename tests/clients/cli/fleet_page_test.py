@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a fleet in headless Chromium: fleet_page_test.py PROGRAMS_DIR.
+
+`voxloc fleet --html` writes the page of a server without maps; the tests open it with other data in
+the place of its own. Exits with 77 where there is no Chromium with its driver.
+"""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support" / "python"))
+import voxlocd  # noqa: E402
+import webdriver  # noqa: E402
+
+SKIPPED = 77
+DATA = re.compile(r'(<script id="voxloc-data" type="application/json">)(.*?)(</script>)', re.S)
+TEXTS = "return [...document.querySelectorAll(arguments[0])].map((e) => e.textContent);"
+TABLE = """
+return [...document.querySelectorAll(arguments[0] + " tbody tr")].map(
+  (line) => [...line.children].map((cell) => cell.textContent));
+"""
+HOSTILE = "</script><img src=x onerror=\"document.title='owned'\"><b>bus</b>"
+
+
+def vehicle(name, revision, status="OK", rate=10.0, ratio=1.0):
+    return {"session": "session of " + name, "vehicle": name, "peer": "", "map": "town",
+            "map_revision": revision, "profile": "precise", "active": True, "answered": 100,
+            "accepted": 99, "unanswered": 0, "status": status, "rate_per_s": rate,
+            "accepted_ratio": ratio, "silent_s": 0.1,
+            "needs_attention": status not in ("OK", "UNSPECIFIED")}
+
+
+def revision(number, state, canary=(), comment=""):
+    return {"revision": number, "state": state, "canary_vehicles": list(canary),
+            "committed_at_ns": 1_790_000_000_000_000_000, "comment": comment}
+
+
+def a_fleet():
+    """Two servers, of which one is down."""
+    vehicles = [vehicle(HOSTILE, 3), vehicle("bus-2", 3, rate=30.0, ratio=0.5),
+                vehicle("bus-9", 4, "LOW_SCORE", ratio=0.0)]
+    town = {"name": "town", "revision": 3, "revisions_error": None, "tiles_error": None,
+            "revisions": [revision(2, "SUPERSEDED"), revision(3, "ACTIVE"),
+                          revision(4, "STAGED", ["bus-9"], HOSTILE)],
+            "in_use": [{"revision": 3, "vehicles": 2, "rate_per_s": 40.0, "accepted_ratio": 0.625},
+                       {"revision": 4, "vehicles": 1, "rate_per_s": 10.0, "accepted_ratio": 0.0}],
+            "worst_tiles": [{"tile_id": name, "fit": {
+                "change": change, "seen_through_ratio": 0.25, "unexplained_ratio": 0.5,
+                "residual_m": 0.0312, "scans": 12.0}} for name, change in (("x0", 0.1), ("x1", 0.9))]}
+    return {"taken_at_ns": 1_790_000_000_000_000_000, "answering_servers": 1, "vehicles": 3,
+            "rate_per_s": 50.0, "accepted_ratio": 0.5, "errors": ["b:1 GetServerInfo: down"],
+            "servers": [{"server": "a:1", "error": None, "version": "1.2.3", "state": "serving",
+                         "engine": "cpu", "engine_note": "", "uptime_s": 7200.0,
+                         "sessions_error": None, "vehicles": vehicles, "maps_error": None,
+                         "maps": [town]},
+                        {"server": "b:1", "error": "b:1 GetServerInfo: down"}]}
+
+
+class FleetPage(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="voxloc_fleet_")
+        server = voxlocd.Voxlocd([os.path.join(cls.programs, "voxlocd")], cls.folder.name)
+        try:
+            server.wait_until_ready()
+            cls.written = os.path.join(cls.folder.name, "fleet.html")
+            subprocess.run([os.path.join(cls.programs, "voxloc"), "fleet", "--server", server.address,
+                            "--html", cls.written], check=True, timeout=60)
+        finally:
+            server.stop()
+        cls.html = pathlib.Path(cls.written).read_text(encoding="utf-8")
+        cls.browser = webdriver.Browser(*webdriver.find_browser())
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.close()
+        cls.folder.cleanup()
+
+    def tearDown(self):
+        self.assertEqual(self.browser.console(), [], "the page logged something")
+
+    def open(self, data):
+        text = json.dumps(data).replace("<", "\\u003c")
+        path = os.path.join(self.folder.name, "changed.html")
+        pathlib.Path(path).write_text(
+            DATA.sub(lambda found: found.group(1) + text + found.group(3), self.html),
+            encoding="utf-8")
+        self.browser.open(path)
+        self.browser.settle()
+
+    def texts(self, selector):
+        return self.browser.run(TEXTS, selector)
+
+    def test_the_page_as_written_opens_and_needs_no_network(self):
+        self.browser.open(self.written)
+        self.browser.settle()
+        self.assertEqual(self.texts("#headline"), ["0 vehicles on 1 server"])
+        self.assertEqual(len(self.browser.run(TABLE, "#servers")), 1)
+        self.assertEqual(
+            self.browser.run("return performance.getEntriesByType('resource').map((e) => e.name);"), [])
+
+    def test_tables_have_the_figures(self):
+        self.open(a_fleet())
+        self.assertEqual(self.texts("#headline"), ["3 vehicles on 1 of 2 servers"])
+        self.assertEqual(self.texts("#errors li"), ["b:1 GetServerInfo: down"])
+        servers = self.browser.run(TABLE, "#servers")
+        # Of 50 scans a second 10 + 15 are accepted.
+        self.assertEqual(servers[0], ["a:1", "serving", "cpu", "1.2.3", "3", "50.0", "50.0 %", "2 h"])
+        self.assertEqual(servers[1][1], "no answer")
+        revisions = self.browser.run(TABLE, "#revisions")
+        self.assertEqual([line[2] for line in revisions], ["3", "4"], "revision 2 is not in use")
+        self.assertEqual([line[3] for line in revisions], ["active", "staged, tried by 1 vehicle"])
+        self.assertEqual([line[6:] for line in revisions],
+                         [["2", "40.0", "62.5 %"], ["1", "10.0", "0.0 %"]])
+        tiles = self.browser.run(TABLE, "#tiles-table")
+        self.assertEqual(tiles, [["x1", "town", "a:1", "0.90", "25.0 %", "50.0 %", "0.031", "12.0"],
+                                 ["x0", "town", "a:1", "0.10", "25.0 %", "50.0 %", "0.031", "12.0"]])
+
+    def test_vehicles_are_chosen(self):
+        self.open(a_fleet())
+        self.assertEqual([line[0] for line in self.browser.run(TABLE, "#vehicles")],
+                         ["bus-9", HOSTILE, "bus-2"])
+        self.browser.click("#vehicle-choice button:nth-child(2)")
+        self.assertEqual([line[:2] for line in self.browser.run(TABLE, "#vehicles")],
+                         [["bus-9", "LOW_SCORE"]])
+
+    def test_text_of_the_network_is_text(self):
+        self.open(a_fleet())
+        self.assertEqual(self.browser.run("return document.querySelectorAll('img, table b').length;"), 0)
+        self.assertEqual(self.browser.run("return document.title;"), "voxloc fleet")
+        self.assertIn(HOSTILE, [line[5] for line in self.browser.run(TABLE, "#revisions")])
+
+    def test_large_fleets_are_cut_and_counted(self):
+        data = a_fleet()
+        data["servers"][0]["vehicles"] = [vehicle(f"bus-{i:05}", 3) for i in range(1500)]
+        self.open(data)
+        self.assertEqual(len(self.browser.run(TABLE, "#vehicles")), 1000)
+        self.assertEqual(self.texts("#vehicles-note"), ["the first 1000 of 1500"])
+
+    def test_theme_switches(self):
+        self.open(a_fleet())
+        self.browser.click("#theme")
+        self.assertEqual(
+            self.browser.run("return document.documentElement.getAttribute('data-theme');"), "dark")
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit("usage: fleet_page_test.py PROGRAMS_DIR")
+    if webdriver.find_browser() is None:
+        print("no Chromium with chromedriver: scripts/install-dependencies --ci")
+        sys.exit(SKIPPED)
+    FleetPage.programs = os.path.abspath(sys.argv.pop())
+    unittest.main(verbosity=2)
+
+
+if __name__ == "__main__":
+    main()
