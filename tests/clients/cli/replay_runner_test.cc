@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "clients/cli/replay/scan_view_source.h"
 #include "core/cloud/io/cloud_file.h"
 #include "tests/clients/cpp/fake_server.h"
 #include "tests/support/scratch_dir.h"
@@ -119,6 +120,35 @@ TEST_F(ReplayRunnerTest, ReferencesReachUpToTheFirstThatIsNotBeforeTheScan) {
               static_cast<double>(message.reference().stamp_ns() - first_ns));
   }
   EXPECT_EQ(order, "rrsrsrs") << "the last reference is of no use to a scan";
+}
+
+TEST(ViewScans, KeepsThePointsAndSaysWhatTheServerRefuses) {
+  int scored = 0;
+  FakeBehaviour behaviour;  // without GetCells
+  behaviour.score_poses = [&scored](FakeBehaviour::ScoreStream*) {
+    ++scored;
+    return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "the caller may not score");
+  };
+  FakeServer server(behaviour);
+  client::ChannelOptions channel;
+  channel.server = server.address();
+  std::vector<ReplayRow> rows(2);
+  std::vector<ChosenScan> chosen(2);
+  for (size_t i = 0; i < 2; ++i) {
+    rows[i].map_T_base = Pose();
+    chosen[i].index = i;
+    chosen[i].cloud.PushBack(1.0f, 2.0f, 3.0f);
+  }
+  Pose base_T_sensor;
+  base_T_sensor.translation = {10.0, 0.0, 0.0};
+  const ScanViews views =
+      ViewScans(*client::Channel::Create(channel), {}, chosen, rows, base_T_sensor);
+  server.Stop();
+  ASSERT_EQ(views.scans.size(), 2u);
+  EXPECT_EQ(views.scans[1].points_base.Point(0), Eigen::Vector3d(11.0, 2.0, 3.0));
+  EXPECT_NE(views.cells_missing.find("GetCells"), std::string::npos) << views.cells_missing;
+  EXPECT_NE(views.scores_missing.find("may not score"), std::string::npos);
+  EXPECT_EQ(scored, 1) << "what was refused once is not asked for again";
 }
 
 }  // namespace
