@@ -12,7 +12,7 @@
 
 namespace voxloc::cli {
 
-// About 7 MB of rows; more scans than a screen has columns of pixels.
+// About 11 MB of rows; more scans than a screen has columns of pixels.
 inline constexpr size_t kMaxReportRows = 10'000;
 
 // A row as ReplayJson gives it, without what the page does not use. In the place of `covariance`
