@@ -180,6 +180,14 @@ class Scraped(unittest.TestCase):
                 for variable, value in VARIABLES.items():
                     expression = expression.replace(variable, value)
                 yield place, expression
+        # What prometheus-adapter asks for the autoscaler of Kubernetes, for one pod.
+        adapter = (self.source / "deploy/kubernetes/components/autoscaling/prometheus-adapter.yaml")
+        query = re.search(r"metricsQuery: >-\n((?: {8}.*\n)+)", adapter.read_text(encoding="utf-8")).group(1)
+        for placeholder, value in (("Series", "voxloc_queue_wait_seconds_bucket"), ("GroupBy", "instance"),
+                                   ("LabelMatchers", 'job="voxloc"')):
+            self.assertIn(f"<<.{placeholder}>>", query)
+            query = query.replace(f"<<.{placeholder}>>", value)
+        yield "prometheus-adapter.yaml", query
 
     def test_no_expression_is_empty(self):
         expressions = [(place, expression) for place, expression in self.expressions()
