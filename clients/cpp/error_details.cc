@@ -49,6 +49,13 @@ bool MayHelpElsewhere(const absl::Status& refusal) {
           RetryAfterS(refusal).has_value());
 }
 
+bool WasCutOff(const absl::Status& end) {
+  if (end.code() == absl::StatusCode::kUnavailable) return true;
+  const bool may_be_of_a_proxy =
+      end.code() == absl::StatusCode::kInternal || end.code() == absl::StatusCode::kUnknown;
+  return may_be_of_a_proxy && ReasonOf(end).empty();
+}
+
 bool EndedForSilence(const absl::Status& end) { return ReasonOf(end) == "IDLE_TIMEOUT"; }
 
 }  // namespace voxloc::client

@@ -22,7 +22,7 @@ std::optional<double> SessionRoute::AfterStream(const StreamEnd& end) {
   opened_once_ = true;
   backoff_.Reset();
   const bool drained = end.drained_s.has_value();
-  const bool left = drained || end.status.code() == absl::StatusCode::kUnavailable;
+  const bool left = drained || WasCutOff(end.status);
   if (!left && !EndedForSilence(end.status)) return std::nullopt;
   if (left) channel_.impl().Leave(endpoint());
   if (!backoff_.MayTry()) return std::nullopt;

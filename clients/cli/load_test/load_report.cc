@@ -124,6 +124,7 @@ std::string TimesText(const LoadReport& report) {
   table.AddRow("    prepare, ms", InMilliseconds(tally.prepare), 3);
   table.AddRow("    align, ms", InMilliseconds(tally.align), 3);
   table.AddRow("    estimate, ms", InMilliseconds(tally.estimate), 3);
+  table.AddRow("between accepted answers, ms", InMilliseconds(tally.pause), 1);
   table.AddRow("scans in a batch", tally.batch_size.Summarized(1.0), 1);
   return table.Text();
 }
@@ -254,6 +255,7 @@ Json LoadReportJson(const LoadReport& report) {
                {"prepare_ms", times(tally.prepare)},
                {"align_ms", times(tally.align)},
                {"estimate_ms", times(tally.estimate)},
+               {"pause_ms", times(tally.pause)},
                {"batch_size", SummaryJson(tally.batch_size.Summarized(1.0))},
                {"generator_limited", report.generator.limited},
                {"generator",

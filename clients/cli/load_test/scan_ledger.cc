@@ -67,7 +67,7 @@ void ScanLedger::CountReply(const v1::AlignmentResult& result, const OnItsWay& s
   if (!superseded) {
     ++replies_;
     last_wait_ns_ = now_ns - scan.sent_ns;
-    if (timing_.IsSteady(now_ns)) ++tally_.arrivals;
+    if (timing_.IsSteady(now_ns)) CountArrival(result, now_ns);
   }
   if (!timing_.IsSteady(scan.due_ns)) return;
   ++tally_.statuses[result.status()];
@@ -91,6 +91,13 @@ void ScanLedger::CountReply(const v1::AlignmentResult& result, const OnItsWay& s
   tally_.align.Add(NanosecondsOf(timings.align_s()));
   tally_.estimate.Add(NanosecondsOf(timings.estimate_s()));
   tally_.batch_size.Add(timings.batch_size());
+}
+
+void ScanLedger::CountArrival(const v1::AlignmentResult& result, int64_t now_ns) {
+  ++tally_.arrivals;
+  if (!counts_times_ || !CountsAsAccepted(result)) return;
+  if (last_accepted_ns_.has_value()) tally_.pause.Add(now_ns - *last_accepted_ns_);
+  last_accepted_ns_ = now_ns;
 }
 
 uint64_t ScanLedger::CancelAll() {

@@ -71,6 +71,8 @@ class ScanLedger {
   };
 
   void CountReply(const v1::AlignmentResult& result, const OnItsWay& scan, int64_t now_ns);
+  // Of a reply other than SUPERSEDED, in the steady part.
+  void CountArrival(const v1::AlignmentResult& result, int64_t now_ns);
   void Lose(uint64_t sequence, const OnItsWay& scan);
 
   const LoadTiming& timing_;
@@ -81,6 +83,7 @@ class ScanLedger {
   std::set<uint64_t> lost_;  // no more than the session lets be unanswered
   uint64_t replies_ = 0;
   int64_t last_wait_ns_ = 0;
+  std::optional<int64_t> last_accepted_ns_;  // when it arrived, in the steady part
   Tally tally_;
 };
 

@@ -31,7 +31,7 @@ constexpr std::array<std::pair<const char*, uint64_t Tally::*>, 17> kTallyCounts
     {"streams_ended", &Tally::streams_ended},
 }};
 
-constexpr std::array<std::pair<const char*, LogHistogram Tally::*>, 11> kTallyHistograms = {{
+constexpr std::array<std::pair<const char*, LogHistogram Tally::*>, 12> kTallyHistograms = {{
     {"latency", &Tally::latency},
     {"quiet_latency", &Tally::quiet_latency},
     {"updating_latency", &Tally::updating_latency},
@@ -43,6 +43,7 @@ constexpr std::array<std::pair<const char*, LogHistogram Tally::*>, 11> kTallyHi
     {"align", &Tally::align},
     {"estimate", &Tally::estimate},
     {"batch_size", &Tally::batch_size},
+    {"pause", &Tally::pause},
 }};
 
 }  // namespace

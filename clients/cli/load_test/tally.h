@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What became of the scans of a load test: counts and distributions. Tallies of streams and of
-// processes are added up; between processes they travel as JSON. A tally takes at most 330 KiB,
+// processes are added up; between processes they travel as JSON. A tally takes at most 360 KiB,
 // however many scans it counts. Not thread-safe.
 
 #ifndef VOXLOC_CLIENTS_CLI_LOAD_TEST_TALLY_H_
@@ -56,6 +56,9 @@ struct Tally {
   LogHistogram align;
   LogHistogram estimate;
   LogHistogram batch_size;
+  // From one accepted answer of a stream to the next, by when they arrived, of those that arrived in
+  // the steady part. Its maximum is the longest time that a vehicle was without a pose.
+  LogHistogram pause;
 
   std::map<int, uint64_t> statuses;          // replies by v1::AlignmentStatus
   std::map<std::string, uint64_t> problems;  // errors and rejections, and how often; the first few

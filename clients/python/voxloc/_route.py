@@ -158,7 +158,7 @@ class SessionRoute(_Route):
         `drained_s` is SessionDraining.reconnect_after_s, where the server drained."""
         self._error, self._opened_once, self._attempts = error, True, 0
         drained = drained_s is not None
-        left = drained or (error is not None and error.code == grpc.StatusCode.UNAVAILABLE)
+        left = drained or (error is not None and error.was_cut_off)
         if not left and (error is None or error.reason != "IDLE_TIMEOUT"):
             return None
         if left:

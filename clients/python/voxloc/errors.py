@@ -35,6 +35,14 @@ class Error(Exception):
         self.metadata: Dict[str, str] = metadata or {}
         self.retry_after_s = retry_after_s
 
+    @property
+    def was_cut_off(self) -> bool:
+        """Whether an open stream ended on its way, by a connection that was lost or by a proxy that
+        has lost the server. gRPC reports the latter as INTERNAL or UNKNOWN; the server's own errors
+        of these codes have a reason."""
+        return self.code == grpc.StatusCode.UNAVAILABLE or not self.reason and self.code in (
+            grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN)
+
     def __str__(self) -> str:
         reason = f" [{self.reason}]" if self.reason not in ("", self.code.name) else ""
         return f"{self.code.name}{reason}: {self.message}"

@@ -719,6 +719,35 @@ TEST(LocalizationSession, StopsTryingAfterTheLastAttempt) {
   EXPECT_EQ((*session)->Send(scan).status().code(), absl::StatusCode::kUnavailable);
 }
 
+// As a proxy ends a stream whose server it has lost, and as a server says the same itself.
+TEST(LocalizationSession, OpensAgainWhereAProxyCutTheStreamOff) {
+  std::atomic<int> opened{0};
+  FakeBehaviour behaviour;
+  behaviour.align_scans = [&opened](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
+    const int number = ++opened;
+    AnswerOpen(stream);
+    v1::AlignScansRequest request;
+    stream->Read(&request);
+    if (number == 1) {
+      return grpc::Status(grpc::StatusCode::INTERNAL, "Received RST_STREAM with error code 2");
+    }
+    google::rpc::ErrorInfo info;
+    info.set_reason("INTERNAL");
+    google::rpc::Status details;
+    details.add_details()->PackFrom(info);
+    return grpc::Status(grpc::StatusCode::INTERNAL, "broken", details.SerializeAsString());
+  };
+  FakeServer server(behaviour);
+  auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("town"));
+  ASSERT_TRUE(session.ok()) << session.status();
+  const PointCloud cloud = ThreePoints();
+  ScanInput scan;
+  scan.cloud = &cloud;
+  ASSERT_TRUE((*session)->Send(scan).ok());
+  EXPECT_EQ((*session)->Receive(20.0).status().code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(opened, 2);
+}
+
 TEST(LocalizationSession, DoesNotReconnectAfterOtherErrors) {
   std::atomic<int> opened{0};
   FakeBehaviour behaviour;

@@ -439,6 +439,14 @@ class SessionRules(unittest.TestCase):
         state.find(None)
         self.assertFalse(state.add_scan(scan_request()).scan.HasField("guess_map_t_base"))
 
+    def test_a_stream_that_a_proxy_cuts_off_is_opened_again(self):
+        state = open_state()
+        reset = voxloc.Error(grpc.StatusCode.INTERNAL, "Received RST_STREAM with error code 2")
+        self.assertIsNotNone(state.stream_ended(reset))
+        state = open_state()
+        servers_own = voxloc.Error(grpc.StatusCode.INTERNAL, "no such luck", "INTERNAL")
+        self.assertIsNone(state.stream_ended(servers_own))
+
     def test_the_newest_scan_is_kept_while_it_reconnects(self):
         state = open_state()
         state.stream_ended(UNAVAILABLE)

@@ -81,6 +81,21 @@ TEST(ScanLedger, CountsEachScanOnceByWhatBecameOfIt) {
   EXPECT_EQ(tally.statuses.at(v1::ALIGNMENT_STATUS_LOW_SCORE), 1u);
 }
 
+TEST(ScanLedger, CountsThePausesBetweenAcceptedAnswers) {
+  const LoadTiming timing = OpenLoopTiming();
+  ScanLedger ledger(timing);
+  for (uint64_t i = 1; i <= 6; ++i) ledger.Enter(i, 1000 * kMs, 1000 * kMs);
+  EXPECT_TRUE(ledger.Settle(Reply(1), 900 * kMs)) << "in the ramp";
+  EXPECT_TRUE(ledger.Settle(Reply(2), 1100 * kMs));
+  EXPECT_TRUE(ledger.Settle(Reply(3), 1150 * kMs));
+  EXPECT_TRUE(ledger.Settle(Reply(4, v1::ALIGNMENT_STATUS_LOW_SCORE), 1200 * kMs));
+  EXPECT_TRUE(ledger.Settle(Reply(5), 1500 * kMs));
+  EXPECT_TRUE(ledger.Settle(Reply(6), 3500 * kMs)) << "after the end";
+  const Tally tally = ledger.tally();
+  EXPECT_EQ(tally.pause.count(), 2u);
+  EXPECT_EQ(tally.pause.Percentile(100.0), 350.0 * kMs);
+}
+
 // As sessions make it.
 v1::AlignmentResult LocalOutcome(uint64_t sequence, v1::AlignmentStatus status) {
   v1::AlignmentResult result = Reply(sequence, status);
@@ -432,7 +447,8 @@ TEST_F(LoadReportTest, JsonHasTheKeysThatScriptsRelyOn) {
     }
   }
   for (const char* key :
-       {"overhead_ms", "server_ms", "queue_wait_ms", "prepare_ms", "align_ms", "estimate_ms"}) {
+       {"overhead_ms", "server_ms", "queue_wait_ms", "prepare_ms", "align_ms", "estimate_ms",
+        "pause_ms"}) {
     EXPECT_TRUE(json[key]["p50"].is_null()) << key << ": there are no values";
   }
   EXPECT_EQ(json["batch_size"]["max"], 10.0);
