@@ -52,7 +52,7 @@ class Images(unittest.TestCase):
             copied = [line.split() for line in lines if line.startswith("COPY") and CONFIG in line]
             self.assertEqual(len(copied), 1, lines)
             source, target = copied[0][-2:]
-            self.assertEqual((source, target), ("/src/deploy/voxlocd.basic.yaml", CONFIG))
+            self.assertEqual((source, target), ("deploy/voxlocd.basic.yaml", CONFIG))
             (command,) = (json.loads(line[4:]) for line in lines if line.startswith("CMD "))
             self.assertEqual(command, [f"--config={CONFIG}"])
 
@@ -60,7 +60,7 @@ class Images(unittest.TestCase):
         for lines in self.images:
             instructions = [line.split()[0] for line in lines[1:] if line and line[0].isupper()]
             users = [line.split()[1] for line in lines if line.startswith("USER ")]
-            self.assertEqual(users, ["voxloc"])
+            self.assertEqual(users, ["10001:10001"])
             self.assertNotIn("RUN", instructions[instructions.index("USER"):])
             self.assertIn("VOLUME /var/lib/voxloc", lines)
             self.assertTrue(any("install -d -o voxloc -g voxloc /var/lib/voxloc" in line
@@ -84,9 +84,12 @@ except ImportError:
 
 @unittest.skipIf(yaml is None, "python3-yaml is not installed")
 class Compose(unittest.TestCase):
-    def service(self, name):
+    def services(self, name):
         text = (SOURCE / "deploy" / name).read_text(encoding="utf-8")
-        return yaml.safe_load(text)["services"]["voxlocd"]
+        return yaml.safe_load(text)["services"]
+
+    def service(self, name):
+        return self.services(name)["voxlocd"]
 
     def test_it_mounts_the_basic_configuration_and_a_volume(self):
         service = self.service("compose.yaml")
@@ -97,13 +100,42 @@ class Compose(unittest.TestCase):
         self.assertTrue((SOURCE / "deploy" / "voxlocd.basic.yaml").is_file())
 
     def test_it_runs_without_privileges_and_is_published_to_this_machine_alone(self):
+        for name, service in self.services("compose.yaml").items():
+            self.assertEqual(service["cap_drop"], ["ALL"], name)
+            self.assertEqual(service["security_opt"], ["no-new-privileges:true"], name)
+            self.assertNotIn("user", service)  # that of the image
+            for port in service["ports"]:
+                self.assertTrue(port.startswith("127.0.0.1:"), port)
         service = self.service("compose.yaml")
         self.assertTrue(service["read_only"])
-        self.assertEqual(service["cap_drop"], ["ALL"])
-        self.assertNotIn("user", service)  # that of the image
-        for port in service["ports"]:
-            self.assertTrue(port.startswith("127.0.0.1:"), port)
         self.assertEqual({port.rpartition(":")[2] for port in service["ports"]}, {"50051", "9464"})
+
+    def test_prometheus_and_grafana_are_provisioned_and_find_one_another(self):
+        services = self.services("compose.yaml")
+        self.assertEqual(set(services), {"voxlocd", "prometheus", "grafana"})
+        for name, service in services.items():
+            if "image" in service:
+                self.assertRegex(service["image"], r"^docker\.io/.*:v?\d+\.\d+\.\d+$")
+            for mount in service["volumes"]:
+                if mount.startswith("./"):
+                    self.assertTrue((SOURCE / "deploy" / mount.split(":")[0]).exists(), mount)
+                    self.assertTrue(mount.endswith(":ro"), mount)
+        mounts = {name: dict(mount.split(":")[:2] for mount in service["volumes"])
+                  for name, service in services.items()}
+        self.assertEqual(mounts["prometheus"]["./prometheus"], "/etc/prometheus")
+        self.assertEqual(mounts["grafana"]["./grafana/provisioning"], "/etc/grafana/provisioning")
+        deploy = SOURCE / "deploy"
+        scraped = yaml.safe_load((deploy / "prometheus/prometheus.yml").read_text(encoding="utf-8"))
+        (job,) = (job for job in scraped["scrape_configs"] if job["job_name"] == "voxloc")
+        self.assertEqual(job["static_configs"][0]["targets"], ["voxlocd:9464"])
+        sources = yaml.safe_load((deploy / "grafana/provisioning/datasources/prometheus.yaml")
+                                 .read_text(encoding="utf-8"))
+        self.assertEqual(sources["datasources"][0]["url"], "http://prometheus:9090")
+        providers = yaml.safe_load((deploy / "grafana/provisioning/dashboards/voxloc.yaml")
+                                   .read_text(encoding="utf-8"))
+        self.assertEqual(providers["providers"][0]["options"]["path"], mounts["grafana"]["./grafana/dashboards"])
+        home = services["grafana"]["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
+        self.assertTrue((deploy / "grafana/dashboards" / pathlib.PurePath(home).name).is_file())
 
     def test_what_the_gpu_file_overrides_are_variables_that_the_server_knows(self):
         service = self.service("compose.gpu.yaml")
