@@ -27,9 +27,9 @@ namespace voxloc::client {
 // not have the map yet.
 [[nodiscard]] bool MayHelpElsewhere(const absl::Status& refusal);
 
-// Whether an open stream was cut off on its way, by a connection that was lost or by a proxy that has
-// lost the server. gRPC reports the latter as Internal or Unknown; the server's own errors of these
-// codes have a reason.
+// Whether an open stream was cut off on its way, by a connection that was lost or by a proxy that
+// has lost the server. gRPC reports the latter as Internal or Unknown; the server's own errors of
+// these codes have a reason.
 [[nodiscard]] bool WasCutOff(const absl::Status& end);
 
 // Whether the server has ended a session only because it had nothing from its client for too long.

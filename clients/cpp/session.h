@@ -13,11 +13,11 @@
 // session has accepted a scan. A server that refuses the new session because it is full, or does
 // not have the map yet, is asked again, or another one in its place. When the server drains, it
 // answers what it has, and the session then opens elsewhere. A session that the server has ended
-// because its vehicle had nothing to send for long opens again too, and so does one that a proxy has
-// cut off because it lost the server. Any other error ends the session, such as Unauthenticated and PermissionDenied, as does the last failed attempt; Receive
-// then hands out what has arrived, and the error after that. A session that was activated or
-// deactivated is so again once it is open again, and so are changes of its setup; poses and
-// references that were sent are forgotten.
+// because its vehicle had nothing to send for long opens again too, and so does one that a proxy
+// has cut off because it lost the server. Any other error ends the session, such as Unauthenticated
+// and PermissionDenied, as does the last failed attempt; Receive then hands out what has arrived,
+// and the error after that. A session that was activated or deactivated is so again once it is open
+// again, and so are changes of its setup; poses and references that were sent are forgotten.
 //
 // Where the channel has several addresses, the next one is tried at once after a loss, a refusal, a
 // drain, or an `open` that is not answered in time, and the session waits when each has been tried:

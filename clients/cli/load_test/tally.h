@@ -56,8 +56,8 @@ struct Tally {
   LogHistogram align;
   LogHistogram estimate;
   LogHistogram batch_size;
-  // From one accepted answer of a stream to the next, by when they arrived, of those that arrived in
-  // the steady part. Its maximum is the longest time that a vehicle was without a pose.
+  // From one accepted answer of a stream to the next, by when they arrived, of those that arrived
+  // in the steady part. Its maximum is the longest time that a vehicle was without a pose.
   LogHistogram pause;
 
   std::map<int, uint64_t> statuses;          // replies by v1::AlignmentStatus

@@ -446,9 +446,8 @@ TEST_F(LoadReportTest, JsonHasTheKeysThatScriptsRelyOn) {
       EXPECT_TRUE(json[key][statistic].is_number()) << key << "." << statistic;
     }
   }
-  for (const char* key :
-       {"overhead_ms", "server_ms", "queue_wait_ms", "prepare_ms", "align_ms", "estimate_ms",
-        "pause_ms"}) {
+  for (const char* key : {"overhead_ms", "server_ms", "queue_wait_ms", "prepare_ms", "align_ms",
+                          "estimate_ms", "pause_ms"}) {
     EXPECT_TRUE(json[key]["p50"].is_null()) << key << ": there are no values";
   }
   EXPECT_EQ(json["batch_size"]["max"], 10.0);
