@@ -25,10 +25,8 @@ WORKDIR /src
 COPY scripts/install-dependencies scripts/
 RUN scripts/install-dependencies --no-tests
 COPY . .
-ARG CCACHE_DIR=/var/cache/ccache
-RUN --mount=type=cache,target=/var/cache/ccache \
-    export CCACHE_BASEDIR=/src CCACHE_NOHASHDIR=true \
-    && cmake --preset release -DVOXLOC_BUILD_TESTS=OFF -DVOXLOC_CUDA=OFF \
+RUN --mount=type=cache,target=/root/.cache/ccache \
+    cmake --preset release -DVOXLOC_BUILD_TESTS=OFF -DVOXLOC_CUDA=OFF \
     && cmake --build --preset release --target voxlocd voxloc \
     && install -D --strip --target-directory=/out/bin build/release/bin/voxlocd build/release/bin/voxloc
 RUN scripts/runtime-packages /out/bin/* > /out/runtime-packages.txt
@@ -40,8 +38,7 @@ WORKDIR /src
 COPY scripts/install-dependencies scripts/
 RUN scripts/install-dependencies --no-tests
 COPY . .
-ARG CCACHE_DIR=/var/cache/ccache
-RUN --mount=type=cache,target=/var/cache/ccache scripts/package --cuda --output /out \
+RUN --mount=type=cache,target=/root/.cache/ccache scripts/package --cuda --output /out \
     && mkdir /opt/voxloc \
     && tar -xzf /out/voxloc-*.tar.gz -C /opt/voxloc --strip-components=1
 
