@@ -44,10 +44,10 @@ grep -q ' update$' "$folder/asked" || fail "the package lists were not refreshed
 grep -q ' install -y --no-install-recommends liblzf-dev libgtest-dev$' "$folder/asked" ||
   fail "not just what was missing is installed: $(cat "$folder/asked")"
 
-printf 'shellcheck\nlibgtest-dev\ndebootstrap\n' >"$folder/missing"
+printf 'shellcheck\nlibgtest-dev\nclang-tidy\n' >"$folder/missing"
 [[ $(scripts/install-dependencies --ci --check) == $'libgtest-dev\nshellcheck' ]] || fail "--ci"
 [[ $(scripts/install-dependencies --ci --no-tests --check) == shellcheck ]] || fail "--ci --no-tests"
-[[ $(scripts/install-dependencies --tools --ci --check) == $'libgtest-dev\nshellcheck\ndebootstrap' ]] ||
+[[ $(scripts/install-dependencies --tools --ci --check) == $'libgtest-dev\nclang-tidy\nshellcheck' ]] ||
   fail "--tools --ci names a package twice or leaves one out"
 
 status=0
