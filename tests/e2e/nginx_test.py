@@ -65,6 +65,8 @@ class Server:
         self.process = subprocess.Popen(
             [self.test.options.programs / "voxlocd", f"--listen={self.grpc}", f"--metrics-listen={self.http}",
              f"--data-dir={self.test.folder}/data-{self.number}", "--engine=cpu",
+             # The delay is for proxies that ask for the readiness.
+             "--drain-delay-s=0",
              f"--drain-spread-s={self.test.options.drain_spread}"],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         eventually(f"server {self.number} is ready",
