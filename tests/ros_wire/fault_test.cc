@@ -75,13 +75,18 @@ TEST_F(FaultsOnTheWire, TheNodeOutlivesRestartsOfTheServer) {
   TownServer server;
   ASSERT_NO_FATAL_FAILURE(
       StartTownServer("cpu", scratch_.Path("server"), drive().map.parent_path(), &server));
-  ASSERT_NO_FATAL_FAILURE(Start(Patient(server.address), false));
+  ros::Parameters parameters = Patient(server.address);
+  parameters.sensor_points.timeout_sec = 2.0;  // so long a scan waits for the server
+  ASSERT_NO_FATAL_FAILURE(Start(parameters, false));
   ASSERT_TRUE(peer().CallTrigger(true, kLongestWait).has_value());
   ASSERT_TRUE(IsFoundEventually());
   EXPECT_TRUE(IsReportedEventually(IsOk));
 
   EXPECT_EQ(server.process->Stop(), 0);
   EXPECT_TRUE(IsReportedEventually(IsNotOk)) << "the server is gone, and the node is content";
+  // The newest one too, whose place no other scan takes.
+  EXPECT_TRUE(Eventually([&] { return peer().scan_statuses_received() >= clouds_sent(); }))
+      << "a scan waits for the server without a status";
   (void)SendNext();
   const std::optional<Diagnostic> refused = SendNext();
   ASSERT_TRUE(refused.has_value());

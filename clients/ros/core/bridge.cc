@@ -27,6 +27,7 @@ ServerLinkOptions Bridge::Impl::LinkOptions() {
   options.on_result = [this](uint64_t number, const v1::AlignmentResult& result) {
     OnResult(number, result);
   };
+  options.max_wait_s = parameters.sensor_points.timeout_sec;
   options.on_change = [this](const absl::Status& connection) { OnConnection(connection); };
   return options;
 }

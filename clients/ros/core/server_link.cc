@@ -17,7 +17,10 @@
 namespace voxloc::ros {
 namespace {
 
-// Between two looks at the connection, which only on_change and a session that ended wait for.
+using SteadyClock = std::chrono::steady_clock;
+
+// Between two looks at the connection, which only on_change, a session that ended, and scans that
+// wait for a connection wait for.
 constexpr double kLookS = 0.1;
 // For the answer to `open`. Nobody waits for it.
 constexpr double kOpenTimeoutS = 5.0;
@@ -51,6 +54,8 @@ struct ServerLink::Impl {
   // Until the session ends, or the link does. Its last word.
   absl::Status Watch(client::LocalizationSession& session);
   void Settle(const absl::Status& end);
+  // Scans that have waited long enough for a connection, which is not there because of `why`.
+  void GiveUpWaiting(const absl::Status& why);
   void TakeResult(const v1::AlignmentResult& result);
   void Tell(const absl::Status& now);
   [[nodiscard]] client::SessionOptions SessionOptionsNow();  // under the lock
@@ -60,7 +65,11 @@ struct ServerLink::Impl {
   struct Pending {
     uint64_t number = 0;
     int64_t stamp_ns = 0;
+    SteadyClock::time_point sent;
+    bool settled = false;  // it has its outcome, and the session may still have one for it
   };
+  // Gives scans the outcome STALE.
+  void TellStale(const std::map<uint64_t, Pending>& scans, const std::string& why);
 
   const client::Channel channel;
   const ServerLinkOptions options;
@@ -76,7 +85,7 @@ struct ServerLink::Impl {
   uint64_t next_sequence = 1;           // of the session, which counts from 1
   std::map<uint64_t, Pending> pending;  // by the session's sequence
   uint64_t outcomes = 0;                // that sessions gave, those made by them included
-  uint64_t settled = 0;                 // scans whose session ended before
+  uint64_t settled = 0;                 // scans that got their outcome from the link
   ServerState totals;  // sent, bytes_sent; the rest of the sessions before this one
   absl::Status told = absl::UnknownError("nothing has been told");  // of the thread
 
@@ -124,7 +133,9 @@ absl::Status ServerLink::Impl::Watch(client::LocalizationSession& watched) {
   while (true) {
     const std::optional<absl::Status> end = watched.AwaitEnd(kLookS);
     if (end.has_value()) return *end;
-    Tell(watched.connection());
+    const absl::Status connection = watched.connection();
+    Tell(connection);
+    if (!connection.ok()) GiveUpWaiting(connection);
     const std::lock_guard<std::mutex> lock(mutex);
     if (stopping) return absl::CancelledError("the node is being shut down");
   }
@@ -134,15 +145,39 @@ void ServerLink::Impl::Settle(const absl::Status& end) {
   std::map<uint64_t, Pending> left;
   {
     const std::lock_guard<std::mutex> lock(mutex);
-    left.swap(pending);
+    for (const auto& [sequence, scan] : pending) {
+      if (!scan.settled) left.emplace(sequence, scan);
+    }
+    pending.clear();
     settled += left.size();
   }
-  for (const auto& [sequence, scan] : left) {
+  TellStale(left, absl::StrCat("the session ended before the answer: ", end.message()));
+}
+
+void ServerLink::Impl::GiveUpWaiting(const absl::Status& why) {
+  const auto latest = SteadyClock::now() - std::chrono::duration_cast<SteadyClock::duration>(
+                                               std::chrono::duration<double>(options.max_wait_s));
+  std::map<uint64_t, Pending> late;
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    for (auto& [sequence, scan] : pending) {
+      if (sequence >= next_sequence) break;  // Send still has it
+      if (scan.settled || scan.sent > latest) continue;
+      scan.settled = true;
+      late.emplace(sequence, scan);
+    }
+    settled += late.size();
+  }
+  TellStale(late, absl::StrCat("no connection within ", options.max_wait_s, " s: ", why.message()));
+}
+
+void ServerLink::Impl::TellStale(const std::map<uint64_t, Pending>& scans, const std::string& why) {
+  for (const auto& [sequence, scan] : scans) {
     v1::AlignmentResult result;
     result.set_sequence(sequence);
     result.set_stamp_ns(scan.stamp_ns);
     result.set_status(v1::ALIGNMENT_STATUS_STALE);
-    result.set_detail(absl::StrCat("the session ended before the answer: ", end.message()));
+    result.set_detail(why);
     options.on_result(scan.number, result);
   }
 }
@@ -153,9 +188,14 @@ void ServerLink::Impl::TakeResult(const v1::AlignmentResult& result) {
     const std::lock_guard<std::mutex> lock(mutex);
     const auto found = pending.find(result.sequence());
     if (found == pending.end()) return;
-    number = found->second.number;
+    const Pending scan = found->second;
     pending.erase(found);
     ++outcomes;
+    if (scan.settled) {
+      --settled;  // the session's count has it now
+      return;
+    }
+    number = scan.number;
   }
   options.on_result(number, result);
 }
@@ -198,7 +238,7 @@ absl::Status ServerLink::Send(uint64_t number, v1::Scan scan) {
     if (session == nullptr) return impl_->error;
     // The outcome can come before Send returns.
     sequence = impl_->next_sequence;
-    impl_->pending[sequence] = {number, scan.stamp_ns()};
+    impl_->pending[sequence] = {number, scan.stamp_ns(), SteadyClock::now()};
   }
   const absl::StatusOr<uint64_t> sent = session->Send(std::move(scan));
   const std::lock_guard<std::mutex> lock(impl_->mutex);

@@ -27,6 +27,9 @@ struct ServerLinkOptions {
   // the answer (status ENGINE_FAULT is never used for that: it is STALE, with the reason). Called
   // by a thread of the link's or by Send; must be quick, and not call back.
   std::function<void(uint64_t number, const v1::AlignmentResult& result)> on_result;
+  // Without a connection, the newest scan waits for one. After so many seconds it has its outcome
+  // all the same: STALE, with the reason. What the server still says of it then is not handed on.
+  double max_wait_s = 1.0;
   // A session was opened (ok), or was lost, and why. Likewise, up to 0.1 s later.
   std::function<void(const absl::Status& connection)> on_change;
 };

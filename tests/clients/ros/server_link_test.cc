@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <map>
 #include <mutex>
 
@@ -94,6 +95,53 @@ TEST(ServerLink, ScansOfASessionThatEndsHaveAnOutcomeAndTheNextSessionOpens) {
   EXPECT_EQ(state.sent, 2u);
   EXPECT_EQ(state.answered, 1u);
   EXPECT_EQ(state.given_up, 1u);
+}
+
+// No newer scan takes its place, and the server answers it after all when it is back.
+TEST(ServerLink, AScanThatWaitsTooLongForAConnectionHasItsOneOutcome) {
+  std::atomic<bool> is_gone{false};
+  std::atomic<int> scans{0};
+  FakeBehaviour behaviour;
+  behaviour.align_scans = [&](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
+    if (is_gone) return grpc::Status(grpc::StatusCode::UNAVAILABLE, "gone");
+    AnswerOpenOf(stream);
+    v1::AlignScansRequest request;
+    while (stream->Read(&request)) {
+      v1::AlignScansResponse response;
+      response.mutable_result()->set_sequence(request.scan().sequence());
+      response.mutable_result()->set_status(v1::ALIGNMENT_STATUS_OK);
+      stream->Write(response);
+      if (++scans > 1) continue;
+      is_gone = true;
+      return grpc::Status(grpc::StatusCode::UNAVAILABLE, "going");
+    }
+    return grpc::Status::OK;
+  };
+  FakeServer server(behaviour);
+  Outcomes outcomes;
+  ServerLinkOptions options = OptionsFor(outcomes);
+  options.max_wait_s = 0.05;
+  ServerLink link(ChannelTo(server.address()), options);
+  ASSERT_TRUE(Eventually([&] { return link.state().connection.ok(); }));
+  ASSERT_TRUE(link.Send(6, v1::Scan()).ok());
+  ASSERT_TRUE(Eventually([&] { return outcomes.size() == 1 && !link.state().connection.ok(); }));
+  ASSERT_TRUE(link.Send(7, v1::Scan()).ok());
+  ASSERT_TRUE(Eventually([&] { return outcomes.size() == 2; }));
+  EXPECT_EQ(link.state().answered, 1u);
+  EXPECT_EQ(link.state().given_up, 1u);
+
+  is_gone = false;
+  ASSERT_TRUE(Eventually([&] { return link.state().answered == 2; }));
+  ASSERT_TRUE(link.Send(8, v1::Scan()).ok());
+  ASSERT_TRUE(Eventually([&] { return outcomes.size() == 3; }));
+  {
+    const std::lock_guard<std::mutex> lock(outcomes.mutex);
+    EXPECT_THAT(outcomes.by_number[6], testing::ElementsAre(v1::ALIGNMENT_STATUS_OK));
+    EXPECT_THAT(outcomes.by_number[7], testing::ElementsAre(v1::ALIGNMENT_STATUS_STALE));
+    EXPECT_THAT(outcomes.by_number[8], testing::ElementsAre(v1::ALIGNMENT_STATUS_OK));
+  }
+  EXPECT_EQ(link.state().sent, 3u);
+  EXPECT_EQ(link.state().given_up, 0u) << "the server has answered all of them";
 }
 
 TEST(ServerLink, SaysWhyItIsNotConnected) {
