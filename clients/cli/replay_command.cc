@@ -34,6 +34,7 @@ struct ReplayFlags {
   std::vector<std::string> captures;
   BagFlags bag;
   std::string guesses_topic;
+  std::string point_times = "none";
   ServerFlags server;
   MapFlags map;
   ScanFlags scan;
@@ -68,6 +69,13 @@ GuessSource::Kind KindOf(const ReplayFlags& options) {
   return options.guess == "previous" ? GuessSource::Kind::kPrevious : GuessSource::Kind::kTruth;
 }
 
+// nullopt: none.
+std::optional<ros::PointTimeChoice> PointTimesOf(const ReplayFlags& options) {
+  if (options.point_times == "none") return std::nullopt;
+  if (options.point_times == "auto") return ros::PointTimeChoice{true, ""};
+  return ros::PointTimeChoice{false, options.point_times};
+}
+
 // The scans and their poses, and where the scans come from.
 struct ReplayDrive {
   std::unique_ptr<bag::Drive> bag;  // nullptr: files
@@ -99,7 +107,7 @@ absl::StatusOr<ReplayDrive> OpenReplayDrive(const ReplayFlags& options) {
   drive.input = ReplayInputOf(*drive.bag, !options.guesses_topic.empty());
   absl::StatusOr<std::unique_ptr<bag::DriveClouds>> clouds = drive.bag->ReadClouds();
   if (!clouds.ok()) return clouds.status();
-  drive.scans = std::make_unique<BagScans>(*std::move(clouds));
+  drive.scans = std::make_unique<BagScans>(*std::move(clouds), PointTimesOf(options));
   return drive;
 }
 
@@ -109,6 +117,8 @@ v1::ScanSetup SetupOf(const ReplayFlags& options, const std::optional<Pose>& bas
   setup.set_map(options.map.map);
   setup.mutable_options()->set_profile(options.map.profile);
   options.alignment.AddTo(&setup);
+  // What is moved to the stamp can be thinned only after that.
+  if (PointTimesOf(options).has_value()) options.scan.AddTo(setup.mutable_filter());
   if (base_T_sensor.has_value()) client::EncodePose(*base_T_sensor, setup.mutable_base_t_sensor());
   options.estimate.AddTo(setup.mutable_options(), setup.mutable_output());
   setup.mutable_output()->set_diagnostics(options.diagnostics);
@@ -254,7 +264,8 @@ constexpr char kReplayManual[] =
     "without one are left out and counted. Where the sensor sits on the vehicle comes from the\n"
     "transforms of the bag, or from --base-t-sensor. --poses FILE (tum) takes the place of the\n"
     "bag's poses, and --guesses-topic starts each search at a pose of another topic, such as a\n"
-    "filter's.\n\n"
+    "filter's. --point-times sends the times of the points too; scans are then thinned by the\n"
+    "server, after it has deskewed them.\n\n"
     "Examples:\n"
     "  voxloc replay --map town --scans drive/scans --poses drive/poses.txt --points 1500 \\\n"
     "      --guess previous --perturb 0.3,0.3,0.1,0.5,0.5,1 --report report.html\n"
@@ -304,6 +315,13 @@ void AddReplayBagFlags(CLI::App* command, ReplayFlags* options) {
       ->type_name("TOPIC")
       ->needs(bag)
       ->excludes(command->get_option("--guess"));
+  command
+      ->add_option("--point-times", options->point_times,
+                   "Send the times of the points, so that the server deskews the scans: `auto` for "
+                   "the first field that is known, or the name of a field; `none` for no times")
+      ->type_name("FIELD")
+      ->needs(bag)
+      ->capture_default_str();
   for (const char* name : {"--scans", "--guesses", "--pose-format"}) {
     bag->excludes(command->get_option(name));
   }

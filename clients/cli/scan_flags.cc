@@ -19,6 +19,14 @@ FilterOptions ScanFlags::filter() const {
   return options;
 }
 
+void ScanFlags::AddTo(v1::ScanFilter* filter) const {
+  filter->set_min_range_m(min_range_m);
+  filter->set_max_range_m(max_range_m);
+  filter->set_voxel_leaf_m(leaf_m);
+  filter->set_max_points(static_cast<uint32_t>(points));
+  filter->set_random_seed(seed);
+}
+
 void AddScanFlags(CLI::App* command, ScanFlags* flags) {
   command
       ->add_option("--leaf", flags->leaf_m,

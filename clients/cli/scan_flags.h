@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/cloud/filters.h"
+#include "voxloc/v1/cloud.pb.h"
 
 namespace CLI {
 class App;
@@ -25,6 +26,8 @@ struct ScanFlags {
   uint64_t seed = 0;
 
   [[nodiscard]] FilterOptions filter() const;
+  // The same for the server to do.
+  void AddTo(v1::ScanFilter* filter) const;
 };
 
 void AddScanFlags(CLI::App* command, ScanFlags* flags);

@@ -111,6 +111,35 @@ class Bags(unittest.TestCase):
             self.assertEqual(row["truth"][:3], pose[:3])
             self.assertEqual(row["guess"][0], pose[0] + 0.25)
 
+    def test_times_of_points_let_the_server_deskew(self):
+        self.run_voxloc("simulate", "--size", "100", "--scans", str(SCANS), "--longitudinal", "10",
+                        "--skew", "--point-times", "fast")
+        poses = bags.read_kitti_poses(self.folder / "fast/poses.txt")
+        clouds = [bags.read_pcd_timed_points(path)
+                  for path in sorted((self.folder / "fast/scans").iterdir())]
+        bags.write_mcap(self.folder / "fast.mcap", bags.drive_recording(clouds, poses, START_NS))
+
+        def errors_m(*words):
+            done = self.run_voxloc("replay", "--server", self.server.address, "--map", "town",
+                                   "--points", "1500", "--json", "-", "--bag", "fast.mcap",
+                                   *words)
+            return sorted(row["translation_error_m"] for row in json.loads(done.stdout)["results"])
+
+        skewed = errors_m()
+        self.assertGreater(skewed[SCANS // 2], 0.2)
+        deskewed = errors_m("--point-times", "auto")
+        self.assertLess(deskewed[-1], 0.1)
+        self.assertEqual(errors_m("--point-times", "time"), deskewed)
+        refused = self.run_voxloc("replay", "--server", self.server.address, "--map", "town", "--bag",
+                                  "fast.mcap", "--point-times", "stamp", expect=1)
+        self.assertIn("must have the time field 'stamp' (got x, y, z, intensity, ring, time)",
+                      refused.stderr)
+        bags.write_mcap(self.folder / "plain.mcap",
+                        bags.drive_recording(self.clouds, self.poses, START_NS))
+        refused = self.run_voxloc("replay", "--server", self.server.address, "--map", "town", "--bag",
+                                  "plain.mcap", "--point-times", "auto", expect=1)
+        self.assertIn("with the times of its points (got x, y, z)", refused.stderr)
+
     def tiles(self, name):
         done = self.run_voxloc("map", "tiles", "--server", self.server.address, "--map", name,
                                "--json", "-")

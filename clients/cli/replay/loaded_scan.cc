@@ -9,30 +9,34 @@
 
 namespace voxloc::cli {
 
-absl::StatusOr<LoadedScan> ThinReplayScan(const PointCloud& cloud, const std::string& name,
+absl::StatusOr<LoadedScan> ThinReplayScan(SourceScan source, const std::string& name,
                                           const FilterOptions& filter, size_t picture_points) {
-  absl::StatusOr<FilteredCloud> filtered = FilterCloud(cloud, filter);
-  if (!filtered.ok()) {
-    return absl::Status(filtered.status().code(),
-                        absl::StrCat(name, ": ", filtered.status().message()));
-  }
   LoadedScan scan;
-  scan.cloud = std::move(filtered->cloud);
   if (picture_points > 0) {
     FilterOptions picture = filter;
     picture.voxel_leaf_m = 0.0;
     picture.max_points = picture_points;
-    absl::StatusOr<FilteredCloud> chosen = FilterCloud(cloud, picture);
+    absl::StatusOr<FilteredCloud> chosen = FilterCloud(source.cloud, picture);
     if (chosen.ok()) scan.picture = std::move(chosen->cloud);
   }
+  if (source.timed.has_value()) {
+    scan.timed = *std::move(source.timed);
+    return scan;
+  }
+  absl::StatusOr<FilteredCloud> filtered = FilterCloud(source.cloud, filter);
+  if (!filtered.ok()) {
+    return absl::Status(filtered.status().code(),
+                        absl::StrCat(name, ": ", filtered.status().message()));
+  }
+  scan.cloud = std::move(filtered->cloud);
   return scan;
 }
 
 absl::StatusOr<LoadedScan> LoadReplayScan(const std::string& path, const FilterOptions& filter,
                                           size_t picture_points) {
-  const absl::StatusOr<PointCloud> cloud = ReadCloud(path);
+  absl::StatusOr<PointCloud> cloud = ReadCloud(path);
   if (!cloud.ok()) return cloud.status();
-  return ThinReplayScan(*cloud, path, filter, picture_points);
+  return ThinReplayScan({*std::move(cloud), std::nullopt}, path, filter, picture_points);
 }
 
 }  // namespace voxloc::cli

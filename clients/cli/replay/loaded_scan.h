@@ -6,22 +6,27 @@
 #define VOXLOC_CLIENTS_CLI_REPLAY_LOADED_SCAN_H_
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "clients/cli/replay/scan_source.h"
 #include "core/cloud/filters.h"
+#include "voxloc/v1/cloud.pb.h"
 
 namespace voxloc::cli {
 
 struct LoadedScan {
   PointCloud cloud;    // as it is sent
   PointCloud picture;  // a choice of the points before thinning, for the report; may be empty
+  // With the times of its points: sent in the place of `cloud`, and thinned by the server, which
+  // first moves the points to where they were at the stamp.
+  std::optional<v1::Cloud> timed;
 };
 
 // `name`: what the error calls the scan. `picture_points`: how many points the report wants; 0:
 // none.
-[[nodiscard]] absl::StatusOr<LoadedScan> ThinReplayScan(const PointCloud& cloud,
-                                                        const std::string& name,
+[[nodiscard]] absl::StatusOr<LoadedScan> ThinReplayScan(SourceScan source, const std::string& name,
                                                         const FilterOptions& filter,
                                                         size_t picture_points);
 

@@ -2,6 +2,7 @@
 
 #include "clients/cli/replay/replay_runner.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -21,6 +22,23 @@ using Clock = std::chrono::steady_clock;
 // A session interpolates between two poses: the first one is sent twice, this long before its scan
 // and at it. The time between the scans of a LiDAR of 10 Hz.
 constexpr int64_t kFirstPoseLead_ns = 100'000'000;
+
+// Poses farther apart tell no motion: those of a bag are interpolated as far.
+constexpr double kLongestMotion_s = 1.0;
+
+// How the vehicle moves around a scan, by the poses of the scans before and after it: the guesses,
+// which it knows, or the truth.
+std::optional<Twist> TwistAround(const ReplayInput& input, size_t index) {
+  const size_t from = index == 0 ? 0 : index - 1;
+  const size_t to = std::min(index + 1, input.truth.size() - 1);
+  const double duration_s =
+      1e-9 * static_cast<double>(input.truth[to].stamp_ns - input.truth[from].stamp_ns);
+  if (!(duration_s > 0.0 && duration_s <= kLongestMotion_s)) return std::nullopt;
+  const auto pose = [&input](size_t i) {
+    return input.guesses.empty() ? input.truth[i].pose : input.guesses[i];
+  };
+  return MeanTwist(pose(from), pose(to), duration_s);
+}
 
 double SecondsBetween(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
@@ -113,7 +131,12 @@ class Runner {
     row.guess_map_T_base = guesses_.GuessFor(index, previous);
     client::ScanInput message;
     message.stamp_ns = row.stamp_ns;
-    message.cloud = &scan->cloud;
+    if (scan->timed.has_value()) {
+      message.encoded_cloud = &*scan->timed;
+      message.base_twist = TwistAround(input_, index);
+    } else {
+      message.cloud = &scan->cloud;
+    }
     if (absl::Status status = SendReferences(row.stamp_ns); !status.ok()) return status;
     if (options_.session_poses) {
       if (absl::Status status = SendGuess(row); !status.ok()) return status;

@@ -27,9 +27,9 @@ ScanLoader::~ScanLoader() {
 
 absl::StatusOr<LoadedScan> ScanLoader::Load() {
   const std::string& name = names_[next_++];
-  const absl::StatusOr<PointCloud> cloud = source_->Next();
-  if (!cloud.ok()) return cloud.status();
-  return ThinReplayScan(*cloud, name, filter_, picture_points_);
+  absl::StatusOr<SourceScan> scan = source_->Next();
+  if (!scan.ok()) return scan.status();
+  return ThinReplayScan(*std::move(scan), name, filter_, picture_points_);
 }
 
 void ScanLoader::Run() {

@@ -7,12 +7,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "clients/cpp/messages.h"
 #include "clients/dataset/bag/messages.h"
 #include "clients/dataset/bag/topic_choice.h"
 #include "clients/dataset/stamp_text.h"
-#include "clients/pointcloud2/cloud_encoding.h"
 
 namespace voxloc::bag {
 namespace {
@@ -33,19 +33,23 @@ std::string SpanText(int64_t first_ns, int64_t last_ns) {
                       " s");
 }
 
-absl::StatusOr<PointCloud> CloudOf(const Topic& topic, absl::string_view bytes) {
+absl::StatusOr<v1::Cloud> EncodedCloudOf(const Topic& topic, absl::string_view bytes,
+                                         const ros::CloudEncodingOptions& options) {
   CloudMessage message;
   if (absl::Status status = DecodePointCloud2(topic, bytes, &message); !status.ok()) return status;
-  ros::CloudEncodingOptions options;
-  options.encoding = ros::CloudEncoding::kFloat32;
-  const absl::StatusOr<ros::EncodedCloud> encoded =
+  absl::StatusOr<ros::EncodedCloud> encoded =
       ros::EncodeCloud(message.view, /*base_T_sensor=*/std::nullopt, options);
   if (!encoded.ok()) return encoded.status();
-  PointCloud cloud;
-  if (absl::Status status = client::DecodePoints(encoded->cloud, &cloud); !status.ok()) {
-    return status;
+  if (options.time.any && !encoded->has_times) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the cloud must have a field with the times of its points (got ",
+                     absl::StrJoin(message.fields, ", ",
+                                   [](std::string* out, const ros::PointField& field) {
+                                     absl::StrAppend(out, field.name);
+                                   }),
+                     ")"));
   }
-  return cloud;
+  return std::move(encoded->cloud);
 }
 
 // The frames as decoders give them.
@@ -57,7 +61,7 @@ DriveOptions Normalized(DriveOptions options) {
 
 }  // namespace
 
-absl::StatusOr<PointCloud> DriveClouds::Next() {
+absl::StatusOr<v1::Cloud> DriveClouds::Encode(const ros::CloudEncodingOptions& options) {
   const DriveScan& scan = drive_.scans()[next_scan_];
   const auto fail = [&](const absl::Status& status) {
     return absl::Status(
@@ -72,9 +76,25 @@ absl::StatusOr<PointCloud> DriveClouds::Next() {
     if (!*more) return fail(absl::UnavailableError("the bag has become shorter"));
   } while (next_number_++ < scan.number);
   ++next_scan_;
-  absl::StatusOr<PointCloud> cloud = CloudOf(drive_.points_topic(), message.bytes);
+  absl::StatusOr<v1::Cloud> cloud = EncodedCloudOf(drive_.points_topic(), message.bytes, options);
   if (!cloud.ok()) return fail(cloud.status());
   return cloud;
+}
+
+absl::StatusOr<PointCloud> DriveClouds::Next() {
+  ros::CloudEncodingOptions options;
+  options.encoding = ros::CloudEncoding::kFloat32;
+  const absl::StatusOr<v1::Cloud> encoded = Encode(options);
+  if (!encoded.ok()) return encoded.status();
+  PointCloud cloud;
+  if (absl::Status status = client::DecodePoints(*encoded, &cloud); !status.ok()) return status;
+  return cloud;
+}
+
+absl::StatusOr<v1::Cloud> DriveClouds::NextWithTimes(const ros::PointTimeChoice& times) {
+  ros::CloudEncodingOptions options;
+  options.time = times;
+  return Encode(options);
 }
 
 const Topic& Drive::points_topic() const { return bag_->contents().topics[points_topic_]; }

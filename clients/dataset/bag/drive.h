@@ -23,8 +23,10 @@
 #include "clients/dataset/bag/bag.h"
 #include "clients/dataset/bag/frame_tree.h"
 #include "clients/dataset/bag/pose_source.h"
+#include "clients/pointcloud2/cloud_encoding.h"
 #include "core/cloud/point_cloud.h"
 #include "core/geometry/pose.h"
+#include "voxloc/v1/cloud.pb.h"
 
 namespace voxloc::bag {
 
@@ -51,17 +53,21 @@ struct DriveScan {
 
 class Drive;
 
-// The clouds of a drive's scans, one after the other. For one thread; the drive must outlive it.
+// The clouds of a drive's scans, one after the other, in the sensor's frame. Each call gives the
+// next scan, until an error, which names the scan. For one thread; the drive must outlive it.
 class DriveClouds {
  public:
-  // In the sensor's frame. To be called once for every scan, or until an error, which names the
-  // scan.
   [[nodiscard]] absl::StatusOr<PointCloud> Next();
+  // With the times of the points, as the ROS bridge sends it. InvalidArgument also: the cloud does
+  // not have the times.
+  [[nodiscard]] absl::StatusOr<v1::Cloud> NextWithTimes(const ros::PointTimeChoice& times);
 
  private:
   friend class Drive;
   DriveClouds(const Drive& drive, std::unique_ptr<Cursor> cursor)
       : drive_(drive), cursor_(std::move(cursor)) {}
+
+  [[nodiscard]] absl::StatusOr<v1::Cloud> Encode(const ros::CloudEncodingOptions& options);
 
   const Drive& drive_;
   std::unique_ptr<Cursor> cursor_;

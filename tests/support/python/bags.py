@@ -7,6 +7,7 @@ classes below. `write_rosbag2`, `write_mcap` and `write_ros1` write it.
 
 import bz2
 import math
+import pathlib
 import sqlite3
 import struct
 import zlib
@@ -76,6 +77,33 @@ class Cloud:
         out.put("B", 0)
         out.put("I", 12, len(self.points), len(self.points))
         out.bytes += self.points
+        out.put("B", 1)
+
+
+class TimedCloud:
+    """sensor_msgs/PointCloud2 as Velodyne's driver has it: float32 x, y, z and intensity, uint16 ring and
+    float32 time, seconds after the stamp; `points` are tuples of x, y, z and time."""
+
+    FIELDS = (("x", 0, 7), ("y", 4, 7), ("z", 8, 7), ("intensity", 12, 7), ("ring", 16, 4),
+              ("time", 18, 7))
+    STEP = 22
+
+    def __init__(self, stamp_ns, frame, points):
+        self.stamp_ns, self.frame, self.points = stamp_ns, frame, points
+
+    def write(self, out):
+        out.header(self.stamp_ns, self.frame)
+        out.put("I", 1, len(self.points), len(self.FIELDS))
+        for name, offset, kind in self.FIELDS:
+            out.text(name)
+            out.put("I", offset)
+            out.put("B", kind)
+            out.put("I", 1)
+        out.put("B", 0)
+        size = self.STEP * len(self.points)
+        out.put("I", self.STEP, size, size)
+        for x, y, z, time in self.points:
+            out.bytes += struct.pack("<4fHf", x, y, z, 1.0, 7, time)
         out.put("B", 1)
 
 
@@ -245,6 +273,13 @@ def read_pcd_points(path):
     return b"".join(body[i * stride:i * stride + 12] for i in range(count))
 
 
+def read_pcd_timed_points(path):
+    """Tuples of x, y, z and t of a binary PCD file of these float32 fields."""
+    head, _, body = pathlib.Path(path).read_bytes().partition(b"DATA binary\n")
+    assert b"FIELDS x y z t\nSIZE 4 4 4 4\n" in head, head
+    return list(struct.iter_unpack("<4f", body))
+
+
 def read_kitti_poses(path):
     """Of each line, x, y, z and a unit quaternion x, y, z, w."""
     poses = []
@@ -269,7 +304,7 @@ def drive_recording(clouds, poses, start_ns, mount=None):
     """A drive of 10 Hz: `clouds` are bytes of points, `poses` x, y, z and a quaternion.
 
     The base frame is base_link, poses are in map; the clouds are in base_link, or with a `mount` (a
-    pose base_link_T_lidar) in lidar.
+    pose base_link_T_lidar) in lidar. Clouds that are lists of points with times are TimedCloud.
     """
     frame = "base_link" if mount is None else "lidar"
     rows = []
@@ -280,6 +315,7 @@ def drive_recording(clouds, poses, start_ns, mount=None):
         stamp_ns = start_ns + i * 100_000_000
         rows.append(("/odometry", "nav_msgs/msg/Odometry", stamp_ns,
                      Odometry(stamp_ns, "map", "base_link", pose)))
+        kind = TimedCloud if isinstance(points, list) else Cloud
         rows.append(("/points", "sensor_msgs/msg/PointCloud2", stamp_ns + 1000,
-                     Cloud(stamp_ns, frame, points)))
+                     kind(stamp_ns, frame, points)))
     return rows
