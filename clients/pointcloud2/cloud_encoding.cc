@@ -17,8 +17,6 @@ namespace {
 // The contract: times of points farther from the stamp are dropped, and strides end here.
 constexpr double kMaxPointTimeS = 1.0;
 constexpr uint32_t kMaxStride = 1024;
-// Of kAuto: x, y, z and one value more, which is intensity in most drivers.
-constexpr uint32_t kLargestAutoStride = 16;
 constexpr uint32_t kXyzBytes = 12;
 constexpr uint32_t kFloatBytes = 4;
 // 10 us a unit reach 0.33 s: a LiDAR of 5 Hz takes 0.2 s for a turn.
@@ -299,10 +297,9 @@ absl::StatusOr<EncodedCloud> EncodeCloud(const PointCloud2View& cloud,
   PointCheck check(options.preparation, base_T_sensor);
   const PlainReader plain{layout->x.offset};
   const v1::CloudLayout as_is = LayoutAsIs(cloud, *layout);
-  const bool small_enough =
-      options.encoding == CloudEncoding::kAsIs ||
-      (options.encoding == CloudEncoding::kAuto &&
-       cloud.point_step <= kLargestAutoStride + (encoded.has_times ? kFloatBytes : 0));
+  const bool small_enough = options.encoding == CloudEncoding::kAsIs ||
+                            (options.encoding == CloudEncoding::kAuto &&
+                             cloud.point_step <= kXyzBytes + (encoded.has_times ? kFloatBytes : 0));
   if (as_is != v1::CLOUD_LAYOUT_UNSPECIFIED && small_enough && !options.preparation.leaves_out()) {
     TakeAsIs(cloud, as_is, plain, check, encoded);
   } else if (HasPlainXyz(cloud, *layout)) {

@@ -22,8 +22,8 @@ namespace voxloc::ros {
 
 // How points travel. What the server computes is the same to the bit with all but kInt16.
 enum class CloudEncoding {
-  // The bytes as they are, where the server can read them and they are at most 16 a point; else
-  // packed as kFloat32.
+  // Packed as kFloat32, or the bytes as they are where packing would save none: packing a wider
+  // point takes about the processor time that its bytes would take on their way into the system.
   kAuto,
   // The bytes as they are wherever the server can read them (up to 1024 a point), else as kFloat32.
   kAsIs,

@@ -575,13 +575,19 @@ class RosCloud:
     @staticmethod
     def check(result, _):
         rows = {row["name"]: row for row in result["rows"]}
-        demand(len(rows) == 7, "the number of rows")
+        demand(len(rows) == 12, "the number of rows")
         for row in rows.values():
-            keys(row, "name message_bytes points sent bytes cpu_ms", "row")
+            keys(row, "name message_bytes points sent bytes cpu_ms send_cpu_ms", "row")
             number(row["message_bytes"], 47000, 48000, "message_bytes")
             number(row["sent"], 1, row["points"], "sent")
-            number(row["bytes"], 6 * row["sent"], 16 * row["sent"] + 100, "bytes")
+            number(row["bytes"], 6 * row["sent"], 48 * row["sent"] + 100, "bytes")
             time_ms(row["cpu_ms"], "cpu_ms")
+            time_ms(row["send_cpu_ms"], "send_cpu_ms")
+        demand(rows["step 32, packed"]["bytes"] < rows["step 32, as it is"]["bytes"], "packing saves bytes")
+        latency = result["latency"]
+        keys(latency, "bridge_ms round_trip_ms added_ms", "latency")
+        time_ms(latency["bridge_ms"], "bridge_ms")
+        time_ms(latency["round_trip_ms"], "round_trip_ms")
 
 
 COMMANDS = {
