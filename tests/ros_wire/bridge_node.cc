@@ -103,8 +103,13 @@ struct BridgeNode::Parts {
   void SubscribeToPoses() {
     using Pose = PoseWithCovarianceStampedMessage;
     const Qos qos{true, false, ros::kPoseDepth};
-    node->Subscribe<Pose>(kPoses, TopicOf(ros::kInitialPoseTopic), qos,
-                          [this](const Pose& pose) { bridge->OnInitialPose(ToCore(pose)); });
+    if (options.parameters.voxloc.guess_source == "odometry") {
+      node->Subscribe<Pose>(kPoses, TopicOf(ros::kInitialPoseSetTopic), qos,
+                            [this](const Pose& pose) { bridge->OnPoseSet(ToCore(pose)); });
+    } else {
+      node->Subscribe<Pose>(kPoses, TopicOf(ros::kInitialPoseTopic), qos,
+                            [this](const Pose& pose) { bridge->OnInitialPose(ToCore(pose)); });
+    }
     if (options.parameters.ndt.regularization_enable) {
       node->Subscribe<Pose>(
           kPoses, TopicOf(ros::kRegularizationPoseTopic), qos,
@@ -114,10 +119,10 @@ struct BridgeNode::Parts {
       node->Subscribe<TwistStampedMessage>(
           kPoses, TopicOf(ros::kTwistTopic), qos,
           [this](const TwistStampedMessage& twist) { bridge->OnTwist(ToCore(twist)); });
-    }
-    if (options.parameters.voxloc.guess_source == "odometry") {
-      node->Subscribe<Pose>(kPoses, TopicOf(ros::kInitialPoseSetTopic), qos,
-                            [this](const Pose& pose) { bridge->OnPoseSet(ToCore(pose)); });
+      using WithCovariance = TwistWithCovarianceStampedMessage;
+      node->Subscribe<WithCovariance>(
+          kPoses, TopicOf(ros::kTwistWithCovarianceTopic), qos,
+          [this](const WithCovariance& twist) { bridge->OnTwist(ToCore(twist)); });
     }
   }
 
@@ -146,7 +151,9 @@ struct BridgeNode::Parts {
     reinitialize = std::make_unique<ReinitializeServer>(
         *node, kServices, TopicOf(ros::kReinitializeService),
         [this](const EmptyRequest& /*request*/, const ReinitializeServer::Reply& reply) {
-          bridge->Reinitialize([reply](const ros::AlignResponse& /*answer*/) { reply({}); });
+          // Nav2 does not wait for a search: the answer says that it has begun.
+          bridge->Reinitialize([](const ros::AlignResponse& /*answer*/) {});
+          reply({});
         });
   }
 
@@ -192,6 +199,10 @@ absl::StatusOr<std::unique_ptr<BridgeNode>> BridgeNode::Create(const BridgeNodeO
 
 const ros::Bridge& BridgeNode::bridge() const { return *parts_->bridge; }
 int64_t BridgeNode::NowNs() const { return parts_->clock.NowNs(); }
+bool BridgeNode::HasTransform(const std::string& target_frame, const std::string& source_frame,
+                              int64_t stamp_ns) const {
+  return parts_->transforms.Lookup(target_frame, source_frame, stamp_ns).ok();
+}
 std::string BridgeNode::LogText() const { return parts_->log.Text(); }
 
 }  // namespace voxloc::ros_wire

@@ -35,6 +35,9 @@ class BridgeNode {
   [[nodiscard]] const ros::Bridge& bridge() const;
   // The node's time.
   [[nodiscard]] int64_t NowNs() const;
+  // Whether the node has the transform at that time.
+  [[nodiscard]] bool HasTransform(const std::string& target_frame, const std::string& source_frame,
+                                  int64_t stamp_ns) const;
   // The lines that the bridge has logged.
   [[nodiscard]] std::string LogText() const;
 

@@ -22,6 +22,11 @@ HeaderMessage HeaderOf(const ros::Header& header) {
   return ToWire(header.stamp_ns, header.frame_id);
 }
 
+Twist TwistOf(const TwistMessage& twist) {
+  const auto& [linear, angular] = twist;
+  return {{linear.x, linear.y, linear.z}, {angular.x, angular.y, angular.z}};
+}
+
 }  // namespace
 
 std::vector<ros::PointField> FieldsOf(const PointCloud2Message& message) {
@@ -52,10 +57,11 @@ ros::PoseWithCovarianceStamped ToCore(const PoseWithCovarianceStampedMessage& me
 }
 
 ros::TwistStamped ToCore(const TwistStampedMessage& message) {
-  const Vector3Message& linear = message.twist.linear;
-  const Vector3Message& angular = message.twist.angular;
-  return {HeaderOf(message.header),
-          {{linear.x, linear.y, linear.z}, {angular.x, angular.y, angular.z}}};
+  return {HeaderOf(message.header), TwistOf(message.twist)};
+}
+
+ros::TwistStamped ToCore(const TwistWithCovarianceStampedMessage& message) {
+  return {HeaderOf(message.header), TwistOf(message.twist.twist)};
 }
 
 PoseStampedMessage ToWire(const ros::PoseStamped& message) {

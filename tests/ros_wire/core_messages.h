@@ -20,6 +20,7 @@ namespace voxloc::ros_wire {
 [[nodiscard]] ros::PoseWithCovarianceStamped ToCore(
     const PoseWithCovarianceStampedMessage& message);
 [[nodiscard]] ros::TwistStamped ToCore(const TwistStampedMessage& message);
+[[nodiscard]] ros::TwistStamped ToCore(const TwistWithCovarianceStampedMessage& message);
 
 [[nodiscard]] PoseStampedMessage ToWire(const ros::PoseStamped& message);
 [[nodiscard]] PoseWithCovarianceStampedMessage ToWire(

@@ -142,8 +142,6 @@ TEST_F(DriveOnTheWire, EachScanHasThePoseOfReplayToTheBit) {
         static_cast<size_t>((moved.stamp_ns - drive().truth[0].stamp_ns) / 100'000'000);
     EXPECT_NEAR(moved.value, 0.32, 0.15) << "scan " << index;  // |(0.25, -0.2, 0.05)|
   }
-  EXPECT_GE(peer().markers_received(), 1U);
-  EXPECT_FALSE(peer().TakeAlignedClouds().empty());
 }
 
 // Autoware's keys, and their order (../../docs/ros.md lists them).

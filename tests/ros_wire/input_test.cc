@@ -180,6 +180,86 @@ TEST_F(InputOnTheWire, CloudsWaitForTheirTransform) {
   ExpectPose(1, truth.stamp_ns, truth.pose * base_T_lidar.Inverse());
 }
 
+TEST_F(InputOnTheWire, TwoLidarsAreOneScan) {
+  ros::Parameters parameters = Defaults();
+  parameters.voxloc.points_extra_topics = {kSecondLidarTopic};
+  ASSERT_NO_FATAL_FAILURE(StartActive(parameters));
+  ASSERT_TRUE(peer().AwaitReaderOfSecondLidar(kLongestWait));
+  const Pose base_T_left = {{1.0, 0.8, 1.5},
+                            Eigen::Quaterniond(Eigen::AngleAxisd(1.2, Eigen::Vector3d::UnitZ()))};
+  const Pose base_T_right = {{1.0, -0.8, 1.5},
+                             Eigen::Quaterniond(Eigen::AngleAxisd(-1.2, Eigen::Vector3d::UnitZ()))};
+  peer().PublishStaticTransform({0, kBaseFrame, "left", base_T_left});
+  peer().PublishStaticTransform({0, kBaseFrame, "right", base_T_right});
+  // Each sees the half of the scan on its side, in its own frame.
+  const auto send = [&](size_t index) {
+    const voxloc::StampedPose& guess = drive().guessed[index];
+    const PointCloud& scan = drive().clouds[index];
+    PointCloud left;
+    PointCloud right;
+    for (size_t i = 0; i < scan.size(); ++i) {
+      const bool is_left = scan.y[i] > 0.0F;
+      const Pose& mount = is_left ? base_T_left : base_T_right;
+      const Eigen::Vector3f point = (mount.Inverse() * scan.Point(i)).cast<float>();
+      (is_left ? left : right).PushBack(point.x(), point.y(), point.z());
+    }
+    SetTime(guess.stamp_ns);
+    if (index == 0) GivePose(guess.stamp_ns - 1, guess.pose);
+    GivePose(guess.stamp_ns, guess.pose);
+    peer().PublishOfSecondLidar(XyzCloud(right, guess.stamp_ns, "right"));
+    return SendCloud(XyzCloud(left, guess.stamp_ns, "left"), absl::Seconds(1));
+  };
+  // Transforms may come after the first clouds.
+  size_t index = 0;
+  std::optional<Diagnostic> status;
+  ASSERT_TRUE(Eventually([&] {
+    status = send(index++);
+    return status.has_value() &&
+           status->Find("sensor_points_size") == absl::StrCat(drive().clouds[index - 1].size());
+  }));
+  EXPECT_EQ(status->level, kLevelOk) << status->message;
+  ExpectPose(1, drive().truth[index - 1].stamp_ns, drive().truth[index - 1].pose);
+}
+
+// A vehicle that drives fast through a bend while the LiDAR turns once.
+TEST_F(InputOnTheWire, TwistsOfBothTypesMovePointsToTheStamp) {
+  ros::Parameters parameters = Defaults();
+  parameters.voxloc.twist_source = "topic";
+  parameters.voxloc.points_time_field = "auto";
+  ASSERT_NO_FATAL_FAILURE(StartActive(parameters));
+  ASSERT_TRUE(peer().AwaitReaderOfTwists(kLongestWait));
+  constexpr double kTurn_s = 0.1;
+  const Twist twist{{15.0, 0.0, 0.0}, {0.0, 0.0, 0.5}};
+  const PointCloud& points = drive().clouds[0];
+  const Pose& guess = drive().guessed[0].pose;
+  int64_t stamp_ns = drive().truth[0].stamp_ns;
+  // How far the pose of a scan is from the truth, a second after the one before.
+  const auto error_m = [&](const std::function<void()>& publish_twist) {
+    stamp_ns += kSecond_ns;
+    SetTime(stamp_ns);
+    publish_twist();
+    GivePose(stamp_ns - 1, guess);
+    GivePose(stamp_ns, guess);
+    const size_t before = peer().poses_received();
+    if (!SendCloud(SkewedCloud(points, stamp_ns, kBaseFrame, twist, kTurn_s)).has_value()) {
+      return 1e9;
+    }
+    const std::vector<StampedPose> poses = AwaitPoses(before + 1);
+    if (poses.empty()) return 1e9;
+    return TranslationDistance(poses.back().frame_T_base, drive().truth[0].pose);
+  };
+  EXPECT_GT(error_m([] {}), 2.0 * kNear_m) << "the clouds are not skewed enough";
+  // A twist and a cloud may change places on their way.
+  EXPECT_TRUE(Eventually([&] {
+    return error_m([&] { peer().PublishTwist(stamp_ns, kBaseFrame, twist); }) < kNear_m;
+  }));
+  EXPECT_TRUE(Eventually([&] {
+    return error_m([&] { peer().PublishTwistWithCovariance(stamp_ns, kBaseFrame, twist); }) <
+           kNear_m;
+  }));
+  EXPECT_GT(error_m([] {}), 2.0 * kNear_m) << "old twists are used";
+}
+
 TEST_F(InputOnTheWire, StampsOfThePastAndTheFutureAreReportedAndKept) {
   ASSERT_NO_FATAL_FAILURE(StartActive(Defaults()));
   ASSERT_NO_FATAL_FAILURE(ExpectFound(0));

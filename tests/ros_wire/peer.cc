@@ -5,6 +5,7 @@
 #include <deque>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "tests/ros_wire/inbox.h"
 #include "tests/ros_wire/service.h"
 #include "tests/support/eventually.h"
@@ -50,7 +51,11 @@ struct Peer::Parts {
                                                                     kDefaultQos)),
         gnss_poses(node->Advertise<PoseWithCovarianceStampedMessage>(
             "/regularization_pose_with_covariance", kDefaultQos)),
-        odometry(node->Advertise<OdometryMessage>("/odometry", kDefaultQos)),
+        second_lidar(
+            node->Advertise<PointCloud2Message>(absl::StrCat("/", kSecondLidarTopic), kDefaultQos)),
+        given_poses(node->Advertise<PoseWithCovarianceStampedMessage>("/initialpose", kDefaultQos)),
+        twists_with_covariance(node->Advertise<TwistWithCovarianceStampedMessage>(
+            "/twist_with_covariance", kDefaultQos)),
         twists(node->Advertise<TwistStampedMessage>("/twist", kDefaultQos)),
         transforms_out(node->Advertise<TfMessage>("/tf", kTfQos)),
         static_transforms(node->Advertise<TfMessage>("/tf_static", kTfStaticQos)),
@@ -60,7 +65,9 @@ struct Peer::Parts {
     Read<PoseStampedMessage>("/ndt_pose", &poses);
     Read<PoseWithCovarianceStampedMessage>("/ndt_pose_with_covariance", &poses_with_covariance);
     Read<PoseWithCovarianceStampedMessage>("/initial_pose_with_covariance", &initial_poses);
-    Read<PointCloud2Message>("/points_aligned", &aligned_clouds);
+    Read<PoseStampedMessage>("/initial_to_result_relative_pose", &relative_poses);
+    Read<PointCloud2Message>("/points_aligned", &debug_clouds["points_aligned"]);
+    Read<MarkerArrayMessage>("/ndt_marker", &arrows["ndt_marker"]);
     for (const std::string& topic : NumberTopics()) {
       if (topic == kIterationTopic) {
         Read<Int32StampedMessage>("/" + topic, &numbers[topic]);
@@ -71,9 +78,6 @@ struct Peer::Parts {
     node->Subscribe<TfMessage>(kReadings, "/tf", kTfQos, [this](const TfMessage& message) {
       for (StampedTransform& transform : FromWire(message)) transforms.Put(std::move(transform));
     });
-    node->Subscribe<MarkerArrayMessage>(
-        kReadings, "/ndt_marker", kDefaultQos,
-        [this](const MarkerArrayMessage& message) { markers.Put(message.markers._length); });
     node->Subscribe<DiagnosticArrayMessage>(
         kReadings, "/diagnostics", kDefaultQos,
         [this](const DiagnosticArrayMessage& message) { TakeIn(message); });
@@ -82,8 +86,8 @@ struct Peer::Parts {
   ~Parts() { node->Stop(); }
 
   template <typename Message, typename Value>
-  void Read(const std::string& topic, Inbox<Value>* inbox) {
-    node->Subscribe<Message>(kReadings, topic, kDefaultQos,
+  void Read(const std::string& topic, Inbox<Value>* inbox, const Qos& qos = kDefaultQos) {
+    node->Subscribe<Message>(kReadings, topic, qos,
                              [inbox](const Message& message) { inbox->Put(FromWire(message)); });
   }
 
@@ -103,7 +107,9 @@ struct Peer::Parts {
   const Writer<PointCloud2Message> clouds;
   const Writer<PoseWithCovarianceStampedMessage> ekf_poses;
   const Writer<PoseWithCovarianceStampedMessage> gnss_poses;
-  const Writer<OdometryMessage> odometry;
+  const Writer<PointCloud2Message> second_lidar;
+  const Writer<PoseWithCovarianceStampedMessage> given_poses;
+  const Writer<TwistWithCovarianceStampedMessage> twists_with_covariance;
   const Writer<TwistStampedMessage> twists;
   const Writer<TfMessage> transforms_out;
   const Writer<TfMessage> static_transforms;
@@ -112,9 +118,12 @@ struct Peer::Parts {
   Inbox<StampedPose> initial_poses;
   Inbox<StampedTransform> transforms;
   Inbox<Diagnostic> diagnostics;
-  Inbox<Cloud> aligned_clouds;
-  Inbox<uint32_t> markers;
-  std::map<std::string, Inbox<StampedNumber>> numbers;  // filled by the constructor only
+  Inbox<StampedPose> relative_poses;
+  // By the topic; entries come from the constructor and ListenToDebugTopics.
+  std::map<std::string, Inbox<Cloud>> debug_clouds;
+  std::map<std::string, Inbox<StampedArrows>> arrows;
+  std::map<std::string, Inbox<StampedPoses>> pose_arrays;
+  std::map<std::string, Inbox<StampedNumber>> numbers;
   mutable absl::Mutex mutex;
   std::map<std::string, Diagnostic> newest ABSL_GUARDED_BY(mutex);
   size_t scan_statuses ABSL_GUARDED_BY(mutex) = 0;
@@ -138,15 +147,47 @@ absl::StatusOr<std::unique_ptr<Peer>> Peer::Create(dds_domainid_t domain) {
 bool Peer::AwaitNode(absl::Duration timeout) {
   return Eventually(
       [this] {
-        return parts_->clouds.readers() > 0 && parts_->ekf_poses.readers() > 0 &&
+        return parts_->clouds.readers() > 0 &&
+               parts_->ekf_poses.readers() + parts_->given_poses.readers() > 0 &&
                parts_->align.IsAvailable() && parts_->trigger.IsAvailable();
       },
       timeout);
 }
 
+bool Peer::AwaitReaderOfSecondLidar(absl::Duration timeout) {
+  return Eventually([this] { return parts_->second_lidar.readers() > 0; }, timeout);
+}
+
+bool Peer::AwaitReaderOfTwists(absl::Duration timeout) {
+  return Eventually(
+      [this] {
+        return parts_->twists.readers() > 0 && parts_->twists_with_covariance.readers() > 0;
+      },
+      timeout);
+}
+
+void Peer::ListenToDebugTopics() {
+  for (const char* topic : {"points_aligned_no_ground", "voxel_score_points"}) {
+    parts_->Read<PointCloud2Message>(absl::StrCat("/", topic), &parts_->debug_clouds[topic]);
+  }
+  constexpr char kMapTopic[] = "debug/loaded_pointcloud_map";
+  parts_->Read<PointCloud2Message>(absl::StrCat("/", kMapTopic), &parts_->debug_clouds[kMapTopic],
+                                   kLatchedQos);
+  for (const char* topic : {"multi_ndt_pose", "multi_initial_pose"}) {
+    parts_->Read<PoseArrayMessage>(absl::StrCat("/", topic), &parts_->pose_arrays[topic]);
+  }
+  constexpr char kParticleTopic[] = "monte_carlo_initial_pose_marker";
+  parts_->Read<MarkerArrayMessage>(absl::StrCat("/", kParticleTopic),
+                                   &parts_->arrows[kParticleTopic]);
+}
+
 void Peer::PublishClock(int64_t now_ns) { parts_->clock.Write({ros_wire::ToWire(now_ns)}); }
 
 void Peer::Publish(const Cloud& cloud) { parts_->clouds.Write(CloudOnWire(cloud).message()); }
+
+void Peer::PublishOfSecondLidar(const Cloud& cloud) {
+  parts_->second_lidar.Write(CloudOnWire(cloud).message());
+}
 
 void Peer::PublishEkfPose(const StampedPose& map_T_base) {
   parts_->ekf_poses.Write(ros_wire::ToWire(map_T_base));
@@ -156,15 +197,8 @@ void Peer::PublishGnssPose(const StampedPose& map_T_base) {
   parts_->gnss_poses.Write(ros_wire::ToWire(map_T_base));
 }
 
-void Peer::PublishOdometry(const StampedPose& odom_T_base, const std::string& base_frame,
-                           const Twist& base_twist) {
-  const PoseWithCovarianceStampedMessage pose = ros_wire::ToWire(odom_T_base);
-  OdometryMessage message{};
-  message.header = pose.header;
-  message.child_frame_id = Borrow(base_frame);
-  message.pose = pose.pose;
-  message.twist.twist = {ToWire(base_twist.linear_m_s), ToWire(base_twist.angular_rad_s)};
-  parts_->odometry.Write(message);
+void Peer::PublishInitialPose(const StampedPose& frame_T_base) {
+  parts_->given_poses.Write(ros_wire::ToWire(frame_T_base));
 }
 
 void Peer::PublishTwist(int64_t stamp_ns, const std::string& base_frame, const Twist& base_twist) {
@@ -172,6 +206,14 @@ void Peer::PublishTwist(int64_t stamp_ns, const std::string& base_frame, const T
   message.header = ros_wire::ToWire(stamp_ns, base_frame);
   message.twist = {ToWire(base_twist.linear_m_s), ToWire(base_twist.angular_rad_s)};
   parts_->twists.Write(message);
+}
+
+void Peer::PublishTwistWithCovariance(int64_t stamp_ns, const std::string& base_frame,
+                                      const Twist& base_twist) {
+  TwistWithCovarianceStampedMessage message{};
+  message.header = ros_wire::ToWire(stamp_ns, base_frame);
+  message.twist.twist = {ToWire(base_twist.linear_m_s), ToWire(base_twist.angular_rad_s)};
+  parts_->twists_with_covariance.Write(message);
 }
 
 void Peer::PublishTransform(const StampedTransform& transform) {
@@ -266,11 +308,19 @@ std::vector<StampedPose> Peer::TakePosesWithCovariance() {
 std::vector<StampedPose> Peer::TakeInitialPoses() { return parts_->initial_poses.Take(); }
 std::vector<StampedTransform> Peer::TakeTransforms() { return parts_->transforms.Take(); }
 std::vector<Diagnostic> Peer::TakeDiagnostics() { return parts_->diagnostics.Take(); }
-std::vector<Cloud> Peer::TakeAlignedClouds() { return parts_->aligned_clouds.Take(); }
+std::vector<StampedPose> Peer::TakeRelativePoses() { return parts_->relative_poses.Take(); }
+std::vector<Cloud> Peer::TakeClouds(const std::string& topic) {
+  return parts_->debug_clouds.at(topic).Take();
+}
+std::vector<StampedArrows> Peer::TakeArrows(const std::string& topic) {
+  return parts_->arrows.at(topic).Take();
+}
+std::vector<StampedPoses> Peer::TakePoseArrays(const std::string& topic) {
+  return parts_->pose_arrays.at(topic).Take();
+}
 std::vector<StampedNumber> Peer::TakeNumbers(const std::string& topic) {
   return parts_->numbers.at(topic).Take();
 }
-size_t Peer::markers_received() const { return parts_->markers.received(); }
 
 std::optional<Diagnostic> Peer::NewestDiagnostic(const std::string& name) const {
   const absl::MutexLock lock(&parts_->mutex);

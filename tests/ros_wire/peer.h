@@ -10,6 +10,7 @@
 #ifndef VOXLOC_TESTS_ROS_WIRE_PEER_H_
 #define VOXLOC_TESTS_ROS_WIRE_PEER_H_
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -22,6 +23,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "core/geometry/twist.h"
+#include "tests/ros_wire/debug_values.h"
 #include "tests/ros_wire/node.h"
 #include "tests/ros_wire/values.h"
 
@@ -55,6 +57,8 @@ struct MapAnswer {
   std::vector<std::string> removed_ids;
 };
 
+inline constexpr char kSecondLidarTopic[] = "right/points";
+
 class Peer {
  public:
   // In a domain of Cyclone. Clouds are offered as reliable, which those who ask for best effort get
@@ -62,18 +66,23 @@ class Peer {
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<Peer>> Create(dds_domainid_t domain);
   ~Peer();
 
-  // Whether somebody reads clouds and poses, publishes poses, tf and diagnostics, and serves both
-  // services.
+  // Whether somebody reads clouds and poses of a filter or of a person, and serves both services.
   [[nodiscard]] bool AwaitNode(absl::Duration timeout);
+  // Whether somebody reads the second LiDAR, or twists of both types.
+  [[nodiscard]] bool AwaitReaderOfSecondLidar(absl::Duration timeout);
+  [[nodiscard]] bool AwaitReaderOfTwists(absl::Duration timeout);
 
   // What the node reads. The clock is simulated time, for nodes that go by it.
   void PublishClock(int64_t now_ns);
   void Publish(const Cloud& cloud);
+  // Of a second LiDAR, on kSecondLidarTopic.
+  void PublishOfSecondLidar(const Cloud& cloud);
   void PublishEkfPose(const StampedPose& map_T_base);
   void PublishGnssPose(const StampedPose& map_T_base);
-  void PublishOdometry(const StampedPose& odom_T_base, const std::string& base_frame,
-                       const Twist& base_twist);
+  void PublishInitialPose(const StampedPose& frame_T_base);  // initialpose, of a person
   void PublishTwist(int64_t stamp_ns, const std::string& base_frame, const Twist& base_twist);
+  void PublishTwistWithCovariance(int64_t stamp_ns, const std::string& base_frame,
+                                  const Twist& base_twist);
   void PublishTransform(const StampedTransform& transform);
   void PublishStaticTransform(const StampedTransform& transform);
 
@@ -92,10 +101,17 @@ class Peer {
   [[nodiscard]] std::vector<StampedPose> TakeInitialPoses();         // initial_pose_with_covariance
   [[nodiscard]] std::vector<StampedTransform> TakeTransforms();      // /tf
   [[nodiscard]] std::vector<Diagnostic> TakeDiagnostics();
-  [[nodiscard]] std::vector<Cloud> TakeAlignedClouds();  // points_aligned
   // Of a metric topic, "exe_time_ms" or "iteration_num" for example.
   [[nodiscard]] std::vector<StampedNumber> TakeNumbers(const std::string& topic);
-  [[nodiscard]] size_t markers_received() const;  // messages of ndt_marker
+  // Of points_aligned and ndt_marker, and after ListenToDebugTopics of points_aligned_no_ground,
+  // voxel_score_points, debug/loaded_pointcloud_map, multi_ndt_pose, multi_initial_pose and
+  // monte_carlo_initial_pose_marker.
+  [[nodiscard]] std::vector<Cloud> TakeClouds(const std::string& topic);
+  [[nodiscard]] std::vector<StampedArrows> TakeArrows(const std::string& topic);
+  [[nodiscard]] std::vector<StampedPoses> TakePoseArrays(const std::string& topic);
+  [[nodiscard]] std::vector<StampedPose> TakeRelativePoses();  // initial_to_result_relative_pose
+  // Subscribes to what costs the node more; to be called once.
+  void ListenToDebugTopics();
   // The newest diagnostic of that name ("ndt_scan_matcher: scan_matching_status") since the peer
   // began, also when it was taken.
   [[nodiscard]] std::optional<Diagnostic> NewestDiagnostic(const std::string& name) const;

@@ -33,6 +33,104 @@ class ServicesOnTheWire : public BridgeTest {
   }
 };
 
+// A robot without a filter of poses, as Nav2 has it: odometry in tf, and the node broadcasts the
+// transform from the map to it.
+class OdometryOnTheWire : public ServicesOnTheWire {
+ protected:
+  static constexpr char kOdom[] = "odom";
+
+  void StartWithOdometry() {
+    ros::Parameters parameters = Defaults();
+    parameters.voxloc.guess_source = "odometry";
+    parameters.voxloc.odom_frame = kOdom;
+    parameters.voxloc.tf_output = "odom";
+    parameters.voxloc.activate_at_start = true;
+    ASSERT_NO_FATAL_FAILURE(Start(parameters, true));
+  }
+
+  // The next scan of the drive, with the odometry at its stamp. Its status.
+  std::optional<Diagnostic> SendNext() {
+    const voxloc::StampedPose& truth = drive().truth.at(next_++);
+    SetTime(truth.stamp_ns);
+    peer().PublishTransform(
+        {truth.stamp_ns, kOdom, kBaseFrame, map_T_odom_.Inverse() * truth.pose});
+    EXPECT_TRUE(Eventually([&] { return node().HasTransform(kOdom, kBaseFrame, truth.stamp_ns); }));
+    return SendCloud(XyzCloud(drive().clouds.at(next_ - 1), truth.stamp_ns, kBaseFrame));
+  }
+
+  // Whether one of the next scans is found, where it was; the vehicle drives on meanwhile.
+  [[nodiscard]] bool IsFoundEventually() {
+    return Eventually([&] {
+             if (next_ == drive().truth.size()) return true;
+             const std::optional<Diagnostic> status = SendNext();
+             return status.has_value() && status->level == kLevelOk;
+           }) &&
+           next_ < drive().truth.size();
+  }
+
+  // Poses are those of the drive, and transforms those of the odometry.
+  void ExpectRight() {
+    const std::vector<StampedPose> poses = AwaitPoses(1);
+    ASSERT_FALSE(poses.empty());
+    for (const StampedPose& pose : poses) {
+      const size_t index =
+          static_cast<size_t>((pose.stamp_ns - drive().truth[0].stamp_ns) / kScanPeriod_ns);
+      EXPECT_LT(TranslationDistance(pose.frame_T_base, drive().truth.at(index).pose), kNear_m);
+    }
+    std::vector<StampedTransform> of_node;
+    EXPECT_TRUE(Eventually([&] {
+      for (StampedTransform& transform : peer().TakeTransforms()) {
+        if (transform.frame_id == "map") of_node.push_back(std::move(transform));
+      }
+      return !of_node.empty();
+    }));
+    for (const StampedTransform& transform : of_node) {
+      EXPECT_EQ(transform.child_frame_id, kOdom);
+      EXPECT_LT(RotationDistance(transform.frame_T_child, map_T_odom_), 0.02);
+      EXPECT_LT(TranslationDistance(transform.frame_T_child, map_T_odom_), 1.0);
+    }
+  }
+
+  // The odometry is right but for where it began.
+  const Pose map_T_odom_ = {{12.0, -7.0, 0.3},
+                            Eigen::Quaterniond(Eigen::AngleAxisd(1.1, Eigen::Vector3d::UnitZ()))};
+  size_t next_ = 0;
+};
+
+TEST_F(OdometryOnTheWire, ThePoseOfAPersonIsCarriedOnByTheOdometry) {
+  ASSERT_NO_FATAL_FAILURE(StartWithOdometry());
+  ASSERT_TRUE(SendNext().has_value());
+  ASSERT_TRUE(SendNext().has_value());
+  EXPECT_EQ(peer().poses_received(), 0U) << "nobody knows where it is";
+  StampedPose given = Prior(drive().truth.at(next_).pose);
+  given.frame_T_base.translation += Eigen::Vector3d(0.3, -0.2, 0.0);
+  peer().PublishInitialPose(given);
+  ASSERT_TRUE(IsFoundEventually());
+  for (int i = 0; i < 10; ++i) {
+    const std::optional<Diagnostic> status = SendNext();
+    ASSERT_TRUE(status.has_value());
+    EXPECT_EQ(status->level, kLevelOk) << status->message;
+  }
+  ExpectRight();
+}
+
+TEST_F(OdometryOnTheWire, ReinitializeFindsTheRobotWithoutAnyPose) {
+  ASSERT_NO_FATAL_FAILURE(StartWithOdometry());
+  const std::optional<Diagnostic> status = SendNext();
+  ASSERT_TRUE(status.has_value());
+  EXPECT_EQ(status->level, kLevelWarn) << status->message;
+  // It is answered at once, and the result comes with the scans after the search.
+  ASSERT_TRUE(peer().CallReinitialize(kLongestWait));
+  ASSERT_TRUE(Eventually([&] {
+    const auto answer = Newest("ndt_align_service_status");
+    return answer.has_value() && answer->Find("is_succeed_service").has_value();
+  }));
+  EXPECT_EQ(Newest("ndt_align_service_status")->Find("is_succeed_service"), "True")
+      << Newest("ndt_align_service_status")->message;
+  ASSERT_TRUE(IsFoundEventually());
+  ExpectRight();
+}
+
 TEST_F(ServicesOnTheWire, AlignFindsTheVehicleFromAPriorWithoutHeading) {
   ASSERT_NO_FATAL_FAILURE(Start(Defaults(), true));
   const voxloc::StampedPose& truth = drive().truth.front();

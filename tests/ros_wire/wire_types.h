@@ -15,7 +15,6 @@
 #include "builtin_interfaces.h"
 #include "diagnostic_msgs.h"
 #include "geometry_msgs.h"
-#include "nav_msgs.h"
 #include "rosgraph_msgs.h"
 #include "sensor_msgs.h"
 #include "std_msgs.h"
@@ -30,6 +29,7 @@ using HeaderMessage = std_msgs_msg_dds__Header_;
 using PointMessage = geometry_msgs_msg_dds__Point_;
 using QuaternionMessage = geometry_msgs_msg_dds__Quaternion_;
 using Vector3Message = geometry_msgs_msg_dds__Vector3_;
+using TwistMessage = geometry_msgs_msg_dds__Twist_;
 using PoseMessage = geometry_msgs_msg_dds__Pose_;
 using TransformStampedMessage = geometry_msgs_msg_dds__TransformStamped_;
 using PointFieldMessage = sensor_msgs_msg_dds__PointField_;
@@ -56,7 +56,8 @@ VOXLOC_WIRE_TYPE(PoseStampedMessage, geometry_msgs_msg_dds__PoseStamped_)
 VOXLOC_WIRE_TYPE(PoseWithCovarianceStampedMessage,
                  geometry_msgs_msg_dds__PoseWithCovarianceStamped_)
 VOXLOC_WIRE_TYPE(TwistStampedMessage, geometry_msgs_msg_dds__TwistStamped_)
-VOXLOC_WIRE_TYPE(OdometryMessage, nav_msgs_msg_dds__Odometry_)
+VOXLOC_WIRE_TYPE(TwistWithCovarianceStampedMessage,
+                 geometry_msgs_msg_dds__TwistWithCovarianceStamped_)
 VOXLOC_WIRE_TYPE(TfMessage, tf2_msgs_msg_dds__TFMessage_)
 VOXLOC_WIRE_TYPE(ClockMessage, rosgraph_msgs_msg_dds__Clock_)
 VOXLOC_WIRE_TYPE(DiagnosticArrayMessage, diagnostic_msgs_msg_dds__DiagnosticArray_)

@@ -3,6 +3,7 @@
 #include "tests/ros_wire/xyz_cloud.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace voxloc::ros_wire {
@@ -58,6 +59,21 @@ Cloud UnusualCloud(const PointCloud& points, int64_t stamp_ns, const std::string
     PutBigEndian(static_cast<double>(points.z[i]), point + 8);
     PutBigEndian(static_cast<double>(points.y[i]), point + 16);
     PutBigEndian(static_cast<double>(points.x[i]), point + 24);
+  }
+  return cloud;
+}
+
+Cloud SkewedCloud(const PointCloud& points, int64_t stamp_ns, const std::string& frame_id,
+                  const Twist& twist, double turn_s) {
+  Cloud cloud = XyzCloud(points, stamp_ns, frame_id);
+  cloud.fields.push_back({"time", 12, FieldType::kFloat32, 1});
+  for (size_t i = 0; i < points.size(); ++i) {
+    const double turned = std::atan2(points.y[i], points.x[i]) / (2.0 * M_PI);  // -0.5 to 0.5
+    const auto time_s = static_cast<float>((turned < 0.0 ? turned + 1.0 : turned) * turn_s);
+    const Pose then = MotionDuring(twist, static_cast<double>(time_s));
+    const Eigen::Vector3f seen = (then.Inverse() * points.Point(i)).cast<float>();
+    const float fields[4] = {seen.x(), seen.y(), seen.z(), time_s};
+    std::memcpy(cloud.data.data() + i * cloud.point_step, fields, sizeof fields);
   }
   return cloud;
 }

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "core/cloud/point_cloud.h"
+#include "core/geometry/twist.h"
 #include "tests/ros_wire/values.h"
 
 namespace voxloc::ros_wire {
@@ -23,6 +24,11 @@ namespace voxloc::ros_wire {
 // each row.
 [[nodiscard]] Cloud UnusualCloud(const PointCloud& points, int64_t stamp_ns,
                                  const std::string& frame_id);
+
+// The points as a LiDAR sees them that moves with the twist while it turns once, in the time after
+// the stamp: each from where the sensor is at its own time, in a field `time` in seconds.
+[[nodiscard]] Cloud SkewedCloud(const PointCloud& points, int64_t stamp_ns,
+                                const std::string& frame_id, const Twist& twist, double turn_s);
 
 }  // namespace voxloc::ros_wire
 

@@ -70,7 +70,7 @@ class Bridge {
   void OnInitialPose(const PoseWithCovarianceStamped& pose);
   // regularization_pose_with_covariance; to be subscribed to only with ndt.regularization.enable.
   void OnRegularizationPose(const PoseWithCovarianceStamped& pose);
-  // twist; only with voxloc.twist_source = topic.
+  // twist or twist_with_covariance; only with voxloc.twist_source = topic.
   void OnTwist(const TwistStamped& twist);
   // initialpose, a pose that a person gives; only with voxloc.guess_source = odometry.
   void OnPoseSet(const PoseWithCovarianceStamped& pose);

@@ -81,9 +81,8 @@ std::vector<ParameterRow> BridgeParameterRows() {
           "poses (of ekf_pose_with_covariance, as Autoware) or odometry (the last accepted result, "
           "carried on by voxloc.odom_frame; the first from initialpose)."),
       Own("voxloc.twist_source", &B::twist_source, kVehicle,
-          "server (from the poses around the scan), topic (twist) or odometry (from tf): the "
-          "motion "
-          "that scans with times of points are deskewed by."),
+          "server (from the poses around the scan), topic (twist or twist_with_covariance) or "
+          "odometry (from tf): the motion that scans with times of points are deskewed by."),
       Own("voxloc.odom_frame", &B::odom_frame, kVehicle,
           "Frame of the vehicle's odometry in tf, sent with each scan where it is known at its "
           "stamp "

@@ -72,7 +72,8 @@ struct TransformStamped {
   Pose parent_T_child;
 };
 
-// geometry_msgs/TwistStamped or the twist of a nav_msgs/Odometry, in the axes of the base frame.
+// geometry_msgs/TwistStamped, or TwistWithCovarianceStamped without its covariance, in the axes of
+// the base frame.
 struct TwistStamped {
   Header header;  // frame_id: the base frame
   Twist twist;

@@ -63,7 +63,10 @@ struct TopicInfo {
 inline constexpr char kPointsTopic[] = "points_raw";  // best effort, depth 1
 inline constexpr char kInitialPoseTopic[] = "ekf_pose_with_covariance";
 inline constexpr char kRegularizationPoseTopic[] = "regularization_pose_with_covariance";
-inline constexpr char kTwistTopic[] = "twist";  // with voxloc.twist_source = topic
+// With voxloc.twist_source = topic: TwistStamped and TwistWithCovarianceStamped, of which one is to
+// be published.
+inline constexpr char kTwistTopic[] = "twist";
+inline constexpr char kTwistWithCovarianceTopic[] = "twist_with_covariance";
 inline constexpr char kInitialPoseSetTopic[] =
     "initialpose";  // with voxloc.guess_source = odometry
 inline constexpr int kPoseDepth = 10;

@@ -6,11 +6,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <regex>
 #include <set>
 #include <sstream>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "clients/ros/core/parameter_table.h"
 #include "clients/ros/core/session_request.h"
@@ -307,6 +311,71 @@ TEST(RosDocument, ListsEveryParameterWithItsDefaultAndWhereItActs) {
       << "record it with VOXLOC_RECORD_ROS_PARAMETERS=1";
 }
 
+// The rows of the tables of interfaces, as far as the section goes.
+std::vector<std::string> InterfaceRows() {
+  std::ifstream in(VOXLOC_SOURCE_DIR "/docs/ros.md");
+  std::vector<std::string> rows;
+  bool in_section = false;
+  for (std::string line; std::getline(in, line);) {
+    if (line.rfind("## ", 0) == 0) in_section = absl::StrContains(line, "with the test of each");
+    if (in_section && line.rfind("| ", 0) == 0) rows.push_back(line);
+  }
+  return rows;
+}
+
+// All tests of the bridge, as "Suite.Name".
+std::vector<std::string> BridgeTestNames() {
+  std::vector<std::string> names;
+  const std::regex declaration(R"(\bTEST(?:_F|_P)?\((\w+),\s*(\w+)\))");
+  for (const char* folder : {"/tests/clients/ros", "/tests/ros_wire"}) {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(std::string(VOXLOC_SOURCE_DIR) + folder)) {
+      if (entry.path().extension() != ".cc") continue;
+      std::ifstream in(entry.path());
+      std::stringstream buffer;
+      buffer << in.rdbuf();
+      const std::string text = buffer.str();
+      for (std::sregex_iterator it(text.begin(), text.end(), declaration), end; it != end; ++it) {
+        names.push_back(absl::StrCat((*it)[1].str(), ".", (*it)[2].str()));
+      }
+    }
+  }
+  return names;
+}
+
+TEST(RosDocument, HasATestThatExistsForEveryInterface) {
+  const std::vector<std::string> rows = InterfaceRows();
+  const std::vector<std::string> tests = BridgeTestNames();
+  std::vector<std::string> interfaces = {kPointsTopic,
+                                         kInitialPoseTopic,
+                                         kRegularizationPoseTopic,
+                                         kTwistTopic,
+                                         kInitialPoseSetTopic,
+                                         kTwistWithCovarianceTopic,
+                                         kAlignService,
+                                         kTriggerService,
+                                         kReinitializeService,
+                                         kMapLoaderClient,
+                                         "/tf",
+                                         "/diagnostics"};
+  for (const TopicInfo& info : PublishedTopics()) interfaces.emplace_back(info.name);
+  for (const std::string& name : interfaces) {
+    EXPECT_THAT(rows, testing::Contains(HasSubstr(absl::StrCat("`", name, "`")))) << name;
+  }
+  const std::regex named(R"(`(\w+\.\w*)(\*?)`)");
+  size_t found = 0;
+  for (const std::string& row : rows) {
+    for (std::sregex_iterator it(row.begin(), row.end(), named), end; it != end; ++it, ++found) {
+      const std::string name = (*it)[1].str();
+      const bool is_prefix = (*it)[2].length() > 0;
+      EXPECT_TRUE(std::any_of(tests.begin(), tests.end(), [&](const std::string& test) {
+        return is_prefix ? test.rfind(name, 0) == 0 : test == name;
+      })) << name;
+    }
+  }
+  EXPECT_GT(found, 30U);
+}
+
 TEST(RosDocument, ListsEveryTopicAndService) {
   std::ifstream in(VOXLOC_SOURCE_DIR "/docs/ros.md");
   std::stringstream buffer;
@@ -317,8 +386,8 @@ TEST(RosDocument, ListsEveryTopicAndService) {
     EXPECT_EQ(&InfoOf(info.topic), &info) << info.name;
   }
   for (const char* name : {kPointsTopic, kInitialPoseTopic, kRegularizationPoseTopic, kTwistTopic,
-                           kInitialPoseSetTopic, kAlignService, kTriggerService,
-                           kReinitializeService, kMapLoaderClient}) {
+                           kTwistWithCovarianceTopic, kInitialPoseSetTopic, kAlignService,
+                           kTriggerService, kReinitializeService, kMapLoaderClient}) {
     EXPECT_THAT(text, HasSubstr(absl::StrCat("`", name, "`")));
   }
 }

@@ -26,6 +26,12 @@ geometry_msgs::msg::Quaternion ToQuaternion(const Eigen::Quaterniond& rotation) 
   return result;
 }
 
+Twist TwistFromRos(const geometry_msgs::msg::Twist& message) {
+  const auto& linear = message.linear;
+  const auto& angular = message.angular;
+  return {{linear.x, linear.y, linear.z}, {angular.x, angular.y, angular.z}};
+}
+
 }  // namespace
 
 int64_t StampNs(const builtin_interfaces::msg::Time& time) {
@@ -91,13 +97,11 @@ ros::PoseWithCovarianceStamped FromRos(
 }
 
 ros::TwistStamped FromRos(const geometry_msgs::msg::TwistStamped& message) {
-  ros::TwistStamped result;
-  result.header = FromRos(message.header);
-  const auto& linear = message.twist.linear;
-  const auto& angular = message.twist.angular;
-  result.twist.linear_m_s = {linear.x, linear.y, linear.z};
-  result.twist.angular_rad_s = {angular.x, angular.y, angular.z};
-  return result;
+  return {FromRos(message.header), TwistFromRos(message.twist)};
+}
+
+ros::TwistStamped FromRos(const geometry_msgs::msg::TwistWithCovarianceStamped& message) {
+  return {FromRos(message.header), TwistFromRos(message.twist.twist)};
 }
 
 std_msgs::msg::Header ToRos(const ros::Header& header) {

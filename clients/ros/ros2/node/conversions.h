@@ -18,6 +18,7 @@
 #include <geometry_msgs/msg/transform.hpp>
 #include <geometry_msgs/msg/transform_stamped.hpp>
 #include <geometry_msgs/msg/twist_stamped.hpp>
+#include <geometry_msgs/msg/twist_with_covariance_stamped.hpp>
 #include <memory>
 #include <sensor_msgs/msg/point_cloud2.hpp>
 #include <std_msgs/msg/header.hpp>
@@ -54,6 +55,8 @@ class CloudView {
 [[nodiscard]] ros::PoseWithCovarianceStamped FromRos(
     const geometry_msgs::msg::PoseWithCovarianceStamped& message);
 [[nodiscard]] ros::TwistStamped FromRos(const geometry_msgs::msg::TwistStamped& message);
+[[nodiscard]] ros::TwistStamped FromRos(
+    const geometry_msgs::msg::TwistWithCovarianceStamped& message);
 
 [[nodiscard]] std_msgs::msg::Header ToRos(const ros::Header& header);
 [[nodiscard]] geometry_msgs::msg::Pose ToRos(const Pose& pose);

@@ -14,6 +14,7 @@
 #include "clients/ros/core/bridge.h"
 #include "clients/ros/core/topics.h"
 #include "clients/ros/ros2/node/align_type.h"
+#include "clients/ros/ros2/node/config_logger.h"
 #include "clients/ros/ros2/node/conversions.h"
 #include "clients/ros/ros2/node/map_loader.h"
 #include "clients/ros/ros2/node/node_parameters.h"
@@ -26,6 +27,7 @@ namespace {
 
 using geometry_msgs::msg::PoseWithCovarianceStamped;
 using geometry_msgs::msg::TwistStamped;
+using geometry_msgs::msg::TwistWithCovarianceStamped;
 using sensor_msgs::msg::PointCloud2;
 using std_srvs::srv::Empty;
 using std_srvs::srv::SetBool;
@@ -137,13 +139,17 @@ void NdtScanMatcher::SubscribeToPoses(const ros::Parameters& parameters) {
     subscribe(ros::kRegularizationPoseTopic, &ros::Bridge::OnRegularizationPose);
   }
   if (parameters.voxloc.twist_source == "topic") {
+    const auto take = [weak = std::weak_ptr<Parts>(parts_)](const auto& message) {
+      if (const auto parts = weak.lock()) {
+        parts->bridge->OnTwist(FromRos(*message));
+      }
+    };
     subscriptions_.push_back(create_subscription<TwistStamped>(
         ros::kTwistTopic, ros::kPoseDepth,
-        [weak = std::weak_ptr<Parts>(parts_)](const TwistStamped::ConstSharedPtr& message) {
-          if (const auto parts = weak.lock()) {
-            parts->bridge->OnTwist(FromRos(*message));
-          }
-        },
+        [take](const TwistStamped::ConstSharedPtr& message) { take(message); }, options));
+    subscriptions_.push_back(create_subscription<TwistWithCovarianceStamped>(
+        ros::kTwistWithCovarianceTopic, ros::kPoseDepth,
+        [take](const TwistWithCovarianceStamped::ConstSharedPtr& message) { take(message); },
         options));
   }
 }
@@ -216,6 +222,10 @@ void NdtScanMatcher::Serve() {
         });
       },
       ServicesQos(), group));
+
+  if (rclcpp::ServiceBase::SharedPtr config_logger = ServeConfigLogger(*this, group)) {
+    services_.push_back(std::move(config_logger));
+  }
 }
 
 }  // namespace voxloc::ros2

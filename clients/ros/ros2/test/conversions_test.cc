@@ -26,6 +26,25 @@ TEST(Stamps, BeyondWhatAMessageCanSayAreItsLimits) {
   EXPECT_EQ(ToTime(std::numeric_limits<int64_t>::min()).sec, std::numeric_limits<int32_t>::min());
 }
 
+TEST(Twists, OfBothTypesAreTheSame) {
+  geometry_msgs::msg::TwistStamped plain;
+  plain.header.stamp = ToTime(42);
+  plain.header.frame_id = "base_link";
+  plain.twist.linear.x = 7.0;
+  plain.twist.linear.y = -0.25;
+  plain.twist.angular.z = 0.5;
+  geometry_msgs::msg::TwistWithCovarianceStamped with_covariance;
+  with_covariance.header = plain.header;
+  with_covariance.twist.twist = plain.twist;
+  with_covariance.twist.covariance[0] = 0.04;
+  for (const ros::TwistStamped& twist : {FromRos(plain), FromRos(with_covariance)}) {
+    EXPECT_EQ(twist.header.stamp_ns, 42);
+    EXPECT_EQ(twist.header.frame_id, "base_link");
+    EXPECT_EQ(twist.twist.linear_m_s, Eigen::Vector3d(7.0, -0.25, 0.0));
+    EXPECT_EQ(twist.twist.angular_rad_s, Eigen::Vector3d(0.0, 0.0, 0.5));
+  }
+}
+
 TEST(CloudView, PointsIntoTheMessage) {
   sensor_msgs::msg::PointCloud2 message;
   message.header.frame_id = "velodyne";

@@ -5,6 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#if defined(VOXLOC_ROS_LOGGING_DEMO)
+#include <rcutils/logging.h>
+
+#include <logging_demo/srv/config_logger.hpp>
+#endif
+
 #include <autoware_map_msgs/srv/get_differential_point_cloud_map.hpp>
 #include <chrono>
 #include <cmath>
@@ -402,6 +408,32 @@ TEST_F(NodeTest, NavigationsRecoveryIsAnsweredAtOnce) {
   Start();
   EXPECT_TRUE(vehicle_->Reinitialize());
 }
+
+#if defined(VOXLOC_ROS_LOGGING_DEMO)
+TEST_F(NodeTest, AutowaresServiceForLoggersSetsTheirLevels) {
+  using logging_demo::srv::ConfigLogger;
+  Start();
+  auto caller = std::make_shared<rclcpp::Node>("rviz_plugin");
+  const auto client = caller->create_client<ConfigLogger>("ndt_scan_matcher/config_logger");
+  ASSERT_TRUE(client->wait_for_service(std::chrono::seconds(20)));
+  executor_->add_node(caller);
+  const auto call = [&client](const std::string& level) {
+    const auto request = std::make_shared<ConfigLogger::Request>();
+    request->logger_name = "ndt_scan_matcher";
+    request->level = level;
+    auto answer = client->async_send_request(request);
+    const bool came = answer.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+    return came && answer.get()->success;
+  };
+  EXPECT_TRUE(call("ERROR"));
+  EXPECT_EQ(rcutils_logging_get_logger_level("ndt_scan_matcher"), RCUTILS_LOG_SEVERITY_ERROR);
+  EXPECT_FALSE(call("LOUD"));
+  EXPECT_EQ(rcutils_logging_get_logger_level("ndt_scan_matcher"), RCUTILS_LOG_SEVERITY_ERROR);
+  EXPECT_TRUE(call("INFO"));
+  EXPECT_EQ(rcutils_logging_get_logger_level("ndt_scan_matcher"), RCUTILS_LOG_SEVERITY_INFO);
+  executor_->remove_node(caller);
+}
+#endif
 
 TEST_F(NodeTest, FeedsTheServerFromTheMapLoader) {
   using Loader = autoware_map_msgs::srv::GetDifferentialPointCloudMap;
