@@ -50,6 +50,11 @@ printf 'shellcheck\nlibgtest-dev\nclang-tidy\n' >"$folder/missing"
 [[ $(scripts/install-dependencies --tools --ci --check) == $'libgtest-dev\nclang-tidy\nshellcheck' ]] ||
   fail "--tools --ci names a package twice or leaves one out"
 
+rm -f "$folder/asked"
+listed=$(scripts/install-dependencies --list --no-tests --release)
+[[ $listed == g++$'\n'* && $listed == *$'\nmkdocs-material\n'* && $listed != *libgtest-dev* ]] || fail "--list: $listed"
+[[ ! -e $folder/asked ]] || fail "--list installed something"
+
 status=0
 scripts/install-dependencies --nonsense >/dev/null 2>&1 || status=$?
 [[ $status == 2 ]] || fail "an unknown option: status $status"

@@ -34,10 +34,12 @@ expect 0 'Examples: scripts/package' --help
 expect 2 "unknown option '--nonsense'" --nonsense
 expect 2 '--suite chooses tests' --suite core
 expect 2 '--build needs a value' --build
+expect 2 '--level takes a whole number from 0 to 9' --level 10
 expect 1 'is not a build folder' --build "$folder"
 expect 2 'no test lies in tests/core/geo' --build "$build" --tests --suite core/geo --output "$folder"
 
-said=$(scripts/package --build "$build" --tests --suite core/geometry --output "$folder")
+# What is packed is the same at any level of compression, and a low one takes seconds.
+said=$(scripts/package --build "$build" --tests --suite core/geometry --level 0 --output "$folder")
 [[ $said =~ \ MB,\ 5\ programs,\ [0-9]+\ libraries\;\ needs\ glibc\ 2\.[0-9]+\ or\ newer$ ]] ||
   fail "its last words: $said"
 mkdir "$folder/a folder"
@@ -49,6 +51,10 @@ for file in share/doc/voxloc/LICENSE share/doc/voxloc/README.md bin/voxloc-run-t
   [[ -f $package/$file ]] || fail "there is no $file"
 done
 [[ $(ls "$package/tests") == geometry_test ]] || fail "other tests: $(ls "$package/tests")"
+cmp -s "$package/share/doc/voxloc/voxloc.spdx.json" "$folder"/voxloc-*.spdx.json || fail "the bill of materials beside it"
+licences=("$package"/share/doc/voxloc/libraries/*.copyright)
+((${#licences[@]} > 20)) || fail "only ${#licences[@]} licences of libraries"
+/usr/bin/python3 -B tests/scripts/sbom_test.py "$package" || fail "the bill of materials"
 if compgen -G "$package/lib/libc.so*" >/dev/null; then fail "glibc is packed"; fi
 
 for program in voxlocd voxloc; do
