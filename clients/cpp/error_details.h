@@ -13,8 +13,8 @@
 
 namespace voxloc::client {
 
-// Why, as one of the server's constants, such as "MAP_NOT_FOUND" (docs/api.md lists them). Empty:
-// the error is not the server's, or the server is too old to say.
+// Why, as one of the server's constants, such as "MAP_NOT_FOUND" (docs/errors.md lists them).
+// Empty: the error is not the server's, or the server is too old to say.
 [[nodiscard]] std::string ReasonOf(const absl::Status& status);
 
 // A value that belongs to the reason, such as "revision". Empty: there is none.

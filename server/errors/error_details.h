@@ -2,7 +2,7 @@
 //
 // What an error tells programs besides its code: google.rpc.ErrorInfo and google.rpc.RetryInfo.
 // They travel as payloads of absl::Status, from where the error is made to where gRPC's status is
-// made of it. docs/api.md lists the reasons. Thread-safe: no shared state.
+// made of it. docs/errors.md lists the reasons. Thread-safe: no shared state.
 
 #ifndef VOXLOC_SERVER_ERRORS_ERROR_DETAILS_H_
 #define VOXLOC_SERVER_ERRORS_ERROR_DETAILS_H_

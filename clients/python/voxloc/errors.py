@@ -19,7 +19,7 @@ class Error(Exception):
 
     code           the gRPC code
     message        "SERVER CALL: what the server said", for people
-    reason         the server's constant, such as "MAP_NOT_FOUND" (docs/api.md lists them); empty
+    reason         the server's constant, such as "MAP_NOT_FOUND" (docs/errors.md lists them); empty
                    where the error is the client's own or the server too old to say
     metadata       the values that belong to the reason, by their names
     retry_after_s  seconds after which trying again can help; None: the server does not say
