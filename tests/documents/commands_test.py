@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the commands of the documents: commands_test.py SOURCE_DIR PROGRAMS_DIR.
 
-Every line of every fenced block of README.md and docs/cli.md is run as it stands, in the order of
-the document, against a server of its own, or is named below with the reason why not. Both documents
-use one folder: docs/cli.md uses the town of README's quick start. A command that fails fails the test. In the
-other documents, flags of the programs must exist.
+Every line of every fenced block of README.md, docs/quickstart.md and docs/cli.md, and of every block
+of shell commands of docs/upgrades.md, is run as it stands, in the order of the document, against a
+server of its own, or is named below with the reason why not. The documents use one folder, and the
+town of README's quick start. A command that fails fails the test. In the other documents, flags of
+the programs must exist.
 """
 
 import json
@@ -46,9 +47,9 @@ NEEDS_GPUS = {"voxlocd --engine=cuda --devices=0,1 --gpu-memory-limit=8G"}
 PLACEHOLDERS = {"/etc/voxloc.yaml": "gpu_memory_limit: 8G\n"}
 
 
-def blocks(text):
+def blocks(text, kind=r"\w*"):
     """The fenced blocks of a document, each a list of lines."""
-    return [found.group(1).splitlines() for found in re.finditer(r"^```\w*\n(.*?)^```", text,
+    return [found.group(1).splitlines() for found in re.finditer(rf"^```{kind}\n(.*?)^```", text,
                                                                  re.M | re.S)]
 
 
@@ -91,9 +92,17 @@ class Documents(unittest.TestCase):
                     path.write_text(text, encoding="utf-8")
                     words[i] = word.replace(name, str(path))
         folder = tempfile.mkdtemp(dir=self.folder)
-        server = voxlocd.Voxlocd(words, folder)
+        server = voxlocd.Voxlocd(words, folder, cwd=self.folder)
         self.servers.append(server)
         return server
+
+    def maintain(self, command):
+        """Runs `voxlocd backup` or `restore`, which end by themselves."""
+        words = shlex.split(command)
+        done = subprocess.run([os.path.join(self.programs, words[0]), *words[1:]], cwd=self.folder,
+                              stdin=subprocess.DEVNULL, timeout=TIMEOUT_S, capture_output=True,
+                              text=True, check=False)
+        self.assertEqual(done.returncode, 0, f"{command}\n{done.stderr}")
 
     def voxloc(self, command, server):
         words = shlex.split(command)
@@ -127,8 +136,11 @@ class Documents(unittest.TestCase):
         bags.write_mcap(town / "drive.mcap", recording)
 
     def run_block(self, document, lines, server=None):
+        """Runs the lines of a block, and returns the server that runs after it."""
         if any(lines[0].startswith(start) for start in NOT_COMMANDS.get(document, ())):
-            return
+            return server
+        if server is not None:
+            server.wait_until_ready()
         for command in commands(lines):
             if command in NOT_RUN:
                 self.used.add(command)
@@ -137,10 +149,16 @@ class Documents(unittest.TestCase):
                 self.start_or_lack_gpus(command)
             elif command.startswith("voxlocd") and command.endswith("&"):
                 server = self.start(command.rstrip("& "))
+            elif command == "kill %1":
+                self.assertEqual(self.servers.pop().stop(), 0, "the server did not end well")
+                server = None
+            elif re.match(r"voxlocd (backup|restore) ", command):
+                self.maintain(command)
             elif command.split()[0] == "voxlocd":
                 self.start(command).wait_until_ready()
             else:
                 self.voxloc(command, server)
+        return server
 
     def start_or_lack_gpus(self, command):
         try:
@@ -162,7 +180,17 @@ class Documents(unittest.TestCase):
         for lines in blocks(self.read("docs/cli.md")):
             self.run_block("docs/cli.md", lines, server)
 
-    def test_3_every_line_that_is_not_run_is_in_a_document(self):
+    def test_3_the_quickstarts_work_as_pasted(self):
+        server = None
+        for lines in blocks(self.read("docs/quickstart.md")):
+            server = self.run_block("docs/quickstart.md", lines, server)
+
+    def test_4_upgrades_work_as_pasted(self):
+        server = None
+        for lines in blocks(self.read("docs/upgrades.md"), "sh"):
+            server = self.run_block("docs/upgrades.md", lines, server)
+
+    def test_5_every_line_that_is_not_run_is_in_a_document(self):
         self.assertEqual(self.used, NOT_RUN.keys() | NEEDS_GPUS)
 
     def test_flags_in_other_documents_exist(self):

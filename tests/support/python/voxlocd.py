@@ -17,20 +17,22 @@ def _free_port():
 
 
 class Voxlocd:
-    """Starts `command` (the program and its arguments) so that it uses nothing but `folder`.
+    """Starts `command` (the program and its arguments) so that it uses nothing but `folder`, and the
+    data directory that the command names itself, if it does.
 
     Returns before the server is ready, as a shell does after `voxlocd &`.
     """
 
-    def __init__(self, command, folder):
+    def __init__(self, command, folder, cwd=None):
         self.address = f"127.0.0.1:{_free_port()}"
         self._log = os.path.join(folder, "server.log")
         self._ready = os.path.join(folder, "ready.json")
         with open(self._log, "w", encoding="utf-8") as log:
             self._process = subprocess.Popen(
                 [*command, f"--listen={self.address}", "--metrics-listen=127.0.0.1:0",
-                 f"--data-dir={folder}/data", f"--ready-file={self._ready}"],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
+                 *([] if "--data-dir" in command else [f"--data-dir={folder}/data"]),
+                 f"--ready-file={self._ready}"],
+                cwd=cwd, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
 
     def log(self):
         with open(self._log, encoding="utf-8") as file:
