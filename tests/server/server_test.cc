@@ -60,6 +60,21 @@ TEST(Server, HoldsItsTransportToAQuotaOfMemory) {
   EXPECT_FALSE(TakesALargeTile(uint64_t{4} << 20));
 }
 
+TEST(Server, TellsTheLimitsOfConnections) {
+  TestServer server([](Config& config) {
+    config.connections.max_open = 77;
+    config.connections.stream_window_bytes = 100'000;
+    config.connections.idle_timeout_s = 12.5;
+  });
+  v1::GetServerInfoResponse info;
+  ASSERT_TRUE(
+      server.admin->GetServerInfo(TestServer::NewContext().get(), v1::GetServerInfoRequest(), &info)
+          .ok());
+  EXPECT_EQ(info.limits().max_connections(), 77u);
+  EXPECT_EQ(info.limits().stream_window_bytes(), 100'000u);
+  EXPECT_EQ(info.limits().connection_idle_timeout_s(), 12.5);
+}
+
 TEST(Server, RefusesAnAddressThatIsTaken) {
   TestServer server([](Config& config) { config.metrics_listen = "127.0.0.1:0"; });
   CommandLine second;

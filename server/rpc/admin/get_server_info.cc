@@ -51,6 +51,9 @@ void LimitsToProto(const Config& config, v1::Limits& proto) {
   proto.set_max_batch(limits.max_batch);
   proto.set_max_transport_threads(limits.max_transport_threads);
   proto.set_max_capture_bytes(config.capture.max_bytes);
+  proto.set_max_connections(config.connections.max_open);
+  proto.set_stream_window_bytes(config.connections.stream_window_bytes);
+  proto.set_connection_idle_timeout_s(config.connections.idle_timeout_s);
 }
 
 v1::ServerState StateToProto(ServerState state) {
