@@ -68,6 +68,7 @@ voxloc_find(yaml-cpp CONFIG)
 voxloc_find(CLI11 CONFIG)
 voxloc_find(nlohmann_json CONFIG)
 voxloc_find(SQLite3 3.35)
+voxloc_find(PostgreSQL 14)
 voxloc_find(CURL)
 
 # Have a CMake package in some distributions only.

@@ -121,11 +121,10 @@ absl::StatusOr<std::optional<MomentsFile::Entry>> MomentsFile::Read(const Moment
   Entry entry;
   {
     const absl::MutexLock lock(&reading_);
-    SqliteQuery query(
-        *reader_,
-        "SELECT m.id, u.used_unix_s, m.data FROM moments m JOIN uses u ON u.id = m.id "
-        "WHERE m.digest = ?1 AND m.lattices = ?2",
-        key.digest, key.lattices);
+    SqlQuery query(*reader_,
+                   "SELECT m.id, u.used_unix_s, m.data FROM moments m JOIN uses u ON u.id = m.id "
+                   "WHERE m.digest = ?1 AND m.lattices = ?2",
+                   key.digest, key.lattices);
     if (!query.Next()) {
       if (!query.status().ok()) return query.status();
       return std::nullopt;
@@ -150,8 +149,8 @@ absl::Status MomentsFile::Write(const MomentsKey& key, absl::string_view bytes,
   return Change([&](int64_t& growth) ABSL_EXCLUSIVE_LOCKS_REQUIRED(writing_) -> absl::Status {
     int64_t old = 0;
     {
-      SqliteQuery query(*writer_, "SELECT id FROM moments WHERE digest = ?1 AND lattices = ?2",
-                        key.digest, key.lattices);
+      SqlQuery query(*writer_, "SELECT id FROM moments WHERE digest = ?1 AND lattices = ?2",
+                     key.digest, key.lattices);
       if (query.Next()) old = query.Int(0);
       if (!query.status().ok()) return query.status();
     }
@@ -160,7 +159,7 @@ absl::Status MomentsFile::Write(const MomentsKey& key, absl::string_view bytes,
     }
     const auto id = writer_->Number(
         "INSERT INTO moments (digest, lattices, data) VALUES (?1, ?2, ?3) RETURNING id", key.digest,
-        key.lattices, SqliteBlob{data});
+        key.lattices, SqlBlob{data});
     if (!id.ok()) return id.status();
     growth += static_cast<int64_t>(data.size());
     return writer_->Run("INSERT INTO uses (id, used_unix_s, bytes) VALUES (?1, ?2, ?3)", *id,
@@ -169,7 +168,7 @@ absl::Status MomentsFile::Write(const MomentsKey& key, absl::string_view bytes,
 }
 
 absl::Status MomentsFile::EraseRow(int64_t id, int64_t& growth) {
-  SqliteQuery query(*writer_, "DELETE FROM uses WHERE id = ?1 RETURNING bytes", id);
+  SqlQuery query(*writer_, "DELETE FROM uses WHERE id = ?1 RETURNING bytes", id);
   while (query.Next()) growth -= query.Int(0);
   if (!query.status().ok()) return query.status();
   return writer_->Run("DELETE FROM moments WHERE id = ?1", id);
@@ -206,8 +205,8 @@ absl::StatusOr<uint64_t> MomentsFile::Shrink(uint64_t max_bytes) {
       std::vector<int64_t> oldest;
       {
         int64_t their_bytes = 0;
-        SqliteQuery query(*writer_, "SELECT id, bytes FROM uses ORDER BY used_unix_s, id LIMIT ?1",
-                          kShrinkStep);
+        SqlQuery query(*writer_, "SELECT id, bytes FROM uses ORDER BY used_unix_s, id LIMIT ?1",
+                       kShrinkStep);
         while (bytes_ - their_bytes > most && query.Next()) {
           oldest.push_back(query.Int(0));
           their_bytes += query.Int(1);

@@ -8,7 +8,7 @@
 #include "server/maps/store/sqlite_backup.h"
 #include "server/maps/store/sqlite_database.h"
 #include "server/maps/store/sqlite_map_store.h"
-#include "server/maps/store/store_schema.h"
+#include "server/maps/store/sqlite_schema.h"
 
 namespace voxloc::server {
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <limits>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "server/maps/store/content_rows.h"
@@ -19,8 +18,6 @@ namespace {
 // What one step frees at most; others wait for it. A row takes 10 to 20 us, a piece up to 1 ms.
 constexpr uint64_t kRowsPerStep = 1000;
 constexpr uint64_t kPiecesPerStep = 32;
-// 4 MiB of the default page.
-constexpr int64_t kPagesPerStep = 1024;
 
 constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
 
@@ -30,7 +27,7 @@ struct CollectedMap {
 };
 
 // One use less of each content.
-absl::Status DropUses(SqliteDatabase& database, const std::vector<int64_t>& contents) {
+absl::Status DropUses(SqlDatabase& database, const std::vector<int64_t>& contents) {
   for (const int64_t content : contents) {
     if (content == 0) continue;
     absl::Status status =
@@ -48,7 +45,7 @@ struct TileKey {
 };
 
 // Deletes these rows with `remove`, whose parameters are the key; `left` becomes less by as many.
-absl::Status RemoveTiles(SqliteDatabase& database, int64_t map, const char* remove,
+absl::Status RemoveTiles(SqlDatabase& database, int64_t map, const char* remove,
                          const std::vector<TileKey>& keys, uint64_t& left) {
   std::vector<int64_t> contents;
   contents.reserve(keys.size());
@@ -61,7 +58,7 @@ absl::Status RemoveTiles(SqliteDatabase& database, int64_t map, const char* remo
   return DropUses(database, contents);
 }
 
-absl::StatusOr<std::vector<TileKey>> ReadKeys(SqliteQuery& query) {
+absl::StatusOr<std::vector<TileKey>> ReadKeys(SqlQuery& query) {
   std::vector<TileKey> keys;
   while (query.Next()) keys.push_back({query.Text(0), query.Int(1), query.Int(2)});
   if (!query.status().ok()) return query.status();
@@ -69,7 +66,7 @@ absl::StatusOr<std::vector<TileKey>> ReadKeys(SqliteQuery& query) {
 }
 
 // Marks what is no longer kept, and counts it.
-absl::Status MarkForgotten(SqliteDatabase& database, const CollectedMap& map,
+absl::Status MarkForgotten(SqlDatabase& database, const CollectedMap& map,
                            const CollectLimits& limits, CollectReport& report) {
   absl::Status status;
   if (map.deleted) {
@@ -87,40 +84,40 @@ absl::Status MarkForgotten(SqliteDatabase& database, const CollectedMap& map,
 }
 
 // Tiles that ended before every revision that is kept, and every one that a staged one is based on.
-absl::StatusOr<std::vector<TileKey>> EndedTiles(SqliteDatabase& database, const CollectedMap& map,
+absl::StatusOr<std::vector<TileKey>> EndedTiles(SqlDatabase& database, const CollectedMap& map,
                                                 uint64_t limit) {
   const auto horizon = database.Number(
       "SELECT COALESCE(MIN(CASE WHEN state = 1 THEN parent ELSE revision END), 0) FROM revisions "
       "WHERE map_id = ?1 AND kept = 1 AND state IN (0, 1)",
       map.id);
   if (!horizon.ok()) return horizon.status();
-  SqliteQuery query(database,
-                    "SELECT tile_id, from_revision, content_id FROM tiles WHERE map_id = ?1 "
-                    "AND to_revision IS NOT NULL AND to_revision <= ?2 LIMIT ?3",
-                    map.id, *horizon, limit);
+  SqlQuery query(database,
+                 "SELECT tile_id, from_revision, content_id FROM tiles WHERE map_id = ?1 "
+                 "AND to_revision IS NOT NULL AND to_revision <= ?2 LIMIT ?3",
+                 map.id, *horizon, limit);
   return ReadKeys(query);
 }
 
-absl::StatusOr<std::vector<TileKey>> AllTiles(SqliteDatabase& database, const CollectedMap& map,
+absl::StatusOr<std::vector<TileKey>> AllTiles(SqlDatabase& database, const CollectedMap& map,
                                               uint64_t limit) {
-  SqliteQuery query(database,
-                    "SELECT tile_id, from_revision, content_id FROM tiles WHERE map_id = ?1 "
-                    "LIMIT ?2",
-                    map.id, limit);
+  SqlQuery query(database,
+                 "SELECT tile_id, from_revision, content_id FROM tiles WHERE map_id = ?1 "
+                 "LIMIT ?2",
+                 map.id, limit);
   return ReadKeys(query);
 }
 
-absl::StatusOr<std::vector<TileKey>> ForgottenStagedTiles(SqliteDatabase& database,
+absl::StatusOr<std::vector<TileKey>> ForgottenStagedTiles(SqlDatabase& database,
                                                           const CollectedMap& map, uint64_t limit) {
-  SqliteQuery query(database,
-                    "SELECT s.tile_id, s.revision, s.content_id FROM revisions r "
-                    "JOIN staged_tiles s ON s.map_id = r.map_id AND s.revision = r.revision "
-                    "WHERE r.map_id = ?1 AND r.kept = 0 AND r.state IN (1, 2) LIMIT ?2",
-                    map.id, limit);
+  SqlQuery query(database,
+                 "SELECT s.tile_id, s.revision, s.content_id FROM revisions r "
+                 "JOIN staged_tiles s ON s.map_id = r.map_id AND s.revision = r.revision "
+                 "WHERE r.map_id = ?1 AND r.kept = 0 AND r.state IN (1, 2) LIMIT ?2",
+                 map.id, limit);
   return ReadKeys(query);
 }
 
-absl::Status ForgetTiles(SqliteDatabase& database, const CollectedMap& map, uint64_t& left) {
+absl::Status ForgetTiles(SqlDatabase& database, const CollectedMap& map, uint64_t& left) {
   auto keys = map.deleted ? AllTiles(database, map, left) : EndedTiles(database, map, left);
   if (!keys.ok()) return keys.status();
   absl::Status status = RemoveTiles(
@@ -135,14 +132,14 @@ absl::Status ForgetTiles(SqliteDatabase& database, const CollectedMap& map, uint
 }
 
 // Rows of revisions that only remember a request, and a map's own when it has nothing left.
-absl::Status ForgetRows(SqliteDatabase& database, const CollectedMap& map,
-                        const CollectLimits& limits, uint64_t& left) {
+absl::Status ForgetRows(SqlDatabase& database, const CollectedMap& map, const CollectLimits& limits,
+                        uint64_t& left) {
   std::vector<int64_t> revisions;
   {
-    SqliteQuery query(database,
-                      "SELECT revision FROM revisions WHERE map_id = ?1 AND kept = 0 AND "
-                      "changed_unix_ns <= ?2 LIMIT ?3",
-                      map.id, map.deleted ? kAll : limits.requests_unix_ns, left);
+    SqlQuery query(database,
+                   "SELECT revision FROM revisions WHERE map_id = ?1 AND kept = 0 AND "
+                   "changed_unix_ns <= ?2 LIMIT ?3",
+                   map.id, map.deleted ? kAll : limits.requests_unix_ns, left);
     while (query.Next()) revisions.push_back(query.Int(0));
     if (!query.status().ok()) return query.status();
   }
@@ -160,7 +157,7 @@ absl::Status ForgetRows(SqliteDatabase& database, const CollectedMap& map,
 }
 
 // A deleted map, or one whose only revisions were staged and withdrawn.
-absl::Status ForgetEmptyMap(SqliteDatabase& database, const CollectedMap& map) {
+absl::Status ForgetEmptyMap(SqlDatabase& database, const CollectedMap& map) {
   return database.Run(
       "DELETE FROM maps WHERE id = ?1 AND (deleted = 1 OR active_revision = 0) AND NOT EXISTS "
       "(SELECT 1 FROM revisions WHERE map_id = ?1)",
@@ -169,11 +166,11 @@ absl::Status ForgetEmptyMap(SqliteDatabase& database, const CollectedMap& map) {
 
 }  // namespace
 
-absl::Status ForgetRevisions(SqliteDatabase& database, const CollectLimits& limits,
+absl::Status ForgetRevisions(SqlDatabase& database, const CollectLimits& limits,
                              CollectReport& report) {
   std::vector<CollectedMap> maps;
   {
-    SqliteQuery query(database, "SELECT id, deleted FROM maps ORDER BY id");
+    SqlQuery query(database, "SELECT id, deleted FROM maps ORDER BY id");
     while (query.Next()) maps.push_back({query.Int(0), query.Int(1) != 0});
     if (!query.status().ok()) return query.status();
   }
@@ -201,14 +198,14 @@ absl::Status ForgetRevisions(SqliteDatabase& database, const CollectLimits& limi
   return absl::OkStatus();
 }
 
-absl::Status FreeUnreferenced(SqliteDatabase& database, const CollectLimits& limits,
+absl::Status FreeUnreferenced(SqlDatabase& database, const CollectLimits& limits,
                               const std::set<int64_t>& uploads, CollectReport& report) {
   std::vector<int64_t> contents;
   {
-    SqliteQuery query(database,
-                      "SELECT id FROM contents WHERE uses = 0 AND wanted_unix_ns <= ?1 "
-                      "ORDER BY wanted_unix_ns LIMIT ?2",
-                      limits.unreferenced_unix_ns, kRowsPerStep + uploads.size());
+    SqlQuery query(database,
+                   "SELECT id FROM contents WHERE uses = 0 AND wanted_unix_ns <= ?1 "
+                   "ORDER BY wanted_unix_ns LIMIT ?2",
+                   limits.unreferenced_unix_ns, kRowsPerStep + uploads.size());
     while (query.Next()) {
       if (uploads.count(query.Int(0)) == 0) contents.push_back(query.Int(0));
     }
@@ -231,20 +228,6 @@ absl::Status FreeUnreferenced(SqliteDatabase& database, const CollectLimits& lim
     }
   }
   return absl::OkStatus();
-}
-
-absl::Status ShrinkFile(SqliteDatabase& database, CollectReport& report) {
-  const auto free = database.Number("PRAGMA freelist_count");
-  if (!free.ok()) return free.status();
-  const auto pages = database.Number("PRAGMA page_count");
-  if (!pages.ok()) return pages.status();
-  // Free pages are what the next content is written to; a quarter of the file is plenty.
-  const int64_t surplus = *free - std::max(*pages / 4, 4 * kPagesPerStep);
-  if (surplus <= 0) return absl::OkStatus();
-  const std::string vacuum =
-      "PRAGMA incremental_vacuum(" + std::to_string(std::min(surplus, kPagesPerStep)) + ")";
-  if (surplus > kPagesPerStep) report.more = true;
-  return database.Execute(vacuum.c_str());
 }
 
 }  // namespace voxloc::server

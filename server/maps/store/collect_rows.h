@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The steps by which the store frees what is no longer needed. Each works within a transaction of
-// its caller and takes a bounded time. Not thread-safe: as SqliteDatabase.
+// its caller and takes a bounded time. Not thread-safe: as SqlDatabase.
 
 #ifndef VOXLOC_SERVER_MAPS_STORE_COLLECT_ROWS_H_
 #define VOXLOC_SERVER_MAPS_STORE_COLLECT_ROWS_H_
@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "server/maps/store/map_store.h"
-#include "server/maps/store/sqlite_database.h"
+#include "server/maps/store/sql_database.h"
 
 namespace voxloc::server {
 
@@ -26,16 +26,13 @@ struct CollectLimits {
 };
 
 // Forgets revisions, and rows of tiles that no revision has that can still be read.
-[[nodiscard]] absl::Status ForgetRevisions(SqliteDatabase& database, const CollectLimits& limits,
+[[nodiscard]] absl::Status ForgetRevisions(SqlDatabase& database, const CollectLimits& limits,
                                            CollectReport& report);
 
 // Frees content that no revision refers to, but not the uploads that are under way.
-[[nodiscard]] absl::Status FreeUnreferenced(SqliteDatabase& database, const CollectLimits& limits,
+[[nodiscard]] absl::Status FreeUnreferenced(SqlDatabase& database, const CollectLimits& limits,
                                             const std::set<int64_t>& uploads,
                                             CollectReport& report);
-
-// Gives some free pages of the file back, where there are many. Outside of transactions.
-[[nodiscard]] absl::Status ShrinkFile(SqliteDatabase& database, CollectReport& report);
 
 }  // namespace voxloc::server
 

@@ -8,18 +8,18 @@
 
 namespace voxloc::server {
 
-absl::StatusOr<int64_t> AddUpload(SqliteDatabase& database, int64_t unix_ns) {
+absl::StatusOr<int64_t> AddUpload(SqlDatabase& database, int64_t unix_ns, int64_t wanted_unix_ns) {
   return database.Number(
       "INSERT INTO contents (digest, bytes, stored_bytes, pieces, uses, created_unix_ns, "
       "wanted_unix_ns, quarantined) VALUES (NULL, 0, 0, 0, 0, ?1, ?2, 0) RETURNING id",
-      unix_ns, kNeverWanted);
+      unix_ns, wanted_unix_ns);
 }
 
-absl::Status AddPiece(SqliteDatabase& database, int64_t content, uint64_t index,
+absl::Status AddPiece(SqlDatabase& database, int64_t content, uint64_t index,
                       const StoredPiece& piece) {
   absl::Status status = database.Run(
       "INSERT INTO pieces (content_id, piece, raw_bytes, crc32c, data) VALUES (?1, ?2, ?3, ?4, ?5)",
-      content, index, piece.raw_bytes, piece.crc32c, SqliteBlob{piece.data});
+      content, index, piece.raw_bytes, piece.crc32c, SqlBlob{piece.data});
   if (!status.ok()) return status;
   return database.Run(
       "UPDATE contents SET bytes = bytes + ?2, stored_bytes = stored_bytes + ?3, "
@@ -27,8 +27,8 @@ absl::Status AddPiece(SqliteDatabase& database, int64_t content, uint64_t index,
       content, piece.raw_bytes, piece.data.size());
 }
 
-absl::StatusOr<bool> NameUpload(SqliteDatabase& database, int64_t upload,
-                                const Sha256Digest& digest, int64_t unix_ns) {
+absl::StatusOr<bool> NameUpload(SqlDatabase& database, int64_t upload, const Sha256Digest& digest,
+                                int64_t unix_ns) {
   absl::Status status =
       database.Run("UPDATE contents SET wanted_unix_ns = ?2 WHERE digest = ?1 AND quarantined = 0",
                    digest, unix_ns);
@@ -37,8 +37,8 @@ absl::StatusOr<bool> NameUpload(SqliteDatabase& database, int64_t upload,
 
   std::vector<int64_t> damaged;
   {
-    SqliteQuery query(database, "SELECT id FROM contents WHERE digest = ?1 AND quarantined = 1",
-                      digest);
+    SqlQuery query(database, "SELECT id FROM contents WHERE digest = ?1 AND quarantined = 1",
+                   digest);
     while (query.Next()) damaged.push_back(query.Int(0));
     if (!query.status().ok()) return query.status();
   }
@@ -62,80 +62,78 @@ absl::StatusOr<bool> NameUpload(SqliteDatabase& database, int64_t upload,
   return true;
 }
 
-absl::StatusOr<std::optional<ContentRow>> FindContent(SqliteDatabase& database,
+absl::StatusOr<std::optional<ContentRow>> FindContent(SqlDatabase& database,
                                                       const Sha256Digest& digest) {
-  SqliteQuery query(database,
-                    "SELECT id, bytes, pieces FROM contents WHERE digest = ?1 AND quarantined = 0",
-                    digest);
+  SqlQuery query(database,
+                 "SELECT id, bytes, pieces FROM contents WHERE digest = ?1 AND quarantined = 0",
+                 digest);
   if (query.Next()) return ContentRow{query.Int(0), query.UInt(1), query.UInt(2)};
   if (!query.status().ok()) return query.status();
   return std::nullopt;
 }
 
-absl::StatusOr<std::vector<std::string>> FindMapsWithContent(SqliteDatabase& database,
+absl::StatusOr<std::vector<std::string>> FindMapsWithContent(SqlDatabase& database,
                                                              const Sha256Digest& digest) {
-  SqliteQuery query(database,
-                    "WITH content AS (SELECT id FROM contents WHERE digest = ?1) "
-                    "SELECT name FROM maps WHERE deleted = 0 AND id IN ("
-                    "SELECT map_id FROM tiles WHERE content_id IN content UNION "
-                    "SELECT map_id FROM staged_tiles WHERE content_id IN content) ORDER BY name",
-                    digest);
+  SqlQuery query(database,
+                 "WITH content AS (SELECT id FROM contents WHERE digest = ?1) "
+                 "SELECT name FROM maps WHERE deleted = 0 AND id IN ("
+                 "SELECT map_id FROM tiles WHERE content_id IN (SELECT id FROM content) UNION "
+                 "SELECT map_id FROM staged_tiles WHERE content_id IN (SELECT id FROM content)) "
+                 "ORDER BY name",
+                 digest);
   std::vector<std::string> names;
   while (query.Next()) names.push_back(query.Text(0));
   if (!query.status().ok()) return query.status();
   return names;
 }
 
-absl::StatusOr<std::optional<int64_t>> FindQuarantined(SqliteDatabase& database,
+absl::StatusOr<std::optional<int64_t>> FindQuarantined(SqlDatabase& database,
                                                        const Sha256Digest& digest) {
-  SqliteQuery query(database,
-                    "SELECT id FROM contents WHERE digest = ?1 AND quarantined = 1 "
-                    "ORDER BY uses DESC LIMIT 1",
-                    digest);
+  SqlQuery query(database,
+                 "SELECT id FROM contents WHERE digest = ?1 AND quarantined = 1 "
+                 "ORDER BY uses DESC LIMIT 1",
+                 digest);
   if (query.Next()) return query.Int(0);
   if (!query.status().ok()) return query.status();
   return std::nullopt;
 }
 
-absl::StatusOr<bool> HasContentRow(SqliteDatabase& database, int64_t content) {
+absl::StatusOr<bool> HasContentRow(SqlDatabase& database, int64_t content) {
   const auto count = database.Number(
       "SELECT COUNT(*) FROM contents WHERE id = ?1 AND digest IS NOT NULL", content);
   if (!count.ok()) return count.status();
   return *count > 0;
 }
 
-absl::StatusOr<std::optional<PackedPiece>> ReadPiece(SqliteDatabase& database, int64_t content,
+absl::StatusOr<std::optional<PackedPiece>> ReadPiece(SqlDatabase& database, int64_t content,
                                                      uint64_t index) {
-  SqliteQuery query(
-      database, "SELECT raw_bytes, crc32c, data FROM pieces WHERE content_id = ?1 AND piece = ?2",
-      content, index);
+  SqlQuery query(database,
+                 "SELECT raw_bytes, crc32c, data FROM pieces WHERE content_id = ?1 AND piece = ?2",
+                 content, index);
   std::optional<PackedPiece> piece;
   if (query.Next()) {
     piece = PackedPiece{query.UInt(0), static_cast<uint32_t>(query.Int(1)), query.Text(2)};
-    // SQLite reads long values when they are asked for, and has no other way to say that it failed.
-    const int code = sqlite3_errcode(database.handle());
-    if (piece->data.empty() && code != SQLITE_OK && code != SQLITE_ROW) return database.Error(code);
   }
   if (!query.status().ok()) return query.status();
   return piece;
 }
 
-absl::Status Quarantine(SqliteDatabase& database, int64_t content) {
+absl::Status Quarantine(SqlDatabase& database, int64_t content) {
   return database.Run("UPDATE contents SET quarantined = 1, wanted_unix_ns = ?2 WHERE id = ?1",
                       content, kNeverWanted);
 }
 
-std::string DescribeUse(SqliteDatabase& database, int64_t content) {
-  SqliteQuery query(database,
-                    "SELECT t.tile_id, m.name FROM tiles t JOIN maps m ON m.id = t.map_id "
-                    "WHERE t.content_id = ?1 AND m.deleted = 0 "
-                    "ORDER BY t.to_revision IS NOT NULL, m.name, t.tile_id LIMIT 1",
-                    content);
+std::string DescribeUse(SqlDatabase& database, int64_t content) {
+  SqlQuery query(database,
+                 "SELECT t.tile_id, m.name FROM tiles t JOIN maps m ON m.id = t.map_id "
+                 "WHERE t.content_id = ?1 AND m.deleted = 0 "
+                 "ORDER BY t.to_revision IS NOT NULL, m.name, t.tile_id LIMIT 1",
+                 content);
   if (!query.Next()) return "";
   return absl::StrCat("tile \"", query.Bytes(0), "\" of map \"", query.Bytes(1), "\"");
 }
 
-absl::StatusOr<std::vector<bool>> WantContent(SqliteDatabase& database,
+absl::StatusOr<std::vector<bool>> WantContent(SqlDatabase& database,
                                               absl::Span<const Sha256Digest> digests,
                                               int64_t unix_ns, int64_t fresh_ns) {
   std::vector<bool> there;
@@ -144,7 +142,7 @@ absl::StatusOr<std::vector<bool>> WantContent(SqliteDatabase& database,
     int64_t id = 0;
     int64_t wanted = 0;
     {
-      SqliteQuery query(
+      SqlQuery query(
           database, "SELECT id, wanted_unix_ns FROM contents WHERE digest = ?1 AND quarantined = 0",
           digest);
       if (query.Next()) {
@@ -164,14 +162,14 @@ absl::StatusOr<std::vector<bool>> WantContent(SqliteDatabase& database,
   return there;
 }
 
-absl::StatusOr<FreedContent> FreeContent(SqliteDatabase& database, int64_t content,
+absl::StatusOr<FreedContent> FreeContent(SqlDatabase& database, int64_t content,
                                          uint64_t max_pieces) {
   FreedContent freed;
   std::vector<std::pair<int64_t, uint64_t>> pieces;
   {
-    SqliteQuery query(database,
-                      "SELECT piece, LENGTH(data) FROM pieces WHERE content_id = ?1 LIMIT ?2",
-                      content, max_pieces + 1);
+    SqlQuery query(database,
+                   "SELECT piece, LENGTH(data) FROM pieces WHERE content_id = ?1 LIMIT ?2", content,
+                   max_pieces + 1);
     while (query.Next()) pieces.emplace_back(query.Int(0), query.UInt(1));
     if (!query.status().ok()) return query.status();
   }
@@ -194,18 +192,20 @@ absl::StatusOr<FreedContent> FreeContent(SqliteDatabase& database, int64_t conte
   return freed;
 }
 
-absl::StatusOr<uint64_t> UnreferencedBytes(SqliteDatabase& database) {
-  const auto bytes =
-      database.Number("SELECT COALESCE(SUM(stored_bytes), 0) FROM contents WHERE uses = 0");
+absl::StatusOr<uint64_t> UnreferencedBytes(SqlDatabase& database) {
+  const auto bytes = database.Number(
+      "SELECT CAST(COALESCE(SUM(stored_bytes), 0) AS BIGINT) FROM contents WHERE uses = 0");
   if (!bytes.ok()) return bytes.status();
   return static_cast<uint64_t>(*bytes);
 }
 
-absl::Status ReadContentUsage(SqliteDatabase& database, StoreUsage& usage) {
+absl::Status ReadContentUsage(SqlDatabase& database, StoreUsage& usage) {
   const auto unreferenced = UnreferencedBytes(database);
   if (!unreferenced.ok()) return unreferenced.status();
   usage.unreferenced_bytes = *unreferenced;
-  SqliteQuery query(database, "SELECT COALESCE(SUM(stored_bytes), 0), COUNT(digest) FROM contents");
+  SqlQuery query(
+      database,
+      "SELECT CAST(COALESCE(SUM(stored_bytes), 0) AS BIGINT), COUNT(digest) FROM contents");
   if (query.Next()) {
     usage.content_bytes = query.UInt(0);
     usage.contents = query.UInt(1);

@@ -10,7 +10,7 @@
 namespace voxloc::server {
 namespace {
 
-absl::StatusOr<StoredTileFit> FitOf(const SqliteQuery& query) {
+absl::StatusOr<StoredTileFit> FitOf(const SqlQuery& query) {
   StoredTileFit stored;
   stored.map = query.Text(0);
   stored.tile_id = query.Text(1);
@@ -34,7 +34,7 @@ absl::StatusOr<StoredTileFit> FitOf(const SqliteQuery& query) {
 
 }  // namespace
 
-absl::Status SaveFitRows(SqliteDatabase& database, absl::Span<const StoredTileFit> fits) {
+absl::Status SaveFitRows(SqlDatabase& database, absl::Span<const StoredTileFit> fits) {
   for (const StoredTileFit& stored : fits) {
     const TileFit& fit = stored.fit;
     absl::Status status = database.Run(
@@ -62,15 +62,15 @@ absl::Status SaveFitRows(SqliteDatabase& database, absl::Span<const StoredTileFi
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<StoredTileFit>> ReadFitRows(SqliteDatabase& database,
+absl::StatusOr<std::vector<StoredTileFit>> ReadFitRows(SqlDatabase& database,
                                                        absl::string_view map) {
   std::vector<StoredTileFit> fits;
-  SqliteQuery query(database,
-                    "SELECT map, tile_id, digest, last_used_unix_ns, scans, squared_distances_m2, "
-                    "points, points_unexplained, raised_points, raised_points_unexplained, solid, "
-                    "solid_seen_through, raised_solid, raised_solid_seen_through "
-                    "FROM tile_fits WHERE map = ?1 ORDER BY tile_id, digest",
-                    map);
+  SqlQuery query(database,
+                 "SELECT map, tile_id, digest, last_used_unix_ns, scans, squared_distances_m2, "
+                 "points, points_unexplained, raised_points, raised_points_unexplained, solid, "
+                 "solid_seen_through, raised_solid, raised_solid_seen_through "
+                 "FROM tile_fits WHERE map = ?1 ORDER BY tile_id, digest",
+                 map);
   while (query.Next()) {
     auto fit = FitOf(query);
     if (!fit.ok()) return fit.status();
@@ -80,11 +80,11 @@ absl::StatusOr<std::vector<StoredTileFit>> ReadFitRows(SqliteDatabase& database,
   return fits;
 }
 
-absl::Status ForgetFitRowsOfMap(SqliteDatabase& database, absl::string_view map) {
+absl::Status ForgetFitRowsOfMap(SqlDatabase& database, absl::string_view map) {
   return database.Run("DELETE FROM tile_fits WHERE map = ?1", map);
 }
 
-absl::StatusOr<uint64_t> ForgetOldFitRows(SqliteDatabase& database, uint64_t kept, uint64_t limit) {
+absl::StatusOr<uint64_t> ForgetOldFitRows(SqlDatabase& database, uint64_t kept, uint64_t limit) {
   const auto count = database.Number("SELECT COUNT(*) FROM tile_fits");
   if (!count.ok()) return count.status();
   const auto there = static_cast<uint64_t>(*count);

@@ -34,6 +34,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "core/checksum/sha256.h"
 #include "core/cloud/point_cloud.h"
@@ -124,6 +125,11 @@ struct LastPose {
   Pose map_T_base;
 };
 
+struct SavedPoses {
+  std::vector<LastPose> poses;  // in the order in which they were saved
+  int64_t latest_unix_ns = 0;   // when the last one was, by the store's clock
+};
+
 // How scans fitted a content of a tile.
 struct StoredTileFit {
   std::string map;
@@ -162,6 +168,22 @@ class ContentUpload {
   [[nodiscard]] virtual absl::StatusOr<Sha256Digest> Finish() = 0;
 };
 
+// Learns what other processes do to the maps of a store that several of them write. One thread at
+// a time uses it, but for Wake. It must not outlive the store.
+class StoreWatch {
+ public:
+  virtual ~StoreWatch() = default;
+
+  // Waits until a change of maps is announced, or Wake is called, at most for so long. Returns a
+  // mark of the maps as they are then, which is another one after every change of them, also one
+  // that was not announced. Unavailable: the database does not answer; the message says why, with
+  // its address: it is for operators, not for clients.
+  [[nodiscard]] virtual absl::StatusOr<std::string> Next(absl::Duration at_most) = 0;
+
+  // Ends a wait that is under way, or the next one. From any thread.
+  virtual void Wake() = 0;
+};
+
 class MapStore {
  public:
   virtual ~MapStore() = default;
@@ -172,6 +194,11 @@ class MapStore {
   // What a look at the tables at the opening found damaged, one finding an entry; empty: nothing.
   // Content is not looked at before it is read.
   [[nodiscard]] virtual const std::vector<std::string>& damage() const = 0;
+
+  // Whether other processes change what is stored while this one has it open.
+  [[nodiscard]] virtual bool shared() const = 0;
+  // Null: it is not shared.
+  [[nodiscard]] virtual std::unique_ptr<StoreWatch> Watch() = 0;
 
   [[nodiscard]] virtual absl::StatusOr<std::unique_ptr<ContentUpload>> Upload() = 0;
 
@@ -234,6 +261,8 @@ class MapStore {
   // Of all vehicles on a map.
   [[nodiscard]] virtual absl::StatusOr<std::vector<LastPose>> ListLastPoses(
       absl::string_view map) = 0;
+  // Of all vehicles, those that were saved after a time of the store's clock.
+  [[nodiscard]] virtual absl::StatusOr<SavedPoses> ListPosesSavedSince(int64_t unix_ns) = 0;
 
   // One record a content of a tile; an earlier one is replaced. Those of maps that are not there
   // are left out. Not on the disk when the call returns. They go with their map.
@@ -248,7 +277,8 @@ class MapStore {
   [[nodiscard]] virtual absl::StatusOr<CollectReport> Collect() = 0;
 
   // Writes a copy of everything to a new file while others go on. AlreadyExists: there is such a
-  // file. `progress`, from 0 to 1, may return false to end it: Cancelled, and no file is left.
+  // file; Unimplemented: the database has tools of its own for that. `progress`, from 0 to 1, may
+  // return false to end it: Cancelled, and no file is left.
   [[nodiscard]] virtual absl::Status Backup(const std::string& path,
                                             absl::FunctionRef<bool(double)> progress) = 0;
 

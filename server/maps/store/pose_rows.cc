@@ -12,7 +12,7 @@ namespace voxloc::server {
 namespace {
 
 // Columns from vehicle to qz.
-LastPose PoseOf(const SqliteQuery& query) {
+LastPose PoseOf(const SqlQuery& query) {
   LastPose pose;
   pose.vehicle = query.Text(0);
   pose.map = query.Text(1);
@@ -26,8 +26,7 @@ LastPose PoseOf(const SqliteQuery& query) {
 
 }  // namespace
 
-absl::Status SavePoses(SqliteDatabase& database, absl::Span<const LastPose> poses,
-                       int64_t unix_ns) {
+absl::Status SavePoses(SqlDatabase& database, absl::Span<const LastPose> poses, int64_t unix_ns) {
   for (const LastPose& pose : poses) {
     const Eigen::Vector3d& t = pose.map_T_base.translation;
     const Eigen::Quaterniond& q = pose.map_T_base.rotation;
@@ -45,33 +44,47 @@ absl::Status SavePoses(SqliteDatabase& database, absl::Span<const LastPose> pose
   return absl::OkStatus();
 }
 
-absl::StatusOr<LastPose> ReadPose(SqliteDatabase& database, absl::string_view vehicle) {
-  SqliteQuery query(database,
-                    "SELECT vehicle, map, revision, stamp_unix_ns, x, y, z, qw, qx, qy, qz "
-                    "FROM last_poses WHERE vehicle = ?1",
-                    vehicle);
+absl::StatusOr<LastPose> ReadPose(SqlDatabase& database, absl::string_view vehicle) {
+  SqlQuery query(database,
+                 "SELECT vehicle, map, revision, stamp_unix_ns, x, y, z, qw, qx, qy, qz "
+                 "FROM last_poses WHERE vehicle = ?1",
+                 vehicle);
   if (query.Next()) return PoseOf(query);
   if (!query.status().ok()) return query.status();
   return absl::NotFoundError(absl::StrCat("no pose of vehicle \"", vehicle, "\""));
 }
 
-absl::StatusOr<std::vector<LastPose>> ReadPosesOfMap(SqliteDatabase& database,
-                                                     absl::string_view map) {
+absl::StatusOr<std::vector<LastPose>> ReadPosesOfMap(SqlDatabase& database, absl::string_view map) {
   std::vector<LastPose> poses;
-  SqliteQuery query(database,
-                    "SELECT vehicle, map, revision, stamp_unix_ns, x, y, z, qw, qx, qy, qz "
-                    "FROM last_poses WHERE map = ?1 ORDER BY vehicle",
-                    map);
+  SqlQuery query(database,
+                 "SELECT vehicle, map, revision, stamp_unix_ns, x, y, z, qw, qx, qy, qz "
+                 "FROM last_poses WHERE map = ?1 ORDER BY vehicle",
+                 map);
   while (query.Next()) poses.push_back(PoseOf(query));
   if (!query.status().ok()) return query.status();
   return poses;
 }
 
-absl::Status ForgetPosesOfMap(SqliteDatabase& database, absl::string_view map) {
+absl::StatusOr<SavedPoses> ReadPosesSavedSince(SqlDatabase& database, int64_t unix_ns) {
+  SavedPoses saved;
+  saved.latest_unix_ns = unix_ns;
+  SqlQuery query(database,
+                 "SELECT vehicle, map, revision, stamp_unix_ns, x, y, z, qw, qx, qy, qz, "
+                 "saved_unix_ns FROM last_poses WHERE saved_unix_ns > ?1 ORDER BY saved_unix_ns",
+                 unix_ns);
+  while (query.Next()) {
+    saved.poses.push_back(PoseOf(query));
+    saved.latest_unix_ns = query.Int(11);
+  }
+  if (!query.status().ok()) return query.status();
+  return saved;
+}
+
+absl::Status ForgetPosesOfMap(SqlDatabase& database, absl::string_view map) {
   return database.Run("DELETE FROM last_poses WHERE map = ?1", map);
 }
 
-absl::StatusOr<uint64_t> ForgetOldPoses(SqliteDatabase& database, uint64_t kept, uint64_t limit) {
+absl::StatusOr<uint64_t> ForgetOldPoses(SqlDatabase& database, uint64_t kept, uint64_t limit) {
   const auto count = database.Number("SELECT COUNT(*) FROM last_poses");
   if (!count.ok()) return count.status();
   const auto there = static_cast<uint64_t>(*count);

@@ -18,19 +18,19 @@ absl::Status NoSuchRevision(absl::string_view map, uint64_t revision) {
   return absl::NotFoundError(absl::StrCat("map \"", map, "\" has no revision ", revision));
 }
 
-absl::StatusOr<std::vector<std::string>> ReadCanaries(SqliteDatabase& database, int64_t map_id,
+absl::StatusOr<std::vector<std::string>> ReadCanaries(SqlDatabase& database, int64_t map_id,
                                                       uint64_t revision) {
   std::vector<std::string> vehicles;
-  SqliteQuery query(database,
-                    "SELECT vehicle FROM canaries WHERE map_id = ?1 AND revision = ?2 "
-                    "ORDER BY place",
-                    map_id, revision);
+  SqlQuery query(database,
+                 "SELECT vehicle FROM canaries WHERE map_id = ?1 AND revision = ?2 "
+                 "ORDER BY place",
+                 map_id, revision);
   while (query.Next()) vehicles.push_back(query.Text(0));
   if (!query.status().ok()) return query.status();
   return vehicles;
 }
 
-absl::Status WriteCanaries(SqliteDatabase& database, int64_t map_id, uint64_t revision,
+absl::Status WriteCanaries(SqlDatabase& database, int64_t map_id, uint64_t revision,
                            const std::vector<std::string>& vehicles) {
   absl::Status status =
       database.Run("DELETE FROM canaries WHERE map_id = ?1 AND revision = ?2", map_id, revision);
@@ -54,7 +54,7 @@ std::string SelectRevisions(absl::string_view where) {
 }
 
 // Without the canaries.
-StoredRevision RevisionOf(const SqliteQuery& query) {
+StoredRevision RevisionOf(const SqlQuery& query) {
   StoredRevision revision;
   revision.revision = query.UInt(0);
   revision.parent = query.UInt(1);
@@ -74,7 +74,7 @@ StoredRevision RevisionOf(const SqliteQuery& query) {
   return revision;
 }
 
-absl::Status AddCanaries(SqliteDatabase& database, int64_t map_id, StoredRevision& revision) {
+absl::Status AddCanaries(SqlDatabase& database, int64_t map_id, StoredRevision& revision) {
   if (revision.state != RevisionState::kStaged) return absl::OkStatus();
   auto vehicles = ReadCanaries(database, map_id, revision.revision);
   if (!vehicles.ok()) return vehicles.status();
@@ -88,12 +88,12 @@ struct RevisionRow {
 };
 
 // nullopt: there is no such row.
-absl::StatusOr<std::optional<RevisionRow>> FindRevision(SqliteDatabase& database, int64_t map_id,
+absl::StatusOr<std::optional<RevisionRow>> FindRevision(SqlDatabase& database, int64_t map_id,
                                                         uint64_t revision) {
   RevisionRow row;
   {
-    SqliteQuery query(database, SelectRevisions("map_id = ?1 AND revision = ?2").c_str(), map_id,
-                      revision);
+    SqlQuery query(database, SelectRevisions("map_id = ?1 AND revision = ?2").c_str(), map_id,
+                   revision);
     if (!query.Next()) {
       if (!query.status().ok()) return query.status();
       return std::nullopt;
@@ -108,7 +108,7 @@ absl::StatusOr<std::optional<RevisionRow>> FindRevision(SqliteDatabase& database
 }
 
 // A revision that can still be changed or read. NotFound.
-absl::StatusOr<StoredRevision> GetRevision(SqliteDatabase& database, const MapRow& map,
+absl::StatusOr<StoredRevision> GetRevision(SqlDatabase& database, const MapRow& map,
                                            absl::string_view name, uint64_t number) {
   auto row = FindRevision(database, map.id, number);
   if (!row.ok()) return row.status();
@@ -120,12 +120,12 @@ absl::StatusOr<StoredRevision> GetRevision(SqliteDatabase& database, const MapRo
   return std::move((*row)->revision);
 }
 
-absl::StatusOr<std::optional<StoredRevision>> RequestOf(SqliteDatabase& database, int64_t map_id,
+absl::StatusOr<std::optional<StoredRevision>> RequestOf(SqlDatabase& database, int64_t map_id,
                                                         absl::string_view request_id) {
   StoredRevision revision;
   {
-    SqliteQuery query(database, SelectRevisions("map_id = ?1 AND request_id = ?2").c_str(), map_id,
-                      request_id);
+    SqlQuery query(database, SelectRevisions("map_id = ?1 AND request_id = ?2").c_str(), map_id,
+                   request_id);
     if (!query.Next()) {
       if (!query.status().ok()) return query.status();
       return std::nullopt;
@@ -136,7 +136,7 @@ absl::StatusOr<std::optional<StoredRevision>> RequestOf(SqliteDatabase& database
   return revision;
 }
 
-absl::StatusOr<uint64_t> TakeNumber(SqliteDatabase& database, absl::string_view map) {
+absl::StatusOr<uint64_t> TakeNumber(SqlDatabase& database, absl::string_view map) {
   const auto number = database.Number(
       "INSERT INTO map_numbers (name, next_revision) VALUES (?1, 2) "
       "ON CONFLICT (name) DO UPDATE SET next_revision = map_numbers.next_revision + 1 "
@@ -173,32 +173,31 @@ uint32_t ChecksumOf(absl::string_view id, uint64_t from_revision, const StoredTi
 }
 
 // Points of the tile that ends with this revision; nullopt: there was none.
-absl::StatusOr<std::optional<uint64_t>> EndTile(SqliteDatabase& database, int64_t map_id,
+absl::StatusOr<std::optional<uint64_t>> EndTile(SqlDatabase& database, int64_t map_id,
                                                 uint64_t revision, absl::string_view tile) {
-  SqliteQuery query(database,
-                    "UPDATE tiles SET to_revision = ?3 WHERE map_id = ?1 AND tile_id = ?2 "
-                    "AND to_revision IS NULL RETURNING points",
-                    map_id, tile, revision);
+  SqlQuery query(database,
+                 "UPDATE tiles SET to_revision = ?3 WHERE map_id = ?1 AND tile_id = ?2 "
+                 "AND to_revision IS NULL RETURNING points",
+                 map_id, tile, revision);
   std::optional<uint64_t> points;
   while (query.Next()) points = query.UInt(0);
   if (!query.status().ok()) return query.status();
   return points;
 }
 
-absl::StatusOr<std::optional<uint64_t>> PointsOfTile(SqliteDatabase& database, int64_t map_id,
+absl::StatusOr<std::optional<uint64_t>> PointsOfTile(SqlDatabase& database, int64_t map_id,
                                                      absl::string_view tile) {
-  SqliteQuery query(database,
-                    "SELECT points FROM tiles WHERE map_id = ?1 AND tile_id = ?2 "
-                    "AND to_revision IS NULL",
-                    map_id, tile);
+  SqlQuery query(database,
+                 "SELECT points FROM tiles WHERE map_id = ?1 AND tile_id = ?2 "
+                 "AND to_revision IS NULL",
+                 map_id, tile);
   std::optional<uint64_t> points;
   while (query.Next()) points = query.UInt(0);
   if (!query.status().ok()) return query.status();
   return points;
 }
 
-absl::Status AddTile(SqliteDatabase& database, int64_t map_id, uint64_t revision,
-                     const TileRow& row) {
+absl::Status AddTile(SqlDatabase& database, int64_t map_id, uint64_t revision, const TileRow& row) {
   const Bounds& bounds = row.tile.bounds;
   return database.Run(
       "INSERT INTO tiles (map_id, tile_id, from_revision, to_revision, content_id, points, crc32c, "
@@ -208,20 +207,20 @@ absl::Status AddTile(SqliteDatabase& database, int64_t map_id, uint64_t revision
       bounds.min.y(), bounds.min.z(), bounds.max.x(), bounds.max.y(), bounds.max.z(), row.checksum);
 }
 
-absl::Status StageTile(SqliteDatabase& database, int64_t map_id, uint64_t revision,
+absl::Status StageTile(SqlDatabase& database, int64_t map_id, uint64_t revision,
                        const TileRow& row) {
   const Bounds& bounds = row.tile.bounds;
   const char* const sql =
       "INSERT INTO staged_tiles (map_id, revision, tile_id, content_id, points, crc32c, "
       "min_x, min_y, min_z, max_x, max_y, max_z, row_crc32c) "
-      "VALUES (?1, ?2, ?3, NULLIF(?4, 0), ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+      "VALUES (?1, ?2, ?3, NULLIF(CAST(?4 AS BIGINT), 0), ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
   return database.Run(sql, map_id, revision, row.id, row.content, row.tile.points, row.tile.crc32c,
                       bounds.min.x(), bounds.min.y(), bounds.min.z(), bounds.max.x(),
                       bounds.max.y(), bounds.max.z(), row.checksum);
 }
 
 // The columns points, crc32c, min_x ... max_z from `column` on.
-StoredTile TileOf(const SqliteQuery& query, int column) {
+StoredTile TileOf(const SqlQuery& query, int column) {
   StoredTile tile;
   tile.points = query.UInt(column);
   tile.crc32c = static_cast<uint32_t>(query.Int(column + 1));
@@ -232,7 +231,7 @@ StoredTile TileOf(const SqliteQuery& query, int column) {
 }
 
 // The content of a tile that a commit brings in, with one more use. NotFound.
-absl::StatusOr<int64_t> UseContent(SqliteDatabase& database, const std::string& tile,
+absl::StatusOr<int64_t> UseContent(SqlDatabase& database, const std::string& tile,
                                    const Sha256Digest& digest) {
   const auto content = FindContent(database, digest);
   if (!content.ok()) return content.status();
@@ -265,35 +264,35 @@ struct ChangeCounts {
   }
 };
 
-absl::StatusOr<MapRow> CreateMap(SqliteDatabase& database, const RevisionCommit& commit) {
+absl::StatusOr<MapRow> CreateMap(SqlDatabase& database, const RevisionCommit& commit) {
   const auto id = database.Number(
       "INSERT INTO maps (name, build, frame, active_revision, deleted) VALUES (?1, ?2, ?3, 0, 0) "
       "RETURNING id",
-      commit.map, SqliteBlob{commit.build}, SqliteBlob{commit.frame});
+      commit.map, SqlBlob{commit.build}, SqlBlob{commit.frame});
   if (!id.ok()) return id.status();
   return MapRow{*id, 0};
 }
 
 // AlreadyExists: the map has another frame.
-absl::Status SetFrame(SqliteDatabase& database, int64_t map_id, const RevisionCommit& commit) {
+absl::Status SetFrame(SqlDatabase& database, int64_t map_id, const RevisionCommit& commit) {
   if (commit.frame.empty()) return absl::OkStatus();
   const auto unlike = database.Number(
       "SELECT COUNT(*) FROM maps WHERE id = ?1 AND frame <> ?2 AND length(frame) > 0", map_id,
-      SqliteBlob{commit.frame});
+      SqlBlob{commit.frame});
   if (!unlike.ok()) return unlike.status();
   if (*unlike > 0) {
     return absl::AlreadyExistsError(absl::StrCat("map \"", commit.map, "\" has another frame"));
   }
   return database.Run("UPDATE maps SET frame = ?2 WHERE id = ?1 AND length(frame) = 0", map_id,
-                      SqliteBlob{commit.frame});
+                      SqlBlob{commit.frame});
 }
 
-absl::Status SetActive(SqliteDatabase& database, int64_t map_id, uint64_t revision) {
+absl::Status SetActive(SqlDatabase& database, int64_t map_id, uint64_t revision) {
   return database.Run("UPDATE maps SET active_revision = ?2 WHERE id = ?1", map_id, revision);
 }
 
-absl::Status ChecksBeforeStaging(SqliteDatabase& database, const MapRow& map,
-                                 absl::string_view name, uint32_t max_staged) {
+absl::Status ChecksBeforeStaging(SqlDatabase& database, const MapRow& map, absl::string_view name,
+                                 uint32_t max_staged) {
   const auto staged = database.Number(
       "SELECT COUNT(*) FROM revisions WHERE map_id = ?1 AND state = 1 AND kept = 1", map.id);
   if (!staged.ok()) return staged.status();
@@ -305,16 +304,15 @@ absl::Status ChecksBeforeStaging(SqliteDatabase& database, const MapRow& map,
 
 }  // namespace
 
-absl::StatusOr<MapRow> FindMap(SqliteDatabase& database, absl::string_view map) {
-  SqliteQuery query(database,
-                    "SELECT id, active_revision FROM maps WHERE name = ?1 AND deleted = 0", map);
+absl::StatusOr<MapRow> FindMap(SqlDatabase& database, absl::string_view map) {
+  SqlQuery query(database, "SELECT id, active_revision FROM maps WHERE name = ?1 AND deleted = 0",
+                 map);
   if (query.Next()) return MapRow{query.Int(0), query.UInt(1)};
   if (!query.status().ok()) return query.status();
   return absl::NotFoundError(absl::StrCat("no map \"", map, "\""));
 }
 
-absl::StatusOr<uint64_t> OldestRetained(SqliteDatabase& database, int64_t map_id,
-                                        uint32_t retained) {
+absl::StatusOr<uint64_t> OldestRetained(SqlDatabase& database, int64_t map_id, uint32_t retained) {
   const auto oldest = database.Number(
       "SELECT COALESCE(MIN(revision), 0) FROM (SELECT revision FROM revisions WHERE map_id = ?1 "
       "AND state = 0 AND kept = 1 ORDER BY revision DESC LIMIT ?2) AS newest",
@@ -323,7 +321,7 @@ absl::StatusOr<uint64_t> OldestRetained(SqliteDatabase& database, int64_t map_id
   return static_cast<uint64_t>(*oldest);
 }
 
-absl::StatusOr<CommittedRevision> CommitRevision(SqliteDatabase& database,
+absl::StatusOr<CommittedRevision> CommitRevision(SqlDatabase& database,
                                                  const RevisionCommit& commit, uint32_t max_staged,
                                                  const StoreTime& now) {
   auto map = FindMap(database, commit.map);
@@ -422,7 +420,7 @@ absl::StatusOr<CommittedRevision> CommitRevision(SqliteDatabase& database,
   return committed;
 }
 
-absl::StatusOr<std::optional<StoredRevision>> FindRequestRow(SqliteDatabase& database,
+absl::StatusOr<std::optional<StoredRevision>> FindRequestRow(SqlDatabase& database,
                                                              absl::string_view map,
                                                              absl::string_view request_id) {
   const auto row = FindMap(database, map);
@@ -431,7 +429,7 @@ absl::StatusOr<std::optional<StoredRevision>> FindRequestRow(SqliteDatabase& dat
   return RequestOf(database, row->id, request_id);
 }
 
-absl::StatusOr<StoredRevision> ActivateRevision(SqliteDatabase& database, absl::string_view map,
+absl::StatusOr<StoredRevision> ActivateRevision(SqlDatabase& database, absl::string_view map,
                                                 uint64_t revision, const StoreTime& now) {
   const auto row = FindMap(database, map);
   if (!row.ok()) return row.status();
@@ -449,11 +447,11 @@ absl::StatusOr<StoredRevision> ActivateRevision(SqliteDatabase& database, absl::
 
   std::vector<TileRow> changes;
   {
-    SqliteQuery query(database,
-                      "SELECT tile_id, content_id, points, crc32c, min_x, min_y, min_z, max_x, "
-                      "max_y, max_z, row_crc32c FROM staged_tiles "
-                      "WHERE map_id = ?1 AND revision = ?2",
-                      row->id, revision);
+    SqlQuery query(database,
+                   "SELECT tile_id, content_id, points, crc32c, min_x, min_y, min_z, max_x, "
+                   "max_y, max_z, row_crc32c FROM staged_tiles "
+                   "WHERE map_id = ?1 AND revision = ?2",
+                   row->id, revision);
     while (query.Next()) {
       changes.push_back(
           {query.Text(0), query.Int(1), TileOf(query, 2), static_cast<uint32_t>(query.Int(10))});
@@ -485,7 +483,7 @@ absl::StatusOr<StoredRevision> ActivateRevision(SqliteDatabase& database, absl::
   return staged;
 }
 
-absl::StatusOr<StoredRevision> WithdrawRevision(SqliteDatabase& database, absl::string_view map,
+absl::StatusOr<StoredRevision> WithdrawRevision(SqlDatabase& database, absl::string_view map,
                                                 uint64_t revision, const StoreTime& now) {
   const auto row = FindMap(database, map);
   if (!row.ok()) return row.status();
@@ -505,7 +503,7 @@ absl::StatusOr<StoredRevision> WithdrawRevision(SqliteDatabase& database, absl::
   return staged;
 }
 
-absl::StatusOr<StoredRevision> SetCanaryRows(SqliteDatabase& database, absl::string_view map,
+absl::StatusOr<StoredRevision> SetCanaryRows(SqlDatabase& database, absl::string_view map,
                                              uint64_t revision,
                                              const std::vector<std::string>& vehicles) {
   const auto row = FindMap(database, map);
@@ -522,7 +520,7 @@ absl::StatusOr<StoredRevision> SetCanaryRows(SqliteDatabase& database, absl::str
   return staged;
 }
 
-absl::StatusOr<uint64_t> DeleteMapRow(SqliteDatabase& database, absl::string_view map,
+absl::StatusOr<uint64_t> DeleteMapRow(SqlDatabase& database, absl::string_view map,
                                       uint64_t revision) {
   const auto row = FindMap(database, map);
   if (!row.ok()) return row.status();
@@ -537,15 +535,14 @@ absl::StatusOr<uint64_t> DeleteMapRow(SqliteDatabase& database, absl::string_vie
   return row->active_revision;
 }
 
-absl::StatusOr<StoredMap> ReadMap(SqliteDatabase& database, absl::string_view map,
-                                  uint32_t retained) {
+absl::StatusOr<StoredMap> ReadMap(SqlDatabase& database, absl::string_view map, uint32_t retained) {
   StoredMap stored;
   int64_t id = 0;
   {
-    SqliteQuery query(database,
-                      "SELECT id, name, build, frame, active_revision FROM maps "
-                      "WHERE name = ?1 AND deleted = 0",
-                      map);
+    SqlQuery query(database,
+                   "SELECT id, name, build, frame, active_revision FROM maps "
+                   "WHERE name = ?1 AND deleted = 0",
+                   map);
     if (!query.Next()) {
       if (!query.status().ok()) return query.status();
       return absl::NotFoundError(absl::StrCat("no map \"", map, "\""));
@@ -559,11 +556,11 @@ absl::StatusOr<StoredMap> ReadMap(SqliteDatabase& database, absl::string_view ma
   const auto oldest = OldestRetained(database, id, retained);
   if (!oldest.ok()) return oldest.status();
   {
-    SqliteQuery query(database,
-                      SelectRevisions("map_id = ?1 AND kept = 1 AND (state = 1 OR "
-                                      "(state = 0 AND revision >= ?2)) ORDER BY revision")
-                          .c_str(),
-                      id, *oldest);
+    SqlQuery query(database,
+                   SelectRevisions("map_id = ?1 AND kept = 1 AND (state = 1 OR "
+                                   "(state = 0 AND revision >= ?2)) ORDER BY revision")
+                       .c_str(),
+                   id, *oldest);
     while (query.Next()) stored.revisions.push_back(RevisionOf(query));
     if (!query.status().ok()) return query.status();
   }
@@ -573,10 +570,10 @@ absl::StatusOr<StoredMap> ReadMap(SqliteDatabase& database, absl::string_view ma
   return stored;
 }
 
-absl::StatusOr<std::vector<StoredMap>> ReadMaps(SqliteDatabase& database, uint32_t retained) {
+absl::StatusOr<std::vector<StoredMap>> ReadMaps(SqlDatabase& database, uint32_t retained) {
   std::vector<std::string> names;
   {
-    SqliteQuery query(database, "SELECT name FROM maps WHERE deleted = 0 ORDER BY name");
+    SqlQuery query(database, "SELECT name FROM maps WHERE deleted = 0 ORDER BY name");
     while (query.Next()) names.push_back(query.Text(0));
     if (!query.status().ok()) return query.status();
   }
@@ -589,7 +586,7 @@ absl::StatusOr<std::vector<StoredMap>> ReadMaps(SqliteDatabase& database, uint32
   return maps;
 }
 
-absl::StatusOr<Manifest> ReadManifest(SqliteDatabase& database, absl::string_view map,
+absl::StatusOr<Manifest> ReadManifest(SqlDatabase& database, absl::string_view map,
                                       uint64_t revision, uint32_t retained) {
   const auto row = FindMap(database, map);
   if (!row.ok()) return row.status();
@@ -606,7 +603,7 @@ absl::StatusOr<Manifest> ReadManifest(SqliteDatabase& database, absl::string_vie
 
   Manifest manifest;
   // A tile that is wrong, or missing, must not go unnoticed.
-  const auto add = [&](const SqliteQuery& query, uint64_t from) -> absl::Status {
+  const auto add = [&](const SqlQuery& query, uint64_t from) -> absl::Status {
     const auto digest = Sha256FromBytes(query.Bytes(1));
     StoredTile tile = TileOf(query, 2);
     tile.digest = digest.ok() ? *digest : Sha256Digest();
@@ -621,25 +618,25 @@ absl::StatusOr<Manifest> ReadManifest(SqliteDatabase& database, absl::string_vie
     return absl::OkStatus();
   };
   {
-    SqliteQuery query(database,
-                      "SELECT t.tile_id, c.digest, t.points, t.crc32c, t.min_x, t.min_y, t.min_z, "
-                      "t.max_x, t.max_y, t.max_z, t.row_crc32c, t.from_revision "
-                      "FROM tiles t LEFT JOIN contents c ON c.id = t.content_id "
-                      "WHERE t.map_id = ?1 AND t.from_revision <= ?2 "
-                      "AND (t.to_revision IS NULL OR t.to_revision > ?2) ORDER BY t.tile_id",
-                      row->id, staged ? found->parent : revision);
+    SqlQuery query(database,
+                   "SELECT t.tile_id, c.digest, t.points, t.crc32c, t.min_x, t.min_y, t.min_z, "
+                   "t.max_x, t.max_y, t.max_z, t.row_crc32c, t.from_revision "
+                   "FROM tiles t LEFT JOIN contents c ON c.id = t.content_id "
+                   "WHERE t.map_id = ?1 AND t.from_revision <= ?2 "
+                   "AND (t.to_revision IS NULL OR t.to_revision > ?2) ORDER BY t.tile_id",
+                   row->id, staged ? found->parent : revision);
     while (query.Next()) {
       if (absl::Status status = add(query, query.UInt(11)); !status.ok()) return status;
     }
     if (!query.status().ok()) return query.status();
   }
   if (staged) {
-    SqliteQuery query(database,
-                      "SELECT t.tile_id, c.digest, t.points, t.crc32c, t.min_x, t.min_y, t.min_z, "
-                      "t.max_x, t.max_y, t.max_z, t.row_crc32c, t.content_id IS NULL "
-                      "FROM staged_tiles t LEFT JOIN contents c ON c.id = t.content_id "
-                      "WHERE t.map_id = ?1 AND t.revision = ?2",
-                      row->id, revision);
+    SqlQuery query(database,
+                   "SELECT t.tile_id, c.digest, t.points, t.crc32c, t.min_x, t.min_y, t.min_z, "
+                   "t.max_x, t.max_y, t.max_z, t.row_crc32c, t.content_id IS NULL "
+                   "FROM staged_tiles t LEFT JOIN contents c ON c.id = t.content_id "
+                   "WHERE t.map_id = ?1 AND t.revision = ?2",
+                   row->id, revision);
     while (query.Next()) {
       if (query.Int(11) != 0) {
         manifest.erase(query.Text(0));

@@ -2,7 +2,7 @@
 //
 // Maps and their revisions in the database. What changes something works within a transaction of
 // its caller; what reads several rows should. The codes of errors are those of MapStore. Not
-// thread-safe: as SqliteDatabase.
+// thread-safe: as SqlDatabase.
 
 #ifndef VOXLOC_SERVER_MAPS_STORE_REVISION_ROWS_H_
 #define VOXLOC_SERVER_MAPS_STORE_REVISION_ROWS_H_
@@ -16,7 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "server/maps/store/map_store.h"
-#include "server/maps/store/sqlite_database.h"
+#include "server/maps/store/sql_database.h"
 
 namespace voxloc::server {
 
@@ -34,36 +34,36 @@ struct MapRow {
 enum : int { kActiveState = 0, kStagedState = 1, kWithdrawnState = 2 };
 
 // NotFound.
-[[nodiscard]] absl::StatusOr<MapRow> FindMap(SqliteDatabase& database, absl::string_view map);
+[[nodiscard]] absl::StatusOr<MapRow> FindMap(SqlDatabase& database, absl::string_view map);
 // The earliest revision of a map's history that can be read, if any; `retained` of them can.
-[[nodiscard]] absl::StatusOr<uint64_t> OldestRetained(SqliteDatabase& database, int64_t map_id,
+[[nodiscard]] absl::StatusOr<uint64_t> OldestRetained(SqlDatabase& database, int64_t map_id,
                                                       uint32_t retained);
 
-[[nodiscard]] absl::StatusOr<CommittedRevision> CommitRevision(SqliteDatabase& database,
+[[nodiscard]] absl::StatusOr<CommittedRevision> CommitRevision(SqlDatabase& database,
                                                                const RevisionCommit& commit,
                                                                uint32_t max_staged,
                                                                const StoreTime& now);
 [[nodiscard]] absl::StatusOr<std::optional<StoredRevision>> FindRequestRow(
-    SqliteDatabase& database, absl::string_view map, absl::string_view request_id);
-[[nodiscard]] absl::StatusOr<StoredRevision> ActivateRevision(SqliteDatabase& database,
+    SqlDatabase& database, absl::string_view map, absl::string_view request_id);
+[[nodiscard]] absl::StatusOr<StoredRevision> ActivateRevision(SqlDatabase& database,
                                                               absl::string_view map,
                                                               uint64_t revision,
                                                               const StoreTime& now);
-[[nodiscard]] absl::StatusOr<StoredRevision> WithdrawRevision(SqliteDatabase& database,
+[[nodiscard]] absl::StatusOr<StoredRevision> WithdrawRevision(SqlDatabase& database,
                                                               absl::string_view map,
                                                               uint64_t revision,
                                                               const StoreTime& now);
 [[nodiscard]] absl::StatusOr<StoredRevision> SetCanaryRows(
-    SqliteDatabase& database, absl::string_view map, uint64_t revision,
+    SqlDatabase& database, absl::string_view map, uint64_t revision,
     const std::vector<std::string>& vehicles);
-[[nodiscard]] absl::StatusOr<uint64_t> DeleteMapRow(SqliteDatabase& database, absl::string_view map,
+[[nodiscard]] absl::StatusOr<uint64_t> DeleteMapRow(SqlDatabase& database, absl::string_view map,
                                                     uint64_t revision);
 
-[[nodiscard]] absl::StatusOr<std::vector<StoredMap>> ReadMaps(SqliteDatabase& database,
+[[nodiscard]] absl::StatusOr<std::vector<StoredMap>> ReadMaps(SqlDatabase& database,
                                                               uint32_t retained);
-[[nodiscard]] absl::StatusOr<StoredMap> ReadMap(SqliteDatabase& database, absl::string_view map,
+[[nodiscard]] absl::StatusOr<StoredMap> ReadMap(SqlDatabase& database, absl::string_view map,
                                                 uint32_t retained);
-[[nodiscard]] absl::StatusOr<Manifest> ReadManifest(SqliteDatabase& database, absl::string_view map,
+[[nodiscard]] absl::StatusOr<Manifest> ReadManifest(SqlDatabase& database, absl::string_view map,
                                                     uint64_t revision, uint32_t retained);
 
 }  // namespace voxloc::server

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <utility>
+#include <variant>
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
@@ -106,80 +107,96 @@ absl::Status SqliteDatabase::Checkpoint(bool truncate) {
 
 bool IsDamage(const absl::Status& status) { return status.code() == absl::StatusCode::kDataLoss; }
 
-SqliteQuery::SqliteQuery(Prepared /*tag*/, SqliteDatabase& database, const char* sql)
-    : database_(database) {
-  auto found = database.statements_.find(absl::string_view(sql));
-  if (found == database.statements_.end() || found->second.in_use) {
-    Check(sqlite3_prepare_v3(database.handle_, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement_,
-                             nullptr));
-    if (statement_ == nullptr || found != database.statements_.end()) return;
-    found = database.statements_.emplace(sql, SqliteDatabase::CachedStatement{statement_}).first;
+// The rows of one statement, which is the connection's own unless another query has it in use.
+class SqliteDatabase::Rows : public SqlRows {
+ public:
+  Rows(SqliteDatabase& database, const char* sql) : database_(database) {
+    auto found = database.statements_.find(absl::string_view(sql));
+    if (found == database.statements_.end() || found->second.in_use) {
+      Check(sqlite3_prepare_v3(database.handle_, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement_,
+                               nullptr));
+      if (statement_ == nullptr || found != database.statements_.end()) return;
+      found = database.statements_.emplace(sql, CachedStatement{statement_}).first;
+    }
+    cached_ = &found->second;
+    cached_->in_use = true;
+    statement_ = cached_->statement;
   }
-  cached_ = &found->second;
-  cached_->in_use = true;
-  statement_ = cached_->statement;
-}
+  Rows(const Rows&) = delete;
+  Rows& operator=(const Rows&) = delete;
 
-SqliteQuery::~SqliteQuery() {
-  if (cached_ == nullptr) {
-    sqlite3_finalize(statement_);
-    return;
+  ~Rows() override {
+    if (cached_ == nullptr) {
+      sqlite3_finalize(statement_);
+      return;
+    }
+    sqlite3_reset(statement_);
+    sqlite3_clear_bindings(statement_);
+    cached_->in_use = false;
   }
-  sqlite3_reset(statement_);
-  sqlite3_clear_bindings(statement_);
-  cached_->in_use = false;
-}
 
-bool SqliteQuery::Next() {
-  if (!status_.ok() || statement_ == nullptr) return false;
-  const int code = sqlite3_step(statement_);
-  if (code != SQLITE_ROW && code != SQLITE_DONE) Check(code);
-  return code == SQLITE_ROW;
-}
+  void Bind(int index, const SqlValue& value) {
+    std::visit([this, index](const auto& known) { BindKnown(index, known); }, value);
+  }
 
-bool SqliteQuery::IsNull(int column) const {
-  return sqlite3_column_type(statement_, column) == SQLITE_NULL;
-}
+  bool Next() override {
+    if (!status_.ok() || statement_ == nullptr) return false;
+    const int code = sqlite3_step(statement_);
+    if (code != SQLITE_ROW && code != SQLITE_DONE) Check(code);
+    return code == SQLITE_ROW;
+  }
 
-int64_t SqliteQuery::Int(int column) const { return sqlite3_column_int64(statement_, column); }
+  const absl::Status& status() const override { return status_; }
 
-double SqliteQuery::Real(int column) const { return sqlite3_column_double(statement_, column); }
+  bool IsNull(int column) const override {
+    return sqlite3_column_type(statement_, column) == SQLITE_NULL;
+  }
+  int64_t Int(int column) const override { return sqlite3_column_int64(statement_, column); }
+  double Real(int column) const override { return sqlite3_column_double(statement_, column); }
 
-absl::string_view SqliteQuery::Bytes(int column) const {
-  const void* const bytes = sqlite3_column_blob(statement_, column);
-  const int size = sqlite3_column_bytes(statement_, column);
-  return {static_cast<const char*>(bytes), static_cast<size_t>(size)};
-}
+  absl::string_view Bytes(int column) const override {
+    const void* const bytes = sqlite3_column_blob(statement_, column);
+    const int size = sqlite3_column_bytes(statement_, column);
+    if (bytes == nullptr) {
+      // SQLite reads long values when they are asked for, and has no other way to say that it
+      // failed.
+      const int code = sqlite3_errcode(database_.handle_);
+      if (code != SQLITE_ROW && code != SQLITE_DONE) Check(code);
+    }
+    return {static_cast<const char*>(bytes), static_cast<size_t>(size)};
+  }
 
-void SqliteQuery::Bind(int index, double value) {
-  Check(sqlite3_bind_double(statement_, index, value));
-}
+ private:
+  void BindKnown(int index, std::nullptr_t /*null*/) {
+    Check(sqlite3_bind_null(statement_, index));
+  }
+  void BindKnown(int index, int64_t value) { Check(sqlite3_bind_int64(statement_, index, value)); }
+  void BindKnown(int index, double value) { Check(sqlite3_bind_double(statement_, index, value)); }
+  void BindKnown(int index, absl::string_view text) {
+    // An empty view may have no address, which SQLite takes for NULL.
+    const char* const bytes = text.data() == nullptr ? "" : text.data();
+    Check(
+        sqlite3_bind_text64(statement_, index, bytes, text.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
+  }
+  void BindKnown(int index, SqlBlob blob) {
+    const char* const bytes = blob.bytes.data() == nullptr ? "" : blob.bytes.data();
+    Check(sqlite3_bind_blob64(statement_, index, bytes, blob.bytes.size(), SQLITE_STATIC));
+  }
 
-void SqliteQuery::Bind(int index, absl::string_view text) {
-  // An empty view may have no address, which SQLite takes for NULL.
-  const char* const bytes = text.data() == nullptr ? "" : text.data();
-  Check(sqlite3_bind_text64(statement_, index, bytes, text.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
-}
+  void Check(int code) const {
+    if (code != SQLITE_OK && status_.ok()) status_ = database_.Error(code);
+  }
 
-void SqliteQuery::Bind(int index, SqliteBlob blob) {
-  const char* const bytes = blob.bytes.data() == nullptr ? "" : blob.bytes.data();
-  Check(sqlite3_bind_blob64(statement_, index, bytes, blob.bytes.size(), SQLITE_STATIC));
-}
+  SqliteDatabase& database_;
+  sqlite3_stmt* statement_ = nullptr;
+  CachedStatement* cached_ = nullptr;  // null: the statement is this query's own
+  mutable absl::Status status_;
+};
 
-void SqliteQuery::Bind(int index, const Sha256Digest& digest) {
-  Check(sqlite3_bind_blob64(statement_, index, digest.data(), digest.size(), SQLITE_TRANSIENT));
-}
-
-void SqliteQuery::Bind(int index, std::nullptr_t /*null*/) {
-  Check(sqlite3_bind_null(statement_, index));
-}
-
-void SqliteQuery::BindInt(int index, int64_t value) {
-  Check(sqlite3_bind_int64(statement_, index, value));
-}
-
-void SqliteQuery::Check(int code) {
-  if (code != SQLITE_OK && status_.ok()) status_ = database_.Error(code);
+std::unique_ptr<SqlRows> SqliteDatabase::Start(const char* sql, absl::Span<const SqlValue> values) {
+  auto rows = std::make_unique<Rows>(*this, sql);
+  for (size_t i = 0; i < values.size(); ++i) rows->Bind(static_cast<int>(i) + 1, values[i]);
+  return rows;
 }
 
 }  // namespace voxloc::server

@@ -5,28 +5,19 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
-#include <limits>
-#include <set>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "server/maps/store/collect_rows.h"
-#include "server/maps/store/content_piece.h"
-#include "server/maps/store/content_rows.h"
 #include "server/maps/store/directory_lock.h"
-#include "server/maps/store/fit_rows.h"
-#include "server/maps/store/pose_rows.h"
-#include "server/maps/store/revision_rows.h"
+#include "server/maps/store/sql_map_store.h"
 #include "server/maps/store/sqlite_backup.h"
 #include "server/maps/store/sqlite_database.h"
+#include "server/maps/store/sqlite_schema.h"
 #include "server/maps/store/store_clock.h"
 #include "server/maps/store/store_damage.h"
-#include "server/maps/store/store_schema.h"
 #include "server/maps/store/write_ahead_log.h"
 
 namespace voxloc::server {
@@ -38,33 +29,14 @@ constexpr int kCheckpointPages = 1000;
 constexpr int kCommitCheckpointFactor = 16;
 // Connections that read. Each has a cache of 2 MB; more readers than this wait for each other.
 constexpr size_t kMaxReaders = 16;
-// How much of a time to expiry content that is asked for again may have used before that is noted:
-// noting it costs a write.
-constexpr int64_t kFreshPart = 16;
+// 4 MiB of the default page.
+constexpr int64_t kPagesPerShrink = 1024;
 
-int64_t ToNs(double seconds) {
-  const double ns = seconds * 1e9;
-  return ns < 9e18 ? static_cast<int64_t>(ns) : std::numeric_limits<int64_t>::max() / 2;
-}
-
-// `ns` before a time, or the earliest time of all but kNeverWanted.
-int64_t Before(int64_t unix_ns, int64_t ns) {
-  const int64_t earliest = kNeverWanted + 1;
-  return unix_ns < earliest + ns ? earliest : unix_ns - ns;
-}
-
-// `use`: what has it, or nothing.
-absl::Status DamagedContent(const Sha256Digest& digest, absl::string_view use,
-                            absl::string_view detail) {
-  return absl::DataLossError(absl::StrCat("content ", ToHex(digest), use.empty() ? "" : " of ", use,
-                                          " is damaged: ", detail));
-}
-
-class SqliteMapStore : public MapStore {
+class SqliteMapStore : public SqlMapStore {
  public:
   SqliteMapStore(const MapStoreOptions& options, std::string directory,
                  std::unique_ptr<DirectoryLock> lock, std::unique_ptr<SqliteDatabase> writer)
-      : options_(options),
+      : SqlMapStore(options, /*shared=*/false),
         directory_(std::move(directory)),
         lock_(std::move(lock)),
         clock_(options.unix_ns),
@@ -103,137 +75,54 @@ class SqliteMapStore : public MapStore {
       if (*version == 0) status = SyncDirectory(directory_);
     }
     if (status.ok()) {
-      status =
-          WriteLocked(Sync::kNormal, [this](SqliteDatabase& database) ABSL_EXCLUSIVE_LOCKS_REQUIRED(
-                                         mutex_) { return clock_.Resume(database); });
+      status = WriteLocked(Sync::kNormal, [this](SqlDatabase& database, const StoreTime& now)
+                                              ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+                                                return clock_.Resume(database, now);
+                                              });
     }
-    if (!status.ok()) return status;
-    return CountUnreferenced();
+    return status;
   }
 
   bool durable() const override { return lock_ != nullptr; }
   const std::vector<std::string>& damage() const override { return damage_; }
-
-  absl::StatusOr<std::unique_ptr<ContentUpload>> Upload() override;
-
-  absl::StatusOr<std::vector<bool>> HasContent(absl::Span<const Sha256Digest> digests) override {
-    std::vector<bool> there;
-    absl::Status status =
-        Write(Sync::kNormal,
-              [&](SqliteDatabase& database) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
-                auto found = WantContent(database, digests, clock_.Now().store_unix_ns,
-                                         ToNs(options_.unreferenced_for_s) / kFreshPart);
-                if (!found.ok()) return found.status();
-                there = *std::move(found);
-                return absl::OkStatus();
-              });
-    if (!status.ok()) return status;
-    return there;
-  }
-
-  absl::StatusOr<std::vector<std::string>> MapsWithContent(const Sha256Digest& digest) override {
-    return Ask<std::vector<std::string>>(
-        [&](SqliteDatabase& database) { return FindMapsWithContent(database, digest); });
-  }
-
-  absl::Status ReadContent(const Sha256Digest& digest,
-                           absl::FunctionRef<absl::Status(absl::string_view)> take) override;
-
-  absl::StatusOr<CommittedRevision> Commit(const RevisionCommit& commit) override {
-    return Change<CommittedRevision>([&](SqliteDatabase& database, const StoreTime& now) {
-      return CommitRevision(database, commit, options_.max_staged_revisions, now);
-    });
-  }
-
-  absl::StatusOr<std::optional<StoredRevision>> FindRequest(absl::string_view map,
-                                                            absl::string_view request_id) override {
-    return Ask<std::optional<StoredRevision>>(
-        [&](SqliteDatabase& database) { return FindRequestRow(database, map, request_id); });
-  }
-
-  absl::StatusOr<StoredRevision> Activate(absl::string_view map, uint64_t revision) override {
-    return Change<StoredRevision>([&](SqliteDatabase& database, const StoreTime& now) {
-      return ActivateRevision(database, map, revision, now);
-    });
-  }
-
-  absl::StatusOr<StoredRevision> Withdraw(absl::string_view map, uint64_t revision) override {
-    return Change<StoredRevision>([&](SqliteDatabase& database, const StoreTime& now) {
-      return WithdrawRevision(database, map, revision, now);
-    });
-  }
-
-  absl::StatusOr<StoredRevision> SetCanary(absl::string_view map, uint64_t revision,
-                                           std::vector<std::string> vehicles) override {
-    return Change<StoredRevision>([&](SqliteDatabase& database, const StoreTime& /*now*/) {
-      return SetCanaryRows(database, map, revision, vehicles);
-    });
-  }
-
-  absl::StatusOr<uint64_t> DeleteMap(absl::string_view map, uint64_t revision) override {
-    return Change<uint64_t>([&](SqliteDatabase& database, const StoreTime& /*now*/) {
-      return DeleteMapRow(database, map, revision);
-    });
-  }
-
-  absl::StatusOr<std::vector<StoredMap>> ListMaps() override {
-    return Ask<std::vector<StoredMap>>([this](SqliteDatabase& database) {
-      return ReadMaps(database, options_.retained_revisions);
-    });
-  }
-
-  absl::StatusOr<StoredMap> GetMap(absl::string_view map) override {
-    return Ask<StoredMap>([&](SqliteDatabase& database) {
-      return ReadMap(database, map, options_.retained_revisions);
-    });
-  }
-
-  absl::StatusOr<Manifest> GetManifest(absl::string_view map, uint64_t revision) override {
-    return Ask<Manifest>([&](SqliteDatabase& database) {
-      return ReadManifest(database, map, revision, options_.retained_revisions);
-    });
-  }
-
-  absl::Status SaveLastPoses(absl::Span<const LastPose> poses) override {
-    return Write(Sync::kNormal,
-                 [&](SqliteDatabase& database) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-                   return SavePoses(database, poses, clock_.Now().store_unix_ns);
-                 });
-  }
-
-  absl::StatusOr<LastPose> GetLastPose(absl::string_view vehicle) override {
-    return Ask<LastPose>([&](SqliteDatabase& database) { return ReadPose(database, vehicle); });
-  }
-
-  absl::StatusOr<std::vector<LastPose>> ListLastPoses(absl::string_view map) override {
-    return Ask<std::vector<LastPose>>(
-        [&](SqliteDatabase& database) { return ReadPosesOfMap(database, map); });
-  }
-
-  absl::Status SaveTileFits(absl::Span<const StoredTileFit> fits) override {
-    return Write(Sync::kNormal,
-                 [&](SqliteDatabase& database) { return SaveFitRows(database, fits); });
-  }
-
-  absl::StatusOr<std::vector<StoredTileFit>> ListTileFits(absl::string_view map) override {
-    return Ask<std::vector<StoredTileFit>>(
-        [&](SqliteDatabase& database) { return ReadFitRows(database, map); });
-  }
-
-  absl::StatusOr<CollectReport> Collect() override;
+  std::unique_ptr<StoreWatch> Watch() override { return nullptr; }
   absl::Status Backup(const std::string& path, absl::FunctionRef<bool(double)> progress) override;
-  absl::StatusOr<StoreUsage> Usage() override;
+
+ protected:
+  absl::Status Write(Sync sync, TimedBody body) override ABSL_LOCKS_EXCLUDED(mutex_) {
+    const absl::MutexLock lock(&mutex_);
+    return WriteLocked(sync, body);
+  }
+
+  // On a connection of the pool; in memory there is one connection for all.
+  absl::Status Read(Body body) override {
+    return OnReader([&](SqliteDatabase& database) { return body(database); });
+  }
+
+  absl::Status ReadAtOnce(Body body) override {
+    return OnReader([&](SqliteDatabase& database) {
+      return database.Transaction(SqliteDatabase::Begin::kDeferred, [&] { return body(database); });
+    });
+  }
+
+  absl::Status CheckWritable() override {
+    const absl::MutexLock lock(&mutex_);
+    return writable_;
+  }
+
+  // Damage that is not of one content.
+  absl::Status Explained(const absl::Status& status) const override {
+    return IsDamage(status) && durable() ? WithRemedy(status) : status;
+  }
+
+  absl::Status Shrink(CollectReport& report) override;
+  absl::StatusOr<uint64_t> StoredBytes(SqlDatabase& database) override;
 
  private:
-  friend class SqliteUpload;
-
-  enum class Sync { kNormal, kFull };
-  using Body = absl::FunctionRef<absl::Status(SqliteDatabase&)>;
-
   absl::Status UseLog() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     absl::Status status = PrepareNewDatabase(*writer_);
     if (!status.ok()) return status;
-    SqliteQuery query(*writer_, "PRAGMA journal_mode = WAL");
+    SqlQuery query(*writer_, "PRAGMA journal_mode = WAL");
     if (!query.Next()) return query.status();
     if (query.Bytes(0) == "wal") {
       // The log shrinks to 64 MiB again after it was longer. With a cache of 32 MiB instead of
@@ -246,43 +135,18 @@ class SqliteMapStore : public MapStore {
 
   // Whether all that is needed to serve can be read.
   absl::Status ReadAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    const auto maps = ReadMaps(*writer_, options_.retained_revisions);
+    const auto maps = ReadMaps(*writer_, options().retained_revisions);
     return Explained(maps.status());
   }
 
-  absl::Status CountUnreferenced() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    const auto bytes = UnreferencedBytes(*writer_);
-    if (!bytes.ok()) return bytes.status();
-    unreferenced_at_most_ = *bytes;
-    return absl::OkStatus();
-  }
-
-  // Whether `more` bytes of content may come.
-  absl::Status CheckUnreferenced(uint64_t more) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    const uint64_t limit = options_.max_unreferenced_bytes;
-    if (unreferenced_at_most_ + more > limit) {
-      // Some of it may have come into use since it was counted.
-      if (absl::Status status = CountUnreferenced(); !status.ok()) return status;
-    }
-    if (unreferenced_at_most_ + more <= limit) return absl::OkStatus();
-    return absl::ResourceExhaustedError(absl::StrCat("content that no revision refers to has ",
-                                                     unreferenced_at_most_,
-                                                     " bytes, and its limit is ", limit));
-  }
-
-  // One transaction that changes something.
-  absl::Status Write(Sync sync, Body body) ABSL_LOCKS_EXCLUDED(mutex_) {
-    const absl::MutexLock lock(&mutex_);
-    return WriteLocked(sync, body);
-  }
-
-  absl::Status WriteLocked(Sync sync, Body body) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  absl::Status WriteLocked(Sync sync, TimedBody body) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (!writable_.ok()) return writable_;
     absl::Status status = writer_->Execute(sync == Sync::kFull ? "PRAGMA synchronous = FULL"
                                                                : "PRAGMA synchronous = NORMAL");
     if (!status.ok()) return status;
-    status =
-        writer_->Transaction(SqliteDatabase::Begin::kImmediate, [&] { return body(*writer_); });
+    status = writer_->Transaction(
+        SqliteDatabase::Begin::kImmediate,
+        [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return body(*writer_, clock_.Now()); });
     if (writer_->sync_failed()) {
       StopWriting(status);
       return absl::InternalError(absl::StrCat(
@@ -307,41 +171,7 @@ class SqliteMapStore : public MapStore {
                      reason.message()));
   }
 
-  // One transaction that is on the disk when this returns.
-  template <typename Result>
-  absl::StatusOr<Result> Change(
-      absl::FunctionRef<absl::StatusOr<Result>(SqliteDatabase&, const StoreTime&)> body) {
-    absl::StatusOr<Result> result = absl::InternalError("");
-    absl::Status status =
-        Write(Sync::kFull, [&](SqliteDatabase& database) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-          result = body(database, clock_.Now());
-          return result.status();
-        });
-    if (!status.ok()) return Explained(status);
-    return result;
-  }
-
-  // One transaction that reads.
-  template <typename Result>
-  absl::StatusOr<Result> Ask(absl::FunctionRef<absl::StatusOr<Result>(SqliteDatabase&)> body) {
-    absl::StatusOr<Result> result = absl::InternalError("");
-    absl::Status status = Read([&](SqliteDatabase& database) {
-      return database.Transaction(SqliteDatabase::Begin::kDeferred, [&] {
-        result = body(database);
-        return result.status();
-      });
-    });
-    if (!status.ok()) return Explained(status);
-    return result;
-  }
-
-  // Damage that is not of one content.
-  absl::Status Explained(const absl::Status& status) const {
-    return IsDamage(status) && durable() ? WithRemedy(status) : status;
-  }
-
-  // On a connection of the pool; in memory there is one connection for all.
-  absl::Status Read(Body body) {
+  absl::Status OnReader(absl::FunctionRef<absl::Status(SqliteDatabase&)> body) {
     if (!durable()) {
       const absl::MutexLock lock(&mutex_);
       return body(*writer_);
@@ -381,10 +211,6 @@ class SqliteMapStore : public MapStore {
     readers_.push_back(std::move(reader));
   }
 
-  absl::Status ReportDamage(int64_t content, const Sha256Digest& digest,
-                            const absl::Status& damage);
-
-  const MapStoreOptions options_;
   const std::string directory_;
   const std::unique_ptr<DirectoryLock> lock_;  // null in memory
   std::vector<std::string> damage_;            // since Prepare constant
@@ -396,219 +222,42 @@ class SqliteMapStore : public MapStore {
   absl::Mutex mutex_;
   StoreClock clock_ ABSL_GUARDED_BY(mutex_);
   absl::Status writable_ ABSL_GUARDED_BY(mutex_);
-  std::set<int64_t> uploads_ ABSL_GUARDED_BY(mutex_);  // under way
-  // Compressed bytes of content that no revision refers to, or more.
-  uint64_t unreferenced_at_most_ ABSL_GUARDED_BY(mutex_) = 0;
   const std::unique_ptr<SqliteDatabase> writer_ ABSL_PT_GUARDED_BY(mutex_);
 };
 
-class SqliteUpload : public ContentUpload {
- public:
-  explicit SqliteUpload(SqliteMapStore& store) : store_(store) {}
-  SqliteUpload(const SqliteUpload&) = delete;
-  SqliteUpload& operator=(const SqliteUpload&) = delete;
-
-  ~SqliteUpload() override {
-    if (content_ == 0) return;
-    // Where this fails, Collect does it.
-    bool all = named_;
-    while (!all) {
-      const absl::Status status =
-          store_.Write(SqliteMapStore::Sync::kNormal, [&](SqliteDatabase& database) {
-            const auto freed = FreeContent(database, content_, kPiecesFreedAtOnce);
-            all = !freed.ok() || freed->all;
-            return freed.status();
-          });
-      all = all || !status.ok();
-    }
-    const absl::MutexLock lock(&store_.mutex_);
-    store_.uploads_.erase(content_);
-  }
-
-  absl::Status Append(absl::string_view bytes) override {
-    if (!status_.ok()) return status_;
-    status_ = CheckRoom();
-    hash_.Update(bytes);
-    while (status_.ok() && !bytes.empty()) {
-      if (buffer_.size() == kMaxPieceBytes) status_ = KeepPiece();
-      const absl::string_view part = bytes.substr(0, kMaxPieceBytes - buffer_.size());
-      buffer_.append(part.data(), part.size());
-      bytes.remove_prefix(part.size());
-    }
-    return status_;
-  }
-
-  absl::StatusOr<Sha256Digest> Finish() override {
-    if (!status_.ok()) return status_;
-    const auto piece = PackPiece(buffer_);
-    if (!piece.ok()) return piece.status();
-    const Sha256Digest digest = hash_.Finish();
-    bool named = false;
-    status_ = Keep(*piece,
-                   [&](SqliteDatabase& database, int64_t content, int64_t unix_ns) -> absl::Status {
-                     const auto result = NameUpload(database, content, digest, unix_ns);
-                     if (!result.ok()) return result.status();
-                     named = *result;
-                     return absl::OkStatus();
-                   });
-    if (!status_.ok()) return status_;
-    named_ = named;
-    status_ = absl::FailedPreconditionError("the upload is finished");
-    return digest;
-  }
-
- private:
-  // 32 MiB of content before compression.
-  static constexpr uint64_t kPiecesFreedAtOnce = 16;
-
-  absl::Status CheckRoom() {
-    const absl::MutexLock lock(&store_.mutex_);
-    return store_.CheckUnreferenced(1);
-  }
-
-  absl::Status KeepPiece() {
-    const auto piece = PackPiece(buffer_);
-    if (!piece.ok()) return piece.status();
-    buffer_.clear();
-    return Keep(*piece, [](SqliteDatabase&, int64_t, int64_t) { return absl::OkStatus(); });
-  }
-
-  // One transaction: a piece, and `then` with the content that it belongs to and the time.
-  absl::Status Keep(
-      const StoredPiece& piece,
-      absl::FunctionRef<absl::Status(SqliteDatabase&, int64_t content, int64_t unix_ns)> then) {
-    const absl::MutexLock lock(&store_.mutex_);
-    absl::Status status = store_.CheckUnreferenced(piece.data.size());
-    if (!status.ok()) return status;
-    int64_t content = content_;
-    status = store_.WriteLocked(
-        SqliteMapStore::Sync::kNormal,
-        [&](SqliteDatabase& database) ABSL_EXCLUSIVE_LOCKS_REQUIRED(store_.mutex_) -> absl::Status {
-          const int64_t now = store_.clock_.Now().store_unix_ns;
-          if (content == 0) {
-            const auto added = AddUpload(database, now);
-            if (!added.ok()) return added.status();
-            content = *added;
-          }
-          absl::Status added = AddPiece(database, content, pieces_, piece);
-          return added.ok() ? then(database, content, now) : added;
-        });
-    if (!status.ok()) return status;
-    content_ = content;
-    ++pieces_;
-    store_.uploads_.insert(content_);
-    store_.unreferenced_at_most_ += piece.data.size();
-    return status;
-  }
-
-  SqliteMapStore& store_;
-  Sha256 hash_;
-  std::string buffer_;
-  int64_t content_ = 0;  // 0: no piece is kept yet
-  uint64_t pieces_ = 0;
-  bool named_ = false;  // the content is there under its digest
-  absl::Status status_;
-};
-
-absl::StatusOr<std::unique_ptr<ContentUpload>> SqliteMapStore::Upload() {
-  const absl::MutexLock lock(&mutex_);
-  if (!writable_.ok()) return writable_;
-  return std::make_unique<SqliteUpload>(*this);
+absl::Status SqliteMapStore::Shrink(CollectReport& report) {
+  if (!durable()) return absl::OkStatus();
+  return Write(Sync::kNormal, [&](SqlDatabase& database, const StoreTime& /*now*/) -> absl::Status {
+    const auto free = database.Number("PRAGMA freelist_count");
+    if (!free.ok()) return free.status();
+    const auto pages = database.Number("PRAGMA page_count");
+    if (!pages.ok()) return pages.status();
+    // Free pages are what the next content is written to; a quarter of the file is plenty.
+    const int64_t surplus = *free - std::max(*pages / 4, 4 * kPagesPerShrink);
+    if (surplus <= 0) return absl::OkStatus();
+    const std::string vacuum =
+        absl::StrCat("PRAGMA incremental_vacuum(", std::min(surplus, kPagesPerShrink), ")");
+    if (surplus > kPagesPerShrink) report.more = true;
+    return database.Execute(vacuum.c_str());
+  });
 }
 
-absl::Status SqliteMapStore::ReadContent(const Sha256Digest& digest,
-                                         absl::FunctionRef<absl::Status(absl::string_view)> take) {
-  const auto absent = [&digest] {
-    return absl::NotFoundError(absl::StrCat("no content ", ToHex(digest)));
-  };
-  std::optional<ContentRow> content;
-  std::string quarantined_use;
-  bool quarantined = false;
-  absl::Status status = Read([&](SqliteDatabase& database) -> absl::Status {
-    const auto found = FindContent(database, digest);
-    if (!found.ok()) return found.status();
-    content = *found;
-    if (content.has_value()) return absl::OkStatus();
-    const auto damaged = FindQuarantined(database, digest);
-    if (!damaged.ok()) return damaged.status();
-    quarantined = damaged->has_value();
-    if (quarantined) quarantined_use = DescribeUse(database, **damaged);
-    return absl::OkStatus();
-  });
-  if (!status.ok()) return Explained(status);
-  if (quarantined) {
-    return DamagedContent(digest, quarantined_use, "found so before; upload it again");
+absl::StatusOr<uint64_t> SqliteMapStore::StoredBytes(SqlDatabase& database) {
+  uint64_t bytes = 0;
+  if (!durable()) {
+    const auto pages = database.Number("PRAGMA page_count");
+    if (!pages.ok()) return pages.status();
+    const auto page_bytes = database.Number("PRAGMA page_size");
+    if (!page_bytes.ok()) return page_bytes.status();
+    return static_cast<uint64_t>(*pages * *page_bytes);
   }
-  if (!content.has_value()) return absent();
-
-  Sha256 hash;
-  for (uint64_t i = 0; i < content->pieces; ++i) {
-    std::optional<PackedPiece> packed;
-    bool there = true;
-    status = Read([&](SqliteDatabase& database) -> absl::Status {
-      auto piece = ReadPiece(database, content->id, i);
-      if (!piece.ok()) return piece.status();
-      packed = *std::move(piece);
-      if (packed.has_value()) return absl::OkStatus();
-      const auto row = HasContentRow(database, content->id);
-      if (row.ok()) there = *row;
-      return row.status();
-    });
-    if (status.ok() && !there) return absent();  // it was freed meanwhile
-    if (status.ok() && !packed.has_value()) {
-      status = absl::DataLossError(absl::StrCat("piece ", i, " is missing"));
+  for (const char* const name : {"/maps.db", "/maps.db-wal"}) {
+    struct stat file {};
+    if (::stat((directory_ + name).c_str(), &file) == 0) {
+      bytes += static_cast<uint64_t>(file.st_size);
     }
-    if (!status.ok()) {
-      return IsDamage(status) ? ReportDamage(content->id, digest, status) : status;
-    }
-    const auto raw = UnpackPiece(packed->raw_bytes, packed->crc32c, packed->data);
-    if (!raw.ok()) return ReportDamage(content->id, digest, raw.status());
-    hash.Update(*raw);
-    if (absl::Status taken = take(*raw); !taken.ok()) return taken;
   }
-  if (hash.Finish() == digest) return absl::OkStatus();
-  return ReportDamage(content->id, digest, absl::DataLossError("the bytes have another digest"));
-}
-
-absl::Status SqliteMapStore::ReportDamage(int64_t content, const Sha256Digest& digest,
-                                          const absl::Status& damage) {
-  std::string use;
-  const absl::Status quarantined = Write(Sync::kNormal, [&](SqliteDatabase& database) {
-    use = DescribeUse(database, content);
-    return Quarantine(database, content);
-  });
-  return DamagedContent(
-      digest, use,
-      absl::StrCat(damage.message(), quarantined.ok() ? std::string("; upload it again")
-                                                      : absl::StrCat("; it cannot be marked: ",
-                                                                     quarantined.message())));
-}
-
-absl::StatusOr<CollectReport> SqliteMapStore::Collect() {
-  CollectReport report;
-  CollectLimits limits;
-  const absl::Status forgotten =
-      Write(Sync::kNormal, [&](SqliteDatabase& database) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-        const int64_t now = clock_.Now().store_unix_ns;
-        limits.retained_revisions = options_.retained_revisions;
-        limits.withdrawn_unix_ns = Before(now, ToNs(options_.withdrawn_for_s));
-        limits.requests_unix_ns = Before(now, ToNs(options_.requests_for_s));
-        limits.unreferenced_unix_ns = Before(now, ToNs(options_.unreferenced_for_s));
-        limits.max_last_poses = options_.max_last_poses;
-        limits.max_tile_fits = options_.max_tile_fits;
-        return ForgetRevisions(database, limits, report);
-      });
-  if (!forgotten.ok()) return forgotten;
-  const absl::Status freed =
-      Write(Sync::kNormal, [&](SqliteDatabase& database) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-        return FreeUnreferenced(database, limits, uploads_, report);
-      });
-  if (!freed.ok()) return freed;
-  const absl::Status shrunk = Write(Sync::kNormal, [&](SqliteDatabase& database) {
-    return durable() ? ShrinkFile(database, report) : absl::OkStatus();
-  });
-  if (!shrunk.ok()) return shrunk;
-  return report;
+  return bytes;
 }
 
 absl::Status SqliteMapStore::Backup(const std::string& path,
@@ -634,30 +283,6 @@ absl::Status SqliteMapStore::Backup(const std::string& path,
   if (status.ok()) status = backup->Finish();
   backup.reset();
   return status;
-}
-
-absl::StatusOr<StoreUsage> SqliteMapStore::Usage() {
-  StoreUsage usage;
-  absl::Status status = Read([&](SqliteDatabase& database) -> absl::Status {
-    if (!durable()) {
-      const auto pages = database.Number("PRAGMA page_count");
-      const auto page_bytes = database.Number("PRAGMA page_size");
-      if (!pages.ok()) return pages.status();
-      if (!page_bytes.ok()) return page_bytes.status();
-      usage.bytes = static_cast<uint64_t>(*pages * *page_bytes);
-    }
-    return ReadContentUsage(database, usage);
-  });
-  if (!status.ok()) return Explained(status);
-  if (durable()) {
-    for (const char* const name : {"/maps.db", "/maps.db-wal"}) {
-      struct stat file {};
-      if (::stat((directory_ + name).c_str(), &file) == 0) {
-        usage.bytes += static_cast<uint64_t>(file.st_size);
-      }
-    }
-  }
-  return usage;
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #ifndef VOXLOC_SERVER_MAPS_STORE_SQLITE_MAP_STORE_H_
 #define VOXLOC_SERVER_MAPS_STORE_SQLITE_MAP_STORE_H_
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -18,24 +17,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/maps/store/map_store.h"
+#include "server/maps/store/map_store_options.h"
 
 namespace voxloc::server {
-
-struct MapStoreOptions {
-  uint32_t retained_revisions = 10;  // of each map that were activated, the active one included
-  // Of content that no revision refers to, compressed.
-  uint64_t max_unreferenced_bytes = uint64_t{64} << 30;
-  double unreferenced_for_s = 24 * 3600.0;  // then it expires
-  double withdrawn_for_s = 24 * 3600.0;     // then a withdrawn revision is forgotten
-  // How long the request of a revision beyond retention is still answered as repeated.
-  double requests_for_s = 24 * 3600.0;
-  uint32_t max_staged_revisions = 4;  // of each map
-  uint32_t max_last_poses = 100000;   // of all vehicles; Collect drops the oldest
-  uint32_t max_tile_fits = 100000;    // of all maps; likewise
-  // The clock of all of it, nanoseconds since the Unix epoch; empty: the system's. One that is set
-  // back makes nothing expire early.
-  std::function<int64_t()> unix_ns;
-};
 
 // Opens or creates the store of a directory, which is created where its parent exists.
 // AlreadyExists: another process has it, with that one's id; FailedPrecondition: it cannot be

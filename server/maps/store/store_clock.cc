@@ -20,16 +20,18 @@ constexpr int64_t kFarAheadNs = int64_t{30} * 24 * 3600 * 1000000000;
 StoreClock::StoreClock(std::function<int64_t()> unix_ns)
     : unix_ns_(std::move(unix_ns)), latest_unix_ns_(std::numeric_limits<int64_t>::min()) {}
 
-StoreTime StoreClock::Now() {
+StoreTime StoreClock::Now() { return At(unix_ns_ ? unix_ns_() : absl::GetCurrentTimeNanos()); }
+
+StoreTime StoreClock::At(int64_t system_unix_ns) {
   StoreTime now;
-  now.system_unix_ns = unix_ns_ ? unix_ns_() : absl::GetCurrentTimeNanos();
+  now.system_unix_ns = system_unix_ns;
   latest_unix_ns_ = std::max(latest_unix_ns_, now.system_unix_ns);
   now.store_unix_ns = latest_unix_ns_;
   return now;
 }
 
-absl::Status StoreClock::Resume(SqliteDatabase& database) {
-  const int64_t now = Now().store_unix_ns;
+absl::Status StoreClock::Resume(SqlDatabase& database, const StoreTime& time) {
+  const int64_t now = time.store_unix_ns;
   const int64_t far_ahead = now + kFarAheadNs;
   absl::Status status = database.Run(
       "UPDATE contents SET wanted_unix_ns = ?1 WHERE wanted_unix_ns > ?2", now, far_ahead);
@@ -39,7 +41,8 @@ absl::Status StoreClock::Resume(SqliteDatabase& database) {
   }
   if (!status.ok()) return status;
   const auto latest = database.Number(
-      "SELECT COALESCE(MAX(latest), ?1) FROM (SELECT MAX(wanted_unix_ns) AS latest FROM contents "
+      "SELECT COALESCE(MAX(latest), CAST(?1 AS BIGINT)) FROM (SELECT MAX(wanted_unix_ns) AS latest "
+      "FROM contents "
       "UNION ALL SELECT MAX(changed_unix_ns) FROM revisions) AS times",
       now);
   if (!latest.ok()) return latest.status();

@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "server/maps/store/revision_rows.h"
-#include "server/maps/store/sqlite_database.h"
+#include "server/maps/store/sql_database.h"
 
 namespace voxloc::server {
 
@@ -23,9 +23,11 @@ class StoreClock {
   // Goes on from the latest time in the database, so that a clock that was set back between two
   // runs makes nothing expire early either. What is dated further ahead than clocks are set back
   // was written by a wrong clock; it is dated now, within a transaction of the caller.
-  [[nodiscard]] absl::Status Resume(SqliteDatabase& database);
+  [[nodiscard]] absl::Status Resume(SqlDatabase& database, const StoreTime& now);
 
   [[nodiscard]] StoreTime Now();
+  // Where another clock says that it is `system_unix_ns`.
+  [[nodiscard]] StoreTime At(int64_t system_unix_ns);
 
  private:
   const std::function<int64_t()> unix_ns_;

@@ -18,7 +18,7 @@ constexpr const char* kTableChecks[] = {
 constexpr size_t kMaxFindings = 8;
 
 void AddFindings(SqliteDatabase& database, const char* check, std::vector<std::string>& findings) {
-  SqliteQuery query(database, check);
+  SqlQuery query(database, check);
   while (query.Next()) {
     if (query.Bytes(0) != "ok" && findings.size() < kMaxFindings) {
       findings.push_back(query.Text(0));

@@ -3,16 +3,11 @@
 #include "server/maps/store/store_schema.h"
 
 #include <array>
-#include <cstddef>
-#include <string>
-
-#include "absl/strings/str_cat.h"
 
 namespace voxloc::server {
 namespace {
 
-// Step i brings a database of version i to version i + 1. A step is never changed once it has been
-// released; what comes later is a step of its own. (AUTOINCREMENT: an identity column elsewhere.)
+// A step is never changed once it has been released; what comes later is a step of its own.
 constexpr std::array<const char*, 2> kSteps = {
     R"sql(
 -- The number of a map's next revision. Outlives the map, so that no number is used twice.
@@ -166,45 +161,8 @@ CREATE INDEX tile_fits_by_age ON tile_fits (last_used_unix_ns);
 
 }  // namespace
 
+absl::Span<const char* const> StoreSchemaSteps() { return kSteps; }
+
 int64_t StoreSchemaVersion() { return static_cast<int64_t>(kSteps.size()); }
-
-absl::Status PrepareNewDatabase(SqliteDatabase& database) {
-  // Freed pages go back to the file system, in steps that the store asks for.
-  return database.Execute("PRAGMA auto_vacuum = INCREMENTAL");
-}
-
-absl::Status CheckSchema(SqliteDatabase& database) {
-  const auto tables = database.Number("SELECT COUNT(*) FROM sqlite_master");
-  if (!tables.ok()) return tables.status();
-  if (*tables == 0) return absl::OkStatus();
-  const auto application = database.Number("PRAGMA application_id");
-  if (!application.ok()) return application.status();
-  if (*application != kStoreApplicationId) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(database.path(), " is a database of another program"));
-  }
-  const auto version = database.Number("PRAGMA user_version");
-  if (!version.ok()) return version.status();
-  if (*version > StoreSchemaVersion()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        database.path(), " was made by a newer version of voxlocd: its schema has version ",
-        *version, ", and this program knows versions up to ", StoreSchemaVersion()));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status MigrateSchema(SqliteDatabase& database) {
-  const auto version = database.Number("PRAGMA user_version");
-  if (!version.ok()) return version.status();
-  if (*version >= StoreSchemaVersion()) return absl::OkStatus();
-  return database.Transaction(SqliteDatabase::Begin::kImmediate, [&]() -> absl::Status {
-    for (auto step = static_cast<size_t>(*version); step < kSteps.size(); ++step) {
-      if (absl::Status status = database.Execute(kSteps[step]); !status.ok()) return status;
-    }
-    const std::string marks = absl::StrCat("PRAGMA application_id = ", kStoreApplicationId,
-                                           "; PRAGMA user_version = ", StoreSchemaVersion());
-    return database.Execute(marks.c_str());
-  });
-}
 
 }  // namespace voxloc::server

@@ -1,35 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tables of the map store, and the steps that bring an older database to them.
+// The tables of the map store, as steps that bring an older database to them.
 //
 // Types and statements keep to what SQLite and PostgreSQL both have. Unsigned numbers are kept as
-// BIGINT, truth as SMALLINT 0 or 1, names as TEXT, times as nanoseconds since the Unix epoch.
-// Not thread-safe: as SqliteDatabase.
+// BIGINT, truth as SMALLINT 0 or 1, names as TEXT, times as nanoseconds since the Unix epoch. Where
+// the two differ, the steps say what SQLite says: BLOB and AUTOINCREMENT, which PostgreSQL's
+// dialect has other words for.
 
 #ifndef VOXLOC_SERVER_MAPS_STORE_STORE_SCHEMA_H_
 #define VOXLOC_SERVER_MAPS_STORE_STORE_SCHEMA_H_
 
 #include <cstdint>
 
-#include "absl/status/status.h"
-#include "server/maps/store/sqlite_database.h"
+#include "absl/types/span.h"
 
 namespace voxloc::server {
 
-// "vxlm", in the header of the file.
-inline constexpr int64_t kStoreApplicationId = 0x76786c6d;
-// Of this program; PRAGMA user_version has that of a file.
+// Step i brings a database of version i to version i + 1.
+[[nodiscard]] absl::Span<const char* const> StoreSchemaSteps();
+
+// Of this program: how many steps there are.
 [[nodiscard]] int64_t StoreSchemaVersion();
-
-// Before anything is written to a new database: settings that it keeps for life.
-[[nodiscard]] absl::Status PrepareNewDatabase(SqliteDatabase& database);
-
-// Whether it is a store of this version or an older one; one without any table is. Otherwise
-// FailedPrecondition: it was made by a newer version, or by another program.
-[[nodiscard]] absl::Status CheckSchema(SqliteDatabase& database);
-
-// Creates what is missing, or brings an older version forward, in one transaction.
-[[nodiscard]] absl::Status MigrateSchema(SqliteDatabase& database);
 
 }  // namespace voxloc::server
 

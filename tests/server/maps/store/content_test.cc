@@ -12,8 +12,7 @@ using ::testing::ElementsAre;
 
 class ContentTest : public StoreTest {};
 
-INSTANTIATE_TEST_SUITE_P(Kinds, ContentTest,
-                         ::testing::Values(StoreKind::kFile, StoreKind::kMemory), NameOf);
+INSTANTIATE_TEST_SUITE_P(Kinds, ContentTest, AllStores(), NameOf);
 
 TEST_P(ContentTest, IsNamedByItsDigestAndReadAsItCame) {
   // Below, at and above the size of a piece, whole rows and not.

@@ -45,8 +45,7 @@ class FitStoreTest : public StoreTest {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Stores, FitStoreTest,
-                         ::testing::Values(StoreKind::kFile, StoreKind::kMemory), NameOf);
+INSTANTIATE_TEST_SUITE_P(Stores, FitStoreTest, AllStores(), NameOf);
 
 TEST_P(FitStoreTest, TheLastSavedOneOfAContentIsRead) {
   MakeMap("town");
@@ -79,7 +78,7 @@ TEST_P(FitStoreTest, TheLastSavedOneOfAContentIsRead) {
 }
 
 TEST_P(FitStoreTest, SurviveTheEndOfTheProcess) {
-  if (!OnFile()) GTEST_SKIP() << "a store in memory keeps nothing";
+  if (!Lasts()) GTEST_SKIP() << "a store in memory keeps nothing";
   MakeMap("town");
   ASSERT_TRUE(store_->SaveTileFits({FitOfTile("town", "a", 1, 5)}).ok());
   Close();

@@ -20,16 +20,15 @@ using ::testing::IsEmpty;
 
 class MapStoreTest : public StoreTest {};
 
-INSTANTIATE_TEST_SUITE_P(Kinds, MapStoreTest,
-                         ::testing::Values(StoreKind::kFile, StoreKind::kMemory), NameOf);
+INSTANTIATE_TEST_SUITE_P(Kinds, MapStoreTest, AllStores(), NameOf);
 
 TEST_P(MapStoreTest, LastsWhereItIsOnADisk) {
-  EXPECT_EQ(store_->durable(), OnFile());
+  EXPECT_EQ(store_->durable(), Lasts());
   EXPECT_THAT(store_->damage(), IsEmpty());
   const RevisionCommit commit = CommitOf(*store_, "town", 0, {{"a", 1}});
   ASSERT_TRUE(store_->Commit(commit).ok());
   Open(options_);
-  if (!OnFile()) {
+  if (!Lasts()) {
     EXPECT_THAT(store_->ListMaps().value(), IsEmpty());
     return;
   }
@@ -39,7 +38,7 @@ TEST_P(MapStoreTest, LastsWhereItIsOnADisk) {
 }
 
 TEST_P(MapStoreTest, OneProcessHasADirectory) {
-  if (!OnFile()) GTEST_SKIP() << "in memory";
+  if (!OnFile()) GTEST_SKIP() << "not in a directory";
   const auto second = OpenSqliteMapStore(directory(), options_);
   EXPECT_EQ(second.status().code(), absl::StatusCode::kAlreadyExists);
   EXPECT_THAT(second.status().message(), HasSubstr(absl::StrCat("process ", ::getpid())));

@@ -9,6 +9,7 @@
 
 #include <string>
 
+#include "server/maps/store/sqlite_database.h"
 #include "server/maps/store/store_schema.h"
 #include "tests/server/maps/store/store_dump.h"
 #include "tests/server/maps/store/store_fixture.h"

@@ -44,8 +44,7 @@ class RevisionTest : public StoreTest {
   using SeedMap = std::map<std::string, int>;
 };
 
-INSTANTIATE_TEST_SUITE_P(Kinds, RevisionTest,
-                         ::testing::Values(StoreKind::kFile, StoreKind::kMemory), NameOf);
+INSTANTIATE_TEST_SUITE_P(Kinds, RevisionTest, AllStores(), NameOf);
 
 TEST_P(RevisionTest, AMapBeginsWithItsFirstCommit) {
   RevisionCommit commit = CommitOf(*store_, "town", 0, {{"a", 1}, {"b", 2}});

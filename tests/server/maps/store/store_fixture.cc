@@ -6,7 +6,10 @@
 #include <cstring>
 #include <fstream>
 
+#include "absl/strings/str_cat.h"
 #include "core/checksum/crc32c.h"
+#include "server/maps/store/postgres_map_store.h"
+#include "tests/support/postgres_server.h"
 #include "tests/support/random_numbers.h"
 
 namespace voxloc::server {
@@ -96,18 +99,49 @@ CollectReport CollectAll(MapStore& store) {
 
 StoreTest::StoreTest() {
   options_.unix_ns = [this] { return now_ns_.load(); };
+}
+
+void StoreTest::SetUp() {
+  if (InPostgres()) {
+    if (!PostgresServer::Installed()) GTEST_SKIP() << PostgresServer::kMissing;
+    ASSERT_NE(PostgresServer::Shared(), nullptr);
+    database_.url = PostgresServer::Shared()->Url(NewPostgresSchema());
+  }
   Open(options_);
 }
 
 void StoreTest::Open(const MapStoreOptions& options) {
   store_.reset();
-  auto store = OnFile() ? OpenSqliteMapStore(directory(), options) : MakeMemoryMapStore(options);
+  auto store = InPostgres() ? OpenPostgresMapStore(database_, options)
+               : OnFile()   ? OpenSqliteMapStore(directory(), options)
+                            : MakeMemoryMapStore(options);
   ASSERT_TRUE(store.ok()) << store.status();
   store_ = *std::move(store);
 }
 
+std::unique_ptr<MapStore> StoreTest::OpenAnother(const MapStoreOptions& options) const {
+  auto store = OpenPostgresMapStore(database_, options);
+  EXPECT_TRUE(store.ok()) << store.status();
+  return store.ok() ? *std::move(store) : nullptr;
+}
+
+std::string NewPostgresSchema() {
+  static int number = 0;
+  std::string schema = absl::StrCat("test_", ++number);
+  EXPECT_EQ(PostgresServer::Shared()->Sql(absl::StrCat("CREATE SCHEMA ", schema)), "");
+  return schema;
+}
+
 std::string NameOf(const ::testing::TestParamInfo<StoreKind>& info) {
-  return info.param == StoreKind::kFile ? "File" : "Memory";
+  switch (info.param) {
+    case StoreKind::kFile:
+      return "File";
+    case StoreKind::kMemory:
+      return "Memory";
+    case StoreKind::kPostgres:
+      return "Postgres";
+  }
+  return "";
 }
 
 }  // namespace voxloc::server

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What tests of the map store share: the two kinds of stores, a clock that tests set, and content
+// What tests of the map store share: the kinds of stores, a clock that tests set, and content
 // made of a seed.
 
 #ifndef VOXLOC_TESTS_SERVER_MAPS_STORE_STORE_FIXTURE_H_
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "server/maps/store/map_store.h"
+#include "server/maps/store/postgres_options.h"
 #include "server/maps/store/sqlite_map_store.h"
 #include "tests/support/scratch_dir.h"
 
@@ -49,24 +50,39 @@ constexpr int64_t kTestStartNs = 1767225600 * kSecondNs;
 // Collects until nothing is left to be done, and sums up.
 CollectReport CollectAll(MapStore& store);
 
-enum class StoreKind { kFile, kMemory };
+enum class StoreKind { kFile, kMemory, kPostgres };
 
 class StoreTest : public ::testing::TestWithParam<StoreKind> {
  protected:
   StoreTest();
 
-  // Anew with these options; a store of a file goes on with what it had.
+  void SetUp() override;
+
+  // Anew with these options; a store that lasts goes on with what it had.
   void Open(const MapStoreOptions& options);
+  // Another one on the same database, as another server has it. Of PostgreSQL only.
+  [[nodiscard]] std::unique_ptr<MapStore> OpenAnother(const MapStoreOptions& options) const;
   void Close() { store_.reset(); }
   [[nodiscard]] bool OnFile() const { return GetParam() == StoreKind::kFile; }
+  [[nodiscard]] bool InPostgres() const { return GetParam() == StoreKind::kPostgres; }
+  // Beyond the end of a process.
+  [[nodiscard]] bool Lasts() const { return GetParam() != StoreKind::kMemory; }
   [[nodiscard]] std::string directory() const { return scratch_.Path("data"); }
 
   MapStoreOptions options_;  // with the clock below
   std::atomic<int64_t> now_ns_{kTestStartNs};
   ScratchDir scratch_;
+  PostgresOptions database_;  // with a schema of the test's own
   std::unique_ptr<MapStore> store_;
 };
 
+// The test has a schema of its own, empty, in PostgreSQL's shared server.
+[[nodiscard]] std::string NewPostgresSchema();
+
+// Those that every test of what a store does runs on.
+[[nodiscard]] inline auto AllStores() {
+  return ::testing::Values(StoreKind::kFile, StoreKind::kMemory, StoreKind::kPostgres);
+}
 [[nodiscard]] std::string NameOf(const ::testing::TestParamInfo<StoreKind>& info);
 
 }  // namespace voxloc::server

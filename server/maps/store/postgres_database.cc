@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/maps/store/postgres_database.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+
+namespace voxloc::server {
+namespace {
+
+// The server ends a statement by itself a little before the connection is given up: the next one
+// can use it then.
+constexpr absl::Duration kAnswerMargin = absl::Seconds(1);
+
+absl::StatusCode CodeOfState(absl::string_view state) {
+  const absl::string_view state_class = state.substr(0, 2);
+  // Ended by the administrator or a crash, starting up, a server that only reads (which an old
+  // primary is after a failover), a lock that others hold, a deadline, a table that a restore has
+  // dropped for the moment.
+  for (const char* const known : {"57P01", "57P02", "57P03", "25006", "55P03", "57014", "42P01"}) {
+    if (state == known) return absl::StatusCode::kUnavailable;
+  }
+  if (state_class == "08" || state_class == "40") return absl::StatusCode::kUnavailable;
+  if (state_class == "53") return absl::StatusCode::kResourceExhausted;
+  if (state_class == "22") return absl::StatusCode::kInvalidArgument;
+  if (state == "42501") return absl::StatusCode::kFailedPrecondition;
+  if (state == "XX001" || state == "XX002") return absl::StatusCode::kDataLoss;
+  return absl::StatusCode::kInternal;
+}
+
+// After which the connection is of no use: to a server that ends, or that only reads.
+bool EndsConnection(absl::string_view state) {
+  return state == "57P01" || state == "57P02" || state == "57P03" || state == "25006" ||
+         absl::StartsWith(state, "08");
+}
+
+// On one line.
+std::string TextOf(const char* message) {
+  std::string text(message == nullptr ? "" : message);
+  absl::RemoveExtraAsciiWhitespace(&text);
+  return text;
+}
+
+// Waits for events of a socket. DeadlineExceeded.
+absl::Status PollUntil(int socket, short events, absl::Time deadline) {
+  for (;;) {
+    const auto left = absl::ToInt64Milliseconds(deadline - absl::Now());
+    if (left <= 0) return absl::DeadlineExceededError("");
+    pollfd waited{socket, events, 0};
+    const int ready = ::poll(&waited, 1, static_cast<int>(std::min<int64_t>(left, 60'000)));
+    if (ready > 0) return absl::OkStatus();
+    if (ready < 0 && errno != EINTR) return absl::InternalError("poll failed");
+  }
+}
+
+// Parameters as libpq takes them. Numbers go as text, which PostgreSQL reads as whatever type the
+// statement has in that place; texts and bytes as they are.
+class Parameters {
+ public:
+  explicit Parameters(absl::Span<const SqlValue> values) {
+    texts_.reserve(values.size());  // the addresses stay
+    for (const SqlValue& value : values) {
+      std::visit([this](const auto& known) { Add(known); }, value);
+    }
+  }
+
+  [[nodiscard]] int count() const { return static_cast<int>(values_.size()); }
+  [[nodiscard]] const char* const* values() const { return values_.data(); }
+  [[nodiscard]] const int* lengths() const { return lengths_.data(); }
+  [[nodiscard]] const int* formats() const { return formats_.data(); }
+
+ private:
+  void Add(std::nullptr_t /*null*/) { Add(nullptr, 0, 0); }
+  void Add(int64_t value) { AddText(absl::StrCat(value)); }
+  void Add(double value) {
+    std::array<char, 32> text{};
+    // Enough digits to read back as the same number.
+    std::snprintf(text.data(), text.size(), "%.17g", value);
+    AddText(text.data());
+  }
+  void Add(absl::string_view text) { AddBytes(text); }
+  void Add(SqlBlob blob) { AddBytes(blob.bytes); }
+
+  void AddText(std::string text) {
+    texts_.push_back(std::move(text));
+    Add(texts_.back().c_str(), 0, 0);
+  }
+  void AddBytes(absl::string_view bytes) {
+    // An empty view may have no address, which libpq takes for NULL.
+    Add(bytes.data() == nullptr ? "" : bytes.data(), static_cast<int>(bytes.size()), 1);
+  }
+  void Add(const char* value, int length, int format) {
+    values_.push_back(value);
+    lengths_.push_back(length);
+    formats_.push_back(format);
+  }
+
+  std::vector<std::string> texts_;
+  std::vector<const char*> values_;
+  std::vector<int> lengths_;
+  std::vector<int> formats_;
+};
+
+// A number of at most eight bytes as it comes over the network.
+uint64_t BigEndian(absl::string_view bytes) {
+  uint64_t bits = 0;
+  for (const char byte : bytes) bits = bits << 8U | static_cast<unsigned char>(byte);
+  return bits;
+}
+
+absl::Status CannotConnect(PGconn* handle) {
+  const std::string text = TextOf(PQerrorMessage(handle));
+  const bool password = absl::StrContains(text, "password");
+  return absl::UnavailableError(absl::StrCat(
+      "the database cannot be connected to: ", text,
+      password ? "; the password is read from the variable PGPASSWORD, or from the file that the "
+                 "variable PGPASSFILE names"
+               : ""));
+}
+
+// In the order that libpq gives to repeated keywords: the URL overrides what stands before it.
+PGconn* StartConnection(const PostgresOptions& options) {
+  const std::string seconds =
+      absl::StrCat(std::max<int64_t>(2, absl::ToInt64Seconds(options.connect_timeout)));
+  const std::string unacknowledged_ms =
+      absl::StrCat(absl::ToInt64Milliseconds(options.request_timeout));
+  const std::array<const char*, 9> keywords = {"application_name",
+                                               "target_session_attrs",
+                                               "connect_timeout",
+                                               "keepalives_idle",
+                                               "keepalives_interval",
+                                               "keepalives_count",
+                                               "tcp_user_timeout",
+                                               "dbname",
+                                               nullptr};
+  // A connection that is silent in both directions is found out within about the time that
+  // requests have.
+  const std::array<const char*, 9> values = {
+      "voxlocd",           "read-write", seconds.c_str(), "5", "2", "3", unacknowledged_ms.c_str(),
+      options.url.c_str(), nullptr};
+  return PQconnectStartParams(keywords.data(), values.data(), /*expand_dbname=*/1);
+}
+
+}  // namespace
+
+std::string WithDollars(absl::string_view sql) {
+  std::string text(sql);
+  for (size_t i = 0; i + 1 < text.size(); ++i) {
+    if (text[i] == '?' && absl::ascii_isdigit(static_cast<unsigned char>(text[i + 1])))
+      text[i] = '$';
+  }
+  return text;
+}
+
+// A result, all of which is there.
+class PostgresDatabase::Rows : public SqlRows {
+ public:
+  explicit Rows(absl::StatusOr<Result> result) {
+    if (result.ok()) {
+      result_ = *std::move(result);
+    } else {
+      status_ = result.status();
+    }
+  }
+
+  bool Next() override {
+    if (result_ == nullptr || row_ + 1 >= PQntuples(result_.get())) return false;
+    ++row_;
+    return true;
+  }
+  const absl::Status& status() const override { return status_; }
+  bool IsNull(int column) const override { return PQgetisnull(result_.get(), row_, column) != 0; }
+  int64_t Int(int column) const override {
+    const absl::string_view bytes = Bytes(column);
+    if (bytes.size() == 1) return static_cast<unsigned char>(bytes[0]);  // a truth value
+    if (bytes.empty() || bytes.size() > sizeof(int64_t)) return 0;       // NULL, as SQLite has it
+    const uint64_t bits = BigEndian(bytes);
+    const auto unused = 8 * (sizeof(int64_t) - bytes.size());
+    return static_cast<int64_t>(bits << unused) >> unused;  // with the sign of the narrower one
+  }
+  double Real(int column) const override {
+    const absl::string_view bytes = Bytes(column);
+    if (bytes.size() != sizeof(double)) return 0.0;
+    const uint64_t bits = BigEndian(bytes);
+    double value = 0.0;
+    std::memcpy(&value, &bits, sizeof(value));
+    return value;
+  }
+  absl::string_view Bytes(int column) const override {
+    return {PQgetvalue(result_.get(), row_, column),
+            static_cast<size_t>(PQgetlength(result_.get(), row_, column))};
+  }
+
+ private:
+  Result result_;
+  int row_ = -1;
+  absl::Status status_;
+};
+
+absl::StatusOr<std::unique_ptr<PostgresDatabase>> PostgresDatabase::Connect(
+    const PostgresOptions& options) {
+  Handle handle(StartConnection(options));
+  if (handle == nullptr) return absl::ResourceExhaustedError("out of memory");
+  const absl::Time deadline = absl::Now() + options.connect_timeout;
+  PostgresPollingStatusType state = PGRES_POLLING_WRITING;
+  while (state != PGRES_POLLING_OK) {
+    if (state == PGRES_POLLING_FAILED || PQstatus(handle.get()) == CONNECTION_BAD) {
+      return CannotConnect(handle.get());
+    }
+    const short events = state == PGRES_POLLING_READING ? POLLIN : POLLOUT;
+    if (!PollUntil(PQsocket(handle.get()), events, deadline).ok()) {
+      const char* const host = PQhost(handle.get());
+      return absl::UnavailableError(
+          absl::StrCat("the database cannot be connected to: ", host == nullptr ? "it" : host,
+                       ", port ", PQport(handle.get()), ", has not answered within ",
+                       absl::FormatDuration(options.connect_timeout)));
+    }
+    state = PQconnectPoll(handle.get());
+  }
+  PQsetnonblocking(handle.get(), 1);
+  // Notices, such as that a table is there already, are of no use to anybody.
+  PQsetNoticeProcessor(
+      handle.get(), [](void* /*nothing*/, const char* /*text*/) {}, nullptr);
+  auto database =
+      absl::WrapUnique(new PostgresDatabase(std::move(handle), options.request_timeout));
+  const auto request_ms = absl::ToInt64Milliseconds(options.request_timeout);
+  // A transaction of a process that hangs, or has lost its network, must not hold up the others.
+  const std::string settings = absl::StrCat(
+      "SET client_encoding = 'UTF8'; SET statement_timeout = ", request_ms,
+      "; SET lock_timeout = ", request_ms - request_ms / 10,
+      "; SET idle_in_transaction_session_timeout = ", request_ms,
+      "; SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = "
+      "3; SET standard_conforming_strings = on");
+  if (absl::Status status = database->Execute(settings.c_str()); !status.ok()) return status;
+  return database;
+}
+
+PostgresDatabase::~PostgresDatabase() = default;
+
+absl::Status PostgresDatabase::Lost(absl::string_view what) {
+  lost_ = true;
+  return absl::UnavailableError(absl::StrCat("the connection to the database is lost: ", what));
+}
+
+absl::Status PostgresDatabase::ErrorOf(const PGresult* result) {
+  const char* const state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  if (state == nullptr) return Lost(TextOf(PQresultErrorMessage(result)));
+  const char* const text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+  if (EndsConnection(state)) lost_ = true;
+  return {CodeOfState(state),
+          absl::StrCat(name(), ": ", TextOf(text), " (PostgreSQL's code ", state, ")")};
+}
+
+absl::Status PostgresDatabase::Await(short events, absl::Time deadline) {
+  const absl::Status status = PollUntil(socket(), events, deadline);
+  if (status.ok()) return status;
+  return Lost(
+      absl::StrCat("no answer within ", absl::FormatDuration(request_timeout_ + kAnswerMargin)));
+}
+
+absl::StatusOr<PostgresDatabase::Result> PostgresDatabase::Answer() {
+  PGconn* const handle = handle_.get();
+  const absl::Time deadline = absl::Now() + request_timeout_ + kAnswerMargin;
+  // What is sent goes out while what comes is taken in, so that neither side waits for the other.
+  for (;;) {
+    const int left = PQflush(handle);
+    if (left < 0) return Lost(TextOf(PQerrorMessage(handle)));
+    if (left == 0) break;
+    if (absl::Status status = Await(POLLIN | POLLOUT, deadline); !status.ok()) return status;
+    if (PQconsumeInput(handle) == 0) return Lost(TextOf(PQerrorMessage(handle)));
+  }
+  Result last;
+  absl::Status error;
+  for (;;) {
+    while (PQisBusy(handle) != 0) {
+      if (absl::Status status = Await(POLLIN, deadline); !status.ok()) return status;
+      if (PQconsumeInput(handle) == 0) return Lost(TextOf(PQerrorMessage(handle)));
+    }
+    Result result(PQgetResult(handle));
+    if (result == nullptr) break;
+    const ExecStatusType status = PQresultStatus(result.get());
+    const bool ok = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
+    if (!ok && error.ok()) error = ErrorOf(result.get());
+    last = std::move(result);
+  }
+  if (PQstatus(handle) != CONNECTION_OK) {
+    lost_ = true;
+    if (error.ok()) return Lost(TextOf(PQerrorMessage(handle)));
+  }
+  if (!error.ok()) return error;
+  if (last == nullptr) return absl::InternalError("the database has given no answer");
+  changes_ = 0;
+  static_cast<void>(absl::SimpleAtoi(PQcmdTuples(last.get()), &changes_));
+  return last;
+}
+
+absl::Status PostgresDatabase::Execute(const char* sql) {
+  if (lost_) return Lost("it was before");
+  if (PQsendQuery(handle_.get(), sql) == 0) return Lost(TextOf(PQerrorMessage(handle_.get())));
+  return Answer().status();
+}
+
+absl::Status PostgresDatabase::Commit() {
+  if (lost_) return Lost("it was before");
+  if (PQsendQuery(handle_.get(), "COMMIT") == 0) {
+    return Lost(TextOf(PQerrorMessage(handle_.get())));
+  }
+  const auto result = Answer();
+  if (!result.ok()) return result.status();
+  // A transaction with an error is rolled back by COMMIT, without another error.
+  if (absl::string_view(PQcmdStatus(result->get())) == "COMMIT") return absl::OkStatus();
+  return absl::InternalError("the database has rolled the transaction back");
+}
+
+absl::StatusOr<std::string> PostgresDatabase::Prepared(const char* sql) {
+  const auto known = statements_.find(absl::string_view(sql));
+  if (known != statements_.end()) return known->second;
+  std::string statement = absl::StrCat("s", statements_.size() + 1);
+  if (PQsendPrepare(handle_.get(), statement.c_str(), WithDollars(sql).c_str(), 0, nullptr) == 0) {
+    return Lost(TextOf(PQerrorMessage(handle_.get())));
+  }
+  if (const auto prepared = Answer(); !prepared.ok()) return prepared.status();
+  statements_.emplace(sql, statement);
+  return statement;
+}
+
+absl::StatusOr<PostgresDatabase::Result> PostgresDatabase::Ask(const char* sql,
+                                                               absl::Span<const SqlValue> values) {
+  if (lost_) return Lost("it was before");
+  const auto statement = Prepared(sql);
+  if (!statement.ok()) return statement.status();
+  const Parameters parameters(values);
+  if (PQsendQueryPrepared(handle_.get(), statement->c_str(), parameters.count(),
+                          parameters.values(), parameters.lengths(), parameters.formats(),
+                          /*resultFormat=*/1) == 0) {
+    return Lost(TextOf(PQerrorMessage(handle_.get())));
+  }
+  return Answer();
+}
+
+std::unique_ptr<SqlRows> PostgresDatabase::Start(const char* sql,
+                                                 absl::Span<const SqlValue> values) {
+  return std::make_unique<Rows>(Ask(sql, values));
+}
+
+absl::StatusOr<bool> PostgresDatabase::TakeNotifications() {
+  if (PQconsumeInput(handle_.get()) == 0) return Lost(TextOf(PQerrorMessage(handle_.get())));
+  bool any = false;
+  while (PGnotify* const notification = PQnotifies(handle_.get())) {
+    PQfreemem(notification);
+    any = true;
+  }
+  return any;
+}
+
+}  // namespace voxloc::server

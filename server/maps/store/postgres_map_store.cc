@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/maps/store/postgres_map_store.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "server/maps/store/postgres_pool.h"
+#include "server/maps/store/postgres_schema.h"
+#include "server/maps/store/postgres_watch.h"
+#include "server/maps/store/sql_map_store.h"
+#include "server/maps/store/store_clock.h"
+
+namespace voxloc::server {
+namespace {
+
+class PostgresMapStore : public SqlMapStore {
+ public:
+  PostgresMapStore(const PostgresOptions& database, const MapStoreOptions& options, bool durable)
+      : SqlMapStore(options, /*shared=*/true),
+        durable_(durable),
+        writers_(database, 1),
+        readers_(database, database.max_readers),
+        clock_(options.unix_ns) {}
+
+  // Once, before anything else.
+  absl::Status Prepare() {
+    return Write(Sync::kNormal, [this](SqlDatabase& database, const StoreTime& now) {
+      const absl::MutexLock lock(&mutex_);
+      return clock_.Resume(database, now);
+    });
+  }
+
+  bool durable() const override { return durable_; }
+  const std::vector<std::string>& damage() const override { return damage_; }
+  std::unique_ptr<StoreWatch> Watch() override {
+    return std::make_unique<PostgresWatch>(readers_.options(), [this] {
+      writers_.NoteReachable();
+      readers_.NoteReachable();
+    });
+  }
+  absl::Status Backup(const std::string& /*path*/,
+                      absl::FunctionRef<bool(double)> /*progress*/) override {
+    return absl::UnimplementedError(
+        "pg_dump backs up a store in PostgreSQL; docs/reliability.md says how");
+  }
+
+ protected:
+  absl::Status Write(Sync sync, TimedBody body) override {
+    for (;;) {
+      auto taken = writers_.Take();
+      if (!taken.ok()) return taken.status();
+      PostgresDatabase& database = *taken->database;
+      const auto now = Begin(database, sync);
+      const bool again = taken->used && database.lost();
+      absl::Status status = now.ok() ? Finish(database, body(database, *now)) : now.status();
+      if (!now.ok() && !database.lost()) database.Execute("ROLLBACK").IgnoreError();
+      writers_.Return(std::move(taken->database));
+      // A connection that was lost while nobody used it, as after a restart of the database: the
+      // next one is new, since all that were kept are closed with it.
+      if (!again || now.ok()) return status;
+    }
+  }
+
+  absl::Status Read(Body body) override { return OnReader(body); }
+
+  absl::Status ReadAtOnce(Body body) override {
+    return OnReader([&](SqlDatabase& database) {
+      absl::Status status = database.Execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY");
+      if (!status.ok()) return status;
+      status = body(database);
+      const absl::Status ended = database.Execute("COMMIT");
+      return status.ok() ? ended : status;
+    });
+  }
+
+  absl::Status NoteChange(SqlDatabase& database, absl::string_view map) override {
+    absl::Status status = database.Run(
+        "UPDATE store_state SET generation = generation + 1, "
+        "changed_unix_ns = CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000000 AS BIGINT)");
+    if (!status.ok()) return status;
+    return database.Run("SELECT pg_notify('voxloc_maps', ?1)", map);
+  }
+
+  absl::Status Explained(const absl::Status& status) const override {
+    if (!absl::IsDataLoss(status)) return status;
+    return absl::DataLossError(
+        absl::StrCat(status.message(), "; a backup of the database puts it right"));
+  }
+
+  absl::StatusOr<uint64_t> StoredBytes(SqlDatabase& database) override {
+    const auto bytes = database.Number("SELECT pg_database_size(current_database())");
+    if (!bytes.ok()) return bytes.status();
+    return static_cast<uint64_t>(*bytes);
+  }
+
+ private:
+  // Waits for its turn among all who write. FailedPrecondition: a newer program has changed the
+  // schema meanwhile.
+  absl::StatusOr<StoreTime> Begin(PostgresDatabase& database, Sync sync) {
+    absl::Status status = database.Execute(
+        sync == Sync::kNormal ? "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE; "
+                                "SET LOCAL synchronous_commit = off"
+                              : "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE");
+    if (!status.ok()) return status;
+    SqlQuery state(database,
+                   "SELECT version, CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000000 AS "
+                   "BIGINT), current_setting('synchronous_commit') FROM store_state FOR UPDATE");
+    if (!state.Next()) {
+      if (!state.status().ok()) return state.status();
+      return absl::UnavailableError("the database has no maps, and no place for them");
+    }
+    if (status = CheckPostgresVersion(state.Int(0)); !status.ok()) return status;
+    if (sync == Sync::kFull && state.Bytes(2) == "off") {
+      status = database.Execute("SET LOCAL synchronous_commit = on");
+      if (!status.ok()) return status;
+    }
+    const absl::MutexLock lock(&mutex_);
+    return options().unix_ns ? clock_.Now() : clock_.At(state.Int(1));
+  }
+
+  static absl::Status Finish(PostgresDatabase& database, absl::Status status) {
+    if (status.ok()) {
+      status = database.Commit();
+      if (status.ok() || !database.lost()) return status;
+      return absl::UnavailableError(absl::StrCat(
+          status.message(), "; whether this took place shows when the request is repeated"));
+    }
+    if (!database.lost()) database.Execute("ROLLBACK").IgnoreError();
+    return status;
+  }
+
+  // `body` runs again where its connection was lost while nobody used it.
+  absl::Status OnReader(Body body) {
+    for (;;) {
+      auto taken = readers_.Take();
+      if (!taken.ok()) return taken.status();
+      absl::Status status = body(*taken->database);
+      const bool again = taken->used && taken->database->lost();
+      readers_.Return(std::move(taken->database));
+      if (!again) return status;
+    }
+  }
+
+  const bool durable_;
+  const std::vector<std::string> damage_;  // PostgreSQL tells it when it is met
+  PostgresPool writers_;
+  PostgresPool readers_;
+  absl::Mutex mutex_;
+  StoreClock clock_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<MapStore>> OpenPostgresMapStore(const PostgresOptions& database,
+                                                               const MapStoreOptions& options) {
+  auto connection = PostgresDatabase::Connect(database);
+  if (!connection.ok()) return connection.status();
+  if (absl::Status status = PreparePostgresSchema(**connection); !status.ok()) return status;
+  bool durable = false;
+  {
+    SqlQuery fsync(**connection, "SELECT current_setting('fsync')");
+    if (fsync.Next()) durable = fsync.Bytes(0) == "on";
+    if (!fsync.status().ok()) return fsync.status();
+  }
+  connection->reset();
+  auto store = std::make_unique<PostgresMapStore>(database, options, durable);
+  if (absl::Status status = store->Prepare(); !status.ok()) return status;
+  return store;
+}
+
+}  // namespace voxloc::server

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The MapStore on PostgreSQL: one database for several servers, each of which may write.
+//
+// Writers take turns over all servers; a commit is refused where another one was first (Aborted). A
+// commit lasts as long as what the database calls committed: `synchronous_commit` is not off for
+// it. Times are those of the database's clock, so that the servers' own do not matter. A change of
+// maps is announced to the others on the channel `voxloc_maps`.
+//
+// Where the database does not answer, calls fail with Unavailable: within the timeouts at first,
+// and then at once but for one attempt every few seconds. Everything else goes on by itself when it
+// is back.
+
+#ifndef VOXLOC_SERVER_MAPS_STORE_POSTGRES_MAP_STORE_H_
+#define VOXLOC_SERVER_MAPS_STORE_POSTGRES_MAP_STORE_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "server/maps/store/map_store.h"
+#include "server/maps/store/map_store_options.h"
+#include "server/maps/store/postgres_options.h"
+
+namespace voxloc::server {
+
+// Connects, and creates the tables or brings them forward. Unavailable: the database cannot be
+// connected to; FailedPrecondition: its schema is newer than this program's, or the user may not
+// change it.
+[[nodiscard]] absl::StatusOr<std::unique_ptr<MapStore>> OpenPostgresMapStore(
+    const PostgresOptions& database, const MapStoreOptions& options);
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_MAPS_STORE_POSTGRES_MAP_STORE_H_

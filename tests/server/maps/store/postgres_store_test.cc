@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the store on PostgreSQL alone has: several servers on one database, and its faults.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <future>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "server/maps/store/postgres_map_store.h"
+#include "tests/server/maps/store/store_dump.h"
+#include "tests/server/maps/store/store_fixture.h"
+#include "tests/support/eventually.h"
+#include "tests/support/postgres_server.h"
+
+namespace voxloc::server {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class PostgresStoreTest : public StoreTest {
+ protected:
+  void SetUp() override {
+    StoreTest::SetUp();
+    if (!IsSkipped()) postgres_ = PostgresServer::Shared();
+  }
+  // In the test's own schema.
+  std::string Sql(const std::string& statement) const {
+    return postgres_->Sql(absl::StrCat("SET search_path = ", Schema(), "; ", statement));
+  }
+  std::string Schema() const { return database_.url.substr(database_.url.rfind("%3D") + 3); }
+  absl::Status Reopen() {
+    store_.reset();
+    auto store = OpenPostgresMapStore(database_, options_);
+    if (store.ok()) store_ = *std::move(store);
+    return store.status();
+  }
+  uint64_t CommitNext(MapStore& store, uint64_t base) {
+    const auto committed = store.Commit(CommitOf(store, "town", base, {{"a", base + 1}}));
+    EXPECT_TRUE(committed.ok()) << committed.status();
+    return committed.ok() ? committed->revision.revision : 0;
+  }
+
+  PostgresServer* postgres_ = nullptr;
+};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, PostgresStoreTest, ::testing::Values(StoreKind::kPostgres), NameOf);
+
+TEST_P(PostgresStoreTest, WhatOneServerCommitsTheOthersHave) {
+  const std::unique_ptr<MapStore> other = OpenAnother(options_);
+  ASSERT_NE(other, nullptr);
+  CommitNext(*store_, 0);
+  CommitNext(*other, 1);
+  EXPECT_EQ(CommitNext(*store_, 2), 3U);
+  EXPECT_EQ(DumpOf(*store_), DumpOf(*other));
+  EXPECT_THAT(DumpOf(*store_), HasSubstr("town at 3"));
+}
+
+TEST_P(PostgresStoreTest, OfTwoServersThatCommitOnOneRevisionTheSecondIsRefused) {
+  const std::unique_ptr<MapStore> other = OpenAnother(options_);
+  ASSERT_NE(other, nullptr);
+  CommitNext(*store_, 0);
+  const RevisionCommit late = CommitOf(*other, "town", 1, {{"b", 7}});
+  CommitNext(*store_, 1);
+  const auto refused = other->Commit(late);
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(refused.status().message(), HasSubstr("at revision 2, not at 1"));
+}
+
+TEST_P(PostgresStoreTest, TheOthersAreToldOfAChange) {
+  const std::unique_ptr<MapStore> other = OpenAnother(options_);
+  ASSERT_NE(other, nullptr);
+  const std::unique_ptr<StoreWatch> watch = other->Watch();
+  ASSERT_NE(watch, nullptr);
+  const auto before = watch->Next(absl::ZeroDuration());
+  ASSERT_TRUE(before.ok()) << before.status();
+  EXPECT_EQ(watch->Next(absl::ZeroDuration()).value(), *before);
+  auto told = std::async(std::launch::async, [&] { return watch->Next(absl::Minutes(1)); });
+  const absl::Time start = absl::Now();
+  CommitNext(*store_, 0);
+  const auto after = told.get();
+  ASSERT_TRUE(after.ok()) << after.status();
+  EXPECT_NE(*after, *before);
+  EXPECT_LT(absl::Now() - start, absl::Minutes(1));
+  // What is not a change of maps has no mark of its own.
+  ASSERT_TRUE(UploadBytes(*store_, "content").ok());
+  LastPose pose;
+  pose.vehicle = "bus";
+  pose.map = "town";
+  ASSERT_TRUE(store_->SaveLastPoses({pose}).ok());
+  EXPECT_EQ(watch->Next(absl::ZeroDuration()).value(), *after);
+}
+
+TEST_P(PostgresStoreTest, AWaitForChangesIsEndedByAnotherThread) {
+  const std::unique_ptr<StoreWatch> watch = store_->Watch();
+  const auto before = watch->Next(absl::ZeroDuration());
+  auto woken = std::async(std::launch::async, [&] { return watch->Next(absl::Hours(1)); });
+  watch->Wake();
+  EXPECT_EQ(woken.get().value(), before.value());
+}
+
+TEST_P(PostgresStoreTest, PosesOfOtherServersAreFoundByTheTimeTheyWereSaved) {
+  const std::unique_ptr<MapStore> other = OpenAnother(options_);
+  ASSERT_NE(other, nullptr);
+  LastPose pose;
+  pose.map = "town";
+  for (const char* const vehicle : {"bus", "tram"}) {
+    pose.vehicle = vehicle;
+    ASSERT_TRUE(other->SaveLastPoses({pose}).ok());
+    now_ns_ += kSecondNs;
+  }
+  const auto all = store_->ListPosesSavedSince(0);
+  ASSERT_TRUE(all.ok()) << all.status();
+  EXPECT_EQ(all->latest_unix_ns, kTestStartNs + kSecondNs);
+  ASSERT_EQ(all->poses.size(), 2U);
+  const auto later = store_->ListPosesSavedSince(kTestStartNs);
+  ASSERT_EQ(later->poses.size(), 1U);
+  EXPECT_EQ(later->poses[0].vehicle, "tram");
+}
+
+TEST_P(PostgresStoreTest, ACollectionLeavesTheUploadsOfOthersAlone) {
+  const std::unique_ptr<MapStore> other = OpenAnother(options_);
+  ASSERT_NE(other, nullptr);
+  auto upload = other->Upload();
+  ASSERT_TRUE(upload.ok());
+  const std::string content = PointBytes(1, 500000);  // three pieces
+  ASSERT_TRUE((*upload)->Append(absl::string_view(content).substr(0, 5000000)).ok());
+  EXPECT_EQ(CollectAll(*store_).contents, 0U);
+  ASSERT_TRUE((*upload)->Append(absl::string_view(content).substr(5000000)).ok());
+  const auto digest = (*upload)->Finish();
+  ASSERT_TRUE(digest.ok()) << digest.status();
+  EXPECT_TRUE(ReadBytes(*store_, *digest).value() == content);
+}
+
+TEST_P(PostgresStoreTest, WhatAServerThatDiedHasUploadedExpires) {
+  ASSERT_EQ(Sql("INSERT INTO contents (bytes, stored_bytes, pieces, uses, created_unix_ns, "
+                "wanted_unix_ns, quarantined) VALUES (1, 1, 0, 0, " +
+                absl::StrCat(kTestStartNs, ", ", kTestStartNs) + ", 0)"),
+            "");
+  EXPECT_EQ(CollectAll(*store_).contents, 0U);
+  now_ns_ += 25 * kHourNs;
+  EXPECT_EQ(CollectAll(*store_).contents, 1U);
+}
+
+TEST_P(PostgresStoreTest, TimesAreThoseOfTheDatabaseWhateverTheServersClocksSay) {
+  options_.unix_ns = nullptr;
+  ASSERT_TRUE(Reopen().ok());
+  const auto committed = store_->Commit(CommitOf(*store_, "town", 0, {{"a", 1}}));
+  ASSERT_TRUE(committed.ok()) << committed.status();
+  const int64_t told =
+      std::atoll(Sql("SELECT committed_unix_ns / 1000000000 FROM revisions").c_str());
+  const int64_t now = std::atoll(Sql("SELECT EXTRACT(EPOCH FROM now())::bigint").c_str());
+  EXPECT_NEAR(static_cast<double>(told), static_cast<double>(now), 60.0);
+  EXPECT_EQ(committed->revision.committed_unix_ns / kSecondNs, told);
+}
+
+TEST_P(PostgresStoreTest, AnOlderSchemaIsBroughtForwardAndANewerOneIsLeftAlone) {
+  CommitNext(*store_, 0);
+  ASSERT_EQ(Sql("DROP TABLE tile_fits; UPDATE store_state SET version = 1"), "");
+  ASSERT_TRUE(Reopen().ok());
+  EXPECT_TRUE(store_->ListTileFits("town").ok());
+  EXPECT_EQ(store_->GetMap("town")->active_revision, 1U);
+
+  // A server that is running goes on reading, and writes nothing.
+  ASSERT_EQ(Sql("UPDATE store_state SET version = 99"), "");
+  const auto refused = store_->Commit(CommitOf(*store_, "city", 0, {}));
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(refused.status().message(), HasSubstr("newer version of voxlocd"));
+  EXPECT_EQ(store_->GetMap("town")->active_revision, 1U);
+  const absl::Status status = Reopen();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("version 99"), HasSubstr("up to 2")));
+}
+
+TEST_P(PostgresStoreTest, TablesOfAnotherProgramAreNotTouched) {
+  Close();
+  database_.url = postgres_->Url(NewPostgresSchema());
+  ASSERT_EQ(Sql("CREATE TABLE maps (title TEXT)"), "");
+  const absl::Status status = Reopen();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(status.message(), HasSubstr("another program"));
+  EXPECT_EQ(Sql("SELECT COUNT(*) FROM pg_tables WHERE schemaname = current_schema()"), "1");
+}
+
+TEST_P(PostgresStoreTest, SaysWhyItCannotConnect) {
+  Close();
+  database_.url = postgres_->TcpUrl();
+  ::setenv("PGPASSWORD", "wrong password", 1);
+  absl::Status status = Reopen();
+  ::unsetenv("PGPASSWORD");
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(status.message(),
+              AllOf(HasSubstr("password authentication failed for user \"voxloc\""),
+                    HasSubstr("PGPASSFILE"), Not(HasSubstr("wrong password"))));
+  EXPECT_THAT(Reopen().message(), HasSubstr("no password supplied"));
+
+  database_.url = "postgresql://voxloc@127.0.0.1:1/voxloc";
+  status = Reopen();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(status.message(), HasSubstr("Connection refused"));
+
+  database_.url = postgres_->Url();
+  database_.url.replace(database_.url.rfind("/voxloc"), 7, "/absent");
+  EXPECT_THAT(Reopen().message(), HasSubstr("database \"absent\" does not exist"));
+
+  // The right one, from the file.
+  const std::string passwords = scratch_.Write("passwords", "*:*:*:*:secret\n");
+  std::filesystem::permissions(passwords, std::filesystem::perms::owner_read);
+  database_.url = postgres_->TcpUrl() + "?options=-csearch_path%3D" + NewPostgresSchema();
+  ::setenv("PGPASSFILE", passwords.c_str(), 1);
+  status = Reopen();
+  ::unsetenv("PGPASSFILE");
+  EXPECT_TRUE(status.ok()) << status;
+}
+
+TEST_P(PostgresStoreTest, ARestartOfTheDatabaseIsNotNoticedAfterwards) {
+  CommitNext(*store_, 0);
+  ASSERT_TRUE(ReadBytes(*store_, UploadTile(*store_, 1).digest).ok());
+  const std::string before = DumpOf(*store_);
+  postgres_->Stop();
+  ASSERT_TRUE(postgres_->Start());
+  // Connections that were lost are replaced without an error, for writing as for reading.
+  EXPECT_EQ(DumpOf(*store_), before);
+  EXPECT_EQ(CommitNext(*store_, 1), 2U);
+}
+
+TEST_P(PostgresStoreTest, WhatWasAcknowledgedSurvivesAKillAndMeanwhileWritesAreRefused) {
+  const std::unique_ptr<StoreWatch> watch = store_->Watch();
+  ASSERT_TRUE(watch->Next(absl::ZeroDuration()).ok());
+  for (uint64_t base = 0; base < 5; ++base) CommitNext(*store_, base);
+  const RevisionCommit waiting = CommitOf(*store_, "town", 5, {{"a", 9}});
+  const std::string before = DumpOf(*store_);
+  postgres_->Kill();
+  const auto refused = store_->Commit(waiting);
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kUnavailable) << refused.status();
+  // The second one knows already; clients are not told where the database is.
+  const auto again = store_->GetMap("town");
+  EXPECT_EQ(again.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(again.status().message(),
+              AllOf(HasSubstr("the database of the maps"), Not(HasSubstr("PGSQL"))));
+  EXPECT_EQ(watch->Next(absl::Seconds(1)).status().code(), absl::StatusCode::kUnavailable);
+  ASSERT_TRUE(postgres_->Start());
+  ASSERT_TRUE(Eventually([&] { return watch->Next(absl::ZeroDuration()).ok(); }));
+  // From here on without waiting: the watch has told the others.
+  EXPECT_EQ(DumpOf(*store_), before);
+  // What no revision held when it was killed may be gone.
+  const auto committed = store_->Commit(waiting);
+  if (!committed.ok()) {
+    EXPECT_EQ(committed.status().code(), absl::StatusCode::kNotFound) << committed.status();
+    EXPECT_EQ(CommitNext(*store_, 5), 6U);
+  }
+}
+
+TEST_P(PostgresStoreTest, ADatabaseThatDoesNotAnswerIsGivenUpInTime) {
+  database_.request_timeout = absl::Seconds(1);
+  database_.connect_timeout = absl::Seconds(1);
+  ASSERT_TRUE(Reopen().ok());
+  CommitNext(*store_, 0);
+  const RevisionCommit waiting = CommitOf(*store_, "town", 1, {{"a", 2}});
+  const std::string before = DumpOf(*store_);
+  postgres_->Freeze();
+  const auto refused = store_->Commit(waiting);
+  const auto read = store_->GetMap("town");
+  postgres_->Thaw();
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kUnavailable) << refused.status();
+  EXPECT_EQ(read.status().code(), absl::StatusCode::kUnavailable) << read.status();
+  // It comes back, and a transaction that hung holds up nobody.
+  ASSERT_TRUE(Eventually([&] { return store_->GetMap("town").ok(); }));
+  EXPECT_EQ(DumpOf(*store_), before);
+  absl::StatusOr<CommittedRevision> committed = refused.status();
+  ASSERT_TRUE(Eventually([&] { return (committed = store_->Commit(waiting)).ok(); }))
+      << committed.status();
+}
+
+TEST_P(PostgresStoreTest, AnotherWriterIsWaitedForAndThenNamed) {
+  database_.request_timeout = absl::Seconds(1);
+  ASSERT_TRUE(Reopen().ok());
+  const RevisionCommit commit = CommitOf(*store_, "town", 0, {{"a", 1}});
+  auto holds = std::async(std::launch::async, [this] {
+    return Sql("BEGIN; SELECT version FROM store_state FOR UPDATE; SELECT pg_sleep(4); COMMIT");
+  });
+  absl::Status status;
+  ASSERT_TRUE(Eventually([&] {
+    status = store_->SaveLastPoses({});
+    return !status.ok();
+  }));
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(status.message(), HasSubstr("lock"));
+  EXPECT_TRUE(store_->ListMaps().ok());  // who reads does not wait
+  holds.get();
+  EXPECT_TRUE(store_->Commit(commit).ok());
+}
+
+TEST_P(PostgresStoreTest, ItsOwnBackupBringsItBackAfterAllIsLost) {
+  CommitNext(*store_, 0);
+  RevisionCommit staged = CommitOf(*store_, "town", 1, {{"b", 2}});
+  staged.stage = true;
+  ASSERT_TRUE(store_->Commit(staged).ok());
+  const std::string before = DumpOf(*store_);
+  const std::string backup = postgres_->Path("backup.dump");
+  const ProcessResult dumped = postgres_->Run(
+      "pg_dump", {"--format=custom", "--no-owner", "--schema", Schema(), "--file", backup});
+  ASSERT_EQ(dumped.exit_code, 0) << dumped.error;
+  CommitNext(*store_, 1);  // after the backup: lost
+  const auto mark = store_->Watch()->Next(absl::ZeroDuration());
+
+  postgres_->Kill();
+  ASSERT_TRUE(postgres_->MakeAnew());
+  ASSERT_TRUE(postgres_->Start());
+  const ProcessResult restored =
+      postgres_->Run("pg_restore", {"--no-owner", "--single-transaction", backup});
+  ASSERT_EQ(restored.exit_code, 0) << restored.error;
+  // The store that was open goes on with what was restored, and its watch tells that.
+  absl::StatusOr<std::string> after = mark;
+  ASSERT_TRUE(Eventually([&] {
+    after = store_->Watch()->Next(absl::ZeroDuration());
+    return after.ok();
+  })) << after.status();
+  EXPECT_NE(*after, mark.value());
+  EXPECT_EQ(DumpOf(*store_), before);
+  EXPECT_EQ(CommitNext(*store_, 1), 3U);
+}
+
+TEST_P(PostgresStoreTest, ValuesThatCannotBeKeptAreRefused) {
+  RevisionCommit commit = CommitOf(*store_, "town", 0, {{"a", 1}});
+  commit.comment = std::string("a\0b", 3);
+  EXPECT_EQ(store_->Commit(commit).status().code(), absl::StatusCode::kInvalidArgument);
+  commit.comment = "\xff";
+  EXPECT_EQ(store_->Commit(commit).status().code(), absl::StatusCode::kInvalidArgument);
+  commit.comment = "";
+  EXPECT_TRUE(store_->Commit(commit).ok());
+}
+
+TEST_P(PostgresStoreTest, ItIsNotBackedUpToAFile) {
+  const auto none = [](double) { return true; };
+  EXPECT_EQ(store_->Backup(scratch_.Path("copy"), none).code(), absl::StatusCode::kUnimplemented);
+}
+
+}  // namespace
+}  // namespace voxloc::server

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PostgresServer: a real PostgreSQL in a folder of its own, for the tests of what is built on it.
+// Its programs are those of the distribution; they refuse to run as root, so that a test which does
+// starts them as the user postgres or nobody. A test that uses it compiles postgres_server.cc and
+// tests/e2e/child_process.cc.
+
+#ifndef VOXLOC_TESTS_SUPPORT_POSTGRES_SERVER_H_
+#define VOXLOC_TESTS_SUPPORT_POSTGRES_SERVER_H_
+
+#include <csignal>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/e2e/child_process.h"
+#include "tests/support/scratch_dir.h"
+
+namespace voxloc {
+
+class PostgresServer {
+ public:
+  // Why there is none; a test that needs it is skipped with this.
+  static constexpr char kMissing[] =
+      "PostgreSQL's server is not installed (Debian's package postgresql)";
+  [[nodiscard]] static bool Installed();
+
+  // One server for the whole program, running; null where it cannot be started, which fails the
+  // test. Whoever stops it starts it again.
+  [[nodiscard]] static PostgresServer* Shared();
+
+  // A cluster with the role voxloc, whose password is "secret", and the database voxloc of that
+  // role. Not running.
+  PostgresServer();
+  ~PostgresServer();
+  PostgresServer(const PostgresServer&) = delete;
+  PostgresServer& operator=(const PostgresServer&) = delete;
+
+  // Until it answers. False: it does not.
+  [[nodiscard]] bool Start();
+  // As a restart of the machine's service: clients are told.
+  void Stop();
+  // As a power cut: all of its processes at once.
+  void Kill();
+  // As a network that swallows packets: nothing is answered, and no connection is closed.
+  void Freeze() { Signal(SIGSTOP); }
+  void Thaw() { Signal(SIGCONT); }
+  // Deletes the cluster and makes a new, empty one. Not running before and after.
+  [[nodiscard]] bool MakeAnew();
+
+  // Through its socket, where everybody is trusted; each schema is a store of its own.
+  [[nodiscard]] std::string Url(const std::string& schema = "") const;
+  // Over TCP, where the password is asked for.
+  [[nodiscard]] std::string TcpUrl() const;
+
+  // Runs psql, as the role voxloc; its output, without the last end of line.
+  [[nodiscard]] std::string Sql(const std::string& statement) const;
+  // Runs one of PostgreSQL's programs with these arguments, on the database voxloc.
+  [[nodiscard]] ProcessResult Run(const std::string& program,
+                                  const std::vector<std::string>& arguments) const;
+
+  // A folder that its user can write to.
+  [[nodiscard]] std::string Path(const std::string& name) const { return scratch_.Path(name); }
+
+ private:
+  [[nodiscard]] std::vector<std::string> Command(const std::string& program) const;
+  void Signal(int signal);
+
+  ScratchDir scratch_;
+  int port_ = 0;
+  bool made_ = false;
+  std::unique_ptr<ChildProcess> process_;  // null: it is stopped
+};
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_TESTS_SUPPORT_POSTGRES_SERVER_H_
