@@ -28,6 +28,9 @@
 #include "server/lifecycle/probe_pages.h"
 #include "server/lifecycle/ready_file.h"
 #include "server/lifecycle/takeover_watch.h"
+#include "server/maps/follow/store_follower.h"
+#include "server/maps/store/directory_lock.h"
+#include "server/maps/store/postgres_map_store.h"
 #include "server/maps/store/sqlite_map_store.h"
 #include "server/maps/store_upkeep.h"
 #include "server/observe/logging.h"
@@ -64,18 +67,38 @@ class WithoutReflection : public grpc::ServerBuilderOption {
   }
 };
 
+absl::StatusOr<std::unique_ptr<MapStore>> OpenSharedStore(const StoreConnection& connection,
+                                                          const MapStoreOptions& options) {
+  PostgresOptions database;
+  database.url = connection.url;
+  database.connect_timeout = absl::Seconds(connection.connect_timeout_s);
+  database.request_timeout = absl::Seconds(connection.request_timeout_s);
+  database.max_readers = connection.max_readers;
+  auto store = OpenPostgresMapStore(database, options);
+  if (store.ok()) return store;
+  return absl::Status(store.status().code(), absl::StrCat("store.url: ", store.status().message()));
+}
+
 absl::StatusOr<std::unique_ptr<MapStore>> OpenStore(const Config& config) {
   MapStoreOptions options;
   options.retained_revisions = config.kept_revisions;
   options.max_unreferenced_bytes = config.limits.max_unreferenced_bytes;
   options.max_staged_revisions = config.limits.max_staged_revisions;
   options.max_tile_fits = config.limits.max_tile_fits;
+  if (!config.store.url.empty()) return OpenSharedStore(config.store, options);
   if (config.data_dir.empty()) return MakeMemoryMapStore(options);
   auto store = OpenSqliteMapStore(config.data_dir, options);
   if (store.ok() || absl::StrContains(store.status().message(), config.data_dir)) return store;
   // The store's errors, which clients see too, do not name its folder.
   return absl::Status(store.status().code(),
                       absl::StrCat(config.data_dir, ": ", store.status().message()));
+}
+
+// Where the maps are in a database, the folder has the caches of one server alone. Null: the store
+// has the lock, or there is no folder.
+absl::StatusOr<std::unique_ptr<DirectoryLock>> LockDataDir(const Config& config) {
+  if (config.store.url.empty() || config.data_dir.empty()) return nullptr;
+  return DirectoryLock::Take(config.data_dir);
 }
 
 std::vector<ServedMap> ServedMaps(const ResidentMaps& maps) {
@@ -108,8 +131,10 @@ class Server::Impl {
  public:
   // `given`: as the sources have it, with zeros for what follows from the machine.
   Impl(ConfigInEffect given, const ConfigInEffect& resolved, const HostResources& host,
-       EngineChoice choice, std::unique_ptr<MapStore> store, std::function<void()> end)
+       EngineChoice choice, std::unique_ptr<DirectoryLock> data_dir_lock,
+       std::unique_ptr<MapStore> store, std::function<void()> end)
       : given_(std::move(given)),
+        data_dir_lock_(std::move(data_dir_lock)),
         runtime_(resolved, host, std::move(choice), std::move(store)),
         end_(std::move(end)) {}
 
@@ -279,6 +304,12 @@ class Server::Impl {
             absl::StrCat("the store has ", maps.size(), " maps, too many to load at once"));
       }
     }
+    runtime_.metrics.store_connected.Set(1.0);
+    if (runtime_.map_store->shared()) {
+      follower_ = std::make_unique<StoreFollower>(
+          StoreFollower::Parts{runtime_.library, runtime_.mapping, runtime_.metrics,
+                               absl::Seconds(runtime_.config.store.poll_period_s)});
+    }
     upkeep_ = std::make_shared<StoreUpkeep>(*runtime_.map_store, runtime_.last_poses,
                                             runtime_.tile_fits, runtime_.mapping, runtime_.metrics);
     upkeep_entry_ = runtime_.timeouts.Add(upkeep_, TimeoutWatch::Clock::now());
@@ -291,7 +322,6 @@ class Server::Impl {
   }
 
   void LogStart() const {
-    const Config& config = runtime_.config;
     const EngineInfo info = runtime_.engine->Info();
     Log(LogLevel::kInfo, "serving",
         {{"listen", address_},
@@ -307,9 +337,13 @@ class Server::Impl {
          {"memory_bytes", host.memory_bytes},
          {"memory_from", host.memory_from},
          {"max_map_memory_bytes", runtime_.max_map_memory_bytes.load()}});
-    if (config.data_dir.empty()) {
+    if (!runtime_.map_store->durable()) {
       Log(LogLevel::kWarn, "maps_not_kept",
-          {{"detail", "maps are kept in memory alone; data_dir makes them survive a restart"}});
+          {{"detail",
+            runtime_.map_store->shared()
+                ? "the database of the maps has `fsync` switched off: a power cut loses maps"
+                : "maps are kept in memory alone; data_dir or store.url makes them survive "
+                  "a restart"}});
     }
   }
 
@@ -319,6 +353,7 @@ class Server::Impl {
     residency_entry_.reset();
     upkeep_entry_.reset();
     engine_watch_.reset();
+    follower_.reset();
     connections_->Stop();
     grpc_server_->Shutdown(std::chrono::system_clock::now());
     runtime_.scheduler.Stop();
@@ -339,11 +374,13 @@ class Server::Impl {
   }
 
   ConfigInEffect given_;
+  const std::unique_ptr<DirectoryLock> data_dir_lock_;
   Runtime runtime_;
   const std::function<void()> end_;
   std::shared_ptr<TakeoverWatch> takeovers_;
   std::unique_ptr<TimeoutWatch::Entry> takeovers_entry_;
   std::vector<std::pair<std::string, std::function<absl::Status()>>> reloads_;
+  std::unique_ptr<StoreFollower> follower_;  // null: no other server writes the store
   std::shared_ptr<StoreUpkeep> upkeep_;
   std::unique_ptr<TimeoutWatch::Entry> upkeep_entry_;
   std::unique_ptr<TimeoutWatch::Entry> residency_entry_;
@@ -406,10 +443,12 @@ absl::StatusOr<std::unique_ptr<Server>> Server::StartWith(const CommandLine& com
   auto choice = choose(resolved.config);
   if (!choice.ok()) return choice.status();
   if (stopping && stopping()) return StoppedWhileStarting();
+  auto data_dir_lock = LockDataDir(resolved.config);
+  if (!data_dir_lock.ok()) return data_dir_lock.status();
   auto store = OpenStore(resolved.config);
   if (!store.ok()) return store.status();
   auto impl = std::make_unique<Impl>(command_line, resolved, host, *std::move(choice),
-                                     *std::move(store), std::move(end));
+                                     *std::move(data_dir_lock), *std::move(store), std::move(end));
   if (absl::Status status = impl->Start(stopping); !status.ok()) return status;
   return absl::WrapUnique(new Server(std::move(impl)));
 }

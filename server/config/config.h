@@ -121,13 +121,28 @@ struct ConnectionOptions {
   uint32_t stream_window_bytes = 1U << 20U;
 };
 
+// A database of PostgreSQL that several servers share for their maps.
+struct StoreConnection {
+  std::string url;             // postgresql://..., without a password; empty: none
+  double poll_period_s = 2.0;  // between two looks for changes; the database announces them too
+  // Of a database on the same network; libpq's own shortest is 2 s.
+  double connect_timeout_s = 3.0;
+  // Of one statement, with the wait for others who write: the commit of 40,000 tiles by another
+  // server takes as long (docs/reliability.md).
+  double request_timeout_s = 10.0;
+  // Connections that read; two are for the rest. PostgreSQL has 100 by default, 3 of them for its
+  // administrator: enough for nine servers.
+  uint32_t max_readers = 8;
+};
+
 struct Config {
   std::string listen = "127.0.0.1:50051";
   std::string metrics_listen = "127.0.0.1:9464";  // "off": no metrics endpoint
   std::string otlp_endpoint;                      // of a collector of traces; empty: none
   std::string data_dir;                           // empty: maps are kept in memory
-  uint32_t kept_revisions = 10;                   // of a map that were active
-  bool tile_fit = true;                           // compare some scans with the map's tiles
+  StoreConnection store;
+  uint32_t kept_revisions = 10;  // of a map that were active
+  bool tile_fit = true;          // compare some scans with the map's tiles
   ResidencyOptions residency;
   std::string moments_cache = "auto";       // auto: with the CPU engine; on, off
   std::string engine = "auto";              // auto, cpu, cuda

@@ -18,6 +18,7 @@
 #include "core/tracking/recovery.h"
 #include "server/config/capture_settings.h"
 #include "server/config/setting_kinds.h"
+#include "server/config/store_settings.h"
 
 namespace voxloc::server {
 namespace {
@@ -318,6 +319,7 @@ std::vector<Setting> MakeSettings() {
       "keep maps in this folder, which is created where its parent exists, so that they survive a "
       "restart; empty: in memory",
       [](auto& c) -> auto& { return c.data_dir; }));
+  AppendStoreSettings(table);
   table.push_back(Count(
       "kept_revisions", 1, 10'000,
       "keep this many revisions of a map, the active one included, to go back to",

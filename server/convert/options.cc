@@ -320,9 +320,13 @@ absl::Status CheckSeconds(absl::string_view field, double value) {
 }
 
 absl::Status CheckVehicle(const std::string& vehicle) {
-  if (vehicle.size() <= kMaxVehicleBytes) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("vehicle must have at most ", kMaxVehicleBytes,
-                                                 " bytes (got ", vehicle.size(), ")"));
+  if (vehicle.size() > kMaxVehicleBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("vehicle must have at most ", kMaxVehicleBytes,
+                                                   " bytes (got ", vehicle.size(), ")"));
+  }
+  // Not every database of maps can keep one.
+  if (vehicle.find('\0') == std::string::npos) return absl::OkStatus();
+  return absl::InvalidArgumentError("vehicle must not have zero bytes");
 }
 
 }  // namespace voxloc::server

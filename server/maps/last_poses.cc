@@ -11,6 +11,9 @@ namespace {
 
 // Of the vehicles that are forgotten at once, so that looking for the oldest costs little a note.
 constexpr size_t kShareForgotten = 10;
+// A transaction may become visible later than one that is dated after it, by as long as a statement
+// may wait for its turn (StoreConnection::request_timeout_s, 10 s by default) and some.
+constexpr int64_t kLateNs = int64_t{30} * 1'000'000'000;
 
 }  // namespace
 
@@ -59,6 +62,27 @@ std::optional<LastPose> LastPoses::Find(absl::string_view vehicle, absl::string_
   const auto it = poses_.find(vehicle);
   if (it == poses_.end() || it->second.map != map) return std::nullopt;
   return it->second;
+}
+
+absl::Status LastPoses::TakeOthers(MapStore& store) {
+  int64_t since = 0;
+  {
+    const absl::MutexLock lock(&mutex_);
+    since = taken_unix_ns_ - kLateNs;
+  }
+  auto saved = store.ListPosesSavedSince(since);
+  if (!saved.ok()) return saved.status();
+  const absl::MutexLock lock(&mutex_);
+  taken_unix_ns_ = std::max(taken_unix_ns_, saved->latest_unix_ns);
+  for (LastPose& pose : saved->poses) {
+    const auto known = poses_.find(pose.vehicle);
+    if (known != poses_.end() && known->second.stamp_unix_ns >= pose.stamp_unix_ns) continue;
+    changed_.erase(pose.vehicle);
+    std::string vehicle = pose.vehicle;
+    poses_.insert_or_assign(std::move(vehicle), std::move(pose));
+  }
+  ForgetOldest();
+  return absl::OkStatus();
 }
 
 absl::Status LastPoses::Save(MapStore& store) {

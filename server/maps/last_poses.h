@@ -7,6 +7,7 @@
 #define VOXLOC_SERVER_MAPS_LAST_POSES_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -35,6 +36,10 @@ class LastPoses {
   [[nodiscard]] std::optional<LastPose> Find(absl::string_view vehicle,
                                              absl::string_view map) const;
 
+  // Takes what other servers have given the store since the last call: of a vehicle that is known
+  // here too, the pose with the later stamp.
+  [[nodiscard]] absl::Status TakeOthers(MapStore& store);
+
   // Gives the store what was noted since the last call. What it does not take is tried again.
   [[nodiscard]] absl::Status Save(MapStore& store);
 
@@ -45,6 +50,7 @@ class LastPoses {
   mutable absl::Mutex mutex_;
   absl::flat_hash_map<std::string, LastPose> poses_ ABSL_GUARDED_BY(mutex_);  // by vehicle
   absl::flat_hash_set<std::string> changed_ ABSL_GUARDED_BY(mutex_);          // vehicles
+  int64_t taken_unix_ns_ ABSL_GUARDED_BY(mutex_) = 0;  // up to when, by the store's clock
 };
 
 }  // namespace voxloc::server

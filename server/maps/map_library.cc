@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "core/checksum/crc32c.h"
+#include "server/errors/error_details.h"
 #include "server/maps/composed_share.h"
 #include "server/maps/map_memory.h"
 #include "server/maps/tile_content.h"
@@ -415,6 +416,9 @@ absl::StatusOr<CommitReceipt> MapLibrary::Commit(const RevisionDraft& draft) {
   const auto start = Clock::now();
   auto committed = parts_.store.Commit(commit);
   receipt.store_s = SecondsSince(start);
+  if (absl::IsAborted(committed.status())) {  // another server was first
+    return WithReason(committed.status(), "REVISION_CONFLICT", {{"map", draft.map}});
+  }
   if (!committed.ok()) return committed.status();
 
   const uint64_t revision = committed->revision.revision;
@@ -459,6 +463,7 @@ absl::StatusOr<std::optional<CommitReceipt>> MapLibrary::FindCommitted(
   auto revision = parts_.store.FindRequest(map, request_id);
   if (!revision.ok()) return revision.status();
   if (!revision->has_value()) return std::nullopt;
+  if (absl::Status status = Follow(std::string(map)); !status.ok()) return status;
   const StoredRevision& stored = **revision;
   CommitReceipt receipt;
   receipt.repeated = true;
@@ -474,6 +479,7 @@ absl::StatusOr<std::optional<CommitReceipt>> MapLibrary::FindCommitted(
 }
 
 absl::StatusOr<MapView> MapLibrary::Activate(const std::string& map, uint64_t revision) {
+  if (absl::Status status = Follow(map); !status.ok()) return status;
   const auto before = parts_.maps.Find(map);
   if (before.ok() && before->snapshot->revision == revision) return before;
   auto activated = parts_.store.Activate(map, revision);
@@ -501,6 +507,7 @@ absl::StatusOr<MapView> MapLibrary::Activate(const std::string& map, uint64_t re
 }
 
 absl::StatusOr<StoredRevision> MapLibrary::Withdraw(const std::string& map, uint64_t revision) {
+  if (absl::Status status = Follow(map); !status.ok()) return status;
   auto withdrawn = parts_.store.Withdraw(map, revision);
   if (!withdrawn.ok()) return withdrawn;
   parts_.maps.Unstage(map, revision);
@@ -514,6 +521,7 @@ absl::StatusOr<StoredRevision> MapLibrary::Withdraw(const std::string& map, uint
 
 absl::StatusOr<StoredRevision> MapLibrary::SetCanary(const std::string& map, uint64_t revision,
                                                      const std::vector<std::string>& vehicles) {
+  if (absl::Status status = Follow(map); !status.ok()) return status;
   auto changed = parts_.store.SetCanary(map, revision, vehicles);
   if (!changed.ok()) return changed;
   parts_.maps.SetCanary(map, revision, vehicles);
@@ -527,6 +535,7 @@ absl::StatusOr<StoredRevision> MapLibrary::SetCanary(const std::string& map, uin
 }
 
 absl::StatusOr<uint64_t> MapLibrary::Delete(const std::string& map, uint64_t revision) {
+  if (absl::Status status = Follow(map); !status.ok()) return status;
   auto deleted = parts_.store.DeleteMap(map, revision);
   if (!deleted.ok()) return deleted;
   parts_.maps.Remove(map);

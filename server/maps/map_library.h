@@ -104,6 +104,14 @@ class MapLibrary {
   // Refresh. Where that fails, the map answers with the reason.
   void Load(const std::string& map);
 
+  // Where other servers write the store too: brings a map here to what the store has, as if that
+  // had been committed here, and tells those who watch. Comes before whatever is decided by what
+  // the map is. Unavailable: the store does not answer, and the map stays as it is; other errors
+  // are those of Commit and Load.
+  [[nodiscard]] absl::Status Follow(const std::string& map);
+  // Whether there is nothing to follow. Any thread.
+  [[nodiscard]] bool IsFollowed(const StoredMap& stored) const;
+
   // Replaces a revision by itself with other tiles resident. `change`: of its tiles, which differ
   // in nothing else. ResourceExhausted: no memory.
   [[nodiscard]] absl::Status Refresh(const MapView& view, const TileCatalogue::Change& change);
@@ -160,6 +168,21 @@ class MapLibrary {
 
  private:
   [[nodiscard]] absl::Status TryLoad(const std::string& map);
+  // Of Follow: a map that is new here, or is begun anew.
+  [[nodiscard]] absl::Status FollowNew(const std::string& map);
+  // The active revision as the store has it.
+  [[nodiscard]] absl::Status FollowActive(const StoredMap& stored, const HeldMap& held,
+                                          const std::shared_ptr<const MapBuild>& build);
+  // The staged ones.
+  [[nodiscard]] absl::Status FollowStaged(const StoredMap& stored,
+                                          const std::shared_ptr<const MapBuild>& build);
+  // Ends a map that is here.
+  void Drop(const std::string& map, uint64_t revision);
+  // A revision of the store whose tiles are in memory where they are in `known`, or there is room.
+  [[nodiscard]] absl::StatusOr<MapSnapshot> LoadFollowed(const StoredMap& map,
+                                                         const StoredRevision& revision,
+                                                         const MapBuild& build,
+                                                         const MapSnapshot* known);
   [[nodiscard]] absl::StatusOr<PointCloud> ReadPoints(const Sha256Digest& digest);
   // A revision of the store, without tiles in memory but those that `known` has.
   [[nodiscard]] absl::StatusOr<MapSnapshot> LoadRevision(const StoredMap& map,

@@ -56,6 +56,7 @@ absl::StatusOr<std::unique_ptr<MapTransaction>> MapTransaction::Open(
 }
 
 absl::Status MapTransaction::Start() {
+  if (absl::Status status = library_.Follow(begin_.map); !status.ok()) return status;
   if (!begin_.request_id.empty()) {
     auto committed = library_.store().FindRequest(begin_.map, begin_.request_id);
     if (!committed.ok() && !absl::IsNotFound(committed.status())) return committed.status();
@@ -335,6 +336,7 @@ absl::StatusOr<CommitReceipt> MapTransaction::Commit(const TransactionCommit& co
     if (committed->has_value()) return **std::move(committed);
   }
   if (absl::Status status = FollowEngine(); !status.ok()) return status;
+  if (absl::Status status = library_.Follow(begin_.map); !status.ok()) return status;
   auto current = Current();
   if (!current.ok()) return current.status();
   RevisionDraft draft;

@@ -127,6 +127,23 @@ std::vector<MapView> ResidentMaps::Views(absl::string_view name) const {
   return views;
 }
 
+std::optional<HeldMap> ResidentMaps::Held(absl::string_view name) const {
+  const absl::MutexLock lock(&mutex_);
+  const auto it = maps_.find(name);
+  if (it == maps_.end()) return std::nullopt;
+  const Map& map = it->second;
+  HeldMap held;
+  if (map.active != nullptr) held.active = ViewOf(map.active);
+  for (const Staged& staged : map.staged) {
+    std::vector<std::string> vehicles(staged.vehicles.begin(), staged.vehicles.end());
+    std::sort(vehicles.begin(), vehicles.end());
+    held.staged.push_back({ViewOf(staged.revision), std::move(vehicles)});
+  }
+  held.loading = map.loading;
+  held.failed = !map.failure.ok();
+  return held;
+}
+
 size_t ResidentMaps::MemoryBytes() const {
   const absl::MutexLock lock(&mutex_);
   size_t bytes = 0;

@@ -61,6 +61,18 @@ struct LoadingMap {
   bool failed = false;  // it could not be loaded; that may be tried again
 };
 
+// All that is here of a map.
+struct HeldMap {
+  struct Staged {
+    MapView view;
+    std::vector<std::string> vehicles;  // that try it, in order
+  };
+  MapView active;              // empty: none
+  std::vector<Staged> staged;  // ascending by revision
+  bool loading = false;        // announced, and not yet open
+  bool failed = false;         // it could not be loaded
+};
+
 class ResidentMaps {
  public:
   // `names_in_errors`: whether the error for a map that does not exist names those that do; not
@@ -88,6 +100,8 @@ class ResidentMaps {
   [[nodiscard]] std::vector<std::string> Names() const;
   // All revisions of a map that are here: the active one, then the staged ones.
   [[nodiscard]] std::vector<MapView> Views(absl::string_view name) const;
+  // nullopt: there is no such map.
+  [[nodiscard]] std::optional<HeldMap> Held(absl::string_view name) const;
   // Of the active revisions; staged ones share nearly all that they hold.
   [[nodiscard]] size_t MemoryBytes() const;
 

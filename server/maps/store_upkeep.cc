@@ -35,6 +35,11 @@ TimeoutWatch::Clock::time_point StoreUpkeep::CheckTime(TimeoutWatch::Clock::time
 void StoreUpkeep::SavePoses() {
   if (const absl::Status status = last_poses_.Save(store_); !status.ok()) {
     Log(LogLevel::kWarn, "poses_not_saved", {{"error", status.ToString()}});
+    return;
+  }
+  if (!store_.shared()) return;
+  if (const absl::Status status = last_poses_.TakeOthers(store_); !status.ok()) {
+    Log(LogLevel::kWarn, "poses_not_followed", {{"error", status.ToString()}});
   }
 }
 

@@ -30,6 +30,19 @@ constexpr MetricName kLoaded = {"voxloc_map_tiles_loaded_total",
                                 "Tiles brought to memory from the store."};
 constexpr MetricName kEvicted = {"voxloc_map_tiles_evicted_total",
                                  "Tiles taken out of memory to make room for others."};
+constexpr MetricName kConnected = {
+    "voxloc_store_connected",
+    "1: the database of the maps answers, or they are kept by this server alone; 0: the maps that "
+    "are served stay as they are, and nothing can be written."};
+constexpr MetricName kLosses = {"voxloc_store_connections_lost_total",
+                                "Times that the database of the maps has ceased to answer."};
+constexpr MetricName kFollowed = {
+    "voxloc_store_followed_timestamp_seconds",
+    "Unix time at which the served maps were last found to be those of the database that several "
+    "servers share; 0: they are kept by this server alone."};
+constexpr MetricName kFollow = {
+    "voxloc_map_follow_seconds",
+    "Time from noticing that another server has changed maps to serving what it made of them."};
 constexpr MetricName kStore = {"voxloc_store_bytes", "Size of the store of maps."};
 constexpr MetricName kContent = {"voxloc_store_content_bytes",
                                  "Content of tiles in the store, compressed."};
@@ -70,6 +83,10 @@ MapGroup::MapGroup(const Registrar& make)
       map_tiles_resident(make.MakeGauge(kResident)),
       map_tiles_loaded(make.MakeCounter(kLoaded)),
       map_tiles_evicted(make.MakeCounter(kEvicted)),
+      store_connected(make.MakeGauge(kConnected)),
+      store_losses(make.MakeCounter(kLosses)),
+      store_followed_unix_s(make.MakeGauge(kFollowed)),
+      map_follow_s(make.MakeHistogram(kFollow, LongBuckets())),
       store_bytes(make.MakeGauge(kStore)),
       store_content_bytes(make.MakeGauge(kContent)),
       store_unreferenced_bytes(make.MakeGauge(kUnreferenced)),

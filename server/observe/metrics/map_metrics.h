@@ -27,6 +27,10 @@ struct MapGroup {
   Counter map_tiles_loaded;
   Counter map_tiles_evicted;
 
+  Gauge store_connected;        // 1: its database answers
+  Counter store_losses;         // of the connection to it
+  Gauge store_followed_unix_s;  // when the served maps were last found to be the store's
+  Histogram map_follow_s;
   Gauge store_bytes;
   Gauge store_content_bytes;
   Gauge store_unreferenced_bytes;

@@ -54,5 +54,31 @@ TEST(ConfigExamples, TheBasicOneServesTheNetworkAndKeepsMaps) {
   EXPECT_EQ(basic->config.data_dir, "/var/lib/voxloc");
 }
 
+TEST(ConfigExamples, TheOneOfReplicasHasItsMapsInADatabaseAndNoPassword) {
+  const auto replicas = Load("voxlocd.replicas.yaml");
+  ASSERT_TRUE(replicas.ok()) << replicas.status();
+  EXPECT_EQ(replicas->config.store.url.find("postgresql://voxloc@db.example.com"), 0U);
+}
+
+TEST(ConfigExamples, AUrlWithAPasswordIsRefusedAndNotShown) {
+  for (const char* const url :
+       {"postgresql://voxloc:hunter2@db/voxloc", "postgresql://db/voxloc?password=hunter2",
+        "mysql://hunter2@db/voxloc", "postgresql://voxloc:hunter2@a@db:5432/voxloc"}) {
+    const std::string flag = std::string("--store.url=") + url;
+    const char* const arguments[] = {"voxlocd", flag.c_str(), "--print-config"};
+    const auto refused = ParseCommandLine(3, arguments);
+    EXPECT_EQ(refused.status().code(), absl::StatusCode::kInvalidArgument) << url;
+    EXPECT_THAT(refused.status().message(), ::testing::HasSubstr("store.url must"));
+    EXPECT_THAT(refused.status().message(), ::testing::Not(::testing::HasSubstr("hunter2")));
+  }
+  for (const char* const url :
+       {"postgresql://", "postgres://voxloc@%2Frun%2Fpostgresql:5432/voxloc",
+        "postgresql://db1,db2:5432/voxloc?sslmode=require"}) {
+    const std::string flag = std::string("--store.url=") + url;
+    const char* const arguments[] = {"voxlocd", flag.c_str()};
+    EXPECT_TRUE(ParseCommandLine(2, arguments).ok()) << url;
+  }
+}
+
 }  // namespace
 }  // namespace voxloc::server

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/maps/follow/store_follower.h"
+
+#include <set>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "server/observe/logging.h"
+#include "server/scheduling/thread_name.h"
+
+namespace voxloc::server {
+
+struct StoreFollower::Round {
+  absl::Mutex mutex;
+  size_t open ABSL_GUARDED_BY(mutex) = 0;  // maps that are not done
+  absl::Status status ABSL_GUARDED_BY(mutex);
+
+  void Done(const absl::Status& of_map) {
+    const absl::MutexLock lock(&mutex);
+    --open;
+    status.Update(of_map);
+  }
+};
+
+StoreFollower::StoreFollower(const Parts& parts)
+    : parts_(parts), watch_(parts.library.store().Watch()), thread_([this] { Run(); }) {}
+
+StoreFollower::~StoreFollower() {
+  {
+    const absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+  }
+  watch_->Wake();
+  thread_.join();
+}
+
+void StoreFollower::Run() {
+  NameThisThread("store follower");
+  std::string followed;
+  for (bool waited = true; !Stopping(waited ? absl::ZeroDuration() : parts_.poll_period);) {
+    const auto mark = watch_->Next(parts_.poll_period);
+    NoteConnection(mark.status());
+    waited = mark.ok();  // a database that does not answer ends the wait at once
+    if (!waited) continue;
+    if (*mark != followed) {
+      const absl::Time start = absl::Now();
+      const auto changed = FollowAll();
+      if (absl::IsCancelled(changed.status())) return;
+      if (!changed.ok()) {
+        // Tried again, whether or not there is another change.
+        LogLimited(LogLevel::kError, "maps_not_followed", {{"error", changed.status().message()}});
+        followed.clear();
+        waited = false;
+        continue;
+      }
+      followed = *mark;
+      if (*changed) parts_.metrics.map_follow_s.Observe(absl::ToDoubleSeconds(absl::Now() - start));
+    }
+    parts_.metrics.store_followed_unix_s.Set(
+        absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()));
+  }
+}
+
+bool StoreFollower::Stopping(absl::Duration wait) {
+  const absl::MutexLock lock(&mutex_);
+  return mutex_.AwaitWithTimeout(absl::Condition(&stopping_), wait);
+}
+
+void StoreFollower::NoteConnection(const absl::Status& status) {
+  parts_.metrics.store_connected.Set(status.ok() ? 1.0 : 0.0);
+  if (status.ok() == connection_.ok()) return;
+  connection_ = status;
+  if (status.ok()) {
+    Log(LogLevel::kInfo, "store_found",
+        {{"lost_s", absl::ToDoubleSeconds(absl::Now() - lost_at_)}});
+    return;
+  }
+  lost_at_ = absl::Now();
+  parts_.metrics.store_losses.Increment();
+  Log(LogLevel::kError, "store_lost", {{"error", status.message()}});
+}
+
+absl::StatusOr<std::vector<std::string>> StoreFollower::Differing() {
+  const auto stored = parts_.library.store().ListMaps();
+  if (!stored.ok()) return stored.status();
+  const std::vector<std::string> names = parts_.library.maps().Names();
+  std::set<std::string> differing(names.begin(), names.end());
+  for (const StoredMap& map : *stored) {
+    if (parts_.library.IsFollowed(map)) {
+      differing.erase(map.name);
+    } else {
+      differing.insert(map.name);
+    }
+  }
+  return std::vector<std::string>(differing.begin(), differing.end());
+}
+
+absl::StatusOr<bool> StoreFollower::FollowAll() {
+  const auto maps = Differing();
+  if (!maps.ok()) return maps.status();
+  const auto round = std::make_shared<Round>();
+  {
+    const absl::MutexLock lock(&round->mutex);
+    round->open = maps->size();
+  }
+  for (const std::string& map : *maps) {
+    // Destroyed without being run where the queue is stopped.
+    const bool posted = parts_.mapping.Post(
+        [round, map, &library = parts_.library] { round->Done(library.Follow(map)); });
+    if (!posted) round->Done(absl::UnavailableError("too many changes of maps wait"));
+  }
+  for (;;) {
+    {
+      const absl::MutexLock lock(&round->mutex);
+      const auto is_done = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(round->mutex) {
+        return round->open == 0;
+      };
+      if (round->mutex.AwaitWithTimeout(absl::Condition(&is_done), parts_.poll_period)) {
+        if (!round->status.ok()) return round->status;
+        return !maps->empty();
+      }
+    }
+    if (Stopping(absl::ZeroDuration())) return absl::CancelledError("the server ends");
+  }
+}
+
+}  // namespace voxloc::server
