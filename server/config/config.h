@@ -127,8 +127,8 @@ struct StoreConnection {
   double poll_period_s = 2.0;  // between two looks for changes; the database announces them too
   // Of a database on the same network; libpq's own shortest is 2 s.
   double connect_timeout_s = 3.0;
-  // Of one statement, with the wait for others who write: the commit of 40,000 tiles by another
-  // server takes as long (docs/reliability.md).
+  // Of one statement, with the wait for others who write: the commit of 26,000 tiles by another
+  // server takes as long (0.34 ms a tile, docs/reliability.md).
   double request_timeout_s = 10.0;
   // Connections that read; two are for the rest. PostgreSQL has 100 by default, 3 of them for its
   // administrator: enough for nine servers.

@@ -89,6 +89,10 @@ class Replica:
         with open(ready, encoding="utf-8") as file:
             self.address = json.load(file)["listen"]
 
+    def serves_map(self):
+        with open(self.log_path, encoding="utf-8") as log:
+            return re.search(r"event=(map_committed|map_opened) ", log.read()) is not None
+
     def served(self):
         """When the server began to serve each revision, seconds."""
         times = {}
@@ -144,7 +148,9 @@ def main():
             times = [replica.served()[commit] for replica in replicas]
             acknowledged = next(at for event, at in times if event == "map_committed")
             # The first one creates the map, which opens when its tiles are there.
-            if commit > 1:
+            if commit == 1:
+                wait_for(lambda: all(replica.serves_map() for replica in replicas), "opening the map")
+            else:
                 after_s.append(max(at for _, at in times) - acknowledged)
         result = {
             "replicas": flags.replicas,

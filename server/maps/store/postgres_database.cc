@@ -18,6 +18,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 
 namespace voxloc::server {
@@ -51,9 +52,8 @@ bool EndsConnection(absl::string_view state) {
 
 // On one line.
 std::string TextOf(const char* message) {
-  std::string text(message == nullptr ? "" : message);
-  absl::RemoveExtraAsciiWhitespace(&text);
-  return text;
+  return absl::StrReplaceAll(absl::StripAsciiWhitespace(message == nullptr ? "" : message),
+                             {{"\n\t", " "}, {"\n", " "}});
 }
 
 // Waits for events of a socket. DeadlineExceeded.
