@@ -96,6 +96,8 @@ WRONG = [
     ("cpu", "base/voxlocd.yaml", "0.0.0.0:50051", "127.0.0.1:50051", "listen must be 0.0.0.0 with the port grpc"),
     ("cpu", "base/voxlocd.yaml", "/etc/voxloc/tls/tls.key", "/etc/voxloc/tls.key", "must be a file of a Secret"),
     ("gpu", "components/gpu/gpu.yaml", "VOXLOCD_DEVICES", "VOXLOCD_DEVICE", "VOXLOCD_DEVICE"),
+    ("fleet", "components/shared-store/shared-store.yaml", "postgresql://voxloc@", "postgresql://voxloc:secret@",
+     "VOXLOCD_STORE_URL"),
     ("gpu", "components/gpu/gpu.yaml", "value: restart", "value: reboot", "on_engine_failure"),
 ]
 
