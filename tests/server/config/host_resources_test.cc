@@ -25,7 +25,8 @@ HostResources HostWith(uint64_t memory_bytes) {
   return host;
 }
 
-ConfigInEffect Resolved(uint64_t memory_bytes, ConfigInEffect config = {}) {
+ConfigInEffect Resolved(uint64_t memory_bytes, const ConfigInEffect& before = ConfigInEffect()) {
+  ConfigInEffect config = before;
   ResolveDefaults(HostWith(memory_bytes), config);
   return config;
 }
