@@ -16,7 +16,6 @@ import os
 import pathlib
 import shutil
 import signal
-import socket
 import stat
 import subprocess
 import sys
@@ -24,16 +23,13 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support/python"))
+from waiting import free_port  # noqa: E402  pylint: disable=wrong-import-position
+
 SKIPPED = 77
 TIMEOUT_S = 100
 USER = 10001
 DATA = "/var/lib/voxloc"
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def descendants(pid):

@@ -13,17 +13,18 @@ import pathlib
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
-import time
 import unittest
 import urllib.parse
 import urllib.request
 
 import dashboards
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support/python"))
+from waiting import eventually, free_port  # noqa: E402  pylint: disable=wrong-import-position
 
 SKIPPED = 77
 TIMEOUT_S = 60
@@ -52,24 +53,6 @@ class DcgmPage(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def eventually(what, condition):
-    """The first value of `condition()` that is true."""
-    end = time.monotonic() + TIMEOUT_S
-    while time.monotonic() < end:
-        with contextlib.suppress(OSError):
-            value = condition()
-            if value:
-                return value
-        time.sleep(0.2)
-    raise AssertionError(f"not within {TIMEOUT_S} s: {what}")
 
 
 def without_comparison(expression):

@@ -23,7 +23,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 import urllib.request
 
@@ -31,25 +30,9 @@ SKIPPED = 77
 TIMEOUT_S = 100
 SERVERS = 3
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support/python"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support/python"))
 from certificates import Certificates  # noqa: E402  pylint: disable=wrong-import-position
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def eventually(what, condition):
-    end = time.monotonic() + TIMEOUT_S
-    while time.monotonic() < end:
-        with contextlib.suppress(OSError):
-            value = condition()
-            if value:
-                return value
-        time.sleep(0.05)
-    raise AssertionError(f"not within {TIMEOUT_S} s: {what}")
+from waiting import eventually, free_port  # noqa: E402  pylint: disable=wrong-import-position
 
 
 class Server:
