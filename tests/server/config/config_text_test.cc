@@ -94,6 +94,7 @@ std::string OtherValue(const Setting& setting, const ScratchDir& scratch) {
       "1048577",
       "0.12345678901234567",
       "LOW_SCORE,DEADLINE",
+      "postgresql://voxloc@db:5432/maps?sslmode=require",
       scratch.Write("sensors.json", R"({"sensors": [{"name": "roof"}]})")};
   // Those of a choice.
   for (const absl::string_view choice : absl::StrSplit(setting.value_name, '|')) {
