@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/memory/memory.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "tests/server/plain_calls.h"
@@ -53,12 +54,16 @@ absl::Status ServerProcess::Launch(const std::string& listen) {
   const std::string log = (fs::path(folder_) / absl::StrCat("log-", ++starts_)).string();
   process_ = std::make_unique<ChildProcess>(arguments, log);
   nlohmann::json ready;
+  // The file tells the addresses; with /readyz the maps are there too.
   const auto is_ready = [&] {
     std::ifstream file(ready_file);
     ready = nlohmann::json::parse(file, nullptr, false);
-    return ready.contains("listen") || !process_->running();
+    if (!process_->running()) return true;
+    return ready.contains("metrics") &&
+           absl::StartsWith(server::HttpGet(ready.value("metrics", ""), "/readyz"),
+                            "HTTP/1.1 200 ");
   };
-  if (!Eventually(is_ready, kLongestStart) || !ready.contains("listen")) {
+  if (!Eventually(is_ready, kLongestStart) || !process_->running()) {
     std::ifstream file(log);
     const std::string said(std::istreambuf_iterator<char>(file), {});
     return absl::FailedPreconditionError(
