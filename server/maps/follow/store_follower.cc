@@ -16,10 +16,10 @@ struct StoreFollower::Round {
   size_t open ABSL_GUARDED_BY(mutex) = 0;  // maps that are not done
   absl::Status status ABSL_GUARDED_BY(mutex);
 
-  void Done(const absl::Status& of_map) {
+  void Done(absl::Status of_map) {
     const absl::MutexLock lock(&mutex);
     --open;
-    status.Update(of_map);
+    status.Update(std::move(of_map));
   }
 };
 
@@ -117,7 +117,7 @@ absl::StatusOr<bool> StoreFollower::FollowAll() {
         return round->open == 0;
       };
       if (round->mutex.AwaitWithTimeout(absl::Condition(&is_done), parts_.poll_period)) {
-        if (!round->status.ok()) return round->status;
+        if (!round->status.ok()) return std::move(round->status);
         return !maps->empty();
       }
     }
