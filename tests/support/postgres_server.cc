@@ -161,6 +161,13 @@ void PostgresServer::Signal(int signal) {
   for (const pid_t process : ProcessesOf(process_->pid())) ::kill(process, signal);
 }
 
+std::string PostgresServer::NewSchema() {
+  const std::string name = "test_" + std::to_string(++schemas_);
+  const ProcessResult made =
+      Run("psql", {"--no-psqlrc", "--quiet", "--command", "CREATE SCHEMA " + name});
+  return made.exit_code == 0 ? name : "";
+}
+
 std::string PostgresServer::Url(const std::string& schema) const {
   std::string directory = scratch_.Path("");
   for (size_t at = 0; (at = directory.find('/', at)) != std::string::npos; at += 3) {

@@ -48,6 +48,8 @@ class PostgresServer {
   // Deletes the cluster and makes a new, empty one. Not running before and after.
   [[nodiscard]] bool MakeAnew();
 
+  // A schema that nobody has used; its name. Empty: it could not be made.
+  [[nodiscard]] std::string NewSchema();
   // Through its socket, where everybody is trusted; each schema is a store of its own.
   [[nodiscard]] std::string Url(const std::string& schema = "") const;
   // Over TCP, where the password is asked for.
@@ -69,6 +71,7 @@ class PostgresServer {
   ScratchDir scratch_;
   int port_ = 0;
   bool made_ = false;
+  int schemas_ = 0;
   std::unique_ptr<ChildProcess> process_;  // null: it is stopped
 };
 

@@ -27,9 +27,8 @@ class SharedStoreTest : public ::testing::Test {
     if (!PostgresServer::Installed()) GTEST_SKIP() << PostgresServer::kMissing;
     postgres_ = PostgresServer::Shared();
     ASSERT_NE(postgres_, nullptr);
-    static int number = 0;
-    schema_ = absl::StrCat("servers_", ++number);
-    ASSERT_EQ(postgres_->Sql(absl::StrCat("CREATE SCHEMA ", schema_)), "");
+    schema_ = postgres_->NewSchema();
+    ASSERT_NE(schema_, "");
     first_ = NewServer();
     second_ = NewServer();
   }

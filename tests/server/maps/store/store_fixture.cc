@@ -6,7 +6,6 @@
 #include <cstring>
 #include <fstream>
 
-#include "absl/strings/str_cat.h"
 #include "core/checksum/crc32c.h"
 #include "server/maps/store/postgres_map_store.h"
 #include "tests/support/postgres_server.h"
@@ -126,9 +125,8 @@ std::unique_ptr<MapStore> StoreTest::OpenAnother(const MapStoreOptions& options)
 }
 
 std::string NewPostgresSchema() {
-  static int number = 0;
-  std::string schema = absl::StrCat("test_", ++number);
-  EXPECT_EQ(PostgresServer::Shared()->Sql(absl::StrCat("CREATE SCHEMA ", schema)), "");
+  std::string schema = PostgresServer::Shared()->NewSchema();
+  EXPECT_NE(schema, "");
   return schema;
 }
 
