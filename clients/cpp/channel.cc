@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "clients/cpp/addresses.h"
 #include "clients/cpp/channel_impl.h"
+#include "clients/cpp/error_details.h"
 #include "clients/cpp/rpc_status.h"
 #include "clients/cpp/tls_credentials.h"
 #include "clients/cpp/traceparent.h"
@@ -138,6 +139,15 @@ absl::Status Channel::Impl::StatusOf(const Endpoint& called, absl::string_view c
                                      const grpc::Status& end) const {
   if (end.error_code() == grpc::StatusCode::UNAVAILABLE) Leave(called);
   return ToAbslStatus(end, called.address, call);
+}
+
+absl::Status Channel::Impl::StatusOfUncancelled(const Endpoint& called, absl::string_view call,
+                                                const grpc::Status& end) const {
+  absl::Status status = StatusOf(called, call, end);
+  if (!absl::IsCancelled(status) || !ReasonOf(status).empty()) return status;
+  Leave(called);
+  return absl::UnavailableError(
+      absl::StrCat(called.address, " ", call, ": the server or a proxy cancelled the stream"));
 }
 
 const Endpoint& Channel::Impl::AwaitReachable(

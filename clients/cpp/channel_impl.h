@@ -47,6 +47,11 @@ struct Channel::Impl {
   [[nodiscard]] absl::Status StatusOf(const Endpoint& called, absl::string_view call,
                                       const grpc::Status& end) const;
 
+  // The same for a stream that this client has not cancelled. Cancelled becomes Unavailable: gRPC
+  // tells it of a stream that reaches a server as that stops, and proxies of one that they drop.
+  [[nodiscard]] absl::Status StatusOfUncancelled(const Endpoint& called, absl::string_view call,
+                                                 const grpc::Status& end) const;
+
   // The first endpoint that is connected, or can be until `deadline`; the first where none can.
   // Does not wait where there is only one: the call itself tells.
   [[nodiscard]] const Endpoint& AwaitReachable(

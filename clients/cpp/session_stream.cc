@@ -39,8 +39,16 @@ absl::Status SessionStream::Open(const v1::OpenSession& open, double timeout_s,
   return absl::OkStatus();
 }
 
+void SessionStream::Cancel() {
+  cancelled_ = true;
+  context_->TryCancel();
+}
+
 absl::Status SessionStream::Finish() {
-  return channel_.impl().StatusOf(endpoint_, "AlignScans", rpc_->Finish());
+  constexpr char kCall[] = "AlignScans";
+  const grpc::Status end = rpc_->Finish();
+  return cancelled_ ? channel_.impl().StatusOf(endpoint_, kCall, end)
+                    : channel_.impl().StatusOfUncancelled(endpoint_, kCall, end);
 }
 
 }  // namespace voxloc::client

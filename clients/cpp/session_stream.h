@@ -10,6 +10,7 @@
 #include <grpcpp/client_context.h>
 #include <grpcpp/support/sync_stream.h>
 
+#include <atomic>
 #include <memory>
 
 #include "absl/status/status.h"
@@ -36,13 +37,14 @@ class SessionStream {
   [[nodiscard]] absl::Status Finish();
 
   // From any thread, at any time.
-  void Cancel() { context_->TryCancel(); }
+  void Cancel();
 
  private:
   const Channel channel_;
   const Endpoint& endpoint_;
   const std::unique_ptr<v1::LocalizationService::Stub> stub_;
   const std::unique_ptr<grpc::ClientContext> context_;
+  std::atomic<bool> cancelled_{false};
   std::unique_ptr<grpc::ClientReaderWriter<v1::AlignScansRequest, v1::AlignScansResponse>> rpc_;
 };
 

@@ -19,6 +19,7 @@
 #include "clients/cpp/messages.h"
 #include "tests/chaos/progress.h"
 #include "tests/chaos/town_load.h"
+#include "tests/support/eventually.h"
 #include "tests/support/scratch_dir.h"
 
 namespace voxloc::chaos {
@@ -103,9 +104,13 @@ class Restarts {
       if (options_.engine_fault && i == restarts / 2) {
         due(i + 0.5);
         // The one that serves, until it is restarted in its turn.
-        servers_[InTurn()]->Signal(SIGUSR1);
+        ServerProcess& server = *servers_[InTurn()];
+        const double before = server.Metrics()[kTakeovers];
+        server.Signal(SIGUSR1);
         Progress(
             absl::StrFormat("%d answers; the GPU of server %d fails", answers.load(), InTurn()));
+        // A server that is restarted before that meets no fault; Judge tells where there was none.
+        static_cast<void>(Eventually([&] { return server.Metrics()[kTakeovers] > before; }));
       }
       due(i + 1);
       status = Restart(answers);

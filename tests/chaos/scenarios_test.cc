@@ -33,7 +33,7 @@ RestartsOptions SmallRestarts() {
   RestartsOptions options;
   options.server = SmallServer();
   options.points = 200;
-  options.scans = 200;
+  options.scans = 400;
   options.streams = 4;
   options.cancelled = 0.1;
   options.restarts = 2;

@@ -54,6 +54,7 @@ class Connections:
             transport.insecure_channel(address, grpc_options) if credentials is None
             else transport.secure_channel(address, credentials, grpc_options)
             for address in self.addresses.all]
+        self.closed = False  # set before the channels are closed
         self._stubs: Dict[Tuple[int, str], Any] = {}
 
     def round(self) -> AddressRound:
@@ -74,6 +75,17 @@ class Connections:
         if error.code == grpc.StatusCode.UNAVAILABLE:
             self.addresses.leave(index)
         return error
+
+    def error_of_uncancelled(self, index: int, call: str, rpc: Any) -> Error:
+        """The same for a stream that this client has not cancelled. CANCELLED becomes UNAVAILABLE:
+        gRPC tells it of a stream that reaches a server as that stops, and proxies of one that they
+        drop."""
+        error = self.error(index, call, rpc)
+        if error.code != grpc.StatusCode.CANCELLED or error.reason or self.closed:
+            return error
+        self.addresses.leave(index)
+        return Error(grpc.StatusCode.UNAVAILABLE, f"{self.addresses.all[index]} {call}: the server "
+                     "or a proxy cancelled the stream")
 
     def needs_reaching(self, call: str) -> bool:
         """Whether a server that can be reached is to be found before the call, since it must be

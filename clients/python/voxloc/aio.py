@@ -25,7 +25,7 @@ from voxloc._security import ChannelOptions
 from voxloc._session_state import (SessionFacts, SessionState, activate_request, no_result,
                                    open_message, pose_request, reference_request)
 from voxloc.client import DEFAULT_TIMEOUT_S
-from voxloc.errors import Error, NoResult, SessionClosed, error_of_rpc
+from voxloc.errors import Error, NoResult, SessionClosed
 from voxloc.pose import Numbers, Pose
 from voxloc.result import PoseScores, Result, SearchResult
 from voxloc.scan import Scan, Setup, setup_message
@@ -61,7 +61,9 @@ class Stream:
         try:
             message = await self._call.read()
         except grpc.RpcError as rpc:
-            raise self._connections.error(self._index, self._call_name, rpc) from None
+            told = (self._connections.error if self._cancelled
+                    else self._connections.error_of_uncancelled)
+            raise told(self._index, self._call_name, rpc) from None
         except asyncio.CancelledError:
             if not self._cancelled:
                 raise
@@ -108,6 +110,7 @@ class Client:
 
     async def close(self) -> None:
         """Ends the connection and what goes on over it."""
+        self._connections.closed = True
         for channel in self._connections.channels:
             await channel.close()
 
@@ -302,7 +305,7 @@ class Client:
                     yield event
                 end = watch_ended(route.server)
             except grpc.RpcError as rpc:
-                end = error_of_rpc(route.server, "WatchMap", rpc)
+                end = self._connections.error_of_uncancelled(route.index, "WatchMap", rpc)
             finally:
                 call.cancel()
             await asyncio.sleep(route.after(end))

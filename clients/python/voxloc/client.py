@@ -11,7 +11,7 @@ import numpy as np
 
 from voxloc import _steps, messages
 from voxloc._channel import Connections
-from voxloc._route import ReconnectOptions, WatchRoute
+from voxloc._route import ReconnectOptions
 from voxloc._security import ChannelOptions
 from voxloc._session_state import open_message
 from voxloc.errors import Error
@@ -37,6 +37,7 @@ class Stream:
         self._pending: queue.Queue[Any] = queue.Queue(max_pending)
         self._call = connections.begin(index, call, iter(self._pending.get, self._END),
                                        timeout_s=timeout_s)
+        self._cancelled = False
 
     def write(self, message: Any) -> None:
         """Hands a message over; waits while `max_pending` are not sent. Of a stream that has ended
@@ -58,7 +59,9 @@ class Stream:
         except StopIteration:
             return None
         except grpc.RpcError as rpc:
-            raise self._connections.error(self._index, self._call_name, rpc) from None
+            told = (self._connections.error if self._cancelled
+                    else self._connections.error_of_uncancelled)
+            raise told(self._index, self._call_name, rpc) from None
 
     def finish(self) -> None:
         """Half-closes, and lets the server end the stream. All that was asked for has come: how
@@ -72,6 +75,7 @@ class Stream:
 
     def cancel(self) -> None:
         """Ends the stream, and the thread that writes."""
+        self._cancelled = True
         self._call.cancel()
         while True:
             try:
@@ -110,6 +114,7 @@ class Client:
 
     def close(self) -> None:
         """Ends the connection and what goes on over it."""
+        self._connections.closed = True
         for channel in self._connections.channels:
             channel.close()
 
@@ -183,9 +188,7 @@ class Client:
 
     def watch(self, map: str = "", reconnect: ReconnectOptions = ReconnectOptions()) -> MapWatch:
         """A WatchMapResponse for each change of a map, or (empty) of all; a context manager."""
-        request = messages.WatchMapRequest(map=map)
-        return MapWatch(lambda index: self._connections.begin(index, "WatchMap", request),
-                        WatchRoute(self._connections.addresses, reconnect))
+        return MapWatch(self._connections, messages.WatchMapRequest(map=map), reconnect)
 
     def drop_map(self, map: str, revision: int = 0,
                  timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> int:

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, Callable, Iterator, Optional
+from typing import Any, Iterator, Optional
 
 import grpc
 
-from voxloc._route import WatchRoute
-from voxloc.errors import Error, error_of_rpc
+from voxloc._channel import Connections
+from voxloc._route import ReconnectOptions, WatchRoute
+from voxloc.errors import Error
 
 
 def watch_ended(server: str) -> Error:
@@ -19,11 +20,13 @@ def watch_ended(server: str) -> Error:
 
 class MapWatch:
     """An iterator over WatchMapResponse, for one thread. First come the maps as they are. Where the
-    connection breaks, the watch begins anew, at once with the next address of the client where there
-    is one, and so do they; after too many attempts in a row without an event, the error is raised. After `cancel`, from any thread, the iterator ends."""
+    connection breaks, the watch begins anew, at once with the next address of the client where
+    there is one, and so do they; after too many attempts in a row without an event, the error is
+    raised. After `cancel`, from any thread, the iterator ends."""
 
-    def __init__(self, start: Callable[[int], Any], route: WatchRoute):
-        self._start, self._route = start, route
+    def __init__(self, connections: Connections, request: Any, reconnect: ReconnectOptions):
+        self._connections, self._request = connections, request
+        self._route = WatchRoute(connections.addresses, reconnect)
         self._lock = threading.Lock()
         self._cancelled = threading.Event()
         self._call: Optional[Any] = None
@@ -43,7 +46,8 @@ class MapWatch:
                 if self._cancelled.is_set():
                     raise StopIteration
                 if self._call is None:
-                    self._call = self._start(self._route.index)
+                    self._call = self._connections.begin(self._route.index, "WatchMap",
+                                                         self._request)
             try:
                 event = next(self._call)
                 self._route.event()
@@ -51,7 +55,9 @@ class MapWatch:
             except StopIteration:
                 end = watch_ended(self._route.server)
             except grpc.RpcError as rpc:
-                end = error_of_rpc(self._route.server, "WatchMap", rpc)
+                if self._cancelled.is_set():
+                    raise StopIteration from None
+                end = self._connections.error_of_uncancelled(self._route.index, "WatchMap", rpc)
             self._call = None
             if self._cancelled.is_set():
                 raise StopIteration

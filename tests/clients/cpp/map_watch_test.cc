@@ -56,6 +56,17 @@ TEST(MapWatch, BeginsAnewWhereTheConnectionBreaks) {
   }
 }
 
+TEST(MapWatch, BeginsAnewWhereItIsCancelledByTheServer) {
+  std::atomic<int> calls{0};
+  FakeServer server(TwoEventsACall(&calls, grpc::StatusCode::CANCELLED));
+  MapWatch watch(ChannelTo(server), "town", Quick());
+  for (const uint64_t revision : {10u, 11u, 20u}) {
+    const auto event = watch.Next();
+    ASSERT_TRUE(event.ok()) << event.status();
+    EXPECT_EQ(event->map().revision(), revision);
+  }
+}
+
 TEST(MapWatch, EndsWithOtherErrors) {
   std::atomic<int> calls{0};
   FakeServer server(TwoEventsACall(&calls, grpc::StatusCode::INVALID_ARGUMENT));

@@ -341,6 +341,30 @@ TEST(LocalizationSession, SendsMessagesAsTheyAre) {
   EXPECT_EQ(seen.reference_position().x(), 3.0);
 }
 
+// As gRPC tells of streams that reach a server while it stops.
+TEST(LocalizationSession, GoesOnWhereTheServerCancelsAStreamOpenOrNot) {
+  std::atomic<int> streams{0};
+  FakeBehaviour behaviour;
+  behaviour.align_scans = [&streams](grpc::ServerContext* context,
+                                     FakeBehaviour::AlignStream* stream) {
+    const int number = ++streams;
+    if (number == 2) return grpc::Status::CANCELLED;
+    if (number == 3) return Echo(context, stream);
+    AnswerOpen(stream);
+    v1::AlignScansRequest request;
+    stream->Read(&request);
+    return grpc::Status::CANCELLED;
+  };
+  FakeServer server(behaviour);
+  auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("town"));
+  ASSERT_TRUE(session.ok()) << session.status();
+  ASSERT_TRUE((*session)->Send(v1::Scan()).ok());
+  const auto result = (*session)->ReceiveResultOf(1, 20.0);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(streams, 3);
+  EXPECT_TRUE((*session)->Close(20.0).ok());
+}
+
 TEST(LocalizationSession, ChangesOfTheSetupHoldAfterAReconnectToo) {
   std::mutex mutex;
   std::vector<std::vector<v1::AlignScansRequest>> streams;

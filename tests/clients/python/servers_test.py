@@ -425,29 +425,50 @@ class SeveralServers(unittest.TestCase):
             wait(client.close())
 
     @in_both
+    def test_a_session_follows_where_servers_cancel_its_stream(self, make, wait):
+        """As gRPC tells of streams that reach a server while it stops."""
+        def cancels(requests, context):
+            if next(requests).HasField("open"):
+                yield messages.AlignScansResponse(opened=messages.SessionOpened(session="first"))
+            next(requests)
+            context.abort(grpc.StatusCode.CANCELLED, "CANCELLED")
+
+        with serving({"AlignScans": cancels}, refuses(grpc.StatusCode.CANCELLED),
+                     tracks("third")) as servers:
+            client = make(over(*servers))
+            session = wait(opened(client, reconnect=QUICK))
+            self.assertEqual(session.opened.session, "first")
+            result = wait(session.align(voxloc.Scan(POINTS), WAIT_S))
+            self.assertEqual(result.status, voxloc.Status.OK)
+            self.assertEqual(session.opened.session, "third")
+            wait(session.close(WAIT_S))
+            wait(client.close())
+
+    @in_both
     def test_a_watch_begins_anew_at_the_next(self, make, wait):
-        def watch_map(revision):
+        def watch_map(revision, code=None):
             def events(_, context):
                 yield messages.WatchMapResponse(map=messages.MapInfo(revision=revision))
-                if revision == 1:
+                if code is not None:
                     context.set_trailing_metadata(unavailable(NEVER_S))
-                    context.abort(grpc.StatusCode.UNAVAILABLE, "drains")
+                    context.abort(code, "drains")
                 done = threading.Event()
                 context.add_callback(done.set)
                 done.wait(WAIT_S)
 
             return {"WatchMap": events}
 
-        with serving(watch_map(1), watch_map(2)) as servers:
+        with serving(watch_map(1, grpc.StatusCode.UNAVAILABLE),
+                     watch_map(2, grpc.StatusCode.CANCELLED), watch_map(3)) as servers:
             client = make(over(*servers))
             watch = client.watch("m", QUICK)
             if hasattr(watch, "__anext__"):
-                revisions = [wait(watch.__anext__()).map.revision for _ in range(2)]
+                revisions = [wait(watch.__anext__()).map.revision for _ in range(3)]
                 wait(watch.aclose())
             else:
-                revisions = [next(watch).map.revision for _ in range(2)]
+                revisions = [next(watch).map.revision for _ in range(3)]
                 watch.cancel()
-            self.assertEqual(revisions, [1, 2])
+            self.assertEqual(revisions, [1, 2, 3])
             wait(client.close())
 
 
