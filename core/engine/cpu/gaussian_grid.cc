@@ -3,10 +3,21 @@
 #include "core/engine/cpu/gaussian_grid.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "core/map/cells.h"
 
 namespace voxloc::cpu {
+namespace {
+
+uint64_t NextNumber() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
+}  // namespace
+
+GaussianGrid::GaussianGrid(double cell_size_m) : number_(NextNumber()), cell_size_m_(cell_size_m) {}
 
 GaussianGrid GaussianGrid::With(std::vector<Blocks::Change> changes) const {
   GaussianGrid next(cell_size_m_);

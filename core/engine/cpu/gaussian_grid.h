@@ -8,6 +8,7 @@
 #define VOXLOC_CORE_ENGINE_CPU_GAUSSIAN_GRID_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -22,11 +23,14 @@ class GaussianGrid {
  public:
   using Blocks = BlockMap<std::shared_ptr<const GaussianBlock>>;
   // Without a Gaussian.
-  explicit GaussianGrid(double cell_size_m) : cell_size_m_(cell_size_m) {}
+  explicit GaussianGrid(double cell_size_m);
 
   // This grid with these blocks replaced, see BlockMap::With.
   [[nodiscard]] GaussianGrid With(std::vector<Blocks::Change> changes) const;
 
+  // Of this grid and its copies, and of no other in this process: what was looked up in a grid
+  // holds for every grid with its number. Never 0.
+  [[nodiscard]] uint64_t number() const { return number_; }
   [[nodiscard]] double cell_size_m() const { return cell_size_m_; }
   [[nodiscard]] size_t size() const { return size_; }
   // Blocks that several grids share count in each of them.
@@ -43,6 +47,7 @@ class GaussianGrid {
       const Eigen::Vector3d& min, const Eigen::Vector3d& max) const;
 
  private:
+  uint64_t number_;
   double cell_size_m_;
   Blocks blocks_;
   size_t size_ = 0;

@@ -83,6 +83,14 @@ VOXLOC_HD uint32_t AcceptCandidates(const cpu::AccumulateArguments& in, int poin
   return taken;
 }
 
+// Of an array, those at eight places.
+template <typename Place>
+VOXLOC_HD Lanes PickLanes(const float* from, const Place* places) {
+  Lanes picked;
+  for (int lane = 0; lane < kLanes; ++lane) picked.v[lane] = from[places[lane]];
+  return picked;
+}
+
 // Means and information matrices of one candidate of each lane, as columns.
 struct CandidateLanes {
   Vector3<Lanes> mean;
@@ -119,30 +127,79 @@ VOXLOC_HD void AddLanes(const ndt::DerivativeSums<Lanes>& lanes,
   sums.old_pitch += SumLanes(lanes.old_pitch);
 }
 
+// Those of the first `used` lanes, which hold these points.
 VOXLOC_HD void StorePairSums(const ndt::PairSums<Lanes>& sums, const Lanes& best,
-                             const uint32_t (&pairs)[kLanes], int i, cpu::PointPairSums& out) {
+                             const uint32_t (&pairs)[kLanes], const uint16_t* points, int used,
+                             cpu::PointPairSums& out) {
   const Lanes entries[cpu::kPairSumEntries] = {sums.s.x,  sums.s.y,  sums.s.z,
                                                sums.m.xx, sums.m.xy, sums.m.xz,
                                                sums.m.yy, sums.m.yz, sums.m.zz};
-  for (int k = 0; k < cpu::kPairSumEntries; ++k) Store(entries[k].v, out.entry[k] + i);
-  Store(sums.exponentials.v, out.exponentials + i);
-  Store(best.v, out.best + i);
-  for (int lane = 0; lane < kLanes; ++lane) out.pairs[i + lane] = pairs[lane];
+  for (int lane = 0; lane < used; ++lane) {
+    const uint16_t point = points[lane];
+    for (int k = 0; k < cpu::kPairSumEntries; ++k) out.entry[k][point] = entries[k].v[lane];
+    out.exponentials[point] = sums.exponentials.v[lane];
+    out.best[point] = best.v[lane];
+    out.pairs[point] = pairs[lane];
+  }
 }
 
 VOXLOC_HD void AddLaneBoundary(const cpu::AccumulateArguments& in, const Vector3<Lanes>& local,
                                const uint32_t (&index)[kLanes], const IntVector& active,
                                const ndt::PairTerms<Lanes>& pair, ndt::PairSums<Lanes>& sums) {
-  Vector3<Lanes> distance = local;
-  for (int lane = 0; lane < kLanes; ++lane) {
-    distance.x.v[lane] -= in.candidates.index_x[index[lane]];
-    distance.y.v[lane] -= in.candidates.index_y[index[lane]];
-    distance.z.v[lane] -= in.candidates.index_z[index[lane]];
-  }
+  const Vector3<Lanes> distance = {local.x - PickLanes(in.candidates.index_x, index),
+                                   local.y - PickLanes(in.candidates.index_y, index),
+                                   local.z - PickLanes(in.candidates.index_z, index)};
   const IntVector outer =
       ndt::Dot(distance, distance).v >= FloatVector{} + in.boundary.inner_squared_m2;
   const Lanes shell = Keep(active & outer, Broadcast(1.0F));
   ndt::AddBoundary(pair, distance, shell, in.boundary, sums);
+}
+
+// The points of a chunk by the number of their pairs, most first: eight that are summed side by
+// side then have about as many, and points without a pair are left out.
+struct PointOrder {
+  uint16_t point[cpu::kPointsPerChunk + kLanes] = {};
+  uint32_t first[cpu::kPointsPerChunk];  // of `accepted`, by point
+  uint32_t taken[cpu::kPointsPerChunk];
+  int matched = 0;
+};
+
+// A counting sort: points with as many pairs stay in their order.
+VOXLOC_HD void AcceptAndOrder(const cpu::AccumulateArguments& in, PointOrder& order) {
+  constexpr uint32_t kMost = 31;  // those with more are not told apart
+  int place[kMost + 1] = {};
+  uint32_t total = 0;
+  for (int i = 0; i < in.padded_count; ++i) {
+    order.first[i] = total;
+    order.taken[i] = AcceptCandidates(in, i, in.accepted + total);
+    total += order.taken[i];
+    ++place[order.taken[i] < kMost ? order.taken[i] : kMost];
+  }
+  int next = 0;
+  for (uint32_t count = kMost; count > 0; --count) {
+    const int points = place[count];
+    place[count] = next;
+    next += points;
+  }
+  order.matched = next;
+  for (int i = 0; i < in.padded_count; ++i) {
+    const uint32_t count = order.taken[i] < kMost ? order.taken[i] : kMost;
+    if (count > 0) order.point[place[count]++] = static_cast<uint16_t>(i);
+  }
+  // The last eight may be fewer: the others stand for the first point and have no pair.
+  for (int lane = 0; lane < kLanes; ++lane) order.point[next + lane] = order.point[0];
+}
+
+// What points without a pair have.
+VOXLOC_HD void ClearPoints(const cpu::AccumulateArguments& in) {
+  for (int i = 0; i < in.padded_count; i += kLanes) {
+    if (in.best != nullptr) Store(FloatVector{}, in.best + i);
+    if (in.wanted != cpu::Wanted::kPairSums) continue;
+    for (auto& entry : in.pair_sums->entry) Store(FloatVector{}, entry + i);
+    Store(FloatVector{}, in.pair_sums->exponentials + i);
+    Store(FloatVector{}, in.pair_sums->best + i);
+    Store(IntVector{}, in.pair_sums->pairs + i);
+  }
 }
 
 template <cpu::Wanted kWanted>
@@ -151,41 +208,33 @@ VOXLOC_HD void AccumulateChunk(const cpu::AccumulateArguments& in, cpu::ChunkSum
   constexpr bool kWithPairs = kWanted != Wanted::kScore;
   constexpr bool kWithDerivatives =
       kWanted == Wanted::kFirstOrder || kWanted == Wanted::kSecondOrder;
+  PointOrder order;
+  AcceptAndOrder(in, order);
+  ClearPoints(in);
   ndt::DerivativeSums<Lanes> derivatives;
   Lanes exponentials;
   Lanes best_sum;
-  for (int i = 0; i < in.padded_count; i += kLanes) {
-    uint32_t taken[kLanes];
+  for (int i = 0; i < order.matched; i += kLanes) {
+    const uint16_t* const points = order.point + i;
+    const int used = order.matched - i < kLanes ? order.matched - i : kLanes;
+    uint32_t taken[kLanes] = {};
     uint32_t most = 0;
-    uint32_t any = 0;  // a candidate that some lane has accepted
-    for (int lane = 0; lane < kLanes; ++lane) {
-      taken[lane] = AcceptCandidates(in, i + lane,
-                                     in.accepted + static_cast<size_t>(lane) * in.accepted_stride);
+    for (int lane = 0; lane < used; ++lane) {
+      taken[lane] = order.taken[points[lane]];
       most = taken[lane] > most ? taken[lane] : most;
-      any = taken[lane] > 0 ? in.accepted[static_cast<size_t>(lane) * in.accepted_stride] : any;
-      sums.matched_points += taken[lane] > 0 ? 1 : 0;
       sums.pairs += taken[lane];
     }
-    if (most == 0) {
-      if (in.best != nullptr) Store(FloatVector{}, in.best + i);
-      if constexpr (kWanted == Wanted::kPairSums) StorePairSums({}, {}, taken, i, *in.pair_sums);
-      continue;
-    }
-
-    const Vector3<Lanes> local = {{Load<FloatVector>(in.local_x + i)},
-                                  {Load<FloatVector>(in.local_y + i)},
-                                  {Load<FloatVector>(in.local_z + i)}};
+    const Vector3<Lanes> local = {PickLanes(in.local_x, points), PickLanes(in.local_y, points),
+                                  PickLanes(in.local_z, points)};
     const auto counts = (IntVector)Load<IntVector>(taken);
     ndt::PairSums<Lanes> pairs;
     Lanes best;
     for (uint32_t k = 0; k < most; ++k) {
       const IntVector active = counts > static_cast<int32_t>(k);
       uint32_t index[kLanes];
-      // Lanes without a k-th candidate take another lane's and are masked.
+      // Lanes without a k-th candidate take their first again and are masked.
       for (int lane = 0; lane < kLanes; ++lane) {
-        index[lane] = k < taken[lane]
-                          ? in.accepted[static_cast<uint32_t>(lane) * in.accepted_stride + k]
-                          : any;
+        index[lane] = in.accepted[order.first[points[lane]] + (k < taken[lane] ? k : 0)];
       }
       const CandidateLanes candidate = GatherCandidates(in, index);
       const Vector3<Lanes> q = {local.x - candidate.mean.x, local.y - candidate.mean.y,
@@ -204,17 +253,19 @@ VOXLOC_HD void AccumulateChunk(const cpu::AccumulateArguments& in, cpu::ChunkSum
     }
     exponentials = exponentials + pairs.exponentials;
     best_sum = best_sum + best;
-    if (in.best != nullptr) Store(best.v, in.best + i);
-    if constexpr (kWanted == Wanted::kPairSums) StorePairSums(pairs, best, taken, i, *in.pair_sums);
+    if (in.best != nullptr) {
+      for (int lane = 0; lane < used; ++lane) in.best[points[lane]] = best.v[lane];
+    }
+    if constexpr (kWanted == Wanted::kPairSums) {
+      StorePairSums(pairs, best, taken, points, used, *in.pair_sums);
+    }
     if constexpr (kWithDerivatives) {
-      // Points without a pair are taken for zero: their sums are, but zero times infinity is not.
-      const IntVector matched = counts > 0;
-      const Vector3<Lanes> point = {Keep(matched, {Load<FloatVector>(in.x + i)}),
-                                    Keep(matched, {Load<FloatVector>(in.y + i)}),
-                                    Keep(matched, {Load<FloatVector>(in.z + i)})};
-      ndt::AddPoint<kWanted == Wanted::kSecondOrder>(point, pairs, *in.rotation, derivatives);
+      ndt::AddPoint<kWanted == Wanted::kSecondOrder>(
+          {PickLanes(in.x, points), PickLanes(in.y, points), PickLanes(in.z, points)}, pairs,
+          *in.rotation, derivatives);
     }
   }
+  sums.matched_points += static_cast<uint64_t>(order.matched);
   sums.exponentials += SumLanes(exponentials);
   sums.best += SumLanes(best_sum);
   if constexpr (kWithDerivatives) AddLanes(derivatives, sums.derivatives);

@@ -99,10 +99,8 @@ struct AccumulateArguments {
   const ndt::Rotation<float>* rotation;  // of the derivatives, where they are wanted
   PointPairSums* pair_sums;              // out, where they are wanted
   ndt::ReachBoundary<float> boundary;    // of the curvature in pair_sums
-  // Scratch for eight lists, each eight entries longer than the longest one.
-  uint32_t* accepted;
-  uint32_t accepted_stride;
-  float* best;  // out, if not null: e of each point's best pair
+  uint32_t* accepted;                    // scratch for all lists together and eight entries more
+  float* best;                           // out, if not null: e of each point's best pair
 };
 
 // Sums over a chunk, without the constants: the score is -d1 times `exponentials`, the derivatives

@@ -101,9 +101,11 @@ VOXLOC_HD uint32_t WriteActive(const IntVector& mask, uint32_t count, uint32_t f
   }();
   const uint32_t wanted = count >= kLanes ? 0xffU : (1U << count) - 1U;
   const auto bits = static_cast<uint32_t>(__builtin_ia32_movmskps256((FloatVector)mask)) & wanted;
-  using ByteVector = uint8_t __attribute__((vector_size(8)));
-  const auto bytes = Load<ByteVector>(&kPlaces.of[bits]);
-  Store(__builtin_convertvector(bytes, IntVector) + static_cast<int32_t>(first), to);
+  // Of sixteen bytes the instruction widens the low eight.
+  using LongPair = long long __attribute__((vector_size(16)));  // NOLINT(google-runtime-int)
+  using Bytes = char __attribute__((vector_size(16)));
+  const LongPair places = {static_cast<long long>(kPlaces.of[bits])};  // NOLINT(google-runtime-int)
+  Store((IntVector)__builtin_ia32_pmovzxbd256((Bytes)places) + static_cast<int32_t>(first), to);
   return static_cast<uint32_t>(__builtin_popcount(bits));
 #else
   int32_t active[kLanes];

@@ -3,14 +3,21 @@
 #include "core/engine/cpu/neighborhood_cache.h"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
 namespace voxloc::cpu {
 namespace {
 
 constexpr size_t kReadAhead = 8;
+// Beyond the rounding of distances in float32, relative.
+constexpr float kReachMargin = 1e-5F;
+// Arrays grow by doubling, and the last list may be long: that is no reason to free them.
+constexpr size_t kKeptTimes = 4;
 constexpr uint32_t kNeighbors = 27;
 constexpr uint32_t kRowMask = 7;  // the three neighbours along x
+constexpr uint8_t kRowOf[kNeighbors] = {0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4,
+                                        4, 5, 5, 5, 6, 6, 6, 7, 7, 7, 8, 8, 8};
 
 // Steps from a lattice cell to its neighbour, along an axis.
 int StepX(uint32_t neighbor) { return static_cast<int>(neighbor % 3) - 1; }
@@ -33,20 +40,42 @@ bool IsSearched(uint32_t neighbor, NeighborSearch search) {
 
 }  // namespace
 
-void NeighborhoodCache::Reset(const GaussianGrid* grid, NeighborSearch search) {
-  grid_ = grid;
+void NeighborhoodCache::Use(const GaussianGrid& grid, NeighborSearch search) {
+  grid_ = &grid;
+  if (grid.number() == grid_number_ && search == search_) return;
+  grid_number_ = grid.number();
+  search_ = search;
   searched_ = 0;
-  const auto cell_size = static_cast<float>(grid->cell_size_m());
+  const auto cell_size = static_cast<float>(grid.cell_size_m());
+  cell_size_m_ = cell_size;
+  squared_reach_m2_ = search == NeighborSearch::kRadius
+                          ? cell_size * cell_size * (1.0F + kReachMargin)
+                          : std::numeric_limits<float>::infinity();
   for (uint32_t i = 0; i < kNeighbors; ++i) {
     if (IsSearched(i, search)) searched_ |= 1U << i;
     shifts_[i][0] = static_cast<float>(StepX(i)) * cell_size;
     shifts_[i][1] = static_cast<float>(StepY(i)) * cell_size;
     shifts_[i][2] = static_cast<float>(StepZ(i)) * cell_size;
   }
+  Forget();
+}
+
+void NeighborhoodCache::ForgetOver(uint32_t max_candidates) {
+  if (size_ <= max_candidates) return;
+  Forget();
+  if (cells_.size() / kKeptTimes <= max_candidates) return;
+  lists_ = {};
+  index_x_ = {};
+  index_y_ = {};
+  index_z_ = {};
+  cells_ = {};
+}
+
+void NeighborhoodCache::Forget() {
   lists_.Clear();
   blocks_ = {};
   size_ = 0;
-  longest_ = 0;
+  ++generation_;
 }
 
 NeighborhoodCache::List NeighborhoodCache::Find(const CellKey& key) {
@@ -94,15 +123,21 @@ NeighborhoodCache::List NeighborhoodCache::Build(const CellKey& key) {
   }
   List list;
   list.begin = size_;
-  for (uint32_t rest = occupied & searched_; rest != 0; rest &= rest - 1) {
-    const auto i = static_cast<uint32_t>(__builtin_ctz(rest));
-    const CellKey cell = {key.x + StepX(i), key.y + StepY(i), key.z + StepZ(i)};
-    const CellKey at = BlockOf(cell);
-    const GaussianBlock& block = *blocks[at.z - low.z][at.y - low.y][at.x - low.x];
-    Append(i, block.AtRank(block.places.Rank(PlaceInBlock(cell))));
+  for (uint32_t rest = occupied; rest != 0;) {
+    const uint32_t row = kRowOf[__builtin_ctz(rest)];
+    const int32_t y = key.y + StepY(3 * row);
+    const int32_t z = key.z + StepZ(3 * row);
+    const auto& along_x = blocks[(z >> kBlockBits) - low.z][(y >> kBlockBits) - low.y];
+    const uint32_t bits = rest >> (3 * row) & kRowMask;
+    rest &= ~(kRowMask << (3 * row));
+    const uint32_t begin_of_row = PlaceInBlock({0, y, z});
+    const uint32_t low_bits = bits & ((1U << in_low) - 1);
+    if (low_bits != 0) AppendRow(*along_x[0], begin_of_row + place_x, low_bits, 3 * row);
+    if (low_bits != bits) {
+      AppendRow(*along_x[1], begin_of_row, bits >> in_low, 3 * row + in_low);
+    }
   }
   list.count = size_ - list.begin;
-  longest_ = std::max(longest_, list.count);
   return list;
 }
 
@@ -118,18 +153,42 @@ const GaussianBlock& NeighborhoodCache::BlockAt(const CellKey& key) {
   return *known.block;
 }
 
+void NeighborhoodCache::AppendRow(const GaussianBlock& block, uint32_t place, uint32_t bits,
+                                  uint32_t neighbor) {
+  for (uint32_t rank = block.places.Rank(place); bits != 0; bits >>= 1, ++neighbor) {
+    if ((bits & 1U) == 0) continue;
+    if ((searched_ >> neighbor & 1U) != 0) Append(neighbor, block.AtRank(rank));
+    ++rank;
+  }
+}
+
+// Each record is written, and the next one in its place where it lies too far away: which do, no
+// processor can predict.
 void NeighborhoodCache::Append(uint32_t neighbor, absl::Span<const GaussianRecord> run) {
   const size_t needed = size_t{size_} + run.size() + kReadAhead;
   if (needed > cells_.size()) Grow(needed);
-  const float(&shift)[3] = shifts_[neighbor];
+  float* const index_x = index_x_.data();
+  float* const index_y = index_y_.data();
+  float* const index_z = index_z_.data();
+  CandidateCell* const cells = cells_.data();
+  const float(&shift)[4] = shifts_[neighbor];
+  uint32_t size = size_;
   for (const GaussianRecord& record : run) {
-    index_x_[size_] = record.index[0] + shift[0];
-    index_y_[size_] = record.index[1] + shift[1];
-    index_z_[size_] = record.index[2] + shift[2];
-    cells_[size_] = {
+    float index[4];  // four, of which three count: a register's width
+    float squared_m2[4];
+    for (int axis = 0; axis < 4; ++axis) {
+      index[axis] = (axis < 3 ? record.index[axis] : 0.0F) + shift[axis];
+      const float outside = std::max(std::max(-index[axis], index[axis] - cell_size_m_), 0.0F);
+      squared_m2[axis] = outside * outside;
+    }
+    index_x[size] = index[0];
+    index_y[size] = index[1];
+    index_z[size] = index[2];
+    cells[size] = {
         {record.mean[0] + shift[0], record.mean[1] + shift[1], record.mean[2] + shift[2]}, &record};
-    ++size_;
+    size += squared_m2[0] + squared_m2[1] + squared_m2[2] <= squared_reach_m2_ ? 1U : 0U;
   }
+  size_ = size;
 }
 
 void NeighborhoodCache::Grow(size_t needed) {

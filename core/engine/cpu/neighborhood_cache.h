@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NeighborhoodCache: for every lattice cell that points of a scan have met, the list of cells they
-// may match. A point stays in its lattice cell for most of an alignment, and neighbouring points
-// share one, so each list is put together once. Not thread-safe: each chunk of points has its own.
+// NeighborhoodCache: for every lattice cell that points have met, the list of cells they may match.
+// A point stays in its lattice cell for most of an alignment, neighbouring points share one, and
+// the next scan of a vehicle meets most of them again, so each list is put together once. A list
+// depends on nothing but the grid, the search and the lattice cell. Not thread-safe.
 
 #ifndef VOXLOC_CORE_ENGINE_CPU_NEIGHBORHOOD_CACHE_H_
 #define VOXLOC_CORE_ENGINE_CPU_NEIGHBORHOOD_CACHE_H_
@@ -27,8 +28,15 @@ class NeighborhoodCache {
     uint32_t count = 0;
   };
 
-  // Forgets everything; memory is kept. `grid` must outlive the use of the lists.
-  void Reset(const GaussianGrid* grid, NeighborSearch search);
+  // The lists are of this grid and this search from here on; those of others are forgotten. `grid`
+  // must outlive the use of the lists.
+  void Use(const GaussianGrid& grid, NeighborSearch search);
+  // Forgets all lists if they hold more candidates than this. Memory for several times as many is
+  // kept, more is freed.
+  void ForgetOver(uint32_t max_candidates);
+
+  // A new number whenever the lists found before have been forgotten. Never 0.
+  [[nodiscard]] uint64_t generation() const { return generation_; }
 
   [[nodiscard]] List Find(const CellKey& key);
 
@@ -38,8 +46,6 @@ class NeighborhoodCache {
   }
   // Candidates held, in all lists.
   [[nodiscard]] uint32_t size() const { return size_; }
-  // Length of the longest list so far.
-  [[nodiscard]] uint32_t longest() const { return longest_; }
 
  private:
   // A block that was found, where `known`.
@@ -49,21 +55,31 @@ class NeighborhoodCache {
     const GaussianBlock* block = nullptr;
   };
 
+  void Forget();
   List Build(const CellKey& key);
   // The block, or one without a Gaussian where the grid has none.
   const GaussianBlock& BlockAt(const CellKey& key);
-  // Appends what is found in the neighbour of this number, of 27: x fastest, then y, then z.
+  // Appends what is found in the lattice cells of this block from `place` on, along x, whose bits
+  // are set: all that have Gaussians, up to the last of them. The first is the neighbour of this
+  // number.
+  void AppendRow(const GaussianBlock& block, uint32_t place, uint32_t bits, uint32_t neighbor);
+  // Appends what is found in the neighbour of this number, of 27: x fastest, then y, then z; but
+  // not what lies farther from the whole lattice cell than the search reaches.
   void Append(uint32_t neighbor, absl::Span<const GaussianRecord> run);
   void Grow(size_t needed);
 
   const GaussianGrid* grid_ = nullptr;
-  uint32_t searched_ = 0;     // a bit for each of the 27 neighbours
-  float shifts_[27][3] = {};  // of their low corners from that of the lattice cell, m
+  uint64_t grid_number_ = 0;
+  NeighborSearch search_ = NeighborSearch::kRadius;
+  uint64_t generation_ = 0;
+  float cell_size_m_ = 0.0F;
+  float squared_reach_m2_ = 0.0F;  // infinite where the search has no radius
+  uint32_t searched_ = 0;          // a bit for each of the 27 neighbours
+  float shifts_[27][4] = {};       // of their low corners from that of the lattice cell, m
   FlatTable<CellKey, List> lists_;
   // Neighbouring points lie in the same few blocks: these, by the low bits of their keys.
   std::array<KnownBlock, 32> blocks_;
   uint32_t size_ = 0;
-  uint32_t longest_ = 0;
   // Longer than size_ by what the kernels may read past a list's end.
   std::vector<float> index_x_;
   std::vector<float> index_y_;

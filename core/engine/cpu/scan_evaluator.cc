@@ -11,8 +11,13 @@
 namespace voxloc::cpu {
 namespace {
 
-// Candidate cells that a chunk's cache may hold before it starts afresh.
-constexpr uint32_t kMaxCachedCandidates = 1U << 20;
+// Candidate cells that the neighbourhoods of a stage may hold before they are forgotten, 36 bytes
+// each. A scan of 1,500 points meets some ten thousand; more are kept for the next scans, as long
+// as they fit into the second-level cache of most processors.
+constexpr uint32_t kMaxKeptCandidates = 1U << 16;
+// While a scan is evaluated: so many that it would have to visit thousands of lattice cells with
+// each of its points.
+constexpr uint32_t kMaxCandidates = 1U << 24;
 // Chunks kept for the next scan.
 constexpr size_t kMaxKeptChunks = 256;
 
@@ -28,20 +33,15 @@ ndt::Rotation<float> ToFloat(const ndt::Rotation<double>& rotation) {
 
 }  // namespace
 
-// The cells that the points of a chunk may match in one stage.
+// The cells that the points of a chunk may match in one stage: the lattice cells that the points
+// were in last, and their lists in the neighbourhoods of this generation. Valid for the first
+// `known` points.
 struct ScanEvaluator::StageLists {
-  NeighborhoodCache neighborhoods;
-  // The lattice cells that the points were in last, and their lists. Valid for the first `known`
-  // points.
+  uint64_t generation = 0;
   int known = 0;
   CellKey cell[kPointsPerChunk];
   uint32_t begin[kPointsPerChunk];
   uint32_t count[kPointsPerChunk];
-
-  void Reset(const GaussianGrid* grid, NeighborSearch search) {
-    neighborhoods.Reset(grid, search);
-    known = 0;
-  }
 };
 
 struct ScanEvaluator::Chunk {
@@ -63,11 +63,11 @@ struct ScanEvaluator::Chunk {
   std::vector<std::unique_ptr<StageLists>> stages;
   uint32_t stages_in_use = 0;
 
-  StageLists& Lists(const GaussianGrid* grid, NeighborSearch search, size_t stage) {
+  StageLists& Lists(size_t stage) {
     if (stages.size() <= stage) stages.resize(stage + 1);
     if (stages[stage] == nullptr) stages[stage] = std::make_unique<StageLists>();
     if ((stages_in_use >> stage & 1U) == 0) {
-      stages[stage]->Reset(grid, search);
+      stages[stage]->known = 0;
       stages_in_use |= 1U << stage;
     }
     return *stages[stage];
@@ -143,6 +143,11 @@ void ScanEvaluator::PadChunks() {
   if (chunks_.size() > std::max(used_chunks_, kMaxKeptChunks)) {
     chunks_.resize(std::max(used_chunks_, kMaxKeptChunks));
   }
+  for (Neighborhoods& of_thread : neighborhoods_) {
+    for (const std::unique_ptr<NeighborhoodCache>& of_stage : of_thread) {
+      if (of_stage != nullptr) of_stage->ForgetOver(kMaxKeptCandidates);
+    }
+  }
 }
 
 void ScanEvaluator::SetStage(const GaussianGrid* grid, const Stage& stage, size_t number) {
@@ -215,19 +220,29 @@ void ScanEvaluator::SetPose(const ndt::Rotation<double>& rotation, const ChartVe
 
 void ScanEvaluator::EvaluateChunks(const EvaluationFrame& frame, size_t points, ThreadPool* pool) {
   const size_t chunks = (points + kPointsPerChunk - 1) / kPointsPerChunk;
-  const auto evaluate = [&](size_t c) {
-    const size_t count = std::min<size_t>(kPointsPerChunk, points - c * kPointsPerChunk);
-    EvaluateChunk(frame, static_cast<int>(count), *chunks_[c]);
-  };
-  if (pool != nullptr) {
-    pool->ParallelFor(chunks, evaluate);
-  } else {
-    for (size_t c = 0; c < chunks; ++c) evaluate(c);
-  }
+  // By the whole scan, so that a chunk stays with its neighbourhoods.
+  const size_t threads = pool == nullptr ? 1 : std::min(pool->threads(), used_chunks_);
+  if (neighborhoods_.size() < threads) neighborhoods_.resize(threads);
+  ParallelFor(pool, threads, [&](size_t thread) {
+    for (size_t c = thread; c < chunks; c += threads) {
+      const size_t count = std::min<size_t>(kPointsPerChunk, points - c * kPointsPerChunk);
+      EvaluateChunk(frame, static_cast<int>(count), neighborhoods_[thread], *chunks_[c]);
+    }
+  });
 }
 
-void ScanEvaluator::EvaluateChunk(const EvaluationFrame& frame, int count, Chunk& chunk) const {
-  StageLists& lists = chunk.Lists(grid_, stage_.search, stage_number_);
+void ScanEvaluator::EvaluateChunk(const EvaluationFrame& frame, int count,
+                                  Neighborhoods& neighborhoods, Chunk& chunk) const {
+  if (neighborhoods.size() <= stage_number_) neighborhoods.resize(stage_number_ + 1);
+  if (neighborhoods[stage_number_] == nullptr) {
+    neighborhoods[stage_number_] = std::make_unique<NeighborhoodCache>();
+  }
+  NeighborhoodCache& known = *neighborhoods[stage_number_];
+  known.Use(*grid_, stage_.search);
+  known.ForgetOver(kMaxCandidates);
+  StageLists& lists = chunk.Lists(stage_number_);
+  if (lists.generation != known.generation()) lists.known = 0;
+  lists.generation = known.generation();
   LocateArguments locate = frame.locate;
   locate.x = chunk.x;
   locate.y = chunk.y;
@@ -236,14 +251,16 @@ void ScanEvaluator::EvaluateChunk(const EvaluationFrame& frame, int count, Chunk
   kernels_.locate(locate, {chunk.cell_x, chunk.cell_y, chunk.cell_z, chunk.local_x, chunk.local_y,
                            chunk.local_z});
 
-  if (lists.neighborhoods.size() > kMaxCachedCandidates) lists.Reset(grid_, stage_.search);
+  uint32_t candidates = 0;
   for (int i = 0; i < count; ++i) {
     const CellKey cell = {chunk.cell_x[i], chunk.cell_y[i], chunk.cell_z[i]};
-    if (i < lists.known && cell == lists.cell[i]) continue;
-    const NeighborhoodCache::List list = lists.neighborhoods.Find(cell);
-    lists.cell[i] = cell;
-    lists.begin[i] = list.begin;
-    lists.count[i] = list.count;
+    if (i >= lists.known || !(cell == lists.cell[i])) {
+      const NeighborhoodCache::List list = known.Find(cell);
+      lists.cell[i] = cell;
+      lists.begin[i] = list.begin;
+      lists.count[i] = list.count;
+    }
+    candidates += lists.count[i];
   }
   lists.known = std::max(lists.known, count);
   if (const int padded = PaddedCount(count); padded > count) {
@@ -252,8 +269,8 @@ void ScanEvaluator::EvaluateChunk(const EvaluationFrame& frame, int count, Chunk
     lists.known = count;
   }
 
-  const uint32_t stride = lists.neighborhoods.longest() + 8;
-  if (chunk.accepted.size() < size_t{8} * stride) chunk.accepted.resize(size_t{8} * stride);
+  // Eight more than may be accepted: the kernels write as many at once.
+  if (chunk.accepted.size() < size_t{candidates} + 8) chunk.accepted.resize(candidates + 8);
   AccumulateArguments accumulate{};
   accumulate.x = chunk.x;
   accumulate.y = chunk.y;
@@ -264,7 +281,7 @@ void ScanEvaluator::EvaluateChunk(const EvaluationFrame& frame, int count, Chunk
   accumulate.list_begin = lists.begin;
   accumulate.list_count = lists.count;
   accumulate.padded_count = PaddedCount(count);
-  accumulate.candidates = lists.neighborhoods.arrays();
+  accumulate.candidates = known.arrays();
   const double radius_m = grid_->cell_size_m();
   accumulate.squared_radius_m2 = stage_.search == NeighborSearch::kRadius
                                      ? static_cast<float>(radius_m * radius_m)
@@ -279,7 +296,6 @@ void ScanEvaluator::EvaluateChunk(const EvaluationFrame& frame, int count, Chunk
     accumulate.boundary = ndt::BoundaryOf(accumulate.squared_radius_m2);
   }
   accumulate.accepted = chunk.accepted.data();
-  accumulate.accepted_stride = stride;
   accumulate.best = frame.point_scores != nullptr ? chunk.best : nullptr;
   chunk.sums = {};
   kernels_.accumulate(accumulate, chunk.sums);

@@ -2,9 +2,10 @@
 //
 // ScanEvaluator: one scan, ready to be evaluated at any pose against one grid of cells.
 //
-// The scan is held in chunks of 256 points, each with its own caches of neighbourhoods, one a
-// stage, and its own sums, added up in the order of the chunks: the result does not depend on who
-// computed which chunk. Not thread-safe; memory grows to the largest scan and stays.
+// The scan is held in chunks of 256 points, each with its own sums, added up in the order of the
+// chunks: the result does not depend on who computed which chunk. Each thread that takes part has
+// its own caches of neighbourhoods, one a stage, which stay for the next scan on the same grid. Not
+// thread-safe; memory grows to the largest scan and stays.
 
 #ifndef VOXLOC_CORE_ENGINE_CPU_SCAN_EVALUATOR_H_
 #define VOXLOC_CORE_ENGINE_CPU_SCAN_EVALUATOR_H_
@@ -37,8 +38,7 @@ class ScanEvaluator {
   // order; or all that are finite.
   void SetScan(const PointCloud& scan, absl::Span<const uint32_t> places);
   void SetScan(const PointCloud& scan);
-  // What is cached for this number of a stage stays valid until the next scan, so it must then
-  // always be the same stage.
+  // For this number of a stage, it must be the same grid and the same search until the next scan.
   void SetStage(const GaussianGrid* grid, const Stage& stage, size_t number = 0);
 
   // `points` is how many points take part, from the first. `pool` null: on the caller's thread.
@@ -59,13 +59,16 @@ class ScanEvaluator {
   struct Chunk;
   struct EvaluationFrame;
   struct GroupScratch;
+  // Of one thread: the neighbourhoods of each stage, by its number; null until it is evaluated.
+  using Neighborhoods = std::vector<std::unique_ptr<NeighborhoodCache>>;
 
   void AddPoint(const Eigen::Vector3f& point_base, uint32_t place);
   void PadChunks();
   void SetPose(const ndt::Rotation<double>& rotation, const ChartVector& chart,
                EvaluationFrame& frame) const;
   void EvaluateChunks(const EvaluationFrame& frame, size_t points, ThreadPool* pool);
-  void EvaluateChunk(const EvaluationFrame& frame, int count, Chunk& chunk) const;
+  void EvaluateChunk(const EvaluationFrame& frame, int count, Neighborhoods& neighborhoods,
+                     Chunk& chunk) const;
   // Of the points at these places, once their chunks have been evaluated with sums over pairs.
   [[nodiscard]] GroupSums SumGroup(absl::Span<const uint32_t> places,
                                    const ndt::Rotation<float>& rotation, float* point_scores);
@@ -81,6 +84,7 @@ class ScanEvaluator {
   size_t points_ = 0;
   size_t used_chunks_ = 0;
   std::vector<std::unique_ptr<Chunk>> chunks_;
+  std::vector<Neighborhoods> neighborhoods_;  // chunk c is with those of c modulo their number
   std::unique_ptr<GroupScratch> scratch_;
 };
 
