@@ -23,6 +23,7 @@
 #include "core/engine/stage_points.h"
 #include "core/map/tile_codec.h"
 #include "core/parallel/processors.h"
+#include "core/parallel/spin_team.h"
 #include "core/parallel/thread_pool.h"
 
 namespace voxloc {
@@ -32,8 +33,12 @@ using cpu::CpuMap;
 using cpu::CpuTile;
 using cpu::ScanEvaluator;
 
-// A scan of fewer chunks is done by one thread: waking others would take longer than it saves.
-constexpr size_t kChunksWorthSpreading = 16;
+// One scan is shared out to a thread for every so many chunks of it. A chunk is evaluated in about
+// 3 us, and a step of a team begins and ends within one.
+constexpr size_t kChunksPerThread = 2;
+// A scan of as many chunks is shared out beside others too, as long as these leave threads idle; a
+// smaller one only where it is alone, since one thread a scan is what gets most scans done.
+constexpr size_t kChunksOfLargeScan = 32;
 // Poses scored by one thread in a row; also how often the stop token is looked at.
 constexpr size_t kPosesPerTask = 16;
 
@@ -67,13 +72,13 @@ class WorkspacePool {
 // Binds an evaluator to the map of a job.
 class MapEvaluator : public PoseEvaluator {
  public:
-  MapEvaluator(const CpuMap& map, const AlignJob& job, AlignWorkspace& workspace, ThreadPool* pool)
+  MapEvaluator(const CpuMap& map, const AlignJob& job, AlignWorkspace& workspace, SpinTeam* team)
       : map_(map),
         scan_(*job.scan),
         stages_(job.profile.stages),
         thinned_(HasThinnedStage(job.profile)),
         workspace_(workspace),
-        pool_(pool) {
+        team_(team) {
     if (!thinned_) {
       workspace.evaluator.SetScan(*job.scan);
       return;
@@ -89,7 +94,7 @@ class MapEvaluator : public PoseEvaluator {
   Evaluation Evaluate(const ChartVector& chart, bool all_points) override {
     const size_t points = all_points || !thinned_ ? workspace_.evaluator.points()
                                                   : workspace_.points.counts()[stage_];
-    return workspace_.evaluator.Evaluate(chart, /*with_derivatives=*/true, points, pool_, nullptr);
+    return workspace_.evaluator.Evaluate(chart, /*with_derivatives=*/true, points, team_, nullptr);
   }
   // Of the job that it is of. Where points were chosen, the scan's scale is known.
   [[nodiscard]] ndt::SearchRules Rules(const AlignJob& job) const {
@@ -112,16 +117,16 @@ class MapEvaluator : public PoseEvaluator {
       scores = result.point_scores.data();
     }
     if (pass.groups != nullptr) {
-      evaluator.EvaluateGroups(chart, *pass.groups, pool_, scores, result.groups);
+      evaluator.EvaluateGroups(chart, *pass.groups, team_, scores, result.groups);
     } else if (scores != nullptr) {
-      (void)evaluator.Evaluate(chart, /*with_derivatives=*/false, evaluator.points(), pool_,
+      (void)evaluator.Evaluate(chart, /*with_derivatives=*/false, evaluator.points(), team_,
                                scores);
     }
   }
   // `scores`: room for one value a point of the scan.
   void ScorePoints(const ChartVector& chart, float* scores) {
     (void)workspace_.evaluator.Evaluate(chart, /*with_derivatives=*/false,
-                                        workspace_.evaluator.points(), pool_, scores);
+                                        workspace_.evaluator.points(), team_, scores);
   }
 
  private:
@@ -130,7 +135,7 @@ class MapEvaluator : public PoseEvaluator {
   const std::vector<Stage>& stages_;
   const bool thinned_;
   AlignWorkspace& workspace_;
-  ThreadPool* const pool_;
+  SpinTeam* const team_;
   size_t stage_ = 0;
 };
 
@@ -176,16 +181,13 @@ class CpuEngine : public Engine {
 
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
     std::vector<AlignResult> results(jobs.size());
-    // Large scans that are too few to occupy every thread are spread by their points instead.
-    const auto spread = [&](const AlignJob& job) {
-      return job.scan != nullptr && jobs.size() < pool_.threads() &&
-             job.scan->size() >= kChunksWorthSpreading * cpu::kPointsPerChunk;
-    };
     for (size_t i = 0; i < jobs.size(); ++i) {
-      if (spread(jobs[i])) AlignOne(jobs[i], &pool_, results[i]);
+      const size_t threads = ThreadsFor(jobs[i], jobs.size());
+      if (threads == 1) continue;
+      SpinTeam::Run(&pool_, threads, [&](SpinTeam& team) { AlignOne(jobs[i], &team, results[i]); });
     }
     pool_.ParallelFor(jobs.size(), [&](size_t i) {
-      if (!spread(jobs[i])) AlignOne(jobs[i], nullptr, results[i]);
+      if (ThreadsFor(jobs[i], jobs.size()) == 1) AlignOne(jobs[i], nullptr, results[i]);
     });
     return results;
   }
@@ -329,23 +331,31 @@ class CpuEngine : public Engine {
     return result;
   }
 
-  void AlignOne(const AlignJob& job, ThreadPool* pool, AlignResult& result) {
+  // How many threads one of so many jobs is shared out to.
+  [[nodiscard]] size_t ThreadsFor(const AlignJob& job, size_t jobs) const {
+    if (job.scan == nullptr || jobs >= pool_.threads()) return 1;
+    const size_t chunks = job.scan->size() / cpu::kPointsPerChunk;
+    if (jobs > 1 && chunks < kChunksOfLargeScan) return 1;
+    return std::clamp<size_t>(chunks / kChunksPerThread, 1, pool_.threads());
+  }
+
+  void AlignOne(const AlignJob& job, SpinTeam* team, AlignResult& result) {
     result.status =
-        CatchOutOfMemory([&] { return TryAlign(job, pool, result); },
+        CatchOutOfMemory([&] { return TryAlign(job, team, result); },
                          [&] {
                            const size_t points = job.scan == nullptr ? 0 : job.scan->size();
                            return absl::StrCat("no memory to align a scan of ", points, " points");
                          });
   }
 
-  absl::Status TryAlign(const AlignJob& job, ThreadPool* pool, AlignResult& result) {
+  absl::Status TryAlign(const AlignJob& job, SpinTeam* team, AlignResult& result) {
     if (absl::Status status = CheckInputs(job); !status.ok()) return status;
     if (absl::Status status = ValidateProfile(job.profile); !status.ok()) return status;
     const absl::StatusOr<const CpuMap*> map = CheckMap(job.map.get(), job.profile.stages);
     if (!map.ok()) return map.status();
     // Where memory runs out it is destroyed, since its state is then unknown.
     std::unique_ptr<AlignWorkspace> workspace = workspaces_.Take();
-    MapEvaluator on_map(**map, job, *workspace, pool);
+    MapEvaluator on_map(**map, job, *workspace, team);
     if (workspace->evaluator.points() == 0) {
       workspaces_.Return(std::move(workspace));
       return NoFinitePoint(*job.scan);

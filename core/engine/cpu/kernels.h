@@ -17,7 +17,7 @@
 
 namespace voxloc::cpu {
 
-constexpr int kPointsPerChunk = 256;
+constexpr int kPointsPerChunk = 128;
 
 // A Gaussian of the map: its information matrix, xx xy xz yy yz zz, 1/m^2; and where the neighbour
 // search finds it and its mean, relative to the low corner of the lattice cell of the former, m.

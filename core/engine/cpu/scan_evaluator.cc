@@ -19,7 +19,7 @@ constexpr uint32_t kMaxKeptCandidates = 1U << 16;
 // each of its points.
 constexpr uint32_t kMaxCandidates = 1U << 24;
 // Chunks kept for the next scan.
-constexpr size_t kMaxKeptChunks = 256;
+constexpr size_t kMaxKeptChunks = 512;
 
 int PaddedCount(int count) { return (count + 7) / 8 * 8; }
 
@@ -158,7 +158,7 @@ void ScanEvaluator::SetStage(const GaussianGrid* grid, const Stage& stage, size_
 }
 
 Evaluation ScanEvaluator::Evaluate(const ChartVector& chart, bool with_derivatives, size_t points,
-                                   ThreadPool* pool, float* point_scores) {
+                                   SpinTeam* team, float* point_scores) {
   const ndt::AngleTerms<double> angles = ndt::ComputeAngleTerms(chart[3], chart[4], chart[5]);
   EvaluationFrame frame;
   SetPose(ndt::ComputeRotation(angles), chart, frame);
@@ -172,7 +172,7 @@ Evaluation ScanEvaluator::Evaluate(const ChartVector& chart, bool with_derivativ
     frame.wanted = second_order ? Wanted::kSecondOrder : Wanted::kFirstOrder;
     frame.rotation = &rotation;
   }
-  EvaluateChunks(frame, points, pool);
+  EvaluateChunks(frame, points, team);
 
   ndt::DerivativeSums<double> sums;
   Evaluation evaluation = SumChunks(points, sums);
@@ -184,14 +184,14 @@ Evaluation ScanEvaluator::Evaluate(const ChartVector& chart, bool with_derivativ
 }
 
 void ScanEvaluator::EvaluateGroups(const ChartVector& chart, const PointGroups& groups,
-                                   ThreadPool* pool, float* point_scores,
+                                   SpinTeam* team, float* point_scores,
                                    std::vector<GroupSums>& sums) {
   const ndt::Rotation<double> exact =
       ndt::ComputeRotation(ndt::ComputeAngleTerms(chart[3], chart[4], chart[5]));
   EvaluationFrame frame;
   SetPose(exact, chart, frame);
   frame.wanted = Wanted::kPairSums;
-  EvaluateChunks(frame, points_, pool);
+  EvaluateChunks(frame, points_, team);
 
   if (scratch_ == nullptr) scratch_ = std::make_unique<GroupScratch>();
   for (size_t i = 0; i < points_; ++i) {
@@ -218,12 +218,12 @@ void ScanEvaluator::SetPose(const ndt::Rotation<double>& rotation, const ChartVe
   frame.locate.float_transform = stage_.float_transform;
 }
 
-void ScanEvaluator::EvaluateChunks(const EvaluationFrame& frame, size_t points, ThreadPool* pool) {
+void ScanEvaluator::EvaluateChunks(const EvaluationFrame& frame, size_t points, SpinTeam* team) {
   const size_t chunks = (points + kPointsPerChunk - 1) / kPointsPerChunk;
   // By the whole scan, so that a chunk stays with its neighbourhoods.
-  const size_t threads = pool == nullptr ? 1 : std::min(pool->threads(), used_chunks_);
+  const size_t threads = team == nullptr ? 1 : std::min(team->threads(), used_chunks_);
   if (neighborhoods_.size() < threads) neighborhoods_.resize(threads);
-  ParallelFor(pool, threads, [&](size_t thread) {
+  ParallelFor(team, threads, [&](size_t thread) {
     for (size_t c = thread; c < chunks; c += threads) {
       const size_t count = std::min<size_t>(kPointsPerChunk, points - c * kPointsPerChunk);
       EvaluateChunk(frame, static_cast<int>(count), neighborhoods_[thread], *chunks_[c]);

@@ -2,7 +2,7 @@
 //
 // ScanEvaluator: one scan, ready to be evaluated at any pose against one grid of cells.
 //
-// The scan is held in chunks of 256 points, each with its own sums, added up in the order of the
+// The scan is held in chunks of 128 points, each with its own sums, added up in the order of the
 // chunks: the result does not depend on who computed which chunk. Each thread that takes part has
 // its own caches of neighbourhoods, one a stage, which stay for the next scan on the same grid. Not
 // thread-safe; memory grows to the largest scan and stays.
@@ -25,7 +25,7 @@
 #include "core/engine/profile.h"
 #include "core/ndt/point_terms.h"
 #include "core/ndt/score_function.h"
-#include "core/parallel/thread_pool.h"
+#include "core/parallel/spin_team.h"
 
 namespace voxloc::cpu {
 
@@ -41,15 +41,15 @@ class ScanEvaluator {
   // For this number of a stage, it must be the same grid and the same search until the next scan.
   void SetStage(const GaussianGrid* grid, const Stage& stage, size_t number = 0);
 
-  // `points` is how many points take part, from the first. `pool` null: on the caller's thread.
+  // `points` is how many points take part, from the first. `team` null: on the caller's thread.
   // `point_scores` null, or room for one value a point of the scan (0 for those left out).
   [[nodiscard]] Evaluation Evaluate(const ChartVector& chart, bool with_derivatives, size_t points,
-                                    ThreadPool* pool, float* point_scores);
+                                    SpinTeam* team, float* point_scores);
 
   // The sums of these groups, of places in the scan, at this pose, exact; and the scores of their
   // points, where there is room for them (one value a point of the scan, others are left as they
   // are).
-  void EvaluateGroups(const ChartVector& chart, const PointGroups& groups, ThreadPool* pool,
+  void EvaluateGroups(const ChartVector& chart, const PointGroups& groups, SpinTeam* team,
                       float* point_scores, std::vector<GroupSums>& sums);
 
   [[nodiscard]] size_t points() const { return points_; }
@@ -66,7 +66,7 @@ class ScanEvaluator {
   void PadChunks();
   void SetPose(const ndt::Rotation<double>& rotation, const ChartVector& chart,
                EvaluationFrame& frame) const;
-  void EvaluateChunks(const EvaluationFrame& frame, size_t points, ThreadPool* pool);
+  void EvaluateChunks(const EvaluationFrame& frame, size_t points, SpinTeam* team);
   void EvaluateChunk(const EvaluationFrame& frame, int count, Neighborhoods& neighborhoods,
                      Chunk& chunk) const;
   // Of the points at these places, once their chunks have been evaluated with sums over pairs.

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/parallel/spin_team.h"
+
+#include <thread>
+#include <utility>
+
+namespace voxloc {
+namespace {
+
+constexpr uint64_t kIndexBits = 16;
+constexpr uint64_t kIndexMask = (uint64_t{1} << kIndexBits) - 1;
+
+// Looks in a row before the processor is offered to others, in case they are what is waited for:
+// some tens of microseconds.
+constexpr int kLooks = 1000;
+
+void Pause(int* looks) {
+  if (++*looks > kLooks) {
+    std::this_thread::yield();
+    return;
+  }
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+bool HasIndex(uint64_t step) { return (step & kIndexMask) < (step >> kIndexBits & kIndexMask); }
+
+}  // namespace
+
+void SpinTeam::Run(ThreadPool* pool, size_t threads, absl::FunctionRef<void(SpinTeam&)> lead) {
+  if (pool == nullptr || threads <= 1) {
+    SpinTeam alone(1);
+    lead(alone);
+    return;
+  }
+  struct End {
+    explicit End(SpinTeam& a_team) : team(a_team) {}
+    ~End() { team.ended_.store(true, std::memory_order_release); }
+    SpinTeam& team;
+  };
+  SpinTeam team(threads);
+  pool->ParallelFor(threads, [&](size_t i) {
+    if (i > 0) {
+      team.StandBy();
+      return;
+    }
+    const End end(team);
+    lead(team);
+  });
+}
+
+void SpinTeam::ParallelFor(size_t count, absl::FunctionRef<void(size_t)> body) {
+  if (threads_ <= 1 || count <= 1) {
+    for (size_t i = 0; i < count; ++i) body(i);
+    return;
+  }
+  body_ = &body;
+  done_.store(0, std::memory_order_relaxed);
+  const uint64_t number = (step_.load(std::memory_order_relaxed) >> (2 * kIndexBits)) + 1;
+  step_.store(number << (2 * kIndexBits) | uint64_t{count} << kIndexBits,
+              std::memory_order_release);
+  TakeIndices();
+  for (int looks = 0; done_.load(std::memory_order_acquire) < count;) Pause(&looks);
+  absl::MutexLock lock(&mutex_);
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+}
+
+void SpinTeam::TakeIndices() {
+  uint64_t step = step_.load(std::memory_order_acquire);
+  while (HasIndex(step)) {
+    if (!step_.compare_exchange_weak(step, step + 1, std::memory_order_acq_rel)) continue;
+    try {
+      (*body_)(static_cast<size_t>(step & kIndexMask));
+    } catch (...) {
+      absl::MutexLock lock(&mutex_);
+      error_ = std::current_exception();
+    }
+    done_.fetch_add(1, std::memory_order_release);
+    step = step_.load(std::memory_order_acquire);
+  }
+}
+
+void SpinTeam::StandBy() {
+  for (int looks = 0; !ended_.load(std::memory_order_acquire);) {
+    if (HasIndex(step_.load(std::memory_order_relaxed))) {
+      TakeIndices();
+      looks = 0;
+    } else {
+      Pause(&looks);
+    }
+  }
+}
+
+}  // namespace voxloc
