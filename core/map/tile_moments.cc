@@ -3,6 +3,7 @@
 #include "core/map/tile_moments.h"
 
 #include <algorithm>
+#include <bitset>
 #include <cmath>
 #include <memory>
 #include <numeric>
@@ -39,6 +40,10 @@ struct SortedPoints {
   std::vector<CellKey> blocks;            // by number
   std::vector<uint32_t> block_end;        // by number: end of its run below
   std::unique_ptr<PlacedPoint[]> points;  // finite ones
+
+  [[nodiscard]] uint32_t Begin(uint32_t number) const {
+    return number == 0 ? 0 : block_end[number - 1];
+  }
 };
 
 // Fewer points than this are not worth the merge with the other segments.
@@ -161,15 +166,14 @@ struct BlockAccumulator {
   FloatSum float_sums[kBlockCells];
 };
 
-void AppendBlock(const SortedPoints& sorted, const Eigen::Vector3d& origin, uint32_t number,
-                 bool float_sums, BlockAccumulator& accumulator, TileMoments& tile) {
-  const uint32_t begin = number == 0 ? 0 : sorted.block_end[number - 1];
-  const uint32_t end = sorted.block_end[number];
-  const CellKey block = sorted.blocks[number];
+// Writes the cells of the block of this number where `run` says. The accumulator is as new before
+// and afterwards.
+void FillBlock(const SortedPoints& sorted, uint32_t number, const TileMoments::Block& run,
+               BlockAccumulator& accumulator, TileMoments& tile) {
   const double size = tile.cell_size_m;
   // The centre of place 0, relative to the cloud's origin, so that offsets need one subtraction.
-  const Eigen::Vector3d base = CellCentre(CellAt(block, 0), size) - origin;
-  for (uint32_t i = begin; i < end; ++i) {
+  const Eigen::Vector3d base = CellCentre(CellAt(run.key, 0), size) - tile.origin;
+  for (uint32_t i = sorted.Begin(number); i < sorted.block_end[number]; ++i) {
     const PlacedPoint& point = sorted.points[i];
     const uint32_t place = point.place;
     ndt::AddPoint({static_cast<double>(point.x) - (base.x() + size * (place & 7U)),
@@ -182,49 +186,24 @@ void AppendBlock(const SortedPoints& sorted, const Eigen::Vector3d& origin, uint
     sum.z += point.z;
   }
 
-  TileMoments::Block run;
-  run.key = block;
-  run.begin = static_cast<uint32_t>(tile.places.size());
+  uint32_t next = run.begin;
   for (uint32_t place = 0; place < kBlockCells; ++place) {
     if (accumulator.moments[place].count == 0) continue;
-    tile.places.push_back(static_cast<uint16_t>(place));
-    tile.moments.push_back(accumulator.moments[place]);
-    if (float_sums) tile.float_sums.push_back(accumulator.float_sums[place]);
+    tile.places[next] = static_cast<uint16_t>(place);
+    tile.moments[next] = accumulator.moments[place];
+    if (!tile.float_sums.empty()) tile.float_sums[next] = accumulator.float_sums[place];
     accumulator.moments[place] = {};
     accumulator.float_sums[place] = {};
+    ++next;
   }
-  run.end = static_cast<uint32_t>(tile.places.size());
-  tile.blocks.push_back(run);
 }
 
-template <typename T>
-void AppendTo(std::vector<T>& all, const std::vector<T>& piece) {
-  all.insert(all.end(), piece.begin(), piece.end());
-}
-
-// Completes `tile` with these pieces of it, one after another.
-void Join(const std::vector<TileMoments>& pieces, TileMoments& tile) {
-  size_t blocks = 0;
-  size_t cells = 0;
-  size_t float_sums = 0;
-  for (const TileMoments& piece : pieces) {
-    blocks += piece.blocks.size();
-    cells += piece.cells();
-    float_sums += piece.float_sums.size();
+uint32_t CountCells(const SortedPoints& sorted, uint32_t number) {
+  std::bitset<kBlockCells> occupied;
+  for (uint32_t i = sorted.Begin(number); i < sorted.block_end[number]; ++i) {
+    occupied.set(sorted.points[i].place);
   }
-  tile.blocks.reserve(blocks);
-  tile.places.reserve(cells);
-  tile.moments.reserve(cells);
-  tile.float_sums.reserve(float_sums);
-  for (const TileMoments& piece : pieces) {
-    const auto before = static_cast<uint32_t>(tile.cells());
-    for (const TileMoments::Block& block : piece.blocks) {
-      tile.blocks.push_back({block.key, block.begin + before, block.end + before});
-    }
-    AppendTo(tile.places, piece.places);
-    AppendTo(tile.moments, piece.moments);
-    AppendTo(tile.float_sums, piece.float_sums);
-  }
+  return static_cast<uint32_t>(occupied.count());
 }
 
 }  // namespace
@@ -267,16 +246,32 @@ absl::StatusOr<TileMoments> BuildTileMoments(const PointCloud& cloud_map, double
   std::iota(order.begin(), order.end(), 0U);
   std::sort(order.begin(), order.end(),
             [&](uint32_t a, uint32_t b) { return sorted.blocks[a] < sorted.blocks[b]; });
-  std::vector<TileMoments> pieces(std::min(order.size(), PartsFor(options.pool)));
-  ParallelFor(options.pool, pieces.size(), [&](size_t p) {
-    pieces[p].cell_size_m = cell_size_m;
+  tile.blocks.resize(order.size());
+  const size_t parts = std::min(order.size(), PartsFor(options.pool));
+  const auto for_each_block = [&](const auto& body) {
+    ParallelFor(options.pool, parts,
+                [&](size_t p) { body(order.size() * p / parts, order.size() * (p + 1) / parts); });
+  };
+  for_each_block([&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) tile.blocks[i].end = CountCells(sorted, order[i]);
+  });
+  uint32_t cells = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    TileMoments::Block& block = tile.blocks[i];
+    block.key = sorted.blocks[order[i]];
+    block.begin = cells;
+    cells += block.end;
+    block.end = cells;
+  }
+  tile.places.resize(cells);
+  tile.moments.resize(cells);
+  if (options.float_sums) tile.float_sums.resize(cells);
+  for_each_block([&](size_t begin, size_t end) {
     const auto accumulator = std::make_unique<BlockAccumulator>();
-    const size_t end = order.size() * (p + 1) / pieces.size();
-    for (size_t i = order.size() * p / pieces.size(); i < end; ++i) {
-      AppendBlock(sorted, cloud_map.origin, order[i], options.float_sums, *accumulator, pieces[p]);
+    for (size_t i = begin; i < end; ++i) {
+      FillBlock(sorted, order[i], tile.blocks[i], *accumulator, tile);
     }
   });
-  Join(pieces, tile);
   return tile;
 }
 

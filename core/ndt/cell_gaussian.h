@@ -46,6 +46,24 @@ VOXLOC_HD void AddMoments(const CellMoments& more, CellMoments& moments) {
   moments.outer.zz += more.outer.zz;
 }
 
+// Of the same points about another centre, from which the old one lies at `old_centre`.
+VOXLOC_HD CellMoments MovedMoments(const CellMoments& moments, const Vector3<double>& old_centre) {
+  const Vector3<double>& d = old_centre;
+  const Vector3<double>& s = moments.sum;
+  const auto n = static_cast<double>(moments.count);
+  CellMoments moved = moments;
+  moved.sum = {s.x + n * d.x, s.y + n * d.y, s.z + n * d.z};
+  // sum of (q + d)(q + d)' = sum of q q' + s d' + d s' + n d d'
+  moved.outer.xx += 2.0 * s.x * d.x;
+  moved.outer.xy += s.x * d.y + d.x * s.y;
+  moved.outer.xz += s.x * d.z + d.x * s.z;
+  moved.outer.yy += 2.0 * s.y * d.y;
+  moved.outer.yz += s.y * d.z + d.y * s.z;
+  moved.outer.zz += 2.0 * s.z * d.z;
+  moved.outer = AddOuter(moved.outer, n, d);
+  return moved;
+}
+
 struct GaussianOptions {
   // Cells of fewer points have no Gaussian. At least 3, or a covariance says nothing.
   uint32_t min_points = 6;

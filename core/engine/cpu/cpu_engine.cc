@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -21,6 +22,7 @@
 #include "core/engine/out_of_memory.h"
 #include "core/engine/search_rules.h"
 #include "core/engine/stage_points.h"
+#include "core/map/coarser_moments.h"
 #include "core/map/tile_codec.h"
 #include "core/parallel/processors.h"
 #include "core/parallel/spin_team.h"
@@ -244,6 +246,14 @@ class CpuEngine : public Engine {
     }
     std::vector<TileMoments> lattices;
     for (const auto& [cell_size_m, float_sums] : sizes) {
+      // From the next finer lattice rather than from the points, which are many more.
+      const std::optional<int> bits =
+          float_sums || lattices.empty() ? std::nullopt
+                                         : CoarseningBits(lattices.back().cell_size_m, cell_size_m);
+      if (bits.has_value()) {
+        lattices.push_back(CoarserMoments(lattices.back(), *bits));
+        continue;
+      }
       absl::StatusOr<TileMoments> moments =
           BuildTileMoments(cloud_map, cell_size_m, {float_sums, &pool_});
       if (!moments.ok()) return moments.status();

@@ -8,10 +8,12 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "core/map/coarser_moments.h"
 #include "core/parallel/thread_pool.h"
 #include "tests/support/moments_comparison.h"
 #include "tests/support/random_numbers.h"
@@ -50,7 +52,8 @@ std::map<Index, PlainCell> ByBruteForce(const PointCloud& cloud, double size) {
   return cells;
 }
 
-void ExpectSameCells(const TileMoments& tile, const PointCloud& cloud, double tolerance) {
+void ExpectSameCells(const TileMoments& tile, const PointCloud& cloud, double tolerance,
+                     bool float_sums = true) {
   const std::map<Index, PlainCell> expected = ByBruteForce(cloud, tile.cell_size_m);
   EXPECT_EQ(tile.cells(), expected.size());
   size_t seen = 0;
@@ -76,13 +79,14 @@ void ExpectSameCells(const TileMoments& tile, const PointCloud& cloud, double to
                 n * tolerance);
       EXPECT_LE((reference::ToEigen(moments.outer) - cell.outer).norm(),
                 n * tolerance * tile.cell_size_m * 2.0);
+      if (!float_sums) continue;
       const FloatSum& sum = tile.float_sums[i];
       EXPECT_EQ(Eigen::Vector3f(sum.x, sum.y, sum.z), cell.float_sum);
     }
   }
   EXPECT_EQ(seen, tile.cells());
   EXPECT_EQ(tile.moments.size(), tile.cells());
-  EXPECT_EQ(tile.float_sums.size(), tile.cells());
+  EXPECT_EQ(tile.float_sums.size(), float_sums ? tile.cells() : 0);
 }
 
 PointCloud RandomCloud(size_t count, double half_extent, uint64_t seed) {
@@ -170,6 +174,41 @@ TEST(TileMomentsTest, FloatSumsAreThereWhereTheyAreAskedFor) {
   EXPECT_EQ(with.float_sums.size(), with.cells());
   with.float_sums.clear();
   ExpectSameMoments(without, with);
+}
+
+// Also of points on the borders of cells, on both sides of zero.
+TEST(CoarserMomentsTest, AreThoseOfThePoints) {
+  PointCloud cloud = RandomCloud(20000, 30.0, 56);
+  RandomNumbers random(57);
+  for (int i = 0; i < 2000; ++i) {
+    const Eigen::Vector3f p = random.InBox(60.0).array().round().cast<float>();
+    cloud.PushBack(0.5F * p.x(), 0.5F * p.y(), 0.5F * p.z());
+  }
+  cloud.PushBack(kNaN, 0.0F, 0.0F);
+  cloud.origin = {16.0, -1024.0, 0.25};
+  for (const double fine_size : {0.5, 2.0}) {
+    const absl::StatusOr<TileMoments> fine = BuildTileMoments(cloud, fine_size);
+    ASSERT_TRUE(fine.ok()) << fine.status();
+    for (const int bits : {1, 2, 3, 4, 6}) {
+      SCOPED_TRACE(testing::Message() << fine_size << " m, " << bits << " bits");
+      const TileMoments coarser = CoarserMoments(*fine, bits);
+      EXPECT_EQ(coarser.cell_size_m, fine_size * (1 << bits));
+      EXPECT_EQ(coarser.origin, cloud.origin);
+      EXPECT_EQ(coarser.points, cloud.size() - 1);
+      EXPECT_EQ(coarser.not_finite, 1u);
+      ExpectSameCells(coarser, cloud, 1e-12, /*float_sums=*/false);
+    }
+  }
+}
+
+TEST(CoarserMomentsTest, OnlyPowersOfTwoNest) {
+  EXPECT_EQ(CoarseningBits(0.5, 2.0), 2);
+  EXPECT_EQ(CoarseningBits(2.0, 4.0), 1);
+  EXPECT_EQ(CoarseningBits(0.125, 8.0), 6);
+  EXPECT_EQ(CoarseningBits(2.0, 2.0), std::nullopt);
+  EXPECT_EQ(CoarseningBits(2.0, 1.0), std::nullopt);
+  EXPECT_EQ(CoarseningBits(0.3, 0.6), std::nullopt) << "its borders are rounded";
+  EXPECT_EQ(CoarseningBits(0.5, 1.5), std::nullopt);
 }
 
 TEST(TileMomentsTest, LimitsAreErrorsThatNameTheirValue) {
