@@ -7,10 +7,14 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "core/engine/cpu/cpu_engine.h"
 #include "tests/server/map_calls.h"
+#include "tests/server/plain_calls.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
 #include "tests/support/eventually.h"
@@ -19,6 +23,7 @@
 namespace voxloc::server {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 class SharedStoreTest : public ::testing::Test {
@@ -33,14 +38,51 @@ class SharedStoreTest : public ::testing::Test {
     second_ = NewServer();
   }
 
+  void Share(Config& config) const {
+    config.store.url = postgres_->Url(schema_);
+    config.store.poll_period_s = 0.2;
+    config.store.request_timeout_s = 2.0;
+    config.store.connect_timeout_s = 1.0;
+    config.metrics_listen = "127.0.0.1:0";
+  }
   std::unique_ptr<TestServer> NewServer(const TestServer::Adjust& adjust = {}) const {
     return std::make_unique<TestServer>([&](Config& config) {
-      config.store.url = postgres_->Url(schema_);
-      config.store.poll_period_s = 0.2;
-      config.store.request_timeout_s = 2.0;
-      config.store.connect_timeout_s = 1.0;
+      Share(config);
       if (adjust) adjust(config);
     });
+  }
+  // Why a server that would share the database now does not start.
+  absl::Status StartAnother() const {
+    CommandLine command_line;
+    Share(command_line.config);
+    command_line.config.listen = "127.0.0.1:0";
+    EngineChoice choice;
+    choice.engine = MakeCpuEngine({1});
+    return Server::Start(command_line, std::move(choice)).status();
+  }
+  // What its probes say, and whether it says that its database answers.
+  static bool IsReady(TestServer& server) {
+    const auto page = [&](const char* path) {
+      return HttpGet(server.server().metrics_address(), path);
+    };
+    return absl::StartsWith(page("/readyz"), "HTTP/1.1 200") &&
+           absl::StartsWith(page("/livez"), "HTTP/1.1 200") &&
+           absl::StartsWith(page("/readyz/maps/town"), "HTTP/1.1 200");
+  }
+  static bool IsConnected(TestServer& server) {
+    return MetricsOf(server).at("voxloc_store_connected") == 1.0;
+  }
+  // The profile in effect of a session that names this one, or none, and where its scan was found.
+  static std::pair<std::string, std::string> Align(TestServer& server, const std::string& profile) {
+    TestSession session(server);
+    v1::OpenSession open;
+    open.mutable_setup()->set_map("town");
+    open.mutable_setup()->mutable_options()->set_profile(profile);
+    session.Open(open);
+    session.Send(GoodScan());
+    const v1::AlignmentResult result = session.ReadResult();
+    EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_OK) << result.detail();
+    return {session.opened().profile().name(), result.map_t_base().pose().SerializeAsString()};
   }
 
   // 0: there is no such map, or it cannot be used yet.
@@ -160,15 +202,56 @@ TEST_F(SharedStoreTest, WithoutTheDatabaseAllIsServedAndNothingWritten) {
   const grpc::Status refused = Change(*first_, 25.0);
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::UNAVAILABLE) << refused.error_message();
   EXPECT_THAT(refused.error_message(), HasSubstr("the database"));
+  // They say so, and stay ready: a proxy or a cluster goes on sending vehicles.
+  for (TestServer* const server : {first_.get(), second_.get()}) {
+    EXPECT_TRUE(Eventually([&] { return !IsConnected(*server); }));
+    EXPECT_TRUE(IsReady(*server));
+  }
+  const absl::Status other = StartAnother();
+  EXPECT_EQ(other.code(), absl::StatusCode::kUnavailable) << other;
+  EXPECT_THAT(other.message(), HasSubstr("store.url: the database cannot be connected to"));
   session.Send(GoodScan(2));
   EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
   EXPECT_EQ(RevisionOf(*first_, "bus"), 1U);
+  // What is served is told, and what only the database has is not.
+  EXPECT_EQ(Serves(*second_), 1U);
+  EXPECT_EQ(Tiles(*second_).size(), 2U);
+  v1::GetTilesRequest points;
+  points.set_map("town");
+  EXPECT_EQ(Download(*second_, points).status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  v1::ListRevisionsRequest history;
+  history.set_map("town");
+  v1::ListRevisionsResponse revisions;
+  EXPECT_EQ(second_->maps->ListRevisions(TestServer::NewContext().get(), history, &revisions)
+                .error_code(),
+            grpc::StatusCode::UNAVAILABLE);
   // It goes on by itself.
   ASSERT_TRUE(postgres_->Start());
   ASSERT_TRUE(Eventually([&] { return Change(*first_, 25.0).ok(); }));
   ASSERT_TRUE(EventuallyServes(*second_, 2));
+  EXPECT_TRUE(Eventually([&] { return IsConnected(*second_) && IsReady(*second_); }));
   session.Send(GoodScan(3));
   EXPECT_EQ(session.ReadResult().map_revision(), 2U);
+}
+
+TEST_F(SharedStoreTest, WithTablesOfANewerVersionItServesAndFollowsAndWritesNothing) {
+  LoadTwoTiles(*first_);
+  ASSERT_TRUE(EventuallyServes(*second_, 1));
+  const int64_t before = GetMap(*second_).committed_at_ns();
+  // As a newer server leaves it that has started, and then commits.
+  ASSERT_EQ(Sql("UPDATE store_state SET version = 99"), "");
+  const grpc::Status refused = Change(*first_, 25.0);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(refused.error_message(), AllOf(HasSubstr("version 99"), HasSubstr("up to ")));
+  ASSERT_EQ(Sql("UPDATE revisions SET committed_unix_ns = committed_unix_ns + 1; "
+                "UPDATE store_state SET generation = generation + 1"),
+            "");
+  EXPECT_TRUE(Eventually([&] { return GetMap(*second_).committed_at_ns() == before + 1; }));
+  EXPECT_EQ(RevisionOf(*second_, "bus"), 1U);
+  EXPECT_TRUE(IsReady(*second_));
+  const absl::Status other = StartAnother();
+  EXPECT_EQ(other.code(), absl::StatusCode::kFailedPrecondition) << other;
+  EXPECT_THAT(other.message(), AllOf(HasSubstr("store.url: "), HasSubstr("newer version")));
 }
 
 TEST_F(SharedStoreTest, ADatabaseThatHangsHoldsUpNoScan) {
@@ -204,9 +287,15 @@ TEST_F(SharedStoreTest, EachHasADefaultProfileOfItsOwn) {
       NewServer([](Config& config) { config.default_profile = "autoware"; });
   LoadTwoTiles(*first_);
   ASSERT_TRUE(EventuallyServes(*other, 1));
-  // The map has the cells of both, whoever has built it.
-  EXPECT_EQ(RevisionOf(*other, "bus"), 1U);
-  EXPECT_EQ(RevisionOf(*first_, "bus"), 1U);
+  const auto precise = Align(*first_, "");
+  const auto autoware = Align(*other, "");
+  EXPECT_EQ(precise.first, "precise");
+  EXPECT_EQ(autoware.first, "autoware");
+  EXPECT_NE(precise.second, autoware.second);
+  // The map has the cells of both, whoever has built it: a session that names its profile gets the
+  // same pose, bit by bit, wherever it is.
+  EXPECT_EQ(Align(*other, "precise"), precise);
+  EXPECT_EQ(Align(*first_, "autoware"), autoware);
 }
 
 TEST_F(SharedStoreTest, AVehicleBeginsWhereItWasOnTheOtherServer) {
