@@ -3,7 +3,8 @@
 """Has a real Prometheus scrape a live voxlocd: prometheus_test.py SOURCE_DIR VOXLOCD VOXLOC.
 
 Every expression of the rules and dashboards in deploy/ is evaluated: none may be empty, and none may
-name a metric that is not there. Exits with 77 where Prometheus is not installed.
+name a metric that is not there. The server shares its maps by a PostgreSQL where one is installed. Exits
+with 77 where Prometheus is not installed.
 """
 
 import contextlib
@@ -24,6 +25,7 @@ import urllib.request
 import dashboards
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support/python"))
+import postgres  # noqa: E402  pylint: disable=wrong-import-position
 from waiting import eventually, free_port  # noqa: E402  pylint: disable=wrong-import-position
 
 SKIPPED = 77
@@ -83,8 +85,13 @@ class Scraped(unittest.TestCase):
         cls.cleanup.callback(exporter.shutdown)
         cls.grpc = f"127.0.0.1:{free_port()}"
         metrics = f"127.0.0.1:{free_port()}"
+        store = []
+        if postgres.is_installed():
+            database = postgres.Postgres()
+            cls.cleanup.callback(database.stop)
+            store = [f"--store.url={database.url}"]
         cls.start(cls.voxlocd, f"--listen={cls.grpc}", f"--metrics-listen={metrics}",
-                  f"--data-dir={cls.folder}/data")
+                  f"--data-dir={cls.folder}/data", *store)
         eventually("voxlocd is ready", lambda: urllib.request.urlopen(f"http://{metrics}/readyz"))
         cls.drive()
         cls.scrape(metrics, f"127.0.0.1:{exporter.server_port}")
