@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import unittest
+import urllib.parse
 
 if len(sys.argv) != 3:
     sys.exit("usage: containers_test.py SOURCE_DIR PROGRAMS_DIR")
@@ -144,6 +145,99 @@ class Compose(unittest.TestCase):
         basic = SOURCE / "deploy" / "voxlocd.basic.yaml"
         config = voxlocd(f"--config={basic}", "--print-config", **service["environment"])
         self.assertIn("VOXLOCD_DEVICES", config)
+
+
+@unittest.skipIf(yaml is None, "python3-yaml is not installed")
+class ComposeReplicas(unittest.TestCase):
+    """The file of several servers on one database, as an override for the first file."""
+
+    @classmethod
+    def setUpClass(cls):
+        deploy = SOURCE / "deploy"
+        cls.base = yaml.safe_load((deploy / "compose.yaml").read_text(encoding="utf-8"))["services"]
+        cls.file = yaml.safe_load((deploy / "compose.replicas.yaml").read_text(encoding="utf-8"))
+        cls.services = cls.file["services"]
+        cls.servers = {"voxlocd": {**cls.base["voxlocd"], **cls.services["voxlocd"]},
+                       **{name: service for name, service in cls.services.items()
+                          if name.startswith("voxloc-")}}
+
+    def test_all_servers_run_as_the_first_one_does_but_for_its_ports(self):
+        self.assertEqual(len(self.servers), 3)
+        first = self.base["voxlocd"]
+        for name, service in self.servers.items():
+            for key in set(first) - {"ports", "volumes"}:
+                self.assertEqual(service[key], first[key], f"{name}: {key}")
+            mounts = dict(mount.split(":")[:2] for mount in service["volumes"])
+            self.assertEqual(mounts["./voxlocd.basic.yaml"], CONFIG)
+        self.assertNotIn("ports", self.services["voxlocd"])
+
+    def test_no_two_of_them_share_a_volume(self):
+        volumes = [mount.split(":")[0] for service in self.servers.values()
+                   for mount in service["volumes"] if mount.endswith(":/var/lib/voxloc")]
+        self.assertEqual(len(volumes), 3)
+        self.assertEqual(len(set(volumes)), 3)
+        self.assertEqual(set(self.file["volumes"]) - {"postgres-data"}, set(volumes) - {"voxloc-data"})
+
+    def test_all_have_the_maps_in_the_database_that_is_started(self):
+        database = self.services["postgres"]["environment"]
+        basic = SOURCE / "deploy" / "voxlocd.basic.yaml"
+        for service in self.servers.values():
+            environment = service["environment"]
+            config = voxlocd(f"--config={basic}", "--print-config",
+                             VOXLOCD_STORE_URL=environment["VOXLOCD_STORE_URL"])
+            self.assertIn(environment["VOXLOCD_STORE_URL"], config)
+            url = urllib.parse.urlsplit(environment["VOXLOCD_STORE_URL"])
+            self.assertEqual((url.username, url.hostname, url.port, url.path[1:]),
+                             (database["POSTGRES_USER"], "postgres", 5432, database["POSTGRES_DB"]))
+            self.assertEqual(service["depends_on"], {"postgres": {"condition": "service_healthy"}})
+            # From the caller's environment alone, which must have it.
+            self.assertEqual(environment["PGPASSWORD"], database["POSTGRES_PASSWORD"])
+        self.assertRegex(database["POSTGRES_PASSWORD"], r"^\$\{VOXLOC_STORE_PASSWORD:\?.+\}$")
+
+    def test_what_is_new_runs_without_privileges_and_is_published_to_this_machine_alone(self):
+        for name in ("postgres", "nginx"):
+            service = self.services[name]
+            self.assertRegex(service["image"], r"^docker\.io/library/.*:\d+(\.\d+){1,2}$")
+            self.assertTrue(service["read_only"], name)
+            self.assertEqual(service["cap_drop"], ["ALL"], name)
+            self.assertEqual(service["security_opt"], ["no-new-privileges:true"], name)
+        self.assertEqual(self.services["postgres"]["user"], "postgres")
+        self.assertNotIn("cap_add", self.services["postgres"])
+        self.assertNotIn("ports", self.services["postgres"])
+        ports = [port for service in self.services.values() for port in service.get("ports", [])]
+        self.assertEqual(ports, ["127.0.0.1:50061:50051"])
+        taken = {port.rsplit(":", 1)[0] for service in self.base.values() for port in service["ports"]}
+        self.assertFalse(taken & {port.rsplit(":", 1)[0] for port in ports})
+
+    def test_nginx_and_prometheus_know_all_servers(self):
+        # The names by which servers are reached.
+        names = {alias for name, service in self.servers.items()
+                 for alias in [name, *service.get("networks", {}).get("default", {}).get("aliases", [])]}
+        nginx = (SOURCE / "deploy/nginx/servers.conf").read_text(encoding="utf-8")
+        routed = re.findall(r"^server ([^:]+):50051 ", nginx, re.M)
+        self.assertEqual(len(routed), len(self.servers))
+        self.assertLessEqual(set(routed), names)
+        self.assertEqual(set(self.services["nginx"]["depends_on"]), set(self.servers))
+        config = yaml.safe_load((SOURCE / "deploy/prometheus/prometheus.yml").read_text(encoding="utf-8"))
+        (job,) = (job for job in config["scrape_configs"] if job["job_name"] == "voxloc")
+        (folder,) = self.services["prometheus"]["volumes"]
+        source, target = folder.split(":")[:2]
+        self.assertEqual([f"{target}/*.yml"], job["file_sd_configs"][0]["files"])
+        scraped = list(job["static_configs"][0]["targets"])
+        for path in (SOURCE / "deploy" / source).glob("*.yml"):
+            scraped += [address for group in yaml.safe_load(path.read_text(encoding="utf-8"))
+                        for address in group["targets"]]
+        self.assertEqual(sorted(scraped), sorted(f"{name}:9464" for name in self.servers))
+
+    def test_what_is_mounted_is_there(self):
+        for name, service in self.services.items():
+            for mount in service.get("volumes", []):
+                if mount.startswith("./"):
+                    self.assertTrue((SOURCE / "deploy" / mount.split(":")[0]).exists(), f"{name}: {mount}")
+                    self.assertTrue(mount.endswith(":ro"), f"{name}: {mount}")
+        # A key that lies beside nginx's configuration gets into no image and no commit.
+        for name in (".dockerignore", ".gitignore"):
+            self.assertIn("deploy/nginx/tls.*", (SOURCE / name).read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":
