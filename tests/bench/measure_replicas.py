@@ -13,63 +13,20 @@ Nothing but the standard library is needed.
 """
 
 import argparse
-import datetime
-import glob
 import json
 import os
-import pwd
+import pathlib
 import random
 import re
 import shutil
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
-LONGEST_WAIT_S = 60.0
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
-def wait_for(condition, what):
-    end = time.monotonic() + LONGEST_WAIT_S
-    while not condition():
-        if time.monotonic() > end:
-            sys.exit(f"measure_replicas: {what} took over {LONGEST_WAIT_S:.0f} s")
-        time.sleep(0.02)
-
-
-class Postgres:
-    """A server in `directory`; its programs refuse to run as root."""
-
-    def __init__(self, directory):
-        bins = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
-        if not bins:
-            sys.exit("measure_replicas: PostgreSQL is not installed (Debian's package postgresql)")
-        self.prefix = ["setpriv", "--pdeathsig", "KILL"]
-        if os.geteuid() == 0:
-            user = pwd.getpwnam("postgres")
-            os.chown(directory, user.pw_uid, user.pw_gid)
-            self.prefix += [f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
-        port = free_port()
-        subprocess.run(self.prefix + [f"{bins[-1]}/initdb", "-D", f"{directory}/cluster",
-                                      "--username=voxloc", "--encoding=UTF8", "--locale=C",
-                                      "--auth=trust"],
-                       check=True, stdout=subprocess.DEVNULL)
-        with open(f"{directory}/postgres.log", "wb") as log:
-            self.process = subprocess.Popen(
-                self.prefix + [f"{bins[-1]}/postgres", "-D", f"{directory}/cluster", "-k", directory,
-                               "-c", f"port={port}", "-c", "listen_addresses=127.0.0.1"],
-                stdout=log, stderr=log)
-        self.url = f"postgresql://voxloc@127.0.0.1:{port}/postgres"
-        ready = [f"{bins[-1]}/pg_isready", "--quiet", "--dbname", self.url]
-        wait_for(lambda: subprocess.run(ready, check=False).returncode == 0, "the start of PostgreSQL")
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support/python"))
+import postgres  # noqa: E402  pylint: disable=wrong-import-position
+from waiting import eventually  # noqa: E402  pylint: disable=wrong-import-position
 
 
 class Replica:
@@ -81,8 +38,8 @@ class Replica:
                 [f"{programs}/voxlocd", "--listen=127.0.0.1:0", "--metrics-listen=off",
                  f"--ready-file={ready}", f"--store.url={url}", "--engine=cpu", "--threads=1"],
                 stdout=log, stderr=log)
-        wait_for(lambda: os.path.exists(ready) or self.process.poll() is not None,
-                 "the start of a server")
+        eventually("a server is started",
+                   lambda: os.path.exists(ready) or self.process.poll() is not None)
         if self.process.poll() is not None:
             with open(self.log_path, encoding="utf-8") as log:
                 sys.exit(log.read())
@@ -92,17 +49,6 @@ class Replica:
     def serves_map(self):
         with open(self.log_path, encoding="utf-8") as log:
             return re.search(r"event=(map_committed|map_opened) ", log.read()) is not None
-
-    def served(self):
-        """When the server began to serve each revision, seconds."""
-        times = {}
-        with open(self.log_path, encoding="utf-8") as log:
-            for line in log:
-                event = re.search(r"event=(map_committed|map_followed) .*?revision=(\d+)", line)
-                if event:
-                    stamp = datetime.datetime.fromisoformat(line.split()[0].replace("Z", "+00:00"))
-                    times.setdefault(int(event.group(2)), (event.group(1), stamp.timestamp()))
-        return times
 
 
 def write_tile(path, points, seed):
@@ -126,15 +72,17 @@ def main():
     parser.add_argument("--json", help="write the times to this file")
     flags = parser.parse_args()
     directory = tempfile.mkdtemp(prefix="voxloc_replicas_")
-    running = []
+    running, database = [], None
     try:
         url = flags.store_url
         if url is None:
-            postgres = Postgres(directory)
-            running.append(postgres.process)
-            url = postgres.url
+            if not postgres.is_installed():
+                sys.exit("measure_replicas: PostgreSQL is not installed (Debian's package postgresql)")
+            database = postgres.Postgres()
+            url = database.url
         replicas = [Replica(flags.programs, directory, i, url) for i in range(flags.replicas)]
-        running = [replica.process for replica in replicas] + running
+        running = [replica.process for replica in replicas]
+        logs = [replica.log_path for replica in replicas]
         after_s = []
         for commit in range(1, flags.commits + 2):
             writer = replicas[commit % flags.replicas]
@@ -143,15 +91,12 @@ def main():
             subprocess.run([flags.voxloc or f"{flags.programs}/voxloc", "map", "load", "--add", "--map", "town",
                             "--server", writer.address, tile],
                            check=True, stdout=subprocess.DEVNULL)
-            wait_for(lambda at=commit: all(at in replica.served() for replica in replicas),
-                     f"following revision {commit}")
-            times = [replica.served()[commit] for replica in replicas]
-            acknowledged = next(at for event, at in times if event == "map_committed")
+            took_s = postgres.await_all_serve(logs, commit)
             # The first one creates the map, which opens when its tiles are there.
             if commit == 1:
-                wait_for(lambda: all(replica.serves_map() for replica in replicas), "opening the map")
+                eventually("the map is opened", lambda: all(replica.serves_map() for replica in replicas))
             else:
-                after_s.append(max(at for _, at in times) - acknowledged)
+                after_s.append(took_s)
         result = {
             "replicas": flags.replicas,
             "commits": len(after_s),
@@ -171,6 +116,8 @@ def main():
             process.terminate()
         for process in running:
             process.wait()
+        if database is not None:
+            database.stop()
         shutil.rmtree(directory, ignore_errors=True)
 
 

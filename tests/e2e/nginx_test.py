@@ -3,23 +3,28 @@
 """Vehicles drive through a real nginx with deploy/nginx, in front of three servers with the same map,
 of which one is killed and two are rolled.
 
-    nginx_test.py SOURCE_DIR PROGRAMS_DIR [--vehicles N] [--rate HZ] [--seconds S] [--drain-spread S]
-                  [--max-pause S] [--json FILE]
+    nginx_test.py SOURCE_DIR PROGRAMS_DIR [--shared-store] [--commits N] [--vehicles N] [--rate HZ]
+                  [--points N] [--seconds S] [--drain-spread S] [--max-pause S] [--json FILE]
 
-Every scan that a vehicle sent must have one outcome. --seconds is how long they drive at least: a run
-that was over before the servers were is repeated, three times as long. --max-pause is the longest that
-a vehicle may be without a pose. Exits with 77 where nginx is not installed.
+Every scan that a vehicle sent must have one outcome. With --shared-store the servers have the map in
+one PostgreSQL, and N revisions of it are committed while the vehicles drive, through each server in
+turn, and one more while a server is down: all servers must answer with each. --seconds is how long
+they drive at least: a run that was over before the servers were is repeated, three times as long.
+--max-pause is the longest that a vehicle may be without a pose. Exits with 77 where nginx, or
+PostgreSQL for --shared-store, is not installed.
 """
 
 import argparse
 import contextlib
 import json
+import math
 import os
 import pathlib
 import re
 import shutil
 import signal
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -31,6 +36,7 @@ TIMEOUT_S = 100
 SERVERS = 3
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support/python"))
+import postgres  # noqa: E402  pylint: disable=wrong-import-position
 from certificates import Certificates  # noqa: E402  pylint: disable=wrong-import-position
 from waiting import eventually, free_port  # noqa: E402  pylint: disable=wrong-import-position
 
@@ -41,17 +47,24 @@ class Server:
     def __init__(self, test, number):
         self.test, self.number = test, number
         self.grpc, self.http = (f"127.0.0.1:{free_port()}" for _ in range(2))
+        self.log = test.folder / f"voxlocd-{number}.log"
         self.process = None
 
     def start(self):
-        log = self.test.cleanup.enter_context(open(self.test.folder / f"voxlocd-{self.number}.log", "ab"))
+        self.launch()
+        self.wait_until_ready()
+
+    def launch(self):
+        log = self.test.cleanup.enter_context(open(self.log, "ab"))
         self.process = subprocess.Popen(
             [self.test.options.programs / "voxlocd", f"--listen={self.grpc}", f"--metrics-listen={self.http}",
              f"--data-dir={self.test.folder}/data-{self.number}", "--engine=cpu",
              # The delay is for proxies that ask for the readiness.
              "--drain-delay-s=0",
-             f"--drain-spread-s={self.test.options.drain_spread}"],
+             f"--drain-spread-s={self.test.options.drain_spread}", *self.test.store],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def wait_until_ready(self):
         eventually(f"server {self.number} is ready",
                    lambda: urllib.request.urlopen(f"http://{self.http}/readyz", timeout=TIMEOUT_S).status == 200)
 
@@ -59,10 +72,23 @@ class Server:
         self.process.send_signal(number)
         return self.process.wait(timeout=TIMEOUT_S)
 
-    def sessions(self):
-        """How many it has."""
+    def kill(self):
+        if self.process is not None and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+    def metric(self, series):
+        """Its value; 0: there is no such series."""
         page = urllib.request.urlopen(f"http://{self.http}/metrics", timeout=TIMEOUT_S).read().decode()
-        return int(float(re.search(r"^voxloc_sessions_active (\S+)$", page, re.M).group(1)))
+        found = re.search(rf"^{re.escape(series)} (\S+)$", page, re.M)
+        return int(float(found.group(1))) if found else 0
+
+    def sessions(self):
+        return self.metric("voxloc_sessions_active")
+
+    def revision(self):
+        """The revision of the map that it serves."""
+        return self.metric('voxloc_map_revision{map="town"}')
 
 
 class Nginx(unittest.TestCase):
@@ -78,11 +104,21 @@ class Nginx(unittest.TestCase):
         os.chmod(cls.folder, 0o755)
         cls.town = cls.folder / "town"
         cls.call("simulate", "--size", "100", "--scans", "10", "--map-spacing", "0.2", cls.town)
+        cls.store = []
+        if cls.options.shared_store:
+            database = postgres.Postgres()
+            cls.cleanup.callback(database.stop)
+            cls.store = [f"--store.url={database.url}"]
         cls.servers = [Server(cls, number) for number in range(SERVERS)]
         for server in cls.servers:
-            server.start()
-            cls.cleanup.callback(lambda process: process.poll() is None and process.kill(), server.process)
+            cls.cleanup.callback(server.kill)
+            server.launch()
+        for server in cls.servers:
+            server.wait_until_ready()
+        for server in cls.servers[:1] if cls.store else cls.servers:
             cls.call("map", "load", "--server", server.grpc, "--map", "town", cls.town / "map")
+        eventually("all servers have the map", lambda: all(server.revision() == 1 for server in cls.servers))
+        cls.commit_times_s = []
         cls.start_nginx()
 
     @classmethod
@@ -157,6 +193,28 @@ class Nginx(unittest.TestCase):
     def vehicles_on(self, servers):
         return sum(server.sessions() for server in servers) == self.options.vehicles
 
+    def commit(self, writer, servers):
+        """Changes a tile through one of the servers while the vehicles drive; all of them, which run, must
+        answer with the new revision."""
+        revision = writer.revision() + 1
+        tiles = (path for path in (self.town / "map").rglob("*.pcd") if path.is_file())
+        tile = shorter_cloud(min(tiles), self.folder, points=revision)
+        self.call("map", "load", "--server", writer.grpc, "--map", "town", "--add", tile)
+        self.commit_times_s.append(postgres.await_all_serve([server.log for server in servers], revision))
+        for server in servers:
+            self.assertEqual(self.answer_of(server), ("OK", revision))
+
+    def answer_of(self, server):
+        """How it answers a scan of the drive: the status, and the revision of the map that it used."""
+        scan = min((self.town / "scans").iterdir())
+        with open(self.town / "poses.txt", encoding="utf-8") as poses:
+            pose = [float(number) for number in poses.readline().split()]
+        yaw = math.degrees(math.atan2(pose[4], pose[0]))
+        answer = json.loads(self.call("align", "--server", server.grpc, "--map", "town", "--guess",
+                                      f"{pose[3]},{pose[7]},{pose[11]},0,0,{yaw}", "--points", self.options.points,
+                                      "--timeout", TIMEOUT_S, "--json", "-", scan))
+        return answer["status"], answer["map_revision"]
+
     def kill_and_roll(self, driving):
         """One server is killed, the two others are rolled; False: the drive ended meanwhile."""
         one, *others = self.servers
@@ -164,9 +222,16 @@ class Nginx(unittest.TestCase):
         # Least streams: no server is left without.
         for server in self.servers:
             self.assertGreater(server.sessions(), 0, server.number)
+        if self.store:
+            for number in range(self.options.commits):
+                self.commit(self.servers[number % SERVERS], self.servers)
         one.end(signal.SIGKILL)
         eventually("all vehicles go on elsewhere", lambda: self.vehicles_on(others) or driving.poll() is not None)
+        if self.store:
+            self.commit(others[0], others)
         one.start()
+        if self.store:
+            self.assertEqual(self.answer_of(one), ("OK", others[0].revision()))
         for server in others:
             rest = [other for other in self.servers if other is not server]
             self.mark(down=[server])
@@ -182,7 +247,7 @@ class Nginx(unittest.TestCase):
         with open(self.folder / "load-test.log", "wb") as log:
             driving = subprocess.Popen(
                 self.client(*self.through_nginx("load-test"), "--map", "town", "--scans", self.town / "scans",
-                            "--poses", self.town / "poses.txt", "--points", 300, "--streams", self.options.vehicles,
+                            "--poses", self.town / "poses.txt", "--points", self.options.points, "--streams", self.options.vehicles,
                             "--rate", self.options.rate, "--seconds", seconds, "--one-outcome", "--json", result),
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         try:
@@ -204,6 +269,11 @@ class Nginx(unittest.TestCase):
                 break
             seconds *= 3
         self.assertTrue(lasted, "the drive was over before the servers were through")
+        if self.commit_times_s:
+            result["all_serve_ms"] = {"commits": len(self.commit_times_s),
+                                      "p50": 1000 * statistics.median(self.commit_times_s),
+                                      "max": 1000 * max(self.commit_times_s)}
+            print("all_serve_ms", result["all_serve_ms"])
         if self.options.json:
             self.options.json.write_text(json.dumps(result, indent=1), encoding="utf-8")
         counts = {key: result[key] for key in ("sent", "answered", "accepted", "superseded", "local_stale",
@@ -228,10 +298,26 @@ class Nginx(unittest.TestCase):
         self.assertIn("none", run.stderr)
 
 
+def shorter_cloud(path, folder, points):
+    """A copy of a binary PCD file without its last points, of the same name in another folder."""
+    head, data, body = path.read_bytes().partition(b"DATA binary\n")
+    count = int(re.search(rb"^POINTS (\d+)$", head, re.M).group(1))
+    left = b"%d" % (count - points)
+    for name in (b"WIDTH", b"POINTS"):
+        head, found = re.subn(rb"^%s %d$" % (name, count), name + b" " + left, head, flags=re.M)
+        assert found == 1, head
+    copy = folder / path.name
+    copy.write_bytes(head + data + body[:len(body) // count * int(left)])
+    return copy
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("source", type=pathlib.Path)
     parser.add_argument("programs", type=pathlib.Path)
+    parser.add_argument("--shared-store", action="store_true")
+    parser.add_argument("--commits", type=int, default=0)
+    parser.add_argument("--points", type=int, default=300)
     parser.add_argument("--vehicles", type=int, default=6)
     parser.add_argument("--rate", type=float, default=10)
     parser.add_argument("--seconds", type=float, default=10)
@@ -241,6 +327,9 @@ def main():
     Nginx.options, rest = parser.parse_known_args()
     if not shutil.which("nginx") and not pathlib.Path("/usr/sbin/nginx").exists():
         print("nginx is not installed")
+        return SKIPPED
+    if Nginx.options.shared_store and not postgres.is_installed():
+        print("PostgreSQL's server is not installed (Debian's package postgresql)")
         return SKIPPED
     if os.geteuid() != 0:
         print("root is needed: nginx is not installed for other users")
