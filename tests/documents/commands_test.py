@@ -21,6 +21,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support" / "python"))
 import bags  # noqa: E402
+import postgres  # noqa: E402
 import voxlocd  # noqa: E402
 
 PROGRAMS = ("voxloc", "voxlocd", "voxloc_bench", "voxloc_chaos")
@@ -45,6 +46,9 @@ NOT_COMMANDS = {"README.md": ("proto/",)}
 NEEDS_GPUS = {"voxlocd --engine=cuda --devices=0,1 --gpu-memory-limit=8G"}
 # What stands for a file of the reader's.
 PLACEHOLDERS = {"/etc/voxloc.yaml": "gpu_memory_limit: 8G\n"}
+# The reader's database; a real one stands for it. Where there is none, blocks with one of these are not run.
+STORE_URL = "postgresql://voxloc@localhost/voxloc"
+NEEDS_STORE = (STORE_URL, "localhost:5006")
 
 
 def blocks(text, kind=r"\w*"):
@@ -68,10 +72,14 @@ class Documents(unittest.TestCase):
         cls.scratch = tempfile.TemporaryDirectory(prefix="voxloc_documents_")
         cls.folder = cls.scratch.name
         cls.servers = []
+        cls.addresses = {}  # of servers that a document starts at a port of its own
         cls.used = set()
+        cls.database = postgres.Postgres() if postgres.is_installed() else None
 
     @classmethod
     def tearDownClass(cls):
+        if cls.database is not None:
+            cls.database.stop()
         cls.scratch.cleanup()
 
     def tearDown(self):
@@ -91,10 +99,24 @@ class Documents(unittest.TestCase):
                     path = pathlib.Path(self.folder, "placeholder.yaml")
                     path.write_text(text, encoding="utf-8")
                     words[i] = word.replace(name, str(path))
+            if STORE_URL in word:
+                words[i] = words[i].replace(STORE_URL, self.database.url)
+        listens = [word.split("=")[1] for word in words if word.startswith("--listen=")]
+        words = [word for word in words if not re.match("--(metrics-)?listen=", word)]
         folder = tempfile.mkdtemp(dir=self.folder)
         server = voxlocd.Voxlocd(words, folder, cwd=self.folder)
         self.servers.append(server)
+        self.addresses.update((listen, server) for listen in listens)
         return server
+
+    def address_of(self, named, server):
+        """What stands for the addresses in a command: those of the document's servers, or of the last one."""
+        if not all(name in self.addresses for name in named.split(",")):
+            return server.address
+        servers = [self.addresses[name] for name in named.split(",")]
+        for one in servers:
+            one.wait_until_ready()
+        return ",".join(one.address for one in servers)
 
     def maintain(self, command):
         """Runs `voxlocd backup` or `restore`, which end by themselves."""
@@ -113,7 +135,8 @@ class Documents(unittest.TestCase):
         self.assertEqual(words[0], "voxloc", f"neither run nor named as not run: {command}")
         words[0] = os.path.join(self.programs, "voxloc")
         if "--server" in words:
-            words[words.index("--server") + 1] = server.address
+            at = words.index("--server") + 1
+            words[at] = self.address_of(words[at], server)
         elif words[1] not in ("simulate", "bag"):
             words += ["--server", server.address]
         done = subprocess.run(words, cwd=self.folder, stdin=subprocess.DEVNULL, timeout=TIMEOUT_S,
@@ -139,6 +162,9 @@ class Documents(unittest.TestCase):
         """Runs the lines of a block, and returns the server that runs after it."""
         if any(lines[0].startswith(start) for start in NOT_COMMANDS.get(document, ())):
             return server
+        if self.database is None and any(name in line for line in lines for name in NEEDS_STORE):
+            print(f"not run without PostgreSQL: {lines}")
+            return server
         if server is not None:
             server.wait_until_ready()
         for command in commands(lines):
@@ -148,7 +174,9 @@ class Documents(unittest.TestCase):
                 self.used.add(command)
                 self.start_or_lack_gpus(command)
             elif command.startswith("voxlocd") and command.endswith("&"):
-                server = self.start(command.rstrip("& "))
+                started = self.start(command.rstrip("& "))
+                # Commands that name no server go to the default address.
+                server = server if "--listen=" in command else started
             elif command == "kill %1":
                 self.assertEqual(self.servers.pop().stop(), 0, "the server did not end well")
                 server = None
