@@ -12,7 +12,8 @@ namespace {
 constexpr size_t kReadAhead = 8;
 // Beyond the rounding of distances in float32, relative.
 constexpr float kReachMargin = 1e-5F;
-// Arrays grow by doubling, and the last list may be long: that is no reason to free them.
+// A scan may have needed some times as much as is kept, and so may the next: that is no reason to
+// free it.
 constexpr size_t kKeptTimes = 4;
 constexpr uint32_t kNeighbors = 27;
 constexpr uint32_t kRowMask = 7;  // the three neighbours along x
@@ -60,10 +61,11 @@ void NeighborhoodCache::Use(const GaussianGrid& grid, NeighborSearch search) {
   Forget();
 }
 
-void NeighborhoodCache::ForgetOver(uint32_t max_candidates) {
-  if (size_ <= max_candidates) return;
+void NeighborhoodCache::ForgetOver(size_t most) {
+  const size_t held = size_ + lists_.size();
+  if (held <= most) return;
   Forget();
-  if (cells_.size() / kKeptTimes <= max_candidates) return;
+  if (held / kKeptTimes <= most) return;
   lists_ = {};
   index_x_ = {};
   index_y_ = {};

@@ -31,9 +31,9 @@ class NeighborhoodCache {
   // The lists are of this grid and this search from here on; those of others are forgotten. `grid`
   // must outlive the use of the lists.
   void Use(const GaussianGrid& grid, NeighborSearch search);
-  // Forgets all lists if they hold more candidates than this. Memory for several times as many is
-  // kept, more is freed.
-  void ForgetOver(uint32_t max_candidates);
+  // Forgets all lists if they and their candidates, counted together, are more than this: a list
+  // without a candidate takes memory too. Memory for several times as many is kept, more is freed.
+  void ForgetOver(size_t most);
 
   // A new number whenever the lists found before have been forgotten. Never 0.
   [[nodiscard]] uint64_t generation() const { return generation_; }

@@ -11,13 +11,13 @@
 namespace voxloc::cpu {
 namespace {
 
-// Candidate cells that the neighbourhoods of a stage may hold before they are forgotten, 36 bytes
-// each. A scan of 1,500 points meets some ten thousand; more are kept for the next scans, as long
-// as they fit into the second-level cache of most processors.
-constexpr uint32_t kMaxKeptCandidates = 1U << 16;
+// Lists and candidates that the neighbourhoods of a stage may hold before they are forgotten; a
+// candidate takes 36 bytes. A scan of 1,500 points meets some ten thousand; more are kept for the
+// next scans, as long as they fit into a second-level cache of 2 MB.
+constexpr size_t kMostKept = size_t{1} << 16;
 // While a scan is evaluated: so many that it would have to visit thousands of lattice cells with
 // each of its points.
-constexpr uint32_t kMaxCandidates = 1U << 24;
+constexpr size_t kMostInUse = size_t{1} << 24;
 // Chunks kept for the next scan.
 constexpr size_t kMaxKeptChunks = 512;
 
@@ -145,7 +145,7 @@ void ScanEvaluator::PadChunks() {
   }
   for (Neighborhoods& of_thread : neighborhoods_) {
     for (const std::unique_ptr<NeighborhoodCache>& of_stage : of_thread) {
-      if (of_stage != nullptr) of_stage->ForgetOver(kMaxKeptCandidates);
+      if (of_stage != nullptr) of_stage->ForgetOver(kMostKept);
     }
   }
 }
@@ -239,7 +239,7 @@ void ScanEvaluator::EvaluateChunk(const EvaluationFrame& frame, int count,
   }
   NeighborhoodCache& known = *neighborhoods[stage_number_];
   known.Use(*grid_, stage_.search);
-  known.ForgetOver(kMaxCandidates);
+  known.ForgetOver(kMostInUse);
   StageLists& lists = chunk.Lists(stage_number_);
   if (lists.generation != known.generation()) lists.known = 0;
   lists.generation = known.generation();

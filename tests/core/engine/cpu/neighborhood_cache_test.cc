@@ -188,17 +188,33 @@ TEST(NeighborhoodCacheTest, TooManyCandidatesAreForgotten) {
   cache.Use(grid, NeighborSearch::kRadius);
   for (const CellKey& key : Queries(6.0, 75)) (void)cache.Find(key);
   const uint32_t held = cache.size();
+  std::set<CellKey> lists;
+  for (const CellKey& key : Queries(6.0, 75)) lists.insert(key);
+  const size_t all = held + lists.size();
   const uint64_t generation = cache.generation();
-  cache.ForgetOver(held);
+  cache.ForgetOver(all);
   EXPECT_EQ(cache.size(), held);
   EXPECT_EQ(cache.generation(), generation);
-  for (const uint32_t limit : {held - 1, 1U}) {
+  for (const size_t limit : {all - 1, size_t{1}}) {
     cache.ForgetOver(limit);
     EXPECT_EQ(cache.size(), 0u);
     EXPECT_NE(cache.generation(), generation);
     for (const CellKey& key : Queries(6.0, 75)) (void)cache.Find(key);
     EXPECT_EQ(cache.size(), held);
   }
+}
+
+// A vehicle far from the map meets new lattice cells with every scan.
+TEST(NeighborhoodCacheTest, ListsWithoutACandidateCountToo) {
+  const GaussianGrid empty(2.0);
+  NeighborhoodCache cache;
+  cache.Use(empty, NeighborSearch::kRadius);
+  for (int32_t i = 0; i < 100; ++i) EXPECT_EQ(cache.Find({i, 0, 0}).count, 0U);
+  const uint64_t generation = cache.generation();
+  cache.ForgetOver(100);
+  EXPECT_EQ(cache.generation(), generation);
+  cache.ForgetOver(99);
+  EXPECT_NE(cache.generation(), generation);
 }
 
 }  // namespace
