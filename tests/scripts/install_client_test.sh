@@ -26,7 +26,7 @@ cmake --install "$build" --component client --prefix "$folder/prefix" >"$folder/
 if grep -q "$PWD" -r "$folder/prefix" --include='*.cmake' --include='*.pc'; then
   fail 'the package names the source folder'
 fi
-cmake -S clients/cpp/example -B "$folder/example" -DCMAKE_PREFIX_PATH="$folder/prefix" \
+cmake -G Ninja -S clients/cpp/example -B "$folder/example" -DCMAKE_PREFIX_PATH="$folder/prefix" \
   -DCMAKE_CXX_COMPILER_LAUNCHER="$(command -v ccache || true)" >"$folder/configure.log"
 cmake --build "$folder/example" >"$folder/build.log" 2>&1 || { cat "$folder/build.log"; fail 'CMake'; }
 
