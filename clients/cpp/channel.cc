@@ -141,10 +141,10 @@ absl::Status Channel::Impl::StatusOf(const Endpoint& called, absl::string_view c
   return ToAbslStatus(end, called.address, call);
 }
 
-absl::Status Channel::Impl::StatusOfUncancelled(const Endpoint& called, absl::string_view call,
-                                                const grpc::Status& end) const {
+absl::Status Channel::Impl::StatusOfStream(const Endpoint& called, absl::string_view call,
+                                           const grpc::Status& end, bool cancelled) const {
   absl::Status status = StatusOf(called, call, end);
-  if (!absl::IsCancelled(status) || !ReasonOf(status).empty()) return status;
+  if (cancelled || !absl::IsCancelled(status) || !ReasonOf(status).empty()) return status;
   Leave(called);
   return absl::UnavailableError(
       absl::StrCat(called.address, " ", call, ": the server or a proxy cancelled the stream"));

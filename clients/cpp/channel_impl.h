@@ -47,10 +47,10 @@ struct Channel::Impl {
   [[nodiscard]] absl::Status StatusOf(const Endpoint& called, absl::string_view call,
                                       const grpc::Status& end) const;
 
-  // The same for a stream that this client has not cancelled. Cancelled becomes Unavailable: gRPC
+  // The same for a stream. Cancelled becomes Unavailable unless this client has cancelled it: gRPC
   // tells it of a stream that reaches a server as that stops, and proxies of one that they drop.
-  [[nodiscard]] absl::Status StatusOfUncancelled(const Endpoint& called, absl::string_view call,
-                                                 const grpc::Status& end) const;
+  [[nodiscard]] absl::Status StatusOfStream(const Endpoint& called, absl::string_view call,
+                                            const grpc::Status& end, bool cancelled) const;
 
   // The first endpoint that is connected, or can be until `deadline`; the first where none can.
   // Does not wait where there is only one: the call itself tells.

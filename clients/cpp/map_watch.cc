@@ -55,7 +55,7 @@ struct MapWatch::Impl {
       return absl::UnavailableError(
           absl::StrCat(round.endpoint().address, " ", kWatchCall, ": the server ended the watch"));
     }
-    return channel.impl().StatusOfUncancelled(round.endpoint(), kWatchCall, end);
+    return channel.impl().StatusOfStream(round.endpoint(), kWatchCall, end, /*cancelled=*/false);
   }
 
   // False: cancelled in the meantime.

@@ -45,10 +45,8 @@ void SessionStream::Cancel() {
 }
 
 absl::Status SessionStream::Finish() {
-  constexpr char kCall[] = "AlignScans";
   const grpc::Status end = rpc_->Finish();
-  return cancelled_ ? channel_.impl().StatusOf(endpoint_, kCall, end)
-                    : channel_.impl().StatusOfUncancelled(endpoint_, kCall, end);
+  return channel_.impl().StatusOfStream(endpoint_, "AlignScans", end, cancelled_);
 }
 
 }  // namespace voxloc::client

@@ -76,12 +76,13 @@ class Connections:
             self.addresses.leave(index)
         return error
 
-    def error_of_uncancelled(self, index: int, call: str, rpc: Any) -> Error:
-        """The same for a stream that this client has not cancelled. CANCELLED becomes UNAVAILABLE:
-        gRPC tells it of a stream that reaches a server as that stops, and proxies of one that they
-        drop."""
+    def error_of_stream(self, index: int, call: str, rpc: Any, cancelled: bool = False) -> Error:
+        """The same for a stream. CANCELLED becomes UNAVAILABLE unless this client has `cancelled`
+        it: gRPC tells it of a stream that reaches a server as that stops, and proxies of one that
+        they drop."""
         error = self.error(index, call, rpc)
-        if error.code != grpc.StatusCode.CANCELLED or error.reason or self.closed:
+        if (cancelled or self.closed or error.reason
+                or error.code != grpc.StatusCode.CANCELLED):
             return error
         self.addresses.leave(index)
         return Error(grpc.StatusCode.UNAVAILABLE, f"{self.addresses.all[index]} {call}: the server "

@@ -61,9 +61,8 @@ class Stream:
         try:
             message = await self._call.read()
         except grpc.RpcError as rpc:
-            told = (self._connections.error if self._cancelled
-                    else self._connections.error_of_uncancelled)
-            raise told(self._index, self._call_name, rpc) from None
+            raise self._connections.error_of_stream(self._index, self._call_name, rpc,
+                                                    self._cancelled) from None
         except asyncio.CancelledError:
             if not self._cancelled:
                 raise
@@ -305,7 +304,7 @@ class Client:
                     yield event
                 end = watch_ended(route.server)
             except grpc.RpcError as rpc:
-                end = self._connections.error_of_uncancelled(route.index, "WatchMap", rpc)
+                end = self._connections.error_of_stream(route.index, "WatchMap", rpc)
             finally:
                 call.cancel()
             await asyncio.sleep(route.after(end))

@@ -59,9 +59,8 @@ class Stream:
         except StopIteration:
             return None
         except grpc.RpcError as rpc:
-            told = (self._connections.error if self._cancelled
-                    else self._connections.error_of_uncancelled)
-            raise told(self._index, self._call_name, rpc) from None
+            raise self._connections.error_of_stream(self._index, self._call_name, rpc,
+                                                    self._cancelled) from None
 
     def finish(self) -> None:
         """Half-closes, and lets the server end the stream. All that was asked for has come: how

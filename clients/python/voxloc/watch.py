@@ -55,9 +55,8 @@ class MapWatch:
             except StopIteration:
                 end = watch_ended(self._route.server)
             except grpc.RpcError as rpc:
-                if self._cancelled.is_set():
-                    raise StopIteration from None
-                end = self._connections.error_of_uncancelled(self._route.index, "WatchMap", rpc)
+                end = self._connections.error_of_stream(self._route.index, "WatchMap", rpc,
+                                                        self._cancelled.is_set())
             self._call = None
             if self._cancelled.is_set():
                 raise StopIteration

@@ -164,27 +164,30 @@ struct PointOrder {
   int matched = 0;
 };
 
+constexpr uint32_t kMostTold = 31;  // points with more pairs are not told apart
+
+VOXLOC_HD uint32_t RankOf(uint32_t pairs) { return pairs < kMostTold ? pairs : kMostTold; }
+
 // A counting sort: points with as many pairs stay in their order.
 VOXLOC_HD void AcceptAndOrder(const cpu::AccumulateArguments& in, PointOrder& order) {
-  constexpr uint32_t kMost = 31;  // those with more are not told apart
-  int place[kMost + 1] = {};
+  int place[kMostTold + 1] = {};
   uint32_t total = 0;
   for (int i = 0; i < in.padded_count; ++i) {
     order.first[i] = total;
     order.taken[i] = AcceptCandidates(in, i, in.accepted + total);
     total += order.taken[i];
-    ++place[order.taken[i] < kMost ? order.taken[i] : kMost];
+    ++place[RankOf(order.taken[i])];
   }
   int next = 0;
-  for (uint32_t count = kMost; count > 0; --count) {
-    const int points = place[count];
-    place[count] = next;
+  for (uint32_t rank = kMostTold; rank > 0; --rank) {
+    const int points = place[rank];
+    place[rank] = next;
     next += points;
   }
   order.matched = next;
   for (int i = 0; i < in.padded_count; ++i) {
-    const uint32_t count = order.taken[i] < kMost ? order.taken[i] : kMost;
-    if (count > 0) order.point[place[count]++] = static_cast<uint16_t>(i);
+    const uint32_t rank = RankOf(order.taken[i]);
+    if (rank > 0) order.point[place[rank]++] = static_cast<uint16_t>(i);
   }
   // The last eight may be fewer: the others stand for the first point and have no pair.
   for (int lane = 0; lane < kLanes; ++lane) order.point[next + lane] = order.point[0];

@@ -35,7 +35,7 @@ class NeighborhoodCache {
   // without a candidate takes memory too. Memory for several times as many is kept, more is freed.
   void ForgetOver(size_t most);
 
-  // A new number whenever the lists found before have been forgotten. Never 0.
+  // A new number whenever the lists found before have been forgotten. Not 0 once a grid is used.
   [[nodiscard]] uint64_t generation() const { return generation_; }
 
   [[nodiscard]] List Find(const CellKey& key);
