@@ -9,6 +9,10 @@
 #ifndef VOXLOC_CORE_ENGINE_CPU_LANES_H_
 #define VOXLOC_CORE_ENGINE_CPU_LANES_H_
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 #include <cstdint>
 #include <cstring>
 
@@ -100,12 +104,10 @@ VOXLOC_HD uint32_t WriteActive(const IntVector& mask, uint32_t count, uint32_t f
     return places;
   }();
   const uint32_t wanted = count >= kLanes ? 0xffU : (1U << count) - 1U;
-  const auto bits = static_cast<uint32_t>(__builtin_ia32_movmskps256((FloatVector)mask)) & wanted;
-  // Of sixteen bytes the instruction widens the low eight.
-  using LongPair = long long __attribute__((vector_size(16)));  // NOLINT(google-runtime-int)
-  using Bytes = char __attribute__((vector_size(16)));
-  const LongPair places = {static_cast<long long>(kPlaces.of[bits])};  // NOLINT(google-runtime-int)
-  Store((IntVector)__builtin_ia32_pmovzxbd256((Bytes)places) + static_cast<int32_t>(first), to);
+  const auto bits = static_cast<uint32_t>(_mm256_movemask_ps((__m256)mask)) & wanted;
+  const __m256i places =
+      _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<int64_t>(kPlaces.of[bits])));
+  Store((IntVector)places + static_cast<int32_t>(first), to);
   return static_cast<uint32_t>(__builtin_popcount(bits));
 #else
   int32_t active[kLanes];
