@@ -16,6 +16,7 @@
 
 #include "core/ndt/chart.h"
 #include "core/ndt/host_device.h"
+#include "core/ndt/multiply_add.h"
 #include "core/ndt/newton.h"
 #include "core/ndt/point_terms.h"
 
@@ -27,13 +28,17 @@ struct CurvatureRules {
 };
 
 // Where entry (i, j) of a symmetric 6x6 matrix, i <= j, stands in its upper triangle.
-VOXLOC_HD int UpperIndex(int i, int j) { return i * (11 - i) / 2 + j; }
+VOXLOC_HD constexpr int UpperIndex(int i, int j) { return i * (11 - i) / 2 + j; }
+
+VOXLOC_HD double Dot3(const double (&a)[3], const double* b) {
+  return AddProduct(AddProduct(Product(a[0], b[0]), a[1], b[1]), a[2], b[2]);
+}
 
 VOXLOC_HD double ChartGradientEntry(const DerivativeSums<double>& sums,
                                     const ChartAxes<double>& axes, int i) {
   if (i < 3) return sums.gradient[i];
   const double(&a)[3] = axes.axis[i - 3];
-  return a[0] * sums.gradient[3] + a[1] * sums.gradient[4] + a[2] * sums.gradient[5];
+  return Dot3(a, sums.gradient + 3);
 }
 
 // i <= j.
@@ -45,21 +50,22 @@ VOXLOC_HD double ChartHessianEntry(const DerivativeSums<double>& sums,
   const double(&b)[3] = axes.axis[j - 3];
   if (i < 3) {
     const double* row = h + UpperIndex(i, 3);
-    return row[0] * b[0] + row[1] * b[1] + row[2] * b[2];
+    return Dot3(b, row);
   }
   const double(&a)[3] = axes.axis[i - 3];
-  const double hb[3] = {h[15] * b[0] + h[16] * b[1] + h[17] * b[2],
-                        h[16] * b[0] + h[18] * b[1] + h[19] * b[2],
-                        h[17] * b[0] + h[19] * b[1] + h[20] * b[2]};
-  double entry = a[0] * hb[0] + a[1] * hb[1] + a[2] * hb[2];
+  const double rows[3][3] = {{h[15], h[16], h[17]}, {h[16], h[18], h[19]}, {h[17], h[19], h[20]}};
+  const double hb[3] = {Dot3(b, rows[0]), Dot3(b, rows[1]), Dot3(b, rows[2])};
+  double entry = Dot3(a, hb);
   if (!rules.second_order) return entry;
   if (i < j) {
     const double(&g)[kGradientSize] = sums.gradient;
-    entry += 0.5 * ((a[1] * b[2] - a[2] * b[1]) * g[3] + (a[2] * b[0] - a[0] * b[2]) * g[4] +
-                    (a[0] * b[1] - a[1] * b[0]) * g[5]);
+    const double cross[3] = {SubtractProduct(Product(a[1], b[2]), a[2], b[1]),
+                             SubtractProduct(Product(a[2], b[0]), a[0], b[2]),
+                             SubtractProduct(Product(a[0], b[1]), a[1], b[0])};
+    entry = AddProduct(entry, 0.5, Dot3(cross, g + 3));
   } else if (i == 4 && !rules.exact_pitch_curvature) {
     // Twice sin(pitch), which is the x of yaw's axis.
-    entry += 2.0 * axes.axis[2][0] * sums.old_pitch;
+    entry = AddProduct(entry, 2.0 * axes.axis[2][0], sums.old_pitch);
   }
   return entry;
 }

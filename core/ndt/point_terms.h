@@ -27,6 +27,7 @@
 
 #include "core/ndt/chart.h"
 #include "core/ndt/host_device.h"
+#include "core/ndt/multiply_add.h"
 #include "core/ndt/symmetric3.h"
 
 namespace voxloc::ndt {
@@ -59,7 +60,7 @@ VOXLOC_HD PairTerms<T> ComputePairTerms(const Vector3<T>& q, const Symmetric3<T>
                                         S d2) {
   PairTerms<T> pair;
   pair.bq = Multiply(information, q);
-  pair.e = Exp(Dot(q, pair.bq) * (S(-0.5) * d2));
+  pair.e = Exp(Product(Dot(q, pair.bq), S(-0.5) * d2));
   return pair;
 }
 
@@ -72,16 +73,17 @@ VOXLOC_HD void AddPair(const PairTerms<T>& pair, const Symmetric3<T>& informatio
                        PairSums<T>& sums) {
   const T& e = pair.e;
   sums.exponentials = sums.exponentials + e;
-  sums.s.x = sums.s.x + e * pair.bq.x;
-  sums.s.y = sums.s.y + e * pair.bq.y;
-  sums.s.z = sums.s.z + e * pair.bq.z;
-  const Vector3<T> cbq = {pair.bq.x * curvature, pair.bq.y * curvature, pair.bq.z * curvature};
-  sums.m.xx = sums.m.xx + e * (information.xx - cbq.x * pair.bq.x);
-  sums.m.xy = sums.m.xy + e * (information.xy - cbq.x * pair.bq.y);
-  sums.m.xz = sums.m.xz + e * (information.xz - cbq.x * pair.bq.z);
-  sums.m.yy = sums.m.yy + e * (information.yy - cbq.y * pair.bq.y);
-  sums.m.yz = sums.m.yz + e * (information.yz - cbq.y * pair.bq.z);
-  sums.m.zz = sums.m.zz + e * (information.zz - cbq.z * pair.bq.z);
+  sums.s.x = AddProduct(sums.s.x, e, pair.bq.x);
+  sums.s.y = AddProduct(sums.s.y, e, pair.bq.y);
+  sums.s.z = AddProduct(sums.s.z, e, pair.bq.z);
+  const Vector3<T> cbq = {Product(pair.bq.x, curvature), Product(pair.bq.y, curvature),
+                          Product(pair.bq.z, curvature)};
+  sums.m.xx = AddProduct(sums.m.xx, e, SubtractProduct(information.xx, cbq.x, pair.bq.x));
+  sums.m.xy = AddProduct(sums.m.xy, e, SubtractProduct(information.xy, cbq.x, pair.bq.y));
+  sums.m.xz = AddProduct(sums.m.xz, e, SubtractProduct(information.xz, cbq.x, pair.bq.z));
+  sums.m.yy = AddProduct(sums.m.yy, e, SubtractProduct(information.yy, cbq.y, pair.bq.y));
+  sums.m.yz = AddProduct(sums.m.yz, e, SubtractProduct(information.yz, cbq.y, pair.bq.z));
+  sums.m.zz = AddProduct(sums.m.zz, e, SubtractProduct(information.zz, cbq.z, pair.bq.z));
 }
 
 // Where the search takes the cells within a radius, pairs come and go as a point moves, and the
@@ -114,14 +116,18 @@ VOXLOC_HD ReachBoundary<S> BoundaryOf(S squared_radius_m2) {
 template <typename T, typename S>
 VOXLOC_HD void AddBoundary(const PairTerms<T>& pair, const Vector3<T>& distance, const T& shell,
                            const ReachBoundary<S>& boundary, PairSums<T>& sums) {
-  const T weight = shell * pair.e * boundary.scale;
-  const Vector3<T> n = {weight * distance.x, weight * distance.y, weight * distance.z};
-  sums.m.xx = sums.m.xx - pair.bq.x * n.x;
-  sums.m.xy = sums.m.xy - (pair.bq.x * n.y + pair.bq.y * n.x) * S(0.5);
-  sums.m.xz = sums.m.xz - (pair.bq.x * n.z + pair.bq.z * n.x) * S(0.5);
-  sums.m.yy = sums.m.yy - pair.bq.y * n.y;
-  sums.m.yz = sums.m.yz - (pair.bq.y * n.z + pair.bq.z * n.y) * S(0.5);
-  sums.m.zz = sums.m.zz - pair.bq.z * n.z;
+  const T weight = Product(Product(shell, pair.e), boundary.scale);
+  const Vector3<T> n = {Product(weight, distance.x), Product(weight, distance.y),
+                        Product(weight, distance.z)};
+  sums.m.xx = SubtractProduct(sums.m.xx, pair.bq.x, n.x);
+  sums.m.xy =
+      SubtractProduct(sums.m.xy, AddProduct(Product(pair.bq.x, n.y), pair.bq.y, n.x), S(0.5));
+  sums.m.xz =
+      SubtractProduct(sums.m.xz, AddProduct(Product(pair.bq.x, n.z), pair.bq.z, n.x), S(0.5));
+  sums.m.yy = SubtractProduct(sums.m.yy, pair.bq.y, n.y);
+  sums.m.yz =
+      SubtractProduct(sums.m.yz, AddProduct(Product(pair.bq.y, n.z), pair.bq.z, n.y), S(0.5));
+  sums.m.zz = SubtractProduct(sums.m.zz, pair.bq.z, n.z);
 }
 
 // Sums over points, in the map's axes.
@@ -155,7 +161,7 @@ VOXLOC_HD DerivativeSums<T> Scaled(DerivativeSums<T> sums, T factor) {
 
 template <typename T, typename S>
 VOXLOC_HD T DotRow(const S (&row)[3], const Vector3<T>& x) {
-  return x.x * row[0] + x.y * row[1] + x.z * row[2];
+  return AddProduct(AddProduct(Product(x.x, row[0]), x.y, row[1]), x.z, row[2]);
 }
 
 // Adds what the pair sums of the scan point x (in the scan's frame) contribute; `rotation` is the R
@@ -168,15 +174,21 @@ VOXLOC_HD void AddPoint(const Vector3<T>& x, const PairSums<T>& pairs, const Rot
   const Vector3<T> y = {DotRow(rotation.m[0], x), DotRow(rotation.m[1], x),
                         DotRow(rotation.m[2], x)};
   // The columns of M J for rotations.
-  const Vector3<T> mx = {m.xz * y.y - m.xy * y.z, m.yz * y.y - m.yy * y.z, m.zz * y.y - m.yz * y.z};
-  const Vector3<T> my = {m.xx * y.z - m.xz * y.x, m.xy * y.z - m.yz * y.x, m.xz * y.z - m.zz * y.x};
-  const Vector3<T> mz = {m.xy * y.x - m.xx * y.y, m.yy * y.x - m.xy * y.y, m.yz * y.x - m.xz * y.y};
-  const T sx_yy = s.x * y.y;
-  const T sx_yz = s.x * y.z;
-  const T sy_yx = s.y * y.x;
-  const T sy_yz = s.y * y.z;
-  const T sz_yx = s.z * y.x;
-  const T sz_yy = s.z * y.y;
+  const Vector3<T> mx = {SubtractProduct(Product(m.xz, y.y), m.xy, y.z),
+                         SubtractProduct(Product(m.yz, y.y), m.yy, y.z),
+                         SubtractProduct(Product(m.zz, y.y), m.yz, y.z)};
+  const Vector3<T> my = {SubtractProduct(Product(m.xx, y.z), m.xz, y.x),
+                         SubtractProduct(Product(m.xy, y.z), m.yz, y.x),
+                         SubtractProduct(Product(m.xz, y.z), m.zz, y.x)};
+  const Vector3<T> mz = {SubtractProduct(Product(m.xy, y.x), m.xx, y.y),
+                         SubtractProduct(Product(m.yy, y.x), m.xy, y.y),
+                         SubtractProduct(Product(m.yz, y.x), m.xz, y.y)};
+  const T sx_yy = Product(s.x, y.y);
+  const T sx_yz = Product(s.x, y.z);
+  const T sy_yx = Product(s.y, y.x);
+  const T sy_yz = Product(s.y, y.z);
+  const T sz_yx = Product(s.z, y.x);
+  const T sz_yy = Product(s.z, y.y);
 
   T* g = sums.gradient;
   g[0] = g[0] + s.x;
@@ -202,23 +214,23 @@ VOXLOC_HD void AddPoint(const Vector3<T>& x, const PairSums<T>& pairs, const Rot
   h[12] = h[12] + mx.z;
   h[13] = h[13] + my.z;
   h[14] = h[14] + mz.z;
-  h[15] = h[15] + (mx.z * y.y - mx.y * y.z);
-  h[16] = h[16] + (my.z * y.y - my.y * y.z);
-  h[17] = h[17] + (mz.z * y.y - mz.y * y.z);
-  h[18] = h[18] + (my.x * y.z - my.z * y.x);
-  h[19] = h[19] + (mz.x * y.z - mz.z * y.x);
-  h[20] = h[20] + (mz.y * y.x - mz.x * y.y);
+  h[15] = h[15] + SubtractProduct(Product(mx.z, y.y), mx.y, y.z);
+  h[16] = h[16] + SubtractProduct(Product(my.z, y.y), my.y, y.z);
+  h[17] = h[17] + SubtractProduct(Product(mz.z, y.y), mz.y, y.z);
+  h[18] = h[18] + SubtractProduct(Product(my.x, y.z), my.z, y.x);
+  h[19] = h[19] + SubtractProduct(Product(mz.x, y.z), mz.z, y.x);
+  h[20] = h[20] + SubtractProduct(Product(mz.y, y.x), mz.x, y.y);
   if constexpr (kSecondOrder) {
-    const T sx_yx = s.x * y.x;
-    const T sy_yy = s.y * y.y;
-    const T sz_yz = s.z * y.z;
+    const T sx_yx = Product(s.x, y.x);
+    const T sy_yy = Product(s.y, y.y);
+    const T sz_yz = Product(s.z, y.z);
     h[15] = h[15] - (sy_yy + sz_yz);
-    h[16] = h[16] + (sx_yy + sy_yx) * S(0.5);
-    h[17] = h[17] + (sx_yz + sz_yx) * S(0.5);
+    h[16] = AddProduct(h[16], sx_yy + sy_yx, S(0.5));
+    h[17] = AddProduct(h[17], sx_yz + sz_yx, S(0.5));
     h[18] = h[18] - (sx_yx + sz_yz);
-    h[19] = h[19] + (sy_yz + sz_yy) * S(0.5);
+    h[19] = AddProduct(h[19], sy_yz + sz_yy, S(0.5));
     h[20] = h[20] - (sx_yx + sy_yy);
-    sums.old_pitch = sums.old_pitch + s.x * x.z;
+    sums.old_pitch = AddProduct(sums.old_pitch, s.x, x.z);
   }
 }
 

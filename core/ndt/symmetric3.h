@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "core/ndt/host_device.h"
+#include "core/ndt/multiply_add.h"
 
 namespace voxloc::ndt {
 
@@ -21,7 +22,7 @@ struct Vector3 {
 
 template <typename T>
 VOXLOC_HD T Dot(const Vector3<T>& a, const Vector3<T>& b) {
-  return a.x * b.x + a.y * b.y + a.z * b.z;
+  return AddProduct(AddProduct(Product(a.x, b.x), a.y, b.y), a.z, b.z);
 }
 
 template <typename T>
@@ -36,8 +37,7 @@ struct Symmetric3 {
 
 template <typename T>
 VOXLOC_HD Vector3<T> Multiply(const Symmetric3<T>& a, const Vector3<T>& v) {
-  return {a.xx * v.x + a.xy * v.y + a.xz * v.z, a.xy * v.x + a.yy * v.y + a.yz * v.z,
-          a.xz * v.x + a.yz * v.y + a.zz * v.z};
+  return {Dot({a.xx, a.xy, a.xz}, v), Dot({a.xy, a.yy, a.yz}, v), Dot({a.xz, a.yz, a.zz}, v)};
 }
 
 // a + scale * v v'.
