@@ -28,8 +28,8 @@ struct Evaluation {
 
 // Adds the pull of the reference position at the pose `chart` that was evaluated.
 template <typename Score>
-VOXLOC_HD void Regularize(const SearchRules& rules, const double (&chart)[6],
-                          Evaluation<Score>& evaluation) {
+VOXLOC_HD_RARE void Regularize(const SearchRules& rules, const double (&chart)[6],
+                               Evaluation<Score>& evaluation) {
   const double weight = rules.regularization_scale * static_cast<double>(evaluation.score.pairs);
   const double added = AddRegularization(rules.reference_x, rules.reference_y, chart, weight,
                                          evaluation.derivatives);

@@ -12,8 +12,10 @@
 
 #if defined(__CUDACC__)
 #define VOXLOC_HD __host__ __device__ __forceinline__
+#define VOXLOC_HD_RARE inline __host__ __device__ __noinline__
 #else
 #define VOXLOC_HD inline __attribute__((always_inline))
+#define VOXLOC_HD_RARE VOXLOC_HD
 #endif
 
 #endif  // VOXLOC_CORE_NDT_HOST_DEVICE_H_

@@ -32,7 +32,7 @@ class LineSearch {
   VOXLOC_HD double Trial() const { return trial_; }
 
   // phi and its slope at Trial(). True when the search is over and Trial() is the step to take.
-  VOXLOC_HD bool Update(double phi, double slope) {
+  VOXLOC_HD_RARE bool Update(double phi, double slope) {
     if (!std::isfinite(phi + slope)) return true;
     const Sample psi = {trial_, phi - phi_zero_ - kMu * slope_zero_ * trial_,
                         slope - kMu * slope_zero_};

@@ -47,33 +47,9 @@ class NewtonSearch {
   VOXLOC_HD void Advance(const SearchRules& rules, Interrupt interrupt) {
     ++evaluations_count_;
     stepped_ = false;
-    Evaluation<Score>& evaluation = next();
-    if (rules.regularized) Regularize(rules, wanted_, evaluation);
-    bool goes_on = false;
-    switch (phase_) {
-      case Phase::kBefore:
-        before_ = evaluation.score;
-        best_.Begin(chart_, before_);
-        goes_on = EnterStage(rules, rules.entry, /*evaluated=*/true);
-        break;
-      case Phase::kBeginStage:
-        BeginStage();
-        goes_on = true;
-        break;
-      case Phase::kTrial:
-        goes_on = TakeTrial(rules, interrupt);
-        break;
-      case Phase::kJudge:
-        goes_on = Judge(rules, evaluation.score, interrupt);
-        break;
-      case Phase::kAnswer:
-        Accept();
-        phase_ = Phase::kDone;
-        break;
-      case Phase::kStageEnded:
-      case Phase::kDone:
-        break;
-    }
+    if (rules.regularized) Regularize(rules, wanted_, next());
+    const bool goes_on =
+        phase_ == Phase::kTrial ? TakeTrial(rules, interrupt) : TakeOther(rules, interrupt);
     if (goes_on) Iterate(rules, interrupt);
     // What ended within the cells of the score stage has its score already.
     if (phase_ == Phase::kStageEnded) Judge(rules, current().score, interrupt);
@@ -116,7 +92,7 @@ class NewtonSearch {
   }
 
   // To a stage that begins at chart_. True: next() is the evaluation there that it begins with.
-  VOXLOC_HD bool EnterStage(const SearchRules& rules, int stage, bool evaluated) {
+  VOXLOC_HD_RARE bool EnterStage(const SearchRules& rules, int stage, bool evaluated) {
     Want(chart_, stage);
     if (evaluated && stage == rules.score_stage && !rules.stage[stage].thinned) {
       BeginStage();
@@ -139,6 +115,31 @@ class NewtonSearch {
       return EndStage(rules, Termination::kZeroStep);
     }
     phase_ = Phase::kTrial;
+  }
+
+  // An evaluation that is not of a trial. True: a stage begins with it.
+  VOXLOC_HD_RARE bool TakeOther(const SearchRules& rules, Interrupt interrupt) {
+    const Score& score = next().score;
+    switch (phase_) {
+      case Phase::kBefore:
+        before_ = score;
+        best_.Begin(chart_, before_);
+        return EnterStage(rules, rules.entry, /*evaluated=*/true);
+      case Phase::kBeginStage:
+        BeginStage();
+        return true;
+      case Phase::kJudge:
+        return Judge(rules, score, interrupt);
+      case Phase::kAnswer:
+        Accept();
+        phase_ = Phase::kDone;
+        return false;
+      case Phase::kTrial:
+      case Phase::kStageEnded:
+      case Phase::kDone:
+        break;
+    }
+    return false;
   }
 
   // Whether the trial is taken and the stage goes on.
@@ -165,7 +166,10 @@ class NewtonSearch {
 
   VOXLOC_HD void KeepStep(const SearchRules& rules) {
     stepped_ = true;
-    if (!rules.traced) return;
+    if (rules.traced) TraceStep();
+  }
+
+  VOXLOC_HD_RARE void TraceStep() {
     step_stage_ = wanted_stage_;
     step_direction_ = stage_.direction();
     step_length_ = stage_.length();
@@ -173,7 +177,7 @@ class NewtonSearch {
     for (int i = 0; i < 6; ++i) to_[i] = wanted_[i];
   }
 
-  VOXLOC_HD void EndStage(const SearchRules& rules, Termination termination) {
+  VOXLOC_HD_RARE void EndStage(const SearchRules& rules, Termination termination) {
     ended_stage_ = wanted_stage_;
     ended_by_ = termination;
     const bool goes_on = termination == Termination::kConverged ||
@@ -195,7 +199,7 @@ class NewtonSearch {
 
   // What becomes of the stage that ended at chart_, where the score is this. True: a stage begins,
   // with next().
-  VOXLOC_HD bool Judge(const SearchRules& rules, const Score& score, Interrupt interrupt) {
+  VOXLOC_HD_RARE bool Judge(const SearchRules& rules, const Score& score, Interrupt interrupt) {
     SearchAnswer<Score> offered;
     for (int i = 0; i < 6; ++i) offered.chart[i] = chart_[i];
     offered.score = score;

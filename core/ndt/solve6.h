@@ -85,8 +85,8 @@ VOXLOC_HD bool SolveByFactorization(const Matrix6x6& hessian, const double (&gra
 }
 
 // The least-norm solution of H d = -g by the eigen decomposition.
-VOXLOC_HD void SolveByEigenvalues(const Matrix6x6& hessian, const double (&gradient)[6],
-                                  double (&step)[6], const ObservedDirections& observed = {}) {
+VOXLOC_HD_RARE void SolveByEigenvalues(const Matrix6x6& hessian, const double (&gradient)[6],
+                                       double (&step)[6], const ObservedDirections& observed = {}) {
   const bool selective = observed.ratio > 0.0;
   // Angles are multiplied by the rotation scale, so derivatives by its inverse.
   const double inverse_scale = selective ? 1.0 / observed.rotation_scale_m : 1.0;
@@ -151,7 +151,9 @@ VOXLOC_HD void SolveByEigenvalues(const Matrix6x6& hessian, const double (&gradi
 VOXLOC_HD void SolveNewtonStep(const Matrix6x6& hessian, const double (&gradient)[6],
                                double (&step)[6], const ObservedDirections& observed = {}) {
   if (observed.ratio > 0.0 || !SolveByFactorization(hessian, gradient, step)) {
-    SolveByEigenvalues(hessian, gradient, step, observed);
+    double least_norm[6];  // an array whose address is taken lies in memory, on the device
+    SolveByEigenvalues(hessian, gradient, least_norm, observed);
+    for (int i = 0; i < 6; ++i) step[i] = least_norm[i];
   }
 }
 

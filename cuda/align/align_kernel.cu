@@ -14,6 +14,7 @@
 #include "cuda/align/cluster.cuh"
 #include "cuda/align/cluster_choice.h"
 #include "cuda/align/point_match.cuh"
+#include "cuda/align/row_exchange.cuh"
 #include "cuda/align/search_lead.cuh"
 #include "cuda/align/virtual_warps.h"
 #include "cuda/align/warp_sums.cuh"
@@ -32,6 +33,10 @@ static_assert(kMostThreads == 32 * kColumns, "a warp of a cluster has one column
 __device__ __forceinline__ float SumChunk(const Shared& shared, const ndt::Vector3<float>& point,
                                           const MatchedPoint& matched) {
   ndt::DerivativeSums<float> derivatives;
+  // What is added to minus zero is itself, so that the compiler leaves these additions out.
+  for (float& entry : derivatives.gradient) entry = -0.0F;
+  for (float& entry : derivatives.hessian) entry = -0.0F;
+  derivatives.old_pitch = -0.0F;
   // A point without a pair is taken for zero: its sums are, but zero times infinity is not.
   const bool any = matched.pairs > 0;
   const ndt::Vector3<float> x = {any ? point.x : 0.0F, any ? point.y : 0.0F, any ? point.z : 0.0F};
@@ -139,6 +144,34 @@ __device__ __forceinline__ void CopyToShared(const T& from, T& to) {
   }
 }
 
+// Of two neighbouring slots, over the columns of a row.
+__device__ __forceinline__ double2 SumColumns(const double* first, uint32_t columns) {
+  double2 sum = {0.0, 0.0};
+#pragma unroll
+  for (uint32_t column = 0; column < kColumns; ++column) {
+    if (column < columns) {
+      const double2 added = *reinterpret_cast<const double2*>(first + column * kSlots);
+      sum.x += added.x;
+      sum.y += added.y;
+    }
+  }
+  return sum;
+}
+
+// Of a slot, over all rows.
+__device__ __forceinline__ double SumRows(const double* first) {
+  double row[kRows];
+#pragma unroll
+  for (int i = 0; i < kRows; ++i) row[i] = first[i * kSlots];
+  return SumByPairs(row);
+}
+
+// An interrupt, as it rides on the matched points.
+__device__ __forceinline__ double RaisedUnits(Interrupt raised, uint64_t deadline_ns) {
+  const bool late = deadline_ns != 0 && NowNs() >= deadline_ns;
+  return kInterruptUnit * static_cast<int>(late ? Interrupt::kDeadline : raised);
+}
+
 // What is evaluated once more at the final pose. All threads of the cluster.
 __device__ __noinline__ void RunPasses(Shared& shared, const AlignArguments& arguments,
                                        const DeviceJob& job, const AlignProgram& program,
@@ -163,8 +196,7 @@ __device__ __noinline__ void RunPasses(Shared& shared, const AlignArguments& arg
       }
     }
     __syncthreads();
-    if (warp == 0) PreparePose(shared, lane);
-    if (warp == 1) PrepareDerivatives(shared, shared.stage, lane);
+    if (warp == 0) PreparePose(shared, shared.stage.small_angle_shortcut, lane);
     __syncthreads();
     const ScanView scan = ViewOf(arguments, arguments.scans[pass.scan]);
     if (pass.groups > 0) {
@@ -182,8 +214,10 @@ template <int kThreads, int kBlocksPerMultiprocessor, int kPairsAtOnce>
 __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     AlignKernel(const AlignArguments arguments) {
   __shared__ Shared shared;
-  // Of a block with several rows: the columns of each, to be added in order.
-  extern __shared__ double columns[];  // [rows of this block][kColumns][32]
+  // Of a lone block: the sums of all rows, [kRows][kSlots]. Of a block of a cluster: RowExchange,
+  // and behind it the columns of its rows, to be added in order, [rows of this
+  // block][kColumns][kSlots].
+  extern __shared__ double dynamic[];
 
   const uint32_t cluster = ClusterSize();
   const uint32_t rank = ClusterRank();
@@ -191,6 +225,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   const AlignProgram& program = arguments.programs[job.program];
   const DeviceScan& device_scan = arguments.scans[job.scan];
   const ScanView scan = ViewOf(arguments, device_scan);
+  RowExchange& exchange = *reinterpret_cast<RowExchange*>(dynamic);
+  const SlotShare share = ShareOf(rank, cluster);
+  double* const columns = dynamic + sizeof(RowExchange) / sizeof(double);
   const uint32_t warps = blockDim.x / 32;
   const uint32_t warp = threadIdx.x / 32;
   const auto lane = static_cast<int>(threadIdx.x % 32);
@@ -219,7 +256,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     new (shared.search) Search(rules, job.guess);
     PublishWish(shared);
     if (job.passes_only) shared.done = true;
-    for (ArrivalBarrier& barrier : shared.arrived) Initialize(barrier);
+    if (cluster > 1) Initialize(exchange);
   }
   __syncthreads();
   if (cluster > 1) SynchronizeCluster();
@@ -230,6 +267,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   const uint32_t first_part = alone ? 0 : warp;
   const uint32_t part_step = alone ? 1 : warps;
 
+  const Interrupt raised = job.interrupt;
+  const uint64_t deadline_ns = job.deadline_ns;
   int stage_loaded = -1;
   uint32_t evaluation = 0;
   uint32_t trace_at = job.trace_begin;
@@ -238,8 +277,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
       stage_loaded = shared.stage_number;
       CopyToShared(program.terms[stage_loaded], shared.stage);
     }
-    if (warp == 0) PreparePose(shared, lane);
-    if (warp == warps - 1) PrepareDerivatives(shared, program.terms[stage_loaded], lane);
+    if (warp == 0) PreparePose(shared, program.terms[stage_loaded].small_angle_shortcut, lane);
     __syncthreads();
 
     const uint32_t points_used =
@@ -247,7 +285,6 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     const uint32_t chunks = (points_used + kPointsPerChunk - 1) / kPointsPerChunk;
     const uint32_t columns_used = min((chunks + kRows - 1) / kRows, uint32_t{kColumns});
     const uint32_t parts = alone ? kRows / warps * columns_used : rows_here * columns_used;
-    double(&rows)[kRows][32] = shared.rows[evaluation % 2];
     double row_sum = 0.0;
     for (uint32_t part = first_part; part < parts; part += part_step) {
       const uint32_t row_here = part / columns_used;
@@ -259,41 +296,29 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
             static_cast<double>(EvaluateChunk<kPairsAtOnce>(shared, scan, points_used, chunk));
       }
       if (!alone) {
-        columns[(row_here * kColumns + column) * 32 + static_cast<uint32_t>(lane)] = column_sum;
+        columns[(row_here * kColumns + column) * kSlots + static_cast<uint32_t>(lane)] = column_sum;
         continue;
       }
       row_sum = column == 0 ? column_sum : row_sum + column_sum;
-      if (column == columns_used - 1) rows[row][lane] = row_sum;
+      if (column == columns_used - 1) dynamic[row * kSlots + static_cast<uint32_t>(lane)] = row_sum;
     }
     __syncthreads();
 
-    Interrupt interrupt = job.interrupt;
-    if (job.deadline_ns != 0 && NowNs() >= job.deadline_ns) {
-      interrupt = Interrupt::kDeadline;
-    }
-    if (alone) {
-      if (threadIdx.x == 0) rows[0][kMatched] += kInterruptUnit * static_cast<int>(interrupt);
-    } else {
-      ArrivalBarrier& arrived = shared.arrived[evaluation % 2];
-      if (threadIdx.x == 0) Expect(arrived, sizeof(rows));
-      for (uint32_t row = warp; row < rows_here; row += warps) {
-        double sum = 0.0;
-        for (uint32_t column = 0; column < columns_used; ++column) {
-          sum += columns[(row * kColumns + column) * 32 + static_cast<uint32_t>(lane)];
-        }
-        if (first_row + row == 0 && lane == kMatched) {
-          sum += kInterruptUnit * static_cast<int>(interrupt);
-        }
-        for (uint32_t to = 0; to < cluster; ++to) {
-          Send(&rows[first_row + row][lane], arrived, to, sum);
-        }
+    if (!alone) {
+      if (threadIdx.x == 0) Expect(exchange, share);
+      for (uint32_t i = threadIdx.x; i < rows_here * kSlots / 2; i += blockDim.x) {
+        const uint32_t row = i / (kSlots / 2);
+        const uint32_t slot = 2 * (i % (kSlots / 2));
+        double2 sums = SumColumns(columns + row * kColumns * kSlots + slot, columns_used);
+        if (first_row + row == 0 && slot == kMatched) sums.x += RaisedUnits(raised, deadline_ns);
+        SendToOwner(exchange, share, first_row + row, slot, sums);
       }
-      if (warp == 0) Wait(arrived, evaluation / 2 % 2);
     }
-
     if (warp == 0) {
-      __syncwarp();
-      TakeSums(shared, rows, lane);
+      double sum = alone ? SumRows(dynamic + lane)
+                         : ExchangeSums(exchange, share, evaluation % 2, threadIdx.x);
+      if (alone && lane == kMatched) sum += RaisedUnits(raised, deadline_ns);
+      TakeSums(shared, sum, lane);
       if (lane == 0 && rank == 0 && job.want_trace && SearchOf(shared).stepped()) {
         RecordIteration(SearchOf(shared), arguments.trace[trace_at++]);
       }
@@ -307,13 +332,20 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   }
   if (job.want_point_scores) {
     CopyToShared(program.terms[program.score_stage], shared.stage);
-    if (warp == 0) PreparePose(shared, lane);
+    if (warp == 0) PreparePose(shared, shared.stage.small_angle_shortcut, lane);
     __syncthreads();
     WritePointScores(shared, scan, rank, cluster, arguments.point_scores + job.point_scores_begin);
   }
   if (job.passes > 0) RunPasses(shared, arguments, job, program, rank, cluster);
   // Nobody leaves while others may write to its shared memory.
   if (cluster > 1) SynchronizeCluster();
+}
+
+constexpr size_t DynamicBytes(int cluster) {
+  constexpr size_t kRowBytes = sizeof(double) * kSlots;
+  return cluster == 1
+             ? kRows * kRowBytes
+             : sizeof(RowExchange) + kRowBytes * kColumns * static_cast<size_t>(kRows / cluster);
 }
 
 struct Variant {
@@ -341,9 +373,8 @@ class Launch {
     config_.gridDim = dim3(jobs * static_cast<uint32_t>(cluster));
     config_.blockDim = dim3(static_cast<unsigned>(variant.threads));
     config_.stream = stream;
+    config_.dynamicSmemBytes = DynamicBytes(cluster);
     if (cluster == 1) return;
-    config_.dynamicSmemBytes =
-        sizeof(double) * 32 * kColumns * static_cast<size_t>(kRows / cluster);
     attribute_.id = cudaLaunchAttributeClusterDimension;
     attribute_.val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
     config_.attrs = &attribute_;
@@ -384,10 +415,10 @@ absl::StatusOr<AlignLimits> QueryAlignLimits(Device& device) {
   VOXLOC_TRY(device.MakeCurrent());
   AlignLimits limits;
   int blocks = 0;
-  VOXLOC_CUDA_TRY(
-      device,
-      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kMany.kernel, kMany.threads, 0),
-      "asking for the alignment kernel's occupancy");
+  VOXLOC_CUDA_TRY(device,
+                  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kMany.kernel,
+                                                                kMany.threads, DynamicBytes(1)),
+                  "asking for the alignment kernel's occupancy");
   limits.resident_blocks = std::max(1, blocks * device.properties().multiprocessors);
   if (device.properties().major < 9) return limits;
   // A device or driver that refuses is one with smaller clusters, or without any.

@@ -13,7 +13,6 @@
 
 #include "core/ndt/chart_derivatives.h"
 #include "core/ndt/search.h"
-#include "cuda/align/cluster.cuh"
 #include "cuda/align/device_job.h"
 #include "cuda/align/point_match.cuh"
 #include "cuda/align/virtual_warps.h"
@@ -22,10 +21,6 @@
 namespace voxloc::cuda {
 
 constexpr uint32_t kAllLanes = 0xffffffffU;
-
-// Sums of all rows, of two evaluations: while some blocks still read one, others may already write
-// the next.
-using RowSums = double[2][kRows][32];
 
 using Search = ndt::NewtonSearch<PoseSums>;
 
@@ -40,8 +35,6 @@ struct Shared {
   ndt::Rotation<float> derivative_rotation;
   ndt::ChartAxes<double> chart_axes;
   ndt::DerivativeSums<double> derivatives;  // of the whole scan
-  RowSums rows;
-  ArrivalBarrier arrived[2];  // of the rows of other blocks
 };
 
 __device__ __forceinline__ Search& SearchOf(Shared& shared) {
@@ -56,47 +49,35 @@ __device__ __forceinline__ void PublishWish(Shared& shared) {
   shared.all_points = search.wants_all_points();
 }
 
-// Called by one warp: from the pose wanted to the transform of points.
-inline __device__ __noinline__ void PreparePose(Shared& shared, int lane) {
+// Called by one warp: from the pose wanted to the transform of points, and to what derivatives are
+// taken with. Points are turned by float32 for these, from the exact sines and cosines on, which is
+// what they are in.
+inline __device__ __noinline__ void PreparePose(Shared& shared, bool small_angle_shortcut,
+                                                int lane) {
   const double(&wanted)[6] = SearchOf(shared).wanted();
-  double sine = 0.0;
-  double cosine = 0.0;
-  if (lane < 3) sincos(wanted[3 + lane], &sine, &cosine);
+  // Lanes 0 to 2 have the angles of the transform, lanes 3 to 5 those of the derivatives.
+  double angle = wanted[3 + lane % 3];
+  if (lane >= 3 && small_angle_shortcut && std::abs(angle) < ndt::kSmallAngle) angle = 0.0;
+  double sine;
+  double cosine;
+  sincos(angle, &sine, &cosine);
+  const int first = lane == 0 ? 0 : 3;
   double t[6];
 #pragma unroll
   for (int i = 0; i < 3; ++i) {
-    t[2 * i] = __shfl_sync(kAllLanes, sine, i);
-    t[2 * i + 1] = __shfl_sync(kAllLanes, cosine, i);
+    t[2 * i] = __shfl_sync(kAllLanes, sine, first + i);
+    t[2 * i + 1] = __shfl_sync(kAllLanes, cosine, first + i);
   }
   if (lane == 0) {
     shared.map_T_base.rotation = ndt::ComputeRotation<double>({t[0], t[1], t[2], t[3], t[4], t[5]});
     for (int i = 0; i < 3; ++i) shared.map_T_base.translation[i] = wanted[i];
   }
-}
-
-// Called by another warp at the same time: from the pose wanted to what derivatives are taken with.
-// Points are turned by float32, from the exact sines and cosines on, which is what they are in.
-inline __device__ __noinline__ void PrepareDerivatives(Shared& shared, const StageTerms& stage,
-                                                       int lane) {
-  double sine = 0.0;
-  double cosine = 0.0;
-  if (lane < 3) {
-    const double angle = SearchOf(shared).wanted()[3 + lane];
-    const bool shortcut = stage.small_angle_shortcut && std::abs(angle) < ndt::kSmallAngle;
-    sincos(shortcut ? 0.0 : angle, &sine, &cosine);
-  }
-  double t[6];
-#pragma unroll
-  for (int i = 0; i < 3; ++i) {
-    t[2 * i] = __shfl_sync(kAllLanes, sine, i);
-    t[2 * i + 1] = __shfl_sync(kAllLanes, cosine, i);
-  }
-  if (lane == 0) {
+  if (lane == 1) {
     shared.derivative_rotation = ndt::ComputeRotation<float>(
         {static_cast<float>(t[0]), static_cast<float>(t[1]), static_cast<float>(t[2]),
          static_cast<float>(t[3]), static_cast<float>(t[4]), static_cast<float>(t[5])});
   }
-  if (lane == 1) {
+  if (lane == 2) {
     shared.chart_axes = ndt::ComputeChartAxes<double>({t[0], t[1], t[2], t[3], t[4], t[5]});
   }
 }
@@ -109,6 +90,18 @@ __device__ __forceinline__ void KeepDerivative(int lane, double sum,
   if (lane == kOldPitch) sums.old_pitch = sum;
 }
 
+// Of the upper triangle of a Hessian, row by row: the row of each entry, three bits an entry; and
+// the column.
+constexpr uint64_t PackUpper(bool columns) {
+  uint64_t packed = 0;
+  for (int i = 0; i < 6; ++i) {
+    for (int j = i; j < 6; ++j) {
+      packed |= static_cast<uint64_t>(columns ? j : i) << 3 * ndt::UpperIndex(i, j);
+    }
+  }
+  return packed;
+}
+
 // The entry of the chart's derivatives that is the lane's.
 __device__ __forceinline__ void WriteChartEntry(int lane, const Shared& shared,
                                                 ndt::Derivatives& derivatives) {
@@ -117,14 +110,10 @@ __device__ __forceinline__ void WriteChartEntry(int lane, const Shared& shared,
     derivatives.gradient[i] = ndt::ChartGradientEntry(shared.derivatives, shared.chart_axes, i);
   }
   if (lane >= kHessian && lane < kOldPitch) {
-    // Upper triangle, row by row.
-    int i = 0;
-    int first = kHessian;
-    while (lane >= first + 6 - i) {
-      first += 6 - i;
-      ++i;
-    }
-    const int j = i + lane - first;
+    constexpr uint64_t kRowOf = PackUpper(false);
+    constexpr uint64_t kColumnOf = PackUpper(true);
+    const int i = static_cast<int>(kRowOf >> 3 * (lane - kHessian) & 7);
+    const int j = static_cast<int>(kColumnOf >> 3 * (lane - kHessian) & 7);
     const double entry = ndt::ChartHessianEntry(
         shared.derivatives, shared.chart_axes,
         {shared.stage.second_order, shared.stage.exact_pitch_curvature}, i, j);
@@ -133,13 +122,8 @@ __device__ __forceinline__ void WriteChartEntry(int lane, const Shared& shared,
   }
 }
 
-// The first warp's lanes, one slot each: the search takes the sums.
-inline __device__ __noinline__ void TakeSums(Shared& shared, const double (&rows)[kRows][32],
-                                             int lane) {
-  double row_sum[kRows];
-#pragma unroll
-  for (int row = 0; row < kRows; ++row) row_sum[row] = rows[row][lane];
-  double sum = SumByPairs(row_sum);
+// The first warp's lanes, one slot each: the search takes the sums of the whole scan.
+__device__ __forceinline__ void TakeSums(Shared& shared, double sum, int lane) {
   const bool finite = __all_sync(kAllLanes, isfinite(sum)) != 0;
   const double raised = floor(__shfl_sync(kAllLanes, sum, kMatched) / kInterruptUnit);
   if (lane == kMatched) sum -= raised * kInterruptUnit;

@@ -21,6 +21,7 @@ constexpr int kColumns = 8;
 constexpr int kVirtualWarps = kRows * kColumns;
 
 // Sums of a scan, in the order in which the lanes of a warp hold them.
+constexpr int kSlots = 32;
 enum Slot {
   kExponentials = 0,
   kBest = 1,
