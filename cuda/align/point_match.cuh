@@ -64,11 +64,11 @@ __device__ __forceinline__ LocatedPoint LocatePoint(const RigidTransform& map_T_
   return located;
 }
 
-// The list of candidates of a lattice cell, in its block's chunk.
+// The list of candidates of a lattice cell, and its block's chunk.
 struct CandidateList {
   const uint4* pairs;  // of candidates
   uint32_t count;      // of candidates, a multiple of kListStep
-  const std::byte* records;
+  const std::byte* chunk;
 };
 
 __device__ __forceinline__ CandidateList FindCandidates(const CellBlocks& blocks,
@@ -99,10 +99,16 @@ __device__ __forceinline__ CandidateList FindCandidates(const CellBlocks& blocks
   const auto* list_begin = reinterpret_cast<const uint32_t*>(chunk);
   const uint32_t begin = __ldg(list_begin + place);
   const uint32_t end = __ldg(list_begin + place + 1);
-  const uint32_t all = __ldg(list_begin + kBlockCells);
-  const std::byte* candidates = chunk + kListBeginBytes;
-  return {reinterpret_cast<const uint4*>(candidates + size_t{begin} * sizeof(Candidate)),
-          end - begin, candidates + size_t{all} * sizeof(Candidate)};
+  return {reinterpret_cast<const uint4*>(chunk + size_t{begin} * kSectorBytes),
+          (end - begin) * kListStep, chunk};
+}
+
+// What only few pairs need of a record: one CellPlace, or two, see cell_blocks.h.
+__device__ __forceinline__ const float4* PlacesOf(const StageTerms& stage, const std::byte* chunk,
+                                                  uint32_t record) {
+  const uint32_t end = __ldg(reinterpret_cast<const uint32_t*>(chunk) + kBlockCells);
+  const std::byte* const places = chunk + size_t{end} * kSectorBytes;
+  return reinterpret_cast<const float4*>(places + record * PlaceBytes(!stage.mean_is_index));
 }
 
 __device__ __forceinline__ __half2 AsHalves(uint32_t bits) {
@@ -119,31 +125,97 @@ __device__ __forceinline__ HalfPlace ToHalf(const LocatedPoint& point, float inv
           __float2half2_rn(point.local[2] * inverse_cell_size)};
 }
 
-// Whether a candidate may be within reach. `xy` and `z_record` are the two words of a Candidate.
-__device__ __forceinline__ bool MayReach(const HalfPlace& place, uint32_t xy, uint32_t z_record,
-                                         __half reach) {
+// Bits of a candidate in half precision: the lower 16 are set if it may be within reach, the upper
+// 16 if it surely is; `limits` are the bounds of both. `xy` and `z_record` are the two words of a
+// Candidate.
+__device__ __forceinline__ uint32_t CompareToReach(const HalfPlace& place, uint32_t xy,
+                                                   uint32_t z_record, __half2 limits) {
   const __half2 d_xy = __hsub2(place.xy, AsHalves(xy));
-  const __half d_z = __hsub(__low2half(place.z), __low2half(AsHalves(z_record)));
+  const __half2 d_z = __hsub2(place.z, __low2half2(AsHalves(z_record)));
   const __half2 squares = __hmul2(d_xy, d_xy);
-  return __hlt(__hadd(__hfma(d_z, d_z, __low2half(squares)), __high2half(squares)), reach);
+  return __hlt2_mask(__hadd2(__hfma2(d_z, d_z, __low2half2(squares)), __high2half2(squares)),
+                     limits);
 }
 
-// Which of up to 32 candidates may be within reach, one bit each.
-__device__ __forceinline__ uint32_t FindReachable(const uint4* pairs, uint32_t count,
-                                                  const HalfPlace& place, __half reach) {
-  uint32_t reachable = 0;
+// The limits for CompareToReach. Without a radius every candidate of the list may be within reach,
+// and none surely is.
+__device__ __forceinline__ __half2 ReachLimits(const StageTerms& stage) {
+  constexpr uint32_t kRadius = uint32_t{kSurelyInHalf} << 16 | kReachInHalf;
+  return AsHalves(stage.reach < 3 ? uint32_t{kNowhere} : kRadius);
+}
+
+// Of up to 32 candidates, one bit each. Those that surely are within reach also may be.
+struct Reachable {
+  uint32_t maybe = 0;
+  uint32_t surely = 0;
+};
+__device__ __forceinline__ Reachable FindReachable(const uint4* pairs, uint32_t count,
+                                                   const HalfPlace& place, __half2 limits) {
+  Reachable reachable;
 #pragma unroll 2
   for (uint32_t k = 0; k < count; k += kListStep) {
     const uint4 a = __ldg(pairs + k / 2);
     const uint4 b = __ldg(pairs + k / 2 + 1);
-    uint32_t bits = 0;
-    bits |= MayReach(place, a.x, a.y, reach) ? 1U : 0U;
-    bits |= MayReach(place, a.z, a.w, reach) ? 2U : 0U;
-    bits |= MayReach(place, b.x, b.y, reach) ? 4U : 0U;
-    bits |= MayReach(place, b.z, b.w, reach) ? 8U : 0U;
-    reachable |= bits << k;
+    const uint32_t bits = (CompareToReach(place, a.x, a.y, limits) & 0x00010001U) |
+                          (CompareToReach(place, a.z, a.w, limits) & 0x00020002U) |
+                          (CompareToReach(place, b.x, b.y, limits) & 0x00040004U) |
+                          (CompareToReach(place, b.z, b.w, limits) & 0x00080008U);
+    reachable.maybe |= (bits & 0xffffU) << k;
+    reachable.surely |= (bits >> 16) << k;
   }
   return reachable;
+}
+
+// Takes the first candidate whose bit is set: its two words. Those of the first where none is.
+__device__ __forceinline__ uint2 TakeCandidate(const uint4* pairs, uint32_t& bits) {
+  const int k = max(__ffs(static_cast<int>(bits)) - 1, 0);
+  bits &= bits - 1;
+  return __ldg(reinterpret_cast<const uint2*>(pairs) + k);
+}
+
+// From the point's lattice cell to that of a candidate's index position, in cells: the floor of its
+// coordinates, from -1 to 1.
+struct CellShift {
+  float x;
+  float y;
+  float z;
+};
+__device__ __forceinline__ CellShift ShiftOf(const uint2& candidate) {
+  const __half2 zero = AsHalves(0);
+  const __half2 one = AsHalves(0x3c003c00U);
+  const __half2 xy = AsHalves(candidate.x);
+  const __half2 z = AsHalves(candidate.y);  // and, above it, the record's number
+  const __half2 cells_xy = __hsub2(__hge2(xy, one), __hlt2(xy, zero));
+  const __half2 cells_z = __hsub2(__hge2(z, one), __hlt2(z, zero));
+  return {__low2float(cells_xy), __high2float(cells_xy), __low2float(cells_z)};
+}
+__device__ __forceinline__ uint32_t RecordOf(const uint2& candidate) { return candidate.y >> 16; }
+
+// From a place of the record to the point, with the roundings of the CPU engine.
+__device__ __forceinline__ ndt::Vector3<float> DistanceFrom(const StageTerms& stage,
+                                                            const LocatedPoint& point,
+                                                            const CellShift& shift,
+                                                            const float4& place) {
+  const float size_m = stage.cell_size_m;
+  return {__fsub_rn(point.local[0], __fadd_rn(place.x, __fmul_rn(shift.x, size_m))),
+          __fsub_rn(point.local[1], __fadd_rn(place.y, __fmul_rn(shift.y, size_m))),
+          __fsub_rn(point.local[2], __fadd_rn(place.z, __fmul_rn(shift.z, size_m)))};
+}
+
+// Unfused, as the CPU engine has it: both take the same cells.
+__device__ __forceinline__ float SquaredLength(const ndt::Vector3<float>& v) {
+  return __fadd_rn(__fadd_rn(__fmul_rn(v.x, v.x), __fmul_rn(v.y, v.y)), __fmul_rn(v.z, v.z));
+}
+
+// Whether a candidate that half precision leaves open is within reach.
+__device__ __forceinline__ bool Reaches(const StageTerms& stage, const LocatedPoint& point,
+                                        const std::byte* chunk, const uint2& candidate) {
+  const CellShift shift = ShiftOf(candidate);
+  if (stage.reach < 3) {
+    return fabsf(shift.x) + fabsf(shift.y) + fabsf(shift.z) <= static_cast<float>(stage.reach);
+  }
+  const float4 index = __ldg(PlacesOf(stage, chunk, RecordOf(candidate)));
+  return SquaredLength(DistanceFrom(stage, point, shift, index)) < stage.squared_radius_m2;
 }
 
 struct MatchedPoint {
@@ -152,21 +224,11 @@ struct MatchedPoint {
   int pairs = 0;
 };
 
-// Takes the first candidate whose bit is set: its record. Any where none is.
-__device__ __forceinline__ uint32_t TakeRecord(const uint4* pairs, uint32_t& reachable) {
-  const int k = max(__ffs(static_cast<int>(reachable)) - 1, 0);
-  reachable &= reachable - 1;
-  return __ldg(reinterpret_cast<const uint16_t*>(pairs) + 4 * k + 3);
-}
-
-// A pair of a point and a cell: terms, and the cell's information. The terms of a pair that does
-// not count are zero.
+// A pair of a point and a cell: terms, and the cell's information.
 struct CellPair {
   ndt::PairTerms<float> terms;
   ndt::Symmetric3<float> information;
-  ndt::Vector3<float> distance;  // from the place where the search finds the cell
-  float squared_m2;              // of it
-  bool counts;
+  uint2 candidate;
 };
 
 // What is summed over the pairs of a point.
@@ -176,48 +238,44 @@ enum class Wanted {
   kBoundary,  // and the boundary of the reach in the curvature
 };
 
-// Looks at a candidate exactly.
 __device__ __forceinline__ CellPair MatchCell(const StageTerms& stage, const LocatedPoint& point,
-                                              const float4* record) {
+                                              const std::byte* chunk, const uint2& candidate) {
+  const std::byte* const records = chunk + kListBeginBytes;
+  const auto* const record =
+      reinterpret_cast<const float4*>(records + RecordOf(candidate) * sizeof(CellRecord));
   const float4 low = __ldg(record);
-  const float4 middle = __ldg(record + 1);
-  const float4 high = __ldg(record + 2);
-  constexpr int kMask = kBlockSize - 1;
+  const float4 high = __ldg(record + 1);
+  const PackedMean mean = {__float_as_uint(high.z), __float_as_uint(high.w)};
+  const CellShift shift = ShiftOf(candidate);
+  const MeanFractions u = FractionsOf(mean);
+  const float span_m = stage.mean_range.span_m;
+  const float origin_m = stage.mean_range.origin_m;
   const float size_m = stage.cell_size_m;
-  const float cells_x = high.y - static_cast<float>(point.cell[0] & kMask);
-  const float cells_y = high.z - static_cast<float>(point.cell[1] & kMask);
-  const float cells_z = high.w - static_cast<float>(point.cell[2] & kMask);
-  // Unfused, as the CPU engine has it: both take the same cells.
-  const float shift_x = __fmul_rn(cells_x, size_m);
-  const float shift_y = __fmul_rn(cells_y, size_m);
-  const float shift_z = __fmul_rn(cells_z, size_m);
-  const float dx = __fsub_rn(point.local[0], __fadd_rn(middle.z, shift_x));
-  const float dy = __fsub_rn(point.local[1], __fadd_rn(middle.w, shift_y));
-  const float dz = __fsub_rn(point.local[2], __fadd_rn(high.x, shift_z));
-  const float squared =
-      __fadd_rn(__fadd_rn(__fmul_rn(dx, dx), __fmul_rn(dy, dy)), __fmul_rn(dz, dz));
+  ndt::Vector3<float> q = {point.local[0] - fmaf(u.x, span_m, fmaf(shift.x, size_m, origin_m)),
+                           point.local[1] - fmaf(u.y, span_m, fmaf(shift.y, size_m, origin_m)),
+                           point.local[2] - fmaf(u.z, span_m, fmaf(shift.z, size_m, origin_m))};
+  if (mean.IsOutside()) {
+    q = DistanceFrom(stage, point, shift, __ldg(PlacesOf(stage, chunk, RecordOf(candidate)) + 1));
+  }
   CellPair pair;
-  pair.distance = {dx, dy, dz};
-  pair.squared_m2 = squared;
-  pair.counts = squared < stage.squared_radius_m2;
-  if (stage.reach < 3) {
-    pair.counts = pair.counts && fabsf(cells_x) + fabsf(cells_y) + fabsf(cells_z) <=
-                                     static_cast<float>(stage.reach);
-  }
-  ndt::Vector3<float> q = {dx, dy, dz};
-  if (!stage.mean_is_index) {
-    const float4 mean = __ldg(record + 3);
-    q = {__fsub_rn(point.local[0], __fadd_rn(mean.x, shift_x)),
-         __fsub_rn(point.local[1], __fadd_rn(mean.y, shift_y)),
-         __fsub_rn(point.local[2], __fadd_rn(mean.z, shift_z))};
-  }
-  pair.information = {low.x, low.y, low.z, low.w, middle.x, middle.y};
+  pair.candidate = candidate;
+  pair.information = {low.x, low.y, low.z, low.w, high.x, high.y};
   pair.terms = ndt::ComputePairTerms(q, pair.information, stage.d2);
   return pair;
 }
 
-// Sums over the pairs of a point. Candidates are first told roughly from the rest and looked at
-// exactly after, so that the threads of a warp sum at the same time; kAtOnce of them together,
+// Where a pair lies in the shell beneath the search's radius, adds what it adds to the curvature.
+__device__ __forceinline__ void AddBoundaryOf(const StageTerms& stage, const LocatedPoint& point,
+                                              const std::byte* chunk, const CellPair& pair,
+                                              ndt::PairSums<float>& sums) {
+  const float4 index = __ldg(PlacesOf(stage, chunk, RecordOf(pair.candidate)));
+  const ndt::Vector3<float> distance = DistanceFrom(stage, point, ShiftOf(pair.candidate), index);
+  const bool shell = SquaredLength(distance) >= stage.boundary.inner_squared_m2;
+  ndt::AddBoundary(pair.terms, distance, shell ? 1.0F : 0.0F, stage.boundary, sums);
+}
+
+// Sums over the pairs of a point. Candidates are first told from each other, nearly all roughly and
+// the rest exactly, so that the threads of a warp sum at the same time; kAtOnce of them together,
 // which hides the time of reading where few warps run, and does not change the order.
 template <Wanted kWanted, int kAtOnce>
 __device__ __forceinline__ MatchedPoint MatchPoint(const StageTerms& stage,
@@ -226,25 +284,27 @@ __device__ __forceinline__ MatchedPoint MatchPoint(const StageTerms& stage,
   const CandidateList list = FindCandidates(stage.blocks, point.cell);
   if (list.count == 0) return matched;
   const HalfPlace place = ToHalf(point, static_cast<float>(stage.inverse_cell_size));
-  const __half reach = __float2half_ru(stage.reach < 3 ? HUGE_VALF : kReachInHalf);
-  const uint32_t record_words = stage.mean_is_index ? 3 : 4;  // of 16 bytes
-  const auto* records = reinterpret_cast<const float4*>(list.records);
+  const __half2 limits = ReachLimits(stage);
   for (uint32_t first = 0; first < list.count; first += 32) {
     const uint4* pairs = list.pairs + first / 2;
-    uint32_t reachable = FindReachable(pairs, min(list.count - first, 32U), place, reach);
-    while (reachable != 0) {
+    const Reachable found = FindReachable(pairs, min(list.count - first, 32U), place, limits);
+    uint32_t reached = found.maybe;
+    for (uint32_t undecided = found.maybe & ~found.surely; undecided != 0;) {
+      const uint32_t before = undecided;
+      const uint2 candidate = TakeCandidate(pairs, undecided);
+      if (!Reaches(stage, point, list.chunk, candidate)) reached ^= before ^ undecided;
+    }
+    matched.pairs += __popc(reached);
+    while (reached != 0) {
       CellPair pair[kAtOnce];
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i) {
-        const bool any = reachable != 0;
-        const uint32_t record = TakeRecord(pairs, reachable);
-        pair[i] = MatchCell(stage, point, records + size_t{record} * record_words);
-        pair[i].counts = pair[i].counts && any;
-        if (!pair[i].counts) pair[i].terms.e = 0.0F;
+        const bool any = i == 0 || reached != 0;
+        pair[i] = MatchCell(stage, point, list.chunk, TakeCandidate(pairs, reached));
+        if (!any) pair[i].terms.e = 0.0F;
       }
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i) {
-        matched.pairs += pair[i].counts ? 1 : 0;
         matched.best = fmaxf(matched.best, pair[i].terms.e);
         if constexpr (kWanted == Wanted::kScore) {
           matched.sums.exponentials += pair[i].terms.e;
@@ -252,10 +312,7 @@ __device__ __forceinline__ MatchedPoint MatchPoint(const StageTerms& stage,
           ndt::AddPair(pair[i].terms, pair[i].information, stage.curvature, matched.sums);
         }
         if constexpr (kWanted == Wanted::kBoundary) {
-          const bool shell =
-              pair[i].counts && pair[i].squared_m2 >= stage.boundary.inner_squared_m2;
-          ndt::AddBoundary(pair[i].terms, pair[i].distance, shell ? 1.0F : 0.0F, stage.boundary,
-                           matched.sums);
+          AddBoundaryOf(stage, point, list.chunk, pair[i], matched.sums);
         }
       }
     }

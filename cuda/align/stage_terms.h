@@ -19,14 +19,16 @@ namespace voxloc::cuda {
 
 struct StageTerms {
   CellBlocks blocks;
-  // Candidates at least this far away, squared, do not count; infinite where the search takes all
-  // that `reach` lets through.
+  // Candidates at least this far away, squared, do not count: the square of the cell size, which
+  // kReachInHalf and kSurelyInHalf are for, or infinite where the search takes all that `reach`
+  // lets through.
   float squared_radius_m2;
   // Largest number of axes along which the cell of a candidate may differ from the point's: 3, 1 or
   // 0.
   int reach;
   double inverse_cell_size;  // 1/m
   float cell_size_m;
+  MeanRange mean_range;
   // A cell's mean is also where the search finds it.
   bool mean_is_index;
   bool float_transform;

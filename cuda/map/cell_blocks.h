@@ -5,18 +5,23 @@
 // Cells are grouped by blocks of 8x8x8 lattice cells. For every lattice cell of a block there is
 // the list of all Gaussians that a point in it can reach; a point therefore finds its candidates by
 // one look-up of its block and one contiguous read, and never looks at empty cells. Most candidates
-// turn out too far away, so a list holds little of each: enough to tell in half precision. What is
-// exact is in the Gaussian's record. A block's lists and the records they name lie in one piece of
-// memory, a chunk, with no reference to other blocks. A Gaussian near a block's border is repeated
-// in the chunks of its neighbours; that is what lets snapshots share the chunks of blocks that did
-// not change.
+// turn out too far away, so a list holds little of each: enough to tell nearly all in half
+// precision. What the terms of a pair need is in the Gaussian's record, one sector of memory; what
+// only the few undecided candidates need is in a side array. A block's lists and the records they
+// name lie in one piece of memory, a chunk, with no reference to other blocks. A Gaussian near a
+// block's border is repeated in the chunks of its neighbours; that is what lets snapshots share the
+// chunks of blocks that did not change.
 //
-// A chunk, 16-byte aligned:
-//   uint32_t   list_begin[kBlockCells + 1]    the list of place p is [list_begin[p],
-//   list_begin[p+1]) uint32_t   padding[3] Candidate  candidates[list_begin[kBlockCells]]
-//   CellRecord records[...]                   each once; with its CellMean behind it where the
-//   layer's
-//                                             means are not the index positions
+// A chunk starts at a sector of 32 bytes and is a whole number of them:
+//   uint32_t    list_begin[kBlockCells + 1]  the list of place p is [list_begin[p],
+//                                            list_begin[p + 1]), in sectors from the chunk's start
+//   uint32_t    padding[7]
+//   CellRecord  records[...]                 each once
+//   Candidate   candidates[...]              from list_begin[0] to list_begin[kBlockCells]
+//   CellPlace   places[...]                  of the records in their order, each with its CellMean
+//                                            behind it where the layer's means are not the index
+//                                            positions
+//   uint32_t    padding[0 or 4]
 //
 // Blocks are found through an open-addressing hash table in device memory, at most a quarter full.
 
@@ -28,13 +33,19 @@
 
 #include "core/map/lattice.h"
 #include "core/ndt/host_device.h"
+#include "cuda/map/packed_mean.h"
 
 namespace voxloc::cuda {
 
+// What the device reads from memory at once, and what chunks are aligned to.
+constexpr size_t kSectorBytes = 32;
+
 // One entry of a list: the position at which the neighbour search finds a Gaussian
 // (MapCell::index), in units of the cell size from the low corner of the lattice cell whose list
-// this is, as IEEE half precision; and the place of its record among the chunk's. Lists are filled
-// up to a multiple of kListStep with entries whose three coordinates are kNowhere.
+// this is, as IEEE half precision; and the place of its record among the chunk's. The floor of a
+// coordinate, -1, 0 or 1, is the lattice cell that the position lies in: a coordinate is the
+// nearest half that keeps it. Lists are filled up to a multiple of kListStep with entries whose
+// three coordinates are kNowhere.
 struct alignas(8) Candidate {
   uint16_t half_x;
   uint16_t half_y;
@@ -42,48 +53,61 @@ struct alignas(8) Candidate {
   uint16_t record;
 };
 constexpr uint32_t kListStep = 4;
+static_assert(kListStep * sizeof(Candidate) == kSectorBytes, "lists are counted in sectors");
 constexpr uint16_t kNowhere = 0x7c00;  // infinity
 constexpr size_t kMaxRecords = 65536;  // of a chunk
-// In units of the cell size squared: a candidate whose squared distance, computed in half
-// precision, is not below this is certainly farther than one cell size away.
-constexpr float kReachInHalf = 1.01F;
 
-// What a matched pair needs, in float32. Positions are relative to the low corner of the lattice
-// cell that the index position lies in, metres. That cell is given relative to the block, -1 to 8
-// on every axis. The information matrix is in 1/m^2.
-struct alignas(16) CellRecord {
+// In units of the cell size squared, as IEEE half precision: a candidate whose squared distance,
+// computed in half precision, is not below the first is certainly at least one cell size away; one
+// whose is below the second is certainly nearer. Between them, a fiftieth of a cell, the exact
+// index position decides.
+//
+// Along an axis where point and candidate are t apart, the difference of their halves is off by at
+// most E = 2^-12 (the point, below 1) + 2^-10 (the candidate, below 2, with its floor kept)
+// + 2^-11 |t| (the difference). At a distance of 1 the sum of the three squares is then off by
+// at most 2 sqrt(3) E < 0.0060, and the roundings of the squares and sums add at most 3 x 2^-11 <
+// 0.0015. The error grows more slowly than the squared distance, so what is farther is not computed
+// nearer than 1 - 0.0075, nor what is nearer farther than 1 + 0.0075.
+constexpr uint16_t kReachInHalf = 0x3c0b;   // 1.01, rounded up
+constexpr uint16_t kSurelyInHalf = 0x3beb;  // 0.99, rounded down
+
+// What the terms of a matched pair need. The information matrix is in 1/m^2; the mean is relative
+// to the low corner of the lattice cell that the index position lies in.
+struct alignas(kSectorBytes) CellRecord {
   float xx;
   float xy;
   float xz;
   float yy;
   float yz;
   float zz;
-  float index_x;
-  float index_y;
-  float index_z;
-  float cell_x;
-  float cell_y;
-  float cell_z;
+  PackedMean mean;
 };
-// Follows the record in layers with CellStatistics::float_index; elsewhere the mean is the index.
-struct alignas(16) CellMean {
+static_assert(sizeof(CellRecord) == kSectorBytes, "a pair reads one sector");
+
+// Metres from the same corner: the index position, exactly as the CPU engine has it.
+struct alignas(16) CellPlace {
   float x;
   float y;
   float z;
   float padding;
 };
-static_assert(sizeof(CellRecord) == 48 && sizeof(CellMean) == 16, "read as 16-byte vectors");
+// Likewise the mean. Follows the place in layers with CellStatistics::float_index, for means that
+// no PackedMean can hold; elsewhere the mean is the index.
+using CellMean = CellPlace;
+static_assert(sizeof(CellPlace) == 16, "read as 16-byte vectors");
 
-constexpr size_t kListBeginBytes = (kBlockCells + 4) * sizeof(uint32_t);
-static_assert(kListBeginBytes % 16 == 0 && kListStep * sizeof(Candidate) % 16 == 0,
-              "candidates and records are 16-byte aligned");
+constexpr size_t kListBeginBytes = (kBlockCells + 8) * sizeof(uint32_t);
+static_assert(kListBeginBytes % kSectorBytes == 0, "records are sectors");
 
-constexpr size_t RecordBytes(bool float_index) {
-  return float_index ? sizeof(CellRecord) + sizeof(CellMean) : sizeof(CellRecord);
+// Of a record in the array of places.
+constexpr size_t PlaceBytes(bool float_index) {
+  return float_index ? sizeof(CellPlace) + sizeof(CellMean) : sizeof(CellPlace);
 }
 // `candidates` with those that fill up the lists.
 constexpr size_t ChunkBytes(size_t candidates, size_t records, bool float_index) {
-  return kListBeginBytes + candidates * sizeof(Candidate) + records * RecordBytes(float_index);
+  const size_t bytes = kListBeginBytes + candidates * sizeof(Candidate) +
+                       records * (sizeof(CellRecord) + PlaceBytes(float_index));
+  return (bytes + kSectorBytes - 1) / kSectorBytes * kSectorBytes;
 }
 
 // One slot of the hash table. A slot whose chunk is null but whose key is used is a block that has

@@ -78,8 +78,7 @@ struct GaussianOutput {
   }
 
   __device__ void Write(uint32_t entry, const ComposedCell& cell) const {
-    float index[3];
-    float mean[3];
+    IndexedGaussian indexed{};
     int32_t block[3];
     uint64_t key = 0;
     uint32_t place = 0;
@@ -88,8 +87,8 @@ struct GaussianOutput {
     for (int axis = 2; axis >= 0; --axis) {
       const int32_t at = CellIndexOf(rules, cell.index[axis]);
       const double corner = __dmul_rn(static_cast<double>(at), rules.cell_size_m);
-      index[axis] = static_cast<float>(__dsub_rn(cell.index[axis], corner));
-      mean[axis] = static_cast<float>(__dsub_rn(cell.mean[axis], corner));
+      indexed.index[axis] = static_cast<float>(__dsub_rn(cell.index[axis], corner));
+      indexed.mean[axis] = static_cast<float>(__dsub_rn(cell.mean[axis], corner));
       block[axis] = at >> kBlockBits;
       const auto from_first =
           static_cast<uint32_t>(block[axis]) - static_cast<uint32_t>(layout.first[axis]);
@@ -100,17 +99,9 @@ struct GaussianOutput {
     arrays.keys[entry] = fits ? key << (3 * kBlockBits) | place : no_key;
     arrays.numbers[entry] = entry;
     const ndt::Symmetric3<double>& b = cell.gaussian.information;
-    IndexedGaussian indexed{};
-    indexed.record.xx = static_cast<float>(b.xx);
-    indexed.record.xy = static_cast<float>(b.xy);
-    indexed.record.xz = static_cast<float>(b.xz);
-    indexed.record.yy = static_cast<float>(b.yy);
-    indexed.record.yz = static_cast<float>(b.yz);
-    indexed.record.zz = static_cast<float>(b.zz);
-    indexed.record.index_x = index[0];
-    indexed.record.index_y = index[1];
-    indexed.record.index_z = index[2];
-    indexed.mean = {mean[0], mean[1], mean[2], 0.0F};
+    const double information[6] = {b.xx, b.xy, b.xz, b.yy, b.yz, b.zz};
+#pragma unroll
+    for (int i = 0; i < 6; ++i) indexed.information[i] = static_cast<float>(information[i]);
     arrays.gaussians[entry] = indexed;
     atomicAdd(arrays.of_block + cell.source_block, 1U);
     if (block[0] == cell.block[0] && block[1] == cell.block[1] && block[2] == cell.block[2]) return;

@@ -27,11 +27,12 @@ struct IndexKeyLayout {
   [[nodiscard]] int KeyBits() const { return bits[0] + bits[1] + bits[2] + 3 * kBlockBits; }
 };
 
-// A record of a chunk, all but where its cell lies in the block, and the mean, relative to the same
-// corner.
-struct IndexedGaussian {
-  CellRecord record;
-  CellMean mean;
+// What a chunk holds of a Gaussian. Positions are in metres from the low corner of the lattice cell
+// that the index position lies in.
+struct alignas(16) IndexedGaussian {
+  float information[6];  // xx xy xz yy yz zz, 1/m^2
+  float index[3];
+  float mean[3];
 };
 
 // A block that the index position of a cell of another block lies in.

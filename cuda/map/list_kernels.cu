@@ -119,16 +119,15 @@ __device__ void FindHalo(const SortedGaussians& sorted, const TargetBlock& targe
 
 // Whether a point in a cell can be matched with a Gaussian whose index cell lies (dx, dy, dz) from
 // it. Searches that ask for neighbours instead of distances reach the six that share a face.
-__device__ bool Reaches(const SortedGaussians& sorted, const CellRecord& at, int dx, int dy,
+__device__ bool Reaches(const SortedGaussians& sorted, const IndexedGaussian& at, int dx, int dy,
                         int dz) {
   if (abs(dx) + abs(dy) + abs(dz) <= 1) return true;
-  const float index[3] = {at.index_x, at.index_y, at.index_z};
   const int d[3] = {dx, dy, dz};
   const float size_m = sorted.cell_size_m;
   float squared = 0.0F;
 #pragma unroll
   for (int axis = 0; axis < 3; ++axis) {
-    const float from_corner = index[axis] + static_cast<float>(d[axis]) * size_m;
+    const float from_corner = at.index[axis] + static_cast<float>(d[axis]) * size_m;
     const float gap = fmaxf(fmaxf(-from_corner, from_corner - size_m), 0.0F);
     squared += gap * gap;
   }
@@ -143,7 +142,8 @@ __device__ int Outside(int coordinate) {
 
 // Whether any cell of the block has the Gaussian of this halo cell in its list. If one has, the
 // cell nearest to it has, so that one is asked.
-__device__ bool IsUsed(const SortedGaussians& sorted, const CellRecord& at, int x, int y, int z) {
+__device__ bool IsUsed(const SortedGaussians& sorted, const IndexedGaussian& at, int x, int y,
+                       int z) {
   return Reaches(sorted, at, Outside(x), Outside(y), Outside(z));
 }
 
@@ -162,7 +162,7 @@ __device__ void WalkList(const SortedGaussians& sorted, const Halo& halo, uint32
         const uint32_t end = halo.end[h];
         uint32_t record = halo.first_record[h];
         for (uint32_t j = halo.begin[h]; j < end; ++j) {
-          const CellRecord& at = sorted.gaussians[sorted.numbers[j]].record;
+          const IndexedGaussian& at = sorted.gaussians[sorted.numbers[j]];
           if (!IsUsed(sorted, at, x + dx, y + dy, z + dz)) continue;
           if (Reaches(sorted, at, dx, dy, dz)) visit(j, record, dx, dy, dz);
           ++record;
@@ -181,7 +181,7 @@ __device__ void WalkHaloCell(const SortedGaussians& sorted, const Halo& halo, ui
   const auto z = static_cast<int>(h / (kHaloSize * kHaloSize));
   uint32_t rank = 0;
   for (uint32_t j = halo.begin[h]; j < halo.end[h]; ++j) {
-    if (IsUsed(sorted, sorted.gaussians[sorted.numbers[j]].record, x, y, z)) visit(j, rank++);
+    if (IsUsed(sorted, sorted.gaussians[sorted.numbers[j]], x, y, z)) visit(j, rank++);
   }
 }
 
@@ -211,7 +211,15 @@ __device__ uint32_t FilledListLength(const SortedGaussians& sorted, const Halo& 
   return (length + kListStep - 1) / kListStep * kListStep;
 }
 
-__device__ uint16_t HalfBits(float value) { return __half_as_ushort(__float2half_rn(value)); }
+// A coordinate of a Candidate, as half precision: of the index position, in units of the cell size
+// from the low corner of its lattice cell, which lies `shift` cells from the list's. The nearest
+// half in [shift, shift + 1), so that its floor is `shift` whatever was rounded up to here.
+__device__ uint16_t HalfInCell(float index, int shift) {
+  const auto low = static_cast<float>(shift);
+  // The largest halves below 0, 1 and 2.
+  const float high = shift < 0 ? -0x1p-24F : shift == 0 ? 1.0F - 0x1p-11F : 2.0F - 0x1p-10F;
+  return __half_as_ushort(__float2half_rn(fminf(fmaxf(index + low, low), high)));
+}
 
 __global__ void __launch_bounds__(kThreads)
     MeasureKernel(SortedGaussians sorted, const TargetBlock* targets, uint32_t count,
@@ -237,42 +245,47 @@ __global__ void __launch_bounds__(kThreads)
     std::byte* const chunk = chunks[t];
     if (chunk == nullptr) continue;  // the same for the whole thread block
     FindHalo(sorted, targets[t], halo);
-    (void)CountRecords(sorted, halo);
+    const uint32_t record_count = CountRecords(sorted, halo);
     uint32_t candidates = 0;
-    const uint32_t begin =
+    const uint32_t before =
         ExclusiveSum(FilledListLength(sorted, halo), halo.warp_totals, &candidates);
+    auto* const records = reinterpret_cast<CellRecord*>(chunk + kListBeginBytes);
+    auto* const lists = reinterpret_cast<Candidate*>(records + record_count);
+    auto* const places = reinterpret_cast<std::byte*>(lists + candidates);
     auto* const list_begin = reinterpret_cast<uint32_t*>(chunk);
-    list_begin[threadIdx.x] = begin;
+    const uint32_t first_sector =
+        static_cast<uint32_t>(kListBeginBytes / kSectorBytes) + record_count;
+    list_begin[threadIdx.x] = first_sector + before / kListStep;
     if (threadIdx.x < kListBeginBytes / sizeof(uint32_t) - kBlockCells) {
-      list_begin[kBlockCells + threadIdx.x] = threadIdx.x == 0 ? candidates : 0;
+      list_begin[kBlockCells + threadIdx.x] =
+          threadIdx.x == 0 ? first_sector + candidates / kListStep : 0;
     }
 
-    auto* const list = reinterpret_cast<Candidate*>(chunk + kListBeginBytes) + begin;
+    const float size_m = sorted.cell_size_m;
+    Candidate* const list = lists + before;
     uint32_t length = 0;
     WalkList(sorted, halo, threadIdx.x, [&](uint32_t j, uint32_t record, int dx, int dy, int dz) {
-      const CellRecord& at = sorted.gaussians[sorted.numbers[j]].record;
-      const float size_m = sorted.cell_size_m;
-      list[length++] = {HalfBits(at.index_x / size_m + static_cast<float>(dx)),
-                        HalfBits(at.index_y / size_m + static_cast<float>(dy)),
-                        HalfBits(at.index_z / size_m + static_cast<float>(dz)),
-                        static_cast<uint16_t>(record)};
+      const float(&index)[3] = sorted.gaussians[sorted.numbers[j]].index;
+      list[length++] = {HalfInCell(index[0] / size_m, dx), HalfInCell(index[1] / size_m, dy),
+                        HalfInCell(index[2] / size_m, dz), static_cast<uint16_t>(record)};
     });
     for (; length % kListStep != 0; ++length) list[length] = {kNowhere, kNowhere, kNowhere, 0};
 
-    std::byte* const records = chunk + kListBeginBytes + size_t{candidates} * sizeof(Candidate);
-    const size_t record_bytes = RecordBytes(sorted.float_index);
+    const MeanRange range = MeanRangeOf(size_m);
+    const size_t place_bytes = PlaceBytes(sorted.float_index);
     for (uint32_t h = threadIdx.x; h < kHaloCells; h += kThreads) {
       WalkHaloCell(sorted, halo, h, [&](uint32_t j, uint32_t rank) {
         const IndexedGaussian& from = sorted.gaussians[sorted.numbers[j]];
-        auto* const to =
-            reinterpret_cast<CellRecord*>(records + (halo.first_record[h] + rank) * record_bytes);
-        CellRecord record = from.record;
-        record.cell_x = static_cast<float>(static_cast<int>(h % kHaloSize) - 1);
-        record.cell_y = static_cast<float>(static_cast<int>(h / kHaloSize % kHaloSize) - 1);
-        record.cell_z = static_cast<float>(static_cast<int>(h / (kHaloSize * kHaloSize)) - 1);
-        *to = record;
-        if (sorted.float_index) *reinterpret_cast<CellMean*>(to + 1) = from.mean;
+        const float(&b)[6] = from.information;
+        const uint32_t record = halo.first_record[h] + rank;
+        records[record] = {b[0], b[1], b[2], b[3], b[4], b[5], PackMean(from.mean, range)};
+        auto* const place = reinterpret_cast<CellPlace*>(places + record * place_bytes);
+        place[0] = {from.index[0], from.index[1], from.index[2], 0.0F};
+        if (sorted.float_index) place[1] = {from.mean[0], from.mean[1], from.mean[2], 0.0F};
       });
+    }
+    if (threadIdx.x == 0 && record_count * place_bytes % kSectorBytes != 0) {
+      *reinterpret_cast<CellPlace*>(places + record_count * place_bytes) = {};
     }
     __syncthreads();
   }

@@ -51,7 +51,7 @@ cudaError_t FillLists(const SortedGaussians& sorted, const TargetBlock* targets,
 struct ChunkMove {
   const std::byte* from;
   std::byte* to;
-  uint32_t bytes;  // a multiple of 16
+  uint32_t bytes;  // a multiple of kSectorBytes
 };
 cudaError_t MoveChunks(const ChunkMove* moves, uint32_t count, cudaStream_t stream);
 

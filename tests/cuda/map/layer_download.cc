@@ -35,36 +35,63 @@ const std::byte* FindChunk(const CellBlocks& blocks, const std::vector<BlockSlot
   return nullptr;
 }
 
+// Where the parts of a chunk lie, in bytes from its start.
+struct ChunkLayout {
+  std::vector<uint32_t> list_begin;  // in sectors
+  size_t records;                    // how many
+  size_t lists_at;
+  size_t candidates;  // how many
+  size_t places_at;
+};
+
+ChunkLayout LayoutOf(const Chunk& chunk) {
+  ChunkLayout layout;
+  layout.list_begin.resize(kListBeginBytes / sizeof(uint32_t));
+  std::memcpy(layout.list_begin.data(), chunk.data(), kListBeginBytes);
+  layout.lists_at = layout.list_begin[0] * kSectorBytes;
+  layout.records = (layout.lists_at - kListBeginBytes) / sizeof(CellRecord);
+  layout.places_at = layout.list_begin[kBlockCells] * kSectorBytes;
+  layout.candidates = (layout.places_at - layout.lists_at) / sizeof(Candidate);
+  return layout;
+}
+
+template <typename T>
+T ReadAt(const Chunk& chunk, size_t at) {
+  T value;
+  std::memcpy(&value, chunk.data() + at, sizeof(value));
+  return value;
+}
+
 void ExpectSound(const Chunk& chunk, bool float_index) {
   ASSERT_GT(chunk.size(), kListBeginBytes);
-  uint32_t begin[kBlockCells + 4];
-  std::memcpy(begin, chunk.data(), sizeof(begin));
-  EXPECT_EQ(begin[0], 0u);
+  const ChunkLayout layout = LayoutOf(chunk);
+  ASSERT_GE(layout.lists_at, kListBeginBytes + sizeof(CellRecord));
+  EXPECT_LE(layout.records, kMaxRecords);
   for (int place = 0; place < kBlockCells; ++place) {
-    ASSERT_LE(begin[place], begin[place + 1]) << place;
-    EXPECT_EQ(begin[place + 1] % kListStep, 0u) << place;
+    ASSERT_LE(layout.list_begin[place], layout.list_begin[place + 1]) << place;
   }
-  const size_t candidates = begin[kBlockCells];
-  EXPECT_GT(candidates, 0u);
-  const size_t lists = kListBeginBytes + candidates * sizeof(Candidate);
-  ASSERT_LE(lists, chunk.size());
-  ASSERT_EQ((chunk.size() - lists) % RecordBytes(float_index), 0u);
-  const size_t records = (chunk.size() - lists) / RecordBytes(float_index);
-  EXPECT_LE(records, kMaxRecords);
-  std::vector<bool> named(records, false);
-  for (size_t i = 0; i < candidates; ++i) {
-    Candidate candidate;
-    std::memcpy(&candidate, chunk.data() + kListBeginBytes + i * sizeof(candidate),
-                sizeof(candidate));
+  EXPECT_GT(layout.candidates, 0u);
+  const size_t end = layout.places_at + layout.records * PlaceBytes(float_index);
+  ASSERT_EQ(chunk.size(), ChunkBytes(layout.candidates, layout.records, float_index));
+  ASSERT_LE(end, chunk.size());
+  for (size_t at = end; at < chunk.size(); ++at) EXPECT_EQ(chunk[at], std::byte{0});
+  for (size_t i = kBlockCells + 1; i < layout.list_begin.size(); ++i) {
+    EXPECT_EQ(layout.list_begin[i], 0u);
+  }
+  std::vector<bool> named(layout.records, false);
+  for (size_t i = 0; i < layout.candidates; ++i) {
+    const auto candidate = ReadAt<Candidate>(chunk, layout.lists_at + i * sizeof(Candidate));
     if (candidate.half_x == kNowhere) {
       EXPECT_EQ(candidate.half_y, kNowhere);
       EXPECT_EQ(candidate.half_z, kNowhere);
       continue;
     }
-    ASSERT_LT(candidate.record, records) << i;
+    ASSERT_LT(candidate.record, layout.records) << i;
     named[candidate.record] = true;
   }
-  for (size_t i = 0; i < records; ++i) EXPECT_TRUE(named[i]) << "record " << i << " of " << records;
+  for (size_t i = 0; i < layout.records; ++i) {
+    EXPECT_TRUE(named[i]) << "record " << i << " of " << layout.records;
+  }
 }
 
 }  // namespace
@@ -97,7 +124,7 @@ std::map<CellKey, Chunk> DownloadChunks(const CudaMap& map, const CellStatistics
     const Slab& slab = *block.slab;
     EXPECT_GE(block.chunk, slab.data());
     EXPECT_LE(block.chunk + block.chunk_bytes, slab.data() + slab.MemoryBytes());
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(block.chunk) % 16, 0u);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(block.chunk) % kSectorBytes, 0u);
     Chunk chunk = CopyDown(block.chunk, block.chunk_bytes);
     ExpectSound(chunk, statistics.float_index);
     chunks[key] = std::move(chunk);
@@ -113,22 +140,18 @@ std::map<CellKey, Chunk> DownloadChunks(const CudaMap& map, const CellStatistics
 }
 
 std::vector<ListEntry> ListOf(const Chunk& chunk, uint32_t place, bool float_index) {
-  uint32_t begin[kBlockCells + 1];
-  std::memcpy(begin, chunk.data(), sizeof(begin));
-  const std::byte* candidates = chunk.data() + kListBeginBytes;
-  const std::byte* records = candidates + begin[kBlockCells] * sizeof(Candidate);
+  const ChunkLayout layout = LayoutOf(chunk);
   std::vector<ListEntry> list;
-  for (uint32_t i = begin[place]; i < begin[place + 1]; ++i) {
+  for (size_t at = layout.list_begin[place] * kSectorBytes;
+       at < layout.list_begin[place + 1] * kSectorBytes; at += sizeof(Candidate)) {
     ListEntry entry{};
-    std::memcpy(&entry.candidate, candidates + i * sizeof(Candidate), sizeof(Candidate));
+    entry.candidate = ReadAt<Candidate>(chunk, at);
     if (entry.candidate.half_x == kNowhere) continue;
-    const std::byte* record = records + entry.candidate.record * RecordBytes(float_index);
-    std::memcpy(&entry.record, record, sizeof(CellRecord));
-    if (float_index) {
-      std::memcpy(&entry.mean, record + sizeof(CellRecord), sizeof(CellMean));
-    } else {
-      entry.mean = {entry.record.index_x, entry.record.index_y, entry.record.index_z, 0.0F};
-    }
+    const size_t record = entry.candidate.record;
+    entry.record = ReadAt<CellRecord>(chunk, kListBeginBytes + record * sizeof(CellRecord));
+    const size_t place_at = layout.places_at + record * PlaceBytes(float_index);
+    entry.index = ReadAt<CellPlace>(chunk, place_at);
+    entry.mean = float_index ? ReadAt<CellMean>(chunk, place_at + sizeof(CellPlace)) : entry.index;
     list.push_back(entry);
   }
   return list;

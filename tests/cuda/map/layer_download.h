@@ -23,6 +23,7 @@ std::map<CellKey, Chunk> DownloadChunks(const CudaMap& map, const CellStatistics
 struct ListEntry {
   Candidate candidate;
   CellRecord record;
+  CellPlace index;
   CellMean mean;  // the index position where the layer has no other
 };
 // Without what fills it up.

@@ -71,13 +71,15 @@ float FromHalf(uint16_t bits) {
 }
 
 // Whether the entry is this neighbour, as far as rounding lets it be told.
-bool IsSame(const ListEntry& entry, const Neighbor& neighbor, const CellKey& cell) {
-  const float shifts[3] = {entry.record.cell_x, entry.record.cell_y, entry.record.cell_z};
-  const float index[3] = {entry.record.index_x, entry.record.index_y, entry.record.index_z};
+bool IsSame(const ListEntry& entry, const Neighbor& neighbor) {
+  const uint16_t halves[3] = {entry.candidate.half_x, entry.candidate.half_y,
+                              entry.candidate.half_z};
+  const float index[3] = {entry.index.x, entry.index.y, entry.index.z};
   const float mean[3] = {entry.mean.x, entry.mean.y, entry.mean.z};
-  const int place[3] = {cell.x & 7, cell.y & 7, cell.z & 7};
   for (int axis = 0; axis < 3; ++axis) {
-    if (shifts[axis] != static_cast<float>(place[axis] + neighbor.shift[axis])) return false;
+    if (std::floor(FromHalf(halves[axis])) != static_cast<float>(neighbor.shift[axis])) {
+      return false;
+    }
     if (std::abs(index[axis] - neighbor.index[axis]) > 1e-6F) return false;
     if (std::abs(mean[axis] - neighbor.mean[axis]) > 1e-6F) return false;
   }
@@ -92,13 +94,40 @@ bool IsSame(const ListEntry& entry, const Neighbor& neighbor, const CellKey& cel
   return true;
 }
 
+// The mean that the record holds is the exact one, which the chunk has beside it.
+void ExpectPackedMean(const ListEntry& entry, double cell_size_m) {
+  const double mean[3] = {entry.mean.x, entry.mean.y, entry.mean.z};
+  const double step_m = 1.25 * cell_size_m / (1 << 21);
+  const double below_m = cell_size_m / 8.0;
+  const bool inside = std::all_of(mean, mean + 3, [&](double x) {
+    return x > step_m - below_m && x < cell_size_m + below_m - step_m;
+  });
+  const bool outside = std::any_of(mean, mean + 3, [&](double x) {
+    return x < -step_m - below_m || x > cell_size_m + below_m + step_m;
+  });
+  const PackedMean& packed = entry.record.mean;
+  if (inside) {
+    ASSERT_FALSE(packed.IsOutside());
+  }
+  if (outside) {
+    ASSERT_TRUE(packed.IsOutside());
+  }
+  if (packed.IsOutside()) return;
+  const uint64_t bits = uint64_t{packed.high} << 32 | packed.low;
+  for (int axis = 0; axis < 3; ++axis) {
+    const auto steps = static_cast<double>(bits >> (21 * axis) & 0x1fffff);
+    // And the roundings of the range to float32.
+    ASSERT_NEAR(steps * step_m - below_m, mean[axis], 0.5 * step_m + 3e-7 * cell_size_m) << axis;
+  }
+}
+
 // The list has, in the CPU's order, all that is near enough and little else.
 void ExpectListOf(const std::vector<ListEntry>& list, const std::vector<Neighbor>& neighbors,
                   const CellKey& cell, double cell_size_m) {
   size_t next = 0;
   for (const Neighbor& neighbor : neighbors) {
     const double distance = neighbor.Distance(cell_size_m);
-    const bool listed = next < list.size() && IsSame(list[next], neighbor, cell);
+    const bool listed = next < list.size() && IsSame(list[next], neighbor);
     if (neighbor.Faces() <= 1 || distance < 1.0) {
       ASSERT_TRUE(listed) << "cell " << cell.x << " " << cell.y << " " << cell.z
                           << ", neighbour at " << neighbor.shift[0] << " " << neighbor.shift[1]
@@ -113,8 +142,11 @@ void ExpectListOf(const std::vector<ListEntry>& list, const std::vector<Neighbor
     for (int axis = 0; axis < 3; ++axis) {
       const double at = static_cast<double>(neighbor.index[axis]) / cell_size_m +
                         static_cast<double>(neighbor.shift[axis]);
-      ASSERT_NEAR(FromHalf(halves[axis]), at, 0.0006) << axis;
+      // Half a step below 2, or a whole one where rounding would reach the next cell.
+      ASSERT_NEAR(FromHalf(halves[axis]), at, 0x1p-10 + 1e-6) << axis;
     }
+    ExpectPackedMean(list[next], cell_size_m);
+    if (::testing::Test::HasFatalFailure()) return;
     ++next;
   }
   ASSERT_EQ(next, list.size());
