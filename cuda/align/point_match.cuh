@@ -166,11 +166,9 @@ __device__ __forceinline__ Reachable FindReachable(const uint4* pairs, uint32_t 
   return reachable;
 }
 
-// Takes the first candidate whose bit is set: its two words. Those of the first where none is.
-__device__ __forceinline__ uint2 TakeCandidate(const uint4* pairs, uint32_t& bits) {
-  const int k = max(__ffs(static_cast<int>(bits)) - 1, 0);
-  bits &= bits - 1;
-  return __ldg(reinterpret_cast<const uint2*>(pairs) + k);
+// The two words of the first candidate whose bit is set; at least one is.
+__device__ __forceinline__ uint2 FirstCandidate(const uint4* pairs, uint32_t bits) {
+  return __ldg(reinterpret_cast<const uint2*>(pairs) + (__ffs(static_cast<int>(bits)) - 1));
 }
 
 // From the point's lattice cell to that of a candidate's index position, in cells: the floor of its
@@ -290,9 +288,10 @@ __device__ __forceinline__ MatchedPoint MatchPoint(const StageTerms& stage,
     const Reachable found = FindReachable(pairs, min(list.count - first, 32U), place, limits);
     uint32_t reached = found.maybe;
     for (uint32_t undecided = found.maybe & ~found.surely; undecided != 0;) {
-      const uint32_t before = undecided;
-      const uint2 candidate = TakeCandidate(pairs, undecided);
-      if (!Reaches(stage, point, list.chunk, candidate)) reached ^= before ^ undecided;
+      const uint32_t others = undecided & (undecided - 1);
+      const uint2 candidate = FirstCandidate(pairs, undecided);
+      if (!Reaches(stage, point, list.chunk, candidate)) reached ^= undecided ^ others;
+      undecided = others;
     }
     matched.pairs += __popc(reached);
     while (reached != 0) {
@@ -300,8 +299,9 @@ __device__ __forceinline__ MatchedPoint MatchPoint(const StageTerms& stage,
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i) {
         const bool any = i == 0 || reached != 0;
-        pair[i] = MatchCell(stage, point, list.chunk, TakeCandidate(pairs, reached));
+        pair[i] = MatchCell(stage, point, list.chunk, FirstCandidate(pairs, any ? reached : 1U));
         if (!any) pair[i].terms.e = 0.0F;
+        reached &= reached - 1;
       }
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i) {

@@ -59,17 +59,17 @@ constexpr size_t kMaxRecords = 65536;  // of a chunk
 
 // In units of the cell size squared, as IEEE half precision: a candidate whose squared distance,
 // computed in half precision, is not below the first is certainly at least one cell size away; one
-// whose is below the second is certainly nearer. Between them, a fiftieth of a cell, the exact
+// whose is below the second is certainly nearer. Between them, for one pair in fifty, the exact
 // index position decides.
 //
 // Along an axis where point and candidate are t apart, the difference of their halves is off by at
 // most E = 2^-12 (the point, below 1) + 2^-10 (the candidate, below 2, with its floor kept)
-// + 2^-11 |t| (the difference). At a distance of 1 the sum of the three squares is then off by
-// at most 2 sqrt(3) E < 0.0060, and the roundings of the squares and sums add at most 3 x 2^-11 <
-// 0.0015. The error grows more slowly than the squared distance, so what is farther is not computed
-// nearer than 1 - 0.0075, nor what is nearer farther than 1 + 0.0075.
-constexpr uint16_t kReachInHalf = 0x3c0b;   // 1.01, rounded up
-constexpr uint16_t kSurelyInHalf = 0x3beb;  // 0.99, rounded down
+// + 2^-11 |t| (the difference). At a distance of 1 that makes 2 |t| E of each axis, together at
+// most 2 sqrt(3) (2^-12 + 2^-10) + 2^-10 < 0.0053, and the roundings of the squares and their sums
+// 3 x 2^-11 < 0.0015. All of it grows more slowly than the squared distance, so what is at least 1
+// away is never computed below 1 - 0.0068, nor what is nearer above 1 + 0.0068.
+constexpr uint16_t kReachInHalf = 0x3c08;   // 1 + 2^-7
+constexpr uint16_t kSurelyInHalf = 0x3bf0;  // 1 - 2^-7
 
 // What the terms of a matched pair need. The information matrix is in 1/m^2; the mean is relative
 // to the low corner of the lattice cell that the index position lies in.

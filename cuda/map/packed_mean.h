@@ -44,11 +44,11 @@ VOXLOC_HD MeanRange MeanRangeOf(float cell_size_m) {
 // `mean` in metres from the low corner of the cell.
 VOXLOC_HD PackedMean PackMean(const float (&mean)[3], const MeanRange& range) {
   constexpr double kSteps = 1U << kMeanBits;
+  const double steps_per_m = kSteps / static_cast<double>(range.span_m);
+  const double first_m = static_cast<double>(range.origin_m) + static_cast<double>(range.span_m);
   uint64_t bits = 0;
   for (int axis = 2; axis >= 0; --axis) {
-    const double u = (static_cast<double>(mean[axis]) - static_cast<double>(range.origin_m)) /
-                     static_cast<double>(range.span_m);
-    const double step = std::floor((u - 1.0) * kSteps + 0.5);
+    const double step = std::floor((static_cast<double>(mean[axis]) - first_m) * steps_per_m + 0.5);
     if (!(step >= 0.0 && step < kSteps)) return {0, uint32_t{1} << 31};
     bits = bits << kMeanBits | static_cast<uint64_t>(step);
   }
