@@ -7,9 +7,9 @@
 //
 // A step is 1.25 / 2^21 of the cell size, 1.2 um of a cell of 2 m, so a mean is off by at most
 // 0.6 um and the roundings of float32. That changes the exponential of a pair by a share of d2 |Bq|
-// times the error: 1.5e-5 two standard deviations from a cell that is 2 cm thick, with the d2 of
-// 0.25 of an outlier ratio of 0.55. The errors of cells are independent, so that sums over the
-// thousands of pairs of a scan change by less than 1e-6; the engines are compared to 1e-5.
+// times the error: 1.5e-5 at two standard deviations of 2 cm from a mean, with the d2 of 0.25 that
+// an outlier ratio of 0.55 has in cells of 2 m. The errors of cells are independent, so that sums
+// over the thousands of pairs of a scan change by less than 1e-6; the engines are compared to 1e-5.
 
 #ifndef VOXLOC_CUDA_MAP_PACKED_MEAN_H_
 #define VOXLOC_CUDA_MAP_PACKED_MEAN_H_
