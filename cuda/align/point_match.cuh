@@ -244,16 +244,21 @@ __device__ __forceinline__ CellPair MatchCell(const StageTerms& stage, const Loc
   const float4 low = __ldg(record);
   const float4 high = __ldg(record + 1);
   const PackedMean mean = {__float_as_uint(high.z), __float_as_uint(high.w)};
-  const CellShift shift = ShiftOf(candidate);
   const MeanFractions u = FractionsOf(mean);
   const float span_m = stage.mean_range.span_m;
   const float origin_m = stage.mean_range.origin_m;
   const float size_m = stage.cell_size_m;
-  ndt::Vector3<float> q = {point.local[0] - fmaf(u.x, span_m, fmaf(shift.x, size_m, origin_m)),
-                           point.local[1] - fmaf(u.y, span_m, fmaf(shift.y, size_m, origin_m)),
-                           point.local[2] - fmaf(u.z, span_m, fmaf(shift.z, size_m, origin_m))};
+  const float2 xy = __half22float2(AsHalves(candidate.x));
+  const float z = __low2float(AsHalves(candidate.y));
+  // Fused here in every kernel alike. What the coarse place leaves of a point near it is exact.
+  const auto from_mean = [&](float local_m, float cells, float fraction) {
+    return __fsub_rn(__fmaf_rn(-cells, size_m, local_m), __fmaf_rn(fraction, span_m, origin_m));
+  };
+  ndt::Vector3<float> q = {from_mean(point.local[0], xy.x, u.x),
+                           from_mean(point.local[1], xy.y, u.y), from_mean(point.local[2], z, u.z)};
   if (mean.IsOutside()) {
-    q = DistanceFrom(stage, point, shift, __ldg(PlacesOf(stage, chunk, RecordOf(candidate)) + 1));
+    q = DistanceFrom(stage, point, ShiftOf(candidate),
+                     __ldg(PlacesOf(stage, chunk, RecordOf(candidate)) + 1));
   }
   CellPair pair;
   pair.candidate = candidate;

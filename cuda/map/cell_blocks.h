@@ -42,10 +42,10 @@ constexpr size_t kSectorBytes = 32;
 
 // One entry of a list: the position at which the neighbour search finds a Gaussian
 // (MapCell::index), in units of the cell size from the low corner of the lattice cell whose list
-// this is, as IEEE half precision; and the place of its record among the chunk's. The floor of a
-// coordinate, -1, 0 or 1, is the lattice cell that the position lies in: a coordinate is the
-// nearest half that keeps it. Lists are filled up to a multiple of kListStep with entries whose
-// three coordinates are kNowhere.
+// this is, as IEEE half precision; and the place of its record among the chunk's. Coordinates are
+// on a grid, see CoarsePlace: their floor, -1, 0 or 1, is the lattice cell that the position lies
+// in, and the means of records are relative to them. Lists are filled up to a multiple of kListStep
+// with entries whose three coordinates are kNowhere.
 struct alignas(8) Candidate {
   uint16_t half_x;
   uint16_t half_y;
@@ -72,7 +72,7 @@ constexpr uint16_t kReachInHalf = 0x3c08;   // 1 + 2^-7
 constexpr uint16_t kSurelyInHalf = 0x3bf0;  // 1 - 2^-7
 
 // What the terms of a matched pair need. The information matrix is in 1/m^2; the mean is relative
-// to the low corner of the lattice cell that the index position lies in.
+// to the position that candidates have.
 struct alignas(kSectorBytes) CellRecord {
   float xx;
   float xy;
@@ -84,7 +84,8 @@ struct alignas(kSectorBytes) CellRecord {
 };
 static_assert(sizeof(CellRecord) == kSectorBytes, "a pair reads one sector");
 
-// Metres from the same corner: the index position, exactly as the CPU engine has it.
+// Metres from the low corner of the lattice cell that it lies in: the index position, exactly as
+// the CPU engine has it.
 struct alignas(16) CellPlace {
   float x;
   float y;

@@ -211,14 +211,10 @@ __device__ uint32_t FilledListLength(const SortedGaussians& sorted, const Halo& 
   return (length + kListStep - 1) / kListStep * kListStep;
 }
 
-// A coordinate of a Candidate, as half precision: of the index position, in units of the cell size
-// from the low corner of its lattice cell, which lies `shift` cells from the list's. The nearest
-// half in [shift, shift + 1), so that its floor is `shift` whatever was rounded up to here.
-__device__ uint16_t HalfInCell(float index, int shift) {
-  const auto low = static_cast<float>(shift);
-  // The largest halves below 0, 1 and 2.
-  const float high = shift < 0 ? -0x1p-24F : shift == 0 ? 1.0F - 0x1p-11F : 2.0F - 0x1p-10F;
-  return __half_as_ushort(__float2half_rn(fminf(fmaxf(index + low, low), high)));
+// A coordinate of a Candidate: of the index position, in units of the cell size from the low corner
+// of its lattice cell, which lies `shift` cells from the list's. Half precision has it exactly.
+__device__ uint16_t HalfInCell(float index_cells, int shift) {
+  return __half_as_ushort(__float2half_rn(CoarsePlace(index_cells) + static_cast<float>(shift)));
 }
 
 __global__ void __launch_bounds__(kThreads)
@@ -271,14 +267,14 @@ __global__ void __launch_bounds__(kThreads)
     });
     for (; length % kListStep != 0; ++length) list[length] = {kNowhere, kNowhere, kNowhere, 0};
 
-    const MeanRange range = MeanRangeOf(size_m);
     const size_t place_bytes = PlaceBytes(sorted.float_index);
     for (uint32_t h = threadIdx.x; h < kHaloCells; h += kThreads) {
       WalkHaloCell(sorted, halo, h, [&](uint32_t j, uint32_t rank) {
         const IndexedGaussian& from = sorted.gaussians[sorted.numbers[j]];
         const float(&b)[6] = from.information;
         const uint32_t record = halo.first_record[h] + rank;
-        records[record] = {b[0], b[1], b[2], b[3], b[4], b[5], PackMean(from.mean, range)};
+        records[record] = {
+            b[0], b[1], b[2], b[3], b[4], b[5], PackMean(from.mean, from.index, size_m)};
         auto* const place = reinterpret_cast<CellPlace*>(places + record * place_bytes);
         place[0] = {from.index[0], from.index[1], from.index[2], 0.0F};
         if (sorted.float_index) place[1] = {from.mean[0], from.mean[1], from.mean[2], 0.0F};

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The mean of a Gaussian in 64 bits: three coordinates of 21 bits, in fixed point over ten eighths
-// of a cell, from an eighth below the low corner of the lattice cell to an eighth above the high
-// one. A mean lies in the cell that its index position lies in, but for the rounding of float32
-// index positions, which the margin is for.
+// The mean of a Gaussian in 64 bits. Every list that has the Gaussian has its index position on a
+// grid of 2^-10 of the cell size, the coarse place; the bits are three coordinates of 21 bits, in
+// fixed point over an eighth of a cell around that place. What lies farther from it, which only the
+// rounding of float32 index positions brings about, has a mark.
 //
-// A step is 1.25 / 2^21 of the cell size, 1.2 um of a cell of 2 m, so a mean is off by at most
-// 0.6 um and the roundings of float32. That changes the exponential of a pair by a share of d2 |Bq|
-// times the error: 1.5e-5 at two standard deviations of 2 cm from a mean, with the d2 of 0.25 that
-// an outlier ratio of 0.55 has in cells of 2 m. The errors of cells are independent, so that sums
-// over the thousands of pairs of a scan change by less than 1e-6; the engines are compared to 1e-5.
+// A step is 2^-24 of the cell size, 0.12 um of a cell of 2 m: as fine as the float32 in which
+// positions in a cell are computed.
 
 #ifndef VOXLOC_CUDA_MAP_PACKED_MEAN_H_
 #define VOXLOC_CUDA_MAP_PACKED_MEAN_H_
@@ -31,24 +28,35 @@ struct PackedMean {
 };
 constexpr int kMeanBits = 21;
 
-// A coordinate is span_m * u + origin_m, with u from 1 inclusive to 2 exclusive: the bits are the
-// first of the fraction of u as a float, so that no conversion is needed.
+// A coordinate of an index position, in units of the cell size from the low corner of its cell, on
+// the grid: from 0 to 1 - 2^-10. Shifted by a cell to either side it is a number that half
+// precision has exactly.
+VOXLOC_HD float CoarsePlace(float index_cells) {
+  constexpr float kSteps = 1024.0F;
+  return std::fmin(std::fmax(std::floor(index_cells * kSteps + 0.5F), 0.0F), kSteps - 1.0F) /
+         kSteps;
+}
+
+// From the coarse place to the mean it is span_m * u + origin_m, with u from 1 inclusive to 2
+// exclusive: the bits are the first of the fraction of u as a float, so that no conversion is
+// needed.
 struct MeanRange {
   float span_m;
   float origin_m;
 };
 VOXLOC_HD MeanRange MeanRangeOf(float cell_size_m) {
-  return {1.25F * cell_size_m, -1.375F * cell_size_m};
+  return {0.125F * cell_size_m, -0.1875F * cell_size_m};
 }
 
-// `mean` in metres from the low corner of the cell.
-VOXLOC_HD PackedMean PackMean(const float (&mean)[3], const MeanRange& range) {
+// `mean` and `index` in metres from the low corner of the cell.
+VOXLOC_HD PackedMean PackMean(const float (&mean)[3], const float (&index)[3], float cell_size_m) {
   constexpr double kSteps = 1U << kMeanBits;
-  const double steps_per_m = kSteps / static_cast<double>(range.span_m);
-  const double first_m = static_cast<double>(range.origin_m) + static_cast<double>(range.span_m);
+  const double size_m = static_cast<double>(cell_size_m);
   uint64_t bits = 0;
   for (int axis = 2; axis >= 0; --axis) {
-    const double step = std::floor((static_cast<double>(mean[axis]) - first_m) * steps_per_m + 0.5);
+    const double coarse = static_cast<double>(CoarsePlace(index[axis] / cell_size_m));
+    const double offset_cells = static_cast<double>(mean[axis]) / size_m - coarse;
+    const double step = std::floor((offset_cells * 8.0 + 0.5) * kSteps + 0.5);
     if (!(step >= 0.0 && step < kSteps)) return {0, uint32_t{1} << 31};
     bits = bits << kMeanBits | static_cast<uint64_t>(step);
   }

@@ -94,31 +94,25 @@ bool IsSame(const ListEntry& entry, const Neighbor& neighbor) {
   return true;
 }
 
-// The mean that the record holds is the exact one, which the chunk has beside it.
-void ExpectPackedMean(const ListEntry& entry, double cell_size_m) {
-  const double mean[3] = {entry.mean.x, entry.mean.y, entry.mean.z};
-  const double step_m = 1.25 * cell_size_m / (1 << 21);
-  const double below_m = cell_size_m / 8.0;
-  const bool inside = std::all_of(mean, mean + 3, [&](double x) {
-    return x > step_m - below_m && x < cell_size_m + below_m - step_m;
-  });
-  const bool outside = std::any_of(mean, mean + 3, [&](double x) {
-    return x < -step_m - below_m || x > cell_size_m + below_m + step_m;
-  });
+// The mean that the record holds is the exact one, which the chunk has beside it. Its bits count
+// from a sixteenth of a cell below the candidate's position.
+void ExpectPackedMean(const ListEntry& entry, const Neighbor& neighbor, double cell_size_m) {
+  const uint16_t halves[3] = {entry.candidate.half_x, entry.candidate.half_y,
+                              entry.candidate.half_z};
+  const float mean[3] = {entry.mean.x, entry.mean.y, entry.mean.z};
   const PackedMean& packed = entry.record.mean;
-  if (inside) {
-    ASSERT_FALSE(packed.IsOutside());
-  }
-  if (outside) {
-    ASSERT_TRUE(packed.IsOutside());
-  }
-  if (packed.IsOutside()) return;
   const uint64_t bits = uint64_t{packed.high} << 32 | packed.low;
+  bool outside = false;
   for (int axis = 0; axis < 3; ++axis) {
+    const double from_candidate = static_cast<double>(mean[axis]) / cell_size_m +
+                                  neighbor.shift[axis] - FromHalf(halves[axis]);
+    outside = outside || std::abs(from_candidate) > 0x1p-4 - 0x1p-22;
+    if (packed.IsOutside()) continue;
     const auto steps = static_cast<double>(bits >> (21 * axis) & 0x1fffff);
-    // And the roundings of the range to float32.
-    ASSERT_NEAR(steps * step_m - below_m, mean[axis], 0.5 * step_m + 3e-7 * cell_size_m) << axis;
+    // And the roundings of quotients to float32.
+    ASSERT_NEAR(steps * 0x1p-24 - 0x1p-4, from_candidate, 0x1p-25 + 2e-7) << axis;
   }
+  ASSERT_EQ(packed.IsOutside(), outside);
 }
 
 // The list has, in the CPU's order, all that is near enough and little else.
@@ -145,7 +139,7 @@ void ExpectListOf(const std::vector<ListEntry>& list, const std::vector<Neighbor
       // Half a step below 2, or a whole one where rounding would reach the next cell.
       ASSERT_NEAR(FromHalf(halves[axis]), at, 0x1p-10 + 1e-6) << axis;
     }
-    ExpectPackedMean(list[next], cell_size_m);
+    ExpectPackedMean(list[next], neighbor, cell_size_m);
     if (::testing::Test::HasFatalFailure()) return;
     ++next;
   }

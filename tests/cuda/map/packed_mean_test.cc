@@ -11,33 +11,48 @@ namespace voxloc::cuda {
 namespace {
 
 // As kernels compute a position.
-float PositionOf(float fraction, const MeanRange& range) {
-  return std::fma(fraction, range.span_m, range.origin_m);
+float PositionOf(float fraction, float index, float size_m) {
+  const MeanRange range = MeanRangeOf(size_m);
+  return std::fma(CoarsePlace(index / size_m), size_m,
+                  std::fma(fraction, range.span_m, range.origin_m));
+}
+
+TEST(CoarsePlaceTest, IsTheNearestThousandthThatStaysInTheCell) {
+  for (const float index : {0.0F, 0.2F, 0.4999F, 0.73F, 0.9989F}) {
+    const float coarse = CoarsePlace(index);
+    EXPECT_NEAR(coarse, index, 0x1p-11) << index;
+    EXPECT_EQ(std::round(coarse * 1024.0F), coarse * 1024.0F) << index;
+  }
+  EXPECT_EQ(CoarsePlace(std::nextafter(1.0F, 0.0F)), 1.0F - 0x1p-10F);
+  EXPECT_EQ(CoarsePlace(1.0F), 1.0F - 0x1p-10F);
+  EXPECT_EQ(CoarsePlace(-1e-7F), 0.0F);
 }
 
 TEST(PackedMeanTest, IsWithinHalfAStepOfTheMean) {
   std::mt19937 random(7);
   for (const float size_m : {0.5F, 1.0F, 1.3F, 2.0F, 7.7F}) {
-    const MeanRange range = MeanRangeOf(size_m);
-    const double tolerance_m = (0.5 * 1.25 / (1 << 21) + 3e-7) * static_cast<double>(size_m);
-    std::uniform_real_distribution<float> place(-0.1249F * size_m, 1.1249F * size_m);
+    const double tolerance_m = (0x1p-25 + 3e-7) * static_cast<double>(size_m);
+    std::uniform_real_distribution<float> place(0.0F, size_m);
+    std::uniform_real_distribution<float> stray(-0.06F * size_m, 0.06F * size_m);
     for (int i = 0; i < 10000; ++i) {
-      const float mean[3] = {place(random), place(random), place(random)};
-      const PackedMean packed = PackMean(mean, range);
+      const float index[3] = {place(random), place(random), place(random)};
+      const float mean[3] = {index[0] + stray(random), index[1] + stray(random),
+                             index[2] + stray(random)};
+      const PackedMean packed = PackMean(mean, index, size_m);
       ASSERT_FALSE(packed.IsOutside());
       const MeanFractions u = FractionsOf(packed);
-      ASSERT_NEAR(PositionOf(u.x, range), mean[0], tolerance_m);
-      ASSERT_NEAR(PositionOf(u.y, range), mean[1], tolerance_m);
-      ASSERT_NEAR(PositionOf(u.z, range), mean[2], tolerance_m);
+      ASSERT_NEAR(PositionOf(u.x, index[0], size_m), mean[0], tolerance_m);
+      ASSERT_NEAR(PositionOf(u.y, index[1], size_m), mean[1], tolerance_m);
+      ASSERT_NEAR(PositionOf(u.z, index[2], size_m), mean[2], tolerance_m);
     }
   }
 }
 
 TEST(PackedMeanTest, HoldsTheFirstAndTheLastStep) {
-  const MeanRange range = MeanRangeOf(2.0F);
-  const float step_m = 2.5F / (1 << 21);
-  const float ends[3] = {-0.25F, 2.25F - step_m, 2.25F - step_m};
-  const PackedMean packed = PackMean(ends, range);
+  const float index[3] = {1.0F, 1.0F, 1.0F};
+  const float last = 1.125F - 0x1p-23F;  // a step of a cell of 2 m
+  const float ends[3] = {0.875F, last, last};
+  const PackedMean packed = PackMean(ends, index, 2.0F);
   ASSERT_FALSE(packed.IsOutside());
   EXPECT_EQ(packed.low, 0xffe00000U);
   EXPECT_EQ(packed.high, 0x7fffffffU);
@@ -48,12 +63,12 @@ TEST(PackedMeanTest, HoldsTheFirstAndTheLastStep) {
 }
 
 TEST(PackedMeanTest, SaysWhereItCannotHoldAMean) {
-  const MeanRange range = MeanRangeOf(2.0F);
+  const float index[3] = {1.0F, 1.0F, 1.0F};
   for (int axis = 0; axis < 3; ++axis) {
-    for (const float outside : {-0.2501F, 2.2501F, -1e30F, 1e30F, std::nanf("")}) {
+    for (const float outside : {0.8749F, 1.1251F, -1e30F, 1e30F, std::nanf("")}) {
       float mean[3] = {1.0F, 1.0F, 1.0F};
       mean[axis] = outside;
-      EXPECT_TRUE(PackMean(mean, range).IsOutside()) << outside;
+      EXPECT_TRUE(PackMean(mean, index, 2.0F).IsOutside()) << outside;
     }
   }
 }
