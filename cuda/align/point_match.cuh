@@ -257,8 +257,9 @@ __device__ __forceinline__ CellPair MatchCell(const StageTerms& stage, const Loc
   ndt::Vector3<float> q = {from_mean(point.local[0], xy.x, u.x),
                            from_mean(point.local[1], xy.y, u.y), from_mean(point.local[2], z, u.z)};
   if (mean.IsOutside()) {
-    q = DistanceFrom(stage, point, ShiftOf(candidate),
-                     __ldg(PlacesOf(stage, chunk, RecordOf(candidate)) + 1));
+    q = DistanceFrom(
+        stage, point, ShiftOf(candidate),
+        __ldg(PlacesOf(stage, chunk, RecordOf(candidate)) + (stage.mean_is_index ? 0 : 1)));
   }
   CellPair pair;
   pair.candidate = candidate;

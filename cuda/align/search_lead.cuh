@@ -123,7 +123,7 @@ __device__ __forceinline__ void WriteChartEntry(int lane, const Shared& shared,
 }
 
 // The first warp's lanes, one slot each: the search takes the sums of the whole scan.
-__device__ __forceinline__ void TakeSums(Shared& shared, double sum, int lane) {
+inline __device__ __noinline__ void TakeSums(Shared& shared, double sum, int lane) {
   const bool finite = __all_sync(kAllLanes, isfinite(sum)) != 0;
   const double raised = floor(__shfl_sync(kAllLanes, sum, kMatched) / kInterruptUnit);
   if (lane == kMatched) sum -= raised * kInterruptUnit;

@@ -22,8 +22,8 @@ StageTerms MakeStageTerms(const Stage& stage, const CellBlocks& blocks) {
                                                            : 0;
   terms.inverse_cell_size = 1.0 / size_m;
   terms.cell_size_m = static_cast<float>(size_m);
-  terms.mean_range = MeanRangeOf(terms.cell_size_m);
   terms.mean_is_index = !stage.cells.float_index;
+  terms.mean_range = MeanRangeOf(terms.cell_size_m, terms.mean_is_index);
   terms.float_transform = stage.float_transform;
   terms.exact_pitch_curvature = stage.exact_pitch_curvature;
   terms.small_angle_shortcut = stage.small_angle_shortcut;

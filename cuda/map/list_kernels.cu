@@ -267,6 +267,7 @@ __global__ void __launch_bounds__(kThreads)
     });
     for (; length % kListStep != 0; ++length) list[length] = {kNowhere, kNowhere, kNowhere, 0};
 
+    const MeanRange range = MeanRangeOf(size_m, !sorted.float_index);
     const size_t place_bytes = PlaceBytes(sorted.float_index);
     for (uint32_t h = threadIdx.x; h < kHaloCells; h += kThreads) {
       WalkHaloCell(sorted, halo, h, [&](uint32_t j, uint32_t rank) {
@@ -274,7 +275,7 @@ __global__ void __launch_bounds__(kThreads)
         const float(&b)[6] = from.information;
         const uint32_t record = halo.first_record[h] + rank;
         records[record] = {
-            b[0], b[1], b[2], b[3], b[4], b[5], PackMean(from.mean, from.index, size_m)};
+            b[0], b[1], b[2], b[3], b[4], b[5], PackMean(from.mean, from.index, size_m, range)};
         auto* const place = reinterpret_cast<CellPlace*>(places + record * place_bytes);
         place[0] = {from.index[0], from.index[1], from.index[2], 0.0F};
         if (sorted.float_index) place[1] = {from.mean[0], from.mean[1], from.mean[2], 0.0F};

@@ -2,11 +2,12 @@
 //
 // The mean of a Gaussian in 64 bits. Every list that has the Gaussian has its index position on a
 // grid of 2^-10 of the cell size, the coarse place; the bits are three coordinates of 21 bits, in
-// fixed point over an eighth of a cell around that place. What lies farther from it, which only the
-// rounding of float32 index positions brings about, has a mark.
+// fixed point around that place. What lies farther from it than they reach has a mark.
 //
-// A step is 2^-24 of the cell size, 0.12 um of a cell of 2 m: as fine as the float32 in which
-// positions in a cell are computed.
+// Where the mean is the index position they reach a step of the grid, in steps of 2^-30 of the cell
+// size: finer than the float32 that is packed. Where the index positions have a rounding of their
+// own, they reach a sixteenth of a cell, in steps of 2^-24, 0.12 um of a cell of 2 m: as fine as
+// the float32 in which positions in a cell are computed.
 
 #ifndef VOXLOC_CUDA_MAP_PACKED_MEAN_H_
 #define VOXLOC_CUDA_MAP_PACKED_MEAN_H_
@@ -44,19 +45,22 @@ struct MeanRange {
   float span_m;
   float origin_m;
 };
-VOXLOC_HD MeanRange MeanRangeOf(float cell_size_m) {
-  return {0.125F * cell_size_m, -0.1875F * cell_size_m};
+VOXLOC_HD MeanRange MeanRangeOf(float cell_size_m, bool mean_is_index) {
+  const float span_m = (mean_is_index ? 0x1p-9F : 0x1p-3F) * cell_size_m;
+  return {span_m, -1.5F * span_m};
 }
 
 // `mean` and `index` in metres from the low corner of the cell.
-VOXLOC_HD PackedMean PackMean(const float (&mean)[3], const float (&index)[3], float cell_size_m) {
+VOXLOC_HD PackedMean PackMean(const float (&mean)[3], const float (&index)[3], float cell_size_m,
+                              const MeanRange& range) {
   constexpr double kSteps = 1U << kMeanBits;
   const double size_m = static_cast<double>(cell_size_m);
   uint64_t bits = 0;
   for (int axis = 2; axis >= 0; --axis) {
     const double coarse = static_cast<double>(CoarsePlace(index[axis] / cell_size_m));
-    const double offset_cells = static_cast<double>(mean[axis]) / size_m - coarse;
-    const double step = std::floor((offset_cells * 8.0 + 0.5) * kSteps + 0.5);
+    const double offset_m = static_cast<double>(mean[axis]) - coarse * size_m;
+    const double span_m = static_cast<double>(range.span_m);
+    const double step = std::floor((offset_m / span_m + 0.5) * kSteps + 0.5);
     if (!(step >= 0.0 && step < kSteps)) return {0, uint32_t{1} << 31};
     bits = bits << kMeanBits | static_cast<uint64_t>(step);
   }

@@ -94,9 +94,12 @@ bool IsSame(const ListEntry& entry, const Neighbor& neighbor) {
   return true;
 }
 
-// The mean that the record holds is the exact one, which the chunk has beside it. Its bits count
-// from a sixteenth of a cell below the candidate's position.
-void ExpectPackedMean(const ListEntry& entry, const Neighbor& neighbor, double cell_size_m) {
+// The mean that the record holds is the exact one, which the chunk has beside it. Its bits
+// divide what it reaches around the candidate's position.
+void ExpectPackedMean(const ListEntry& entry, const Neighbor& neighbor,
+                      const CellStatistics& statistics) {
+  const double cell_size_m = statistics.cell_size_m;
+  const double span_cells = statistics.float_index ? 0x1p-3 : 0x1p-9;
   const uint16_t halves[3] = {entry.candidate.half_x, entry.candidate.half_y,
                               entry.candidate.half_z};
   const float mean[3] = {entry.mean.x, entry.mean.y, entry.mean.z};
@@ -106,18 +109,20 @@ void ExpectPackedMean(const ListEntry& entry, const Neighbor& neighbor, double c
   for (int axis = 0; axis < 3; ++axis) {
     const double from_candidate = static_cast<double>(mean[axis]) / cell_size_m +
                                   neighbor.shift[axis] - FromHalf(halves[axis]);
-    outside = outside || std::abs(from_candidate) > 0x1p-4 - 0x1p-22;
+    outside = outside || std::abs(from_candidate) >= 0.5 * span_cells * (1.0 - 0x1p-20);
     if (packed.IsOutside()) continue;
     const auto steps = static_cast<double>(bits >> (21 * axis) & 0x1fffff);
     // And the roundings of quotients to float32.
-    ASSERT_NEAR(steps * 0x1p-24 - 0x1p-4, from_candidate, 0x1p-25 + 2e-7) << axis;
+    ASSERT_NEAR((steps * 0x1p-21 - 0.5) * span_cells, from_candidate, 0x1p-22 * span_cells + 2e-7)
+        << axis;
   }
   ASSERT_EQ(packed.IsOutside(), outside);
 }
 
 // The list has, in the CPU's order, all that is near enough and little else.
 void ExpectListOf(const std::vector<ListEntry>& list, const std::vector<Neighbor>& neighbors,
-                  const CellKey& cell, double cell_size_m) {
+                  const CellKey& cell, const CellStatistics& statistics) {
+  const double cell_size_m = statistics.cell_size_m;
   size_t next = 0;
   for (const Neighbor& neighbor : neighbors) {
     const double distance = neighbor.Distance(cell_size_m);
@@ -139,7 +144,7 @@ void ExpectListOf(const std::vector<ListEntry>& list, const std::vector<Neighbor
       // Half a step below 2, or a whole one where rounding would reach the next cell.
       ASSERT_NEAR(FromHalf(halves[axis]), at, 0x1p-10 + 1e-6) << axis;
     }
-    ExpectPackedMean(list[next], neighbor, cell_size_m);
+    ExpectPackedMean(list[next], neighbor, statistics);
     if (::testing::Test::HasFatalFailure()) return;
     ++next;
   }
@@ -176,7 +181,7 @@ class CudaListsTest : public CudaMapTest {
               const std::vector<ListEntry> list =
                   chunk == chunks.end() ? std::vector<ListEntry>()
                                         : ListOf(chunk->second, place, statistics.float_index);
-              ExpectListOf(list, NeighborsOnCpu(grid, cell), cell, statistics.cell_size_m);
+              ExpectListOf(list, NeighborsOnCpu(grid, cell), cell, statistics);
               if (HasFatalFailure()) return;
             }
           }

@@ -11,8 +11,7 @@ namespace voxloc::cuda {
 namespace {
 
 // As kernels compute a position.
-float PositionOf(float fraction, float index, float size_m) {
-  const MeanRange range = MeanRangeOf(size_m);
+float PositionOf(float fraction, float index, float size_m, const MeanRange& range) {
   return std::fma(CoarsePlace(index / size_m), size_m,
                   std::fma(fraction, range.span_m, range.origin_m));
 }
@@ -31,6 +30,7 @@ TEST(CoarsePlaceTest, IsTheNearestThousandthThatStaysInTheCell) {
 TEST(PackedMeanTest, IsWithinHalfAStepOfTheMean) {
   std::mt19937 random(7);
   for (const float size_m : {0.5F, 1.0F, 1.3F, 2.0F, 7.7F}) {
+    const MeanRange range = MeanRangeOf(size_m, false);
     const double tolerance_m = (0x1p-25 + 3e-7) * static_cast<double>(size_m);
     std::uniform_real_distribution<float> place(0.0F, size_m);
     std::uniform_real_distribution<float> stray(-0.06F * size_m, 0.06F * size_m);
@@ -38,12 +38,29 @@ TEST(PackedMeanTest, IsWithinHalfAStepOfTheMean) {
       const float index[3] = {place(random), place(random), place(random)};
       const float mean[3] = {index[0] + stray(random), index[1] + stray(random),
                              index[2] + stray(random)};
-      const PackedMean packed = PackMean(mean, index, size_m);
+      const PackedMean packed = PackMean(mean, index, size_m, range);
       ASSERT_FALSE(packed.IsOutside());
       const MeanFractions u = FractionsOf(packed);
-      ASSERT_NEAR(PositionOf(u.x, index[0], size_m), mean[0], tolerance_m);
-      ASSERT_NEAR(PositionOf(u.y, index[1], size_m), mean[1], tolerance_m);
-      ASSERT_NEAR(PositionOf(u.z, index[2], size_m), mean[2], tolerance_m);
+      ASSERT_NEAR(PositionOf(u.x, index[0], size_m, range), mean[0], tolerance_m);
+      ASSERT_NEAR(PositionOf(u.y, index[1], size_m, range), mean[1], tolerance_m);
+      ASSERT_NEAR(PositionOf(u.z, index[2], size_m, range), mean[2], tolerance_m);
+    }
+  }
+}
+
+TEST(PackedMeanTest, LosesNothingOfAnIndexPosition) {
+  std::mt19937 random(8);
+  for (const float size_m : {0.5F, 2.0F, 8.0F}) {
+    const MeanRange range = MeanRangeOf(size_m, true);
+    std::uniform_real_distribution<float> place(0.01F * size_m, size_m);
+    for (int i = 0; i < 10000; ++i) {
+      const float index[3] = {place(random), place(random), place(random)};
+      const PackedMean packed = PackMean(index, index, size_m, range);
+      ASSERT_FALSE(packed.IsOutside());
+      const MeanFractions u = FractionsOf(packed);
+      ASSERT_EQ(PositionOf(u.x, index[0], size_m, range), index[0]);
+      ASSERT_EQ(PositionOf(u.y, index[1], size_m, range), index[1]);
+      ASSERT_EQ(PositionOf(u.z, index[2], size_m, range), index[2]);
     }
   }
 }
@@ -52,7 +69,7 @@ TEST(PackedMeanTest, HoldsTheFirstAndTheLastStep) {
   const float index[3] = {1.0F, 1.0F, 1.0F};
   const float last = 1.125F - 0x1p-23F;  // a step of a cell of 2 m
   const float ends[3] = {0.875F, last, last};
-  const PackedMean packed = PackMean(ends, index, 2.0F);
+  const PackedMean packed = PackMean(ends, index, 2.0F, MeanRangeOf(2.0F, false));
   ASSERT_FALSE(packed.IsOutside());
   EXPECT_EQ(packed.low, 0xffe00000U);
   EXPECT_EQ(packed.high, 0x7fffffffU);
@@ -68,7 +85,7 @@ TEST(PackedMeanTest, SaysWhereItCannotHoldAMean) {
     for (const float outside : {0.8749F, 1.1251F, -1e30F, 1e30F, std::nanf("")}) {
       float mean[3] = {1.0F, 1.0F, 1.0F};
       mean[axis] = outside;
-      EXPECT_TRUE(PackMean(mean, index, 2.0F).IsOutside()) << outside;
+      EXPECT_TRUE(PackMean(mean, index, 2.0F, MeanRangeOf(2.0F, false)).IsOutside()) << outside;
     }
   }
 }
