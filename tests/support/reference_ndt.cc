@@ -160,6 +160,8 @@ Evaluation Evaluate(const std::vector<MapCell>& cells, const PointCloud& scan,
       }
       sums.gradient += w * slope;
       sums.gradient_magnitude += (w * slope).cwiseAbs();
+      sums.gradient_terms +=
+          std::abs(w) * jacobian.cwiseAbs().transpose() * (information.cwiseAbs() * q.cwiseAbs());
       sums.hessian += w * hessian;
       sums.hessian_magnitude += (w * hessian).cwiseAbs();
     }

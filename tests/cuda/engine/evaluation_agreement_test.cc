@@ -83,7 +83,9 @@ class Comparison {
     // Where a pair is so near to the search radius that float32 cannot tell, sums may differ by it.
     if (same_pairs(expected)) {
       ++compared_;
-      from_double_.Add(where, cuda, FromReference(expected), expected);
+      reference::Evaluation magnitudes = expected;
+      magnitudes.gradient_magnitude = expected.gradient_terms;
+      from_double_.Add(where, cuda, FromReference(expected), magnitudes);
     } else {
       ++undecided_;
     }

@@ -16,6 +16,7 @@ void Add(const Evaluation& part, const std::vector<size_t>& points, Evaluation& 
   sums.hessian += part.hessian;
   sums.gradient_magnitude += part.gradient_magnitude;
   sums.hessian_magnitude += part.hessian_magnitude;
+  sums.gradient_terms += part.gradient_terms;
   for (size_t i = 0; i < points.size(); ++i) sums.best[points[i]] = part.best[i];
   sums.points += part.points;
   sums.matched_points += part.matched_points;
