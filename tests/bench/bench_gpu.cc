@@ -118,6 +118,7 @@ bool RunRow(const Row& row, std::vector<NamedEngine>& engines, nlohmann::json& r
   bool ok = true;
   double device_ms = 0.0;
   for (NamedEngine& engine : engines) {
+    if (row.on_device_only && &engine != &engines.front()) continue;
     const auto measured = Measure(row, *engine.engine, engine.budget);
     if (!measured.ok()) {
       std::cerr << "  " << engine.name << ": " << measured.status() << std::endl;
@@ -149,6 +150,7 @@ absl::Status RunGpu(const GpuFlags& options) {
 
   std::vector<Row> rows =
       AlignRows(*data, options.packed ? std::make_shared<ThreadPool>(UsableProcessors()) : nullptr);
+  for (Row& row : TrackingRows(*data)) rows.push_back(std::move(row));
   for (Row& row : ScoreRows(*data)) rows.push_back(std::move(row));
   for (Row& row : BuildRows()) rows.push_back(std::move(row));
   for (Row& row : FilterRows()) rows.push_back(std::move(row));

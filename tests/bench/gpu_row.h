@@ -38,10 +38,16 @@ struct Row {
   std::string item;  // what is counted per second
   // Brings the inputs to an engine, outside the timing.
   std::function<absl::StatusOr<Call>(Engine& engine)> prepare;
+  bool on_device_only = false;  // not on the CPU engines
 };
+
+// The row while calls of the other go on, one after another, in another thread.
+[[nodiscard]] Row Beside(const Row& row, const Row& other);
 
 // With `packers`, the jobs of a call are packed by them first, within its time.
 [[nodiscard]] std::vector<Row> AlignRows(const GpuData& data, std::shared_ptr<ThreadPool> packers);
+// Tracking, beside each class of other work on the device.
+[[nodiscard]] std::vector<Row> TrackingRows(const GpuData& data);
 [[nodiscard]] std::vector<Row> ScoreRows(const GpuData& data);
 [[nodiscard]] std::vector<Row> BuildRows();
 [[nodiscard]] std::vector<Row> FilterRows();

@@ -101,7 +101,30 @@ std::vector<AlignBatch> Spreading(const std::vector<BenchScan>& scans, size_t si
   return batches;
 }
 
+// Candidates of a search, as many as a slice holds and more.
+std::vector<AlignBatch> Searching(const std::vector<BenchScan>& scans, const Profile& profile) {
+  std::vector<AlignBatch> batches = Spreading(scans, 4096, {5.0, M_PI}, profile);
+  for (AlignBatch& batch : batches) {
+    for (AlignJob& job : batch.jobs) job.work_class = WorkClass::kSearching;
+  }
+  return batches;
+}
+
 }  // namespace
+
+std::vector<Row> TrackingRows(const GpuData& data) {
+  const Profile profile = PreciseProfile();
+  const Row tracking =
+      MakeRow("tracking: one scan, precise", data, profile, OneByOne(data.scans, profile), nullptr);
+  std::vector<Row> rows = {tracking};
+  rows.push_back(Beside(tracking, MakeRow("search of 4096 candidates", data, profile,
+                                          Searching(data.scans, profile), nullptr)));
+  for (const Row& score : ScoreRows(data)) rows.push_back(Beside(tracking, score));
+  for (const Row& build : BuildRows()) {
+    if (build.name == "build 1M points, both profiles") rows.push_back(Beside(tracking, build));
+  }
+  return rows;
+}
 
 std::vector<Row> AlignRows(const GpuData& data, std::shared_ptr<ThreadPool> packers) {
   const Profile autoware = AutowareProfile();
