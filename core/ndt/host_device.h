@@ -6,6 +6,9 @@
 // float, a double, or a pack of float lanes; S is the plain scalar that goes with it. They are
 // always inlined, so a translation unit built for another instruction set leaves no copy behind
 // that the linker could pick for a machine which lacks it.
+//
+// VOXLOC_HD_RARE is the same on the host; on a device it leaves one copy that is called, which
+// keeps what rarely runs out of the code of every evaluation.
 
 #ifndef VOXLOC_CORE_NDT_HOST_DEVICE_H_
 #define VOXLOC_CORE_NDT_HOST_DEVICE_H_
