@@ -217,7 +217,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   // Of a lone block: the sums of all rows, [kRows][kSlots]. Of a block of a cluster: RowExchange,
   // and behind it the columns of its rows, to be added in order, [rows of this
   // block][kColumns][kSlots].
-  extern __shared__ double dynamic[];
+  extern __shared__ __align__(16) double dynamic[];
 
   const uint32_t cluster = ClusterSize();
   const uint32_t rank = ClusterRank();

@@ -35,7 +35,8 @@ struct RowExchange {
   ArrivalBarrier sums_arrived;
   double sums[kSlots];
   // Of the slots that this block owns, [kRows][slots]; at most half of them, of a cluster of two.
-  double rows[kRows * kSlots / 2];
+  // Two slots arrive at a time.
+  alignas(16) double rows[kRows * kSlots / 2];
 };
 
 // By one thread, before the cluster is synchronised.
