@@ -22,6 +22,12 @@ add_link_options(-Wl,--disable-new-dtags)
 # gRPC asks for -pthread and GoogleTest does not; said once here, all precompiled headers fit all.
 add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-pthread>")
 
+# One formula has the same bits wherever it is compiled into: without this the compiler fuses products
+# with sums as it sees fit. The shipped x86-64 has no fused operations; kernels choose for themselves.
+if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>")
+endif()
+
 # ccache, when it is there. Precompiled headers need the sloppiness named here (ccache's manual,
 # "Precompiled headers"): without it every file that uses one is compiled again.
 find_program(VOXLOC_CCACHE ccache)

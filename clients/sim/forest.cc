@@ -61,9 +61,11 @@ void AddBroadLeaf(const LocalFrame& frame, Random random, std::vector<Solid>& so
     const double angle = random.Uniform(0.0, 2.0 * kPi);
     const double out = random.Uniform(0.3, 1.7);
     const double radius = random.Uniform(0.9, 1.9);
+    const Eigen::Vector3d radii{radius, random.Uniform(0.7, 1.2) * radius,
+                                random.Uniform(0.5, 0.9) * radius};
     AddBlob(frame,
             {out * std::cos(angle), out * std::sin(angle), height + random.Uniform(-1.0, 2.0)},
-            {radius, random.Uniform(0.7, 1.2) * radius, random.Uniform(0.5, 0.9) * radius}, solids);
+            radii, solids);
   }
 }
 
@@ -75,7 +77,8 @@ void AddUndergrowth(const LocalFrame& frame, Random random, std::vector<Solid>& 
     AddBlob(frame, {0.0, 0.0, 0.5 * radius},
             {radius, random.Uniform(0.6, 1.3) * radius, random.Uniform(0.6, 1.2) * radius}, solids);
   } else if (kind < 0.75) {
-    AddTrunk(frame, random.Uniform(0.12, 0.35), random.Uniform(0.2, 0.8), solids);
+    const double height = random.Uniform(0.2, 0.8);
+    AddTrunk(frame, random.Uniform(0.12, 0.35), height, solids);
   } else if (kind < 0.85) {
     const double radius = random.Uniform(0.25, 0.7);
     AddBlob(frame, {0.0, 0.0, 0.1}, {radius, random.Uniform(0.6, 1.3) * radius, 0.7 * radius},

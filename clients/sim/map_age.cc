@@ -45,8 +45,9 @@ class AgedWorldBuilder {
   void ChangeParking(const SceneObject& place, Random& random) {
     if (!random.Chance(options_.changed_parking)) return;
     const bool taken = random.Chance(0.5);
-    const LocalFrame frame = place.frame.At(
-        {random.Uniform(-0.3, 0.3), random.Uniform(-0.1, 0.1), 0.0}, random.Uniform(-0.03, 0.03));
+    const double turn_rad = random.Uniform(-0.03, 0.03);
+    const LocalFrame frame =
+        place.frame.At({random.Uniform(-0.3, 0.3), random.Uniform(-0.1, 0.1), 0.0}, turn_rad);
     if (place.solids == 0 && !taken) return;
     ++counts_.changed_places;
     Remove(place);

@@ -185,8 +185,8 @@ class MotorwayBuilder {
       const double density = random.Uniform(-0.5, 1.0);
       const double clump_m = random.Uniform(20.0, 60.0);
       for (double x = along_m; x < std::min(along_m + clump_m, street.length_m); x += 5.0) {
-        const double across_m = random.Uniform(kRoadHalf_m + 4.0, kRoadHalf_m + 25.0) *
-                                (random.Chance(0.5) ? 1.0 : -1.0);
+        const double from_middle_m = random.Uniform(kRoadHalf_m + 4.0, kRoadHalf_m + 25.0);
+        const double across_m = random.Chance(0.5) ? from_middle_m : -from_middle_m;
         const double height_m = random.Uniform(3.0, 8.0);
         const uint64_t key = random.Next();
         if (!random.Chance(density)) continue;

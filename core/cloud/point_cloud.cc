@@ -36,7 +36,9 @@ double RootMeanSquareRange(const PointCloud& cloud) {
   size_t count = 0;
   for (size_t i = 0; i < cloud.size(); ++i) {
     if (!cloud.IsFinite(i)) continue;
-    sum += cloud.Point(i).squaredNorm();
+    // In this order, which StagePoints has too; Eigen's is the processor's choice.
+    const Eigen::Vector3d point = cloud.Point(i);
+    sum += point.x() * point.x() + (point.y() * point.y() + point.z() * point.z());
     ++count;
   }
   return count == 0 ? 0.0 : std::sqrt(sum / static_cast<double>(count));

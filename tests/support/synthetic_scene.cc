@@ -34,14 +34,17 @@ std::vector<Upright> MakeUprights(const SceneOptions& options) {
   const double reach = options.half_extent_m - 1.0;
   std::vector<Upright> uprights;
   for (int i = 0; i < 30; ++i) {
-    const Eigen::Vector2d centre(random.Uniform(-reach, reach), random.Uniform(-reach, reach));
-    const double heading = 0.5 * M_PI * random.Index(4) + random.Uniform(-0.3, 0.3);
+    const double y = random.Uniform(-reach, reach);
+    const Eigen::Vector2d centre(random.Uniform(-reach, reach), y);
+    const double street = 0.5 * M_PI * random.Index(4);
+    const double heading = street + random.Uniform(-0.3, 0.3);
     const Eigen::Vector2d half =
         random.Uniform(2.0, 6.0) * Eigen::Vector2d(std::cos(heading), std::sin(heading));
     uprights.push_back({centre - half, centre + half, random.Uniform(3.0, 7.0), 0.0});
   }
   for (int i = 0; i < 20; ++i) {
-    const Eigen::Vector2d foot(random.Uniform(-reach, reach), random.Uniform(-reach, reach));
+    const double y = random.Uniform(-reach, reach);
+    const Eigen::Vector2d foot(random.Uniform(-reach, reach), y);
     uprights.push_back({foot, foot, random.Uniform(2.0, 6.0), random.Uniform(0.1, 0.4)});
   }
   return uprights;

@@ -257,7 +257,7 @@ TEST_P(RecoverySearchTest, AScanOfAnotherPlaceIsNotRecovered) {
       EXPECT_EQ(session.searches, row.searches);
       EXPECT_FALSE(session.report.proposal);
       EXPECT_FALSE(session.report.detail.empty());
-      EXPECT_FALSE(session.report.ranked.hypotheses.empty());
+      ASSERT_FALSE(session.report.ranked.hypotheses.empty());
       EXPECT_GT(session.report.ranked.hypotheses.front().result.after.matched_ratio(), 0.4);
     }
   });
