@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -45,28 +46,21 @@ class BlockMap {
 
   // This map with these changes; each block at most once, in any order.
   [[nodiscard]] BlockMap With(std::vector<Change> changes) const {
-    std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
-      const CellKey page_a = BlockOf(a.block);
-      const CellKey page_b = BlockOf(b.block);
-      return page_a == page_b ? PlaceInBlock(a.block) < PlaceInBlock(b.block) : page_a < page_b;
-    });
+    const Grouped grouped = PageByPage(changes);
     BlockMap next;
-    next.pages_.reserve(pages_.size() + changes.size() / kBlockSize);
+    next.pages_.reserve(pages_.size() + grouped.pages.size());
     auto old = pages_.begin();
-    for (size_t begin = 0; begin < changes.size();) {
-      const CellKey key = BlockOf(changes[begin].block);
-      size_t end = begin + 1;
-      while (end < changes.size() && BlockOf(changes[end].block) == key) ++end;
+    for (const ChangedPage& changed : grouped.pages) {
       const auto upto =
-          std::lower_bound(old, pages_.end(), key,
+          std::lower_bound(old, pages_.end(), changed.key,
                            [](const Entry& entry, const CellKey& k) { return entry.key < k; });
       next.pages_.insert(next.pages_.end(), old, upto);
       old = upto;
       const Page* before = nullptr;
-      if (old != pages_.end() && old->key == key) before = (old++)->page.get();
-      auto page = Changed(before, &changes[begin], &changes[begin] + (end - begin));
-      if (!page->values.empty()) next.pages_.push_back({key, std::move(page)});
-      begin = end;
+      if (old != pages_.end() && old->key == changed.key) before = (old++)->page.get();
+      auto page = Changed(before, changes, &grouped.order[changed.begin],
+                          &grouped.order[changed.begin] + (changed.end - changed.begin));
+      if (!page->values.empty()) next.pages_.push_back({changed.key, std::move(page)});
     }
     next.pages_.insert(next.pages_.end(), old, pages_.end());
     next.IndexPages();
@@ -110,12 +104,77 @@ class BlockMap {
     std::shared_ptr<const Page> page;
   };
 
-  // `before` may be null; changes are ascending by place.
-  static std::shared_ptr<const Page> Changed(const Page* before, Change* begin, Change* end) {
+  // Without a page yet, for the pages of these, of which there is one at least.
+  template <typename Item, typename PageOf>
+  static BlockIndex IndexAround(const std::vector<Item>& items, const PageOf& page_of) {
+    CellKey first = page_of(items.front());
+    CellKey last = first;
+    for (const Item& item : items) {
+      const CellKey key = page_of(item);
+      first = {std::min(first.x, key.x), std::min(first.y, key.y), std::min(first.z, key.z)};
+      last = {std::max(last.x, key.x), std::max(last.y, key.y), std::max(last.z, key.z)};
+    }
+    return BlockIndex(first, last);
+  }
+
+  struct ChangedPage {
+    CellKey key;
+    size_t begin;  // of its changes, in the order
+    size_t end;
+  };
+  struct Grouped {
+    std::vector<ChangedPage> pages;  // ascending by key
+    std::vector<uint32_t> order;     // of the changes: page by page, ascending by place
+  };
+
+  // Most changes come ascending by block, of which eight in a row are of one page, and whose places
+  // ascend: that needs no sort of all of them.
+  static Grouped PageByPage(const std::vector<Change>& changes) {
+    Grouped grouped;
+    if (changes.empty()) return grouped;
+    const auto page_with = [](const Change& change) { return BlockOf(change.block); };
+    BlockIndex index = IndexAround(changes, page_with);
+    std::vector<uint32_t> page_of(changes.size());
+    std::vector<size_t> place;  // of each page's next change in the order; at first their number
+    for (size_t i = 0; i < changes.size(); ++i) {
+      page_of[i] = index.FindOrAdd(page_with(changes[i]));
+      place.resize(index.blocks().size());
+      ++place[page_of[i]];
+    }
+    std::vector<uint32_t> numbers(place.size());
+    std::iota(numbers.begin(), numbers.end(), 0U);
+    std::sort(numbers.begin(), numbers.end(),
+              [&index](uint32_t a, uint32_t b) { return index.blocks()[a] < index.blocks()[b]; });
+    size_t end = 0;
+    for (const uint32_t number : numbers) {
+      const size_t begin = end;
+      end += std::exchange(place[number], begin);
+      grouped.pages.push_back({index.blocks()[number], begin, end});
+    }
+    grouped.order.resize(changes.size());
+    for (size_t i = 0; i < changes.size(); ++i) {
+      grouped.order[place[page_of[i]]++] = static_cast<uint32_t>(i);
+    }
+    const auto by_place = [&changes](uint32_t a, uint32_t b) {
+      return PlaceInBlock(changes[a].block) < PlaceInBlock(changes[b].block);
+    };
+    for (const ChangedPage& page : grouped.pages) {
+      const auto from = grouped.order.begin() + static_cast<std::ptrdiff_t>(page.begin);
+      const auto to = grouped.order.begin() + static_cast<std::ptrdiff_t>(page.end);
+      if (!std::is_sorted(from, to, by_place)) std::sort(from, to, by_place);
+    }
+    return grouped;
+  }
+
+  // `before` may be null. The changes from `begin` to `end` of the order, ascending by place.
+  static std::shared_ptr<const Page> Changed(const Page* before, std::vector<Change>& changes,
+                                             const uint32_t* begin, const uint32_t* end) {
     auto page = std::make_shared<Page>();
     page->values.reserve((before == nullptr ? 0 : before->values.size()) +
                          static_cast<size_t>(end - begin));
-    const auto change_to = [&](Change& change) {
+    const auto place_of = [&changes](uint32_t i) { return PlaceInBlock(changes[i].block); };
+    const auto change_to = [&](uint32_t i) {
+      Change& change = changes[i];
       if (!change.value.has_value()) return;
       page->places.Insert(PlaceInBlock(change.block));
       page->values.push_back(*std::move(change.value));
@@ -124,8 +183,8 @@ class BlockMap {
       size_t i = 0;
       before->places.ForEach([&](uint32_t place) {
         const Value& value = before->values[i++];
-        while (begin != end && PlaceInBlock(begin->block) < place) change_to(*begin++);
-        if (begin != end && PlaceInBlock(begin->block) == place) {
+        while (begin != end && place_of(*begin) < place) change_to(*begin++);
+        if (begin != end && place_of(*begin) == place) {
           change_to(*begin++);
           return;
         }
@@ -141,14 +200,7 @@ class BlockMap {
 
   void IndexPages() {
     if (pages_.empty()) return;
-    CellKey first = pages_.front().key;
-    CellKey last = first;
-    for (const Entry& entry : pages_) {
-      const CellKey& key = entry.key;
-      first = {std::min(first.x, key.x), std::min(first.y, key.y), std::min(first.z, key.z)};
-      last = {std::max(last.x, key.x), std::max(last.y, key.y), std::max(last.z, key.z)};
-    }
-    index_ = BlockIndex(first, last);
+    index_ = IndexAround(pages_, [](const Entry& entry) { return entry.key; });
     for (const Entry& entry : pages_) index_.FindOrAdd(entry.key);
   }
 

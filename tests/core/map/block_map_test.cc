@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
+#include <random>
 #include <vector>
 
 #include "core/map/place_set.h"
@@ -62,6 +64,7 @@ TEST(BlockMapTest, SuccessorsAreAsATableThatWasChanged) {
   // Pages near each other, and so far apart that no table holds the region.
   for (const double reach : {40.0, 1.6e7}) {
     RandomNumbers random(11);
+    std::mt19937_64 shuffler(12);
     Map map;
     std::map<CellKey, std::shared_ptr<const int>> expected;
     std::vector<CellKey> known;
@@ -84,6 +87,7 @@ TEST(BlockMapTest, SuccessorsAreAsATableThatWasChanged) {
       }
       std::vector<Map::Change> changes;
       for (const auto& [block, value] : changed) changes.push_back({block, value});
+      if (round % 2 == 1) std::shuffle(changes.begin(), changes.end(), shuffler);
       map = map.With(std::move(changes));
       ExpectSame(map, expected);
       ExpectSame(before, expected_before);
