@@ -16,6 +16,20 @@ size_t StrideOf(size_t points) {
   return (points + kPointsPerChunk - 1) / kPointsPerChunk * kPointsPerChunk;
 }
 
+// Adds the offset to a column of coordinates; whether all of it is finite then.
+bool MoveColumn(const std::vector<float>& from, float offset, float* to) {
+  const size_t n = from.size();
+  const float* const column = from.data();
+  uint32_t not_finite = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const float moved = column[i] + offset;
+    to[i] = moved;
+    // Zero times a number that is not finite is none.
+    not_finite |= moved * 0.0F == 0.0F ? 0U : 1U;
+  }
+  return not_finite == 0;
+}
+
 }  // namespace
 
 size_t PackedFloats(size_t cloud_points) { return 3 * StrideOf(cloud_points); }
@@ -28,18 +42,13 @@ PackedScan PackScan(const PointCloud& cloud, float* floats) {
   float* const y = x + packed.stride;
   float* const z = y + packed.stride;
   const Eigen::Vector3f origin = cloud.origin.cast<float>();
-  uint32_t not_finite = 0;
-  for (size_t i = 0; i < n; ++i) {
-    x[i] = cloud.x[i] + origin.x();
-    y[i] = cloud.y[i] + origin.y();
-    z[i] = cloud.z[i] + origin.z();
-    // Zero times a number that is not finite is none.
-    not_finite += x[i] * 0.0F + y[i] * 0.0F + z[i] * 0.0F == 0.0F ? 0U : 1U;
-  }
+  const bool finite_x = MoveColumn(cloud.x, origin.x(), x);
+  const bool finite_y = MoveColumn(cloud.y, origin.y(), y);
+  const bool finite_z = MoveColumn(cloud.z, origin.z(), z);
   packed.points = static_cast<uint32_t>(n);
-  if (not_finite == 0) return packed;
+  if (finite_x && finite_y && finite_z) return packed;
   packed.points = 0;
-  packed.sources.reserve(n - not_finite);
+  packed.sources.reserve(n);
   for (uint32_t i = 0; i < n; ++i) {
     if (!std::isfinite(x[i]) || !std::isfinite(y[i]) || !std::isfinite(z[i])) continue;
     const uint32_t to = packed.points++;

@@ -3,6 +3,8 @@
 #include "cuda/runtime/page_locked_pool.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstring>
 #include <new>
 
 namespace voxloc::cuda {
@@ -11,23 +13,71 @@ namespace {
 // What the driver is asked for at a time: 40 blocks of a scan of 1,500 points with its free space.
 constexpr size_t kSlabBytes = size_t{1} << 20;
 
-}  // namespace
-
-PageLockedPool::Block::~Block() {
-  if (data_ == nullptr) return;
-  if (page_locked_) {
-    pool_->Return(data_, size_class_);
-  } else {
-    ::operator delete (data_, std::align_val_t{kAlignment});
-  }
+// Threads are numbered as they come.
+size_t NumberOfThisThread() {
+  static std::atomic<size_t> threads{0};
+  thread_local const size_t number = threads.fetch_add(1, std::memory_order_relaxed);
+  return number;
 }
 
-PageLockedPool::~PageLockedPool() {
+}  // namespace
+
+PageLockedPool::Slabs::~Slabs() {
   // Where the device has failed, the driver has taken its memory back.
   if (!device_->MakeCurrent().ok()) return;
   for (void* slab : slabs_) {
     static_cast<void>(device_->Check(cudaFreeHost(slab), "freeing page-locked memory"));
   }
+}
+
+std::byte* PageLockedPool::Slabs::Add(size_t bytes) {
+  const absl::MutexLock lock(&mutex_);
+  if (bytes_ + bytes > limit_bytes_) return nullptr;
+  slabs_.reserve(slabs_.size() + 1);  // what may throw comes first
+  if (!device_->MakeCurrent().ok()) return nullptr;
+  void* slab = nullptr;
+  const cudaError_t error =
+      cudaHostAlloc(&slab, bytes, cudaHostAllocMapped | cudaHostAllocPortable);
+  if (!device_->Check(error, "allocating page-locked memory").ok()) return nullptr;
+  slabs_.push_back(slab);
+  bytes_ += bytes;
+  return static_cast<std::byte*>(slab);
+}
+
+std::byte* PageLockedPool::Shelf::Take(size_t size_class) {
+  const absl::MutexLock lock(&mutex_);
+  std::byte* const block = first_[size_class];
+  if (block != nullptr) std::memcpy(&first_[size_class], block, sizeof(block));
+  return block;
+}
+
+void PageLockedPool::Shelf::Return(std::byte* block, size_t size_class) {
+  const absl::MutexLock lock(&mutex_);
+  std::memcpy(block, &first_[size_class], sizeof(block));
+  first_[size_class] = block;
+}
+
+std::byte* PageLockedPool::Shelf::TakeNew(size_t size_class) {
+  const size_t block_bytes = BytesOf(size_class);
+  const size_t blocks = std::max<size_t>(1, kSlabBytes / block_bytes);
+  std::byte* const slab = slabs_->Add(blocks * block_bytes);
+  if (slab == nullptr) return nullptr;
+  for (size_t i = blocks; i-- > 1;) Return(slab + i * block_bytes, size_class);
+  return slab;
+}
+
+PageLockedPool::Block::~Block() {
+  if (data_ == nullptr) return;
+  if (shelf_ != nullptr) {
+    shelf_->Return(data_, size_class_);
+  } else {
+    ::operator delete (data_, std::align_val_t{kAlignment});
+  }
+}
+
+PageLockedPool::PageLockedPool(std::shared_ptr<Device> device, size_t limit_bytes)
+    : slabs_(std::make_shared<Slabs>(std::move(device), limit_bytes)) {
+  for (std::shared_ptr<Shelf>& shelf : shelves_) shelf = std::make_shared<Shelf>(slabs_);
 }
 
 size_t PageLockedPool::BytesOf(size_t size_class) {
@@ -44,52 +94,26 @@ size_t PageLockedPool::SizeClassOf(size_t bytes) {
 
 PageLockedPool::Block PageLockedPool::Take(size_t bytes) {
   Block block;
-  block.pool_ = shared_from_this();
   if (bytes <= kLargestBlock) {
+    const size_t own_shelf = NumberOfThisThread() % kShelves;
     block.size_class_ = SizeClassOf(bytes);
-    block.data_ = TakePageLocked(block.size_class_);
-    block.page_locked_ = block.data_ != nullptr;
-    if (block.page_locked_) return block;
-    device_->CountPageableFallback();
+    block.data_ = TakePageLocked(block.size_class_, own_shelf);
+    if (block.data_ != nullptr) {
+      block.shelf_ = shelves_[own_shelf];
+      return block;
+    }
+    slabs_->device().CountPageableFallback();
   }
   block.data_ = static_cast<std::byte*>(::operator new (bytes, std::align_val_t{kAlignment}));
   return block;
 }
 
-std::byte* PageLockedPool::TakePageLocked(size_t size_class) {
-  const absl::MutexLock lock(&mutex_);
-  std::vector<std::byte*>& free = free_[size_class];
-  if (free.empty() && !AddSlab(size_class)) return nullptr;
-  std::byte* const block = free.back();
-  free.pop_back();
-  return block;
-}
-
-void PageLockedPool::Return(std::byte* block, size_t size_class) {
-  const absl::MutexLock lock(&mutex_);
-  free_[size_class].push_back(block);  // there is room: all blocks of the class have been in it
-}
-
-bool PageLockedPool::AddSlab(size_t size_class) {
-  const size_t block_bytes = BytesOf(size_class);
-  const size_t blocks = std::max<size_t>(1, kSlabBytes / block_bytes);
-  const size_t bytes = blocks * block_bytes;
-  if (bytes_ + bytes > limit_bytes_) return false;
-  // What may throw comes first. The list never grows later than here.
-  slabs_.reserve(slabs_.size() + 1);
-  std::vector<std::byte*>& free = free_[size_class];
-  free.reserve(free.capacity() + blocks);
-  if (!device_->MakeCurrent().ok()) return false;
-  void* slab = nullptr;  // aligned to pages
-  const cudaError_t error =
-      cudaHostAlloc(&slab, bytes, cudaHostAllocMapped | cudaHostAllocPortable);
-  if (!device_->Check(error, "allocating page-locked memory").ok()) return false;
-  slabs_.push_back(slab);
-  bytes_ += bytes;
-  for (size_t i = blocks; i-- > 0;) {
-    free.push_back(static_cast<std::byte*>(slab) + i * block_bytes);
+std::byte* PageLockedPool::TakePageLocked(size_t size_class, size_t own_shelf) {
+  for (size_t i = 0; i < kShelves; ++i) {
+    std::byte* const block = shelves_[(own_shelf + i) % kShelves]->Take(size_class);
+    if (block != nullptr) return block;
   }
-  return true;
+  return shelves_[own_shelf]->TakeNew(size_class);
 }
 
 }  // namespace voxloc::cuda

@@ -5,8 +5,9 @@
 // are kept until the pool is destroyed. Every device of the process reads the blocks in place, at
 // their host addresses (unified addressing, CUDA C++ Programming Guide).
 //
-// Thread-safe. Beyond its limit, and where page-locked memory cannot be had, a block is ordinary
-// memory, and the device counts it.
+// Thread-safe. Threads take from and return to shelves, of which each has its own: many that pack
+// scans would otherwise wait for one lock and one counter. Beyond its limit, and where page-locked
+// memory cannot be had, a block is ordinary memory, and the device counts it.
 
 #ifndef VOXLOC_CUDA_RUNTIME_PAGE_LOCKED_POOL_H_
 #define VOXLOC_CUDA_RUNTIME_PAGE_LOCKED_POOL_H_
@@ -23,49 +24,13 @@
 
 namespace voxloc::cuda {
 
-class PageLockedPool : public std::enable_shared_from_this<PageLockedPool> {
+class PageLockedPool {
  public:
   // Blocks are aligned to this.
   static constexpr size_t kAlignment = 256;
   // Larger ones, of scans of more than 300,000 points, are ordinary memory: copying them costs
   // little beside the rest that is done with so many points.
   static constexpr size_t kLargestBlock = size_t{4} << 20;
-
-  // Memory until it is destroyed; keeps its pool alive.
-  class Block {
-   public:
-    Block() = default;
-    Block(Block&& other) noexcept { *this = std::move(other); }
-    Block& operator=(Block&& other) noexcept {
-      std::swap(pool_, other.pool_);
-      std::swap(data_, other.data_);
-      std::swap(size_class_, other.size_class_);
-      std::swap(page_locked_, other.page_locked_);
-      return *this;
-    }
-    ~Block();
-
-    [[nodiscard]] std::byte* data() const { return data_; }
-    // Whether devices can read it.
-    [[nodiscard]] bool page_locked() const { return page_locked_; }
-
-   private:
-    friend class PageLockedPool;
-    std::shared_ptr<PageLockedPool> pool_;
-    std::byte* data_ = nullptr;
-    size_t size_class_ = 0;
-    bool page_locked_ = false;
-  };
-
-  // Holds at most so much page-locked memory.
-  PageLockedPool(std::shared_ptr<Device> device, size_t limit_bytes)
-      : device_(std::move(device)), limit_bytes_(limit_bytes) {}
-  PageLockedPool(const PageLockedPool&) = delete;
-  PageLockedPool& operator=(const PageLockedPool&) = delete;
-  ~PageLockedPool();
-
-  // Throws std::bad_alloc where ordinary memory runs out too.
-  [[nodiscard]] Block Take(size_t bytes);
 
  private:
   // Sizes of blocks: four to each doubling, from the smallest to the largest block.
@@ -75,17 +40,83 @@ class PageLockedPool : public std::enable_shared_from_this<PageLockedPool> {
   [[nodiscard]] static size_t SizeClassOf(size_t bytes);
   [[nodiscard]] static size_t BytesOf(size_t size_class);
 
-  // A block of the class; null where there is none, and no more page-locked memory.
-  [[nodiscard]] std::byte* TakePageLocked(size_t size_class);
-  void Return(std::byte* block, size_t size_class);
-  [[nodiscard]] bool AddSlab(size_t size_class) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What the driver gave: freed with the last shelf.
+  class Slabs {
+   public:
+    Slabs(std::shared_ptr<Device> device, size_t limit_bytes)
+        : device_(std::move(device)), limit_bytes_(limit_bytes) {}
+    ~Slabs();
+    [[nodiscard]] Device& device() const { return *device_; }
+    // Page-locked memory, aligned to pages; null where there is no more.
+    [[nodiscard]] std::byte* Add(size_t bytes);
 
-  const std::shared_ptr<Device> device_;
-  const size_t limit_bytes_;
-  absl::Mutex mutex_;
-  std::array<std::vector<std::byte*>, kSizeClasses> free_ ABSL_GUARDED_BY(mutex_);
-  std::vector<void*> slabs_ ABSL_GUARDED_BY(mutex_);
-  size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // of the slabs
+   private:
+    const std::shared_ptr<Device> device_;
+    const size_t limit_bytes_;
+    absl::Mutex mutex_;
+    std::vector<void*> slabs_ ABSL_GUARDED_BY(mutex_);
+    size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  };
+
+  // Free blocks. Each begins with the place of the next one, so that returning one needs no memory.
+  // Shelves share no line of the caches.
+  class alignas(64) Shelf {
+   public:
+    explicit Shelf(std::shared_ptr<Slabs> slabs) : slabs_(std::move(slabs)) {}
+    // Null where there is none.
+    [[nodiscard]] std::byte* Take(size_t size_class);
+    void Return(std::byte* block, size_t size_class);
+    // Makes blocks of a new slab and takes one; null where there is no more memory.
+    [[nodiscard]] std::byte* TakeNew(size_t size_class);
+
+   private:
+    const std::shared_ptr<Slabs> slabs_;
+    absl::Mutex mutex_;
+    std::array<std::byte*, kSizeClasses> first_ ABSL_GUARDED_BY(mutex_) = {};
+  };
+
+ public:
+  // Memory until it is destroyed; keeps it alive beyond its pool.
+  class Block {
+   public:
+    Block() = default;
+    Block(Block&& other) noexcept { *this = std::move(other); }
+    Block& operator=(Block&& other) noexcept {
+      std::swap(shelf_, other.shelf_);
+      std::swap(data_, other.data_);
+      std::swap(size_class_, other.size_class_);
+      return *this;
+    }
+    ~Block();
+
+    [[nodiscard]] std::byte* data() const { return data_; }
+    // Whether devices can read it.
+    [[nodiscard]] bool page_locked() const { return shelf_ != nullptr; }
+
+   private:
+    friend class PageLockedPool;
+    std::shared_ptr<Shelf> shelf_;  // null: ordinary memory
+    std::byte* data_ = nullptr;
+    size_t size_class_ = 0;
+  };
+
+  // Holds at most so much page-locked memory.
+  PageLockedPool(std::shared_ptr<Device> device, size_t limit_bytes);
+  PageLockedPool(const PageLockedPool&) = delete;
+  PageLockedPool& operator=(const PageLockedPool&) = delete;
+
+  // Throws std::bad_alloc where ordinary memory runs out too.
+  [[nodiscard]] Block Take(size_t bytes);
+
+ private:
+  static constexpr size_t kShelves = 16;  // as many threads as packed in the measurement
+
+  // A block of the class from this thread's shelf, or another's, or the driver; null where there is
+  // none.
+  [[nodiscard]] std::byte* TakePageLocked(size_t size_class, size_t own_shelf);
+
+  const std::shared_ptr<Slabs> slabs_;
+  std::array<std::shared_ptr<Shelf>, kShelves> shelves_;
 };
 
 }  // namespace voxloc::cuda
