@@ -38,11 +38,20 @@ void BlockSet::Insert(const CellKey& block) {
   bits_[place / kWordBits] |= uint64_t{1} << (place % kWordBits);
 }
 
-void BlockSet::InsertWithNeighbors(const CellKey& block) {
-  for (int32_t dz = -1; dz <= 1; ++dz) {
-    for (int32_t dy = -1; dy <= 1; ++dy) {
-      for (int32_t dx = -1; dx <= 1; ++dx) Insert({block.x + dx, block.y + dy, block.z + dz});
-    }
+void BlockSet::AddShifted(size_t places) {
+  const size_t words = places / kWordBits;
+  const size_t bits = places % kWordBits;
+  const std::vector<uint64_t> before = bits_;
+  const auto word = [&before](size_t i) { return i < before.size() ? before[i] : 0; };
+  for (size_t i = 0; i < bits_.size(); ++i) {
+    // What lies `places` before word i, which for the first words is nothing, and behind it. No
+    // word is shifted by all its bits.
+    const uint64_t low = i >= words ? word(i - words) << bits : 0;
+    const uint64_t lower =
+        i >= words + 1 && bits > 0 ? word(i - words - 1) >> (kWordBits - bits) : 0;
+    const uint64_t high = word(i + words) >> bits;
+    const uint64_t higher = bits > 0 ? word(i + words + 1) << (kWordBits - bits) : 0;
+    bits_[i] |= low | lower | high | higher;
   }
 }
 
@@ -60,14 +69,25 @@ std::vector<CellKey> BlockSet::Blocks() const {
     std::sort(blocks.begin(), blocks.end());
     return blocks;
   }
+  size_t count = 0;
+  for (const uint64_t word : bits_) count += static_cast<size_t>(__builtin_popcountll(word));
+  blocks.reserve(count);
   const auto size_x = static_cast<size_t>(box_.SizeX());
   const auto size_y = static_cast<size_t>(box_.SizeY());
+  // The row of the last block: divisions are for the first of each row.
+  size_t row_begin = 0;
+  int32_t y = box_.first.y;
+  int32_t z = box_.first.z;
   for (size_t word = 0; word < bits_.size(); ++word) {
     for (uint64_t rest = bits_[word]; rest != 0; rest &= rest - 1) {
       const size_t place = word * kWordBits + static_cast<size_t>(__builtin_ctzll(rest));
-      blocks.push_back({box_.first.x + static_cast<int32_t>(place % size_x),
-                        box_.first.y + static_cast<int32_t>(place / size_x % size_y),
-                        box_.first.z + static_cast<int32_t>(place / size_x / size_y)});
+      if (place - row_begin >= size_x) {
+        const size_t row = place / size_x;
+        row_begin = row * size_x;
+        y = box_.first.y + static_cast<int32_t>(row % size_y);
+        z = box_.first.z + static_cast<int32_t>(row / size_y);
+      }
+      blocks.push_back({box_.first.x + static_cast<int32_t>(place - row_begin), y, z});
     }
   }
   return blocks;
@@ -75,7 +95,22 @@ std::vector<CellKey> BlockSet::Blocks() const {
 
 BlockSet BlockSet::Dilated() const {
   BlockSet dilated(box_.Dilated());
-  for (const CellKey& block : Blocks()) dilated.InsertWithNeighbors(block);
+  const std::vector<CellKey> blocks = Blocks();
+  if (dilated.bits_.empty()) {
+    for (const CellKey& block : blocks) {
+      for (int32_t n = 0; n < 27; ++n) {
+        dilated.hash_.insert({block.x + n % 3 - 1, block.y + n / 3 % 3 - 1, block.z + n / 9 - 1});
+      }
+    }
+    return dilated;
+  }
+  for (const CellKey& block : blocks) dilated.Insert(block);
+  // Along one axis after the other. The box has an empty margin on each side, so that nothing is
+  // shifted from one row, or one layer, into the next.
+  const auto row = static_cast<size_t>(dilated.box_.SizeX());
+  dilated.AddShifted(1);
+  dilated.AddShifted(row);
+  dilated.AddShifted(row * static_cast<size_t>(dilated.box_.SizeY()));
   return dilated;
 }
 

@@ -67,8 +67,6 @@ class BlockSet {
 
   // Blocks outside the box are left out.
   void Insert(const CellKey& block);
-  // The block and the 26 around it.
-  void InsertWithNeighbors(const CellKey& block);
   [[nodiscard]] bool Contains(const CellKey& block) const;
   // Ascending by key.
   [[nodiscard]] std::vector<CellKey> Blocks() const;
@@ -78,6 +76,8 @@ class BlockSet {
 
  private:
   [[nodiscard]] size_t PlaceOf(const CellKey& block) const;
+  // Adds the places so many before and behind those of the set.
+  void AddShifted(size_t places);
 
   BlockBox box_;
   std::vector<uint64_t> bits_;  // x fastest; empty where the hash is used

@@ -76,6 +76,7 @@ absl::Status PlanTargets(const std::vector<CellKey>& targets, const std::vector<
     layer.table_blocks = previous->table_blocks;
     layer.live_blocks = previous->live_blocks;
   }
+  plan.made.reserve(targets.size());
   for (size_t t = 0; t < targets.size(); ++t) {
     const LayerBlock* const before =
         previous != nullptr ? previous->layer_blocks.Find(targets[t]) : nullptr;
@@ -198,6 +199,9 @@ absl::Status LayerStore::Fill(const SortedGaussians& sorted, const std::vector<C
     updates.push_back({{key.x, key.y, key.z}, block.chunk});
   };
   std::vector<BlockMap<LayerBlock>::Change> changes;
+  const size_t planned_blocks = plan.made.size() + plan.moved.size() + plan.emptied.size();
+  changes.reserve(planned_blocks);
+  updates.reserve(planned_blocks);
   for (const auto* planned : {&plan.made, &plan.moved, &plan.emptied}) {
     for (const PlannedBlock& p : *planned) {
       changes.push_back({p.key, p.block});

@@ -31,17 +31,28 @@ struct Halo {
   uint32_t begin[kHaloCells];
   uint32_t end[kHaloCells];
   uint32_t first_record[kHaloCells];  // in the chunk
+  // A bit for each cell with a Gaussian, of rows along x.
+  uint32_t occupied[kHaloSize * kHaloSize];
+  float first_index[3][kHaloCells];  // of the first Gaussian of each cell; few cells have more
   uint32_t warp_totals[kWarps];
 };
 
-__device__ uint32_t LowerBound(const uint64_t* keys, uint32_t begin, uint32_t end, uint64_t key) {
+// The first place of a key that is not below `key`, by all lanes of a warp: each step leaves a
+// 33rd.
+__device__ uint32_t LowerBound(const uint64_t* keys, uint32_t count, uint64_t key) {
+  const uint32_t lane = threadIdx.x % kWarp;
+  uint32_t begin = 0;
+  uint32_t end = count;
   while (begin < end) {
-    const uint32_t middle = begin + (end - begin) / 2;
-    if (keys[middle] < key) {
-      begin = middle + 1;
-    } else {
-      end = middle;
-    }
+    const uint32_t part = (end - begin) / (kWarp + 1);
+    // With few left, a lane for each.
+    const uint32_t at = part == 0 ? begin + lane : begin + (lane + 1) * part;
+    const bool below = at < end && keys[at] < key;
+    const auto lanes_below = static_cast<uint32_t>(__popc(__ballot_sync(0xffffffffU, below)));
+    if (part == 0) return begin + lanes_below;
+    const uint32_t first = begin;
+    if (lanes_below > 0) begin = first + lanes_below * part + 1;
+    if (lanes_below < kWarp) end = first + (lanes_below + 1) * part;
   }
   return begin;
 }
@@ -74,9 +85,9 @@ __device__ void FindHalo(const SortedGaussians& sorted, const TargetBlock& targe
   for (uint32_t h = threadIdx.x; h < kHaloCells; h += kThreads) {
     halo.begin[h] = 0;
     halo.end[h] = 0;
+    if (h < kHaloSize * kHaloSize) halo.occupied[h] = 0;
   }
-  if (threadIdx.x < kNeighbors) {
-    const int n = static_cast<int>(threadIdx.x);
+  for (int n = static_cast<int>(threadIdx.x / kWarp); n < kNeighbors; n += kWarps) {
     const int32_t block[3] = {target.x + n % 3 - 1, target.y + n / 3 % 3 - 1, target.z + n / 9 - 1};
     uint64_t key = 0;
     bool inside = true;
@@ -90,11 +101,13 @@ __device__ void FindHalo(const SortedGaussians& sorted, const TargetBlock& targe
     uint32_t begin = 0;
     uint32_t end = 0;
     if (inside) {
-      begin = LowerBound(sorted.keys, 0, sorted.count, key << kPlaceBits);
-      end = LowerBound(sorted.keys, begin, sorted.count, (key + 1) << kPlaceBits);
+      begin = LowerBound(sorted.keys, sorted.count, key << kPlaceBits);
+      end = LowerBound(sorted.keys, sorted.count, (key + 1) << kPlaceBits);
     }
-    halo.run_begin[n] = begin;
-    halo.run_end[n] = end;
+    if (threadIdx.x % kWarp == 0) {
+      halo.run_begin[n] = begin;
+      halo.run_end[n] = end;
+    }
   }
   __syncthreads();
   for (int n = static_cast<int>(threadIdx.x / kWarp); n < kNeighbors; n += kWarps) {
@@ -110,16 +123,35 @@ __device__ void FindHalo(const SortedGaussians& sorted, const TargetBlock& targe
       const int z = corner[2] + (place >> (2 * kBlockBits));
       if (x < 0 || x >= kHaloSize || y < 0 || y >= kHaloSize || z < 0 || z >= kHaloSize) continue;
       const int h = x + kHaloSize * (y + kHaloSize * z);
-      if (j == begin || sorted.keys[j - 1] != key) halo.begin[h] = j;
+      if (j == begin || sorted.keys[j - 1] != key) {
+        halo.begin[h] = j;
+        atomicOr(&halo.occupied[y + kHaloSize * z], 1U << x);
+        const IndexedGaussian& first = sorted.gaussians[sorted.numbers[j]];
+#pragma unroll
+        for (int axis = 0; axis < 3; ++axis) halo.first_index[axis][h] = first.index[axis];
+      }
       if (j + 1 == end || sorted.keys[j + 1] != key) halo.end[h] = j + 1;
     }
   }
   __syncthreads();
 }
 
+// Where a Gaussian of a halo cell is found, metres from the low corner of the cell.
+struct IndexPosition {
+  float coordinate[3];
+};
+__device__ IndexPosition IndexOf(const SortedGaussians& sorted, const Halo& halo, int h,
+                                 uint32_t j) {
+  if (j == halo.begin[h]) {
+    return {{halo.first_index[0][h], halo.first_index[1][h], halo.first_index[2][h]}};
+  }
+  const float(&index)[3] = sorted.gaussians[sorted.numbers[j]].index;
+  return {{index[0], index[1], index[2]}};
+}
+
 // Whether a point in a cell can be matched with a Gaussian whose index cell lies (dx, dy, dz) from
 // it. Searches that ask for neighbours instead of distances reach the six that share a face.
-__device__ bool Reaches(const SortedGaussians& sorted, const IndexedGaussian& at, int dx, int dy,
+__device__ bool Reaches(const SortedGaussians& sorted, const IndexPosition& at, int dx, int dy,
                         int dz) {
   if (abs(dx) + abs(dy) + abs(dz) <= 1) return true;
   const int d[3] = {dx, dy, dz};
@@ -127,7 +159,7 @@ __device__ bool Reaches(const SortedGaussians& sorted, const IndexedGaussian& at
   float squared = 0.0F;
 #pragma unroll
   for (int axis = 0; axis < 3; ++axis) {
-    const float from_corner = at.index[axis] + static_cast<float>(d[axis]) * size_m;
+    const float from_corner = at.coordinate[axis] + static_cast<float>(d[axis]) * size_m;
     const float gap = fmaxf(fmaxf(-from_corner, from_corner - size_m), 0.0F);
     squared += gap * gap;
   }
@@ -142,32 +174,38 @@ __device__ int Outside(int coordinate) {
 
 // Whether any cell of the block has the Gaussian of this halo cell in its list. If one has, the
 // cell nearest to it has, so that one is asked.
-__device__ bool IsUsed(const SortedGaussians& sorted, const IndexedGaussian& at, int x, int y,
+__device__ bool IsUsed(const SortedGaussians& sorted, const IndexPosition& at, int x, int y,
                        int z) {
   return Reaches(sorted, at, Outside(x), Outside(y), Outside(z));
 }
 
-// Calls visit(j, record, dx, dy, dz) for each Gaussian in the list of the cell, in order. `j` is
-// its place in sorted order, `record` its place among the chunk's records.
+// Calls visit(at, record, dx, dy, dz) for each Gaussian in the list of the cell, in order. `record`
+// is its place among the chunk's records.
 template <typename Visit>
 __device__ void WalkList(const SortedGaussians& sorted, const Halo& halo, uint32_t place,
                          const Visit& visit) {
   const int x = 1 + static_cast<int>(place & (kBlockSize - 1));
   const int y = 1 + static_cast<int>((place >> kBlockBits) & (kBlockSize - 1));
   const int z = 1 + static_cast<int>(place >> (2 * kBlockBits));
-  for (int dz = -1; dz <= 1; ++dz) {
-    for (int dy = -1; dy <= 1; ++dy) {
-      for (int dx = -1; dx <= 1; ++dx) {
-        const int h = (x + dx) + kHaloSize * ((y + dy) + kHaloSize * (z + dz));
-        const uint32_t end = halo.end[h];
-        uint32_t record = halo.first_record[h];
-        for (uint32_t j = halo.begin[h]; j < end; ++j) {
-          const IndexedGaussian& at = sorted.gaussians[sorted.numbers[j]];
-          if (!IsUsed(sorted, at, x + dx, y + dy, z + dz)) continue;
-          if (Reaches(sorted, at, dx, dy, dz)) visit(j, record, dx, dy, dz);
-          ++record;
-        }
-      }
+  uint32_t near = 0;  // a bit for each of the 27 cells with a Gaussian
+#pragma unroll
+  for (int row = 0; row < kNeighbors / 3; ++row) {
+    const uint32_t cells = halo.occupied[(y + row % 3 - 1) + kHaloSize * (z + row / 3 - 1)];
+    near |= (cells >> (x - 1) & 7U) << (3 * row);
+  }
+  for (; near != 0; near &= near - 1) {
+    const int n = __ffs(static_cast<int>(near)) - 1;
+    const int dx = n % 3 - 1;
+    const int dy = n / 3 % 3 - 1;
+    const int dz = n / 9 - 1;
+    const int h = (x + dx) + kHaloSize * ((y + dy) + kHaloSize * (z + dz));
+    const uint32_t end = halo.end[h];
+    uint32_t record = halo.first_record[h];
+    for (uint32_t j = halo.begin[h]; j < end; ++j) {
+      const IndexPosition at = IndexOf(sorted, halo, h, j);
+      if (!IsUsed(sorted, at, x + dx, y + dy, z + dz)) continue;
+      if (Reaches(sorted, at, dx, dy, dz)) visit(at, record, dx, dy, dz);
+      ++record;
     }
   }
 }
@@ -181,7 +219,7 @@ __device__ void WalkHaloCell(const SortedGaussians& sorted, const Halo& halo, ui
   const auto z = static_cast<int>(h / (kHaloSize * kHaloSize));
   uint32_t rank = 0;
   for (uint32_t j = halo.begin[h]; j < halo.end[h]; ++j) {
-    if (IsUsed(sorted, sorted.gaussians[sorted.numbers[j]], x, y, z)) visit(j, rank++);
+    if (IsUsed(sorted, IndexOf(sorted, halo, static_cast<int>(h), j), x, y, z)) visit(j, rank++);
   }
 }
 
@@ -207,7 +245,8 @@ __device__ uint32_t CountRecords(const SortedGaussians& sorted, Halo& halo) {
 // The length of this thread's list, with what fills it up.
 __device__ uint32_t FilledListLength(const SortedGaussians& sorted, const Halo& halo) {
   uint32_t length = 0;
-  WalkList(sorted, halo, threadIdx.x, [&](uint32_t, uint32_t, int, int, int) { ++length; });
+  WalkList(sorted, halo, threadIdx.x,
+           [&](const IndexPosition&, uint32_t, int, int, int) { ++length; });
   return (length + kListStep - 1) / kListStep * kListStep;
 }
 
@@ -260,11 +299,13 @@ __global__ void __launch_bounds__(kThreads)
     const float size_m = sorted.cell_size_m;
     Candidate* const list = lists + before;
     uint32_t length = 0;
-    WalkList(sorted, halo, threadIdx.x, [&](uint32_t j, uint32_t record, int dx, int dy, int dz) {
-      const float(&index)[3] = sorted.gaussians[sorted.numbers[j]].index;
-      list[length++] = {HalfInCell(index[0] / size_m, dx), HalfInCell(index[1] / size_m, dy),
-                        HalfInCell(index[2] / size_m, dz), static_cast<uint16_t>(record)};
-    });
+    WalkList(sorted, halo, threadIdx.x,
+             [&](const IndexPosition& at, uint32_t record, int dx, int dy, int dz) {
+               const float(&index)[3] = at.coordinate;
+               list[length++] = {HalfInCell(index[0] / size_m, dx),
+                                 HalfInCell(index[1] / size_m, dy),
+                                 HalfInCell(index[2] / size_m, dz), static_cast<uint16_t>(record)};
+             });
     for (; length % kListStep != 0; ++length) list[length] = {kNowhere, kNowhere, kNowhere, 0};
 
     const MeanRange range = MeanRangeOf(size_m, !sorted.float_index);

@@ -46,7 +46,8 @@ absl::StatusOr<SourceList> CollectSources(absl::Span<const std::shared_ptr<const
     return absl::ResourceExhaustedError(absl::StrCat(
         "the map's tiles must have at most ", kMaxEntries, " cells in all (got ", entries, ")"));
   }
-  std::sort(found.begin(), found.end());
+  // One tile's blocks are sorted.
+  if (!std::is_sorted(found.begin(), found.end())) std::sort(found.begin(), found.end());
 
   SourceList list;
   list.runs.reserve(found.size());

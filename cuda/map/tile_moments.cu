@@ -10,8 +10,11 @@ namespace {
 constexpr uint32_t kWarp = 32;
 constexpr uint32_t kAllLanes = 0xffffffffU;
 constexpr uint32_t kThreads = 256;
-// Cells of more points are summed by a whole thread block instead of a warp.
+// Cells of no more points are summed by so many lanes, and those of more than the other number by a
+// whole thread block instead of a warp. The order of a short cell's sum is that of a whole warp.
+constexpr uint32_t kShortCell = 8;
 constexpr uint32_t kLongCell = 4096;
+constexpr uint32_t kCellsPerBlock = kThreads / kShortCell;
 constexpr uint32_t kLongThreads = 512;
 constexpr uint32_t kMaxLongBlocks = 1024;
 constexpr uint32_t kFloatThreads = 128;
@@ -70,78 +73,117 @@ __device__ ndt::CellMoments SumOf(const SortedPoints& sorted, const CellRange& r
   return moments;
 }
 
-__device__ double SumOverWarp(double value) {
+// Over groups of so many neighbouring lanes.
+template <uint32_t kLanes>
+__device__ double SumOverLanes(double value) {
 #pragma unroll
-  for (uint32_t distance = kWarp / 2; distance > 0; distance /= 2) {
+  for (uint32_t distance = kLanes / 2; distance > 0; distance /= 2) {
     value += __shfl_xor_sync(kAllLanes, value, static_cast<int>(distance));
   }
   return value;
 }
 
 // All but the count.
-__device__ void SumOverWarp(ndt::CellMoments& moments) {
-  moments.sum.x = SumOverWarp(moments.sum.x);
-  moments.sum.y = SumOverWarp(moments.sum.y);
-  moments.sum.z = SumOverWarp(moments.sum.z);
-  moments.outer.xx = SumOverWarp(moments.outer.xx);
-  moments.outer.xy = SumOverWarp(moments.outer.xy);
-  moments.outer.xz = SumOverWarp(moments.outer.xz);
-  moments.outer.yy = SumOverWarp(moments.outer.yy);
-  moments.outer.yz = SumOverWarp(moments.outer.yz);
-  moments.outer.zz = SumOverWarp(moments.outer.zz);
+template <uint32_t kLanes>
+__device__ void SumOverLanes(ndt::CellMoments& moments) {
+  moments.sum.x = SumOverLanes<kLanes>(moments.sum.x);
+  moments.sum.y = SumOverLanes<kLanes>(moments.sum.y);
+  moments.sum.z = SumOverLanes<kLanes>(moments.sum.z);
+  moments.outer.xx = SumOverLanes<kLanes>(moments.outer.xx);
+  moments.outer.xy = SumOverLanes<kLanes>(moments.outer.xy);
+  moments.outer.xz = SumOverLanes<kLanes>(moments.outer.xz);
+  moments.outer.yy = SumOverLanes<kLanes>(moments.outer.yy);
+  moments.outer.yz = SumOverLanes<kLanes>(moments.outer.yz);
+  moments.outer.zz = SumOverLanes<kLanes>(moments.outer.zz);
 }
 
-// One warp a cell.
+// The cells of a warp, one for each group of kShortCell lanes, which adds up the cell's points if
+// they are no more than its lanes. All lanes of the warp add up each of the other cells.
 __global__ void __launch_bounds__(kThreads)
     MomentsKernel(SortedPoints sorted, uint16_t* places, ndt::CellMoments* moments) {
-  const uint32_t cell = blockIdx.x * (kThreads / kWarp) + threadIdx.x / kWarp;
-  if (cell >= sorted.cells) return;
   const uint32_t lane = threadIdx.x % kWarp;
-  const CellRange range = RangeOf(sorted, cell);
-  const uint64_t key = KeyAt(sorted, range.begin);
-  if (lane == 0) places[cell] = static_cast<uint16_t>(key & kPlaceMask);
-  if (range.end - range.begin > kLongCell) return;
-  ndt::CellMoments sum = SumOf(sorted, range, CentreFromOrigin(sorted.layout, key), lane, kWarp);
-  SumOverWarp(sum);
-  if (lane != 0) return;
-  sum.count = range.end - range.begin;
-  moments[cell] = sum;
+  const uint32_t lane_of_cell = lane % kShortCell;
+  const uint32_t cell = blockIdx.x * kCellsPerBlock + threadIdx.x / kShortCell;
+  const bool exists = cell < sorted.cells;
+  const CellRange range = exists ? RangeOf(sorted, cell) : CellRange{0, 0};
+  const uint32_t points = range.end - range.begin;
+  const uint64_t key = exists ? KeyAt(sorted, range.begin) : 0;
+  if (exists && lane_of_cell == 0) places[cell] = static_cast<uint16_t>(key & kPlaceMask);
+
+  const bool is_short = points <= kShortCell;
+  const CellRange of_group = {range.begin, is_short ? range.end : range.begin};
+  ndt::CellMoments sum =
+      SumOf(sorted, of_group, CentreFromOrigin(sorted.layout, key), lane_of_cell, kShortCell);
+  SumOverLanes<kShortCell>(sum);
+  if (exists && is_short && lane_of_cell == 0) {
+    sum.count = points;
+    moments[cell] = sum;
+  }
+  uint32_t others = __ballot_sync(kAllLanes, lane_of_cell == 0 && !is_short && points <= kLongCell);
+  for (; others != 0; others &= others - 1) {
+    const int from = __ffs(static_cast<int>(others)) - 1;
+    const CellRange whole = {__shfl_sync(kAllLanes, range.begin, from),
+                             __shfl_sync(kAllLanes, range.end, from)};
+    const uint64_t key_of_cell = KeyAt(sorted, whole.begin);
+    ndt::CellMoments of_cell =
+        SumOf(sorted, whole, CentreFromOrigin(sorted.layout, key_of_cell), lane, kWarp);
+    SumOverLanes<kWarp>(of_cell);
+    if (static_cast<int>(lane) != from) continue;
+    of_cell.count = points;
+    moments[cell] = of_cell;
+  }
 }
 
-// One thread block a cell, for the long ones.
-__global__ void __launch_bounds__(kLongThreads)
-    LongMomentsKernel(SortedPoints sorted, ndt::CellMoments* moments) {
+// Of one cell, by a whole thread block.
+__device__ void SumLongCell(const SortedPoints& sorted, uint32_t cell, ndt::CellMoments* moments) {
   constexpr uint32_t kWarps = kLongThreads / kWarp;
   static_assert(kWarps <= kWarp, "one warp sums the sums of all");
   __shared__ double sums[kWarps][9];
   const uint32_t lane = threadIdx.x % kWarp;
   const uint32_t warp = threadIdx.x / kWarp;
-  for (uint32_t cell = blockIdx.x; cell < sorted.cells; cell += gridDim.x) {
-    const CellRange range = RangeOf(sorted, cell);
-    if (range.end - range.begin <= kLongCell) continue;  // the same for the whole thread block
-    const uint64_t key = KeyAt(sorted, range.begin);
-    ndt::CellMoments sum =
-        SumOf(sorted, range, CentreFromOrigin(sorted.layout, key), threadIdx.x, kLongThreads);
-    SumOverWarp(sum);
-    if (lane == 0) {
-      const double entries[9] = {sum.sum.x,    sum.sum.y,    sum.sum.z,
-                                 sum.outer.xx, sum.outer.xy, sum.outer.xz,
-                                 sum.outer.yy, sum.outer.yz, sum.outer.zz};
+  const CellRange range = RangeOf(sorted, cell);
+  const uint64_t key = KeyAt(sorted, range.begin);
+  ndt::CellMoments sum =
+      SumOf(sorted, range, CentreFromOrigin(sorted.layout, key), threadIdx.x, kLongThreads);
+  SumOverLanes<kWarp>(sum);
+  if (lane == 0) {
+    const double entries[9] = {sum.sum.x,    sum.sum.y,    sum.sum.z,    sum.outer.xx, sum.outer.xy,
+                               sum.outer.xz, sum.outer.yy, sum.outer.yz, sum.outer.zz};
 #pragma unroll
-      for (int i = 0; i < 9; ++i) sums[warp][i] = entries[i];
+    for (int i = 0; i < 9; ++i) sums[warp][i] = entries[i];
+  }
+  __syncthreads();
+  if (warp == 0) {
+    ndt::CellMoments total;
+    if (lane < kWarps) {
+      const double(&s)[9] = sums[lane];
+      total.sum = {s[0], s[1], s[2]};
+      total.outer = {s[3], s[4], s[5], s[6], s[7], s[8]};
+    }
+    SumOverLanes<kWarp>(total);
+    total.count = range.end - range.begin;
+    if (lane == 0) moments[cell] = total;
+  }
+  __syncthreads();
+}
+
+// The long cells. Each thread of a block looks at some, and the block adds up those that it finds.
+__global__ void __launch_bounds__(kLongThreads)
+    LongMomentsKernel(SortedPoints sorted, ndt::CellMoments* moments) {
+  __shared__ uint32_t found[kLongThreads];
+  __shared__ uint32_t count;
+  const uint32_t cells_of_round = kLongThreads * gridDim.x;
+  for (uint32_t first = blockIdx.x; first < sorted.cells; first += cells_of_round) {
+    if (threadIdx.x == 0) count = 0;
+    __syncthreads();
+    const uint32_t cell = first + threadIdx.x * gridDim.x;
+    if (cell < sorted.cells) {
+      const CellRange range = RangeOf(sorted, cell);
+      // In any order: every cell is summed by itself.
+      if (range.end - range.begin > kLongCell) found[atomicAdd(&count, 1)] = cell;
     }
     __syncthreads();
-    if (warp == 0) {
-      ndt::CellMoments total;
-      if (lane < kWarps) {
-        const double(&s)[9] = sums[lane];
-        total.sum = {s[0], s[1], s[2]};
-        total.outer = {s[3], s[4], s[5], s[6], s[7], s[8]};
-      }
-      SumOverWarp(total);
-      total.count = range.end - range.begin;
-      if (lane == 0) moments[cell] = total;
-    }
+    for (uint32_t k = 0; k < count; ++k) SumLongCell(sorted, found[k], moments);
     __syncthreads();
   }
 }
@@ -181,7 +223,6 @@ static_assert(sizeof(FloatSum) == 3 * sizeof(float), "x, y, z and nothing else")
 
 cudaError_t SumMoments(const SortedPoints& sorted, uint16_t* places, ndt::CellMoments* moments,
                        cudaStream_t stream) {
-  constexpr uint32_t kCellsPerBlock = kThreads / kWarp;
   MomentsKernel<<<(sorted.cells + kCellsPerBlock - 1) / kCellsPerBlock, kThreads, 0, stream>>>(
       sorted, places, moments);
   if (sorted.finite > kLongCell) {
@@ -192,8 +233,8 @@ cudaError_t SumMoments(const SortedPoints& sorted, uint16_t* places, ndt::CellMo
 }
 
 cudaError_t SumFloats(const SortedPoints& sorted, FloatSum* sums, cudaStream_t stream) {
-  constexpr uint32_t kCellsPerBlock = kFloatThreads / kWarp;
-  FloatSumsKernel<<<(sorted.cells + kCellsPerBlock - 1) / kCellsPerBlock, kFloatThreads, 0,
+  constexpr uint32_t kWarpsPerBlock = kFloatThreads / kWarp;
+  FloatSumsKernel<<<(sorted.cells + kWarpsPerBlock - 1) / kWarpsPerBlock, kFloatThreads, 0,
                     stream>>>(sorted, sums);
   return cudaGetLastError();
 }

@@ -20,8 +20,10 @@ void ExpectSetOf(const BlockSet& set, const std::set<CellKey>& expected) {
 
 // A box small enough for bits, and one so large that a hash takes its place.
 TEST(BlockSetTest, HoldsWhatItIsGivenAndWhatLiesAround) {
-  for (const int32_t extent : {6, 1 << 20}) {
-    const BlockBox box = {{-extent, -3, -extent}, {extent, 4, extent}};
+  // Rows of a set around these are shorter than a word, as long as one, longer; the last has a
+  // hash.
+  for (const int32_t extent : {6, 31, 50, 1 << 20}) {
+    const BlockBox box = {{-extent, -3, -extent}, {extent - 1, 4, extent}};
     BlockSet set(box);
     std::set<CellKey> given;
     std::set<CellKey> around;
