@@ -28,13 +28,18 @@ __device__ __forceinline__ RigidTransform TransformOf(const DevicePose& pose) {
           {pose.translation[0], pose.translation[1], pose.translation[2]}};
 }
 
-// The tree of SumOverLanes; every lane gets the sum.
-__device__ __forceinline__ float SumOfLanes(float value) {
+// Sums over all lanes, of one value in the lower half of them and of the other in the upper half.
+// Each is added up as the tree of SumOverLanes.
+__device__ __forceinline__ float SumOfLanes(float lower, float upper) {
+  const bool is_upper = threadIdx.x % 32 >= 16;
+  const float kept = is_upper ? upper : lower;
+  const float given = is_upper ? lower : upper;
+  float sum = kept + __shfl_xor_sync(kAllLanes, given, 16);
 #pragma unroll
-  for (int distance = 16; distance > 0; distance /= 2) {
-    value += __shfl_xor_sync(kAllLanes, value, distance);
+  for (int distance = 8; distance > 0; distance /= 2) {
+    sum += __shfl_xor_sync(kAllLanes, sum, distance);
   }
-  return value;
+  return sum;
 }
 
 __device__ __forceinline__ uint32_t SumOfLanes(uint32_t value) {
@@ -64,7 +69,8 @@ __global__ void __launch_bounds__(kThreads, 8) ScoreKernel(const ScoreArguments 
   // Lane r holds the sums of row r: of the exponentials where r < 16, of the best pairs in lane 16
   // + r.
   double row_sum = 0.0;
-  uint32_t matched_points = 0;
+  static_assert(kRows == 16, "half of the lanes have the exponentials");
+  uint32_t matched_points = 0;  // of this lane
   uint32_t pairs = 0;
   for (uint32_t column = 0; column < kColumns; ++column) {
     double column_sum = 0.0;
@@ -81,13 +87,10 @@ __global__ void __launch_bounds__(kThreads, 8) ScoreKernel(const ScoreArguments 
           }
         }
         __syncwarp();
-        const float exponentials = SumOfLanes(matched.sums.exponentials);
-        const float best = SumOfLanes(matched.best);
-        if (lane % kRows == row)
-          column_sum += static_cast<double>(lane < kRows ? exponentials : best);
-        matched_points +=
-            static_cast<uint32_t>(__popc(__ballot_sync(kAllLanes, matched.pairs > 0)));
-        pairs += SumOfLanes(static_cast<uint32_t>(matched.pairs));
+        const float chunk_sum = SumOfLanes(matched.sums.exponentials, matched.best);
+        if (lane % kRows == row) column_sum += static_cast<double>(chunk_sum);
+        matched_points += matched.pairs > 0 ? 1U : 0U;
+        pairs += static_cast<uint32_t>(matched.pairs);
       }
     }
     row_sum += column_sum;
@@ -98,6 +101,8 @@ __global__ void __launch_bounds__(kThreads, 8) ScoreKernel(const ScoreArguments 
 #pragma unroll
   for (int apart = 1; apart < kRows; apart *= 2) sum += __shfl_xor_sync(kAllLanes, sum, apart);
   const double best = __shfl_sync(kAllLanes, sum, kRows);
+  matched_points = SumOfLanes(matched_points);
+  pairs = SumOfLanes(pairs);
   if (lane == 0) arguments.scores[pose] = {sum, best, matched_points, pairs};
 }
 
