@@ -2,6 +2,8 @@
 
 #include "cuda/align/align_batch.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace voxloc::cuda {
@@ -27,8 +29,12 @@ absl::StatusOr<std::unique_ptr<AlignBatch>> AlignBatch::Create(const AlignResour
 absl::StatusOr<AlignSlice*> AlignBatch::Slice(size_t turn) {
   std::unique_ptr<AlignSlice>& slice = slices_[turn % kSlices];
   if (slice == nullptr) {
-    auto made =
-        AlignSlice::Create(resources_.device, resources_.clock, resources_.limits, priority_);
+    // Jobs that fill the device, where it is all theirs.
+    const auto most_jobs = static_cast<size_t>(
+        resources_.room == nullptr ? resources_.limits.resident_blocks
+                                   : std::max<int>(1, resources_.room->blocks() / kSlices));
+    auto made = AlignSlice::Create(resources_.device, resources_.clock, resources_.limits,
+                                   most_jobs, priority_);
     if (!made.ok()) return made.status();
     slice = *std::move(made);
   }
@@ -45,12 +51,31 @@ absl::Status AlignBatch::Run(absl::Span<const AlignEntry> entries) {
     (*slice)->set_timed(timed_);
     done = Fill(**slice, entries, done);
     const bool whole_call = turn == 0 && done == entries.size();
-    (*slice)->Launch(whole_call ? SliceUse::kWholeCall : SliceUse::kPartOfCall);
+    const bool background = resources_.room != nullptr;
+    (*slice)->Plan(!whole_call  ? DeviceUse::kPart
+                   : background ? DeviceUse::kBackground
+                                : DeviceUse::kWhole);
+    if (background) TakeRoom(turn);
+    (*slice)->Launch();
   }
   for (const std::unique_ptr<AlignSlice>& slice : slices_) {
     if (slice != nullptr) Finish(*slice);
   }
   return absl::OkStatus();
+}
+
+void AlignBatch::TakeRoom(size_t turn) {
+  AlignSlice& slice = *slices_[turn % kSlices];
+  const int blocks = slice.room_blocks();
+  std::optional<BackgroundRoom::Share> share = resources_.room->TryTake(blocks);
+  for (size_t later = 1; later < kSlices && !share; ++later) {
+    // The oldest first.
+    AlignSlice* const other = slices_[(turn + later) % kSlices].get();
+    if (other == nullptr || !other->launched()) continue;
+    Finish(*other);
+    share = resources_.room->TryTake(blocks);
+  }
+  slice.Hold(share ? *std::move(share) : resources_.room->Take(blocks));
 }
 
 void AlignBatch::Finish(AlignSlice& slice) {

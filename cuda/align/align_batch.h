@@ -15,6 +15,7 @@
 #include "absl/types/span.h"
 #include "core/engine/align.h"
 #include "cuda/align/align_slice.h"
+#include "cuda/align/background_room.h"
 #include "cuda/call_times.h"
 
 namespace voxloc::cuda {
@@ -24,6 +25,7 @@ struct AlignResources {
   std::shared_ptr<Device> device;
   std::shared_ptr<DeviceClock> clock;
   AlignLimits limits;
+  std::shared_ptr<BackgroundRoom> room;  // of what is not tracking
 };
 
 // A job and where its result goes.
@@ -55,6 +57,8 @@ class AlignBatch {
       : resources_(resources), priority_(priority) {}
   // Slices in turn, made when first needed.
   absl::StatusOr<AlignSlice*> Slice(size_t turn);
+  // Waits for room for the slice of this turn.
+  void TakeRoom(size_t turn);
   void Finish(AlignSlice& slice);
 
   const AlignResources resources_;

@@ -9,10 +9,11 @@
 #include <algorithm>
 #include <iterator>
 #include <new>
+#include <utility>
 
 #include "cuda/align/align_kernel.h"
 #include "cuda/align/cluster.cuh"
-#include "cuda/align/cluster_choice.h"
+#include "cuda/align/launch_shape.h"
 #include "cuda/align/point_match.cuh"
 #include "cuda/align/row_exchange.cuh"
 #include "cuda/align/search_lead.cuh"
@@ -352,20 +353,16 @@ struct Variant {
   void (*kernel)(AlignArguments);
   int threads;
 };
-// For up to one, two and many blocks for each multiprocessor.
-// Many: of 4 to 8 blocks of 128 threads, one and two pairs at once, six with one align the batches
+// Small: of 4 to 8 blocks of 128 threads, one and two pairs at once, six with one align the batches
 // of the benchmark fastest (docs/performance.md).
-constexpr Variant kAlone = {AlignKernel<kMostThreads, 1, 2>, kMostThreads};
-constexpr Variant kFew = {AlignKernel<kMostThreads, 2, 2>, kMostThreads};
-constexpr Variant kMany = {AlignKernel<128, 6, 1>, 128};
-constexpr const Variant* kOfClusters[] = {&kAlone, &kFew};
+constexpr Variant kLarge = {AlignKernel<kMostThreads, 1, 2>, kMostThreads};
+constexpr Variant kMedium = {AlignKernel<kMostThreads, 2, 2>, kMostThreads};
+constexpr Variant kSmall = {AlignKernel<128, 6, 1>, 128};
+constexpr const Variant* kOfClusters[] = {&kLarge, &kMedium};
 
-const Variant& VariantFor(const Device& device, uint32_t jobs, int cluster, bool beside_others) {
-  if (beside_others) return kMany;
-  const auto multiprocessors = static_cast<uint32_t>(device.properties().multiprocessors);
-  const uint32_t blocks = jobs * static_cast<uint32_t>(cluster);
-  if (blocks <= multiprocessors) return kAlone;
-  return cluster > 1 || blocks <= 2 * multiprocessors ? kFew : kMany;
+const Variant& VariantOf(BlockSize blocks) {
+  if (blocks == BlockSize::kLarge) return kLarge;
+  return blocks == BlockSize::kMedium ? kMedium : kSmall;
 }
 
 // The launch of one kernel: with clusters of this many blocks.
@@ -416,12 +413,17 @@ bool IsUsable(Device& device, const Variant& variant, int cluster) {
 absl::StatusOr<AlignLimits> QueryAlignLimits(Device& device) {
   VOXLOC_TRY(device.MakeCurrent());
   AlignLimits limits;
-  int blocks = 0;
-  VOXLOC_CUDA_TRY(device,
-                  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kMany.kernel,
-                                                                kMany.threads, DynamicBytes(1)),
-                  "asking for the alignment kernel's occupancy");
-  limits.resident_blocks = std::max(1, blocks * device.properties().multiprocessors);
+  int small = 0;
+  int large = 0;
+  for (const auto& [variant, blocks] : {std::pair{&kSmall, &small}, std::pair{&kLarge, &large}}) {
+    VOXLOC_CUDA_TRY(device,
+                    cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+                        blocks, variant->kernel, variant->threads, DynamicBytes(1)),
+                    "asking for the alignment kernel's occupancy");
+    *blocks = std::max(1, *blocks);
+  }
+  limits.resident_blocks = small * device.properties().multiprocessors;
+  limits.blocks_of_large = (small + large - 1) / large;
   if (device.properties().major < 9) return limits;
   // A device or driver that refuses is one with smaller clusters, or without any.
   const auto usable = [&](int cluster) {
@@ -433,10 +435,10 @@ absl::StatusOr<AlignLimits> QueryAlignLimits(Device& device) {
   return limits;
 }
 
-absl::Status LaunchAlign(Device& device, const AlignArguments& arguments, int cluster,
-                         bool beside_others, cudaStream_t stream) {
-  const Variant& variant = VariantFor(device, arguments.job_count, cluster, beside_others);
-  const Launch launch(variant, arguments.job_count, cluster, stream);
+absl::Status LaunchAlign(Device& device, const AlignArguments& arguments, const LaunchShape& shape,
+                         cudaStream_t stream) {
+  const Variant& variant = VariantOf(shape.blocks);
+  const Launch launch(variant, arguments.job_count, shape.cluster, stream);
   return device.Check(cudaLaunchKernelEx(&launch.config(), variant.kernel, arguments),
                       "launching an alignment");
 }

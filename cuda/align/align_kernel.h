@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cuda/align/device_job.h"
+#include "cuda/align/launch_shape.h"
 #include "cuda/runtime/device.h"
 
 namespace voxloc::cuda {
@@ -37,15 +38,16 @@ struct AlignArguments {
 struct AlignLimits {
   // Blocks that may work on one job: a power of two up to 16; 1 where there are no clusters.
   int largest_cluster = 1;
-  // Jobs that run at the same time with a block each.
+  // Jobs that run at the same time with a small block each.
   int resident_blocks = 1;
+  // Small blocks that take the room of a large one.
+  int blocks_of_large = 1;
 };
 [[nodiscard]] absl::StatusOr<AlignLimits> QueryAlignLimits(Device& device);
 
-// One launch. `cluster` blocks work on each job, at most the largest cluster. `beside_others`:
-// further launches will share the device, which few jobs must then not fill.
-[[nodiscard]] absl::Status LaunchAlign(Device& device, const AlignArguments& arguments, int cluster,
-                                       bool beside_others, cudaStream_t stream);
+// One launch. The cluster is at most the largest one.
+[[nodiscard]] absl::Status LaunchAlign(Device& device, const AlignArguments& arguments,
+                                       const LaunchShape& shape, cudaStream_t stream);
 
 }  // namespace voxloc::cuda
 

@@ -51,10 +51,11 @@ IterationTrace TraceOf(const DeviceIteration& record, size_t points) {
 }  // namespace
 
 AlignSlice::AlignSlice(std::shared_ptr<Device> device, std::shared_ptr<DeviceClock> clock,
-                       const AlignLimits& limits)
+                       const AlignLimits& limits, size_t most_jobs)
     : device_(device),
       clock_(std::move(clock)),
       limits_(limits),
+      most_jobs_(most_jobs),
       passes_(device),
       upload_(device),
       results_(device),
@@ -67,9 +68,10 @@ AlignSlice::AlignSlice(std::shared_ptr<Device> device, std::shared_ptr<DeviceClo
 absl::StatusOr<std::unique_ptr<AlignSlice>> AlignSlice::Create(std::shared_ptr<Device> device,
                                                                std::shared_ptr<DeviceClock> clock,
                                                                const AlignLimits& limits,
+                                                               size_t most_jobs,
                                                                Priority priority) {
   VOXLOC_TRY(device->MakeCurrent());
-  std::unique_ptr<AlignSlice> slice(new AlignSlice(device, std::move(clock), limits));
+  std::unique_ptr<AlignSlice> slice(new AlignSlice(device, std::move(clock), limits, most_jobs));
   absl::StatusOr<Stream> stream = Stream::Create(device, priority);
   if (!stream.ok()) return stream.status();
   slice->stream_ = *std::move(stream);
@@ -98,9 +100,7 @@ void AlignSlice::Clear() {
 
 bool AlignSlice::Add(const AlignJob& job, AlignResult& result) {
   const Demands demands = DemandsOf(job);
-  // One slice fills the device; the next ones wait behind it.
-  const auto most_jobs = static_cast<size_t>(limits_.resident_blocks);
-  if (!entries_.empty() && (entries_.size() >= most_jobs || work_ + demands.points > kMaxPoints ||
+  if (!entries_.empty() && (entries_.size() >= most_jobs_ || work_ + demands.points > kMaxPoints ||
                             iterations_ + demands.iterations > kMaxIterations ||
                             scored_points_ + demands.scored > kMaxScoredPoints)) {
     return false;
@@ -195,15 +195,22 @@ void AlignSlice::AddPasses(const AlignJob& job, const CudaPackedJob* ready, uint
   }
 }
 
-ClusterDemand AlignSlice::Demand() const {
-  return {jobs_.size(), scans_.most_points() / kPointsPerChunk + 1};
+void AlignSlice::Plan(DeviceUse use) {
+  shape_ = ChooseShape(limits_.largest_cluster,
+                       static_cast<size_t>(device_->properties().multiprocessors),
+                       {jobs_.size(), scans_.most_points() / kPointsPerChunk + 1}, use);
 }
 
-void AlignSlice::Launch(SliceUse use) {
+int AlignSlice::room_blocks() const {
+  const int blocks = static_cast<int>(jobs_.size()) * shape_.cluster;
+  return shape_.blocks == BlockSize::kSmall ? blocks : blocks * limits_.blocks_of_large;
+}
+
+void AlignSlice::Launch() {
   if (entries_.empty()) return;
   launched_ = true;
   status_ = device_->MakeCurrent();
-  if (status_.ok()) status_ = Queue(use);
+  if (status_.ok()) status_ = Queue();
 }
 
 // All of it, also where nothing is needed, which counts as a use of that memory.
@@ -218,7 +225,7 @@ absl::Status AlignSlice::Reserve() {
   return scores_.ReserveForUse(scored_points_ * sizeof(float));
 }
 
-absl::Status AlignSlice::Queue(SliceUse use) {
+absl::Status AlignSlice::Queue() {
   VOXLOC_TRY(Reserve());
   const bool mapped = results_.device_data() != nullptr;
   if (records()) VOXLOC_TRY(events_[0].Record(stream_));
@@ -242,11 +249,7 @@ absl::Status AlignSlice::Queue(SliceUse use) {
                                     stream_.get()),
                     "clearing the trace");
   }
-  const bool part_of_more = use == SliceUse::kPartOfCall;
-  const auto multiprocessors = static_cast<size_t>(device_->properties().multiprocessors);
-  const int cluster =
-      part_of_more ? 1 : ChooseCluster(limits_.largest_cluster, multiprocessors, Demand());
-  VOXLOC_TRY(LaunchAlign(*device_, arguments, cluster, part_of_more, stream_.get()));
+  VOXLOC_TRY(LaunchAlign(*device_, arguments, shape_, stream_.get()));
   if (records()) VOXLOC_TRY(events_[2].Record(stream_));
   VOXLOC_TRY(QueueDownloads(mapped));
   return records() ? events_[3].Record(stream_) : absl::OkStatus();
@@ -279,6 +282,7 @@ absl::Status AlignSlice::QueueDownloads(bool mapped) {
 
 void AlignSlice::Settle() noexcept {
   if (std::exchange(launched_, false)) stream_.Drain();
+  share_.reset();
 }
 
 void AlignSlice::Finish() {
@@ -286,6 +290,7 @@ void AlignSlice::Finish() {
   // What was queued before an error still runs, on memory of this slice.
   absl::Status finished = stream_.Synchronize();
   launched_ = false;
+  share_.reset();
   if (status_.ok()) status_ = std::move(finished);
   if (status_.ok() && records()) status_ = ReadTimes();
   for (size_t i = 0; i < entries_.size(); ++i) {

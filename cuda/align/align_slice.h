@@ -11,14 +11,16 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/engine/align.h"
 #include "cuda/align/align_kernel.h"
-#include "cuda/align/cluster_choice.h"
+#include "cuda/align/background_room.h"
 #include "cuda/align/cuda_packed_job.h"
+#include "cuda/align/launch_shape.h"
 #include "cuda/align/pass_list.h"
 #include "cuda/align/scan_list.h"
 #include "cuda/call_times.h"
@@ -32,16 +34,12 @@
 
 namespace voxloc::cuda {
 
-// A slice that is a whole call takes the blocks that it finds; parts of a call share the device
-// with each other.
-enum class SliceUse { kWholeCall, kPartOfCall };
-
 class AlignSlice {
  public:
-  // `clock` is the device's.
+  // `clock` is the device's. A slice takes at most so many jobs.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<AlignSlice>> Create(
       std::shared_ptr<Device> device, std::shared_ptr<DeviceClock> clock, const AlignLimits& limits,
-      Priority priority);
+      size_t most_jobs, Priority priority);
 
   // Forgets the last slice, whose work must be done.
   void Clear();
@@ -52,8 +50,13 @@ class AlignSlice {
   // Between Launch and Finish or Settle.
   [[nodiscard]] bool launched() const { return launched_; }
 
+  // Once all jobs are in: how they are laid out on the device.
+  void Plan(DeviceUse use);
+  // What they then take of it, and the share of it that is kept until they are done.
+  [[nodiscard]] int room_blocks() const;
+  void Hold(BackgroundRoom::Share share) { share_ = std::move(share); }
   // Queues upload, kernel and download. An error goes to every job of the slice.
-  void Launch(SliceUse use);
+  void Launch();
   // Waits for them and fills the results.
   void Finish();
   // Waits for what a call that broke off has queued.
@@ -71,11 +74,11 @@ class AlignSlice {
     AlignResult* result;
   };
   AlignSlice(std::shared_ptr<Device> device, std::shared_ptr<DeviceClock> clock,
-             const AlignLimits& limits);
+             const AlignLimits& limits, size_t most_jobs);
   absl::StatusOr<uint32_t> ProgramOf(const AlignJob& job);
   // `ready` is the job's own packing, or null.
   void AddPasses(const AlignJob& job, const CudaPackedJob* ready, uint32_t scan);
-  absl::Status Queue(SliceUse use);
+  absl::Status Queue();
   absl::Status Reserve();
   absl::Status QueueDownloads(bool mapped);
   absl::Status ReadTimes();
@@ -83,11 +86,13 @@ class AlignSlice {
   void FillResult(size_t i) const;
   void FillPasses(size_t i) const;
   [[nodiscard]] bool records() const { return timed_ || wants_times_; }
-  [[nodiscard]] ClusterDemand Demand() const;
 
   std::shared_ptr<Device> device_;
   const std::shared_ptr<DeviceClock> clock_;
   const AlignLimits limits_;
+  const size_t most_jobs_;
+  LaunchShape shape_;
+  std::optional<BackgroundRoom::Share> share_;
   Stream stream_;
   Event events_[4];  // before upload, before the kernel, before the download, at the end
   bool timed_ = false;

@@ -155,6 +155,7 @@ std::vector<Row> AlignRows(const GpuData& data, std::shared_ptr<ThreadPool> pack
   add("precise: one scan, in turn", precise, OneByOne(scans, precise));
   add("precise: batch of 256, in turn", precise, InTurn(scans, 256, precise));
   add("precise: batch of 4096, in turn", precise, InTurn(scans, 4096, precise));
+  add("precise: search of 4096 candidates", precise, Searching(scans, precise));
   return rows;
 }
 

@@ -150,6 +150,33 @@ TEST_F(CudaDeterminismTest, CallersAtOnceDoNotChangeABit) {
   EXPECT_EQ(different.load(), 0u) << "of " << kCallers * 5 * jobs.size();
 }
 
+// Calls of a few jobs, of one slice, and of several, which wait for each other's room on the
+// device.
+TEST_F(CudaDeterminismTest, SearchesOfManyCallersDoNotChangeABit) {
+  const std::vector<AlignJob> mixed = MixedJobs();
+  (void)BitsAlone();
+  std::atomic<size_t> different{0};
+  std::vector<std::thread> callers;
+  for (const size_t size :
+       {size_t{900}, size_t{1}, size_t{140}, size_t{700}, size_t{20}, size_t{300}}) {
+    callers.emplace_back([&, size] {
+      std::vector<AlignJob> jobs;
+      for (size_t i = 0; i < size; ++i) {
+        jobs.push_back(mixed[i % mixed.size()]);
+        jobs.back().work_class = WorkClass::kSearching;
+      }
+      for (int round = 0; round < 3; ++round) {
+        const std::vector<AlignResult> results = CudaEngine().Align(jobs);
+        for (size_t i = 0; i < size; ++i) {
+          different += Bits(results[i]) == BitsAlone()[i % mixed.size()] ? 0 : 1;
+        }
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(different.load(), 0u);
+}
+
 TEST_F(CudaDeterminismTest, BuildingAndScoringAtTheSameTimeDoNotChangeABit) {
   const std::vector<AlignJob> jobs = MixedJobs();
   (void)BitsAlone();

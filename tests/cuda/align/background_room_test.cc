@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cuda/align/background_room.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace voxloc::cuda {
+namespace {
+
+TEST(BackgroundRoomTest, SharesAreOfWhatIsFree) {
+  const auto room = std::make_shared<BackgroundRoom>(10);
+  std::optional<BackgroundRoom::Share> first = room->TryTake(6);
+  EXPECT_TRUE(first.has_value());
+  EXPECT_FALSE(room->TryTake(5).has_value());
+  EXPECT_TRUE(room->TryTake(4).has_value());  // and given back
+  first.reset();
+  EXPECT_TRUE(room->TryTake(10).has_value());
+}
+
+TEST(BackgroundRoomTest, ADemandForMoreThanThereIsIsForAllOfIt) {
+  const auto room = std::make_shared<BackgroundRoom>(10);
+  const std::optional<BackgroundRoom::Share> all = room->TryTake(1000);
+  EXPECT_TRUE(all.has_value());
+  EXPECT_FALSE(room->TryTake(1).has_value());
+}
+
+TEST(BackgroundRoomTest, AMovedShareIsGivenBackOnce) {
+  const auto room = std::make_shared<BackgroundRoom>(10);
+  {
+    BackgroundRoom::Share share = room->Take(4);
+    BackgroundRoom::Share other = room->Take(6);
+    share = std::move(other);  // which leaves the four to the other
+    EXPECT_FALSE(room->TryTake(1).has_value());
+  }
+  EXPECT_TRUE(room->TryTake(10).has_value());
+}
+
+// A call with many slices would otherwise take again and again what it gives back.
+TEST(BackgroundRoomTest, WhoWaitsIsNotPassedBy) {
+  const auto room = std::make_shared<BackgroundRoom>(10);
+  std::optional<BackgroundRoom::Share> most = room->TryTake(8);
+  EXPECT_TRUE(room->TryTake(1).has_value());
+  std::thread waiter([&] { static_cast<void>(room->Take(4)); });
+  while (room->TryTake(1).has_value()) std::this_thread::yield();
+  most.reset();
+  waiter.join();
+  EXPECT_TRUE(room->TryTake(10).has_value());
+}
+
+TEST(BackgroundRoomTest, NeverMoreIsTakenThanThereIs) {
+  const auto room = std::make_shared<BackgroundRoom>(7);
+  std::atomic<int> taken{0};
+  std::atomic<int> most{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 500; ++i) {
+        const int blocks = 1 + (i + t) % 5;
+        const BackgroundRoom::Share share = room->Take(blocks);
+        const int now = taken += blocks;
+        int seen = most;
+        while (now > seen && !most.compare_exchange_weak(seen, now)) {
+        }
+        taken -= blocks;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LE(most, 7);
+  EXPECT_TRUE(room->TryTake(7).has_value());
+}
+
+}  // namespace
+}  // namespace voxloc::cuda
