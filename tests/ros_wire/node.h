@@ -36,6 +36,9 @@ inline constexpr Qos kSensorDataQos{false, false, 5};
 inline constexpr Qos kTfQos{true, false, 100};       // tf2_ros
 inline constexpr Qos kTfStaticQos{true, true, 100};  // tf2_ros, the listener's depth
 inline constexpr Qos kLatchedQos{true, true, 1};     // "transient local, depth 1"
+// A client's reader holds the replies to all clients of the service until the client looks at them,
+// and its own must not be pushed out: more than clients have under way in a test.
+inline constexpr Qos kServiceQos{true, false, 1000};
 
 template <typename Sample>
 class Writer {

@@ -15,6 +15,7 @@
 #include <string>
 #include <thread>
 
+#include "absl/synchronization/notification.h"
 #include "tests/ros_wire/loopback_domain.h"
 #include "tests/ros_wire/service.h"
 #include "tests/support/eventually.h"
@@ -335,6 +336,49 @@ TEST_F(WireTest, RepliesReachTheClientThatAsked) {
     EXPECT_TRUE((*node)->status().ok()) << (*node)->status();
     (*node)->Stop();
   }
+}
+
+// A server's replies go to the readers of all its clients, and a reader has bounds.
+TEST_F(WireTest, RepliesToOthersLeaveTheOneThatAClientHasYetToTake) {
+  LoneNode serving(Settings());
+  LoneNode first(Settings());
+  LoneNode second(Settings());
+  ASSERT_TRUE(serving.ok() && first.ok() && second.ok());
+  const SetBoolServer server(*serving, 0, "/trigger_node_srv",
+                             [](const SetBoolRequest& request, const SetBoolServer::Reply& reply) {
+                               SetBoolResponse response{};
+                               response.success = request.data;
+                               response.message = Borrow("");
+                               EXPECT_TRUE(reply(response));
+                             });
+  SetBoolClient slow(*first, 0, "/trigger_node_srv");
+  SetBoolClient busy(*second, 0, "/trigger_node_srv");
+  ASSERT_TRUE(Eventually([&] { return slow.IsAvailable() && busy.IsAvailable(); }));
+  const auto nothing = [](const SetBoolResponse& /*reply*/) {};
+  // Now the server knows both, and the calls below are sent once.
+  ASSERT_TRUE(slow.Call({}, nothing, kLongestWait));
+  ASSERT_TRUE(busy.Call({}, nothing, kLongestWait));
+
+  absl::Notification is_held;
+  absl::Notification go_on;
+  const dds_entity_t held =
+      first->MakeReader(Descriptor<AlignRequest>(), "rq/holdRequest", kDefaultQos, "");
+  first->Dispatch(0, held, [&] {
+    Node::TakeAll<AlignRequest>(held, [&](const AlignRequest&, const dds_sample_info_t&) {
+      is_held.Notify();
+      go_on.WaitForNotification();
+    });
+  });
+  const Writer<AlignRequest> holder(
+      second->MakeWriter(Descriptor<AlignRequest>(), "rq/holdRequest", kDefaultQos, ""));
+  ASSERT_TRUE(Eventually([&] { return holder.readers() == 1; }));
+  ASSERT_TRUE(holder.Write(AlignRequest{}));
+  is_held.WaitForNotification();
+  std::thread asking([&] { EXPECT_TRUE(slow.Call({}, nothing, kLongestWait)); });
+  for (int i = 0; i < 200; ++i) EXPECT_TRUE(busy.Call({}, nothing, kLongestWait));
+  go_on.Notify();
+  asking.join();
+  for (LoneNode* node : {&serving, &first, &second}) (*node)->Stop();
 }
 
 }  // namespace

@@ -48,9 +48,9 @@ class ServiceServer {
   ServiceServer(Node& node, int group, const std::string& service, Handler handler) {
     const std::string id = "serviceid=" + node.UniqueId() + ";";
     ends_.writer =
-        node.MakeWriter(Descriptor<Response>(), "rr" + service + "Reply", kDefaultQos, id);
+        node.MakeWriter(Descriptor<Response>(), "rr" + service + "Reply", kServiceQos, id);
     ends_.reader =
-        node.MakeReader(Descriptor<Request>(), "rq" + service + "Request", kDefaultQos, id);
+        node.MakeReader(Descriptor<Request>(), "rq" + service + "Request", kServiceQos, id);
     node.Dispatch(group, ends_.reader, [ends = ends_, handler = std::move(handler)] {
       Node::TakeAll<Request>(
           ends.reader, [&](const Request& request, const dds_sample_info_t& info) {
@@ -76,9 +76,9 @@ class ServiceClient {
   ServiceClient(Node& node, int group, const std::string& service) {
     const std::string id = "clientid=" + node.UniqueId() + ";";
     ends_.writer =
-        node.MakeWriter(Descriptor<Request>(), "rq" + service + "Request", kDefaultQos, id);
+        node.MakeWriter(Descriptor<Request>(), "rq" + service + "Request", kServiceQos, id);
     ends_.reader =
-        node.MakeReader(Descriptor<Response>(), "rr" + service + "Reply", kDefaultQos, id);
+        node.MakeReader(Descriptor<Response>(), "rr" + service + "Reply", kServiceQos, id);
     dds_instance_handle_t handle = 0;
     dds_get_instance_handle(ends_.writer, &handle);
     guid_ = handle;
