@@ -179,6 +179,7 @@ void LoadStream::CancelSession() {
 
 void LoadStream::ReplaceSession() {
   cancelling_ = true;
+  ledger_.BeginCancel();
   // It is told to end at once, and cancelled because it cannot.
   session_->Close(kNoWait_s).IgnoreError();
   scans_to_cancel_ -= static_cast<double>(ledger_.CancelAll());

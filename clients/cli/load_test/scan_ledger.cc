@@ -51,6 +51,7 @@ bool ScanLedger::Settle(const v1::AlignmentResult& result, int64_t now_ns) {
     if (lost_.erase(result.sequence()) == 0) ++tally_.duplicated;
     return false;
   }
+  if (cancelling_ && MadeBySession(result)) return false;
   if (!MadeBySession(result)) {
     CountReply(result, found->second, now_ns);
   } else if (timing_.IsSteady(found->second.due_ns)) {
@@ -100,8 +101,14 @@ void ScanLedger::CountArrival(const v1::AlignmentResult& result, int64_t now_ns)
   last_accepted_ns_ = now_ns;
 }
 
+void ScanLedger::BeginCancel() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  cancelling_ = true;
+}
+
 uint64_t ScanLedger::CancelAll() {
   const std::lock_guard<std::mutex> lock(mutex_);
+  cancelling_ = false;
   uint64_t counted = 0;
   for (const auto& [sequence, scan] : on_their_way_) {
     if (timing_.IsSteady(scan.due_ns)) ++counted;

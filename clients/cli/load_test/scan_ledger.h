@@ -37,9 +37,14 @@ class ScanLedger {
   void Skipped(int64_t due_ns);
 
   // A result of the server's, or one that the session has made itself: STALE or SUPERSEDED without
-  // timings, which the server's results have. False: the scan is not on its way (any more). Where
-  // it is not lost either, the result is one too many and counts as duplicated.
+  // timings, which the server's results have. False: the scan is not on its way (any more), or is
+  // being cancelled. Where it is not lost either, the result is one too many and counts as
+  // duplicated.
   bool Settle(const v1::AlignmentResult& result, int64_t now_ns);
+
+  // Their session is about to be cancelled: until CancelAll, what it makes itself of its scans does
+  // not count, since it is told to end, maybe between two connections.
+  void BeginCancel();
 
   // Their session was cancelled, and the next one counts its scans from 1 again. How many they are.
   uint64_t CancelAll();
@@ -81,6 +86,7 @@ class ScanLedger {
   mutable std::mutex mutex_;
   std::map<uint64_t, OnItsWay> on_their_way_;
   std::set<uint64_t> lost_;  // no more than the session lets be unanswered
+  bool cancelling_ = false;
   uint64_t replies_ = 0;
   int64_t last_wait_ns_ = 0;
   std::optional<int64_t> last_accepted_ns_;  // when it arrived, in the steady part

@@ -169,6 +169,26 @@ TEST(ScanLedger, CountsWhatIsCancelledWithItsSession) {
   EXPECT_EQ(tally.sent, tally.outcomes());
 }
 
+// A session that is told to end between two connections gives its scans up.
+TEST(ScanLedger, CountsAsCancelledWhatItsSessionGivesUpThen) {
+  const LoadTiming timing = OpenLoopTiming();
+  ScanLedger ledger(timing);
+  for (uint64_t i = 1; i <= 3; ++i) ledger.Enter(i, 1000 * kMs, 1000 * kMs);
+  EXPECT_TRUE(ledger.Settle(LocalOutcome(1, v1::ALIGNMENT_STATUS_STALE), 1010 * kMs));
+  ledger.BeginCancel();
+  EXPECT_FALSE(ledger.Settle(LocalOutcome(2, v1::ALIGNMENT_STATUS_STALE), 1020 * kMs));
+  EXPECT_TRUE(ledger.Settle(Reply(3), 1030 * kMs)) << "the reply was faster";
+  EXPECT_EQ(ledger.CancelAll(), 1u);
+  ledger.Enter(1, 1500 * kMs, 1500 * kMs);
+  EXPECT_TRUE(ledger.Settle(LocalOutcome(1, v1::ALIGNMENT_STATUS_STALE), 1510 * kMs));
+  const Tally tally = ledger.tally();
+  EXPECT_EQ(tally.local_stale, 2u);
+  EXPECT_EQ(tally.cancelled, 1u);
+  EXPECT_EQ(tally.answered, 1u);
+  EXPECT_EQ(tally.duplicated, 0u);
+  EXPECT_EQ(tally.sent, tally.outcomes());
+}
+
 TEST(ScanLedger, LeavesTheTimesOfASlowReaderOut) {
   const LoadTiming timing = OpenLoopTiming();
   ScanLedger ledger(timing, false);
