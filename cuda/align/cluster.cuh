@@ -6,15 +6,16 @@
 #ifndef VOXLOC_CUDA_ALIGN_CLUSTER_CUH_
 #define VOXLOC_CUDA_ALIGN_CLUSTER_CUH_
 
+#include <cooperative_groups.h>
+
 #include <cstdint>
+#include <cuda/ptx>
 
 namespace voxloc::cuda {
 
 __device__ __forceinline__ uint32_t ClusterSize() {
 #if __CUDA_ARCH__ >= 900
-  uint32_t size;
-  asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(size));
-  return size;
+  return cooperative_groups::this_cluster().num_blocks();
 #else
   return 1;
 #endif
@@ -22,9 +23,7 @@ __device__ __forceinline__ uint32_t ClusterSize() {
 
 __device__ __forceinline__ uint32_t ClusterRank() {
 #if __CUDA_ARCH__ >= 900
-  uint32_t rank;
-  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-  return rank;
+  return cooperative_groups::this_cluster().block_rank();
 #else
   return 0;
 #endif
@@ -33,45 +32,45 @@ __device__ __forceinline__ uint32_t ClusterRank() {
 // Waits for all threads of the cluster; what they wrote to each other's shared memory is then seen.
 __device__ __forceinline__ void SynchronizeCluster() {
 #if __CUDA_ARCH__ >= 900
-  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
-  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+  cooperative_groups::this_cluster().sync();
 #endif
 }
 
 // A barrier in shared memory that counts the bytes that other blocks of the cluster write to this
 // one. Waiting for it is a matter of this block alone: unlike a barrier of the cluster, it leaves
 // what the multiprocessor has cached of global memory where it is.
-struct alignas(8) ArrivalBarrier {
+struct ArrivalBarrier {
   uint64_t state;
 };
 
-__device__ __forceinline__ uint32_t SharedAddress(const void* shared) {
-  return static_cast<uint32_t>(__cvta_generic_to_shared(shared));
-}
-
 // By one thread; the cluster must be synchronised before the barrier is used.
-__device__ __forceinline__ void Initialize(ArrivalBarrier& barrier) {
+__device__ __forceinline__ void Initialize([[maybe_unused]] ArrivalBarrier& barrier) {
 #if __CUDA_ARCH__ >= 900
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(SharedAddress(&barrier)) : "memory");
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  namespace ptx = ::cuda::ptx;
+  ptx::mbarrier_init(&barrier.state, 1);
+  ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
 #endif
 }
 
 // By one thread, once for every phase: how many bytes complete it.
-__device__ __forceinline__ void Expect(ArrivalBarrier& barrier, uint32_t bytes) {
+__device__ __forceinline__ void Expect([[maybe_unused]] ArrivalBarrier& barrier,
+                                       [[maybe_unused]] uint32_t bytes) {
 #if __CUDA_ARCH__ >= 900
-  asm volatile(
-      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(SharedAddress(&barrier)),
-      "r"(bytes)
-      : "memory");
+  namespace ptx = ::cuda::ptx;
+  (void)ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared,
+                                       &barrier.state, bytes);
 #endif
 }
 
-// Of what lies at the same place in block `rank`.
-__device__ __forceinline__ uint32_t AddressIn(const void* mine, uint32_t rank) {
+// Of what lies at the same place in block `rank`. The kernel has no registers to spare for the
+// generic addresses that cuda::ptx and cooperative groups take.
+__device__ __forceinline__ uint32_t AddressIn([[maybe_unused]] const void* mine,
+                                              [[maybe_unused]] uint32_t rank) {
   uint32_t address = 0;
 #if __CUDA_ARCH__ >= 900
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(SharedAddress(mine)), "r"(rank));
+  asm("mapa.shared::cluster.u32 %0, %1, %2;"
+      : "=r"(address)
+      : "r"(static_cast<uint32_t>(__cvta_generic_to_shared(mine))), "r"(rank));
 #endif
   return address;
 }
@@ -105,19 +104,10 @@ __device__ __forceinline__ void Send(const double* mine, const ArrivalBarrier& b
 // seen: it was written to this block's own shared memory, and its bytes were counted after it. The
 // acquire is the block's. That of the cluster may drop this multiprocessor's cache of global memory
 // in every evaluation.
-__device__ __forceinline__ void Wait(ArrivalBarrier& barrier, uint32_t parity) {
+__device__ __forceinline__ void Wait([[maybe_unused]] ArrivalBarrier& barrier,
+                                     [[maybe_unused]] uint32_t parity) {
 #if __CUDA_ARCH__ >= 900
-  uint32_t done = 0;
-  while (done == 0) {
-    asm volatile(
-        "{\n"
-        ".reg .pred complete;\n"
-        "mbarrier.try_wait.parity.shared::cta.b64 complete, [%1], %2;\n"
-        "selp.u32 %0, 1, 0, complete;\n"
-        "}\n"
-        : "=r"(done)
-        : "r"(SharedAddress(&barrier)), "r"(parity)
-        : "memory");
+  while (!::cuda::ptx::mbarrier_try_wait_parity(&barrier.state, parity)) {
   }
 #endif
 }

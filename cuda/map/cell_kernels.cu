@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <algorithm>
+#include <cub/block/block_scan.cuh>
 
 #include "cuda/map/cell_kernels.h"
 
@@ -8,12 +9,11 @@ namespace voxloc::cuda {
 namespace {
 
 constexpr uint32_t kThreads = 128;
-constexpr uint32_t kWarp = 32;
-constexpr uint32_t kWarps = kThreads / kWarp;
 constexpr uint32_t kPlacesPerThread = kBlockCells / kThreads;
 constexpr uint32_t kMaxGrid = 1U << 20;
 // In a scan of both at once: cells of the runs below, occupied places above.
 constexpr int kOccupiedShift = 40;
+using SumBefore = cub::BlockScan<uint64_t, kThreads, cub::BLOCK_SCAN_WARP_SCANS>;
 
 // A cell of the map, if its points make one.
 struct ComposedCell {
@@ -151,7 +151,7 @@ struct BlockPlan {
   uint32_t cursor[kBlockCells];
   uint16_t occupied[kBlockCells];  // the places that have cells
   uint32_t occupied_count;
-  uint64_t warp_totals[kWarps];
+  SumBefore::TempStorage sums;
 };
 
 // Brings the cells of all runs into the order of places, and within a place of tiles: `sources`
@@ -171,36 +171,26 @@ __device__ void OrderSources(const SourceTable& table, const SourceBlock& block,
 
   // Exclusive sums over the places, a few of them a thread.
   uint64_t counts[kPlacesPerThread];
-  uint64_t mine = 0;
 #pragma unroll
   for (uint32_t k = 0; k < kPlacesPerThread; ++k) {
     const uint32_t count = plan.cursor[thread * kPlacesPerThread + k];
     counts[k] = count + (count > 0 ? uint64_t{1} << kOccupiedShift : 0);
-    mine += counts[k];
   }
-  uint64_t before = mine;
-#pragma unroll
-  for (uint32_t distance = 1; distance < kWarp; distance *= 2) {
-    const uint64_t other = __shfl_up_sync(0xffffffffU, before, distance);
-    if (thread % kWarp >= distance) before += other;
-  }
-  if (thread % kWarp == kWarp - 1) plan.warp_totals[thread / kWarp] = before;
-  before -= mine;
-  __syncthreads();
-  for (uint32_t warp = 0; warp < thread / kWarp; ++warp) before += plan.warp_totals[warp];
+  uint64_t before[kPlacesPerThread];
+  uint64_t total = 0;
+  SumBefore(plan.sums).ExclusiveSum(counts, before, total);
   constexpr uint64_t kCellsMask = (uint64_t{1} << kOccupiedShift) - 1;
 #pragma unroll
   for (uint32_t k = 0; k < kPlacesPerThread; ++k) {
     const uint32_t place = thread * kPlacesPerThread + k;
-    const auto first = static_cast<uint32_t>(before & kCellsMask);
+    const auto first = static_cast<uint32_t>(before[k] & kCellsMask);
     plan.begin[place] = first;
     plan.cursor[place] = first;
-    if (counts[k] != 0) plan.occupied[before >> kOccupiedShift] = static_cast<uint16_t>(place);
-    before += counts[k];
+    if (counts[k] != 0) plan.occupied[before[k] >> kOccupiedShift] = static_cast<uint16_t>(place);
   }
-  if (thread == kThreads - 1) {
-    plan.begin[kBlockCells] = static_cast<uint32_t>(before & kCellsMask);
-    plan.occupied_count = static_cast<uint32_t>(before >> kOccupiedShift);
+  if (thread == 0) {
+    plan.begin[kBlockCells] = static_cast<uint32_t>(total & kCellsMask);
+    plan.occupied_count = static_cast<uint32_t>(total >> kOccupiedShift);
   }
   __syncthreads();
 

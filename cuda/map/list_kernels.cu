@@ -3,6 +3,7 @@
 #include <cuda_fp16.h>
 
 #include <algorithm>
+#include <cub/block/block_scan.cuh>
 
 #include "cuda/map/list_kernels.h"
 
@@ -13,6 +14,7 @@ namespace {
 constexpr uint32_t kThreads = kBlockCells;
 constexpr uint32_t kWarp = 32;
 constexpr uint32_t kWarps = kThreads / kWarp;
+using SumBefore = cub::BlockScan<uint32_t, kThreads, cub::BLOCK_SCAN_WARP_SCANS>;
 constexpr int kNeighbors = 27;
 constexpr int kCentre = 13;
 // A block and the cells around it.
@@ -34,7 +36,7 @@ struct Halo {
   // A bit for each cell with a Gaussian, of rows along x.
   uint32_t occupied[kHaloSize * kHaloSize];
   float first_index[3][kHaloCells];  // of the first Gaussian of each cell; few cells have more
-  uint32_t warp_totals[kWarps];
+  SumBefore::TempStorage sums;
 };
 
 // The first place of a key that is not below `key`, by all lanes of a warp: each step leaves a
@@ -55,29 +57,6 @@ __device__ uint32_t LowerBound(const uint64_t* keys, uint32_t count, uint64_t ke
     if (lanes_below < kWarp) end = first + (lanes_below + 1) * part;
   }
   return begin;
-}
-
-// Sum over the threads before this one; `total` is that over all.
-__device__ uint32_t ExclusiveSum(uint32_t value, uint32_t* warp_totals, uint32_t* total) {
-  const uint32_t lane = threadIdx.x % kWarp;
-  uint32_t sum = value;
-#pragma unroll
-  for (uint32_t distance = 1; distance < kWarp; distance *= 2) {
-    const uint32_t other = __shfl_up_sync(0xffffffffU, sum, distance);
-    if (lane >= distance) sum += other;
-  }
-  __syncthreads();  // an earlier sum may still be read
-  if (lane == kWarp - 1) warp_totals[threadIdx.x / kWarp] = sum;
-  __syncthreads();
-  uint32_t before = 0;
-  uint32_t all = 0;
-#pragma unroll
-  for (uint32_t warp = 0; warp < kWarps; ++warp) {
-    if (warp < threadIdx.x / kWarp) before += warp_totals[warp];
-    all += warp_totals[warp];
-  }
-  *total = all;
-  return before + sum - value;
 }
 
 // Finds the sorted runs of the 27 blocks and of the halo's cells in them.
@@ -232,8 +211,9 @@ __device__ uint32_t CountRecords(const SortedGaussians& sorted, Halo& halo) {
     if (h >= kHaloCells) continue;
     WalkHaloCell(sorted, halo, h, [&](uint32_t, uint32_t) { ++counts[k]; });
   }
+  uint32_t before = 0;
   uint32_t total = 0;
-  const uint32_t before = ExclusiveSum(counts[0] + counts[1], halo.warp_totals, &total);
+  SumBefore(halo.sums).ExclusiveSum(counts[0] + counts[1], before, total);
   if (2 * threadIdx.x < kHaloCells) halo.first_record[2 * threadIdx.x] = before;
   if (2 * threadIdx.x + 1 < kHaloCells) {
     halo.first_record[2 * threadIdx.x + 1] = before + counts[0];
@@ -263,8 +243,9 @@ __global__ void __launch_bounds__(kThreads)
   for (uint32_t t = blockIdx.x; t < count; t += gridDim.x) {
     FindHalo(sorted, targets[t], halo);
     const uint32_t records = CountRecords(sorted, halo);
+    uint32_t before = 0;
     uint32_t candidates = 0;
-    (void)ExclusiveSum(FilledListLength(sorted, halo), halo.warp_totals, &candidates);
+    SumBefore(halo.sums).ExclusiveSum(FilledListLength(sorted, halo), before, candidates);
     if (threadIdx.x == 0) {
       sizes[t] = {candidates, records, halo.run_end[kCentre] - halo.run_begin[kCentre]};
     }
@@ -281,9 +262,9 @@ __global__ void __launch_bounds__(kThreads)
     if (chunk == nullptr) continue;  // the same for the whole thread block
     FindHalo(sorted, targets[t], halo);
     const uint32_t record_count = CountRecords(sorted, halo);
+    uint32_t before = 0;
     uint32_t candidates = 0;
-    const uint32_t before =
-        ExclusiveSum(FilledListLength(sorted, halo), halo.warp_totals, &candidates);
+    SumBefore(halo.sums).ExclusiveSum(FilledListLength(sorted, halo), before, candidates);
     auto* const records = reinterpret_cast<CellRecord*>(chunk + kListBeginBytes);
     auto* const lists = reinterpret_cast<Candidate*>(records + record_count);
     auto* const places = reinterpret_cast<std::byte*>(lists + candidates);
