@@ -31,6 +31,17 @@ absl::Status Copy(Device& device, const std::vector<T>& from, DeviceBuffer<T>& t
                       "copying a tile to the device");
 }
 
+template <typename T>
+absl::Status Copy(const Device& from_device, const DeviceBuffer<T>& from, size_t count,
+                  Device& to_device, DeviceBuffer<T>& to, const Stream& stream) {
+  if (from.data() == nullptr) return absl::OkStatus();
+  VOXLOC_TRY(to.ReserveExactly(count));
+  return to_device.Check(
+      cudaMemcpyPeerAsync(to.data(), to_device.ordinal(), from.data(), from_device.ordinal(),
+                          count * sizeof(T), stream.get()),
+      "copying a tile from another device");
+}
+
 }  // namespace
 
 const TileLattice* CudaTile::Lattice(double cell_size_m) const {
@@ -67,6 +78,30 @@ absl::StatusOr<std::shared_ptr<const CudaTile>> CudaTile::Upload(
   points.finite = lattices.front().points;
   points.not_finite = lattices.front().not_finite;
   return std::make_shared<const CudaTile>(device, points, std::move(uploaded));
+}
+
+absl::StatusOr<std::shared_ptr<const CudaTile>> CudaTile::CopyTo(
+    const std::shared_ptr<Device>& device) const {
+  VOXLOC_TRY(device->MakeCurrent());
+  absl::StatusOr<Stream> stream = Stream::Create(device, Priority::kLow);
+  if (!stream.ok()) return stream.status();
+  std::vector<TileLattice> copied;
+  {
+    const DrainAtExit drain(*stream);  // memory on both sides may go with this scope
+    for (const TileLattice& lattice : lattices_) {
+      TileLattice& copy = copied.emplace_back(device);
+      copy.cell_size_m = lattice.cell_size_m;
+      copy.cells = lattice.cells;
+      copy.blocks = lattice.blocks;
+      copy.box = lattice.box;
+      VOXLOC_TRY(Copy(*device_, lattice.places, lattice.cells, *device, copy.places, *stream));
+      VOXLOC_TRY(Copy(*device_, lattice.moments, lattice.cells, *device, copy.moments, *stream));
+      VOXLOC_TRY(
+          Copy(*device_, lattice.float_sums, lattice.cells, *device, copy.float_sums, *stream));
+    }
+    VOXLOC_TRY(stream->Synchronize());
+  }
+  return std::make_shared<const CudaTile>(device, points_, std::move(copied));
 }
 
 absl::StatusOr<TileMoments> CudaTile::Download(double cell_size_m) const {

@@ -54,6 +54,11 @@ class CudaTile : public ResidentTile {
   [[nodiscard]] static absl::StatusOr<std::shared_ptr<const CudaTile>> Upload(
       const std::shared_ptr<Device>& device, const std::vector<TileMoments>& lattices);
 
+  // The same tile in the memory of another device, or of the same one, without a way through the
+  // host's where the driver knows one. ResourceExhausted: no memory.
+  [[nodiscard]] absl::StatusOr<std::shared_ptr<const CudaTile>> CopyTo(
+      const std::shared_ptr<Device>& device) const;
+
   [[nodiscard]] const Device& device() const { return *device_; }
   [[nodiscard]] const Eigen::Vector3d& origin() const { return points_.origin; }
   // Null where there is no lattice of that size.

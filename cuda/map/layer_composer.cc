@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "cuda/map/map_composer.h"
+#include "cuda/map/layer_composer.h"
 
 #include <algorithm>
 #include <optional>
@@ -90,13 +90,6 @@ void UpdateStrays(const absl::flat_hash_map<CellKey, std::vector<CellKey>>& now,
   layer.strays_from = from_before.With(std::move(from_changes));
 }
 
-std::vector<const ResidentTile*> Pointers(absl::Span<const std::shared_ptr<const CudaTile>> tiles) {
-  std::vector<const ResidentTile*> pointers;
-  pointers.reserve(tiles.size());
-  for (const auto& tile : tiles) pointers.push_back(tile.get());
-  return pointers;
-}
-
 // The set with these blocks added.
 BlockSet With(const BlockSet& set, const std::vector<CellKey>& more) {
   BlockBox box = set.box();
@@ -109,73 +102,34 @@ BlockSet With(const BlockSet& set, const std::vector<CellKey>& more) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<MapComposer>> MapComposer::Create(std::shared_ptr<Device> device) {
+absl::StatusOr<std::unique_ptr<LayerComposer>> LayerComposer::Create(
+    std::shared_ptr<Device> device) {
   VOXLOC_TRY(device->MakeCurrent());
   absl::StatusOr<Stream> stream = Stream::Create(device, Priority::kLow);
   if (!stream.ok()) return stream.status();
-  return std::unique_ptr<MapComposer>(new MapComposer(std::move(device), *std::move(stream)));
+  return std::unique_ptr<LayerComposer>(new LayerComposer(std::move(device), *std::move(stream)));
 }
 
-MapComposer::MapComposer(std::shared_ptr<Device> device, Stream stream)
+LayerComposer::LayerComposer(std::shared_ptr<Device> device, Stream stream)
     : device_(std::move(device)),
       buffers_(std::make_unique<Buffers>(device_)),
       stream_(std::move(stream)) {}
 
-absl::StatusOr<std::shared_ptr<const CudaMap>> MapComposer::Compose(
-    Tiles tiles, absl::Span<const CellStatistics> statistics, const CudaMap* previous) {
-  for (const CellStatistics& s : statistics) VOXLOC_TRY(ValidateCellStatistics(s));
-  for (const auto& tile : tiles) {
-    if (tile == nullptr || &tile->device() != device_.get()) {
-      return absl::InvalidArgumentError("a tile does not belong to this CUDA device");
-    }
-    for (const CellStatistics& s : statistics) {
-      const TileLattice* lattice = tile->Lattice(s.cell_size_m);
-      if (lattice == nullptr) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("a tile was built without a lattice of ", s.cell_size_m, " m"));
-      }
-      if (s.float_index && lattice->float_sums.data() == nullptr) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "a tile was built without a float32 index on its lattice of ", s.cell_size_m, " m"));
-      }
-    }
-  }
-  TileChange change;
-  std::vector<const CudaTile*> changed;
-  if (previous != nullptr && &previous->device() == device_.get()) {
-    change = CompareTiles(Pointers(previous->tiles()), Pointers(tiles));
-    for (const size_t i : change.gone) changed.push_back(previous->tiles()[i].get());
-    for (const size_t i : change.came) changed.push_back(tiles[i].get());
-  }
-  std::vector<MapLayer> layers(statistics.size());
-  const DrainAtExit drain(stream_);  // the layers' memory may go with this scope
-  for (size_t i = 0; i < statistics.size(); ++i) {
-    const MapLayer* known = change.incremental ? previous->Layer(statistics[i]) : nullptr;
-    if (known != nullptr && changed.empty()) {
-      layers[i] = *known;
-      continue;
-    }
-    absl::Status status;
-    if (known != nullptr) {
-      const LayerChange layer_change = {*known, changed};
-      status = ComposeLayer(tiles, statistics[i], &layer_change, layers[i]);
-    } else {
-      status = ComposeLayer(tiles, statistics[i], nullptr, layers[i]);
-    }
-    if (!status.ok() || buffers_->sorter.capacity() > kMaxKeptEntries) {
-      // After an error work may still be queued that uses this memory and the layer's.
-      (void)stream_.Synchronize();
-      buffers_ = std::make_unique<Buffers>(device_);
-    }
-    if (!status.ok()) return status;
-  }
-  return std::make_shared<const CudaMap>(
-      device_, std::vector<std::shared_ptr<const CudaTile>>(tiles.begin(), tiles.end()),
-      std::vector<CellStatistics>(statistics.begin(), statistics.end()), std::move(layers));
+void LayerComposer::ForgetMemory() {
+  stream_.Drain();  // after an error work may still be queued that uses it
+  buffers_ = std::make_unique<Buffers>(device_);
 }
 
-absl::Status MapComposer::ComposeLayer(Tiles tiles, const CellStatistics& statistics,
-                                       const LayerChange* change, MapLayer& layer) {
+absl::Status LayerComposer::Compose(Tiles tiles, const CellStatistics& statistics,
+                                    const Change* change, MapLayer& layer) {
+  const DrainAtExit drain(stream_);  // the layer's memory may go after this
+  absl::Status status = Run(tiles, statistics, change, layer);
+  if (!status.ok() || buffers_->sorter.capacity() > kMaxKeptEntries) ForgetMemory();
+  return status;
+}
+
+absl::Status LayerComposer::Run(Tiles tiles, const CellStatistics& statistics, const Change* change,
+                                MapLayer& layer) {
   BlockBox region = RegionOf(tiles, statistics.cell_size_m);
   Strays strays;
   const absl::StatusOr<std::vector<CellKey>> targets =
@@ -195,10 +149,10 @@ absl::Status MapComposer::ComposeLayer(Tiles tiles, const CellStatistics& statis
                               region, statistics.cell_size_m, stream_, layer);
 }
 
-absl::StatusOr<std::vector<CellKey>> MapComposer::GatherAll(Tiles tiles,
-                                                            const CellStatistics& statistics,
-                                                            const BlockBox& region, Strays& strays,
-                                                            MapLayer& layer) {
+absl::StatusOr<std::vector<CellKey>> LayerComposer::GatherAll(Tiles tiles,
+                                                              const CellStatistics& statistics,
+                                                              const BlockBox& region,
+                                                              Strays& strays, MapLayer& layer) {
   const absl::StatusOr<SourceList> sources =
       CollectSources(tiles, statistics.cell_size_m, {region}, [](const CellKey&) { return true; });
   if (!sources.ok()) return sources.status();
@@ -230,10 +184,10 @@ absl::StatusOr<std::vector<CellKey>> MapComposer::GatherAll(Tiles tiles,
   return absl::InternalError("a map's cells are not found twice in the same places");
 }
 
-absl::StatusOr<std::vector<CellKey>> MapComposer::GatherChanged(Tiles tiles,
-                                                                const CellStatistics& statistics,
-                                                                const LayerChange& change,
-                                                                Strays& strays, MapLayer& layer) {
+absl::StatusOr<std::vector<CellKey>> LayerComposer::GatherChanged(Tiles tiles,
+                                                                  const CellStatistics& statistics,
+                                                                  const Change& change,
+                                                                  Strays& strays, MapLayer& layer) {
   const BlockSet changed = BlocksOf(change.tiles, statistics.cell_size_m);
   const std::vector<CellKey> changed_blocks = changed.Blocks();
   // Where Gaussians of changed blocks are, or were, found beyond these blocks.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MapComposer: from the moments of tiles to a map, on the device. A workspace with a stream of low
-// priority and memory of its own; used by one thread at a time.
+// LayerComposer: from the moments of tiles to one layer of a map, on the device. A workspace with a
+// stream of low priority and memory of its own; used by one thread at a time.
 //
 // A layer is made in two halves: the Gaussians of the source blocks concerned, sorted by the
 // lattice cell of their index position; then the chunks of the target blocks, those with a Gaussian
 // in them or in a block around them. After a change of few tiles only the targets near these tiles
 // are made; the other chunks are shared with the map before.
 
-#ifndef VOXLOC_CUDA_MAP_MAP_COMPOSER_H_
-#define VOXLOC_CUDA_MAP_MAP_COMPOSER_H_
+#ifndef VOXLOC_CUDA_MAP_LAYER_COMPOSER_H_
+#define VOXLOC_CUDA_MAP_LAYER_COMPOSER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -21,35 +21,45 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/map/cells.h"
-#include "core/map/tile_change.h"
-#include "cuda/map/cuda_map.h"
+#include "cuda/map/cuda_tile.h"
 #include "cuda/map/gaussian_sorter.h"
 #include "cuda/map/layer_store.h"
+#include "cuda/map/map_layer.h"
 #include "cuda/runtime/device.h"
 #include "cuda/runtime/stream.h"
 
 namespace voxloc::cuda {
 
-class MapComposer {
+class LayerComposer {
  public:
-  [[nodiscard]] static absl::StatusOr<std::unique_ptr<MapComposer>> Create(
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<LayerComposer>> Create(
       std::shared_ptr<Device> device);
 
-  ~MapComposer() { Settle(); }
-  MapComposer(const MapComposer&) = delete;
-  MapComposer& operator=(const MapComposer&) = delete;
+  ~LayerComposer() { Settle(); }
+  LayerComposer(const LayerComposer&) = delete;
+  LayerComposer& operator=(const LayerComposer&) = delete;
 
   // Waits for all work that is queued.
   void Settle() const noexcept { stream_.Drain(); }
 
-  // See MapBuilder::Compose. The device must be current.
-  [[nodiscard]] absl::StatusOr<std::shared_ptr<const CudaMap>> Compose(
-      absl::Span<const std::shared_ptr<const CudaTile>> tiles,
-      absl::Span<const CellStatistics> statistics, const CudaMap* previous);
+  using Tiles = absl::Span<const std::shared_ptr<const CudaTile>>;
+  // A map whose tiles have changed, as one of its layers sees it.
+  struct Change {
+    const MapLayer& previous;
+    std::vector<const CudaTile*> tiles;  // that came or went
+  };
+
+  // Fills `layer`, which is empty. `change` null: from nothing. The tiles have the lattice of the
+  // statistics. The device must be current. Done when it returns. InvalidArgument: the map spans
+  // too many blocks of cells; ResourceExhausted: no memory.
+  [[nodiscard]] absl::Status Compose(Tiles tiles, const CellStatistics& statistics,
+                                     const Change* change, MapLayer& layer);
+
+  // Gives back what is kept for the next layer.
+  void ForgetMemory();
 
  private:
-  using Tiles = absl::Span<const std::shared_ptr<const CudaTile>>;
-  // Device memory, kept from map to map unless one was very large.
+  // Device memory, kept from layer to layer unless one was very large.
   struct Buffers {
     explicit Buffers(const std::shared_ptr<Device>& device) : sorter(device), store(device) {}
 
@@ -57,17 +67,11 @@ class MapComposer {
     LayerStore store;
   };
 
-  MapComposer(std::shared_ptr<Device> device, Stream stream);
+  LayerComposer(std::shared_ptr<Device> device, Stream stream);
   using Strays = absl::flat_hash_map<CellKey, std::vector<CellKey>>;
-  // A map whose tiles have changed, as one of its layers sees it.
-  struct LayerChange {
-    const MapLayer& previous;
-    std::vector<const CudaTile*> tiles;  // that came or went
-  };
 
-  // `change` null: from nothing.
-  absl::Status ComposeLayer(Tiles tiles, const CellStatistics& statistics,
-                            const LayerChange* change, MapLayer& layer);
+  absl::Status Run(Tiles tiles, const CellStatistics& statistics, const Change* change,
+                   MapLayer& layer);
   // Both compute the Gaussians that the targets need and return the targets; the strays of the
   // blocks concerned are those of their Gaussians that are found elsewhere, and the layer's are all
   // that it has.
@@ -75,7 +79,7 @@ class MapComposer {
                                                  const BlockBox& region, Strays& strays,
                                                  MapLayer& layer);
   absl::StatusOr<std::vector<CellKey>> GatherChanged(Tiles tiles, const CellStatistics& statistics,
-                                                     const LayerChange& change, Strays& strays,
+                                                     const Change& change, Strays& strays,
                                                      MapLayer& layer);
 
   const std::shared_ptr<Device> device_;
@@ -85,4 +89,4 @@ class MapComposer {
 
 }  // namespace voxloc::cuda
 
-#endif  // VOXLOC_CUDA_MAP_MAP_COMPOSER_H_
+#endif  // VOXLOC_CUDA_MAP_LAYER_COMPOSER_H_

@@ -2,11 +2,13 @@
 
 #include "cuda/map/map_builder.h"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "core/parallel/processors.h"
 #include "cuda/map/map_composer.h"
 #include "cuda/map/tile_builder.h"
 
@@ -16,6 +18,10 @@ namespace {
 // Calls that may work at the same time; one more does not make the device faster, and costs memory.
 constexpr size_t kMaxTileBuilders = 2;
 constexpr size_t kMaxComposers = 2;
+
+// The layers of one map that are composed at the same time, where the machine has the processors.
+// Those of both profiles are five, of which one takes as long as the others together.
+constexpr size_t kMaxThreads = 4;
 
 }  // namespace
 
@@ -27,7 +33,9 @@ absl::StatusOr<std::unique_ptr<MapBuilder>> MapBuilder::Create(std::shared_ptr<D
 MapBuilder::MapBuilder(std::shared_ptr<Device> device)
     : device_(std::move(device)),
       tile_builders_(kMaxTileBuilders, [this] { return TileBuilder::Create(device_); }),
-      composers_(kMaxComposers, [this] { return MapComposer::Create(device_); }) {}
+      threads_(std::min(UsableProcessors(), kMaxThreads)),
+      composers_(kMaxComposers,
+                 [this] { return std::make_unique<MapComposer>(device_, threads_); }) {}
 
 MapBuilder::~MapBuilder() = default;
 

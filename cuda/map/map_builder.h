@@ -13,6 +13,7 @@
 #include "absl/types/span.h"
 #include "core/cloud/point_cloud.h"
 #include "core/map/cells.h"
+#include "core/parallel/thread_pool.h"
 #include "cuda/map/cuda_map.h"
 #include "cuda/map/cuda_tile.h"
 #include "cuda/runtime/device.h"
@@ -48,6 +49,7 @@ class MapBuilder {
 
   const std::shared_ptr<Device> device_;
   Pool<TileBuilder> tile_builders_;
+  ThreadPool threads_;
   Pool<MapComposer> composers_;
 };
 
