@@ -40,6 +40,7 @@ elseif(voxloc_cuda_wish STREQUAL "AUTO" OR voxloc_cuda_wish STREQUAL "ON")
       --expt-relaxed-constexpr -lineinfo
       # Headers with Eigen types are for the host here.
       -DEIGEN_NO_CUDA
+      $<$<BOOL:${VOXLOC_CUDA_FLOAT_PAIRS}>:-DVOXLOC_CUDA_FLOAT_PAIRS>
       "-Xcompiler=-Wall,-Wextra,-Wshadow"
       $<$<BOOL:${VOXLOC_WERROR}>:-Werror=all-warnings>)
     set(VOXLOC_CUDA_ENABLED ON)

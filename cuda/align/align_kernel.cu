@@ -81,7 +81,7 @@ __device__ __forceinline__ float EvaluateChunk(const Shared& shared, const ScanV
   if (i < points) {
     point = {__ldg(scan.x + i), __ldg(scan.y + i), __ldg(scan.z + i)};
     matched = MatchPoint<Wanted::kDerivatives, kPairsAtOnce>(
-        shared.stage, LocatePoint(shared.map_T_base, point.x, point.y, point.z, shared.stage));
+        shared.stage, shared.map_T_base.Locate(point.x, point.y, point.z, shared.stage));
   }
   __syncwarp();
   return SumChunk(shared, point, matched);
@@ -94,8 +94,8 @@ __device__ __noinline__ void WritePointScores(const Shared& shared, const ScanVi
   const auto largest = static_cast<float>(shared.stage.largest);
   for (uint32_t i = rank * blockDim.x + threadIdx.x; i < scan.points; i += cluster * blockDim.x) {
     const MatchedPoint matched = MatchPoint<Wanted::kScore, 1>(
-        shared.stage, LocatePoint(shared.map_T_base, __ldg(scan.x + i), __ldg(scan.y + i),
-                                  __ldg(scan.z + i), shared.stage));
+        shared.stage, shared.map_T_base.Locate(__ldg(scan.x + i), __ldg(scan.y + i),
+                                               __ldg(scan.z + i), shared.stage));
     point_scores[i] = largest * matched.best;
   }
 }
@@ -121,7 +121,7 @@ __device__ __noinline__ void SumGroups(const Shared& shared, const ScanView& sca
         const uint32_t i = __ldg(places + first + lane);
         point = {__ldg(scan.x + i), __ldg(scan.y + i), __ldg(scan.z + i)};
         matched = MatchPoint<Wanted::kBoundary, 1>(
-            shared.stage, LocatePoint(shared.map_T_base, point.x, point.y, point.z, shared.stage));
+            shared.stage, shared.map_T_base.Locate(point.x, point.y, point.z, shared.stage));
         if (pass.want_point_scores) {
           arguments.point_scores[pass.point_scores_begin + i] = largest * matched.best;
         }
@@ -197,7 +197,7 @@ __device__ __noinline__ void RunPasses(Shared& shared, const AlignArguments& arg
       }
     }
     __syncthreads();
-    if (warp == 0) PreparePose(shared, shared.stage.small_angle_shortcut, lane);
+    if (warp == 0) PreparePose(shared, shared.stage, shared.stage.small_angle_shortcut, lane);
     __syncthreads();
     const ScanView scan = ViewOf(arguments, arguments.scans[pass.scan]);
     if (pass.groups > 0) {
@@ -278,7 +278,10 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
       stage_loaded = shared.stage_number;
       CopyToShared(program.terms[stage_loaded], shared.stage);
     }
-    if (warp == 0) PreparePose(shared, program.terms[stage_loaded].small_angle_shortcut, lane);
+    if (warp == 0) {
+      const StageTerms& terms = program.terms[stage_loaded];
+      PreparePose(shared, terms, terms.small_angle_shortcut, lane);
+    }
     __syncthreads();
 
     const uint32_t points_used =
@@ -332,8 +335,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     WriteResult(SearchOf(shared), program, arguments.results[blockIdx.x / cluster]);
   }
   if (job.want_point_scores) {
-    CopyToShared(program.terms[program.score_stage], shared.stage);
-    if (warp == 0) PreparePose(shared, shared.stage.small_angle_shortcut, lane);
+    const StageTerms& terms = program.terms[program.score_stage];
+    CopyToShared(terms, shared.stage);
+    if (warp == 0) PreparePose(shared, terms, terms.small_angle_shortcut, lane);
     __syncthreads();
     WritePointScores(shared, scan, rank, cluster, arguments.point_scores + job.point_scores_begin);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Device code: from a scan point and a pose to the cells it matches. One thread, one point.
+// Device code: from where a scan point lies to the cells it matches. One thread, one point.
 
 #ifndef VOXLOC_CUDA_ALIGN_POINT_MATCH_CUH_
 #define VOXLOC_CUDA_ALIGN_POINT_MATCH_CUH_
@@ -10,59 +10,11 @@
 #include <cmath>
 #include <cstdint>
 
-#include "core/ndt/chart.h"
 #include "core/ndt/point_terms.h"
+#include "cuda/align/point_transform.cuh"
 #include "cuda/align/stage_terms.h"
 
 namespace voxloc::cuda {
-
-// Where a transformed point lies: its lattice cell, and its place in it, metres from the low
-// corner.
-struct LocatedPoint {
-  int cell[3];
-  float local[3];
-};
-
-// map_T_base as points are transformed by it.
-struct RigidTransform {
-  ndt::Rotation<double> rotation;
-  double translation[3];  // map frame, m
-};
-
-// Coordinates beyond the last cell are moved to its border, so that places stay small whatever
-// comes. No operation is fused: the CPU engine rounds in the same places, so that both find the
-// same cells.
-__device__ __forceinline__ LocatedPoint LocatePoint(const RigidTransform& map_T_base, float x,
-                                                    float y, float z, const StageTerms& stage) {
-  constexpr double kLargestCell = 268435456.0;  // 2^28
-  const double cell_size_m = stage.blocks.cell_size_m;
-  const double limit = kLargestCell * cell_size_m;
-  LocatedPoint located;
-#pragma unroll
-  for (int axis = 0; axis < 3; ++axis) {
-    const double* r = map_T_base.rotation.m[axis];
-    const double t = map_T_base.translation[axis];
-    double coordinate;
-    if (stage.float_transform) {
-      coordinate =
-          static_cast<double>(__fadd_rn(__fadd_rn(__fadd_rn(__fmul_rn(x, static_cast<float>(r[0])),
-                                                            __fmul_rn(y, static_cast<float>(r[1]))),
-                                                  __fmul_rn(z, static_cast<float>(r[2]))),
-                                        static_cast<float>(t)));
-    } else {
-      coordinate = __dadd_rn(__dadd_rn(__dadd_rn(__dmul_rn(static_cast<double>(x), r[0]),
-                                                 __dmul_rn(static_cast<double>(y), r[1])),
-                                       __dmul_rn(static_cast<double>(z), r[2])),
-                             t);
-    }
-    if (!(fabs(coordinate) < limit)) coordinate = copysign(limit, coordinate);
-    const int cell = __double2int_rd(__dmul_rn(coordinate, stage.inverse_cell_size));
-    located.cell[axis] = cell;
-    located.local[axis] = static_cast<float>(
-        __dsub_rn(coordinate, __dmul_rn(static_cast<double>(cell), cell_size_m)));
-  }
-  return located;
-}
 
 // The list of candidates of a lattice cell, and its block's chunk.
 struct CandidateList {

@@ -31,7 +31,7 @@ struct Shared {
   int stage_number;
   bool all_points;
   bool done;
-  RigidTransform map_T_base;
+  PointTransform map_T_base;
   ndt::Rotation<float> derivative_rotation;
   ndt::ChartAxes<double> chart_axes;
   ndt::DerivativeSums<double> derivatives;  // of the whole scan
@@ -52,8 +52,8 @@ __device__ __forceinline__ void PublishWish(Shared& shared) {
 // Called by one warp: from the pose wanted to the transform of points, and to what derivatives are
 // taken with. Points are turned by float32 for these, from the exact sines and cosines on, which is
 // what they are in.
-inline __device__ __noinline__ void PreparePose(Shared& shared, bool small_angle_shortcut,
-                                                int lane) {
+inline __device__ __noinline__ void PreparePose(Shared& shared, const StageTerms& stage,
+                                                bool small_angle_shortcut, int lane) {
   const double(&wanted)[6] = SearchOf(shared).wanted();
   // Lanes 0 to 2 have the angles of the transform, lanes 3 to 5 those of the derivatives.
   double angle = wanted[3 + lane % 3];
@@ -69,8 +69,8 @@ inline __device__ __noinline__ void PreparePose(Shared& shared, bool small_angle
     t[2 * i + 1] = __shfl_sync(kAllLanes, cosine, first + i);
   }
   if (lane == 0) {
-    shared.map_T_base.rotation = ndt::ComputeRotation<double>({t[0], t[1], t[2], t[3], t[4], t[5]});
-    for (int i = 0; i < 3; ++i) shared.map_T_base.translation[i] = wanted[i];
+    shared.map_T_base.Set(ndt::ComputeRotation<double>({t[0], t[1], t[2], t[3], t[4], t[5]}),
+                          {wanted[0], wanted[1], wanted[2]}, stage);
   }
   if (lane == 1) {
     shared.derivative_rotation = ndt::ComputeRotation<float>(

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One warp scores one pose: chunk after chunk of the scan, with sums in the order that alignments
-// have (virtual_warps.h). Warps do not wait for each other.
+// One block scores one pose, with sums in the order that alignments have (virtual_warps.h): each
+// warp takes some of the rows, chunk after chunk. A block is short, so that tracking, which waits
+// for room for all blocks of a cluster at the same time, soon finds it (docs/performance.md,
+// "Tracking beside other work").
 
 #include <cuda_runtime.h>
 
@@ -15,17 +17,21 @@ namespace {
 
 constexpr int kThreads = 128;
 constexpr uint32_t kWarps = kThreads / 32;
+constexpr uint32_t kRowsPerWarp = kRows / kWarps;
 constexpr uint32_t kAllLanes = 0xffffffffU;
 
-__device__ __forceinline__ RigidTransform TransformOf(const DevicePose& pose) {
+__device__ __forceinline__ PointTransform TransformOf(const DevicePose& pose,
+                                                      const StageTerms& stage) {
   const double x = pose.x;
   const double y = pose.y;
   const double z = pose.z;
   const double w = pose.w;
-  return {{{{1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)},
-            {2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)},
-            {2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)}}},
-          {pose.translation[0], pose.translation[1], pose.translation[2]}};
+  PointTransform map_T_base;
+  map_T_base.Set({{{1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)},
+                   {2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)},
+                   {2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)}}},
+                 {pose.translation[0], pose.translation[1], pose.translation[2]}, stage);
+  return map_T_base;
 }
 
 // Sums over all lanes, of one value in the lower half of them and of the other in the upper half.
@@ -54,33 +60,58 @@ __device__ __forceinline__ uint32_t SumOfLanes(uint32_t value) {
 #endif
 }
 
+// What the warps of a block bring together.
+struct ScoreParts {
+  double row_sums[32];  // of the exponentials, and of the best pairs from the 16th on
+  uint32_t matched_points[kWarps];
+  uint32_t pairs[kWarps];
+};
+
+// By the first warp.
+__device__ __forceinline__ DeviceScore AddUp(const ScoreParts& parts, uint32_t lane) {
+  // Rows by pairs of neighbours: the lower lanes add up the exponentials, the upper the best pairs.
+  double sum = parts.row_sums[lane];
+#pragma unroll
+  for (int apart = 1; apart < kRows; apart *= 2) sum += __shfl_xor_sync(kAllLanes, sum, apart);
+  DeviceScore score{sum, __shfl_sync(kAllLanes, sum, kRows), 0, 0};
+#pragma unroll
+  for (uint32_t warp = 0; warp < kWarps; ++warp) {
+    score.matched_points += parts.matched_points[warp];
+    score.pairs += parts.pairs[warp];
+  }
+  return score;
+}
+
 __global__ void __launch_bounds__(kThreads, 8) ScoreKernel(const ScoreArguments arguments) {
-  const uint32_t pose = blockIdx.x * kWarps + threadIdx.x / 32;
-  if (pose >= arguments.pose_count) return;
+  __shared__ ScoreParts parts;
+  const uint32_t pose = blockIdx.x;
+  const uint32_t warp = threadIdx.x / 32;
   const uint32_t lane = threadIdx.x % 32;
   const StageTerms& stage = arguments.stage;
   const DeviceScan& scan = arguments.scan;
   const float* x = arguments.points + scan.first;
   const float* y = x + scan.stride;
   const float* z = y + scan.stride;
-  const RigidTransform map_T_base = TransformOf(arguments.poses[pose]);
+  const PointTransform map_T_base = TransformOf(arguments.poses[pose], stage);
   const uint32_t chunks = (scan.points + kPointsPerChunk - 1) / kPointsPerChunk;
 
-  // Lane r holds the sums of row r: of the exponentials where r < 16, of the best pairs in lane 16
-  // + r.
-  double row_sum = 0.0;
+  // Lane r holds the sums of row r, if it is the warp's: of the exponentials where r < 16, of the
+  // best pairs in lane 16 + r.
   static_assert(kRows == 16, "half of the lanes have the exponentials");
+  const uint32_t first_row = warp * kRowsPerWarp;
+  double row_sum = 0.0;
   uint32_t matched_points = 0;  // of this lane
   uint32_t pairs = 0;
   for (uint32_t column = 0; column < kColumns; ++column) {
     double column_sum = 0.0;
     for (uint32_t first = kRows * column; first < chunks; first += kVirtualWarps) {
-      for (uint32_t row = 0; row < kRows && first + row < chunks; ++row) {
+      for (uint32_t row = first_row; row < first_row + kRowsPerWarp && first + row < chunks;
+           ++row) {
         const uint32_t i = (first + row) * kPointsPerChunk + lane;
         MatchedPoint matched;
         if (i < scan.points) {
           matched = MatchPoint<Wanted::kScore, 1>(
-              stage, LocatePoint(map_T_base, __ldg(x + i), __ldg(y + i), __ldg(z + i), stage));
+              stage, map_T_base.Locate(__ldg(x + i), __ldg(y + i), __ldg(z + i), stage));
           if (arguments.point_scores != nullptr) {
             arguments.point_scores[size_t{pose} * scan.points + i] =
                 static_cast<float>(stage.largest) * matched.best;
@@ -96,21 +127,24 @@ __global__ void __launch_bounds__(kThreads, 8) ScoreKernel(const ScoreArguments 
     row_sum += column_sum;
   }
 
-  // Rows by pairs of neighbours: the lower lanes add up the exponentials, the upper the best pairs.
-  double sum = row_sum;
-#pragma unroll
-  for (int apart = 1; apart < kRows; apart *= 2) sum += __shfl_xor_sync(kAllLanes, sum, apart);
-  const double best = __shfl_sync(kAllLanes, sum, kRows);
+  if (lane % kRows / kRowsPerWarp == warp) parts.row_sums[lane] = row_sum;
   matched_points = SumOfLanes(matched_points);
   pairs = SumOfLanes(pairs);
-  if (lane == 0) arguments.scores[pose] = {sum, best, matched_points, pairs};
+  if (lane == 0) {
+    parts.matched_points[warp] = matched_points;
+    parts.pairs[warp] = pairs;
+  }
+  __syncthreads();
+  if (warp > 0) return;
+  const DeviceScore score = AddUp(parts, lane);
+  if (lane == 0) arguments.scores[pose] = score;
 }
 
 }  // namespace
 
 absl::Status LaunchScore(Device& device, const ScoreArguments& arguments, cudaStream_t stream) {
   cudaLaunchConfig_t config{};
-  config.gridDim = dim3((arguments.pose_count + kWarps - 1) / kWarps);
+  config.gridDim = dim3(arguments.pose_count);
   config.blockDim = dim3(kThreads);
   config.stream = stream;
   return device.Check(cudaLaunchKernelEx(&config, ScoreKernel, arguments), "launching the scoring");
