@@ -124,6 +124,19 @@ class CudaEngine : public Engine, public CudaCallTimer {
                             });
   }
 
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> CopyTile(const ResidentTile& tile) override {
+    using Copied = absl::StatusOr<std::shared_ptr<const ResidentTile>>;
+    const auto* cuda_tile = dynamic_cast<const CudaTile*>(&tile);
+    if (cuda_tile == nullptr) {
+      return absl::InvalidArgumentError("the tile does not belong to a CUDA engine");
+    }
+    return CatchOutOfMemory([&]() -> Copied { return cuda_tile->CopyTo(device_); },
+                            [&] {
+                              return absl::StrCat("no host memory to copy a tile of ",
+                                                  tile.points(), " points");
+                            });
+  }
+
   std::shared_ptr<const PackedJob> Pack(const AlignJob& job) override {
     try {
       return cuda::CudaPackedJob::Make(job, scan_memory_);

@@ -67,6 +67,14 @@ class Engine {
   [[nodiscard]] virtual absl::StatusOr<std::shared_ptr<const ResidentTile>> ImportTile(
       absl::string_view bytes) = 0;
 
+  // A tile that another engine of this kind made, as this one would have built it: maps of both
+  // have the same bits. InvalidArgument: a tile of another kind of engine; ResourceExhausted: no
+  // memory; any other error: it has to be built here.
+  [[nodiscard]] virtual absl::StatusOr<std::shared_ptr<const ResidentTile>> CopyTile(
+      const ResidentTile& /*tile*/) {
+    return absl::UnimplementedError("this engine copies no tiles");
+  }
+
   // Packs a job's scan and the clouds and groups of its passes for Align, which then has less to do
   // for each job; results are the same with and without. The profile must be valid. Waits for
   // nothing and is meant for several threads at once. Null where there is nothing to gain, or no

@@ -44,6 +44,7 @@ struct Command {
 [[nodiscard]] Command AddQualityCommand(CLI::App& program);
 [[nodiscard]] Command AddRecoveryCommand(CLI::App& program);
 [[nodiscard]] Command AddRosCloudCommand(CLI::App& program);
+[[nodiscard]] Command AddRoundTripCommand(CLI::App& program);
 [[nodiscard]] Command AddScoreCommand(CLI::App& program);
 [[nodiscard]] Command AddSearchCommand(CLI::App& program);
 [[nodiscard]] Command AddStoreCommand(CLI::App& program);

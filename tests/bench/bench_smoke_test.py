@@ -590,6 +590,19 @@ class RosCloud:
         time_ms(latency["round_trip_ms"], "round_trip_ms")
 
 
+class RoundTrip:
+    @staticmethod
+    def arguments(_):
+        return ["--bytes", "6000", "--repeat", "20"]
+
+    @staticmethod
+    def check(result, _):
+        demand(result["bytes"] == 6000, "the bytes")
+        demand(len(result["rows"]) == 4, "the number of rows")
+        for row in result["rows"]:
+            time_ms(row["round_trip_ms"], row["name"])
+
+
 COMMANDS = {
     "accuracy": [Accuracy],
     "accuracy-of-gicp": [AccuracyOfGicp],
@@ -608,6 +621,7 @@ COMMANDS = {
     "quality": [Quality],
     "recovery": [Recovery],
     "ros-cloud": [RosCloud],
+    "round-trip": [RoundTrip],
     "score": [Score],
     "search": [Search],
     "store": [Store, StoreOfAMap],

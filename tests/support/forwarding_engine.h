@@ -39,6 +39,9 @@ class ForwardingEngine : public Engine {
   absl::StatusOr<std::shared_ptr<const ResidentTile>> ImportTile(absl::string_view bytes) override {
     return engine_.ImportTile(bytes);
   }
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> CopyTile(const ResidentTile& tile) override {
+    return engine_.CopyTile(tile);
+  }
   std::shared_ptr<const PackedJob> Pack(const AlignJob& job) override { return engine_.Pack(job); }
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
     return engine_.Align(jobs);

@@ -181,6 +181,17 @@ class CpuEngine : public Engine {
         [&] { return absl::StrCat("no memory to import a tile of ", bytes.size(), " bytes"); });
   }
 
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> CopyTile(const ResidentTile& tile) override {
+    using Copied = absl::StatusOr<std::shared_ptr<const ResidentTile>>;
+    const auto* cpu_tile = dynamic_cast<const CpuTile*>(&tile);
+    if (cpu_tile == nullptr) {
+      return absl::InvalidArgumentError("the tile does not belong to a CPU engine");
+    }
+    return CatchOutOfMemory(
+        [&]() -> Copied { return std::make_shared<const CpuTile>(*cpu_tile); },
+        [&] { return absl::StrCat("no memory to copy a tile of ", tile.points(), " points"); });
+  }
+
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
     std::vector<AlignResult> results(jobs.size());
     for (size_t i = 0; i < jobs.size(); ++i) {

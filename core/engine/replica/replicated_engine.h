@@ -3,7 +3,8 @@
 // One engine made of several of the same kind, one a device. Every device keeps every tile and
 // map; a batch is split over the devices by what each has to do already.
 //
-// Tiles and maps are built on all devices or on none. A device that fails for good takes no more
+// A tile is built on one device and copied to the others; maps are composed on each. Tiles and maps
+// are there on all devices or on none. A device that fails for good takes no more
 // work, and jobs that failed with it run again on another: the engine is healthy while one device
 // is. What is built after a failure is built on the devices that are left.
 //

@@ -71,6 +71,32 @@ TEST_F(CudaOtherEngineTest, ExportedTilesAreImported) {
   }
 }
 
+// A second engine, here on the same device, takes tiles of the first as they are.
+TEST_F(CudaOtherEngineTest, TilesAreCopied) {
+  const std::vector<CellStatistics> statistics = AllStatistics();
+  auto other = MakeCudaEngine({});
+  ASSERT_TRUE(other.ok()) << other.status();
+  const auto tile = CudaEngine().BuildTile(SceneMap(), statistics);
+  ASSERT_TRUE(tile.ok()) << tile.status();
+  const auto copy = (*other)->CopyTile(**tile);
+  ASSERT_TRUE(copy.ok()) << copy.status();
+  EXPECT_EQ((*copy)->points(), (*tile)->points());
+  EXPECT_EQ((*copy)->MemoryBytes(), (*tile)->MemoryBytes());
+  const auto bytes = CudaEngine().ExportTile(**tile);
+  const auto bytes_of_copy = (*other)->ExportTile(**copy);
+  ASSERT_TRUE(bytes.ok() && bytes_of_copy.ok());
+  EXPECT_TRUE(*bytes == *bytes_of_copy);
+  EXPECT_EQ((*other)->Compose({*tile}, statistics, nullptr).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  const auto map = (*other)->Compose({*copy}, statistics, nullptr);
+  ASSERT_TRUE(map.ok()) << map.status();
+  EXPECT_TRUE(Bits(AlignOne(**other, SceneJob(PreciseProfile(), *map))) ==
+              Bits(AlignOne(CudaEngine(), CudaSceneJob(PreciseProfile()))));
+  const auto of_cpu = CpuEngine().BuildTile(SceneMap(), statistics);
+  ASSERT_TRUE(of_cpu.ok()) << of_cpu.status();
+  EXPECT_EQ((*other)->CopyTile(**of_cpu).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
 TEST_F(CudaOtherEngineTest, APredecessorLendsNothing) {
   const std::vector<CellStatistics> statistics = AllStatistics();
   const auto tile = CudaEngine().BuildTile(SceneMap(), statistics);

@@ -29,9 +29,13 @@ struct Faults : public Gate {
   std::atomic<bool> fail_in_align{false};
   std::atomic<bool> fail_in_score{false};
   std::atomic<bool> fail_in_bound{false};
-  std::atomic<bool> fail_in_build{false};
+  std::atomic<bool> fail_in_build{false};  // or copy
   std::atomic<bool> fail_in_export{false};
   std::atomic<bool> out_of_memory{false};  // for tiles, maps and grids
+  std::atomic<bool> cannot_copy{false};
+
+  std::atomic<size_t> built{0};  // tiles
+  std::atomic<size_t> copied{0};
 
   std::atomic<size_t> compositions_with_previous{0};
   absl::Mutex tile_mutex;                       // of those who build
@@ -45,13 +49,16 @@ class FaultyEngine : public ForwardingEngine {
 
   absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
       const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
-    if (faults_->fail_in_build.exchange(false)) faults_->failed = true;
-    if (absl::Status status = Health(); !status.ok()) return status;
-    if (faults_->out_of_memory) return absl::ResourceExhaustedError("no memory for a tile");
-    auto tile = ForwardingEngine::BuildTile(cloud_map, statistics);
-    const absl::MutexLock lock(&faults_->tile_mutex);
-    if (tile.ok()) faults_->last_tile = *tile;
-    return tile;
+    if (absl::Status status = StartTile(); !status.ok()) return status;
+    ++faults_->built;
+    return Keep(ForwardingEngine::BuildTile(cloud_map, statistics));
+  }
+
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> CopyTile(const ResidentTile& tile) override {
+    if (absl::Status status = StartTile(); !status.ok()) return status;
+    if (faults_->cannot_copy) return absl::InternalError("no way between the cards");
+    ++faults_->copied;
+    return Keep(ForwardingEngine::CopyTile(tile));
   }
 
   absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
@@ -116,6 +123,20 @@ class FaultyEngine : public ForwardingEngine {
   }
 
  private:
+  absl::Status StartTile() {
+    if (faults_->fail_in_build.exchange(false)) faults_->failed = true;
+    if (absl::Status status = Health(); !status.ok()) return status;
+    if (faults_->out_of_memory) return absl::ResourceExhaustedError("no memory for a tile");
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> Keep(
+      absl::StatusOr<std::shared_ptr<const ResidentTile>> tile) {
+    const absl::MutexLock lock(&faults_->tile_mutex);
+    if (tile.ok()) faults_->last_tile = *tile;
+    return tile;
+  }
+
   const std::shared_ptr<Faults> faults_;
   const std::string name_;
 };

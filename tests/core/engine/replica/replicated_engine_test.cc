@@ -278,6 +278,41 @@ TEST(ReplicatedEngineTest, TilesAreExportedByOneEngineAndImportedByAll) {
             absl::StatusCode::kDataLoss);
 }
 
+TEST(ReplicatedEngineTest, ATileIsMadeOnceByEachEngineInTurnAndCopied) {
+  const Fleet fleet = MakeEmptyFleet(3);
+  const auto alone = MakeCpuEngine({1});
+  const auto statistics = RequiredStatistics({AutowareProfile()});
+  const auto bytes = alone->ExportTile(**alone->BuildTile(SceneMap(), statistics));
+  ASSERT_TRUE(bytes.ok()) << bytes.status();
+  for (size_t tiles = 1; tiles <= 6; ++tiles) {
+    const auto tile = tiles % 2 == 0 ? fleet.engine->ImportTile(*bytes)
+                                     : fleet.engine->BuildTile(SceneMap(), statistics);
+    ASSERT_TRUE(tile.ok()) << tile.status();
+    size_t copied = 0;
+    for (const auto& faults : fleet.faults) copied += faults->copied;
+    EXPECT_EQ(copied, 2 * tiles);
+    // The parts are alike on all engines.
+    const auto map = fleet.engine->Compose({*tile}, statistics, nullptr);
+    ASSERT_TRUE(map.ok()) << map.status();
+    const std::vector<AlignJob> jobs = FleetJobs(*map, 6);
+    ExpectAsAlone(fleet.engine->Align(jobs), jobs);
+  }
+  for (const auto& faults : fleet.faults) EXPECT_EQ(faults->copied, 4u);
+}
+
+TEST(ReplicatedEngineTest, AnEngineThatCannotCopyMakesItsOwn) {
+  const Fleet fleet = MakeEmptyFleet(2);
+  for (const auto& faults : fleet.faults) faults->cannot_copy = true;
+  const auto statistics = RequiredStatistics({AutowareProfile()});
+  const auto tile = fleet.engine->BuildTile(SceneMap(), statistics);
+  ASSERT_TRUE(tile.ok()) << tile.status();
+  for (const auto& faults : fleet.faults) EXPECT_EQ(faults->built, 1u);
+  const auto map = fleet.engine->Compose({*tile}, statistics, nullptr);
+  ASSERT_TRUE(map.ok()) << map.status();
+  const std::vector<AlignJob> jobs = FleetJobs(*map, 4);
+  ExpectAsAlone(fleet.engine->Align(jobs), jobs);
+}
+
 TEST(ReplicatedEngineTest, InfoAddsUpAndListsTheParts) {
   const Fleet fleet = MakeFleet(3);
   const EngineInfo info = fleet.engine->Info();
