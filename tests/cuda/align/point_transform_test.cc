@@ -11,9 +11,8 @@
 #include <limits>
 #include <vector>
 
-#include "cuda/runtime/device.h"
 #include "tests/cuda/align/locate_in_kernel.h"
-#include "tests/support/cuda_device.h"
+#include "tests/cuda/on_device.h"
 #include "tests/support/random_numbers.h"
 
 namespace voxloc::cuda {
@@ -21,22 +20,13 @@ namespace {
 
 constexpr double kCellSizes_m[] = {2.0, 1.0, 0.5, 0.3, 1.7};
 
-class PointTransformTest : public ::testing::Test {
+class PointTransformTest : public OnDevice {
  protected:
-  void SetUp() override {
-    VOXLOC_REQUIRE_CUDA_DEVICE();
-    auto device = Device::Open({});
-    ASSERT_TRUE(device.ok()) << device.status();
-    device_ = *std::move(device);
-  }
-
   std::vector<BothPlaces> Locate(const std::vector<PointOnLattice>& points) {
     auto located = LocateInKernel(device_, points);
     EXPECT_TRUE(located.ok()) << located.status();
     return located.ok() ? *std::move(located) : std::vector<BothPlaces>(points.size());
   }
-
-  std::shared_ptr<Device> device_;
 };
 
 PointOnLattice Make(const Eigen::Matrix3d& map_R_base, const Eigen::Vector3d& map_t_base,

@@ -13,25 +13,12 @@
 
 #include "core/geometry/covariance.h"
 #include "cuda/linear_algebra/symmetric_eigen6.h"
-#include "cuda/runtime/device.h"
-#include "tests/support/cuda_device.h"
+#include "tests/cuda/on_device.h"
 #include "tests/support/random_numbers.h"
 
 namespace voxloc::cuda {
 
 using Vector6 = Eigen::Matrix<double, 6, 1>;
-
-class OnDevice : public ::testing::Test {
- protected:
-  void SetUp() override {
-    VOXLOC_REQUIRE_CUDA_DEVICE();
-    auto device = Device::Open({});
-    ASSERT_TRUE(device.ok()) << device.status();
-    device_ = *std::move(device);
-  }
-
-  std::shared_ptr<Device> device_;
-};
 
 // With cuSOLVER, which a machine with a device may lack.
 class WithCusolver : public OnDevice {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cuda/runtime/stream.h"
-#include "tests/support/cuda_device.h"
+#include "tests/cuda/on_device.h"
 
 namespace voxloc::cuda {
 namespace {
@@ -26,16 +26,7 @@ TEST(DeviceCountTest, OpeningADeviceThatIsNotThereSaysWhichThereAre) {
   EXPECT_THAT(std::string(device.status().message()), HasSubstr("CUDA device"));
 }
 
-class DeviceTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    VOXLOC_REQUIRE_CUDA_DEVICE();
-    auto device = Device::Open({});
-    ASSERT_TRUE(device.ok()) << device.status();
-    device_ = *std::move(device);
-  }
-  std::shared_ptr<Device> device_;
-};
+class DeviceTest : public OnDevice {};
 
 TEST_F(DeviceTest, ErrorsOfARequestLeaveItHealthy) {
   EXPECT_EQ(device_->Check(cudaErrorMemoryAllocation, "x").code(),
