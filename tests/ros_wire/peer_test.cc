@@ -346,9 +346,10 @@ TEST_F(WireTest, RepliesToOthersLeaveTheOneThatAClientHasYetToTake) {
   ASSERT_TRUE(serving.ok() && first.ok() && second.ok());
   const SetBoolServer server(*serving, 0, "/trigger_node_srv",
                              [](const SetBoolRequest& request, const SetBoolServer::Reply& reply) {
+                               const std::string text;
                                SetBoolResponse response{};
                                response.success = request.data;
-                               response.message = Borrow("");
+                               response.message = Borrow(text);
                                EXPECT_TRUE(reply(response));
                              });
   SetBoolClient slow(*first, 0, "/trigger_node_srv");
