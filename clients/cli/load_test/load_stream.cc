@@ -130,8 +130,8 @@ void LoadStream::KeepOneOnItsWay() {
     const int64_t now_ns = clock_->Now_ns();
     int64_t until_ns = options_.timing.end_ns();
     if (now_ns >= until_ns) return;
-    const std::optional<ScanLedger::Oldest> oldest = ledger_.oldest();
-    if (cancelling_) {
+    const auto [oldest, cancelling] = StateOfLoop();
+    if (cancelling) {
       const int64_t sent_ns = oldest.has_value() ? oldest->sent_ns : now_ns;
       std::this_thread::sleep_until(clock_->TimePoint(sent_ns + DrawCancel_ns()));
       CancelSession();
@@ -154,7 +154,7 @@ void LoadStream::AwaitEndOrCancel(int64_t until_ns) {
   double wait_s = 1e-9 * static_cast<double>(until_ns - clock_->Now_ns());
   if (options_.faults.cancel_percent > 0.0) {
     const std::chrono::duration<double> poll(std::min(wait_s, kEndPoll_s));
-    std::unique_lock<std::mutex> lock(cancel_mutex_);
+    std::unique_lock<std::mutex> lock(loop_mutex_);
     if (cancel_wanted_.wait_for(lock, poll, [this] { return cancelling_.load(); })) return;
     wait_s = kNoWait_s;
   }
@@ -219,17 +219,20 @@ absl::Status LoadStream::SendScan(uint64_t position, int64_t due_ns) {
   return status;
 }
 
+LoadStream::Loop LoadStream::StateOfLoop() {
+  const std::lock_guard<std::mutex> lock(loop_mutex_);
+  return {ledger_.oldest(), cancelling_};
+}
+
 void LoadStream::SendNextOfLoop() {
+  const std::lock_guard<std::mutex> lock(loop_mutex_);
   const int64_t now_ns = clock_->Now_ns();
   if (now_ns >= options_.timing.end_ns()) return;
   const uint64_t position = options_.first_scan + next_position_++;
   const bool cancel = DrawCancel();
   if (cancel) cancelling_ = true;  // before its reply can come
   if (absl::Status sent = SendScan(position, now_ns); !sent.ok()) End(sent);
-  if (cancel) {
-    const std::lock_guard<std::mutex> lock(cancel_mutex_);
-    cancel_wanted_.notify_one();
-  }
+  if (cancel) cancel_wanted_.notify_one();
 }
 
 void LoadStream::SendPose(const DueMessage& due) {
@@ -270,7 +273,8 @@ std::optional<int64_t> LoadStream::LastAnswer_ns() const {
 
 void LoadStream::AwaitAnswers() {
   const std::optional<int64_t> last_ns = LastAnswer_ns();
-  while (ledger_.oldest().has_value()) {
+  // The run is over, or the session has ended: the loop begins to send nothing more.
+  while (StateOfLoop().oldest.has_value()) {
     if (last_ns.has_value() && clock_->Now_ns() >= *last_ns) return;
     if (const std::optional<absl::Status> end = session_->AwaitEnd(kLastAnswersPoll_s)) {
       End(*end);

@@ -73,6 +73,13 @@ class LoadStream {
   // These are called by one thread at a time.
   absl::Status SendScan(uint64_t position, int64_t due_ns);
   void SendNextOfLoop();
+  struct Loop {
+    std::optional<ScanLedger::Oldest> oldest;
+    bool cancelling = false;
+  };
+  // Not while the next scan of the loop is being sent: the one before it has left the ledger, and
+  // the session looks idle.
+  [[nodiscard]] Loop StateOfLoop();
   void SendPose(const DueMessage& due);
   // For each scan that is sent: whether it is to be cancelled.
   bool DrawCancel();
@@ -108,7 +115,9 @@ class LoadStream {
   uint64_t unexpected_results_ = 0;
   std::mt19937_64 random_;
   double scans_to_cancel_ = 0.0;  // of those sent so far; with the share that they owe
-  std::mutex cancel_mutex_;
+  // Held while the next scan of the loop is sent, from the look at the clock on. Session::Send may
+  // then call OnResult for scans that were given up, which does not lock it.
+  std::mutex loop_mutex_;
   std::condition_variable cancel_wanted_;
   std::atomic<bool> cancelling_{false};  // the last scan that was sent, or the session
   std::atomic<bool> ended_{false};       // the session, before the run was over

@@ -18,12 +18,14 @@ class RunClock {
       : start_ns_(start_ns),
         wall_minus_monotonic_ns_(Count(std::chrono::system_clock::now().time_since_epoch()) -
                                  Monotonic_ns()) {}
+  virtual ~RunClock() = default;
 
   [[nodiscard]] static int64_t Monotonic_ns() {
     return Count(std::chrono::steady_clock::now().time_since_epoch());
   }
 
-  [[nodiscard]] int64_t Now_ns() const { return Monotonic_ns() - start_ns_; }
+  // Virtual for tests that hold up the thread that asks.
+  [[nodiscard]] virtual int64_t Now_ns() const { return Monotonic_ns() - start_ns_; }
 
   // For Condition variables and sleeps.
   [[nodiscard]] std::chrono::steady_clock::time_point TimePoint(int64_t time_ns) const {

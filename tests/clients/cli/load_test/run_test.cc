@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "clients/cli/load_test/load_run.h"
+#include "clients/cli/load_test/load_stream.h"
 #include "clients/cli/load_test/run_clock.h"
 #include "clients/cpp/messages.h"
 #include "tests/clients/cpp/fake_server.h"
@@ -193,6 +194,68 @@ TEST(LoadRun, ClosedLoopKeepsOneScanOnItsWay) {
   EXPECT_GT(result.tally.answered, 3u);
   EXPECT_EQ(result.tally.lost + result.tally.unsent, 0u);
   EXPECT_GT(result.tally.arrivals, 0u);
+}
+
+// Holds the thread that takes the reply up where it has asked for the time to send the next scan:
+// until the session is half-closed, which it must not be before that scan has its reply, or until
+// some time after the end of the run.
+class ClockOfASlowThread : public RunClock {
+ public:
+  explicit ClockOfASlowThread(int64_t end_ns)
+      : RunClock(RunClock::Monotonic_ns()), end_ns_(end_ns) {}
+
+  // The next thread that asks for the time takes the reply, and then looks whether there is time
+  // for another scan.
+  void ExpectReply() { calls_until_held_ = 2; }
+  void EndHold() { hold_ended_ = true; }
+
+  [[nodiscard]] int64_t Now_ns() const override {
+    const int64_t now_ns = RunClock::Now_ns();
+    if (calls_until_held_ == 0 || --calls_until_held_ > 0) return now_ns;
+    while (!hold_ended_ && RunClock::Now_ns() < end_ns_ + 200'000'000) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return now_ns;
+  }
+
+ private:
+  const int64_t end_ns_;
+  mutable std::atomic<int> calls_until_held_{0};
+  std::atomic<bool> hold_ended_{false};
+};
+
+TEST(LoadRun, ClosedLoopIsNotClosedBetweenAReplyAndTheNextScan) {
+  const LoadDrive drive = DriveOf(2);
+  LoadStreamOptions options;
+  options.drive = &drive;
+  options.timing.steady_s = 0.5;
+  ClockOfASlowThread clock(options.timing.end_ns());
+  FakeBehaviour behaviour;
+  behaviour.align_scans = [&clock](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
+    AnswerLoadOpen(stream);
+    v1::AlignScansRequest request;
+    while (stream->Read(&request)) {
+      if (request.scan().sequence() == 1) {
+        // By then the stream's own thread waits for the end of the run.
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        clock.ExpectReply();
+      }
+      AnswerLoadScan(request.scan(), stream);
+    }
+    clock.EndHold();
+    return grpc::Status::OK;
+  };
+  FakeServer server(behaviour);
+  client::ChannelOptions channel;
+  channel.server = server.address();
+  const auto stream = LoadStream::Open(channel, options);
+  ASSERT_TRUE(stream.ok()) << stream.status();
+  (*stream)->Start(clock);
+  const Tally tally = (*stream)->Finish();
+  EXPECT_EQ(tally.streams_ended, 0u) << tally.problems.begin()->first;
+  EXPECT_EQ(tally.unsent, 0u);
+  EXPECT_GT(tally.sent, 0u);  // 2, but on a machine that is slower than the run is long
+  EXPECT_EQ(tally.answered, tally.sent);
 }
 
 TEST(LoadRun, AProcessOpensItsShareOfTheStreams) {
