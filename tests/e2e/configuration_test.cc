@@ -3,6 +3,7 @@
 // voxlocd's configuration, as an operator uses it: checked, printed, and read anew on SIGHUP.
 
 #include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): POSIX, which <csignal> is not
 
@@ -10,6 +11,7 @@
 #include <sstream>
 #include <string>
 
+#include "grpc/health/v1/health.grpc.pb.h"
 #include "tests/e2e/child_process.h"
 #include "tests/e2e/program_path.h"
 #include "tests/support/eventually.h"
@@ -34,6 +36,21 @@ class ConfigurationTest : public ::testing::Test {
   [[nodiscard]] bool Logs(const std::string& text) const {
     return Eventually([&] { return TextOf(log_).find(text) != std::string::npos; });
   }
+
+  // Whether the server that logs here says that it serves.
+  [[nodiscard]] bool Serves() const {
+    const std::string log = TextOf(log_);
+    const std::string field = " listen=";
+    const size_t begin = log.find(field, log.find("event=serving")) + field.size();
+    const std::string listen = log.substr(begin, log.find(' ', begin) - begin);
+    const auto stub = grpc::health::v1::Health::NewStub(
+        grpc::CreateChannel(listen, grpc::InsecureChannelCredentials()));
+    grpc::ClientContext context;
+    grpc::health::v1::HealthCheckResponse response;
+    return stub->Check(&context, {}, &response).ok() &&
+           response.status() == grpc::health::v1::HealthCheckResponse::SERVING;
+  }
+
   const ScratchDir scratch_;
   const std::string log_ = scratch_.Path("log");
 };
@@ -107,9 +124,11 @@ TEST_F(ConfigurationTest, SighupTakesChangesOverAndAWrongFileChangesNothing) {
 
 TEST_F(ConfigurationTest, SighupDuringADrainIsIgnored) {
   ChildProcess server({Voxlocd(), "--listen=127.0.0.1:0", "--metrics-listen=off", "--engine=cpu",
-                       "--drain-delay-s=30"},
+                       "--drain-delay-s=3600"},
                       log_);
   ASSERT_TRUE(Logs("event=host_resources")) << TextOf(log_);
+  // The drain waits for those who have asked; without them it would be over at once.
+  ASSERT_TRUE(Eventually([&] { return Serves(); })) << TextOf(log_);
   kill(server.pid(), SIGTERM);
   ASSERT_TRUE(Logs("event=draining")) << TextOf(log_);
   kill(server.pid(), SIGHUP);

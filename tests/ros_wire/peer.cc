@@ -92,13 +92,12 @@ struct Peer::Parts {
   }
 
   void TakeIn(const DiagnosticArrayMessage& message) {
-    for (Diagnostic& diagnostic : FromWire(message)) {
-      {
-        const absl::MutexLock lock(&mutex);
-        newest[diagnostic.name] = diagnostic;
-        if (EndsWith(diagnostic.name, kScanStatus)) ++scan_statuses;
-      }
-      diagnostics.Put(std::move(diagnostic));
+    for (const Diagnostic& diagnostic : FromWire(message)) {
+      // Who waits for the count may then take the statuses, so that they are there before it.
+      diagnostics.Put(diagnostic);
+      const absl::MutexLock lock(&mutex);
+      newest[diagnostic.name] = diagnostic;
+      if (EndsWith(diagnostic.name, kScanStatus)) ++scan_statuses;
     }
   }
 
