@@ -49,16 +49,22 @@ VOXLOC_HD Rotation<S> ComputeRotation(const AngleTerms<S>& a) {
            {a.sr * a.sy - a.cr * a.sp * a.cy, a.sr * a.cy + a.cr * a.sp * a.sy, a.cr * a.cp}}};
 }
 
-// Row i is the unit axis, in the map frame, that angle i turns the scan about: d(R x)/d(angle i) is
-// its cross product with R x. Roll turns about x, pitch about Rx y, yaw about Rx Ry z.
+// Row i is the unit axis, in the map frame, that coordinate i of the chart moves the scan along or
+// turns it about: d(R x)/d(angle) is the angle's axis times R x, a cross product. x, y and z move
+// it along the map's axes. Roll turns about x, pitch about Rx y, yaw about Rx Ry z.
 template <typename S>
 struct ChartAxes {
-  S axis[3][3];
+  S axis[6][3];
 };
 
 template <typename S>
 VOXLOC_HD ChartAxes<S> ComputeChartAxes(const AngleTerms<S>& a) {
-  return {{{S(1), S(0), S(0)}, {S(0), a.cr, a.sr}, {a.sp, -a.sr * a.cp, a.cr * a.cp}}};
+  return {{{S(1), S(0), S(0)},
+           {S(0), S(1), S(0)},
+           {S(0), S(0), S(1)},
+           {S(1), S(0), S(0)},
+           {S(0), a.cr, a.sr},
+           {a.sp, -a.sr * a.cp, a.cr * a.cp}}};
 }
 
 }  // namespace voxloc::ndt

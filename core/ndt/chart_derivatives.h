@@ -14,6 +14,8 @@
 #ifndef VOXLOC_CORE_NDT_CHART_DERIVATIVES_H_
 #define VOXLOC_CORE_NDT_CHART_DERIVATIVES_H_
 
+#include <cstdint>
+
 #include "core/ndt/chart.h"
 #include "core/ndt/host_device.h"
 #include "core/ndt/multiply_add.h"
@@ -30,44 +32,55 @@ struct CurvatureRules {
 // Where entry (i, j) of a symmetric 6x6 matrix, i <= j, stands in its upper triangle.
 VOXLOC_HD constexpr int UpperIndex(int i, int j) { return i * (11 - i) / 2 + j; }
 
+// Of the 3x3 block of a symmetric 6x6 matrix that begins at `row` and `column`, 0 or 3 each, row by
+// row: where its entries stand in the upper triangle, five bits each.
+VOXLOC_HD constexpr uint64_t PackUpperBlock(int row, int column) {
+  uint64_t packed = 0;
+  for (int k = 0; k < 9; ++k) {
+    const int r = row + k / 3;
+    const int c = column + k % 3;
+    packed |= static_cast<uint64_t>(r < c ? UpperIndex(r, c) : UpperIndex(c, r)) << 5 * k;
+  }
+  return packed;
+}
+
 VOXLOC_HD double Dot3(const double (&a)[3], const double* b) {
   return AddProduct(AddProduct(Product(a[0], b[0]), a[1], b[1]), a[2], b[2]);
 }
 
 VOXLOC_HD double ChartGradientEntry(const DerivativeSums<double>& sums,
                                     const ChartAxes<double>& axes, int i) {
-  if (i < 3) return sums.gradient[i];
-  const double(&a)[3] = axes.axis[i - 3];
-  return Dot3(a, sums.gradient + 3);
+  return Dot3(axes.axis[i], sums.gradient + (i < 3 ? 0 : 3));
 }
 
-// i <= j.
+// i <= j. Every entry takes the same operations, so that the threads of a warp, which have one
+// each, need not take turns; products with the zeros of an axis leave the others as they are.
 VOXLOC_HD double ChartHessianEntry(const DerivativeSums<double>& sums,
                                    const ChartAxes<double>& axes, const CurvatureRules& rules,
                                    int i, int j) {
   const double(&h)[kHessianSize] = sums.hessian;
-  if (j < 3) return h[UpperIndex(i, j)];
-  const double(&b)[3] = axes.axis[j - 3];
-  if (i < 3) {
-    const double* row = h + UpperIndex(i, 3);
-    return Dot3(b, row);
+  const double(&g)[kGradientSize] = sums.gradient;
+  const double(&a)[3] = axes.axis[i];
+  const double(&b)[3] = axes.axis[j];
+  constexpr uint64_t kMoves = PackUpperBlock(0, 0);
+  constexpr uint64_t kMixed = PackUpperBlock(0, 3);
+  constexpr uint64_t kTurns = PackUpperBlock(3, 3);
+  const uint64_t block = j < 3 ? kMoves : i < 3 ? kMixed : kTurns;
+  double hb[3];
+  for (int k = 0; k < 3; ++k) {
+    double row[3];
+    for (int m = 0; m < 3; ++m) row[m] = h[block >> 5 * (3 * k + m) & 31U];
+    hb[k] = Dot3(b, row);
   }
-  const double(&a)[3] = axes.axis[i - 3];
-  const double rows[3][3] = {{h[15], h[16], h[17]}, {h[16], h[18], h[19]}, {h[17], h[19], h[20]}};
-  const double hb[3] = {Dot3(b, rows[0]), Dot3(b, rows[1]), Dot3(b, rows[2])};
   double entry = Dot3(a, hb);
   if (!rules.second_order) return entry;
-  if (i < j) {
-    const double(&g)[kGradientSize] = sums.gradient;
-    const double cross[3] = {SubtractProduct(Product(a[1], b[2]), a[2], b[1]),
-                             SubtractProduct(Product(a[2], b[0]), a[0], b[2]),
-                             SubtractProduct(Product(a[0], b[1]), a[1], b[0])};
-    entry = AddProduct(entry, 0.5, Dot3(cross, g + 3));
-  } else if (i == 4 && !rules.exact_pitch_curvature) {
-    // Twice sin(pitch), which is the x of yaw's axis.
-    entry = AddProduct(entry, 2.0 * axes.axis[2][0], sums.old_pitch);
-  }
-  return entry;
+  const double cross[3] = {SubtractProduct(Product(a[1], b[2]), a[2], b[1]),
+                           SubtractProduct(Product(a[2], b[0]), a[0], b[2]),
+                           SubtractProduct(Product(a[0], b[1]), a[1], b[0])};
+  entry = AddProduct(entry, i >= 3 && i < j ? 0.5 : 0.0, Dot3(cross, g + 3));
+  // Twice sin(pitch), which is the x of yaw's axis.
+  const double old_entry = AddProduct(entry, 2.0 * axes.axis[5][0], sums.old_pitch);
+  return i == 4 && j == 4 && !rules.exact_pitch_curvature ? old_entry : entry;
 }
 
 VOXLOC_HD void ToChart(const DerivativeSums<double>& sums, const ChartAxes<double>& axes,

@@ -44,9 +44,9 @@ VOXLOC_HD NewtonDirection ComputeNewtonDirection(const Derivatives& at_pose,
   SolveNewtonStep(at_pose.hessian, at_pose.gradient, step, observed);
   double squared = 0.0;
   for (int i = 0; i < 6; ++i) squared += step[i] * step[i];
-  direction.norm = std::sqrt(squared);
-  if (!(direction.norm > 0.0)) return direction;
-  const double inverse = 1.0 / direction.norm;
+  if (!(squared > 0.0)) return direction;
+  const auto [length, inverse] = LengthOf(squared);
+  direction.norm = length;
   for (int i = 0; i < 6; ++i) {
     direction.unit[i] = step[i] * inverse;
     direction.slope -= at_pose.gradient[i] * direction.unit[i];

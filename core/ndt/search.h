@@ -43,19 +43,26 @@ class NewtonSearch {
   }
   VOXLOC_HD Evaluation<Score>& next() { return evaluations_[1 - current_]; }
 
+  // Takes a trial for the step before its evaluation is there, if it will be: between two
+  // evaluations there is then less to do. Advance does it where this was not called.
+  VOXLOC_HD void StepAhead(const SearchRules& rules) {
+    if (phase_ != Phase::kTrial || rules.stage[wanted_stage_].line_search) return;
+    TakeStep(rules);
+    foreseen_ = !step_ends_stage_ && !rules.regularized;
+  }
+
   // Takes next(). An interrupt ends the search with its termination; the pose is the best so far.
   VOXLOC_HD void Advance(const SearchRules& rules, Interrupt interrupt) {
     ++evaluations_count_;
-    stepped_ = false;
-    if (rules.regularized) Regularize(rules, wanted_, next());
-    const bool goes_on =
-        phase_ == Phase::kTrial ? TakeTrial(rules, interrupt) : TakeOther(rules, interrupt);
-    if (goes_on) Iterate(rules, interrupt);
+    const bool foreseen = foreseen_ && next().finite && interrupt == Interrupt::kNone;
+    foreseen_ = false;
+    if (foreseen) FinishStep();
+    if ((foreseen || TakeEvaluation(rules, interrupt)) && Propose(rules)) return;
     // What ended within the cells of the score stage has its score already.
     if (phase_ == Phase::kStageEnded) Judge(rules, current().score, interrupt);
   }
 
-  // The result, once done. The pose is also valid before, after the first Advance.
+  // The result, once done. The pose is also valid before, after an Advance.
   VOXLOC_HD const double (&chart() const)[6] { return chart_; }
   // There, under the cells of answer_stage(); those of the score stage where this is the guess.
   VOXLOC_HD const Evaluation<Score>& current() const { return evaluations_[current_]; }
@@ -107,14 +114,26 @@ class NewtonSearch {
     stage_.Begin(chart_);
   }
 
+  // Whether the stage goes on, or another begins, from an evaluation at chart_.
+  VOXLOC_HD_RARE bool TakeEvaluation(const SearchRules& rules, Interrupt interrupt) {
+    stepped_ = false;
+    if (rules.regularized) Regularize(rules, wanted_, next());
+    const bool goes_on =
+        phase_ == Phase::kTrial ? TakeTrial(rules, interrupt) : TakeOther(rules, interrupt);
+    if (!goes_on) return false;
+    if (current().finite && interrupt == Interrupt::kNone) return true;
+    EndStage(rules, current().finite ? TerminationBy(interrupt) : Termination::kNotFinite);
+    return false;
+  }
+
   // From an evaluation at chart_ to the next trial.
-  VOXLOC_HD void Iterate(const SearchRules& rules, Interrupt interrupt) {
-    if (!current().finite) return EndStage(rules, Termination::kNotFinite);
-    if (interrupt != Interrupt::kNone) return EndStage(rules, TerminationBy(interrupt));
+  VOXLOC_HD bool Propose(const SearchRules& rules) {
     if (!stage_.Propose(rules.stage[wanted_stage_], current().derivatives, chart_, wanted_)) {
-      return EndStage(rules, Termination::kZeroStep);
+      EndStage(rules, Termination::kZeroStep);
+      return false;
     }
     phase_ = Phase::kTrial;
+    return true;
   }
 
   // An evaluation that is not of a trial. True: a stage begins with it.
@@ -147,33 +166,51 @@ class NewtonSearch {
     const StageRules& stage = rules.stage[wanted_stage_];
     const Evaluation<Score>& evaluation = next();
     if (!evaluation.finite) {
+      UndoStep();
       EndStage(rules, Termination::kNotFinite);
       return false;
     }
-    if (!stage_.AcceptsTrial(stage, evaluation.derivatives, chart_, wanted_)) {
-      if (interrupt != Interrupt::kNone) EndStage(rules, TerminationBy(interrupt));
-      return false;
+    if (!step_taken_) {
+      if (!stage_.AcceptsTrial(stage, evaluation.derivatives, chart_, wanted_)) {
+        if (interrupt != Interrupt::kNone) EndStage(rules, TerminationBy(interrupt));
+        return false;
+      }
+      TakeStep(rules);
     }
-    KeepStep(rules);
-    for (int i = 0; i < 6; ++i) chart_[i] = wanted_[i];
-    Accept();
-    ++iterations_;
-    Termination termination = Termination::kConverged;
-    if (!stage_.EndsWithStepTo(chart_, stage, termination)) return true;
-    EndStage(rules, termination);
+    FinishStep();
+    if (!step_ends_stage_) return true;
+    EndStage(rules, step_ends_by_);
     return false;
   }
 
-  VOXLOC_HD void KeepStep(const SearchRules& rules) {
-    stepped_ = true;
+  VOXLOC_HD void TakeStep(const SearchRules& rules) {
     if (rules.traced) TraceStep();
+    for (int i = 0; i < 6; ++i) from_[i] = chart_[i];
+    for (int i = 0; i < 6; ++i) chart_[i] = wanted_[i];
+    step_ends_stage_ = stage_.EndsWithStepTo(chart_, rules.stage[wanted_stage_], step_ends_by_);
+    step_taken_ = true;
+  }
+
+  // With the evaluation of the step.
+  VOXLOC_HD void FinishStep() {
+    step_taken_ = false;
+    stepped_ = true;
+    Accept();
+    ++iterations_;
+  }
+
+  // Of the step that was taken ahead, if any.
+  VOXLOC_HD_RARE void UndoStep() {
+    if (!step_taken_) return;
+    step_taken_ = false;
+    for (int i = 0; i < 6; ++i) chart_[i] = from_[i];
+    stage_.UndoStep();
   }
 
   VOXLOC_HD_RARE void TraceStep() {
     step_stage_ = wanted_stage_;
     step_direction_ = stage_.direction();
     step_length_ = stage_.length();
-    for (int i = 0; i < 6; ++i) from_[i] = chart_[i];
     for (int i = 0; i < 6; ++i) to_[i] = wanted_[i];
   }
 
@@ -302,6 +339,10 @@ class NewtonSearch {
   int iterations_ = 0;
   int evaluations_count_ = 0;
 
+  bool step_taken_ = false;  // before its evaluation
+  bool foreseen_ = false;    // and the stage goes on from there, if its numbers are finite
+  bool step_ends_stage_ = false;
+  Termination step_ends_by_ = Termination::kConverged;
   bool stepped_ = false;
   int step_stage_ = 0;
   double from_[6] = {};

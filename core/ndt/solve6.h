@@ -40,12 +40,29 @@ VOXLOC_HD double Reciprocal(double x) {
 #if defined(__CUDA_ARCH__)
   double inverse;
   asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(inverse) : "d"(x));  // 20 bits
-  double error = fma(-x, inverse, 1.0);
-  inverse = fma(inverse, error, inverse);
-  error = fma(-x, inverse, 1.0);
-  return fma(inverse, error, inverse);
+  const double error = fma(-x, inverse, 1.0);
+  return fma(inverse, fma(error, error, error), inverse);  // its third power is less than a bit
 #else
   return 1.0 / x;
+#endif
+}
+
+// Of a vector with this squared length, over 0; on the device likewise.
+struct VectorLength {
+  double length;
+  double inverse;
+};
+VOXLOC_HD VectorLength LengthOf(double squared) {
+#if defined(__CUDA_ARCH__)
+  double inverse;
+  asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(inverse) : "d"(squared));  // 20 bits
+  // With x y^2 = 1 - e, y / sqrt(1 - e) is y (1 + e / 2 + 3 e^2 / 8 + ...).
+  const double error = fma(-squared * inverse, inverse, 1.0);
+  inverse = fma(inverse * error, fma(0.375, error, 0.5), inverse);
+  return {squared * inverse, inverse};
+#else
+  const double length = std::sqrt(squared);
+  return {length, 1.0 / length};
 #endif
 }
 

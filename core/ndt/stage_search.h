@@ -62,6 +62,7 @@ class StageSearch {
   VOXLOC_HD bool EndsWithStepTo(const double (&chart)[6], const StageRules& rules,
                                 Termination& termination) {
     ++iterations_;
+    oscillation_before_ = oscillation_;
     oscillation_.Visit({chart[0], chart[1], chart[2]});
     if (iterations_ >= rules.max_iterations) {
       termination = Termination::kMaxIterations;
@@ -72,6 +73,12 @@ class StageSearch {
       return true;
     }
     return false;
+  }
+
+  // Takes the last step out of the counts.
+  VOXLOC_HD void UndoStep() {
+    --iterations_;
+    oscillation_ = oscillation_before_;
   }
 
   // Of the step that was proposed last.
@@ -89,6 +96,7 @@ class StageSearch {
   double length_ = 0.0;
   LineSearch line_{0.0, -1.0, 1.0, 0.0, 1.0};
   OscillationCounter oscillation_;
+  OscillationCounter oscillation_before_;  // the last step
   int iterations_ = 0;
 };
 

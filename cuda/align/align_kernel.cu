@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One alignment: a cluster of blocks evaluates the scan at a pose, every block adds up the same
-// sums in the same order and takes the same step from them, and so on to the end. Blocks meet once
-// an evaluation, to exchange their sums; the host is not asked anything.
+// One alignment: a cluster of blocks evaluates the scan at a pose, every block gets the same sums
+// and takes the same step from them, and so on to the end. Blocks meet once an evaluation, to
+// exchange their sums; the host is not asked anything.
+//
+// An evaluation's time is that of one warp after another: the slowest one with points, and then the
+// first warp, which leads. So there is one barrier of the block an evaluation, and what does not
+// depend on its sums is done before they come.
 
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <iterator>
 #include <new>
-#include <utility>
 
 #include "cuda/align/align_kernel.h"
 #include "cuda/align/cluster.cuh"
 #include "cuda/align/launch_shape.h"
 #include "cuda/align/point_match.cuh"
-#include "cuda/align/row_exchange.cuh"
 #include "cuda/align/search_lead.cuh"
+#include "cuda/align/sum_exchange.cuh"
 #include "cuda/align/virtual_warps.h"
 #include "cuda/align/warp_sums.cuh"
 #include "cuda/runtime/clock.cuh"
@@ -24,11 +29,11 @@
 namespace voxloc::cuda {
 namespace {
 
-constexpr int kMostThreads = 256;
+constexpr int kMostThreads = 512;
 constexpr int kLargestCluster = kRows;
 // What every device with clusters can run; more has to be allowed for each kernel.
 constexpr int kLargestPortableCluster = 8;
-static_assert(kMostThreads == 32 * kColumns, "a warp of a cluster has one column");
+static_assert(kMostThreads == 32 * kColumns, "the widest block has a warp for each column");
 
 // What one chunk adds: lane i gets the sum of slot i over the chunk's points.
 __device__ __forceinline__ float SumChunk(const Shared& shared, const ndt::Vector3<float>& point,
@@ -46,7 +51,7 @@ __device__ __forceinline__ float SumChunk(const Shared& shared, const ndt::Vecto
   } else {
     ndt::AddPoint<false>(x, matched.sums, shared.derivative_rotation, derivatives);
   }
-  float values[32];
+  float values[kSlots];
   values[kExponentials] = matched.sums.exponentials;
   values[kBest] = matched.best;
   values[kMatched] = any ? 1.0F : 0.0F;
@@ -85,6 +90,18 @@ __device__ __forceinline__ float EvaluateChunk(const Shared& shared, const ScanV
   }
   __syncwarp();
   return SumChunk(shared, point, matched);
+}
+
+// What a column of chunks adds, likewise.
+template <int kPairsAtOnce>
+__device__ __forceinline__ double SumColumn(const Shared& shared, const ScanView& scan,
+                                            uint32_t points, uint32_t chunks, uint32_t row,
+                                            uint32_t column) {
+  double sum = 0.0;
+  for (uint32_t chunk = row + kRows * column; chunk < chunks; chunk += kVirtualWarps) {
+    sum += static_cast<double>(EvaluateChunk<kPairsAtOnce>(shared, scan, points, chunk));
+  }
+  return sum;
 }
 
 // The best pair of each point at the final pose.
@@ -145,20 +162,6 @@ __device__ __forceinline__ void CopyToShared(const T& from, T& to) {
   }
 }
 
-// Of two neighbouring slots, over the columns of a row.
-__device__ __forceinline__ double2 SumColumns(const double* first, uint32_t columns) {
-  double2 sum = {0.0, 0.0};
-#pragma unroll
-  for (uint32_t column = 0; column < kColumns; ++column) {
-    if (column < columns) {
-      const double2 added = *reinterpret_cast<const double2*>(first + column * kSlots);
-      sum.x += added.x;
-      sum.y += added.y;
-    }
-  }
-  return sum;
-}
-
 // Of a slot, over all rows.
 __device__ __forceinline__ double SumRows(const double* first) {
   double row[kRows];
@@ -178,7 +181,7 @@ __device__ __noinline__ void RunPasses(Shared& shared, const AlignArguments& arg
                                        const DeviceJob& job, const AlignProgram& program,
                                        uint32_t rank, uint32_t cluster) {
   const uint32_t warp = threadIdx.x / 32;
-  const auto lane = static_cast<int>(threadIdx.x % 32);
+  const uint32_t lane = threadIdx.x % 32;
   const int answer = job.passes_only ? program.stages - 1 : AnswerStage(SearchOf(shared), program);
   for (uint32_t k = 0; k < job.passes; ++k) {
     const DevicePass& pass = arguments.passes[job.passes_begin + k];
@@ -197,7 +200,7 @@ __device__ __noinline__ void RunPasses(Shared& shared, const AlignArguments& arg
       }
     }
     __syncthreads();
-    if (warp == 0) PreparePose(shared, shared.stage, shared.stage.small_angle_shortcut, lane);
+    if (warp == 0) PrepareOnePose(shared, shared.stage, lane);
     __syncthreads();
     const ScanView scan = ViewOf(arguments, arguments.scans[pass.scan]);
     if (pass.groups > 0) {
@@ -209,15 +212,12 @@ __device__ __noinline__ void RunPasses(Shared& shared, const AlignArguments& arg
   }
 }
 
-// Compiled several times: the fewer jobs share a multiprocessor, the more registers and the larger
-// blocks.
+// Compiled for each BlockSize.
 template <int kThreads, int kBlocksPerMultiprocessor, int kPairsAtOnce>
 __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     AlignKernel(const AlignArguments arguments) {
   __shared__ Shared shared;
-  // Of a lone block: the sums of all rows, [kRows][kSlots]. Of a block of a cluster: RowExchange,
-  // and behind it the columns of its rows, to be added in order, [rows of this
-  // block][kColumns][kSlots].
+  // Of a lone block: the sums of all rows, [kRows][kSlots]. Of a block of a cluster: SumExchange.
   extern __shared__ __align__(16) double dynamic[];
 
   const uint32_t cluster = ClusterSize();
@@ -226,19 +226,20 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   const AlignProgram& program = arguments.programs[job.program];
   const DeviceScan& device_scan = arguments.scans[job.scan];
   const ScanView scan = ViewOf(arguments, device_scan);
-  RowExchange& exchange = *reinterpret_cast<RowExchange*>(dynamic);
+  SumExchange& exchange = *reinterpret_cast<SumExchange*>(dynamic);
   const SlotShare share = ShareOf(rank, cluster);
-  double* const columns = dynamic + sizeof(RowExchange) / sizeof(double);
   const uint32_t warps = blockDim.x / 32;
   const uint32_t warp = threadIdx.x / 32;
-  const auto lane = static_cast<int>(threadIdx.x % 32);
+  const uint32_t lane = threadIdx.x % 32;
   const uint32_t rows_here = kRows / cluster;
+  const uint32_t row_bits = share.bits - 1;  // the logarithm of rows_here
   const uint32_t first_row = rank * rows_here;
 
+  CopyToShared(program.rules, shared.rules.stage);
+  __syncthreads();
   if (threadIdx.x == 0) {
     ndt::SearchRules& rules = shared.rules;
     for (int i = 0; i < program.stages; ++i) {
-      rules.stage[i] = program.rules[i];
       ndt::ObservedDirections& observed = rules.stage[i].observed;
       if (observed.ratio > 0.0 && observed.rotation_scale_m == 0.0) {
         observed.rotation_scale_m = job.rotation_scale_m;
@@ -255,79 +256,84 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     rules.reference_y = job.reference_y;
     rules.regularization_scale = job.regularization_scale;
     new (shared.search) Search(rules, job.guess);
-    PublishWish(shared);
-    if (job.passes_only) shared.done = true;
+    PublishWish(shared, shared.wish[0]);
+    if (job.passes_only) shared.wish[0].done = true;
+    InitializeAxes(shared);
     if (cluster > 1) Initialize(exchange);
   }
+  __syncwarp();
+  if (warp == 0) PrepareOnePose(shared, program.terms[shared.wish[0].stage], lane);
   __syncthreads();
   if (cluster > 1) SynchronizeCluster();
 
-  // Rows and columns that have chunks are shared out among the warps: by a lone block whole rows,
-  // which a warp then adds up itself; by a block of a cluster single columns of its rows.
   const bool alone = cluster == 1;
-  const uint32_t first_part = alone ? 0 : warp;
-  const uint32_t part_step = alone ? 1 : warps;
-
   const Interrupt raised = job.interrupt;
   const uint64_t deadline_ns = job.deadline_ns;
+  const bool records = rank == 0 && job.want_trace;
+  const bool owns_matched = kMatched >> share.bits == rank;
   int stage_loaded = -1;
-  uint32_t evaluation = 0;
+  uint32_t stage_points = 0;
   uint32_t trace_at = job.trace_begin;
-  while (!shared.done) {
-    if (shared.stage_number != stage_loaded) {
-      stage_loaded = shared.stage_number;
+  for (uint32_t evaluation = 0;; ++evaluation) {
+    const Wish wish = shared.wish[evaluation % 2];
+    if (wish.done) break;
+    if (wish.stage != stage_loaded) {
+      stage_loaded = wish.stage;
+      stage_points = device_scan.stage_points[stage_loaded];
       CopyToShared(program.terms[stage_loaded], shared.stage);
+      __syncthreads();
     }
-    if (warp == 0) {
-      const StageTerms& terms = program.terms[stage_loaded];
-      PreparePose(shared, terms, terms.small_angle_shortcut, lane);
-    }
-    __syncthreads();
-
-    const uint32_t points_used =
-        shared.all_points ? scan.points : device_scan.stage_points[stage_loaded];
+    const uint32_t points_used = wish.all_points ? scan.points : stage_points;
     const uint32_t chunks = (points_used + kPointsPerChunk - 1) / kPointsPerChunk;
     const uint32_t columns_used = min((chunks + kRows - 1) / kRows, uint32_t{kColumns});
-    const uint32_t parts = alone ? kRows / warps * columns_used : rows_here * columns_used;
-    double row_sum = 0.0;
-    for (uint32_t part = first_part; part < parts; part += part_step) {
-      const uint32_t row_here = part / columns_used;
-      const uint32_t column = part - row_here * columns_used;
-      const uint32_t row = alone ? warp + warps * row_here : first_row + row_here;
-      double column_sum = 0.0;
-      for (uint32_t chunk = row + kRows * column; chunk < chunks; chunk += kVirtualWarps) {
-        column_sum +=
-            static_cast<double>(EvaluateChunk<kPairsAtOnce>(shared, scan, points_used, chunk));
-      }
-      if (!alone) {
-        columns[(row_here * kColumns + column) * kSlots + static_cast<uint32_t>(lane)] = column_sum;
-        continue;
-      }
-      row_sum = column == 0 ? column_sum : row_sum + column_sum;
-      if (column == columns_used - 1) dynamic[row * kSlots + static_cast<uint32_t>(lane)] = row_sum;
+    const uint32_t parts = rows_here * columns_used;
+    if (threadIdx.x == 0) {
+      if (!alone) Expect(exchange, share, columns_used);
+      SearchOf(shared).StepAhead(shared.rules);
     }
-    __syncthreads();
 
-    if (!alone) {
-      if (threadIdx.x == 0) Expect(exchange, share);
-      for (uint32_t i = threadIdx.x; i < rows_here * kSlots / 2; i += blockDim.x) {
-        const uint32_t row = i / (kSlots / 2);
-        const uint32_t slot = 2 * (i % (kSlots / 2));
-        double2 sums = SumColumns(columns + row * kColumns * kSlots + slot, columns_used);
-        if (first_row + row == 0 && slot == kMatched) sums.x += RaisedUnits(raised, deadline_ns);
-        SendToOwner(exchange, share, first_row + row, slot, sums);
+    if (alone) {
+      // A warp adds up whole rows.
+      for (uint32_t row = warp; row < kRows; row += warps) {
+        double row_sum = 0.0;
+        for (uint32_t column = 0; column < columns_used; ++column) {
+          row_sum += SumColumn<kPairsAtOnce>(shared, scan, points_used, chunks, row, column);
+        }
+        dynamic[row * kSlots + lane] = row_sum;
+      }
+      __syncthreads();
+    } else {
+      // Warps take columns of the block's rows, from the last warp on, so that the first, which
+      // leads, is rather left without.
+      for (uint32_t part = warps - 1 - warp; part < parts; part += warps) {
+        const uint32_t row = first_row + (part & (rows_here - 1));
+        const uint32_t column = part >> row_bits;
+        SendColumn(exchange, share, row, column, lane,
+                   SumColumn<kPairsAtOnce>(shared, scan, points_used, chunks, row, column));
       }
     }
     if (warp == 0) {
-      double sum = alone ? SumRows(dynamic + lane)
-                         : ExchangeSums(exchange, share, evaluation % 2, threadIdx.x);
-      if (alone && lane == kMatched) sum += RaisedUnits(raised, deadline_ns);
-      TakeSums(shared, sum, lane);
-      if (lane == 0 && rank == 0 && job.want_trace && SearchOf(shared).stepped()) {
+      double sum;
+      if (alone) {
+        sum = SumRows(dynamic + lane);
+        if (lane == kMatched) sum += RaisedUnits(raised, deadline_ns);
+      } else {
+        sum = SumOwnSlots(exchange, share, columns_used, evaluation % 2, lane);
+        if (owns_matched && (lane & (share.size - 1)) == (kMatched & (share.size - 1))) {
+          sum += RaisedUnits(raised, deadline_ns);
+        }
+        sum = ExchangeSums(exchange, share, sum, evaluation % 2, lane);
+      }
+      Wish& next = shared.wish[(evaluation + 1) % 2];
+      TakeSums(shared, sum, static_cast<int>(lane), next);
+      if (records && lane == 0 && SearchOf(shared).stepped()) {
         RecordIteration(SearchOf(shared), arguments.trace[trace_at++]);
       }
+      if (!next.done) {
+        PreparePose(shared, next.stage == stage_loaded ? shared.stage : program.terms[next.stage],
+                    static_cast<int>(lane));
+      }
     }
-    ++evaluation;
     __syncthreads();
   }
 
@@ -337,7 +343,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   if (job.want_point_scores) {
     const StageTerms& terms = program.terms[program.score_stage];
     CopyToShared(terms, shared.stage);
-    if (warp == 0) PreparePose(shared, terms, terms.small_angle_shortcut, lane);
+    if (warp == 0) PrepareOnePose(shared, terms, lane);
     __syncthreads();
     WritePointScores(shared, scan, rank, cluster, arguments.point_scores + job.point_scores_begin);
   }
@@ -347,27 +353,27 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
 }
 
 constexpr size_t DynamicBytes(int cluster) {
-  constexpr size_t kRowBytes = sizeof(double) * kSlots;
-  return cluster == 1
-             ? kRows * kRowBytes
-             : sizeof(RowExchange) + kRowBytes * kColumns * static_cast<size_t>(kRows / cluster);
+  return cluster == 1 ? sizeof(double) * kRows * kSlots : SumExchangeBytes(cluster);
 }
 
 struct Variant {
+  BlockSize size;
   void (*kernel)(AlignArguments);
   int threads;
+  bool has_clusters;
 };
-// Small: of 4 to 8 blocks of 128 threads, one and two pairs at once, six with one align the batches
-// of the benchmark fastest (docs/performance.md).
-constexpr Variant kLarge = {AlignKernel<kMostThreads, 1, 2>, kMostThreads};
-constexpr Variant kMedium = {AlignKernel<kMostThreads, 2, 2>, kMostThreads};
-constexpr Variant kSmall = {AlignKernel<128, 6, 1>, 128};
-constexpr const Variant* kOfClusters[] = {&kLarge, &kMedium};
+// Registers bound how many blocks a multiprocessor has. Chosen by the benchmark's batches of 1 to
+// 4,096 jobs (docs/performance.md, "Distribution of the time").
+constexpr Variant kVariants[] = {
+    {BlockSize::kSmall, AlignKernel<128, 6, 1>, 128, false},
+    {BlockSize::kLone, AlignKernel<512, 2, 1>, 512, false},
+    {BlockSize::kShort, AlignKernel<256, 2, 2>, 256, true},
+    {BlockSize::kLong, AlignKernel<384, 2, 1>, 384, true},
+    {BlockSize::kWide, AlignKernel<kMostThreads, 1, 2>, kMostThreads, true},
+};
+static_assert(std::size(kVariants) == kBlockSizes);
 
-const Variant& VariantOf(BlockSize blocks) {
-  if (blocks == BlockSize::kLarge) return kLarge;
-  return blocks == BlockSize::kMedium ? kMedium : kSmall;
-}
+const Variant& VariantOf(BlockSize size) { return kVariants[static_cast<size_t>(size)]; }
 
 // The launch of one kernel: with clusters of this many blocks.
 class Launch {
@@ -417,22 +423,26 @@ bool IsUsable(Device& device, const Variant& variant, int cluster) {
 absl::StatusOr<AlignLimits> QueryAlignLimits(Device& device) {
   VOXLOC_TRY(device.MakeCurrent());
   AlignLimits limits;
-  int small = 0;
-  int large = 0;
-  for (const auto& [variant, blocks] : {std::pair{&kSmall, &small}, std::pair{&kLarge, &large}}) {
+  std::array<int, kBlockSizes> resident{};
+  for (const Variant& variant : kVariants) {
+    int& blocks = resident[static_cast<size_t>(variant.size)];
     VOXLOC_CUDA_TRY(device,
-                    cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-                        blocks, variant->kernel, variant->threads, DynamicBytes(1)),
+                    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, variant.kernel,
+                                                                  variant.threads, DynamicBytes(1)),
                     "asking for the alignment kernel's occupancy");
-    *blocks = std::max(1, *blocks);
+    blocks = std::max(1, blocks);
   }
+  const int small = resident[static_cast<size_t>(BlockSize::kSmall)];
   limits.resident_blocks = small * device.properties().multiprocessors;
-  limits.blocks_of_large = (small + large - 1) / large;
+  for (size_t i = 0; i < kBlockSizes; ++i) {
+    limits.small_blocks_of[i] = (small + resident[i] - 1) / resident[i];
+  }
   if (device.properties().major < 9) return limits;
   // A device or driver that refuses is one with smaller clusters, or without any.
   const auto usable = [&](int cluster) {
-    return std::all_of(std::begin(kOfClusters), std::end(kOfClusters),
-                       [&](const Variant* variant) { return IsUsable(device, *variant, cluster); });
+    return std::all_of(std::begin(kVariants), std::end(kVariants), [&](const Variant& variant) {
+      return !variant.has_clusters || IsUsable(device, variant, cluster);
+    });
   };
   limits.largest_cluster = LargestUsableCluster(kLargestCluster, usable);
   if (!device.healthy()) return device.MakeCurrent();

@@ -9,6 +9,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <array>
 #include <cstdint>
 
 #include "absl/status/status.h"
@@ -40,8 +41,8 @@ struct AlignLimits {
   int largest_cluster = 1;
   // Jobs that run at the same time with a small block each.
   int resident_blocks = 1;
-  // Small blocks that take the room of a large one.
-  int blocks_of_large = 1;
+  // Small blocks that take the room of one of each size.
+  std::array<int, kBlockSizes> small_blocks_of{1, 1, 1, 1, 1};
 };
 [[nodiscard]] absl::StatusOr<AlignLimits> QueryAlignLimits(Device& device);
 

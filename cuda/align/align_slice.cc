@@ -202,8 +202,8 @@ void AlignSlice::Plan(DeviceUse use) {
 }
 
 int AlignSlice::room_blocks() const {
-  const int blocks = static_cast<int>(jobs_.size()) * shape_.cluster;
-  return shape_.blocks == BlockSize::kSmall ? blocks : blocks * limits_.blocks_of_large;
+  return static_cast<int>(jobs_.size()) * shape_.cluster *
+         limits_.small_blocks_of[static_cast<size_t>(shape_.blocks)];
 }
 
 void AlignSlice::Launch() {

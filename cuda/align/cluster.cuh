@@ -87,19 +87,6 @@ __device__ __forceinline__ void Send(const double* mine, const ArrivalBarrier& b
 #endif
 }
 
-// The same for two values, which travel as one: the time is that of one. `mine` is 16-byte aligned.
-__device__ __forceinline__ void Send(const double* mine, const ArrivalBarrier& barrier,
-                                     uint32_t rank, double2 values) {
-#if __CUDA_ARCH__ >= 900
-  asm volatile(
-      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.b64 [%0], {%1, %2}, [%3];" ::
-          "r"(AddressIn(mine, rank)),
-      "l"(__double_as_longlong(values.x)), "l"(__double_as_longlong(values.y)),
-      "r"(AddressIn(&barrier, rank))
-      : "memory");
-#endif
-}
-
 // Waits until the phase of this parity is complete; what other blocks of the cluster sent is then
 // seen: it was written to this block's own shared memory, and its bytes were counted after it. The
 // acquire is the block's. That of the cluster may drop this multiprocessor's cache of global memory

@@ -8,6 +8,7 @@
 #ifndef VOXLOC_CUDA_ALIGN_SEARCH_LEAD_CUH_
 #define VOXLOC_CUDA_ALIGN_SEARCH_LEAD_CUH_
 
+#include <cstddef>
 #include <cstdint>
 #include <new>
 
@@ -24,40 +25,63 @@ constexpr uint32_t kAllLanes = 0xffffffffU;
 
 using Search = ndt::NewtonSearch<PoseSums>;
 
+// In the order of the slots, so that each lane writes its own.
+struct SlotSums {
+  PoseSums score;
+  ndt::DerivativeSums<double> derivatives;
+};
+static_assert(sizeof(SlotSums) == kSlots * sizeof(double), "a slot is a double");
+static_assert(offsetof(PoseSums, score) == kExponentials * sizeof(double) &&
+                  offsetof(PoseSums, best) == kBest * sizeof(double) &&
+                  offsetof(PoseSums, matched_points) == kMatched * sizeof(double) &&
+                  offsetof(PoseSums, pairs) == kPairs * sizeof(double) &&
+                  offsetof(SlotSums, derivatives.gradient) == kGradient * sizeof(double) &&
+                  offsetof(SlotSums, derivatives.hessian) == kHessian * sizeof(double) &&
+                  offsetof(SlotSums, derivatives.old_pitch) == kOldPitch * sizeof(double),
+              "the order of the slots");
+
+// What all threads need to know of an evaluation.
+struct Wish {
+  int stage;
+  bool all_points;
+  bool done;  // there is none any more
+};
+
 struct Shared {
   alignas(16) unsigned char search[sizeof(Search)];
   ndt::SearchRules rules;
   StageTerms stage;
-  int stage_number;
-  bool all_points;
-  bool done;
+  // Of this evaluation and the next, in turn: a warp without points may still read the one while
+  // the other is written.
+  Wish wish[2];
   PointTransform map_T_base;
   ndt::Rotation<float> derivative_rotation;
   ndt::ChartAxes<double> chart_axes;
-  ndt::DerivativeSums<double> derivatives;  // of the whole scan
+  SlotSums sums;  // of the whole scan
 };
 
 __device__ __forceinline__ Search& SearchOf(Shared& shared) {
   return *std::launder(reinterpret_cast<Search*>(shared.search));
 }
 
-// What all threads need to know of the next evaluation.
-__device__ __forceinline__ void PublishWish(Shared& shared) {
+__device__ __forceinline__ void PublishWish(Shared& shared, Wish& wish) {
   const Search& search = SearchOf(shared);
-  shared.done = search.done();
-  shared.stage_number = search.wanted_stage();
-  shared.all_points = search.wants_all_points();
+  wish = {search.wanted_stage(), search.wants_all_points(), search.done()};
+}
+
+// What is the same at all poses.
+__device__ __forceinline__ void InitializeAxes(Shared& shared) {
+  shared.chart_axes = ndt::ComputeChartAxes<double>({0.0, 1.0, 0.0, 1.0, 0.0, 1.0});
 }
 
 // Called by one warp: from the pose wanted to the transform of points, and to what derivatives are
 // taken with. Points are turned by float32 for these, from the exact sines and cosines on, which is
 // what they are in.
-inline __device__ __noinline__ void PreparePose(Shared& shared, const StageTerms& stage,
-                                                bool small_angle_shortcut, int lane) {
+__device__ __forceinline__ void PreparePose(Shared& shared, const StageTerms& stage, int lane) {
   const double(&wanted)[6] = SearchOf(shared).wanted();
   // Lanes 0 to 2 have the angles of the transform, lanes 3 to 5 those of the derivatives.
   double angle = wanted[3 + lane % 3];
-  if (lane >= 3 && small_angle_shortcut && std::abs(angle) < ndt::kSmallAngle) angle = 0.0;
+  if (lane >= 3 && stage.small_angle_shortcut && std::abs(angle) < ndt::kSmallAngle) angle = 0.0;
   double sine;
   double cosine;
   sincos(angle, &sine, &cosine);
@@ -68,26 +92,31 @@ inline __device__ __noinline__ void PreparePose(Shared& shared, const StageTerms
     t[2 * i] = __shfl_sync(kAllLanes, sine, first + i);
     t[2 * i + 1] = __shfl_sync(kAllLanes, cosine, first + i);
   }
+  // All lanes compute all: those that write would otherwise take turns.
+  const ndt::Rotation<double> rotation =
+      ndt::ComputeRotation<double>({t[0], t[1], t[2], t[3], t[4], t[5]});
+  const ndt::Rotation<float> derivative_rotation = ndt::ComputeRotation<float>(
+      {static_cast<float>(t[0]), static_cast<float>(t[1]), static_cast<float>(t[2]),
+       static_cast<float>(t[3]), static_cast<float>(t[4]), static_cast<float>(t[5])});
+  const ndt::ChartAxes<double> axes =
+      ndt::ComputeChartAxes<double>({t[0], t[1], t[2], t[3], t[4], t[5]});
   if (lane == 0) {
-    shared.map_T_base.Set(ndt::ComputeRotation<double>({t[0], t[1], t[2], t[3], t[4], t[5]}),
-                          {wanted[0], wanted[1], wanted[2]}, stage);
+    shared.map_T_base.Set(rotation, {wanted[0], wanted[1], wanted[2]}, stage);
   }
-  if (lane == 1) {
-    shared.derivative_rotation = ndt::ComputeRotation<float>(
-        {static_cast<float>(t[0]), static_cast<float>(t[1]), static_cast<float>(t[2]),
-         static_cast<float>(t[3]), static_cast<float>(t[4]), static_cast<float>(t[5])});
-  }
+  if (lane == 1) shared.derivative_rotation = derivative_rotation;
   if (lane == 2) {
-    shared.chart_axes = ndt::ComputeChartAxes<double>({t[0], t[1], t[2], t[3], t[4], t[5]});
+    // The others do not depend on the pose.
+    double(&pitch)[3] = shared.chart_axes.axis[4];
+    double(&yaw)[3] = shared.chart_axes.axis[5];
+    for (int i = 1; i < 3; ++i) pitch[i] = axes.axis[4][i];
+    for (int i = 0; i < 3; ++i) yaw[i] = axes.axis[5][i];
   }
 }
 
-// The sum of a lane's slot, to where the others find it.
-__device__ __forceinline__ void KeepDerivative(int lane, double sum,
-                                               ndt::DerivativeSums<double>& sums) {
-  if (lane >= kGradient && lane < kHessian) sums.gradient[lane - kGradient] = sum;
-  if (lane >= kHessian && lane < kOldPitch) sums.hessian[lane - kHessian] = sum;
-  if (lane == kOldPitch) sums.old_pitch = sum;
+// The same where it is not the loop over evaluations that waits.
+inline __device__ __noinline__ void PrepareOnePose(Shared& shared, const StageTerms& stage,
+                                                   uint32_t lane) {
+  PreparePose(shared, stage, static_cast<int>(lane));
 }
 
 // Of the upper triangle of a Hessian, row by row: the row of each entry, three bits an entry; and
@@ -105,46 +134,50 @@ constexpr uint64_t PackUpper(bool columns) {
 // The entry of the chart's derivatives that is the lane's.
 __device__ __forceinline__ void WriteChartEntry(int lane, const Shared& shared,
                                                 ndt::Derivatives& derivatives) {
-  if (lane >= kGradient && lane < kHessian) {
-    const int i = lane - kGradient;
-    derivatives.gradient[i] = ndt::ChartGradientEntry(shared.derivatives, shared.chart_axes, i);
-  }
-  if (lane >= kHessian && lane < kOldPitch) {
-    constexpr uint64_t kRowOf = PackUpper(false);
-    constexpr uint64_t kColumnOf = PackUpper(true);
-    const int i = static_cast<int>(kRowOf >> 3 * (lane - kHessian) & 7);
-    const int j = static_cast<int>(kColumnOf >> 3 * (lane - kHessian) & 7);
-    const double entry = ndt::ChartHessianEntry(
-        shared.derivatives, shared.chart_axes,
-        {shared.stage.second_order, shared.stage.exact_pitch_curvature}, i, j);
-    derivatives.hessian.m[i][j] = entry;
-    derivatives.hessian.m[j][i] = entry;
+  constexpr uint64_t kRowOf = PackUpper(false);
+  constexpr uint64_t kColumnOf = PackUpper(true);
+  const bool of_gradient = lane >= kGradient && lane < kHessian;
+  const bool of_hessian = lane >= kHessian && lane < kOldPitch;
+  const int entry = of_hessian ? lane - kHessian : 0;
+  const int i = of_gradient ? lane - kGradient : static_cast<int>(kRowOf >> 3 * entry & 7);
+  const int j = of_gradient ? i : static_cast<int>(kColumnOf >> 3 * entry & 7);
+  const double slope = ndt::ChartGradientEntry(shared.sums.derivatives, shared.chart_axes, i);
+  const double curvature =
+      ndt::ChartHessianEntry(shared.sums.derivatives, shared.chart_axes,
+                             {shared.stage.second_order, shared.stage.exact_pitch_curvature}, i, j);
+  if (of_gradient) derivatives.gradient[i] = slope;
+  if (of_hessian) {
+    derivatives.hessian.m[i][j] = curvature;
+    derivatives.hessian.m[j][i] = curvature;
   }
 }
 
 // The first warp's lanes, one slot each: the search takes the sums of the whole scan.
-inline __device__ __noinline__ void TakeSums(Shared& shared, double sum, int lane) {
+__device__ __forceinline__ void TakeSums(Shared& shared, double sum, int lane, Wish& wish) {
   const bool finite = __all_sync(kAllLanes, isfinite(sum)) != 0;
-  const double raised = floor(__shfl_sync(kAllLanes, sum, kMatched) / kInterruptUnit);
-  if (lane == kMatched) sum -= raised * kInterruptUnit;
+  const bool interrupted = lane == kMatched && sum >= kInterruptUnit;
+  int raised = 0;
+  if (__any_sync(kAllLanes, interrupted) != 0) {
+    const double units = floor(__shfl_sync(kAllLanes, sum, kMatched) / kInterruptUnit);
+    if (lane == kMatched) sum -= units * kInterruptUnit;
+    raised = static_cast<int>(units);
+  }
 
   Search& search = SearchOf(shared);
   ndt::Evaluation<PoseSums>& next = search.next();
-  KeepDerivative(lane, shared.stage.derivative_scale * sum, shared.derivatives);
-  if (lane == kExponentials) {
-    next.score.score = shared.stage.largest * sum;
-    next.derivatives.score = next.score.score;
-  }
-  if (lane == kBest) next.score.best = shared.stage.largest * sum;
-  if (lane == kMatched) next.score.matched_points = sum;
-  if (lane == kPairs) next.score.pairs = sum;
+  const double unit = lane < kMatched    ? shared.stage.largest
+                      : lane < kGradient ? 1.0
+                                         : shared.stage.derivative_scale;
+  reinterpret_cast<double*>(&shared.sums)[lane] = unit * sum;
   __syncwarp();
   WriteChartEntry(lane, shared, next.derivatives);
   __syncwarp();
   if (lane == 0) {
+    next.score = shared.sums.score;
+    next.derivatives.score = shared.sums.score.score;
     next.finite = finite;
-    search.Advance(shared.rules, static_cast<Interrupt>(static_cast<int>(raised)));
-    PublishWish(shared);
+    search.Advance(shared.rules, static_cast<Interrupt>(raised));
+    PublishWish(shared, wish);
   }
   __syncwarp();
 }

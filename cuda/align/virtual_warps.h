@@ -4,9 +4,9 @@
 // share the work.
 //
 // Points are taken in chunks of 32, a warp each, and a chunk is summed by a fixed tree over its
-// lanes, in float32. Chunk c belongs to row c mod 16 and in it to column (c / 16) mod 8. The chunks
-// of a row and column are added one after another, then the columns of a row, then the rows, in
-// double. A cluster of 16 blocks gives each block a row and each of its warps a column; a lone
+// lanes, in float32. Chunk c belongs to row c mod 16 and in it to column (c / 16) mod 16. The
+// chunks of a row and column are added one after another, then the columns of a row, then the rows,
+// in double. A cluster of 16 blocks gives each block a row and its warps columns of it; a lone
 // block gives each warp whole rows. Both add the same numbers in the same order, so the bits are
 // the same.
 
@@ -17,7 +17,7 @@ namespace voxloc::cuda {
 
 constexpr int kPointsPerChunk = 32;
 constexpr int kRows = 16;
-constexpr int kColumns = 8;
+constexpr int kColumns = 16;
 constexpr int kVirtualWarps = kRows * kColumns;
 
 // Sums of a scan, in the order in which the lanes of a warp hold them.
@@ -32,7 +32,7 @@ enum Slot {
   kOldPitch = 31  // see ndt::DerivativeSums
 };
 
-// An Interrupt rides on the matched points of row 0, whose number is far smaller, times this.
+// An Interrupt rides on the sum of the matched points, which is far smaller, times this.
 constexpr double kInterruptUnit = 1099511627776.0;  // 2^40
 
 }  // namespace voxloc::cuda

@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(kThreads, 8) ScoreKernel(const ScoreArguments 
   double row_sum = 0.0;
   uint32_t matched_points = 0;  // of this lane
   uint32_t pairs = 0;
-  for (uint32_t column = 0; column < kColumns; ++column) {
+  for (uint32_t column = 0; column < kColumns && kRows * column < chunks; ++column) {
     double column_sum = 0.0;
     for (uint32_t first = kRows * column; first < chunks; first += kVirtualWarps) {
       for (uint32_t row = first_row; row < first_row + kRowsPerWarp && first + row < chunks;

@@ -45,7 +45,8 @@ TEST(ChartTest, EachAngleTurnsTheScanAboutItsAxis) {
     const reference::RotationDerivatives expected = reference::DifferentiateRotation(angles);
     const ChartAxes<double> axes = ComputeChartAxes(TermsOf(angles));
     for (size_t a = 0; a < 3; ++a) {
-      const Eigen::Vector3d axis(axes.axis[a][0], axes.axis[a][1], axes.axis[a][2]);
+      const double(&of_angle)[3] = axes.axis[3 + a];
+      const Eigen::Vector3d axis(of_angle[0], of_angle[1], of_angle[2]);
       for (int column = 0; column < 3; ++column) {
         const Eigen::Vector3d turned = axis.cross(expected.rotation.col(column));
         EXPECT_LE((turned - expected.first[a].col(column)).cwiseAbs().maxCoeff(), 1e-15);

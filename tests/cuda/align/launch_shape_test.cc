@@ -50,13 +50,25 @@ TEST(ChooseClusterTest, ThereAreAsManyBlocksAsAllowed) {
 TEST(ChooseShapeTest, TheMoreBlocksTheSmaller) {
   const auto of = [](size_t jobs) { return ChooseShape(16, 132, {jobs, 48}, DeviceUse::kWhole); };
   EXPECT_EQ(of(1).cluster, 16);
-  EXPECT_EQ(of(1).blocks, BlockSize::kLarge);
+  EXPECT_EQ(of(1).blocks, BlockSize::kShort);
   EXPECT_EQ(of(16).cluster, 16);
-  EXPECT_EQ(of(16).blocks, BlockSize::kMedium);
+  EXPECT_EQ(of(16).blocks, BlockSize::kShort);
+  EXPECT_EQ(of(64).cluster, 4);
+  EXPECT_EQ(of(64).blocks, BlockSize::kLong);
   EXPECT_EQ(of(264).cluster, 1);
-  EXPECT_EQ(of(264).blocks, BlockSize::kMedium);
+  EXPECT_EQ(of(264).blocks, BlockSize::kLone);
   EXPECT_EQ(of(265).cluster, 1);
   EXPECT_EQ(of(265).blocks, BlockSize::kSmall);
+}
+
+TEST(ChooseShapeTest, FewLongScansHaveWholeMultiprocessors) {
+  const auto of = [](size_t jobs, size_t chunks) {
+    return ChooseShape(16, 132, {jobs, chunks}, DeviceUse::kWhole).blocks;
+  };
+  EXPECT_EQ(of(1, 128), BlockSize::kShort);
+  EXPECT_EQ(of(1, 129), BlockSize::kWide);
+  EXPECT_EQ(of(2, 1000), BlockSize::kWide);
+  EXPECT_EQ(of(3, 1000), BlockSize::kLong);
 }
 
 TEST(ChooseShapeTest, PartsOfACallHaveSmallLoneBlocks) {
@@ -67,11 +79,11 @@ TEST(ChooseShapeTest, PartsOfACallHaveSmallLoneBlocks) {
   }
 }
 
-TEST(ChooseShapeTest, InTheBackgroundNoMultiprocessorHasTwoLargerBlocks) {
+TEST(ChooseShapeTest, InTheBackgroundThereIsALargerBlockForEachMultiprocessor) {
   for (size_t jobs = 1; jobs <= 1000; ++jobs) {
     const LaunchShape shape = ChooseShape(16, 132, {jobs, 1000}, DeviceUse::kBackground);
     const bool one_each = jobs * static_cast<size_t>(shape.cluster) <= 132;
-    EXPECT_EQ(shape.blocks, one_each ? BlockSize::kLarge : BlockSize::kSmall) << jobs;
+    EXPECT_EQ(shape.blocks == BlockSize::kSmall, !one_each) << jobs;
     EXPECT_TRUE(one_each || shape.cluster == 1) << jobs;
   }
 }

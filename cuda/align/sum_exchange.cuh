@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Device code: the sums of a whole scan, in every block of a cluster, from the columns that warps
+// of all blocks add up. Every block owns some slots: warps send it these of each column as soon as
+// they have them, it adds them up in order, and sends the sums to all blocks.
+
+#ifndef VOXLOC_CUDA_ALIGN_SUM_EXCHANGE_CUH_
+#define VOXLOC_CUDA_ALIGN_SUM_EXCHANGE_CUH_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cuda/align/cluster.cuh"
+#include "cuda/align/virtual_warps.h"
+#include "cuda/align/warp_sums.cuh"
+
+namespace voxloc::cuda {
+
+// Which slots a block of a cluster owns. Both numbers of blocks and slots are powers of two.
+struct SlotShare {
+  uint32_t rank;  // of the block
+  uint32_t size;  // slots of each block, 2 to 16
+  uint32_t bits;  // its logarithm
+};
+__device__ __forceinline__ SlotShare ShareOf(uint32_t rank, uint32_t cluster) {
+  const uint32_t size = kSlots / cluster;
+  return {rank, size, static_cast<uint32_t>(__ffs(static_cast<int>(size)) - 1)};
+}
+
+// In shared memory, with the columns of the block's slots behind it, [kColumns][kRows][slots]. No
+// part needs a second copy for the next evaluation: warps send columns of that one after their
+// block has all sums of this one, which other blocks send after they have read the columns; and
+// sums of the next one come after all columns of it.
+struct SumExchange {
+  ArrivalBarrier columns_arrived;
+  ArrivalBarrier sums_arrived;
+  double sums[kSlots];
+
+  __device__ __forceinline__ double* columns() { return reinterpret_cast<double*>(this + 1); }
+};
+
+constexpr size_t SumExchangeBytes(int cluster) {
+  return sizeof(SumExchange) +
+         sizeof(double) * kVirtualWarps * static_cast<size_t>(kSlots / cluster);
+}
+
+// By one thread, before the cluster is synchronised.
+__device__ __forceinline__ void Initialize(SumExchange& exchange) {
+  Initialize(exchange.columns_arrived);
+  Initialize(exchange.sums_arrived);
+}
+
+// By one thread, once for every evaluation.
+__device__ __forceinline__ void Expect(SumExchange& exchange, const SlotShare& share,
+                                       uint32_t columns) {
+  Expect(exchange.columns_arrived,
+         static_cast<uint32_t>(sizeof(double)) * columns * kRows * share.size);
+  Expect(exchange.sums_arrived, sizeof(exchange.sums));
+}
+
+// By all lanes of a warp: sends a column's sums, each lane its slot.
+__device__ __forceinline__ void SendColumn(SumExchange& exchange, const SlotShare& share,
+                                           uint32_t row, uint32_t column, uint32_t lane,
+                                           double sum) {
+  const uint32_t slot = lane & (share.size - 1);
+  Send(exchange.columns() + (column * kRows + row) * share.size + slot, exchange.columns_arrived,
+       lane >> share.bits, sum);
+}
+
+// A slot that the block owns, over all rows, in the lanes that are equal modulo the share. Rows are
+// added by pairs of neighbours, their columns one after another.
+template <uint32_t kSize>
+__device__ __forceinline__ double SumOwnSlot(SumExchange& exchange, uint32_t columns,
+                                             uint32_t lane) {
+  constexpr uint32_t kRowsPerLane = kSize * kRows / 32;
+  const uint32_t first_row = lane / kSize * kRowsPerLane;
+  double row[kRowsPerLane];
+#pragma unroll
+  for (uint32_t i = 0; i < kRowsPerLane; ++i) {
+    const double* at = exchange.columns() + (first_row + i) * kSize + lane % kSize;
+    row[i] = 0.0;
+    for (uint32_t column = 0; column < columns; ++column) {
+      row[i] += at[column * kRows * kSize];
+    }
+  }
+  double sum = SumByPairs(row);
+#pragma unroll
+  for (uint32_t distance = kSize; distance < 32; distance *= 2) {
+    sum += __shfl_xor_sync(0xffffffffU, sum, distance);
+  }
+  return sum;
+}
+
+// Called by one warp: waits for the columns and adds up the slots that the block owns. Returns the
+// sum of slot `lane` modulo the share's size.
+__device__ __forceinline__ double SumOwnSlots(SumExchange& exchange, const SlotShare& share,
+                                              uint32_t columns, uint32_t parity, uint32_t lane) {
+  Wait(exchange.columns_arrived, parity);
+  switch (share.size) {
+    case 2:
+      return SumOwnSlot<2>(exchange, columns, lane);
+    case 4:
+      return SumOwnSlot<4>(exchange, columns, lane);
+    case 8:
+      return SumOwnSlot<8>(exchange, columns, lane);
+    default:
+      return SumOwnSlot<16>(exchange, columns, lane);
+  }
+}
+
+// Called by the same warp: sends these sums to all blocks, and returns the lane's slot of the sums
+// of the whole scan. `parity` is that of the evaluation.
+__device__ __forceinline__ double ExchangeSums(SumExchange& exchange, const SlotShare& share,
+                                               double sum, uint32_t parity, uint32_t lane) {
+  // There are as many slots and blocks to send to as lanes.
+  const uint32_t slot = lane & (share.size - 1);
+  Send(exchange.sums + share.rank * share.size + slot, exchange.sums_arrived, lane >> share.bits,
+       sum);
+  Wait(exchange.sums_arrived, parity);
+  return exchange.sums[lane];
+}
+
+}  // namespace voxloc::cuda
+
+#endif  // VOXLOC_CUDA_ALIGN_SUM_EXCHANGE_CUH_
