@@ -41,11 +41,13 @@ class RandomNumbers {
   // An orthogonal matrix of no preferred direction.
   template <int kSize>
   Eigen::Matrix<double, kSize, kSize> Orthogonal() {
-    Eigen::Matrix<double, kSize, kSize> matrix;
+    // Of dynamic size, which compiles in a tenth of the time.
+    Eigen::MatrixXd matrix(kSize, kSize);
     for (int i = 0; i < kSize; ++i) {
       for (int j = 0; j < kSize; ++j) matrix(i, j) = Normal();
     }
-    return Eigen::HouseholderQR<Eigen::Matrix<double, kSize, kSize>>(matrix).householderQ();
+    return Eigen::HouseholderQR<Eigen::MatrixXd>(matrix).householderQ() *
+           Eigen::MatrixXd::Identity(kSize, kSize);
   }
 
  private:

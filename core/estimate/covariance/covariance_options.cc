@@ -2,10 +2,10 @@
 
 #include "core/estimate/covariance/covariance_options.h"
 
-#include <Eigen/Eigenvalues>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "core/geometry/symmetric_eigen.h"
 
 namespace voxloc {
 namespace {
@@ -52,8 +52,7 @@ absl::Status CheckPositiveDefinite(const Matrix6& covariance, absl::string_view 
   }
   const Eigen::Matrix<double, 6, 1> scale = covariance.diagonal().cwiseSqrt().cwiseInverse();
   const Matrix6 correlation = scale.asDiagonal() * covariance * scale.asDiagonal();
-  const double least =
-      Eigen::SelfAdjointEigenSolver<Matrix6>(correlation, Eigen::EigenvaluesOnly).eigenvalues()[0];
+  const double least = DecomposeSymmetric(correlation).values[0];
   if (least > kLeastEigenvalue) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       name, " must be positive definite: the smallest eigenvalue of its correlations must be over ",

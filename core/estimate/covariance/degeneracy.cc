@@ -2,9 +2,10 @@
 
 #include "core/estimate/covariance/degeneracy.h"
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <limits>
+
+#include "core/geometry/symmetric_eigen.h"
 
 namespace voxloc {
 namespace {
@@ -29,9 +30,9 @@ Degeneracy AnalyzeDegeneracy(const Matrix6& information, double rotation_scale_m
   const Matrix6 scaled = scale.asDiagonal() * information * scale.asDiagonal();
   if (!scaled.allFinite()) return degeneracy;
 
-  const Eigen::SelfAdjointEigenSolver<Matrix6> eigen(scaled);
-  degeneracy.eigenvalues = eigen.eigenvalues();
-  degeneracy.eigenvectors = eigen.eigenvectors();
+  const SymmetricEigen<6> eigen = DecomposeSymmetric(scaled);
+  degeneracy.eigenvalues = eigen.values;
+  degeneracy.eigenvectors = eigen.vectors;
   const double smallest = degeneracy.eigenvalues[0];
   const double largest = degeneracy.eigenvalues[5];
   if (!(largest > 0.0)) return degeneracy;

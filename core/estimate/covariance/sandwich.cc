@@ -3,10 +3,11 @@
 #include "core/estimate/covariance/sandwich.h"
 
 #include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <vector>
+
+#include "core/geometry/symmetric_eigen.h"
 
 namespace voxloc {
 namespace {
@@ -24,9 +25,9 @@ Vector6 Unshrunk(const Matrix6& leverage, const Vector6& gradient) {
   if (leverage.squaredNorm() <= (1.0 - kLeastRest) * (1.0 - kLeastRest)) {
     return rest.llt().matrixL().solve(gradient);
   }
-  const Eigen::SelfAdjointEigenSolver<Matrix6> eigen(rest);
-  const Vector6 inverse = eigen.eigenvalues().cwiseMax(kLeastRest).cwiseInverse().cwiseSqrt();
-  return eigen.eigenvectors() * inverse.cwiseProduct(eigen.eigenvectors().transpose() * gradient);
+  const SymmetricEigen<6> eigen = DecomposeSymmetric(rest);
+  const Vector6 inverse = eigen.values.cwiseMax(kLeastRest).cwiseInverse().cwiseSqrt();
+  return eigen.vectors * inverse.cwiseProduct(eigen.vectors.transpose() * gradient);
 }
 
 // The clusters in coordinates in which the information is the identity. There is nothing along a
@@ -90,9 +91,9 @@ Spectrum DecomposeInformation(absl::Span<const ScoreTerms> clusters) {
   for (const ScoreTerms& cluster : clusters) total += cluster.information;
   Spectrum spectrum;
   if (!total.allFinite()) return spectrum;
-  const Eigen::SelfAdjointEigenSolver<Matrix6> eigen(0.5 * (total + total.transpose()));
-  spectrum.information = eigen.eigenvalues();
-  spectrum.directions = eigen.eigenvectors();
+  const SymmetricEigen<6> eigen = DecomposeSymmetric(Matrix6(0.5 * (total + total.transpose())));
+  spectrum.information = eigen.values;
+  spectrum.directions = eigen.vectors;
   return spectrum;
 }
 
@@ -130,10 +131,9 @@ Matrix6 SandwichCovariance(absl::Span<const ScoreTerms> clusters, const Spectrum
   const double most = options.largest_sigma_m * options.largest_sigma_m;
   if (!covariance.allFinite()) return most * Matrix6::Identity();
 
-  const Eigen::SelfAdjointEigenSolver<Matrix6> eigen(covariance);
-  const Vector6 variances =
-      eigen.eigenvalues().cwiseMax(kLeastSigmaM * kLeastSigmaM).cwiseMin(most);
-  covariance = eigen.eigenvectors() * variances.asDiagonal() * eigen.eigenvectors().transpose();
+  const SymmetricEigen<6> eigen = DecomposeSymmetric(covariance);
+  const Vector6 variances = eigen.values.cwiseMax(kLeastSigmaM * kLeastSigmaM).cwiseMin(most);
+  covariance = eigen.vectors * variances.asDiagonal() * eigen.vectors.transpose();
   return 0.5 * (covariance + covariance.transpose());
 }
 

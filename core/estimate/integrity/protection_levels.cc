@@ -2,7 +2,6 @@
 
 #include "core/estimate/integrity/protection_levels.h"
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/estimate/integrity/gaussian_tail.h"
+#include "core/geometry/symmetric_eigen.h"
 
 namespace voxloc {
 namespace {
@@ -63,10 +63,10 @@ bool IsFinite(const ProtectionInput& input) {
 Axes PrincipalAxes(const ProtectionInput& input) {
   const Eigen::Matrix2d horizontal =
       (input.scan_covariance + input.systematic_covariance).topLeftCorner<2, 2>();
-  const Eigen::SelfAdjointEigenSolver<Eigen::Matrix2d> eigen(0.5 *
-                                                             (horizontal + horizontal.transpose()));
+  const SymmetricEigen<2> eigen =
+      DecomposeSymmetric(Eigen::Matrix2d(0.5 * (horizontal + horizontal.transpose())));
   Axes axes = Axes::Identity();
-  axes.topLeftCorner<2, 2>() = eigen.eigenvectors();
+  axes.topLeftCorner<2, 2>() = eigen.vectors;
   return axes;
 }
 

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/geometry/symmetric_eigen.h"
+
 namespace voxloc {
 namespace {
 
@@ -45,18 +47,19 @@ struct Whitening {
 };
 
 Whitening WhitenObserved(const Matrix6& information, double unobserved_ratio) {
-  const Eigen::SelfAdjointEigenSolver<Matrix6> eigen(0.5 * (information + information.transpose()));
-  const double least = std::max(0.0, unobserved_ratio * eigen.eigenvalues().maxCoeff());
+  const SymmetricEigen<6> eigen =
+      DecomposeSymmetric(Matrix6(0.5 * (information + information.transpose())));
+  const double least = std::max(0.0, unobserved_ratio * eigen.values.maxCoeff());
   Whitening whitening;
   whitening.from_white.resize(6, 0);
   whitening.to_white.resize(0, 6);
   for (int i = 0; i < 6; ++i) {
-    const Vector6 direction = eigen.eigenvectors().col(i);
-    if (!(eigen.eigenvalues()[i] > least)) {
+    const Vector6 direction = eigen.vectors.col(i);
+    if (!(eigen.values[i] > least)) {
       whitening.unobserved += direction * direction.transpose();
       continue;
     }
-    const double root = std::sqrt(eigen.eigenvalues()[i]);
+    const double root = std::sqrt(eigen.values[i]);
     const Eigen::Index size = whitening.from_white.cols();
     whitening.from_white.conservativeResize(6, size + 1);
     whitening.to_white.conservativeResize(size + 1, 6);

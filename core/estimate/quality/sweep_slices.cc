@@ -2,13 +2,13 @@
 
 #include "core/estimate/quality/sweep_slices.h"
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <utility>
 
 #include "core/estimate/covariance/cluster_evaluation.h"
+#include "core/geometry/symmetric_eigen.h"
 
 namespace voxloc {
 namespace {
@@ -71,11 +71,11 @@ SweepPull MeasureSweepPull(const SweepSlices& slices, absl::Span<const GroupSums
   SweepPull pull;
   for (size_t i = 0; i < groups.size(); ++i) {
     const ScoreTerms terms = ScaledTerms(groups[i], scale);
-    const Eigen::SelfAdjointEigenSolver<Matrix6> eigen(terms.information);
-    const Vector6 along = eigen.eigenvectors().transpose() * scaled_rate;
+    const SymmetricEigen<6> eigen = DecomposeSymmetric(terms.information);
+    const Vector6 along = eigen.vectors.transpose() * scaled_rate;
     const double time_s = slices.time_s[i];
     pull.slope += time_s * scaled_rate.dot(terms.gradient);
-    pull.curvature += time_s * time_s * along.cwiseAbs2().dot(eigen.eigenvalues().cwiseAbs());
+    pull.curvature += time_s * time_s * along.cwiseAbs2().dot(eigen.values.cwiseAbs());
   }
   return pull;
 }
