@@ -1,24 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-# What shortens a build: precompiled headers (VOXLOC_PCH) and sources that are compiled together
-# (VOXLOC_UNITY). Both hide a missing #include; the preset `lint` has neither and finds it.
+# What shortens a build: sources that are compiled together (VOXLOC_UNITY) and, with clang, precompiled
+# headers (VOXLOC_PCH). Both hide a missing #include; the preset `lint` has neither and finds it.
 
 # voxloc_precompile(target kind): lets the target use the precompiled headers of that kind.
 #   core        Eigen, abseil and the standard library
+#   numerics    the same
 #   grpc        core, gRPC and the generated contract; the target must link voxloc::proto
 #   gtest       core and GoogleTest
 #   gtest_grpc  grpc and GoogleTest
-# Sources of tests are compiled without optimization in sanitizer builds, which takes half the time.
-# Each kind is compiled once, when a target first asks for it. Programs are compiled as
+# Only with clang: GCC maps some hundred megabytes into each compilation and is slower with them than
+# without. Each kind is compiled once, when a target first asks for it. Programs are compiled as
 # position-independent code like the libraries, so that one set of headers fits both.
+#
+# The kind also says how much is optimized: tests little, and in sanitizer builds nothing but
+# numerics, the loops over points and cells, which takes half the time.
 function(voxloc_precompile target kind)
-  if(NOT VOXLOC_PCH)
-    return()
-  endif()
   if(NOT DEFINED VOXLOC_PCH_HEADERS_${kind})
     message(FATAL_ERROR "${target}: there is no kind '${kind}' of precompiled headers")
   endif()
   get_target_property(type ${target} TYPE)
   if(type STREQUAL "INTERFACE_LIBRARY")
+    return()
+  endif()
+  target_compile_options(${target} PRIVATE ${VOXLOC_OPTIONS_${kind}})
+  if(NOT VOXLOC_PCH OR NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     return()
   endif()
   if(type STREQUAL "EXECUTABLE")
@@ -37,17 +42,33 @@ function(voxloc_precompile target kind)
       ${VOXLOC_WARNINGS} ${VOXLOC_PCH_OPTIONS} ${VOXLOC_OPTIONS_${kind}})
     target_precompile_headers(${owner} PRIVATE ${VOXLOC_PCH_HEADERS_${kind}})
   endif()
-  target_compile_options(${target} PRIVATE ${VOXLOC_PCH_OPTIONS} ${VOXLOC_OPTIONS_${kind}})
+  target_compile_options(${target} PRIVATE ${VOXLOC_PCH_OPTIONS})
   target_precompile_headers(${target} REUSE_FROM ${owner})
 endfunction()
 
-# voxloc_compile_together(target): the compiler reads its sources in groups, as one source each. Two
-# of them must then not give one name to two things in an anonymous namespace.
+# voxloc_compile_together(target): the compiler reads the target's sources in groups, as one source
+# each: up to twelve of one folder. Two of a group must not give one name to two things in an
+# anonymous namespace. To be called from the folder that defines the target.
 function(voxloc_compile_together target)
   get_target_property(type ${target} TYPE)
-  if(VOXLOC_UNITY AND NOT type STREQUAL "INTERFACE_LIBRARY")
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
+  if(NOT VOXLOC_UNITY OR type STREQUAL "INTERFACE_LIBRARY")
+    return()
   endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.cc$")
+  set(folders)
+  foreach(source IN LISTS sources)
+    get_filename_component(folder ${source} DIRECTORY)
+    string(MAKE_C_IDENTIFIER "${folder}" folder)
+    if(NOT folder IN_LIST folders)
+      list(APPEND folders ${folder})
+      set(count_${folder} 0)
+    endif()
+    math(EXPR group "${count_${folder}} / 12")
+    math(EXPR count_${folder} "${count_${folder}} + 1")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${target}${folder}_${group})
+  endforeach()
 endfunction()
 
 set(VOXLOC_PCH_HEADERS_core
@@ -60,6 +81,8 @@ set(VOXLOC_PCH_HEADERS_core
 set(VOXLOC_PCH_LINK_core
   Eigen3::Eigen absl::flat_hash_map absl::function_ref absl::span absl::status absl::statusor
   absl::str_format absl::strings absl::synchronization absl::time)
+set(VOXLOC_PCH_HEADERS_numerics ${VOXLOC_PCH_HEADERS_core})
+set(VOXLOC_PCH_LINK_numerics ${VOXLOC_PCH_LINK_core})
 set(VOXLOC_PCH_HEADERS_grpc
   ${VOXLOC_PCH_HEADERS_core} <grpcpp/grpcpp.h> <google/protobuf/message.h>
   <voxloc/v1/localization_service.grpc.pb.h> <voxloc/v1/map_service.grpc.pb.h>
@@ -71,14 +94,15 @@ set(VOXLOC_PCH_HEADERS_gtest_grpc ${VOXLOC_PCH_HEADERS_grpc} <gmock/gmock.h> <gt
 set(VOXLOC_PCH_LINK_gtest_grpc ${VOXLOC_PCH_LINK_grpc} GTest::gmock GTest::gtest)
 
 if(VOXLOC_SANITIZE)
-  set(VOXLOC_OPTIONS_gtest $<$<COMPILE_LANGUAGE:CXX>:-O0>)
-  set(VOXLOC_OPTIONS_gtest_grpc ${VOXLOC_OPTIONS_gtest})
+  set(VOXLOC_OPTIONS_core $<$<COMPILE_LANGUAGE:CXX>:-O0>)
+  set(VOXLOC_OPTIONS_grpc ${VOXLOC_OPTIONS_core})
+  set(VOXLOC_OPTIONS_gtest ${VOXLOC_OPTIONS_core})
+elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
+  # At -O1 GCC's flow analysis warns of what is not there.
+  set(VOXLOC_OPTIONS_gtest $<$<COMPILE_LANGUAGE:CXX>:-O1>
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>)
 endif()
+set(VOXLOC_OPTIONS_gtest_grpc ${VOXLOC_OPTIONS_gtest})
 
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # A target with flags of its own may not be able to use them: that costs time, it is no error.
-  set(VOXLOC_PCH_OPTIONS $<$<COMPILE_LANGUAGE:CXX>:-Wno-error=invalid-pch>)
-  if(VOXLOC_CCACHE)
-    list(APPEND VOXLOC_PCH_OPTIONS $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
-  endif()
-endif()
+# The file has no times of headers in it, which a cache of compilations would keep.
+set(VOXLOC_PCH_OPTIONS "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")

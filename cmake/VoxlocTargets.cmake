@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # Functions that define the CMake targets of the modules.
 
-# What continuous integration builds in this preset: see voxloc_add_test.
-add_custom_target(ci)
+# What `.ci/run` and scripts/nightly build in this preset: see voxloc_add_test.
+add_custom_target(gate)
+add_custom_target(nightly)
 
-# voxloc_library(NAME module SOURCES a.cc ... LINK targets... [PRIVATE_LINK targets...] [PCH kind]
-#   [UNITY])
+# The kind of precompiled headers of a folder's libraries and programs; server/, clients/ and tests/
+# set their own.
+set(VOXLOC_PCH_KIND core)
+
+# voxloc_library(NAME module SOURCES a.cc ... LINK targets... [PRIVATE_LINK targets...] [PCH kind])
 # A static library `voxloc_module` with the alias `voxloc::module`; headers are found from the
 # repository's root ("core/geometry/pose.h"). Without SOURCES it is header-only. PCH: its
-# precompiled headers (cmake/VoxlocCompileTime.cmake; default: core). UNITY: its sources are
-# compiled together, for sources whose time goes into headers; sanitizer builds do it everywhere.
+# precompiled headers (cmake/VoxlocCompileTime.cmake); by default VOXLOC_PCH_KIND of its folder.
 function(voxloc_library)
-  cmake_parse_arguments(ARG "UNITY" "NAME;PCH" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "NAME;PCH" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
   voxloc_check_arguments(voxloc_library)
   set(target voxloc_${ARG_NAME})
   if(ARG_SOURCES)
@@ -29,10 +32,10 @@ function(voxloc_library)
   add_library(voxloc::${ARG_NAME} ALIAS ${target})
 endfunction()
 
-# voxloc_executable(NAME program SOURCES ... LINK ... [PCH kind] [UNITY])
+# voxloc_executable(NAME program SOURCES ... LINK ... [PCH kind])
 # A program in <build>/bin; `cmake --install` takes it along.
 function(voxloc_executable)
-  cmake_parse_arguments(ARG "UNITY" "NAME;PCH" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "NAME;PCH" "SOURCES;LINK" ${ARGN})
   voxloc_check_arguments(voxloc_executable)
   add_executable(${ARG_NAME} ${ARG_SOURCES})
   target_include_directories(${ARG_NAME} PRIVATE ${PROJECT_SOURCE_DIR})
@@ -41,29 +44,34 @@ function(voxloc_executable)
   voxloc_show_locks(${ARG_NAME})
   voxloc_shorten_build(${ARG_NAME})
   if(NOT VOXLOC_SANITIZE)
-    add_dependencies(ci ${ARG_NAME})
+    add_dependencies(nightly ${ARG_NAME})
   endif()
   install(TARGETS ${ARG_NAME} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
-# voxloc_add_test(NAME name SOURCES ... LINK ... [SANITIZE address|thread...] [DEFINITIONS ...]
-#   [PROGRAMS ...] [TIMEOUT seconds] [SERIAL] [BUILD_TREE] [PCH kind])
-# One GoogleTest program, one CTest entry of the same name, in <build>/tests.
-# SANITIZE: where continuous integration runs it. `address` (codecs, requests, memory, plumbing): in
-# the preset asan instead of release. `thread` (concurrency): in the preset tsan as well. Without:
-# in release (heavy numerics, programs that ship). Every preset can build and run every test.
-# TIMEOUT: seconds after which it has failed, 120 by default; a longer one needs a comment with the reason.
-# SERIAL: no other test runs at the same time (for tests that measure time). PROGRAMS: targets that it starts,
-# built before it. BUILD_TREE: it reads files of the build or source tree, so scripts/package leaves
-# it out. PCH: its precompiled headers; gtest by default, or what the folder sets as VOXLOC_TEST_PCH.
+# voxloc_add_test(NAME name SOURCES ... LINK ... [SANITIZE address|thread...] [GATE build]
+#   [DEFINITIONS ...] [PROGRAMS ...] [SHARDS number] [TIMEOUT seconds] [SERIAL] [BUILD_TREE]
+#   [PCH kind])
+# One GoogleTest program in <build>/tests, and one CTest entry of the same name.
+# SANITIZE: where it finds something. `address` (codecs, requests, memory, plumbing): scripts/nightly
+# runs it in the preset asan instead of release. `thread` (concurrency): in the preset tsan as well.
+# Without: in release (numerics, programs that ship). Every preset can build and run every test.
+# GATE: the one preset in which `.ci/run` runs it, or `none` for what takes long, needs what a bare
+# system has not, or can fail by chance on a busy machine. By default asan for what has `address`,
+# tsan for `thread` alone, release for the rest.
+# SHARDS: splits the cases over so many CTest entries (name_1, name_2, ...), which run side by side.
+# TIMEOUT: seconds after which an entry has failed, 120 by default; a longer one needs a comment with
+# the reason. SERIAL: no other test runs at the same time (for tests that measure time). PROGRAMS:
+# targets that it starts, built before it. BUILD_TREE: it reads files of the build or source tree, so
+# scripts/package leaves it out. PCH: its precompiled headers (gtest_grpc).
 # Tests find real data through VOXLOC_DATA_DIR and VOXLOC_GOLDEN_DIR when they run;
 # VOXLOC_SOURCE_DIR is the tree they came from.
-# Its labels are the folders it lies in: a test of tests/core/ndt has `core` and `core/ndt`
-# (`ctest -L core`), and `ci` or `not-ci`, by whether continuous integration runs it in this preset;
-# the target suite-core builds all with the label `core`, the target `ci` all with the label `ci`.
-# Its results go to <build>/test-results/<name>.xml, where scripts/test counts.
+# Its labels are the folders of its sources: one with tests in tests/core/ndt has `core` and `core/ndt`
+# (`ctest -L core`), and `gate` and `nightly` where these run it in this preset; the target suite-core
+# builds all with the label `core`, the targets `gate` and `nightly` all with these labels.
+# Its results go to <build>/test-results/<entry>.xml, where scripts/test counts.
 function(voxloc_add_test)
-  cmake_parse_arguments(ARG "SERIAL;BUILD_TREE" "NAME;TIMEOUT;PCH"
+  cmake_parse_arguments(ARG "SERIAL;BUILD_TREE" "NAME;TIMEOUT;PCH;GATE;SHARDS"
     "SOURCES;LINK;SANITIZE;DEFINITIONS;PROGRAMS" ${ARGN})
   voxloc_check_arguments(voxloc_add_test)
   if(NOT ARG_TIMEOUT)
@@ -82,47 +90,50 @@ function(voxloc_add_test)
     add_dependencies(${ARG_NAME} ${ARG_PROGRAMS})
   endif()
   if(NOT ARG_PCH)
-    set(ARG_PCH gtest)
-    if(VOXLOC_TEST_PCH)
-      set(ARG_PCH ${VOXLOC_TEST_PCH})
-    endif()
+    set(ARG_PCH gtest_grpc)
   endif()
-  set(ARG_UNITY ON)
   voxloc_shorten_build(${ARG_NAME})
 
-  add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME})
-  set(environment "GTEST_OUTPUT=xml:${CMAKE_BINARY_DIR}/test-results/${ARG_NAME}.xml")
+  set(environment)
   if(VOXLOC_SANITIZE)
     list(APPEND environment
       "UBSAN_OPTIONS=print_stacktrace=1"
       "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/lsan.supp:print_suppressions=0"
       "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/tsan.supp:halt_on_error=1")
   endif()
+  set(labels)
+  foreach(source IN LISTS ARG_SOURCES)
+    get_filename_component(folder ${source} DIRECTORY)
+    get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR}/${folder} ABSOLUTE)
+    file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR}/tests ${folder})
+    voxloc_join_suites(labels "${folder}" ${ARG_NAME})
+  endforeach()
+  list(REMOVE_DUPLICATES labels)
   file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR}/tests ${CMAKE_CURRENT_SOURCE_DIR})
   if(NOT ARG_BUILD_TREE)
     set_property(GLOBAL APPEND PROPERTY VOXLOC_PORTABLE_TESTS "${ARG_NAME} ${folder}")
   endif()
-  set(labels)
-  while(folder AND NOT folder MATCHES "^\\.\\.")
-    list(PREPEND labels ${folder})
-    string(REPLACE "/" "-" suite suite-${folder})
-    if(NOT TARGET ${suite})
-      add_custom_target(${suite})
-    endif()
-    add_dependencies(${suite} ${ARG_NAME})
-    get_filename_component(folder "${folder}" DIRECTORY)
-  endwhile()
-  voxloc_is_for_ci(in_ci "${ARG_SANITIZE}")
-  if(in_ci)
-    list(APPEND labels ci)
-    add_dependencies(ci ${ARG_NAME})
-  else()
-    list(APPEND labels not-ci)
+  voxloc_choose_runs(labels "${ARG_GATE}" "${ARG_SANITIZE}" ${ARG_NAME})
+  set(entries ${ARG_NAME})
+  if(ARG_SHARDS)
+    set(entries)
+    foreach(shard RANGE 1 ${ARG_SHARDS})
+      list(APPEND entries ${ARG_NAME}_${shard})
+    endforeach()
   endif()
-  set_tests_properties(${ARG_NAME} PROPERTIES
-    TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL ${ARG_SERIAL}
-    ENVIRONMENT "${environment}" LABELS "${labels}")
-  set_property(GLOBAL APPEND PROPERTY VOXLOC_GTEST_PROGRAMS ${ARG_NAME})
+  set(index 0)
+  foreach(entry IN LISTS entries)
+    add_test(NAME ${entry} COMMAND ${ARG_NAME})
+    set(shard)
+    if(ARG_SHARDS)
+      set(shard "GTEST_TOTAL_SHARDS=${ARG_SHARDS}" "GTEST_SHARD_INDEX=${index}")
+      math(EXPR index "${index} + 1")
+    endif()
+    set_tests_properties(${entry} PROPERTIES
+      TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL ${ARG_SERIAL} LABELS "${labels}" ENVIRONMENT
+      "GTEST_OUTPUT=xml:${CMAKE_BINARY_DIR}/test-results/${entry}.xml;${shard};${environment}")
+    set_property(GLOBAL APPEND PROPERTY VOXLOC_GTEST_PROGRAMS ${entry})
+  endforeach()
 endfunction()
 
 # --- inner workings -------------------------------------------------------------------------------
@@ -145,26 +156,72 @@ function(voxloc_show_locks program)
   endif()
 endfunction()
 
-# Of ARG_PCH and ARG_UNITY of the calling function.
+# Of ARG_PCH of the calling function.
 macro(voxloc_shorten_build target)
   if(NOT ARG_PCH)
-    set(ARG_PCH core)
+    set(ARG_PCH ${VOXLOC_PCH_KIND})
   endif()
   voxloc_precompile(${target} ${ARG_PCH})
-  if(ARG_UNITY OR VOXLOC_SANITIZE)
-    voxloc_compile_together(${target})
-  endif()
+  voxloc_compile_together(${target})
 endmacro()
 
-# Whether continuous integration runs a test declared with SANITIZE `kinds` in this build.
-function(voxloc_is_for_ci result kinds)
-  set(in_ci OFF)
-  if(VOXLOC_SANITIZE MATCHES "(address|thread)")
-    if(CMAKE_MATCH_1 IN_LIST kinds)
-      set(in_ci ON)
+# Appends to the list `labels` the folder of a test and those above it, and lets their targets
+# suite-FOLDER build the targets that follow.
+function(voxloc_join_suites labels folder)
+  set(folders)
+  while(folder AND NOT folder MATCHES "^\\.\\.")
+    list(PREPEND folders ${folder})
+    string(REPLACE "/" "-" suite suite-${folder})
+    if(NOT TARGET ${suite})
+      add_custom_target(${suite})
     endif()
-  elseif(NOT "address" IN_LIST kinds)
-    set(in_ci ON)
+    if(ARGN)
+      add_dependencies(${suite} ${ARGN})
+    endif()
+    get_filename_component(folder "${folder}" DIRECTORY)
+  endwhile()
+  set(${labels} ${${labels}} ${folders} PARENT_SCOPE)
+endfunction()
+
+# Appends to the list `labels` which of `gate` and `nightly` run, in this build, a test declared with
+# GATE and SANITIZE, and lets their targets build the targets that follow.
+function(voxloc_choose_runs labels gate sanitize)
+  if(NOT gate)
+    set(gate release)
+    if("address" IN_LIST sanitize)
+      set(gate asan)
+    elseif(sanitize)
+      set(gate tsan)
+    endif()
   endif()
-  set(${result} ${in_ci} PARENT_SCOPE)
+  set(gates release asan tsan none)
+  if(NOT gate IN_LIST gates)
+    message(FATAL_ERROR "GATE ${gate}: allowed are ${gates}")
+  endif()
+  if(VOXLOC_SANITIZE MATCHES "(address|thread)")
+    string(REGEX REPLACE "(.).*" "\\1san" build ${CMAKE_MATCH_1})
+    set(for_nightly OFF)
+    if(CMAKE_MATCH_1 IN_LIST sanitize)
+      set(for_nightly ON)
+    endif()
+  else()
+    set(build release)
+    set(for_nightly ON)
+    if("address" IN_LIST sanitize)
+      set(for_nightly OFF)
+    endif()
+  endif()
+  set(runs)
+  if(gate STREQUAL build)
+    list(APPEND runs gate)
+  endif()
+  if(for_nightly)
+    list(APPEND runs nightly)
+  endif()
+  foreach(run IN LISTS runs)
+    if(ARGN)
+      add_dependencies(${run} ${ARGN})
+    endif()
+  endforeach()
+  set(${labels} ${${labels}} ${runs} PARENT_SCOPE)
 endfunction()

@@ -23,7 +23,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string Voxlocd() { return ProgramPath(VOXLOC_VOXLOCD); }
+std::string VoxlocdPath() { return ProgramPath(VOXLOC_VOXLOCD); }
 
 std::string TextOf(const std::string& path) {
   std::ostringstream text;
@@ -58,7 +58,7 @@ class ConfigurationTest : public ::testing::Test {
 TEST_F(ConfigurationTest, TheCheckStartsNothingAndItsExitCodeTells) {
   const std::string ready = scratch_.Path("ready.json");
   const std::string good = scratch_.Write("good.yaml", "threads: 1\nready_file: " + ready + "\n");
-  ProcessResult result = RunProcess({Voxlocd(), "--config=" + good, "--check-config"});
+  ProcessResult result = RunProcess({VoxlocdPath(), "--config=" + good, "--check-config"});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_THAT(result.out, ::testing::StartsWith("OK\n"));
   EXPECT_THAT(result.out, HasSubstr("threads: 1  # " + good + ":1\n"));
@@ -70,12 +70,12 @@ TEST_F(ConfigurationTest, TheCheckStartsNothingAndItsExitCodeTells) {
        {std::pair<std::string, std::string>{"--listen=0.0.0.0:0", "without encryption"},
         {"--access-file=/nowhere/access.yaml", "/nowhere/access.yaml"},
         {"--otlp-endpoint=collector", "otlp_endpoint"}}) {
-    result = RunProcess({Voxlocd(), flag, "--check-config"});
+    result = RunProcess({VoxlocdPath(), flag, "--check-config"});
     EXPECT_EQ(result.exit_code, 2) << flag;
     EXPECT_THAT(result.error, HasSubstr(fault));
   }
 
-  result = RunProcess({Voxlocd(), "--config=" + bad, "--check-config"});
+  result = RunProcess({VoxlocdPath(), "--config=" + bad, "--check-config"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.out, "");
   EXPECT_THAT(result.error, HasSubstr(bad + ":1:1: unknown key thread; did you mean threads?\n"));
@@ -83,11 +83,11 @@ TEST_F(ConfigurationTest, TheCheckStartsNothingAndItsExitCodeTells) {
 }
 
 TEST_F(ConfigurationTest, WhatIsPrintedReadsBackAsTheSame) {
-  const ProcessResult first = RunProcess({Voxlocd(), "--print-config", "--limits.max-maps=3",
+  const ProcessResult first = RunProcess({VoxlocdPath(), "--print-config", "--limits.max-maps=3",
                                           "--drain-delay-s=0.1", "--data-dir=/a b/#c"});
   ASSERT_EQ(first.exit_code, 0) << first.error;
   const std::string file = scratch_.Write("printed.yaml", first.out);
-  const ProcessResult second = RunProcess({Voxlocd(), "--config=" + file, "--print-config"});
+  const ProcessResult second = RunProcess({VoxlocdPath(), "--config=" + file, "--print-config"});
   ASSERT_EQ(second.exit_code, 0) << second.error;
   std::istringstream lines(first.out);
   for (std::string line; std::getline(lines, line);) {
@@ -99,7 +99,7 @@ TEST_F(ConfigurationTest, WhatIsPrintedReadsBackAsTheSame) {
 TEST_F(ConfigurationTest, SighupTakesChangesOverAndAWrongFileChangesNothing) {
   const std::string listen = "listen: \"127.0.0.1:0\"\nmetrics_listen: off\nengine: cpu\n";
   const std::string file = scratch_.Write("f.yaml", listen + "limits: {max_sessions: 5}\n");
-  ChildProcess server({Voxlocd(), "--config=" + file, "--drain-delay-s=0"}, log_);
+  ChildProcess server({VoxlocdPath(), "--config=" + file, "--drain-delay-s=0"}, log_);
   ASSERT_TRUE(Logs("event=host_resources")) << TextOf(log_);
 
   scratch_.Write("f.yaml", listen + "limits: {max_sessions: 6}\nkept_revisions: 4\n");
@@ -123,8 +123,8 @@ TEST_F(ConfigurationTest, SighupTakesChangesOverAndAWrongFileChangesNothing) {
 }
 
 TEST_F(ConfigurationTest, SighupDuringADrainIsIgnored) {
-  ChildProcess server({Voxlocd(), "--listen=127.0.0.1:0", "--metrics-listen=off", "--engine=cpu",
-                       "--drain-delay-s=3600"},
+  ChildProcess server({VoxlocdPath(), "--listen=127.0.0.1:0", "--metrics-listen=off",
+                       "--engine=cpu", "--drain-delay-s=3600"},
                       log_);
   ASSERT_TRUE(Logs("event=host_resources")) << TextOf(log_);
   // The drain waits for those who have asked; without them it would be over at once.

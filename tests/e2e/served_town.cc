@@ -52,6 +52,7 @@ void LaunchServer(const std::string& engine, const fs::path& folder, const std::
       (folder / (engine + "_server.log")).string());
   for (int i = 0; i < 600 && !fs::exists(ready_file); ++i) {
     ASSERT_TRUE(server->process->running()) << "voxlocd ended before it was ready";
+    // Real time: asks again until the server is ready, for a minute at most.
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   const nlohmann::json ready = JsonIn(ready_file);

@@ -109,12 +109,12 @@ class VoxlocdTest : public ::testing::Test {
     auto run = std::make_unique<Voxlocd>(more);
     EXPECT_TRUE(Eventually([&] { return std::ifstream(ready_).good() || run->Ended(); }));
     std::ifstream file(ready_);
-    const nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
-    EXPECT_FALSE(json.is_discarded()) << run->Output();
-    if (!json.is_discarded()) {
-      listen_ = json.at("listen");
-      metrics_ = json.at("metrics");
-      EXPECT_EQ(json.at("engine"), engine) << run->Output();
+    const nlohmann::json told = nlohmann::json::parse(file, nullptr, false);
+    EXPECT_FALSE(told.is_discarded()) << run->Output();
+    if (!told.is_discarded()) {
+      listen_ = told.at("listen");
+      metrics_ = told.at("metrics");
+      EXPECT_EQ(told.at("engine"), engine) << run->Output();
     }
     return run;
   }

@@ -15,7 +15,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/fuzz_targets.h"
 
 namespace voxloc {
 

@@ -11,7 +11,7 @@
 #include "core/cloud/filters.h"
 #include "server/convert/cloud.h"
 #include "server/convert/pose.h"
-#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/fuzz_targets.h"
 #include "tests/server/maps/fake_map.h"
 
 namespace voxloc::server {

@@ -37,13 +37,22 @@ done
 [[ $(cat "$tree/bad.cc") == 'int two() { return 2; }' ]] || fail "--fix wrote $(cat "$tree/bad.cc")"
 "$tree/scripts/lint" bad.cc bad.cu >/dev/null || fail "what --fix wrote does not pass"
 
+# Sleeps and clocks in the tests of the gate, unless a comment says why.
+mkdir -p "$tree/tests/core" "$tree/tests/chaos"
+printf 'void Wait() { absl::SleepFor(delay); }\n' | tee "$tree/tests/chaos/a_test.cc" >"$tree/tests/core/a_test.cc"
+report=$("$tree/scripts/lint" tests 2>&1) && fail "a test that sleeps passes"
+[[ $report == *tests/core/a_test.cc:1:* ]] || fail "a test that sleeps is not reported: $report"
+[[ $report != *tests/chaos* ]] || fail "a test of the nightly is reported: $report"
+sed -i '1i // Real time: there is no other.' "$tree/tests/core/a_test.cc"
+"$tree/scripts/lint" tests >/dev/null || fail "a test that says why it sleeps is reported"
+
 status=0
 "$tree/scripts/lint" --nonsense >/dev/null 2>&1 || status=$?
 ((status == 2)) || fail "an unknown option: status $status"
 
 # Without its tools it must fail: what is not checked has not passed.
 mkdir "$tree/bin"
-for tool in bash dirname git sort head grep nproc; do ln -s "$(command -v "$tool")" "$tree/bin/"; done
+for tool in awk bash dirname git sort head grep nproc; do ln -s "$(command -v "$tool")" "$tree/bin/"; done
 status=0
 report=$(PATH=$tree/bin "$tree/scripts/lint" 2>&1) || status=$?
 ((status == 1)) || fail "without tools: status $status"

@@ -18,8 +18,10 @@ constexpr absl::Duration kLongestWait = absl::Seconds(30);
 // Whether the condition holds within the time; asks every millisecond.
 [[nodiscard]] inline bool Eventually(absl::FunctionRef<bool()> condition,
                                      absl::Duration timeout = kLongestWait) {
+  // Real time: waits, with a bound.
   const absl::Time deadline = absl::Now() + timeout;
   while (!condition()) {
+    // Real time: as above.
     if (absl::Now() > deadline) return false;
     absl::SleepFor(absl::Milliseconds(1));
   }

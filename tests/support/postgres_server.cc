@@ -2,14 +2,12 @@
 
 #include "tests/support/postgres_server.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <pwd.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -44,18 +42,8 @@ const passwd* UserOf() {
   return postgres != nullptr ? postgres : ::getpwnam("nobody");
 }
 
-int FreePort() {
-  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  auto* const raw = reinterpret_cast<sockaddr*>(&address);
-  if (::bind(listener, raw, size) != 0) address.sin_port = 0;
-  ::getsockname(listener, raw, &size);
-  ::close(listener);
-  return ntohs(address.sin_port);
-}
+// Of the socket's name; no port is listened on.
+constexpr char kPort[] = "5432";
 
 // The server's processes; its own children have groups of their own.
 std::vector<pid_t> ProcessesOf(pid_t server) {
@@ -68,7 +56,11 @@ std::vector<pid_t> ProcessesOf(pid_t server) {
 
 }  // namespace
 
-bool PostgresServer::Installed() { return !ProgramsOf().empty(); }
+bool PostgresServer::Installed() {
+  const char* wish = std::getenv("VOXLOC_TEST_POSTGRES");
+  if (wish != nullptr && std::string(wish) == "off") return false;
+  return !ProgramsOf().empty();
+}
 
 PostgresServer* PostgresServer::Shared() {
   static const std::unique_ptr<PostgresServer> server = [] {
@@ -79,7 +71,7 @@ PostgresServer* PostgresServer::Shared() {
   return server.get();
 }
 
-PostgresServer::PostgresServer() : port_(FreePort()) { made_ = MakeAnew(); }
+PostgresServer::PostgresServer() { made_ = MakeAnew(); }
 
 PostgresServer::~PostgresServer() { Kill(); }
 
@@ -101,18 +93,20 @@ bool PostgresServer::MakeAnew() {
     if (::chown(scratch_.Path("").c_str(), user->pw_uid, user->pw_gid) != 0) return false;
   }
   std::vector<std::string> init = Command("initdb");
-  init.insert(init.end(),
-              {"--pgdata", scratch_.Path("cluster"), "--username=postgres", "--encoding=UTF8",
-               "--locale=C", "--auth-local=trust", "--auth-host=scram-sha-256", "--no-sync"});
+  init.insert(init.end(), {"--pgdata", scratch_.Path("cluster"), "--username=postgres",
+                           "--encoding=UTF8", "--locale=C", "--auth=trust", "--no-sync"});
   const ProcessResult made = RunProcess(init);
   if (made.exit_code != 0) {
     std::cerr << made.out << made.error << std::endl;
     return false;
   }
-  // The role and the database, without a running server.
+  scratch_.Write("cluster/pg_hba.conf", "local all guarded scram-sha-256\nlocal all all trust\n");
+  // The roles and the database, without a running server.
   std::vector<std::string> single = {"/bin/sh", "-c", "exec \"$@\" <\"$0\"",
                                      scratch_.Write("roles.sql",
-                                                    "CREATE ROLE voxloc LOGIN PASSWORD 'secret'\n"
+                                                    "CREATE ROLE voxloc LOGIN\n"
+                                                    "CREATE ROLE guarded LOGIN PASSWORD 'secret' "
+                                                    "IN ROLE voxloc\n"
                                                     "CREATE DATABASE voxloc OWNER voxloc\n")};
   const std::vector<std::string> server = Command("postgres");
   single.insert(single.end(), server.begin(), server.end());
@@ -127,7 +121,7 @@ bool PostgresServer::Start() {
   std::vector<std::string> command = Command("postgres");
   // Small, since tests are: the kernel counts all of the shared memory.
   for (const std::string& setting :
-       {std::string("listen_addresses=127.0.0.1"), "port=" + std::to_string(port_),
+       {std::string("listen_addresses="), std::string("port=") + kPort,
         "unix_socket_directories=" + scratch_.Path(""), std::string("shared_buffers=16MB"),
         std::string("max_connections=60")}) {
     command.insert(command.end(), {"-c", setting});
@@ -168,25 +162,21 @@ std::string PostgresServer::NewSchema() {
   return made.exit_code == 0 ? name : "";
 }
 
-std::string PostgresServer::Url(const std::string& schema) const {
+std::string PostgresServer::UrlOf(const std::string& role, const std::string& schema) const {
   std::string directory = scratch_.Path("");
   for (size_t at = 0; (at = directory.find('/', at)) != std::string::npos; at += 3) {
     directory.replace(at, 1, "%2F");
   }
-  std::string url = "postgresql://voxloc@" + directory + ":" + std::to_string(port_) + "/voxloc";
+  std::string url = "postgresql://" + role + "@" + directory + ":" + kPort + "/voxloc";
   if (!schema.empty()) url += "?options=-csearch_path%3D" + schema;
   return url;
-}
-
-std::string PostgresServer::TcpUrl() const {
-  return "postgresql://voxloc@127.0.0.1:" + std::to_string(port_) + "/voxloc";
 }
 
 ProcessResult PostgresServer::Run(const std::string& program,
                                   const std::vector<std::string>& arguments) const {
   std::vector<std::string> command = Command(program);
-  command.insert(command.end(), {"--host", scratch_.Path(""), "--port", std::to_string(port_),
-                                 "--username", "voxloc", "--dbname", "voxloc"});
+  command.insert(command.end(), {"--host", scratch_.Path(""), "--port", kPort, "--username",
+                                 "voxloc", "--dbname", "voxloc"});
   command.insert(command.end(), arguments.begin(), arguments.end());
   return RunProcess(command);
 }

@@ -22,15 +22,16 @@ class PostgresServer {
  public:
   // Why there is none; a test that needs it is skipped with this.
   static constexpr char kMissing[] =
-      "PostgreSQL's server is not installed (Debian's package postgresql)";
+      "PostgreSQL's server is not installed (scripts/install-dependencies --ci), or is left to "
+      "scripts/nightly (VOXLOC_TEST_POSTGRES=off)";
   [[nodiscard]] static bool Installed();
 
   // One server for the whole program, running; null where it cannot be started, which fails the
   // test. Whoever stops it starts it again.
   [[nodiscard]] static PostgresServer* Shared();
 
-  // A cluster with the role voxloc, whose password is "secret", and the database voxloc of that
-  // role. Not running.
+  // A cluster with the role voxloc, who is trusted, and the database voxloc of that role; the role
+  // guarded has all that voxloc has, and the password "secret". Not running.
   PostgresServer();
   ~PostgresServer();
   PostgresServer(const PostgresServer&) = delete;
@@ -50,10 +51,15 @@ class PostgresServer {
 
   // A schema that nobody has used; its name. Empty: it could not be made.
   [[nodiscard]] std::string NewSchema();
-  // Through its socket, where everybody is trusted; each schema is a store of its own.
-  [[nodiscard]] std::string Url(const std::string& schema = "") const;
-  // Over TCP, where the password is asked for.
-  [[nodiscard]] std::string TcpUrl() const;
+  // Through a socket in its folder, since a free TCP port may be taken before it listens there.
+  // Each schema is a store of its own.
+  [[nodiscard]] std::string Url(const std::string& schema = "") const {
+    return UrlOf("voxloc", schema);
+  }
+  // Of the role whose password is asked for.
+  [[nodiscard]] std::string GuardedUrl(const std::string& schema = "") const {
+    return UrlOf("guarded", schema);
+  }
 
   // Runs psql, as the role voxloc; its output, without the last end of line.
   [[nodiscard]] std::string Sql(const std::string& statement) const;
@@ -65,11 +71,11 @@ class PostgresServer {
   [[nodiscard]] std::string Path(const std::string& name) const { return scratch_.Path(name); }
 
  private:
+  [[nodiscard]] std::string UrlOf(const std::string& role, const std::string& schema) const;
   [[nodiscard]] std::vector<std::string> Command(const std::string& program) const;
   void Signal(int signal);
 
   ScratchDir scratch_;
-  int port_ = 0;
   bool made_ = false;
   int schemas_ = 0;
   std::unique_ptr<ChildProcess> process_;  // null: it is stopped

@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <cstring>
 
 #include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/mutex.h"
@@ -49,14 +50,22 @@ Result Call(void* function, Object* object, Arguments... arguments) {
   return reinterpret_cast<Result (*)(Object*, Arguments...)>(function)(object, arguments...);
 }
 
+// The code of a member function that is not virtual: the first word of a pointer to it in the
+// Itanium C++ ABI (https://itanium-cxx-abi.github.io/cxx-abi/abi.html#member-function-pointers).
+template <typename Member>
+void* AddressOf(Member member) {
+  void* address = nullptr;
+  static_assert(sizeof(member) == 2 * sizeof(address));
+  std::memcpy(&address, &member, sizeof(address));
+  return address;
+}
+
 }  // namespace
 
-#pragma GCC diagnostic ignored "-Wpmf-conversions"
-
-#define VOXLOC_ORIGINAL(type, member)                                                     \
-  ([]() {                                                                                 \
-    static void* const original = Original(reinterpret_cast<void*>(type(&absl::member))); \
-    return original;                                                                      \
+#define VOXLOC_ORIGINAL(type, member)                                       \
+  ([]() {                                                                   \
+    static void* const original = Original(AddressOf(type(&absl::member))); \
+    return original;                                                        \
   }())
 
 using LockFunction = void (absl::Mutex::*)();

@@ -6,13 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "absl/synchronization/notification.h"
 #include "clients/cpp/admin_client.h"
 #include "clients/cpp/align.h"
 #include "clients/cpp/backoff.h"
@@ -27,17 +26,12 @@
 #include "tests/clients/cpp/fake_maps.h"
 #include "tests/clients/cpp/fake_server.h"
 #include "tests/core/cloud/io/cloud_bytes.h"
+#include "tests/support/eventually.h"
 
 namespace voxloc::client {
 namespace {
 
 using ::testing::HasSubstr;
-
-Channel ChannelTo(const FakeServer& server) {
-  ChannelOptions options;
-  options.server = server.address();
-  return *Channel::Create(options);
-}
 
 TEST(RpcStatus, KeepsEveryCode) {
   const std::vector<std::pair<grpc::StatusCode, absl::StatusCode>> pairs = {
@@ -132,7 +126,7 @@ TEST(MapClient, ReadsAllPages) {
     return grpc::Status::OK;
   };
   FakeServer server(behaviour);
-  const auto maps = MapClient(ChannelTo(server)).List(20.0);
+  const auto maps = MapClient(ChannelTo(server.address())).List(20.0);
   ASSERT_TRUE(maps.ok()) << maps.status();
   ASSERT_EQ(maps->size(), 2u);
   EXPECT_EQ((*maps)[1].name(), "b");
@@ -153,7 +147,7 @@ TEST(MapClient, PutsThePagesOfTilesTogether) {
   request.set_map("town");
   request.mutable_region()->mutable_max()->set_x(5.0);
   request.set_page_token("not used");
-  const auto tiles = MapClient(ChannelTo(server)).ListTiles(request, 20.0);
+  const auto tiles = MapClient(ChannelTo(server.address())).ListTiles(request, 20.0);
   ASSERT_TRUE(tiles.ok()) << tiles.status();
   EXPECT_EQ(tiles->map_revision(), 3u);
   ASSERT_EQ(tiles->tiles_size(), 2);
@@ -174,7 +168,7 @@ void UploadTwoTiles(const FakeServer& server) {
   }
   UploadOptions options;
   options.transaction.begin.set_map("town");
-  ASSERT_TRUE(UploadTiles(ChannelTo(server), std::move(tiles), options).ok());
+  ASSERT_TRUE(UploadTiles(ChannelTo(server.address()), std::move(tiles), options).ok());
 }
 
 TEST(MapClient, GetsTilesAsTheyWereSent) {
@@ -186,7 +180,7 @@ TEST(MapClient, GetsTilesAsTheyWereSent) {
   request.add_tile_ids("tile 1");
   request.add_tile_ids("tile 2");
   std::vector<std::string> ids;
-  const MapClient client(ChannelTo(server));
+  const MapClient client(ChannelTo(server.address()));
   const auto receive = [&ids](const v1::TileInfo& tile, const PointCloud& cloud) {
     ids.push_back(tile.tile_id());
     PointCloud expected = RandomCloud(100, ids.size(), false);
@@ -220,7 +214,7 @@ TEST(MapClient, TellsWhichTileIsDamaged) {
   request.add_tile_ids("tile 1");
   request.add_tile_ids("tile 2");
   int received = 0;
-  const absl::Status status = MapClient(ChannelTo(server))
+  const absl::Status status = MapClient(ChannelTo(server.address()))
                                   .GetTiles(
                                       request,
                                       [&received](const v1::TileInfo&, const PointCloud&) {
@@ -246,7 +240,7 @@ TEST(MapClient, TilesThatEndEarlyOrHaveNoBeginningAreDamage) {
     };
     FakeServer server(behaviour);
     const absl::Status status =
-        MapClient(ChannelTo(server))
+        MapClient(ChannelTo(server.address()))
             .GetTiles(
                 {}, [](const v1::TileInfo&, const PointCloud&) { return absl::OkStatus(); }, 20.0)
             .status();
@@ -280,7 +274,7 @@ TEST(MapClient, ChangesTheStateOfRevisions) {
     return grpc::Status::OK;
   };
   FakeServer server(behaviour);
-  const MapClient client(ChannelTo(server));
+  const MapClient client(ChannelTo(server.address()));
   const auto revisions = client.ListRevisions("town", 20.0);
   ASSERT_TRUE(revisions.ok()) << revisions.status();
   ASSERT_EQ(revisions->size(), 2u);
@@ -305,7 +299,7 @@ TEST(AdminClient, ListsTheSessionsOfAMapPageAfterPage) {
     return grpc::Status::OK;
   };
   FakeServer server(behaviour);
-  const auto sessions = ListSessions(ChannelTo(server), "town", 20.0);
+  const auto sessions = ListSessions(ChannelTo(server.address()), "town", 20.0);
   ASSERT_TRUE(sessions.ok()) << sessions.status();
   ASSERT_EQ(sessions->size(), 2u);
   EXPECT_EQ((*sessions)[1].session(), "b");
@@ -320,10 +314,10 @@ TEST(AdminClient, SetsTheLogLevelAndTellsTheOneBefore) {
     return grpc::Status::OK;
   };
   FakeServer server(behaviour);
-  const auto previous = SetLogLevel(ChannelTo(server), v1::LOG_LEVEL_WARN, 20.0);
+  const auto previous = SetLogLevel(ChannelTo(server.address()), v1::LOG_LEVEL_WARN, 20.0);
   ASSERT_TRUE(previous.ok()) << previous.status();
   EXPECT_EQ(*previous, v1::LOG_LEVEL_DEBUG);
-  const absl::Status config = GetConfig(ChannelTo(server), 20.0).status();
+  const absl::Status config = GetConfig(ChannelTo(server.address()), 20.0).status();
   EXPECT_EQ(config.code(), absl::StatusCode::kUnimplemented);
   EXPECT_THAT(std::string(config.message()), HasSubstr("GetConfig"));
 }
@@ -336,7 +330,7 @@ TEST(MapClient, NamesTheMapToDropAndTheCallThatFailed) {
     return grpc::Status::OK;
   };
   FakeServer server(behaviour);
-  const MapClient client(ChannelTo(server));
+  const MapClient client(ChannelTo(server.address()));
   EXPECT_EQ(*client.Drop("town", 7, 20.0), 7u);
   const absl::Status status = client.Drop("moon", 0, 20.0).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
@@ -345,13 +339,15 @@ TEST(MapClient, NamesTheMapToDropAndTheCallThatFailed) {
 }
 
 TEST(AlignScan, KeepsItsDeadline) {
+  absl::Notification given_up;
   FakeBehaviour behaviour;
-  behaviour.align_scan = [](const v1::AlignScanRequest&, v1::AlignScanResponse*) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  behaviour.align_scan = [&given_up](const v1::AlignScanRequest&, v1::AlignScanResponse*) {
+    EXPECT_TRUE(given_up.WaitForNotificationWithTimeout(kLongestWait));
     return grpc::Status::OK;
   };
   FakeServer server(behaviour);
-  const auto result = AlignScan(ChannelTo(server), v1::AlignScanRequest(), 0.1);
+  const auto result = AlignScan(ChannelTo(server.address()), v1::AlignScanRequest(), 0.1);
+  given_up.Notify();
   EXPECT_EQ(result.status().code(), absl::StatusCode::kDeadlineExceeded) << result.status();
 }
 
@@ -389,7 +385,7 @@ TEST(ScoreClient, PutsTheAnswersOfManySetsTogether) {
   FakeBehaviour behaviour;
   behaviour.score_poses = ScoreByX;
   FakeServer server(behaviour);
-  const auto client = ScoreClient::Open(ChannelTo(server), v1::ScoreSetup(), 20.0);
+  const auto client = ScoreClient::Open(ChannelTo(server.address()), v1::ScoreSetup(), 20.0);
   ASSERT_TRUE(client.ok()) << client.status();
   EXPECT_EQ((*client)->ready().map_revision(), 3u);
   std::vector<Pose> poses(2500);
@@ -405,7 +401,7 @@ TEST(ScoreClient, StaysUsableAfterARefusedSet) {
   FakeBehaviour behaviour;
   behaviour.score_poses = ScoreByX;
   FakeServer server(behaviour);
-  const auto client = ScoreClient::Open(ChannelTo(server), v1::ScoreSetup(), 20.0);
+  const auto client = ScoreClient::Open(ChannelTo(server.address()), v1::ScoreSetup(), 20.0);
   ASSERT_TRUE(client.ok()) << client.status();
   std::vector<Pose> poses(2);
   poses[0].translation.x() = -1.0;

@@ -147,9 +147,16 @@ void FakeServer::Start() {
 
 void FakeServer::Stop() {
   if (server_ == nullptr) return;
+  // Real time: gRPC takes a time; whatever runs is cancelled at once.
   server_->Shutdown(std::chrono::system_clock::now());
   server_->Wait();
   server_.reset();
+}
+
+Channel ChannelTo(const std::string& address) {
+  ChannelOptions options;
+  options.server = address;
+  return *Channel::Create(options);
 }
 
 }  // namespace voxloc::client

@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 
+#include "clients/cpp/channel.h"
 #include "voxloc/v1/admin_service.grpc.pb.h"
 #include "voxloc/v1/localization_service.grpc.pb.h"
 #include "voxloc/v1/map_service.grpc.pb.h"
@@ -85,6 +86,9 @@ class FakeServer {
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;
 };
+
+// A channel without credentials.
+[[nodiscard]] Channel ChannelTo(const std::string& address);
 
 }  // namespace voxloc::client
 

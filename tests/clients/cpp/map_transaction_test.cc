@@ -17,12 +17,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Channel ChannelTo(const FakeServer& server) {
-  ChannelOptions options;
-  options.server = server.address();
-  return *Channel::Create(options);
-}
-
 // CRC-32C bit by bit, as its definition has it.
 uint32_t SlowCrc32c(const std::string& bytes) {
   uint32_t crc = 0xffffffffu;
@@ -99,7 +93,7 @@ TEST(MapTransaction, CutsATileIntoChunksWithChecksums) {
   TransactionOptions options;
   options.begin.set_map("town");
   options.begin.set_create(true);
-  const auto transaction = MapTransaction::Begin(ChannelTo(server), options);
+  const auto transaction = MapTransaction::Begin(ChannelTo(server.address()), options);
   ASSERT_TRUE(transaction.ok()) << transaction.status();
   const PointCloud cloud = CloudOf(200);
   ASSERT_TRUE((*transaction)->AddTile("a", cloud).ok());
@@ -146,7 +140,7 @@ TEST(MapTransaction, SendsManyTilesWithoutWaitingForEach) {
   FakeServer server(recorder.Behaviour());
   TransactionOptions options;
   options.begin.set_map("town");
-  const auto transaction = MapTransaction::Begin(ChannelTo(server), options);
+  const auto transaction = MapTransaction::Begin(ChannelTo(server.address()), options);
   ASSERT_TRUE(transaction.ok()) << transaction.status();
   const PointCloud cloud = CloudOf(100);
   for (int i = 0; i < 300; ++i) {
@@ -161,7 +155,7 @@ TEST(MapTransaction, SendsOfWhatItOffersOnlyWhatIsMissing) {
   FakeServer server(recorder.Behaviour());
   TransactionOptions options;
   options.begin.set_map("town");
-  const auto transaction = MapTransaction::Begin(ChannelTo(server), options);
+  const auto transaction = MapTransaction::Begin(ChannelTo(server.address()), options);
   ASSERT_TRUE(transaction.ok()) << transaction.status();
   const Sha256Digest digest = Sha256Of("a digest");
   ASSERT_TRUE((*transaction)->OfferTile("old", CloudOf(50), digest).ok());
@@ -184,7 +178,7 @@ TEST(MapTransaction, DoesNotCommitWithoutAMissingTile) {
   FakeServer server(recorder.Behaviour());
   TransactionOptions options;
   options.begin.set_map("town");
-  const auto transaction = MapTransaction::Begin(ChannelTo(server), options);
+  const auto transaction = MapTransaction::Begin(ChannelTo(server.address()), options);
   ASSERT_TRUE(transaction.ok()) << transaction.status();
   ASSERT_TRUE((*transaction)->ReuseTile("new", Sha256Of("")).ok());
   ASSERT_TRUE((*transaction)->ReuseTile("known", Sha256Of("")).ok());
@@ -195,7 +189,7 @@ TEST(MapTransaction, DoesNotCommitWithoutAMissingTile) {
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("tile new"));
 
-  const auto second = MapTransaction::Begin(ChannelTo(server), options);
+  const auto second = MapTransaction::Begin(ChannelTo(server.address()), options);
   ASSERT_TRUE(second.ok()) << second.status();
   ASSERT_TRUE((*second)->ReuseTile("new", Sha256Of("")).ok());
   ASSERT_TRUE((*second)->Settle().ok());
@@ -217,7 +211,7 @@ TEST(MapTransaction, EndsWithTheServersErrorAndKeepsIt) {
   FakeServer server(behaviour);
   TransactionOptions options;
   options.begin.set_map("town");
-  const auto transaction = MapTransaction::Begin(ChannelTo(server), options);
+  const auto transaction = MapTransaction::Begin(ChannelTo(server.address()), options);
   ASSERT_TRUE(transaction.ok()) << transaction.status();
   absl::Status added = (*transaction)->AddTile("a", CloudOf(10));
   const absl::Status committed = (*transaction)->Commit({}).status();
@@ -238,7 +232,7 @@ TEST(MapTransaction, DoesNotWaitForEverForAnAnswer) {
   TransactionOptions options;
   options.begin.set_map("town");
   options.timeout_s = 0.2;
-  const auto transaction = MapTransaction::Begin(ChannelTo(server), options);
+  const auto transaction = MapTransaction::Begin(ChannelTo(server.address()), options);
   EXPECT_EQ(transaction.status().code(), absl::StatusCode::kDeadlineExceeded)
       << transaction.status();
 }
@@ -263,7 +257,7 @@ TEST(MapTransaction, IsCancelledWhenDestroyedWithoutCommit) {
   {
     TransactionOptions options;
     options.begin.set_map("town");
-    const auto transaction = MapTransaction::Begin(ChannelTo(server), options);
+    const auto transaction = MapTransaction::Begin(ChannelTo(server.address()), options);
     ASSERT_TRUE(transaction.ok()) << transaction.status();
     ASSERT_TRUE((*transaction)->AddTile("a", CloudOf(10)).ok());
   }

@@ -20,12 +20,6 @@ using ::testing::HasSubstr;
 
 constexpr size_t kTiles = 200;
 
-Channel ChannelTo(const FakeServer& server) {
-  ChannelOptions options;
-  options.server = server.address();
-  return *Channel::Create(options);
-}
-
 // Tiles around their own origins; counts how often one was loaded.
 std::vector<UploadTile> TilesWith(uint64_t seed, int* loads) {
   std::vector<UploadTile> tiles;
@@ -65,7 +59,7 @@ TEST(MapUpload, SendsEachTileOnceAndNothingOfAMapThatIsThere) {
   FakeMaps maps;
   FakeServer server(maps.Behaviour());
   int loads = 0;
-  const auto first = UploadTiles(ChannelTo(server), TilesWith(1, &loads), OptionsFor());
+  const auto first = UploadTiles(ChannelTo(server.address()), TilesWith(1, &loads), OptionsFor());
   ASSERT_TRUE(first.ok()) << first.status();
   EXPECT_EQ(maps.tiles(), ExpectedTiles(1));
   EXPECT_EQ(loads, static_cast<int>(kTiles));
@@ -76,7 +70,7 @@ TEST(MapUpload, SendsEachTileOnceAndNothingOfAMapThatIsThere) {
   EXPECT_EQ(maps.record().begin.request_id(), first->request_id);
 
   const int chunks = maps.record().chunks;
-  const auto again = UploadTiles(ChannelTo(server), TilesWith(1, &loads), OptionsFor());
+  const auto again = UploadTiles(ChannelTo(server.address()), TilesWith(1, &loads), OptionsFor());
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(maps.record().chunks, chunks);
   EXPECT_EQ(again->counts.tiles_reused, kTiles);
@@ -95,7 +89,7 @@ TEST(MapUpload, GoesOnWhereTheConnectionBroke) {
   options.progress = [&broken](const UploadProgress& progress) {
     if (!progress.broken.ok()) broken.push_back(progress.broken);
   };
-  const auto result = UploadTiles(ChannelTo(server), TilesWith(1, &loads), options);
+  const auto result = UploadTiles(ChannelTo(server.address()), TilesWith(1, &loads), options);
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(maps.tiles(), ExpectedTiles(1));
   EXPECT_EQ(maps.revisions().size(), 1u);
@@ -113,7 +107,7 @@ TEST(MapUpload, DoesNotCommitTwiceWhereTheAnswerWasLost) {
   FakeServer server(maps.Behaviour());
   maps.LoseNextAnswer();
   int loads = 0;
-  const auto result = UploadTiles(ChannelTo(server), TilesWith(1, &loads), OptionsFor());
+  const auto result = UploadTiles(ChannelTo(server.address()), TilesWith(1, &loads), OptionsFor());
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_TRUE(result->committed.repeated());
   EXPECT_EQ(result->committed.map().revision(), 1u);
@@ -124,9 +118,11 @@ TEST(MapUpload, ARequestThatWasCommittedSendsNothing) {
   FakeMaps maps;
   FakeServer server(maps.Behaviour());
   int loads = 0;
-  ASSERT_TRUE(UploadTiles(ChannelTo(server), TilesWith(1, &loads), OptionsFor("change 1")).ok());
+  ASSERT_TRUE(
+      UploadTiles(ChannelTo(server.address()), TilesWith(1, &loads), OptionsFor("change 1")).ok());
   const int reuses = maps.record().reuses;
-  const auto again = UploadTiles(ChannelTo(server), TilesWith(9, &loads), OptionsFor("change 1"));
+  const auto again =
+      UploadTiles(ChannelTo(server.address()), TilesWith(9, &loads), OptionsFor("change 1"));
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_TRUE(again->committed.repeated());
   EXPECT_EQ(maps.record().reuses, reuses);
@@ -138,14 +134,14 @@ TEST(MapUpload, LoadsOfTilesWithADigestOnlyThoseThatAreMissing) {
   FakeMaps maps;
   FakeServer server(maps.Behaviour());
   int loads = 0;
-  ASSERT_TRUE(UploadTiles(ChannelTo(server), TilesWith(1, &loads), OptionsFor()).ok());
+  ASSERT_TRUE(UploadTiles(ChannelTo(server.address()), TilesWith(1, &loads), OptionsFor()).ok());
   std::vector<UploadTile> tiles = TilesWith(1, &loads);
   tiles[3] = TilesWith(50, &loads)[3];
   for (UploadTile& tile : tiles) tile.digest = DigestOf(*tile.load());
   FakeMaps::Tiles expected = ExpectedTiles(1);
   expected["tile-3"] = ToBytes(*tiles[3].digest);
   loads = 0;
-  const auto result = UploadTiles(ChannelTo(server), std::move(tiles), OptionsFor());
+  const auto result = UploadTiles(ChannelTo(server.address()), std::move(tiles), OptionsFor());
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(loads, 1);
   EXPECT_EQ(result->counts.tiles_sent, 1u);
@@ -159,7 +155,7 @@ TEST(MapUpload, ATileThatCannotBeLoadedLeavesTheMapAsItWas) {
   std::vector<UploadTile> tiles = TilesWith(1, &loads);
   tiles[100].load = [] { return absl::UnavailableError("the disk is gone"); };
   const absl::Status status =
-      UploadTiles(ChannelTo(server), std::move(tiles), OptionsFor()).status();
+      UploadTiles(ChannelTo(server.address()), std::move(tiles), OptionsFor()).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(status.message()), HasSubstr("the disk is gone"));
   EXPECT_TRUE(maps.revisions().empty());
@@ -183,12 +179,12 @@ TEST(MapUpload, GivesUpAfterAsManyAttemptsAsItMay) {
   options.reconnect.max_wait_s = 0.001;
   int loads = 0;
   const absl::Status status =
-      UploadTiles(ChannelTo(server), TilesWith(1, &loads), options).status();
+      UploadTiles(ChannelTo(server.address()), TilesWith(1, &loads), options).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
   EXPECT_EQ(calls, 4);
   // A server that cannot be reached in the first place is told at once.
   calls = 1;
-  EXPECT_FALSE(UploadTiles(ChannelTo(server), {}, options).ok());
+  EXPECT_FALSE(UploadTiles(ChannelTo(server.address()), {}, options).ok());
   EXPECT_EQ(calls, 2);
 }
 

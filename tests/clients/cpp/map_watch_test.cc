@@ -13,12 +13,6 @@
 namespace voxloc::client {
 namespace {
 
-Channel ChannelTo(const FakeServer& server) {
-  ChannelOptions options;
-  options.server = server.address();
-  return *Channel::Create(options);
-}
-
 ReconnectOptions Quick() {
   ReconnectOptions options;
   options.max_attempts = 3;
@@ -47,7 +41,7 @@ FakeBehaviour TwoEventsACall(std::atomic<int>* calls, grpc::StatusCode end) {
 TEST(MapWatch, BeginsAnewWhereTheConnectionBreaks) {
   std::atomic<int> calls{0};
   FakeServer server(TwoEventsACall(&calls, grpc::StatusCode::UNAVAILABLE));
-  MapWatch watch(ChannelTo(server), "town", Quick());
+  MapWatch watch(ChannelTo(server.address()), "town", Quick());
   for (const uint64_t revision : {10u, 11u, 20u, 21u, 30u}) {
     const auto event = watch.Next();
     ASSERT_TRUE(event.ok()) << event.status();
@@ -59,7 +53,7 @@ TEST(MapWatch, BeginsAnewWhereTheConnectionBreaks) {
 TEST(MapWatch, BeginsAnewWhereItIsCancelledByTheServer) {
   std::atomic<int> calls{0};
   FakeServer server(TwoEventsACall(&calls, grpc::StatusCode::CANCELLED));
-  MapWatch watch(ChannelTo(server), "town", Quick());
+  MapWatch watch(ChannelTo(server.address()), "town", Quick());
   for (const uint64_t revision : {10u, 11u, 20u}) {
     const auto event = watch.Next();
     ASSERT_TRUE(event.ok()) << event.status();
@@ -70,7 +64,7 @@ TEST(MapWatch, BeginsAnewWhereItIsCancelledByTheServer) {
 TEST(MapWatch, EndsWithOtherErrors) {
   std::atomic<int> calls{0};
   FakeServer server(TwoEventsACall(&calls, grpc::StatusCode::INVALID_ARGUMENT));
-  MapWatch watch(ChannelTo(server), "town", Quick());
+  MapWatch watch(ChannelTo(server.address()), "town", Quick());
   EXPECT_TRUE(watch.Next().ok());
   EXPECT_TRUE(watch.Next().ok());
   EXPECT_EQ(watch.Next().status().code(), absl::StatusCode::kInvalidArgument);
@@ -86,7 +80,7 @@ TEST(MapWatch, GivesUpAfterAsManyAttemptsAsItMay) {
     return grpc::Status(grpc::StatusCode::UNAVAILABLE, "draining");
   };
   FakeServer server(behaviour);
-  MapWatch watch(ChannelTo(server), "town", Quick());
+  MapWatch watch(ChannelTo(server.address()), "town", Quick());
   EXPECT_EQ(watch.Next().status().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(calls, 4);
 }
@@ -104,7 +98,7 @@ TEST(MapWatch, CancelEndsANextThatWaits) {
     return grpc::Status::CANCELLED;
   };
   FakeServer server(behaviour);
-  MapWatch watch(ChannelTo(server), "", Quick());
+  MapWatch watch(ChannelTo(server.address()), "", Quick());
   ASSERT_TRUE(watch.Next().ok());
   watching.get_future().wait();
   std::future<void> cancelled = std::async(std::launch::async, [&watch] { watch.Cancel(); });

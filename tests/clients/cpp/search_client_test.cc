@@ -29,12 +29,6 @@ FakeBehaviour Searching(const Behaviour& behaviour) {
   return all;
 }
 
-Channel ChannelTo(const FakeServer& server) {
-  ChannelOptions options;
-  options.server = server.address();
-  return *Channel::Create(options);
-}
-
 void Tell(double fraction, FakeBehaviour::SearchStream* stream) {
   v1::EstimateInitialPoseResponse response;
   response.mutable_progress()->set_fraction(fraction);
@@ -45,6 +39,7 @@ void Tell(double fraction, FakeBehaviour::SearchStream* stream) {
 grpc::Status SearchOn(grpc::ServerContext* context, const v1::EstimateInitialPoseRequest&,
                       FakeBehaviour::SearchStream* stream) {
   Tell(0.1, stream);
+  // Real time: a call that hangs until it is cancelled.
   while (!context->IsCancelled()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   return grpc::Status::CANCELLED;
 }
@@ -65,7 +60,7 @@ TEST(SearchClient, TellsTheProgressAndReturnsTheResult) {
   request.mutable_setup()->set_map("town");
   std::vector<double> fractions;
   const auto result = EstimateInitialPose(
-      ChannelTo(server), request,
+      ChannelTo(server.address()), request,
       [&fractions](const v1::SearchProgress& progress) {
         fractions.push_back(progress.fraction());
         return true;
@@ -75,13 +70,13 @@ TEST(SearchClient, TellsTheProgressAndReturnsTheResult) {
   EXPECT_EQ(result->map(), "town");
   EXPECT_EQ(result->ambiguity_gap(), 0.5);
   EXPECT_THAT(fractions, ElementsAre(0.25, 0.75));
-  EXPECT_TRUE(EstimateInitialPose(ChannelTo(server), request, nullptr, 60.0).ok());
+  EXPECT_TRUE(EstimateInitialPose(ChannelTo(server.address()), request, nullptr, 60.0).ok());
 }
 
 TEST(SearchClient, GivesUpWhenTheObserverSaysSo) {
   FakeServer server(Searching(SearchOn));
   const auto result = EstimateInitialPose(
-      ChannelTo(server), v1::EstimateInitialPoseRequest(),
+      ChannelTo(server.address()), v1::EstimateInitialPoseRequest(),
       [](const v1::SearchProgress&) { return false; }, 60.0);
   EXPECT_EQ(result.status().code(), absl::StatusCode::kCancelled);
 }
@@ -89,7 +84,7 @@ TEST(SearchClient, GivesUpWhenTheObserverSaysSo) {
 TEST(SearchClient, EndsAtItsDeadline) {
   FakeServer server(Searching(SearchOn));
   const auto result = EstimateInitialPose(
-      ChannelTo(server), v1::EstimateInitialPoseRequest(),
+      ChannelTo(server.address()), v1::EstimateInitialPoseRequest(),
       [](const v1::SearchProgress&) { return true; }, 0.2);
   EXPECT_EQ(result.status().code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(std::string(result.status().message()), HasSubstr("EstimateInitialPose"));
@@ -100,14 +95,15 @@ TEST(SearchClient, PassesTheServersErrorsOnAndNamesAMissingResult) {
                                    FakeBehaviour::SearchStream*) {
     return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "the request has no scope");
   }));
-  const auto refused =
-      EstimateInitialPose(ChannelTo(refusing), v1::EstimateInitialPoseRequest(), nullptr, 60.0);
+  const auto refused = EstimateInitialPose(ChannelTo(refusing.address()),
+                                           v1::EstimateInitialPoseRequest(), nullptr, 60.0);
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(refused.status().message(),
             refusing.address() + " EstimateInitialPose: the request has no scope");
   FakeServer silent(Searching([](grpc::ServerContext*, const v1::EstimateInitialPoseRequest&,
                                  FakeBehaviour::SearchStream*) { return grpc::Status::OK; }));
-  EXPECT_EQ(EstimateInitialPose(ChannelTo(silent), v1::EstimateInitialPoseRequest(), nullptr, 60.0)
+  EXPECT_EQ(EstimateInitialPose(ChannelTo(silent.address()), v1::EstimateInitialPoseRequest(),
+                                nullptr, 60.0)
                 .status()
                 .code(),
             absl::StatusCode::kInternal);

@@ -35,13 +35,7 @@ PointCloud ThreePoints() {
   return cloud;
 }
 
-Channel ChannelTo(const std::string& address) {
-  ChannelOptions options;
-  options.server = address;
-  return *Channel::Create(options);
-}
-
-SessionOptions OptionsFor(const std::string& map) {
+SessionOptions SessionOf(const std::string& map) {
   SessionOptions options;
   options.open.mutable_setup()->set_map(map);
   options.open_timeout_s = 20.0;
@@ -96,7 +90,7 @@ FakeBehaviour RememberScan(v1::Scan* seen) {
 TEST(LocalizationSession, SendsTheCloudAsFloatsAndTheGuessAsAPose) {
   v1::Scan seen;
   FakeServer server(RememberScan(&seen));
-  auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("town"));
+  auto session = LocalizationSession::Open(ChannelTo(server.address()), SessionOf("town"));
   ASSERT_TRUE(session.ok()) << session.status();
   EXPECT_EQ((*session)->opened().session(), "s-1");
   PointCloud cloud = ThreePoints();
@@ -134,7 +128,7 @@ TEST(LocalizationSession, MatchesResultsThatComeInAnotherOrder) {
     return grpc::Status::OK;
   };
   FakeServer server(behaviour);
-  auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("town"));
+  auto session = LocalizationSession::Open(ChannelTo(server.address()), SessionOf("town"));
   ASSERT_TRUE(session.ok()) << session.status();
   const PointCloud cloud = ThreePoints();
   for (int64_t stamp : {100, 200, 300}) {
@@ -159,7 +153,7 @@ TEST(LocalizationSession, SaysWhichServerAndCallFailed) {
     return grpc::Status(grpc::StatusCode::NOT_FOUND, "no map 'moon'");
   };
   FakeServer server(behaviour);
-  const auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("moon"));
+  const auto session = LocalizationSession::Open(ChannelTo(server.address()), SessionOf("moon"));
   EXPECT_EQ(session.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(session.status().message()),
               ::testing::AllOf(HasSubstr(server.address()), HasSubstr("AlignScans"),
@@ -169,18 +163,19 @@ TEST(LocalizationSession, SaysWhichServerAndCallFailed) {
 TEST(LocalizationSession, ReportsAServerThatCannotBeReached) {
   FakeServer server(FakeBehaviour{});
   server.Stop();
-  const auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("town"));
+  const auto session = LocalizationSession::Open(ChannelTo(server.address()), SessionOf("town"));
   EXPECT_EQ(session.status().code(), absl::StatusCode::kUnavailable) << session.status();
 }
 
 TEST(LocalizationSession, GivesUpOnAServerThatDoesNotAnswerOpen) {
   FakeBehaviour behaviour;
   behaviour.align_scans = [](grpc::ServerContext* context, FakeBehaviour::AlignStream*) {
+    // Real time: a call that hangs until it is cancelled.
     while (!context->IsCancelled()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     return grpc::Status::CANCELLED;
   };
   FakeServer server(behaviour);
-  SessionOptions options = OptionsFor("town");
+  SessionOptions options = SessionOf("town");
   options.open_timeout_s = 0.2;
   const auto session = LocalizationSession::Open(ChannelTo(server.address()), options);
   EXPECT_EQ(session.status().code(), absl::StatusCode::kDeadlineExceeded) << session.status();
@@ -190,7 +185,7 @@ TEST(LocalizationSession, RefusesWhatTheServerWouldNotTake) {
   FakeBehaviour behaviour;
   behaviour.align_scans = Echo;
   FakeServer server(behaviour);
-  SessionOptions options = OptionsFor("town");
+  SessionOptions options = SessionOf("town");
   options.max_outstanding = 2;
   auto session = LocalizationSession::Open(ChannelTo(server.address()), options);
   ASSERT_TRUE(session.ok()) << session.status();
@@ -231,7 +226,7 @@ TEST(LocalizationSession, ResumesWithTheLastPoseWhenTheServerComesBack) {
                                   : grpc::Status::OK;
   };
   FakeServer server(behaviour);
-  SessionOptions options = OptionsFor("town");
+  SessionOptions options = SessionOf("town");
   options.reconnect.max_attempts = 100;
   auto session = LocalizationSession::Open(ChannelTo(server.address()), options);
   ASSERT_TRUE(session.ok()) << session.status();
@@ -281,7 +276,7 @@ TEST(LocalizationSession, SendsPosesReferencesAndActivation) {
     return grpc::Status::OK;
   };
   FakeServer server(behaviour);
-  auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("town"));
+  auto session = LocalizationSession::Open(ChannelTo(server.address()), SessionOf("town"));
   ASSERT_TRUE(session.ok()) << session.status();
   EXPECT_TRUE((*session)->Activate(true).ok());
   Matrix6 covariance = Matrix6::Identity();
@@ -321,7 +316,7 @@ TEST(LocalizationSession, SendsPosesReferencesAndActivation) {
 TEST(LocalizationSession, SendsMessagesAsTheyAre) {
   v1::Scan seen;
   FakeServer server(RememberScan(&seen));
-  auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("town"));
+  auto session = LocalizationSession::Open(ChannelTo(server.address()), SessionOf("town"));
   ASSERT_TRUE(session.ok()) << session.status();
   v1::Scan scan;
   scan.set_sequence(99);
@@ -356,7 +351,7 @@ TEST(LocalizationSession, GoesOnWhereTheServerCancelsAStreamOpenOrNot) {
     return grpc::Status::CANCELLED;
   };
   FakeServer server(behaviour);
-  auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("town"));
+  auto session = LocalizationSession::Open(ChannelTo(server.address()), SessionOf("town"));
   ASSERT_TRUE(session.ok()) << session.status();
   ASSERT_TRUE((*session)->Send(v1::Scan()).ok());
   const auto result = (*session)->ReceiveResultOf(1, 20.0);
@@ -386,7 +381,7 @@ TEST(LocalizationSession, ChangesOfTheSetupHoldAfterAReconnectToo) {
     return grpc::Status::OK;
   };
   FakeServer server(behaviour);
-  auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("town"));
+  auto session = LocalizationSession::Open(ChannelTo(server.address()), SessionOf("town"));
   ASSERT_TRUE(session.ok()) << session.status();
   EXPECT_TRUE((*session)->connection().ok());
   v1::ScanSetup setup;
@@ -444,7 +439,7 @@ TEST(LocalizationSession, CarriesTheLastPoseOnByTheOdometryAfterAReconnect) {
     return grpc::Status::OK;
   };
   FakeServer server(behaviour);
-  auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("town"));
+  auto session = LocalizationSession::Open(ChannelTo(server.address()), SessionOf("town"));
   ASSERT_TRUE(session.ok()) << session.status();
   const auto send = [&session](double odom_x, int poses) {
     v1::Scan scan;
@@ -477,7 +472,7 @@ TEST(LocalizationSession, StartsWithoutWaitingAndKeepsTheNewestScan) {
     return Echo(context, stream);
   };
   FakeServer server(behaviour);
-  const auto session = LocalizationSession::Start(ChannelTo(server.address()), OptionsFor("town"));
+  const auto session = LocalizationSession::Start(ChannelTo(server.address()), SessionOf("town"));
   EXPECT_EQ(session->connection().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(session->opened().session(), "");
   ASSERT_TRUE(session->Send(v1::Scan()).ok());
@@ -487,7 +482,7 @@ TEST(LocalizationSession, StartsWithoutWaitingAndKeepsTheNewestScan) {
   EXPECT_EQ(session->ReceiveResultOf(2, 20.0)->status(), v1::ALIGNMENT_STATUS_OK);
   EXPECT_TRUE(session->connection().ok());
   // An error that Open would have returned.
-  const auto nobody = LocalizationSession::Start(ChannelTo("127.0.0.1:1"), OptionsFor("town"));
+  const auto nobody = LocalizationSession::Start(ChannelTo("127.0.0.1:1"), SessionOf("town"));
   const auto end = nobody->AwaitEnd(20.0);
   ASSERT_TRUE(end.has_value());
   EXPECT_EQ(end->code(), absl::StatusCode::kUnavailable);
@@ -507,7 +502,7 @@ TEST(LocalizationSession, TellsWhatTheServerDidNotTake) {
     return grpc::Status::OK;
   };
   FakeServer server(behaviour);
-  auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("town"));
+  auto session = LocalizationSession::Open(ChannelTo(server.address()), SessionOf("town"));
   ASSERT_TRUE(session.ok()) << session.status();
   EXPECT_FALSE((*session)->TakeRejection().has_value());
   EXPECT_TRUE((*session)->SendPose(1, Pose()).ok());
@@ -536,7 +531,7 @@ TEST(LocalizationSession, HandsResultsOverAsTheyCome) {
   constexpr uint64_t kScans = 20;
   std::unique_ptr<LocalizationSession> session;
   std::atomic<uint64_t> received{0};
-  SessionOptions options = OptionsFor("town");
+  SessionOptions options = SessionOf("town");
   options.max_outstanding = 1;
   options.on_result = [&](const v1::AlignmentResult& result) {
     EXPECT_EQ(result.sequence(), received + 1);
@@ -573,7 +568,7 @@ TEST(LocalizationSession, CountsAndDropsResultsThatNoScanWaitsFor) {
     return grpc::Status::OK;
   };
   FakeServer server(behaviour);
-  auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("town"));
+  auto session = LocalizationSession::Open(ChannelTo(server.address()), SessionOf("town"));
   ASSERT_TRUE(session.ok()) << session.status();
   const PointCloud cloud = ThreePoints();
   ScanInput scan;
@@ -609,7 +604,7 @@ TEST(LocalizationSession, NeverWaitsForTheConnectionAndTheNewestScanWins) {
     return grpc::Status::OK;
   };
   FakeServer server(behaviour);
-  auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("town"));
+  auto session = LocalizationSession::Open(ChannelTo(server.address()), SessionOf("town"));
   ASSERT_TRUE(session.ok()) << session.status();
   PointCloud cloud;
   for (int i = 0; i < 200'000; ++i) cloud.PushBack(1.0F, 2.0F, 3.0F);
@@ -662,7 +657,7 @@ TEST(LocalizationSession, GoesElsewhereWhenTheServerDrains) {
     return grpc::Status::OK;
   };
   FakeServer server(behaviour);
-  auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("town"));
+  auto session = LocalizationSession::Open(ChannelTo(server.address()), SessionOf("town"));
   ASSERT_TRUE(session.ok()) << session.status();
   const PointCloud cloud = ThreePoints();
   ScanInput scan;
@@ -703,7 +698,7 @@ TEST(LocalizationSession, AsksAgainWhereTheNextServerIsFullOrHasNoMapYet) {
     return grpc::Status::OK;
   };
   FakeServer server(behaviour);
-  auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("town"));
+  auto session = LocalizationSession::Open(ChannelTo(server.address()), SessionOf("town"));
   ASSERT_TRUE(session.ok()) << session.status();
   const PointCloud cloud = ThreePoints();
   ScanInput scan;
@@ -726,7 +721,7 @@ TEST(LocalizationSession, StopsTryingAfterTheLastAttempt) {
     return grpc::Status(grpc::StatusCode::UNAVAILABLE, "stopping");
   };
   FakeServer server(behaviour);
-  SessionOptions options = OptionsFor("town");
+  SessionOptions options = SessionOf("town");
   options.reconnect.max_attempts = 2;
   auto session = LocalizationSession::Open(ChannelTo(server.address()), options);
   ASSERT_TRUE(session.ok()) << session.status();
@@ -762,7 +757,7 @@ TEST(LocalizationSession, OpensAgainWhereAProxyCutTheStreamOff) {
     return grpc::Status(grpc::StatusCode::INTERNAL, "broken", details.SerializeAsString());
   };
   FakeServer server(behaviour);
-  auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("town"));
+  auto session = LocalizationSession::Open(ChannelTo(server.address()), SessionOf("town"));
   ASSERT_TRUE(session.ok()) << session.status();
   const PointCloud cloud = ThreePoints();
   ScanInput scan;
@@ -783,7 +778,7 @@ TEST(LocalizationSession, DoesNotReconnectAfterOtherErrors) {
     return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many");
   };
   FakeServer server(behaviour);
-  auto session = LocalizationSession::Open(ChannelTo(server.address()), OptionsFor("town"));
+  auto session = LocalizationSession::Open(ChannelTo(server.address()), SessionOf("town"));
   ASSERT_TRUE(session.ok()) << session.status();
   const PointCloud cloud = ThreePoints();
   ScanInput scan;

@@ -363,7 +363,7 @@ class SessionRoutes : public ::testing::Test {
   }
   static absl::Status Gone() { return absl::UnavailableError("gone"); }
 
-  const ReconnectOptions reconnect_;  // of 10 attempts, from 0.1 to 5 s
+  const ReconnectOptions reconnect_{};  // of 10 attempts, from 0.1 to 5 s
 };
 
 TEST_F(SessionRoutes, WithOneAddressAServerThatDrainedGetsTheTimeThatItAskedFor) {

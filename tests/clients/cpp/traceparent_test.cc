@@ -23,7 +23,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr double kTimeout_s = 20.0;
+constexpr double kTraceTimeout_s = 20.0;
 constexpr char kFirst[] = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 constexpr char kSecond[] = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";
 
@@ -85,7 +85,7 @@ TEST_F(TracedCalls, BringTheContextOfTheChannel) {
     options.traceparent = traceparent;
     const auto channel = Channel::Create(options);
     ASSERT_TRUE(channel.ok()) << channel.status();
-    EXPECT_TRUE(GetServerInfo(*channel, kTimeout_s).ok());
+    EXPECT_TRUE(GetServerInfo(*channel, kTraceTimeout_s).ok());
   }
   EXPECT_THAT(came(), ElementsAre(absl::StrCat(kFirst, "|"), ""));
 }
@@ -100,7 +100,7 @@ TEST_F(TracedCalls, AskForTheContextAsEachBegins) {
   ASSERT_TRUE(channel.ok()) << channel.status();
   for (const char* next : {kFirst, kSecond, "", "malformed\n"}) {
     current = next;
-    EXPECT_TRUE(GetServerInfo(*channel, kTimeout_s).ok());
+    EXPECT_TRUE(GetServerInfo(*channel, kTraceTimeout_s).ok());
   }
   EXPECT_THAT(came(), ElementsAre(absl::StrCat(kFirst, "|"), absl::StrCat(kSecond, "|"), "", ""));
 }

@@ -462,14 +462,14 @@ class Served(unittest.TestCase):
         scan = voxloc.Scan(self.clouds[0], guess_map_T_base=voxloc.Pose())
         with tempfile.TemporaryDirectory(dir=self.folder) as folder:
             server = voxlocd.Voxlocd([PROGRAMS / "voxlocd", "--engine=cpu"], folder)
-            with voxloc.Client(server.address) as client:
+            address = server.address
+            with voxloc.Client(address) as client:
                 try:
-                    server.wait_until_ready()
                     client.load_map("m", {"a": self.clouds[0]})
                     session = client.session("m", reconnect=quick)
                     self.assertTrue(session.align(scan, 60))
                 finally:
-                    asyncio.run(go_on(server.address, server.stop))
+                    asyncio.run(go_on(address, server.stop))
                 with self.assertRaisesRegex(voxloc.Error, "gave up after 3 attempts") as raised:
                     session.receive(60)
                 self.assertEqual(raised.exception.code, grpc.StatusCode.UNAVAILABLE)

@@ -225,11 +225,17 @@ TEST_F(BridgeServicesTest, TheFeederBringsTheLoadersTilesToTheServerAndRemovesNo
   Start();
   SendPosesAround(0);
   const auto update = [this] {
-    const size_t before = fakes_.output.Statuses("map_update_status").size();
-    bridge().OnTimer();
-    EXPECT_TRUE(
-        Eventually([&] { return fakes_.output.Statuses("map_update_status").size() > before; }));
-    return fakes_.output.Statuses("map_update_status").back();
+    DiagnosticStatus status;
+    EXPECT_TRUE(Eventually([&] {
+      const size_t before = fakes_.output.Statuses("map_update_status").size();
+      bridge().OnTimer();
+      EXPECT_TRUE(
+          Eventually([&] { return fakes_.output.Statuses("map_update_status").size() > before; }));
+      status = fakes_.output.Statuses("map_update_status").back();
+      // While the last update is still being put away none is made.
+      return KeysOf(status).size() > 3;
+    }));
+    return status;
   };
   DiagnosticStatus status = update();
   EXPECT_EQ(status.level, DiagnosticStatus::kWarn);

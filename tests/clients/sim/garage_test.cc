@@ -22,7 +22,7 @@ World Garage(uint64_t seed) {
   return *BuildGarage(options);
 }
 
-std::vector<DrivePose> Drive(const World& world, uint64_t seed) {
+std::vector<DrivePose> DriveThroughGarage(const World& world, uint64_t seed) {
   DriveOptions options;
   options.seed = seed;
   options.scans = 240;
@@ -53,7 +53,7 @@ TEST(GarageTest, DrivesUseBothStoreysAndTheRampsBetweenThem) {
     int lower = 0;
     int upper = 0;
     int ramp = 0;
-    for (const DrivePose& at : Drive(world, seed)) {
+    for (const DrivePose& at : DriveThroughGarage(world, seed)) {
       const double floor_m = at.world_T_sensor.translation.z() - kSensorHeight_m;
       EXPECT_GT(floor_m, -0.05);
       EXPECT_LT(floor_m, rise_m + 0.05);
@@ -69,7 +69,7 @@ TEST(GarageTest, TheWheelsStandOnTheFloorOfEveryStoreyAndRamp) {
   const World world = Garage(7);
   const RayCaster caster(world.scene);
   double steepest = 0.0;
-  for (const DrivePose& at : Drive(world, 1)) {
+  for (const DrivePose& at : DriveThroughGarage(world, 1)) {
     for (const double x : {-1.35, 1.35}) {
       for (const double y : {-0.8, 0.8}) {
         const Eigen::Vector3d wheel = at.world_T_sensor * Eigen::Vector3d(x, y, -1.0);
@@ -90,7 +90,7 @@ TEST(GarageTest, CeilingsAreLow) {
     const RayCaster caster(world.scene);
     int level = 0;
     int ceilings = 0;
-    for (const DrivePose& at : Drive(world, seed)) {
+    for (const DrivePose& at : DriveThroughGarage(world, seed)) {
       const Eigen::Vector3d up = at.world_T_sensor.rotation * Eigen::Vector3d::UnitZ();
       if (up.z() < 1.0 - 1e-9) continue;
       ++level;
@@ -164,7 +164,7 @@ TEST(GarageTest, DrivesTouchNothing) {
     options.seed = seed;
     options.parked_car_density = 1.0;
     const World world = *BuildGarage(options);
-    EXPECT_GT(LeastClearance(world, Drive(world, seed)), 0.1) << seed;
+    EXPECT_GT(LeastClearance(world, DriveThroughGarage(world, seed)), 0.1) << seed;
   }
 }
 

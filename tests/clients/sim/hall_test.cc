@@ -13,7 +13,7 @@
 namespace voxloc::sim {
 namespace {
 
-std::vector<DrivePose> Drive(const World& world, uint64_t seed) {
+std::vector<DrivePose> DriveThroughHall(const World& world, uint64_t seed) {
   DriveOptions options;
   options.seed = seed;
   options.scans = 120;
@@ -58,7 +58,7 @@ TEST(HallTest, RaysEndAtWallsAndRoofOfTheGivenSize) {
   double reach_x = 0.0;
   double reach_y = 0.0;
   double top = 0.0;
-  for (const DrivePose& at : Drive(world, 1)) {
+  for (const DrivePose& at : DriveThroughHall(world, 1)) {
     for (int i = 0; i < 90; ++i) {
       for (const double climb : {-0.2, 0.3, 2.0}) {
         const double angle = 4.0 * i * kRadiansPerDegree;
@@ -81,13 +81,13 @@ TEST(HallTest, RaysEndAtWallsAndRoofOfTheGivenSize) {
 TEST(HallTest, DrivesTouchNothing) {
   for (uint64_t seed = 101; seed < 109; ++seed) {
     const World world = *BuildHall(SeededHall(seed));
-    EXPECT_GT(LeastClearance(world, Drive(world, seed)), 0.1) << seed;
+    EXPECT_GT(LeastClearance(world, DriveThroughHall(world, seed)), 0.1) << seed;
   }
   HallOptions least;
   least.width_m = 20.0;
   least.length_m = 25.0;
   const World world = *BuildHall(least);
-  EXPECT_GT(LeastClearance(world, Drive(world, 1)), 0.1);
+  EXPECT_GT(LeastClearance(world, DriveThroughHall(world, 1)), 0.1);
 }
 
 TEST(HallTest, AbsurdOptionsAreRefusedByName) {

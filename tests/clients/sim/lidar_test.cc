@@ -14,7 +14,7 @@
 namespace voxloc::sim {
 namespace {
 
-LidarOptions Exact() {
+LidarOptions ExactOptions() {
   LidarOptions options;
   options.range_noise_m = 0.0;
   options.dropout = 0.0;
@@ -32,7 +32,7 @@ TEST(LidarTest, WithoutNoiseEveryPointLiesOnASurface) {
   DriveOptions drive_options;
   drive_options.scans = 4;
   drive_options.rate_hz = 0.2;
-  LidarOptions options = Exact();
+  LidarOptions options = ExactOptions();
   options.azimuth_steps = 60;
   options.rings = 24;
   const Lidar lidar(options);
@@ -56,7 +56,7 @@ TEST(LidarTest, RingsAndStepsAreWhereTheyShouldBe) {
   ball.shape = Shape::kEllipsoid;
   ball.half_extent = {10.0, 10.0, 10.0};
   const Scene scene(Ground(1.0, 1.0, [](double, double) { return -100.0; }), {ball});
-  LidarOptions options = Exact();
+  LidarOptions options = ExactOptions();
   options.rings = 5;
   options.min_elevation_deg = -20.0;
   options.max_elevation_deg = 20.0;
@@ -110,7 +110,7 @@ TEST(LidarTest, MissingReturnsAreLeftOutOrZeros) {
   const Scene scene(Ground(30.0), {});
   Pose pose;
   pose.translation.z() = 2.0;
-  LidarOptions options = Exact();
+  LidarOptions options = ExactOptions();
   options.max_range_m = 20.0;
   options.min_range_m = 6.0;
   const PointCloud found = Lidar(options).Scan(RayCaster(scene), pose, 0);
@@ -157,7 +157,7 @@ TEST(LidarTest, RaysLeaveFromWhereTheSensorIsAtTheirMoment) {
         Eigen::Quaterniond(Eigen::AngleAxisd(kTurn_radps * time_s, Eigen::Vector3d::UnitZ()));
     return pose;
   };
-  LidarOptions options = Exact();
+  LidarOptions options = ExactOptions();
   options.azimuth_steps = 360;
   const Sweep sweep = Lidar(options).ScanWhileMoving(
       [&](double time_s) {

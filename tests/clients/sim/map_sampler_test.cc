@@ -11,7 +11,7 @@
 namespace voxloc::sim {
 namespace {
 
-World SmallTown() {
+World SampledTown() {
   TownOptions options;
   options.size_m = 120.0;
   return *BuildTown(options);
@@ -25,7 +25,7 @@ MapSamplingOptions Coarse(double noise_m) {
 }
 
 TEST(MapSamplerTest, WithoutNoiseEveryPointLiesOnASurface) {
-  const World town = SmallTown();
+  const World town = SampledTown();
   const PointCloud map = *SampleMap(town, Coarse(0.0), 1);
   ASSERT_GT(map.size(), 50000U);
   for (size_t i = 0; i < map.size(); i += 41) {
@@ -35,7 +35,7 @@ TEST(MapSamplerTest, WithoutNoiseEveryPointLiesOnASurface) {
 }
 
 TEST(MapSamplerTest, NoPointLiesInsideSomethingOrBelowGround) {
-  const World town = SmallTown();
+  const World town = SampledTown();
   const PointCloud map = *SampleMap(town, Coarse(0.0), 1);
   size_t inside = 0;
   size_t checked = 0;
@@ -55,7 +55,7 @@ TEST(MapSamplerTest, NoPointLiesInsideSomethingOrBelowGround) {
 }
 
 TEST(MapSamplerTest, DensityFollowsTheSpacing) {
-  const World town = SmallTown();
+  const World town = SampledTown();
   MapSamplingOptions options = Coarse(0.01);
   const double coarse = static_cast<double>(SampleMap(town, options, 0)->size());
   options.spacing_m = 0.15;
@@ -99,7 +99,7 @@ TEST(MapSamplerTest, NoiseIsAcrossTheSurface) {
 }
 
 TEST(MapSamplerTest, TheNumberOfThreadsChangesNothing) {
-  const World town = SmallTown();
+  const World town = SampledTown();
   const PointCloud one = *SampleMap(town, Coarse(0.01), 1);
   const PointCloud four = *SampleMap(town, Coarse(0.01), 4);
   EXPECT_EQ(one.x, four.x);
@@ -108,7 +108,7 @@ TEST(MapSamplerTest, TheNumberOfThreadsChangesNothing) {
 }
 
 TEST(MapSamplerTest, PartsAreTheMapAndEndWithTheReceiversError) {
-  const World town = SmallTown();
+  const World town = SampledTown();
   const PointCloud map = *SampleMap(town, Coarse(0.01), 2);
   PointCloud joined;
   size_t parts = 0;
@@ -132,7 +132,7 @@ TEST(MapSamplerTest, PartsAreTheMapAndEndWithTheReceiversError) {
 }
 
 TEST(MapSamplerTest, ReportsProgressToTheEnd) {
-  const World town = SmallTown();
+  const World town = SampledTown();
   size_t last = 0;
   size_t all = 1;
   ASSERT_TRUE(SampleMap(town, Coarse(0.01), 2, [&](size_t done, size_t total) {
@@ -144,7 +144,7 @@ TEST(MapSamplerTest, ReportsProgressToTheEnd) {
 }
 
 TEST(MapSamplerTest, TooManyPointsAndAbsurdOptionsAreRefused) {
-  const World town = SmallTown();
+  const World town = SampledTown();
   MapSamplingOptions options = Coarse(0.01);
   options.max_points = 1000;
   EXPECT_EQ(SampleMap(town, options, 0).status().code(), absl::StatusCode::kResourceExhausted);

@@ -12,7 +12,7 @@
 namespace voxloc::sim {
 namespace {
 
-constexpr double kSight_m = 60.0;
+constexpr double kMotorwaySight_m = 60.0;
 
 MotorwayOptions Short(uint64_t seed) {
   MotorwayOptions options;
@@ -32,7 +32,7 @@ DriveOptions Fast(uint64_t seed) {
 
 TEST(MotorwayTest, TheDriveGoesFromOneEndToTheOtherWithoutBraking) {
   for (uint64_t seed = 101; seed < 105; ++seed) {
-    const World world = *BuildMotorway(Short(seed), kSight_m);
+    const World world = *BuildMotorway(Short(seed), kMotorwaySight_m);
     DriveOptions options = Fast(seed);
     const auto drive = PlanDrive(world, options);
     ASSERT_TRUE(drive.ok()) << drive.status();
@@ -43,7 +43,7 @@ TEST(MotorwayTest, TheDriveGoesFromOneEndToTheOtherWithoutBraking) {
 }
 
 TEST(MotorwayTest, RailsStandOnBothSidesOfTheRightCarriageway) {
-  const World world = *BuildMotorway(Short(8), kSight_m);
+  const World world = *BuildMotorway(Short(8), kMotorwaySight_m);
   const RayCaster caster(world.scene);
   int left_rail = 0;
   int right_rail = 0;
@@ -65,7 +65,7 @@ TEST(MotorwayTest, RailsStandOnBothSidesOfTheRightCarriageway) {
 }
 
 TEST(MotorwayTest, TheRoadBedIsLevelAcrossAndTheLandIsNot) {
-  const World world = *BuildMotorway(Short(9), kSight_m);
+  const World world = *BuildMotorway(Short(9), kMotorwaySight_m);
   const Ground& ground = world.scene.ground();
   double across = 0.0;
   double beyond = 0.0;
@@ -86,7 +86,7 @@ TEST(MotorwayTest, TheRoadBedIsLevelAcrossAndTheLandIsNot) {
 TEST(MotorwayTest, SeedsGiveOtherBendsBridgesAndWalls) {
   std::set<size_t> solids;
   for (uint64_t seed = 101; seed < 109; ++seed) {
-    const World world = *BuildMotorway(Short(seed), kSight_m);
+    const World world = *BuildMotorway(Short(seed), kMotorwaySight_m);
     solids.insert(world.scene.solids().size());
     const auto& streets = world.streets.streets();
     EXPECT_TRUE(world.streets.IsLine());
@@ -104,7 +104,7 @@ TEST(MotorwayTest, SeedsGiveOtherBendsBridgesAndWalls) {
 
 TEST(MotorwayTest, DrivesTouchNothing) {
   for (uint64_t seed = 101; seed < 109; ++seed) {
-    const World world = *BuildMotorway(Short(seed), kSight_m);
+    const World world = *BuildMotorway(Short(seed), kMotorwaySight_m);
     EXPECT_GT(LeastClearance(world, *PlanDrive(world, Fast(seed))), 1.0) << seed;
   }
 }
@@ -112,11 +112,11 @@ TEST(MotorwayTest, DrivesTouchNothing) {
 TEST(MotorwayTest, AbsurdOptionsAreRefusedByName) {
   MotorwayOptions options;
   options.length_m = 10.0;
-  EXPECT_NE(BuildMotorway(options, kSight_m).status().message().find("length"),
+  EXPECT_NE(BuildMotorway(options, kMotorwaySight_m).status().message().find("length"),
             absl::string_view::npos);
   options = MotorwayOptions();
   options.relief_m = std::nan("");
-  EXPECT_NE(BuildMotorway(options, kSight_m).status().message().find("relief"),
+  EXPECT_NE(BuildMotorway(options, kMotorwaySight_m).status().message().find("relief"),
             absl::string_view::npos);
 }
 

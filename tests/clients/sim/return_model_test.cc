@@ -31,7 +31,7 @@ Solid Box(const Eigen::Vector3d& min, const Eigen::Vector3d& max) {
   return box;
 }
 
-LidarOptions Exact() {
+LidarOptions ExactOptions() {
   LidarOptions options;
   options.range_noise_m = 0.0;
   options.dropout = 0.0;
@@ -45,7 +45,7 @@ PointCloud Scan(const LidarOptions& options, const Scene& scene, double height_m
 }
 
 TEST(ReturnModelTest, NoiseGrowsWithTheRangeInQuadrature) {
-  LidarOptions options = Exact();
+  LidarOptions options = ExactOptions();
   options.range_noise_m = 0.02;
   options.range_noise_per_m = 0.001;
   for (const double radius_m : {10.0, 80.0}) {
@@ -60,7 +60,7 @@ TEST(ReturnModelTest, NoiseGrowsWithTheRangeInQuadrature) {
 }
 
 TEST(ReturnModelTest, BiasIsAddedToEveryRange) {
-  LidarOptions options = Exact();
+  LidarOptions options = ExactOptions();
   options.range_bias_m = -0.07;
   const PointCloud scan = Scan(options, Of({Ball(10.0)}));
   ASSERT_EQ(scan.size(), 57600U);
@@ -69,7 +69,7 @@ TEST(ReturnModelTest, BiasIsAddedToEveryRange) {
 
 // A plate at x = 10 whose edge is the line y = 0, before a wall at x = far_m.
 std::vector<double> RangesBetween(double divergence_deg, double far_m) {
-  LidarOptions options = Exact();
+  LidarOptions options = ExactOptions();
   options.rings = 1;
   options.min_elevation_deg = options.max_elevation_deg = 0.0;
   options.azimuth_steps = 36000;  // every 0.01 deg
@@ -113,7 +113,7 @@ TEST(ReturnModelTest, SurfacesFarFromEachOtherDoNotMix) {
 
 TEST(ReturnModelTest, GlassAndDarkPaintLoseTheirShareOfTheReturns) {
   Solid ball = Ball(10.0);
-  LidarOptions options = Exact();
+  LidarOptions options = ExactOptions();
   options.dropout = 0.1;
   options.glass_dropout = 0.7;
   options.dark_car_dropout = 0.4;
@@ -128,7 +128,7 @@ TEST(ReturnModelTest, GlassAndDarkPaintLoseTheirShareOfTheReturns) {
 
 TEST(ReturnModelTest, WetGroundIsLostWhereItIsSeenAtAGrazingAngle) {
   const Scene scene(Ground(100.0), {});
-  LidarOptions options = Exact();
+  LidarOptions options = ExactOptions();
   options.rings = 1;
   options.azimuth_steps = 20000;
   options.wet_ground_dropout = 0.8;
@@ -141,7 +141,7 @@ TEST(ReturnModelTest, WetGroundIsLostWhereItIsSeenAtAGrazingAngle) {
 }
 
 TEST(ReturnModelTest, IncidenceCountsOnAnySurfaceButNotHeadOn) {
-  LidarOptions options = Exact();
+  LidarOptions options = ExactOptions();
   options.incidence_dropout = 1.0;
   EXPECT_EQ(Scan(options, Of({Ball(10.0)})).size(), 57600U);
   options.rings = 1;

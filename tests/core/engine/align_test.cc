@@ -193,6 +193,7 @@ TEST_P(AlignTest, AStopTokenThatIsNotRaisedChangesNothing) {
   AlignJob job = PerturbedJobs(AutowareProfile())[1];
   const AlignResult expected = AlignOne(engine(), job);
   job.stop.cancelled = std::make_shared<const std::atomic<bool>>(false);
+  // Real time: a deadline that is not reached.
   job.stop.deadline = absl::Now() + absl::Hours(1);
   const AlignResult result = AlignOne(engine(), job);
   EXPECT_EQ(result.map_T_base.translation, expected.map_T_base.translation);

@@ -7,11 +7,11 @@
 #include <string>
 
 #include "absl/strings/match.h"
-#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/fuzz_targets.h"
 
 namespace voxloc {
 
-absl::Status FuzzTarget(absl::string_view bytes) {
+absl::Status FuzzAccessFile(absl::string_view bytes) {
   const auto policy = server::ParseAccessPolicy(bytes, "access.yaml");
   if (!policy.ok()) {
     FuzzRequire(absl::StartsWith(policy.status().message(), "access.yaml:"),

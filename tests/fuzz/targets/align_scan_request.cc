@@ -3,13 +3,13 @@
 // The request of AlignScan.
 
 #include "server/session/scan_setup.h"
-#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/fuzz_targets.h"
 #include "tests/fuzz/request_world.h"
 #include "voxloc/v1/localization_service.pb.h"
 
 namespace voxloc {
 
-absl::Status FuzzTarget(absl::string_view bytes) {
+absl::Status FuzzAlignScanRequest(absl::string_view bytes) {
   const auto request = server::ParseRequest<v1::AlignScanRequest>(bytes);
   if (!request.ok()) return request.status();
   const server::RequestWorld& world = server::RequestWorld::Get();

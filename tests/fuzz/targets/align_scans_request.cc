@@ -7,7 +7,7 @@
 #include "server/convert/pose.h"
 #include "server/convert/profile.h"
 #include "server/session/session_setup.h"
-#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/fuzz_targets.h"
 #include "tests/fuzz/request_world.h"
 #include "voxloc/v1/session.pb.h"
 
@@ -80,7 +80,7 @@ absl::Status Take(const v1::AlignScansRequest& request) {
 }  // namespace
 }  // namespace server
 
-absl::Status FuzzTarget(absl::string_view bytes) {
+absl::Status FuzzAlignScansRequest(absl::string_view bytes) {
   const auto request = server::ParseRequest<v1::AlignScansRequest>(bytes);
   return request.ok() ? server::Take(*request) : request.status();
 }

@@ -11,7 +11,7 @@
 
 #include "clients/dataset/bag/bag.h"
 #include "clients/dataset/bag/messages.h"
-#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/fuzz_targets.h"
 
 namespace voxloc {
 namespace {
@@ -57,7 +57,7 @@ void Decode(const bag::Topic& topic, absl::string_view bytes) {
 
 }  // namespace
 
-absl::Status FuzzTarget(absl::string_view bytes) {
+absl::Status FuzzBagFile(absl::string_view bytes) {
   const NamedFile file(bytes);
   const auto opened = bag::OpenBag({file.path()});
   if (!opened.ok()) return opened.status();

@@ -7,7 +7,7 @@
 
 #include "clients/dataset/bag/messages.h"
 #include "clients/pointcloud2/cloud_encoding.h"
-#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/fuzz_targets.h"
 
 namespace voxloc {
 namespace {
@@ -29,7 +29,7 @@ absl::Status DecodeCloud(const bag::Topic& topic, absl::string_view bytes) {
 
 }  // namespace
 
-absl::Status FuzzTarget(absl::string_view bytes) {
+absl::Status FuzzBagMessage(absl::string_view bytes) {
   constexpr const char* kTypes[] = {"sensor_msgs/PointCloud2", "geometry_msgs/PoseStamped",
                                     "geometry_msgs/PoseWithCovarianceStamped", "nav_msgs/Odometry",
                                     "tf2_msgs/TFMessage"};

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "core/checksum/crc32c.h"
-#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/fuzz_targets.h"
 
 namespace voxloc {
 namespace {
@@ -60,7 +60,7 @@ absl::Status Decode(absl::string_view file) {
 
 }  // namespace
 
-absl::Status FuzzTarget(absl::string_view bytes) {
+absl::Status FuzzCaptureFile(absl::string_view bytes) {
   const absl::Status as_it_is = Decode(bytes);
   return bytes.size() < sizeof(uint16_t) || as_it_is.ok() ? as_it_is : Decode(Sealed(bytes));
 }

@@ -8,7 +8,7 @@
 #include "server/config/config_errors.h"
 #include "server/config/settings.h"
 #include "server/config/yaml_settings.h"
-#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/fuzz_targets.h"
 
 namespace voxloc {
 
@@ -17,7 +17,7 @@ using server::ConfigErrors;
 using server::ConfigValue;
 using server::Setting;
 
-absl::Status FuzzTarget(absl::string_view bytes) {
+absl::Status FuzzConfiguration(absl::string_view bytes) {
   ConfigErrors errors;
   Config config;
   for (const ConfigValue& value :

@@ -7,13 +7,13 @@
 #include "server/convert/options.h"
 #include "server/convert/search.h"
 #include "server/session/scan_setup.h"
-#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/fuzz_targets.h"
 #include "tests/fuzz/request_world.h"
 #include "voxloc/v1/initial_pose.pb.h"
 
 namespace voxloc {
 
-absl::Status FuzzTarget(absl::string_view bytes) {
+absl::Status FuzzEstimateInitialPoseRequest(absl::string_view bytes) {
   const auto request = server::ParseRequest<v1::EstimateInitialPoseRequest>(bytes);
   if (!request.ok()) return request.status();
   const server::RequestWorld& world = server::RequestWorld::Get();

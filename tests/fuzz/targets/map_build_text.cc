@@ -5,11 +5,11 @@
 #include <string>
 
 #include "server/maps/map_build.h"
-#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/fuzz_targets.h"
 
 namespace voxloc {
 
-absl::Status FuzzTarget(absl::string_view bytes) {
+absl::Status FuzzMapBuildText(absl::string_view bytes) {
   const auto request = server::MapBuildRequestFromText(std::string(bytes));
   if (!request.ok()) return request.status();
   const auto build = server::MakeMapBuild(*request);

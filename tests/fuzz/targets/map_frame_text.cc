@@ -6,11 +6,11 @@
 
 #include "server/geodesy/map_frame.h"
 #include "server/geodesy/map_projection.h"
-#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/fuzz_targets.h"
 
 namespace voxloc {
 
-absl::Status FuzzTarget(absl::string_view bytes) {
+absl::Status FuzzMapFrameText(absl::string_view bytes) {
   const auto frame = server::MapFrameFromText(std::string(bytes));
   if (!frame.ok()) return frame.status();
   const auto again = server::MapFrameFromText(server::ToText(*frame));

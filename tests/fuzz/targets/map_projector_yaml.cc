@@ -4,12 +4,12 @@
 
 #include "clients/dataset/map_projector_yaml.h"
 
-#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/fuzz_targets.h"
 #include "tests/fuzz/memory_file.h"
 
 namespace voxloc {
 
-absl::Status FuzzTarget(absl::string_view bytes) {
+absl::Status FuzzMapProjectorYaml(absl::string_view bytes) {
   const auto projector = ReadProjectorYaml(MemoryFile(bytes).path());
   if (!projector.ok()) return projector.status();
   const std::string text = ProjectorYamlText(*projector);

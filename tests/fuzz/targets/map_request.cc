@@ -4,7 +4,7 @@
 
 #include "core/map/map_name.h"
 #include "server/convert/map.h"
-#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/fuzz_targets.h"
 #include "tests/fuzz/request_world.h"
 #include "voxloc/v1/map_service.pb.h"
 
@@ -37,7 +37,7 @@ absl::Status TakeCanary(absl::string_view bytes) {
 
 }  // namespace
 
-absl::Status FuzzTarget(absl::string_view bytes) {
+absl::Status FuzzMapRequest(absl::string_view bytes) {
   absl::Status accepted = TakeRegion<v1::ListTilesRequest>(bytes);
   for (const absl::Status& status : {TakeRegion<v1::GetTilesRequest>(bytes),
                                      TakeRegion<v1::GetCellsRequest>(bytes), TakeCanary(bytes)}) {

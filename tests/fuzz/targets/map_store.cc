@@ -15,7 +15,7 @@
 #include "core/checksum/sha256.h"
 #include "server/maps/store/sqlite_map_store.h"
 #include "tests/fuzz/database_edits.h"
-#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/fuzz_targets.h"
 #include "tests/support/scratch_dir.h"
 
 namespace voxloc {
@@ -113,7 +113,7 @@ absl::Status ReadAll(MapStore& store) {
 
 }  // namespace
 
-absl::Status FuzzTarget(absl::string_view bytes) {
+absl::Status FuzzMapStore(absl::string_view bytes) {
   static const std::string& good = *new std::string(MakeDatabase());
   static const std::string& directory = *new std::string(
       (std::filesystem::temp_directory_path() / "voxloc_fuzz_map_store_").string() +

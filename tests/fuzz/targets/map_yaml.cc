@@ -4,12 +4,12 @@
 
 #include "clients/dataset/map_yaml.h"
 
-#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/fuzz_targets.h"
 #include "tests/fuzz/memory_file.h"
 
 namespace voxloc {
 
-absl::Status FuzzTarget(absl::string_view bytes) {
+absl::Status FuzzMapYaml(absl::string_view bytes) {
   const auto map = ReadMapYaml(MemoryFile(bytes).path());
   if (!map.ok()) return map.status();
   FuzzRequire(map->resolution_m.allFinite(), "a resolution is finite");

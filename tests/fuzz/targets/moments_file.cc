@@ -12,7 +12,7 @@
 
 #include "core/checksum/sha256.h"
 #include "tests/fuzz/database_edits.h"
-#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/fuzz_targets.h"
 #include "tests/support/scratch_dir.h"
 
 namespace voxloc {
@@ -33,7 +33,7 @@ MomentsKey KeyOf(int entry) {
 
 std::string BytesOf(int entry) { return std::string(3000, static_cast<char>('a' + entry)); }
 
-std::string MakeDatabase() {
+std::string MakeMomentsDatabase() {
   const ScratchDir folder;
   const std::string path = folder.Path("moments.db");
   {
@@ -48,8 +48,8 @@ std::string MakeDatabase() {
 
 }  // namespace
 
-absl::Status FuzzTarget(absl::string_view bytes) {
-  static const std::string& good = *new std::string(MakeDatabase());
+absl::Status FuzzMomentsFile(absl::string_view bytes) {
+  static const std::string& good = *new std::string(MakeMomentsDatabase());
   static const std::string& path =
       *new std::string((std::filesystem::temp_directory_path() / "voxloc_fuzz_moments_").string() +
                        std::to_string(::getpid()));

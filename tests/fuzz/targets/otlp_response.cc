@@ -3,11 +3,11 @@
 // What a collector of spans answers.
 
 #include "server/observe/trace/otlp_json.h"
-#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/fuzz_targets.h"
 
 namespace voxloc {
 
-absl::Status FuzzTarget(absl::string_view bytes) {
+absl::Status FuzzOtlpResponse(absl::string_view bytes) {
   // Whatever is no rejection counts as none.
   if (server::RejectedSpans(bytes) == 0) return absl::NotFoundError("no span was rejected");
   return absl::OkStatus();

@@ -4,7 +4,7 @@
 
 #include "server/convert/pose.h"
 #include "server/session/scan_setup.h"
-#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/fuzz_targets.h"
 #include "tests/fuzz/request_world.h"
 #include "voxloc/v1/scoring.pb.h"
 
@@ -30,7 +30,7 @@ absl::Status TakePoses(const v1::PoseSet& set) {
 
 }  // namespace
 
-absl::Status FuzzTarget(absl::string_view bytes) {
+absl::Status FuzzScorePosesRequest(absl::string_view bytes) {
   const auto request = server::ParseRequest<v1::ScorePosesRequest>(bytes);
   if (!request.ok()) return request.status();
   if (request->has_setup()) return TakeSetup(request->setup());

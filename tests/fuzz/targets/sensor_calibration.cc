@@ -5,11 +5,11 @@
 #include <string>
 
 #include "core/estimate/calibration/calibration_file.h"
-#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/fuzz_targets.h"
 
 namespace voxloc {
 
-absl::Status FuzzTarget(absl::string_view bytes) {
+absl::Status FuzzSensorCalibration(absl::string_view bytes) {
   const auto calibrations = ParseCalibrations(bytes, "sensors.json");
   if (!calibrations.ok()) return calibrations.status();
   for (const SensorCalibration& sensor : calibrations->sensors()) {

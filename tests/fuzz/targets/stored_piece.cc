@@ -8,11 +8,11 @@
 
 #include "core/checksum/crc32c.h"
 #include "server/maps/store/content_piece.h"
-#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/fuzz_targets.h"
 
 namespace voxloc {
 
-absl::Status FuzzTarget(absl::string_view bytes) {
+absl::Status FuzzStoredPiece(absl::string_view bytes) {
   uint64_t raw_bytes = 0;
   if (bytes.size() < sizeof(raw_bytes)) return absl::InvalidArgumentError("no length");
   std::memcpy(&raw_bytes, bytes.data(), sizeof(raw_bytes));

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/checksum/crc32c.h"
-#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/fuzz_targets.h"
 
 namespace voxloc {
 namespace {
@@ -28,7 +28,7 @@ absl::Status Decode(absl::string_view bytes) {
 
 }  // namespace
 
-absl::Status FuzzTarget(absl::string_view bytes) {
+absl::Status FuzzTileCodec(absl::string_view bytes) {
   (void)Decode(bytes);
   constexpr size_t kChecksumBytes = 4;
   if (bytes.size() < kChecksumBytes) return Decode(bytes);

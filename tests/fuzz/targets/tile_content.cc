@@ -6,11 +6,11 @@
 
 #include <algorithm>
 
-#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/fuzz_targets.h"
 
 namespace voxloc {
 
-absl::Status FuzzTarget(absl::string_view bytes) {
+absl::Status FuzzTileContent(absl::string_view bytes) {
   if (bytes.empty()) return absl::InvalidArgumentError("no size of pieces");
   const size_t size = std::max<size_t>(1, static_cast<unsigned char>(bytes.front()));
   const absl::string_view content = bytes.substr(1);

@@ -5,11 +5,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "server/observe/trace/trace_context.h"
-#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/fuzz_targets.h"
 
 namespace voxloc {
 
-absl::Status FuzzTarget(absl::string_view bytes) {
+absl::Status FuzzTraceparent(absl::string_view bytes) {
   const auto context = server::ParseTraceparent(bytes);
   if (!context.has_value()) return absl::InvalidArgumentError("malformed");
   FuzzRequire(context->valid(), "a trace has an id");

@@ -4,7 +4,7 @@
 
 #include "clients/dataset/stamp_text.h"
 #include "clients/dataset/trajectory_file.h"
-#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/fuzz_targets.h"
 #include "tests/fuzz/memory_file.h"
 
 namespace voxloc {
@@ -25,7 +25,7 @@ absl::Status Read(const std::string& path, TrajectoryFormat format) {
 
 }  // namespace
 
-absl::Status FuzzTarget(absl::string_view bytes) {
+absl::Status FuzzTrajectory(absl::string_view bytes) {
   const MemoryFile file(bytes);
   const absl::Status kitti = Read(file.path(), TrajectoryFormat::kKitti);
   const absl::Status tum = Read(file.path(), TrajectoryFormat::kTum);

@@ -6,7 +6,7 @@
 #include "server/convert/map.h"
 #include "server/convert/map_frame.h"
 #include "server/convert/map_update.h"
-#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/fuzz_targets.h"
 #include "tests/fuzz/request_world.h"
 #include "voxloc/v1/map_service.pb.h"
 
@@ -68,7 +68,7 @@ absl::Status TakeCommit(const v1::CommitUpdate& proto) {
 
 }  // namespace
 
-absl::Status FuzzTarget(absl::string_view bytes) {
+absl::Status FuzzUpdateMapTilesRequest(absl::string_view bytes) {
   const auto request = server::ParseRequest<v1::UpdateMapTilesRequest>(bytes);
   if (!request.ok()) return request.status();
   switch (request->request_case()) {

@@ -6,13 +6,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/engine/replica/replicated_engine.h"
 #include "server/lifecycle/health_watch.h"
@@ -42,14 +43,8 @@ class EngineHealth : public ::testing::Test {
         CallRaw(server_, "/grpc.health.v1.Health/Check", HealthRequest(service), &response).ok());
     return response;
   }
-  // Whether the health of the service becomes that within ten seconds.
   bool BecomesHealth(const std::string& service, const std::string& expected) {
-    const absl::Time end = absl::Now() + absl::Seconds(10);
-    while (HealthOf(service) != expected) {
-      if (absl::Now() > end) return false;
-      absl::SleepFor(absl::Milliseconds(10));
-    }
-    return true;
+    return Eventually([&] { return HealthOf(service) == expected; });
   }
   v1::GetServerInfoResponse Info() const {
     v1::GetServerInfoResponse info;
@@ -222,22 +217,43 @@ TEST(EngineDevices, AreToldOneByOne) {
   EXPECT_EQ(metrics["voxloc_engine_memory_total_bytes{device=\"cuda:3\"}"], 1000.0);
 }
 
+// Counts how often somebody has looked at its health.
+class LookedAt : public FakeGpu {
+ public:
+  using FakeGpu::FakeGpu;
+
+  absl::Status Health() const override {
+    absl::Status health = FakeGpu::Health();
+    ++looks_;
+    return health;
+  }
+  // Waits until the health that it has now was looked at, and what follows from that was done: of
+  // three looks, one may have begun before, and one may not have ended.
+  bool LookedAtTwice() const {
+    const int before = looks_;
+    return Eventually([&] { return looks_ >= before + 3; });
+  }
+
+ private:
+  mutable std::atomic<int> looks_{0};
+};
+
 TEST(HealthWatchTest, TellsChangesOnly) {
   auto faults = std::make_shared<GpuFaults>();
-  const FakeGpu engine(faults);
+  const LookedAt engine(faults);
   std::atomic<int> told{0};
   {
     const HealthWatch watch(engine, absl::Milliseconds(1), [&told](const absl::Status& health) {
       EXPECT_EQ(health.ok(), told == 1);
       ++told;
     });
-    absl::SleepFor(absl::Milliseconds(20));
+    ASSERT_TRUE(engine.LookedAtTwice());
     EXPECT_EQ(told, 0);
     faults->dead = true;
     ASSERT_TRUE(Eventually([&told] { return told >= 1; }));
     faults->dead = false;
     ASSERT_TRUE(Eventually([&told] { return told >= 2; }));
-    absl::SleepFor(absl::Milliseconds(20));
+    ASSERT_TRUE(engine.LookedAtTwice());
   }
   EXPECT_EQ(told, 2);
 }

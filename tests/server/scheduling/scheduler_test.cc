@@ -257,6 +257,7 @@ TEST_F(SchedulerTest, RefusesWhatAWholeBatchWouldKeepBeyondItsDeadline) {
   gate_->Close();
   const auto submit = [&](const std::string& name, absl::Duration left) {
     scheduler_.Submit(scheduler_.OpenLane(1),
+                      // Real time: deadlines that are hours away or over; none is waited for.
                       std::make_unique<FakeTask>(record_, name, true, absl::Now() + left));
   };
   submit("busy", absl::InfiniteDuration());

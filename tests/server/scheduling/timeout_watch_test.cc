@@ -8,10 +8,12 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
 #include "tests/support/eventually.h"
 
 namespace voxloc::server {
@@ -41,18 +43,16 @@ class WatchRecord {
   std::vector<std::string> names_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Asks to be asked again `again` times.
+// Asks to be asked at these times, one after the other.
 class WatchedThing : public TimeoutWatch::Watched {
  public:
-  WatchedThing(WatchRecord& record, std::string name, int again)
-      : record_(record), name_(std::move(name)), again_(again) {}
+  WatchedThing(WatchRecord& record, std::string name, std::vector<Clock::time_point> times)
+      : record_(record), name_(std::move(name)), times_(std::move(times)) {}
 
   Clock::time_point CheckTime(Clock::time_point now) override {
-    EXPECT_LE(due_, now);
+    EXPECT_LE(times_.at(asked_), now);
     record_.Add(name_);
-    if (again_-- == 0) return TimeoutWatch::kNever;
-    due_ = now + std::chrono::milliseconds(5);
-    return due_;
+    return ++asked_ < times_.size() ? times_[asked_] : TimeoutWatch::kNever;
   }
 
   std::unique_ptr<TimeoutWatch::Entry> entry;
@@ -60,38 +60,71 @@ class WatchedThing : public TimeoutWatch::Watched {
  private:
   WatchRecord& record_;
   const std::string name_;
-  int again_;
-  Clock::time_point due_;
+  const std::vector<Clock::time_point> times_;
+  size_t asked_ = 0;
+};
+
+// Keeps the watch from asking anybody else: however slow the test's thread is, it can add and
+// remove all entries before the first of them is asked.
+class HeldWatch : public TimeoutWatch::Watched {
+ public:
+  Clock::time_point CheckTime(Clock::time_point) override {
+    held_.Notify();
+    EXPECT_TRUE(released_.WaitForNotificationWithTimeout(kLongestWait));
+    return TimeoutWatch::kNever;
+  }
+  void AwaitHeld() { ASSERT_TRUE(held_.WaitForNotificationWithTimeout(kLongestWait)); }
+  void Release() { released_.Notify(); }
+
+ private:
+  absl::Notification held_;
+  absl::Notification released_;
 };
 
 TEST(TimeoutWatchTest, AsksInTheOrderOfTheTimesAndAgain) {
   WatchRecord record;
   TimeoutWatch watch;
-  const auto late = std::make_shared<WatchedThing>(record, "late", 0);
-  const auto soon = std::make_shared<WatchedThing>(record, "soon", 2);
-  const auto never = std::make_shared<WatchedThing>(record, "never", 0);
+  const auto held = std::make_shared<HeldWatch>();
+  const auto held_entry = watch.Add(held, Clock::now());
+  held->AwaitHeld();
   const Clock::time_point now = Clock::now();
+  const auto in_ms = [now](int ms) { return now + std::chrono::milliseconds(ms); };
+  const auto late =
+      std::make_shared<WatchedThing>(record, "late", std::vector<Clock::time_point>{in_ms(60)});
+  const auto soon = std::make_shared<WatchedThing>(
+      record, "soon", std::vector<Clock::time_point>{in_ms(20), in_ms(25), in_ms(30)});
+  const auto never = std::make_shared<WatchedThing>(
+      record, "never", std::vector<Clock::time_point>{TimeoutWatch::kNever});
   never->entry = watch.Add(never, TimeoutWatch::kNever);
   // Behind an hour: whoever comes first is asked first, though it was added last.
-  const auto hour = std::make_shared<WatchedThing>(record, "hour", 0);
+  const auto hour = std::make_shared<WatchedThing>(
+      record, "hour", std::vector<Clock::time_point>{now + std::chrono::hours(1)});
   hour->entry = watch.Add(hour, now + std::chrono::hours(1));
-  late->entry = watch.Add(late, now + std::chrono::milliseconds(200));
-  soon->entry = watch.Add(soon, now);
+  late->entry = watch.Add(late, in_ms(60));
+  soon->entry = watch.Add(soon, in_ms(20));
+  held->Release();
   EXPECT_THAT(record.Await(4), ElementsAre("soon", "soon", "soon", "late"));
 }
 
 TEST(TimeoutWatchTest, AsksNobodyWhoIsGone) {
   WatchRecord record;
   TimeoutWatch watch;
-  auto gone = std::make_shared<WatchedThing>(record, "gone", 0);
-  auto removed = std::make_shared<WatchedThing>(record, "removed", 0);
-  const auto last = std::make_shared<WatchedThing>(record, "last", 0);
-  const Clock::time_point due = Clock::now() + std::chrono::milliseconds(50);
+  const auto held = std::make_shared<HeldWatch>();
+  const auto held_entry = watch.Add(held, Clock::now());
+  held->AwaitHeld();
+  const Clock::time_point due = Clock::now() + std::chrono::milliseconds(20);
+  const Clock::time_point later = due + std::chrono::milliseconds(1);
+  auto gone = std::make_shared<WatchedThing>(record, "gone", std::vector<Clock::time_point>{due});
+  auto removed =
+      std::make_shared<WatchedThing>(record, "removed", std::vector<Clock::time_point>{due});
+  const auto last =
+      std::make_shared<WatchedThing>(record, "last", std::vector<Clock::time_point>{later});
   const auto entry = watch.Add(gone, due);  // outlives it
   removed->entry = watch.Add(removed, due);
-  last->entry = watch.Add(last, due + std::chrono::milliseconds(1));
+  last->entry = watch.Add(last, later);
   gone.reset();
   removed->entry.reset();
+  held->Release();
   EXPECT_THAT(record.Await(1), ElementsAre("last"));
 }
 

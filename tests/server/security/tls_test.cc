@@ -15,6 +15,7 @@
 #include "tests/server/security/made_certificates.h"
 #include "tests/server/security/secured_calls.h"
 #include "tests/server/test_server.h"
+#include "tests/support/eventually.h"
 
 namespace voxloc::server {
 namespace {
@@ -122,12 +123,7 @@ TEST_F(Tls, TheServerFollowsItsFilesByItself) {
   });
   const MadeCertificate other = MakeAuthority("another");
   Serve(MakeCertificate(other, {"voxlocd", kServerNames}));
-  bool served = false;
-  for (int i = 0; i < 600 && !served; ++i) {
-    served = Ask(server, other).status.ok();
-    if (!served) absl::SleepFor(absl::Milliseconds(50));
-  }
-  EXPECT_TRUE(served);
+  EXPECT_TRUE(Eventually([&] { return Ask(server, other).status.ok(); }));
 }
 
 TEST_F(Tls, ABadRotationKeepsWhatIsInUse) {

@@ -10,8 +10,9 @@ import re
 import shutil
 import subprocess
 import tempfile
+import urllib.parse
 
-from waiting import eventually, free_port
+from waiting import eventually
 
 
 def _programs():
@@ -26,7 +27,7 @@ def is_installed():
 
 class Postgres:
     """A running server in a folder that it is given by the system; `url` is that of an empty database.
-    It ends with the process that has started it, if `stop` is not called before."""
+    It listens on a socket in the folder, since a free TCP port may be taken before it listens there. It ends with the process that has started it, if `stop` is not called before."""
 
     def __init__(self):
         self._folder = tempfile.mkdtemp(prefix="voxloc_postgres_")
@@ -47,12 +48,11 @@ class Postgres:
         cluster = f"{self._folder}/cluster"
         subprocess.run([*prefix, programs / "initdb", "-D", cluster, "--username=voxloc", "--encoding=UTF8",
                         "--locale=C", "--auth=trust", "--no-sync"], check=True, stdout=subprocess.DEVNULL)
-        port = free_port()
         with open(f"{self._folder}/postgres.log", "wb") as log:
             self._process = subprocess.Popen(
-                [*prefix, programs / "postgres", "-D", cluster, "-k", self._folder, "-c", f"port={port}",
-                 "-c", "listen_addresses=127.0.0.1"], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        self.url = f"postgresql://voxloc@127.0.0.1:{port}/postgres"
+                [*prefix, programs / "postgres", "-D", cluster, "-k", self._folder, "-c", "port=5432",
+                 "-c", "listen_addresses="], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        self.url = f"postgresql://voxloc@{urllib.parse.quote(self._folder, safe='')}:5432/postgres"
         ready = [programs / "pg_isready", "--quiet", "--dbname", self.url]
         eventually("PostgreSQL answers", lambda: subprocess.run(ready, check=False).returncode == 0)
 

@@ -3,33 +3,26 @@
 
 import json
 import os
-import socket
 import subprocess
-import time
 
-READY_TIMEOUT_S = 30
-
-
-def _free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+from waiting import eventually
 
 
 class Voxlocd:
     """Starts `command` (the program and its arguments) so that it uses nothing but `folder`, and the
     data directory that the command names itself, if it does.
 
-    Returns before the server is ready, as a shell does after `voxlocd &`.
+    Returns before the server is ready, as a shell does after `voxlocd &`; `address` waits for that,
+    since it is the server that finds the free port.
     """
 
     def __init__(self, command, folder, cwd=None):
-        self.address = f"127.0.0.1:{_free_port()}"
+        self._address = None
         self._log = os.path.join(folder, "server.log")
         self._ready = os.path.join(folder, "ready.json")
         with open(self._log, "w", encoding="utf-8") as log:
             self._process = subprocess.Popen(
-                [*command, f"--listen={self.address}", "--metrics-listen=127.0.0.1:0",
+                [*command, "--listen=127.0.0.1:0", "--metrics-listen=127.0.0.1:0",
                  *([] if "--data-dir" in command else [f"--data-dir={folder}/data"]),
                  f"--ready-file={self._ready}"],
                 cwd=cwd, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
@@ -40,13 +33,20 @@ class Voxlocd:
 
     def wait_until_ready(self):
         """Raises, with the log, where the server ended or is not ready in time."""
-        end = time.monotonic() + READY_TIMEOUT_S
-        while not os.path.exists(self._ready):
-            if self._process.poll() is not None or time.monotonic() > end:
-                raise RuntimeError(f"voxlocd was not ready; its log:\n{self.log()}")
-            time.sleep(0.02)
+        if self._address is not None:
+            return
+        eventually("voxlocd is ready or has ended",
+                   lambda: os.path.exists(self._ready) or self._process.poll() is not None)
+        if not os.path.exists(self._ready):
+            raise RuntimeError(f"voxlocd was not ready; its log:\n{self.log()}")
         with open(self._ready, encoding="utf-8") as file:
-            assert json.load(file)["listen"] == self.address
+            self._address = json.load(file)["listen"]
+
+    @property
+    def address(self):
+        """HOST:PORT, once the server is ready."""
+        self.wait_until_ready()
+        return self._address
 
     def stop(self):
         """Asks it to end; its exit status."""

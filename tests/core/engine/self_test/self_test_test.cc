@@ -7,7 +7,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <functional>
 #include <limits>
 #include <string>
@@ -54,10 +53,7 @@ VOXLOC_INSTANTIATE_ON_ENGINES(SelfTestOnEngine);
 
 TEST_P(SelfTestOnEngine, PassesAnEngineThatAgrees) {
   const auto reference = MakeCpuEngine({1});
-  const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(CheckAgreement(*reference, engine()), absl::OkStatus());
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  RecordProperty("milliseconds", std::to_string(elapsed.count() * 1e3));
 }
 
 // What the searches of the scene end with must not hang on the last bits of a step: then engines

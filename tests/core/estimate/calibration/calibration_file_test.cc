@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Geometry>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -44,6 +45,7 @@ TEST(CalibrationFileTest, WithoutAFileThereIsTheBuiltInSensorWithTheDefaults) {
 
 TEST(CalibrationFileTest, TheExampleIsReadAndHasEveryConstant) {
   const std::string path = std::string(VOXLOC_SOURCE_DIR) + "/deploy/sensors.example.json";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no source tree beside the test";
   const auto read = ReadCalibrationFile(path);
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_THAT(read->Names(), ElementsAre("default", "roof"));

@@ -299,6 +299,7 @@ TEST(CrashTest, WhatWasAcknowledgedOutlastsAKill) {
       if (alive) acknowledged = revision;
     }
     EXPECT_TRUE(alive) << "the child has failed";
+    // Real time: the kill comes at a random moment, and all must hold at each.
     ::usleep(static_cast<useconds_t>(random.Index(8000)));
     ::kill(child, SIGKILL);
     int status = 0;

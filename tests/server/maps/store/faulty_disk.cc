@@ -219,6 +219,7 @@ FaultyDisk::~FaultyDisk() {
 }
 
 int FaultyDisk::BeginOperation() {
+  // Real time: a slow disk, where a test asks for one.
   if (delay_ > absl::ZeroDuration()) absl::SleepFor(delay_);
   if (!power_is_off_ && operations_left_-- <= 0) power_is_off_ = true;
   return power_is_off_ ? kIoError : SQLITE_OK;

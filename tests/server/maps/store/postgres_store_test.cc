@@ -7,9 +7,12 @@
 
 #include <cstdlib>
 #include <future>
+#include <memory>
+#include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "server/maps/store/postgres_map_store.h"
 #include "tests/server/maps/store/store_dump.h"
 #include "tests/server/maps/store/store_fixture.h"
@@ -81,13 +84,12 @@ TEST_P(PostgresStoreTest, TheOthersAreToldOfAChange) {
   const auto before = watch->Next(absl::ZeroDuration());
   ASSERT_TRUE(before.ok()) << before.status();
   EXPECT_EQ(watch->Next(absl::ZeroDuration()).value(), *before);
-  auto told = std::async(std::launch::async, [&] { return watch->Next(absl::Minutes(1)); });
-  const absl::Time start = absl::Now();
+  // Only the change ends this wait.
+  auto told = std::async(std::launch::async, [&] { return watch->Next(absl::Hours(1)); });
   CommitNext(*store_, 0);
   const auto after = told.get();
   ASSERT_TRUE(after.ok()) << after.status();
   EXPECT_NE(*after, *before);
-  EXPECT_LT(absl::Now() - start, absl::Minutes(1));
   // What is not a change of maps has no mark of its own.
   ASSERT_TRUE(UploadBytes(*store_, "content").ok());
   LastPose pose;
@@ -190,13 +192,13 @@ TEST_P(PostgresStoreTest, TablesOfAnotherProgramAreNotTouched) {
 
 TEST_P(PostgresStoreTest, SaysWhyItCannotConnect) {
   Close();
-  database_.url = postgres_->TcpUrl();
+  database_.url = postgres_->GuardedUrl();
   ::setenv("PGPASSWORD", "wrong password", 1);
   absl::Status status = Reopen();
   ::unsetenv("PGPASSWORD");
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(status.message(),
-              AllOf(HasSubstr("password authentication failed for user \"voxloc\""),
+              AllOf(HasSubstr("password authentication failed for user \"guarded\""),
                     HasSubstr("PGPASSFILE"), Not(HasSubstr("wrong password"))));
   EXPECT_THAT(Reopen().message(), HasSubstr("no password supplied"));
 
@@ -212,7 +214,7 @@ TEST_P(PostgresStoreTest, SaysWhyItCannotConnect) {
   // The right one, from the file.
   const std::string passwords = scratch_.Write("passwords", "*:*:*:*:secret\n");
   std::filesystem::permissions(passwords, std::filesystem::perms::owner_read);
-  database_.url = postgres_->TcpUrl() + "?options=-csearch_path%3D" + NewPostgresSchema();
+  database_.url = postgres_->GuardedUrl(NewPostgresSchema());
   ::setenv("PGPASSFILE", passwords.c_str(), 1);
   status = Reopen();
   ::unsetenv("PGPASSFILE");
@@ -258,12 +260,15 @@ TEST_P(PostgresStoreTest, WhatWasAcknowledgedSurvivesAKillAndMeanwhileWritesAreR
 }
 
 TEST_P(PostgresStoreTest, ADatabaseThatDoesNotAnswerIsGivenUpInTime) {
-  database_.request_timeout = absl::Seconds(1);
-  database_.connect_timeout = absl::Seconds(1);
-  ASSERT_TRUE(Reopen().ok());
   CommitNext(*store_, 0);
   const RevisionCommit waiting = CommitOf(*store_, "town", 1, {{"a", 2}});
   const std::string before = DumpOf(*store_);
+  // With a time that requests on a busy machine may take, too: all that has to succeed is tried
+  // again, or made by a store that waits longer.
+  const PostgresOptions patient = database_;
+  database_.request_timeout = absl::Seconds(1);
+  database_.connect_timeout = absl::Seconds(1);
+  ASSERT_TRUE(Eventually([&] { return Reopen().ok(); }));
   postgres_->Freeze();
   const auto refused = store_->Commit(waiting);
   const auto read = store_->GetMap("town");
@@ -272,29 +277,36 @@ TEST_P(PostgresStoreTest, ADatabaseThatDoesNotAnswerIsGivenUpInTime) {
   EXPECT_EQ(read.status().code(), absl::StatusCode::kUnavailable) << read.status();
   // It comes back, and a transaction that hung holds up nobody.
   ASSERT_TRUE(Eventually([&] { return store_->GetMap("town").ok(); }));
-  EXPECT_EQ(DumpOf(*store_), before);
+  database_ = patient;
+  const std::unique_ptr<MapStore> other = OpenAnother(options_);
+  ASSERT_NE(other, nullptr);
+  EXPECT_EQ(DumpOf(*other), before);
   absl::StatusOr<CommittedRevision> committed = refused.status();
   ASSERT_TRUE(Eventually([&] { return (committed = store_->Commit(waiting)).ok(); }))
       << committed.status();
 }
 
 TEST_P(PostgresStoreTest, AnotherWriterIsWaitedForAndThenNamed) {
-  database_.request_timeout = absl::Seconds(1);
-  ASSERT_TRUE(Reopen().ok());
   const RevisionCommit commit = CommitOf(*store_, "town", 0, {{"a", 1}});
+  const std::unique_ptr<MapStore> reader = OpenAnother(options_);
+  ASSERT_NE(reader, nullptr);
+  database_.request_timeout = absl::Seconds(1);
+  ASSERT_TRUE(Eventually([&] { return Reopen().ok(); }));
   auto holds = std::async(std::launch::async, [this] {
-    return Sql("BEGIN; SELECT version FROM store_state FOR UPDATE; SELECT pg_sleep(4); COMMIT");
+    return Sql("BEGIN; SELECT version FROM store_state FOR UPDATE; SELECT pg_sleep(100); COMMIT");
   });
+  // On a busy machine the time for the statement may be over before that for the lock.
   absl::Status status;
-  ASSERT_TRUE(Eventually([&] {
+  EXPECT_TRUE(Eventually([&] {
     status = store_->SaveLastPoses({});
-    return !status.ok();
+    return absl::StrContains(status.message(), "lock");
   }));
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(status.message(), HasSubstr("lock"));
-  EXPECT_TRUE(store_->ListMaps().ok());  // who reads does not wait
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+  EXPECT_TRUE(reader->ListMaps().ok());  // who reads does not wait
+  Sql("SELECT pg_cancel_backend(pid) FROM pg_stat_activity "
+      "WHERE query LIKE '%pg_sleep%' AND pid <> pg_backend_pid()");
   holds.get();
-  EXPECT_TRUE(store_->Commit(commit).ok());
+  EXPECT_TRUE(reader->Commit(commit).ok());
 }
 
 TEST_P(PostgresStoreTest, ItsOwnBackupBringsItBackAfterAllIsLost) {

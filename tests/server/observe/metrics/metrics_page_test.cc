@@ -176,10 +176,12 @@ TEST(MetricsOfScans, KnowTheAgeOfPosesWhereClocksAgree) {
   auto metrics = MetricsOf(server);
   EXPECT_EQ(metrics["voxloc_pose_age_unknown_total"], 1.0);
   EXPECT_EQ(metrics["voxloc_pose_age_seconds_count"], 0.0);
+  // Real time: the age is of the server's clock; the bounds are what this thread saw of it.
   const int64_t stamp_ns = absl::GetCurrentTimeNanos() - 100'000'000;
   scan.set_stamp_ns(stamp_ns);
   session.Send(scan);
   EXPECT_TRUE(session.ReadResult().accepted());
+  // Real time: as above.
   const double most_s = 1e-9 * static_cast<double>(absl::GetCurrentTimeNanos() - stamp_ns);
   metrics = MetricsOf(server);
   EXPECT_EQ(metrics["voxloc_pose_age_unknown_total"], 1.0);

@@ -83,6 +83,7 @@ TEST(TileFit, OfAnAcceptedScanIsListedWithTheTileUntilItsContentChanges) {
   EXPECT_LT(fit.seen_through_ratio(), 0.3);
   EXPECT_GE(fit.change(), 0.0);
   EXPECT_LT(fit.change(), 1.0);
+  // Real time: the server has stamped it; two minutes are any clock.
   EXPECT_GT(fit.last_used_at_ns(), absl::ToUnixNanos(absl::Now() - absl::Minutes(2)));
   EXPECT_LE(fit.last_used_at_ns(), absl::ToUnixNanos(absl::Now()));
 
