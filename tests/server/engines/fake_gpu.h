@@ -70,8 +70,8 @@ class FakeGpu : public ForwardingEngine {
     EngineInfo info;
     info.name = "cuda";
     info.device = "a made-up GPU";
-    info.memory_bytes_total = 1000;
-    info.memory_bytes_free = 400;
+    info.memory_bytes_total = 1'000'000'000;  // or no map would stay in it
+    info.memory_bytes_free = 400'000'000;
     return info;
   }
   absl::Status Health() const override {

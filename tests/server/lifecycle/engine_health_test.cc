@@ -73,8 +73,8 @@ TEST_F(EngineHealth, IsToldWhileAllIsWell) {
   auto metrics = Metrics();
   EXPECT_EQ(metrics["voxloc_engine_healthy"], 1.0);
   EXPECT_EQ(metrics.at("voxloc_engine_fallback"), 0.0);
-  EXPECT_EQ(metrics["voxloc_engine_memory_total_bytes{device=\"cuda\"}"], 1000.0);
-  EXPECT_EQ(metrics["voxloc_engine_memory_used_bytes{device=\"cuda\"}"], 600.0);
+  EXPECT_EQ(metrics["voxloc_engine_memory_total_bytes{device=\"cuda\"}"], 1e9);
+  EXPECT_EQ(metrics["voxloc_engine_memory_used_bytes{device=\"cuda\"}"], 6e8);
   EXPECT_GT(metrics["voxloc_map_bytes{memory=\"device\"}"], 0.0);
 }
 
@@ -214,7 +214,7 @@ TEST(EngineDevices, AreToldOneByOne) {
   EXPECT_EQ(metrics["voxloc_engine_healthy"], 1.0);
   EXPECT_EQ(metrics["voxloc_engine_device_healthy{device=\"cuda:0\"}"], 1.0);
   EXPECT_EQ(metrics.at("voxloc_engine_device_healthy{device=\"cuda:3\"}"), 0.0);
-  EXPECT_EQ(metrics["voxloc_engine_memory_total_bytes{device=\"cuda:3\"}"], 1000.0);
+  EXPECT_EQ(metrics["voxloc_engine_memory_total_bytes{device=\"cuda:3\"}"], 1e9);
 }
 
 // Counts how often somebody has looked at its health.
