@@ -3,7 +3,6 @@
 #include "core/map/bounds_tree.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace voxloc {
@@ -48,9 +47,9 @@ BoundsTree::BoundsTree(std::vector<Box> boxes) : boxes_(std::move(boxes)) {
     min = min.cwiseMin(box.min);
     max = max.cwiseMax(box.max);
   }
-  // The extent may be nothing in a direction.
-  const Eigen::Array2d scale =
-      ((1U << kCurveBits) - 1) / (max - min).array().max(std::numeric_limits<double>::min());
+  // The extent may be nothing in a direction: then all boxes are at its beginning.
+  const Eigen::Array2d steps = ((1U << kCurveBits) - 1) / (max - min).array();
+  const Eigen::Array2d scale = steps.isFinite().select(steps, 0.0);
   const auto place = [&](const Box& box) {
     const Eigen::Array2d centre = (0.5 * (box.min + box.max) - min).array() * scale;
     return Spread(static_cast<uint32_t>(centre.x())) |

@@ -59,12 +59,12 @@ ProcessSample SampleProcess(pid_t pid) {
 
 ProcessWatch::ProcessWatch(pid_t pid, double period_s) {
   thread_ = std::thread([this, pid, period_s] {
-    using Clock = std::chrono::steady_clock;
-    const auto begin = Clock::now();
+    using SteadyClock = std::chrono::steady_clock;
+    const auto begin = SteadyClock::now();
     const auto period =
-        std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(period_s));
+        std::chrono::duration_cast<SteadyClock::duration>(std::chrono::duration<double>(period_s));
     for (auto next = begin;; std::this_thread::sleep_for(kPoll)) {
-      const auto now = Clock::now();
+      const auto now = SteadyClock::now();
       const std::lock_guard<std::mutex> lock(mutex_);
       if (ending_) return;
       if (now < next) continue;

@@ -51,7 +51,7 @@ std::shared_ptr<grpc::Channel> TestServer::NewChannel() const {
 std::unique_ptr<grpc::ClientContext> TestServer::NewContext() {
   auto context = std::make_unique<grpc::ClientContext>();
   // Real time: ends a call that hangs.
-  context->set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(1));
+  context->set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(3));
   return context;
 }
 

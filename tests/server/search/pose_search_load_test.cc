@@ -168,7 +168,7 @@ TEST_P(PoseSearchLoad, TrackingGoesOnBesideSearches) {
   for (int i = 0; i < 2; ++i) {
     searches.emplace_back([this] {
       const PoseSearchTold told = Search(server_, PriorRequest(150));
-      EXPECT_TRUE(told.status.ok()) << told.status.error_message();
+      ASSERT_TRUE(told.status.ok()) << told.status.error_message();
       EXPECT_LT(DistanceFromVehicle(told.result.hypotheses(0).map_t_base().pose()), 0.1);
     });
   }
