@@ -184,14 +184,14 @@ class ScanCases {
   }
 
   void Compare(const Pose& map_T_base, const Degeneracy& degeneracy, QualityCase& found) const {
-    using Vector6 = Eigen::Matrix<double, 6, 1>;
-    Vector6 error = FixedAxesDifference(truth_, map_T_base);
+    using Column6 = Eigen::Matrix<double, 6, 1>;
+    Column6 error = FixedAxesDifference(truth_, map_T_base);
     error.tail<3>() *= degeneracy.rotation_scale_m;
-    Vector6 observed = Vector6::Zero();
+    Column6 observed = Column6::Zero();
     const double least = kDegeneracyLimits.unobserved_ratio * degeneracy.eigenvalues[5];
     for (int i = 0; i < 6; ++i) {
       if (!(degeneracy.eigenvalues[i] > least)) continue;
-      const Vector6 direction = degeneracy.eigenvectors.col(i);
+      const Column6 direction = degeneracy.eigenvectors.col(i);
       observed += direction.dot(error) * direction;
     }
     found.distance_m = observed.head<3>().norm();

@@ -30,7 +30,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Accepts every scan where the map begins.
-class AnsweringService : public v1::LocalizationService::Service {
+class LatencyService : public v1::LocalizationService::Service {
  public:
   using Stream = grpc::ServerReaderWriter<v1::AlignScansResponse, v1::AlignScansRequest>;
   grpc::Status AlignScans(grpc::ServerContext* /*context*/, Stream* stream) override {
@@ -107,7 +107,7 @@ class PoseOutput : public ros::Output {
 }  // namespace
 
 absl::StatusOr<RosBridgeTimes> MeasureRosBridge(const ros::PointCloud2View& cloud, size_t repeat) {
-  AnsweringService service;
+  LatencyService service;
   grpc::ServerBuilder builder;
   int port = 0;
   builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);

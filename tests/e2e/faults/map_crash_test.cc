@@ -73,9 +73,9 @@ class Voxlocd {
         folder.Path("log"));
     EXPECT_TRUE(Eventually([&] { return std::ifstream(ready).good() || !process_->running(); }));
     std::ifstream file(ready);
-    const nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
-    EXPECT_FALSE(json.is_discarded());
-    channel_ = grpc::CreateChannel(json.value("listen", ""), grpc::InsecureChannelCredentials());
+    const nlohmann::json told = nlohmann::json::parse(file, nullptr, false);
+    EXPECT_FALSE(told.is_discarded());
+    channel_ = grpc::CreateChannel(told.value("listen", ""), grpc::InsecureChannelCredentials());
     stub_ = v1::MapService::NewStub(channel_);
   }
 
