@@ -53,9 +53,9 @@ endfunction()
 #   [DEFINITIONS ...] [PROGRAMS ...] [SHARDS number] [TIMEOUT seconds] [SERIAL] [BUILD_TREE]
 #   [PCH kind])
 # One GoogleTest program in <build>/tests, and one CTest entry of the same name.
-# SANITIZE: where it finds something. `address` (codecs, requests, memory, plumbing): scripts/nightly
-# runs it in the preset asan instead of release. `thread` (concurrency): in the preset tsan as well.
-# Without: in release (numerics, programs that ship). Every preset can build and run every test.
+# SANITIZE: where else than in release it finds something, and scripts/nightly runs it. `address`
+# (codecs, requests, memory, plumbing): in the preset asan. `thread` (concurrency): in the preset tsan.
+# Every preset can build and run every test.
 # GATE: the one preset in which `.ci/run` runs it, or `none` for what takes long, needs what a bare
 # system has not, or can fail by chance on a busy machine. By default asan for what has `address`,
 # tsan for `thread` alone, release for the rest.
@@ -209,9 +209,6 @@ function(voxloc_choose_runs labels gate sanitize)
   else()
     set(build release)
     set(for_nightly ON)
-    if("address" IN_LIST sanitize)
-      set(for_nightly OFF)
-    endif()
   endif()
   set(runs)
   if(gate STREQUAL build)

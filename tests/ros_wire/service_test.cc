@@ -16,7 +16,8 @@ namespace voxloc::ros_wire {
 namespace {
 
 constexpr int64_t kScanPeriod_ns = 100'000'000;  // of the LiDAR
-constexpr double kNear_m = 0.15;  // more than any error of these scans, less than those of priors
+constexpr double kServiceNear_m =
+    0.15;  // more than any error of these scans, less than those of priors
 
 class ServicesOnTheWire : public BridgeTest {
  protected:
@@ -75,7 +76,8 @@ class OdometryOnTheWire : public ServicesOnTheWire {
     for (const StampedPose& pose : poses) {
       const size_t index =
           static_cast<size_t>((pose.stamp_ns - drive().truth[0].stamp_ns) / kScanPeriod_ns);
-      EXPECT_LT(TranslationDistance(pose.frame_T_base, drive().truth.at(index).pose), kNear_m);
+      EXPECT_LT(TranslationDistance(pose.frame_T_base, drive().truth.at(index).pose),
+                kServiceNear_m);
     }
     std::vector<StampedTransform> of_node;
     EXPECT_TRUE(Eventually([&] {
@@ -150,7 +152,7 @@ TEST_F(ServicesOnTheWire, AlignFindsTheVehicleFromAPriorWithoutHeading) {
   EXPECT_TRUE(answer->reliable);
   EXPECT_EQ(answer->pose.frame_id, "map");
   EXPECT_EQ(answer->pose.stamp_ns, prior.stamp_ns);
-  EXPECT_LT(TranslationDistance(answer->pose.frame_T_base, truth.pose), kNear_m);
+  EXPECT_LT(TranslationDistance(answer->pose.frame_T_base, truth.pose), kServiceNear_m);
   EXPECT_LT(RotationDistance(answer->pose.frame_T_base, truth.pose), 0.02);
   EXPECT_EQ(answer->pose.covariance, prior.covariance);
   EXPECT_TRUE(Eventually([&] {
@@ -183,7 +185,7 @@ TEST_F(ServicesOnTheWire, AlignTakesPriorsOfFramesThatItKnows) {
     return answer.has_value() && answer->success;
   }));
   EXPECT_EQ(answer->pose.frame_id, "map");
-  EXPECT_LT(TranslationDistance(answer->pose.frame_T_base, truth.pose), kNear_m);
+  EXPECT_LT(TranslationDistance(answer->pose.frame_T_base, truth.pose), kServiceNear_m);
 }
 
 TEST_F(ServicesOnTheWire, AVehicleDrivesOnAMapThatOnlyItsMapLoaderHas) {
@@ -229,7 +231,8 @@ TEST_F(ServicesOnTheWire, AVehicleDrivesOnAMapThatOnlyItsMapLoaderHas) {
   }));
   const std::vector<StampedPose> poses = AwaitPoses(1);
   ASSERT_FALSE(poses.empty());
-  EXPECT_LT(TranslationDistance(poses.back().frame_T_base, drive().truth.front().pose), kNear_m);
+  EXPECT_LT(TranslationDistance(poses.back().frame_T_base, drive().truth.front().pose),
+            kServiceNear_m);
   const absl::MutexLock lock(&mutex);
   ASSERT_FALSE(questions.empty());
   EXPECT_EQ(questions.front().radius_m, 150.0);  // dynamic_map_loading.map_radius
