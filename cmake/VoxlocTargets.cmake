@@ -165,9 +165,9 @@ macro(voxloc_shorten_build target)
   voxloc_compile_together(${target})
 endmacro()
 
-# Appends to the list `labels` the folder of a test and those above it, and lets their targets
+# Appends to the list `result` the folder of a test and those above it, and lets their targets
 # suite-FOLDER build the targets that follow.
-function(voxloc_join_suites labels folder)
+function(voxloc_join_suites result folder)
   set(folders)
   while(folder AND NOT folder MATCHES "^\\.\\.")
     list(PREPEND folders ${folder})
@@ -180,12 +180,12 @@ function(voxloc_join_suites labels folder)
     endif()
     get_filename_component(folder "${folder}" DIRECTORY)
   endwhile()
-  set(${labels} ${${labels}} ${folders} PARENT_SCOPE)
+  set(${result} ${${result}} ${folders} PARENT_SCOPE)
 endfunction()
 
-# Appends to the list `labels` which of `gate` and `nightly` run, in this build, a test declared with
+# Appends to the list `result` which of `gate` and `nightly` run, in this build, a test declared with
 # GATE and SANITIZE, and lets their targets build the targets that follow.
-function(voxloc_choose_runs labels gate sanitize)
+function(voxloc_choose_runs result gate sanitize)
   if(NOT gate)
     set(gate release)
     if("address" IN_LIST sanitize)
@@ -222,5 +222,5 @@ function(voxloc_choose_runs labels gate sanitize)
       add_dependencies(${run} ${ARGN})
     endif()
   endforeach()
-  set(${labels} ${${labels}} ${runs} PARENT_SCOPE)
+  set(${result} ${${result}} ${runs} PARENT_SCOPE)
 endfunction()
