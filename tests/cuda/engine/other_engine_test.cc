@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda/cuda_engine.h"
 #include "tests/cuda/engine/engine_pair.h"
 #include "tests/support/result_bits.h"
 
