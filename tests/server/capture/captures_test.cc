@@ -26,6 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -285,7 +286,10 @@ TEST_F(Captures, WhatAReplyCannotCarryIsNotKept) {
       Serve([](Config& config) { config.limits.max_message_bytes = kSmallMessage; });
   // With its answer it is larger than a message may be.
   const v1::Scan scan = LargeScan(kSmallMessage - 100);
-  EXPECT_FALSE(AlignOnce(*server, ThinningSession(), scan).accepted());
+  // Nearly all of the thousand points are one: whether the search converges is a matter of
+  // rounding.
+  EXPECT_THAT(AlignOnce(*server, ThinningSession(), scan).status(),
+              AnyOf(v1::ALIGNMENT_STATUS_LOW_SCORE, v1::ALIGNMENT_STATUS_NOT_CONVERGED));
   EXPECT_TRUE(Eventually([&] {
     return MetricsOf(*server).at("voxloc_captures_dropped_total{reason=\"too_large\"}") == 1.0;
   }));

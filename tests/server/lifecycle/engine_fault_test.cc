@@ -114,16 +114,14 @@ TEST_F(EngineFaults, AreOutcomesOfScansToTheClientsSession) {
   client::ScanInput scan;
   scan.cloud = &cloud;
   scan.guess_map_T_base = VehiclePose();
-  const auto answer = [&] {
-    const auto sequence = (*session)->Send(scan);
-    EXPECT_TRUE(sequence.ok()) << sequence.status();
-    const auto result = (*session)->ReceiveResultOf(*sequence, 30.0);
-    EXPECT_TRUE(result.ok()) << result.status();
-    return result->status();
-  };
   for (const bool failing : {true, true, false}) {
     faults_->failing = failing;
-    EXPECT_EQ(answer(), failing ? v1::ALIGNMENT_STATUS_ENGINE_FAULT : v1::ALIGNMENT_STATUS_OK);
+    const auto sequence = (*session)->Send(scan);
+    ASSERT_TRUE(sequence.ok()) << sequence.status();
+    const auto result = (*session)->ReceiveResultOf(*sequence, 30.0);
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(result->status(),
+              failing ? v1::ALIGNMENT_STATUS_ENGINE_FAULT : v1::ALIGNMENT_STATUS_OK);
   }
   EXPECT_EQ((*session)->reconnects(), 0);
   EXPECT_EQ((*session)->given_up(), 0u);
