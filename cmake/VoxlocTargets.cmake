@@ -65,7 +65,7 @@ endfunction()
 # targets that it starts, built before it. BUILD_TREE: it reads files of the build or source tree, so
 # scripts/package leaves it out. PCH: its precompiled headers (gtest_grpc).
 # Tests find real data through VOXLOC_DATA_DIR and VOXLOC_GOLDEN_DIR when they run;
-# VOXLOC_SOURCE_DIR is the tree they came from.
+# VOXLOC_SOURCE_DIR is the tree they came from, VOXLOC_SANITIZE the sanitizers of this build or empty.
 # Its labels are the folders of its sources: one with tests in tests/core/ndt has `core` and `core/ndt`
 # (`ctest -L core`), and `gate` and `nightly` where these run it in this preset; the target suite-core
 # builds all with the label `core`, the targets `gate` and `nightly` all with these labels.
@@ -84,7 +84,8 @@ function(voxloc_add_test)
   voxloc_show_locks(${ARG_NAME})
   target_compile_options(${ARG_NAME} PRIVATE ${VOXLOC_WARNINGS})
   target_compile_definitions(${ARG_NAME} PRIVATE
-    VOXLOC_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ${ARG_DEFINITIONS})
+    VOXLOC_SOURCE_DIR="${PROJECT_SOURCE_DIR}" VOXLOC_SANITIZE="${VOXLOC_SANITIZE}"
+    ${ARG_DEFINITIONS})
   set_target_properties(${ARG_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   if(ARG_PROGRAMS)
     add_dependencies(${ARG_NAME} ${ARG_PROGRAMS})

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "clients/cpp/align.h"
 #include "clients/cpp/channel.h"
 #include "tests/chaos/process_sample.h"
@@ -36,11 +37,8 @@ constexpr size_t kSettingsFloodBytes = size_t{4} << 20U;
 // 192 MiB of each kind. Kept without a bound, two of 16 MiB of pings would take a gigabyte.
 constexpr double kMostGrowth_bytes = 640 << 20;
 constexpr double kClosed_s = 30.0;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kMemoryIsTheServers = false;  // what is freed is kept, to notice its use
-#else
-constexpr bool kMemoryIsTheServers = true;
-#endif
+// Sanitizers keep what is freed, to notice its use.
+constexpr bool kMemoryIsTheServers = absl::string_view(VOXLOC_SANITIZE).empty();
 
 // Repeats the bytes until so many are sent or the server takes no more.
 void Flood(const RawConnection& connection, const std::string& bytes,
