@@ -46,29 +46,15 @@ function(voxloc_precompile target kind)
   target_precompile_headers(${target} REUSE_FROM ${owner})
 endfunction()
 
-# voxloc_compile_together(target): the compiler reads the target's sources in groups, as one source
-# each: up to twelve of one folder. Two of a group must not give one name to two things in an
-# anonymous namespace. To be called from the folder that defines the target.
+# voxloc_compile_together(target): the compiler reads the target's sources in groups of up to 30, as
+# one source each. Two of a group must not give one name to two things in an anonymous namespace. To be
+# called from the folder that defines the target.
 function(voxloc_compile_together target)
   get_target_property(type ${target} TYPE)
   if(NOT VOXLOC_UNITY OR type STREQUAL "INTERFACE_LIBRARY")
     return()
   endif()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-  get_target_property(sources ${target} SOURCES)
-  list(FILTER sources INCLUDE REGEX "\\.cc$")
-  set(folders)
-  foreach(source IN LISTS sources)
-    get_filename_component(folder ${source} DIRECTORY)
-    string(MAKE_C_IDENTIFIER "${folder}" folder)
-    if(NOT folder IN_LIST folders)
-      list(APPEND folders ${folder})
-      set(count_${folder} 0)
-    endif()
-    math(EXPR group "${count_${folder}} / 12")
-    math(EXPR count_${folder} "${count_${folder}} + 1")
-    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${target}${folder}_${group})
-  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 30)
 endfunction()
 
 set(VOXLOC_PCH_HEADERS_core

@@ -10,7 +10,7 @@ namespace voxloc::server {
 namespace {
 
 // Of the vehicles that are forgotten at once, so that looking for the oldest costs little a note.
-constexpr size_t kShareForgotten = 10;
+constexpr size_t kShareOfPosesForgotten = 10;
 // A transaction may become visible later than one that is dated after it, by as long as a statement
 // may wait for its turn (StoreConnection::request_timeout_s, 10 s by default) and some.
 constexpr int64_t kLateNs = int64_t{30} * 1'000'000'000;
@@ -47,7 +47,7 @@ void LastPoses::ForgetOldest() {
   std::vector<int64_t> stamps;
   stamps.reserve(poses_.size());
   for (const auto& [vehicle, pose] : poses_) stamps.push_back(pose.stamp_unix_ns);
-  const auto last = stamps.begin() + static_cast<ptrdiff_t>(poses_.size() / kShareForgotten);
+  const auto last = stamps.begin() + static_cast<ptrdiff_t>(poses_.size() / kShareOfPosesForgotten);
   std::nth_element(stamps.begin(), last, stamps.end());
   const int64_t youngest = *last;
   absl::erase_if(poses_, [&](const auto& entry) {

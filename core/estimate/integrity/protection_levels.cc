@@ -15,7 +15,7 @@
 namespace voxloc {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 // A shorter separation is a rounding.
 constexpr double kRoundingM = 1e-9;
 
@@ -83,7 +83,7 @@ double LevelOf(const std::vector<Hypothesis>& hypotheses, double risk) {
   for (const Hypothesis& hypothesis : hypotheses) {
     if (!std::isfinite(hypothesis.sigma_m)) certain += hypothesis.probability;
   }
-  if (!(certain < risk)) return kInfinity;
+  if (!(certain < risk)) return kUnbounded;
   // Where every hypothesis alone would keep the risk, all together do: their probabilities add up
   // to 1.
   const double sigmas = UpperTailQuantile(0.5 * (risk - certain));

@@ -27,7 +27,7 @@ constexpr size_t kMaxRays = 4096;
 // deviations.
 constexpr float kExplainedSquared = 16.3F;
 // What stands higher is no car: vans are up to 2.5 m high.
-constexpr float kRaisedM = 2.5F;
+constexpr float kRaisedObservation_m = 2.5F;
 // Of the angle between a ray and a plane's normal. At 60 degrees the error of the pose moves the
 // place where a ray crosses a wall by twice as much along it.
 constexpr float kLeastCosine = 0.5F;
@@ -100,7 +100,7 @@ class Observer {
       FitObservation& observation = observations.emplace_back();
       observation.place_map = cells_.centre_map() + near[i].cast<double>();
       observation.kind = kind;
-      observation.raised = ground.HeightOf(near[i]) > kRaisedM;
+      observation.raised = ground.HeightOf(near[i]) > kRaisedObservation_m;
       observation.distance_m = distance_m;
     };
     for (size_t i = 0; i < near_points; ++i) add(i, kinds[i], distances[i]);

@@ -7,11 +7,11 @@
 #include <cmath>
 
 #include "core/estimate/covariance/calibrated_covariance.h"
+#include "core/estimate/covariance/sandwich.h"
 
 namespace voxloc {
 
 ClusterPull MeasurePull(absl::Span<const GroupSums> clusters, const Degeneracy& degeneracy) {
-  using Vector6 = Eigen::Matrix<double, 6, 1>;
   const Vector6 curvature = degeneracy.eigenvalues.cwiseAbs();
   const double least = kDegeneracyLimits.unobserved_ratio * curvature.maxCoeff();
   Vector6 steps;  // along each direction, of a gradient of 1

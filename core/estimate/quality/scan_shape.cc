@@ -7,7 +7,7 @@
 namespace voxloc {
 namespace {
 
-constexpr float kRaisedM = 0.7F;
+constexpr float kRaisedScanPoint_m = 0.7F;
 
 std::vector<uint8_t> FindRaised(const PointCloud& scan_base, const Eigen::Quaterniond& map_R_base) {
   const Eigen::Matrix3f turn = map_R_base.toRotationMatrix().cast<float>();
@@ -16,7 +16,7 @@ std::vector<uint8_t> FindRaised(const PointCloud& scan_base, const Eigen::Quater
   const GroundGrid ground(level);
   std::vector<uint8_t> raised(scan_base.size(), 0);
   for (size_t i = 0; i < scan_base.size(); ++i) {
-    if (level[i].allFinite() && ground.HeightOf(level[i]) > kRaisedM) raised[i] = 1;
+    if (level[i].allFinite() && ground.HeightOf(level[i]) > kRaisedScanPoint_m) raised[i] = 1;
   }
   return raised;
 }

@@ -8,7 +8,7 @@ namespace voxloc::server {
 namespace {
 
 // Of the records that are forgotten at once, so that looking for the oldest costs little a scan.
-constexpr size_t kShareForgotten = 10;
+constexpr size_t kShareOfFitsForgotten = 10;
 
 }  // namespace
 
@@ -62,7 +62,7 @@ void TileFits::ForgetOldest() {
     for (const auto& [content, kept] : contents) times.push_back(kept.record.last_used_unix_ns);
   }
   // One scan shows several contents at one time: those of the last time that goes go in any order.
-  size_t surplus = std::max(count_ - max_tiles_, count_ / kShareForgotten);
+  size_t surplus = std::max(count_ - max_tiles_, count_ / kShareOfFitsForgotten);
   const auto last = times.begin() + static_cast<ptrdiff_t>(surplus - 1);
   std::nth_element(times.begin(), last, times.end());
   const int64_t youngest = *last;

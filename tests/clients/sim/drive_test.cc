@@ -9,16 +9,10 @@
 #include "clients/sim/town.h"
 #include "core/geometry/euler.h"
 #include "tests/clients/sim/surface_distance.h"
+#include "tests/clients/sim/test_worlds.h"
 
 namespace voxloc::sim {
 namespace {
-
-World SmallTown() {
-  TownOptions options;
-  options.size_m = 250.0;
-  options.seed = 6;
-  return *BuildTown(options);
-}
 
 DriveOptions Fine(int scans) {
   DriveOptions options;
@@ -28,7 +22,7 @@ DriveOptions Fine(int scans) {
 }
 
 TEST(RouteTest, CurvatureIsContinuousAndAgreesWithTheHeadings) {
-  const World town = SmallTown();
+  const World town = SmallTown(6, 250.0);
   RouteBuilder route(town.streets, 3);
   for (int i = 0; i < 30; ++i) route.Extend();
   double tightest = 0.0;
@@ -48,7 +42,7 @@ TEST(RouteTest, CurvatureIsContinuousAndAgreesWithTheHeadings) {
 }
 
 TEST(RouteTest, DrivesOnTheRightAndSeesMuchOfTheTown) {
-  const World town = SmallTown();
+  const World town = SmallTown(6, 250.0);
   RouteBuilder route(town.streets, 3);
   for (size_t i = 0; i < 2 * town.streets.streets().size(); ++i) route.Extend();
   std::vector<bool> seen(town.streets.streets().size(), false);
@@ -73,7 +67,7 @@ TEST(RouteTest, DrivesOnTheRightAndSeesMuchOfTheTown) {
 }
 
 TEST(DriveTest, KeepsItsLimitsAndNeverJumps) {
-  const World town = SmallTown();
+  const World town = SmallTown(6, 250.0);
   const DriveOptions options = Fine(1500);
   const std::vector<DrivePose> drive = *PlanDrive(town, options);
   ASSERT_EQ(drive.size(), 1500U);
@@ -97,7 +91,7 @@ TEST(DriveTest, KeepsItsLimitsAndNeverJumps) {
 }
 
 TEST(DriveTest, TheSensorLooksAheadFromAboveTheGroundAndTiltsWithIt) {
-  const World town = SmallTown();
+  const World town = SmallTown(6, 250.0);
   const std::vector<DrivePose> drive = *PlanDrive(town, Fine(600));
   for (size_t i = 1; i + 1 < drive.size(); ++i) {
     const Pose& pose = drive[i].world_T_sensor;
@@ -142,7 +136,7 @@ TEST(DriveTest, NeverTouchesAnythingThatStands) {
 }
 
 TEST(DriveTest, AShorterDriveIsTheStartOfALongerOne) {
-  const World town = SmallTown();
+  const World town = SmallTown(6, 250.0);
   const std::vector<DrivePose> brief = *PlanDrive(town, Fine(50));
   const std::vector<DrivePose> lengthy = *PlanDrive(town, Fine(3000));
   for (size_t i = 0; i < brief.size(); ++i) {
@@ -167,7 +161,7 @@ TEST(DriveTest, EndsBeforeADeadEndOrIsRefused) {
 }
 
 TEST(DriveTest, BetweenScansAndInItsTailItMovesOnSteadily) {
-  const World town = SmallTown();
+  const World town = SmallTown(6, 250.0);
   DriveOptions options = Fine(40);
   options.tail_s = 0.5;
   const Drive drive = *Drive::Plan(town, options);
@@ -183,7 +177,7 @@ TEST(DriveTest, BetweenScansAndInItsTailItMovesOnSteadily) {
 }
 
 TEST(DriveTest, AbsurdOptionsAreRefused) {
-  const World town = SmallTown();
+  const World town = SmallTown(6, 250.0);
   for (const auto& spoil : std::vector<void (*)(DriveOptions&)>{
            [](DriveOptions& o) { o.scans = 0; }, [](DriveOptions& o) { o.rate_hz = -1.0; },
            [](DriveOptions& o) { o.max_speed_mps = 0.0; },

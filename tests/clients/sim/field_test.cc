@@ -8,29 +8,17 @@
 #include "clients/sim/drive.h"
 #include "clients/sim/lidar.h"
 #include "core/geometry/pose.h"
+#include "tests/clients/sim/test_worlds.h"
 
 namespace voxloc::sim {
 namespace {
 
-constexpr double kPi = 3.14159265358979323846;
-constexpr double kSight_m = 60.0;
-
-FieldOptions Small(double relief_m, double posts_per_hectare) {
+FieldOptions SmallField(double relief_m, double posts_per_hectare) {
   FieldOptions options;
   options.size_m = 150.0;
   options.relief_m = relief_m;
   options.posts_per_hectare = posts_per_hectare;
   return options;
-}
-
-Lidar Exact() {
-  LidarOptions options;
-  options.azimuth_steps = 360;
-  options.max_range_m = kSight_m;
-  options.range_noise_m = 0.0;
-  options.dropout = 0.0;
-  options.keep_missing = true;  // so that equal indices are equal rays
-  return Lidar(options);
 }
 
 Pose Standing(double x, double y, double yaw_rad) {
@@ -47,9 +35,9 @@ double MeanDifference(const PointCloud& a, const PointCloud& b) {
 }
 
 TEST(FieldTest, FlatAndBareItLooksTheSameFromEveryPlaceAndInEveryDirection) {
-  const World world = *BuildField(Small(0.0, 0.0), kSight_m);
+  const World world = *BuildField(SmallField(0.0, 0.0), kSight_m);
   const RayCaster caster(world.scene);
-  const Lidar lidar = Exact();
+  const Lidar lidar = ExactLidar();
   const PointCloud scan = lidar.Scan(caster, Standing(0.0, 0.0, 0.0), 0);
   size_t found = 0;
   for (size_t i = 0; i < scan.size(); ++i) found += scan.Offset(i).isZero(0.0F) ? 0 : 1;
@@ -74,8 +62,8 @@ TEST(FieldTest, FlatAndBareItLooksTheSameFromEveryPlaceAndInEveryDirection) {
 }
 
 TEST(FieldTest, ReliefAndPostsMakeIntoAPlace) {
-  const Lidar lidar = Exact();
-  for (const FieldOptions& options : {Small(2.0, 0.0), Small(0.0, 40.0)}) {
+  const Lidar lidar = ExactLidar();
+  for (const FieldOptions& options : {SmallField(2.0, 0.0), SmallField(0.0, 40.0)}) {
     const World world = *BuildField(options, kSight_m);
     const RayCaster caster(world.scene);
     const PointCloud scan = lidar.Scan(caster, Standing(0.0, 0.0, 0.0), 0);
@@ -85,7 +73,7 @@ TEST(FieldTest, ReliefAndPostsMakeIntoAPlace) {
 }
 
 TEST(FieldTest, PostsAreAsManyAsAskedForAndOffTheTracks) {
-  const World world = *BuildField(Small(0.5, 30.0), kSight_m);
+  const World world = *BuildField(SmallField(0.5, 30.0), kSight_m);
   const Ground& ground = world.scene.ground();
   size_t posts = 0;
   for (const Solid& solid : world.scene.solids()) {
@@ -103,7 +91,7 @@ TEST(FieldTest, PostsAreAsManyAsAskedForAndOffTheTracks) {
 }
 
 TEST(FieldTest, DrivesTurnAndStayInSightOfGroundOnly) {
-  const World world = *BuildField(Small(0.5, 10.0), kSight_m);
+  const World world = *BuildField(SmallField(0.5, 10.0), kSight_m);
   DriveOptions options;
   options.scans = 120;
   options.rate_hz = 1.0;
@@ -117,7 +105,7 @@ TEST(FieldTest, DrivesTurnAndStayInSightOfGroundOnly) {
     const Eigen::Vector3d begin = drive.front().world_T_sensor.rotation * Eigen::Vector3d::UnitX();
     least = std::min(least, ahead.dot(begin));
   }
-  EXPECT_LT(least, std::cos(kPi / 3.0));
+  EXPECT_LT(least, std::cos(M_PI / 3.0));
 }
 
 TEST(FieldTest, AbsurdOptionsAreRefusedByName) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kForestSight_m = 60.0;
 
-ForestOptions Small(uint64_t seed) {
+ForestOptions SmallForest(uint64_t seed) {
   ForestOptions options;
   options.seed = seed;
   options.size_m = 120.0;
@@ -41,7 +41,7 @@ size_t CountTrunks(const World& world) {
 }
 
 TEST(ForestTest, TreesAreAsManyAsAskedForAndOffTheTracks) {
-  const World world = *BuildForest(Small(7), kForestSight_m);
+  const World world = *BuildForest(SmallForest(7), kForestSight_m);
   const double hectares = 0.0001 * 200.0 * 200.0;  // 40 m beyond the square
   const double trunks = static_cast<double>(CountTrunks(world));
   EXPECT_LT(trunks, 400.0 * hectares);
@@ -52,13 +52,13 @@ TEST(ForestTest, TreesAreAsManyAsAskedForAndOffTheTracks) {
     EXPECT_GT(world.streets.ClearanceFromStreets(foot.head<2>()), 0.6);
     EXPECT_LT(foot.z(), world.scene.ground().Height(foot.x(), foot.y()));
   }
-  ForestOptions bare = Small(7);
+  ForestOptions bare = SmallForest(7);
   bare.trees_per_hectare = 0.0;
   EXPECT_TRUE(BuildForest(bare, kForestSight_m)->scene.solids().empty());
 }
 
 TEST(ForestTest, TheGroundUndulates) {
-  const World world = *BuildForest(Small(7), kForestSight_m);
+  const World world = *BuildForest(SmallForest(7), kForestSight_m);
   double rolls = 0.0;
   double pitches = 0.0;
   double count = 0.0;
@@ -75,9 +75,9 @@ TEST(ForestTest, TheGroundUndulates) {
 }
 
 TEST(ForestTest, SeedsGiveOtherForestsAndTheSameSeedTheSame) {
-  const World a = *BuildForest(Small(7), kForestSight_m);
-  const World b = *BuildForest(Small(7), kForestSight_m);
-  const World other = *BuildForest(Small(8), kForestSight_m);
+  const World a = *BuildForest(SmallForest(7), kForestSight_m);
+  const World b = *BuildForest(SmallForest(7), kForestSight_m);
+  const World other = *BuildForest(SmallForest(8), kForestSight_m);
   ASSERT_EQ(a.scene.solids().size(), b.scene.solids().size());
   for (size_t i = 0; i < a.scene.solids().size(); ++i) {
     EXPECT_EQ(a.scene.solids()[i].center, b.scene.solids()[i].center);
@@ -88,7 +88,7 @@ TEST(ForestTest, SeedsGiveOtherForestsAndTheSameSeedTheSame) {
 
 TEST(ForestTest, DrivesTouchNothing) {
   for (uint64_t seed = 101; seed < 105; ++seed) {
-    const World world = *BuildForest(Small(seed), kForestSight_m);
+    const World world = *BuildForest(SmallForest(seed), kForestSight_m);
     EXPECT_GT(LeastClearance(world, Drive(world, seed)), 0.0) << seed;
   }
 }

@@ -10,16 +10,10 @@
 #include "clients/sim/traffic.h"
 #include "core/geometry/angles.h"
 #include "tests/clients/sim/surface_distance.h"
+#include "tests/clients/sim/test_worlds.h"
 
 namespace voxloc::sim {
 namespace {
-
-LidarOptions ExactOptions() {
-  LidarOptions options;
-  options.range_noise_m = 0.0;
-  options.dropout = 0.0;
-  return options;
-}
 
 TEST(LidarTest, WithoutNoiseEveryPointLiesOnASurface) {
   TownOptions town_options;

@@ -10,22 +10,10 @@
 #include "clients/sim/hall.h"
 #include "clients/sim/motorway.h"
 #include "clients/sim/town.h"
+#include "tests/clients/sim/test_worlds.h"
 
 namespace voxloc::sim {
 namespace {
-
-World Town() {
-  TownOptions options;
-  options.seed = 7;
-  options.size_m = 250.0;
-  return *BuildTown(options);
-}
-
-size_t CountLabel(const World& world, Label label) {
-  size_t count = 0;
-  for (const Solid& solid : world.scene.solids()) count += solid.label == label ? 1 : 0;
-  return count;
-}
 
 size_t CountObjects(const World& world, ObjectKind kind) {
   size_t count = 0;
@@ -34,7 +22,7 @@ size_t CountObjects(const World& world, ObjectKind kind) {
 }
 
 TEST(MapAgeTest, ObjectsAreTheSolidsOfOneKindEach) {
-  const World town = Town();
+  const World town = SmallTown(7, 250.0);
   size_t in_objects = 0;
   for (const SceneObject& object : town.objects) {
     for (size_t i = 0; i < object.solids; ++i) {
@@ -48,7 +36,7 @@ TEST(MapAgeTest, ObjectsAreTheSolidsOfOneKindEach) {
 }
 
 TEST(MapAgeTest, ANewMapIsThatOfTheScene) {
-  const World town = Town();
+  const World town = SmallTown(7, 250.0);
   EXPECT_TRUE(MapAgeOptions().IsNew());
   const AgedWorld aged = WorldOfOldMap(town, MapAgeOptions());
   ASSERT_EQ(aged.world.scene.solids().size(), town.scene.solids().size());
@@ -58,7 +46,7 @@ TEST(MapAgeTest, ANewMapIsThatOfTheScene) {
 }
 
 TEST(MapAgeTest, ParkedCarsChangeByTheirShareAndNothingElseDoes) {
-  const World town = Town();
+  const World town = SmallTown(7, 250.0);
   MapAgeOptions options;
   options.changed_parking = 0.5;
   const AgedWorld aged = WorldOfOldMap(town, options);
@@ -83,7 +71,7 @@ TEST(MapAgeTest, ParkedCarsChangeByTheirShareAndNothingElseDoes) {
 }
 
 TEST(MapAgeTest, NewHousesAreMissingInTheMap) {
-  const World town = Town();
+  const World town = SmallTown(7, 250.0);
   MapAgeOptions options;
   options.missing_structures = 0.3;
   const AgedWorld aged = WorldOfOldMap(town, options);
@@ -94,7 +82,7 @@ TEST(MapAgeTest, NewHousesAreMissingInTheMap) {
 }
 
 TEST(MapAgeTest, MovedStructuresMoveAsAWholeAcrossTheirFacade) {
-  const World town = Town();
+  const World town = SmallTown(7, 250.0);
   MapAgeOptions options;
   options.moved_structures = 0.5;
   options.moved_by_m = 0.4;
@@ -139,7 +127,7 @@ TEST(MapAgeTest, GaragesAndMotorwaysHaveWhatMayChange) {
 }
 
 TEST(MapAgeTest, SeedsChangeOtherThings) {
-  const World town = Town();
+  const World town = SmallTown(7, 250.0);
   MapAgeOptions options;
   options.changed_parking = 0.5;
   const size_t one = WorldOfOldMap(town, options).world.scene.solids().size();

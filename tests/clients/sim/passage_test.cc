@@ -10,12 +10,10 @@
 #include "clients/sim/lidar.h"
 #include "clients/sim/map_sampler.h"
 #include "core/geometry/euler.h"
+#include "tests/clients/sim/test_worlds.h"
 
 namespace voxloc::sim {
 namespace {
-
-constexpr double kPi = 3.14159265358979323846;
-constexpr double kSight_m = 60.0;
 
 struct Passage {
   PassageOptions options;
@@ -32,21 +30,11 @@ Passage Make(Roof roof) {
   options.length_m = 90.0;
   options.heading_deg = 35.0;
   options.slope = roof == Roof::kVault ? 0.04 : 0.0;
-  const double heading = options.heading_deg * kPi / 180.0;
+  const double heading = options.heading_deg * M_PI / 180.0;
   const Eigen::Vector3d axis =
       Eigen::Vector3d(std::cos(heading), std::sin(heading), options.slope).normalized();
   const Eigen::Vector3d left(-std::sin(heading), std::cos(heading), 0.0);
   return {options, roof, *BuildPassage(options, roof, kSight_m), axis, left, axis.cross(left)};
-}
-
-Lidar Exact() {
-  LidarOptions options;
-  options.azimuth_steps = 360;
-  options.max_range_m = kSight_m;
-  options.range_noise_m = 0.0;
-  options.dropout = 0.0;
-  options.keep_missing = true;  // so that equal indices are equal rays
-  return Lidar(options);
 }
 
 std::vector<DrivePose> DriveToTheEnd(const World& world) {
@@ -74,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(, PassageTest, testing::Values(Roof::kNone, Roof::kVaul
 TEST_P(PassageTest, AScanIsTheSameFromEverywhereAlongTheAxisAndNowhereElse) {
   const Passage passage = Make(GetParam());
   const RayCaster caster(passage.world.scene);
-  const Lidar lidar = Exact();
+  const Lidar lidar = ExactLidar();
   const std::vector<DrivePose> drive = DriveToTheEnd(passage.world);
   const Pose first = drive.front().world_T_sensor;
   const PointCloud scan = lidar.Scan(caster, first, 0);
@@ -100,7 +88,7 @@ TEST_P(PassageTest, AScanIsTheSameFromEverywhereAlongTheAxisAndNowhereElse) {
 TEST_P(PassageTest, EveryReturnLiesOnASurfaceThatFollowsTheAxis) {
   const Passage passage = Make(GetParam());
   const RayCaster caster(passage.world.scene);
-  const Lidar lidar = Exact();
+  const Lidar lidar = ExactLidar();
   const double side = 0.5 * passage.options.width_m;
   const double springing = passage.options.height_m / 3.0;
   std::array<size_t, 3> counts{};  // ground, walls, vault
@@ -126,7 +114,7 @@ TEST_P(PassageTest, EveryReturnLiesOnASurfaceThatFollowsTheAxis) {
       ASSERT_EQ(passage.roof, Roof::kVault) << point.transpose();
       const double radius =
           std::hypot(across / side, (height - springing) / (passage.options.height_m - springing));
-      EXPECT_GT(radius, std::cos(kPi / 24.0) - 1e-5);
+      EXPECT_GT(radius, std::cos(M_PI / 24.0) - 1e-5);
       EXPECT_LT(radius, 1.0 + 1e-5);
       ++counts[2];
     }
@@ -142,7 +130,7 @@ TEST_P(PassageTest, OnlyTheCorridorIsOpenAbove) {
   const Eigen::Vector3d eye = DriveToTheEnd(passage.world)[5].world_T_sensor.translation;
   size_t missed = 0;
   for (int i = 0; i < 360; ++i) {
-    const double angle = i * kPi / 180.0;
+    const double angle = i * M_PI / 180.0;
     const Eigen::Vector3d direction =
         std::cos(angle) * passage.left + std::sin(angle) * passage.up + 0.1 * passage.axis;
     if (caster.Cast({eye, direction.normalized()}, kSight_m).range_m == kNoHit) ++missed;

@@ -9,6 +9,7 @@
 #include "clients/sim/furniture.h"
 #include "clients/sim/lidar.h"
 #include "clients/sim/town.h"
+#include "tests/clients/sim/test_worlds.h"
 
 namespace voxloc::sim {
 namespace {
@@ -29,13 +30,6 @@ Solid Box(const Eigen::Vector3d& min, const Eigen::Vector3d& max) {
   box.center = 0.5 * (min + max);
   box.half_extent = 0.5 * (max - min);
   return box;
-}
-
-LidarOptions ExactOptions() {
-  LidarOptions options;
-  options.range_noise_m = 0.0;
-  options.dropout = 0.0;
-  return options;
 }
 
 PointCloud Scan(const LidarOptions& options, const Scene& scene, double height_m = 0.0) {

@@ -10,27 +10,22 @@
 
 #include "clients/sim/ray_caster.h"
 #include "tests/clients/sim/surface_distance.h"
+#include "tests/clients/sim/test_worlds.h"
 
 namespace voxloc::sim {
 namespace {
 
-TownOptions Small(uint64_t seed) {
+TownOptions SmallOptions(uint64_t seed) {
   TownOptions options;
   options.seed = seed;
   options.size_m = 200.0;
   return options;
 }
 
-size_t CountLabel(const World& town, Label label) {
-  size_t count = 0;
-  for (const Solid& solid : town.scene.solids()) count += solid.label == label ? 1 : 0;
-  return count;
-}
-
 TEST(TownTest, TheSameOptionsGiveTheSameTown) {
-  const World a = *BuildTown(Small(4));
-  const World b = *BuildTown(Small(4));
-  const World other = *BuildTown(Small(5));
+  const World a = *BuildTown(SmallOptions(4));
+  const World b = *BuildTown(SmallOptions(4));
+  const World other = *BuildTown(SmallOptions(5));
   ASSERT_EQ(a.scene.solids().size(), b.scene.solids().size());
   for (size_t i = 0; i < a.scene.solids().size(); ++i) {
     EXPECT_EQ(a.scene.solids()[i].center, b.scene.solids()[i].center);
@@ -40,7 +35,7 @@ TEST(TownTest, TheSameOptionsGiveTheSameTown) {
 }
 
 TEST(TownTest, HasEverythingATownHas) {
-  const World town = *BuildTown(Small(1));
+  const World town = *BuildTown(SmallOptions(1));
   for (const Label label : {Label::kPavement, Label::kBuilding, Label::kTree, Label::kPole,
                             Label::kFence, Label::kParkedCar}) {
     EXPECT_GT(CountLabel(town, label), 10U) << static_cast<int>(label);
@@ -50,7 +45,7 @@ TEST(TownTest, HasEverythingATownHas) {
 
 TEST(TownTest, NoStreetIsADeadEndAndAllAreConnected) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
-    const StreetNetwork streets = BuildTown(Small(seed))->streets;
+    const StreetNetwork streets = BuildTown(SmallOptions(seed))->streets;
     std::set<int> reached = {0};
     for (size_t pass = 0; pass < streets.streets().size(); ++pass) {
       for (const Street& street : streets.streets()) {
@@ -68,7 +63,7 @@ TEST(TownTest, NoStreetIsADeadEndAndAllAreConnected) {
 }
 
 TEST(TownTest, MissingStreetsMakeTJunctions) {
-  TownOptions options = Small(1);
+  TownOptions options = SmallOptions(1);
   options.size_m = 400.0;
   options.missing_streets = 0.0;
   const size_t whole = BuildTown(options)->streets.streets().size();
@@ -84,7 +79,7 @@ TEST(TownTest, MissingStreetsMakeTJunctions) {
 
 TEST(TownTest, LanesAreFreeOfEverythingThatStands) {
   for (uint64_t seed = 1; seed <= 3; ++seed) {
-    const World town = *BuildTown(Small(seed));
+    const World town = *BuildTown(SmallOptions(seed));
     for (const Street& street : town.streets.streets()) {
       for (double along = 0.0; along <= street.length_m; along += 2.0) {
         for (const double right : {-2.6, -1.6, -0.5, 0.5, 1.6, 2.6}) {
@@ -103,7 +98,7 @@ TEST(TownTest, LanesAreFreeOfEverythingThatStands) {
 TEST(TownTest, FacadesHaveDepthAndDifferFromHouseToHouse) {
   // Looking sideways at 1.6 m on the way along a street: recesses show as steps of 0.1 to 0.5 m, at
   // distances from each other that do not repeat.
-  const World town = *BuildTown(Small(2));
+  const World town = *BuildTown(SmallOptions(2));
   const RayCaster caster(town.scene);
   size_t steps = 0;
   std::set<long> gaps_cm;
@@ -133,7 +128,7 @@ TEST(TownTest, FacadesHaveDepthAndDifferFromHouseToHouse) {
 }
 
 TEST(TownTest, DensitiesCount) {
-  TownOptions options = Small(1);
+  TownOptions options = SmallOptions(1);
   options.building_density = 0.0;
   options.tree_density = 0.0;
   options.parked_car_density = 0.0;
@@ -149,7 +144,7 @@ TEST(TownTest, DensitiesCount) {
 }
 
 TEST(TownTest, ReliefIsAboutAsAskedForAndStreetsAreDrivable) {
-  TownOptions options = Small(3);
+  TownOptions options = SmallOptions(3);
   options.relief_m = 6.0;
   options.size_m = 600.0;
   const World town = *BuildTown(options);

@@ -4,15 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "clients/sim/town.h"
+#include "tests/clients/sim/test_worlds.h"
 
 namespace voxloc::sim {
 namespace {
-
-World SmallTown() {
-  TownOptions options;
-  options.size_m = 200.0;
-  return *BuildTown(options);
-}
 
 TEST(TrafficTest, ThereIsNoneUnlessAskedFor) {
   const World town = SmallTown();

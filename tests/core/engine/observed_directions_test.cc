@@ -43,7 +43,7 @@ PointCloud CorridorPoints(double heading, double from_m, double to_m, size_t poi
   return cloud;
 }
 
-struct Corridor {
+struct CorridorScan {
   double heading = 0.0;
   Pose truth;
   AlignJob job;  // from the truth
@@ -73,8 +73,8 @@ struct CorridorError {
 
 class ObservedDirectionsTest : public EngineTest {
  protected:
-  static Corridor MakeCorridor(double heading, const Profile& profile) {
-    Corridor corridor;
+  static CorridorScan MakeCorridor(double heading, const Profile& profile) {
+    CorridorScan corridor;
     corridor.heading = heading;
     corridor.truth.translation.z() = 1.5;
     corridor.truth.rotation = RotationFromRosAngles(0.01, -0.02, heading + 0.1);
@@ -89,7 +89,7 @@ class ObservedDirectionsTest : public EngineTest {
 
   // From a metre along the corridor, a fifth of a metre across it, and a degree of yaw.
   static CorridorError AlignInCorridor(const Profile& profile, double heading) {
-    Corridor corridor = MakeCorridor(heading, profile);
+    CorridorScan corridor = MakeCorridor(heading, profile);
     const Eigen::Vector3d across = Eigen::Vector3d::UnitZ().cross(corridor.Along());
     corridor.job.map_T_base_guess =
         Displaced(corridor.truth, corridor.Along() + 0.2 * across + Eigen::Vector3d(0, 0, 0.1),

@@ -40,7 +40,7 @@ std::string Sealed(absl::string_view bytes) {
   return file.append(info.data(), info.size()).append(capture.data(), capture.size());
 }
 
-absl::Status Decode(absl::string_view file) {
+absl::Status DecodeAsCapture(absl::string_view file) {
   const absl::string_view head = file.substr(0, server::kCaptureHeadBytes);
   const auto info = server::DecodeCaptureInfo(head, file.size());
   const auto capture = server::DecodeCaptureFile(file);
@@ -61,8 +61,9 @@ absl::Status Decode(absl::string_view file) {
 }  // namespace
 
 absl::Status FuzzCaptureFile(absl::string_view bytes) {
-  const absl::Status as_it_is = Decode(bytes);
-  return bytes.size() < sizeof(uint16_t) || as_it_is.ok() ? as_it_is : Decode(Sealed(bytes));
+  const absl::Status as_it_is = DecodeAsCapture(bytes);
+  return bytes.size() < sizeof(uint16_t) || as_it_is.ok() ? as_it_is
+                                                          : DecodeAsCapture(Sealed(bytes));
 }
 
 }  // namespace voxloc

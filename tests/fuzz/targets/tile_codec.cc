@@ -15,7 +15,7 @@
 namespace voxloc {
 namespace {
 
-absl::Status Decode(absl::string_view bytes) {
+absl::Status DecodeAsTile(absl::string_view bytes) {
   const auto lattices = DecodeTile(bytes);
   if (!lattices.ok()) return lattices.status();
   std::vector<const TileMoments*> pointers;
@@ -29,13 +29,13 @@ absl::Status Decode(absl::string_view bytes) {
 }  // namespace
 
 absl::Status FuzzTileCodec(absl::string_view bytes) {
-  (void)Decode(bytes);
+  (void)DecodeAsTile(bytes);
   constexpr size_t kChecksumBytes = 4;
-  if (bytes.size() < kChecksumBytes) return Decode(bytes);
+  if (bytes.size() < kChecksumBytes) return DecodeAsTile(bytes);
   std::string sealed(bytes.substr(0, bytes.size() - kChecksumBytes));
   const uint32_t crc = Crc32c(sealed);
   sealed.append(reinterpret_cast<const char*>(&crc), sizeof(crc));
-  return Decode(sealed);
+  return DecodeAsTile(sealed);
 }
 
 }  // namespace voxloc

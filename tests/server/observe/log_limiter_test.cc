@@ -9,9 +9,9 @@ namespace {
 
 using LimiterClock = LogLimiter::Clock;
 
-LimiterClock::time_point LimiterTime(double seconds) {
+LimiterClock::time_point LimiterTime(double time_s) {
   return LimiterClock::time_point() +
-         std::chrono::duration_cast<LimiterClock::duration>(std::chrono::duration<double>(seconds));
+         std::chrono::duration_cast<LimiterClock::duration>(std::chrono::duration<double>(time_s));
 }
 
 TEST(LogLimiterTest, CountsWhatIsLeftOutBeyondTheBurst) {

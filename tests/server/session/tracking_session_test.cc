@@ -26,8 +26,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr int64_t kSecond = 1'000'000'000;
+constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
+constexpr int64_t kSecond_ns = 1'000'000'000;
 
 Pose PoseOfResult(const v1::AlignmentResult& result) {
   auto pose = PoseFromProto(result.map_t_base().pose(), "map_t_base");
@@ -86,9 +86,9 @@ VOXLOC_INSTANTIATE_ON_ENGINES(TrackingSession);
 TEST_P(TrackingSession, AGuessIsInterpolatedFromTheSessionsPoses) {
   TestSession session(server_);
   session.Open();
-  session.Send(PoseMessage(1 * kSecond, Moved(-0.5, -0.2)));
-  session.Send(PoseMessage(1 * kSecond + kSecond / 2, Moved(0.5, 0.2)));
-  session.Send(ScanAt(1 * kSecond + kSecond / 4));
+  session.Send(PoseMessage(1 * kSecond_ns, Moved(-0.5, -0.2)));
+  session.Send(PoseMessage(1 * kSecond_ns + kSecond_ns / 2, Moved(0.5, 0.2)));
+  session.Send(ScanAt(1 * kSecond_ns + kSecond_ns / 4));
   const v1::AlignmentResult result = session.ReadResult();
   EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_OK) << result.ShortDebugString();
   const auto guess = PoseFromProto(result.guess_map_t_base(), "guess_map_t_base");
@@ -99,15 +99,15 @@ TEST_P(TrackingSession, AGuessIsInterpolatedFromTheSessionsPoses) {
 
 TEST_P(TrackingSession, AGuessHasTheCovarianceOfTheOlderPose) {
   const auto innovation = [this](double variance) {
-    v1::AlignScansRequest older = PoseMessage(1 * kSecond, Moved(0.4, 0.0));
+    v1::AlignScansRequest older = PoseMessage(1 * kSecond_ns, Moved(0.4, 0.0));
     for (int i = 0; i < 36; ++i) {
       older.mutable_pose()->mutable_map_t_base()->add_covariance(i % 7 == 0 ? variance : 0.0);
     }
     TestSession session(server_);
     session.Open();
     session.Send(older);
-    session.Send(PoseMessage(1 * kSecond + kSecond / 2, Moved(0.4, 0.0)));
-    session.Send(ScanAt(1 * kSecond + kSecond / 4));
+    session.Send(PoseMessage(1 * kSecond_ns + kSecond_ns / 2, Moved(0.4, 0.0)));
+    session.Send(ScanAt(1 * kSecond_ns + kSecond_ns / 4));
     return session.ReadResult().confidence().innovation();
   };
   EXPECT_GT(innovation(1e-3), 3.0 * innovation(1.0));
@@ -116,11 +116,11 @@ TEST_P(TrackingSession, AGuessHasTheCovarianceOfTheOlderPose) {
 TEST_P(TrackingSession, ScansForgetThePosesBeforeThem) {
   TestSession session(server_);
   session.Open();
-  session.Send(PoseMessage(1 * kSecond, Moved(0.1, 0.0)));
-  session.Send(PoseMessage(1 * kSecond + kSecond / 2, Moved(0.1, 0.0)));
-  session.Send(ScanAt(1 * kSecond + kSecond / 4));
+  session.Send(PoseMessage(1 * kSecond_ns, Moved(0.1, 0.0)));
+  session.Send(PoseMessage(1 * kSecond_ns + kSecond_ns / 2, Moved(0.1, 0.0)));
+  session.Send(ScanAt(1 * kSecond_ns + kSecond_ns / 4));
   EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
-  session.Send(ScanAt(1 * kSecond + kSecond / 3));
+  session.Send(ScanAt(1 * kSecond_ns + kSecond_ns / 3));
   const v1::AlignmentResult result = session.ReadResult();
   EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_NO_PRIOR);
   EXPECT_THAT(result.detail(), HasSubstr("at least 2 poses (got 1)"));
@@ -134,16 +134,16 @@ TEST_P(TrackingSession, SaysWhyThereIsNoGuess) {
   validation.mutable_guess_timeout_s()->set_value(0.2);
   validation.mutable_guess_distance_tolerance_m()->set_value(1.0);
   session.Open(open);
-  session.Send(PoseMessage(10 * kSecond, Moved(0.0, 0.0)));
-  session.Send(PoseMessage(10 * kSecond + kSecond / 10, Moved(2.0, 0.0)));
-  session.Send(ScanAt(9 * kSecond));
+  session.Send(PoseMessage(10 * kSecond_ns, Moved(0.0, 0.0)));
+  session.Send(PoseMessage(10 * kSecond_ns + kSecond_ns / 10, Moved(2.0, 0.0)));
+  session.Send(ScanAt(9 * kSecond_ns));
   v1::AlignmentResult result = session.ReadResult();
   EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_NO_PRIOR);
   EXPECT_THAT(result.detail(), HasSubstr("before that of the first pose"));
   EXPECT_FALSE(result.has_map_t_base());
-  session.Send(ScanAt(10 * kSecond + kSecond / 20));
+  session.Send(ScanAt(10 * kSecond_ns + kSecond_ns / 20));
   EXPECT_THAT(session.ReadResult().detail(), HasSubstr("m apart"));
-  session.Send(ScanAt(11 * kSecond));
+  session.Send(ScanAt(11 * kSecond_ns));
   EXPECT_THAT(session.ReadResult().detail(), HasSubstr("less than 0.2 s"));
 
   // Other limits, and the same poses do.
@@ -152,20 +152,20 @@ TEST_P(TrackingSession, SaysWhyThereIsNoGuess) {
   *configure.mutable_configure()->mutable_setup()->mutable_options() = open.setup().options();
   session.Send(configure);
   ASSERT_TRUE(session.Read().has_configured());
-  session.Send(ScanAt(10 * kSecond + kSecond / 20));
+  session.Send(ScanAt(10 * kSecond_ns + kSecond_ns / 20));
   EXPECT_TRUE(session.ReadResult().has_map_t_base());
 }
 
 TEST_P(TrackingSession, StampsThatGoBackBeginAnew) {
   TestSession session(server_);
   session.Open();
-  session.Send(PoseMessage(5 * kSecond, Moved(0.2, 0.0)));
-  session.Send(PoseMessage(5 * kSecond + kSecond / 2, Moved(0.2, 0.0)));
-  session.Send(PoseMessage(2 * kSecond, Moved(0.1, 0.0)));
-  session.Send(ScanAt(5 * kSecond + kSecond / 4));
+  session.Send(PoseMessage(5 * kSecond_ns, Moved(0.2, 0.0)));
+  session.Send(PoseMessage(5 * kSecond_ns + kSecond_ns / 2, Moved(0.2, 0.0)));
+  session.Send(PoseMessage(2 * kSecond_ns, Moved(0.1, 0.0)));
+  session.Send(ScanAt(5 * kSecond_ns + kSecond_ns / 4));
   EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_NO_PRIOR);
-  session.Send(PoseMessage(2 * kSecond + kSecond / 2, Moved(0.1, 0.0)));
-  session.Send(ScanAt(2 * kSecond + kSecond / 4));
+  session.Send(PoseMessage(2 * kSecond_ns + kSecond_ns / 2, Moved(0.1, 0.0)));
+  session.Send(ScanAt(2 * kSecond_ns + kSecond_ns / 4));
   EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
 }
 
@@ -175,11 +175,11 @@ TEST_P(TrackingSession, KeepsNoMorePosesThanAllowed) {
   TestSession session(server);
   session.Open();
   for (int i = 0; i < 3; ++i) {
-    session.Send(PoseMessage(kSecond + i * kSecond / 10, Moved(0.1, 0.0)));
+    session.Send(PoseMessage(kSecond_ns + i * kSecond_ns / 10, Moved(0.1, 0.0)));
   }
-  session.Send(ScanAt(kSecond + kSecond / 20));
+  session.Send(ScanAt(kSecond_ns + kSecond_ns / 20));
   EXPECT_THAT(session.ReadResult().detail(), HasSubstr("before that of the first pose"));
-  session.Send(ScanAt(kSecond + 3 * kSecond / 20));
+  session.Send(ScanAt(kSecond_ns + 3 * kSecond_ns / 20));
   EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
 }
 
@@ -249,20 +249,20 @@ TEST_P(TrackingSession, AnInactiveSessionAlignsNothing) {
 TEST_P(TrackingSession, ActivationForgetsThePoses) {
   TestSession session(server_);
   session.Open();
-  session.Send(PoseMessage(1 * kSecond, Moved(0.1, 0.0)));
-  session.Send(PoseMessage(2 * kSecond, Moved(0.1, 0.0)));
+  session.Send(PoseMessage(1 * kSecond_ns, Moved(0.1, 0.0)));
+  session.Send(PoseMessage(2 * kSecond_ns, Moved(0.1, 0.0)));
   session.Send(ActivateMessage(1, true));
   ASSERT_TRUE(session.Read().has_activated());
-  session.Send(ScanAt(1 * kSecond + kSecond / 2));
+  session.Send(ScanAt(1 * kSecond_ns + kSecond_ns / 2));
   EXPECT_THAT(session.ReadResult().detail(), HasSubstr("at least 2 poses (got 0)"));
   // Nor does an inactive session take any.
   session.Send(ActivateMessage(2, false));
   ASSERT_TRUE(session.Read().has_activated());
-  session.Send(PoseMessage(1 * kSecond, Moved(0.1, 0.0)));
+  session.Send(PoseMessage(1 * kSecond_ns, Moved(0.1, 0.0)));
   session.Send(ActivateMessage(3, true));
   ASSERT_TRUE(session.Read().has_activated());
-  session.Send(PoseMessage(2 * kSecond, Moved(0.1, 0.0)));
-  session.Send(ScanAt(1 * kSecond + kSecond / 2));
+  session.Send(PoseMessage(2 * kSecond_ns, Moved(0.1, 0.0)));
+  session.Send(ScanAt(1 * kSecond_ns + kSecond_ns / 2));
   EXPECT_THAT(session.ReadResult().detail(), HasSubstr("at least 2 poses (got 1)"));
 }
 
@@ -284,10 +284,10 @@ TEST_P(TrackingSession, CountsScansWithoutAnAcceptedResult) {
   };
   v1::Scan empty = GoodScan();
   empty.mutable_clouds(0)->mutable_cloud()->clear_data();
-  EXPECT_EQ(skipped(ScanAt(kSecond)), 1);
+  EXPECT_EQ(skipped(ScanAt(kSecond_ns)), 1);
   EXPECT_EQ(skipped(empty), 2);
   EXPECT_EQ(skipped(GoodScan()), 0);
-  EXPECT_EQ(skipped(ScanAt(kSecond)), 1);
+  EXPECT_EQ(skipped(ScanAt(kSecond_ns)), 1);
 }
 
 TEST_P(TrackingSession, ScansThatSeeLessFarThanRequiredAreNotAligned) {
@@ -332,7 +332,7 @@ TEST_P(TrackingSession, BadMessagesAreRejectedAndTheSessionLivesOn) {
     EXPECT_EQ(response.rejected().stamp_ns(), stamp_ns);
     EXPECT_THAT(response.rejected().detail(), HasSubstr(detail));
   };
-  v1::AlignScansRequest request = PoseMessage(7, Moved(kNan, 0.0));
+  v1::AlignScansRequest request = PoseMessage(7, Moved(kNotANumber, 0.0));
   rejects(request, v1::SESSION_REQUEST_KIND_POSE, 7, "position");
   request = PoseMessage(8, VehiclePose());
   request.mutable_pose()->mutable_map_t_base()->mutable_pose()->clear_orientation();
@@ -344,7 +344,8 @@ TEST_P(TrackingSession, BadMessagesAreRejectedAndTheSessionLivesOn) {
   rejects(request, v1::SESSION_REQUEST_KIND_POSE, 9, "map_t_base.covariance");
   request.mutable_pose()->clear_map_t_base();
   rejects(request, v1::SESSION_REQUEST_KIND_POSE, 9, "map_t_base");
-  rejects(ReferenceMessage(10, {0.0, kNan, 0.0}), v1::SESSION_REQUEST_KIND_REFERENCE, 10, "finite");
+  rejects(ReferenceMessage(10, {0.0, kNotANumber, 0.0}), v1::SESSION_REQUEST_KIND_REFERENCE, 10,
+          "finite");
   request.mutable_reference()->clear_position();
   rejects(request, v1::SESSION_REQUEST_KIND_REFERENCE, 0, "position");
 
@@ -390,13 +391,13 @@ TEST_P(TrackingSession, ContradictoryOptionsEndTheStreamOrAreRejected) {
   open.mutable_recovery()->set_max_radius_m(6.0);
   open.mutable_recovery()->set_false_confirmation_rate(1.0);
   EXPECT_EQ(code(open), grpc::StatusCode::INVALID_ARGUMENT);
-  open.mutable_recovery()->set_false_confirmation_rate(kNan);
+  open.mutable_recovery()->set_false_confirmation_rate(kNotANumber);
   EXPECT_EQ(code(open), grpc::StatusCode::INVALID_ARGUMENT);
   open.mutable_recovery()->set_false_confirmation_rate(0.0);
   open.mutable_recovery()->set_max_confirmation_scans(1001);
   EXPECT_EQ(code(open), grpc::StatusCode::INVALID_ARGUMENT);
   open.mutable_recovery()->set_max_confirmation_scans(0);
-  open.mutable_recovery()->set_min_confirmation_travel_m(kNan);
+  open.mutable_recovery()->set_min_confirmation_travel_m(kNotANumber);
   EXPECT_EQ(code(open), grpc::StatusCode::INVALID_ARGUMENT);
 
   // What would contradict only the rest of the session's options is found out as well.
@@ -416,7 +417,7 @@ TEST_P(TrackingSession, ContradictoryOptionsEndTheStreamOrAreRejected) {
 // A vehicle whose poses say that it is 6 m from where it is.
 class LostVehicle : public TrackingSession {
  protected:
-  static constexpr int64_t kStep = kSecond / 10;
+  static constexpr int64_t kStep = kSecond_ns / 10;
   static constexpr double kLostByM = 6.0;
   // Usual number of scans that confirm a found pose.
   static constexpr int kConfirming = 5;
@@ -438,7 +439,7 @@ class LostVehicle : public TrackingSession {
 
   // Sends poses around scan `i`, and the scan.
   static void SendStep(TestSession& session, int i, const Pose& poses_say, v1::Scan scan) {
-    const int64_t stamp_ns = kSecond + i * kStep;
+    const int64_t stamp_ns = kSecond_ns + i * kStep;
     session.Send(PoseMessage(stamp_ns - 1, poses_say));
     session.Send(PoseMessage(stamp_ns + 1, poses_say));
     scan.set_stamp_ns(stamp_ns);

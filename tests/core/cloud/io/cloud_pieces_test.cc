@@ -20,11 +20,11 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr size_t kPoints = 1000;
+constexpr size_t kPointsOfFiles = 1000;
 
 // Far from zero where `far`, so that doubles get an origin; some points are not finite.
 std::vector<Eigen::Vector3d> SomePoints(bool far) {
-  const PointCloud cloud = RandomCloud(kPoints, 5, false);
+  const PointCloud cloud = RandomCloud(kPointsOfFiles, 5, false);
   std::vector<Eigen::Vector3d> points;
   for (size_t i = 0; i < cloud.size(); ++i) {
     points.push_back(cloud.Point(i));
@@ -38,7 +38,7 @@ std::string DoublePcd() {
   std::string file = absl::StrCat(
       "VERSION .7\nFIELDS x rgb y z _ intensity\nSIZE 8 4 8 4 1 2\nTYPE F U F F U U\n"
       "COUNT 1 1 1 1 3 1\nWIDTH ",
-      kPoints, "\nHEIGHT 1\nPOINTS ", kPoints, "\nDATA binary\n");
+      kPointsOfFiles, "\nHEIGHT 1\nPOINTS ", kPointsOfFiles, "\nDATA binary\n");
   uint16_t intensity = 0;
   for (const Eigen::Vector3d& p : SomePoints(true)) {
     file +=
@@ -49,11 +49,11 @@ std::string DoublePcd() {
 
 // `before`: an element that comes before the vertices, with its bytes.
 std::string Ply(const std::string& before, const std::string& before_bytes) {
-  std::string file =
-      absl::StrCat("ply\nformat binary_little_endian 1.0\n", before, "element vertex ", kPoints,
-                   "\nproperty float x\nproperty float y\nproperty uchar red\n"
-                   "property float z\nend_header\n",
-                   before_bytes);
+  std::string file = absl::StrCat("ply\nformat binary_little_endian 1.0\n", before,
+                                  "element vertex ", kPointsOfFiles,
+                                  "\nproperty float x\nproperty float y\nproperty uchar red\n"
+                                  "property float z\nend_header\n",
+                                  before_bytes);
   for (const Eigen::Vector3d& p : SomePoints(false)) {
     file += Bytes(static_cast<float>(p.x()), static_cast<float>(p.y()), '\1',
                   static_cast<float>(p.z()));
@@ -85,7 +85,7 @@ std::vector<NamedFile> AllFormats(const ScratchDir& scratch) {
                                      Bytes('\2', 5, 6))),
        false},
       {scratch.Write("kitti.bin", Kitti()), true}};
-  const PointCloud cloud = RandomCloud(kPoints, 6, true);
+  const PointCloud cloud = RandomCloud(kPointsOfFiles, 6, true);
   for (const auto& [name, encoding, streams] :
        {std::tuple("a.pcd", PcdEncoding::kAscii, false),
         std::tuple("b.pcd", PcdEncoding::kBinary, true),
@@ -101,14 +101,14 @@ TEST(CloudPiecesTest, TogetherAreTheCloudThatReadCloudGives) {
   for (const NamedFile& file : AllFormats(scratch)) {
     const absl::StatusOr<PointCloud> whole = ReadCloud(file.path);
     ASSERT_TRUE(whole.ok()) << whole.status();
-    ASSERT_EQ(whole->size(), kPoints);
+    ASSERT_EQ(whole->size(), kPointsOfFiles);
     for (const size_t piece_points : {size_t{2}, size_t{7}, size_t{500}, size_t{100'000}}) {
       CloudPieceOptions options;
       options.piece_points = piece_points;
       absl::StatusOr<CloudPieceReader> reader = CloudPieceReader::Open(file.path, options);
       ASSERT_TRUE(reader.ok()) << reader.status();
       EXPECT_EQ(reader->streams(), file.streams) << file.path;
-      EXPECT_EQ(reader->points(), kPoints);
+      EXPECT_EQ(reader->points(), kPointsOfFiles);
       PointCloud joined;
       joined.origin = whole->origin;
       size_t pieces = 0;
@@ -121,7 +121,7 @@ TEST(CloudPiecesTest, TogetherAreTheCloudThatReadCloudGives) {
         Append(*piece, joined);
       }
       EXPECT_TRUE(SameBits(joined, *whole)) << file.path << " " << piece_points;
-      const size_t expected = file.streams ? (kPoints + piece_points - 1) / piece_points : 1;
+      const size_t expected = file.streams ? (kPointsOfFiles + piece_points - 1) / piece_points : 1;
       EXPECT_EQ(pieces, expected) << file.path;
     }
   }

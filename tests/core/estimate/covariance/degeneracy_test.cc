@@ -18,7 +18,7 @@ constexpr auto kObserved = AxisObservation::kObserved;
 constexpr auto kWeak = AxisObservation::kWeak;
 constexpr auto kUnobserved = AxisObservation::kUnobserved;
 constexpr DegeneracyLimits kLimits = {/*weak_ratio=*/0.1, /*unobserved_ratio=*/0.001};
-using Axes = std::array<AxisObservation, 6>;
+using ObservedAxes = std::array<AxisObservation, 6>;
 
 Vector6 Vector(double x, double y, double z, double rx, double ry, double rz) {
   Vector6 v;
@@ -35,7 +35,8 @@ TEST(DegeneracyTest, EachAxisIsJudgedByItsShareOfTheLargest) {
   EXPECT_NEAR(degeneracy.condition, 2000.0, 1e-6);
   EXPECT_EQ(degeneracy.rotation_scale_m, 2.0);
   // 1/1000 is still unobserved, 1/10 still weak.
-  EXPECT_EQ(degeneracy.axes, (Axes{kObserved, kWeak, kUnobserved, kObserved, kUnobserved, kWeak}));
+  EXPECT_EQ(degeneracy.axes,
+            (ObservedAxes{kObserved, kWeak, kUnobserved, kObserved, kUnobserved, kWeak}));
   EXPECT_TRUE(degeneracy.degenerate());
 }
 
@@ -43,7 +44,7 @@ TEST(DegeneracyTest, WhatIsAllObservedIsNotDegenerate) {
   const Degeneracy degeneracy =
       AnalyzeDegeneracy(Vector(9, 8, 7, 6, 5, 4).asDiagonal(), 1.0, kLimits);
   EXPECT_EQ(degeneracy.axes,
-            (Axes{kObserved, kObserved, kObserved, kObserved, kObserved, kObserved}));
+            (ObservedAxes{kObserved, kObserved, kObserved, kObserved, kObserved, kObserved}));
   EXPECT_FALSE(degeneracy.degenerate());
   EXPECT_NEAR(degeneracy.condition, 9.0 / 4.0, 1e-12);
 }
@@ -64,7 +65,8 @@ TEST(DegeneracyTest, ACorridorAcrossTheAxesLeavesBothUnobserved) {
     along.head<2>() << std::cos(heading), std::sin(heading);
     const Matrix6 information = 100.0 * (Matrix6::Identity() - along * along.transpose());
     const Degeneracy degeneracy = AnalyzeDegeneracy(information, 1.0, kLimits);
-    EXPECT_EQ(degeneracy.axes, (Axes{row.x, row.y, kObserved, kObserved, kObserved, kObserved}))
+    EXPECT_EQ(degeneracy.axes,
+              (ObservedAxes{row.x, row.y, kObserved, kObserved, kObserved, kObserved}))
         << row.heading_deg;
     EXPECT_NEAR(std::abs(degeneracy.eigenvectors.col(0).dot(along)), 1.0, 1e-9);
     EXPECT_GT(degeneracy.condition, 1e12);
@@ -87,8 +89,8 @@ TEST(DegeneracyTest, TheVerdictDoesNotDependOnVectorsWithinASpan) {
       information += 1e-6 * (1.0 + 1e-3 * i) * direction * direction.transpose();
     }
     const Degeneracy degeneracy = AnalyzeDegeneracy(information, 1.0, kLimits);
-    EXPECT_EQ(degeneracy.axes,
-              (Axes{kUnobserved, kUnobserved, kObserved, kObserved, kObserved, kUnobserved}));
+    EXPECT_EQ(degeneracy.axes, (ObservedAxes{kUnobserved, kUnobserved, kObserved, kObserved,
+                                             kObserved, kUnobserved}));
   }
 }
 

@@ -11,7 +11,7 @@
 namespace voxloc {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 // Of one pose and one centre.
 double LogParzenKernel(const PlanarPose& pose, const PlanarPose& center) {
@@ -71,8 +71,8 @@ TEST(ParzenDensityTest, DoesNotUnderflowFarFromAllCenters) {
 }
 
 TEST(ParzenDensityTest, NothingHasNoDensity) {
-  EXPECT_EQ(LogParzenSums({{0.0, 0.0, 0.0}}, {})[0], -kInfinity);
-  EXPECT_EQ(LogParzenSums({{1e200, 0.0, 0.0}}, {{-1e200, 0.0, 0.0}})[0], -kInfinity);
+  EXPECT_EQ(LogParzenSums({{0.0, 0.0, 0.0}}, {})[0], -kInfinite);
+  EXPECT_EQ(LogParzenSums({{1e200, 0.0, 0.0}}, {{-1e200, 0.0, 0.0}})[0], -kInfinite);
   EXPECT_TRUE(LogParzenSums({}, {{0.0, 0.0, 0.0}}).empty());
 }
 
@@ -81,9 +81,9 @@ TEST(ParzenDensityTest, AddsLogarithms) {
     EXPECT_NEAR(LogOfSum(std::log(2.0) + shift, std::log(6.0) + shift), std::log(8.0) + shift,
                 1e-10);
   }
-  EXPECT_EQ(LogOfSum(3.0, -kInfinity), 3.0);
-  EXPECT_EQ(LogOfSum(-kInfinity, 3.0), 3.0);
-  EXPECT_EQ(LogOfSum(-kInfinity, -kInfinity), -kInfinity);
+  EXPECT_EQ(LogOfSum(3.0, -kInfinite), 3.0);
+  EXPECT_EQ(LogOfSum(-kInfinite, 3.0), 3.0);
+  EXPECT_EQ(LogOfSum(-kInfinite, -kInfinite), -kInfinite);
   EXPECT_EQ(LogOfSum(0.0, -1e4), 0.0);
 }
 

@@ -375,7 +375,7 @@ double UpperBound(int count, int of) {
   return high;
 }
 
-struct Counts {
+struct FaultCounts {
   int scans = 0;
   int misleading_horizontal = 0;
   int misleading_vertical = 0;
@@ -394,8 +394,8 @@ struct Simulation {
   size_t clusters = 16;
 };
 
-Counts Simulate(const Simulation& simulation) {
-  Counts counts;
+FaultCounts Simulate(const Simulation& simulation) {
+  FaultCounts counts;
   for (int m = 0; m < simulation.models; ++m) {
     LinearModel model(simulation.clusters, 100 + static_cast<uint64_t>(m), simulation.sizes);
     const std::vector<double> faults(
@@ -429,7 +429,7 @@ Counts Simulate(const Simulation& simulation) {
   return counts;
 }
 
-void ExpectCovered(const Counts& counts) {
+void ExpectCovered(const FaultCounts& counts) {
   const double risk = ProtectionOptions().risk;
   EXPECT_LE(UpperBound(counts.misleading_horizontal, counts.scans), risk)
       << counts.misleading_horizontal << " of " << counts.scans;
@@ -439,7 +439,7 @@ void ExpectCovered(const Counts& counts) {
 
 TEST(ProtectionLevelsMonteCarloTest, FaultsOfSingleClustersOfAnySizeAreCovered) {
   // Every scan has a fault, and the probabilities say so.
-  const Counts counts = Simulate({});
+  const FaultCounts counts = Simulate({});
   ASSERT_EQ(counts.scans, 30'000);
   ExpectCovered(counts);
   // The levels are there, most of what is left out is what was wrong, and large faults are found.
@@ -452,7 +452,7 @@ TEST(ProtectionLevelsMonteCarloTest, FaultsThatAreHardToDetectAreCovered) {
   Simulation hard;
   hard.clusters = 6;         // each of which holds a large part of the pose
   hard.sizes = {-0.7, 0.0};  // 0.2 to 1 m: many are below the threshold
-  const Counts counts = Simulate(hard);
+  const FaultCounts counts = Simulate(hard);
   ExpectCovered(counts);
   EXPECT_GT(counts.scans - counts.detected, counts.scans / 4);
   EXPECT_GT(counts.detected, counts.scans / 20);
@@ -472,7 +472,7 @@ TEST(ProtectionLevelsMonteCarloTest, RareFaultsAreCovered) {
 TEST(ProtectionLevelsMonteCarloTest, ScansWithoutAFaultRaiseTheAlarmAsSeldomAsStated) {
   Simulation none;
   none.fault_share = 0.0;
-  const Counts counts = Simulate(none);
+  const FaultCounts counts = Simulate(none);
   // The mean of what is allowed, and three of its standard deviations.
   const double allowed = ProtectionOptions().false_alarm * counts.scans;
   EXPECT_LE(counts.detected, allowed + 3.0 * std::sqrt(allowed));

@@ -31,16 +31,16 @@ CellStatistics Sharp() {
   return statistics;
 }
 
-struct Counts {
+struct FitCounts {
   size_t explained = 0;
   size_t unexplained = 0;
   size_t confirmed = 0;
   size_t seen_through = 0;
 };
 
-Counts CountOf(const std::vector<FitObservation>& observations,
-               const std::function<bool(const FitObservation&)>& wanted) {
-  Counts counts;
+FitCounts CountOf(const std::vector<FitObservation>& observations,
+                  const std::function<bool(const FitObservation&)>& wanted) {
+  FitCounts counts;
   for (const FitObservation& observation : observations) {
     if (!wanted(observation)) continue;
     switch (observation.kind) {
@@ -119,12 +119,12 @@ class ScanFit : public EngineTest {
     return *std::move(observations);
   }
 
-  static Counts OfWall(const std::vector<FitObservation>& observations) {
+  static FitCounts OfWall(const std::vector<FitObservation>& observations) {
     return CountOf(observations, [](const FitObservation& observation) {
       return std::abs(observation.place_map.x() - kWallM) < 0.3 && observation.place_map.z() > 0.25;
     });
   }
-  static Counts OfAll(const std::vector<FitObservation>& observations) {
+  static FitCounts OfAll(const std::vector<FitObservation>& observations) {
     return CountOf(observations, [](const FitObservation& /*observation*/) { return true; });
   }
 };
@@ -134,7 +134,7 @@ VOXLOC_INSTANTIATE_ON_ENGINES(ScanFit);
 TEST_P(ScanFit, AWallThatIsThereIsConfirmedAndExplainsItsPoints) {
   const auto map = Street();
   const auto points = GridAt(kWallM);
-  const Counts counts = OfAll(Observe(*map, points));
+  const FitCounts counts = OfAll(Observe(*map, points));
   EXPECT_EQ(counts.explained, points.size());
   EXPECT_EQ(counts.unexplained, 0U);
   // 10 m x 5.4 m in cells of 0.5 m, of which the rays meet a part at less than 60 degrees.
@@ -155,7 +155,7 @@ TEST_P(ScanFit, AWallThatIsGoneIsSeenThrough) {
   const auto map = Street();
   const auto points = GridAt(18.0);
   const auto observations = Observe(*map, points);
-  const Counts wall = OfWall(observations);
+  const FitCounts wall = OfWall(observations);
   // The rays cross 5.7 m x 3.1 m of it: 69 cells, and parts of those around them.
   EXPECT_GT(wall.seen_through, 60U);
   EXPECT_LT(wall.seen_through, 100U);
@@ -221,7 +221,7 @@ TEST_P(ScanFit, APointInACellOutweighsRaysThroughIt) {
   const auto map = Street();
   const std::vector<Eigen::Vector3d> mixed = {
       {16.0, 0.4, 1.9}, {16.0, 0.45, 1.9}, {kWallM, 0.25, 1.9}};
-  const Counts counts = OfAll(Observe(*map, mixed));
+  const FitCounts counts = OfAll(Observe(*map, mixed));
   EXPECT_EQ(counts.seen_through, 0U);
   EXPECT_EQ(counts.confirmed, 1U);
 }
@@ -237,16 +237,16 @@ TEST_P(ScanFit, OnlyWhatStandsHigherThanCarsIsRaised) {
 }
 
 TEST_P(ScanFit, IsTheSameFarFromTheMapsZeroAndForATurnedVehicle) {
-  const Counts here = OfAll(Observe(*Street(), GridAt(18.0)));
+  const FitCounts here = OfAll(Observe(*Street(), GridAt(18.0)));
   // A multiple of the cells, so that the lattice cuts the wall alike.
   origin_map_ = {400'000.0, 4'000'000.0, 100.0};
-  const Counts there = OfAll(Observe(*Street(), GridAt(18.0)));
+  const FitCounts there = OfAll(Observe(*Street(), GridAt(18.0)));
   EXPECT_EQ(there.seen_through, here.seen_through);
   EXPECT_EQ(there.unexplained, here.unexplained);
   street_T_base_.rotation =
       Eigen::AngleAxisd(150.0 * kRadiansPerDegree, Eigen::Vector3d(0.05, 0.03, 1.0).normalized());
   street_T_base_.translation = {0.3, -0.2, 0.1};
-  const Counts turned = OfAll(Observe(*Street(), GridAt(18.0)));
+  const FitCounts turned = OfAll(Observe(*Street(), GridAt(18.0)));
   EXPECT_NEAR(static_cast<double>(turned.seen_through), static_cast<double>(here.seen_through),
               3.0);
   EXPECT_NEAR(static_cast<double>(turned.unexplained), static_cast<double>(here.unexplained), 3.0);
@@ -312,7 +312,7 @@ TEST_P(ScanFit, WhereTheMapHasNothingAllPointsAreUnexplained) {
   request.map_T_base.translation = {500.0, 0.0, 0.0};
   const auto observations = ObserveFit(request);
   ASSERT_TRUE(observations.ok()) << observations.status();
-  const Counts counts = OfAll(*observations);
+  const FitCounts counts = OfAll(*observations);
   EXPECT_EQ(counts.unexplained, 100U);
   EXPECT_EQ(counts.explained + counts.confirmed + counts.seen_through, 0U);
 }
@@ -322,7 +322,7 @@ TEST_P(ScanFit, OfAScanOfManyPointsAnEvenChoiceIsLookedAt) {
   const auto points = GridAt(kWallM, 0.04);
   ASSERT_GT(points.size(), 30'000U);
   const auto observations = Observe(*map, points);
-  const Counts counts = OfAll(observations);
+  const FitCounts counts = OfAll(observations);
   EXPECT_EQ(counts.explained, 4096U);
   EXPECT_GT(counts.confirmed, 150U);
 }

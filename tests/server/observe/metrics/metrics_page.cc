@@ -113,7 +113,7 @@ std::string MetricsPage(const std::map<std::string, ScrapedMetric>& metrics) {
       "running server, and\n"
       "a test compares it with one; a change of the metrics is recorded with\n\n"
       "```\n"
-      "VOXLOC_RECORD_METRICS=1 build/release/tests/server_metrics_test "
+      "VOXLOC_RECORD_METRICS=1 build/release/tests/server_rpc_test "
       "--gtest_filter='MetricsPage.*'\n"
       "```\n\n"
       "The values of labels are fixed, or of the machine and the configuration; none comes from a "
