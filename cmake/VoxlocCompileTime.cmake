@@ -79,14 +79,18 @@ set(VOXLOC_PCH_LINK_gtest ${VOXLOC_PCH_LINK_core} GTest::gmock GTest::gtest)
 set(VOXLOC_PCH_HEADERS_gtest_grpc ${VOXLOC_PCH_HEADERS_grpc} <gmock/gmock.h> <gtest/gtest.h>)
 set(VOXLOC_PCH_LINK_gtest_grpc ${VOXLOC_PCH_LINK_grpc} GTest::gmock GTest::gtest)
 
+# For tests and for what only reads flags and writes texts. At -O1 GCC's flow analysis warns of what is
+# not there.
+set(VOXLOC_LITTLE_OPTIMIZED
+  $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>
+  $<$<AND:$<CONFIG:Release>,$<COMPILE_LANG_AND_ID:CXX,GNU>>:-Wno-maybe-uninitialized>)
+
 if(VOXLOC_SANITIZE)
   set(VOXLOC_OPTIONS_core $<$<COMPILE_LANGUAGE:CXX>:-O0>)
   set(VOXLOC_OPTIONS_grpc ${VOXLOC_OPTIONS_core})
   set(VOXLOC_OPTIONS_gtest ${VOXLOC_OPTIONS_core})
-elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
-  # At -O1 GCC's flow analysis warns of what is not there.
-  set(VOXLOC_OPTIONS_gtest $<$<COMPILE_LANGUAGE:CXX>:-O1>
-    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>)
+else()
+  set(VOXLOC_OPTIONS_gtest ${VOXLOC_LITTLE_OPTIMIZED})
 endif()
 set(VOXLOC_OPTIONS_gtest_grpc ${VOXLOC_OPTIONS_gtest})
 
