@@ -16,10 +16,9 @@ import sys
 import unittest
 import urllib.parse
 
-if len(sys.argv) != 3:
-    sys.exit("usage: containers_test.py SOURCE_DIR PROGRAMS_DIR")
 PROGRAMS = pathlib.Path(sys.argv.pop()).resolve()
 SOURCE = pathlib.Path(sys.argv.pop()).resolve()
+DEPLOY = SOURCE / "deploy"
 CONFIG = "/etc/voxloc/voxlocd.yaml"  # in the images
 
 
@@ -30,9 +29,21 @@ def voxlocd(*arguments, **variables):
                           env={**os.environ, **variables}).stdout
 
 
-def value_of(key, config):
-    found = re.search(rf'^{key}: "?([^"#\n]*?)"? *(#.*)?$', config, re.MULTILINE)
-    return found and found.group(1)
+def basic_configuration(**variables):
+    return voxlocd(f"--config={DEPLOY / 'voxlocd.basic.yaml'}", "--print-config", **variables)
+
+
+def load(name):
+    return yaml.safe_load((DEPLOY / name).read_text(encoding="utf-8"))
+
+
+def mounts_of(service):
+    return dict(mount.split(":")[:2] for mount in service["volumes"])
+
+
+def scrape_job():
+    (job,) = (job for job in load("prometheus/prometheus.yml")["scrape_configs"] if job["job_name"] == "voxloc")
+    return job
 
 
 class Images(unittest.TestCase):
@@ -45,15 +56,11 @@ class Images(unittest.TestCase):
         cls.images = [lines for lines in stages
                       if any(line.startswith("ENTRYPOINT") for line in lines)]
 
-    def test_there_are_two(self):
+    def test_both_have_the_basic_configuration(self):
         self.assertEqual(len(self.images), 2)
-
-    def test_their_configuration_is_the_basic_one(self):
         for lines in self.images:
-            copied = [line.split() for line in lines if line.startswith("COPY") and CONFIG in line]
-            self.assertEqual(len(copied), 1, lines)
-            source, target = copied[0][-2:]
-            self.assertEqual((source, target), ("deploy/voxlocd.basic.yaml", CONFIG))
+            (copied,) = (line.split() for line in lines if line.startswith("COPY") and CONFIG in line)
+            self.assertEqual(copied[-2:], ["deploy/voxlocd.basic.yaml", CONFIG])
             (command,) = (json.loads(line[4:]) for line in lines if line.startswith("CMD "))
             self.assertEqual(command, [f"--config={CONFIG}"])
 
@@ -68,94 +75,86 @@ class Images(unittest.TestCase):
                                 for line in lines))
 
 
-class Configurations(unittest.TestCase):
-    def test_the_basic_one_is_valid_and_keeps_maps_in_the_volume(self):
-        basic = SOURCE / "deploy" / "voxlocd.basic.yaml"
-        config = voxlocd(f"--config={basic}", "--print-config")
-        self.assertEqual(value_of("data_dir", config), "/var/lib/voxloc")
-        self.assertEqual(value_of("listen", config), "0.0.0.0:50051")
-        self.assertEqual(value_of("metrics_listen", config), "0.0.0.0:9464")
-
-
 try:
     import yaml
 except ImportError:
     yaml = None
 
 
-@unittest.skipIf(yaml is None, "python3-yaml is not installed")
-class Compose(unittest.TestCase):
-    def services(self, name):
-        text = (SOURCE / "deploy" / name).read_text(encoding="utf-8")
-        return yaml.safe_load(text)["services"]
+class Configurations(unittest.TestCase):
+    def test_the_basic_one_is_valid_and_keeps_maps_in_the_volume(self):
+        config = basic_configuration()
+        for key, value in (("data_dir", "/var/lib/voxloc"), ("listen", "0.0.0.0:50051"),
+                           ("metrics_listen", "0.0.0.0:9464")):
+            self.assertRegex(config, rf'(?m)^{key}: "?{re.escape(value)}"? *(#.*)?$')
 
-    def service(self, name):
-        return self.services(name)["voxlocd"]
+
+class ComposeTest(unittest.TestCase):
+    def check_mounts(self, services):
+        for name, service in services.items():
+            for mount in service.get("volumes", []):
+                if mount.startswith("./"):
+                    self.assertTrue((DEPLOY / mount.split(":")[0]).exists(), f"{name}: {mount}")
+                    self.assertTrue(mount.endswith(":ro"), f"{name}: {mount}")
+
+    def check_privileges(self, name, service):
+        self.assertEqual(service["cap_drop"], ["ALL"], name)
+        self.assertEqual(service["security_opt"], ["no-new-privileges:true"], name)
+
+
+@unittest.skipIf(yaml is None, "python3-yaml is not installed")
+class Compose(ComposeTest):
+    def setUp(self):
+        self.services = load("compose.yaml")["services"]
 
     def test_it_mounts_the_basic_configuration_and_a_volume(self):
-        service = self.service("compose.yaml")
+        service = self.services["voxlocd"]
         self.assertEqual(service["command"], [f"--config={CONFIG}"])
-        mounts = dict(mount.split(":")[:2] for mount in service["volumes"])
-        self.assertEqual(mounts["./voxlocd.basic.yaml"], CONFIG)
-        self.assertEqual(mounts["voxloc-data"], "/var/lib/voxloc")
-        self.assertTrue((SOURCE / "deploy" / "voxlocd.basic.yaml").is_file())
+        self.assertEqual(mounts_of(service)["./voxlocd.basic.yaml"], CONFIG)
+        self.assertEqual(mounts_of(service)["voxloc-data"], "/var/lib/voxloc")
 
     def test_it_runs_without_privileges_and_is_published_to_this_machine_alone(self):
-        for name, service in self.services("compose.yaml").items():
-            self.assertEqual(service["cap_drop"], ["ALL"], name)
-            self.assertEqual(service["security_opt"], ["no-new-privileges:true"], name)
+        for name, service in self.services.items():
+            self.check_privileges(name, service)
             self.assertNotIn("user", service)  # that of the image
             for port in service["ports"]:
                 self.assertTrue(port.startswith("127.0.0.1:"), port)
-        service = self.service("compose.yaml")
+        service = self.services["voxlocd"]
         self.assertTrue(service["read_only"])
         self.assertEqual({port.rpartition(":")[2] for port in service["ports"]}, {"50051", "9464"})
 
     def test_prometheus_and_grafana_are_provisioned_and_find_one_another(self):
-        services = self.services("compose.yaml")
-        self.assertEqual(set(services), {"voxlocd", "prometheus", "grafana"})
-        for name, service in services.items():
+        self.assertEqual(set(self.services), {"voxlocd", "prometheus", "grafana"})
+        self.check_mounts(self.services)
+        for service in self.services.values():
             if "image" in service:
                 self.assertRegex(service["image"], r"^docker\.io/.*:v?\d+\.\d+\.\d+$")
-            for mount in service["volumes"]:
-                if mount.startswith("./"):
-                    self.assertTrue((SOURCE / "deploy" / mount.split(":")[0]).exists(), mount)
-                    self.assertTrue(mount.endswith(":ro"), mount)
-        mounts = {name: dict(mount.split(":")[:2] for mount in service["volumes"])
-                  for name, service in services.items()}
-        self.assertEqual(mounts["prometheus"]["./prometheus"], "/etc/prometheus")
-        self.assertEqual(mounts["grafana"]["./grafana/provisioning"], "/etc/grafana/provisioning")
-        deploy = SOURCE / "deploy"
-        scraped = yaml.safe_load((deploy / "prometheus/prometheus.yml").read_text(encoding="utf-8"))
-        (job,) = (job for job in scraped["scrape_configs"] if job["job_name"] == "voxloc")
-        self.assertEqual(job["static_configs"][0]["targets"], ["voxlocd:9464"])
-        sources = yaml.safe_load((deploy / "grafana/provisioning/datasources/prometheus.yaml")
-                                 .read_text(encoding="utf-8"))
+        grafana = mounts_of(self.services["grafana"])
+        self.assertEqual(mounts_of(self.services["prometheus"])["./prometheus"], "/etc/prometheus")
+        self.assertEqual(grafana["./grafana/provisioning"], "/etc/grafana/provisioning")
+        self.assertEqual(scrape_job()["static_configs"][0]["targets"], ["voxlocd:9464"])
+        sources = load("grafana/provisioning/datasources/prometheus.yaml")
         self.assertEqual(sources["datasources"][0]["url"], "http://prometheus:9090")
-        providers = yaml.safe_load((deploy / "grafana/provisioning/dashboards/voxloc.yaml")
-                                   .read_text(encoding="utf-8"))
-        self.assertEqual(providers["providers"][0]["options"]["path"], mounts["grafana"]["./grafana/dashboards"])
-        home = services["grafana"]["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
-        self.assertTrue((deploy / "grafana/dashboards" / pathlib.PurePath(home).name).is_file())
+        providers = load("grafana/provisioning/dashboards/voxloc.yaml")
+        self.assertEqual(providers["providers"][0]["options"]["path"], grafana["./grafana/dashboards"])
+        home = self.services["grafana"]["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
+        self.assertTrue((DEPLOY / "grafana/dashboards" / pathlib.PurePath(home).name).is_file())
 
     def test_what_the_gpu_file_overrides_are_variables_that_the_server_knows(self):
-        service = self.service("compose.gpu.yaml")
+        service = load("compose.gpu.yaml")["services"]["voxlocd"]
         self.assertNotIn("command", service)
         self.assertTrue(service["environment"])
-        basic = SOURCE / "deploy" / "voxlocd.basic.yaml"
-        config = voxlocd(f"--config={basic}", "--print-config", **service["environment"])
-        self.assertIn("VOXLOCD_DEVICES", config)
+        self.assertIn("VOXLOCD_DEVICES", basic_configuration(**service["environment"]))
 
 
 @unittest.skipIf(yaml is None, "python3-yaml is not installed")
-class ComposeReplicas(unittest.TestCase):
+class ComposeReplicas(ComposeTest):
     """The file of several servers on one database, as an override for the first file."""
 
     @classmethod
     def setUpClass(cls):
-        deploy = SOURCE / "deploy"
-        cls.base = yaml.safe_load((deploy / "compose.yaml").read_text(encoding="utf-8"))["services"]
-        cls.file = yaml.safe_load((deploy / "compose.replicas.yaml").read_text(encoding="utf-8"))
+        cls.base = load("compose.yaml")["services"]
+        cls.file = load("compose.replicas.yaml")
         cls.services = cls.file["services"]
         cls.servers = {"voxlocd": {**cls.base["voxlocd"], **cls.services["voxlocd"]},
                        **{name: service for name, service in cls.services.items()
@@ -167,8 +166,7 @@ class ComposeReplicas(unittest.TestCase):
         for name, service in self.servers.items():
             for key in set(first) - {"ports", "volumes"}:
                 self.assertEqual(service[key], first[key], f"{name}: {key}")
-            mounts = dict(mount.split(":")[:2] for mount in service["volumes"])
-            self.assertEqual(mounts["./voxlocd.basic.yaml"], CONFIG)
+            self.assertEqual(mounts_of(service)["./voxlocd.basic.yaml"], CONFIG)
         self.assertNotIn("ports", self.services["voxlocd"])
 
     def test_no_two_of_them_share_a_volume(self):
@@ -180,11 +178,9 @@ class ComposeReplicas(unittest.TestCase):
 
     def test_all_have_the_maps_in_the_database_that_is_started(self):
         database = self.services["postgres"]["environment"]
-        basic = SOURCE / "deploy" / "voxlocd.basic.yaml"
         for service in self.servers.values():
             environment = service["environment"]
-            config = voxlocd(f"--config={basic}", "--print-config",
-                             VOXLOCD_STORE_URL=environment["VOXLOCD_STORE_URL"])
+            config = basic_configuration(VOXLOCD_STORE_URL=environment["VOXLOCD_STORE_URL"])
             self.assertIn(environment["VOXLOCD_STORE_URL"], config)
             url = urllib.parse.urlsplit(environment["VOXLOCD_STORE_URL"])
             self.assertEqual((url.username, url.hostname, url.port, url.path[1:]),
@@ -199,8 +195,7 @@ class ComposeReplicas(unittest.TestCase):
             service = self.services[name]
             self.assertRegex(service["image"], r"^docker\.io/library/.*:\d+(\.\d+){1,2}$")
             self.assertTrue(service["read_only"], name)
-            self.assertEqual(service["cap_drop"], ["ALL"], name)
-            self.assertEqual(service["security_opt"], ["no-new-privileges:true"], name)
+            self.check_privileges(name, service)
         self.assertEqual(self.services["postgres"]["user"], "postgres")
         self.assertNotIn("cap_add", self.services["postgres"])
         self.assertNotIn("ports", self.services["postgres"])
@@ -213,28 +208,23 @@ class ComposeReplicas(unittest.TestCase):
         # The names by which servers are reached.
         names = {alias for name, service in self.servers.items()
                  for alias in [name, *service.get("networks", {}).get("default", {}).get("aliases", [])]}
-        nginx = (SOURCE / "deploy/nginx/servers.conf").read_text(encoding="utf-8")
+        nginx = (DEPLOY / "nginx/servers.conf").read_text(encoding="utf-8")
         routed = re.findall(r"^server ([^:]+):50051 ", nginx, re.M)
         self.assertEqual(len(routed), len(self.servers))
         self.assertLessEqual(set(routed), names)
         self.assertEqual(set(self.services["nginx"]["depends_on"]), set(self.servers))
-        config = yaml.safe_load((SOURCE / "deploy/prometheus/prometheus.yml").read_text(encoding="utf-8"))
-        (job,) = (job for job in config["scrape_configs"] if job["job_name"] == "voxloc")
+        job = scrape_job()
         (folder,) = self.services["prometheus"]["volumes"]
         source, target = folder.split(":")[:2]
         self.assertEqual([f"{target}/*.yml"], job["file_sd_configs"][0]["files"])
         scraped = list(job["static_configs"][0]["targets"])
-        for path in (SOURCE / "deploy" / source).glob("*.yml"):
+        for path in (DEPLOY / source).glob("*.yml"):
             scraped += [address for group in yaml.safe_load(path.read_text(encoding="utf-8"))
                         for address in group["targets"]]
         self.assertEqual(sorted(scraped), sorted(f"{name}:9464" for name in self.servers))
 
     def test_what_is_mounted_is_there(self):
-        for name, service in self.services.items():
-            for mount in service.get("volumes", []):
-                if mount.startswith("./"):
-                    self.assertTrue((SOURCE / "deploy" / mount.split(":")[0]).exists(), f"{name}: {mount}")
-                    self.assertTrue(mount.endswith(":ro"), f"{name}: {mount}")
+        self.check_mounts(self.services)
         # A key that lies beside nginx's configuration gets into no image and no commit.
         for name in (".dockerignore", ".gitignore"):
             self.assertIn("deploy/nginx/tls.*", (SOURCE / name).read_text(encoding="utf-8"))

@@ -22,51 +22,33 @@ class Dashboards(unittest.TestCase):
     def setUpClass(cls):
         cls.dashboards = dashboards.load_dashboards(cls.source)
 
-    def test_there_is_one_for_each_subject(self):
-        self.assertEqual(set(self.dashboards),
-                         {"voxloc-service.json", "voxloc-engine.json", "voxloc-maps.json"})
-
     def test_names_are_fixed_and_unique(self):
-        uids = [dashboard["uid"] for dashboard in self.dashboards.values()]
-        self.assertEqual(len(set(uids)), len(uids))
+        self.assertEqual(set(self.dashboards), {"voxloc-service.json", "voxloc-engine.json", "voxloc-maps.json"})
         for name, dashboard in self.dashboards.items():
             self.assertEqual(f"{dashboard['uid']}.json", name)
             self.assertIsNone(dashboard["id"], "an id belongs to one Grafana")
             self.assertIn("voxloc", dashboard["tags"])
+            self.assertIn("voxloc", [tag for link in dashboard["links"] for tag in link["tags"]])
 
-    def test_dashboards_link_to_one_another(self):
-        for dashboard in self.dashboards.values():
-            tags = [tag for link in dashboard["links"] for tag in link["tags"]]
-            self.assertIn("voxloc", tags)
-
-    def test_the_data_source_is_a_variable(self):
-        for dashboard in self.dashboards.values():
-            for panel in dashboards.panels_of(dashboard):
-                for part in (panel, *panel["targets"]):
-                    self.assertEqual(part["datasource"]["uid"], "${datasource}", panel["title"])
-
-    def test_only_variables_that_exist_are_used(self):
+    def test_queries_use_variables_that_exist_and_rates_follow_the_scrape_interval(self):
         for dashboard in self.dashboards.values():
             variables = {variable["name"] for variable in dashboard["templating"]["list"]}
             for place, expression in dashboards.queries_of(dashboard):
                 used = set(re.findall(r"\$\{?(\w+)", expression)) - {"__rate_interval"}
                 self.assertEqual(used - variables, set(), place)
-
-    def test_rates_follow_the_scrape_interval(self):
-        for dashboard in self.dashboards.values():
-            for place, expression in dashboards.queries_of(dashboard):
                 for window in re.findall(r"(?:rate|increase)\([^[]*\[([^]]+)\]", expression):
                     self.assertEqual(window, "$__rate_interval", place)
 
-    def test_panels_say_what_they_show(self):
+    def test_panels_say_what_they_show_of_a_data_source_that_is_a_variable(self):
         for dashboard in self.dashboards.values():
-            titles = [panel["title"] for panel in dashboards.panels_of(dashboard)]
-            self.assertEqual(len(set(titles)), len(titles), dashboard["title"])
-            for panel in dashboards.panels_of(dashboard):
+            panels = dashboards.panels_of(dashboard)
+            self.assertEqual(len({panel["title"] for panel in panels}), len(panels), dashboard["title"])
+            for panel in panels:
                 self.assertTrue(panel["description"], panel["title"])
-                unit = panel["fieldConfig"]["defaults"].get("unit")
                 if panel["type"] in ("timeseries", "stat"):
-                    self.assertIn(unit, UNITS, panel["title"])
+                    self.assertIn(panel["fieldConfig"]["defaults"].get("unit"), UNITS, panel["title"])
+                for part in (panel, *panel["targets"]):
+                    self.assertEqual(part["datasource"]["uid"], "${datasource}", panel["title"])
 
     def test_panels_do_not_overlap(self):
         for dashboard in self.dashboards.values():

@@ -263,8 +263,6 @@ class Documents(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit("usage: commands_test.py SOURCE_DIR PROGRAMS_DIR")
     Documents.programs = os.path.abspath(sys.argv.pop())
     Documents.source = sys.argv.pop()
     unittest.main(verbosity=2)

@@ -10,6 +10,9 @@ import re
 import sys
 import unittest
 
+LIMIT = r'"limits\.([a-z_]+)"'
+METRIC = r'"((?:voxloc|process)_[a-z0-9_]+)"'
+
 
 class Operations(unittest.TestCase):
     maxDiff = None
@@ -36,18 +39,11 @@ class Operations(unittest.TestCase):
         return {name for path, text in self.code.items() if folder in path.as_posix()
                 for name in re.findall(pattern, text)}
 
-    def reloadable(self):
-        code = next(text for path, text in self.code.items() if path.name == "settings.cc")
-        return re.search(r"kReloadable\[\] = \{(.*?)\};", code, re.S).group(1)
-
-    def test_every_metric_is_listed(self):
-        metrics = self.in_code(r'"((?:voxloc|process)_[a-z0-9_]+)"', "/metrics/")
+    def test_every_metric_is_listed_and_those_to_look_at_exist(self):
+        metrics = self.in_code(METRIC, "/metrics/")
         self.assertGreater(len(metrics), 40)
         self.assertEqual(set(re.findall(r"^\| `([a-z0-9_]+)` \| (?:counter|gauge|histogram) ",
                                         self.metrics_page, re.M)), metrics)
-
-    def test_every_metric_to_look_at_exists(self):
-        metrics = self.in_code(r'"((?:voxloc|process)_[a-z0-9_]+)"', "/metrics/")
         named = set(re.findall(r"`(voxloc_[a-z0-9_]+)[`{]", self.page))
         self.assertGreater(len(named), 10)
         self.assertEqual(named - metrics, set())
@@ -59,16 +55,13 @@ class Operations(unittest.TestCase):
         self.assertGreater(len(events), 15)
         self.assertEqual(self.first_cells("Log events"), events)
 
-    def test_every_limit_is_listed(self):
-        limits = self.in_code(r'"limits\.([a-z_]+)"', "/settings.cc")
-        self.assertGreater(len(limits), 15)
+    def test_every_limit_and_what_happens_at_it_are_listed(self):
+        limits = self.in_code(LIMIT, "/settings.cc")
         self.assertEqual(self.first_cells("Limits"), limits)
-
-    def test_what_happens_at_each_limit_is_listed(self):
-        limits = self.in_code(r'"limits\.([a-z_]+)"', "/settings.cc")
-        reloadable = set(re.findall(r'"limits\.([a-z_]+)"', self.reloadable()))
+        code = next(text for path, text in self.code.items() if path.name == "settings.cc")
+        reloadable = set(re.findall(LIMIT, re.search(r"kReloadable\[\] = \{(.*?)\};", code, re.S).group(1)))
         self.assertGreater(len(reloadable), 15)
-        metrics = self.in_code(r'"((?:voxloc|process)_[a-z0-9_]+)"', "/metrics/")
+        metrics = self.in_code(METRIC, "/metrics/")
         section = self.section("Limits").split("### At a limit")[1]
         rows = re.findall(r"^\| `([a-z_]+)` \| (.+?) \| (.+?) \| (.+?) \|$", section, re.M)
         self.assertEqual({row[0] for row in rows}, limits)
@@ -87,7 +80,5 @@ class Operations(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: operations_test.py SOURCE_DIR")
     Operations.source = sys.argv.pop()
     unittest.main(verbosity=2)

@@ -27,10 +27,8 @@ class Release(unittest.TestCase):
     def read(cls, name):
         return (cls.root / name).read_text(encoding="utf-8")
 
-    def test_the_version_is_one_of_semantic_versioning(self):
+    def test_every_package_has_the_version_which_is_semantic(self):
         self.assertRegex(self.version, r"^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$")
-
-    def test_every_package_has_the_version(self):
         for name, pattern in (("clients/python/pyproject.toml", r'^version = "(.+)"$'),
                               ("clients/python/voxloc/__init__.py", r'^__version__ = "(.+)"$'),
                               ("clients/ros/ros2/CMakeLists.txt", r"^project\(voxloc_ros VERSION (\S+) "),
@@ -80,8 +78,6 @@ class Release(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit("usage: release_test.py SOURCE_DIR PROGRAMS_DIR")
     Release.programs = sys.argv.pop()
     Release.source = sys.argv.pop()
     unittest.main(verbosity=2)

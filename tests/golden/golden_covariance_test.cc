@@ -25,7 +25,13 @@
 namespace voxloc::golden {
 namespace {
 
-class GoldenCovarianceTest : public GoldenTest {};
+class GoldenCovarianceTest : public GoldenTest {
+ protected:
+  void ForEachGoldenSetNearAndFar(const std::function<void(const LoadedSet&)>& check) {
+    ForEachGoldenSet(check);
+    ForEachGoldenSet(check, MovedFarFromTheOrigin);
+  }
+};
 VOXLOC_INSTANTIATE_ON_ENGINES(GoldenCovarianceTest);
 
 constexpr char kScoreMean[] = "multi_ndt_score_mean_t0.05";
@@ -221,143 +227,120 @@ TEST_P(GoldenCovarianceTest, goldenLaplaceFollowsTheEnginesHessian) {
   });
 }
 
-void ExpectOffsetPoses(const LoadedSet& loaded) {
-  ForEachMultiNdt(loaded, [](const nlohmann::json& entry) {
-    const AlignResult result = ResultOf(entry);
-    const std::vector<Pose> poses =
-        OffsetPoses(result.map_T_base, CovarianceOptions{}.offsets_base);
-    const auto& expected = entry.at("multi_ndt_poses");
-    ASSERT_EQ(poses.size(), expected.size());
-    for (size_t i = 0; i < poses.size(); ++i) {
-      EXPECT_LE(TranslationDistance(poses[i], PoseOf(expected[i])), 2.0 * PositionStep(result));
-      EXPECT_LE(RotationDistance(poses[i], PoseOf(expected[i])), 1e-6);
-    }
+TEST_P(GoldenCovarianceTest, goldenOffsetPosesMatchTheReferenceNearAndFarFromTheOrigin) {
+  ForEachGoldenSetNearAndFar([](const LoadedSet& loaded) {
+    ForEachMultiNdt(loaded, [](const nlohmann::json& entry) {
+      const AlignResult result = ResultOf(entry);
+      const std::vector<Pose> poses =
+          OffsetPoses(result.map_T_base, CovarianceOptions{}.offsets_base);
+      const auto& expected = entry.at("multi_ndt_poses");
+      ASSERT_EQ(poses.size(), expected.size());
+      for (size_t i = 0; i < poses.size(); ++i) {
+        EXPECT_LE(TranslationDistance(poses[i], PoseOf(expected[i])), 2.0 * PositionStep(result));
+        EXPECT_LE(RotationDistance(poses[i], PoseOf(expected[i])), 1e-6);
+      }
+    });
   });
-}
-
-TEST_P(GoldenCovarianceTest, goldenOffsetPosesMatchTheReference) {
-  ForEachGoldenSet(ExpectOffsetPoses);
-}
-
-TEST_P(GoldenCovarianceTest, goldenOffsetPosesMatchFarFromTheOrigin) {
-  ForEachGoldenSet(ExpectOffsetPoses, MovedFarFromTheOrigin);
 }
 
 // The reference's own samples, so only the formula is at stake.
-void ExpectMomentsOfSamples(const LoadedSet& loaded) {
-  ForEachMultiNdt(loaded, [](const nlohmann::json& entry) {
-    const AlignResult result = ResultOf(entry);
-    const PositionMoments moments =
-        MomentsOf(PositionsOf(result, PosesOf(entry.at("multi_ndt_final"))));
-    const Eigen::Matrix2d expected = Matrix2Of(entry.at("multi_ndt_cov_xy"));
-    EXPECT_LE((moments.mean - Vector2Of(entry.at("multi_ndt_mean"))).norm(),
-              2.0 * PositionStep(result));
-    EXPECT_LE(LargestEntry(moments.covariance - expected),
-              CovarianceTolerance(expected, PositionStep(result)));
+TEST_P(GoldenCovarianceTest, goldenMomentsOfTheReferencesSamplesMatchNearAndFarFromTheOrigin) {
+  ForEachGoldenSetNearAndFar([](const LoadedSet& loaded) {
+    ForEachMultiNdt(loaded, [](const nlohmann::json& entry) {
+      const AlignResult result = ResultOf(entry);
+      const PositionMoments moments =
+          MomentsOf(PositionsOf(result, PosesOf(entry.at("multi_ndt_final"))));
+      const Eigen::Matrix2d expected = Matrix2Of(entry.at("multi_ndt_cov_xy"));
+      EXPECT_LE((moments.mean - Vector2Of(entry.at("multi_ndt_mean"))).norm(),
+                2.0 * PositionStep(result));
+      EXPECT_LE(LargestEntry(moments.covariance - expected),
+                CovarianceTolerance(expected, PositionStep(result)));
+    });
   });
 }
 
-TEST_P(GoldenCovarianceTest, goldenMomentsOfTheReferencesSamplesMatch) {
-  ForEachGoldenSet(ExpectMomentsOfSamples);
-}
-
-TEST_P(GoldenCovarianceTest, goldenMomentsOfTheReferencesSamplesMatchFarFromTheOrigin) {
-  ForEachGoldenSet(ExpectMomentsOfSamples, MovedFarFromTheOrigin);
-}
-
-void ExpectMultiNdt(const LoadedSet& loaded) {
-  ForEachMultiNdt(loaded, [&](const nlohmann::json& entry) {
-    if (loaded.OnlyFinite(entry.at("label"))) return;
-    const AlignResult result = ResultOf(entry);
-    const CovarianceReport report = Estimate(loaded, entry, CovarianceMethod::kMultiNdt);
-    const auto& expected_poses = entry.at("multi_ndt_final");
-    ASSERT_EQ(report.aligned_map_T_base.size(), expected_poses.size());
-    ASSERT_EQ(report.nvtl.size(), expected_poses.size());
-    const double position_m = loaded.set.Tolerance("pose_m");
-    double largest_m = 0.0;
-    for (size_t i = 0; i < expected_poses.size(); ++i) {
-      const Pose& pose = report.aligned_map_T_base[i];
-      const Pose expected = PoseOf(expected_poses[i]);
-      largest_m = std::max(largest_m, TranslationDistance(pose, expected));
-      EXPECT_LE(RotationDistance(pose, expected) * kDegreesPerRadian,
-                loaded.set.Tolerance("pose_deg"));
-    }
-    // The files list poses in float32.
-    EXPECT_LE(largest_m, position_m + PositionStep(result));
-    const Eigen::Matrix2d expected = Matrix2Of(entry.at("multi_ndt_cov_xy"));
-    const PositionMoments moments = MomentsOf(PositionsOf(result, report.aligned_map_T_base));
-    EXPECT_LE((moments.mean - Vector2Of(entry.at("multi_ndt_mean"))).norm(),
-              position_m + PositionStep(result));
-    // As far off as the poses make it, no farther.
-    EXPECT_LE(LargestEntry(moments.covariance - expected),
-              CovarianceTolerance(expected, largest_m + PositionStep(result)));
-    const size_t count = expected_poses.size() + 1;
-    const double equal = 1.0 / static_cast<double>(count);
-    const Eigen::Matrix2d own =
-        (1.0 - equal) *
-        CentredCovariance(result, report.aligned_map_T_base, std::vector<double>(count, equal));
-    ExpectReported(report, own, MomentRounding(result, own), result.map_T_base);
-    std::cout << "MULTI_NDT: poses within " << largest_m << " m; covariance off by "
-              << LargestEntry(moments.covariance - expected) / LargestEntry(expected)
-              << " of its largest entry" << std::endl;
+TEST_P(GoldenCovarianceTest, goldenMultiNdtMatchesTheReferenceNearAndFarFromTheOrigin) {
+  ForEachGoldenSetNearAndFar([](const LoadedSet& loaded) {
+    ForEachMultiNdt(loaded, [&](const nlohmann::json& entry) {
+      if (loaded.OnlyFinite(entry.at("label"))) return;
+      const AlignResult result = ResultOf(entry);
+      const CovarianceReport report = Estimate(loaded, entry, CovarianceMethod::kMultiNdt);
+      const auto& expected_poses = entry.at("multi_ndt_final");
+      ASSERT_EQ(report.aligned_map_T_base.size(), expected_poses.size());
+      ASSERT_EQ(report.nvtl.size(), expected_poses.size());
+      const double position_m = loaded.set.Tolerance("pose_m");
+      double largest_m = 0.0;
+      for (size_t i = 0; i < expected_poses.size(); ++i) {
+        const Pose& pose = report.aligned_map_T_base[i];
+        const Pose expected = PoseOf(expected_poses[i]);
+        largest_m = std::max(largest_m, TranslationDistance(pose, expected));
+        EXPECT_LE(RotationDistance(pose, expected) * kDegreesPerRadian,
+                  loaded.set.Tolerance("pose_deg"));
+      }
+      // The files list poses in float32.
+      EXPECT_LE(largest_m, position_m + PositionStep(result));
+      const Eigen::Matrix2d expected = Matrix2Of(entry.at("multi_ndt_cov_xy"));
+      const PositionMoments moments = MomentsOf(PositionsOf(result, report.aligned_map_T_base));
+      EXPECT_LE((moments.mean - Vector2Of(entry.at("multi_ndt_mean"))).norm(),
+                position_m + PositionStep(result));
+      // As far off as the poses make it, no farther.
+      EXPECT_LE(LargestEntry(moments.covariance - expected),
+                CovarianceTolerance(expected, largest_m + PositionStep(result)));
+      const size_t count = expected_poses.size() + 1;
+      const double equal = 1.0 / static_cast<double>(count);
+      const Eigen::Matrix2d own =
+          (1.0 - equal) *
+          CentredCovariance(result, report.aligned_map_T_base, std::vector<double>(count, equal));
+      ExpectReported(report, own, MomentRounding(result, own), result.map_T_base);
+      std::cout << "MULTI_NDT: poses within " << largest_m << " m; covariance off by "
+                << LargestEntry(moments.covariance - expected) / LargestEntry(expected)
+                << " of its largest entry" << std::endl;
+    });
   });
 }
 
-TEST_P(GoldenCovarianceTest, goldenMultiNdtMatchesTheReference) {
-  ForEachGoldenSet(ExpectMultiNdt);
-}
+TEST_P(GoldenCovarianceTest, goldenMultiNdtScoreMatchesTheReferenceNearAndFarFromTheOrigin) {
+  ForEachGoldenSetNearAndFar([](const LoadedSet& loaded) {
+    ForEachMultiNdt(loaded, [&](const nlohmann::json& entry) {
+      const AlignResult result = ResultOf(entry);
+      const CovarianceReport report = Estimate(loaded, entry, CovarianceMethod::kMultiNdtScore);
+      const auto& expected_poses = entry.at("multi_ndt_poses");
+      ASSERT_EQ(report.offset_map_T_base.size(), expected_poses.size());
+      ASSERT_EQ(report.nvtl.size(), expected_poses.size());
 
-TEST_P(GoldenCovarianceTest, goldenMultiNdtMatchesFarFromTheOrigin) {
-  ForEachGoldenSet(ExpectMultiNdt, MovedFarFromTheOrigin);
-}
+      // The report from its own poses and scores.
+      const double temperature = CovarianceOptions{}.temperature;
+      const Eigen::Matrix2d own = CentredCovariance(result, report.offset_map_T_base,
+                                                    WeightsOf(result, report.nvtl, temperature));
+      ExpectReported(report, own, MomentRounding(result, own), result.map_T_base);
 
-void ExpectMultiNdtScore(const LoadedSet& loaded) {
-  ForEachMultiNdt(loaded, [&](const nlohmann::json& entry) {
-    const AlignResult result = ResultOf(entry);
-    const CovarianceReport report = Estimate(loaded, entry, CovarianceMethod::kMultiNdtScore);
-    const auto& expected_poses = entry.at("multi_ndt_poses");
-    ASSERT_EQ(report.offset_map_T_base.size(), expected_poses.size());
-    ASSERT_EQ(report.nvtl.size(), expected_poses.size());
-
-    // The report from its own poses and scores.
-    const double temperature = CovarianceOptions{}.temperature;
-    const Eigen::Matrix2d own = CentredCovariance(result, report.offset_map_T_base,
-                                                  WeightsOf(result, report.nvtl, temperature));
-    ExpectReported(report, own, MomentRounding(result, own), result.map_T_base);
-
-    // And from the reference's poses, which float32 moves: by millimetres at 1e5 m.
-    const std::vector<Pose> poses = PosesOf(expected_poses);
-    const std::vector<double> nvtl = ScoresAt(loaded, poses);
-    ASSERT_EQ(nvtl.size(), poses.size());
-    const PositionMoments moments =
-        WeightedMoments(PositionsOf(result, poses), WeightsOf(result, nvtl, temperature));
-    double largest_score = result.after.nearest_voxel_likelihood;
-    double moved_by_rounding = 0.0;
-    for (size_t i = 0; i < nvtl.size(); ++i) {
-      largest_score = std::max(largest_score, nvtl[i]);
-      moved_by_rounding = std::max(moved_by_rounding, std::abs(nvtl[i] - report.nvtl[i]));
-    }
-    // A score that is off, divided by the temperature, changes each weight and the sum of weights
-    // by that share, and with them mean and covariance.
-    const double score_off = loaded.set.Tolerance("nvtl_rel") * largest_score + moved_by_rounding;
-    const double share = std::expm1(2.0 * score_off / temperature);
-    const Eigen::Matrix2d expected = Matrix2Of(entry.at(kScoreCovariance));
-    EXPECT_LE((moments.mean - Vector2Of(entry.at(kScoreMean))).norm(),
-              share * std::sqrt(expected.trace()) + 2.0 * PositionStep(result));
-    EXPECT_LE(LargestEntry(moments.covariance - expected),
-              share * LargestEntry(expected) + CovarianceTolerance(expected, PositionStep(result)));
-    std::cout << "MULTI_NDT_SCORE: covariance off by "
-              << LargestEntry(moments.covariance - expected) / LargestEntry(expected)
-              << " of its largest entry, allowed " << share << std::endl;
+      // And from the reference's poses, which float32 moves: by millimetres at 1e5 m.
+      const std::vector<Pose> poses = PosesOf(expected_poses);
+      const std::vector<double> nvtl = ScoresAt(loaded, poses);
+      ASSERT_EQ(nvtl.size(), poses.size());
+      const PositionMoments moments =
+          WeightedMoments(PositionsOf(result, poses), WeightsOf(result, nvtl, temperature));
+      double largest_score = result.after.nearest_voxel_likelihood;
+      double moved_by_rounding = 0.0;
+      for (size_t i = 0; i < nvtl.size(); ++i) {
+        largest_score = std::max(largest_score, nvtl[i]);
+        moved_by_rounding = std::max(moved_by_rounding, std::abs(nvtl[i] - report.nvtl[i]));
+      }
+      // A score that is off, divided by the temperature, changes each weight and the sum of weights
+      // by that share, and with them mean and covariance.
+      const double score_off = loaded.set.Tolerance("nvtl_rel") * largest_score + moved_by_rounding;
+      const double share = std::expm1(2.0 * score_off / temperature);
+      const Eigen::Matrix2d expected = Matrix2Of(entry.at(kScoreCovariance));
+      EXPECT_LE((moments.mean - Vector2Of(entry.at(kScoreMean))).norm(),
+                share * std::sqrt(expected.trace()) + 2.0 * PositionStep(result));
+      EXPECT_LE(
+          LargestEntry(moments.covariance - expected),
+          share * LargestEntry(expected) + CovarianceTolerance(expected, PositionStep(result)));
+      std::cout << "MULTI_NDT_SCORE: covariance off by "
+                << LargestEntry(moments.covariance - expected) / LargestEntry(expected)
+                << " of its largest entry, allowed " << share << std::endl;
+    });
   });
-}
-
-TEST_P(GoldenCovarianceTest, goldenMultiNdtScoreMatchesTheReference) {
-  ForEachGoldenSet(ExpectMultiNdtScore);
-}
-
-TEST_P(GoldenCovarianceTest, goldenMultiNdtScoreMatchesFarFromTheOrigin) {
-  ForEachGoldenSet(ExpectMultiNdtScore, MovedFarFromTheOrigin);
 }
 
 }  // namespace

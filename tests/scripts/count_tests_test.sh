@@ -8,6 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 failures=0
+fail() { echo "FAILED $1"; failures=$((failures + 1)); }
 
 # The elements of standard input as the whole file that ctest writes.
 junit() {
@@ -22,9 +23,7 @@ expect() {
     "$folder/programs" "$folder" 2>&1) || status=$?
   last=$(tail -n 1 <<<"$output")
   if [[ $status != "$2" || $last != "$3" ]]; then
-    printf 'FAILED %s: status %s (expected %s), last line "%s" (expected "%s")\n%s\n' \
-      "$1" "$status" "$2" "$last" "$3" "$output"
-    failures=$((failures + 1))
+    fail "$1: status $status (expected $2), last line \"$last\" (expected \"$3\")"$'\n'"$output"
   else
     echo "ok $1"
   fi
@@ -80,12 +79,10 @@ expect "all cases pass" 0 "2 passed, 0 failed, 0 skipped"
 
 { entry good run; entry mixed fail; } | junit
 expect "failed, skipped and disabled cases" 1 "3 passed, 1 failed, 2 skipped"
-[[ $(cat "$folder/sums") == "3 1 2" ]] || { echo "FAILED the summary file"; failures=$((failures + 1)); }
-if ! grep -qxF '  1: no data in "HERE" & now' \
-  <<<"$(scripts/count-tests "$folder/ctest.junit" "$folder/programs" "$folder")"; then
-  echo "FAILED the reason of a skip is not printed"
-  failures=$((failures + 1))
-fi
+[[ $(cat "$folder/sums") == "3 1 2" ]] || fail "the summary file"
+grep -qxF '  1: no data in "HERE" & now' \
+  <<<"$(scripts/count-tests "$folder/ctest.junit" "$folder/programs" "$folder")" ||
+  fail "the reason of a skip is not printed"
 
 { entry good run; entry crashed fail; } | junit
 expect "a program without results is one failure" 1 "2 passed, 1 failed, 0 skipped"
@@ -112,8 +109,7 @@ for i in 1 2 3 4 5 6 7 8 9 10 11; do entry "shell$i" run '' "$i.25"; done | juni
 slowest=$(scripts/count-tests "$folder/ctest.junit" "$folder/programs" "$folder" | grep ' s  ')
 if [[ $(head -n 1 <<<"$slowest") != *' 11.2 s  shell11' || $(tail -n 1 <<<"$slowest") != *' s  shell2' ||
   $(wc -l <<<"$slowest") != 10 ]]; then
-  echo "FAILED the ten slowest: $slowest"
-  failures=$((failures + 1))
+  fail "the ten slowest: $slowest"
 fi
 
 entry good run '' 1.5 | junit
@@ -124,8 +120,7 @@ engines=$(scripts/count-tests --suites "$folder/suites.json" "$folder/ctest.juni
 row='{"suite": "core/engine", "program": "good", "engine": "cuda", "passed": 1, "failed": 0,'
 if [[ $engines != 'cuda: 1 passed, 0 failed, 0 skipped'$'\n''any engine: 1 passed, 0 failed, 0 skipped' ]] ||
   ! grep -qF "$row \"skipped\": 0, \"seconds\": 1.5}" "$folder/suites.json"; then
-  echo "FAILED the sums of each engine: $engines, $(cat "$folder/suites.json")"
-  failures=$((failures + 1))
+  fail "the sums of each engine: $engines, $(cat "$folder/suites.json")"
 fi
 
 entry good run | junit

@@ -70,8 +70,6 @@ class Demo(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit("usage: demo_test.py BUILD OUT")
     Demo.out = sys.argv.pop()
     Demo.build = sys.argv.pop()
     unittest.main(verbosity=2)

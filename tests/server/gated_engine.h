@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GatedEngine: a CPU engine whose alignments wait at a gate, for tests that need to know what
-// happens while the engine is busy. Thread-safe.
+// GatedEngine: an engine whose alignments wait at a gate, for tests that need to know what happens
+// while the engine is busy. Thread-safe.
 
 #ifndef VOXLOC_TESTS_SERVER_GATED_ENGINE_H_
 #define VOXLOC_TESTS_SERVER_GATED_ENGINE_H_
 
-#include <cstddef>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -18,15 +18,21 @@ namespace voxloc::server {
 
 class GatedEngine : public ForwardingEngine {
  public:
-  explicit GatedEngine(std::shared_ptr<Gate> gate) : gate_(std::move(gate)) {}
+  // Which calls wait; all of them where it is null.
+  using Holds = std::function<bool(absl::Span<const AlignJob>)>;
+
+  explicit GatedEngine(std::shared_ptr<Gate> gate, Holds holds = nullptr,
+                       std::unique_ptr<Engine> engine = MakeCpuEngine({1}))
+      : ForwardingEngine(std::move(engine)), gate_(std::move(gate)), holds_(std::move(holds)) {}
 
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
-    gate_->Pass(jobs.size());
+    if (holds_ == nullptr || holds_(jobs)) gate_->Pass(jobs.size());
     return ForwardingEngine::Align(jobs);
   }
 
  private:
   const std::shared_ptr<Gate> gate_;
+  const Holds holds_;
 };
 
 }  // namespace voxloc::server

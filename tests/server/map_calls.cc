@@ -123,8 +123,7 @@ uint64_t RevisionOf(TestServer& server, const std::string& vehicle, const std::s
   open.mutable_setup()->set_map(map);
   open.mutable_setup()->set_vehicle(vehicle);
   session.Open(open);
-  session.Send(GoodScan());
-  const v1::AlignmentResult result = session.ReadResult();
+  const v1::AlignmentResult result = session.Align(GoodScan());
   EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_OK) << result.ShortDebugString();
   return result.map_revision();
 }

@@ -19,39 +19,52 @@
 
 namespace voxloc::server {
 
-grpc::Status CallRaw(TestServer& server, const std::string& method, const std::string& request,
-                     std::string* response) {
+Answer CallWithBytes(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
+                     const std::string& request, const std::string& authorization) {
   const auto context = TestServer::NewContext();
+  if (!authorization.empty()) context->AddMetadata("authorization", authorization);
+  grpc::GenericStub stub(channel);
   grpc::CompletionQueue queue;
-  const auto finished = [&queue] {
+  const auto call = stub.PrepareCall(context.get(), method, &queue);
+  const auto done = [&queue] {
     void* tag = nullptr;
     bool ok = false;
     return queue.Next(&tag, &ok) && ok;
   };
-  grpc::GenericStub stub(server.NewChannel());
-  const auto call = stub.PrepareCall(context.get(), method, &queue);
+  Answer answer;
   call->StartCall(nullptr);
-  EXPECT_TRUE(finished());
-  const grpc::Slice slice(request);
-  call->Write(grpc::ByteBuffer(&slice, 1), nullptr);
-  static_cast<void>(finished());
-  call->WritesDone(nullptr);
-  static_cast<void>(finished());
-  grpc::ByteBuffer received;
-  call->Read(&received, nullptr);
-  grpc::Slice all;
-  if (finished() && received.TrySingleSlice(&all).ok()) {
-    response->assign(reinterpret_cast<const char*>(all.begin()), all.size());
+  bool alive = done();
+  if (alive) {
+    const grpc::Slice slice(request);
+    call->Write(grpc::ByteBuffer(&slice, 1), nullptr);
+    alive = done();
   }
-  grpc::Status status;
-  call->Finish(&status, nullptr);
-  static_cast<void>(finished());
-  return status;
+  if (alive) {
+    call->WritesDone(nullptr);
+    static_cast<void>(done());
+  }
+  while (true) {
+    grpc::ByteBuffer buffer;
+    call->Read(&buffer, nullptr);
+    if (!done()) break;
+    std::vector<grpc::Slice> slices;
+    EXPECT_TRUE(buffer.Dump(&slices).ok());
+    std::string message;
+    for (const grpc::Slice& slice : slices) {
+      message.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+    }
+    answer.messages.push_back(std::move(message));
+  }
+  call->Finish(&answer.status, nullptr);
+  static_cast<void>(done());
+  return answer;
 }
 
-std::string HealthRequest(const std::string& service) {
-  if (service.empty()) return "";
-  return absl::StrCat("\x0a", std::string(1, static_cast<char>(service.size())), service);
+grpc::Status CallRaw(TestServer& server, const std::string& method, const std::string& request,
+                     std::string* response) {
+  const Answer answer = CallWithBytes(server.NewChannel(), method, request);
+  if (!answer.messages.empty()) *response = answer.messages.front();
+  return answer.status;
 }
 
 std::string ReasonOf(const grpc::Status& status) {

@@ -9,20 +9,26 @@
 #include <grpcpp/grpcpp.h>
 
 #include <map>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "tests/server/test_server.h"
 
 namespace voxloc::server {
 
-// One message there and one back, as raw bytes, by the method's name.
+// One message of any RPC, as raw bytes, by the method's name, to the end of the call.
+struct Answer {
+  grpc::Status status;
+  std::vector<std::string> messages;
+};
+[[nodiscard]] Answer CallWithBytes(const std::shared_ptr<grpc::Channel>& channel,
+                                   const std::string& method, const std::string& request,
+                                   const std::string& authorization = "");
+
+// The same where one message comes back.
 grpc::Status CallRaw(TestServer& server, const std::string& method, const std::string& request,
                      std::string* response);
-
-// HealthCheckRequest {string service = 1}, and the responses to it.
-[[nodiscard]] std::string HealthRequest(const std::string& service);
-inline const std::string kServingReply("\x08\x01", 2);
-inline const std::string kNotServingReply("\x08\x02", 2);
 
 // The reason in the google.rpc.ErrorInfo of an error. Empty: it has none.
 [[nodiscard]] std::string ReasonOf(const grpc::Status& status);

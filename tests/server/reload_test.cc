@@ -16,6 +16,7 @@
 #include "absl/strings/strip.h"
 #include "server/config/settings.h"
 #include "server/observe/logging.h"
+#include "tests/server/map_calls.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
 
@@ -37,13 +38,7 @@ CommandLine Given(const std::map<std::string, std::string>& values) {
   return next;
 }
 
-v1::Limits LimitsOf(TestServer& server) {
-  v1::GetServerInfoResponse info;
-  EXPECT_TRUE(
-      server.admin->GetServerInfo(TestServer::NewContext().get(), v1::GetServerInfoRequest(), &info)
-          .ok());
-  return info.limits();
-}
+v1::Limits LimitsOf(TestServer& server) { return ServerInfoOf(server).limits(); }
 
 double ValueIn(const v1::Limits& limits, const std::string& name) {
   const google::protobuf::FieldDescriptor* field = v1::Limits::descriptor()->FindFieldByName(name);
@@ -105,10 +100,11 @@ TEST(ReloadTest, TheConfigurationInEffectSaysWhereItsValuesComeFrom) {
   std::map<std::string, v1::ConfigEntry> entries;
   for (const v1::ConfigEntry& entry : config.entries()) entries[entry.key()] = entry;
   EXPECT_EQ(entries.size(), Settings().size());
-  EXPECT_EQ(entries["limits.max_sessions"].value(), "5");
-  EXPECT_EQ(entries["limits.max_sessions"].source(), v1::CONFIG_SOURCE_FILE);
-  EXPECT_EQ(entries["limits.max_sessions"].place(), "f.yaml:1");
-  EXPECT_TRUE(entries["limits.max_sessions"].reloadable());
+  const v1::ConfigEntry& changed = entries["limits.max_sessions"];
+  EXPECT_EQ(changed.value(), "5");
+  EXPECT_EQ(changed.source(), v1::CONFIG_SOURCE_FILE);
+  EXPECT_EQ(changed.place(), "f.yaml:1");
+  EXPECT_TRUE(changed.reloadable());
   EXPECT_EQ(entries["kept_revisions"].value(), "10");
   EXPECT_EQ(entries["kept_revisions"].source(), v1::CONFIG_SOURCE_DEFAULT);
   EXPECT_FALSE(entries["kept_revisions"].reloadable());
@@ -119,22 +115,15 @@ TEST(ReloadTest, TheConfigurationInEffectSaysWhereItsValuesComeFrom) {
 }
 
 TEST(ReloadTest, OpenSessionsStayAndNewOnesFindTheNewLimit) {
-  TestServer server;
-  server.LoadTown();
-  TestSession first(server);
-  first.Open();
+  TownServer server;
+  TestSession first(server, "town");
   server.server().Reload(Given({{"limits.max_sessions", "1"}, {"limits.max_waiting_scans", "3"}}));
-  TestSession second(server);
-  v1::AlignScansRequest open;
-  open.mutable_open()->mutable_setup()->set_map("town");
-  open.mutable_open()->mutable_limits()->set_max_waiting_scans(60);
-  second.Send(open);
-  EXPECT_FALSE(second.Read().has_opened());
-  EXPECT_EQ(second.Finish().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  v1::OpenSession open = TownSession();
+  open.mutable_limits()->set_max_waiting_scans(60);
+  EXPECT_EQ(OpenError(server, open).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
 
   server.server().Reload(Given({{"limits.max_sessions", "2"}, {"limits.max_waiting_scans", "3"}}));
-  TestSession third(server);
-  third.Open(open.open());
+  TestSession third(server, open);
   EXPECT_EQ(third.opened().limits().max_waiting_scans(), 3U);
   // The first one goes on.
   v1::AlignScansRequest configure;
@@ -144,8 +133,7 @@ TEST(ReloadTest, OpenSessionsStayAndNewOnesFindTheNewLimit) {
 }
 
 TEST(ReloadTest, StreamsAndMapsFindTheNewLimits) {
-  TestServer server;
-  server.LoadTown();
+  TownServer server;
   server.server().Reload(Given({{"limits.max_scoring_streams", "1"},
                                 {"limits.max_map_transactions", "1"},
                                 {"limits.max_chunk_bytes", "2048"}}));
@@ -165,14 +153,10 @@ TEST(ReloadTest, StreamsAndMapsFindTheNewLimits) {
   }
   server.server().Reload(Given({{"limits.max_maps", "1"}}));
   const auto load_yard = [&server] {
-    TestUpdate update(server);
-    update.Write(BeginRequest("yard"));
-    EXPECT_TRUE(update.Read().has_begun());
-    update.Write(TileRequest("town", SmallTown()));
-    EXPECT_TRUE(update.Read().has_tile_added());
-    update.Write(CommitRequest());
-    static_cast<void>(update.Read());
-    return update.Finish().error_code();
+    const UpdateOutcome outcome = RunUpdate(
+        server, {BeginRequest("yard"), TileRequest("town", SmallTown()), CommitRequest()});
+    EXPECT_EQ(outcome.added.size(), 1U);
+    return outcome.status.error_code();
   };
   EXPECT_EQ(load_yard(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   server.server().Reload(Given({}));
@@ -221,17 +205,14 @@ TEST(ReloadTest, TheLogLevelIsThatOfTheConfigurationAgain) {
 }
 
 TEST(ReloadTest, SessionsAreServedWhileLimitsChange) {
-  TestServer server;
-  server.LoadTown();
+  TownServer server;
   std::atomic<bool> done{false};
   std::vector<std::thread> clients;
   for (int i = 0; i < 3; ++i) {
     clients.emplace_back([&server, &done] {
       while (!done) {
-        TestSession session(server);
-        session.Open();
-        session.HalfClose();
-        EXPECT_TRUE(session.Finish().ok());
+        TestSession session(server, "town");
+        EXPECT_TRUE(session.Close().ok());
         static_cast<void>(LimitsOf(server));
       }
     });

@@ -23,8 +23,7 @@ constexpr int kRounds = 12;
 constexpr uint64_t kScans = 8;
 
 void RunSession(TestServer& server, std::mt19937& random) {
-  TestSession session(server);
-  session.Open();
+  TestSession session(server, "town");
   for (uint64_t sequence = 1; sequence <= kScans; ++sequence) session.Send(GoodScan(sequence));
   switch (random() % 3) {
     case 0: {  // one reply a scan, then a proper end
@@ -98,40 +97,26 @@ class Stress : public EngineTest {};
 VOXLOC_INSTANTIATE_ON_ENGINES(Stress);
 
 TEST_P(Stress, ClientsThatComeAndGoWhileMapsChange) {
-  TestServer server({}, EngineHandle());
-  server.LoadTown();
+  TownServer server({}, EngineHandle());
   static_cast<void>(GoodScan());  // makes what all clients share
   std::vector<std::thread> clients;
   for (unsigned client = 0; client < kClients; ++client) {
     clients.emplace_back([&server, client] {
       std::mt19937 random(client);
       for (int round = 0; round < kRounds; ++round) {
-        switch (client % 3) {
-          case 0:
-            RunUpdate(server, random);
-            break;
-          case 1:
-            RunScoring(server, random);
-            break;
-          default:
-            break;
-        }
+        if (client % 3 == 0) RunUpdate(server, random);
+        if (client % 3 == 1) RunScoring(server, random);
         RunSession(server, random);
       }
     });
   }
   for (std::thread& client : clients) client.join();
-  v1::GetServerInfoResponse info;
-  ASSERT_TRUE(
-      server.admin->GetServerInfo(TestServer::NewContext().get(), v1::GetServerInfoRequest(), &info)
-          .ok());
-  EXPECT_EQ(info.maps(), 1);
+  EXPECT_EQ(ServerInfoOf(server).maps(), 1);
 }
 
 TEST_P(Stress, StopsWithClientsInEveryState) {
   for (unsigned round = 0; round < 5; ++round) {
-    TestServer server({}, EngineHandle());
-    server.LoadTown();
+    TownServer server({}, EngineHandle());
     std::vector<std::thread> clients;
     for (unsigned client = 0; client < 4; ++client) {
       clients.emplace_back([&server] {

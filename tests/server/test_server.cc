@@ -2,6 +2,7 @@
 
 #include "tests/server/test_server.h"
 
+#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -55,11 +56,13 @@ std::unique_ptr<grpc::ClientContext> TestServer::NewContext() {
   return context;
 }
 
-void TestServer::LoadTown(const std::string& map) {
+void TestServer::LoadTown(const std::string& map) { LoadMap(map, SmallTown()); }
+
+void TestServer::LoadMap(const std::string& map, const PointCloud& cloud) {
   TestUpdate update(*this);
   update.Write(BeginRequest(map));
   ASSERT_TRUE(update.Read().has_begun());
-  update.Write(TileRequest("town", SmallTown()));
+  update.Write(TileRequest("town", cloud));
   ASSERT_TRUE(update.Read().has_tile_added());
   update.Write(CommitRequest());
   ASSERT_TRUE(update.Read().has_committed());
@@ -110,11 +113,63 @@ v1::AlignmentResult TestSession::ReadResult() {
   return response.result();
 }
 
+v1::AlignmentResult TestSession::Align(const v1::Scan& scan) {
+  Send(scan);
+  return ReadResult();
+}
+
 void TestSession::HalfClose() { stream_->WritesDone(); }
 
 grpc::Status TestSession::Finish() {
   finished_ = true;
   return stream_->Finish();
+}
+
+grpc::Status TestSession::Close() {
+  HalfClose();
+  return Finish();
+}
+
+v1::OpenSession TownSession(const std::string& text) {
+  v1::OpenSession open;
+  open.mutable_setup()->set_map("town");
+  EXPECT_TRUE(google::protobuf::TextFormat::MergeFromString(text, &open)) << text;
+  return open;
+}
+
+grpc::Status OpenError(TestServer& server, const v1::OpenSession& open) {
+  TestSession session(server);
+  v1::AlignScansRequest request;
+  *request.mutable_open() = open;
+  session.Send(request);
+  EXPECT_FALSE(session.Read().has_opened());
+  return session.Finish();
+}
+
+v1::GetServerInfoResponse ServerInfoOf(TestServer& server) {
+  v1::GetServerInfoResponse info;
+  const grpc::Status status =
+      server.admin->GetServerInfo(TestServer::NewContext().get(), {}, &info);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  return info;
+}
+
+grpc::Status AlignInTown(TestServer& server, const v1::Scan& scan, v1::AlignmentResult& result) {
+  v1::AlignScanRequest request;
+  request.mutable_setup()->set_map("town");
+  *request.mutable_scan() = scan;
+  v1::AlignScanResponse response;
+  const grpc::Status status =
+      server.localization->AlignScan(TestServer::NewContext().get(), request, &response);
+  result = response.result();
+  return status;
+}
+
+grpc::Status DeleteMap(TestServer& server, const std::string& map) {
+  v1::DeleteMapRequest request;
+  request.set_map(map);
+  v1::DeleteMapResponse response;
+  return server.maps->DeleteMap(TestServer::NewContext().get(), request, &response);
 }
 
 TestUpdate::TestUpdate(TestServer& server)

@@ -37,8 +37,9 @@ class TestServer {
   // A context with a deadline of a minute.
   [[nodiscard]] static std::unique_ptr<grpc::ClientContext> NewContext();
 
-  // Loads the small town, in one tile named "town".
+  // Loads the small town, or another cloud, in one tile named "town".
   void LoadTown(const std::string& map = "town");
+  void LoadMap(const std::string& map, const PointCloud& cloud);
 
   std::unique_ptr<v1::LocalizationService::Stub> localization;
   std::unique_ptr<v1::MapService::Stub> maps;
@@ -48,10 +49,22 @@ class TestServer {
   std::unique_ptr<Server> server_;
 };
 
+// With the town in it from the beginning.
+class TownServer : public TestServer {
+ public:
+  using TestServer::TestServer;
+
+ private:
+  [[maybe_unused]] const bool loaded_ = (LoadTown(), true);
+};
+
 // A session's client. Expectations inside fail the test.
 class TestSession {
  public:
   explicit TestSession(TestServer& server);
+  // Opened.
+  TestSession(TestServer& server, const v1::OpenSession& open) : TestSession(server) { Open(open); }
+  TestSession(TestServer& server, const std::string& map) : TestSession(server) { Open(map); }
 
   void Open(const v1::OpenSession& open);
   void Open(const std::string& map = "town");
@@ -61,9 +74,13 @@ class TestSession {
   [[nodiscard]] v1::AlignScansResponse Read();
   // The next message, which must be a result.
   [[nodiscard]] v1::AlignmentResult ReadResult();
+  // Of a scan that is sent now.
+  [[nodiscard]] v1::AlignmentResult Align(const v1::Scan& scan);
   void HalfClose();
   void Cancel() { context_->TryCancel(); }
   [[nodiscard]] grpc::Status Finish();
+  // Half-closes, and finishes.
+  [[nodiscard]] grpc::Status Close();
 
   [[nodiscard]] const v1::SessionOpened& opened() const { return opened_; }
 
@@ -73,6 +90,17 @@ class TestSession {
   v1::SessionOpened opened_;
   bool finished_ = false;
 };
+
+// What opens a session in the town, with more in protobuf's text format.
+[[nodiscard]] v1::OpenSession TownSession(const std::string& text = "");
+// Why the server opens no such session.
+[[nodiscard]] grpc::Status OpenError(TestServer& server,
+                                     const v1::OpenSession& open = TownSession());
+
+// Calls without a stream; the first one must succeed.
+[[nodiscard]] v1::GetServerInfoResponse ServerInfoOf(TestServer& server);
+grpc::Status AlignInTown(TestServer& server, const v1::Scan& scan, v1::AlignmentResult& result);
+grpc::Status DeleteMap(TestServer& server, const std::string& map);
 
 // A transaction's client.
 class TestUpdate {

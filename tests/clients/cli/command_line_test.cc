@@ -5,235 +5,157 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+
 namespace voxloc::cli {
 namespace {
 
 using ::testing::HasSubstr;
 
-TEST(CommandLine, EveryCommandHasHelpWithAnExample) {
-  const std::vector<std::vector<std::string>> commands = {{"map", "load"},
-                                                          {"map", "list"},
-                                                          {"map", "info"},
-                                                          {"map", "drop"},
-                                                          {"map", "tiles"},
-                                                          {"map", "history"},
-                                                          {"map", "rollback"},
-                                                          {"map", "activate"},
-                                                          {"map", "withdraw"},
-                                                          {"map", "canary"},
-                                                          {"map", "watch"},
-                                                          {"map", "export"},
-                                                          {"map", "import"},
-                                                          {"admin"},
-                                                          {"admin", "sessions"},
-                                                          {"admin", "config"},
-                                                          {"admin", "log-level"},
-                                                          {"admin", "drain"},
-                                                          {"align"},
-                                                          {"locate"},
-                                                          {"replay"},
-                                                          {"load-test"},
-                                                          {"fleet"},
-                                                          {"fleet", "activate"},
-                                                          {"fleet", "withdraw"},
-                                                          {"score"},
-                                                          {"info"},
-                                                          {"simulate"},
-                                                          {"map"}};
-  for (std::vector<std::string> command : commands) {
-    command.emplace_back("--help");
-    const ParsedCommandLine parsed = ParseCommandLine(command);
-    EXPECT_EQ(parsed.exit_code, ExitCode::kOk) << command[0];
-    EXPECT_FALSE(parsed.work);
-    EXPECT_THAT(parsed.out, HasSubstr("Example")) << command[0];
-    EXPECT_THAT(parsed.out, HasSubstr("voxloc " + command[0])) << command[0];
-  }
-  EXPECT_THAT(ParseCommandLine({"--help"}).out, HasSubstr("Exit codes: 0 success"));
-  EXPECT_THAT(ParseCommandLine({"--version"}).out, HasSubstr("voxloc "));
+ParsedCommandLine Parse(absl::string_view line) {
+  return ParseCommandLine(absl::StrSplit(line, ' ', absl::SkipEmpty()));
 }
 
-TEST(CommandLine, TheCommonFlagsAreEverywhere) {
-  for (std::vector<std::string> command :
-       std::vector<std::vector<std::string>>{{"map", "load"},     {"map", "list"},
-                                             {"map", "info"},     {"map", "drop"},
-                                             {"map", "tiles"},    {"map", "history"},
-                                             {"map", "rollback"}, {"map", "activate"},
-                                             {"map", "withdraw"}, {"map", "canary"},
-                                             {"map", "watch"},    {"map", "export"},
-                                             {"map", "import"},   {"admin", "sessions"},
-                                             {"admin", "config"}, {"admin", "log-level"},
-                                             {"align"},           {"locate"},
-                                             {"replay"},          {"load-test"},
-                                             {"score"},           {"info"}}) {
-    command.emplace_back("--help");
-    const std::string help = ParseCommandLine(command).out;
-    EXPECT_THAT(help, HasSubstr("--server ADDR"));
-    EXPECT_THAT(help, HasSubstr("--timeout S"));
-    EXPECT_THAT(help, HasSubstr("--json FILE"));
+TEST(CommandLine, EveryCommandHasHelpWithAnExampleAndTheCommonFlagsWhereItAsksAServer) {
+  const std::vector<std::string> asking = {
+      "map load",        "map list",     "map info",     "map drop",       "map tiles",
+      "map history",     "map rollback", "map activate", "map withdraw",   "map canary",
+      "map watch",       "map export",   "map import",   "admin sessions", "admin config",
+      "admin log-level", "align",        "locate",       "replay",         "load-test",
+      "score",           "info"};
+  const std::vector<std::string> others = {
+      "admin", "admin drain", "fleet", "fleet activate", "fleet withdraw", "simulate", "map"};
+  std::vector<std::string> commands = asking;
+  commands.insert(commands.end(), others.begin(), others.end());
+  for (const std::string& command : commands) {
+    SCOPED_TRACE(command);
+    const ParsedCommandLine parsed = Parse(command + " --help");
+    EXPECT_EQ(parsed.exit_code, ExitCode::kOk);
+    EXPECT_FALSE(parsed.work);
+    EXPECT_THAT(parsed.out, HasSubstr("Example"));
+    EXPECT_THAT(parsed.out, HasSubstr("voxloc " + command.substr(0, command.find(' '))));
   }
+  for (const std::string& command : asking) {
+    const std::string help = Parse(command + " --help").out;
+    for (const char* flag : {"--server ADDR", "--timeout S", "--json FILE"}) {
+      EXPECT_THAT(help, HasSubstr(flag)) << command;
+    }
+  }
+  EXPECT_THAT(Parse("--help").out, HasSubstr("Exit codes: 0 success"));
+  EXPECT_THAT(Parse("--version").out, HasSubstr("voxloc "));
 }
 
 TEST(CommandLine, AcceptsWhatTheManualShows) {
-  const std::vector<std::vector<std::string>> lines = {
-      {"map", "load", "--server", "a:1", "--map", "town", "--tile-size", "50", "a.pcd", "dir"},
-      {"map", "load", "--map", "town", "--poses", "p.txt", "--profiles", "autoware,precise", "d"},
-      {"map", "load", "--map", "town", "--canary", "bus-7,bus-9", "--comment", "new bridge", "map"},
-      {"map", "drop", "--map", "town"},
-      {"map", "history", "--map", "town"},
-      {"map", "rollback", "--map", "town", "--to", "12", "--canary", "bus-7"},
-      {"map", "activate", "--map", "town", "--revision", "13"},
-      {"map", "withdraw", "--map", "town", "--revision", "13"},
-      {"map", "canary", "--map", "town", "--revision", "13", "--vehicles", "bus-7,bus-9"},
-      {"map", "watch"},
-      {"map", "watch", "--map", "town", "--events", "1", "--json", "-"},
-      {"map", "export", "--map", "town", "--revision", "12", "town-12"},
-      {"map", "import", "--map", "town-copy", "--stage", "backup/town"},
-      {"map", "tiles", "--map", "town", "--revision", "12"},
-      {"align", "--map", "m", "--guess", "-1,2,3,-4,5,6", "scan.pcd"},
-      {"replay",
-       "--map",
-       "m",
-       "--scans",
-       "d",
-       "--poses",
-       "p",
-       "--pose-format",
-       "tum",
-       "--guess",
-       "previous",
-       "--perturb",
-       "0.5,0.5,0,0,0,2",
-       "--seed",
-       "3",
-       "--profile",
-       "precise",
-       "--leaf",
-       "1.5",
-       "--points",
-       "1500",
-       "--rate",
-       "10",
-       "--json",
-       "-",
-       "--report",
-       "r.html",
-       "--min-range",
-       "1"},
-      {"replay", "--map", "m", "--scans", "d", "--poses", "p", "--guesses", "g.txt"},
-      {"load-test", "--map", "m", "--scans", "d", "--poses", "p", "--streams", "200", "--rate",
-       "10", "--pose-rate", "50", "--seconds", "60", "--processes", "4", "--max-p99-ms", "5"},
-      {"load-test",
-       "--map",
-       "m",
-       "--map",
-       "n",
-       "--scans",
-       "d",
-       "--poses",
-       "p",
-       "--scans",
-       "e",
-       "--poses",
-       "q",
-       "--guesses",
-       "g",
-       "--guesses",
-       "h",
-       "--covariance",
-       "fixed",
-       "--no-confidence",
-       "--min-answered",
-       "99.9"},
-      {"score", "--map", "m", "--at=-1,2,3,4,5,6", "scan.pcd"},
-      {"score", "--map", "m", "--point-scores", "--override", "outlier_ratio=0.3", "scan.pcd"},
-      {"align", "--map", "m", "--override", "max_iterations=5", "--gate", "min_confidence=0.5",
-       "--base-t-sensor", "-1,0,1.8,0,0,180", "--trace", "--diagnostics", "--point-scores",
-       "--no-ground-margin", "0.8", "scan.pcd"},
-      {"replay", "--map", "m", "--scans", "d", "--poses", "p", "--session-poses", "--references",
-       "gnss.txt", "--recovery", "lost_after_scans=3", "--recovery", "apply=true", "--diagnostics"},
-      {"calibrate", "--map", "m", "--scans", "d", "--odometry", "o", "--sensor", "roof", "--out",
-       "s.json", "--base-t-sensor", "1,0,1.8,0,0,0", "--gate", "score_threshold=2"},
-      {"locate", "--map", "m", "--report-particles", "--gate=score_threshold=2", "scan.pcd"},
-      {"load-test", "--map", "m", "--scans", "d", "--poses", "p", "--streams", "16",
-       "--cancel-percent", "5", "--slow-readers", "2", "--read-delay", "0.2", "--one-outcome"},
-      {"locate", "--map", "m", "scan.pcd"},
-      {"locate", "--map", "m", "--prior", "-1,2,3,0,0,90", "--sigma", "5,5,0.5,1,1,20",
-       "--particles", "400", "--seed", "7", "--timeout", "5", "scan.pcd"},
-      {"locate", "--map", "m", "--region", "-50,-50,-2,50,50,5", "--yaw", "-90", "--yaw-range",
-       "30", "--hypotheses", "3", "--points", "1500", "scan.pcd"},
-      {"locate", "--map", "m", "--region-wgs84", "-33.85,151.2,80", "--yaw", "10", "scan.pcd"},
-      {"map", "load", "--map", "m", "--projector", "p.yaml", "--wgs84-origin", "-33.8,151.2,12,90",
-       "map.pcd"},
-      {"simulate", "--size", "300", "--scans", "200", "out"},
-      {"map", "tiles", "--map", "m", "--region", "-1,2,3,4,5,6"},
-      {"admin", "sessions", "--map", "town"},
-      {"admin", "config", "--json", "-"},
-      {"admin", "log-level", "debug"},
-      {"admin", "drain", "--grace", "60", "--reason", "maintenance"},
-      {"info", "--server", "a:1"}};
-  for (const std::vector<std::string>& line : lines) {
-    const ParsedCommandLine parsed = ParseCommandLine(line);
-    EXPECT_TRUE(parsed.work) << line[0] << ": " << parsed.error;
+  const std::vector<std::string> lines = {
+      "map load --server a:1 --map town --tile-size 50 a.pcd dir",
+      "map load --map town --poses p.txt --profiles autoware,precise d",
+      "map load --map town --canary bus-7,bus-9 --comment bridge map",
+      "map drop --map town",
+      "map history --map town",
+      "map rollback --map town --to 12 --canary bus-7",
+      "map activate --map town --revision 13",
+      "map withdraw --map town --revision 13",
+      "map canary --map town --revision 13 --vehicles bus-7,bus-9",
+      "map watch",
+      "map watch --map town --events 1 --json -",
+      "map export --map town --revision 12 town-12",
+      "map import --map town-copy --stage backup/town",
+      "map tiles --map town --revision 12",
+      "align --map m --guess -1,2,3,-4,5,6 scan.pcd",
+      "replay --map m --scans d --poses p --pose-format tum --guess previous --perturb "
+      "0.5,0.5,0,0,0,2 --seed 3 --profile precise --leaf 1.5 --points 1500 --rate 10 --json - "
+      "--report r.html --min-range 1",
+      "replay --map m --scans d --poses p --guesses g.txt",
+      "load-test --map m --scans d --poses p --streams 200 --rate 10 --pose-rate 50 --seconds 60 "
+      "--processes 4 --max-p99-ms 5",
+      "load-test --map m --map n --scans d --poses p --scans e --poses q --guesses g --guesses h "
+      "--covariance fixed --no-confidence --min-answered 99.9",
+      "score --map m --at=-1,2,3,4,5,6 scan.pcd",
+      "score --map m --point-scores --override outlier_ratio=0.3 scan.pcd",
+      "align --map m --override max_iterations=5 --gate min_confidence=0.5 --base-t-sensor "
+      "-1,0,1.8,0,0,180 --trace --diagnostics --point-scores --no-ground-margin 0.8 scan.pcd",
+      "replay --map m --scans d --poses p --session-poses --references gnss.txt --recovery "
+      "lost_after_scans=3 --recovery apply=true --diagnostics",
+      "calibrate --map m --scans d --odometry o --sensor roof --out s.json --base-t-sensor "
+      "1,0,1.8,0,0,0 --gate score_threshold=2",
+      "locate --map m --report-particles --gate=score_threshold=2 scan.pcd",
+      "load-test --map m --scans d --poses p --streams 16 --cancel-percent 5 --slow-readers 2 "
+      "--read-delay 0.2 --one-outcome",
+      "locate --map m scan.pcd",
+      "locate --map m --prior -1,2,3,0,0,90 --sigma 5,5,0.5,1,1,20 --particles 400 --seed 7 "
+      "--timeout 5 scan.pcd",
+      "locate --map m --region -50,-50,-2,50,50,5 --yaw -90 --yaw-range 30 --hypotheses 3 --points "
+      "1500 scan.pcd",
+      "locate --map m --region-wgs84 -33.85,151.2,80 --yaw 10 scan.pcd",
+      "map load --map m --projector p.yaml --wgs84-origin -33.8,151.2,12,90 map.pcd",
+      "simulate --size 300 --scans 200 out",
+      "map tiles --map m --region -1,2,3,4,5,6",
+      "admin sessions --map town",
+      "admin config --json -",
+      "admin log-level debug",
+      "admin drain --grace 60 --reason maintenance",
+      "info --server a:1"};
+  for (const std::string& line : lines) {
+    const ParsedCommandLine parsed = Parse(line);
+    EXPECT_TRUE(parsed.work) << line << ": " << parsed.error;
     EXPECT_EQ(parsed.error, "");
   }
 }
 
 struct Mistake {
-  std::vector<std::string> line;
+  std::string line;
   std::string says;
 };
 
 TEST(CommandLine, ExplainsMistakes) {
   const std::vector<Mistake> mistakes = {
-      {{"replay", "--mpa", "town"}, "voxloc replay has no flag --mpa; did you mean --map?"},
-      {{"replay", "--map=t", "--scans", "d", "--poses", "p", "--pertrub=1"},
+      {"replay --mpa town", "voxloc replay has no flag --mpa; did you mean --map?"},
+      {"replay --map=t --scans d --poses p --pertrub=1",
        "has no flag --pertrub; did you mean --perturb?"},
-      {{"map", "laod"}, "voxloc map has no command laod; did you mean load?"},
-      {{"repaly"}, "voxloc has no command repaly; did you mean replay?"},
-      {{"map", "info"}, "--map is required"},
-      {{"map", "list", "stray"}, "voxloc map list does not take 'stray'"},
-      {{"align", "--map", "m", "--guess", "1,2,3", "f.pcd"},
+      {"map laod", "voxloc map has no command laod; did you mean load?"},
+      {"repaly", "voxloc has no command repaly; did you mean replay?"},
+      {"map info", "--map is required"},
+      {"map list stray", "voxloc map list does not take 'stray'"},
+      {"align --map m --guess 1,2,3 f.pcd",
        "must be 6 numbers, X,Y,Z,ROLL,PITCH,YAW in metres and degrees (got 3"},
-      {{"replay", "--map", "m", "--scans", "d", "--poses", "p", "--guess", "lucky"}, "lucky"},
-      {{"replay", "--map", "m", "--scans", "d", "--poses", "p", "--perturb", "1"}, "--perturb"},
-      {{"replay", "--map", "m", "--scans", "d", "--poses", "p", "--guess", "truth", "--guesses",
-        "g"},
-       "--guess"},
-      {{"load-test", "--map", "m", "--scans", "d", "--poses", "p", "--pose-rate", "50"},
+      {"replay --map m --scans d --poses p --guess lucky", "lucky"},
+      {"replay --map m --scans d --poses p --perturb 1", "--perturb"},
+      {"replay --map m --scans d --poses p --guess truth --guesses g", "--guess"},
+      {"load-test --map m --scans d --poses p --pose-rate 50",
        "--pose-rate must come with a --rate over 0 (got 0)"},
-      {{"load-test", "--map", "m", "--scans", "d", "--poses", "p", "--processes", "3"},
+      {"load-test --map m --scans d --poses p --processes 3",
        "--processes must be at most --streams, 1 (got 3)"},
-      {{"load-test", "--map", "m", "--scans", "d", "--poses", "p", "--poses", "q"},
+      {"load-test --map m --scans d --poses p --poses q",
        "--poses must be given once for each --scans (got 2 for 1)"},
-      {{"load-test", "--map", "m", "--scans", "d", "--poses", "p", "--min-answered", "101"},
-       "--min-answered"},
-      {{"locate", "--map", "m", "--region", "1,2,3", "f.pcd"}, "X0,Y0,Z0,X1,Y1,Z1"},
-      {{"locate", "--map", "m", "--prior", "0,0,0,0,0,0", "--region", "0,0,0,1,1,1", "f.pcd"},
-       "--prior"},
-      {{"locate", "--map", "m", "--sigma", "1,1,1,1,1,1", "f.pcd"}, "--prior"},
-      {{"locate", "--map", "m", "--yaw", "5", "f.pcd"}, "--region"},
-      {{"locate", "--map", "m", "--region-wgs84", "48,11", "f.pcd"}, "3 numbers, LAT,LON,RADIUS"},
-      {{"locate", "--map", "m", "--region-wgs84", "48,11,9", "--region", "0,0,0,1,1,1", "f.pcd"},
-       "--region"},
-      {{"map", "load", "--map", "m", "--wgs84-origin", "48", "f.pcd"},
-       "2 to 4 numbers, LAT,LON[,ALT[,YAW]]"},
-      {{"align", "--map", "m", "--override", "max_iteration=5", "f.pcd"},
+      {"load-test --map m --scans d --poses p --min-answered 101", "--min-answered"},
+      {"locate --map m --region 1,2,3 f.pcd", "X0,Y0,Z0,X1,Y1,Z1"},
+      {"locate --map m --prior 0,0,0,0,0,0 --region 0,0,0,1,1,1 f.pcd", "--prior"},
+      {"locate --map m --sigma 1,1,1,1,1,1 f.pcd", "--prior"},
+      {"locate --map m --yaw 5 f.pcd", "--region"},
+      {"locate --map m --region-wgs84 48,11 f.pcd", "3 numbers, LAT,LON,RADIUS"},
+      {"locate --map m --region-wgs84 48,11,9 --region 0,0,0,1,1,1 f.pcd", "--region"},
+      {"map load --map m --wgs84-origin 48 f.pcd", "2 to 4 numbers, LAT,LON[,ALT[,YAW]]"},
+      {"align --map m --override max_iteration=5 f.pcd",
        "has no key max_iteration; did you mean max_iterations?"},
-      {{"score", "--map", "m", "--gate", "min_confidence=0.5", "f.pcd"}, "no flag --gate"},
-      {{"replay", "--map", "m", "--scans", "d", "--poses", "p", "--recovery", "apply=1"},
+      {"score --map m --gate min_confidence=0.5 f.pcd", "no flag --gate"},
+      {"replay --map m --scans d --poses p --recovery apply=1",
        "apply must be true or false (got 1)"},
-      {{"align", "--map", "m", "--base-t-sensor", "1,2,3", "f.pcd"}, "X,Y,Z,ROLL,PITCH,YAW"},
-      {{"map", "tiles", "--map", "m", "--region", "1,2"}, "X0,Y0,Z0,X1,Y1,Z1"},
-      {{"map", "rollback", "--map", "m"}, "--to is required"},
-      {{"map", "watch", "--json", "-"}, "--events"},
-      {{"admin", "log-level", "loud"}, "loud"},
-      {{"admin", "log-level"}, "LEVEL is required"},
-      {{"admin", "drain", "--grace", "-1"}, "--grace"},
-      {{"admin", "sesions"}, "voxloc admin has no command sesions; did you mean sessions?"},
-      {{"info", "--timeout", "-1"}, "--timeout"},
-      {{}, "A subcommand is required"}};
+      {"align --map m --base-t-sensor 1,2,3 f.pcd", "X,Y,Z,ROLL,PITCH,YAW"},
+      {"map tiles --map m --region 1,2", "X0,Y0,Z0,X1,Y1,Z1"},
+      {"map rollback --map m", "--to is required"},
+      {"map watch --json -", "--events"},
+      {"admin log-level loud", "loud"},
+      {"admin log-level", "LEVEL is required"},
+      {"admin drain --grace -1", "--grace"},
+      {"admin sesions", "voxloc admin has no command sesions; did you mean sessions?"},
+      {"info --timeout -1", "--timeout"},
+      {"", "A subcommand is required"}};
   for (const Mistake& mistake : mistakes) {
-    const ParsedCommandLine parsed = ParseCommandLine(mistake.line);
+    const ParsedCommandLine parsed = Parse(mistake.line);
     EXPECT_FALSE(parsed.work);
     EXPECT_EQ(parsed.exit_code, ExitCode::kUsage);
     EXPECT_THAT(parsed.error, HasSubstr(mistake.says));

@@ -279,20 +279,25 @@ class Tiles(unittest.TestCase):
                 assembly.finish()
 
 
+def serve(name, make_handler, behaviour):
+    """A server of one method of the contract, and its address."""
+    server = grpc.server(concurrent.futures.ThreadPoolExecutor(4))
+    method = _contract.CONTRACT.methods[name]
+    handler = make_handler(behaviour, method.request.FromString, method.response.SerializeToString)
+    server.add_generic_rpc_handlers(
+        [grpc.method_handlers_generic_handler(method.path.split("/")[1], {name: handler})])
+    address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+    server.start()
+    return server, address
+
+
 class WatchServer:
     """Serves WatchMap: each call sends two events and breaks off."""
 
     def __init__(self):
         self.calls = 0
-        self.server = grpc.server(concurrent.futures.ThreadPoolExecutor(4))
-        method = _contract.CONTRACT.methods["WatchMap"]
-        handler = grpc.unary_stream_rpc_method_handler(
-            self._watch_map, method.request.FromString, method.response.SerializeToString)
-        _, service, name = method.path.split("/")
-        self.server.add_generic_rpc_handlers(
-            [grpc.method_handlers_generic_handler(service, {name: handler})])
-        self.address = f"127.0.0.1:{self.server.add_insecure_port('127.0.0.1:0')}"
-        self.server.start()
+        self.server, self.address = serve("WatchMap", grpc.unary_stream_rpc_method_handler,
+                                          self._watch_map)
 
     def _watch_map(self, request, context):
         self.calls += 1
@@ -439,13 +444,15 @@ class SessionRules(unittest.TestCase):
         state.find(None)
         self.assertFalse(state.add_scan(scan_request()).scan.HasField("guess_map_t_base"))
 
-    def test_a_stream_that_a_proxy_cuts_off_is_opened_again(self):
-        state = open_state()
-        reset = voxloc.Error(grpc.StatusCode.INTERNAL, "Received RST_STREAM with error code 2")
-        self.assertIsNotNone(state.stream_ended(reset))
-        state = open_state()
+    def test_a_stream_that_a_proxy_or_a_silence_cuts_off_is_opened_again(self):
+        for error in (
+                voxloc.Error(grpc.StatusCode.INTERNAL, "Received RST_STREAM with error code 2"),
+                voxloc.Error(grpc.StatusCode.DEADLINE_EXCEEDED, "silent", "IDLE_TIMEOUT")):
+            state = open_state()
+            self.assertIsNotNone(state.stream_ended(error))
+            self.assertFalse(state.ended)
         servers_own = voxloc.Error(grpc.StatusCode.INTERNAL, "no such luck", "INTERNAL")
-        self.assertIsNone(state.stream_ended(servers_own))
+        self.assertIsNone(open_state().stream_ended(servers_own))
 
     def test_the_newest_scan_is_kept_while_it_reconnects(self):
         state = open_state()
@@ -464,12 +471,6 @@ class SessionRules(unittest.TestCase):
             self.assertTrue(20.0 <= state.stream_ended(refusal) <= 28.0)
             # Where it ends a session that was open, it ends it.
             self.assertIsNone(open_state().stream_ended(refusal))
-
-    def test_opens_again_after_a_silence(self):
-        silence = voxloc.Error(grpc.StatusCode.DEADLINE_EXCEEDED, "silent", "IDLE_TIMEOUT")
-        state = open_state()
-        self.assertIsNotNone(state.stream_ended(silence))
-        self.assertFalse(state.ended)
 
     def test_gives_up_after_its_attempts(self):
         state = open_state(max_attempts=2, initial_wait_s=1.0, max_wait_s=1.5, factor=2.0,
@@ -517,15 +518,8 @@ class BreakingServer:
     def __init__(self, break_at):
         self._break_at = break_at
         self.seen = 0
-        self.server = grpc.server(concurrent.futures.ThreadPoolExecutor(4))
-        method = _contract.CONTRACT.methods["AlignScans"]
-        handler = grpc.stream_stream_rpc_method_handler(
-            self._align_scans, method.request.FromString, method.response.SerializeToString)
-        _, service, name = method.path.split("/")
-        self.server.add_generic_rpc_handlers(
-            [grpc.method_handlers_generic_handler(service, {name: handler})])
-        self.address = f"127.0.0.1:{self.server.add_insecure_port('127.0.0.1:0')}"
-        self.server.start()
+        self.server, self.address = serve("AlignScans", grpc.stream_stream_rpc_method_handler,
+                                          self._align_scans)
 
     def _align_scans(self, requests, context):
         for request in requests:

@@ -84,13 +84,6 @@ TEST(AccumulateTest, KeepsWhatWasSeenLastInAVoxel) {
   }
 }
 
-TEST(AccumulateTest, AVehicleThatStandsGathersNoPoints) {
-  const auto newest = SomeCloud(1, 100);
-  const auto same = std::make_shared<const PointCloud>(newest);
-  EXPECT_EQ(AccumulateClouds(newest, {{Pose(), same}, {Pose(), same}}, 0.5).size(), 100U);
-  EXPECT_EQ(AccumulateClouds(newest, {{Pose(), same}, {Pose(), same}}, 0.0).size(), 300U);
-}
-
 TEST(AccumulateTest, GoesByWherePointsLieWhateverTheOriginsAre) {
   PointCloud newest = SomeCloud(1, 50);
   newest.origin = {1000.0, 0.0, -3.0};

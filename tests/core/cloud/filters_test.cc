@@ -3,6 +3,7 @@
 #include "core/cloud/filters.h"
 
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
@@ -143,37 +144,32 @@ TEST(FilterCloudTest, NoPointsAreNoError) {
 }
 
 TEST(FilterCloudTest, WrongOptionsAreNamedWithTheirValues) {
-  const auto error = [](const FilterOptions& options) {
-    const auto filtered = FilterCloud(OnTheXAxis({1.0F}), options);
-    EXPECT_EQ(filtered.status().code(), absl::StatusCode::kInvalidArgument);
-    return std::string(filtered.status().message());
-  };
-  FilterOptions options;
-  options.min_range_m = 5.0;
-  options.max_range_m = 4.0;
-  EXPECT_THAT(error(options), HasSubstr("min_range_m must be at most max_range_m (got 5 and 4)"));
-  options = {};
-  options.max_range_m = kNan;
-  EXPECT_THAT(error(options), HasSubstr("max_range_m (got 0 and nan)"));
-  options = {};
-  options.min_range_m = -3.0;
-  options.max_range_m = -2.0;
-  EXPECT_THAT(error(options), HasSubstr("max_range_m must be at least 0 (got -2)"));
-  options = {};
-  options.min_height_m = kNan;
-  EXPECT_THAT(error(options), HasSubstr("min_height_m must be at most max_height_m (got nan"));
-  options = {};
-  options.min_height_m = 2.0;
-  options.max_height_m = 1.0;
-  EXPECT_THAT(error(options), HasSubstr("max_height_m (got 2 and 1)"));
-  options = {};
-  options.box = FilterOptions::Box{{0, 3, 0}, {1, 2, 1}};
-  EXPECT_THAT(error(options), HasSubstr("box.min.y must be at most box.max.y (got 3 and 2)"));
-  for (const double leaf : {-1.0, kNan, kInf}) {
-    options = {};
-    options.voxel_leaf_m = leaf;
-    EXPECT_THAT(error(options),
-                HasSubstr("voxel_leaf_m must be 0 (off) or a finite length over 0 (got "));
+  const char* const leaf = "voxel_leaf_m must be 0 (off) or a finite length over 0 (got ";
+  const struct {
+    std::function<void(FilterOptions&)> change;
+    const char* message;
+  } rows[] = {{[](FilterOptions& o) { o.min_range_m = 5.0, o.max_range_m = 4.0; },
+               "min_range_m must be at most max_range_m (got 5 and 4)"},
+              {[](FilterOptions& o) { o.max_range_m = kNan; }, "max_range_m (got 0 and nan)"},
+              {[](FilterOptions& o) { o.min_range_m = -3.0, o.max_range_m = -2.0; },
+               "max_range_m must be at least 0 (got -2)"},
+              {[](FilterOptions& o) { o.min_height_m = kNan; },
+               "min_height_m must be at most max_height_m (got nan"},
+              {[](FilterOptions& o) { o.min_height_m = 2.0, o.max_height_m = 1.0; },
+               "max_height_m (got 2 and 1)"},
+              {[](FilterOptions& o) {
+                 o.box = FilterOptions::Box{{0, 3, 0}, {1, 2, 1}};
+               },
+               "box.min.y must be at most box.max.y (got 3 and 2)"},
+              {[](FilterOptions& o) { o.voxel_leaf_m = -1.0; }, leaf},
+              {[](FilterOptions& o) { o.voxel_leaf_m = kNan; }, leaf},
+              {[](FilterOptions& o) { o.voxel_leaf_m = kInf; }, leaf}};
+  for (const auto& row : rows) {
+    FilterOptions options;
+    row.change(options);
+    const absl::Status status = FilterCloud(OnTheXAxis({1.0F}), options).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << row.message;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(row.message));
   }
 }
 

@@ -37,12 +37,6 @@ TEST(RandomSampleTest, TakesDistinctPointsInTheirOrder) {
   }
 }
 
-TEST(RandomSampleTest, SameSeedSameChoiceOtherSeedOtherChoice) {
-  const PointCloud cloud = Numbered(1000);
-  EXPECT_TRUE(SameBits(RandomSample(cloud, 50, 7), RandomSample(cloud, 50, 7)));
-  EXPECT_FALSE(SameBits(RandomSample(cloud, 50, 7), RandomSample(cloud, 50, 8)));
-}
-
 TEST(RandomSampleTest, AskingForAllOrMoreGivesAll) {
   const PointCloud cloud = Numbered(20);
   for (const size_t wanted : std::vector<size_t>{0, 20, 21, 1000}) {

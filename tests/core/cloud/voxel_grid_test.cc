@@ -72,27 +72,6 @@ TEST(VoxelGridTest, MatchesANaiveGridInPlaceAndOrder) {
   }
 }
 
-TEST(VoxelGridTest, TheGridIsAnchoredAtZeroWhateverTheOrigin) {
-  PointCloud around_zero;
-  around_zero.PushBack(0.9F, 0.0F, 0.0F);
-  around_zero.PushBack(1.1F, 0.0F, 0.0F);
-  around_zero.PushBack(-0.1F, 0.0F, 0.0F);
-  PointCloud around_half;
-  around_half.origin = {0.5, 0.0, 0.0};
-  around_half.PushBack(0.4F, 0.0F, 0.0F);
-  around_half.PushBack(0.6F, 0.0F, 0.0F);
-  around_half.PushBack(-0.6F, 0.0F, 0.0F);
-  EXPECT_EQ(VoxelDownsample(around_zero, 1.0)->size(), 3u);
-  EXPECT_EQ(VoxelDownsample(around_half, 1.0)->size(), 3u);
-}
-
-TEST(VoxelGridTest, OnePointAVoxelIsLeftAlone) {
-  const PointCloud cloud = RandomCloud(200, 3, true);
-  const auto thinned = VoxelDownsample(cloud, 1e-3);
-  ASSERT_TRUE(thinned.ok()) << thinned.status();
-  EXPECT_TRUE(SameBits(*thinned, cloud));
-}
-
 TEST(VoxelGridTest, LeavesThatWouldOverflowAreRefused) {
   PointCloud cloud;
   cloud.PushBack(0.0F, 0.0F, 0.0F);

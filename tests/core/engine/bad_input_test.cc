@@ -99,25 +99,6 @@ TEST_P(BadInputTest, PointsThatAreNotFiniteAreLeftOut) {
   EXPECT_EQ(score->point_scores.size(), dirty->size());
 }
 
-// Points relative to another origin than the frame's zero, as clouds may have them.
-TEST_P(BadInputTest, AScansOriginCounts) {
-  AlignJob job = SceneJob(PreciseProfile());
-  job.map_T_base_guess = Displaced(ScenePose(), {0.2, -0.1, 0.0}, 0.01);
-  auto shifted = std::make_shared<PointCloud>(*job.scan);
-  shifted->origin = {100.0, -50.0, 8.0};
-  for (size_t i = 0; i < shifted->size(); ++i) {
-    shifted->x[i] -= 100.0F;
-    shifted->y[i] += 50.0F;
-    shifted->z[i] -= 8.0F;
-  }
-  AlignJob moved = job;
-  moved.scan = shifted;
-  const AlignResult expected = AlignOne(engine(), job);
-  const AlignResult result = AlignOne(engine(), moved);
-  ASSERT_TRUE(result.status.ok()) << result.status;
-  EXPECT_LE(TranslationDistance(result.map_T_base, expected.map_T_base), 1e-4);
-}
-
 TEST_P(BadInputTest, OneOrTwoPointsAreAligned) {
   for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
     for (const auto& scan :

@@ -163,37 +163,26 @@ TEST_P(BoundTest, NodesBelowTheMinimumAreLeftOutAndTheOthersUnchanged) {
 TEST_P(BoundTest, BadRequestsSayWhatIsWrong) {
   ForEachScene([](BoundScene& scene) {
     const BoundRequest good = scene.Request(1, 2, 2, 3);
-    const auto message = [&](const BoundRequest& request) {
-      const auto hits = engine().Bound(request);
-      EXPECT_EQ(hits.status().code(), absl::StatusCode::kInvalidArgument);
-      return std::string(hits.status().message());
-    };
-    BoundRequest request = good;
-    request.grid = nullptr;
-    EXPECT_NE(message(request).find("grid"), std::string::npos);
-    request = good;
-    request.level = 3;
-    EXPECT_NE(message(request).find("level is 3"), std::string::npos);
-    request = good;
-    request.min_hits = 0;
-    EXPECT_NE(message(request).find("min_hits"), std::string::npos);
-    request = good;
-    request.allowed_z.push_back(1);
-    EXPECT_NE(message(request).find("allowed_z"), std::string::npos);
-    request = good;
-    request.blocks[1].x += 1;
-    EXPECT_NE(message(request).find("multiple of 2"), std::string::npos);
-    request = good;
-    request.blocks[1].y = 0;
-    EXPECT_NE(message(request).find("points within"), std::string::npos);
-    request = good;
-    request.blocks[2].heading = 99;
-    EXPECT_NE(message(request).find("heading is 99"), std::string::npos);
-    request = good;
-    auto scan = std::make_shared<BoundScan>(scene.scan());
-    scan->points[5].blur_class = 3;
-    request.scan = scan;
-    EXPECT_NE(message(request).find("blur_class is 3"), std::string::npos);
+    auto blurred = std::make_shared<BoundScan>(scene.scan());
+    blurred->points[5].blur_class = 3;
+    const struct {
+      std::function<void(BoundRequest&)> change;
+      const char* message;
+    } rows[] = {{[](BoundRequest& r) { r.grid = nullptr; }, "grid"},
+                {[](BoundRequest& r) { r.level = 3; }, "level is 3"},
+                {[](BoundRequest& r) { r.min_hits = 0; }, "min_hits"},
+                {[](BoundRequest& r) { r.allowed_z.push_back(1); }, "allowed_z"},
+                {[](BoundRequest& r) { r.blocks[1].x += 1; }, "multiple of 2"},
+                {[](BoundRequest& r) { r.blocks[1].y = 0; }, "points within"},
+                {[](BoundRequest& r) { r.blocks[2].heading = 99; }, "heading is 99"},
+                {[&](BoundRequest& r) { r.scan = blurred; }, "blur_class is 3"}};
+    for (const auto& row : rows) {
+      BoundRequest request = good;
+      row.change(request);
+      const absl::Status status = engine().Bound(request).status();
+      EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << row.message;
+      EXPECT_NE(std::string(status.message()).find(row.message), std::string::npos) << status;
+    }
   });
 }
 
@@ -210,23 +199,24 @@ TEST_P(BoundTest, ARaisedStopTokenEndsIt) {
 }
 
 TEST(BoundGridTest, BadShapesSayWhatIsWrong) {
-  const auto message = [](const BoundGridShape& shape) {
-    const auto grid = BoundGrid::Make(shape, std::vector<uint64_t>(10));
-    EXPECT_EQ(grid.status().code(), absl::StatusCode::kInvalidArgument);
-    return std::string(grid.status().message());
-  };
-  BoundGridShape shape = Shape(1);
-  EXPECT_NE(message(shape).find("10 words"), std::string::npos);
-  shape.columns_x = 63;
-  EXPECT_NE(message(shape).find("(got 63)"), std::string::npos);
-  shape = Shape(0);
-  EXPECT_NE(message(shape).find("words must be from 1 to"), std::string::npos);
-  shape = Shape(1);
-  shape.shifts = {0, 2, 2};
-  EXPECT_NE(message(shape).find("shifts are 0, 2, 2"), std::string::npos);
-  shape = Shape(1);
-  shape.tolerances = {1};
-  EXPECT_NE(message(shape).find("tolerances are 1"), std::string::npos);
+  const struct {
+    std::function<void(BoundGridShape&)> change;
+    const char* message;
+  } rows[] = {{[](BoundGridShape&) {}, "10 words"},
+              {[](BoundGridShape& s) { s.columns_x = 63; }, "(got 63)"},
+              {[](BoundGridShape& s) { s.words = 0; }, "words must be from 1 to"},
+              {[](BoundGridShape& s) {
+                 s.shifts = {0, 2, 2};
+               },
+               "shifts are 0, 2, 2"},
+              {[](BoundGridShape& s) { s.tolerances = {1}; }, "tolerances are 1"}};
+  for (const auto& row : rows) {
+    BoundGridShape shape = Shape(1);
+    row.change(shape);
+    const absl::Status status = BoundGrid::Make(shape, std::vector<uint64_t>(10)).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << row.message;
+    EXPECT_NE(std::string(status.message()).find(row.message), std::string::npos) << status;
+  }
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/core/map/stub_tile.h"
 #include "tests/support/engine_test.h"
 #include "tests/support/random_numbers.h"
 #include "tests/support/reference_ndt.h"
@@ -87,19 +88,6 @@ class ComposeTest : public EngineTest {
 };
 VOXLOC_INSTANTIATE_ON_ENGINES(ComposeTest);
 
-TEST_P(ComposeTest, ASuccessorWithAReplacedTileEqualsAFreshMap) {
-  const auto first = Compose(tiles_);
-  PointCloud moved = clouds_[4];
-  for (float& z : moved.z) z += 0.3F;
-  Tiles replaced = tiles_;
-  replaced[4] = BuildTiles({moved})[0];
-  const auto successor = Compose(replaced, first.get());
-  ExpectSameMaps(successor, Compose(replaced));
-  EXPECT_FALSE(AlignedBits(successor) == AlignedBits(first));
-  // And back again.
-  ExpectSameMaps(Compose(tiles_, successor.get()), first);
-}
-
 TEST_P(ComposeTest, TilesComeAndGo) {
   const auto all = Compose(tiles_);
   Tiles fewer = tiles_;
@@ -111,18 +99,6 @@ TEST_P(ComposeTest, TilesComeAndGo) {
   const auto none = Compose({}, all.get());
   for (size_t i = 0; i < statistics_.size(); ++i) EXPECT_EQ(none->cells(i), 0u);
   ExpectSameMaps(Compose(tiles_, none.get()), all);
-}
-
-// Successors of successors, as a server makes them.
-TEST_P(ComposeTest, ALongLineOfSuccessorsEqualsAFreshMap) {
-  auto map = Compose(tiles_);
-  for (size_t i = 0; i < 200; ++i) {
-    const size_t at = (7 * i) % clouds_.size();
-    for (float& z : clouds_[at].z) z += (i % 2 == 0 ? 0.01F : -0.01F);
-    tiles_[at] = BuildTiles({clouds_[at]})[0];
-    map = Compose(tiles_, map.get());
-  }
-  ExpectSameMaps(map, Compose(tiles_));
 }
 
 // Tiles come, go and are replaced, in twos and threes, also all over the map at once.
@@ -210,19 +186,12 @@ TEST_P(ComposeTest, CellsInABoxAreThoseWhoseMeanLiesInIt) {
 }
 
 TEST_P(ComposeTest, TilesThatDoNotFitAreRefused) {
-  class ForeignTile : public ResidentTile {
-   public:
-    size_t points() const override { return 0; }
-    size_t not_finite() const override { return 0; }
-    size_t cells() const override { return 0; }
-    size_t MemoryBytes() const override { return 0; }
-  };
   const auto refused = [&](const Tiles& tiles, const std::vector<CellStatistics>& statistics) {
     const auto map = engine().Compose(tiles, statistics, nullptr);
     EXPECT_EQ(map.status().code(), absl::StatusCode::kInvalidArgument);
     return std::string(map.status().message());
   };
-  EXPECT_THAT(refused({std::make_shared<ForeignTile>()}, statistics_), HasSubstr("belong"));
+  EXPECT_THAT(refused({std::make_shared<StubTile>()}, statistics_), HasSubstr("belong"));
   EXPECT_THAT(refused({nullptr}, statistics_), HasSubstr("belong"));
   CellStatistics other;
   other.cell_size_m = 7.0;

@@ -90,12 +90,6 @@ TEST_P(DeterminismTest, BatchesDoNotChangeABit) {
   ExpectSameBitsInBatches(engine(), jobs, Alone(engine(), jobs));
 }
 
-TEST_P(DeterminismTest, AMapLoadedAgainDoesNotChangeABit) {
-  const std::vector<std::string> expected = Alone(engine(), Jobs(engine()));
-  const std::vector<std::string> again = Alone(engine(), Jobs(engine()));
-  for (size_t i = 0; i < expected.size(); ++i) EXPECT_TRUE(again[i] == expected[i]) << i;
-}
-
 TEST_P(DeterminismTest, ScansKeepTheirScaleOfRotationsInAMixedBatch) {
   ExpectScansToKeepTheirScale(engine(), scene_map());
 }

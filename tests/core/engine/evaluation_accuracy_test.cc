@@ -4,9 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <iostream>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "core/geometry/euler.h"
@@ -66,9 +64,6 @@ TEST_P(EvaluationAccuracyTest, EveryStageAgreesWithBruteForceNearTheOriginAndFar
         job.map_T_base_guess.translation += origin;
         ExpectAccurate(engine(), job, stage, kTolerance, largest);
       }
-      std::cout << "origin " << origin.transpose() << ", " << ToString(stage.cells)
-                << (stage.curvature == Curvature::kExact ? ", exact: " : ", reweighted: ")
-                << largest << std::endl;
     }
   }
 }
@@ -110,7 +105,6 @@ TEST_P(EvaluationAccuracyTest, AnyRotationAgreesWithBruteForce) {
     job.map_T_base_guess = PoseFromChart(chart);
     ExpectAccurate(engine(), job, AutowareProfile().stages[0], kTolerance, largest);
   }
-  std::cout << largest << std::endl;
 }
 
 TEST_P(EvaluationAccuracyTest, DirectSearchesCountNeighborsAsBruteForceDoes) {
@@ -161,7 +155,6 @@ TEST_P(EvaluationAccuracyTest, TheFloatTransformRoundsAsFloat32MapCoordinatesDo)
   const double expected = reference::Evaluate(cells, *job.scan, chart, rounded).score;
   const double without = reference::Evaluate(cells, *job.scan, chart, exact).score;
   const double score = EvaluateAt(engine(), job, rounded).before.score;
-  std::cout << "exact " << without << ", rounded " << expected << ", engine " << score << std::endl;
   // A fused multiply-add may round single points to the neighbouring step.
   EXPECT_NEAR(score, expected, 0.1 * std::abs(expected - without));
   EXPECT_GT(std::abs(expected - without), 1e-4 * expected);

@@ -5,12 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <iostream>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "core/geometry/angles.h"
 #include "core/geometry/euler.h"
@@ -115,8 +112,6 @@ TEST_P(ObservedDirectionsTest, AlongACorridorThePriorStaysAcrossItTheScanDecides
       EXPECT_LE(std::abs(error.across_m), 0.02);
       // The step floor of the autoware profile overshoots by up to 0.29 degrees.
       EXPECT_LE(error.rotation_rad, 0.3 * kRadiansPerDegree);
-      std::cout << profile.name << ": along " << error.along_m << " m, across " << error.across_m
-                << " m" << std::endl;
     }
   }
 }
@@ -161,28 +156,14 @@ TEST_P(ObservedDirectionsTest, OnOpenGroundThePriorStaysAndTheScanDecidesHeightA
 TEST_P(ObservedDirectionsTest, AStreetIsFoundAsExactlyAsWithoutIt) {
   for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
     SCOPED_TRACE(profile.name);
-    double largest = 0.0;
     for (const AlignJob& job : PerturbedSceneJobs(SceneJob(AlongObservedDirections(profile)))) {
       const AlignResult result = AlignOne(engine(), job);
       ASSERT_TRUE(result.status.ok()) << result.status;
       EXPECT_EQ(Judge(result, profile), Acceptance::kAccepted);
-      largest = std::max(largest, TranslationDistance(result.map_T_base, ScenePose()));
+      EXPECT_LE(TranslationDistance(result.map_T_base, ScenePose()),
+                profile.name == "precise" ? 0.005 : 0.02);
     }
-    EXPECT_LE(largest, profile.name == "precise" ? 0.005 : 0.02);
-    std::cout << profile.name << ": largest error " << largest << " m" << std::endl;
   }
-}
-
-TEST_P(ObservedDirectionsTest, ATinyShareChangesNothingWhereAllIsObserved) {
-  AlignJob job = SceneJob(PreciseProfile());
-  job.map_T_base_guess = Displaced(ScenePose(), {0.3, -0.2, 0.1}, kRadiansPerDegree);
-  const AlignResult normal = AlignOne(engine(), job);
-  job.profile = Observing(job.profile, 1e-9);
-  const AlignResult observing = AlignOne(engine(), job);
-  ASSERT_TRUE(observing.status.ok()) << observing.status;
-  EXPECT_EQ(observing.iterations, normal.iterations);
-  EXPECT_LE(TranslationDistance(observing.map_T_base, normal.map_T_base), 1e-5);
-  EXPECT_LE(RotationDistance(observing.map_T_base, normal.map_T_base), 1e-6);
 }
 
 TEST_P(ObservedDirectionsTest, WhateverTheShareAResultIsFinite) {

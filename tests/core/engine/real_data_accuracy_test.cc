@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "core/cloud/filters.h"
 #include "core/cloud/io/cloud_file.h"
@@ -85,7 +84,6 @@ TEST_P(RealDataAccuracyTest, EvaluationsAgreeWithBruteForceOnEverySet) {
       const IterationTrace& at = result.trace[0];
       ExpectEvaluationsAgree(at.score, at.gradient, at.hessian, expected, 1e-5, largest);
     }
-    std::cout << pair.map << ": " << largest << std::endl;
     ++compared;
   }
   EXPECT_GT(compared, 0) << "none of the sets is in " << data;

@@ -109,22 +109,6 @@ TEST(StagePointsTest, WithoutVoxelsPointsStayAsTheyAre) {
   EXPECT_TRUE(HasThinnedStage(ProfileOf({0.0, 1.0})));
 }
 
-// Sampling a patch a hundred times as densely changes nothing about how many points speak for it.
-TEST(StagePointsTest, DensityDoesNotCount) {
-  const PointCloud sparse = Scan(2000, 4);
-  PointCloud dense = sparse;
-  RandomNumbers random(5);
-  for (int i = 0; i < 20'000; ++i) {
-    dense.PushBack(static_cast<float>(random.Uniform(0.0, 2.0)),
-                   static_cast<float>(random.Uniform(0.0, 2.0)), -1.5F);
-  }
-  StagePoints points;
-  points.Choose(sparse, ProfileOf({2.0, 0.0}));
-  const uint32_t before = points.counts()[0];
-  points.Choose(dense, ProfileOf({2.0, 0.0}));
-  EXPECT_LE(points.counts()[0], before + 4);
-}
-
 TEST(StagePointsTest, HugeScansAreLookedAtInPart) {
   const PointCloud scan = Scan(100'000, 6);
   StagePoints points;

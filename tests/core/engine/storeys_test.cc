@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iostream>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -178,8 +177,6 @@ TEST_P(StoreysTest, GuessesNearTheTruthStayOnTheirStorey) {
     if (std::any_of(trace.begin(), trace.end(), leads_away)) ++led_away;
     if (is_elsewhere(results[i].map_T_base)) ++wrong;
   }
-  std::cout << led_away << " were led to the other storey on the way, " << wrong << " stayed there"
-            << std::endl;
   EXPECT_GE(led_away, 12) << "the scene shows nothing";
   EXPECT_EQ(wrong, 0) << "7 where no answer is doubted";
 }

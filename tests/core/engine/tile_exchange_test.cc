@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/core/map/stub_tile.h"
 #include "tests/support/engine_test.h"
 #include "tests/support/result_bits.h"
 
@@ -99,14 +100,7 @@ TEST_P(TileExchangeTest, BytesThatAreDamagedOrOfAnotherVersionAreRefused) {
 }
 
 TEST_P(TileExchangeTest, ATileOfNoEngineIsRefused) {
-  class ForeignTile : public ResidentTile {
-   public:
-    size_t points() const override { return 0; }
-    size_t not_finite() const override { return 0; }
-    size_t cells() const override { return 0; }
-    size_t MemoryBytes() const override { return 0; }
-  };
-  const absl::Status status = engine().ExportTile(ForeignTile()).status();
+  const absl::Status status = engine().ExportTile(StubTile()).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()), HasSubstr("belong"));
 }

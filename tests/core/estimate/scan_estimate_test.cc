@@ -6,7 +6,7 @@
 
 #include <Eigen/Cholesky>
 #include <memory>
-#include <string>
+#include <utility>
 
 #include "core/cloud/filters.h"
 #include "core/cloud/io/cloud_file.h"
@@ -19,15 +19,30 @@
 namespace voxloc {
 namespace {
 
+EstimateRequest RequestOf(const AlignJob& job, const AlignResult& result,
+                          const EstimateOptions& options,
+                          std::shared_ptr<const ScanFeatures> features = nullptr) {
+  EXPECT_TRUE(result.status.ok()) << result.status;
+  EstimateRequest request;
+  request.scan = {&job, &result};
+  request.options = &options;
+  request.features = std::move(features);
+  return request;
+}
+
+// So that the alignment brings along what these options need.
+std::shared_ptr<const ScanFeatures> AddPasses(const EstimateOptions& options, AlignJob& job) {
+  auto features = DescribeScan(*job.scan, ScanRays(), job.map_T_base_guess, options);
+  RequestPasses(*features, job);
+  return features;
+}
+
 std::vector<ScanEstimate> EstimateJobs(Engine& engine, const std::vector<AlignJob>& jobs,
                                        const EstimateOptions& options, ThreadPool* pool = nullptr) {
   const std::vector<AlignResult> results = engine.Align(jobs);
   std::vector<EstimateRequest> requests;
   for (size_t i = 0; i < jobs.size(); ++i) {
-    EXPECT_TRUE(results[i].status.ok()) << results[i].status;
-    EstimateRequest& request = requests.emplace_back();
-    request.scan = {&jobs[i], &results[i]};
-    request.options = &options;
+    requests.push_back(RequestOf(jobs[i], results[i], options));
   }
   return EstimateScans(engine, requests, pool);
 }
@@ -104,38 +119,30 @@ TEST_P(RoomEstimateTest, SaysNothingOfDirectionsAfterTheDeadline) {
     AlignJob job = Job(truth_, PreciseProfile());
     const AlignResult result = engine().Align(absl::MakeConstSpan(&job, 1))[0];
     job.stop.deadline = absl::InfinitePast();
-    EstimateRequest request;
-    request.scan = {&job, &result};
-    request.options = &options;
+    EstimateRequest request = RequestOf(job, result, options);
     const auto late = EstimateScans(engine(), absl::MakeConstSpan(&request, 1));
     EXPECT_FALSE(late[0].degeneracy.has_value());
     EXPECT_EQ(Eigen::LLT<Matrix6>(late[0].covariance.covariance).info(), Eigen::Success);
   }
 }
 
-TEST_P(RoomEstimateTest, ScalesTheCalibratedCovariance) {
+TEST_P(RoomEstimateTest, HasTheSameBitsAloneAndInABatchOnAnyNumberOfThreads) {
   EstimateOptions options;
-  options.covariance.systematic.position_sigma_m.setZero();
-  options.covariance.systematic.rotation_sigma_rad.setZero();
-  const auto once = EstimateJobs(engine(), {Job(truth_, PreciseProfile())}, options);
-  options.covariance.scale_factor = 3.0;
-  const auto thrice = EstimateJobs(engine(), {Job(truth_, PreciseProfile())}, options);
-  const Matrix6 expected = 3.0 * once[0].covariance.covariance;
-  EXPECT_EQ(thrice[0].covariance.covariance, expected);
-}
-
-TEST_P(RoomEstimateTest, HasTheSameBitsAloneAndInABatch) {
-  EstimateOptions options;
-  const std::vector<AlignJob> jobs = {
-      Job(truth_, PreciseProfile()),
-      Job(Displaced(truth_, {0.1, 0.0, 0.0}, 0.02), AutowareProfile()),
-      Job(Displaced(truth_, {2.0, 1.0, 0.0}, 1.0), PreciseProfile())};
+  std::vector<AlignJob> jobs = {Job(Displaced(truth_, {0.1, 0.0, 0.0}, 0.02), AutowareProfile()),
+                                Job(Displaced(truth_, {2.0, 1.0, 0.0}, 1.0), PreciseProfile())};
+  for (int i = 0; i < 8; ++i) {
+    jobs.push_back(Job(Displaced(truth_, {0.05 * i, -0.1, 0.0}, 0.005 * i), PreciseProfile()));
+  }
+  ThreadPool pool(4);
   const auto batch = EstimateJobs(engine(), jobs, options);
+  const auto shared = EstimateJobs(engine(), jobs, options, &pool);
   for (size_t i = 0; i < jobs.size(); ++i) {
-    const auto alone = EstimateJobs(engine(), {jobs[i]}, options);
-    EXPECT_EQ(alone[0].covariance.covariance, batch[i].covariance.covariance);
-    EXPECT_EQ(alone[0].degeneracy->eigenvalues, batch[i].degeneracy->eigenvalues);
-    EXPECT_EQ(alone[0].confidence->value, batch[i].confidence->value);
+    const ScanEstimate alone = EstimateJobs(engine(), {jobs[i]}, options)[0];
+    for (const ScanEstimate& together : {batch[i], shared[i]}) {
+      EXPECT_EQ(alone.covariance.covariance, together.covariance.covariance);
+      EXPECT_EQ(alone.degeneracy->eigenvalues, together.degeneracy->eigenvalues);
+      EXPECT_EQ(alone.confidence->value, together.confidence->value);
+    }
   }
 }
 
@@ -156,9 +163,7 @@ TEST_P(RoomEstimateTest, MeasuresTheInnovationInStandardDeviationsOfTheGuess) {
   EstimateOptions options;
   const AlignJob job = Job(Displaced(truth_, {0.2, 0.0, 0.0}, 0.0), PreciseProfile());
   const AlignResult result = AlignOne(engine(), job);
-  EstimateRequest request;
-  request.scan = {&job, &result};
-  request.options = &options;
+  EstimateRequest request = RequestOf(job, result, options);
   request.guess_covariance = 0.01 * Matrix6::Identity();
   const auto estimates = EstimateScans(engine(), {&request, 1});
   // 0.2 m; of a guess with a standard deviation of 0.1 m, and of a result with its own.
@@ -195,14 +200,9 @@ TEST_P(RoomEstimateTest, TakesWhatTheAlignmentBringsAlong) {
     const ScanEstimate later = EstimateJobs(engine(), {plain}, options)[0];
 
     AlignJob job = plain;
-    const auto features = DescribeScan(*job.scan, ScanRays(), job.map_T_base_guess, options);
-    RequestPasses(*features, job);
+    const auto features = AddPasses(options, job);
     const AlignResult result = AlignOne(engine(), job);
-    ASSERT_TRUE(result.status.ok()) << result.status;
-    EstimateRequest request;
-    request.scan = {&job, &result};
-    request.options = &options;
-    request.features = features;
+    EstimateRequest request = RequestOf(job, result, options, features);
     ClassRecorder recorder(engine());
     const ScanEstimate brought = EstimateScans(recorder, {&request, 1})[0];
     EXPECT_TRUE(recorder.Take().align.empty());
@@ -228,35 +228,15 @@ TEST_P(RoomEstimateTest, FurtherPassesChangeNothing) {
     std::vector<Confidence> confidences;
     for (const bool sliced : {false, true}) {
       AlignJob job = Job(Displaced(truth_, {0.1, -0.1, 0.0}, 0.02), profile);
-      const auto features = DescribeScan(*job.scan, ScanRays(), job.map_T_base_guess, options);
-      RequestPasses(*features, job);
+      const auto features = AddPasses(options, job);
       if (sliced) static_cast<void>(RequestSweepPass(*slices, nullptr, job));
       const AlignResult result = AlignOne(engine(), job);
-      ASSERT_TRUE(result.status.ok()) << result.status;
-      EstimateRequest request;
-      request.scan = {&job, &result};
-      request.options = &options;
-      request.features = features;
+      EstimateRequest request = RequestOf(job, result, options, features);
       confidences.push_back(*EstimateScans(engine(), {&request, 1})[0].confidence);
     }
     EXPECT_EQ(confidences[0].value, confidences[1].value);
     EXPECT_EQ(confidences[0].signals.pull.spread_m, confidences[1].signals.pull.spread_m);
     EXPECT_GT(confidences[0].signals.pull.spread_m, 0.0);
-  }
-}
-
-TEST_P(RoomEstimateTest, AreTheSameBitsOnAnyNumberOfThreads) {
-  std::vector<AlignJob> jobs;
-  for (int i = 0; i < 9; ++i) {
-    jobs.push_back(Job(Displaced(truth_, {0.05 * i, -0.1, 0.0}, 0.005 * i), PreciseProfile()));
-  }
-  ThreadPool pool(4);
-  const auto alone = EstimateJobs(engine(), jobs, EstimateOptions());
-  const auto shared = EstimateJobs(engine(), jobs, EstimateOptions(), &pool);
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    EXPECT_EQ(shared[i].covariance.covariance, alone[i].covariance.covariance);
-    EXPECT_EQ(shared[i].degeneracy->eigenvalues, alone[i].degeneracy->eigenvalues);
-    EXPECT_EQ(shared[i].confidence->value, alone[i].confidence->value);
   }
 }
 
@@ -268,13 +248,9 @@ TEST_P(RoomEstimateTest, NeedsNoEngineWhereTheAlignmentBroughtEverything) {
     options.covariance.method = method;
     options.covariance.scale_factor = 1.0;
     AlignJob job = Job(Displaced(truth_, {0.1, -0.1, 0.0}, 0.02), PreciseProfile());
-    const auto features = DescribeScan(*job.scan, ScanRays(), job.map_T_base_guess, options);
-    RequestPasses(*features, job);
+    const auto features = AddPasses(options, job);
     const AlignResult result = AlignOne(engine(), job);
-    EstimateRequest request;
-    request.scan = {&job, &result};
-    request.options = &options;
-    request.features = features;
+    EstimateRequest request = RequestOf(job, result, options, features);
     const std::optional<ScanEstimate> alone = EstimateFromPasses(request);
     const ScanEstimate with_engine = EstimateScans(engine(), {&request, 1})[0];
     ASSERT_TRUE(alone.has_value());
@@ -302,13 +278,9 @@ TEST_P(RoomEstimateTest, LooksForRivalsWhereTheConfidenceIsBelowWhatIsAskedFor) 
   EstimateOptions options;
   options.covariance.method = CovarianceMethod::kFixed;
   AlignJob job = Job(Displaced(truth_, {0.1, -0.1, 0.0}, 0.02), PreciseProfile());
-  const auto features = DescribeScan(*job.scan, ScanRays(), job.map_T_base_guess, options);
-  RequestPasses(*features, job);
+  const auto features = AddPasses(options, job);
   AlignResult result = AlignOne(engine(), job);
-  EstimateRequest request;
-  request.scan = {&job, &result};
-  request.options = &options;
-  request.features = features;
+  EstimateRequest request = RequestOf(job, result, options, features);
   ClassRecorder recorder(engine());
   for (const double limit : {0.0, 1.0}) {
     options.rival_confidence = limit;

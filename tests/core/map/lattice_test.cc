@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <set>
 
 #include "tests/support/random_numbers.h"
@@ -36,16 +35,6 @@ TEST(LatticeTest, PointsLieWithinTheirCells) {
                 1e-9);
     }
   }
-}
-
-TEST(LatticeTest, BlocksOfNegativeCellsAreFloored) {
-  const auto block_x = [](int32_t x) { return BlockOf({x, 0, 0}).x; };
-  EXPECT_EQ(block_x(0), 0);
-  EXPECT_EQ(block_x(7), 0);
-  EXPECT_EQ(block_x(8), 1);
-  EXPECT_EQ(block_x(-1), -1);
-  EXPECT_EQ(block_x(-8), -1);
-  EXPECT_EQ(block_x(-9), -2);
 }
 
 TEST(LatticeTest, ABlockAndAPlaceNameOneCell) {

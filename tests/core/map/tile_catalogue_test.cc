@@ -12,17 +12,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "tests/core/map/stub_tile.h"
 
 namespace voxloc {
 namespace {
-
-class FakeTile : public ResidentTile {
- public:
-  size_t points() const override { return 10; }
-  size_t not_finite() const override { return 0; }
-  size_t cells() const override { return 3; }
-  size_t MemoryBytes() const override { return 100; }
-};
 
 MapTile TileAt(double x, size_t points = 10) {
   MapTile tile;
@@ -30,14 +23,8 @@ MapTile TileAt(double x, size_t points = 10) {
   tile.bounds.finite_points = points;
   tile.bounds.min = {x, 0.0, 0.0};
   tile.bounds.max = {x + 1.0, 2.0, 3.0};
-  tile.resident = std::make_shared<FakeTile>();
+  tile.resident = std::make_shared<StubTile>();
   return tile;
-}
-
-std::vector<std::string> IdsOf(const TileCatalogue& catalogue) {
-  std::vector<std::string> ids;
-  catalogue.ForEach([&](const TileCatalogue::Tile& tile) { ids.push_back(tile.first); });
-  return ids;
 }
 
 // So many that they fill several pages.
@@ -45,16 +32,6 @@ TileCatalogue Many(int count) {
   TileCatalogue::Change change;
   for (int i = 0; i < count; ++i) change[absl::StrFormat("t%06d", i)] = TileAt(i);
   return TileCatalogue().With(change);
-}
-
-TEST(TileCatalogue, AnEmptyOneHasNothing) {
-  const TileCatalogue empty;
-  EXPECT_TRUE(empty.empty());
-  EXPECT_EQ(empty.points(), 0u);
-  EXPECT_EQ(empty.bounds().finite_points, 0u);
-  EXPECT_EQ(empty.Find("a"), nullptr);
-  EXPECT_TRUE(IdsOf(empty).empty());
-  EXPECT_TRUE(empty.With({{"a", std::nullopt}}).empty());
 }
 
 TEST(TileCatalogue, SumsWhatItsTilesHave) {

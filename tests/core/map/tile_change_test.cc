@@ -7,23 +7,16 @@
 
 #include <vector>
 
+#include "tests/core/map/stub_tile.h"
+
 namespace voxloc {
 namespace {
 
 using ::testing::ElementsAre;
 using Tiles = std::vector<const ResidentTile*>;
 
-// Tiles are told apart by who they are; what is in them does not matter.
-class NamedTile : public ResidentTile {
- public:
-  size_t points() const override { return 0; }
-  size_t not_finite() const override { return 0; }
-  size_t cells() const override { return 0; }
-  size_t MemoryBytes() const override { return 0; }
-};
-
 TEST(TileChangeTest, NamesTilesThatCameAndWent) {
-  const NamedTile t[6];
+  const StubTile t[6];
   const TileChange change =
       CompareTiles(Tiles{&t[0], &t[1], &t[2], &t[3]}, Tiles{&t[0], &t[4], &t[2], &t[3], &t[5]});
   EXPECT_TRUE(change.incremental);
@@ -36,7 +29,7 @@ TEST(TileChangeTest, NamesTilesThatCameAndWent) {
 }
 
 TEST(TileChangeTest, StartsAnewWhenTheOrderOrTooMuchHasChanged) {
-  const NamedTile t[6];
+  const StubTile t[6];
   const Tiles all = {&t[0], &t[1], &t[2], &t[3], &t[4], &t[5]};
   EXPECT_FALSE(CompareTiles(Tiles{&t[0], &t[1], &t[2]}, Tiles{&t[0], &t[2], &t[1]}).incremental);
   EXPECT_FALSE(CompareTiles(Tiles{&t[0], &t[1], &t[2]}, Tiles{&t[3], &t[4], &t[2]}).incremental);

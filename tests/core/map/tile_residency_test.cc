@@ -8,24 +8,17 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "tests/core/map/stub_tile.h"
 
 namespace voxloc {
 namespace {
-
-class OneCell : public ResidentTile {
- public:
-  size_t points() const override { return 1; }
-  size_t not_finite() const override { return 0; }
-  size_t cells() const override { return 1; }
-  size_t MemoryBytes() const override { return 1; }
-};
 
 MapTile TileAt(double x, TileState state) {
   MapTile tile;
   tile.bounds.min = {x, 0.0, 0.0};
   tile.bounds.max = {x + 10.0, 10.0, 5.0};
   tile.bounds.finite_points = 1;
-  if (state == TileState::kResident) tile.resident = std::make_shared<OneCell>();
+  if (state == TileState::kResident) tile.resident = std::make_shared<StubTile>();
   tile.damaged = state == TileState::kDamaged;
   return tile;
 }

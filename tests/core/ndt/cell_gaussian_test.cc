@@ -176,22 +176,5 @@ TEST(CellStatisticsTest, MomentsThatAreNotFiniteHaveNoGaussian) {
   EXPECT_FALSE(ComputeGaussian(moments, {}, gaussian));
 }
 
-TEST(CellStatisticsTest, MomentsOfPartsAddUpToThoseOfTheWhole) {
-  RandomNumbers random(37);
-  const std::vector<Eigen::Vector3d> points = Blob(200, random);
-  CellMoments parts[3];
-  for (size_t i = 0; i < points.size(); ++i) {
-    AddPoint({points[i].x(), points[i].y(), points[i].z()}, parts[random.Index(3)]);
-  }
-  CellMoments merged;
-  for (const CellMoments& part : parts) AddMoments(part, merged);
-  const CellMoments whole = MomentsOf(points);
-  EXPECT_EQ(merged.count, whole.count);
-  EXPECT_NEAR(merged.sum.x, whole.sum.x, 1e-12);
-  EXPECT_NEAR(merged.sum.y, whole.sum.y, 1e-12);
-  EXPECT_NEAR(merged.sum.z, whole.sum.z, 1e-12);
-  EXPECT_LE((ToEigen(merged.outer) - ToEigen(whole.outer)).norm(), 1e-12);
-}
-
 }  // namespace
 }  // namespace voxloc::ndt

@@ -15,27 +15,8 @@ namespace {
 
 constexpr int kSamples = 200;
 
-Eigen::Matrix3d RotationOf(const Eigen::Vector3d& angles) {
-  return (Eigen::AngleAxisd(angles[0], Eigen::Vector3d::UnitX()) *
-          Eigen::AngleAxisd(angles[1], Eigen::Vector3d::UnitY()) *
-          Eigen::AngleAxisd(angles[2], Eigen::Vector3d::UnitZ()))
-      .toRotationMatrix();
-}
-
 AngleTerms<double> TermsOf(const Eigen::Vector3d& angles) {
   return ComputeAngleTerms(angles[0], angles[1], angles[2]);
-}
-
-TEST(ChartTest, TheRotationIsTheProductOfRotationsAboutXYAndZ) {
-  RandomNumbers random(1);
-  for (int i = 0; i < kSamples; ++i) {
-    const Eigen::Vector3d angles = random.InBox(M_PI);
-    const Rotation<double> rotation = ComputeRotation(TermsOf(angles));
-    const Eigen::Matrix3d expected = RotationOf(angles);
-    for (int r = 0; r < 3; ++r) {
-      for (int c = 0; c < 3; ++c) EXPECT_NEAR(rotation.m[r][c], expected(r, c), 1e-15);
-    }
-  }
 }
 
 TEST(ChartTest, EachAngleTurnsTheScanAboutItsAxis) {

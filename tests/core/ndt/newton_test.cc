@@ -17,20 +17,14 @@ Derivatives Diagonal(double curvature, double slope_x) {
   return d;
 }
 
-TEST(NewtonTest, TheStepLeadsToTheMaximumOfAParabola) {
-  const NewtonDirection direction = ComputeNewtonDirection(Diagonal(-4.0, 2.0));
-  EXPECT_DOUBLE_EQ(direction.norm, 0.5);
-  EXPECT_DOUBLE_EQ(direction.unit[0], 1.0);
-  EXPECT_DOUBLE_EQ(direction.slope, -2.0);
-  EXPECT_FALSE(direction.reversed);
-}
-
-TEST(NewtonTest, AStepTowardsAMinimumIsTurnedRound) {
-  const NewtonDirection direction = ComputeNewtonDirection(Diagonal(4.0, 2.0));
-  EXPECT_DOUBLE_EQ(direction.norm, 0.5);
-  EXPECT_DOUBLE_EQ(direction.unit[0], 1.0);
-  EXPECT_DOUBLE_EQ(direction.slope, -2.0);
-  EXPECT_TRUE(direction.reversed);
+TEST(NewtonTest, TheStepLeadsUphillAlsoFromTowardsAMinimum) {
+  for (const double curvature : {-4.0, 4.0}) {
+    const NewtonDirection direction = ComputeNewtonDirection(Diagonal(curvature, 2.0));
+    EXPECT_DOUBLE_EQ(direction.norm, 0.5);
+    EXPECT_DOUBLE_EQ(direction.unit[0], 1.0);
+    EXPECT_DOUBLE_EQ(direction.slope, -2.0);
+    EXPECT_EQ(direction.reversed, curvature > 0.0);
+  }
 }
 
 TEST(NewtonTest, NoGradientIsNoStep) {

@@ -39,26 +39,6 @@ ChartVector Vector(double x, double y, double z, double roll, double pitch, doub
   return v;
 }
 
-TEST(ObservedDirectionsTest, AWeakAxisStaysAndTheOthersTakeTheirStep) {
-  const ChartVector curvature = Vector(100.0, 0.5, 50.0, 4e3, 2e3, 1e3);
-  const ChartVector gradient = Vector(10.0, 10.0, -5.0, 4.0, 2.0, -1.0);
-  const Matrix6 hessian = Matrix6((-curvature).asDiagonal());
-  const ChartVector step = Solve(hessian, gradient, {0.01, 10.0});
-  const ChartVector expected = Vector(0.1, 0.0, -0.1, 1e-3, 1e-3, -1e-3);
-  EXPECT_LE((step - expected).cwiseAbs().maxCoeff(), 1e-15);
-  // Under a smaller share it takes part.
-  EXPECT_DOUBLE_EQ(Solve(hessian, gradient, {0.004, 10.0})[1], 20.0);
-}
-
-TEST(ObservedDirectionsTest, TheRotationScaleDecidesHowMuchAnAngleIs) {
-  const Matrix6 hessian = Matrix6((-Vector(100, 100, 100, 100, 100, 50)).asDiagonal());
-  const ChartVector gradient = Vector(1, 1, 1, 1, 1, 1);
-  // A yaw of 1 rad as 10 m: its curvature is 50 / 10^2 per square metre, 0.5 % of the largest.
-  EXPECT_EQ(Solve(hessian, gradient, {0.006, 10.0})[5], 0.0);
-  EXPECT_DOUBLE_EQ(Solve(hessian, gradient, {0.004, 10.0})[5], 0.02);
-  EXPECT_DOUBLE_EQ(Solve(hessian, gradient, {0.4, 1.0})[5], 0.02);
-}
-
 TEST(ObservedDirectionsTest, ADirectionCurvedTheWrongWayIsClimbed) {
   const Matrix6 hessian = Matrix6(Vector(-100, 80, -100, -1e4, -1e4, -1e4).asDiagonal());
   const ChartVector gradient = Vector(1, 8, 1, 1, 1, 1);

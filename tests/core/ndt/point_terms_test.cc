@@ -10,8 +10,6 @@
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 #include <Eigen/Geometry>
-#include <algorithm>
-#include <iostream>
 #include <vector>
 
 #include "core/engine/profile.h"
@@ -191,8 +189,6 @@ std::vector<Stage> AllStages() {
 }
 
 TEST(PointTermsTest, DerivativesMatchDifferencesOfTheScoreForTheCellsOfEveryStage) {
-  double largest_gradient_error = 0.0;
-  double largest_hessian_error = 0.0;
   uint64_t seed = 100;
   for (const Stage& stage : AllStages()) {
     SCOPED_TRACE(ToString(stage.cells));
@@ -206,18 +202,14 @@ TEST(PointTermsTest, DerivativesMatchDifferencesOfTheScoreForTheCellsOfEveryStag
       const double hessian_scale = sums.hessian.cwiseAbs().maxCoeff();
       for (int i = 0; i < 6; ++i) {
         const double g = std::abs(sums.gradient[i] - GradientByDifferences(problem, i));
-        largest_gradient_error = std::max(largest_gradient_error, g / gradient_scale);
         EXPECT_LE(g, 1e-6 * gradient_scale) << "gradient " << i;
         for (int j = i; j < 6; ++j) {
           const double h = std::abs(sums.hessian(i, j) - HessianByDifferences(problem, i, j));
-          largest_hessian_error = std::max(largest_hessian_error, h / hessian_scale);
           EXPECT_LE(h, 1e-6 * hessian_scale) << "Hessian " << i << " " << j;
         }
       }
     }
   }
-  std::cout << "largest error, of the largest entry: gradient " << largest_gradient_error
-            << ", Hessian " << largest_hessian_error << std::endl;
 }
 
 TEST(PointTermsTest, TheReweightedCurvatureIsTheSumOfWeightedProductsAndNeverPositive) {
@@ -256,14 +248,6 @@ TEST(PointTermsTest, TheReweightedCurvatureIsTheSumOfWeightedProductsAndNeverPos
       EXPECT_GT((exact.hessian - reweighted.hessian).trace(), 0.0);
     }
   }
-}
-
-TEST(PointTermsTest, APointWithoutNeighborsAddsNothing) {
-  const Rotation<double> rotation = ComputeRotation(ComputeAngleTerms(0.1, 0.2, 0.3));
-  DerivativeSums<double> sums;
-  AddPoint<true, double>({1.0, 2.0, 3.0}, {}, rotation, sums);
-  for (const double g : sums.gradient) EXPECT_EQ(g, 0.0);
-  for (const double h : sums.hessian) EXPECT_EQ(h, 0.0);
 }
 
 }  // namespace

@@ -68,16 +68,5 @@ TEST(RegularizationTest, DerivativesAlongXAndYMatchDifferencesAndNoOthersAreTouc
   }
 }
 
-TEST(RegularizationTest, AReferenceBesideTheHeadingDoesNotPull) {
-  const double yaw = 0.7;
-  const double chart[6] = {2.0, 3.0, 0.0, 0.0, 0.0, yaw};
-  Derivatives derivatives;
-  const double added = AddRegularization(2.0 - 4.0 * std::sin(yaw), 3.0 + 4.0 * std::cos(yaw),
-                                         chart, 5.0, derivatives);
-  EXPECT_NEAR(added, 0.0, 1e-25);
-  EXPECT_NEAR(derivatives.gradient[0], 0.0, 1e-12);
-  EXPECT_NEAR(derivatives.gradient[1], 0.0, 1e-12);
-}
-
 }  // namespace
 }  // namespace voxloc::ndt

@@ -8,7 +8,6 @@
 #include <Eigen/SVD>
 #include <algorithm>
 #include <cmath>
-#include <iostream>
 
 #include "core/geometry/covariance.h"
 #include "core/geometry/euler.h"
@@ -63,7 +62,6 @@ ChartVector ByEigen(const Matrix6& h, const ChartVector& g) {
 
 TEST(Solve6Test, DefiniteAndIndefiniteSystemsAreSolvedAsEigenDoes) {
   RandomNumbers random(21);
-  double largest = 0.0;
   for (int trial = 0; trial < 500; ++trial) {
     ChartVector values;
     for (double& value : values) {
@@ -73,12 +71,9 @@ TEST(Solve6Test, DefiniteAndIndefiniteSystemsAreSolvedAsEigenDoes) {
     const Matrix6 h = Matrix6WithEigenvalues(values, random);
     const ChartVector g = RandomVector(random);
     const ChartVector expected = ByEigen(h, g);
-    const double error = (Solve(h, g) - expected).norm() / expected.norm();
-    largest = std::max(largest, error);
-    EXPECT_LE(error, 1e-8) << values.transpose();
+    EXPECT_LE((Solve(h, g) - expected).norm() / expected.norm(), 1e-8) << values.transpose();
     EXPECT_LE((SolveByRotations(h, g) - expected).norm(), 1e-9 * expected.norm());
   }
-  std::cout << "largest relative deviation from Eigen: " << largest << std::endl;
 }
 
 // Tiny entries on the diagonal beside large ones off it: elimination without exchanging rows would
@@ -128,21 +123,6 @@ TEST(Solve6Test, ASingularSystemHasTheLeastNormSolution) {
 TEST(Solve6Test, AZeroMatrixMovesNothing) {
   RandomNumbers random(24);
   EXPECT_TRUE(Solve(Matrix6::Zero(), RandomVector(random)).isZero(0.0));
-}
-
-TEST(Solve6Test, ScalesOfMetresAndRadiansDoNotHurt) {
-  RandomNumbers random(25);
-  for (int trial = 0; trial < 100; ++trial) {
-    ChartVector values;
-    for (double& value : values) value = -random.Uniform(0.5, 2.0);
-    ChartVector scale;
-    scale << 1.0, 1.0, 1.0, 100.0, 100.0, 100.0;
-    const Matrix6 h =
-        scale.asDiagonal() * Matrix6WithEigenvalues(values, random) * scale.asDiagonal();
-    const ChartVector g = scale.cwiseProduct(RandomVector(random));
-    const ChartVector expected = ByEigen(h, g);
-    EXPECT_LE((Solve(h, g) - expected).norm(), 1e-9 * expected.norm());
-  }
 }
 
 TEST(Solve6Test, AnInputThatIsNotFiniteGivesNoFiniteStepOrNone) {

@@ -51,11 +51,8 @@ struct Walk {
   std::vector<Chart> wanted;   // at each evaluation
   std::vector<Chart> stepped;  // from and to, of each step
   Chart end{};
-  int evaluations = 0;
-  int iterations = 0;
-  int oscillations = 0;
-  int answer_stage = 0;
-  bool reached_iteration_limit = false;
+  // Evaluations, iterations, oscillations, the answer's stage, and whether a limit was reached.
+  std::array<int, 5> counts{};
   Termination termination{};
 };
 
@@ -85,11 +82,8 @@ Walk Run(const SearchRules& rules, const Event& event, bool ahead) {
     }
   }
   walk.end = ToArray(search.chart());
-  walk.evaluations = search.evaluations();
-  walk.iterations = search.iterations();
-  walk.oscillations = search.oscillations();
-  walk.answer_stage = search.answer_stage();
-  walk.reached_iteration_limit = search.reached_iteration_limit();
+  walk.counts = {search.evaluations(), search.iterations(), search.oscillations(),
+                 search.answer_stage(), search.reached_iteration_limit() ? 1 : 0};
   walk.termination = search.termination();
   return walk;
 }
@@ -101,13 +95,9 @@ int ExpectSame(const SearchRules& rules, const Event& event) {
   EXPECT_EQ(ahead.wanted, after.wanted);
   EXPECT_EQ(ahead.stepped, after.stepped);
   EXPECT_EQ(ahead.end, after.end);
-  EXPECT_EQ(ahead.evaluations, after.evaluations);
-  EXPECT_EQ(ahead.iterations, after.iterations);
-  EXPECT_EQ(ahead.oscillations, after.oscillations);
-  EXPECT_EQ(ahead.answer_stage, after.answer_stage);
-  EXPECT_EQ(ahead.reached_iteration_limit, after.reached_iteration_limit);
+  EXPECT_EQ(ahead.counts, after.counts);
   EXPECT_EQ(ahead.termination, after.termination);
-  return after.evaluations;
+  return after.counts[0];
 }
 
 SearchRules RulesOf(bool line_search, bool judged) {
@@ -141,32 +131,15 @@ TEST(StepAhead, GoesTheSameWayUndisturbed) {
   }
 }
 
-TEST(StepAhead, IsTakenBackWhereTheEvaluationIsNotFinite) {
+TEST(StepAhead, IsTakenBackWhereNotFiniteAndKeptWhereInterrupted) {
   for (const bool judged : {false, true}) {
     const SearchRules rules = RulesOf(false, judged);
     const int evaluations = ExpectSame(rules, {});
     for (int at = 0; at < evaluations; ++at) {
       SCOPED_TRACE(at);
-      Event event;
-      event.at = at;
-      event.not_finite = true;
-      ExpectSame(rules, event);
-    }
-  }
-}
-
-TEST(StepAhead, IsKeptWhereTheSearchIsInterrupted) {
-  for (const bool judged : {false, true}) {
-    const SearchRules rules = RulesOf(false, judged);
-    const int evaluations = ExpectSame(rules, {});
-    for (int at = 0; at < evaluations; ++at) {
-      for (const Interrupt interrupt : {Interrupt::kCancelled, Interrupt::kDeadline}) {
-        SCOPED_TRACE(at);
-        Event event;
-        event.at = at;
-        event.interrupt = interrupt;
-        ExpectSame(rules, event);
-      }
+      ExpectSame(rules, {at, /*not_finite=*/true, Interrupt::kNone});
+      ExpectSame(rules, {at, /*not_finite=*/false, Interrupt::kCancelled});
+      ExpectSame(rules, {at, /*not_finite=*/false, Interrupt::kDeadline});
     }
   }
 }

@@ -54,17 +54,12 @@ TEST_F(ProcessorsTest, VersionOneGroupsBesideItAreSkipped) {
 
 TEST_F(ProcessorsTest, WithoutAQuotaThereIsNoLimit) {
   EXPECT_EQ(Processors("0::/\n"), std::nullopt);
-  Quota("", "max 100000\n");
-  EXPECT_EQ(Processors("0::/\n"), std::nullopt);
-  EXPECT_EQ(CgroupProcessors({scratch_.Path("missing"), scratch_.Path("cgroup")}), std::nullopt);
-}
-
-TEST_F(ProcessorsTest, WhatIsNoQuotaIsIgnored) {
   for (const char* text :
-       {"", "\n", "0 100000", "100000", "100000 0", "-1 100000", "many 100000"}) {
+       {"max 100000\n", "", "\n", "0 100000", "100000", "100000 0", "-1 100000", "many 100000"}) {
     Quota("", text);
     EXPECT_EQ(Processors("0::/\n"), std::nullopt) << text;
   }
+  EXPECT_EQ(CgroupProcessors({scratch_.Path("missing"), scratch_.Path("cgroup")}), std::nullopt);
 }
 
 TEST_F(ProcessorsTest, TheAffinityMaskOfTheThreadCounts) {

@@ -7,13 +7,6 @@
 namespace voxloc {
 namespace {
 
-TEST(DiagnosticsTest, SaysOkWhenThereIsNothingToSay) {
-  Diagnostics diagnostics;
-  diagnostics.SetBool("is_activated", true);
-  EXPECT_EQ(diagnostics.level(), DiagnosticLevel::kOk);
-  EXPECT_EQ(diagnostics.message(), "OK");
-}
-
 TEST(DiagnosticsTest, TheWorstLevelHoldsAndAllTextsAreJoined) {
   Diagnostics diagnostics;
   diagnostics.Warn("late");
@@ -24,20 +17,6 @@ TEST(DiagnosticsTest, TheWorstLevelHoldsAndAllTextsAreJoined) {
   diagnostics.Warn("slow");
   EXPECT_EQ(diagnostics.level(), DiagnosticLevel::kError);
   EXPECT_EQ(diagnostics.message(), "late; no transform; slow");
-}
-
-TEST(DiagnosticsTest, KeysKeepTheOrderInWhichTheyCame) {
-  Diagnostics diagnostics;
-  diagnostics.SetInt("b", -7);
-  diagnostics.SetDouble("a", 0.5);
-  diagnostics.SetBool("c", false);
-  ASSERT_EQ(diagnostics.entries().size(), 3u);
-  EXPECT_EQ(diagnostics.entries()[0].key, "b");
-  EXPECT_EQ(std::get<int64_t>(diagnostics.entries()[0].value), -7);
-  EXPECT_EQ(diagnostics.entries()[1].key, "a");
-  EXPECT_EQ(std::get<double>(diagnostics.entries()[1].value), 0.5);
-  EXPECT_EQ(diagnostics.entries()[2].key, "c");
-  EXPECT_EQ(std::get<bool>(diagnostics.entries()[2].value), false);
 }
 
 TEST(DiagnosticsTest, AKeySetTwiceTakesTheNewValueInItsOldPlace) {

@@ -58,8 +58,8 @@ class ProposalCheckTest : public EngineTest {
     const RecoveryOptions options;
     PoseProposal proposal(found, OdometryAt(0), options.confirmation);
     for (int i = 1; i < kScans && proposal.outcome().state == ProposalState::kPending; ++i) {
-      const ProposalCheck check = CheckProposal(
-          engine(), JobAt(i, profile), proposal.Expected(OdometryAt(i)), nullptr, options, {});
+      const ProposalCheck check = CheckProposal(engine(), JobAt(i, profile),
+                                                proposal.Expected(OdometryAt(i)), nullptr, {}, {});
       proposal.Check(check.agrees() ? std::optional<Pose>(check.result.map_T_base) : std::nullopt,
                      OdometryAt(i));
     }
@@ -94,27 +94,34 @@ TEST_P(ProposalCheckTest, WrongPosesAreDroppedWhileTheVehicleDrives) {
 }
 
 TEST_P(ProposalCheckTest, AScanAgreesOnlyWithAnAlignmentThatStaysAtTheExpectedPose) {
-  const AlignJob job = JobAt(0, PreciseProfile());
-  const RecoveryOptions options;
+  AlignJob job = JobAt(0, PreciseProfile());
+  job.work_class = WorkClass::kTracking;
   const Pose near = Displaced(ScenePose(), {0.3, 0.0, 0.0}, 0.02);
-  EXPECT_TRUE(CheckProposal(engine(), job, near, nullptr, options, {}).agrees());
+  ClassRecorder recorder(engine());
+  EXPECT_TRUE(CheckProposal(recorder, job, near, nullptr, {}, {}).agrees());
+  // Work of a search whatever the scan's class.
+  EXPECT_EQ(recorder.Take().align, std::set<WorkClass>{WorkClass::kSearching});
   // It finds the vehicle from here as well, which is not where the proposal has it.
   const Pose off = Displaced(ScenePose(), {1.5, 0.0, 0.0}, 0.0);
-  const ProposalCheck check = CheckProposal(engine(), job, off, nullptr, options, {});
+  const ProposalCheck check = CheckProposal(engine(), job, off, nullptr, {}, {});
   EXPECT_LT(TranslationDistance(check.result.map_T_base, ScenePose()), 0.05);
   EXPECT_FALSE(check.agrees());
   EXPECT_THAT(check.detail, HasSubstr("from the expected pose; allowed are 0.5 m"));
   const Pose turned = Displaced(ScenePose(), Eigen::Vector3d::Zero(), 0.1);
-  EXPECT_FALSE(CheckProposal(engine(), job, turned, nullptr, options, {}).agrees());
+  EXPECT_FALSE(CheckProposal(engine(), job, turned, nullptr, {}, {}).agrees());
 }
 
 TEST_P(ProposalCheckTest, AResultMustBeAsGoodAsAFoundPose) {
   const AlignJob job = JobAt(0, AutowareProfile());
-  const RecoveryOptions options;
   AlignJob high = job;
   high.profile.acceptance_threshold = 4.1;
-  EXPECT_THAT(CheckProposal(engine(), high, ScenePose(), nullptr, options, {}).detail,
+  EXPECT_THAT(CheckProposal(engine(), high, ScenePose(), nullptr, {}, {}).detail,
               HasSubstr("it must be over 4.1"));
+  // A guess that leads to a poor pose does not speak against it.
+  const AlignResult own =
+      AlignOne(engine(), WithGuess(job, Displaced(ScenePose(), {-5.4, -7.2, 0.0}, 0.1)));
+  ASSERT_GT(TranslationDistance(own.map_T_base, ScenePose()), 1.0);
+  EXPECT_TRUE(CheckProposal(engine(), job, ScenePose(), &own, {}, {}).agrees());
   const struct {
     std::optional<double> confidence;
     bool agrees;
@@ -122,7 +129,7 @@ TEST_P(ProposalCheckTest, AResultMustBeAsGoodAsAFoundPose) {
   for (const auto& row : rows) {
     int asked = 0;
     const ProposalCheck check =
-        CheckProposal(engine(), job, ScenePose(), nullptr, options, [&](const AlignedScan& scan) {
+        CheckProposal(engine(), job, ScenePose(), nullptr, {}, [&](const AlignedScan& scan) {
           ++asked;
           EXPECT_EQ(scan.job->scan, job.scan);
           return row.confidence;
@@ -145,29 +152,12 @@ TEST_P(ProposalCheckTest, APlaceThatCannotBeToldFromAnotherIsNotConfirmed) {
   job.map_T_base_guess = truth;
   const AlignResult own = AlignOne(engine(), job);
   const Pose farther_on = Displaced(truth, {6.0, 0.0, 0.0}, 0.0);
-  const RecoveryOptions options;
-  EXPECT_TRUE(CheckProposal(engine(), job, farther_on, nullptr, options, {}).agrees());
-  const ProposalCheck check = CheckProposal(engine(), job, farther_on, &own, options, {});
+  EXPECT_TRUE(CheckProposal(engine(), job, farther_on, nullptr, {}, {}).agrees());
+  const ProposalCheck check = CheckProposal(engine(), job, farther_on, &own, {}, {});
   EXPECT_FALSE(check.agrees());
   EXPECT_THAT(check.detail, HasSubstr("the guess leads to a pose"));
   // A guess that leads to the expected pose itself does not speak against it.
-  EXPECT_TRUE(CheckProposal(engine(), job, truth, &own, options, {}).agrees());
-}
-
-TEST_P(ProposalCheckTest, AGuessThatLeadsToAPoorPoseDoesNotSpeakAgainstTheProposal) {
-  const AlignJob job = JobAt(0, AutowareProfile());
-  const AlignResult own =
-      AlignOne(engine(), WithGuess(job, Displaced(ScenePose(), {-5.4, -7.2, 0.0}, 0.1)));
-  ASSERT_GT(TranslationDistance(own.map_T_base, ScenePose()), 1.0);
-  EXPECT_TRUE(CheckProposal(engine(), job, ScenePose(), &own, {}, {}).agrees());
-}
-
-TEST_P(ProposalCheckTest, IsWorkOfASearchWhateverTheScansClass) {
-  ClassRecorder recorder(engine());
-  AlignJob job = JobAt(0, AutowareProfile());
-  job.work_class = WorkClass::kTracking;
-  EXPECT_TRUE(CheckProposal(recorder, job, ScenePose(), nullptr, {}, {}).agrees());
-  EXPECT_EQ(recorder.Take().align, std::set<WorkClass>{WorkClass::kSearching});
+  EXPECT_TRUE(CheckProposal(engine(), job, truth, &own, {}, {}).agrees());
 }
 
 TEST_P(ProposalCheckTest, AJobThatCannotBeRunDoesNotAgree) {

@@ -2,18 +2,14 @@
 
 #include "core/tracking/recovery.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
-#include <limits>
-#include <string>
+
+#include "tests/core/tracking/refused_options.h"
 
 namespace voxloc {
 namespace {
-
-using ::testing::HasSubstr;
 
 Pose PoseAt(double x, double y, double yaw_rad) {
   return {{x, y, 1.5}, Eigen::Quaterniond(Eigen::AngleAxisd(yaw_rad, Eigen::Vector3d::UnitZ()))};
@@ -45,13 +41,6 @@ TEST(RecoveryPolicyTest, AVehicleIsLostAfterSoManyMissesInARow) {
   const auto search = policy.NextSearch(std::nullopt);
   ASSERT_TRUE(search);
   EXPECT_EQ(search->map_T_base.translation.x(), 1.0);
-}
-
-TEST(RecoveryPolicyTest, AVehicleThatWasNeverFoundIsNotSearchedFor) {
-  RecoveryPolicy policy({});
-  for (int i = 0; i < 100; ++i) policy.Missed();
-  EXPECT_FALSE(policy.NextSearch(std::nullopt));
-  EXPECT_FALSE(policy.NextSearch(PoseAt(0, 0, 0)));
 }
 
 TEST(RecoveryPolicyTest, TheRadiusGrowsWithEverySearchUpToItsLimit) {
@@ -112,61 +101,47 @@ TEST(RecoveryPolicyTest, TheMiddleMovesAsTheOdometryDoes) {
   EXPECT_LT(TranslationDistance(*policy.Expected(now), search->map_T_base), 1e-12);
 }
 
-TEST(RecoveryPolicyTest, ResettingForgetsTheVehicle) {
-  RecoveryPolicy policy = LostPolicy();
-  policy.Reset();
-  EXPECT_FALSE(policy.lost());
-  EXPECT_FALSE(policy.Expected(std::nullopt));
-  for (int i = 0; i < 100; ++i) policy.Missed();
-  EXPECT_FALSE(policy.NextSearch(std::nullopt));
+TEST(RecoveryPolicyTest, AVehicleThatWasNeverFoundOrIsForgottenIsNotSearchedFor) {
+  RecoveryPolicy reset = LostPolicy();
+  reset.Reset();
+  EXPECT_FALSE(reset.lost());
+  for (RecoveryPolicy policy : {RecoveryPolicy({}), reset}) {
+    EXPECT_FALSE(policy.Expected(std::nullopt));
+    for (int i = 0; i < 100; ++i) policy.Missed();
+    EXPECT_FALSE(policy.NextSearch(std::nullopt));
+    EXPECT_FALSE(policy.NextSearch(PoseAt(0, 0, 0)));
+  }
 }
 
 TEST(RecoveryOptionsTest, ValuesOutOfRangeAreNamed) {
-  EXPECT_TRUE(ValidateRecoveryOptions({}).ok());
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  const struct {
-    std::function<void(RecoveryOptions&)> spoil;
-    const char* text;
-  } rows[] = {
-      {[](RecoveryOptions& o) { o.lost_after_scans = 0; },
-       "lost_after_scans must be at least 1 (got 0)"},
-      {[](RecoveryOptions& o) { o.initial_radius_m = 0.0; },
-       "initial_radius_m must be finite and over 0 (got 0)"},
-      {[&](RecoveryOptions& o) { o.initial_radius_m = nan; },
-       "initial_radius_m must be finite and over 0 (got nan)"},
-      {[](RecoveryOptions& o) { o.max_radius_m = 2.5; },
-       "max_radius_m must be finite and at least initial_radius_m, 3 (got 2.5)"},
-      {[](RecoveryOptions& o) { o.max_radius_m = std::numeric_limits<double>::infinity(); },
-       "initial_radius_m, 3 (got inf)"},
-      {[](RecoveryOptions& o) { o.radius_growth = 1.0; },
-       "radius_growth must be finite and over 1 (got 1)"},
-      {[](RecoveryOptions& o) { o.candidates = 0; }, "candidates must be from 1 to 1024 (got 0)"},
-      {[](RecoveryOptions& o) { o.candidates = 1025; }, "(got 1025)"},
-      {[](RecoveryOptions& o) { o.all_around_share = 1.1; },
-       "all_around_share must be from 0 to 1 (got 1.1)"},
-      {[](RecoveryOptions& o) { o.heading_spread_rad = -0.1; }, "(got -0.1)"},
-      {[](RecoveryOptions& o) { o.min_matched_ratio = 2.0; },
-       "min_matched_ratio must be from 0 to 1 (got 2)"},
-      {[&](RecoveryOptions& o) { o.min_confidence = nan; },
-       "min_confidence must be from 0 to 1 (got nan)"},
-      {[](RecoveryOptions& o) { o.same.distance_m = 0.0; },
-       "same.distance_m must be finite and over 0 (got 0)"},
-      {[&](RecoveryOptions& o) { o.same.angle_rad = nan; },
-       "same.angle_rad must be finite and over 0 (got nan)"},
-      {[](RecoveryOptions& o) { o.min_confirmation_travel_m = -1.0; },
-       "min_confirmation_travel_m must be finite and at least 0 (got -1)"},
-      {[](RecoveryOptions& o) { o.confirmation.max_observations = 0; },
-       "max_observations must be at least 1 (got 0)"},
-      {[](RecoveryOptions& o) { o.hypotheses.max_hypotheses = 0; },
-       "max_hypotheses must be from 1"},
-  };
-  for (const auto& row : rows) {
-    RecoveryOptions options;
-    row.spoil(options);
-    const absl::Status status = ValidateRecoveryOptions(options);
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_THAT(std::string(status.message()), HasSubstr(row.text));
-  }
+  ExpectRefused<RecoveryOptions>(
+      ValidateRecoveryOptions,
+      {{[](auto& o) { o.lost_after_scans = 0; }, "lost_after_scans must be at least 1 (got 0)"},
+       {[](auto& o) { o.initial_radius_m = 0.0; },
+        "initial_radius_m must be finite and over 0 (got 0)"},
+       {[](auto& o) { o.initial_radius_m = std::nan(""); }, "initial_radius_m must be finite"},
+       {[](auto& o) { o.max_radius_m = 2.5; },
+        "max_radius_m must be finite and at least initial_radius_m, 3 (got 2.5)"},
+       {[](auto& o) { o.max_radius_m = HUGE_VAL; }, "initial_radius_m, 3 (got inf)"},
+       {[](auto& o) { o.radius_growth = 1.0; }, "radius_growth must be finite and over 1 (got 1)"},
+       {[](auto& o) { o.candidates = 0; }, "candidates must be from 1 to 1024 (got 0)"},
+       {[](auto& o) { o.candidates = 1025; }, "(got 1025)"},
+       {[](auto& o) { o.all_around_share = 1.1; },
+        "all_around_share must be from 0 to 1 (got 1.1)"},
+       {[](auto& o) { o.heading_spread_rad = -0.1; }, "(got -0.1)"},
+       {[](auto& o) { o.min_matched_ratio = 2.0; },
+        "min_matched_ratio must be from 0 to 1 (got 2)"},
+       {[](auto& o) { o.min_confidence = std::nan(""); },
+        "min_confidence must be from 0 to 1 (got "},
+       {[](auto& o) { o.same.distance_m = 0.0; },
+        "same.distance_m must be finite and over 0 (got 0)"},
+       {[](auto& o) { o.same.angle_rad = std::nan(""); },
+        "same.angle_rad must be finite and over 0"},
+       {[](auto& o) { o.min_confirmation_travel_m = -1.0; },
+        "min_confirmation_travel_m must be finite and at least 0 (got -1)"},
+       {[](auto& o) { o.confirmation.max_observations = 0; },
+        "max_observations must be at least 1"},
+       {[](auto& o) { o.hypotheses.max_hypotheses = 0; }, "max_hypotheses must be from 1"}});
 }
 
 }  // namespace

@@ -2,22 +2,20 @@
 
 #include "core/tracking/scan_history.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "core/geometry/euler.h"
+#include "tests/core/tracking/refused_options.h"
 
 namespace voxloc {
 namespace {
-
-using ::testing::HasSubstr;
 
 constexpr int64_t kOneSecondNs = 1'000'000'000;
 
@@ -144,20 +142,16 @@ TEST(ScanHistoryTest, TakesStampsOfAnyClock) {
 }
 
 TEST(ScanHistoryTest, OptionsOutsideTheirRangesAreNamed) {
-  const auto complaint = [](const auto& change) {
-    AccumulationOptions options = UpTo(5);
-    change(options);
-    return std::string(ValidateAccumulationOptions(options).message());
-  };
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_EQ(complaint([](auto& o) { o.max_scans = 100; }), "");
-  EXPECT_THAT(complaint([](auto& o) { o.max_scans = 0; }),
-              HasSubstr("scans must be from 1 to 100"));
-  EXPECT_THAT(complaint([](auto& o) { o.max_scans = 101; }), HasSubstr("got 101"));
-  EXPECT_THAT(complaint([](auto& o) { o.max_age_s = -1.0; }), HasSubstr("max_age_s"));
-  EXPECT_THAT(complaint([=](auto& o) { o.max_age_s = nan; }), HasSubstr("max_age_s"));
-  EXPECT_THAT(complaint([](auto& o) { o.max_distance_m = 1001.0; }), HasSubstr("at most 1000"));
-  EXPECT_THAT(complaint([=](auto& o) { o.max_distance_m = nan; }), HasSubstr("max_distance_m"));
+  EXPECT_TRUE(ValidateAccumulationOptions(UpTo(100)).ok());
+  ExpectRefused<AccumulationOptions>(
+      ValidateAccumulationOptions,
+      {{[](auto& o) { o.max_scans = 0; }, "scans must be from 1 to 100"},
+       {[](auto& o) { o.max_scans = 101; }, "got 101"},
+       {[](auto& o) { o.max_age_s = -1.0; }, "max_age_s"},
+       {[](auto& o) { o.max_age_s = std::nan(""); }, "max_age_s"},
+       {[](auto& o) { o.max_distance_m = 1001.0; }, "at most 1000"},
+       {[](auto& o) { o.max_distance_m = std::nan(""); }, "max_distance_m"}},
+      UpTo(5));
 }
 
 }  // namespace

@@ -2,22 +2,16 @@
 
 #include "core/tracking/sequential_test.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
-#include <limits>
 #include <map>
-#include <string>
 #include <utility>
 
-#include "tests/support/random_numbers.h"
+#include "tests/core/tracking/refused_options.h"
 
 namespace voxloc {
 namespace {
-
-using ::testing::HasSubstr;
 
 // What a test comes to when each observation is a yes with this probability: by going through all
 // sequences, those of as many observations and as many yes together.
@@ -94,25 +88,6 @@ TEST(SequentialTestTest, TheDefaultsConfirmARightPoseInFiveScans) {
   EXPECT_GT(Enumerate(options, 0.99).accepted, 0.999);
 }
 
-TEST(SequentialTestTest, DrawnObservationsComeToWhatTheBoundsSay) {
-  SequentialTestOptions options;
-  options.false_acceptance = 0.02;
-  RandomNumbers random(5);
-  const int tests = 50'000;
-  int accepted = 0;
-  for (int i = 0; i < tests; ++i) {
-    SequentialTest test(options);
-    while (test.decision() == TestDecision::kOpen) {
-      test.Observe(random.Uniform(0.0, 1.0) < options.yes_if_false);
-    }
-    accepted += test.decision() == TestDecision::kAccepted ? 1 : 0;
-  }
-  const double rate = static_cast<double>(accepted) / tests;
-  const double expected = Enumerate(options, options.yes_if_false).accepted;
-  EXPECT_NEAR(rate, expected, 4.0 * std::sqrt(expected / tests));
-  EXPECT_LT(rate, options.false_acceptance);
-}
-
 TEST(SequentialTestTest, ATestThatStaysOpenEndsRejected) {
   SequentialTestOptions options;
   options.max_observations = 6;
@@ -149,30 +124,15 @@ TEST(SequentialTestTest, TheRatioIsThatOfTheTwoHypotheses) {
 }
 
 TEST(SequentialTestTest, ValuesOutOfRangeAreNamed) {
-  EXPECT_TRUE(ValidateSequentialTestOptions({}).ok());
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  const struct {
-    std::function<void(SequentialTestOptions&)> spoil;
-    const char* text;
-  } rows[] = {
-      {[](SequentialTestOptions& o) { o.yes_if_false = 0.0; },
-       "yes_if_false must be over 0 and below 1 (got 0)"},
-      {[](SequentialTestOptions& o) { o.yes_if_true = 0.1; },
-       "yes_if_true must be over 0.2 and below 1 (got 0.1)"},
-      {[](SequentialTestOptions& o) { o.yes_if_true = 1.0; }, "yes_if_true must be"},
-      {[&](SequentialTestOptions& o) { o.false_acceptance = nan; }, "(got nan)"},
-      {[](SequentialTestOptions& o) { o.false_rejection = 1.0; },
-       "false_rejection must be over 0 and below 1 (got 1)"},
-      {[](SequentialTestOptions& o) { o.max_observations = 0; },
-       "max_observations must be at least 1 (got 0)"},
-  };
-  for (const auto& row : rows) {
-    SequentialTestOptions options;
-    row.spoil(options);
-    const absl::Status status = ValidateSequentialTestOptions(options);
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_THAT(std::string(status.message()), HasSubstr(row.text));
-  }
+  ExpectRefused<SequentialTestOptions>(
+      ValidateSequentialTestOptions,
+      {{[](auto& o) { o.yes_if_false = 0.0; }, "yes_if_false must be over 0 and below 1 (got 0)"},
+       {[](auto& o) { o.yes_if_true = 0.1; }, "yes_if_true must be over 0.2 and below 1 (got 0.1)"},
+       {[](auto& o) { o.yes_if_true = 1.0; }, "yes_if_true must be"},
+       {[](auto& o) { o.false_acceptance = std::nan(""); }, "(got nan)"},
+       {[](auto& o) { o.false_rejection = 1.0; },
+        "false_rejection must be over 0 and below 1 (got 1)"},
+       {[](auto& o) { o.max_observations = 0; }, "max_observations must be at least 1 (got 0)"}});
 }
 
 }  // namespace

@@ -21,16 +21,13 @@ v1::Capture SomeCapture() {
 }
 
 TEST(CaptureFile, ComesBackAsItWasWithItsSize) {
-  const auto file = EncodeCaptureFile(SomeCapture());
-  ASSERT_TRUE(file.ok()) << file.status();
-  const auto capture = DecodeCaptureFile(*file);
-  ASSERT_TRUE(capture.ok()) << capture.status();
+  const auto file = EncodeCaptureFile(SomeCapture()).value();
+  const auto capture = DecodeCaptureFile(file).value();
   v1::Capture expected = SomeCapture();
-  expected.mutable_info()->set_bytes(file->size());
-  EXPECT_EQ(capture->SerializeAsString(), expected.SerializeAsString());
-  const auto info = DecodeCaptureInfo(file->substr(0, 100), file->size());
-  ASSERT_TRUE(info.ok()) << info.status();
-  EXPECT_EQ(info->SerializeAsString(), expected.info().SerializeAsString());
+  expected.mutable_info()->set_bytes(file.size());
+  EXPECT_EQ(capture.SerializeAsString(), expected.SerializeAsString());
+  const auto info = DecodeCaptureInfo(file.substr(0, 100), file.size()).value();
+  EXPECT_EQ(info.SerializeAsString(), expected.info().SerializeAsString());
 }
 
 TEST(CaptureFile, RefusesEveryTruncationAndEveryChangedByte) {

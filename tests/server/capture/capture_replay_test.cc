@@ -6,9 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstring>
 #include <optional>
 #include <string>
 
@@ -56,6 +54,12 @@ void SetGuess(int i, v1::Scan& scan) {
   *scan.mutable_guess_map_t_base()->mutable_pose() = PoseOf(TruePose(i) * off);
 }
 
+v1::Scan GuessedScanAt(int i, const Pose& base_T_sensor = Pose()) {
+  v1::Scan scan = ScanAt(i, base_T_sensor);
+  SetGuess(i, scan);
+  return scan;
+}
+
 // Gives each point of the first cloud a time within a tenth of a second.
 void SetTimes(v1::Scan& scan) {
   v1::Cloud& cloud = *scan.mutable_clouds(0)->mutable_cloud();
@@ -90,39 +94,43 @@ void AddPoses(int i, v1::Scan& scan, double variance = 0.0) {
   *scan.add_poses() = PoseAt(StampOf(i) + 30'000'000, TruePose(i) * off, variance);
 }
 
-std::array<double, 7> BitsOf(const v1::Pose& pose) {
-  const v1::Vector3& p = pose.position();
-  const v1::Quaternion& q = pose.orientation();
-  return {p.x(), p.y(), p.z(), q.x(), q.y(), q.z(), q.w()};
-}
-
 v1::OpenSession OpenTown() {
-  v1::OpenSession open;
-  open.mutable_setup()->set_map("town");
+  v1::OpenSession open = TownSession();
   open.mutable_setup()->set_vehicle("truck");
   return open;
 }
 
+// Can be told to answer every further scan with LOW_SCORE.
+class ReplaySession : public TestSession {
+ public:
+  explicit ReplaySession(TestServer& server, const v1::OpenSession& open = OpenTown())
+      : TestSession(server), options_(open.setup().options()) {
+    Open(open);
+  }
+  void Refuse() {
+    RefuseEveryScore(options_);
+    v1::AlignScansRequest request;
+    *request.mutable_configure()->mutable_setup()->mutable_options() = options_;
+    Send(request);
+    ASSERT_TRUE(Read().has_configured());
+  }
+
+ private:
+  v1::AlignmentOptions options_;
+};
+
+// Does so from its first scan on.
+class RefusedSession : public ReplaySession {
+ public:
+  explicit RefusedSession(TestServer& server, const v1::OpenSession& open = OpenTown())
+      : ReplaySession(server, open) {
+    Refuse();
+  }
+};
+
 class CaptureReplay : public EngineTest {
  protected:
   void SetUp() override { server_.LoadTown(); }
-
-  static void OpenIn(TestSession& session, const v1::OpenSession& open) {
-    open_setup_ = open.setup();
-    session.Open(open);
-  }
-  // Every scan from now on is LOW_SCORE.
-  static void Refuse(TestSession& session) {
-    v1::AlignScansRequest request;
-    *request.mutable_configure()->mutable_setup()->mutable_options() = open_setup_.options();
-    RefuseEveryScore(*request.mutable_configure()->mutable_setup()->mutable_options());
-    session.Send(request);
-    ASSERT_TRUE(session.Read().has_configured());
-  }
-  static v1::AlignmentResult Align(TestSession& session, const v1::Scan& scan) {
-    session.Send(scan);
-    return session.ReadResult();
-  }
 
   // Waits for the capture of an answer.
   std::optional<v1::Capture> CaptureOf(const v1::AlignmentResult& answer) {
@@ -141,6 +149,13 @@ class CaptureReplay : public EngineTest {
         << answer.sequence();
     return found;
   }
+  v1::AlignmentResult AlignAlone(const v1::AlignScanRequest& request) {
+    v1::AlignScanResponse response;
+    const grpc::Status status =
+        server_.localization->AlignScan(TestServer::NewContext().get(), request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response.result();
+  }
 
   // The capture of an answer, which has been aligned again with the same pose.
   v1::Capture ExpectSame(const v1::AlignmentResult& answer) {
@@ -149,16 +164,10 @@ class CaptureReplay : public EngineTest {
     const std::optional<v1::Capture> capture = CaptureOf(answer);
     if (!capture.has_value()) return {};
     EXPECT_TRUE(capture->request().scan().poses().empty());
-    v1::AlignScanResponse response;
-    const grpc::Status status = server_.localization->AlignScan(TestServer::NewContext().get(),
-                                                                capture->request(), &response);
-    EXPECT_TRUE(status.ok()) << status.error_message();
-    const v1::AlignmentResult& again = response.result();
-    const std::array<double, 7> before = BitsOf(answer.map_t_base().pose());
-    const std::array<double, 7> after = BitsOf(again.map_t_base().pose());
-    EXPECT_EQ(std::memcmp(before.data(), after.data(), sizeof(before)), 0)
-        << answer.map_t_base().pose().ShortDebugString() << "\n"
-        << again.map_t_base().pose().ShortDebugString();
+    const v1::AlignmentResult again = AlignAlone(capture->request());
+    // To the last bit.
+    EXPECT_EQ(again.map_t_base().pose().SerializeAsString(),
+              answer.map_t_base().pose().SerializeAsString());
     EXPECT_EQ(again.guess_map_t_base().SerializeAsString(),
               answer.guess_map_t_base().SerializeAsString());
     EXPECT_EQ(again.iterations(), answer.iterations());
@@ -171,19 +180,18 @@ class CaptureReplay : public EngineTest {
   // Likewise, with what is estimated of the pose.
   v1::Capture ExpectSameEstimates(const v1::AlignmentResult& answer) {
     const v1::Capture capture = ExpectSame(answer);
-    v1::AlignScanResponse response;
-    EXPECT_TRUE(server_.localization
-                    ->AlignScan(TestServer::NewContext().get(), capture.request(), &response)
-                    .ok());
-    EXPECT_EQ(response.result().map_t_base().SerializeAsString(),
-              answer.map_t_base().SerializeAsString());
-    EXPECT_EQ(response.result().confidence().SerializeAsString(),
-              answer.confidence().SerializeAsString());
-    EXPECT_EQ(response.result().points().SerializeAsString(), answer.points().SerializeAsString());
+    const v1::AlignmentResult again = AlignAlone(capture.request());
+    EXPECT_EQ(again.map_t_base().SerializeAsString(), answer.map_t_base().SerializeAsString());
+    EXPECT_EQ(again.confidence().SerializeAsString(), answer.confidence().SerializeAsString());
+    EXPECT_EQ(again.points().SerializeAsString(), answer.points().SerializeAsString());
     return capture;
   }
 
-  static v1::ScanSetup open_setup_;
+  v1::Capture ExpectSameDeskewed(const v1::AlignmentResult& answer) {
+    EXPECT_TRUE(answer.points().deskewed());
+    return ExpectSameEstimates(answer);
+  }
+
   ScratchDir scratch_;
   TestServer server_{[this](Config& config) {
                        CaptureInto(scratch_.Path("captures"), config);
@@ -196,15 +204,11 @@ class CaptureReplay : public EngineTest {
                      },
                      EngineHandle()};
 };
-v1::ScanSetup CaptureReplay::open_setup_;
 VOXLOC_INSTANTIATE_ON_ENGINES(CaptureReplay);
 
 TEST_P(CaptureReplay, FromTheScansOwnGuessWithItsCovariance) {
-  TestSession session(server_);
-  OpenIn(session, OpenTown());
-  Refuse(session);
-  v1::Scan scan = ScanAt(1);
-  SetGuess(1, scan);
+  RefusedSession session(server_);
+  v1::Scan scan = GuessedScanAt(1);
   AppendRowMajor(Matrix6(0.04 * Matrix6::Identity()),
                  *scan.mutable_guess_map_t_base()->mutable_covariance());
   // Of another length than 1: the server normalizes it.
@@ -213,17 +217,15 @@ TEST_P(CaptureReplay, FromTheScansOwnGuessWithItsCovariance) {
   q.set_y(q.y() * 1.7);
   q.set_z(q.z() * 1.7);
   q.set_w(q.w() * 1.7);
-  ExpectSameEstimates(Align(session, scan));
+  ExpectSameEstimates(session.Align(scan));
 }
 
 TEST_P(CaptureReplay, FromAGuessInterpolatedFromTheSessionsPoses) {
-  TestSession session(server_);
-  OpenIn(session, OpenTown());
-  Refuse(session);
+  RefusedSession session(server_);
   for (int i = 1; i <= 4; ++i) {
     v1::Scan scan = ScanAt(i);
     AddPoses(i, scan, i % 2 == 0 ? 0.01 : 0.0);
-    const v1::AlignmentResult answer = Align(session, scan);
+    const v1::AlignmentResult answer = session.Align(scan);
     const v1::Capture capture = ExpectSameEstimates(answer);
     EXPECT_TRUE(capture.request().scan().has_guess_map_t_base());
     EXPECT_EQ(capture.request().scan().guess_map_t_base().covariance_size(), i % 2 == 0 ? 36 : 0);
@@ -231,17 +233,15 @@ TEST_P(CaptureReplay, FromAGuessInterpolatedFromTheSessionsPoses) {
 }
 
 TEST_P(CaptureReplay, FromTheLastAnswerCarriedOnByTheOdometry) {
-  TestSession session(server_);
-  OpenIn(session, OpenTown());
-  v1::Scan first = ScanAt(1);
-  SetGuess(1, first);
+  ReplaySession session(server_);
+  v1::Scan first = GuessedScanAt(1);
   *first.mutable_odom_t_base() = PoseOf(OdometryAt(1));
-  ASSERT_TRUE(Align(session, first).accepted());
-  Refuse(session);
+  ASSERT_TRUE(session.Align(first).accepted());
+  session.Refuse();
   for (int i = 2; i <= 4; ++i) {
     v1::Scan scan = ScanAt(i);
     *scan.mutable_odom_t_base() = PoseOf(OdometryAt(i));
-    const v1::AlignmentResult answer = Align(session, scan);
+    const v1::AlignmentResult answer = session.Align(scan);
     ExpectSameEstimates(answer);
     EXPECT_TRUE(answer.has_map_t_odom());
   }
@@ -249,69 +249,46 @@ TEST_P(CaptureReplay, FromTheLastAnswerCarriedOnByTheOdometry) {
 
 TEST_P(CaptureReplay, FromTheLastPoseOfAnEarlierSession) {
   {
-    TestSession session(server_);
-    OpenIn(session, OpenTown());
-    v1::Scan scan = ScanAt(1);
-    SetGuess(1, scan);
-    ASSERT_TRUE(Align(session, scan).accepted());
+    ReplaySession session(server_);
+    ASSERT_TRUE(session.Align(GuessedScanAt(1)).accepted());
   }
-  TestSession session(server_);
   v1::OpenSession open = OpenTown();
   open.set_from_last_pose(true);
-  OpenIn(session, open);
-  Refuse(session);
-  ExpectSameEstimates(Align(session, ScanAt(2)));
+  RefusedSession session(server_, open);
+  ExpectSameEstimates(session.Align(ScanAt(2)));
 }
 
 TEST_P(CaptureReplay, WithPointsMovedByTheScansTwist) {
-  TestSession session(server_);
-  OpenIn(session, OpenTown());
-  Refuse(session);
-  v1::Scan scan = ScanAt(1);
-  SetGuess(1, scan);
+  RefusedSession session(server_);
+  v1::Scan scan = GuessedScanAt(1);
   SetTimes(scan);
   VectorToProto({2.9, 0.1, -0.02}, *scan.mutable_base_twist()->mutable_linear());
   VectorToProto({0.01, -0.02, 0.2}, *scan.mutable_base_twist()->mutable_angular());
-  const v1::AlignmentResult answer = Align(session, scan);
-  EXPECT_TRUE(answer.points().deskewed());
-  ExpectSameEstimates(answer);
+  ExpectSameDeskewed(session.Align(scan));
 }
 
 TEST_P(CaptureReplay, WithPointsMovedByTheSessionsPoses) {
-  TestSession session(server_);
-  OpenIn(session, OpenTown());
-  Refuse(session);
+  RefusedSession session(server_);
   for (const bool own_guess : {false, true}) {
     const int i = own_guess ? 3 : 2;
     v1::Scan scan = ScanAt(i);
     AddPoses(i, scan);
     SetTimes(scan);
     if (own_guess) SetGuess(i, scan);
-    const v1::AlignmentResult answer = Align(session, scan);
-    EXPECT_TRUE(answer.points().deskewed());
-    EXPECT_TRUE(ExpectSameEstimates(answer).request().scan().has_base_twist());
+    EXPECT_TRUE(ExpectSameDeskewed(session.Align(scan)).request().scan().has_base_twist());
   }
 }
 
 TEST_P(CaptureReplay, WithPointsMovedByTheLastTwoAnswers) {
-  TestSession session(server_);
-  OpenIn(session, OpenTown());
-  for (int i = 1; i <= 2; ++i) {
-    v1::Scan scan = ScanAt(i);
-    SetGuess(i, scan);
-    ASSERT_TRUE(Align(session, scan).accepted());
-  }
-  Refuse(session);
-  v1::Scan scan = ScanAt(3);
-  SetGuess(3, scan);
+  ReplaySession session(server_);
+  for (int i = 1; i <= 2; ++i) ASSERT_TRUE(session.Align(GuessedScanAt(i)).accepted());
+  session.Refuse();
+  v1::Scan scan = GuessedScanAt(3);
   SetTimes(scan);
-  const v1::AlignmentResult answer = Align(session, scan);
-  EXPECT_TRUE(answer.points().deskewed());
-  EXPECT_TRUE(ExpectSameEstimates(answer).request().scan().has_base_twist());
+  EXPECT_TRUE(ExpectSameDeskewed(session.Align(scan)).request().scan().has_base_twist());
 }
 
 TEST_P(CaptureReplay, WithSeveralCloudsTheirMountsStampsAndFilters) {
-  TestSession session(server_);
   v1::OpenSession open = OpenTown();
   open.mutable_setup()->mutable_options()->set_sensor("roof");
   open.mutable_setup()->mutable_options()->set_profile("autoware");
@@ -324,15 +301,14 @@ TEST_P(CaptureReplay, WithSeveralCloudsTheirMountsStampsAndFilters) {
   const Pose front{{1.2, 0.1, 0.4}, RotationFromRosAngles(0.0, 0.02, 0.1)};
   const Pose rear{{-1.1, 0.0, 0.5}, RotationFromRosAngles(0.01, 0.0, 3.0)};
   *open.mutable_setup()->mutable_base_t_sensor() = PoseOf(front);
-  OpenIn(session, open);
-  Refuse(session);
+  RefusedSession session(server_, open);
   v1::Scan scan = ScanAt(2, front);
   AddPoses(2, scan);
   v1::SensorCloud& second = *scan.add_clouds();
   *second.mutable_cloud() = CloudOf(ScanFrom(TruePose(2) * rear, 500));
   *second.mutable_base_t_sensor() = PoseOf(rear);
   second.set_stamp_ns(scan.stamp_ns() - 30'000'000);
-  const v1::AlignmentResult answer = Align(session, scan);
+  const v1::AlignmentResult answer = session.Align(scan);
   EXPECT_TRUE(answer.points().deskewed());
   EXPECT_GT(answer.points().thinned(), 0U);
   const v1::Capture capture = ExpectSameEstimates(answer);
@@ -341,13 +317,11 @@ TEST_P(CaptureReplay, WithSeveralCloudsTheirMountsStampsAndFilters) {
 }
 
 TEST_P(CaptureReplay, WithAReferencePositionAndOverrides) {
-  TestSession session(server_);
   v1::OpenSession open = OpenTown();
   v1::AlignmentOverrides& overrides = *open.mutable_setup()->mutable_options()->mutable_overrides();
   overrides.mutable_regularization()->mutable_scale_factor()->set_value(0.01);
   overrides.mutable_outlier_ratio()->set_value(0.4);
-  OpenIn(session, open);
-  Refuse(session);
+  RefusedSession session(server_, open);
   v1::AlignScansRequest reference;
   for (const int64_t ahead_ns : {-kScanNs, kScanNs}) {
     reference.mutable_reference()->set_stamp_ns(StampOf(2) + ahead_ns);
@@ -355,14 +329,15 @@ TEST_P(CaptureReplay, WithAReferencePositionAndOverrides) {
                   *reference.mutable_reference()->mutable_position());
     session.Send(reference);
   }
-  v1::Scan scan = ScanAt(2);
-  SetGuess(2, scan);
-  EXPECT_TRUE(ExpectSameEstimates(Align(session, scan)).request().scan().has_reference_position());
+  EXPECT_TRUE(ExpectSameEstimates(session.Align(GuessedScanAt(2)))
+                  .request()
+                  .scan()
+                  .has_reference_position());
 }
 
 TEST_P(CaptureReplay, OfAScanWithPosesThatAlignScanBrings) {
   v1::AlignScanRequest request;
-  request.mutable_setup()->set_map("town");
+  *request.mutable_setup() = OpenTown().setup();
   RefuseEveryScore(*request.mutable_setup()->mutable_options());
   *request.mutable_scan() = ScanAt(2);
   AddPoses(2, *request.mutable_scan(), 0.02);
@@ -370,27 +345,25 @@ TEST_P(CaptureReplay, OfAScanWithPosesThatAlignScanBrings) {
   request.mutable_scan()->set_timeout_s(30.0);
   request.mutable_scan()->set_traceparent(
       "00-11112222333344445555666677778888-1111222233334444-01");
-  v1::AlignScanResponse response;
-  const grpc::Status status =
-      server_.localization->AlignScan(TestServer::NewContext().get(), request, &response);
-  ASSERT_TRUE(status.ok()) << status.error_message();
-  EXPECT_TRUE(response.result().points().deskewed());
-  const v1::Capture capture = ExpectSameEstimates(response.result());
+  const v1::AlignmentResult answer = AlignAlone(request);
+  EXPECT_TRUE(answer.points().deskewed());
+  const v1::Capture capture = ExpectSameEstimates(answer);
+  EXPECT_EQ(capture.info().session(), "");
+  EXPECT_EQ(capture.info().vehicle(), "truck");
+  EXPECT_EQ(capture.result().SerializeAsString(), answer.SerializeAsString());
   EXPECT_EQ(capture.request().scan().timeout_s(), 0.0);
   EXPECT_EQ(capture.request().scan().traceparent(), "");
 }
 
 TEST_P(CaptureReplay, OfScansThatAreJoinedWithEarlierOnes) {
   for (const bool timed : {false, true}) {
-    TestSession session(server_);
     v1::OpenSession open = OpenTown();
     open.mutable_accumulation()->set_scans(4);
     open.mutable_setup()->mutable_filter()->set_voxel_leaf_m(0.3);
     open.mutable_setup()->mutable_filter()->set_max_points(2000);
     const Pose mount{{0.7, -0.2, 0.3}, RotationFromRosAngles(0.0, 0.01, 0.05)};
     *open.mutable_setup()->mutable_base_t_sensor() = PoseOf(mount);
-    OpenIn(session, open);
-    Refuse(session);
+    RefusedSession session(server_, open);
     for (int i = 1; i <= 5; ++i) {
       v1::Scan scan = ScanAt(i, mount);
       scan.set_sequence(static_cast<uint64_t>(timed ? 100 + i : i));
@@ -400,7 +373,7 @@ TEST_P(CaptureReplay, OfScansThatAreJoinedWithEarlierOnes) {
         SetTimes(scan);
         VectorToProto({2.9, 0.1, -0.02}, *scan.mutable_base_twist()->mutable_linear());
       }
-      const v1::AlignmentResult answer = Align(session, scan);
+      const v1::AlignmentResult answer = session.Align(scan);
       EXPECT_EQ(answer.points().joined_scans(), std::min<uint32_t>(i, 4));
       const v1::Capture capture = ExpectSame(answer);
       EXPECT_EQ(capture.request().scan().clouds_size(), 1);
@@ -409,25 +382,18 @@ TEST_P(CaptureReplay, OfScansThatAreJoinedWithEarlierOnes) {
 }
 
 TEST_P(CaptureReplay, JoinedScansOfASensorWhoseMountIsCorrectedAreNotCaptured) {
-  TestSession session(server_);
   v1::OpenSession open = OpenTown();
   open.mutable_accumulation()->set_scans(2);
   open.mutable_setup()->mutable_options()->set_sensor("roof");
-  OpenIn(session, open);
-  Refuse(session);
+  RefusedSession session(server_, open);
   for (int i = 1; i <= 3; ++i) {
-    v1::Scan scan = ScanAt(i);
-    SetGuess(i, scan);
+    v1::Scan scan = GuessedScanAt(i);
     *scan.mutable_odom_t_base() = PoseOf(OdometryAt(i));
-    EXPECT_FALSE(Align(session, scan).accepted());
+    EXPECT_FALSE(session.Align(scan).accepted());
   }
   // The first scan is alone; a later one of another session says when the others would be there.
-  TestSession last(server_);
-  OpenIn(last, OpenTown());
-  Refuse(last);
-  v1::Scan scan = ScanAt(9);
-  SetGuess(9, scan);
-  const v1::AlignmentResult later = Align(last, scan);
+  RefusedSession last(server_);
+  const v1::AlignmentResult later = last.Align(GuessedScanAt(9));
   ASSERT_TRUE(CaptureOf(later).has_value());
   // Before anything is aligned again, which is captured too.
   const auto captures = CapturesOf(server_);
@@ -442,7 +408,6 @@ TEST_P(CaptureReplay, JoinedScansOfASensorWhoseMountIsCorrectedAreNotCaptured) {
 // As LostVehicle in tracking_session_test.cc: poses that are 6 m off, and a search that finds the
 // vehicle and moves them.
 TEST_P(CaptureReplay, FromTheBetterOfTwoGuessesAfterARecovery) {
-  TestSession session(server_);
   v1::OpenSession open = OpenTown();
   open.mutable_setup()->mutable_options()->set_profile("autoware");
   open.mutable_setup()->mutable_options()->mutable_gate()->mutable_min_confidence()->set_value(0.5);
@@ -451,7 +416,7 @@ TEST_P(CaptureReplay, FromTheBetterOfTwoGuessesAfterARecovery) {
   recovery.set_initial_radius_m(8.0);
   recovery.set_max_radius_m(12.0);
   recovery.set_apply(true);
-  OpenIn(session, open);
+  ReplaySession session(server_, open);
   const auto step = [&](int i, double off_x_m) {
     v1::Scan scan = ScanAt(0);
     scan.set_sequence(static_cast<uint64_t>(i));
@@ -460,7 +425,7 @@ TEST_P(CaptureReplay, FromTheBetterOfTwoGuessesAfterARecovery) {
     say.translation.x() += off_x_m;
     *scan.add_poses() = PoseAt(scan.stamp_ns() - 1, say);
     *scan.add_poses() = PoseAt(scan.stamp_ns() + 1, say);
-    return Align(session, scan);
+    return session.Align(scan);
   };
   ASSERT_TRUE(step(1, 0.1).accepted());
   bool applied = false;
@@ -468,7 +433,7 @@ TEST_P(CaptureReplay, FromTheBetterOfTwoGuessesAfterARecovery) {
   for (; i < 20 && !applied; ++i) applied = step(i, 6.0).recovery().applied();
   ASSERT_TRUE(applied);
   ASSERT_TRUE(step(i++, 6.0).accepted());
-  Refuse(session);
+  session.Refuse();
   const auto guess_x = [](const v1::AlignmentResult& answer) {
     return answer.guess_map_t_base().position().x() - VehiclePose().translation.x();
   };
@@ -481,36 +446,26 @@ TEST_P(CaptureReplay, FromTheBetterOfTwoGuessesAfterARecovery) {
 }
 
 TEST_P(CaptureReplay, OfAScanOutOfTheMap) {
-  TestSession session(server_);
-  OpenIn(session, OpenTown());
-  v1::Scan scan = ScanAt(1);
-  SetGuess(1, scan);
+  ReplaySession session(server_);
+  v1::Scan scan = GuessedScanAt(1);
   scan.mutable_guess_map_t_base()->mutable_pose()->mutable_position()->set_x(5000.0);
-  const v1::AlignmentResult answer = Align(session, scan);
+  const v1::AlignmentResult answer = session.Align(scan);
   ASSERT_EQ(answer.status(), v1::ALIGNMENT_STATUS_OUT_OF_MAP);
   const std::optional<v1::Capture> capture = CaptureOf(answer);
   ASSERT_TRUE(capture.has_value());
-  v1::AlignScanResponse response;
-  ASSERT_TRUE(
-      server_.localization->AlignScan(TestServer::NewContext().get(), capture->request(), &response)
-          .ok());
-  EXPECT_EQ(response.result().status(), v1::ALIGNMENT_STATUS_OUT_OF_MAP);
-  EXPECT_EQ(response.result().map_t_base().SerializeAsString(),
-            answer.map_t_base().SerializeAsString());
+  const v1::AlignmentResult again = AlignAlone(capture->request());
+  EXPECT_EQ(again.status(), v1::ALIGNMENT_STATUS_OUT_OF_MAP);
+  EXPECT_EQ(again.map_t_base().SerializeAsString(), answer.map_t_base().SerializeAsString());
 }
 
 TEST_P(CaptureReplay, TheAnswerIsKeptWithoutCloudsScoresAndTrace) {
-  TestSession session(server_);
   v1::OpenSession open = OpenTown();
   open.mutable_setup()->mutable_output()->set_aligned_cloud(true);
   open.mutable_setup()->mutable_output()->set_point_scores(true);
   open.mutable_setup()->mutable_output()->set_trace(true);
   open.mutable_setup()->mutable_output()->set_hessian(true);
-  OpenIn(session, open);
-  Refuse(session);
-  v1::Scan scan = ScanAt(1);
-  SetGuess(1, scan);
-  v1::AlignmentResult answer = Align(session, scan);
+  RefusedSession session(server_, open);
+  v1::AlignmentResult answer = session.Align(GuessedScanAt(1));
   EXPECT_TRUE(answer.has_aligned_cloud() && answer.has_point_scores() && answer.has_trace());
   const v1::Capture capture = ExpectSame(answer);
   answer.clear_aligned_cloud();

@@ -78,11 +78,10 @@ TEST_F(CaptureStoreTest, ListsNewestFirstAndReadsWhatWasAdded) {
   Open();
   for (const char* map : {"town", "yard", "town"}) ASSERT_TRUE(Add(map).ok());
   EXPECT_THAT(Ids(), ElementsAre("c1-3", "c1-2", "c1-1"));
-  const auto capture = store_->Read("c1-2");
-  ASSERT_TRUE(capture.ok()) << capture.status();
-  EXPECT_EQ(capture->info().map(), "yard");
-  EXPECT_EQ(capture->request().scan().clouds(0).cloud().data(), std::string(1000, 'p'));
-  EXPECT_EQ(capture->info().bytes(), fs::file_size(Folder() + "/c1-2.capture"));
+  const auto capture = store_->Read("c1-2").value();
+  EXPECT_EQ(capture.info().map(), "yard");
+  EXPECT_EQ(capture.request().scan().clouds(0).cloud().data(), std::string(1000, 'p'));
+  EXPECT_EQ(capture.info().bytes(), fs::file_size(Folder() + "/c1-2.capture"));
   EXPECT_EQ(metrics_.captures_written.Value(), 3.0);
 
   const auto of_town = [](const v1::CaptureInfo& info) { return info.map() == "town"; };

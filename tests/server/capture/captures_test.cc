@@ -44,8 +44,12 @@ v1::AlignmentResult AlignOnce(TestServer& server, const v1::OpenSession& open,
                               const v1::Scan& scan = GoodScan()) {
   TestSession session(server);
   session.Open(open);
-  session.Send(scan);
-  return session.ReadResult();
+  return session.Align(scan);
+}
+
+grpc::Status ListError(TestServer& server, const v1::ListCapturesRequest& request = {}) {
+  v1::ListCapturesResponse list;
+  return server.admin->ListCaptures(TestServer::NewContext().get(), request, &list);
 }
 
 class Captures : public ::testing::Test {
@@ -67,18 +71,15 @@ class Captures : public ::testing::Test {
 
 TEST_F(Captures, ABadScanOfASessionIsKeptWithItsAnswerAndAGoodOneIsNot) {
   const auto server = Serve();
-  v1::OpenSession good;
-  good.mutable_setup()->set_map("town");
+  v1::OpenSession good = TownSession();
   ASSERT_TRUE(AlignOnce(*server, good).accepted());
   TestSession session(*server);
   session.Open(RefusingSession());
-  session.Send(GoodScan(7));
-  const v1::AlignmentResult bad = session.ReadResult();
+  const v1::AlignmentResult bad = session.Align(GoodScan(7));
   ASSERT_EQ(bad.status(), v1::ALIGNMENT_STATUS_LOW_SCORE);
 
   const auto captures = AwaitCaptures(*server, 1);
-  ASSERT_EQ(captures.size(), 1U);
-  const v1::CaptureInfo& info = captures[0];
+  const v1::CaptureInfo& info = captures.at(0);
   EXPECT_EQ(info.map(), "town");
   EXPECT_EQ(info.vehicle(), "truck-7");
   EXPECT_EQ(info.session(), session.opened().session());
@@ -96,23 +97,6 @@ TEST_F(Captures, ABadScanOfASessionIsKeptWithItsAnswerAndAGoodOneIsNot) {
   EXPECT_NE(capture.server_version(), "");
 }
 
-TEST_F(Captures, AScanOfAlignScanIsKeptToo) {
-  const auto server = Serve();
-  v1::AlignScanRequest request;
-  *request.mutable_setup() = RefusingSession().setup();
-  *request.mutable_scan() = GoodScan(3);
-  v1::AlignScanResponse response;
-  ASSERT_TRUE(
-      server->localization->AlignScan(TestServer::NewContext().get(), request, &response).ok());
-  const auto captures = AwaitCaptures(*server, 1);
-  ASSERT_EQ(captures.size(), 1U);
-  EXPECT_EQ(captures[0].session(), "");
-  EXPECT_EQ(captures[0].vehicle(), "truck-7");
-  v1::Capture capture;
-  ASSERT_TRUE(GetCapture(*server, captures[0].id(), &capture).ok());
-  EXPECT_EQ(capture.result().SerializeAsString(), response.result().SerializeAsString());
-}
-
 TEST_F(Captures, OnlyTheChosenStatusesAreKept) {
   const auto server = Serve([](Config& config) { config.capture.statuses = {"INVALID_INPUT"}; });
   EXPECT_EQ(AlignOnce(*server, RefusingSession()).status(), v1::ALIGNMENT_STATUS_LOW_SCORE);
@@ -121,9 +105,8 @@ TEST_F(Captures, OnlyTheChosenStatusesAreKept) {
   EXPECT_EQ(AlignOnce(*server, RefusingSession(), malformed).status(),
             v1::ALIGNMENT_STATUS_INVALID_INPUT);
   const auto captures = AwaitCaptures(*server, 1);
-  ASSERT_EQ(captures.size(), 1U);
   v1::Capture capture;
-  ASSERT_TRUE(GetCapture(*server, captures[0].id(), &capture).ok());
+  ASSERT_TRUE(GetCapture(*server, captures.at(0).id(), &capture).ok());
   EXPECT_EQ(capture.request().scan().SerializeAsString(), malformed.SerializeAsString());
   v1::AlignScanResponse response;
   const grpc::Status again =
@@ -139,9 +122,7 @@ TEST_F(Captures, AreOffByDefault) {
   });
   server.LoadTown();
   EXPECT_EQ(AlignOnce(server, RefusingSession()).status(), v1::ALIGNMENT_STATUS_LOW_SCORE);
-  v1::ListCapturesResponse list;
-  const grpc::Status status =
-      server.admin->ListCaptures(TestServer::NewContext().get(), v1::ListCapturesRequest(), &list);
+  const grpc::Status status = ListError(server);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_THAT(status.error_message(), HasSubstr("capture.max_bytes"));
   v1::Capture capture;
@@ -160,11 +141,7 @@ TEST_F(Captures, AReloadSwitchesThemOnAndOff) {
   // The folder is not one of the values that a reload takes over.
   CaptureInto(Folder(), next.config);
   server.server().Reload(next);
-  v1::ListCapturesResponse list;
-  EXPECT_EQ(
-      server.admin->ListCaptures(TestServer::NewContext().get(), v1::ListCapturesRequest(), &list)
-          .error_code(),
-      grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(ListError(server).error_code(), grpc::StatusCode::FAILED_PRECONDITION);
 
   TestServer with_folder([this](Config& config) { config.capture.directory = Folder(); });
   with_folder.LoadTown();
@@ -185,8 +162,7 @@ TEST_F(Captures, AFloodOfBadScansIsLetThroughAtItsRate) {
   TestSession session(*server);
   session.Open(RefusingSession());
   for (uint64_t i = 1; i <= 20; ++i) {
-    session.Send(GoodScan(i));
-    EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_LOW_SCORE);
+    EXPECT_EQ(session.Align(GoodScan(i)).status(), v1::ALIGNMENT_STATUS_LOW_SCORE);
   }
   EXPECT_EQ(AwaitCaptures(*server, 1).size(), 1U);
   const std::map<std::string, double> metrics = MetricsOf(*server);
@@ -201,9 +177,7 @@ TEST_F(Captures, AFolderThatCannotBeUsedLeavesTheServerServing) {
   const std::string file = scratch_.Write("file", "");
   const auto server = Serve([&](Config& config) { config.capture.directory = file + "/captures"; });
   EXPECT_EQ(AlignOnce(*server, RefusingSession()).status(), v1::ALIGNMENT_STATUS_LOW_SCORE);
-  v1::ListCapturesResponse list;
-  const grpc::Status status =
-      server->admin->ListCaptures(TestServer::NewContext().get(), v1::ListCapturesRequest(), &list);
+  const grpc::Status status = ListError(*server);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_THAT(status.error_message(), AllOf(HasSubstr("log"), Not(HasSubstr(file))));
 }
@@ -237,18 +211,12 @@ TEST_F(Captures, PagesHaveEachCaptureOnceAndTheTokenIsChecked) {
 
   for (const char* token : {"x", "1", "/", "99999999999999999999/c1-1"}) {
     request.set_page_token(token);
-    v1::ListCapturesResponse page;
-    EXPECT_EQ(
-        server->admin->ListCaptures(TestServer::NewContext().get(), request, &page).error_code(),
-        grpc::StatusCode::INVALID_ARGUMENT)
+    EXPECT_EQ(ListError(*server, request).error_code(), grpc::StatusCode::INVALID_ARGUMENT)
         << token;
   }
   request.clear_page_token();
   request.set_page_size(1001);
-  v1::ListCapturesResponse page;
-  EXPECT_EQ(
-      server->admin->ListCaptures(TestServer::NewContext().get(), request, &page).error_code(),
-      grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(ListError(*server, request).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
 TEST_F(Captures, AnIdThatIsNotOneIsNotFoundAndNamed) {
@@ -307,7 +275,7 @@ TEST_F(Captures, ASmallerLimitOfRepliesIsSaidClearly) {
   const auto captures = CapturesOf(*server);
   ASSERT_EQ(captures.size(), 1U);
   v1::Capture capture;
-  const grpc::Status status = GetCapture(*server, captures[0].id(), &capture);
+  const grpc::Status status = GetCapture(*server, captures.at(0).id(), &capture);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(status.error_message(), HasSubstr("limits.max_message_bytes"));
 }
@@ -398,7 +366,7 @@ TEST_F(Captures, WhatWaitsIsWrittenBeforeTheServerEndsAndListedByTheNext) {
   const auto captures = CapturesOf(*server);
   ASSERT_EQ(captures.size(), 1U);
   EXPECT_FALSE(AlignOnce(*server, RefusingSession()).accepted());
-  EXPECT_NE(AwaitCaptures(*server, 2)[0].id(), captures[0].id());
+  EXPECT_NE(AwaitCaptures(*server, 2)[0].id(), captures.at(0).id());
 }
 
 }  // namespace

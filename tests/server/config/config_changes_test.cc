@@ -21,15 +21,12 @@ TEST(ConfigChangesTest, OnlyReloadableValuesAreTakenOver) {
 
   const std::vector<ConfigChange> changes = TakeReloadable(next, Settings(), config);
   ASSERT_EQ(changes.size(), 2U);
-  EXPECT_EQ(changes[0].key, "threads");
-  EXPECT_EQ(changes[0].before, "0");
-  EXPECT_EQ(changes[0].after, "5");
-  EXPECT_FALSE(changes[0].applied);
-  EXPECT_EQ(changes[1].key, "limits.max_sessions");
-  EXPECT_EQ(changes[1].before, "1024");
-  EXPECT_EQ(changes[1].after, "9");
-  EXPECT_TRUE(changes[1].applied);
-
+  const auto text_of = [](const ConfigChange& change) {
+    return change.key + ": " + change.before + " to " + change.after +
+           (change.applied ? ", applied" : "");
+  };
+  EXPECT_EQ(text_of(changes[0]), "threads: 0 to 5");
+  EXPECT_EQ(text_of(changes[1]), "limits.max_sessions: 1024 to 9, applied");
   EXPECT_EQ(config.config.threads, 0U);
   EXPECT_EQ(config.config.limits.max_sessions, 9U);
   EXPECT_EQ(config.origins.at("threads").place, "f.yaml:1");  // of the value in effect

@@ -2,7 +2,6 @@
 
 #include "server/config/environment.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>

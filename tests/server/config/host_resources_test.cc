@@ -5,8 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <string>
-
 #include "core/host/memory.h"
 #include "core/parallel/processors.h"
 #include "tests/support/scratch_dir.h"

@@ -3,14 +3,16 @@
 #include "server/convert/options.h"
 
 #include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <functional>
-#include <limits>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "server/convert/profile.h"
 #include "tests/server/convert/not_finite.h"
 
@@ -47,18 +49,16 @@ TEST(ConvertOptions, AppliesOverridesToEveryStage) {
   proto.mutable_gate()->set_score_type(v1::SCORE_TYPE_TRANSFORM_PROBABILITY);
   proto.mutable_gate()->mutable_score_threshold()->set_value(3.5);
   proto.mutable_gate()->mutable_min_matched_ratio()->set_value(0.25);
-  auto options = AlignOptionsFromProto(proto, WithProfile("autoware"));
-  ASSERT_TRUE(options.ok()) << options.status();
-  EXPECT_EQ(options->profile.name, "precise");
-  EXPECT_TRUE(options->regularize);
-  EXPECT_EQ(options->limits.min_matched_ratio, 0.25);
-  EXPECT_EQ(options->profile.regularization_scale, 0.5);
-  EXPECT_EQ(options->profile.acceptance_threshold, 3.5);
-  EXPECT_EQ(options->profile.stages.size(), PreciseProfile().stages.size());
-
+  auto options = AlignOptionsFromProto(proto, WithProfile("autoware")).value();
+  EXPECT_EQ(options.profile.name, "precise");
+  EXPECT_TRUE(options.regularize);
+  EXPECT_EQ(options.limits.min_matched_ratio, 0.25);
+  EXPECT_EQ(options.profile.regularization_scale, 0.5);
+  EXPECT_EQ(options.profile.acceptance_threshold, 3.5);
+  EXPECT_EQ(options.profile.stages.size(), PreciseProfile().stages.size());
   // The profile that is told to clients says the same.
   v1::Profile told;
-  ProfileToProto(options->profile, told);
+  ProfileToProto(options.profile, told);
   EXPECT_EQ(told.score_type(), v1::SCORE_TYPE_TRANSFORM_PROBABILITY);
   for (const v1::ProfileStage& stage : told.stages()) {
     EXPECT_EQ(stage.max_iterations(), 7);
@@ -106,7 +106,6 @@ TEST(ConvertOptions, TheSensorGivesWhatTheRequestDoesNotSet) {
   EXPECT_EQ(converted->covariance.systematic.time_sigma_s, 0.0);
   EXPECT_EQ(converted->covariance.systematic.skew_sigma_s, 0.125);
   EXPECT_EQ(converted->covariance.scale_factor, 1.5);
-
   // The factor was learnt of the calibrated method's scan part.
   options.Clear();
   options.set_sensor("roof");
@@ -137,89 +136,57 @@ TEST(ConvertOptions, TheMountIsMovedByTheOffsetsOfTheSensor) {
   EXPECT_EQ(recipe.Mount(recipe.base_T_sensor)->translation, Eigen::Vector3d(1.0, 0.0, 1.5));
 }
 
-TEST(ConvertOptions, RefusesAbsurdValues) {
-  EXPECT_EQ(CodeOf(v1::AlignmentOptions()), absl::StatusCode::kOk);
+// That the value of a field is refused, by its name.
+void ExpectRefused(const std::string& path, absl::string_view value) {
+  const std::vector<std::string> parts = absl::StrSplit(path, '.');
+  const std::string text = absl::StrCat(absl::StrJoin(parts, " { "), " { value: ", value,
+                                        std::string(parts.size(), '}'));
   v1::AlignmentOptions options;
-  options.set_profile("nonsense");
-  EXPECT_EQ(CodeOf(options), absl::StatusCode::kInvalidArgument);
-  for (const uint32_t iterations : {0U, 1001U, 1'000'000'000U}) {
-    options.Clear();
-    options.mutable_overrides()->mutable_max_iterations()->set_value(iterations);
-    EXPECT_EQ(CodeOf(options), absl::StatusCode::kInvalidArgument) << iterations;
-  }
-  for (const double value : {-1.0, kNan, kInfinity, 1e9}) {
-    SCOPED_TRACE(value);
-    options.Clear();
-    options.mutable_overrides()->mutable_step_size_m()->set_value(value);
-    EXPECT_EQ(CodeOf(options), absl::StatusCode::kInvalidArgument);
-    options.Clear();
-    options.mutable_overrides()->mutable_transformation_epsilon()->set_value(value);
-    EXPECT_EQ(CodeOf(options), absl::StatusCode::kInvalidArgument);
-    options.Clear();
-    options.mutable_overrides()->mutable_outlier_ratio()->set_value(value);
-    EXPECT_EQ(CodeOf(options), absl::StatusCode::kInvalidArgument);
-    options.Clear();
-    options.mutable_overrides()->mutable_regularization()->mutable_scale_factor()->set_value(value);
-    EXPECT_EQ(CodeOf(options), absl::StatusCode::kInvalidArgument);
-    options.Clear();
-    options.mutable_gate()->mutable_min_matched_ratio()->set_value(value);
-    EXPECT_EQ(CodeOf(options), absl::StatusCode::kInvalidArgument);
-  }
-  options.Clear();
-  options.mutable_gate()->mutable_score_threshold()->set_value(kNan);
-  EXPECT_EQ(CodeOf(options), absl::StatusCode::kInvalidArgument);
-  options.Clear();
-  options.mutable_overrides()->set_line_search(static_cast<v1::LineSearch>(9));
-  EXPECT_EQ(CodeOf(options), absl::StatusCode::kInvalidArgument);
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &options)) << text;
+  const absl::Status status = AlignOptionsFromProto(options, WithProfile("precise")).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
+  EXPECT_THAT(std::string(status.message()), HasSubstr(parts.back())) << text;
 }
 
-TEST(ConvertOptions, RefusesAbsurdEstimatesAndChecks) {
+TEST(ConvertOptions, RefusesAbsurdValues) {
+  EXPECT_EQ(CodeOf(v1::AlignmentOptions()), absl::StatusCode::kOk);
+  for (const char* const value : {"-1.0", "nan", "inf"}) {
+    for (const char* const path :
+         {"overrides.step_size_m", "overrides.transformation_epsilon", "overrides.outlier_ratio",
+          "overrides.regularization.scale_factor", "gate.min_matched_ratio", "gate.min_confidence",
+          "gate.rival_confidence", "gate.validation.required_distance_m",
+          "gate.validation.guess_timeout_s", "gate.validation.guess_distance_tolerance_m",
+          "gate.validation.initial_to_result_distance_tolerance_m",
+          "gate.validation.max_execution_time_s", "gate.validation.max_delay_s",
+          "covariance.temperature", "covariance.scale_factor"}) {
+      ExpectRefused(path, value);
+    }
+  }
+  for (const char* const path :
+       {"overrides.step_size_m", "overrides.transformation_epsilon", "overrides.outlier_ratio",
+        "overrides.regularization.scale_factor", "gate.min_matched_ratio"}) {
+    ExpectRefused(path, "1e9");
+  }
+  for (const char* const iterations : {"0", "1001", "1000000000"}) {
+    ExpectRefused("overrides.max_iterations", iterations);
+  }
+  ExpectRefused("gate.score_threshold", "nan");
+  ExpectRefused("gate.validation.max_skipped_scans", "0");
+
   const auto refuses = [](const std::function<void(v1::AlignmentOptions&)>& change,
                           const std::string& field) {
     v1::AlignmentOptions options;
     change(options);
-    const auto converted = AlignOptionsFromProto(options, WithProfile("precise"));
-    EXPECT_EQ(converted.status().code(), absl::StatusCode::kInvalidArgument) << field;
-    EXPECT_THAT(std::string(converted.status().message()), HasSubstr(field));
+    const absl::Status status = AlignOptionsFromProto(options, WithProfile("precise")).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << field;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(field));
   };
-  for (const double value : {-1.0, kNan, kInfinity}) {
-    SCOPED_TRACE(value);
-    const auto validation = [&refuses, value](auto member, const std::string& field) {
-      refuses(
-          [&](v1::AlignmentOptions& options) {
-            (options.mutable_gate()->mutable_validation()->*member)()->set_value(value);
-          },
-          field);
-    };
-    using V = v1::ValidationOptions;
-    validation(&V::mutable_required_distance_m, "required_distance_m");
-    validation(&V::mutable_guess_timeout_s, "guess_timeout_s");
-    validation(&V::mutable_guess_distance_tolerance_m, "guess_distance_tolerance_m");
-    validation(&V::mutable_initial_to_result_distance_tolerance_m,
-               "initial_to_result_distance_tolerance_m");
-    validation(&V::mutable_max_execution_time_s, "max_execution_time_s");
-    validation(&V::mutable_max_delay_s, "max_delay_s");
-    refuses(
-        [value](auto& options) {
-          options.mutable_gate()->mutable_min_confidence()->set_value(value);
-        },
-        "gate.min_confidence");
-    refuses(
-        [value](auto& options) {
-          options.mutable_gate()->mutable_rival_confidence()->set_value(value);
-        },
-        "gate.rival_confidence");
-    refuses(
-        [value](auto& options) {
-          options.mutable_covariance()->mutable_temperature()->set_value(value);
-        },
-        "temperature");
-    refuses(
-        [value](auto& options) {
-          options.mutable_covariance()->mutable_scale_factor()->set_value(value);
-        },
-        "scale_factor");
-  }
+  refuses([](auto& options) { options.set_profile("nonsense"); }, "nonsense");
+  refuses(
+      [](auto& options) {
+        options.mutable_overrides()->set_line_search(static_cast<v1::LineSearch>(9));
+      },
+      "line_search");
   const auto covariance = [&refuses](const std::function<void(v1::CovarianceOptions&)>& change,
                                      const std::string& field) {
     refuses([&](auto& options) { change(*options.mutable_covariance()); }, field);
@@ -235,24 +202,14 @@ TEST(ConvertOptions, RefusesAbsurdEstimatesAndChecks) {
       "offset");
   covariance(
       [](auto& options) {
-        for (int i = 0; i < 65; ++i) {
-          options.add_offset_x_m(1.0);
-          options.add_offset_y_m(1.0);
-        }
+        options.mutable_offset_x_m()->Resize(65, 1.0);
+        options.mutable_offset_y_m()->Resize(65, 1.0);
       },
       "65");
   covariance([](auto& options) { options.add_fixed_covariance(1.0); },
              "fixed_covariance must have 0 or 36 values (got 1)");
-  covariance(
-      [](auto& options) {
-        for (int i = 0; i < 36; ++i) options.add_fixed_covariance(1.0);
-      },
-      "fixed_covariance");
-  refuses(
-      [](auto& options) {
-        options.mutable_gate()->mutable_validation()->mutable_max_skipped_scans()->set_value(0);
-      },
-      "max_skipped_scans");
+  covariance([](auto& options) { options.mutable_fixed_covariance()->Resize(36, 1.0); },
+             "fixed_covariance");
 }
 
 TEST(ConvertOptions, TheRequiredDistanceIsAutowaresWithItsProfileAlone) {
@@ -277,15 +234,12 @@ TEST(ConvertOptions, ReadsFiltersAndRefusesAbsurdOnes) {
   EXPECT_EQ(filters->base->voxel_leaf_m, 0.5);
   EXPECT_EQ(filters->base->min_height_m, -2.0);
   for (const double value : {-1.0, kNan}) {
-    v1::ScanFilter bad;
-    bad.set_min_range_m(value);
-    EXPECT_FALSE(ScanFiltersFromProto(bad).ok());
-    bad.Clear();
-    bad.set_max_range_m(value);
-    EXPECT_FALSE(ScanFiltersFromProto(bad).ok());
-    bad.Clear();
-    bad.set_voxel_leaf_m(value);
-    EXPECT_FALSE(ScanFiltersFromProto(bad).ok());
+    for (const auto set : {&v1::ScanFilter::set_min_range_m, &v1::ScanFilter::set_max_range_m,
+                           &v1::ScanFilter::set_voxel_leaf_m}) {
+      v1::ScanFilter bad;
+      (bad.*set)(value);
+      EXPECT_FALSE(ScanFiltersFromProto(bad).ok());
+    }
   }
   filter.Clear();
   filter.set_min_range_m(5.0);

@@ -2,7 +2,6 @@
 
 #include "server/convert/status.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>

@@ -66,16 +66,24 @@ TEST_F(EngineChoiceTest, TakesTheCpuWhereItIsAskedFor) {
   const auto choice = Choose("cpu", {9});
   EXPECT_EQ(NameOf(choice), "cpu");
   EXPECT_EQ(choice->note, "");
+  EXPECT_EQ(choice->standby, nullptr);
   EXPECT_THAT(made_, IsEmpty());
 }
 
-TEST_F(EngineChoiceTest, TakesTheGpuThatPassesTheSelfTest) {
+TEST_F(EngineChoiceTest, TakesTheGpuThatPassesTheSelfTestWithTheCpuAsItsStandby) {
   for (const char* asked : {"auto", "cuda"}) {
     const auto choice = Choose(asked);
     EXPECT_EQ(NameOf(choice), "cuda") << asked;
     EXPECT_EQ(choice->note, "");
+    ASSERT_NE(choice->standby, nullptr);
+    EXPECT_EQ(choice->standby->Info().name, "cpu");
   }
   EXPECT_EQ(united_, 0);
+  devices_ = 4;
+  made_.clear();
+  EXPECT_EQ(NameOf(Choose("cuda", {3, 1})), "cuda");
+  EXPECT_THAT(made_, ElementsAre(3, 1));
+  EXPECT_EQ(united_, 2);
 }
 
 TEST_F(EngineChoiceTest, ServesOnTheCpuWhereTheGpuFailsTheSelfTest) {
@@ -90,17 +98,13 @@ TEST_F(EngineChoiceTest, ServesOnTheCpuWhereTheGpuFailsTheSelfTest) {
 
 TEST_F(EngineChoiceTest, SaysWhyThereIsNoGpu) {
   devices_ = 0;
-  EXPECT_EQ(NameOf(Choose("auto")), "cpu");
-  EXPECT_EQ(Choose("auto")->note, "");
-  EXPECT_EQ(Choose("cuda").status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(NameOf(Choose("cuda")), HasSubstr("no driver"));
-}
-
-TEST_F(EngineChoiceTest, SaysThatTheBuildHasNoGpuEngine) {
-  source_.count_gpus = nullptr;
-  EXPECT_EQ(NameOf(Choose("auto")), "cpu");
-  EXPECT_EQ(Choose("cuda").status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(NameOf(Choose("cuda")), HasSubstr("this build has no CUDA engine"));
+  for (const char* why : {"no driver", "this build has no CUDA engine"}) {
+    EXPECT_EQ(NameOf(Choose("auto")), "cpu");
+    EXPECT_EQ(Choose("auto")->note, "");
+    EXPECT_EQ(Choose("cuda").status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(NameOf(Choose("cuda")), HasSubstr(why));
+    source_.count_gpus = nullptr;
+  }
 }
 
 TEST_F(EngineChoiceTest, RefusesDevicesThatAreNotThere) {
@@ -111,22 +115,6 @@ TEST_F(EngineChoiceTest, RefusesDevicesThatAreNotThere) {
     EXPECT_THAT(NameOf(choice), HasSubstr("devices must be from 0 to 1 (got '0,2')"));
   }
   EXPECT_THAT(made_, IsEmpty());
-}
-
-TEST_F(EngineChoiceTest, UnitesSeveralGpus) {
-  devices_ = 4;
-  const auto choice = Choose("cuda", {3, 1});
-  EXPECT_EQ(NameOf(choice), "cuda");
-  EXPECT_THAT(made_, ElementsAre(3, 1));
-  EXPECT_EQ(united_, 2);
-}
-
-TEST_F(EngineChoiceTest, LetsTheCpuStandByForGpus) {
-  const auto choice = Choose("cuda");
-  ASSERT_TRUE(choice.ok()) << choice.status();
-  ASSERT_NE(choice->standby, nullptr);
-  EXPECT_EQ(choice->standby->Info().name, "cpu");
-  EXPECT_EQ(Choose("cpu")->standby, nullptr);
 }
 
 TEST_F(EngineChoiceTest, LeavesOutTheGpuThatFailsAmongSeveral) {

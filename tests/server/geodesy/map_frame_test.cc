@@ -46,9 +46,8 @@ std::string ErrorOf(const MapFrame& frame) {
 TEST(MapFrameTest, NamesOfProjectorTypesAreThoseOfAutoware) {
   for (const char* name :
        {"Local", "MGRS", "LocalCartesianUTM", "TransverseMercator", "LocalCartesian"}) {
-    const auto type = ProjectorTypeFromName(name);
-    ASSERT_TRUE(type.ok()) << type.status();
-    EXPECT_EQ(NameOf(*type), name);
+    const auto type = ProjectorTypeFromName(name).value();
+    EXPECT_EQ(NameOf(type), name);
   }
 }
 
@@ -78,9 +77,8 @@ TEST(MapFrameTest, ScaleFactorsAreFilledInAsAutowareDoes) {
 
 TEST(MapFrameTest, AGridIsWrittenInOneWay) {
   for (const char* grid : {"4QFJ", "04QFJ", "4qfj"}) {
-    const auto frame = MakeMapFrame(FrameOf(Mgrs(grid)));
-    ASSERT_TRUE(frame.ok()) << frame.status();
-    EXPECT_EQ(frame->projector->mgrs_grid, "04QFJ");
+    const auto frame = MakeMapFrame(FrameOf(Mgrs(grid))).value();
+    EXPECT_EQ(frame.projector->mgrs_grid, "04QFJ");
   }
 }
 
@@ -93,53 +91,46 @@ TEST(MapFrameTest, RefusesAMalformedGrid) {
   }
 }
 
-TEST(MapFrameTest, RefusesAnOriginOrAGridWhereTheTypeHasNone) {
-  MapProjector projector = Mgrs("54SUE");
-  projector.map_origin = GeoPoint{35.0, 139.0, 0.0};
-  EXPECT_THAT(ErrorOf(FrameOf(projector)), HasSubstr("map_origin must be unset"));
-  projector = WithOrigin(ProjectorType::kLocalCartesian);
-  projector.mgrs_grid = "54SUE";
-  EXPECT_THAT(ErrorOf(FrameOf(projector)), HasSubstr("mgrs_grid must be empty"));
-}
-
-TEST(MapFrameTest, RequiresTheOriginOfTypesThatHaveOne) {
-  for (const ProjectorType type :
-       {ProjectorType::kLocalCartesianUtm, ProjectorType::kTransverseMercator,
-        ProjectorType::kLocalCartesian}) {
-    MapProjector projector = WithOrigin(type);
-    projector.map_origin.reset();
-    EXPECT_THAT(ErrorOf(FrameOf(projector)),
-                AllOf(HasSubstr("map_origin must be set"), HasSubstr(std::string(NameOf(type)))));
-  }
-}
-
-TEST(MapFrameTest, RefusesPointsThatAreNotOnTheEarth) {
+TEST(MapFrameTest, RefusesWhatDoesNotBelongToTheTypeOrIsNotOnTheEarth) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto changed = [](MapProjector projector, const auto& change) {
+    change(projector);
+    return FrameOf(std::move(projector));
+  };
+  const auto of_origin = [](double altitude_m, double yaw_rad) {
+    MapFrame frame;
+    frame.origin = Wgs84Origin{{48.0, 11.0, altitude_m}, yaw_rad};
+    return frame;
+  };
   const auto type = ProjectorType::kLocalCartesian;
-  EXPECT_THAT(
-      ErrorOf(FrameOf(WithOrigin(type, 90.5))),
-      AllOf(HasSubstr("map_origin.latitude_deg must be from -90 to 90"), HasSubstr("got 90.5")));
-  EXPECT_THAT(ErrorOf(FrameOf(WithOrigin(type, nan))), HasSubstr("latitude_deg"));
-  EXPECT_THAT(ErrorOf(FrameOf(WithOrigin(type, 0.0, -181.0))),
-              HasSubstr("longitude_deg must be from -180 to 180 (got -181)"));
-  MapFrame frame;
-  frame.origin = Wgs84Origin{{48.0, 11.0, nan}, 0.0};
-  EXPECT_THAT(ErrorOf(frame), HasSubstr("frame.origin.point.altitude_m"));
-  frame.origin = Wgs84Origin{{48.0, 11.0, 500.0}, nan};
-  EXPECT_THAT(ErrorOf(frame), HasSubstr("frame.origin.x_axis_yaw_rad must be finite"));
-}
-
-TEST(MapFrameTest, RefusesAnUnknownDatumAndAnEmptyFrame) {
-  MapProjector projector = Mgrs("54SUE");
-  projector.vertical_datum = "NAVD88";
-  EXPECT_THAT(ErrorOf(FrameOf(projector)),
-              AllOf(HasSubstr("vertical_datum must be WGS84 or EGM2008"), HasSubstr("NAVD88")));
-  projector.vertical_datum = "";
-  EXPECT_THAT(ErrorOf(FrameOf(projector)), HasSubstr("vertical_datum"));
-  EXPECT_THAT(ErrorOf(MapFrame()), HasSubstr("a projector or an origin"));
-  projector = WithOrigin(ProjectorType::kTransverseMercator);
-  projector.scale_factor = -1.0;
-  EXPECT_THAT(ErrorOf(FrameOf(projector)), HasSubstr("scale_factor must be over 0"));
+  std::vector<std::pair<MapFrame, std::string>> cases = {
+      {MapFrame(), "a projector or an origin"},
+      {changed(Mgrs("54SUE"),
+               [](auto& p) {
+                 p.map_origin = GeoPoint{35.0, 139.0, 0.0};
+               }),
+       "map_origin must be unset"},
+      {changed(WithOrigin(type), [](auto& p) { p.mgrs_grid = "54SUE"; }),
+       "mgrs_grid must be empty"},
+      {FrameOf(WithOrigin(type, 90.5)),
+       "map_origin.latitude_deg must be from -90 to 90 (got 90.5)"},
+      {FrameOf(WithOrigin(type, nan)), "latitude_deg"},
+      {FrameOf(WithOrigin(type, 0.0, -181.0)), "longitude_deg must be from -180 to 180 (got -181)"},
+      {of_origin(nan, 0.0), "frame.origin.point.altitude_m"},
+      {of_origin(500.0, nan), "frame.origin.x_axis_yaw_rad must be finite"},
+      {changed(Mgrs("54SUE"), [](auto& p) { p.vertical_datum = "NAVD88"; }),
+       "vertical_datum must be WGS84 or EGM2008 (got 'NAVD88')"},
+      {changed(Mgrs("54SUE"), [](auto& p) { p.vertical_datum = ""; }), "vertical_datum"},
+      {changed(WithOrigin(ProjectorType::kTransverseMercator),
+               [](auto& p) { p.scale_factor = -1.0; }),
+       "scale_factor must be over 0"}};
+  for (const auto needs_one :
+       {ProjectorType::kLocalCartesianUtm, ProjectorType::kTransverseMercator, type}) {
+    cases.emplace_back(
+        changed(WithOrigin(needs_one), [](auto& p) { p.map_origin.reset(); }),
+        "map_origin must be set where projector_type is " + std::string(NameOf(needs_one)));
+  }
+  for (const auto& [frame, says] : cases) EXPECT_THAT(ErrorOf(frame), HasSubstr(says));
 }
 
 TEST(MapFrameTest, ComesBackFromText) {
@@ -148,11 +139,9 @@ TEST(MapFrameTest, ComesBackFromText) {
   frames[0].origin = Wgs84Origin{{-33.8567844, 151.213108, 4.25}, 0.1};
   frames.emplace_back().origin = Wgs84Origin{{48.1, 1.0 / 3.0, 0.0}, -2.5};
   for (const MapFrame& given : frames) {
-    const auto frame = MakeMapFrame(given);
-    ASSERT_TRUE(frame.ok()) << frame.status();
-    const auto back = MapFrameFromText(ToText(*frame));
-    ASSERT_TRUE(back.ok()) << back.status();
-    EXPECT_EQ(*back, *frame);
+    const auto frame = MakeMapFrame(given).value();
+    const auto back = MapFrameFromText(ToText(frame)).value();
+    EXPECT_EQ(back, frame);
   }
 }
 

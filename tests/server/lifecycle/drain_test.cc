@@ -28,32 +28,26 @@ using ::testing::StartsWith;
 // Longer than any test takes: what waits for it waits for something else.
 constexpr double kForeverS = 600.0;
 
-v1::DrainResponse AskToDrain(TestServer& server, double grace_s, const std::string& reason = "") {
+void WithoutEnd(Config& config) { config.drain_timeout_s = kForeverS; }
+
+grpc::Status TryToDrain(TestServer& server, double grace_s, const std::string& reason,
+                        v1::DrainResponse* response) {
   v1::DrainRequest request;
   request.set_grace_s(grace_s);
   request.set_reason(reason);
+  return server.admin->Drain(TestServer::NewContext().get(), request, response);
+}
+
+v1::DrainResponse AskToDrain(TestServer& server, double grace_s, const std::string& reason = "") {
   v1::DrainResponse response;
-  const grpc::Status status =
-      server.admin->Drain(TestServer::NewContext().get(), request, &response);
+  const grpc::Status status = TryToDrain(server, grace_s, reason, &response);
   EXPECT_TRUE(status.ok()) << status.error_message();
   return response;
 }
 
-// What a new session is answered.
-grpc::Status TryToOpen(TestServer& server) {
-  TestSession session(server);
-  v1::AlignScansRequest open;
-  open.mutable_open()->mutable_setup()->set_map("town");
-  session.Send(open);
-  EXPECT_FALSE(session.Read().has_opened());
-  return session.Finish();
-}
-
 TEST(Drain, NotifiesSessionsAndWaitsForTheirEnd) {
-  TestServer server([](Config& config) { config.drain_timeout_s = 60.0; });
-  server.LoadTown();
-  TestSession session(server);
-  session.Open();
+  TownServer server([](Config& config) { config.drain_timeout_s = 60.0; });
+  TestSession session(server, "town");
   std::thread drain([&server] { server.server().Drain(); });
   const v1::AlignScansResponse notice = session.Read();
   EXPECT_TRUE(notice.has_draining()) << notice.ShortDebugString();
@@ -62,32 +56,15 @@ TEST(Drain, NotifiesSessionsAndWaitsForTheirEnd) {
   EXPECT_LE(notice.draining().remaining_s(), 60.0);
   session.Send(GoodScan(2));  // still answered
   EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
-  session.HalfClose();
-  EXPECT_TRUE(session.Finish().ok());
+  EXPECT_TRUE(session.Close().ok());
   drain.join();  // long before its minute is over
-}
-
-TEST(Drain, EndsSessionsThatDoNotLeave) {
-  TestServer server;
-  server.LoadTown();
-  TestSession session(server);
-  session.Open();
-  server.server().Drain();
-  EXPECT_TRUE(session.Read().has_draining());
-  EXPECT_FALSE(session.Read().has_result());
-  EXPECT_EQ(session.Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 
 TEST(Drain, AnswersEveryScanItHasReceivedBeforeItEndsAStream) {
   const auto gate = std::make_shared<Gate>();
-  TestServer server([](Config& config) { config.metrics_listen = "127.0.0.1:0"; },
+  TownServer server([](Config& config) { config.metrics_listen = "127.0.0.1:0"; },
                     std::make_unique<GatedEngine>(gate));
-  server.LoadTown();
-  v1::OpenSession open;
-  open.mutable_setup()->set_map("town");
-  open.mutable_limits()->set_max_waiting_scans(3);
-  TestSession session(server);
-  session.Open(open);
+  TestSession session(server, TownSession("limits { max_waiting_scans: 3 }"));
   gate->Close();
   session.Send(GoodScan(1));
   gate->AwaitBatches(1);
@@ -111,15 +88,13 @@ TEST(Drain, AnswersEveryScanItHasReceivedBeforeItEndsAStream) {
 
 // Somebody watches the readiness, so there is a delay, and nothing but the first step happens.
 TEST(Drain, IsFirstNotReadyAndRefusesWhileItStillListens) {
-  TestServer server([](Config& config) {
+  TownServer server([](Config& config) {
     config.metrics_listen = "127.0.0.1:0";
     config.drain_delay_s = kForeverS;
     config.drain_timeout_s = kForeverS;
   });
-  server.LoadTown();
   EXPECT_EQ(PageOf(server, "/readyz"), "200 ready\n");
-  TestSession session(server);
-  session.Open();
+  TestSession session(server, "town");
   const v1::DrainResponse response = AskToDrain(server, 2.0 * kForeverS, "new version");
   EXPECT_EQ(response.open_sessions(), 1u);
   EXPECT_GT(response.remaining_s(), kForeverS);
@@ -139,7 +114,7 @@ TEST(Drain, IsFirstNotReadyAndRefusesWhileItStillListens) {
   EXPECT_EQ(metrics.at("voxloc_drain_sessions_told_total"), 0.0);
   EXPECT_GT(metrics["voxloc_drain_remaining_seconds"], kForeverS);
 
-  const grpc::Status refused = TryToOpen(server);
+  const grpc::Status refused = OpenError(server);
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::UNAVAILABLE);
   EXPECT_EQ(ReasonOf(refused), "DRAINING");
   TestUpdate update(server);
@@ -147,8 +122,7 @@ TEST(Drain, IsFirstNotReadyAndRefusesWhileItStillListens) {
   EXPECT_FALSE(update.Read().has_begun());
   EXPECT_EQ(update.Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
 
-  session.Send(GoodScan(1));
-  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);  // not told yet
+  EXPECT_EQ(session.Align(GoodScan(1)).status(), v1::ALIGNMENT_STATUS_OK);  // not told yet
   // The rest shrinks with the time that is left, and the session is told, then ended.
   AskToDrain(server, 0.0, "hurry");
   const v1::AlignScansResponse notice = session.Read();
@@ -164,22 +138,19 @@ TEST(Drain, IsFirstNotReadyAndRefusesWhileItStillListens) {
 }
 
 TEST(Drain, TellsSessionsOneAfterAnother) {
-  TestServer server([](Config& config) {
+  TownServer server([](Config& config) {
     config.drain_spread_s = kForeverS;
     config.drain_timeout_s = kForeverS;
   });
-  server.LoadTown();
   std::vector<std::unique_ptr<TestSession>> sessions;
   for (int i = 0; i < 3; ++i) {
-    sessions.push_back(std::make_unique<TestSession>(server));
-    sessions.back()->Open();
+    sessions.push_back(std::make_unique<TestSession>(server, "town"));
   }
   // Nobody watches the readiness, so that the first is told at once; the second's turn is far away.
   AskToDrain(server, 2.0 * kForeverS);
   EXPECT_TRUE(sessions[0]->Read().has_draining());
   for (int i = 1; i < 3; ++i) {
-    sessions[i]->Send(GoodScan(1));
-    EXPECT_EQ(sessions[i]->ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+    EXPECT_EQ(sessions[i]->Align(GoodScan(1)).status(), v1::ALIGNMENT_STATUS_OK);
   }
   // What is left is spread over less.
   const v1::DrainResponse response = AskToDrain(server, 12.0);
@@ -190,17 +161,12 @@ TEST(Drain, TellsSessionsOneAfterAnother) {
   ASSERT_TRUE(third.has_draining());
   EXPECT_GT(second.draining().remaining_s(), third.draining().remaining_s());
   EXPECT_GT(third.draining().remaining_s(), 0.0);
-  for (const auto& session : sessions) {
-    session->HalfClose();
-    EXPECT_TRUE(session->Finish().ok());
-  }
+  for (const auto& session : sessions) EXPECT_TRUE(session->Close().ok());
 }
 
 TEST(Drain, CanOnlyBeShortened) {
-  TestServer server([](Config& config) { config.drain_timeout_s = kForeverS; });
-  server.LoadTown();
-  TestSession session(server);
-  session.Open();
+  TownServer server(WithoutEnd);
+  TestSession session(server, "town");
   EXPECT_LE(AskToDrain(server, 300.0).remaining_s(), 300.0);
   EXPECT_LE(AskToDrain(server, kForeverS).remaining_s(), 300.0);
   const double shorter_s = AskToDrain(server, 100.0).remaining_s();
@@ -209,10 +175,8 @@ TEST(Drain, CanOnlyBeShortened) {
 }
 
 TEST(Drain, IsAskedForByTheClientLibrary) {
-  TestServer server([](Config& config) { config.drain_timeout_s = kForeverS; });
-  server.LoadTown();
-  TestSession session(server);
-  session.Open();
+  TownServer server(WithoutEnd);
+  TestSession session(server, "town");
   client::ChannelOptions options;
   options.server = server.server().address();
   const auto channel = client::Channel::Create(options);
@@ -228,26 +192,19 @@ TEST(Drain, IsAskedForByTheClientLibrary) {
 
 TEST(Drain, RefusesTimesAndReasonsThatAreNone) {
   TestServer server;
+  v1::DrainResponse response;
   for (const double grace_s : {-1.0, std::nan(""), HUGE_VAL}) {
-    v1::DrainRequest request;
-    request.set_grace_s(grace_s);
-    v1::DrainResponse response;
-    const grpc::Status status =
-        server.admin->Drain(TestServer::NewContext().get(), request, &response);
+    const grpc::Status status = TryToDrain(server, grace_s, "", &response);
     EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << grace_s;
     EXPECT_THAT(status.error_message(), HasSubstr("grace_s"));
   }
-  v1::DrainRequest request;
-  request.set_reason(std::string(257, 'x'));
-  v1::DrainResponse response;
-  EXPECT_EQ(server.admin->Drain(TestServer::NewContext().get(), request, &response).error_code(),
+  EXPECT_EQ(TryToDrain(server, 0.0, std::string(257, 'x'), &response).error_code(),
             grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_EQ(StateOf(server), v1::SERVER_STATE_SERVING);
 }
 
 TEST(Drain, SendsThoseWhoWatchMapsElsewhere) {
-  TestServer server([](Config& config) { config.drain_timeout_s = kForeverS; });
-  server.LoadTown();
+  TownServer server(WithoutEnd);
   const auto context = TestServer::NewContext();
   const auto watch = server.maps->WatchMap(context.get(), v1::WatchMapRequest());
   v1::WatchMapResponse response;
@@ -260,7 +217,7 @@ TEST(Drain, SendsThoseWhoWatchMapsElsewhere) {
 }
 
 TEST(Drain, EndsStreamsThatHaveNoSession) {
-  TestServer server([](Config& config) { config.drain_timeout_s = kForeverS; });
+  TestServer server(WithoutEnd);
   TestSession silent(server);
   AskToDrain(server, kForeverS);
   EXPECT_FALSE(silent.Read().has_opened());
@@ -284,8 +241,7 @@ TEST(Drain, LetsATransactionFinish) {
 }
 
 TEST(Drain, WaitsForNobodyWhereNobodyCouldKnow) {
-  TestServer server([](Config& config) { config.drain_delay_s = kForeverS; });
-  server.LoadTown();
+  TownServer server([](Config& config) { config.drain_delay_s = kForeverS; });
   EXPECT_EQ(HealthOf(server, ""), kHealthServing);  // liveness sends nobody here
   server.server().Drain();
 }

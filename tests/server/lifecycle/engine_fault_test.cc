@@ -7,52 +7,32 @@
 
 #include <memory>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "clients/cpp/channel.h"
 #include "clients/cpp/session.h"
 #include "tests/server/engines/fake_gpu.h"
+#include "tests/server/gated_engine.h"
 #include "tests/server/plain_calls.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
-#include "tests/support/gate.h"
 
 namespace voxloc::server {
 namespace {
 
 using ::testing::HasSubstr;
 
-class GatedGpu : public FakeGpu {
- public:
-  GatedGpu(std::shared_ptr<GpuFaults> faults, std::shared_ptr<Gate> gate)
-      : FakeGpu(std::move(faults)), gate_(std::move(gate)) {}
-
-  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
-    gate_->Pass(jobs.size());
-    return FakeGpu::Align(jobs);
-  }
-
- private:
-  const std::shared_ptr<Gate> gate_;
-};
-
 class EngineFaults : public ::testing::Test {
  protected:
-  void SetUp() override { server_.LoadTown(); }
   void TearDown() override { gate_->Open(); }
 
   const std::shared_ptr<GpuFaults> faults_ = std::make_shared<GpuFaults>();
   const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
-  TestServer server_{{}, std::make_unique<GatedGpu>(faults_, gate_)};
+  TownServer server_{
+      {}, std::make_unique<GatedEngine>(gate_, nullptr, std::make_unique<FakeGpu>(faults_))};
 };
 
 TEST_F(EngineFaults, AnswerTheScansThatWaitAndLeaveTheSession) {
-  v1::OpenSession open;
-  open.mutable_setup()->set_map("town");
-  open.mutable_limits()->set_max_waiting_scans(3);
-  TestSession session(server_);
-  session.Open(open);
+  TestSession session(server_, TownSession("limits { max_waiting_scans: 3 }"));
   gate_->Close();
   session.Send(GoodScan(1));
   gate_->AwaitBatches(1);
@@ -68,35 +48,24 @@ TEST_F(EngineFaults, AnswerTheScansThatWaitAndLeaveTheSession) {
     EXPECT_FALSE(result.has_map_t_base());
   }
   faults_->failing = false;
-  session.Send(GoodScan(5));
-  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+  EXPECT_EQ(session.Align(GoodScan(5)).status(), v1::ALIGNMENT_STATUS_OK);
   session.HalfClose();
   EXPECT_FALSE(session.Read().has_draining());
   EXPECT_TRUE(session.Finish().ok());
 }
 
 TEST_F(EngineFaults, OfTheFilterAreNotTheScansFault) {
-  v1::OpenSession open;
-  open.mutable_setup()->set_map("town");
-  open.mutable_setup()->mutable_filter()->set_max_range_m(24.0);
-  TestSession session(server_);
-  session.Open(open);
+  TestSession session(server_, TownSession("setup { filter { max_range_m: 24 } }"));
   faults_->failing = true;
-  session.Send(GoodScan(1));
-  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_ENGINE_FAULT);
+  EXPECT_EQ(session.Align(GoodScan(1)).status(), v1::ALIGNMENT_STATUS_ENGINE_FAULT);
   faults_->failing = false;
-  session.Send(GoodScan(2));
-  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+  EXPECT_EQ(session.Align(GoodScan(2)).status(), v1::ALIGNMENT_STATUS_OK);
 }
 
 TEST_F(EngineFaults, AreTheErrorOfACallWithoutASession) {
   faults_->failing = true;
-  v1::AlignScanRequest request;
-  request.mutable_setup()->set_map("town");
-  *request.mutable_scan() = GoodScan();
-  v1::AlignScanResponse response;
-  const grpc::Status status =
-      server_.localization->AlignScan(TestServer::NewContext().get(), request, &response);
+  v1::AlignmentResult none;
+  const grpc::Status status = AlignInTown(server_, GoodScan(), none);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INTERNAL);
   EXPECT_EQ(ReasonOf(status), "ENGINE_FAULT");
 }
@@ -107,7 +76,7 @@ TEST_F(EngineFaults, AreOutcomesOfScansToTheClientsSession) {
   const auto channel = client::Channel::Create(channel_options);
   ASSERT_TRUE(channel.ok()) << channel.status();
   client::SessionOptions options;
-  options.open.mutable_setup()->set_map("town");
+  options.open = TownSession();
   auto session = client::LocalizationSession::Open(*channel, options);
   ASSERT_TRUE(session.ok()) << session.status();
   const PointCloud cloud = ScanFrom(VehiclePose());

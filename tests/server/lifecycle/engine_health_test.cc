@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -18,6 +17,7 @@
 #include "core/engine/replica/replicated_engine.h"
 #include "server/lifecycle/health_watch.h"
 #include "tests/server/engines/fake_gpu.h"
+#include "tests/server/lifecycle/health_calls.h"
 #include "tests/server/plain_calls.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
@@ -37,40 +37,19 @@ class EngineHealth : public ::testing::Test {
     server_.LoadTown();
   }
 
-  std::string HealthOf(const std::string& service) {
-    std::string response;
-    EXPECT_TRUE(
-        CallRaw(server_, "/grpc.health.v1.Health/Check", HealthRequest(service), &response).ok());
-    return response;
-  }
-  bool BecomesHealth(const std::string& service, const std::string& expected) {
-    return Eventually([&] { return HealthOf(service) == expected; });
-  }
-  v1::GetServerInfoResponse Info() const {
-    v1::GetServerInfoResponse info;
-    EXPECT_TRUE(
-        server_.admin
-            ->GetServerInfo(TestServer::NewContext().get(), v1::GetServerInfoRequest(), &info)
-            .ok());
-    return info;
-  }
-  std::map<std::string, double> Metrics() {
-    return ParseMetrics(HttpGet(server_.server().metrics_address(), "/metrics"));
-  }
-
   const std::shared_ptr<GpuFaults> faults_;
   TestServer server_;
 };
 
 TEST_F(EngineHealth, IsToldWhileAllIsWell) {
-  EXPECT_EQ(HealthOf(""), kServingReply);
-  const v1::GetServerInfoResponse info = Info();
+  EXPECT_EQ(HealthOf(server_, ""), kHealthServing);
+  const v1::GetServerInfoResponse info = ServerInfoOf(server_);
   EXPECT_EQ(info.engine(), "cuda");
   EXPECT_EQ(info.engine_note(), "");
   ASSERT_EQ(info.devices_size(), 1);
   EXPECT_EQ(info.devices(0).kind(), v1::DEVICE_KIND_CUDA);
   EXPECT_TRUE(info.devices(0).healthy());
-  auto metrics = Metrics();
+  auto metrics = MetricsOf(server_);
   EXPECT_EQ(metrics["voxloc_engine_healthy"], 1.0);
   EXPECT_EQ(metrics.at("voxloc_engine_fallback"), 0.0);
   EXPECT_EQ(metrics["voxloc_engine_memory_total_bytes{device=\"cuda\"}"], 1e9);
@@ -79,14 +58,12 @@ TEST_F(EngineHealth, IsToldWhileAllIsWell) {
 }
 
 TEST_F(EngineHealth, TheStagesOfTheGpuAreMeasuredInOneBatchOfSixteen) {
-  TestSession session(server_);
-  session.Open();
+  TestSession session(server_, "town");
   const auto align = [&](int scans) {
     for (int i = 0; i < scans; ++i) {
-      session.Send(GoodScan());
-      EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+      EXPECT_EQ(session.Align(GoodScan()).status(), v1::ALIGNMENT_STATUS_OK);
     }
-    return Metrics();
+    return MetricsOf(server_);
   };
   const auto of = [](const char* what, const char* stage) {
     return absl::StrCat("voxloc_device_stage_duration_seconds_", what, "{device=\"cuda\",stage=\"",
@@ -107,26 +84,25 @@ TEST_F(EngineHealth, IsToldWhenTheEngineFailsForGood) {
   faults_->dead = true;
   for (const char* service : {"voxloc.v1.LocalizationService", "voxloc.v1.MapService",
                               "voxloc.v1.LocalizationService/town"}) {
-    EXPECT_TRUE(BecomesHealth(service, kNotServingReply)) << service;
+    EXPECT_TRUE(Eventually([&] { return HealthOf(server_, service) == kHealthNotServing; }))
+        << service;
   }
-  EXPECT_EQ(HealthOf("voxloc.v1.AdminService"), kServingReply);  // it still tells
-  EXPECT_EQ(HealthOf(""), kServingReply);  // a restart is the operator's choice
+  EXPECT_EQ(HealthOf(server_, "voxloc.v1.AdminService"), kHealthServing);  // it still tells
+  EXPECT_EQ(HealthOf(server_, ""), kHealthServing);  // a restart is the operator's choice
   EXPECT_THAT(HttpGet(server_.server().metrics_address(), "/readyz"),
               HasSubstr("not ready: no engine: "));
   EXPECT_THAT(HttpGet(server_.server().metrics_address(), "/livez"), HasSubstr("200 OK"));
-  const v1::GetServerInfoResponse info = Info();
+  const v1::GetServerInfoResponse info = ServerInfoOf(server_);
   EXPECT_FALSE(info.devices(0).healthy());
   EXPECT_THAT(info.engine_note(), HasSubstr("illegal memory access"));
-  EXPECT_EQ(Metrics()["voxloc_engine_healthy"], 0.0);
+  EXPECT_EQ(MetricsOf(server_)["voxloc_engine_healthy"], 0.0);
 }
 
 TEST_F(EngineHealth, SendsClientsElsewhereOnceTheEngineHasFailed) {
-  TestSession session(server_);
-  session.Open();
+  TestSession session(server_, "town");
   faults_->dead = true;
   for (const uint64_t sequence : {1, 2}) {
-    session.Send(GoodScan(sequence));
-    const v1::AlignmentResult result = session.ReadResult();
+    const v1::AlignmentResult result = session.Align(GoodScan(sequence));
     EXPECT_EQ(result.sequence(), sequence);
     EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_ENGINE_FAULT);
     EXPECT_THAT(result.detail(), HasSubstr("failed permanently"));
@@ -135,25 +111,14 @@ TEST_F(EngineHealth, SendsClientsElsewhereOnceTheEngineHasFailed) {
       EXPECT_THAT(session.Read().draining().reason(), HasSubstr("failed permanently"));
     }
   }
-  session.HalfClose();
-  EXPECT_TRUE(session.Finish().ok());
+  EXPECT_TRUE(session.Close().ok());
 
-  TestSession late(server_);
-  v1::AlignScansRequest open;
-  open.mutable_open()->mutable_setup()->set_map("town");
-  late.Send(open);
-  EXPECT_FALSE(late.Read().has_opened());
-  const grpc::Status refused = late.Finish();
+  const grpc::Status refused = OpenError(server_);
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::UNAVAILABLE);
   EXPECT_EQ(ReasonOf(refused), "ENGINE_LOST");
 
-  v1::AlignScanRequest request;
-  request.mutable_setup()->set_map("town");
-  *request.mutable_scan() = GoodScan();
-  v1::AlignScanResponse response;
-  EXPECT_EQ(server_.localization->AlignScan(TestServer::NewContext().get(), request, &response)
-                .error_code(),
-            grpc::StatusCode::UNAVAILABLE);
+  v1::AlignmentResult none;
+  EXPECT_EQ(AlignInTown(server_, GoodScan(), none).error_code(), grpc::StatusCode::UNAVAILABLE);
 
   TestUpdate update(server_);
   update.Write(BeginRequest("other"));
@@ -166,13 +131,10 @@ TEST_F(EngineHealth, SendsClientsElsewhereOnceTheEngineHasFailed) {
 TEST(EngineNote, IsToldByInfoAndMetric) {
   TestServer server([](Config& config) { config.metrics_listen = "127.0.0.1:0"; },
                     EngineChoice{nullptr, {}, "GPU 0 failed the self-test: something differs"});
-  v1::GetServerInfoResponse info;
-  ASSERT_TRUE(
-      server.admin->GetServerInfo(TestServer::NewContext().get(), v1::GetServerInfoRequest(), &info)
-          .ok());
+  const v1::GetServerInfoResponse info = ServerInfoOf(server);
   EXPECT_EQ(info.engine(), "cpu");
   EXPECT_THAT(info.engine_note(), HasSubstr("failed the self-test"));
-  auto metrics = ParseMetrics(HttpGet(server.server().metrics_address(), "/metrics"));
+  auto metrics = MetricsOf(server);
   EXPECT_EQ(metrics["voxloc_engine_fallback"], 1.0);
   EXPECT_EQ(metrics["voxloc_engine_healthy"], 1.0);
   EXPECT_EQ(metrics.count("voxloc_engine_memory_total_bytes{device=\"cpu\"}"), 0);
@@ -186,23 +148,13 @@ TEST(EngineDevices, AreToldOneByOne) {
   gpus.push_back(std::make_unique<FakeGpu>(faults));
   auto engine = MakeReplicatedEngine(std::move(gpus));
   ASSERT_TRUE(engine.ok()) << engine.status();
-  TestServer server([](Config& config) { config.metrics_listen = "127.0.0.1:0"; },
+  TownServer server([](Config& config) { config.metrics_listen = "127.0.0.1:0"; },
                     EngineChoice{*std::move(engine), {0, 3}, ""});
-  server.LoadTown();
   faults->dead = true;
   // Each has a scan or two to do: the one that fails is found out, and the other does its work.
-  for (int i = 0; i < 4; ++i) {
-    v1::AlignScanRequest request;
-    request.mutable_setup()->set_map("town");
-    *request.mutable_scan() = GoodScan();
-    v1::AlignScanResponse response;
-    EXPECT_TRUE(
-        server.localization->AlignScan(TestServer::NewContext().get(), request, &response).ok());
-  }
-  v1::GetServerInfoResponse info;
-  ASSERT_TRUE(
-      server.admin->GetServerInfo(TestServer::NewContext().get(), v1::GetServerInfoRequest(), &info)
-          .ok());
+  v1::AlignmentResult result;
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(AlignInTown(server, GoodScan(), result).ok());
+  const v1::GetServerInfoResponse info = ServerInfoOf(server);
   EXPECT_EQ(info.engine(), "cuda");
   EXPECT_EQ(info.engine_note(), "");
   ASSERT_EQ(info.devices_size(), 2);
@@ -210,7 +162,7 @@ TEST(EngineDevices, AreToldOneByOne) {
   EXPECT_TRUE(info.devices(0).healthy());
   EXPECT_EQ(info.devices(1).name(), "cuda:3");
   EXPECT_FALSE(info.devices(1).healthy());
-  auto metrics = ParseMetrics(HttpGet(server.server().metrics_address(), "/metrics"));
+  auto metrics = MetricsOf(server);
   EXPECT_EQ(metrics["voxloc_engine_healthy"], 1.0);
   EXPECT_EQ(metrics["voxloc_engine_device_healthy{device=\"cuda:0\"}"], 1.0);
   EXPECT_EQ(metrics.at("voxloc_engine_device_healthy{device=\"cuda:3\"}"), 0.0);

@@ -17,6 +17,7 @@
 #include "core/engine/cpu/cpu_engine.h"
 #include "core/engine/replica/replicated_engine.h"
 #include "tests/server/engines/fake_gpu.h"
+#include "tests/server/lifecycle/health_calls.h"
 #include "tests/server/map_calls.h"
 #include "tests/server/plain_calls.h"
 #include "tests/server/pose_search_calls.h"
@@ -42,26 +43,23 @@ class EngineTakeover : public ::testing::Test {
     choice.standby = MakeCpuEngine({2});
     return choice;
   }
-  void Start(const TestServer::Adjust& adjust = [](Config& config) {
-    config.metrics_listen = "127.0.0.1:0";
-  }) {
+  void Start() {
     server_ = std::make_unique<TestServer>(
-        [&](Config& config) {
+        [](Config& config) {
           // Of made-up GPUs with little memory.
           config.limits.max_map_memory_bytes = uint64_t{1} << 30;
-          adjust(config);
+          config.metrics_listen = "127.0.0.1:0";
         },
         GpusWithAStandby());
+    server_->LoadTown();
   }
-  [[nodiscard]] std::shared_ptr<GpuFaults> faults() const { return faults_; }
 
   // Sends scans until one is accepted; every one is answered. Returns that answer.
   [[nodiscard]] static v1::AlignmentResult DriveUntilAccepted(TestSession& session) {
     v1::AlignmentResult result;
     uint64_t sequence = 100;
     EXPECT_TRUE(Eventually([&] {
-      session.Send(GoodScan(++sequence));
-      result = session.ReadResult();
+      result = session.Align(GoodScan(++sequence));
       EXPECT_EQ(result.sequence(), sequence);
       return result.accepted();
     }));
@@ -74,15 +72,12 @@ class EngineTakeover : public ::testing::Test {
 
 TEST_F(EngineTakeover, ScansGoOnInTheSameSessionWithTheSameBits) {
   Start();
-  server_->LoadTown();
-  TestSession session(*server_);
-  session.Open();
-  session.Send(GoodScan(1));
-  const v1::AlignmentResult before = session.ReadResult();
+  TestSession session(*server_, "town");
+  const v1::AlignmentResult before = session.Align(GoodScan(1));
   EXPECT_TRUE(before.accepted());
   EXPECT_EQ(before.engine(), "cuda");
 
-  faults()->dead = true;
+  faults_->dead = true;
   const v1::AlignmentResult after = DriveUntilAccepted(session);
   EXPECT_EQ(after.engine(), "cpu");
   EXPECT_EQ(after.map_revision(), before.map_revision());
@@ -90,25 +85,16 @@ TEST_F(EngineTakeover, ScansGoOnInTheSameSessionWithTheSameBits) {
   // Both compute on this processor.
   EXPECT_EQ(after.map_t_base().pose().ShortDebugString(),
             before.map_t_base().pose().ShortDebugString());
-  session.HalfClose();
-  EXPECT_TRUE(session.Finish().ok());
+  EXPECT_TRUE(session.Close().ok());
 }
 
 TEST_F(EngineTakeover, IsToldByHealthInfoAndMetrics) {
   Start();
-  server_->LoadTown();
-  faults()->dead = true;
+  faults_->dead = true;
   EXPECT_TRUE(
       Eventually([&] { return MetricsOf(*server_)["voxloc_engine_takeovers_total"] == 1; }));
-  std::string health;
-  ASSERT_TRUE(CallRaw(*server_, "/grpc.health.v1.Health/Check",
-                      HealthRequest("voxloc.v1.LocalizationService"), &health)
-                  .ok());
-  EXPECT_EQ(health, kServingReply);
-  v1::GetServerInfoResponse info;
-  ASSERT_TRUE(server_->admin
-                  ->GetServerInfo(TestServer::NewContext().get(), v1::GetServerInfoRequest(), &info)
-                  .ok());
+  EXPECT_EQ(HealthOf(*server_, kLocalizationName), kHealthServing);
+  const v1::GetServerInfoResponse info = ServerInfoOf(*server_);
   EXPECT_EQ(info.engine(), "cpu");
   EXPECT_THAT(info.engine_note(), HasSubstr("illegal memory access"));
   ASSERT_EQ(info.devices_size(), 3);
@@ -125,15 +111,13 @@ TEST_F(EngineTakeover, IsToldByHealthInfoAndMetrics) {
 
 TEST_F(EngineTakeover, TheMemoryOfMapsIsThatOfTheEngineThatServes) {
   Start();
-  server_->LoadTown();
   const char* const device = "voxloc_map_bytes{memory=\"device\"}";
   const char* const host = "voxloc_map_bytes{memory=\"host\"}";
   auto metrics = MetricsOf(*server_);
   EXPECT_GT(metrics.at(device), 0.0);
   EXPECT_EQ(metrics.at(host), 0.0);
-  faults()->dead = true;
-  TestSession session(*server_);
-  session.Open();
+  faults_->dead = true;
+  TestSession session(*server_, "town");
   EXPECT_EQ(DriveUntilAccepted(session).engine(), "cpu");
   metrics = MetricsOf(*server_);
   EXPECT_EQ(metrics.at(device), 0.0);
@@ -142,17 +126,15 @@ TEST_F(EngineTakeover, TheMemoryOfMapsIsThatOfTheEngineThatServes) {
 
 TEST_F(EngineTakeover, KeepsEveryRevisionAndItsCanaries) {
   Start();
-  server_->LoadTown();
   ASSERT_TRUE(RunUpdate(*server_, {BeginRequest("town"), TileRequest("more", TownStrip(-3.0, 3.0)),
                                    StageRequest({"tram"})})
                   .status.ok());
 
-  faults()->dead = true;
+  faults_->dead = true;
   for (const auto& [vehicle, revision] :
        {std::pair<std::string, uint64_t>{"bus", 1}, {"tram", 2}}) {
     TestSession session(*server_);
-    v1::OpenSession open;
-    open.mutable_setup()->set_map("town");
+    v1::OpenSession open = TownSession();
     open.mutable_setup()->set_vehicle(vehicle);
     session.Open(open);
     const v1::AlignmentResult result = DriveUntilAccepted(session);
@@ -163,13 +145,12 @@ TEST_F(EngineTakeover, KeepsEveryRevisionAndItsCanaries) {
 
 TEST_F(EngineTakeover, ATransactionThatWasOpenIsCommitted) {
   Start();
-  server_->LoadTown();
   TestUpdate update(*server_);
   update.Write(BeginRequest("town"));
   ASSERT_TRUE(update.Read().has_begun());
   update.Write(TileRequest("before", TownStrip(-3.0, 0.0)));
   ASSERT_TRUE(update.Read().has_tile_added());
-  faults()->dead = true;
+  faults_->dead = true;
   update.Write(TileRequest("after", TownStrip(0.0, 3.0)));
   ASSERT_TRUE(update.Read().has_tile_added());
   update.Write(CommitRequest());
@@ -178,16 +159,14 @@ TEST_F(EngineTakeover, ATransactionThatWasOpenIsCommitted) {
   EXPECT_EQ(committed.committed().map().tiles(), 3u);
   EXPECT_TRUE(update.Finish().ok());
   EXPECT_TRUE(Eventually([&] { return GetMap(*server_).resident_tiles() == 3; }));
-  TestSession session(*server_);
-  session.Open();
+  TestSession session(*server_, "town");
   EXPECT_EQ(DriveUntilAccepted(session).map_revision(), 2u);
 }
 
 TEST_F(EngineTakeover, SearchesAndUnaryCallsAreTakenAgain) {
   Start();
-  server_->LoadTown();
   ASSERT_TRUE(Search(*server_, WholeMapRequest()).status.ok());  // whose grid is the GPU's
-  faults()->dead = true;
+  faults_->dead = true;
   PoseSearchTold told;
   EXPECT_TRUE(Eventually([&] {
     told = Search(*server_, WholeMapRequest());
@@ -201,13 +180,9 @@ TEST_F(EngineTakeover, SearchesAndUnaryCallsAreTakenAgain) {
   EXPECT_LT(DistanceFromVehicle(told.result.hypotheses(0).map_t_base().pose()), 0.2);
   EXPECT_EQ(told.result.engine(), "cpu");
 
-  v1::AlignScanRequest request;
-  request.mutable_setup()->set_map("town");
-  *request.mutable_scan() = GoodScan();
-  v1::AlignScanResponse response;
-  EXPECT_TRUE(
-      server_->localization->AlignScan(TestServer::NewContext().get(), request, &response).ok());
-  EXPECT_EQ(response.result().engine(), "cpu");
+  v1::AlignmentResult result;
+  EXPECT_TRUE(AlignInTown(*server_, GoodScan(), result).ok());
+  EXPECT_EQ(result.engine(), "cpu");
 }
 
 TEST_F(EngineTakeover, AsksItsOwnerForARestartWhereTheOperatorWantsThat) {

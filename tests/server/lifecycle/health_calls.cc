@@ -36,13 +36,7 @@ HealthStatus HealthWatcher::Next() {
                                   : grpc::health::v1::HealthCheckResponse::UNKNOWN;
 }
 
-v1::ServerState StateOf(TestServer& server) {
-  v1::GetServerInfoResponse info;
-  EXPECT_TRUE(
-      server.admin->GetServerInfo(TestServer::NewContext().get(), v1::GetServerInfoRequest(), &info)
-          .ok());
-  return info.state();
-}
+v1::ServerState StateOf(TestServer& server) { return ServerInfoOf(server).state(); }
 
 std::string PageOf(TestServer& server, const std::string& path) {
   const std::string text = HttpGet(server.server().metrics_address(), path);

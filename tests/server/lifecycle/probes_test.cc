@@ -70,10 +70,7 @@ TEST(Probes, FollowAMapThatComesAndGoes) {
   EXPECT_EQ(watcher.Next(), kHealthServing);
   EXPECT_EQ(HealthOf(server, name), kHealthServing);
   EXPECT_EQ(PageOf(server, "/readyz/maps/town"), "200 ready\n");
-  v1::DeleteMapRequest request;
-  request.set_map("town");
-  v1::DeleteMapResponse response;
-  ASSERT_TRUE(server.maps->DeleteMap(TestServer::NewContext().get(), request, &response).ok());
+  ASSERT_TRUE(DeleteMap(server, "town").ok());
   EXPECT_EQ(watcher.Next(), kHealthUnknown);
   EXPECT_EQ(HealthOf(server, name), kHealthUnknown);
   EXPECT_EQ(PageOf(server, "/readyz/maps/town"), "404 not ready: no map \"town\"\n");
@@ -86,10 +83,7 @@ TEST(Probes, WaitForTheMapsOfTheStart) {
     config.data_dir = folder.Path("maps");
     config.moments_cache = "off";
   };
-  {
-    TestServer server(with_maps);
-    server.LoadTown();
-  }
+  { TownServer server(with_maps); }
   const auto gate = std::make_shared<Gate>();
   gate->Close();
   TestServer server(with_maps, std::make_unique<SlowlyBuildingEngine>(gate));

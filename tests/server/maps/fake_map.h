@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FakeMap: a resident map without cells, of no engine. Thread-safe: constant.
+// FakeMap and FakeTile: a resident map without cells and a tile, of no engine. Thread-safe:
+// constant.
 
 #ifndef VOXLOC_TESTS_SERVER_MAPS_FAKE_MAP_H_
 #define VOXLOC_TESTS_SERVER_MAPS_FAKE_MAP_H_
@@ -29,6 +30,14 @@ class FakeMap : public ResidentMap {
 
  private:
   const std::vector<CellStatistics> statistics_;
+};
+
+class FakeTile : public ResidentTile {
+ public:
+  size_t points() const override { return 10; }
+  size_t not_finite() const override { return 0; }
+  size_t cells() const override { return 3; }
+  size_t MemoryBytes() const override { return 100; }
 };
 
 }  // namespace voxloc::server

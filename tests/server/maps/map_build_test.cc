@@ -8,8 +8,6 @@
 namespace voxloc::server {
 namespace {
 
-using ::testing::HasSubstr;
-
 TEST(MapBuild, ScalesTheCellsOfEveryStageAlike) {
   auto build = MakeMapBuild({{"precise"}, 1.0});
   ASSERT_TRUE(build.ok());

@@ -21,14 +21,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class FakeTile : public ResidentTile {
- public:
-  size_t points() const override { return 10; }
-  size_t not_finite() const override { return 0; }
-  size_t cells() const override { return 3; }
-  size_t MemoryBytes() const override { return 100; }
-};
-
 // Reports through `freed` the thread that frees it.
 class FreedMap : public FakeMap {
  public:
@@ -65,7 +57,6 @@ class ResidentMapsTest : public ::testing::Test {
                           uint64_t tiles = 1) {
     return maps.Activate(Snapshot(name, revision, tiles), MapFacts());
   }
-
   // Returns when the queue has run all tasks that it had before.
   void AwaitQueue() {
     absl::Notification done;
@@ -82,9 +73,8 @@ TEST_F(ResidentMapsTest, ActiveMapsAreFoundAndListedByName) {
   EXPECT_TRUE(maps.List().empty());
   Activate(maps, "town", 1);
   Activate(maps, "port", 1);
-  const auto found = maps.Find("town");
-  ASSERT_TRUE(found.ok()) << found.status();
-  EXPECT_EQ(found->snapshot->name, "town");
+  const auto found = maps.Find("town").value();
+  EXPECT_EQ(found.snapshot->name, "town");
   const auto list = maps.List();
   ASSERT_EQ(list.size(), 2u);
   EXPECT_EQ(maps.size(), 2u);

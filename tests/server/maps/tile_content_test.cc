@@ -38,12 +38,11 @@ TEST(TileContent, ComesBackFromPiecesOfAnySize) {
     for (size_t at = 0; at < content.size(); at += size) {
       reader.Take(absl::string_view(content).substr(at, size));
     }
-    const auto read = reader.Finish();
-    ASSERT_TRUE(read.ok()) << read.status();
-    EXPECT_EQ(read->origin, cloud.origin);
-    EXPECT_EQ(read->x, cloud.x);
-    EXPECT_EQ(read->y, cloud.y);
-    EXPECT_EQ(read->z, cloud.z);
+    const auto read = reader.Finish().value();
+    EXPECT_EQ(read.origin, cloud.origin);
+    EXPECT_EQ(read.x, cloud.x);
+    EXPECT_EQ(read.y, cloud.y);
+    EXPECT_EQ(read.z, cloud.z);
   }
 }
 

@@ -102,22 +102,18 @@ TEST(SilentStreams, OfTheClientsSessionOpenAgain) {
   server.LoadTown();
   client::ChannelOptions channel_options;
   channel_options.server = server.server().address();
-  const auto channel = client::Channel::Create(channel_options);
-  ASSERT_TRUE(channel.ok()) << channel.status();
+  const auto channel = client::Channel::Create(channel_options).value();
   client::SessionOptions options;
   options.open.mutable_setup()->set_map("town");
-  auto session = client::LocalizationSession::Open(*channel, options);
-  ASSERT_TRUE(session.ok()) << session.status();
-  ASSERT_TRUE(Eventually([&session] { return (*session)->reconnects() > 0; }));
+  auto session = client::LocalizationSession::Open(channel, options).value();
+  ASSERT_TRUE(Eventually([&session] { return session->reconnects() > 0; }));
   const PointCloud cloud = ScanFrom(VehiclePose());
   client::ScanInput scan;
   scan.cloud = &cloud;
   scan.guess_map_T_base = VehiclePose();
-  const auto sequence = (*session)->Send(scan);
-  ASSERT_TRUE(sequence.ok()) << sequence.status();
-  const auto result = (*session)->ReceiveResultOf(*sequence, 30.0);
-  ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_EQ(result->status(), v1::ALIGNMENT_STATUS_OK);
+  const auto sequence = session->Send(scan).value();
+  const auto result = session->ReceiveResultOf(sequence, 30.0).value();
+  EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_OK);
 }
 
 }  // namespace

@@ -5,8 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
-
 #include "server/convert/pose.h"
 #include "tests/server/plain_calls.h"
 #include "tests/server/pose_search_calls.h"
@@ -45,8 +43,7 @@ class SlowReaders : public ::testing::Test {
   }
 
   static v1::OpenSession LargeReplies() {
-    v1::OpenSession open;
-    open.mutable_setup()->set_map("town");
+    v1::OpenSession open = TownSession();
     open.mutable_setup()->mutable_output()->set_aligned_cloud(true);
     open.mutable_setup()->mutable_output()->set_point_scores(true);
     return open;
@@ -69,7 +66,6 @@ class SlowReaders : public ::testing::Test {
     config.limits.max_searches = 1;
     config.metrics_listen = "127.0.0.1:0";
   }};
-
   // Of a client that takes nothing; the others act within it on a loaded machine.
   static constexpr double kTimeoutS = 5.0;
 };
@@ -87,13 +83,11 @@ TEST_F(SlowReaders, AreNotReadFromWhileTheBudgetIsSpent) {
   EXPECT_GT(Metric("voxloc_reply_bytes"), static_cast<double>(kBudgetBytes));
   // Small enough for the connection to take.
   for (int i = 0; i < 2; ++i) slow.Send(GoodScan(++sent));
-
   // Others take what they are sent, and are served.
   TestSession quick(server_);
   quick.Open(LargeReplies());
   for (uint64_t sequence = 1; sequence <= 10; ++sequence) {
-    quick.Send(GoodScan(sequence));
-    EXPECT_EQ(quick.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+    EXPECT_EQ(quick.Align(GoodScan(sequence)).status(), v1::ALIGNMENT_STATUS_OK);
   }
   const v1::SessionInfo waiting = InfoOf(slow);
   EXPECT_EQ(waiting.answered(), sent - 2);

@@ -60,20 +60,19 @@ v1::Scan NarrowScan(int i) {
   return scan;
 }
 
-v1::OpenSession Accumulating(uint32_t scans) {
-  v1::OpenSession open;
-  open.mutable_setup()->set_map("town");
+v1::OpenSession Accumulating(uint32_t scans, const std::string& text = "") {
+  v1::OpenSession open = TownSession(text);
   open.mutable_accumulation()->set_scans(scans);
   return open;
 }
 
 class Accumulation : public EngineTest {
  protected:
-  void SetUp() override { server_.LoadTown(); }
-
-  static v1::AlignmentResult Align(TestSession& session, const v1::Scan& scan) {
-    session.Send(scan);
-    return session.ReadResult();
+  static void Activate(TestSession& session) {
+    v1::AlignScansRequest activate;
+    activate.mutable_activate()->set_active(true);
+    session.Send(activate);
+    EXPECT_TRUE(session.Read().has_activated());
   }
   static double ErrorM(const v1::AlignmentResult& result, int i) {
     const auto pose = PoseFromProto(result.map_t_base().pose(), "map_t_base");
@@ -81,18 +80,15 @@ class Accumulation : public EngineTest {
     return pose.ok() ? TranslationDistance(*pose, TruePose(i)) : 0.0;
   }
 
-  TestServer server_{[](Config& config) { config.limits.max_accumulated_points = 6000; },
+  TownServer server_{[](Config& config) { config.limits.max_accumulated_points = 6000; },
                      EngineHandle()};
 };
 VOXLOC_INSTANTIATE_ON_ENGINES(Accumulation);
 
 TEST_P(Accumulation, JoinsEachScanWithTheOnesBefore) {
-  TestSession session(server_);
-  v1::OpenSession open = Accumulating(kQuarters);
-  open.mutable_setup()->mutable_output()->set_aligned_cloud(true);
-  session.Open(open);
+  TestSession session(server_, Accumulating(kQuarters, "setup { output { aligned_cloud: true } }"));
   for (int i = 0; i < 6; ++i) {
-    const v1::AlignmentResult result = Align(session, NarrowScan(i));
+    const v1::AlignmentResult result = session.Align(NarrowScan(i));
     const v1::PointCounts& points = result.points();
     const int first = std::max(0, i + 1 - kQuarters);
     EXPECT_EQ(points.joined_scans(), static_cast<uint32_t>(i + 1 - first));
@@ -123,10 +119,9 @@ TEST_P(Accumulation, JoinsEachScanWithTheOnesBefore) {
 }
 
 TEST_P(Accumulation, AnswersOtherSessionsWithTheScanAlone) {
-  TestSession session(server_);
-  session.Open();
+  TestSession session(server_, "town");
   for (int i = 0; i < 2; ++i) {
-    const v1::PointCounts points = Align(session, NarrowScan(i)).points();
+    const v1::PointCounts points = session.Align(NarrowScan(i)).points();
     EXPECT_EQ(points.joined_scans(), 0U);
     EXPECT_EQ(points.joined_points(), 0U);
     EXPECT_EQ(points.used(), QuarterSeen(i).size());
@@ -134,59 +129,45 @@ TEST_P(Accumulation, AnswersOtherSessionsWithTheScanAlone) {
 }
 
 TEST_P(Accumulation, AScanWithoutOdometryIsMalformed) {
-  TestSession session(server_);
-  session.Open(Accumulating(4));
+  TestSession session(server_, Accumulating(4));
   v1::Scan scan = NarrowScan(0);
   scan.clear_odom_t_base();
-  const v1::AlignmentResult refused = Align(session, scan);
+  const v1::AlignmentResult refused = session.Align(scan);
   EXPECT_EQ(refused.status(), v1::ALIGNMENT_STATUS_INVALID_INPUT);
   EXPECT_THAT(refused.detail(), HasSubstr("odom_t_base must be set"));
-  EXPECT_EQ(Align(session, NarrowScan(1)).points().joined_scans(), 1U);
+  EXPECT_EQ(session.Align(NarrowScan(1)).points().joined_scans(), 1U);
 }
 
 TEST_P(Accumulation, AJumpOfTheOdometryAndActivationBeginAnew) {
-  TestSession session(server_);
-  session.Open(Accumulating(10));
-  EXPECT_EQ(Align(session, NarrowScan(0)).points().joined_scans(), 1U);
-  EXPECT_EQ(Align(session, NarrowScan(1)).points().joined_scans(), 2U);
+  TestSession session(server_, Accumulating(10));
+  EXPECT_EQ(session.Align(NarrowScan(0)).points().joined_scans(), 1U);
+  EXPECT_EQ(session.Align(NarrowScan(1)).points().joined_scans(), 2U);
   v1::Scan scan = NarrowScan(2);
   *scan.mutable_odom_t_base() = PoseOf(Pose{{500.0, 0.0, 0.0}, Eigen::Quaterniond::Identity()});
-  EXPECT_EQ(Align(session, scan).points().joined_scans(), 1U);
-  EXPECT_EQ(Align(session, NarrowScan(3)).points().joined_scans(), 1U);
-  EXPECT_EQ(Align(session, NarrowScan(4)).points().joined_scans(), 2U);
+  EXPECT_EQ(session.Align(scan).points().joined_scans(), 1U);
+  EXPECT_EQ(session.Align(NarrowScan(3)).points().joined_scans(), 1U);
+  EXPECT_EQ(session.Align(NarrowScan(4)).points().joined_scans(), 2U);
 
-  v1::AlignScansRequest activate;
-  activate.mutable_activate()->set_active(true);
-  session.Send(activate);
-  EXPECT_TRUE(session.Read().has_activated());
-  EXPECT_EQ(Align(session, NarrowScan(5)).points().joined_scans(), 1U);
+  Activate(session);
+  EXPECT_EQ(session.Align(NarrowScan(5)).points().joined_scans(), 1U);
 }
 
 TEST_P(Accumulation, ScansThatAreRefusedAreNotJoined) {
-  TestSession session(server_);
-  v1::OpenSession open = Accumulating(10);
-  open.set_start_inactive(true);
   // The record tells of the points of a scan that is refused too.
-  open.mutable_setup()->mutable_output()->set_diagnostics(true);
-  session.Open(open);
-  EXPECT_EQ(Align(session, NarrowScan(0)).status(), v1::ALIGNMENT_STATUS_NOT_ACTIVE);
-  v1::AlignScansRequest activate;
-  activate.mutable_activate()->set_active(true);
-  session.Send(activate);
-  EXPECT_TRUE(session.Read().has_activated());
-  EXPECT_EQ(Align(session, NarrowScan(1)).points().joined_scans(), 1U);
+  TestSession session(
+      server_, Accumulating(10, "start_inactive: true setup { output { diagnostics: true } }"));
+  EXPECT_EQ(session.Align(NarrowScan(0)).status(), v1::ALIGNMENT_STATUS_NOT_ACTIVE);
+  Activate(session);
+  EXPECT_EQ(session.Align(NarrowScan(1)).points().joined_scans(), 1U);
 }
 
 TEST_P(Accumulation, AVehicleThatStandsGathersNoPointsWithAVoxelFilter) {
-  TestSession session(server_);
-  v1::OpenSession open = Accumulating(10);
-  open.mutable_setup()->mutable_filter()->set_voxel_leaf_m(0.5);
-  session.Open(open);
-  const uint32_t alone = Align(session, NarrowScan(0)).points().used();
+  TestSession session(server_, Accumulating(10, "setup { filter { voxel_leaf_m: 0.5 } }"));
+  const uint32_t alone = session.Align(NarrowScan(0)).points().used();
   for (int k = 1; k < 4; ++k) {
     v1::Scan scan = NarrowScan(0);
     scan.set_stamp_ns(scan.stamp_ns() + k * kScanNs);
-    const v1::PointCounts points = Align(session, scan).points();
+    const v1::PointCounts points = session.Align(scan).points();
     EXPECT_EQ(points.joined_scans(), static_cast<uint32_t>(k + 1));
     EXPECT_EQ(points.used(), alone);
     EXPECT_EQ(points.received() + points.joined_points(), points.thinned() + points.used());
@@ -194,20 +175,16 @@ TEST_P(Accumulation, AVehicleThatStandsGathersNoPointsWithAVoxelFilter) {
 }
 
 TEST_P(Accumulation, PointsAreBoundedByTheFilterAndByTheServer) {
-  TestSession filtered(server_);
-  v1::OpenSession open = Accumulating(10);
-  open.mutable_setup()->mutable_filter()->set_max_points(200);
-  filtered.Open(open);
+  TestSession filtered(server_, Accumulating(10, "setup { filter { max_points: 200 } }"));
   for (int i = 0; i < 3; ++i) {
-    const v1::PointCounts points = Align(filtered, NarrowScan(i)).points();
+    const v1::PointCounts points = filtered.Align(NarrowScan(i)).points();
     EXPECT_EQ(points.used(), 200U);
     EXPECT_EQ(points.joined_points(), static_cast<uint32_t>(200 * i));
   }
-  TestSession session(server_);
-  session.Open(Accumulating(100));
+  TestSession session(server_, Accumulating(100));
   uint32_t joined = 0;
   for (int i = 0; i < 24; ++i) {
-    const v1::PointCounts points = Align(session, NarrowScan(i)).points();
+    const v1::PointCounts points = session.Align(NarrowScan(i)).points();
     EXPECT_LE(points.used(), 6000U);
     joined = points.joined_scans();
   }
@@ -218,14 +195,11 @@ TEST_P(Accumulation, PointsAreBoundedByTheFilterAndByTheServer) {
 TEST_P(Accumulation, TheSameDriveGivesTheSameBits) {
   std::vector<std::string> answers;
   for (int run = 0; run < 2; ++run) {
-    TestSession session(server_);
-    v1::OpenSession open = Accumulating(kQuarters);
-    open.mutable_setup()->mutable_filter()->set_voxel_leaf_m(0.4);
-    open.mutable_setup()->mutable_filter()->set_max_points(900);
-    session.Open(open);
+    TestSession session(
+        server_, Accumulating(kQuarters, "setup { filter { voxel_leaf_m: 0.4 max_points: 900 } }"));
     std::string answer;
     for (int i = 0; i < 6; ++i) {
-      v1::AlignmentResult result = Align(session, NarrowScan(i));
+      v1::AlignmentResult result = session.Align(NarrowScan(i));
       answer += result.map_t_base().SerializeAsString() + result.scores().SerializeAsString() +
                 result.confidence().SerializeAsString();
     }
@@ -235,17 +209,15 @@ TEST_P(Accumulation, TheSameDriveGivesTheSameBits) {
 }
 
 TEST_P(Accumulation, ARecoverySearchesWithTheJointCloud) {
-  TestSession session(server_);
-  v1::OpenSession open = Accumulating(kQuarters);
-  open.mutable_recovery()->set_lost_after_scans(1);
-  open.mutable_recovery()->set_initial_radius_m(2.0);
-  open.mutable_recovery()->set_max_radius_m(2.0);
-  session.Open(open);
-  for (int i = 0; i < kQuarters; ++i) Align(session, NarrowScan(i));
+  TestSession session(
+      server_,
+      Accumulating(kQuarters,
+                   "recovery { lost_after_scans: 1 initial_radius_m: 2 max_radius_m: 2 }"));
+  for (int i = 0; i < kQuarters; ++i) static_cast<void>(session.Align(NarrowScan(i)));
   v1::Scan scan = NarrowScan(kQuarters);
   *scan.mutable_guess_map_t_base()->mutable_pose() =
       PoseOf(Pose{{500.0, 500.0, 0.0}, Eigen::Quaterniond::Identity()});
-  const v1::AlignmentResult lost = Align(session, scan);
+  const v1::AlignmentResult lost = session.Align(scan);
   EXPECT_EQ(lost.status(), v1::ALIGNMENT_STATUS_OUT_OF_MAP);
   ASSERT_TRUE(lost.has_recovery());
   EXPECT_TRUE(lost.recovery().has_map_t_base()) << lost.recovery().detail();
@@ -254,11 +226,7 @@ TEST_P(Accumulation, ARecoverySearchesWithTheJointCloud) {
 
 TEST_P(Accumulation, OptionsOutsideTheirRangesEndTheSession) {
   for (const uint32_t scans : {0U, 101U}) {
-    TestSession session(server_);
-    v1::AlignScansRequest request;
-    *request.mutable_open() = Accumulating(scans);
-    session.Send(request);
-    const grpc::Status status = session.Finish();
+    const grpc::Status status = OpenError(server_, Accumulating(scans));
     EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
     EXPECT_THAT(status.error_message(), HasSubstr("accumulation.scans must be from 1 to 100"));
   }

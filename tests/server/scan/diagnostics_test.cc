@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/server/map_calls.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
 #include "tests/support/engine_test.h"
@@ -42,27 +43,13 @@ v1::DiagnosticEntry EntryOf(const v1::AlignmentResult& result, const std::string
 
 class ScanDiagnostics : public EngineTest {
  protected:
-  void SetUp() override { server_.LoadTown(); }
-
   v1::AlignmentResult Align(const v1::Scan& scan, const std::string& map = "town") {
-    v1::OpenSession open;
+    v1::OpenSession open =
+        TownSession("setup { options { profile: 'autoware' } output { diagnostics: true } }");
     open.mutable_setup()->set_map(map);
-    open.mutable_setup()->mutable_options()->set_profile("autoware");
-    open.mutable_setup()->mutable_output()->set_diagnostics(true);
-    TestSession session(server_);
-    session.Open(open);
+    TestSession session(server_, open);
     for (const v1::AlignScansRequest& request : before_) session.Send(request);
-    session.Send(scan);
-    return session.ReadResult();
-  }
-
-  void LoadMap(const std::string& name, const PointCloud& cloud) {
-    TestUpdate update(server_);
-    update.Write(BeginRequest(name));
-    if (!cloud.empty()) update.Write(TileRequest("t", cloud));
-    update.Write(CommitRequest());
-    for (int i = cloud.empty() ? 1 : 0; i < 3; ++i) static_cast<void>(update.Read());
-    ASSERT_TRUE(update.Finish().ok());
+    return session.Align(scan);
   }
 
   // A pose of the client before the scan is sent.
@@ -74,7 +61,7 @@ class ScanDiagnostics : public EngineTest {
     *request.mutable_pose()->mutable_map_t_base()->mutable_pose() = PoseOf(pose);
   }
 
-  TestServer server_{{}, EngineHandle()};
+  TownServer server_{{}, EngineHandle()};
   std::vector<v1::AlignScansRequest> before_;
 };
 VOXLOC_INSTANTIATE_ON_ENGINES(ScanDiagnostics);
@@ -128,7 +115,7 @@ TEST_P(ScanDiagnostics, OffTheMapTheRecordIsThatOfAnAlignmentThatFindsNoCell) {
   PointCloud sparse;
   sparse.PushBack(-20.0F, 0.0F, 0.0F);
   sparse.PushBack(20.0F, 0.0F, 0.0F);
-  LoadMap("sparse", sparse);
+  server_.LoadMap("sparse", sparse);
   const v1::AlignmentResult aligned = Align(GoodScan(), "sparse");
   v1::Scan scan = GoodScan();
   scan.mutable_guess_map_t_base()->mutable_pose()->mutable_position()->set_x(1000.0);
@@ -158,7 +145,7 @@ TEST_P(ScanDiagnostics, OffTheMapTheRecordIsThatOfAnAlignmentThatFindsNoCell) {
 }
 
 TEST_P(ScanDiagnostics, AMapWithoutATileIsNotSet) {
-  LoadMap("empty", {});
+  ASSERT_TRUE(RunUpdate(server_, {BeginRequest("empty"), CommitRequest()}).status.ok());
   const v1::AlignmentResult result = Align(GoodScan(), "empty");
   EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_OUT_OF_MAP);
   EXPECT_EQ(result.diagnostics().entries_size(), 9);

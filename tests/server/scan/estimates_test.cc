@@ -8,11 +8,11 @@
 
 #include <Eigen/Eigenvalues>
 #include <cmath>
-#include <functional>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "core/geometry/covariance.h"
 #include "server/convert/pose.h"
 #include "tests/server/small_town.h"
@@ -34,6 +34,17 @@ Matrix6 CovarianceOf(const v1::AlignmentResult& result) {
 }
 
 Eigen::Vector2d PlaceOf(const v1::Pose& pose) { return {pose.position().x(), pose.position().y()}; }
+
+// In protobuf's text format.
+std::string FixedCovariance(const std::vector<double>& diagonal) {
+  std::string text;
+  for (int i = 0; i < 36; ++i) {
+    absl::StrAppend(&text,
+                    " fixed_covariance: ", i % 7 == 0 ? diagonal[static_cast<size_t>(i / 7)] : 0.0);
+  }
+  return text;
+}
+const std::string kFloors = FixedCovariance(std::vector<double>(6, 1e-12));
 
 void AddDiagonal(const std::vector<double>& diagonal, google::protobuf::RepeatedField<double>& to) {
   for (int i = 0; i < 36; ++i) to.Add(i % 7 == 0 ? diagonal[static_cast<size_t>(i / 7)] : 0.0);
@@ -69,42 +80,41 @@ v1::Scan FieldScan() {
   return scan;
 }
 
+// Of positions in the plane, by their weights.
+Eigen::Matrix2d SpreadOf(const std::vector<Eigen::Vector2d>& places,
+                         const std::vector<double>& weights) {
+  double sum = 0.0;
+  for (const double weight : weights) sum += weight;
+  Eigen::Vector2d mean = Eigen::Vector2d::Zero();
+  for (size_t i = 0; i < places.size(); ++i) mean += weights[i] / sum * places[i];
+  Eigen::Matrix2d spread = Eigen::Matrix2d::Zero();
+  for (size_t i = 0; i < places.size(); ++i) {
+    spread += weights[i] / sum * (places[i] - mean) * (places[i] - mean).transpose();
+  }
+  return spread;
+}
+
+void ExpectPositionCovariance(const v1::AlignmentResult& result, const Eigen::Matrix2d& expected) {
+  EXPECT_TRUE((CovarianceOf(result).topLeftCorner<2, 2>().isApprox(expected, 3e-3)))
+      << CovarianceOf(result) << "\n\n"
+      << expected;
+}
+
 class Estimates : public EngineTest {
  protected:
-  void SetUp() override { server_.LoadTown(); }
-
-  v1::AlignmentResult Align(const std::function<void(v1::OpenSession&)>& adjust,
-                            const v1::Scan& scan = GoodScan()) {
-    v1::OpenSession open;
-    open.mutable_setup()->set_map("town");
-    adjust(open);
-    TestSession session(server_);
-    session.Open(open);
-    session.Send(scan);
-    return session.ReadResult();
+  v1::AlignmentResult Align(const std::string& text = "", const v1::Scan& scan = GoodScan()) {
+    TestSession session(server_, TownSession(text));
+    return session.Align(scan);
+  }
+  Matrix6 CovarianceWith(const std::string& text) {
+    return CovarianceOf(Align(absl::StrCat("setup { options { covariance { ", text, " } } }")));
   }
 
   // With floors that nothing is below. The reference turns x and y by a block of the rotation that
   // is not quite a rotation where the vehicle is tilted, so covariances agree to a thousandth only.
-  v1::AlignmentResult AlignBy(v1::CovarianceMethod method) {
-    return Align([method](v1::OpenSession& open) {
-      open.mutable_setup()->mutable_options()->set_profile("autoware");
-      v1::CovarianceOptions& covariance =
-          *open.mutable_setup()->mutable_options()->mutable_covariance();
-      covariance.set_method(method);
-      AddDiagonal(std::vector<double>(6, 1e-12), *covariance.mutable_fixed_covariance());
-      open.mutable_setup()->mutable_output()->set_hessian(true);
-    });
-  }
-
-  void LoadField() {
-    TestUpdate update(server_);
-    update.Write(BeginRequest("field"));
-    ASSERT_TRUE(update.Read().has_begun());
-    update.Write(TileRequest("field", Field()));
-    ASSERT_TRUE(update.Read().has_tile_added());
-    update.Write(CommitRequest());
-    ASSERT_TRUE(update.Read().has_committed());
+  v1::AlignmentResult AlignBy(const std::string& method) {
+    return Align(absl::StrCat("setup { options { profile: 'autoware' covariance { method: ", method,
+                              kFloors, " } } output { hessian: true } }"));
   }
 
   static void AddRoof(Config& config) {
@@ -114,19 +124,17 @@ class Estimates : public EngineTest {
     config.sensors.Set(roof);
   }
 
-  TestServer server_{AddRoof, EngineHandle()};
+  TownServer server_{AddRoof, EngineHandle()};
 };
 VOXLOC_INSTANTIATE_ON_ENGINES(Estimates);
 
 TEST_P(Estimates, TheProfileNamesTheMethodWhereTheRequestDoesNot) {
-  v1::AlignmentResult result = Align([](v1::OpenSession& open) {
-    open.mutable_setup()->mutable_options()->set_profile("autoware");
-  });
+  v1::AlignmentResult result = Align("setup { options { profile: 'autoware' } }");
   EXPECT_EQ(result.covariance_report().method(), v1::COVARIANCE_METHOD_FIXED);
   const Matrix6 fixed = CovarianceOf(result);
   for (int i = 0; i < 6; ++i) EXPECT_NEAR(fixed(i, i), i < 3 ? 0.0225 : 0.000625, 1e-9);
 
-  result = Align([](v1::OpenSession&) {});
+  result = Align();
   EXPECT_EQ(result.covariance_report().method(), v1::COVARIANCE_METHOD_CALIBRATED);
   EXPECT_EQ(result.covariance_report().detail(), "");
   const Matrix6 calibrated = CovarianceOf(result);
@@ -136,17 +144,12 @@ TEST_P(Estimates, TheProfileNamesTheMethodWhereTheRequestDoesNot) {
 }
 
 TEST_P(Estimates, TheSystematicErrorIsAddedToTheCalibratedCovariance) {
-  const auto with = [this](const std::vector<double>& position_m,
-                           const std::vector<double>& rotation_rad) {
-    return CovarianceOf(Align([&](v1::OpenSession& open) {
-      v1::CovarianceOptions& options =
-          *open.mutable_setup()->mutable_options()->mutable_covariance();
-      for (const double sigma : position_m) options.add_systematic_position_sigma_m(sigma);
-      for (const double sigma : rotation_rad) options.add_systematic_rotation_sigma_rad(sigma);
-    }));
-  };
-  const Matrix6 scan_alone = with({0.0, 0.0, 0.0}, {0.0, 0.0, 0.0});
-  const Matrix6 difference = with({0.2, 0.2, 0.2}, {0.01, 0.01, 0.01}) - scan_alone;
+  const Matrix6 scan_alone = CovarianceWith(
+      "systematic_position_sigma_m: [0, 0, 0] systematic_rotation_sigma_rad: [0, 0, 0]");
+  const Matrix6 difference = CovarianceWith(
+                                 "systematic_position_sigma_m: [0.2, 0.2, 0.2] "
+                                 "systematic_rotation_sigma_rad: [0.01, 0.01, 0.01]") -
+                             scan_alone;
   // Equal along all axes, so it does not turn with the vehicle.
   for (int i = 0; i < 6; ++i) {
     for (int j = 0; j < 6; ++j) {
@@ -155,44 +158,32 @@ TEST_P(Estimates, TheSystematicErrorIsAddedToTheCalibratedCovariance) {
     }
   }
   // Not zero unless zero is asked for.
-  const Matrix6 shipped = with({}, {}) - scan_alone;
+  const Matrix6 shipped = CovarianceWith("") - scan_alone;
   EXPECT_GT(shipped.diagonal().minCoeff(), 0.0);
 }
 
 TEST_P(Estimates, ASessionNamesTheSensorWhoseCalibrationHolds) {
   const auto with = [this](const std::string& sensor) {
-    return CovarianceOf(Align([&](v1::OpenSession& open) {
-      open.mutable_setup()->mutable_options()->set_sensor(sensor);
-    }));
+    return CovarianceOf(Align(absl::StrCat("setup { options { sensor: '", sensor, "' } }")));
   };
   const Matrix6 difference = with("roof") - with("");
   for (int i = 0; i < 6; ++i) {
     EXPECT_NEAR(difference(i, i), i < 3 ? 0.25 - 0.0016 : 0.0, 1e-9) << i;
   }
 
-  v1::AlignScansRequest request;
-  request.mutable_open()->mutable_setup()->set_map("town");
-  request.mutable_open()->mutable_setup()->mutable_options()->set_sensor("rof");
-  TestSession session(server_);
-  session.Send(request);
-  const grpc::Status status = session.Finish();
+  const grpc::Status status =
+      OpenError(server_, TownSession("setup { options { sensor: 'rof' } }"));
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_THAT(status.error_message(), HasSubstr("known: default, roof; did you mean roof?"));
 
-  v1::GetServerInfoResponse info;
-  ASSERT_TRUE(server_.admin->GetServerInfo(TestServer::NewContext().get(), {}, &info).ok());
-  EXPECT_THAT(info.sensors(), ElementsAre("default", "roof"));
+  EXPECT_THAT(ServerInfoOf(server_).sensors(), ElementsAre("default", "roof"));
 }
 
 TEST_P(Estimates, TheTimePartGrowsAlongTheWayOfTheSessionsPoses) {
   const auto moving = [this](double speed_m_s) {
-    v1::OpenSession open;
-    open.mutable_setup()->set_map("town");
-    v1::CovarianceOptions& options = *open.mutable_setup()->mutable_options()->mutable_covariance();
-    options.mutable_systematic_time_sigma_s()->set_value(0.1);
-    options.mutable_systematic_skew_sigma_s()->set_value(0.0);
-    TestSession session(server_);
-    session.Open(open);
+    TestSession session(server_, TownSession("setup { options { covariance {"
+                                             " systematic_time_sigma_s { value: 0.1 }"
+                                             " systematic_skew_sigma_s { value: 0 } } } }"));
     v1::Scan scan = GoodScan();
     for (const int side : {-1, 1}) {
       v1::AlignScansRequest request;
@@ -202,8 +193,7 @@ TEST_P(Estimates, TheTimePartGrowsAlongTheWayOfTheSessionsPoses) {
       PoseToProto(pose, *request.mutable_pose()->mutable_map_t_base()->mutable_pose());
       session.Send(request);
     }
-    session.Send(scan);
-    return CovarianceOf(session.ReadResult());
+    return CovarianceOf(session.Align(scan));
   };
   const Matrix6 difference = moving(2.0) - moving(0.0);
   const Eigen::Vector3d way = VehiclePose().rotation * Eigen::Vector3d(0.2, 0.0, 0.0);
@@ -214,28 +204,17 @@ TEST_P(Estimates, TheTimePartGrowsAlongTheWayOfTheSessionsPoses) {
 }
 
 TEST_P(Estimates, ASystematicErrorOfTwoValuesIsRefused) {
-  v1::OpenSession open;
-  open.mutable_setup()->set_map("town");
-  open.mutable_setup()->mutable_options()->mutable_covariance()->add_systematic_position_sigma_m(
-      0.1);
-  open.mutable_setup()->mutable_options()->mutable_covariance()->add_systematic_position_sigma_m(
-      0.1);
-  TestSession session(server_);
-  v1::AlignScansRequest request;
-  *request.mutable_open() = open;
-  session.Send(request);
-  const grpc::Status status = session.Finish();
+  const grpc::Status status = OpenError(
+      server_,
+      TownSession("setup { options { covariance { systematic_position_sigma_m: [0.1, 0.1] } } }"));
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_THAT(status.error_message(), HasSubstr("systematic_position_sigma_m must have 3 values"));
 }
 
 TEST_P(Estimates, TheFixedCovarianceTurnsItsPositionWithTheVehicle) {
-  const v1::AlignmentResult result = Align([](v1::OpenSession& open) {
-    v1::CovarianceOptions& covariance =
-        *open.mutable_setup()->mutable_options()->mutable_covariance();
-    covariance.set_method(v1::COVARIANCE_METHOD_FIXED);
-    AddDiagonal({1.0, 4.0, 9.0, 16.0, 25.0, 36.0}, *covariance.mutable_fixed_covariance());
-  });
+  const v1::AlignmentResult result =
+      Align(absl::StrCat("setup { options { covariance { method: COVARIANCE_METHOD_FIXED ",
+                         FixedCovariance({1.0, 4.0, 9.0, 16.0, 25.0, 36.0}), " } } }"));
   const auto pose = PoseFromProto(result.map_t_base().pose(), "map_t_base");
   ASSERT_TRUE(pose.ok());
   const Matrix6 covariance = CovarianceOf(result);
@@ -247,37 +226,26 @@ TEST_P(Estimates, TheFixedCovarianceTurnsItsPositionWithTheVehicle) {
 }
 
 TEST_P(Estimates, LaplaceIsTheInverseOfTheHessiansBlock) {
-  const v1::AlignmentResult result = AlignBy(v1::COVARIANCE_METHOD_LAPLACE);
+  const v1::AlignmentResult result = AlignBy("COVARIANCE_METHOD_LAPLACE");
   ASSERT_EQ(result.hessian_size(), 36);
   Eigen::Matrix2d hessian;
   hessian << result.hessian(0), result.hessian(1), result.hessian(6), result.hessian(7);
-  const Eigen::Matrix2d expected = (-hessian).inverse();
-  EXPECT_TRUE((CovarianceOf(result).topLeftCorner<2, 2>().isApprox(expected, 3e-3)))
-      << CovarianceOf(result) << "\n\n"
-      << expected;
+  ExpectPositionCovariance(result, (-hessian).inverse());
 }
 
 TEST_P(Estimates, MultiNdtIsTheSpreadOfAlignmentsAroundTheResult) {
-  const v1::AlignmentResult result = AlignBy(v1::COVARIANCE_METHOD_MULTI_NDT);
+  const v1::AlignmentResult result = AlignBy("COVARIANCE_METHOD_MULTI_NDT");
   const v1::CovarianceReport& report = result.covariance_report();
   ASSERT_EQ(report.offset_map_t_base_size(), 6);
   ASSERT_EQ(report.aligned_map_t_base_size(), 6);
   EXPECT_EQ(report.nvtl_size(), 6);
   std::vector<Eigen::Vector2d> places = {PlaceOf(result.map_t_base().pose())};
   for (const v1::Pose& pose : report.aligned_map_t_base()) places.push_back(PlaceOf(pose));
-  Eigen::Vector2d mean = Eigen::Vector2d::Zero();
-  for (const Eigen::Vector2d& place : places) mean += place / 7.0;
-  Eigen::Matrix2d expected = Eigen::Matrix2d::Zero();
-  for (const Eigen::Vector2d& place : places) {
-    expected += (place - mean) * (place - mean).transpose() / 7.0 * (6.0 / 7.0);
-  }
-  EXPECT_TRUE((CovarianceOf(result).topLeftCorner<2, 2>().isApprox(expected, 3e-3)))
-      << CovarianceOf(result) << "\n\n"
-      << expected;
+  ExpectPositionCovariance(result, 6.0 / 7.0 * SpreadOf(places, std::vector<double>(7, 1.0)));
 }
 
 TEST_P(Estimates, MultiNdtScoreWeighsOffsetsByTheirScores) {
-  const v1::AlignmentResult result = AlignBy(v1::COVARIANCE_METHOD_MULTI_NDT_SCORE);
+  const v1::AlignmentResult result = AlignBy("COVARIANCE_METHOD_MULTI_NDT_SCORE");
   const v1::CovarianceReport& report = result.covariance_report();
   ASSERT_EQ(report.offset_map_t_base_size(), 6);
   ASSERT_EQ(report.nvtl_size(), 6);
@@ -288,34 +256,19 @@ TEST_P(Estimates, MultiNdtScoreWeighsOffsetsByTheirScores) {
     places.push_back(PlaceOf(report.offset_map_t_base(i)));
     weights.push_back(std::exp(report.nvtl(i) / 0.05));
   }
-  double sum = 0.0;
-  for (const double weight : weights) sum += weight;
-  Eigen::Vector2d mean = Eigen::Vector2d::Zero();
-  for (size_t i = 0; i < 7; ++i) mean += weights[i] / sum * places[i];
-  Eigen::Matrix2d expected = Eigen::Matrix2d::Zero();
-  for (size_t i = 0; i < 7; ++i) {
-    expected += weights[i] / sum * (places[i] - mean) * (places[i] - mean).transpose();
-  }
-  EXPECT_TRUE((CovarianceOf(result).topLeftCorner<2, 2>().isApprox(expected, 3e-3)))
-      << CovarianceOf(result) << "\n\n"
-      << expected;
+  ExpectPositionCovariance(result, SpreadOf(places, weights));
 }
 
 TEST_P(Estimates, ScaleFactorScalesWhatIsEstimated) {
   const auto align = [this](double factor) {
-    return CovarianceOf(Align([factor](v1::OpenSession& open) {
-      v1::CovarianceOptions& covariance =
-          *open.mutable_setup()->mutable_options()->mutable_covariance();
-      covariance.set_method(v1::COVARIANCE_METHOD_LAPLACE);
-      AddDiagonal(std::vector<double>(6, 1e-12), *covariance.mutable_fixed_covariance());
-      covariance.mutable_scale_factor()->set_value(factor);
-    }));
+    return CovarianceWith(absl::StrCat("method: COVARIANCE_METHOD_LAPLACE", kFloors,
+                                       " scale_factor { value: ", factor, " }"));
   };
   EXPECT_NEAR(align(7.0)(0, 0) / align(1.0)(0, 0), 7.0, 1e-6);
 }
 
 TEST_P(Estimates, SaysHowLikelyThePoseIsRightUnlessItIsLeftOut) {
-  const v1::AlignmentResult result = Align([](v1::OpenSession&) {});
+  const v1::AlignmentResult result = Align();
   ASSERT_TRUE(result.has_confidence());
   EXPECT_GT(result.confidence().value(), 0.0);
   EXPECT_LE(result.confidence().value(), 1.0);
@@ -329,26 +282,21 @@ TEST_P(Estimates, SaysHowLikelyThePoseIsRightUnlessItIsLeftOut) {
   EXPECT_GT(result.confidence().cluster_step_m(), 0.0);
   EXPECT_GT(result.confidence().cluster_turn_rad(), 0.0);
   EXPECT_GT(result.confidence().cell_size_m(), 0.0);
-  EXPECT_FALSE(Align([](v1::OpenSession& open) {
-                 open.mutable_setup()->mutable_output()->set_no_confidence(true);
-               }).has_confidence());
+  EXPECT_FALSE(Align("setup { output { no_confidence: true } }").has_confidence());
 }
 
 TEST_P(Estimates, SaysHowFarOffThePositionMayBeOnRequest) {
-  EXPECT_FALSE(Align([](v1::OpenSession&) {}).has_protection());
+  EXPECT_FALSE(Align().has_protection());
   const auto levels_at = [this](double risk) {
     // For what this small town shows of few places only.
     v1::Scan scan = GoodScan();
     AddDiagonal(std::vector<double>(6, 0.1),
                 *scan.mutable_guess_map_t_base()->mutable_covariance());
-    const v1::AlignmentResult result = Align(
-        [risk](v1::OpenSession& open) {
-          open.mutable_setup()->mutable_options()->mutable_covariance()->set_method(
-              v1::COVARIANCE_METHOD_CALIBRATED);
-          open.mutable_setup()->mutable_output()->mutable_protection()->mutable_risk()->set_value(
-              risk);
-        },
-        scan);
+    const v1::AlignmentResult result =
+        Align(absl::StrCat("setup { options { covariance { method: COVARIANCE_METHOD_CALIBRATED } }"
+                           " output { protection { risk { value: ",
+                           risk, " } } } }"),
+              scan);
     const v1::Vector3& found = result.map_t_base().pose().position();
     const Eigen::Vector3d error =
         Eigen::Vector3d(found.x(), found.y(), found.z()) - VehiclePose().translation;
@@ -373,14 +321,7 @@ TEST_P(Estimates, AConfidenceBelowTheLimitIsNotAccepted) {
   v1::Scan scan = GoodScan();
   *scan.mutable_clouds(0)->mutable_cloud() = CloudOf(points);
   const v1::AlignmentResult result = Align(
-      [](v1::OpenSession& open) {
-        open.mutable_setup()
-            ->mutable_options()
-            ->mutable_gate()
-            ->mutable_min_confidence()
-            ->set_value(1.0);
-        open.mutable_setup()->mutable_output()->set_diagnostics(true);
-      },
+      "setup { options { gate { min_confidence { value: 1 } } } output { diagnostics: true } }",
       scan);
   ASSERT_LT(result.confidence().value(), 1.0);
   EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_LOW_CONFIDENCE);
@@ -391,27 +332,16 @@ TEST_P(Estimates, AConfidenceBelowTheLimitIsNotAccepted) {
 }
 
 TEST_P(Estimates, SaysWhichDirectionsTheScanObserves) {
-  const v1::Degeneracy town = Align([](v1::OpenSession&) {}).degeneracy();
+  const v1::Degeneracy town = Align().degeneracy();
   ASSERT_EQ(town.eigenvalues_size(), 6);
   ASSERT_EQ(town.eigenvectors_size(), 36);
   EXPECT_THAT(town.axes(), ::testing::Not(::testing::Contains(v1::AXIS_VERDICT_UNOBSERVED)));
 
-  LoadField();
+  server_.LoadMap("field", Field());
   const v1::AlignmentResult result = Align(
-      [](v1::OpenSession& open) {
-        open.mutable_setup()->set_map("field");
-        open.mutable_setup()
-            ->mutable_options()
-            ->mutable_gate()
-            ->mutable_score_threshold()
-            ->set_value(0.0);
-        // On a field a search slides for long.
-        open.mutable_setup()
-            ->mutable_options()
-            ->mutable_overrides()
-            ->mutable_max_iterations()
-            ->set_value(200);
-      },
+      // On a field a search slides for long.
+      "setup { map: 'field' options { gate { score_threshold { value: 0 } }"
+      " overrides { max_iterations { value: 200 } } } }",
       FieldScan());
   EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_DEGENERATE) << result.ShortDebugString();
   EXPECT_TRUE(result.accepted());
@@ -424,18 +354,12 @@ TEST_P(Estimates, SaysWhichDirectionsTheScanObserves) {
 }
 
 TEST_P(Estimates, ADegeneracyAwareSearchLeavesTheRestAtTheGuess) {
-  LoadField();
+  server_.LoadMap("field", Field());
   const auto moved_m = [this](bool aware) {
-    const v1::AlignmentResult result = Align(
-        [aware](v1::OpenSession& open) {
-          open.mutable_setup()->set_map("field");
-          open.mutable_setup()
-              ->mutable_options()
-              ->mutable_overrides()
-              ->mutable_degeneracy_aware()
-              ->set_value(aware);
-        },
-        FieldScan());
+    const v1::AlignmentResult result =
+        Align(absl::StrCat("setup { map: 'field' options { overrides { degeneracy_aware { value: ",
+                           aware ? "true" : "false", " } } } }"),
+              FieldScan());
     return (PlaceOf(result.map_t_base().pose()) - PlaceOf(result.guess_map_t_base())).norm();
   };
   EXPECT_GT(moved_m(false), 5.0 * moved_m(true));
@@ -448,17 +372,15 @@ TEST_P(Estimates, KnowsHowFarTheResultLiesFromAGuessOfKnownCovariance) {
       AddDiagonal(std::vector<double>(6, variance),
                   *scan.mutable_guess_map_t_base()->mutable_covariance());
     }
-    return Align([](v1::OpenSession&) {}, scan).confidence().innovation();
+    return Align("", scan).confidence().innovation();
   };
   EXPECT_EQ(innovation(0.0), 0.0);
   EXPECT_GT(innovation(1e-3), 3.0 * innovation(1.0));
 }
 
 TEST_P(Estimates, ColoursPointsByTheirScores) {
-  const v1::AlignmentResult result = Align([](v1::OpenSession& open) {
-    open.mutable_setup()->mutable_output()->set_point_scores(true);
-    open.mutable_setup()->mutable_output()->set_point_colors(true);
-  });
+  const v1::AlignmentResult result =
+      Align("setup { output { point_scores: true point_colors: true } }");
   const v1::PointScores& points = result.point_scores();
   ASSERT_EQ(points.rgb().size(), 3 * static_cast<size_t>(points.best_score_size()));
   size_t black = 0;
@@ -475,10 +397,8 @@ TEST_P(Estimates, ColoursPointsByTheirScores) {
 }
 
 TEST_P(Estimates, ScoresThePointsThatStandClearOfTheGround) {
-  const v1::AlignmentResult result = Align([](v1::OpenSession& open) {
-    open.mutable_setup()->mutable_output()->mutable_no_ground()->set_z_margin_m(0.8);
-    open.mutable_setup()->mutable_output()->mutable_no_ground()->set_cloud(true);
-  });
+  const v1::AlignmentResult result =
+      Align("setup { output { no_ground { z_margin_m: 0.8 cloud: true } } }");
   const auto pose = PoseFromProto(result.map_t_base().pose(), "map_t_base");
   ASSERT_TRUE(pose.ok());
   const PointCloud scan = ScanFrom(VehiclePose());
@@ -491,12 +411,11 @@ TEST_P(Estimates, ScoresThePointsThatStandClearOfTheGround) {
   EXPECT_EQ(result.no_ground().cloud().data().size(), clear * 12);
   EXPECT_GT(result.no_ground().scores().nvtl(), 0.0);
   EXPECT_LE(result.no_ground().scores().matched_points(), clear);
-  EXPECT_FALSE(Align([](v1::OpenSession&) {}).has_no_ground());
+  EXPECT_FALSE(Align().has_no_ground());
 }
 
 TEST_P(Estimates, DiagnosticsHaveAllKeysOfAutowareInItsOrder) {
-  const v1::AlignmentResult result = Align(
-      [](v1::OpenSession& open) { open.mutable_setup()->mutable_output()->set_diagnostics(true); });
+  const v1::AlignmentResult result = Align("setup { output { diagnostics: true } }");
   std::vector<std::string> keys;
   for (const v1::DiagnosticEntry& entry : result.diagnostics().entries()) {
     keys.push_back(entry.key());
@@ -524,16 +443,16 @@ TEST_P(Estimates, DiagnosticsHaveAllKeysOfAutowareInItsOrder) {
   EXPECT_EQ(entries[18].int_value(), 0);
   // The stamp lies in 1970: the scan is late.
   EXPECT_EQ(result.diagnostics().level(), v1::DIAGNOSTIC_LEVEL_WARN);
-  EXPECT_FALSE(Align([](v1::OpenSession&) {}).has_diagnostics());
+  EXPECT_FALSE(Align().has_diagnostics());
 }
 
 TEST_P(Estimates, ServesACallWithoutASessionAlike) {
   v1::AlignScanRequest request;
-  request.mutable_setup()->set_map("town");
+  *request.mutable_setup() = TownSession(
+                                 "setup { output { diagnostics: true } options {"
+                                 " covariance { method: COVARIANCE_METHOD_MULTI_NDT } } }")
+                                 .setup();
   *request.mutable_scan() = GoodScan();
-  request.mutable_setup()->mutable_output()->set_diagnostics(true);
-  request.mutable_setup()->mutable_options()->mutable_covariance()->set_method(
-      v1::COVARIANCE_METHOD_MULTI_NDT);
   v1::AlignScanResponse response;
   const grpc::Status status =
       server_.localization->AlignScan(TestServer::NewContext().get(), request, &response);

@@ -31,14 +31,10 @@ Pose Decoded(const v1::Pose& proto) {
   return pose.ok() ? *pose : Pose{};
 }
 
+Pose AnswerOf(const v1::AlignmentResult& result) { return Decoded(result.map_t_base().pose()); }
+
 // In a frame of its own, far from the map's.
 Pose OdometryPose() { return {{-700.0, 31.0, 4.0}, RotationFromRosAngles(0.01, -0.02, 2.1)}; }
-
-v1::OpenSession OpenTown() {
-  v1::OpenSession open;
-  open.mutable_setup()->set_map("town");
-  return open;
-}
 
 void AddPoseTo(int64_t stamp_ns, const Pose& map_T_base, v1::Scan& scan) {
   v1::PoseSample& sample = *scan.add_poses();
@@ -53,19 +49,16 @@ void SetTwist(const Twist& twist, v1::Scan& scan) {
 
 class ScanInputs : public EngineTest {
  protected:
-  void SetUp() override { server_.LoadTown(); }
-
   v1::AlignmentResult Align(const v1::OpenSession& open, const v1::Scan& scan) {
-    TestSession session(server_);
-    session.Open(open);
-    session.Send(scan);
-    return session.ReadResult();
+    TestSession session(server_, open);
+    return session.Align(scan);
   }
+  v1::AlignmentResult Align(const v1::Scan& scan) { return Align(TownSession(), scan); }
 
   // Of the same scan by a vehicle that stands.
-  Pose StillAnswer() { return Decoded(Align(OpenTown(), GoodScan()).map_t_base().pose()); }
+  Pose StillAnswer() { return AnswerOf(Align(GoodScan())); }
 
-  TestServer server_{{}, EngineHandle()};
+  TownServer server_{{}, EngineHandle()};
 };
 VOXLOC_INSTANTIATE_ON_ENGINES(ScanInputs);
 
@@ -75,22 +68,17 @@ TEST_P(ScanInputs, PosesOfAScanAreThoseOfTheSession) {
   scan.clear_guess_map_t_base();
   AddPoseTo(5 * kNanosPerSecond - kNanosPerSecond / 50, VehiclePose(), scan);
   AddPoseTo(5 * kNanosPerSecond + kNanosPerSecond / 50, VehiclePose(), scan);
-  const v1::AlignmentResult result = Align(OpenTown(), scan);
+  const v1::AlignmentResult result = Align(scan);
   EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_OK) << result.ShortDebugString();
   EXPECT_LT(TranslationDistance(Decoded(result.guess_map_t_base()), VehiclePose()), 1e-9);
 
-  v1::AlignScanRequest request;
-  request.mutable_setup()->set_map("town");
-  *request.mutable_scan() = scan;
-  v1::AlignScanResponse response;
-  EXPECT_TRUE(
-      server_.localization->AlignScan(TestServer::NewContext().get(), request, &response).ok());
-  EXPECT_EQ(response.result().status(), v1::ALIGNMENT_STATUS_OK);
+  v1::AlignmentResult alone;
+  EXPECT_TRUE(AlignInTown(server_, scan, alone).ok());
+  EXPECT_EQ(alone.status(), v1::ALIGNMENT_STATUS_OK);
 }
 
 TEST_P(ScanInputs, AMalformedPoseOfAScanIsRejectedAndTheScanAnswered) {
-  TestSession session(server_);
-  session.Open(OpenTown());
+  TestSession session(server_, TownSession());
   v1::Scan scan = GoodScan();
   AddPoseTo(7, VehiclePose(), scan);
   scan.mutable_poses(0)->mutable_map_t_base()->mutable_pose()->clear_orientation();
@@ -105,27 +93,24 @@ TEST_P(ScanInputs, AMalformedPoseOfAScanIsRejectedAndTheScanAnswered) {
 TEST_P(ScanInputs, OdometryMakesTheAnswerValidWhenItIsLate) {
   v1::Scan scan = GoodScan();
   *scan.mutable_odom_t_base() = PoseOf(OdometryPose());
-  const v1::AlignmentResult result = Align(OpenTown(), scan);
+  const v1::AlignmentResult result = Align(scan);
   ASSERT_EQ(result.status(), v1::ALIGNMENT_STATUS_OK) << result.ShortDebugString();
-  const Pose map_T_base = Decoded(result.map_t_base().pose());
+  const Pose map_T_base = AnswerOf(result);
   const Pose again = Decoded(result.map_t_odom()) * OdometryPose();
   EXPECT_LT(TranslationDistance(again, map_T_base), 1e-9);
   EXPECT_LT(RotationDistance(again, map_T_base), 1e-9);
-  EXPECT_FALSE(Align(OpenTown(), GoodScan()).has_map_t_odom());
+  EXPECT_FALSE(Align(GoodScan()).has_map_t_odom());
 }
 
 TEST_P(ScanInputs, WithoutPosesTheLastAnswerIsCarriedOnByTheOdometry) {
-  TestSession session(server_);
-  session.Open(OpenTown());
+  TestSession session(server_, TownSession());
   v1::Scan scan = GoodScan();
   scan.clear_guess_map_t_base();
   *scan.mutable_odom_t_base() = PoseOf(OdometryPose());
-  session.Send(scan);
-  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_NO_PRIOR);
+  EXPECT_EQ(session.Align(scan).status(), v1::ALIGNMENT_STATUS_NO_PRIOR);
   scan = GoodScan(2);
   *scan.mutable_odom_t_base() = PoseOf(OdometryPose());
-  session.Send(scan);
-  const v1::AlignmentResult given = session.ReadResult();
+  const v1::AlignmentResult given = session.Align(scan);
   ASSERT_EQ(given.status(), v1::ALIGNMENT_STATUS_OK);
 
   const Pose moved{{0.8, 0.1, 0.0}, RotationFromRosAngles(0.0, 0.0, 0.05)};
@@ -133,12 +118,11 @@ TEST_P(ScanInputs, WithoutPosesTheLastAnswerIsCarriedOnByTheOdometry) {
   *scan.mutable_clouds(0)->mutable_cloud() = CloudOf(ScanFrom(VehiclePose() * moved));
   scan.clear_guess_map_t_base();
   *scan.mutable_odom_t_base() = PoseOf(OdometryPose() * moved);
-  session.Send(scan);
-  const v1::AlignmentResult carried = session.ReadResult();
+  const v1::AlignmentResult carried = session.Align(scan);
   ASSERT_EQ(carried.status(), v1::ALIGNMENT_STATUS_OK) << carried.ShortDebugString();
   const Pose guess = Decoded(carried.guess_map_t_base());
-  EXPECT_LT(TranslationDistance(guess, Decoded(given.map_t_base().pose()) * moved), 1e-9);
-  EXPECT_LT(TranslationDistance(Decoded(carried.map_t_base().pose()), VehiclePose() * moved), 0.05);
+  EXPECT_LT(TranslationDistance(guess, AnswerOf(given) * moved), 1e-9);
+  EXPECT_LT(TranslationDistance(AnswerOf(carried), VehiclePose() * moved), 0.05);
 }
 
 TEST_P(ScanInputs, AScanOfSeveralSensorsIsOneInTheBaseFrame) {
@@ -157,27 +141,25 @@ TEST_P(ScanInputs, AScanOfSeveralSensorsIsOneInTheBaseFrame) {
     *sensor.mutable_cloud() = CloudOf(Transform(mount.Inverse(), cloud));
     *sensor.mutable_base_t_sensor() = PoseOf(mount);
   }
-  const v1::AlignmentResult one = Align(OpenTown(), GoodScan());
-  const v1::AlignmentResult both = Align(OpenTown(), scan);
+  const v1::AlignmentResult one = Align(GoodScan());
+  const v1::AlignmentResult both = Align(scan);
   ASSERT_EQ(both.status(), v1::ALIGNMENT_STATUS_OK) << both.ShortDebugString();
   EXPECT_EQ(both.points().received(), one.points().received());
   EXPECT_EQ(both.points().used(), one.points().used());
-  EXPECT_LT(
-      TranslationDistance(Decoded(both.map_t_base().pose()), Decoded(one.map_t_base().pose())),
-      1e-3);
+  EXPECT_LT(TranslationDistance(AnswerOf(both), AnswerOf(one)), 1e-3);
 }
 
 TEST_P(ScanInputs, SaysWhichCloudIsMalformed) {
   v1::Scan scan = GoodScan();
   *scan.add_clouds() = scan.clouds(0);
   scan.mutable_clouds(1)->mutable_cloud()->set_stride(4);
-  EXPECT_THAT(Align(OpenTown(), scan).detail(), HasSubstr("clouds[1]: cloud.stride"));
+  EXPECT_THAT(Align(scan).detail(), HasSubstr("clouds[1]: cloud.stride"));
   scan = GoodScan();
   *scan.add_clouds() = scan.clouds(0);
   scan.mutable_clouds(1)->set_stamp_ns(scan.stamp_ns() + 2 * kNanosPerSecond);
-  EXPECT_THAT(Align(OpenTown(), scan).detail(), HasSubstr("at most 1 s from the scan's stamp"));
+  EXPECT_THAT(Align(scan).detail(), HasSubstr("at most 1 s from the scan's stamp"));
   while (scan.clouds_size() < 17) *scan.add_clouds() = scan.clouds(0);
-  EXPECT_THAT(Align(OpenTown(), scan).detail(), HasSubstr("at most 16 clouds (got 17)"));
+  EXPECT_THAT(Align(scan).detail(), HasSubstr("at most 16 clouds (got 17)"));
 }
 
 // A scan that took a tenth of a second while the vehicle drove and turned.
@@ -198,14 +180,14 @@ TEST_P(ScanInputs, PointsWithTimesAreMovedToTheScansStamp) {
   cloud.set_layout(v1::CLOUD_LAYOUT_FLOAT32_XYZT);
   cloud.set_data(data);
 
-  const v1::AlignmentResult skewed = Align(OpenTown(), scan);
+  const v1::AlignmentResult skewed = Align(scan);
   EXPECT_FALSE(skewed.points().deskewed());
   SetTwist(twist, scan);
-  const v1::AlignmentResult moved = Align(OpenTown(), scan);
+  const v1::AlignmentResult moved = Align(scan);
   ASSERT_EQ(moved.status(), v1::ALIGNMENT_STATUS_OK) << moved.ShortDebugString();
   EXPECT_TRUE(moved.points().deskewed());
   const auto from_still = [&](const v1::AlignmentResult& result) {
-    return TranslationDistance(Decoded(result.map_t_base().pose()), StillAnswer());
+    return TranslationDistance(AnswerOf(result), StillAnswer());
   };
   EXPECT_LT(from_still(moved), 1e-3);
   EXPECT_GT(from_still(skewed), 0.1);
@@ -218,7 +200,7 @@ TEST_P(ScanInputs, PointsWithTimesAreMovedToTheScansStamp) {
             scan);
   AddPoseTo(9 * kNanosPerSecond + kNanosPerSecond / 10, VehiclePose() * MotionDuring(twist, 0.1),
             scan);
-  const v1::AlignmentResult by_poses = Align(OpenTown(), scan);
+  const v1::AlignmentResult by_poses = Align(scan);
   EXPECT_TRUE(by_poses.points().deskewed());
   EXPECT_LT(from_still(by_poses), 1e-3);
 }
@@ -231,13 +213,13 @@ TEST_P(ScanInputs, ACloudWithAStampOfItsOwnIsMovedAsAWhole) {
       CloudOf(Transform(MotionDuring(twist, -0.2).Inverse(), ScanFrom(VehiclePose())));
   scan.mutable_clouds(0)->set_stamp_ns(3 * kNanosPerSecond - kNanosPerSecond / 5);
   SetTwist(twist, scan);
-  const v1::AlignmentResult result = Align(OpenTown(), scan);
+  const v1::AlignmentResult result = Align(scan);
   EXPECT_TRUE(result.points().deskewed());
-  EXPECT_LT(TranslationDistance(Decoded(result.map_t_base().pose()), StillAnswer()), 1e-3);
+  EXPECT_LT(TranslationDistance(AnswerOf(result), StillAnswer()), 1e-3);
 }
 
 TEST_P(ScanInputs, DelaysGoByTheClockThatTheSessionNames) {
-  v1::OpenSession open = OpenTown();
+  v1::OpenSession open = TownSession();
   open.mutable_limits()->set_max_delay_s(0.5);
   // Stamps of a simulation are as good as 1970 to the server.
   EXPECT_EQ(Align(open, GoodScan()).status(), v1::ALIGNMENT_STATUS_STALE);
@@ -254,7 +236,7 @@ TEST_P(ScanInputs, AScanThatIsRefusedIsNotDecoded) {
   v1::Scan scan = GoodScan();
   const float nan = std::numeric_limits<float>::quiet_NaN();
   *scan.mutable_clouds(0)->mutable_cloud() = CloudOf({nan, nan, nan});
-  v1::OpenSession open = OpenTown();
+  v1::OpenSession open = TownSession();
   EXPECT_EQ(Align(open, scan).status(), v1::ALIGNMENT_STATUS_INVALID_INPUT);
   open.set_start_inactive(true);
   EXPECT_EQ(Align(open, scan).status(), v1::ALIGNMENT_STATUS_NOT_ACTIVE);
@@ -264,8 +246,7 @@ TEST_P(ScanInputs, AScanThatIsRefusedIsNotDecoded) {
 }
 
 TEST_P(ScanInputs, ConfigureKeepsMapAndVehicle) {
-  TestSession session(server_);
-  session.Open(OpenTown());
+  TestSession session(server_, TownSession());
   v1::AlignScansRequest request;
   request.mutable_configure()->mutable_setup()->set_map("yard");
   session.Send(request);

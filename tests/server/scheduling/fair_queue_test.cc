@@ -136,6 +136,12 @@ TEST_F(FairQueueTest, FullBatchesAreSharedByCallersForAsLongAsTheyWait) {
   EXPECT_EQ(taken["others"], 10);
 }
 
+TEST_F(FairQueueTest, NamelessLanesAreCallersOfTheirOwn) {
+  max_scans_ = 120;
+  EXPECT_EQ(Fill(Open("")), 60u);
+  EXPECT_EQ(Fill(Open("")), 40u);
+}
+
 TEST_F(FairQueueTest, LanesOfOneCallerHaveOneShareOfWhatMayWait) {
   max_scans_ = 120;
   const LanePtr first = Open("fleet");
@@ -184,12 +190,6 @@ TEST_F(FairQueueTest, BytesAreSharedInTheSameWay) {
   EXPECT_TRUE(Put(Open("fleet"), "more", 400));
 }
 
-TEST_F(FairQueueTest, NamelessLanesAreCallersOfTheirOwn) {
-  max_scans_ = 120;
-  EXPECT_EQ(Fill(Open("")), 60u);
-  EXPECT_EQ(Fill(Open("")), 40u);
-}
-
 TEST_F(FairQueueTest, AClosedLaneIsPassedOverAndGivesItsShareBack) {
   const LanePtr closed = Open("fleet");
   Put(closed, "closed0");
@@ -222,16 +222,6 @@ TEST_F(FairQueueTest, ALaneThatNobodyElseHoldsKeepsItsScan) {
   Put(Open(""), "fourth");
   EXPECT_EQ(queue_.Clear().size(), 2u);
   EXPECT_TRUE(queue_.empty());
-}
-
-TEST_F(FairQueueTest, TheNewestScanTakesTheOldestOnesPlaceInAFullLane) {
-  const LanePtr lane = queue_.OpenLane(1, "fleet");
-  max_scans_ = 1;
-  EXPECT_TRUE(Put(lane, "old"));
-  auto task = std::make_unique<WaitingTask>("new");
-  ASSERT_TRUE(queue_.HasRoomFor(*lane, *task, max_scans_, max_bytes_));
-  EXPECT_EQ(NameOf(queue_.Put(lane, std::move(task))), "old");
-  EXPECT_THAT(TakeBatch(10), ElementsAre("new"));
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ namespace {
 using ::testing::ElementsAre;
 
 using Clock = TimeoutWatch::Clock;
+using Times = std::vector<Clock::time_point>;
 
 class WatchRecord {
  public:
@@ -46,7 +47,7 @@ class WatchRecord {
 // Asks to be asked at these times, one after the other.
 class WatchedThing : public TimeoutWatch::Watched {
  public:
-  WatchedThing(WatchRecord& record, std::string name, std::vector<Clock::time_point> times)
+  WatchedThing(WatchRecord& record, std::string name, Times times)
       : record_(record), name_(std::move(name)), times_(std::move(times)) {}
 
   Clock::time_point CheckTime(Clock::time_point now) override {
@@ -60,7 +61,7 @@ class WatchedThing : public TimeoutWatch::Watched {
  private:
   WatchRecord& record_;
   const std::string name_;
-  const std::vector<Clock::time_point> times_;
+  const Times times_;
   size_t asked_ = 0;
 };
 
@@ -89,16 +90,14 @@ TEST(TimeoutWatchTest, AsksInTheOrderOfTheTimesAndAgain) {
   held->AwaitHeld();
   const Clock::time_point now = Clock::now();
   const auto in_ms = [now](int ms) { return now + std::chrono::milliseconds(ms); };
-  const auto late =
-      std::make_shared<WatchedThing>(record, "late", std::vector<Clock::time_point>{in_ms(60)});
-  const auto soon = std::make_shared<WatchedThing>(
-      record, "soon", std::vector<Clock::time_point>{in_ms(20), in_ms(25), in_ms(30)});
-  const auto never = std::make_shared<WatchedThing>(
-      record, "never", std::vector<Clock::time_point>{TimeoutWatch::kNever});
+  const auto late = std::make_shared<WatchedThing>(record, "late", Times{in_ms(60)});
+  const auto soon =
+      std::make_shared<WatchedThing>(record, "soon", Times{in_ms(20), in_ms(25), in_ms(30)});
+  const auto never = std::make_shared<WatchedThing>(record, "never", Times{TimeoutWatch::kNever});
   never->entry = watch.Add(never, TimeoutWatch::kNever);
   // Behind an hour: whoever comes first is asked first, though it was added last.
-  const auto hour = std::make_shared<WatchedThing>(
-      record, "hour", std::vector<Clock::time_point>{now + std::chrono::hours(1)});
+  const auto hour =
+      std::make_shared<WatchedThing>(record, "hour", Times{now + std::chrono::hours(1)});
   hour->entry = watch.Add(hour, now + std::chrono::hours(1));
   late->entry = watch.Add(late, in_ms(60));
   soon->entry = watch.Add(soon, in_ms(20));
@@ -114,11 +113,9 @@ TEST(TimeoutWatchTest, AsksNobodyWhoIsGone) {
   held->AwaitHeld();
   const Clock::time_point due = Clock::now() + std::chrono::milliseconds(20);
   const Clock::time_point later = due + std::chrono::milliseconds(1);
-  auto gone = std::make_shared<WatchedThing>(record, "gone", std::vector<Clock::time_point>{due});
-  auto removed =
-      std::make_shared<WatchedThing>(record, "removed", std::vector<Clock::time_point>{due});
-  const auto last =
-      std::make_shared<WatchedThing>(record, "last", std::vector<Clock::time_point>{later});
+  auto gone = std::make_shared<WatchedThing>(record, "gone", Times{due});
+  auto removed = std::make_shared<WatchedThing>(record, "removed", Times{due});
+  const auto last = std::make_shared<WatchedThing>(record, "last", Times{later});
   const auto entry = watch.Add(gone, due);  // outlives it
   removed->entry = watch.Add(removed, due);
   last->entry = watch.Add(last, later);

@@ -17,65 +17,63 @@
 namespace voxloc::server {
 namespace {
 
+// A task that keeps a queue's thread busy from its beginning to Release.
+class HeldTask {
+ public:
+  explicit HeldTask(WorkQueue& queue) {
+    EXPECT_TRUE(queue.Post([this, go = go_] {
+      started_.Notify();
+      go->WaitForNotification();
+    }));
+    started_.WaitForNotification();
+  }
+  void Release() { go_->Notify(); }
+
+ private:
+  absl::Notification started_;
+  const std::shared_ptr<absl::Notification> go_ = std::make_shared<absl::Notification>();
+};
+
 TEST(WorkQueueTest, RunsInOrderAndRefusesTooMuch) {
   WorkQueue queue("test", 2, QueueMetrics());
-  absl::Notification started;
-  absl::Notification go;
   std::vector<int> order;
   absl::Notification done;
-  ASSERT_TRUE(queue.Post([&] {
-    started.Notify();
-    go.WaitForNotification();
-    order.push_back(1);
-  }));
-  started.WaitForNotification();
-  EXPECT_TRUE(queue.Post([&] { order.push_back(2); }));
+  HeldTask held(queue);
+  EXPECT_TRUE(queue.Post([&] { order.push_back(1); }));
   EXPECT_TRUE(queue.Post([&] {
-    order.push_back(3);
+    order.push_back(2);
     done.Notify();
   }));
   EXPECT_FALSE(queue.Post([] {}));
-  go.Notify();
+  held.Release();
   done.WaitForNotification();
-  EXPECT_EQ(order, (std::vector<int>{1, 2, 3}));
+  EXPECT_EQ(order, (std::vector<int>{1, 2}));
 }
 
 TEST(WorkQueueTest, NewLimitsHoldForWhatComesNext) {
-  WorkQueue queue("test", 1, QueueMetrics());
-  absl::Notification started;
-  absl::Notification go;
   absl::Notification second;
-  ASSERT_TRUE(queue.Post([&] {
-    started.Notify();
-    go.WaitForNotification();
-  }));
-  started.WaitForNotification();
+  WorkQueue queue("test", 1, QueueMetrics());
+  HeldTask held(queue);
   ASSERT_TRUE(queue.Post([] {}));
   EXPECT_FALSE(queue.Post([] {}));
   queue.SetLimits(/*capacity=*/2, /*max_threads=*/2);
   // The second thread takes it while the first is busy.
   ASSERT_TRUE(queue.Post([&] { second.Notify(); }));
   EXPECT_TRUE(second.WaitForNotificationWithTimeout(kLongestWait));
-  go.Notify();
+  held.Release();
 }
 
 TEST(WorkQueueTest, DropsWhatWaitsWhenItStops) {
   WorkQueue queue("test", size_t{1} << 24, QueueMetrics());
-  absl::Notification started;
-  absl::Notification go;
-  const auto held = std::make_shared<int>(1);
-  ASSERT_TRUE(queue.Post([&] {
-    started.Notify();
-    go.WaitForNotification();
-  }));
-  started.WaitForNotification();
-  ASSERT_TRUE(queue.Post([held] { FAIL(); }));
+  HeldTask held(queue);
+  const auto kept = std::make_shared<int>(1);
+  ASSERT_TRUE(queue.Post([kept] { FAIL(); }));
   std::thread stop([&queue] { queue.Stop(); });
   // Once refused, the queue is stopping, and the second task can no longer run.
   EXPECT_TRUE(Eventually([&queue] { return !queue.Post([] {}); }));
-  go.Notify();
+  held.Release();
   stop.join();
-  EXPECT_EQ(held.use_count(), 1);
+  EXPECT_EQ(kept.use_count(), 1);
 }
 
 TEST(WorkQueueTest, RunsAsManyTasksAtOnceAsItHasThreads) {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/server/map_calls.h"
 #include "tests/server/plain_calls.h"
 #include "tests/server/pose_search_calls.h"
 #include "tests/server/small_town.h"
@@ -33,23 +34,16 @@ constexpr double kDegreesPerMetreNorth =
 
 class EarthRegion : public ::testing::Test {
  protected:
-  void SetUp() override { server_.LoadTown(); }
-
-  void SetFrame(const v1::MapFrame& frame) {
-    TestUpdate update(server_);
-    v1::UpdateMapTilesRequest begin = BeginRequest("town");
+  void SetFrame(const v1::MapFrame& frame, const std::string& map = "town") {
+    v1::UpdateMapTilesRequest begin = BeginRequest(map);
     *begin.mutable_begin()->mutable_frame() = frame;
-    update.Write(begin);
-    ASSERT_TRUE(update.Read().has_begun());
-    update.Write(CommitRequest());
-    ASSERT_TRUE(update.Read().has_committed());
-    ASSERT_TRUE(update.Finish().ok());
+    ASSERT_TRUE(RunUpdate(server_, {begin, CommitRequest()}).status.ok());
   }
-  void SetOrigin(double x_axis_yaw_rad) {
+  static v1::MapFrame Origin(double x_axis_yaw_rad) {
     v1::MapFrame frame;
     frame.mutable_origin()->mutable_point();
     frame.mutable_origin()->set_x_axis_yaw_rad(x_axis_yaw_rad);
-    SetFrame(frame);
+    return frame;
   }
 
   // So far from the map's origin on the earth.
@@ -63,21 +57,37 @@ class EarthRegion : public ::testing::Test {
     return request;
   }
 
-  TestServer server_;
+  TownServer server_;
 };
 
-TEST_F(EarthRegion, FindsTheVehicleInACircle) {
-  SetOrigin(0.0);
-  // The vehicle is at x 1, y -0.5.
-  const PoseSearchTold told = Search(server_, CircleRequest(4.0, -4.0, 6.0));
-  ASSERT_TRUE(told.status.ok()) << told.status.error_message();
-  ASSERT_GE(told.result.hypotheses_size(), 1);
-  EXPECT_LT(DistanceFromVehicle(told.result.hypotheses(0).map_t_base().pose()), 0.1);
-  EXPECT_LT(AngleFromVehicle(told.result.hypotheses(0).map_t_base().pose()), 0.01);
+TEST_F(EarthRegion, FindsTheVehicleInACircleByOriginAxesAndProjectorOfTheMap) {
+  v1::MapFrame projected;
+  projected.mutable_projector()->set_projector_type("TransverseMercator");
+  projected.mutable_projector()->set_vertical_datum("WGS84");
+  projected.mutable_projector()->mutable_map_origin();
+  projected.mutable_projector()->set_scale_factor(1.0);
+  std::pair<v1::MapFrame, v1::EstimateInitialPoseRequest> rows[] = {
+      {Origin(0.0), CircleRequest(4.0, -4.0, 6.0)},        // the vehicle is at x 1, y -0.5
+      {Origin(M_PI / 2.0), CircleRequest(4.5, 5.0, 6.0)},  // x is north, y is west
+      {projected, CircleRequest(-3.0, 2.0, 6.0)},
+  };
+  std::string map = "town";
+  for (auto& [frame, request] : rows) {
+    SCOPED_TRACE(frame.ShortDebugString());
+    // A map keeps the frame that it has.
+    server_.LoadTown(map += "-next");
+    SetFrame(frame, map);
+    request.mutable_setup()->set_map(map);
+    const PoseSearchTold told = Search(server_, request);
+    ASSERT_TRUE(told.status.ok()) << told.status.error_message();
+    ASSERT_GE(told.result.hypotheses_size(), 1);
+    EXPECT_LT(DistanceFromVehicle(told.result.hypotheses(0).map_t_base().pose()), 0.1);
+    EXPECT_LT(AngleFromVehicle(told.result.hypotheses(0).map_t_base().pose()), 0.01);
+  }
 }
 
 TEST_F(EarthRegion, LooksNowhereElse) {
-  SetOrigin(0.0);
+  SetFrame(Origin(0.0));
   const PoseSearchTold told = Search(server_, CircleRequest(15.0, 12.0, 4.0));
   ASSERT_TRUE(told.status.ok()) << told.status.error_message();
   for (const v1::PoseHypothesis& wrong : told.result.hypotheses()) {
@@ -86,28 +96,6 @@ TEST_F(EarthRegion, LooksNowhereElse) {
     EXPECT_NEAR(at.x(), 15.0, 6.0);
     EXPECT_NEAR(at.y(), 12.0, 6.0);
   }
-}
-
-TEST_F(EarthRegion, FollowsTheAxesOfTheMap) {
-  // The map's x is north and its y is west: the vehicle is 1 m north and 0.5 m east.
-  SetOrigin(M_PI / 2.0);
-  const PoseSearchTold there = Search(server_, CircleRequest(4.5, 5.0, 6.0));
-  ASSERT_TRUE(there.status.ok()) << there.status.error_message();
-  ASSERT_GE(there.result.hypotheses_size(), 1);
-  EXPECT_LT(DistanceFromVehicle(there.result.hypotheses(0).map_t_base().pose()), 0.1);
-}
-
-TEST_F(EarthRegion, TakesTheProjectorOfTheMap) {
-  v1::MapFrame frame;
-  frame.mutable_projector()->set_projector_type("TransverseMercator");
-  frame.mutable_projector()->set_vertical_datum("WGS84");
-  frame.mutable_projector()->mutable_map_origin();
-  frame.mutable_projector()->set_scale_factor(1.0);
-  SetFrame(frame);
-  const PoseSearchTold told = Search(server_, CircleRequest(-3.0, 2.0, 6.0));
-  ASSERT_TRUE(told.status.ok()) << told.status.error_message();
-  ASSERT_GE(told.result.hypotheses_size(), 1);
-  EXPECT_LT(DistanceFromVehicle(told.result.hypotheses(0).map_t_base().pose()), 0.1);
 }
 
 TEST_F(EarthRegion, NeedsTheFrameOfTheMap) {
@@ -125,7 +113,7 @@ TEST_F(EarthRegion, NeedsTheFrameOfTheMap) {
 }
 
 TEST_F(EarthRegion, SaysWhatIsWrongWithACircle) {
-  SetOrigin(0.0);
+  SetFrame(Origin(0.0));
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const std::vector<std::pair<std::function<void(v1::Wgs84Circle&)>, std::string>> cases = {
       {[](auto& c) { c.set_latitude_deg(90.5); },

@@ -11,8 +11,10 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "tests/server/map_calls.h"
 #include "tests/server/pose_search_calls.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
@@ -28,9 +30,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 class EstimateInitialPose : public EngineTest {
  protected:
-  void SetUp() override { server_.LoadTown(); }
-
-  TestServer server_{[](Config& config) {
+  TownServer server_{[](Config& config) {
                        config.limits.max_searches = 2;
                        config.limits.max_particles = 2000;
                        config.limits.max_points_per_scan = 100'000;
@@ -43,6 +43,9 @@ TEST_P(EstimateInitialPose, FindsTheVehicleAroundAPrior) {
   const PoseSearchTold told = Search(server_, PriorRequest());
   ASSERT_TRUE(told.status.ok()) << told.status.error_message();
   ASSERT_TRUE(told.has_result);
+  EXPECT_GE(told.progress.size(), 2u);
+  // They were not asked for.
+  for (const v1::SearchProgress& step : told.progress) EXPECT_EQ(step.particles_size(), 0);
   const v1::SearchResult& result = told.result;
   ASSERT_GE(result.hypotheses_size(), 1);
   const v1::PoseHypothesis& best = result.hypotheses(0);
@@ -120,14 +123,6 @@ TEST_P(EstimateInitialPose, TellsHowFarItHasComeAndEveryParticleOnce) {
   EXPECT_EQ(told.progress.back().best().scores().nvtl(), told.result.hypotheses(0).scores().nvtl());
 }
 
-TEST_P(EstimateInitialPose, WithoutTheirBeingAskedForSendsNoParticles) {
-  const PoseSearchTold told = Search(server_, PriorRequest());
-  EXPECT_GE(told.progress.size(), 2u);
-  for (const v1::SearchProgress& progress : told.progress) {
-    EXPECT_EQ(progress.particles_size(), 0);
-  }
-}
-
 TEST_P(EstimateInitialPose, GivesTheSameAnswerToTheSameSeed) {
   const auto poses_of = [this](uint64_t seed) {
     v1::EstimateInitialPoseRequest request = PriorRequest(30);
@@ -191,12 +186,61 @@ TEST_P(EstimateInitialPose, LooksOnlyAtTheHeadingsOfTheRegion) {
   }
 }
 
-TEST_P(EstimateInitialPose, SaysWhatIsWrongWithARegion) {
-  struct Case {
-    std::function<void(v1::EstimateInitialPoseRequest&)> change;
-    std::string says;
+TEST_P(EstimateInitialPose, SaysWhatIsWrongWithARequest) {
+  using Change = std::function<void(v1::EstimateInitialPoseRequest&)>;
+  const auto expect_error = [this](v1::EstimateInitialPoseRequest request, const Change& change,
+                                   grpc::StatusCode code, const std::string& says) {
+    change(request);
+    const PoseSearchTold told = Search(server_, request);
+    EXPECT_EQ(told.status.error_code(), code) << says;
+    EXPECT_THAT(told.status.error_message(), HasSubstr(says));
+    EXPECT_FALSE(told.has_result);
   };
-  const std::vector<Case> cases = {
+  const auto invalid = grpc::StatusCode::INVALID_ARGUMENT;
+  expect_error(
+      PriorRequest(), [](auto& r) { r.mutable_setup()->set_map("nowhere"); },
+      grpc::StatusCode::NOT_FOUND, "nowhere");
+  const std::pair<Change, std::string> of_a_prior[] = {
+      {[](auto& r) { r.mutable_setup()->set_map("not a name"); }, "map name"},
+      {[](auto& r) { r.clear_scope(); }, "no scope"},
+      {[](auto& r) { r.mutable_scan()->clear_clouds(); }, "the scan has no points"},
+      {[](auto& r) {
+         r.mutable_scan()->mutable_clouds(0)->mutable_cloud()->mutable_data()->pop_back();
+       },
+       "stride"},
+      {[](auto& r) {
+         *r.mutable_scan()->mutable_clouds(0)->mutable_cloud() = CloudOf({NAN, 0.0F, 0.0F});
+       },
+       "no point is left of 1: 1 not finite"},
+      {[](auto& r) { r.mutable_setup()->mutable_filter()->set_min_range_m(1e4); },
+       "no point is left"},
+      {[](auto& r) { r.mutable_setup()->mutable_filter()->set_voxel_leaf_m(-1.0); },
+       "voxel_leaf_m"},
+      {[](auto& r) { r.mutable_setup()->mutable_options()->set_profile("fastest"); }, "fastest"},
+      {[](auto& r) { r.mutable_setup()->set_vehicle(std::string(129, 'v')); }, "vehicle"},
+      {[](auto& r) { r.mutable_setup()->mutable_base_t_sensor(); }, "base_t_sensor"},
+      {[](auto& r) { r.set_timeout_s(-1.0); }, "over 0 (got -1)"},
+      {[](auto& r) { r.set_timeout_s(kNan); }, "over 0 (got nan)"},
+      {[](auto& r) { r.set_timeout_s(kInfinity); }, "over 0 (got inf)"},
+      {[](auto& r) { r.mutable_prior()->clear_pose(); }, "prior.pose"},
+      {[](auto& r) { r.mutable_prior()->mutable_pose()->mutable_position()->set_y(kNan); },
+       "prior.pose.position"},
+      {[](auto& r) { r.mutable_prior()->clear_covariance(); }, "prior.covariance is empty"},
+      {[](auto& r) { r.mutable_prior()->add_covariance(1.0); }, "got 37"},
+      {[](auto& r) { r.mutable_prior()->set_covariance(0, kNan); }, "prior.covariance"},
+      {[](auto& r) { r.mutable_prior()->set_covariance(0, 0.0); }, "prior.covariance"},
+      {[](auto& r) { r.mutable_prior()->set_covariance(35, -1.0); }, "prior.covariance"},
+      {[](auto& r) { r.mutable_prior()->set_covariance(1, 0.5); }, "prior.covariance"},
+      {[](auto& r) { r.mutable_prior()->set_covariance(0, 1e30); }, "1e+15 m"},
+      {[](auto& r) { r.mutable_search()->set_particles(2001); }, "(got 2001)"},
+      {[](auto& r) { r.mutable_search()->set_startup_trials(101); }, "(got 101)"},
+      {[](auto& r) { r.mutable_search()->set_max_hypotheses(101); }, "101"},
+      {[](auto& r) { r.mutable_search()->set_min_separation_m(-1.0); }, "min_separation_m"},
+      {[](auto& r) { r.mutable_search()->set_min_separation_rad(kNan); }, "min_separation_rad"},
+      {[](auto& r) { r.mutable_search()->set_ambiguity_gap(2.0); }, "ambiguity_gap"},
+  };
+  for (const auto& [change, says] : of_a_prior) expect_error(PriorRequest(), change, invalid, says);
+  const std::pair<Change, std::string> of_a_region[] = {
       {[](auto& r) { r.mutable_region()->clear_box(); },
        "region must have a box or a wgs84_circle (got neither)"},
       {[](auto& r) { r.mutable_region()->mutable_wgs84_circle(); },
@@ -222,89 +266,17 @@ TEST_P(EstimateInitialPose, SaysWhatIsWrongWithARegion) {
       {[](auto& r) { r.mutable_search()->set_max_tilt_rad(0.6); }, "(got 0.6)"},
       {[](auto& r) { r.mutable_search()->set_max_tilt_rad(kNan); }, "(got nan)"},
   };
-  for (const Case& one : cases) {
-    v1::EstimateInitialPoseRequest request = RegionRequest();
-    one.change(request);
-    const PoseSearchTold told = Search(server_, request);
-    EXPECT_EQ(told.status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << one.says;
-    EXPECT_THAT(told.status.error_message(), HasSubstr(one.says));
-  }
-}
-
-TEST_P(EstimateInitialPose, SaysWhatIsWrongWithARequest) {
-  struct Case {
-    std::function<void(v1::EstimateInitialPoseRequest&)> change;
-    grpc::StatusCode code;
-    std::string says;
-  };
-  const auto invalid = grpc::StatusCode::INVALID_ARGUMENT;
-  const std::vector<Case> cases = {
-      {[](auto& r) { r.mutable_setup()->set_map("nowhere"); }, grpc::StatusCode::NOT_FOUND,
-       "nowhere"},
-      {[](auto& r) { r.mutable_setup()->set_map("not a name"); }, invalid, "map name"},
-      {[](auto& r) { r.clear_scope(); }, invalid, "no scope"},
-      {[](auto& r) { r.mutable_scan()->clear_clouds(); }, invalid, "the scan has no points"},
-      {[](auto& r) {
-         r.mutable_scan()->mutable_clouds(0)->mutable_cloud()->mutable_data()->pop_back();
-       },
-       invalid, "stride"},
-      {[](auto& r) {
-         *r.mutable_scan()->mutable_clouds(0)->mutable_cloud() = CloudOf({NAN, 0.0F, 0.0F});
-       },
-       invalid, "no point is left of 1: 1 not finite"},
-      {[](auto& r) { r.mutable_setup()->mutable_filter()->set_min_range_m(1e4); }, invalid,
-       "no point is left"},
-      {[](auto& r) { r.mutable_setup()->mutable_filter()->set_voxel_leaf_m(-1.0); }, invalid,
-       "voxel_leaf_m"},
-      {[](auto& r) { r.mutable_setup()->mutable_options()->set_profile("fastest"); }, invalid,
-       "fastest"},
-      {[](auto& r) { r.mutable_setup()->set_vehicle(std::string(129, 'v')); }, invalid, "vehicle"},
-      {[](auto& r) { r.mutable_setup()->mutable_base_t_sensor(); }, invalid, "base_t_sensor"},
-      {[](auto& r) { r.set_timeout_s(-1.0); }, invalid, "over 0 (got -1)"},
-      {[](auto& r) { r.set_timeout_s(kNan); }, invalid, "over 0 (got nan)"},
-      {[](auto& r) { r.set_timeout_s(kInfinity); }, invalid, "over 0 (got inf)"},
-      {[](auto& r) { r.mutable_prior()->clear_pose(); }, invalid, "prior.pose"},
-      {[](auto& r) { r.mutable_prior()->mutable_pose()->mutable_position()->set_y(kNan); }, invalid,
-       "prior.pose.position"},
-      {[](auto& r) { r.mutable_prior()->clear_covariance(); }, invalid,
-       "prior.covariance is empty"},
-      {[](auto& r) { r.mutable_prior()->add_covariance(1.0); }, invalid, "got 37"},
-      {[](auto& r) { r.mutable_prior()->set_covariance(0, kNan); }, invalid, "prior.covariance"},
-      {[](auto& r) { r.mutable_prior()->set_covariance(0, 0.0); }, invalid, "prior.covariance"},
-      {[](auto& r) { r.mutable_prior()->set_covariance(35, -1.0); }, invalid, "prior.covariance"},
-      {[](auto& r) { r.mutable_prior()->set_covariance(1, 0.5); }, invalid, "prior.covariance"},
-      {[](auto& r) { r.mutable_prior()->set_covariance(0, 1e30); }, invalid, "1e+15 m"},
-      {[](auto& r) { r.mutable_search()->set_particles(2001); }, invalid, "(got 2001)"},
-      {[](auto& r) { r.mutable_search()->set_startup_trials(101); }, invalid, "(got 101)"},
-      {[](auto& r) { r.mutable_search()->set_max_hypotheses(101); }, invalid, "101"},
-      {[](auto& r) { r.mutable_search()->set_min_separation_m(-1.0); }, invalid,
-       "min_separation_m"},
-      {[](auto& r) { r.mutable_search()->set_min_separation_rad(kNan); }, invalid,
-       "min_separation_rad"},
-      {[](auto& r) { r.mutable_search()->set_ambiguity_gap(2.0); }, invalid, "ambiguity_gap"},
-  };
-  for (const Case& one : cases) {
-    v1::EstimateInitialPoseRequest request = PriorRequest();
-    one.change(request);
-    const PoseSearchTold told = Search(server_, request);
-    EXPECT_EQ(told.status.error_code(), one.code) << one.says;
-    EXPECT_THAT(told.status.error_message(), HasSubstr(one.says));
-    EXPECT_FALSE(told.has_result);
+  for (const auto& [change, says] : of_a_region) {
+    expect_error(RegionRequest(), change, invalid, says);
   }
   EXPECT_TRUE(Search(server_, PriorRequest(20)).status.ok()) << "the server lives on";
 }
 
 TEST_P(EstimateInitialPose, NeedsAMapThatServesTheProfile) {
-  TestUpdate update(server_);
   v1::UpdateMapTilesRequest begin = BeginRequest("plain");
   begin.mutable_begin()->mutable_options()->add_profiles("autoware");
-  update.Write(begin);
-  ASSERT_TRUE(update.Read().has_begun());
-  update.Write(TileRequest("town", SmallTown()));
-  update.Write(CommitRequest());
-  ASSERT_TRUE(update.Read().has_tile_added());
-  ASSERT_TRUE(update.Read().has_committed());
-  ASSERT_TRUE(update.Finish().ok());
+  ASSERT_TRUE(
+      RunUpdate(server_, {begin, TileRequest("town", SmallTown()), CommitRequest()}).status.ok());
   v1::EstimateInitialPoseRequest request = PriorRequest(20);
   request.mutable_setup()->set_map("plain");
   request.mutable_setup()->mutable_options()->set_profile("precise");

@@ -51,10 +51,8 @@ class EngineOfEndlessSearches : public ForwardingEngine {
 
 class PoseSearchLimits : public ::testing::Test {
  protected:
-  void SetUp() override { server_.LoadTown(); }
-
   const std::shared_ptr<std::atomic<bool>> endless_ = std::make_shared<std::atomic<bool>>(true);
-  TestServer server_{[](Config& config) { config.limits.max_searches = 2; },
+  TownServer server_{[](Config& config) { config.limits.max_searches = 2; },
                      std::make_unique<EngineOfEndlessSearches>(endless_)};
 };
 
@@ -80,8 +78,7 @@ class EngineUntilTheDeadline : public ForwardingEngine {
 };
 
 TEST(PoseSearchServer, GivesTheBestSoFarWhenItsTimeIsUp) {
-  TestServer server({}, std::make_unique<EngineUntilTheDeadline>());
-  server.LoadTown();
+  TownServer server({}, std::make_unique<EngineUntilTheDeadline>());
   v1::EstimateInitialPoseRequest request = PriorRequest(200);
   request.mutable_search()->set_startup_trials(100);
   // More time where the machine is too busy to begin within it.
@@ -111,20 +108,15 @@ TEST_F(PoseSearchLimits, ATimeTooShortForAnythingIsNoError) {
 }
 
 TEST_F(PoseSearchLimits, EndsSoonAfterTheRpcsDeadlineAndGivesNothing) {
-  const auto context = std::make_unique<grpc::ClientContext>();
-  // Real time: gRPC's deadlines are; the search outlasts any.
-  context->set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(300));
-  const v1::EstimateInitialPoseRequest request = PriorRequest();
-  const PoseSearchTold told =
-      Listen(*server_.localization->EstimateInitialPose(context.get(), request));
-  EXPECT_EQ(told.status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
-  EXPECT_FALSE(told.has_result);
-  const auto past = std::make_unique<grpc::ClientContext>();
-  // Real time: as above.
-  past->set_deadline(std::chrono::system_clock::now() - std::chrono::seconds(1));
-  EXPECT_EQ(
-      Listen(*server_.localization->EstimateInitialPose(past.get(), request)).status.error_code(),
-      grpc::StatusCode::DEADLINE_EXCEEDED);
+  for (const int left_ms : {300, -1000}) {
+    grpc::ClientContext context;
+    // Real time: gRPC's deadlines are; the search outlasts any.
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(left_ms));
+    const PoseSearchTold told =
+        Listen(*server_.localization->EstimateInitialPose(&context, PriorRequest()));
+    EXPECT_EQ(told.status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+    EXPECT_FALSE(told.has_result);
+  }
 }
 
 TEST_F(PoseSearchLimits, CancellingEndsItAndFreesItsPlace) {
@@ -157,9 +149,7 @@ TEST_F(PoseSearchLimits, CancellingEndsItAndFreesItsPlace) {
 
 class PoseSearchLoad : public EngineTest {
  protected:
-  void SetUp() override { server_.LoadTown(); }
-
-  TestServer server_{[](Config& config) { config.limits.max_searches = 2; }, EngineHandle()};
+  TownServer server_{[](Config& config) { config.limits.max_searches = 2; }, EngineHandle()};
 };
 VOXLOC_INSTANTIATE_ON_ENGINES(PoseSearchLoad);
 
@@ -175,11 +165,9 @@ TEST_P(PoseSearchLoad, TrackingGoesOnBesideSearches) {
   std::vector<std::thread> vehicles;
   for (int i = 0; i < 2; ++i) {
     vehicles.emplace_back([this] {
-      TestSession session(server_);
-      session.Open();
+      TestSession session(server_, "town");
       for (uint64_t sequence = 1; sequence <= 20; ++sequence) {
-        session.Send(GoodScan(sequence));
-        EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+        EXPECT_EQ(session.Align(GoodScan(sequence)).status(), v1::ALIGNMENT_STATUS_OK);
       }
     });
   }
@@ -188,18 +176,13 @@ TEST_P(PoseSearchLoad, TrackingGoesOnBesideSearches) {
 }
 
 TEST(PoseSearchServer, CountsSearchesAndTellsItsLimits) {
-  TestServer server([](Config& config) {
+  TownServer server([](Config& config) {
     config.metrics_listen = "127.0.0.1:0";
     config.limits.max_particles = 50;
   });
-  server.LoadTown();
-  v1::GetServerInfoResponse info;
-  ASSERT_TRUE(
-      server.admin->GetServerInfo(TestServer::NewContext().get(), v1::GetServerInfoRequest(), &info)
-          .ok());
-  EXPECT_EQ(info.limits().max_particles(), 50);
+  EXPECT_EQ(ServerInfoOf(server).limits().max_particles(), 50);
   ASSERT_TRUE(Search(server, PriorRequest(50)).status.ok());
-  auto metrics = ParseMetrics(HttpGet(server.server().metrics_address(), "/metrics"));
+  auto metrics = MetricsOf(server);
   EXPECT_EQ(metrics["voxloc_searches_total{found=\"reliable\"}"] +
                 metrics["voxloc_searches_total{found=\"ambiguous\"}"],
             1.0);
@@ -210,8 +193,7 @@ TEST(PoseSearchServer, CountsSearchesAndTellsItsLimits) {
 
 TEST(PoseSearchServer, ASearchHoldsNeitherTrackingNorScoringUp) {
   const auto gate = std::make_shared<Gate>();
-  TestServer server({}, std::make_unique<GatedEngine>(gate));
-  server.LoadTown();
+  TownServer server({}, std::make_unique<GatedEngine>(gate));
   const auto context = TestServer::NewContext();
   gate->Close();
   const auto reader = server.localization->EstimateInitialPose(context.get(), PriorRequest(20));
@@ -225,8 +207,7 @@ TEST(PoseSearchServer, ASearchHoldsNeitherTrackingNorScoringUp) {
   v1::ScorePosesResponse response;
   EXPECT_TRUE(scoring->Read(&response));
   EXPECT_TRUE(response.has_ready());
-  TestSession session(server);
-  session.Open();
+  TestSession session(server, "town");
   session.Send(GoodScan());
   gate->AwaitBatches(2);  // tracking has come to the engine, past the search
   gate->Open();
@@ -235,8 +216,7 @@ TEST(PoseSearchServer, ASearchHoldsNeitherTrackingNorScoringUp) {
 }
 
 TEST(PoseSearchServer, StopsWithSearchesUnderWay) {
-  TestServer server({}, std::make_unique<EngineOfEndlessSearches>());
-  server.LoadTown();
+  TownServer server({}, std::make_unique<EngineOfEndlessSearches>());
   std::vector<std::thread> searches;
   for (int i = 0; i < 3; ++i) {
     searches.emplace_back([&server] { EXPECT_FALSE(Search(server, PriorRequest()).status.ok()); });

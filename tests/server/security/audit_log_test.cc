@@ -38,66 +38,56 @@ AuditRecord Record(const std::string& map) {
   return record;
 }
 
-TEST(AuditLog, WritesALineForEachRecord) {
-  const TestFolder folder;
-  const Metrics metrics;
-  AuditLog log(folder.Path("audit.log"), metrics);
+class AuditLogTest : public testing::Test {
+ protected:
+  TestFolder folder_;
+  const Metrics metrics_;
+};
+
+TEST_F(AuditLogTest, WritesALineForEachRecordThatNamesCannotForge) {
+  AuditLog log(folder_.Path("audit.log"), metrics_);
   ASSERT_TRUE(log.Open().ok());
   log.Write(Record("town"));
-  EXPECT_THAT(folder.AwaitLines("audit.log", 1),
-              testing::ElementsAre(MatchesRegex(
-                  "[0-9-]+T[0-9:]+\\.[0-9][0-9][0-9]Z level=info event=audit caller=mapper "
-                  "peer=ipv4:10.0.0.1:5 method=DeleteMap map=town revision=7 detail=deleted "
-                  "code=OK")));
-}
-
-TEST(AuditLog, NamesCannotForgeLines) {
-  const TestFolder folder;
-  const Metrics metrics;
-  AuditLog log(folder.Path("audit.log"), metrics);
-  ASSERT_TRUE(log.Open().ok());
   log.Write(Record("a\n2026-01-01T00:00:00.000Z level=info event=audit caller=\"admin\""));
-  const auto lines = folder.AwaitLines("audit.log", 1);
-  ASSERT_EQ(lines.size(), 1U);
-  EXPECT_THAT(lines.front(), AllOf(HasSubstr("map=\"a\\n2026"), HasSubstr("\\\"admin\\\"")));
+  EXPECT_THAT(
+      folder_.AwaitLines("audit.log", 2),
+      testing::ElementsAre(
+          MatchesRegex("[0-9-]+T[0-9:]+\\.[0-9][0-9][0-9]Z level=info event=audit caller=mapper "
+                       "peer=ipv4:10.0.0.1:5 method=DeleteMap map=town revision=7 detail=deleted "
+                       "code=OK"),
+          AllOf(HasSubstr("map=\"a\\n2026"), HasSubstr("\\\"admin\\\""))));
 }
 
-TEST(AuditLog, OpensAnewWhenItsFileHasBeenMovedAway) {
-  const TestFolder folder;
-  const Metrics metrics;
-  AuditLog log(folder.Path("audit.log"), metrics);
+TEST_F(AuditLogTest, OpensAnewWhenItsFileHasBeenMovedAway) {
+  AuditLog log(folder_.Path("audit.log"), metrics_);
   ASSERT_TRUE(log.Open().ok());
   log.Write(Record("first"));
-  static_cast<void>(folder.AwaitLines("audit.log", 1));
-  std::filesystem::rename(folder.Path("audit.log"), folder.Path("audit.log.1"));
+  static_cast<void>(folder_.AwaitLines("audit.log", 1));
+  std::filesystem::rename(folder_.Path("audit.log"), folder_.Path("audit.log.1"));
   log.Write(Record("second"));
-  EXPECT_THAT(folder.Read("audit.log.1"), HasSubstr("map=first "));
-  EXPECT_THAT(folder.AwaitLines("audit.log", 1), testing::ElementsAre(HasSubstr("map=second ")));
+  EXPECT_THAT(folder_.Read("audit.log.1"), HasSubstr("map=first "));
+  EXPECT_THAT(folder_.AwaitLines("audit.log", 1), testing::ElementsAre(HasSubstr("map=second ")));
   // What is there already stays.
-  AuditLog again(folder.Path("audit.log"), metrics);
+  AuditLog again(folder_.Path("audit.log"), metrics_);
   again.Write(Record("third"));
-  EXPECT_EQ(folder.AwaitLines("audit.log", 2).size(), 2U);
-  EXPECT_EQ(metrics.audit_failures.Value(), 0.0);
+  EXPECT_EQ(folder_.AwaitLines("audit.log", 2).size(), 2U);
+  EXPECT_EQ(metrics_.audit_failures.Value(), 0.0);
 }
 
-TEST(AuditLog, CountsWhatItCannotWriteAndGoesOn) {
-  const TestFolder folder;
-  const Metrics metrics;
-  const std::string inside = folder.Path("gone/audit.log");
-  AuditLog log(inside, metrics);
+TEST_F(AuditLogTest, CountsWhatItCannotWriteAndGoesOn) {
+  const std::string inside = folder_.Path("gone") + "/audit.log";
+  AuditLog log(inside, metrics_);
   EXPECT_THAT(std::string(log.Open().message()), HasSubstr("cannot open " + inside));
   log.Write(Record("town"));
-  EXPECT_TRUE(Eventually([&] { return metrics.audit_failures.Value() == 1.0; }));
-  std::filesystem::create_directory(folder.Path("gone"));
+  EXPECT_TRUE(Eventually([&] { return metrics_.audit_failures.Value() == 1.0; }));
+  std::filesystem::create_directory(folder_.Path("gone"));
   log.Write(Record("town"));
-  EXPECT_EQ(folder.AwaitLines("gone/audit.log", 1).size(), 1U);
-  EXPECT_EQ(metrics.audit_failures.Value(), 1.0);
+  EXPECT_EQ(folder_.AwaitLines("gone/audit.log", 1).size(), 1U);
+  EXPECT_EQ(metrics_.audit_failures.Value(), 1.0);
 }
 
-TEST(AuditLog, LinesOfManyThreadsStayWhole) {
-  const TestFolder folder;
-  const Metrics metrics;
-  AuditLog log(folder.Path("audit.log"), metrics);
+TEST_F(AuditLogTest, LinesOfManyThreadsStayWhole) {
+  AuditLog log(folder_.Path("audit.log"), metrics_);
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&log] {
@@ -105,36 +95,32 @@ TEST(AuditLog, LinesOfManyThreadsStayWhole) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  const auto lines = folder.AwaitLines("audit.log", 1000);
+  const auto lines = folder_.AwaitLines("audit.log", 1000);
   EXPECT_EQ(lines.size(), 1000U);
   for (const std::string& line : lines) EXPECT_THAT(line, EndsWith(" code=OK"));
 }
 
-TEST(AuditLog, WritesWhatWaitsBeforeItEnds) {
-  const TestFolder folder;
-  const Metrics metrics;
+TEST_F(AuditLogTest, WritesWhatWaitsBeforeItEnds) {
   {
-    AuditLog log(folder.Path("audit.log"), metrics);
+    AuditLog log(folder_.Path("audit.log"), metrics_);
     for (int i = 0; i < 2000; ++i) log.Write(Record("town"));
   }
-  EXPECT_EQ(folder.Lines("audit.log").size(), 2000U);
+  EXPECT_EQ(folder_.Lines("audit.log").size(), 2000U);
 }
 
 // A pipe that nobody reads from is a disk that has stopped: its 64 kB hold some 400 lines.
-TEST(AuditLog, ADiskThatStandsStillHoldsNoCallUpAndLosesNoLineInSilence) {
-  const TestFolder folder;
-  const Metrics metrics;
-  const std::string pipe = folder.Path("audit.log");
+TEST_F(AuditLogTest, ADiskThatStandsStillHoldsNoCallUpAndLosesNoLineInSilence) {
+  const std::string pipe = folder_.Path("audit.log");
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   ASSERT_GE(reader, 0);
   constexpr size_t kLines = 10'000;
   std::string read_lines;
   {
-    AuditLog log(pipe, metrics);
+    AuditLog log(pipe, metrics_);
     ASSERT_TRUE(log.Open().ok());
     for (size_t i = 0; i < kLines; ++i) log.Write(Record("town"));
-    EXPECT_GT(metrics.audit_failures.Value(), 1000.0);
+    EXPECT_GT(metrics_.audit_failures.Value(), 1000.0);
     // The disk goes on: all lines that were not counted as failed are there, whole.
     const auto written = [&] {
       char buffer[1 << 16];
@@ -144,8 +130,9 @@ TEST(AuditLog, ADiskThatStandsStillHoldsNoCallUpAndLosesNoLineInSilence) {
       }
       return static_cast<size_t>(std::count(read_lines.begin(), read_lines.end(), '\n'));
     };
-    EXPECT_TRUE(Eventually(
-        [&] { return written() + static_cast<size_t>(metrics.audit_failures.Value()) == kLines; }));
+    EXPECT_TRUE(Eventually([&] {
+      return written() + static_cast<size_t>(metrics_.audit_failures.Value()) == kLines;
+    }));
   }
   close(reader);
   for (const std::string& line :

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 
 #include "core/checksum/sha256.h"
@@ -39,6 +40,12 @@ std::string ScopesFile() {
   return text;
 }
 
+std::unique_ptr<grpc::ClientContext> ContextOf(const std::string& token) {
+  auto context = TestServer::NewContext();
+  context->AddMetadata("authorization", Bearer(token));
+  return context;
+}
+
 // A server with the maps "secret" and "town".
 class Scopes : public testing::Test {
  protected:
@@ -61,6 +68,22 @@ class Scopes : public testing::Test {
     }
     ADD_FAILURE() << "no RPC " << name;
     return {};
+  }
+
+  // A call of the truck that gives one message.
+  template <typename Response>
+  Response Ask(const std::string& name) {
+    const Answer answer = Call(name, "");
+    Response response;
+    EXPECT_EQ(answer.messages.size(), 1U) << answer.status.error_message();
+    EXPECT_TRUE(!answer.messages.empty() && response.ParseFromString(answer.messages.front()));
+    return response;
+  }
+  void ReloadWith(const std::string& piece, const std::string& by) {
+    std::string text = ScopesFile();
+    text.replace(text.find(piece), piece.size(), by);
+    folder_.Write("access.yaml", text);
+    ASSERT_TRUE(server_.server().ReloadSecurity().ok());
   }
 
   TestFolder folder_;
@@ -96,15 +119,11 @@ TEST_F(Scopes, ErrorsDoNotNameMapsOfOtherScopes) {
 }
 
 TEST_F(Scopes, ListsShowWhatTheCallerMayUse) {
-  v1::ListMapsResponse maps;
-  const Answer listed = Call("ListMaps", "");
-  ASSERT_EQ(listed.messages.size(), 1U) << listed.status.error_message();
-  ASSERT_TRUE(maps.ParseFromString(listed.messages.front()));
+  const auto maps = Ask<v1::ListMapsResponse>("ListMaps");
   ASSERT_EQ(maps.maps_size(), 1);
   EXPECT_EQ(maps.maps(0).name(), "town");
 
-  const auto context = TestServer::NewContext();
-  context->AddMetadata("authorization", Bearer("truck token"));
+  const auto context = ContextOf("truck token");
   const auto watch = server_.maps->WatchMap(context.get(), {});
   v1::WatchMapResponse event;
   ASSERT_TRUE(watch->Read(&event));
@@ -112,8 +131,7 @@ TEST_F(Scopes, ListsShowWhatTheCallerMayUse) {
   // "secret" would have come before, by its name.
   context->TryCancel();
 
-  const auto mapper = TestServer::NewContext();
-  mapper->AddMetadata("authorization", Bearer("mapper token"));
+  const auto mapper = ContextOf("mapper token");
   const auto session = server_.localization->AlignScans(mapper.get());
   v1::AlignScansRequest open;
   open.mutable_open()->mutable_setup()->set_map("secret");
@@ -121,14 +139,9 @@ TEST_F(Scopes, ListsShowWhatTheCallerMayUse) {
   v1::AlignScansResponse opened;
   ASSERT_TRUE(session->Read(&opened));
   ASSERT_TRUE(opened.has_opened());
-  v1::ListSessionsResponse sessions;
-  const Answer of_truck = Call("ListSessions", "");
-  ASSERT_EQ(of_truck.messages.size(), 1U);
-  ASSERT_TRUE(sessions.ParseFromString(of_truck.messages.front()));
+  auto sessions = Ask<v1::ListSessionsResponse>("ListSessions");
   EXPECT_EQ(sessions.sessions_size(), 0);
-  const auto admin = TestServer::NewContext();
-  admin->AddMetadata("authorization", Bearer("mapper token"));
-  ASSERT_TRUE(server_.admin->ListSessions(admin.get(), {}, &sessions).ok());
+  ASSERT_TRUE(server_.admin->ListSessions(ContextOf("mapper token").get(), {}, &sessions).ok());
   EXPECT_EQ(sessions.sessions_size(), 1);
 }
 
@@ -144,18 +157,14 @@ TEST_F(Scopes, VehicleNamesAreThoseOfTheCaller) {
 }
 
 TEST_F(Scopes, TellsTheCallerWhoItIs) {
-  const Answer answer = Call("GetServerInfo", "");
-  v1::GetServerInfoResponse info;
-  ASSERT_EQ(answer.messages.size(), 1U);
-  ASSERT_TRUE(info.ParseFromString(answer.messages.front()));
+  const auto info = Ask<v1::GetServerInfoResponse>("GetServerInfo");
   EXPECT_EQ(info.caller(), "town-truck");
   EXPECT_THAT(info.caller_roles(), testing::ElementsAre(v1::ROLE_TRACK, v1::ROLE_SCORE,
                                                         v1::ROLE_MAP_WRITE, v1::ROLE_ADMIN));
 }
 
 TEST_F(Scopes, AStreamEndsWithTheFirstMessageAfterItsTokenWasRevoked) {
-  const auto context = TestServer::NewContext();
-  context->AddMetadata("authorization", Bearer("truck token"));
+  const auto context = ContextOf("truck token");
   const auto session = server_.localization->AlignScans(context.get());
   v1::AlignScansRequest open;
   open.mutable_open()->mutable_setup()->set_map("town");
@@ -169,10 +178,7 @@ TEST_F(Scopes, AStreamEndsWithTheFirstMessageAfterItsTokenWasRevoked) {
   ASSERT_TRUE(session->Read(&response));
   EXPECT_TRUE(response.has_activated());
 
-  std::string revoked = ScopesFile();
-  revoked.replace(revoked.find(HashOf("truck token")), 64, HashOf("another token"));
-  folder_.Write("access.yaml", revoked);
-  ASSERT_TRUE(server_.server().ReloadSecurity().ok());
+  ReloadWith(HashOf("truck token"), HashOf("another token"));
   static_cast<void>(session->Write(activate));
   EXPECT_FALSE(session->Read(&response));
   const grpc::Status status = session->Finish();
@@ -181,59 +187,46 @@ TEST_F(Scopes, AStreamEndsWithTheFirstMessageAfterItsTokenWasRevoked) {
 }
 
 TEST_F(Scopes, AStreamEndsWhenItsMapIsTakenFromItsCaller) {
-  const auto context = TestServer::NewContext();
-  context->AddMetadata("authorization", Bearer("truck token"));
+  const auto context = ContextOf("truck token");
   const auto update = server_.maps->UpdateMapTiles(context.get());
   ASSERT_TRUE(update->Write(BeginRequest("town-2")));
   v1::UpdateMapTilesResponse response;
   ASSERT_TRUE(update->Read(&response));
-  std::string narrowed = ScopesFile();
-  narrowed.replace(narrowed.find("[town*]"), 7, "[town]");
-  folder_.Write("access.yaml", narrowed);
-  ASSERT_TRUE(server_.server().ReloadSecurity().ok());
+  ReloadWith("[town*]", "[town]");
   static_cast<void>(update->Write(CommitRequest()));
   EXPECT_FALSE(update->Read(&response));
   EXPECT_EQ(ReasonOf(update->Finish()), "MAP_NOT_ALLOWED");
 }
 
+// The answer to this message of a transaction, which is then committed or dropped.
+v1::UpdateMapTilesResponse AnswerToUpdate(TestServer& server, const std::string& map,
+                                          const std::string& token,
+                                          const v1::UpdateMapTilesRequest& message, bool commit) {
+  const auto context = ContextOf(token);
+  const auto update = server.maps->UpdateMapTiles(context.get());
+  v1::UpdateMapTilesRequest abort;
+  abort.mutable_abort();
+  v1::UpdateMapTilesResponse response;
+  v1::UpdateMapTilesResponse other;
+  EXPECT_TRUE(update->Write(BeginRequest(map)) && update->Read(&other));
+  EXPECT_TRUE(update->Write(message) && update->Read(&response));
+  EXPECT_TRUE(update->Write(commit ? CommitRequest() : abort) && update->Read(&other));
+  EXPECT_TRUE(update->Finish().ok());
+  return response;
+}
+
 // What the truck, who may use the maps town*, is told when it offers this content for town-2.
 v1::UpdateMapTilesResponse ReuseInTown2(TestServer& server, const Sha256Digest& digest,
                                         const std::string& token = "truck token") {
-  const auto context = TestServer::NewContext();
-  context->AddMetadata("authorization", Bearer(token));
-  const auto update = server.maps->UpdateMapTiles(context.get());
-  EXPECT_TRUE(update->Write(BeginRequest("town-2")));
-  v1::UpdateMapTilesResponse response;
-  EXPECT_TRUE(update->Read(&response));
-  EXPECT_TRUE(update->Write(ReuseRequest("taken", ToBytes(digest))));
-  EXPECT_TRUE(update->Read(&response));
-  v1::UpdateMapTilesRequest abort;
-  abort.mutable_abort();
-  EXPECT_TRUE(update->Write(abort));
-  v1::UpdateMapTilesResponse aborted;
-  EXPECT_TRUE(update->Read(&aborted));
-  EXPECT_TRUE(update->Finish().ok());
-  return response;
+  return AnswerToUpdate(server, "town-2", token, ReuseRequest("taken", ToBytes(digest)), false);
 }
 
 // Uploads a tile to a map by that token, and commits or drops it. Returns the digest.
 Sha256Digest UploadTile(TestServer& server, const std::string& map, const std::string& token,
                         const PointCloud& tile, bool commit) {
-  const auto context = TestServer::NewContext();
-  context->AddMetadata("authorization", Bearer(token));
-  const auto update = server.maps->UpdateMapTiles(context.get());
-  EXPECT_TRUE(update->Write(BeginRequest(map)));
-  v1::UpdateMapTilesResponse response;
-  EXPECT_TRUE(update->Read(&response));
-  EXPECT_TRUE(update->Write(TileRequest("uploaded", tile)));
-  EXPECT_TRUE(update->Read(&response));
-  const auto digest = Sha256FromBytes(response.tile_added().sha256());
+  const auto answer = AnswerToUpdate(server, map, token, TileRequest("uploaded", tile), commit);
+  const auto digest = Sha256FromBytes(answer.tile_added().sha256());
   EXPECT_TRUE(digest.ok()) << digest.status();
-  v1::UpdateMapTilesRequest abort;
-  abort.mutable_abort();
-  EXPECT_TRUE(update->Write(commit ? CommitRequest() : abort));
-  EXPECT_TRUE(update->Read(&response));
-  EXPECT_TRUE(update->Finish().ok());
   return digest.ok() ? *digest : Sha256Digest{};
 }
 
@@ -279,8 +272,7 @@ TEST_F(Scopes, TheAuditLogTellsWhatWasChanged) {
   EXPECT_THAT(folder_.Lines("audit.log").front(),
               AllOf(HasSubstr(" caller=anonymous "), HasSubstr(" map=secret revision=1 "),
                     HasSubstr("detail=\"committed, tiles added 1, replaced 0, removed 0\"")));
-  const auto context = TestServer::NewContext();
-  context->AddMetadata("authorization", Bearer("truck token"));
+  const auto context = ContextOf("truck token");
   v1::SetLogLevelRequest level;
   level.set_level(v1::LOG_LEVEL_ERROR);
   v1::SetLogLevelResponse previous;

@@ -10,33 +10,25 @@
 #include <grpcpp/grpcpp.h>
 
 #include <cstddef>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "server/server.h"
+#include "tests/server/plain_calls.h"
+#include "tests/support/scratch_dir.h"
 
 namespace voxloc::server {
 
-// A folder that is removed with everything in it.
-class TestFolder {
+// Files that change while others read and write them.
+class TestFolder : public ScratchDir {
  public:
-  TestFolder();
-  TestFolder(const TestFolder&) = delete;
-  TestFolder& operator=(const TestFolder&) = delete;
-  ~TestFolder();
-
-  [[nodiscard]] std::string Path(const std::string& name) const;
   // In one step, as editors and Kubernetes replace files. Returns the path.
   std::string Write(const std::string& name, const std::string& text) const;
   [[nodiscard]] std::string Read(const std::string& name) const;
   [[nodiscard]] std::vector<std::string> Lines(const std::string& name) const;
   // The same, once there are so many: another thread writes them.
   [[nodiscard]] std::vector<std::string> AwaitLines(const std::string& name, size_t count) const;
-
- private:
-  std::filesystem::path path_;
 };
 
 // What the access file has of a token.
@@ -49,11 +41,7 @@ class TestFolder {
 // The value of `authorization` metadata; empty: none.
 [[nodiscard]] std::string Bearer(const std::string& token);
 
-// One request of any RPC, such as "voxloc.v1.MapService/GetMap", to the end of the call.
-struct Answer {
-  grpc::Status status;
-  std::vector<std::string> messages;
-};
+// One request of any RPC, such as "voxloc.v1.MapService/GetMap".
 [[nodiscard]] Answer CallByName(const std::shared_ptr<grpc::Channel>& channel,
                                 const std::string& method, const google::protobuf::Message& request,
                                 const std::string& authorization);

@@ -73,14 +73,14 @@ class Tls : public testing::Test {
     return info.caller();
   }
 
-  absl::Status StartError() const {
+  std::string StartError() const {
     CommandLine command_line;
     command_line.config.listen = "127.0.0.1:0";
     command_line.config.metrics_listen = "off";
     Configure(command_line.config);
     EngineChoice choice;
     choice.engine = MakeCpuEngine({1});
-    return Server::Start(command_line, std::move(choice)).status();
+    return std::string(Server::Start(command_line, std::move(choice)).status().message());
   }
 
   const TestFolder folder_;
@@ -143,25 +143,22 @@ TEST_F(Tls, ABadRotationKeepsWhatIsInUse) {
 
 TEST_F(Tls, ClientCertificatesTellWhoCalls) {
   const TestServer server([this](Config& config) { RequireClients(config); });
-  EXPECT_EQ(CallerOf(Ask(server, authority_, MakeCertificate(clients_, {"truck-7", ""}))),
-            "by-name");
-  EXPECT_EQ(CallerOf(Ask(server, authority_,
-                         MakeCertificate(clients_, {"x", "URI:spiffe://fleet/mapper"}))),
-            "by-uri");
-  EXPECT_EQ(CallerOf(Ask(server, authority_, MakeCertificate(clients_, {"x", "DNS:truck-7"}))),
-            "by-name");
+  const auto caller = [&](const CertificateRequest& own) {
+    return CallerOf(Ask(server, authority_, MakeCertificate(clients_, own)));
+  };
+  EXPECT_EQ(caller({"truck-7", ""}), "by-name");
+  EXPECT_EQ(caller({"x", "URI:spiffe://fleet/mapper"}), "by-uri");
+  EXPECT_EQ(caller({"x", "DNS:truck-7"}), "by-name");
 }
 
 TEST_F(Tls, ClientCertificatesThatAreNotTheFleetsAreRefused) {
   const TestServer server([this](Config& config) { RequireClients(config); });
   // None, one of another authority, one that has expired, one whose key is another's.
-  EXPECT_EQ(Ask(server, authority_).status.error_code(), grpc::StatusCode::UNAVAILABLE);
-  EXPECT_EQ(
-      Ask(server, authority_, MakeCertificate(authority_, {"truck-7", ""})).status.error_code(),
-      grpc::StatusCode::UNAVAILABLE);
-  EXPECT_EQ(Ask(server, authority_, MakeCertificate(clients_, {"truck-7", "", -7200, -3600}))
-                .status.error_code(),
-            grpc::StatusCode::UNAVAILABLE);
+  for (const MadeCertificate& own :
+       {MadeCertificate(), MakeCertificate(authority_, {"truck-7", ""}),
+        MakeCertificate(clients_, {"truck-7", "", -7200, -3600})}) {
+    EXPECT_EQ(Ask(server, authority_, own).status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  }
   const MadeCertificate one = MakeCertificate(clients_, {"truck-7", ""});
   const MadeCertificate two = MakeCertificate(clients_, {"truck-8", ""});
   EXPECT_FALSE(Ask(server, authority_, {one.certificate, two.private_key}).status.ok());
@@ -176,23 +173,26 @@ TEST_F(Tls, ClientCertificatesThatAreNotTheFleetsAreRefused) {
 
 TEST_F(Tls, FilesThatCannotServeAreRefusedAtTheStart) {
   folder_.Write("server.key", MakeAuthority("another").private_key);
-  EXPECT_THAT(std::string(StartError().message()),
-              AllOf(HasSubstr("tls.private_key"), HasSubstr("does not belong")));
+  EXPECT_THAT(StartError(), AllOf(HasSubstr("tls.private_key"), HasSubstr("does not belong")));
   Serve(MakeCertificate(authority_, {"voxlocd", kServerNames, -7200, -3600}));
-  EXPECT_THAT(std::string(StartError().message()), HasSubstr("has expired at 2"));
+  EXPECT_THAT(StartError(), HasSubstr("has expired at 2"));
   Serve(MakeCertificate(authority_, {"voxlocd", kServerNames, 3600, 7200}));
-  EXPECT_THAT(std::string(StartError().message()), HasSubstr("is not valid before 2"));
+  EXPECT_THAT(StartError(), HasSubstr("is not valid before 2"));
   // Swapped.
   MadeCertificate right = MakeCertificate(authority_, {"voxlocd", kServerNames});
   Serve({right.private_key, right.certificate});
-  EXPECT_THAT(std::string(StartError().message()), HasSubstr("no certificate in PEM"));
+  EXPECT_THAT(StartError(), HasSubstr("no certificate in PEM"));
   Serve({right.certificate, "-----BEGIN nonsense"});
-  EXPECT_THAT(std::string(StartError().message()), HasSubstr("the private key is not PEM"));
+  EXPECT_THAT(StartError(), HasSubstr("the private key is not PEM"));
   Serve(right);
-  EXPECT_TRUE(StartError().ok());
+  EXPECT_EQ(StartError(), "");
   folder_.Write("server.pem",
                 right.certificate + right.certificate.substr(0, right.certificate.size() / 2));
-  EXPECT_THAT(std::string(StartError().message()), HasSubstr("damaged certificate after 1"));
+  EXPECT_THAT(StartError(), HasSubstr("damaged certificate after 1"));
+}
+
+std::string TransportError(const Config& config) {
+  return std::string(CheckTransport(config).message());
 }
 
 TEST(Transport, PlaintextStaysOnThisMachineUnlessItIsAskedFor) {
@@ -218,14 +218,14 @@ TEST(Transport, SettingsOfTlsBelongTogether) {
   Config config;
   config.listen = "0.0.0.0:1";
   config.tls.certificate = "a";
-  EXPECT_THAT(std::string(CheckTransport(config).message()), HasSubstr("got only tls.certificate"));
+  EXPECT_THAT(TransportError(config), HasSubstr("got only tls.certificate"));
   config.tls.private_key = "b";
   EXPECT_TRUE(CheckTransport(config).ok());
   config.listen = "localhost:1";
-  EXPECT_THAT(std::string(CheckTransport(config).message()), HasSubstr("must be an IP address"));
+  EXPECT_THAT(TransportError(config), HasSubstr("must be an IP address"));
   config.tls = {};
   config.tls.client_ca = "c";
-  EXPECT_THAT(std::string(CheckTransport(config).message()), HasSubstr("needs tls.certificate"));
+  EXPECT_THAT(TransportError(config), HasSubstr("needs tls.certificate"));
 }
 
 }  // namespace

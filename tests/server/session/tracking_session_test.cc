@@ -6,24 +6,27 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "core/geometry/euler.h"
 #include "server/convert/pose.h"
+#include "tests/server/gated_engine.h"
 #include "tests/server/plain_calls.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
 #include "tests/support/engine_test.h"
-#include "tests/support/forwarding_engine.h"
-#include "tests/support/gate.h"
 
 namespace voxloc::server {
 namespace {
 
+using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
@@ -69,27 +72,27 @@ v1::Scan ScanAt(int64_t stamp_ns, uint64_t sequence = 1) {
   return scan;
 }
 
+v1::AlignScansRequest ConfigureMessage(const v1::AlignmentOptions& options) {
+  v1::AlignScansRequest request;
+  *request.mutable_configure()->mutable_setup()->mutable_options() = options;
+  return request;
+}
+
+void AddDiagonalTo(const std::function<double(int)>& variance_of, v1::PoseWithCovariance& pose) {
+  for (int i = 0; i < 36; ++i) pose.add_covariance(i % 7 == 0 ? variance_of(i / 7) : 0.0);
+}
+
 class TrackingSession : public EngineTest {
  protected:
-  void SetUp() override { server_.LoadTown(); }
-
-  static v1::OpenSession TownSession() {
-    v1::OpenSession open;
-    open.mutable_setup()->set_map("town");
-    return open;
-  }
-
-  TestServer server_{{}, EngineHandle()};
+  TownServer server_{{}, EngineHandle()};
 };
 VOXLOC_INSTANTIATE_ON_ENGINES(TrackingSession);
 
 TEST_P(TrackingSession, AGuessIsInterpolatedFromTheSessionsPoses) {
-  TestSession session(server_);
-  session.Open();
+  TestSession session(server_, "town");
   session.Send(PoseMessage(1 * kSecond_ns, Moved(-0.5, -0.2)));
   session.Send(PoseMessage(1 * kSecond_ns + kSecond_ns / 2, Moved(0.5, 0.2)));
-  session.Send(ScanAt(1 * kSecond_ns + kSecond_ns / 4));
-  const v1::AlignmentResult result = session.ReadResult();
+  const v1::AlignmentResult result = session.Align(ScanAt(1 * kSecond_ns + kSecond_ns / 4));
   EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_OK) << result.ShortDebugString();
   const auto guess = PoseFromProto(result.guess_map_t_base(), "guess_map_t_base");
   ASSERT_TRUE(guess.ok());
@@ -100,28 +103,27 @@ TEST_P(TrackingSession, AGuessIsInterpolatedFromTheSessionsPoses) {
 TEST_P(TrackingSession, AGuessHasTheCovarianceOfTheOlderPose) {
   const auto innovation = [this](double variance) {
     v1::AlignScansRequest older = PoseMessage(1 * kSecond_ns, Moved(0.4, 0.0));
-    for (int i = 0; i < 36; ++i) {
-      older.mutable_pose()->mutable_map_t_base()->add_covariance(i % 7 == 0 ? variance : 0.0);
-    }
-    TestSession session(server_);
-    session.Open();
+    AddDiagonalTo([variance](int) { return variance; },
+                  *older.mutable_pose()->mutable_map_t_base());
+    TestSession session(server_, "town");
     session.Send(older);
     session.Send(PoseMessage(1 * kSecond_ns + kSecond_ns / 2, Moved(0.4, 0.0)));
-    session.Send(ScanAt(1 * kSecond_ns + kSecond_ns / 4));
-    return session.ReadResult().confidence().innovation();
+    return session.Align(ScanAt(1 * kSecond_ns + kSecond_ns / 4)).confidence().innovation();
   };
   EXPECT_GT(innovation(1e-3), 3.0 * innovation(1.0));
 }
 
-TEST_P(TrackingSession, ScansForgetThePosesBeforeThem) {
-  TestSession session(server_);
-  session.Open();
-  session.Send(PoseMessage(1 * kSecond_ns, Moved(0.1, 0.0)));
-  session.Send(PoseMessage(1 * kSecond_ns + kSecond_ns / 2, Moved(0.1, 0.0)));
-  session.Send(ScanAt(1 * kSecond_ns + kSecond_ns / 4));
-  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
-  session.Send(ScanAt(1 * kSecond_ns + kSecond_ns / 3));
-  const v1::AlignmentResult result = session.ReadResult();
+TEST_P(TrackingSession, ScansForgetThePosesBeforeThemAndStampsThatGoBackBeginAnew) {
+  TestSession session(server_, "town");
+  session.Send(PoseMessage(5 * kSecond_ns, Moved(0.2, 0.0)));
+  session.Send(PoseMessage(5 * kSecond_ns + kSecond_ns / 2, Moved(0.2, 0.0)));
+  session.Send(PoseMessage(2 * kSecond_ns, Moved(0.1, 0.0)));
+  EXPECT_EQ(session.Align(ScanAt(5 * kSecond_ns + kSecond_ns / 4)).status(),
+            v1::ALIGNMENT_STATUS_NO_PRIOR);
+  session.Send(PoseMessage(2 * kSecond_ns + kSecond_ns / 2, Moved(0.1, 0.0)));
+  EXPECT_EQ(session.Align(ScanAt(2 * kSecond_ns + kSecond_ns / 4)).status(),
+            v1::ALIGNMENT_STATUS_OK);
+  const v1::AlignmentResult result = session.Align(ScanAt(2 * kSecond_ns + kSecond_ns / 3));
   EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_NO_PRIOR);
   EXPECT_THAT(result.detail(), HasSubstr("at least 2 poses (got 1)"));
 }
@@ -136,51 +138,31 @@ TEST_P(TrackingSession, SaysWhyThereIsNoGuess) {
   session.Open(open);
   session.Send(PoseMessage(10 * kSecond_ns, Moved(0.0, 0.0)));
   session.Send(PoseMessage(10 * kSecond_ns + kSecond_ns / 10, Moved(2.0, 0.0)));
-  session.Send(ScanAt(9 * kSecond_ns));
-  v1::AlignmentResult result = session.ReadResult();
+  v1::AlignmentResult result = session.Align(ScanAt(9 * kSecond_ns));
   EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_NO_PRIOR);
   EXPECT_THAT(result.detail(), HasSubstr("before that of the first pose"));
   EXPECT_FALSE(result.has_map_t_base());
-  session.Send(ScanAt(10 * kSecond_ns + kSecond_ns / 20));
-  EXPECT_THAT(session.ReadResult().detail(), HasSubstr("m apart"));
-  session.Send(ScanAt(11 * kSecond_ns));
-  EXPECT_THAT(session.ReadResult().detail(), HasSubstr("less than 0.2 s"));
+  EXPECT_THAT(session.Align(ScanAt(10 * kSecond_ns + kSecond_ns / 20)).detail(),
+              HasSubstr("m apart"));
+  EXPECT_THAT(session.Align(ScanAt(11 * kSecond_ns)).detail(), HasSubstr("less than 0.2 s"));
 
   // Other limits, and the same poses do.
-  v1::AlignScansRequest configure;
   validation.mutable_guess_distance_tolerance_m()->set_value(3.0);
-  *configure.mutable_configure()->mutable_setup()->mutable_options() = open.setup().options();
-  session.Send(configure);
+  session.Send(ConfigureMessage(open.setup().options()));
   ASSERT_TRUE(session.Read().has_configured());
-  session.Send(ScanAt(10 * kSecond_ns + kSecond_ns / 20));
-  EXPECT_TRUE(session.ReadResult().has_map_t_base());
-}
-
-TEST_P(TrackingSession, StampsThatGoBackBeginAnew) {
-  TestSession session(server_);
-  session.Open();
-  session.Send(PoseMessage(5 * kSecond_ns, Moved(0.2, 0.0)));
-  session.Send(PoseMessage(5 * kSecond_ns + kSecond_ns / 2, Moved(0.2, 0.0)));
-  session.Send(PoseMessage(2 * kSecond_ns, Moved(0.1, 0.0)));
-  session.Send(ScanAt(5 * kSecond_ns + kSecond_ns / 4));
-  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_NO_PRIOR);
-  session.Send(PoseMessage(2 * kSecond_ns + kSecond_ns / 2, Moved(0.1, 0.0)));
-  session.Send(ScanAt(2 * kSecond_ns + kSecond_ns / 4));
-  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+  EXPECT_TRUE(session.Align(ScanAt(10 * kSecond_ns + kSecond_ns / 20)).has_map_t_base());
 }
 
 TEST_P(TrackingSession, KeepsNoMorePosesThanAllowed) {
-  TestServer server([](Config& config) { config.limits.max_buffered_poses = 2; }, EngineHandle());
-  server.LoadTown();
-  TestSession session(server);
-  session.Open();
+  TownServer server([](Config& config) { config.limits.max_buffered_poses = 2; }, EngineHandle());
+  TestSession session(server, "town");
   for (int i = 0; i < 3; ++i) {
     session.Send(PoseMessage(kSecond_ns + i * kSecond_ns / 10, Moved(0.1, 0.0)));
   }
-  session.Send(ScanAt(kSecond_ns + kSecond_ns / 20));
-  EXPECT_THAT(session.ReadResult().detail(), HasSubstr("before that of the first pose"));
-  session.Send(ScanAt(kSecond_ns + 3 * kSecond_ns / 20));
-  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+  EXPECT_THAT(session.Align(ScanAt(kSecond_ns + kSecond_ns / 20)).detail(),
+              HasSubstr("before that of the first pose"));
+  EXPECT_EQ(session.Align(ScanAt(kSecond_ns + 3 * kSecond_ns / 20)).status(),
+            v1::ALIGNMENT_STATUS_OK);
 }
 
 TEST_P(TrackingSession, InterpolatedReferencesPullTheResultAsTheScansOwnDo) {
@@ -189,41 +171,31 @@ TEST_P(TrackingSession, InterpolatedReferencesPullTheResultAsTheScansOwnDo) {
   overrides.mutable_regularization()->mutable_scale_factor()->set_value(100.0);
   const Eigen::Vector3d pull = VehiclePose() * Eigen::Vector3d(0.5, 0.0, 0.0);
 
-  TestSession session(server_);
-  session.Open(open);
-  session.Send(GoodScan());
-  const Pose free = PoseOfResult(session.ReadResult());
+  TestSession session(server_, open);
+  const Pose free = PoseOfResult(session.Align(GoodScan()));
   v1::Scan scan = GoodScan();
   VectorToProto(pull, *scan.mutable_reference_position());
-  session.Send(scan);
-  const Pose pulled = PoseOfResult(session.ReadResult());
+  const Pose pulled = PoseOfResult(session.Align(scan));
   ASSERT_GT(TranslationDistance(free, pulled), 0.05);
 
-  const Eigen::Vector3d half = {0.7, 0.0, 0.0};
-  session.Send(ReferenceMessage(0, pull - half));
-  session.Send(ReferenceMessage(200'000'000, pull + half));
-  session.Send(GoodScan());  // at 100 ms
-  EXPECT_LT(TranslationDistance(PoseOfResult(session.ReadResult()), pulled), 1e-6);
+  const auto between_references = [&] {
+    const Eigen::Vector3d half = {0.7, 0.0, 0.0};
+    session.Send(ReferenceMessage(0, pull - half));
+    session.Send(ReferenceMessage(200'000'000, pull + half));
+    return PoseOfResult(session.Align(GoodScan()));  // at 100 ms
+  };
+  EXPECT_LT(TranslationDistance(between_references(), pulled), 1e-6);
 
-  v1::AlignScansRequest configure;
   overrides.mutable_regularization()->mutable_enable()->set_value(false);
-  *configure.mutable_configure()->mutable_setup()->mutable_options() = open.setup().options();
-  session.Send(configure);
+  session.Send(ConfigureMessage(open.setup().options()));
   ASSERT_TRUE(session.Read().has_configured());
-  session.Send(ReferenceMessage(0, pull - half));
-  session.Send(ReferenceMessage(200'000'000, pull + half));
-  session.Send(GoodScan());
-  EXPECT_LT(TranslationDistance(PoseOfResult(session.ReadResult()), free), 1e-9);
+  EXPECT_LT(TranslationDistance(between_references(), free), 1e-9);
 }
 
 TEST_P(TrackingSession, AnInactiveSessionAlignsNothing) {
-  v1::OpenSession open = TownSession();
-  open.set_start_inactive(true);
-  open.mutable_setup()->mutable_output()->set_diagnostics(true);
-  TestSession session(server_);
-  session.Open(open);
-  session.Send(GoodScan(1));
-  v1::AlignmentResult result = session.ReadResult();
+  TestSession session(server_,
+                      TownSession("start_inactive: true setup { output { diagnostics: true } }"));
+  v1::AlignmentResult result = session.Align(GoodScan(1));
   EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_NOT_ACTIVE);
   EXPECT_FALSE(result.has_map_t_base());
   // The record ends where the checks ended, and the scan does not count as skipped.
@@ -238,23 +210,20 @@ TEST_P(TrackingSession, AnInactiveSessionAlignsNothing) {
   v1::AlignScansResponse response = session.Read();
   EXPECT_EQ(response.activated().sequence(), 8);
   EXPECT_TRUE(response.activated().active());
-  session.Send(GoodScan(2));
-  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+  EXPECT_EQ(session.Align(GoodScan(2)).status(), v1::ALIGNMENT_STATUS_OK);
   session.Send(ActivateMessage(9, false));
   EXPECT_FALSE(session.Read().activated().active());
-  session.Send(GoodScan(3));
-  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_NOT_ACTIVE);
+  EXPECT_EQ(session.Align(GoodScan(3)).status(), v1::ALIGNMENT_STATUS_NOT_ACTIVE);
 }
 
 TEST_P(TrackingSession, ActivationForgetsThePoses) {
-  TestSession session(server_);
-  session.Open();
+  TestSession session(server_, "town");
   session.Send(PoseMessage(1 * kSecond_ns, Moved(0.1, 0.0)));
   session.Send(PoseMessage(2 * kSecond_ns, Moved(0.1, 0.0)));
   session.Send(ActivateMessage(1, true));
   ASSERT_TRUE(session.Read().has_activated());
-  session.Send(ScanAt(1 * kSecond_ns + kSecond_ns / 2));
-  EXPECT_THAT(session.ReadResult().detail(), HasSubstr("at least 2 poses (got 0)"));
+  EXPECT_THAT(session.Align(ScanAt(1 * kSecond_ns + kSecond_ns / 2)).detail(),
+              HasSubstr("at least 2 poses (got 0)"));
   // Nor does an inactive session take any.
   session.Send(ActivateMessage(2, false));
   ASSERT_TRUE(session.Read().has_activated());
@@ -262,24 +231,15 @@ TEST_P(TrackingSession, ActivationForgetsThePoses) {
   session.Send(ActivateMessage(3, true));
   ASSERT_TRUE(session.Read().has_activated());
   session.Send(PoseMessage(2 * kSecond_ns, Moved(0.1, 0.0)));
-  session.Send(ScanAt(1 * kSecond_ns + kSecond_ns / 2));
-  EXPECT_THAT(session.ReadResult().detail(), HasSubstr("at least 2 poses (got 1)"));
+  EXPECT_THAT(session.Align(ScanAt(1 * kSecond_ns + kSecond_ns / 2)).detail(),
+              HasSubstr("at least 2 poses (got 1)"));
 }
 
 TEST_P(TrackingSession, CountsScansWithoutAnAcceptedResult) {
-  v1::OpenSession open = TownSession();
-  open.mutable_setup()
-      ->mutable_options()
-      ->mutable_gate()
-      ->mutable_validation()
-      ->mutable_max_skipped_scans()
-      ->set_value(2);
-  open.mutable_setup()->mutable_output()->set_diagnostics(true);
-  TestSession session(server_);
-  session.Open(open);
+  TestSession session(server_, TownSession("setup { output { diagnostics: true } options { gate {"
+                                           " validation { max_skipped_scans { value: 2 } } } } }"));
   const auto skipped = [&session](const v1::Scan& scan) {
-    session.Send(scan);
-    const v1::Diagnostics diagnostics = session.ReadResult().diagnostics();
+    const v1::Diagnostics diagnostics = session.Align(scan).diagnostics();
     return diagnostics.entries(diagnostics.entries_size() - 1).int_value();
   };
   v1::Scan empty = GoodScan();
@@ -299,119 +259,92 @@ TEST_P(TrackingSession, ScansThatSeeLessFarThanRequiredAreNotAligned) {
   }
   *scan.mutable_clouds(0)->mutable_cloud() = CloudOf(near);
   const auto align = [&](const v1::OpenSession& open) {
-    TestSession session(server_);
-    session.Open(open);
-    session.Send(scan);
-    return session.ReadResult();
+    TestSession session(server_, open);
+    return session.Align(scan);
   };
-  EXPECT_TRUE(align(TownSession()).has_map_t_base());
   v1::OpenSession open = TownSession();
-  open.mutable_setup()->mutable_options()->set_profile("autoware");
+  EXPECT_TRUE(align(open).has_map_t_base());
+  v1::AlignmentOptions& options = *open.mutable_setup()->mutable_options();
+  options.set_profile("autoware");
   const v1::AlignmentResult result = align(open);
   EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_INVALID_INPUT);
   EXPECT_THAT(result.detail(), HasSubstr("must be at least 10 m from the base"));
-  open.mutable_setup()
-      ->mutable_options()
-      ->mutable_gate()
-      ->mutable_validation()
-      ->mutable_required_distance_m()
-      ->set_value(5.0);
+  options.mutable_gate()->mutable_validation()->mutable_required_distance_m()->set_value(5.0);
   EXPECT_TRUE(align(open).has_map_t_base());
 }
 
 TEST_P(TrackingSession, BadMessagesAreRejectedAndTheSessionLivesOn) {
-  TestSession session(server_);
-  session.Open();
-  const auto rejects = [&session](const v1::AlignScansRequest& request, v1::SessionRequestKind kind,
-                                  int64_t stamp_ns, const std::string& detail) {
-    session.Send(request);
+  TestSession session(server_, "town");
+  const auto diagonal = [](int axis) { return 7.0 * axis - 1.0; };  // the first is negative
+  v1::AlignScansRequest unturned = PoseMessage(8, VehiclePose());
+  unturned.mutable_pose()->mutable_map_t_base()->mutable_pose()->clear_orientation();
+  v1::AlignScansRequest indefinite = PoseMessage(9, VehiclePose());
+  AddDiagonalTo(diagonal, *indefinite.mutable_pose()->mutable_map_t_base());
+  v1::AlignScansRequest empty = PoseMessage(9, VehiclePose());
+  empty.mutable_pose()->clear_map_t_base();
+  v1::AlignScansRequest nowhere;
+  nowhere.mutable_reference();
+  const struct {
+    v1::AlignScansRequest request;
+    v1::SessionRequestKind kind;
+    int64_t stamp_ns;
+    const char* detail;
+  } rows[] = {
+      {PoseMessage(7, Moved(kNotANumber, 0.0)), v1::SESSION_REQUEST_KIND_POSE, 7, "position"},
+      {unturned, v1::SESSION_REQUEST_KIND_POSE, 8, "orientation"},
+      {indefinite, v1::SESSION_REQUEST_KIND_POSE, 9, "map_t_base.covariance"},
+      {empty, v1::SESSION_REQUEST_KIND_POSE, 9, "map_t_base"},
+      {ReferenceMessage(10, {0.0, kNotANumber, 0.0}), v1::SESSION_REQUEST_KIND_REFERENCE, 10,
+       "finite"},
+      {nowhere, v1::SESSION_REQUEST_KIND_REFERENCE, 0, "position"},
+  };
+  for (const auto& row : rows) {
+    session.Send(row.request);
     const v1::AlignScansResponse response = session.Read();
     ASSERT_TRUE(response.has_rejected()) << response.ShortDebugString();
-    EXPECT_EQ(response.rejected().kind(), kind);
+    EXPECT_EQ(response.rejected().kind(), row.kind);
     EXPECT_EQ(response.rejected().reason(), v1::REJECTION_REASON_INVALID);
-    EXPECT_EQ(response.rejected().stamp_ns(), stamp_ns);
-    EXPECT_THAT(response.rejected().detail(), HasSubstr(detail));
-  };
-  v1::AlignScansRequest request = PoseMessage(7, Moved(kNotANumber, 0.0));
-  rejects(request, v1::SESSION_REQUEST_KIND_POSE, 7, "position");
-  request = PoseMessage(8, VehiclePose());
-  request.mutable_pose()->mutable_map_t_base()->mutable_pose()->clear_orientation();
-  rejects(request, v1::SESSION_REQUEST_KIND_POSE, 8, "orientation");
-  request = PoseMessage(9, VehiclePose());
-  for (int i = 0; i < 36; ++i) {
-    request.mutable_pose()->mutable_map_t_base()->add_covariance(i % 7 == 0 ? i - 1.0 : 0.0);
+    EXPECT_EQ(response.rejected().stamp_ns(), row.stamp_ns);
+    EXPECT_THAT(response.rejected().detail(), HasSubstr(row.detail));
   }
-  rejects(request, v1::SESSION_REQUEST_KIND_POSE, 9, "map_t_base.covariance");
-  request.mutable_pose()->clear_map_t_base();
-  rejects(request, v1::SESSION_REQUEST_KIND_POSE, 9, "map_t_base");
-  rejects(ReferenceMessage(10, {0.0, kNotANumber, 0.0}), v1::SESSION_REQUEST_KIND_REFERENCE, 10,
-          "finite");
-  request.mutable_reference()->clear_position();
-  rejects(request, v1::SESSION_REQUEST_KIND_REFERENCE, 0, "position");
-
   v1::Scan scan = GoodScan();
-  for (int i = 0; i < 36; ++i)
-    scan.mutable_guess_map_t_base()->add_covariance(i % 7 == 0 ? -1.0 : 0.0);
-  session.Send(scan);
-  v1::AlignmentResult result = session.ReadResult();
+  AddDiagonalTo([](int) { return -1.0; }, *scan.mutable_guess_map_t_base());
+  const v1::AlignmentResult result = session.Align(scan);
   EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_INVALID_INPUT);
   EXPECT_THAT(result.detail(), HasSubstr("guess_map_t_base.covariance"));
   scan.clear_guess_map_t_base();
   scan.mutable_guess_map_t_base();  // without a pose
-  session.Send(scan);
-  EXPECT_THAT(session.ReadResult().detail(), HasSubstr("guess_map_t_base.pose.orientation"));
-
-  session.Send(GoodScan());
-  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+  EXPECT_THAT(session.Align(scan).detail(), HasSubstr("guess_map_t_base.pose.orientation"));
+  EXPECT_EQ(session.Align(GoodScan()).status(), v1::ALIGNMENT_STATUS_OK);
 }
 
 TEST_P(TrackingSession, ContradictoryOptionsEndTheStreamOrAreRejected) {
-  const auto code = [this](const v1::OpenSession& open) {
-    TestSession session(server_);
-    v1::AlignScansRequest request;
-    *request.mutable_open() = open;
-    session.Send(request);
-    EXPECT_FALSE(session.Read().has_opened());
-    return session.Finish().error_code();
-  };
-  v1::OpenSession open = TownSession();
-  open.mutable_setup()->mutable_output()->set_point_colors(true);
-  EXPECT_EQ(code(open), grpc::StatusCode::INVALID_ARGUMENT);
-  open = TownSession();
-  open.mutable_setup()->mutable_output()->set_no_confidence(true);
-  open.mutable_setup()->mutable_options()->mutable_gate()->mutable_min_confidence()->set_value(0.5);
-  EXPECT_EQ(code(open), grpc::StatusCode::INVALID_ARGUMENT);
-  open = TownSession();
-  open.mutable_recovery()->set_lost_after_scans(0);
-  EXPECT_EQ(code(open), grpc::StatusCode::INVALID_ARGUMENT);
-  open.mutable_recovery()->set_lost_after_scans(1);
-  open.mutable_recovery()->set_initial_radius_m(5.0);
-  open.mutable_recovery()->set_max_radius_m(4.0);
-  EXPECT_EQ(code(open), grpc::StatusCode::INVALID_ARGUMENT);
-  open.mutable_recovery()->set_max_radius_m(6.0);
-  open.mutable_recovery()->set_false_confirmation_rate(1.0);
-  EXPECT_EQ(code(open), grpc::StatusCode::INVALID_ARGUMENT);
-  open.mutable_recovery()->set_false_confirmation_rate(kNotANumber);
-  EXPECT_EQ(code(open), grpc::StatusCode::INVALID_ARGUMENT);
-  open.mutable_recovery()->set_false_confirmation_rate(0.0);
-  open.mutable_recovery()->set_max_confirmation_scans(1001);
-  EXPECT_EQ(code(open), grpc::StatusCode::INVALID_ARGUMENT);
-  open.mutable_recovery()->set_max_confirmation_scans(0);
-  open.mutable_recovery()->set_min_confirmation_travel_m(kNotANumber);
-  EXPECT_EQ(code(open), grpc::StatusCode::INVALID_ARGUMENT);
+  const char* const recovery =
+      "recovery { lost_after_scans: 1 initial_radius_m: 5 max_radius_m: 6 } ";
+  for (const std::string& text : {
+           std::string("setup { output { point_colors: true } }"),
+           std::string("setup { output { no_confidence: true }"
+                       " options { gate { min_confidence { value: 0.5 } } } }"),
+           absl::StrCat(recovery, "recovery { lost_after_scans: 0 }"),
+           absl::StrCat(recovery, "recovery { max_radius_m: 4 }"),
+           absl::StrCat(recovery, "recovery { false_confirmation_rate: 1 }"),
+           absl::StrCat(recovery, "recovery { false_confirmation_rate: nan }"),
+           absl::StrCat(recovery, "recovery { max_confirmation_scans: 1001 }"),
+           absl::StrCat(recovery, "recovery { min_confirmation_travel_m: nan }"),
+       }) {
+    EXPECT_EQ(OpenError(server_, TownSession(text)).error_code(),
+              grpc::StatusCode::INVALID_ARGUMENT)
+        << text;
+  }
 
   // What would contradict only the rest of the session's options is found out as well.
-  open = TownSession();
-  open.mutable_setup()->mutable_options()->mutable_gate()->mutable_min_confidence()->set_value(
-      1e-9);
-  TestSession session(server_);
-  session.Open(open);
+  TestSession session(server_,
+                      TownSession("setup { options { gate { min_confidence { value: 1e-9 } } } }"));
   v1::AlignScansRequest configure;
   configure.mutable_configure()->mutable_setup()->mutable_output()->set_no_confidence(true);
   session.Send(configure);
   EXPECT_THAT(session.Read().rejected().detail(), HasSubstr("min_confidence"));
-  session.Send(GoodScan());
-  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+  EXPECT_EQ(session.Align(GoodScan()).status(), v1::ALIGNMENT_STATUS_OK);
 }
 
 // A vehicle whose poses say that it is 6 m from where it is.
@@ -422,18 +355,14 @@ class LostVehicle : public TrackingSession {
   // Usual number of scans that confirm a found pose.
   static constexpr int kConfirming = 5;
 
-  static v1::OpenSession RecoveringSession(bool apply) {
-    v1::OpenSession open = TownSession();
-    // Its steps are so short that it does not come back by itself.
-    open.mutable_setup()->mutable_options()->set_profile("autoware");
-    v1::RecoveryOptions& recovery = *open.mutable_recovery();
-    recovery.set_lost_after_scans(2);
-    recovery.set_initial_radius_m(8.0);
-    recovery.set_max_radius_m(12.0);
-    recovery.set_apply(apply);
-    // Scores alone accept poses that are metres off: the ground fits everywhere.
-    open.mutable_setup()->mutable_options()->mutable_gate()->mutable_min_confidence()->set_value(
-        0.5);
+  static v1::OpenSession RecoveringSession(bool apply, const std::string& text = "") {
+    // Its steps are so short that it does not come back by itself. Scores alone accept poses that
+    // are metres off: the ground fits everywhere.
+    v1::OpenSession open = TownSession(
+        "setup { options { profile: 'autoware' gate { min_confidence { value: 0.5 } } } }"
+        "recovery { lost_after_scans: 2 initial_radius_m: 8 max_radius_m: 12 }" +
+        text);
+    open.mutable_recovery()->set_apply(apply);
     return open;
   }
 
@@ -475,8 +404,7 @@ class LostVehicle : public TrackingSession {
 VOXLOC_INSTANTIATE_ON_ENGINES(LostVehicle);
 
 TEST_P(LostVehicle, IsFoundAroundItsLastGoodPoseConfirmedAndTracked) {
-  TestSession session(server_);
-  session.Open(RecoveringSession(true));
+  TestSession session(server_, RecoveringSession(true));
   const v1::AlignmentResult searched = LoseAndFind(session);
   EXPECT_FALSE(searched.accepted());
   ASSERT_TRUE(searched.has_recovery());
@@ -524,30 +452,19 @@ TEST_P(LostVehicle, IsFoundAroundItsLastGoodPoseConfirmedAndTracked) {
   }
 }
 
-// Holds searches up.
-class SearchGatedEngine : public ForwardingEngine {
- public:
-  SearchGatedEngine(std::unique_ptr<Engine> engine, std::shared_ptr<Gate> gate)
-      : ForwardingEngine(std::move(engine)), gate_(std::move(gate)) {}
-
-  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
-    if (jobs.front().work_class == WorkClass::kSearching) gate_->Pass(jobs.size());
-    return ForwardingEngine::Align(jobs);
-  }
-
- private:
-  const std::shared_ptr<Gate> gate_;
-};
-
 TEST_P(LostVehicle, WaitsForItsNextScanWhereTooManyAreSearchedFor) {
   const auto gate = std::make_shared<Gate>();
-  TestServer server(
+  TownServer server(
       [](Config& config) {
         config.limits.max_recoveries = 1;
         config.metrics_listen = "127.0.0.1:0";
       },
-      std::make_unique<SearchGatedEngine>(EngineHandle(), gate));
-  server.LoadTown();
+      std::make_unique<GatedEngine>(
+          gate,
+          [](absl::Span<const AlignJob> jobs) {
+            return jobs.front().work_class == WorkClass::kSearching;
+          },
+          EngineHandle()));
   TestSession first(server);
   TestSession second(server);
   for (TestSession* session : {&first, &second}) {
@@ -588,8 +505,7 @@ TEST_P(LostVehicle, KeepsItsCorrectionWhileItDrivesAndItsPosesLag) {
     }
     return result;
   };
-  TestSession session(server_);
-  session.Open(RecoveringSession(true));
+  TestSession session(server_, RecoveringSession(true));
   EXPECT_TRUE(step(session, 0, 0.1).accepted());
   int i = 1;
   for (bool applied = false; !applied; ++i) {
@@ -610,8 +526,7 @@ TEST_P(LostVehicle, KeepsItsCorrectionWhileItDrivesAndItsPosesLag) {
 }
 
 TEST_P(LostVehicle, AFoundPoseThatLaterScansRefuteIsNeverApplied) {
-  TestSession session(server_);
-  session.Open(RecoveringSession(true));
+  TestSession session(server_, RecoveringSession(true));
   EXPECT_EQ(LoseAndFind(session).recovery().state(), v1::RECOVERY_STATE_PENDING);
   // What comes now was taken elsewhere.
   v1::Scan elsewhere = ScanAt(0);
@@ -636,8 +551,7 @@ TEST_P(LostVehicle, AFoundPoseThatLaterScansRefuteIsNeverApplied) {
 }
 
 TEST_P(LostVehicle, IsOnlyReportedWhereTheSessionDoesNotApply) {
-  TestSession session(server_);
-  session.Open(RecoveringSession(false));
+  TestSession session(server_, RecoveringSession(false));
   EXPECT_TRUE(LoseAndFind(session).recovery().has_map_t_base());
   for (int i = 1; i < kConfirming + 3; ++i) {
     const v1::AlignmentResult checked = Step(session, 2 + i, kLostByM);
@@ -650,37 +564,30 @@ TEST_P(LostVehicle, IsOnlyReportedWhereTheSessionDoesNotApply) {
 }
 
 TEST_P(LostVehicle, TheConfirmationCanBeChosen) {
-  v1::OpenSession open = RecoveringSession(true);
-  open.mutable_recovery()->set_false_confirmation_rate(0.3);
-  TestSession session(server_);
-  session.Open(open);
-  EXPECT_EQ(LoseAndFind(session).recovery().state(), v1::RECOVERY_STATE_PENDING);
-  EXPECT_TRUE(Step(session, 3, kLostByM).recovery().applied());
-
-  open.mutable_recovery()->set_false_confirmation_rate(1e-9);
-  open.mutable_recovery()->set_max_confirmation_scans(2);
-  TestSession strict(server_);
-  strict.Open(open);
-  EXPECT_EQ(LoseAndFind(strict).recovery().state(), v1::RECOVERY_STATE_PENDING);
-  EXPECT_EQ(Step(strict, 3, kLostByM).recovery().state(), v1::RECOVERY_STATE_PENDING);
-  EXPECT_EQ(Step(strict, 4, kLostByM).recovery().state(), v1::RECOVERY_STATE_DROPPED);
-
+  const auto states = [this](int scans, const std::string& text) {
+    TestSession session(server_, RecoveringSession(true, text));
+    std::vector<v1::RecoveryState> told = {LoseAndFind(session).recovery().state()};
+    for (int i = 3; i < scans; ++i) {
+      const v1::RecoveryProposal recovery = Step(session, i, kLostByM).recovery();
+      told.push_back(recovery.state());
+      EXPECT_EQ(recovery.applied(), recovery.state() == v1::RECOVERY_STATE_CONFIRMED);
+    }
+    return told;
+  };
+  EXPECT_THAT(states(4, "recovery { false_confirmation_rate: 0.3 }"),
+              ElementsAre(v1::RECOVERY_STATE_PENDING, v1::RECOVERY_STATE_CONFIRMED));
+  EXPECT_THAT(states(5, "recovery { false_confirmation_rate: 1e-9 max_confirmation_scans: 2 }"),
+              ElementsAre(v1::RECOVERY_STATE_PENDING, v1::RECOVERY_STATE_PENDING,
+                          v1::RECOVERY_STATE_DROPPED));
   // It stands.
-  open = RecoveringSession(true);
-  open.mutable_recovery()->set_min_confirmation_travel_m(1.0);
-  TestSession standing(server_);
-  standing.Open(open);
-  EXPECT_EQ(LoseAndFind(standing).recovery().state(), v1::RECOVERY_STATE_PENDING);
-  for (int i = 3; i < 12; ++i) {
-    EXPECT_EQ(Step(standing, i, kLostByM).recovery().state(), v1::RECOVERY_STATE_PENDING);
-  }
+  EXPECT_THAT(states(12, "recovery { min_confirmation_travel_m: 1 }"),
+              Each(v1::RECOVERY_STATE_PENDING));
 }
 
 TEST_P(LostVehicle, IsNotLookedForUnlessAskedFor) {
   v1::OpenSession open = RecoveringSession(true);
   open.clear_recovery();
-  TestSession session(server_);
-  session.Open(open);
+  TestSession session(server_, open);
   EXPECT_TRUE(Step(session, 0, 0.1).accepted());
   for (int i = 1; i < 4; ++i) {
     const v1::AlignmentResult result = Step(session, i, kLostByM);
@@ -690,20 +597,13 @@ TEST_P(LostVehicle, IsNotLookedForUnlessAskedFor) {
 }
 
 TEST_P(LostVehicle, AProposalSaysWhyThereIsNone) {
-  TestSession session(server_);
-  v1::OpenSession open = RecoveringSession(true);
-  open.mutable_setup()->mutable_options()->mutable_gate()->mutable_score_threshold()->set_value(
-      -1.0);
-  session.Open(open);
+  TestSession session(
+      server_,
+      RecoveringSession(true, "setup { options { gate { score_threshold { value: -1 } } } }"));
   EXPECT_TRUE(Step(session, 0, 0.1).accepted());
-  v1::AlignScansRequest configure;
-  configure.mutable_configure()
-      ->mutable_setup()
-      ->mutable_options()
-      ->mutable_gate()
-      ->mutable_score_threshold()
-      ->set_value(1000.0);
-  session.Send(configure);
+  v1::AlignmentOptions options;
+  options.mutable_gate()->mutable_score_threshold()->set_value(1000.0);
+  session.Send(ConfigureMessage(options));
   ASSERT_TRUE(session.Read().has_configured());
   EXPECT_FALSE(Step(session, 1, 0.1).has_recovery());
   const v1::AlignmentResult searched = Step(session, 2, 0.1);

@@ -150,6 +150,31 @@ Tally TallyOf(const LoadPlan& plan, const LoadDrive& drive, const RunClock& cloc
   return tally;
 }
 
+absl::StatusOr<std::unique_ptr<LoadStream>> OpenStream(const FakeServer& server,
+                                                       const LoadStreamOptions& options) {
+  client::ChannelOptions channel;
+  channel.server = server.address();
+  return LoadStream::Open(channel, options);
+}
+
+// A closed loop that ends when the test's clock says so.
+LoadPlan ClosedLoopPlan(size_t streams, double cancel_percent) {
+  LoadPlan plan;
+  plan.timeout_s = kLongTimeout_s;
+  plan.timing.streams = streams;
+  plan.timing.steady_s = kLongTimeout_s;
+  plan.faults.cancel_percent = cancel_percent;
+  return plan;
+}
+
+// A plan without a ramp.
+LoadPlan SteadyPlanFor(const FakeServer& server, size_t streams, double rate_hz, double steady_s) {
+  LoadPlan plan = PlanFor(server, streams, rate_hz);
+  plan.timing.ramp_s = 0.0;
+  plan.timing.steady_s = steady_s;
+  return plan;
+}
+
 void ExpectOneOutcomeEach(const Tally& tally) { EXPECT_EQ(tally.sent, tally.outcomes()); }
 
 // What the streams of a run sent, by vehicle.
@@ -256,11 +281,7 @@ TEST(LoadRun, PosesComeInPlaceOfGuessesWithTheWallClocksStamps) {
 }
 
 TEST(LoadRun, ClosedLoopKeepsOneScanOnItsWay) {
-  LoadPlan plan;
-  plan.timeout_s = kLongTimeout_s;
-  plan.timing.streams = 3;
-  plan.timing.steady_s = kLongTimeout_s;
-  plan.faults.cancel_percent = kAsksTheClock_percent;
+  LoadPlan plan = ClosedLoopPlan(3, kAsksTheClock_percent);
   ClockUntilAllIsCounted clock(plan.timing, 12);
   FakeBehaviour behaviour;
   behaviour.align_scans = [&clock](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
@@ -339,9 +360,7 @@ TEST(LoadRun, ClosedLoopIsNotClosedBetweenAReplyAndTheNextScan) {
     return grpc::Status::OK;
   };
   FakeServer server(behaviour);
-  client::ChannelOptions channel;
-  channel.server = server.address();
-  const auto stream = LoadStream::Open(channel, options);
+  const auto stream = OpenStream(server, options);
   ASSERT_TRUE(stream.ok()) << stream.status();
   (*stream)->Start(clock);
   const Tally tally = (*stream)->Finish();
@@ -411,9 +430,7 @@ TEST(LoadRun, OpenLoopCountsWhatIsNeverAnsweredAndWhatIsAnsweredTwice) {
   options.timeout_s = kLongTimeout_s;
   const LoadDrive drive = DriveOf(2);
   options.drive = &drive;
-  client::ChannelOptions channel;
-  channel.server = server.address();
-  const auto stream = LoadStream::Open(channel, options);
+  const auto stream = OpenStream(server, options);
   ASSERT_TRUE(stream.ok()) << stream.status();
   ClockThatCanSkip clock;
   (*stream)->Start(clock);
@@ -476,9 +493,7 @@ TEST(LoadRun, EveryScanHasAnOutcomeWhenTheServerRestarts) {
     return grpc::Status::OK;
   };
   FakeServer server(behaviour);
-  LoadPlan plan = PlanFor(server, 3, 50.0);
-  plan.timing.ramp_s = 0.0;
-  plan.timing.steady_s = 2.0;
+  LoadPlan plan = SteadyPlanFor(server, 3, 50.0, 2.0);
   const std::vector<LoadDrive> drives = {DriveOf(4)};
   const auto run = LoadRun::Open(plan, drives);
   ASSERT_TRUE(run.ok()) << run.status();
@@ -558,9 +573,7 @@ void ExpectOnlyCancelledSessions(const Tally& tally) {
 TEST(LoadRun, OpenLoopCancelsScansWithTheirSessions) {
   SilentAtFirst silent;
   const FakeServer server(silent.behaviour());
-  LoadPlan plan = PlanFor(server, 4, 50.0);
-  plan.timing.ramp_s = 0.0;
-  plan.timing.steady_s = 1.0;
+  LoadPlan plan = SteadyPlanFor(server, 4, 50.0, 1.0);
   plan.faults.cancel_percent = 20.0;
   const Tally tally = RunOf(plan, DriveOf(4)).tally;
   ExpectOnlyCancelledSessions(tally);
@@ -570,11 +583,7 @@ TEST(LoadRun, OpenLoopCancelsScansWithTheirSessions) {
 }
 
 TEST(LoadRun, ClosedLoopCancelsTheStatedShareOfTheScansWithTheirSessions) {
-  LoadPlan plan;
-  plan.timeout_s = kLongTimeout_s;
-  plan.timing.streams = 4;
-  plan.timing.steady_s = kLongTimeout_s;
-  plan.faults.cancel_percent = 25.0;
+  LoadPlan plan = ClosedLoopPlan(4, 25.0);
   ClockUntilAllIsCounted clock(plan.timing, 24);
   const FakeServer server(AnswersNoFourthScan(&clock));
   plan.channel.server = server.address();
@@ -590,11 +599,7 @@ TEST(LoadRun, ClosedLoopCancelsTheStatedShareOfTheScansWithTheirSessions) {
 }
 
 TEST(LoadRun, SlowReadersAreCancelledLikeOthers) {
-  LoadPlan plan;
-  plan.timeout_s = kLongTimeout_s;
-  plan.timing.streams = 2;
-  plan.timing.steady_s = kLongTimeout_s;
-  plan.faults.cancel_percent = 25.0;
+  LoadPlan plan = ClosedLoopPlan(2, 25.0);
   plan.faults.slow_readers = 2;
   plan.faults.read_delay_s = 0.02;
   ClockUntilAllIsCounted clock(plan.timing, 6);
@@ -621,9 +626,7 @@ TEST(LoadRun, SlowReadersAreCancelledLikeOthers) {
 TEST(LoadRun, SlowReadersHoldNobodyElseUp) {
   Recorder recorder;
   FakeServer server(recorder.behaviour());
-  LoadPlan plan = PlanFor(server, 3, 50.0);
-  plan.timing.ramp_s = 0.0;
-  plan.timing.steady_s = 1.0;
+  LoadPlan plan = SteadyPlanFor(server, 3, 50.0, 1.0);
   plan.faults.slow_readers = 1;
   plan.faults.read_delay_s = 60.0;  // until the end of the run
   const Tally tally = RunOf(plan, DriveOf(4)).tally;

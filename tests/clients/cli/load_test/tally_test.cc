@@ -45,27 +45,36 @@ v1::AlignmentResult Reply(uint64_t sequence, v1::AlignmentStatus status = v1::AL
   return result;
 }
 
-TEST(ScanLedger, CountsEachScanOnceByWhatBecameOfIt) {
-  const LoadTiming timing = OpenLoopTiming();
-  ScanLedger ledger(timing);
-  for (uint64_t i = 1; i <= 6; ++i) {
-    ledger.Enter(i, 1000 * kMs, (i == 2 ? 1003 : 1000) * kMs);
+class ScanLedgerTest : public ::testing::Test {
+ protected:
+  // Scans 1 to `scans` are due and sent at 1 s, the ramp's end.
+  void EnterScans(uint64_t scans) {
+    for (uint64_t i = 1; i <= scans; ++i) ledger_.Enter(i, 1000 * kMs, 1000 * kMs);
   }
-  EXPECT_EQ(ledger.oldest()->sequence, 1u);
-  EXPECT_TRUE(ledger.Settle(Reply(2), 1020 * kMs));
-  EXPECT_FALSE(ledger.Settle(Reply(2), 1021 * kMs));
-  EXPECT_TRUE(ledger.Settle(Reply(1, v1::ALIGNMENT_STATUS_SUPERSEDED), 1001 * kMs));
-  EXPECT_TRUE(ledger.Settle(Reply(3, v1::ALIGNMENT_STATUS_LOW_SCORE), 3500 * kMs));
-  ledger.NotSent(4);
-  EXPECT_FALSE(ledger.GiveUp(4));
-  EXPECT_TRUE(ledger.GiveUp(5));
-  EXPECT_FALSE(ledger.Settle(Reply(5), 1030 * kMs)) << "it was given up";
-  ledger.Skipped(1100 * kMs);
-  EXPECT_EQ(ledger.oldest()->sequence, 6u);
-  ledger.GiveUpAll();
-  EXPECT_FALSE(ledger.oldest().has_value());
 
-  const Tally tally = ledger.tally();
+  const LoadTiming timing_ = OpenLoopTiming();
+  ScanLedger ledger_{timing_};
+};
+
+TEST_F(ScanLedgerTest, CountsEachScanOnceByWhatBecameOfIt) {
+  for (uint64_t i = 1; i <= 6; ++i) {
+    ledger_.Enter(i, 1000 * kMs, (i == 2 ? 1003 : 1000) * kMs);
+  }
+  EXPECT_EQ(ledger_.oldest()->sequence, 1u);
+  EXPECT_TRUE(ledger_.Settle(Reply(2), 1020 * kMs));
+  EXPECT_FALSE(ledger_.Settle(Reply(2), 1021 * kMs));
+  EXPECT_TRUE(ledger_.Settle(Reply(1, v1::ALIGNMENT_STATUS_SUPERSEDED), 1001 * kMs));
+  EXPECT_TRUE(ledger_.Settle(Reply(3, v1::ALIGNMENT_STATUS_LOW_SCORE), 3500 * kMs));
+  ledger_.NotSent(4);
+  EXPECT_FALSE(ledger_.GiveUp(4));
+  EXPECT_TRUE(ledger_.GiveUp(5));
+  EXPECT_FALSE(ledger_.Settle(Reply(5), 1030 * kMs)) << "it was given up";
+  ledger_.Skipped(1100 * kMs);
+  EXPECT_EQ(ledger_.oldest()->sequence, 6u);
+  ledger_.GiveUpAll();
+  EXPECT_FALSE(ledger_.oldest().has_value());
+
+  const Tally tally = ledger_.tally();
   EXPECT_EQ(tally.sent, 5u);
   EXPECT_EQ(tally.unsent, 2u);
   EXPECT_EQ(tally.due(), 7u);
@@ -81,17 +90,15 @@ TEST(ScanLedger, CountsEachScanOnceByWhatBecameOfIt) {
   EXPECT_EQ(tally.statuses.at(v1::ALIGNMENT_STATUS_LOW_SCORE), 1u);
 }
 
-TEST(ScanLedger, CountsThePausesBetweenAcceptedAnswers) {
-  const LoadTiming timing = OpenLoopTiming();
-  ScanLedger ledger(timing);
-  for (uint64_t i = 1; i <= 6; ++i) ledger.Enter(i, 1000 * kMs, 1000 * kMs);
-  EXPECT_TRUE(ledger.Settle(Reply(1), 900 * kMs)) << "in the ramp";
-  EXPECT_TRUE(ledger.Settle(Reply(2), 1100 * kMs));
-  EXPECT_TRUE(ledger.Settle(Reply(3), 1150 * kMs));
-  EXPECT_TRUE(ledger.Settle(Reply(4, v1::ALIGNMENT_STATUS_LOW_SCORE), 1200 * kMs));
-  EXPECT_TRUE(ledger.Settle(Reply(5), 1500 * kMs));
-  EXPECT_TRUE(ledger.Settle(Reply(6), 3500 * kMs)) << "after the end";
-  const Tally tally = ledger.tally();
+TEST_F(ScanLedgerTest, CountsThePausesBetweenAcceptedAnswers) {
+  EnterScans(6);
+  EXPECT_TRUE(ledger_.Settle(Reply(1), 900 * kMs)) << "in the ramp";
+  EXPECT_TRUE(ledger_.Settle(Reply(2), 1100 * kMs));
+  EXPECT_TRUE(ledger_.Settle(Reply(3), 1150 * kMs));
+  EXPECT_TRUE(ledger_.Settle(Reply(4, v1::ALIGNMENT_STATUS_LOW_SCORE), 1200 * kMs));
+  EXPECT_TRUE(ledger_.Settle(Reply(5), 1500 * kMs));
+  EXPECT_TRUE(ledger_.Settle(Reply(6), 3500 * kMs)) << "after the end";
+  const Tally tally = ledger_.tally();
   EXPECT_EQ(tally.pause.count(), 2u);
   EXPECT_EQ(tally.pause.Percentile(100.0), 350.0 * kMs);
 }
@@ -103,64 +110,58 @@ v1::AlignmentResult LocalOutcome(uint64_t sequence, v1::AlignmentStatus status) 
   return result;
 }
 
-TEST(ScanLedger, CountsWhatTheSessionMakesItselfApartFromReplies) {
-  const LoadTiming timing = OpenLoopTiming();
-  ScanLedger ledger(timing);
-  for (uint64_t i = 1; i <= 5; ++i) ledger.Enter(i, 1000 * kMs, 1000 * kMs);
-  ledger.Enter(6, 900 * kMs, 900 * kMs);
-  EXPECT_TRUE(ledger.Settle(LocalOutcome(1, v1::ALIGNMENT_STATUS_STALE), 1700 * kMs));
-  EXPECT_TRUE(ledger.Settle(LocalOutcome(2, v1::ALIGNMENT_STATUS_SUPERSEDED), 1700 * kMs));
-  EXPECT_TRUE(ledger.Settle(LocalOutcome(3, v1::ALIGNMENT_STATUS_STALE), 1700 * kMs));
-  EXPECT_TRUE(ledger.Settle(Reply(4, v1::ALIGNMENT_STATUS_STALE), 1010 * kMs));
-  EXPECT_TRUE(ledger.Settle(Reply(5, v1::ALIGNMENT_STATUS_SUPERSEDED), 1010 * kMs));
-  EXPECT_TRUE(ledger.Settle(LocalOutcome(6, v1::ALIGNMENT_STATUS_STALE), 1010 * kMs));
-  const Tally tally = ledger.tally();
+TEST_F(ScanLedgerTest, CountsWhatTheSessionMakesItselfApartFromReplies) {
+  EnterScans(5);
+  ledger_.Enter(6, 900 * kMs, 900 * kMs);
+  EXPECT_TRUE(ledger_.Settle(LocalOutcome(1, v1::ALIGNMENT_STATUS_STALE), 1700 * kMs));
+  EXPECT_TRUE(ledger_.Settle(LocalOutcome(2, v1::ALIGNMENT_STATUS_SUPERSEDED), 1700 * kMs));
+  EXPECT_TRUE(ledger_.Settle(LocalOutcome(3, v1::ALIGNMENT_STATUS_STALE), 1700 * kMs));
+  EXPECT_TRUE(ledger_.Settle(Reply(4, v1::ALIGNMENT_STATUS_STALE), 1010 * kMs));
+  EXPECT_TRUE(ledger_.Settle(Reply(5, v1::ALIGNMENT_STATUS_SUPERSEDED), 1010 * kMs));
+  EXPECT_TRUE(ledger_.Settle(LocalOutcome(6, v1::ALIGNMENT_STATUS_STALE), 1010 * kMs));
+  const Tally tally = ledger_.tally();
   EXPECT_EQ(tally.local_stale, 2u) << "the sixth was due in the ramp";
   EXPECT_EQ(tally.local_superseded, 1u);
   EXPECT_EQ(tally.answered, 1u);
   EXPECT_EQ(tally.superseded, 1u);
   EXPECT_EQ(tally.sent, tally.outcomes());
   EXPECT_EQ(tally.arrivals, 1u);
-  EXPECT_EQ(ledger.replies(), 1u);
+  EXPECT_EQ(ledger_.replies(), 1u);
   EXPECT_EQ(tally.latency.count(), 1u);
   EXPECT_EQ(tally.latency.Percentile(100.0), 10.0 * kMs) << "that of the server's reply";
   EXPECT_EQ(tally.statuses.at(v1::ALIGNMENT_STATUS_STALE), 1u);
   EXPECT_EQ(tally.statuses.at(v1::ALIGNMENT_STATUS_SUPERSEDED), 1u);
 }
 
-TEST(ScanLedger, ALateReplyIsNoDuplicateButASecondResultIs) {
-  const LoadTiming timing = OpenLoopTiming();
-  ScanLedger ledger(timing);
-  for (uint64_t i = 1; i <= 2; ++i) ledger.Enter(i, 1000 * kMs, 1000 * kMs);
-  EXPECT_TRUE(ledger.GiveUp(1));
-  EXPECT_FALSE(ledger.Settle(Reply(1), 1500 * kMs));
-  EXPECT_EQ(ledger.tally().duplicated, 0u);
-  EXPECT_FALSE(ledger.Settle(Reply(1), 1500 * kMs));
-  EXPECT_EQ(ledger.tally().duplicated, 1u);
-  EXPECT_TRUE(ledger.Settle(LocalOutcome(2, v1::ALIGNMENT_STATUS_STALE), 1500 * kMs));
-  EXPECT_FALSE(ledger.Settle(Reply(2), 1500 * kMs));
-  EXPECT_EQ(ledger.tally().duplicated, 2u);
-  EXPECT_FALSE(ledger.Settle(Reply(7), 1500 * kMs)) << "it was never sent";
-  EXPECT_EQ(ledger.tally().duplicated, 3u);
-  EXPECT_EQ(ledger.tally().sent, ledger.tally().outcomes());
+TEST_F(ScanLedgerTest, ALateReplyIsNoDuplicateButASecondResultIs) {
+  EnterScans(2);
+  EXPECT_TRUE(ledger_.GiveUp(1));
+  EXPECT_FALSE(ledger_.Settle(Reply(1), 1500 * kMs));
+  EXPECT_EQ(ledger_.tally().duplicated, 0u);
+  EXPECT_FALSE(ledger_.Settle(Reply(1), 1500 * kMs));
+  EXPECT_EQ(ledger_.tally().duplicated, 1u);
+  EXPECT_TRUE(ledger_.Settle(LocalOutcome(2, v1::ALIGNMENT_STATUS_STALE), 1500 * kMs));
+  EXPECT_FALSE(ledger_.Settle(Reply(2), 1500 * kMs));
+  EXPECT_EQ(ledger_.tally().duplicated, 2u);
+  EXPECT_FALSE(ledger_.Settle(Reply(7), 1500 * kMs)) << "it was never sent";
+  EXPECT_EQ(ledger_.tally().duplicated, 3u);
+  EXPECT_EQ(ledger_.tally().sent, ledger_.tally().outcomes());
 }
 
-TEST(ScanLedger, CountsWhatIsCancelledWithItsSession) {
-  const LoadTiming timing = OpenLoopTiming();
-  ScanLedger ledger(timing);
-  for (uint64_t i = 1; i <= 4; ++i) ledger.Enter(i, 1000 * kMs, 1000 * kMs);
-  ledger.Enter(5, 900 * kMs, 900 * kMs);
-  EXPECT_EQ(ledger.last_wait_ns(), 0);
-  EXPECT_TRUE(ledger.Settle(Reply(1), 1030 * kMs));
-  EXPECT_TRUE(ledger.GiveUp(2));
-  EXPECT_EQ(ledger.last_wait_ns(), 30 * kMs);
-  EXPECT_EQ(ledger.CancelAll(), 3u);
-  EXPECT_FALSE(ledger.oldest().has_value());
+TEST_F(ScanLedgerTest, CountsWhatIsCancelledWithItsSession) {
+  EnterScans(4);
+  ledger_.Enter(5, 900 * kMs, 900 * kMs);
+  EXPECT_EQ(ledger_.last_wait_ns(), 0);
+  EXPECT_TRUE(ledger_.Settle(Reply(1), 1030 * kMs));
+  EXPECT_TRUE(ledger_.GiveUp(2));
+  EXPECT_EQ(ledger_.last_wait_ns(), 30 * kMs);
+  EXPECT_EQ(ledger_.CancelAll(), 3u);
+  EXPECT_FALSE(ledger_.oldest().has_value());
   // The next session counts from 1.
-  ledger.Enter(2, 1500 * kMs, 1500 * kMs);
-  EXPECT_TRUE(ledger.Settle(Reply(2), 1510 * kMs));
-  EXPECT_EQ(ledger.CancelAll(), 0u);
-  const Tally tally = ledger.tally();
+  ledger_.Enter(2, 1500 * kMs, 1500 * kMs);
+  EXPECT_TRUE(ledger_.Settle(Reply(2), 1510 * kMs));
+  EXPECT_EQ(ledger_.CancelAll(), 0u);
+  const Tally tally = ledger_.tally();
   EXPECT_EQ(tally.cancelled, 2u) << "one of three was due in the ramp";
   EXPECT_EQ(tally.sessions_cancelled, 1u) << "nothing was on its way the second time";
   EXPECT_EQ(tally.answered, 2u);
@@ -170,18 +171,16 @@ TEST(ScanLedger, CountsWhatIsCancelledWithItsSession) {
 }
 
 // A session that is told to end between two connections gives its scans up.
-TEST(ScanLedger, CountsAsCancelledWhatItsSessionGivesUpThen) {
-  const LoadTiming timing = OpenLoopTiming();
-  ScanLedger ledger(timing);
-  for (uint64_t i = 1; i <= 3; ++i) ledger.Enter(i, 1000 * kMs, 1000 * kMs);
-  EXPECT_TRUE(ledger.Settle(LocalOutcome(1, v1::ALIGNMENT_STATUS_STALE), 1010 * kMs));
-  ledger.BeginCancel();
-  EXPECT_FALSE(ledger.Settle(LocalOutcome(2, v1::ALIGNMENT_STATUS_STALE), 1020 * kMs));
-  EXPECT_TRUE(ledger.Settle(Reply(3), 1030 * kMs)) << "the reply was faster";
-  EXPECT_EQ(ledger.CancelAll(), 1u);
-  ledger.Enter(1, 1500 * kMs, 1500 * kMs);
-  EXPECT_TRUE(ledger.Settle(LocalOutcome(1, v1::ALIGNMENT_STATUS_STALE), 1510 * kMs));
-  const Tally tally = ledger.tally();
+TEST_F(ScanLedgerTest, CountsAsCancelledWhatItsSessionGivesUpThen) {
+  EnterScans(3);
+  EXPECT_TRUE(ledger_.Settle(LocalOutcome(1, v1::ALIGNMENT_STATUS_STALE), 1010 * kMs));
+  ledger_.BeginCancel();
+  EXPECT_FALSE(ledger_.Settle(LocalOutcome(2, v1::ALIGNMENT_STATUS_STALE), 1020 * kMs));
+  EXPECT_TRUE(ledger_.Settle(Reply(3), 1030 * kMs)) << "the reply was faster";
+  EXPECT_EQ(ledger_.CancelAll(), 1u);
+  ledger_.Enter(1, 1500 * kMs, 1500 * kMs);
+  EXPECT_TRUE(ledger_.Settle(LocalOutcome(1, v1::ALIGNMENT_STATUS_STALE), 1510 * kMs));
+  const Tally tally = ledger_.tally();
   EXPECT_EQ(tally.local_stale, 2u);
   EXPECT_EQ(tally.cancelled, 1u);
   EXPECT_EQ(tally.answered, 1u);
@@ -189,9 +188,8 @@ TEST(ScanLedger, CountsAsCancelledWhatItsSessionGivesUpThen) {
   EXPECT_EQ(tally.sent, tally.outcomes());
 }
 
-TEST(ScanLedger, LeavesTheTimesOfASlowReaderOut) {
-  const LoadTiming timing = OpenLoopTiming();
-  ScanLedger ledger(timing, false);
+TEST_F(ScanLedgerTest, LeavesTheTimesOfASlowReaderOut) {
+  ScanLedger ledger(timing_, false);
   ledger.Enter(1, 1000 * kMs, 1100 * kMs);
   EXPECT_TRUE(ledger.Settle(Reply(1), 1900 * kMs));
   const Tally tally = ledger.tally();
@@ -201,12 +199,10 @@ TEST(ScanLedger, LeavesTheTimesOfASlowReaderOut) {
   EXPECT_EQ(tally.server.count(), 0u);
 }
 
-TEST(ScanLedger, LatencyCountsFromWhenTheScanWasDue) {
-  const LoadTiming timing = OpenLoopTiming();
-  ScanLedger ledger(timing);
-  ledger.Enter(1, 1500 * kMs, 1530 * kMs);
-  ASSERT_TRUE(ledger.Settle(Reply(1), 1550 * kMs));
-  const Tally tally = ledger.tally();
+TEST_F(ScanLedgerTest, LatencyCountsFromWhenTheScanWasDue) {
+  ledger_.Enter(1, 1500 * kMs, 1530 * kMs);
+  ASSERT_TRUE(ledger_.Settle(Reply(1), 1550 * kMs));
+  const Tally tally = ledger_.tally();
   EXPECT_EQ(tally.latency.Percentile(50.0), 50.0 * kMs);
   EXPECT_EQ(tally.lateness.Percentile(50.0), 30.0 * kMs);
   EXPECT_EQ(tally.overhead.Percentile(50.0), 10.0 * kMs) << "20 ms less the server's 10";
@@ -218,22 +214,20 @@ TEST(ScanLedger, LatencyCountsFromWhenTheScanWasDue) {
   EXPECT_EQ(tally.batch_size.Percentile(50.0), 5.0);
 }
 
-TEST(ScanLedger, LeavesTheRampOut) {
-  const LoadTiming timing = OpenLoopTiming();
-  ScanLedger ledger(timing);
-  ledger.Enter(1, 999 * kMs, 999 * kMs);
-  ledger.Enter(2, 500 * kMs, 500 * kMs);
-  ledger.Enter(3, 600 * kMs, 600 * kMs);
-  ledger.Skipped(700 * kMs);
-  ledger.NotSent(3);
-  EXPECT_TRUE(ledger.Settle(Reply(1), 1001 * kMs));
-  ledger.GiveUpAll();
-  const Tally tally = ledger.tally();
+TEST_F(ScanLedgerTest, LeavesTheRampOut) {
+  ledger_.Enter(1, 999 * kMs, 999 * kMs);
+  ledger_.Enter(2, 500 * kMs, 500 * kMs);
+  ledger_.Enter(3, 600 * kMs, 600 * kMs);
+  ledger_.Skipped(700 * kMs);
+  ledger_.NotSent(3);
+  EXPECT_TRUE(ledger_.Settle(Reply(1), 1001 * kMs));
+  ledger_.GiveUpAll();
+  const Tally tally = ledger_.tally();
   EXPECT_EQ(tally.due(), 0u);
   EXPECT_EQ(tally.answered + tally.lost, 0u);
   EXPECT_EQ(tally.latency.count(), 0u);
   EXPECT_EQ(tally.arrivals, 1u) << "the server worked on it in the steady part";
-  EXPECT_EQ(ledger.replies(), 1u);
+  EXPECT_EQ(ledger_.replies(), 1u);
 }
 
 Tally SomeTally(uint64_t base) {
@@ -369,7 +363,7 @@ TEST(LoadTiming, UpdatesAreDueInTheSecondHalf) {
   EXPECT_EQ(timing.updates_due(), 1u);
 }
 
-TEST(ScanLedger, CountsLatenciesBeforeUpdatesOfTilesApart) {
+TEST_F(ScanLedgerTest, CountsLatenciesBeforeUpdatesOfTilesApart) {
   LoadTiming timing = OpenLoopTiming();
   timing.tile_updates_hz = 1.0;
   ScanLedger ledger(timing);

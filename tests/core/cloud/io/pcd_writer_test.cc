@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -89,18 +88,6 @@ TEST(PcdWriterTest, ExtraFieldsFollowAndReadersSkipThem) {
   const absl::Status status = WritePcd(path, cloud, PcdEncoding::kBinary, {{"t", {1.0F}}});
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()), HasSubstr("field t must have 301 values (got 1)"));
-}
-
-TEST(PcdWriterTest, TheHeaderIsWhatOtherReadersExpect) {
-  const ScratchDir scratch;
-  const std::string path = scratch.Path("cloud.pcd");
-  PointCloud cloud;
-  cloud.PushBack(1.0F, 2.5F, -3.0F);
-  ASSERT_TRUE(WritePcd(path, cloud, PcdEncoding::kAscii).ok());
-  EXPECT_EQ(ContentOf(path),
-            "# .PCD v0.7 - Point Cloud Data file format\nVERSION 0.7\nFIELDS x y z\nSIZE 4 4 4\n"
-            "TYPE F F F\nCOUNT 1 1 1\nWIDTH 1\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS 1\n"
-            "DATA ascii\n1 2.5 -3\n");
 }
 
 TEST(PcdWriterTest, IncompressibleDataFitsToo) {

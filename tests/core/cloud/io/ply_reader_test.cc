@@ -37,14 +37,6 @@ std::string Vertices(uint64_t count, const std::string& properties = kXyz) {
   return absl::StrCat("element vertex ", count, "\n", properties);
 }
 
-TEST(PlyReaderTest, BinaryBytesByHand) {
-  const std::string data("\x00\x00\x80\x3f\x00\x00\x00\xc0\x00\x00\x00\x3f", 12);
-  const auto cloud = ParsePly(PlyHeaderText("binary_little_endian", Vertices(1)) + data);
-  ASSERT_TRUE(cloud.ok()) << cloud.status();
-  EXPECT_EQ(cloud->Point(0), Eigen::Vector3d(1.0, -2.0, 0.5));
-  EXPECT_FALSE(cloud->has_intensity());
-}
-
 TEST(PlyReaderTest, AsciiTextByHand) {
   const auto cloud =
       ParsePly(PlyHeaderText("ascii", Vertices(2) + "element face 1\n"

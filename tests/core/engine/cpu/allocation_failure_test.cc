@@ -87,14 +87,17 @@ void FailEveryAllocation(const MakeCall& call, const Check& check) {
   }
 }
 
-template <typename Result>
-bool HasBits(const absl::StatusOr<Result>& result, const std::string& expected) {
-  if (!result.ok()) {
-    EXPECT_EQ(result.status().code(), absl::StatusCode::kResourceExhausted) << result.status();
-    return false;
-  }
-  EXPECT_TRUE(Bits(*result) == expected);
-  return true;
+// The same for calls that answer with these bits, or that there is no memory.
+template <typename MakeCall, typename BitsOf>
+void FailEveryAllocation(const MakeCall& call, const std::string& expected, const BitsOf& bits_of) {
+  FailEveryAllocation(call, [&](const auto& result) {
+    if (result.ok()) {
+      EXPECT_TRUE(bits_of(*result) == expected);
+    } else {
+      EXPECT_EQ(result.status().code(), absl::StatusCode::kResourceExhausted) << result.status();
+    }
+    return result.ok();
+  });
 }
 
 // The results; nothing where there was no memory for them.
@@ -158,9 +161,8 @@ TEST(AllocationFailureTest, PosesAreScoredOrRefused) {
   request.scan = std::make_shared<const PointCloud>(SceneScan(ScenePose(), 200));
   request.want_point_scores = true;
   const std::string expected = Bits(MakeCpuEngine({1})->Score(request).value());
-  FailEveryAllocation(
-      [&](Engine& engine) { return engine.Score(request); },
-      [&](const absl::StatusOr<ScoreResult>& result) { return HasBits(result, expected); });
+  FailEveryAllocation([&](Engine& engine) { return engine.Score(request); }, expected,
+                      [](const ScoreResult& result) { return Bits(result); });
 }
 
 TEST(AllocationFailureTest, NodesAreBoundedOrRefused) {
@@ -180,10 +182,8 @@ TEST(AllocationFailureTest, NodesAreBoundedOrRefused) {
   ASSERT_TRUE(hits.ok()) << hits.status();
   ASSERT_FALSE(hits->empty());
   const std::string expected = Bits(*hits);
-  FailEveryAllocation([&](Engine& engine) { return engine.Bound(request); },
-                      [&](const absl::StatusOr<std::vector<BoundHit>>& result) {
-                        return HasBits(result, expected);
-                      });
+  FailEveryAllocation([&](Engine& engine) { return engine.Bound(request); }, expected,
+                      [](const std::vector<BoundHit>& some) { return Bits(some); });
 }
 
 TEST(AllocationFailureTest, TilesAndMapsAreBuiltOrRefused) {
@@ -202,28 +202,13 @@ TEST(AllocationFailureTest, TilesAndMapsAreBuiltOrRefused) {
   const auto map_of = [&](std::shared_ptr<const ResidentTile> tile) {
     return Bits(*reference->Compose({std::move(tile)}, statistics, nullptr).value());
   };
-  const std::string expected_tile = map_of(tiles[0]);
   FailEveryAllocation([&](Engine& engine) { return engine.BuildTile(cloud, statistics); },
-                      [&](const absl::StatusOr<std::shared_ptr<const ResidentTile>>& tile) {
-                        if (tile.ok()) {
-                          EXPECT_TRUE(map_of(*tile) == expected_tile);
-                        } else {
-                          EXPECT_EQ(tile.status().code(), absl::StatusCode::kResourceExhausted);
-                        }
-                        return tile.ok();
-                      });
+                      map_of(tiles[0]), map_of);
   const auto previous = reference->Compose({tiles[0]}, statistics, nullptr).value();
-  const std::string expected_map = Bits(*reference->Compose(tiles, statistics, nullptr).value());
   FailEveryAllocation(
       [&](Engine& engine) { return engine.Compose(tiles, statistics, previous.get()); },
-      [&](const absl::StatusOr<std::shared_ptr<const ResidentMap>>& map) {
-        if (map.ok()) {
-          EXPECT_TRUE(Bits(**map) == expected_map);
-        } else {
-          EXPECT_EQ(map.status().code(), absl::StatusCode::kResourceExhausted);
-        }
-        return map.ok();
-      });
+      Bits(*reference->Compose(tiles, statistics, nullptr).value()),
+      [](const std::shared_ptr<const ResidentMap>& map) { return Bits(*map); });
 }
 
 TEST(AllocationFailureTest, TilesAreExportedAndImportedOrRefused) {
@@ -231,21 +216,11 @@ TEST(AllocationFailureTest, TilesAreExportedAndImportedOrRefused) {
   const auto reference = MakeCpuEngine({1});
   const auto tile = reference->BuildTile(SceneScan(ScenePose(), 200), statistics).value();
   const std::string expected = reference->ExportTile(*tile).value();
-  const auto refused = [](const absl::Status& status) {
-    EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
-    return false;
-  };
-  FailEveryAllocation([&](Engine& engine) { return engine.ExportTile(*tile); },
-                      [&](const absl::StatusOr<std::string>& bytes) {
-                        if (!bytes.ok()) return refused(bytes.status());
-                        EXPECT_TRUE(*bytes == expected);
-                        return true;
-                      });
-  FailEveryAllocation([&](Engine& engine) { return engine.ImportTile(expected); },
-                      [&](const absl::StatusOr<std::shared_ptr<const ResidentTile>>& imported) {
-                        if (!imported.ok()) return refused(imported.status());
-                        EXPECT_TRUE(*reference->ExportTile(**imported) == expected);
-                        return true;
+  FailEveryAllocation([&](Engine& engine) { return engine.ExportTile(*tile); }, expected,
+                      [](const std::string& bytes) { return bytes; });
+  FailEveryAllocation([&](Engine& engine) { return engine.ImportTile(expected); }, expected,
+                      [&](const std::shared_ptr<const ResidentTile>& imported) {
+                        return reference->ExportTile(*imported).value();
                       });
 }
 
@@ -254,24 +229,16 @@ TEST(AllocationFailureTest, AScanIsFilteredOrRefused) {
   FilterOptions options;
   options.voxel_leaf_m = 1.0;
   options.max_points = 200;
-  const auto bits = [](const PointCloud& filtered) {
+  const auto bits = [](const FilteredCloud& filtered) {
     std::string all;
-    for (const auto* axis : {&filtered.x, &filtered.y, &filtered.z}) {
+    for (const auto* axis : {&filtered.cloud.x, &filtered.cloud.y, &filtered.cloud.z}) {
       for (const float value : *axis) Append(value, all);
     }
     return all;
   };
-  const std::string expected = bits(FilterCloud(cloud, options)->cloud);
   FailEveryAllocation(
       [&](Engine& engine) { return engine.Filter(cloud, options, WorkClass::kTracking); },
-      [&](const absl::StatusOr<FilteredCloud>& result) {
-        if (result.ok()) {
-          EXPECT_TRUE(bits(result->cloud) == expected);
-        } else {
-          EXPECT_EQ(result.status().code(), absl::StatusCode::kResourceExhausted);
-        }
-        return result.ok();
-      });
+      bits(*FilterCloud(cloud, options)), bits);
 }
 
 }  // namespace

@@ -21,6 +21,16 @@ namespace {
 
 constexpr double kHighest = 100.0;
 
+Evaluation ParaboloidAt(double to_peak, double height) {
+  Evaluation evaluation;
+  evaluation.derivatives.score = -0.5 * to_peak * to_peak;
+  evaluation.derivatives.gradient[0] = to_peak;
+  for (int i = 0; i < 6; ++i) evaluation.derivatives.hessian.m[i][i] = -1.0;
+  evaluation.score.points = evaluation.score.matched_points = 10;
+  evaluation.score.nearest_voxel_likelihood = height / 10.0;
+  return evaluation;
+}
+
 // Every stage has a peak along x that it climbs to in one step. What the score stage says of a pose
 // is kHighest at its own peak, and 1 less for every metre.
 class PeaksEvaluator : public PoseEvaluator {
@@ -32,15 +42,8 @@ class PeaksEvaluator : public PoseEvaluator {
 
   Evaluation Evaluate(const ChartVector& chart, bool all_points) override {
     calls.push_back({stage_, chart[0], all_points});
-    Evaluation evaluation;
-    const double to_peak = peaks_m_[stage_] - chart[0];
-    evaluation.derivatives.score = -0.5 * to_peak * to_peak;
-    evaluation.derivatives.gradient[0] = to_peak;
-    for (int i = 0; i < 6; ++i) evaluation.derivatives.hessian.m[i][i] = -1.0;
-    evaluation.score.points = evaluation.score.matched_points = 10;
-    evaluation.score.nearest_voxel_likelihood =
-        (kHighest - std::abs(peaks_m_[score_stage_] - chart[0])) / 10.0;
-    return evaluation;
+    return ParaboloidAt(peaks_m_[stage_] - chart[0],
+                        kHighest - std::abs(peaks_m_[score_stage_] - chart[0]));
   }
 
   struct Call {
@@ -95,30 +98,23 @@ TEST(JudgedSearchTest, AStageThatRaisesTheScoreIsBelieved) {
 }
 
 TEST(JudgedSearchTest, AStageBeforeTheScoreStageThatDoesNotRaiseItIsUndone) {
-  PeaksEvaluator evaluator({50.0, 1.0, 1.0}, 1);
-  AlignJob job = JudgedJob();
-  job.profile.stages[1].max_step = 0.1;
-  job.profile.stages[1].max_iterations = 1;
-  job.want_trace = true;
-  const AlignResult result = SearchPeaks(job, evaluator);
-  ASSERT_EQ(result.trace.size(), 3u);
-  EXPECT_EQ(result.trace[0].stage, 0);
-  EXPECT_NEAR(result.trace[0].map_T_base_after.translation.x(), 50.0, 1e-12);
-  // The next stage begins at the guess again.
-  EXPECT_EQ(result.trace[1].stage, 1);
-  EXPECT_EQ(result.trace[1].map_T_base.translation.x(), 0.0);
-  EXPECT_NEAR(result.map_T_base.translation.x(), 1.0, 1e-12);
-  EXPECT_EQ(result.stage, 2);
-}
-
-TEST(JudgedSearchTest, AStageThatEqualsTheGuessDoesNotRaiseTheScore) {
-  // As far beyond the score stage's peak as the guess is before it.
-  PeaksEvaluator evaluator({2.0, 1.0, 1.0}, 1);
-  AlignJob job = JudgedJob();
-  job.want_trace = true;
-  const AlignResult result = SearchPeaks(job, evaluator);
-  ASSERT_GE(result.trace.size(), 2u);
-  EXPECT_EQ(result.trace[1].map_T_base.translation.x(), 0.0);
+  // Far off, and as far beyond the score stage's peak as the guess is before it.
+  for (const double first_peak_m : {50.0, 2.0}) {
+    PeaksEvaluator evaluator({first_peak_m, 1.0, 1.0}, 1);
+    AlignJob job = JudgedJob();
+    job.profile.stages[1].max_step = 0.1;
+    job.profile.stages[1].max_iterations = 1;
+    job.want_trace = true;
+    const AlignResult result = SearchPeaks(job, evaluator);
+    ASSERT_EQ(result.trace.size(), 3u);
+    EXPECT_EQ(result.trace[0].stage, 0);
+    EXPECT_NEAR(result.trace[0].map_T_base_after.translation.x(), first_peak_m, 1e-12);
+    // The next stage begins at the guess again.
+    EXPECT_EQ(result.trace[1].stage, 1);
+    EXPECT_EQ(result.trace[1].map_T_base.translation.x(), 0.0);
+    EXPECT_NEAR(result.map_T_base.translation.x(), 1.0, 1e-12);
+    EXPECT_EQ(result.stage, 2);
+  }
 }
 
 TEST(JudgedSearchTest, AStageAfterTheScoreStageMayLowerTheScoreByTheAllowedLoss) {
@@ -248,15 +244,9 @@ class LookAlikesEvaluator : public PoseEvaluator {
     ++calls;
     const double x_m = chart[0];
     const double to_peak = (x_m > 5.0 ? kFarM : climbs_to_m[stage_]) - x_m;
-    Evaluation evaluation;
-    evaluation.derivatives.score = -0.5 * to_peak * to_peak;
-    evaluation.derivatives.gradient[0] = to_peak;
-    for (int i = 0; i < 6; ++i) evaluation.derivatives.hessian.m[i][i] = -1.0;
     const Heights& heights = stage_ == 3 ? last_cells : score_cells;
-    evaluation.score.points = evaluation.score.matched_points = 10;
-    evaluation.score.nearest_voxel_likelihood =
-        std::max(heights.near - std::abs(x_m - kNearM), heights.far - std::abs(x_m - kFarM)) / 10.0;
-    return evaluation;
+    return ParaboloidAt(to_peak, std::max(heights.near - std::abs(x_m - kNearM),
+                                          heights.far - std::abs(x_m - kFarM)));
   }
 
  private:
@@ -409,26 +399,25 @@ class CancellingEvaluator : public LookAlikesEvaluator {
   std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
 };
 
-TEST(SecondAttemptTest, AnInterruptInARepetitionKeepsTheBestPoseSoFar) {
-  AlignJob job = LookAlikesJob();
-  CancellingEvaluator evaluator(1, job);
-  evaluator.climbs_to_m[1] = 1.0;
-  const AlignResult result = SearchLookAlikes(job, evaluator);
-  EXPECT_EQ(result.termination, Termination::kCancelled);
-  EXPECT_EQ(StepsOf(result), (std::vector<Step>{{0, 0.0, 10.0}, {1, 0.0, 0.4}}));
-  EXPECT_EQ(result.map_T_base.translation.x(), 10.0);
-  EXPECT_NEAR(result.after.nearest_voxel_likelihood, 9.5, 1e-12);
-}
-
-TEST(SecondAttemptTest, AnInterruptInItKeepsTheFirstAnswer) {
-  AlignJob job = LookAlikesJob();
-  CancellingEvaluator evaluator(2, job);
-  const AlignResult result = SearchLookAlikes(job, evaluator);
-  EXPECT_EQ(result.termination, Termination::kCancelled);
-  EXPECT_EQ(StepsOf(result), (std::vector<Step>{{0, 0.0, 10.0}, {1, 0.0, 10.0}, {2, 0.0, 0.4}}));
-  EXPECT_EQ(result.map_T_base.translation.x(), 10.0);
-  EXPECT_NEAR(result.after.nearest_voxel_likelihood, 9.5, 1e-12);
-  EXPECT_EQ(result.stage, 3);
+TEST(SecondAttemptTest, AnInterruptInItOrInARepetitionKeepsTheBestPoseSoFar) {
+  for (const size_t stage : {1, 2}) {
+    SCOPED_TRACE(stage);
+    AlignJob job = LookAlikesJob();
+    CancellingEvaluator evaluator(stage, job);
+    std::vector<Step> steps = {{0, 0.0, 10.0}, {1, 0.0, 10.0}, {2, 0.0, 0.4}};
+    if (stage == 1) {
+      evaluator.climbs_to_m[1] = 1.0;
+      steps = {{0, 0.0, 10.0}, {1, 0.0, 0.4}};
+    }
+    const AlignResult result = SearchLookAlikes(job, evaluator);
+    EXPECT_EQ(result.termination, Termination::kCancelled);
+    EXPECT_EQ(StepsOf(result), steps);
+    EXPECT_EQ(result.map_T_base.translation.x(), 10.0);
+    EXPECT_NEAR(result.after.nearest_voxel_likelihood, 9.5, 1e-12);
+    if (stage == 2) {
+      EXPECT_EQ(result.stage, 3);
+    }
+  }
 }
 
 }  // namespace

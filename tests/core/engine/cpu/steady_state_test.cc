@@ -29,29 +29,23 @@ AlignJob SteadyJob(const Profile& profile, size_t points) {
   return job;
 }
 
+// Alone, in a batch, and as a large scan spread over threads.
 TEST(SteadyStateTest, ARepeatedAlignmentAllocatesItsResultsOnly) {
   const auto engine = MakeCpuEngine({1});
+  const auto team = MakeCpuEngine({3});
+  const auto expect_one = [](Engine& used, const AlignJob& job, size_t count) {
+    const std::vector<AlignJob> jobs(count, job);
+    EXPECT_GT(AllocationsOfAlign(used, jobs), 1u);
+    EXPECT_EQ(AllocationsOfAlign(used, jobs), 1u)
+        << job.profile.name << ", " << count << " of " << job.scan->size();
+  };
   for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
-    for (const size_t points : {size_t{1500}, size_t{12345}}) {
-      const AlignJob job = SteadyJob(profile, points);
-      EXPECT_GT(AllocationsOfAlign(*engine, {&job, 1}), 1u);
-      EXPECT_EQ(AllocationsOfAlign(*engine, {&job, 1}), 1u) << profile.name << ", " << points;
+    for (const size_t points : {1500, 12345}) {
+      expect_one(*engine, SteadyJob(profile, points), 1);
     }
   }
-}
-
-TEST(SteadyStateTest, ARepeatedBatchAllocatesItsResultsOnly) {
-  const auto engine = MakeCpuEngine({1});
-  const std::vector<AlignJob> jobs(5, SteadyJob(PreciseProfile(), 1500));
-  (void)AllocationsOfAlign(*engine, jobs);
-  EXPECT_EQ(AllocationsOfAlign(*engine, jobs), 1u);
-}
-
-TEST(SteadyStateTest, ALargeScanSpreadOverThreadsAllocatesItsResultsOnly) {
-  const auto engine = MakeCpuEngine({3});
-  const AlignJob job = SteadyJob(PreciseProfile(), 12345);
-  (void)AllocationsOfAlign(*engine, {&job, 1});
-  EXPECT_EQ(AllocationsOfAlign(*engine, {&job, 1}), 1u);
+  expect_one(*MakeCpuEngine({1}), SteadyJob(PreciseProfile(), 1500), 5);
+  expect_one(*team, SteadyJob(PreciseProfile(), 12345), 1);
 }
 
 TEST(SteadyStateTest, RepeatedScoringAllocatesItsResultsOnly) {

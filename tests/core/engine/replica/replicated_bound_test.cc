@@ -80,9 +80,6 @@ TEST_F(ReplicatedBoundTest, BoundsAreThoseOfOneEngineInTheNodesOrder) {
     ASSERT_TRUE(none.ok()) << none.status();
     EXPECT_THAT(*none, IsEmpty());
   }
-}
-
-TEST_F(ReplicatedBoundTest, BlocksAreSplitOverAllEngines) {
   const Fleet fleet = MakeEmptyFleet(3);
   ExpectAsAlone(fleet, Request(fleet, 12));
   for (const auto& faults : fleet.faults) EXPECT_THAT(faults->batches(), ElementsAre(2, 2));
@@ -99,15 +96,6 @@ TEST_F(ReplicatedBoundTest, BlocksOfAnEngineThatFailsAreBoundedAgainOnAnother) {
   // It gets no more work.
   ExpectAsAlone(fleet, request);
   EXPECT_THAT(fleet.faults[0]->batches(), ElementsAre(2, 2));
-}
-
-TEST_F(ReplicatedBoundTest, ALoneBlockSurvivesAllEnginesButOne) {
-  const Fleet fleet = MakeEmptyFleet(3);
-  const BoundRequest request = Request(fleet, 1);
-  fleet.faults[0]->fail_in_bound = true;
-  fleet.faults[1]->fail_in_bound = true;
-  ExpectAsAlone(fleet, request);
-  EXPECT_THAT(fleet.faults[2]->batches(), ElementsAre(1));
 }
 
 TEST_F(ReplicatedBoundTest, WithoutAnyEngineItIsUnavailable) {

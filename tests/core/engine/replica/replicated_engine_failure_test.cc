@@ -124,8 +124,16 @@ TEST(ReplicatedEngineFailureTest, MapsAreBuiltAndServedByTheEnginesThatAreLeft) 
   EXPECT_TRUE(fleet.faults[2]->batches().empty());
 }
 
-TEST(ReplicatedEngineFailureTest, InfoTellsWhatIsOutOfService) {
+TEST(ReplicatedEngineFailureTest, InfoAddsUpAndTellsWhatIsOutOfService) {
   const Fleet fleet = MakeFleet(3);
+  const EngineInfo whole = fleet.engine->Info();
+  EXPECT_EQ(whole.name, "cpu");
+  EXPECT_EQ(whole.device, "3 x card");
+  EXPECT_EQ(whole.threads, 3u);
+  EXPECT_EQ(whole.memory_bytes_total, 3000u);
+  EXPECT_EQ(whole.memory_bytes_free, 1800u);
+  ASSERT_EQ(whole.parts.size(), 3u);
+  for (const EngineInfo& part : whole.parts) EXPECT_TRUE(part.device == "card" && part.healthy);
   fleet.faults[1]->failed = true;
   const EngineInfo info = fleet.engine->Info();
   EXPECT_EQ(info.device, "3 x card (1 out of service)");
@@ -146,6 +154,8 @@ TEST(ReplicatedEngineFailureTest, NoJobIsLostWhenAnEngineFailsAmongManyCalls) {
         if (thread == 0 && round == 2) fleet.faults[0]->failed = true;
         const std::vector<AlignJob> jobs = FleetJobs(fleet.map, 1 + (thread + round) % 5);
         ExpectAsAlone(fleet.engine->Align(jobs), jobs);
+        const ScoreRequest request = FleetRequest(fleet.map, 300);
+        ExpectAsAlone(fleet.engine->Score(request), request);
       }
     });
   }

@@ -7,7 +7,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <memory>
 #include <numeric>
 #include <thread>
@@ -153,25 +152,6 @@ TEST(ReplicatedEngineTest, ALoneJobGoesToTheEngineWithTheLeastToDo) {
   first.join();
 }
 
-TEST(ReplicatedEngineTest, ABatchLeansTowardsTheEngineWithTheLeastToDo) {
-  const Fleet fleet = MakeFleet(2);
-  const std::vector<AlignJob> four = FleetJobs(fleet.map, 4);
-  fleet.faults[0]->Close();
-  std::thread first([&] {
-    const std::vector<AlignJob> one = FleetJobs(fleet.map, 1);
-    ExpectAsAlone(fleet.engine->Align(one), one);
-  });
-  fleet.faults[0]->AwaitBatches(1);
-  std::thread second([&] { ExpectAsAlone(fleet.engine->Align(four), four); });
-  fleet.faults[0]->AwaitBatches(2);
-  fleet.faults[0]->Open();
-  first.join();
-  second.join();
-  const size_t busy = fleet.faults[0]->batches()[1];
-  EXPECT_LE(busy, 2u);
-  EXPECT_THAT(fleet.faults[1]->batches(), ElementsAre(4 - busy));
-}
-
 TEST(ReplicatedEngineTest, AJobsOwnErrorIsItsOwnAndIsNotTriedElsewhere) {
   const Fleet fleet = MakeFleet(2);
   std::vector<AlignJob> jobs = FleetJobs(fleet.map, 4);
@@ -311,38 +291,6 @@ TEST(ReplicatedEngineTest, AnEngineThatCannotCopyMakesItsOwn) {
   ASSERT_TRUE(map.ok()) << map.status();
   const std::vector<AlignJob> jobs = FleetJobs(*map, 4);
   ExpectAsAlone(fleet.engine->Align(jobs), jobs);
-}
-
-TEST(ReplicatedEngineTest, InfoAddsUpAndListsTheParts) {
-  const Fleet fleet = MakeFleet(3);
-  const EngineInfo info = fleet.engine->Info();
-  EXPECT_EQ(info.name, "cpu");
-  EXPECT_EQ(info.device, "3 x card");
-  EXPECT_EQ(info.threads, 3u);
-  EXPECT_EQ(info.memory_bytes_total, 3000u);
-  EXPECT_EQ(info.memory_bytes_free, 1800u);
-  ASSERT_EQ(info.parts.size(), 3u);
-  for (const EngineInfo& part : info.parts) {
-    EXPECT_EQ(part.device, "card");
-    EXPECT_TRUE(part.healthy);
-  }
-  EXPECT_TRUE(fleet.engine->Health().ok());
-}
-
-TEST(ReplicatedEngineTest, CallsFromManyThreadsDoNotDisturbEachOther) {
-  const Fleet fleet = MakeFleet(2);
-  std::vector<std::thread> threads;
-  for (size_t thread = 0; thread < 4; ++thread) {
-    threads.emplace_back([&fleet, thread] {
-      for (size_t round = 0; round < 5; ++round) {
-        const std::vector<AlignJob> jobs = FleetJobs(fleet.map, 1 + (thread + round) % 5);
-        ExpectAsAlone(fleet.engine->Align(jobs), jobs);
-        const ScoreRequest request = FleetRequest(fleet.map, 300);
-        ExpectAsAlone(fleet.engine->Score(request), request);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace

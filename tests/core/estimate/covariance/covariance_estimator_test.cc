@@ -57,9 +57,14 @@ struct Aligned {
   CovarianceRequest Request() const { return {{&job, &result}, &options, std::nullopt}; }
 };
 
+std::vector<CovarianceReport> EstimateAll(Engine& engine, const std::vector<Aligned>& scans) {
+  std::vector<CovarianceRequest> requests;
+  for (const Aligned& scan : scans) requests.push_back(scan.Request());
+  return EstimateCovariances(engine, requests);
+}
+
 CovarianceReport EstimateOne(Engine& engine, const Aligned& aligned) {
-  const CovarianceRequest request = aligned.Request();
-  return std::move(EstimateCovariances(engine, {&request, 1})[0]);
+  return std::move(EstimateAll(engine, {aligned})[0]);
 }
 
 void ExpectFixed(const CovarianceReport& report, const Aligned& aligned) {
@@ -109,10 +114,8 @@ TEST_P(CovarianceEstimatorTest, AllOffsetPosesOfAllScansAreOneBatch) {
     scans.back().job.stop.cancelled = std::make_shared<std::atomic<bool>>(false);
   }
   scans[1].options.offsets_base = {{0.3, 0.0}, {0.0, 0.3}};
-  std::vector<CovarianceRequest> requests;
-  for (const Aligned& scan : scans) requests.push_back(scan.Request());
   NotingEngine noting(engine());
-  const std::vector<CovarianceReport> reports = EstimateCovariances(noting, requests);
+  const auto reports = EstimateAll(noting, scans);
   ASSERT_EQ(noting.batches.size(), 1u);
   ASSERT_EQ(noting.batches[0].size(), 6u + 2u + 6u);
   EXPECT_TRUE(noting.requests.empty());
@@ -179,9 +182,7 @@ TEST_P(CovarianceEstimatorTest, OneScoringRequestAScanUnderTheScoreStage) {
 TEST_P(CovarianceEstimatorTest, ABatchEqualsItsScansAloneBitForBit) {
   std::vector<Aligned> scans;
   for (int i = 0; i < 10; ++i) scans.push_back(Align(kMethods[i % 5], 0.05 * (i + 1)));
-  std::vector<CovarianceRequest> requests;
-  for (const Aligned& scan : scans) requests.push_back(scan.Request());
-  const auto together = EstimateCovariances(engine(), requests);
+  const auto together = EstimateAll(engine(), scans);
   ASSERT_EQ(together.size(), scans.size());
   for (size_t i = 0; i < scans.size(); ++i) {
     SCOPED_TRACE(i);
@@ -229,42 +230,32 @@ TEST_P(CovarianceEstimatorTest, WhatTheEngineCannotDoFallsBackToTheFixedMatrix) 
   const std::vector<Aligned> scans = {
       Align(CovarianceMethod::kMultiNdt), Align(CovarianceMethod::kMultiNdt),
       Align(CovarianceMethod::kMultiNdt), Align(CovarianceMethod::kMultiNdtScore)};
-  std::vector<CovarianceRequest> requests;
-  for (const Aligned& scan : scans) requests.push_back(scan.Request());
-  const std::vector<CovarianceReport> reports = EstimateCovariances(noting, requests);
+  const auto reports = EstimateAll(noting, scans);
   EXPECT_TRUE(reports[0].status.ok()) << reports[0].status;
-  EXPECT_EQ(reports[1].status.code(), absl::StatusCode::kResourceExhausted);
-  ExpectFixed(reports[1], scans[1]);
   EXPECT_TRUE(reports[2].status.ok()) << reports[2].status;
+  EXPECT_EQ(reports[1].status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(reports[3].status.code(), absl::StatusCode::kUnavailable);
-  ExpectFixed(reports[3], scans[3]);
-}
+  for (const size_t failed : {1, 3}) ExpectFixed(reports[failed], scans[failed]);
 
-TEST_P(CovarianceEstimatorTest, AHessianWithoutAnInverseFallsBackToTheFixedMatrix) {
-  Aligned aligned = Align(CovarianceMethod::kLaplace);
-  aligned.result.hessian.setZero();
-  const CovarianceReport report = EstimateOne(engine(), aligned);
+  // Nor can a Hessian be used that has no inverse.
+  Aligned flat = Align(CovarianceMethod::kLaplace);
+  flat.result.hessian.setZero();
+  const CovarianceReport report = EstimateOne(engine(), flat);
   EXPECT_EQ(report.status.code(), absl::StatusCode::kFailedPrecondition);
-  ExpectFixed(report, aligned);
+  ExpectFixed(report, flat);
 }
 
 TEST_P(CovarianceEstimatorTest, AlignmentsCutShortSayNothingAboutTheSpread) {
-  Aligned cancelled = Align(CovarianceMethod::kMultiNdt);
-  cancelled.job.stop.cancelled = std::make_shared<std::atomic<bool>>(true);
-  Aligned late = Align(CovarianceMethod::kMultiNdt);
-  late.job.stop.deadline = absl::InfinitePast();
-  Aligned late_score = Align(CovarianceMethod::kMultiNdtScore);
-  late_score.job.stop.deadline = absl::InfinitePast();
-  const struct {
-    const Aligned& scan;
-    absl::StatusCode code;
-  } rows[] = {{cancelled, absl::StatusCode::kCancelled},
-              {late, absl::StatusCode::kDeadlineExceeded},
-              {late_score, absl::StatusCode::kDeadlineExceeded}};
-  for (const auto& row : rows) {
-    const CovarianceReport report = EstimateOne(engine(), row.scan);
-    EXPECT_EQ(report.status.code(), row.code) << report.status;
-    ExpectFixed(report, row.scan);
+  for (const auto method : {CovarianceMethod::kMultiNdt, CovarianceMethod::kMultiNdtScore}) {
+    for (const bool cancelled : {true, false}) {
+      Aligned scan = Align(method);
+      scan.job.stop.cancelled = std::make_shared<std::atomic<bool>>(cancelled);
+      if (!cancelled) scan.job.stop.deadline = absl::InfinitePast();
+      const CovarianceReport report = EstimateOne(engine(), scan);
+      EXPECT_EQ(report.status.code(),
+                cancelled ? absl::StatusCode::kCancelled : absl::StatusCode::kDeadlineExceeded);
+      ExpectFixed(report, scan);
+    }
   }
 }
 

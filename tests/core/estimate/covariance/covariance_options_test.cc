@@ -6,10 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <string>
+#include <vector>
 
+#include "tests/core/tracking/refused_options.h"
 #include "tests/support/random_numbers.h"
 
 namespace voxloc {
@@ -20,64 +21,30 @@ using ::testing::HasSubstr;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The rows of the reference's parameters that are about covariance.
-TEST(CovarianceOptionsTest, DefaultsAreTheReferences) {
-  const CovarianceOptions options;
-  for (int i = 0; i < 6; ++i) {
-    for (int j = 0; j < 6; ++j) {
-      const double expected = i != j ? 0.0 : i < 3 ? 0.0225 : 0.000625;
-      EXPECT_EQ(options.fixed(i, j), expected) << i << " " << j;
-    }
-  }
-  const double offsets_x[] = {0.0, 0.0, 0.5, -0.5, 1.0, -1.0};
-  const double offsets_y[] = {0.5, -0.5, 0.0, 0.0, 0.0, 0.0};
-  ASSERT_EQ(options.offsets_base.size(), 6u);
-  for (size_t i = 0; i < 6; ++i) {
-    EXPECT_EQ(options.offsets_base[i].x(), offsets_x[i]) << i;
-    EXPECT_EQ(options.offsets_base[i].y(), offsets_y[i]) << i;
-  }
-  EXPECT_EQ(options.temperature, 0.05);
-  EXPECT_EQ(options.scale_factor, 1.0);
-  EXPECT_TRUE(ValidateCovarianceOptions(options).ok()) << ValidateCovarianceOptions(options);
-}
-
-void ExpectRefused(const std::function<void(CovarianceOptions&)>& change,
-                   const std::string& named) {
-  CovarianceOptions options;
-  change(options);
-  const absl::Status status = ValidateCovarianceOptions(options);
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << named;
-  EXPECT_THAT(std::string(status.message()), HasSubstr(named));
-}
-
 TEST(CovarianceOptionsTest, AbsurdValuesAreRefusedByName) {
+  std::vector<BadOption<CovarianceOptions>> rows = {
+      {[](auto& o) { o.offsets_base.clear(); }, "offset poses must be from 1 to 64 (got 0)"},
+      {[](auto& o) {
+         o.offsets_base.resize(65, {0.1, 0.0});
+       },
+       "(got 65)"},
+      {[](auto& o) { o.offsets_base[3].y() = kNaN; }, "offset pose 3"},
+      {[](auto& o) { o.offsets_base[3].y() = kInfinity; }, "offset pose 3"},
+      {[](auto& o) { o.fixed(2, 2) = 0.0; }, "the fixed covariance (2, 2) must be over 0 (got 0)"},
+      {[](auto& o) { o.fixed(5, 5) = -1.0; }, "(5, 5) must be over 0 (got -1)"},
+      {[](auto& o) { o.fixed(1, 4) = kNaN; }, "(1, 4) must be finite (got nan)"},
+      {[](auto& o) { o.fixed(0, 0) = kInfinity; }, "(0, 0) must be finite (got inf)"},
+      {[](auto& o) { o.fixed(0, 1) = 1e-6; }, "must be symmetric"},
+      // Correlated by more than one; and by exactly one, without volume.
+      {[](auto& o) { o.fixed(0, 1) = o.fixed(1, 0) = 0.03; }, "must be positive definite"},
+      {[](auto& o) { o.fixed(0, 1) = o.fixed(1, 0) = 0.0225; }, "must be positive definite"}};
   for (const double value : {0.0, -0.05, kNaN, kInfinity}) {
-    ExpectRefused([=](CovarianceOptions& o) { o.temperature = value; },
-                  "temperature must be finite and over 0");
-    ExpectRefused([=](CovarianceOptions& o) { o.scale_factor = value; },
-                  "scale_factor must be finite and over 0");
+    rows.push_back(
+        {[=](auto& o) { o.temperature = value; }, "temperature must be finite and over 0"});
+    rows.push_back(
+        {[=](auto& o) { o.scale_factor = value; }, "scale_factor must be finite and over 0"});
   }
-  ExpectRefused([](CovarianceOptions& o) { o.offsets_base.clear(); },
-                "offset poses must be from 1 to 64 (got 0)");
-  ExpectRefused([](CovarianceOptions& o) { o.offsets_base.resize(65, {0.1, 0.0}); }, "(got 65)");
-  for (const double value : {kNaN, kInfinity}) {
-    ExpectRefused([=](CovarianceOptions& o) { o.offsets_base[3].y() = value; }, "offset pose 3");
-  }
-  ExpectRefused([](CovarianceOptions& o) { o.fixed(2, 2) = 0.0; },
-                "the fixed covariance (2, 2) must be over 0 (got 0)");
-  ExpectRefused([](CovarianceOptions& o) { o.fixed(5, 5) = -1.0; },
-                "(5, 5) must be over 0 (got -1)");
-  ExpectRefused([](CovarianceOptions& o) { o.fixed(1, 4) = kNaN; },
-                "(1, 4) must be finite (got nan)");
-  ExpectRefused([](CovarianceOptions& o) { o.fixed(0, 0) = kInfinity; },
-                "(0, 0) must be finite (got inf)");
-  ExpectRefused([](CovarianceOptions& o) { o.fixed(0, 1) = 1e-6; }, "must be symmetric");
-  // Correlated by more than one.
-  ExpectRefused([](CovarianceOptions& o) { o.fixed(0, 1) = o.fixed(1, 0) = 0.03; },
-                "must be positive definite");
-  // By exactly one: no volume.
-  ExpectRefused([](CovarianceOptions& o) { o.fixed(0, 1) = o.fixed(1, 0) = 0.0225; },
-                "must be positive definite");
+  ExpectRefused(ValidateCovarianceOptions, rows);
 }
 
 TEST(CovarianceOptionsTest, ValuesAtTheLimitsAreAllowed) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "tests/support/random_numbers.h"
@@ -28,35 +29,27 @@ size_t SizeOf(const PointGroups& groups, size_t k) {
   return groups.ends[k] - (k == 0 ? 0 : groups.ends[k - 1]);
 }
 
-TEST(PointClustersTest, HoldEveryFinitePointOnce) {
-  PointCloud cloud = RandomCloud(1501);
-  cloud.x[17] = std::numeric_limits<float>::quiet_NaN();
-  const PointGroups clusters = ClusterPoints(cloud);
-  ASSERT_EQ(clusters.ends.size(), kMaxPointGroups);
-  for (size_t k = 0; k < clusters.ends.size(); ++k) {
-    EXPECT_GE(SizeOf(clusters, k), 23U);
-    EXPECT_LE(SizeOf(clusters, k), 24U);
+TEST(PointClustersTest, ClustersAndSlicesHoldEveryFinitePointOnce) {
+  for (const auto& [group, missing] :
+       {std::pair(&ClusterPoints, 17U), std::pair(&SlicePoints, 0U)}) {
+    PointCloud cloud = RandomCloud(1501);
+    cloud.x[missing] = missing == 0 ? std::numeric_limits<float>::infinity()
+                                    : std::numeric_limits<float>::quiet_NaN();
+    const PointGroups groups = group(cloud);
+    ASSERT_EQ(groups.ends.size(), kMaxPointGroups);
+    for (size_t k = 0; k < groups.ends.size(); ++k) {
+      EXPECT_GE(SizeOf(groups, k), 23U);
+      EXPECT_LE(SizeOf(groups, k), 24U);
+    }
+    std::vector<uint32_t> places = groups.places;
+    // Slices keep the order.
+    if (missing != 0) std::sort(places.begin(), places.end());
+    std::vector<uint32_t> expected;
+    for (uint32_t i = 0; i < 1501; ++i) {
+      if (i != missing) expected.push_back(i);
+    }
+    EXPECT_EQ(places, expected);
   }
-  std::vector<uint32_t> places = clusters.places;
-  std::sort(places.begin(), places.end());
-  std::vector<uint32_t> expected;
-  for (uint32_t i = 0; i < 1501; ++i) {
-    if (i != 17) expected.push_back(i);
-  }
-  EXPECT_EQ(places, expected);
-}
-
-TEST(PointClustersTest, SlicesHoldEveryFinitePointOnceInItsOrder) {
-  PointCloud cloud = RandomCloud(1501);
-  cloud.z[0] = std::numeric_limits<float>::infinity();
-  const PointGroups slices = SlicePoints(cloud);
-  ASSERT_EQ(slices.ends.size(), kMaxPointGroups);
-  for (size_t k = 0; k < slices.ends.size(); ++k) {
-    EXPECT_GE(SizeOf(slices, k), 23U);
-    EXPECT_LE(SizeOf(slices, k), 24U);
-  }
-  ASSERT_EQ(slices.places.size(), 1500U);
-  for (uint32_t i = 0; i < 1500; ++i) EXPECT_EQ(slices.places[i], i + 1);
   EXPECT_TRUE(SlicePoints(PointCloud()).ends.empty());
   EXPECT_EQ(SlicePoints(RandomCloud(1)).ends, std::vector<uint32_t>{1});
 }
@@ -76,11 +69,10 @@ TEST(PointClustersTest, AreSmallerThanTheCloud) {
 }
 
 TEST(PointClustersTest, AreFewerForFewPoints) {
-  EXPECT_TRUE(ClusterPoints(PointCloud()).ends.empty());
-  EXPECT_EQ(ClusterPoints(RandomCloud(1)).ends.size(), 1U);
-  EXPECT_EQ(ClusterPoints(RandomCloud(7)).ends.size(), 1U);
-  EXPECT_EQ(ClusterPoints(RandomCloud(8)).ends.size(), 2U);
-  EXPECT_EQ(ClusterPoints(RandomCloud(40)).ends.size(), 8U);
+  const std::pair<int, size_t> rows[] = {{0, 0}, {1, 1}, {7, 1}, {8, 2}, {40, 8}};
+  for (const auto& [points, clusters] : rows) {
+    EXPECT_EQ(ClusterPoints(RandomCloud(points)).ends.size(), clusters) << points;
+  }
 }
 
 TEST(PointClustersTest, CutPointsInOnePlace) {

@@ -12,7 +12,6 @@
 namespace voxloc {
 namespace {
 
-constexpr double kTolerance = 1e-9;
 const Slides kNoSlide(6, 0);
 
 SandwichOptions PlainOptions() {
@@ -35,12 +34,17 @@ std::vector<ScoreTerms> OpposedClusters(const Vector6& pull, double information)
   return clusters;
 }
 
+Matrix6 SandwichOf(const std::vector<ScoreTerms>& clusters, const Slides& slides = kNoSlide,
+                   const Matrix6& looseness = Matrix6::Zero()) {
+  return SandwichCovariance(clusters, DecomposeInformation(clusters), slides, looseness,
+                            PlainOptions());
+}
+
 TEST(SandwichTest, OfEqualClustersIsTheirVarianceWidenedAsStudentsT) {
   const double pull = 3.0;
   const double information = 50.0;
   const auto clusters = OpposedClusters(Vector6::Constant(pull), information);
-  const Matrix6 covariance = SandwichCovariance(clusters, DecomposeInformation(clusters), kNoSlide,
-                                                Matrix6::Zero(), PlainOptions());
+  const Matrix6 covariance = SandwichOf(clusters);
   // Of twelve clusters, two pull at each axis. The estimate without a bias divides by eleven; 68.27
   // % of Student's t with eleven degrees of freedom lie within 1.0476.
   const double plain = 2.0 * pull * pull / (12.0 * 11.0 * information * information);
@@ -86,8 +90,7 @@ TEST(SandwichTest, FollowsTheNoiseOfEachAxis) {
   Vector6 pull;
   pull << 1.0, 2.0, 4.0, 8.0, 1.0, 2.0;
   const auto clusters = OpposedClusters(pull, 50.0);
-  const Matrix6 covariance = SandwichCovariance(clusters, DecomposeInformation(clusters), kNoSlide,
-                                                Matrix6::Zero(), PlainOptions());
+  const Matrix6 covariance = SandwichOf(clusters);
   for (int i = 0; i < 3; ++i) EXPECT_GT(covariance(i + 1, i + 1), 1.5 * covariance(i, i));
 }
 
@@ -97,10 +100,7 @@ TEST(SandwichTest, CountsTheStepThatIsLeft) {
   left[1] = 0.02;
   // As many metres from the optimum along y.
   clusters[0].gradient += 12.0 * 50.0 * left;
-  SandwichOptions options = PlainOptions();
-  const Matrix6 covariance = SandwichCovariance(clusters, DecomposeInformation(clusters), kNoSlide,
-                                                Matrix6::Zero(), options);
-  EXPECT_GT(covariance(1, 1), 0.02 * 0.02);
+  EXPECT_GT(SandwichOf(clusters)(1, 1), 0.02 * 0.02);
 }
 
 TEST(SandwichTest, HoldsWhatIsNotObservedAsFarAsItSlid) {
@@ -111,8 +111,7 @@ TEST(SandwichTest, HoldsWhatIsNotObservedAsFarAsItSlid) {
   EXPECT_TRUE(spectrum.Observes(1, 1e-3));
   Slides slides(6, 1);
   slides << 5.0, 0.0, 0.1, 0.0, 0.0, 0.0;
-  const Matrix6 covariance =
-      SandwichCovariance(clusters, spectrum, slides, Matrix6::Zero(), PlainOptions());
+  const Matrix6 covariance = SandwichOf(clusters, slides);
   EXPECT_NEAR(covariance(0, 0), 25.0, 1e-6);
   EXPECT_NEAR(covariance(0, 2), 0.5, 1e-6);
   EXPECT_LT(covariance(1, 1), 1e-3);
@@ -120,15 +119,11 @@ TEST(SandwichTest, HoldsWhatIsNotObservedAsFarAsItSlid) {
 
 TEST(SandwichTest, AddsHowBadlyItIsKnownWhereSlidesLead) {
   const auto clusters = OpposedClusters(Vector6::Constant(2.0), 50.0);
-  const Spectrum spectrum = DecomposeInformation(clusters);
   Vector6 loose;
   loose << 0.0, 0.0, 0.3, 0.0, 0.2, 0.0;
   const Matrix6 looseness = loose * loose.transpose();
-  const Matrix6 firm =
-      SandwichCovariance(clusters, spectrum, kNoSlide, Matrix6::Zero(), PlainOptions());
-  const Matrix6 covariance =
-      SandwichCovariance(clusters, spectrum, kNoSlide, looseness, PlainOptions());
-  EXPECT_LT((covariance - firm - looseness).cwiseAbs().maxCoeff(), 1e-9);
+  const Matrix6 covariance = SandwichOf(clusters, kNoSlide, looseness);
+  EXPECT_LT((covariance - SandwichOf(clusters) - looseness).cwiseAbs().maxCoeff(), 1e-9);
 }
 
 TEST(SandwichTest, IsPositiveDefiniteForAnyClusters) {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -94,13 +95,6 @@ TEST_P(GlobalSearchTest, FindsAScanInTheWholeMapWhateverItsHeading) {
   }
 }
 
-TEST_P(GlobalSearchTest, FindsAScanInARegionAroundIt) {
-  GlobalSearch search(engine(), kCacheBytes);
-  const auto found =
-      search.Search(SceneSearchJob(), Around(ScenePose(), 5.0, 20.0 * kRadiansPerDegree), nullptr);
-  ExpectAt(ScenePose(), found);
-}
-
 TEST_P(GlobalSearchTest, IsWorkOfASearch) {
   ClassRecorder recorder(engine());
   GlobalSearch search(recorder, kCacheBytes);
@@ -177,17 +171,6 @@ TEST_P(GlobalSearchTest, TellsHowFarItIs) {
   EXPECT_EQ(particles, found->candidates_aligned);
 }
 
-TEST_P(GlobalSearchTest, EndsAtItsDeadlineWithWhatItHas) {
-  GlobalSearch search(engine(), kCacheBytes);
-  PoseSearchJob job = SceneSearchJob();
-  job.stop.deadline = absl::InfinitePast();
-  const auto found = search.Search(job, PoseRegion(), nullptr);
-  ASSERT_TRUE(found.ok()) << found.status();
-  EXPECT_TRUE(found->timed_out);
-  EXPECT_TRUE(found->ranked.hypotheses.empty());
-  EXPECT_FALSE(found->reliable);
-}
-
 TEST_P(GlobalSearchTest, LeavesFoundBeforeADeadlineOnTheWayAreAligned) {
   const PoseSearchJob job = SceneSearchJob();
   DeadlineEngine unhurried(engine());
@@ -207,16 +190,21 @@ TEST_P(GlobalSearchTest, LeavesFoundBeforeADeadlineOnTheWayAreAligned) {
 }
 
 TEST_P(GlobalSearchTest, ADeadlineBeforeTheFirstLeafGivesNothingAndIsNoError) {
-  DeadlineEngine hurried(engine());
-  hurried.bounds_in_time = 1;
-  const auto found =
-      GlobalSearch(hurried, kCacheBytes).Search(SceneSearchJob(), PoseRegion(), nullptr);
-  ASSERT_TRUE(found.ok()) << found.status();
-  EXPECT_TRUE(found->timed_out);
-  EXPECT_EQ(found->candidates_scored, hurried.nodes);
-  EXPECT_EQ(found->candidates_aligned, 0u);
-  EXPECT_TRUE(found->ranked.hypotheses.empty());
-  EXPECT_FALSE(found->reliable);
+  for (const bool before_the_search : {true, false}) {
+    DeadlineEngine hurried(engine());
+    hurried.bounds_in_time = 1;
+    PoseSearchJob job = SceneSearchJob();
+    if (before_the_search) job.stop.deadline = absl::InfinitePast();
+    const auto found = GlobalSearch(hurried, kCacheBytes).Search(job, PoseRegion(), nullptr);
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_TRUE(found->timed_out);
+    if (!before_the_search) {
+      EXPECT_EQ(found->candidates_scored, hurried.nodes);
+    }
+    EXPECT_EQ(found->candidates_aligned, 0u);
+    EXPECT_TRUE(found->ranked.hypotheses.empty());
+    EXPECT_FALSE(found->reliable);
+  }
 }
 
 TEST_P(GlobalSearchTest, ADeadlineAmongTheAlignmentsLeavesThePosesReachedUntilThen) {
@@ -263,40 +251,33 @@ TEST_P(GlobalSearchTest, EndsWhenCancelledInAnyPhase) {
 
 TEST_P(GlobalSearchTest, BadQuestionsSayWhatIsWrong) {
   GlobalSearch search(engine(), kCacheBytes);
-  const auto message = [&](const PoseSearchJob& job, const PoseRegion& region) {
-    const auto found = search.Search(job, region, nullptr);
-    EXPECT_EQ(found.status().code(), absl::StatusCode::kInvalidArgument) << found.status();
-    return std::string(found.status().message());
+  PoseRegion beside = Around(ScenePose(), 5.0, M_PI);
+  PoseRegion above = beside;
+  for (Eigen::Vector3d* corner : {&beside.box->min, &beside.box->max}) corner->x() += 500.0;
+  for (Eigen::Vector3d* corner : {&above.box->min, &above.box->max}) corner->z() += 500.0;
+  const struct {
+    std::function<void(PoseSearchJob&, PoseRegion&)> spoil;
+    const char* text;
+  } rows[] = {
+      {[&](auto&, auto& region) { region = beside; }, "does not touch the map"},
+      {[&](auto&, auto& region) { region = above; }, "does not touch the map"},
+      {[](auto&, auto& region) { region = Around(ScenePose(), -1.0, M_PI); }, "the region's x"},
+      {[](auto&, auto& region) { region.yaw_half_range_rad = 0.0; },
+       "yaw_half_range_rad must be over 0"},
+      {[](auto&, auto& region) { region.yaw_rad = NAN; }, "yaw_rad"},
+      {[](auto&, auto& region) { region.max_tilt_rad = 0.6; }, "(got 0.6)"},
+      {[](auto& job, auto&) { job.map = nullptr; }, "no map"},
+      {[](auto& job, auto&) { job.scan = std::make_shared<const PointCloud>(); }, "no points"},
+      {[](auto& job, auto&) { job.hypotheses.max_hypotheses = 0; }, "max_hypotheses"},
   };
-  const PoseSearchJob job = SceneSearchJob();
-  PoseRegion region = Around(ScenePose(), 5.0, M_PI);
-  region.box->min.x() += 500.0;
-  region.box->max.x() += 500.0;
-  EXPECT_NE(message(job, region).find("does not touch the map"), std::string::npos);
-  region = Around(ScenePose(), 5.0, M_PI);
-  region.box->min.z() += 500.0;
-  region.box->max.z() += 500.0;
-  EXPECT_NE(message(job, region).find("does not touch the map"), std::string::npos);
-  region = Around(ScenePose(), -1.0, M_PI);
-  EXPECT_NE(message(job, region).find("the region's x"), std::string::npos);
-  region = PoseRegion();
-  region.yaw_half_range_rad = 0.0;
-  EXPECT_NE(message(job, region).find("yaw_half_range_rad must be over 0"), std::string::npos);
-  region = PoseRegion();
-  region.yaw_rad = NAN;
-  EXPECT_NE(message(job, region).find("yaw_rad"), std::string::npos);
-  region = PoseRegion();
-  region.max_tilt_rad = 0.6;
-  EXPECT_NE(message(job, region).find("(got 0.6)"), std::string::npos);
-  PoseSearchJob bad = job;
-  bad.map = nullptr;
-  EXPECT_NE(message(bad, PoseRegion()).find("no map"), std::string::npos);
-  bad = job;
-  bad.scan = std::make_shared<const PointCloud>();
-  EXPECT_NE(message(bad, PoseRegion()).find("no points"), std::string::npos);
-  bad = job;
-  bad.hypotheses.max_hypotheses = 0;
-  EXPECT_NE(message(bad, PoseRegion()).find("max_hypotheses"), std::string::npos);
+  for (const auto& row : rows) {
+    PoseSearchJob job = SceneSearchJob();
+    PoseRegion region;
+    row.spoil(job, region);
+    const absl::Status status = search.Search(job, region, nullptr).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    EXPECT_NE(std::string(status.message()).find(row.text), std::string::npos) << status;
+  }
 }
 
 TEST_P(GlobalSearchTest, AMapTooLargeSaysWhatIsAllowedAndARegionOfItIsSearched) {
@@ -311,47 +292,46 @@ TEST_P(GlobalSearchTest, AMapTooLargeSaysWhatIsAllowedAndARegionOfItIsSearched) 
   ExpectAt(ScenePose(), search.Search(job, Around(ScenePose(), 8.0, M_PI), nullptr));
 }
 
+PoseSearchResult ExpectedResult(const PoseSearchJob& job) {
+  const auto found =
+      GlobalSearch(*SharedScene().engine, kCacheBytes).Search(job, PoseRegion(), nullptr);
+  EXPECT_TRUE(found.ok()) << found.status();
+  return found.value_or(PoseSearchResult());
+}
+
 TEST(CpuGlobalSearchTest, IsTheSameWithAnyNumberOfThreadsAndEngines) {
   const PoseSearchJob job = JobOf(SharedScene().map, ScenePose());
-  GlobalSearch search(*SharedScene().engine, kCacheBytes);
-  const auto expected = search.Search(job, PoseRegion(), nullptr);
-  ASSERT_TRUE(expected.ok()) << expected.status();
+  const PoseSearchResult expected = ExpectedResult(job);
+  std::vector<std::unique_ptr<Engine>> replicas;
+  for (const size_t threads : {1, 3}) replicas.push_back(MakeCpuEngine({threads}));
   std::vector<std::unique_ptr<Engine>> engines;
   engines.push_back(MakeCpuEngine({1}));
-  engines.push_back(MakeCpuEngine({3}));
-  auto several = MakeReplicatedEngine(std::move(engines));
-  ASSERT_TRUE(several.ok());
-  for (Engine* engine : {MakeCpuEngine({1}).release(), several->release()}) {
-    const std::unique_ptr<Engine> owned(engine);
+  engines.push_back(*MakeReplicatedEngine(std::move(replicas)));
+  for (const std::unique_ptr<Engine>& engine : engines) {
     PoseSearchJob job_there = job;
-    job_there.map = LoadMap(*owned, {SceneMap()}, AllStatistics());
-    GlobalSearch search_there(*owned, kCacheBytes);
-    const auto found = search_there.Search(job_there, PoseRegion(), nullptr);
+    job_there.map = LoadMap(*engine, {SceneMap()}, AllStatistics());
+    const auto found = GlobalSearch(*engine, kCacheBytes).Search(job_there, PoseRegion(), nullptr);
     ASSERT_TRUE(found.ok()) << found.status();
-    ExpectSame(*found, *expected);
-    job_there.map = nullptr;
+    ExpectSame(*found, expected);
   }
 }
 
 TEST(CpuGlobalSearchTest, IsTheSameWhenAnEngineOfSeveralFailsOnTheWay) {
   const PoseSearchJob job = JobOf(SharedScene().map, ScenePose());
-  GlobalSearch alone(*SharedScene().engine, kCacheBytes);
-  const auto expected = alone.Search(job, PoseRegion(), nullptr);
-  ASSERT_TRUE(expected.ok()) << expected.status();
+  const PoseSearchResult expected = ExpectedResult(job);
   for (const auto fault : {&Faults::fail_in_bound, &Faults::fail_in_align}) {
     const Fleet fleet = MakeEmptyFleet(2);
     PoseSearchJob job_there = job;
     job_there.map = LoadMap(*fleet.engine, {SceneMap()}, AllStatistics());
     GlobalSearch search(*fleet.engine, kCacheBytes);
     (*fleet.faults[0]).*fault = true;
-    const auto found = search.Search(job_there, PoseRegion(), nullptr);
-    ASSERT_TRUE(found.ok()) << found.status();
-    EXPECT_TRUE(fleet.faults[0]->failed);
-    ExpectSame(*found, *expected);
-    // The next one is for the other alone, with the same grid.
-    const auto next = search.Search(job_there, PoseRegion(), nullptr);
-    ASSERT_TRUE(next.ok()) << next.status();
-    ExpectSame(*next, *expected);
+    // The second search is for the other engine alone, with the same grid.
+    for (int i = 0; i < 2; ++i) {
+      const auto found = search.Search(job_there, PoseRegion(), nullptr);
+      ASSERT_TRUE(found.ok()) << found.status();
+      EXPECT_TRUE(fleet.faults[0]->failed);
+      ExpectSame(*found, expected);
+    }
     fleet.faults[1]->failed = true;
     EXPECT_EQ(search.Search(job_there, PoseRegion(), nullptr).status().code(),
               absl::StatusCode::kUnavailable);

@@ -7,16 +7,14 @@
 
 #include <cstddef>
 #include <functional>
-#include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "core/engine/engine.h"
+#include "tests/support/forwarding_engine.h"
 
 namespace voxloc {
 
-class FakeEngine : public Engine {
+class FakeEngine : public ForwardingEngine {
  public:
   // `index` counts all jobs so far.
   using Aligner = std::function<AlignResult(const AlignJob& job, size_t index)>;
@@ -31,40 +29,6 @@ class FakeEngine : public Engine {
     }
     return results;
   }
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
-      const PointCloud& /*cloud_map*/, absl::Span<const CellStatistics> /*statistics*/) override {
-    return absl::UnimplementedError("it only aligns");
-  }
-  absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
-      absl::Span<const std::shared_ptr<const ResidentTile>> /*tiles*/,
-      absl::Span<const CellStatistics> /*statistics*/, const ResidentMap* /*previous*/) override {
-    return absl::UnimplementedError("it only aligns");
-  }
-  absl::StatusOr<std::string> ExportTile(const ResidentTile& /*tile*/) override {
-    return absl::UnimplementedError("it only aligns");
-  }
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> ImportTile(
-      absl::string_view /*bytes*/) override {
-    return absl::UnimplementedError("it only aligns");
-  }
-  absl::StatusOr<ScoreResult> Score(const ScoreRequest& /*request*/) override {
-    return absl::UnimplementedError("it only aligns");
-  }
-  absl::StatusOr<FilteredCloud> Filter(const PointCloud& /*cloud*/,
-                                       const FilterOptions& /*options*/,
-                                       WorkClass /*work_class*/) override {
-    return absl::UnimplementedError("it only aligns");
-  }
-  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> KeepBoundGrid(
-      BoundGrid /*grid*/) override {
-    return absl::UnimplementedError("it only aligns");
-  }
-  absl::StatusOr<std::vector<BoundHit>> Bound(const BoundRequest& /*request*/) override {
-    return absl::UnimplementedError("it only aligns");
-  }
-  EngineInfo Info() const override { return {}; }
-  absl::Status Health() const override { return absl::OkStatus(); }
-
   std::vector<size_t> batches;  // jobs of each call
   std::vector<Pose> starts;     // of all jobs
 

@@ -7,11 +7,11 @@
 
 #include <cmath>
 #include <limits>
-#include <string>
 #include <vector>
 
 #include "core/estimate/initial_pose/pose_search.h"
 #include "core/geometry/euler.h"
+#include "tests/core/tracking/refused_options.h"
 
 namespace voxloc {
 namespace {
@@ -81,11 +81,12 @@ TEST(HypothesesTest, IsAmbiguousWhenTheSecondIsNearlyAsGood) {
   EXPECT_DOUBLE_EQ(rank(3.0).ambiguity_gap, 0.25);
 }
 
-TEST(HypothesesTest, TheGapCountsASecondThatIsNotListed) {
+TEST(HypothesesTest, ListsNoMoreThanWantedAndTheGapCountsASecondThatIsNotListed) {
   HypothesisOptions options;
   options.max_hypotheses = 1;
-  const RankedHypotheses ranked = RankHypotheses(
-      std::vector<AlignResult>{Candidate(0.0, 0.0, 4.0), Candidate(9.0, 0.0, 3.9)}, options);
+  std::vector<AlignResult> candidates = {Candidate(0.0, 0.0, 4.0), Candidate(9.0, 0.0, 3.9)};
+  for (int i = 0; i < 500; ++i) candidates.push_back(Candidate(10.0 * (i + 2), 0.0, 1e-3 * i));
+  const RankedHypotheses ranked = RankHypotheses(candidates, options);
   EXPECT_THAT(PlacesOf(ranked), testing::ElementsAre(0.0));
   EXPECT_NEAR(ranked.ambiguity_gap, 0.025, 1e-12);
   EXPECT_TRUE(ranked.ambiguous);
@@ -117,15 +118,6 @@ TEST(HypothesesTest, LeavesOutWhatFailedOrMatchedNothing) {
   EXPECT_EQ(BestCandidate(candidates), nullptr);
 }
 
-TEST(HypothesesTest, ListsNoMoreThanWanted) {
-  std::vector<AlignResult> candidates;
-  for (int i = 0; i < 500; ++i) candidates.push_back(Candidate(10.0 * i, 0.0, 1.0 + i));
-  HypothesisOptions options;
-  options.max_hypotheses = 3;
-  EXPECT_THAT(PlacesOf(RankHypotheses(candidates, options)),
-              testing::ElementsAre(4990.0, 4980.0, 4970.0));
-}
-
 TEST(HypothesesTest, OfEqualsTheFirstIsTheBetter) {
   const std::vector<AlignResult> candidates = {Candidate(7.0, 0.0, 2.0), Candidate(3.0, 0.0, 2.0)};
   EXPECT_THAT(PlacesOf(RankHypotheses(candidates, {})), testing::ElementsAre(7.0, 3.0));
@@ -154,28 +146,18 @@ TEST(HypothesesTest, IsReliableWhenTheBestLikelihoodExceedsItsThreshold) {
 }
 
 TEST(HypothesesTest, RefusesOptionsOutOfRangeByName) {
-  EXPECT_TRUE(ValidateHypothesisOptions({}).ok());
-  const double nan = std::nan("");
-  const double infinity = std::numeric_limits<double>::infinity();
-  const struct {
-    HypothesisOptions options;
-    const char* name;
-  } rows[] = {{{0, 1.0, 0.1, 0.1}, "max_hypotheses must be from 1 to 100 (got 0)"},
-              {{101, 1.0, 0.1, 0.1}, "(got 101)"},
-              {{5, 0.0, 0.1, 0.1}, "min_separation_m"},
-              {{5, -1.0, 0.1, 0.1}, "min_separation_m"},
-              {{5, nan, 0.1, 0.1}, "min_separation_m"},
-              {{5, infinity, 0.1, 0.1}, "min_separation_m"},
-              {{5, 1.0, 0.0, 0.1}, "min_separation_rad"},
-              {{5, 1.0, nan, 0.1}, "min_separation_rad"},
-              {{5, 1.0, 0.1, -0.1}, "ambiguity_gap"},
-              {{5, 1.0, 0.1, 1.1}, "ambiguity_gap"},
-              {{5, 1.0, 0.1, nan}, "ambiguity_gap"}};
-  for (const auto& row : rows) {
-    const absl::Status status = ValidateHypothesisOptions(row.options);
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << row.name;
-    EXPECT_THAT(std::string(status.message()), testing::HasSubstr(row.name));
-  }
+  ExpectRefused<HypothesisOptions>(
+      ValidateHypothesisOptions,
+      {{[](auto& o) { o.max_hypotheses = 0; }, "max_hypotheses must be from 1 to 100 (got 0)"},
+       {[](auto& o) { o.max_hypotheses = 101; }, "(got 101)"},
+       {[](auto& o) { o.min_separation_m = 0.0; }, "min_separation_m"},
+       {[](auto& o) { o.min_separation_m = std::nan(""); }, "min_separation_m"},
+       {[](auto& o) { o.min_separation_m = HUGE_VAL; }, "min_separation_m"},
+       {[](auto& o) { o.min_separation_rad = 0.0; }, "min_separation_rad"},
+       {[](auto& o) { o.min_separation_rad = std::nan(""); }, "min_separation_rad"},
+       {[](auto& o) { o.ambiguity_gap = -0.1; }, "ambiguity_gap"},
+       {[](auto& o) { o.ambiguity_gap = 1.1; }, "ambiguity_gap"},
+       {[](auto& o) { o.ambiguity_gap = std::nan(""); }, "ambiguity_gap"}});
 }
 
 }  // namespace

@@ -63,34 +63,25 @@ class HalfCubeTest : public EngineTest {
 };
 VOXLOC_INSTANTIATE_ON_ENGINES(HalfCubeTest);
 
-TEST_P(HalfCubeTest, IsWorkOfASearch) {
-  ClassRecorder recorder(engine());
-  ASSERT_TRUE(SearchAroundPrior(recorder, job_, options_, nullptr).ok());
-  EXPECT_EQ(recorder.Take().align, std::set<WorkClass>{WorkClass::kSearching});
-}
-
 TEST_P(HalfCubeTest, FindsNothingWhereThereIsNoMapAndThenTheCorner) {
   options_.map_T_base.translation = {-100.0, -100.0, 0.0};
-  const auto outside = SearchAroundPrior(engine(), job_, options_, nullptr);
-  ASSERT_TRUE(outside.ok()) << outside.status();
-  EXPECT_TRUE(outside->ranked.hypotheses.empty());
-  EXPECT_FALSE(outside->reliable);
-  EXPECT_EQ(outside->candidates_aligned, 100u);
+  for (const size_t startup_trials : {20, 100}) {
+    options_.startup_trials = startup_trials;
+    const auto outside = SearchAroundPrior(engine(), job_, options_, nullptr);
+    ASSERT_TRUE(outside.ok()) << outside.status();
+    EXPECT_TRUE(outside->ranked.hypotheses.empty());
+    EXPECT_FALSE(outside->reliable);
+    EXPECT_EQ(outside->candidates_aligned, 100u);
+  }
 
   options_.map_T_base.translation = {100.0, 100.0, 0.0};
-  const auto found = SearchAroundPrior(engine(), job_, options_, nullptr);
+  ClassRecorder recorder(engine());
+  const auto found = SearchAroundPrior(recorder, job_, options_, nullptr);
+  EXPECT_EQ(recorder.Take().align, std::set<WorkClass>{WorkClass::kSearching});
   ASSERT_TRUE(found.ok()) << found.status();
   ASSERT_FALSE(found->ranked.hypotheses.empty());
   const Pose& best = found->ranked.hypotheses[0].result.map_T_base;
   EXPECT_LT((best.translation - Eigen::Vector3d(100.0, 100.0, 0.0)).norm(), 2.0);
-}
-
-TEST_P(HalfCubeTest, AGuidedPhaseOutsideTheMapFindsNothingEither) {
-  options_.map_T_base.translation = {-100.0, -100.0, 0.0};
-  options_.startup_trials = 20;
-  const auto outside = SearchAroundPrior(engine(), job_, options_, nullptr);
-  ASSERT_TRUE(outside.ok()) << outside.status();
-  EXPECT_TRUE(outside->ranked.hypotheses.empty());
 }
 
 TEST_P(HalfCubeTest, APriorOfTheWholeUniverseIsNoCrash) {
@@ -102,20 +93,28 @@ TEST_P(HalfCubeTest, APriorOfTheWholeUniverseIsNoCrash) {
 }
 
 TEST_P(HalfCubeTest, SaysWhatIsWrongWithTheJob) {
+  const auto code = [this] {
+    return SearchAroundPrior(engine(), job_, options_, nullptr).status().code();
+  };
   options_.map_T_base.translation = {100.0, 100.0, 0.0};
-  PoseSearchJob wrong = job_;
-  wrong.profile = PreciseProfile();
-  EXPECT_EQ(SearchAroundPrior(engine(), wrong, options_, nullptr).status().code(),
-            absl::StatusCode::kFailedPrecondition);
-  wrong = job_;
-  wrong.scan = nullptr;
-  EXPECT_EQ(SearchAroundPrior(engine(), wrong, options_, nullptr).status().code(),
-            absl::StatusCode::kInvalidArgument);
-  wrong.scan = Shared(PointCloud());
-  EXPECT_EQ(SearchAroundPrior(engine(), wrong, options_, nullptr).status().code(),
-            absl::StatusCode::kInvalidArgument);
+  for (const auto& scan : {std::shared_ptr<const PointCloud>(), Shared(PointCloud())}) {
+    job_.scan = scan;
+    EXPECT_EQ(code(), absl::StatusCode::kInvalidArgument);
+  }
+  job_.scan = Shared(HalfCube());
+  job_.profile = PreciseProfile();
+  EXPECT_EQ(code(), absl::StatusCode::kFailedPrecondition);
 }
 
+PoseSearchJob SearchJobOf(const AlignJob& aligned) {
+  PoseSearchJob job;
+  job.map = aligned.map;
+  job.scan = aligned.scan;
+  job.profile = aligned.profile;
+  return job;
+}
+
+// Metres off in a street, and it knows nothing of the heading.
 PriorSearchOptions StreetPrior() {
   PriorSearchOptions options;
   options.map_T_base = Displaced(ScenePose(), {2.0, -1.5, 0.1}, 2.0);
@@ -147,15 +146,7 @@ PointCloud Hall(bool with_partition, double noise_m, uint64_t seed, int points) 
 
 class PriorSearchSceneTest : public EngineTest {
  protected:
-  // A street scene whose prior is metres off and knows nothing of the heading.
-  static PoseSearchJob StreetJob() {
-    const AlignJob aligned = SceneJob(AutowareProfile());
-    PoseSearchJob job;
-    job.map = aligned.map;
-    job.scan = aligned.scan;
-    job.profile = aligned.profile;
-    return job;
-  }
+  static PoseSearchJob StreetJob() { return SearchJobOf(SceneJob(AutowareProfile())); }
 
   static PoseSearchResult SearchHall(bool with_partition, const Pose& map_T_base) {
     PoseSearchJob job;
@@ -210,13 +201,10 @@ TEST(CpuPriorSearchSceneTest, TheSameSeedGivesTheSameBitsWithAnyNumberOfThreads)
   std::vector<std::string> bits;
   for (const size_t threads : {1, 2}) {
     const std::unique_ptr<Engine> engine = MakeCpuEngine({threads});
-    const AlignJob aligned = SceneJob(
-        AutowareProfile(), LoadMap(*engine, {SceneMap()}, RequiredStatistics({AutowareProfile()})));
-    PoseSearchJob job;
-    job.map = aligned.map;
-    job.scan = aligned.scan;
-    job.profile = aligned.profile;
-    bits.push_back(BitsOfSearch(*engine, job));
+    bits.push_back(BitsOfSearch(
+        *engine, SearchJobOf(SceneJob(
+                     AutowareProfile(),
+                     LoadMap(*engine, {SceneMap()}, RequiredStatistics({AutowareProfile()}))))));
   }
   EXPECT_EQ(bits[0], bits[1]);
 }

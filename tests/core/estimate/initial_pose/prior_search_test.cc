@@ -245,30 +245,22 @@ TEST(PriorSearchTest, EndsWithCancelledAfterTheBatchThatItWasCancelledIn) {
   EXPECT_EQ(engine.batches.size(), 2u);
 }
 
-TEST(PriorSearchTest, AnswersWithTheBestSoFarWhenTheDeadlinePasses) {
-  PoseSearchJob job = Job();
-  FakeEngine engine([&job](const AlignJob& asked, size_t) {
-    job.stop.deadline = absl::InfinitePast();
-    return Stay(asked, 3.0);
-  });
-  const auto found = SearchAroundPrior(engine, job, Options(50, 10, 5), nullptr);
-  ASSERT_TRUE(found.ok()) << found.status();
-  EXPECT_TRUE(found->timed_out);
-  EXPECT_EQ(found->candidates_aligned, 10u);
-  EXPECT_FALSE(found->ranked.hypotheses.empty());
-  EXPECT_TRUE(found->reliable);
-}
-
-TEST(PriorSearchTest, ADeadlineThatIsOverFindsNothing) {
-  FakeEngine engine([](const AlignJob& job, size_t) { return Stay(job, 3.0); });
-  PoseSearchJob job = Job();
-  job.stop.deadline = absl::InfinitePast();
-  const auto found = SearchAroundPrior(engine, job, Options(50, 10, 5), nullptr);
-  ASSERT_TRUE(found.ok()) << found.status();
-  EXPECT_TRUE(found->timed_out);
-  EXPECT_TRUE(found->ranked.hypotheses.empty());
-  EXPECT_FALSE(found->reliable);
-  EXPECT_THAT(engine.batches, testing::IsEmpty());
+TEST(PriorSearchTest, AnswersWithWhatItHasWhenTheDeadlinePasses) {
+  for (const bool before_it_began : {true, false}) {
+    PoseSearchJob job = Job();
+    if (before_it_began) job.stop.deadline = absl::InfinitePast();
+    FakeEngine engine([&job](const AlignJob& asked, size_t) {
+      job.stop.deadline = absl::InfinitePast();
+      return Stay(asked, 3.0);
+    });
+    const auto found = SearchAroundPrior(engine, job, Options(50, 10, 5), nullptr);
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_TRUE(found->timed_out);
+    EXPECT_EQ(engine.batches.size(), before_it_began ? 0U : 1U);
+    EXPECT_EQ(found->candidates_aligned, before_it_began ? 0U : 10U);
+    EXPECT_EQ(found->ranked.hypotheses.empty(), before_it_began);
+    EXPECT_EQ(found->reliable, !before_it_began);
+  }
 }
 
 TEST(PriorSearchTest, IsTimedOutWhenTheDeadlineCutTheLastBatchShort) {

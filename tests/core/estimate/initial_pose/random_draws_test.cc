@@ -46,19 +46,6 @@ TEST(RandomDrawsTest, NormalDrawsFollowTheNormalDistribution) {
             1.95);
 }
 
-TEST(RandomDrawsTest, SuccessiveDrawsAreNotCorrelated) {
-  RandomDraws random(7);
-  double product = 0.0;
-  double last = random.Normal(0.0, 1.0);
-  for (int i = 0; i < kDraws; ++i) {
-    const double draw = random.Normal(0.0, 1.0);
-    product += last * draw;
-    last = draw;
-  }
-  // Of variance 1 / n.
-  EXPECT_LT(std::fabs(product / kDraws), 4.0 / std::sqrt(kDraws));
-}
-
 TEST(RandomDrawsTest, ASeedAlwaysGivesTheSame) {
   RandomDraws one(1);
   RandomDraws again(1);

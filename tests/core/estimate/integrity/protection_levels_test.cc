@@ -78,20 +78,15 @@ TEST(ProtectionLevelsTest, WithACertainFaultALevelIsTheThresholdAndTheNoiseOfThe
   EXPECT_NEAR(levels.vertical_m, kTail167em7 * separation_m + kTail250em6 * nine_m, 1e-6);
 }
 
-TEST(ProtectionLevelsTest, TheSystematicPartIsInEveryLevel) {
+TEST(ProtectionLevelsTest, TheSystematicPartAndAStepThatIsLeftAreInEveryLevel) {
   TenNumbers numbers;
   numbers.input.systematic_covariance.diagonal() << 0.01, 0.01, 0.04, 0.0, 0.0, 0.0;
-  const double variance = 0.04 / 10.0;
-  EXPECT_NEAR(numbers.Compute().vertical_m, kTail250em6 * std::sqrt(variance + 0.04), 1e-6);
-}
-
-TEST(ProtectionLevelsTest, AStepThatIsLeftToTheSolutionIsAdded) {
-  TenNumbers numbers;
-  const double before_m = numbers.Compute().vertical_m;
+  const double level_m = kTail250em6 * std::sqrt(0.04 / 10.0 + 0.04);
+  EXPECT_NEAR(numbers.Compute().vertical_m, level_m, 1e-6);
   for (ScoreTerms& cluster : numbers.clusters) {
     cluster.gradient[2] = -0.05 * cluster.information(2, 2);
   }
-  EXPECT_NEAR(numbers.Compute().vertical_m, before_m + 0.05, 1e-9);
+  EXPECT_NEAR(numbers.Compute().vertical_m, level_m + 0.05, 1e-6);
 }
 
 TEST(ProtectionLevelsTest, TheFaultyClusterIsLeftOut) {
@@ -200,11 +195,11 @@ TEST(ProtectionLevelsTest, TheOrderOfClustersAndTheMapsHeadingDoNotMatter) {
 TEST(ProtectionLevelsTest, NumbersThatAreNotFiniteHaveNoLevel) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const std::function<void(TenNumbers&)> spoils[] = {
-      [&](TenNumbers& n) { n.clusters[4].gradient[5] = nan; },
-      [&](TenNumbers& n) { n.clusters[4].information(1, 1) = 1.0 / 0.0; },
-      [&](TenNumbers& n) { n.input.scan_covariance(0, 0) = nan; },
-      [&](TenNumbers& n) { n.input.systematic_covariance(2, 2) = nan; },
-      [&](TenNumbers& n) {
+      [&](auto& n) { n.clusters[4].gradient[5] = nan; },
+      [&](auto& n) { n.clusters[4].information(1, 1) = 1.0 / 0.0; },
+      [&](auto& n) { n.input.scan_covariance(0, 0) = nan; },
+      [&](auto& n) { n.input.systematic_covariance(2, 2) = nan; },
+      [&](auto& n) {
         n.input.prior.emplace();
         n.input.prior->offset[2] = nan;
       },
@@ -259,18 +254,16 @@ TEST(ProtectionLevelsTest, ValuesOutOfRangeAreNamed) {
     std::function<void(TenNumbers&, ProtectionOptions&)> spoil;
     const char* text;
   } rows[] = {
-      {[](TenNumbers&, ProtectionOptions& o) { o.risk = 0.0; },
-       "risk must be over 0 and below 1 (got 0)"},
-      {[](TenNumbers&, ProtectionOptions& o) { o.false_alarm = 1.0; }, "false_alarm must be"},
-      {[](TenNumbers&, ProtectionOptions& o) { o.separation.least_rest = 0.0; },
-       "least_rest must be"},
-      {[](TenNumbers&, ProtectionOptions& o) { o.separation.unobserved_ratio = -1.0; },
+      {[](auto&, auto& o) { o.risk = 0.0; }, "risk must be over 0 and below 1 (got 0)"},
+      {[](auto&, auto& o) { o.false_alarm = 1.0; }, "false_alarm must be"},
+      {[](auto&, auto& o) { o.separation.least_rest = 0.0; }, "least_rest must be"},
+      {[](auto&, auto& o) { o.separation.unobserved_ratio = -1.0; },
        "unobserved_ratio must be at least 0 and below 1 (got -1)"},
-      {[](TenNumbers& n, ProtectionOptions&) { n.faults.pop_back(); },
+      {[](auto& n, auto&) { n.faults.pop_back(); },
        "fault_probabilities must have a value for each of 10 clusters (got 9)"},
-      {[](TenNumbers& n, ProtectionOptions&) { n.faults[0] = -0.1; },
+      {[](auto& n, auto&) { n.faults[0] = -0.1; },
        "a fault probability must be at least 0 (got -0.1)"},
-      {[](TenNumbers& n, ProtectionOptions&) { n.faults.assign(10, 0.2); },
+      {[](auto& n, auto&) { n.faults.assign(10, 0.2); },
        "the fault probabilities must be at most 1 in all (got 2)"},
   };
   for (const auto& row : rows) {

@@ -57,6 +57,12 @@ class ScanProtectionTest : public ::testing::Test {
                        options);
   }
 
+  [[nodiscard]] ScanProtection Protected() const {
+    const auto protection = Protect();
+    EXPECT_TRUE(protection.ok()) << protection.status();
+    return protection.value_or(ScanProtection());
+  }
+
   AlignJob job_;
   AlignResult result_;
   CalibratedCovariance calibrated_;
@@ -64,44 +70,41 @@ class ScanProtectionTest : public ::testing::Test {
 };
 
 TEST_F(ScanProtectionTest, IsAFewStandardDeviationsWhereNothingIsWrong) {
-  const auto protection = Protect();
-  ASSERT_TRUE(protection.ok()) << protection.status();
+  const ScanProtection protection = Protected();
   const double sigma_m = 1.0 / std::sqrt(kClusters * kInformation);
-  EXPECT_GT(protection->vertical_m, 3.0 * sigma_m);
-  EXPECT_LT(protection->vertical_m, 8.0 * sigma_m);
-  EXPECT_GT(protection->horizontal_m, protection->vertical_m);
-  EXPECT_FALSE(protection->fault_detected);
-  EXPECT_EQ(protection->excluded_points, 0U);
-  EXPECT_EQ(protection->map_T_base.translation, result_.map_T_base.translation);
+  EXPECT_GT(protection.vertical_m, 3.0 * sigma_m);
+  EXPECT_LT(protection.vertical_m, 8.0 * sigma_m);
+  EXPECT_GT(protection.horizontal_m, protection.vertical_m);
+  EXPECT_FALSE(protection.fault_detected);
+  EXPECT_EQ(protection.excluded_points, 0U);
+  EXPECT_EQ(protection.map_T_base.translation, result_.map_T_base.translation);
 }
 
 TEST_F(ScanProtectionTest, GrowsWithWhatAllClustersShare) {
   systematic_(2, 2) = 0.05 * 0.05;
-  const auto protection = Protect();
-  ASSERT_TRUE(protection.ok()) << protection.status();
+  const ScanProtection protection = Protected();
   // 3.29 standard deviations leave out one of a thousand.
-  EXPECT_GT(protection->vertical_m, 3.29 * 0.05);
-  EXPECT_LT(protection->vertical_m, 4.0 * 0.05);
+  EXPECT_GT(protection.vertical_m, 3.29 * 0.05);
+  EXPECT_LT(protection.vertical_m, 4.0 * 0.05);
 }
 
 TEST_F(ScanProtectionTest, LeavesOutTheClusterThatPullsAwayFromTheOthers) {
   constexpr size_t kWrong = 7;
   const double pull_m = 0.2;
   result_.passes[0].groups[kWrong].derivatives.gradient[0] += kInformation * pull_m;
-  const auto protection = Protect();
-  ASSERT_TRUE(protection.ok()) << protection.status();
-  EXPECT_TRUE(protection->fault_detected);
-  EXPECT_EQ(protection->excluded_points, kPointsOfCluster);
+  const ScanProtection protection = Protected();
+  EXPECT_TRUE(protection.fault_detected);
+  EXPECT_EQ(protection.excluded_points, kPointsOfCluster);
   const Eigen::Vector3d center = Eigen::Vector3d(kWrong, 2.0, 1.0);
-  EXPECT_LT((protection->excluded_center_map - protection->map_T_base * center).norm(), 1e-9);
+  EXPECT_LT((protection.excluded_center_map - protection.map_T_base * center).norm(), 1e-9);
   // To where the others say: their gradients over their information.
   double gradient = 0.0;
   for (size_t k = 0; k < kClusters; ++k) {
     if (k != kWrong) gradient += result_.passes[0].groups[k].derivatives.gradient[0];
   }
-  EXPECT_NEAR(protection->map_T_base.translation.x() - result_.map_T_base.translation.x(),
+  EXPECT_NEAR(protection.map_T_base.translation.x() - result_.map_T_base.translation.x(),
               gradient / ((kClusters - 1) * kInformation), 1e-9);
-  EXPECT_TRUE(std::isfinite(protection->horizontal_m));
+  EXPECT_TRUE(std::isfinite(protection.horizontal_m));
 }
 
 TEST_F(ScanProtectionTest, HasNoLevelAlongWhatTheScanDoesNotObserve) {
@@ -110,18 +113,16 @@ TEST_F(ScanProtectionTest, HasNoLevelAlongWhatTheScanDoesNotObserve) {
     sums.derivatives.hessian[ndt::UpperIndex(0, 0)] *= 1e-6;
   }
   calibrated_.information(0, 0) *= 1e-6;
-  auto protection = Protect();
-  ASSERT_TRUE(protection.ok()) << protection.status();
-  EXPECT_TRUE(std::isinf(protection->horizontal_m));
-  EXPECT_TRUE(std::isfinite(protection->vertical_m));
+  ScanProtection protection = Protected();
+  EXPECT_TRUE(std::isinf(protection.horizontal_m));
+  EXPECT_TRUE(std::isfinite(protection.vertical_m));
 
   // The guess says how wrong it may be.
   job_.map_T_base_guess = result_.map_T_base;
   job_.guess_covariance = 0.01 * Matrix6::Identity();
-  protection = Protect();
-  ASSERT_TRUE(protection.ok()) << protection.status();
-  EXPECT_GT(protection->horizontal_m, 0.3);
-  EXPECT_LT(protection->horizontal_m, 0.5);
+  protection = Protected();
+  EXPECT_GT(protection.horizontal_m, 0.3);
+  EXPECT_LT(protection.horizontal_m, 0.5);
 }
 
 TEST_F(ScanProtectionTest, DoubtsWhatTheCovarianceDoubts) {
@@ -130,9 +131,8 @@ TEST_F(ScanProtectionTest, DoubtsWhatTheCovarianceDoubts) {
   for (GroupSums& sums : result_.passes[0].groups) {
     sums.derivatives.hessian[ndt::UpperIndex(1, 1)] *= 0.9;
   }
-  const auto protection = Protect();
-  ASSERT_TRUE(protection.ok()) << protection.status();
-  EXPECT_TRUE(std::isinf(protection->horizontal_m));
+  const ScanProtection protection = Protected();
+  EXPECT_TRUE(std::isinf(protection.horizontal_m));
 }
 
 TEST_F(ScanProtectionTest, SaysWhatIsMissingOrOutOfRange) {

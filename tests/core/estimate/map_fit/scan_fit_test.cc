@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -40,25 +41,13 @@ struct FitCounts {
 
 FitCounts CountOf(const std::vector<FitObservation>& observations,
                   const std::function<bool(const FitObservation&)>& wanted) {
-  FitCounts counts;
-  for (const FitObservation& observation : observations) {
-    if (!wanted(observation)) continue;
-    switch (observation.kind) {
-      case FitKind::kExplained:
-        ++counts.explained;
-        break;
-      case FitKind::kUnexplained:
-        ++counts.unexplained;
-        break;
-      case FitKind::kConfirmed:
-        ++counts.confirmed;
-        break;
-      case FitKind::kSeenThrough:
-        ++counts.seen_through;
-        break;
-    }
-  }
-  return counts;
+  const auto count = [&](FitKind kind) {
+    return static_cast<size_t>(std::count_if(
+        observations.begin(), observations.end(),
+        [&](const FitObservation& seen) { return seen.kind == kind && wanted(seen); }));
+  };
+  return {count(FitKind::kExplained), count(FitKind::kUnexplained), count(FitKind::kConfirmed),
+          count(FitKind::kSeenThrough)};
 }
 
 class ScanFit : public EngineTest {
@@ -67,6 +56,10 @@ class ScanFit : public EngineTest {
   Eigen::Vector3d origin_map_ = Eigen::Vector3d::Zero();
   // Of the vehicle in the street.
   Pose street_T_base_;
+  Eigen::Vector3d sensor_street_{0.0, 0.0, kSensorM};
+  std::shared_ptr<const ResidentMap> map_;
+
+  void SetUp() override { map_ = Street(); }
 
   std::shared_ptr<const ResidentMap> Street() {
     RandomNumbers random(1);
@@ -94,23 +87,22 @@ class ScanFit : public EngineTest {
     return points;
   }
 
-  std::vector<FitObservation> Observe(const ResidentMap& map,
-                                      const std::vector<Eigen::Vector3d>& points_street) {
+  std::vector<FitObservation> Observe(const std::vector<Eigen::Vector3d>& points_street) const {
     PointCloud cloud;
     const Pose base_T_street = street_T_base_.Inverse();
     for (const Eigen::Vector3d& point : points_street) {
       const Eigen::Vector3f base = (base_T_street * point).cast<float>();
       cloud.PushBack(base.x(), base.y(), base.z());
     }
-    return ObserveCloud(map, cloud);
+    return ObserveCloud(cloud);
   }
 
-  std::vector<FitObservation> ObserveCloud(const ResidentMap& map, const PointCloud& cloud_base) {
+  std::vector<FitObservation> ObserveCloud(const PointCloud& cloud_base) const {
     ScanFitRequest request;
-    request.map = &map;
+    request.map = map_.get();
     request.points_base = &cloud_base;
     const Pose base_T_street = street_T_base_.Inverse();
-    request.sensor_position_base = base_T_street * Eigen::Vector3d(0.0, 0.0, kSensorM);
+    request.sensor_position_base = base_T_street * sensor_street_;
     request.map_T_base = Pose{origin_map_, Eigen::Quaterniond::Identity()} * street_T_base_;
     auto observations = ObserveFit(request);
     EXPECT_TRUE(observations.ok()) << observations.status();
@@ -132,9 +124,8 @@ class ScanFit : public EngineTest {
 VOXLOC_INSTANTIATE_ON_ENGINES(ScanFit);
 
 TEST_P(ScanFit, AWallThatIsThereIsConfirmedAndExplainsItsPoints) {
-  const auto map = Street();
   const auto points = GridAt(kWallM);
-  const FitCounts counts = OfAll(Observe(*map, points));
+  const FitCounts counts = OfAll(Observe(points));
   EXPECT_EQ(counts.explained, points.size());
   EXPECT_EQ(counts.unexplained, 0U);
   // 10 m x 5.4 m in cells of 0.5 m, of which the rays meet a part at less than 60 degrees.
@@ -144,17 +135,15 @@ TEST_P(ScanFit, AWallThatIsThereIsConfirmedAndExplainsItsPoints) {
 }
 
 TEST_P(ScanFit, ExplainedPointsTellHowFarTheyAreFromTheWall) {
-  const auto map = Street();
-  for (const FitObservation& observation : Observe(*map, GridAt(kWallM + 0.1))) {
+  for (const FitObservation& observation : Observe(GridAt(kWallM + 0.1))) {
     if (observation.kind != FitKind::kExplained || observation.place_map.z() < 0.6) continue;
     EXPECT_NEAR(observation.distance_m, 0.1F, 0.02F);
   }
 }
 
 TEST_P(ScanFit, AWallThatIsGoneIsSeenThrough) {
-  const auto map = Street();
   const auto points = GridAt(18.0);
-  const auto observations = Observe(*map, points);
+  const auto observations = Observe(points);
   const FitCounts wall = OfWall(observations);
   // The rays cross 5.7 m x 3.1 m of it: 69 cells, and parts of those around them.
   EXPECT_GT(wall.seen_through, 60U);
@@ -166,69 +155,46 @@ TEST_P(ScanFit, AWallThatIsGoneIsSeenThrough) {
 }
 
 TEST_P(ScanFit, AWallThatHasMovedBackIsSeenThroughOnceThePoseCannotExplainIt) {
-  const auto map = Street();
-  EXPECT_EQ(OfWall(Observe(*map, GridAt(kWallM + 0.15))).seen_through, 0U);
-  EXPECT_GT(OfWall(Observe(*map, GridAt(kWallM + 0.6))).seen_through, 150U);
+  EXPECT_EQ(OfWall(Observe(GridAt(kWallM + 0.15))).seen_through, 0U);
+  EXPECT_GT(OfWall(Observe(GridAt(kWallM + 0.6))).seen_through, 150U);
 }
 
 TEST_P(ScanFit, WhatStandsInFrontOfAWallSaysNothingOfTheWall) {
-  const auto map = Street();
   const auto points = GridAt(6.0);
-  const auto observations = Observe(*map, points);
+  const auto observations = Observe(points);
   EXPECT_EQ(OfWall(observations).confirmed, 0U);
   EXPECT_EQ(OfWall(observations).seen_through, 0U);
   EXPECT_GT(OfAll(observations).unexplained, 9 * points.size() / 10);
 }
 
-TEST_P(ScanFit, RaysThatGrazeAWallOrTheGroundSayNothing) {
-  const auto map = Street();
-  street_T_base_.translation = {9.4, 0.0, 0.0};
-  std::vector<Eigen::Vector3d> along;
+TEST_P(ScanFit, RaysThatGrazeOrPassAWallOrTheGroundSayNothing) {
+  sensor_street_.x() = 9.4;
+  std::vector<Eigen::Vector3d> rays;
   // Beside the wall, from 0.8 m before it to 0.6 m behind it at its far end; and over the ground.
-  for (double z = 1.0; z <= 3.0; z += 0.05) along.emplace_back(kWallM + 0.6, 7.9, z);
-  for (double x = -9.0; x <= 9.0; x += 0.1) along.emplace_back(x, 11.5, -0.4);
-  ScanFitRequest request;
-  PointCloud cloud;
-  for (const Eigen::Vector3d& point : along) {
-    const Eigen::Vector3f offset = (point - street_T_base_.translation).cast<float>();
-    cloud.PushBack(offset.x(), offset.y(), offset.z());
-  }
-  request.map = map.get();
-  request.points_base = &cloud;
-  request.sensor_position_base = {0.0, 0.0, kSensorM};
-  request.map_T_base = street_T_base_;
-  const auto observations = ObserveFit(request);
-  ASSERT_TRUE(observations.ok()) << observations.status();
-  EXPECT_EQ(OfAll(*observations).seen_through, 0U);
+  for (double z = 1.0; z <= 3.0; z += 0.05) rays.emplace_back(kWallM + 0.6, 7.9, z);
+  for (double x = -9.0; x <= 9.0; x += 0.1) rays.emplace_back(x, 11.5, -0.4);
+  EXPECT_EQ(OfAll(Observe(rays)).seen_through, 0U);
+
+  // Past the end of the wall.
+  sensor_street_.x() = 0.0;
+  rays.clear();
+  for (double z = 0.5; z <= 5.0; z += 0.05) rays.emplace_back(15.0, 12.4, z);
+  EXPECT_EQ(OfAll(Observe(rays)).seen_through, 0U);
 }
 
-TEST_P(ScanFit, ARayPastTheEndOfAWallSaysNothing) {
-  const auto map = Street();
-  std::vector<Eigen::Vector3d> past;
-  for (double z = 0.5; z <= 5.0; z += 0.05) past.emplace_back(15.0, 12.4, z);
-  EXPECT_EQ(OfAll(Observe(*map, past)).seen_through, 0U);
-}
-
-TEST_P(ScanFit, OneRayIsNotEnough) {
-  const auto map = Street();
-  const std::vector<Eigen::Vector3d> once = {{16.0, 0.4, 1.9}};
-  EXPECT_EQ(OfAll(Observe(*map, once)).seen_through, 0U);
-  const std::vector<Eigen::Vector3d> twice = {{16.0, 0.4, 1.9}, {16.0, 0.45, 1.9}};
-  EXPECT_EQ(OfAll(Observe(*map, twice)).seen_through, 1U);
-}
-
-TEST_P(ScanFit, APointInACellOutweighsRaysThroughIt) {
-  const auto map = Street();
-  const std::vector<Eigen::Vector3d> mixed = {
-      {16.0, 0.4, 1.9}, {16.0, 0.45, 1.9}, {kWallM, 0.25, 1.9}};
-  const FitCounts counts = OfAll(Observe(*map, mixed));
+TEST_P(ScanFit, TwoRaysAreEnoughButAPointInACellOutweighsThem) {
+  std::vector<Eigen::Vector3d> points = {{16.0, 0.4, 1.9}};
+  EXPECT_EQ(OfAll(Observe(points)).seen_through, 0U);
+  points.emplace_back(16.0, 0.45, 1.9);
+  EXPECT_EQ(OfAll(Observe(points)).seen_through, 1U);
+  points.emplace_back(kWallM, 0.25, 1.9);
+  const FitCounts counts = OfAll(Observe(points));
   EXPECT_EQ(counts.seen_through, 0U);
   EXPECT_EQ(counts.confirmed, 1U);
 }
 
 TEST_P(ScanFit, OnlyWhatStandsHigherThanCarsIsRaised) {
-  const auto map = Street();
-  for (const FitObservation& observation : Observe(*map, GridAt(kWallM))) {
+  for (const FitObservation& observation : Observe(GridAt(kWallM))) {
     const double height_m = observation.place_map.z();
     if (std::abs(height_m - 2.5) > 0.1) {
       EXPECT_EQ(observation.raised, height_m > 2.5) << height_m;
@@ -237,16 +203,17 @@ TEST_P(ScanFit, OnlyWhatStandsHigherThanCarsIsRaised) {
 }
 
 TEST_P(ScanFit, IsTheSameFarFromTheMapsZeroAndForATurnedVehicle) {
-  const FitCounts here = OfAll(Observe(*Street(), GridAt(18.0)));
+  const FitCounts here = OfAll(Observe(GridAt(18.0)));
   // A multiple of the cells, so that the lattice cuts the wall alike.
   origin_map_ = {400'000.0, 4'000'000.0, 100.0};
-  const FitCounts there = OfAll(Observe(*Street(), GridAt(18.0)));
+  map_ = Street();
+  const FitCounts there = OfAll(Observe(GridAt(18.0)));
   EXPECT_EQ(there.seen_through, here.seen_through);
   EXPECT_EQ(there.unexplained, here.unexplained);
   street_T_base_.rotation =
       Eigen::AngleAxisd(150.0 * kRadiansPerDegree, Eigen::Vector3d(0.05, 0.03, 1.0).normalized());
   street_T_base_.translation = {0.3, -0.2, 0.1};
-  const FitCounts turned = OfAll(Observe(*Street(), GridAt(18.0)));
+  const FitCounts turned = OfAll(Observe(GridAt(18.0)));
   EXPECT_NEAR(static_cast<double>(turned.seen_through), static_cast<double>(here.seen_through),
               3.0);
   EXPECT_NEAR(static_cast<double>(turned.unexplained), static_cast<double>(here.unexplained), 3.0);
@@ -255,12 +222,11 @@ TEST_P(ScanFit, IsTheSameFarFromTheMapsZeroAndForATurnedVehicle) {
 // Against every cell and every ray, in double: a ray that clearly passes a cell must count, and one
 // that clearly does not must not.
 TEST_P(ScanFit, TheCellsThatRaysPassAreThoseOfAllCellsThatTheyCross) {
-  const auto map = Street();
   const auto points = GridAt(18.0, 0.3);
-  const auto observations = Observe(*map, points);
+  const auto observations = Observe(points);
   const Eigen::Vector3d sensor(0.0, 0.0, kSensorM);
   const Eigen::Vector3d all(50.0, 50.0, 50.0);
-  const auto cells = map->CellsInBox(0, -all, all, 1'000'000);
+  const auto cells = map_->CellsInBox(0, -all, all, 1'000'000);
   ASSERT_TRUE(cells.ok());
   size_t clear = 0;
   for (const MapCell& cell : *cells) {
@@ -293,36 +259,27 @@ TEST_P(ScanFit, TheCellsThatRaysPassAreThoseOfAllCellsThatTheyCross) {
 }
 
 TEST_P(ScanFit, PointsThatAreNotFiniteAndEmptyScansShowNothing) {
-  const auto map = Street();
   PointCloud cloud;
-  EXPECT_TRUE(ObserveCloud(*map, cloud).empty());
+  EXPECT_TRUE(ObserveCloud(cloud).empty());
   cloud.PushBack(NAN, 0.0F, 0.0F);
   cloud.PushBack(INFINITY, 0.0F, 0.0F);
   cloud.PushBack(0.0F, 0.0F, static_cast<float>(kSensorM));  // in the sensor itself
-  EXPECT_TRUE(ObserveCloud(*map, cloud).empty());
+  EXPECT_TRUE(ObserveCloud(cloud).empty());
 }
 
 TEST_P(ScanFit, WhereTheMapHasNothingAllPointsAreUnexplained) {
-  const auto map = Street();
   PointCloud cloud;
   for (int i = 0; i < 100; ++i) cloud.PushBack(10.0F, 0.1F * static_cast<float>(i), 1.0F);
-  ScanFitRequest request;
-  request.map = map.get();
-  request.points_base = &cloud;
-  request.map_T_base.translation = {500.0, 0.0, 0.0};
-  const auto observations = ObserveFit(request);
-  ASSERT_TRUE(observations.ok()) << observations.status();
-  const FitCounts counts = OfAll(*observations);
+  origin_map_.x() = 500.0;
+  const FitCounts counts = OfAll(ObserveCloud(cloud));
   EXPECT_EQ(counts.unexplained, 100U);
   EXPECT_EQ(counts.explained + counts.confirmed + counts.seen_through, 0U);
 }
 
 TEST_P(ScanFit, OfAScanOfManyPointsAnEvenChoiceIsLookedAt) {
-  const auto map = Street();
   const auto points = GridAt(kWallM, 0.04);
   ASSERT_GT(points.size(), 30'000U);
-  const auto observations = Observe(*map, points);
-  const FitCounts counts = OfAll(observations);
+  const FitCounts counts = OfAll(Observe(points));
   EXPECT_EQ(counts.explained, 4096U);
   EXPECT_GT(counts.confirmed, 150U);
 }

@@ -46,28 +46,26 @@ TEST(SumByTile, EveryKindIsCountedWhereItBelongs) {
   EXPECT_NEAR(fit.squared_distances_m2, 0.25, 1e-6);
 }
 
-TEST(SumByTile, WhereTilesOverlapEachGetsIt) {
-  const auto fits = SumByTile({At(9.0, 1.0, FitKind::kExplained)},
-                              {BoxOf(0.0, 10.0), BoxOf(8.0, 20.0), BoxOf(30.0, 40.0)}, 0.5);
-  EXPECT_EQ(fits[0].points.all, 1.0);
-  EXPECT_EQ(fits[1].points.all, 1.0);
-  EXPECT_EQ(fits[2].scans, 0.0);
-}
-
-TEST(SumByTile, TilesAboveEachOtherAreToldApart) {
-  const auto fits = SumByTile({At(5.0, 7.0, FitKind::kExplained)},
-                              {BoxOf(0.0, 10.0, 0.0, 3.0), BoxOf(0.0, 10.0, 4.0, 8.0)}, 0.5);
-  EXPECT_EQ(fits[0].scans, 0.0);
-  EXPECT_EQ(fits[1].points.all, 1.0);
-}
-
-TEST(SumByTile, WhatLiesBesideAllTilesGoesToTheNearestWithinTheMargin) {
-  const std::vector<Bounds> tiles = {BoxOf(0.0, 10.0), BoxOf(10.7, 20.0)};
-  const auto fits = SumByTile({At(10.3, 1.0, FitKind::kUnexplained)}, tiles, 0.5);
-  EXPECT_EQ(fits[0].points.against, 1.0);
-  EXPECT_EQ(fits[1].scans, 0.0);
-  const auto beyond = SumByTile({At(20.6, 1.0, FitKind::kUnexplained)}, tiles, 0.5);
-  EXPECT_EQ(beyond[0].scans + beyond[1].scans, 0.0);
+TEST(SumByTile, EachTileThatHoldsAPlaceGetsItElseTheNearestWithinTheMargin) {
+  const std::vector<Bounds> overlapping = {BoxOf(0.0, 10.0), BoxOf(8.0, 20.0), BoxOf(30.0, 40.0)};
+  const std::vector<Bounds> stacked = {BoxOf(0.0, 10.0, 0.0, 3.0), BoxOf(0.0, 10.0, 4.0, 8.0)};
+  const std::vector<Bounds> apart = {BoxOf(0.0, 10.0), BoxOf(10.7, 20.0)};
+  const struct {
+    double x, z;
+    const std::vector<Bounds>& tiles;
+    std::vector<double> points;  // of each tile
+  } rows[] = {{9.0, 1.0, overlapping, {1.0, 1.0, 0.0}},
+              {5.0, 7.0, stacked, {0.0, 1.0}},
+              {10.3, 1.0, apart, {1.0, 0.0}},
+              {20.6, 1.0, apart, {0.0, 0.0}}};
+  for (const auto& row : rows) {
+    const auto fits = SumByTile({At(row.x, row.z, FitKind::kUnexplained)}, row.tiles, 0.5);
+    ASSERT_EQ(fits.size(), row.points.size());
+    for (size_t i = 0; i < fits.size(); ++i) {
+      EXPECT_EQ(fits[i].points.against, row.points[i]) << row.x << " " << i;
+      EXPECT_EQ(fits[i].scans, row.points[i]) << row.x << " " << i;
+    }
+  }
 }
 
 TEST(SumByTile, WithoutTilesOrObservationsThereIsNothing) {

@@ -26,14 +26,12 @@ TEST(TileFit, SharesAndResidualAreThoseOfWhatWasSeen) {
   EXPECT_DOUBLE_EQ(fit.points.ratio(), 0.2);
   EXPECT_DOUBLE_EQ(fit.solid.ratio(), 0.2);
   EXPECT_DOUBLE_EQ(fit.residual_m(), 0.04);
+  // What stands as low as cars makes no change.
+  EXPECT_EQ(fit.change(), 0.0);
   const TileFit nothing;
   EXPECT_EQ(nothing.points.ratio(), 0.0);
   EXPECT_EQ(nothing.residual_m(), 0.0);
   EXPECT_EQ(nothing.change(), 0.0);
-}
-
-TEST(TileFit, WhatStandsAsLowAsCarsDoesNotMakeAChange) {
-  EXPECT_EQ(StreetWith(0.0, 0.0).change(), 0.0);
 }
 
 TEST(TileFit, ChangeGrowsWithWhatIsGoneAndWithWhatHasCome) {

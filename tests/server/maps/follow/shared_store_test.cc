@@ -75,16 +75,13 @@ class SharedStoreTest : public ::testing::Test {
   // The profile in effect of a session that names this one, or none, and where its scan was found.
   static std::pair<std::string, std::string> Align(TestServer& server, const std::string& profile) {
     TestSession session(server);
-    v1::OpenSession open;
-    open.mutable_setup()->set_map("town");
+    v1::OpenSession open = TownSession();
     open.mutable_setup()->mutable_options()->set_profile(profile);
     session.Open(open);
-    session.Send(GoodScan());
-    const v1::AlignmentResult result = session.ReadResult();
+    const v1::AlignmentResult result = session.Align(GoodScan());
     EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_OK) << result.detail();
     return {session.opened().profile().name(), result.map_t_base().pose().SerializeAsString()};
   }
-
   // 0: there is no such map, or it cannot be used yet.
   static uint64_t Serves(TestServer& server, const std::string& map = "town") {
     v1::GetMapRequest request;
@@ -136,68 +133,12 @@ TEST_F(SharedStoreTest, AllServeWhatIsCommittedThroughAnyOfThem) {
   ASSERT_TRUE(EventuallyServes(*third, 2));
 }
 
-TEST_F(SharedStoreTest, AWriterThatComesToALaggingServerIsGivenTheNewestRevision) {
-  LoadTwoTiles(*first_);
-  ASSERT_TRUE(EventuallyServes(*second_, 1));
-  // The other one need not have noticed: each looks before it begins, and before it commits.
-  ASSERT_TRUE(Change(*first_, 25.0, /*base=*/1).ok());
-  ASSERT_TRUE(Change(*second_, 24.0, /*base=*/2).ok());
-  const grpc::Status late = Change(*first_, 23.0, /*base=*/2);
-  EXPECT_EQ(late.error_code(), grpc::StatusCode::ABORTED);
-  EXPECT_THAT(late.error_message(), HasSubstr("is at revision 3"));
-}
-
-TEST_F(SharedStoreTest, StagedRevisionsCanariesActivationsAndDeletionsAreFollowed) {
-  LoadTwoTiles(*first_);
-  ASSERT_TRUE(RunUpdate(*first_, {BeginRequest("town", false),
-                                  TileRequest("east", TownStrip(0.0, 25.0)), StageRequest({"bus"})})
-                  .status.ok());
-  ASSERT_TRUE(EventuallyServes(*second_, 1));
-  ASSERT_TRUE(Eventually([&] { return RevisionOf(*second_, "bus") == 2; }));
-  EXPECT_EQ(RevisionOf(*second_, "tram"), 1U);
-
-  v1::ActivateRevisionRequest activate;
-  activate.set_map("town");
-  activate.set_revision(2);
-  v1::ActivateRevisionResponse activated;
-  ASSERT_TRUE(
-      second_->maps->ActivateRevision(TestServer::NewContext().get(), activate, &activated).ok());
-  ASSERT_TRUE(EventuallyServes(*first_, 2));
-
-  v1::DeleteMapRequest remove;
-  remove.set_map("town");
-  v1::DeleteMapResponse removed;
-  ASSERT_TRUE(first_->maps->DeleteMap(TestServer::NewContext().get(), remove, &removed).ok());
-  ASSERT_TRUE(Eventually([&] {
-    v1::GetMapRequest request;
-    request.set_map("town");
-    v1::GetMapResponse response;
-    return second_->maps->GetMap(TestServer::NewContext().get(), request, &response).error_code() ==
-           grpc::StatusCode::NOT_FOUND;
-  }));
-}
-
-TEST_F(SharedStoreTest, AChangeThatNobodyAnnouncesIsFoundByLooking) {
-  LoadTwoTiles(*first_);
-  ASSERT_TRUE(EventuallyServes(*second_, 1));
-  const auto committed = [](TestServer& server) { return GetMap(server).committed_at_ns(); };
-  const int64_t before = committed(*first_);
-  // As a restore of a backup leaves it.
-  ASSERT_EQ(Sql("UPDATE revisions SET committed_unix_ns = committed_unix_ns + 1; "
-                "UPDATE store_state SET generation = generation + 1"),
-            "");
-  for (TestServer* const server : {first_.get(), second_.get()}) {
-    EXPECT_TRUE(Eventually([&] { return committed(*server) == before + 1; }));
-  }
-}
-
 TEST_F(SharedStoreTest, WithoutTheDatabaseAllIsServedAndNothingWritten) {
   LoadTwoTiles(*first_);
   ASSERT_TRUE(EventuallyServes(*second_, 1));
   TestSession session(*second_);
   session.Open();
-  session.Send(GoodScan(1));
-  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+  EXPECT_EQ(session.Align(GoodScan(1)).status(), v1::ALIGNMENT_STATUS_OK);
   postgres_->Kill();
   const grpc::Status refused = Change(*first_, 25.0);
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::UNAVAILABLE) << refused.error_message();
@@ -210,8 +151,7 @@ TEST_F(SharedStoreTest, WithoutTheDatabaseAllIsServedAndNothingWritten) {
   const absl::Status other = StartAnother();
   EXPECT_EQ(other.code(), absl::StatusCode::kUnavailable) << other;
   EXPECT_THAT(other.message(), HasSubstr("store.url: the database cannot be connected to"));
-  session.Send(GoodScan(2));
-  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+  EXPECT_EQ(session.Align(GoodScan(2)).status(), v1::ALIGNMENT_STATUS_OK);
   EXPECT_EQ(RevisionOf(*first_, "bus"), 1U);
   // What is served is told, and what only the database has is not.
   EXPECT_EQ(Serves(*second_), 1U);
@@ -230,8 +170,7 @@ TEST_F(SharedStoreTest, WithoutTheDatabaseAllIsServedAndNothingWritten) {
   ASSERT_TRUE(Eventually([&] { return Change(*first_, 25.0).ok(); }));
   ASSERT_TRUE(EventuallyServes(*second_, 2));
   EXPECT_TRUE(Eventually([&] { return IsConnected(*second_) && IsReady(*second_); }));
-  session.Send(GoodScan(3));
-  EXPECT_EQ(session.ReadResult().map_revision(), 2U);
+  EXPECT_EQ(session.Align(GoodScan(3)).map_revision(), 2U);
 }
 
 TEST_F(SharedStoreTest, WithTablesOfANewerVersionItServesAndFollowsAndWritesNothing) {
@@ -268,24 +207,12 @@ TEST_F(SharedStoreTest, ADatabaseThatHangsHoldsUpNoScan) {
   postgres_->Freeze();
   const grpc::Status refused = Change(*impatient, 25.0);
   for (uint64_t i = 1; i <= 5; ++i) {
-    session.Send(GoodScan(i));
-    EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+    EXPECT_EQ(session.Align(GoodScan(i)).status(), v1::ALIGNMENT_STATUS_OK);
   }
   postgres_->Thaw();
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::UNAVAILABLE) << refused.error_message();
   ASSERT_TRUE(Eventually([&] { return Change(*first_, 25.0).ok(); }));
   ASSERT_TRUE(Eventually([&] { return Serves(*second_) == Serves(*first_); }));
-}
-
-TEST_F(SharedStoreTest, AMapThatOneCannotServeIsServedByTheOthers) {
-  const std::unique_ptr<TestServer> small =
-      NewServer([](Config& config) { config.limits.max_maps = 1; });
-  LoadTwoTiles(*first_);
-  ASSERT_TRUE(EventuallyServes(*small, 1));
-  LoadTwoTiles(*first_, "city");
-  ASSERT_TRUE(Eventually([&] { return Serves(*second_, "city") == 1; }));
-  EXPECT_EQ(Serves(*small, "city"), 0U);
-  EXPECT_EQ(Serves(*small), 1U);
 }
 
 TEST_F(SharedStoreTest, EachHasADefaultProfileOfItsOwn) {
@@ -312,15 +239,13 @@ TEST_F(SharedStoreTest, AVehicleBeginsWhereItWasOnTheOtherServer) {
   first_.reset();
   ASSERT_TRUE(Eventually([&] {
     TestSession session(*second_);
-    v1::OpenSession open;
-    open.mutable_setup()->set_map("town");
+    v1::OpenSession open = TownSession();
     open.mutable_setup()->set_vehicle("bus");
     open.set_from_last_pose(true);
     session.Open(open);
     v1::Scan scan = GoodScan();
     scan.clear_guess_map_t_base();
-    session.Send(scan);
-    return session.ReadResult().status() == v1::ALIGNMENT_STATUS_OK;
+    return session.Align(scan).status() == v1::ALIGNMENT_STATUS_OK;
   }));
 }
 

@@ -2,7 +2,6 @@
 
 #include "server/maps/moments/moments_cache.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -36,11 +35,12 @@ Sha256Digest DigestOf(int number) {
 
 class MomentsCacheTest : public EngineTest {
  protected:
+  void SetUp() override { tile_ = Build(all_); }
+
   [[nodiscard]] std::unique_ptr<MomentsCache> Open() { return Open(engine()); }
   [[nodiscard]] std::unique_ptr<MomentsCache> Open(Engine& engine) {
     return std::make_unique<MomentsCache>(options_, engine, metrics_);
   }
-
   // The scene, or a strip of it.
   static Tile Build(absl::Span<const CellStatistics> statistics, int strip = -1) {
     PointCloud cloud = SceneMap();
@@ -54,7 +54,6 @@ class MomentsCacheTest : public EngineTest {
     auto bytes = engine().ExportTile(*tile);
     return bytes.ok() ? *std::move(bytes) : bytes.status().ToString();
   }
-
   // In the middle of the bytes of every entry.
   void FlipBits() const {
     auto database = SqliteDatabase::Open(options_.path, SqliteDatabase::Access::kWrite);
@@ -76,19 +75,19 @@ class MomentsCacheTest : public EngineTest {
     return options;
   }();
   const std::vector<CellStatistics> all_ = AllStatistics();
+  Tile tile_;  // of the whole scene and all statistics
 };
 VOXLOC_INSTANTIATE_ON_ENGINES(MomentsCacheTest);
 
 TEST_P(MomentsCacheTest, ATileComesBackToTheBit) {
-  const Tile tile = Build(all_);
-  Open()->Keep(DigestOf(1), all_, tile);
+  Open()->Keep(DigestOf(1), all_, tile_);
   const auto cache = Open();
-  const Tile found = cache->Find(DigestOf(1), tile->points(), all_);
+  const Tile found = cache->Find(DigestOf(1), tile_->points(), all_);
   ASSERT_NE(found, nullptr);
-  EXPECT_NE(found, tile);
-  EXPECT_EQ(Export(found), Export(tile));
+  EXPECT_NE(found, tile_);
+  EXPECT_EQ(Export(found), Export(tile_));
   EXPECT_EQ(metrics_.moments_hits.Value(), 1.0);
-  EXPECT_EQ(cache->Find(DigestOf(2), tile->points(), all_), nullptr);
+  EXPECT_EQ(cache->Find(DigestOf(2), tile_->points(), all_), nullptr);
   EXPECT_EQ(metrics_.moments_misses.Value(), 1.0);
 }
 
@@ -122,77 +121,71 @@ TEST_P(MomentsCacheTest, AMapOfFoundTilesAnswersAsOneOfBuiltTiles) {
 
 TEST_P(MomentsCacheTest, LatticesHaveEntriesOfTheirOwn) {
   const std::vector<CellStatistics> one = RequiredStatistics({AutowareProfile()});
-  const Tile of_all = Build(all_);
   const Tile of_one = Build(one);
   {
     const auto cache = Open();
-    cache->Keep(DigestOf(1), all_, of_all);
+    cache->Keep(DigestOf(1), all_, tile_);
     EXPECT_EQ(cache->Find(DigestOf(1), of_one->points(), one), nullptr);
     cache->Keep(DigestOf(1), one, of_one);
   }
   const auto cache = Open();
-  EXPECT_EQ(Export(cache->Find(DigestOf(1), of_all->points(), all_)), Export(of_all));
+  EXPECT_EQ(Export(cache->Find(DigestOf(1), tile_->points(), all_)), Export(tile_));
   EXPECT_EQ(Export(cache->Find(DigestOf(1), of_one->points(), one)), Export(of_one));
-  EXPECT_NE(Export(of_one), Export(of_all));
+  EXPECT_NE(Export(of_one), Export(tile_));
 }
 
 TEST_P(MomentsCacheTest, AnotherVersionBeginsWithNothing) {
-  const Tile tile = Build(all_);
-  Open()->Keep(DigestOf(1), all_, tile);
+  Open()->Keep(DigestOf(1), all_, tile_);
   ++options_.version;
-  EXPECT_EQ(Open()->Find(DigestOf(1), tile->points(), all_), nullptr);
-  Open()->Keep(DigestOf(1), all_, tile);
-  EXPECT_EQ(Export(Open()->Find(DigestOf(1), tile->points(), all_)), Export(tile));
+  EXPECT_EQ(Open()->Find(DigestOf(1), tile_->points(), all_), nullptr);
+  Open()->Keep(DigestOf(1), all_, tile_);
+  EXPECT_EQ(Export(Open()->Find(DigestOf(1), tile_->points(), all_)), Export(tile_));
 }
 
 TEST_P(MomentsCacheTest, ADamagedEntryIsRemoved) {
-  const Tile tile = Build(all_);
-  Open()->Keep(DigestOf(1), all_, tile);
+  Open()->Keep(DigestOf(1), all_, tile_);
   FlipBits();
-  EXPECT_EQ(Open()->Find(DigestOf(1), tile->points(), all_), nullptr);
+  EXPECT_EQ(Open()->Find(DigestOf(1), tile_->points(), all_), nullptr);
   EXPECT_EQ(metrics_.moments_damaged.Value(), 1.0);
   // The cache that found it has removed it.
-  EXPECT_EQ(Open()->Find(DigestOf(1), tile->points(), all_), nullptr);
+  EXPECT_EQ(Open()->Find(DigestOf(1), tile_->points(), all_), nullptr);
   EXPECT_EQ(metrics_.moments_damaged.Value(), 1.0);
-  Open()->Keep(DigestOf(1), all_, tile);
-  EXPECT_EQ(Export(Open()->Find(DigestOf(1), tile->points(), all_)), Export(tile));
+  Open()->Keep(DigestOf(1), all_, tile_);
+  EXPECT_EQ(Export(Open()->Find(DigestOf(1), tile_->points(), all_)), Export(tile_));
 }
 
 TEST_P(MomentsCacheTest, MomentsOfOtherPointsAreNotTaken) {
-  const Tile tile = Build(all_);
-  Open()->Keep(DigestOf(1), all_, tile);
-  EXPECT_EQ(Open()->Find(DigestOf(1), tile->points() + 1, all_), nullptr);
+  Open()->Keep(DigestOf(1), all_, tile_);
+  EXPECT_EQ(Open()->Find(DigestOf(1), tile_->points() + 1, all_), nullptr);
   EXPECT_EQ(metrics_.moments_damaged.Value(), 1.0);
 }
 
 TEST_P(MomentsCacheTest, AFileThatIsLostOrDamagedIsMadeAnew) {
-  const Tile tile = Build(all_);
   const auto refill = [&] {
-    Open()->Keep(DigestOf(1), all_, tile);
-    ASSERT_EQ(Export(Open()->Find(DigestOf(1), tile->points(), all_)), Export(tile));
+    Open()->Keep(DigestOf(1), all_, tile_);
+    ASSERT_EQ(Export(Open()->Find(DigestOf(1), tile_->points(), all_)), Export(tile_));
   };
   const auto size = [&] { return std::filesystem::file_size(options_.path); };
   refill();
   std::filesystem::remove(options_.path);
-  EXPECT_EQ(Open()->Find(DigestOf(1), tile->points(), all_), nullptr);
+  EXPECT_EQ(Open()->Find(DigestOf(1), tile_->points(), all_), nullptr);
   for (const double part : {0.9, 0.5, 0.01, 0.0}) {
     refill();
     std::filesystem::resize_file(options_.path,
                                  static_cast<uintmax_t>(part * static_cast<double>(size())));
-    EXPECT_EQ(Open()->Find(DigestOf(1), tile->points(), all_), nullptr) << part;
+    EXPECT_EQ(Open()->Find(DigestOf(1), tile_->points(), all_), nullptr) << part;
   }
   refill();
   std::ofstream(options_.path, std::ios::binary) << std::string(100'000, 'x');
-  EXPECT_EQ(Open()->Find(DigestOf(1), tile->points(), all_), nullptr);
+  EXPECT_EQ(Open()->Find(DigestOf(1), tile_->points(), all_), nullptr);
   refill();
 }
 
 TEST_P(MomentsCacheTest, AFileThatIsDamagedMeanwhileIsMadeAnew) {
-  const Tile tile = Build(all_);
   const auto cache = Open();
   // Pages of the tables beyond the first one lie in the log until this many have been written.
   for (int i = 0; i < 3; ++i) {
-    Open()->Keep(DigestOf(i), all_, tile);
+    Open()->Keep(DigestOf(i), all_, tile_);
   }
   const auto bytes = std::filesystem::file_size(options_.path);
   ASSERT_GT(bytes, 100'000u);
@@ -201,34 +194,32 @@ TEST_P(MomentsCacheTest, AFileThatIsDamagedMeanwhileIsMadeAnew) {
     file.seekp(16384);
     file << std::string(bytes - 16384, 'x');
   }
-  EXPECT_EQ(cache->Find(DigestOf(0), tile->points(), all_), nullptr);
+  EXPECT_EQ(cache->Find(DigestOf(0), tile_->points(), all_), nullptr);
   EXPECT_TRUE(Eventually([&] {
-    cache->Keep(DigestOf(0), all_, tile);
-    return cache->Find(DigestOf(0), tile->points(), all_) != nullptr;
+    cache->Keep(DigestOf(0), all_, tile_);
+    return cache->Find(DigestOf(0), tile_->points(), all_) != nullptr;
   }));
 }
 
 TEST_P(MomentsCacheTest, WithoutAFileNothingIsKept) {
   options_.path = directory_.Path("missing/folder") + "/there/moments.db";
-  const Tile tile = Build(all_);
   const auto cache = Open();
-  cache->Keep(DigestOf(1), all_, tile);
-  EXPECT_EQ(cache->Find(DigestOf(1), tile->points(), all_), nullptr);
+  cache->Keep(DigestOf(1), all_, tile_);
+  EXPECT_EQ(cache->Find(DigestOf(1), tile_->points(), all_), nullptr);
 }
 
 TEST_P(MomentsCacheTest, TilesThatWereUsedLongestAgoGoFirst) {
-  const Tile tile = Build(all_);
-  options_.max_bytes = 5 * Export(tile).size() / 2;
+  options_.max_bytes = 5 * Export(tile_).size() / 2;
   const auto find = [&](int number) {
-    return Open()->Find(DigestOf(number), tile->points(), all_) != nullptr;
+    return Open()->Find(DigestOf(number), tile_->points(), all_) != nullptr;
   };
   for (const int number : {1, 2}) {
-    Open()->Keep(DigestOf(number), all_, tile);
+    Open()->Keep(DigestOf(number), all_, tile_);
     now_unix_s_ += 5000;
   }
   ASSERT_TRUE(find(1));
   now_unix_s_ += 5000;
-  Open()->Keep(DigestOf(3), all_, tile);
+  Open()->Keep(DigestOf(3), all_, tile_);
   EXPECT_TRUE(find(1));
   EXPECT_FALSE(find(2));
   EXPECT_TRUE(find(3));
@@ -236,10 +227,9 @@ TEST_P(MomentsCacheTest, TilesThatWereUsedLongestAgoGoFirst) {
 }
 
 TEST_P(MomentsCacheTest, ATileBeyondTheLimitIsNotKept) {
-  const Tile tile = Build(all_);
-  options_.max_bytes = Export(tile).size() / 2;
-  Open()->Keep(DigestOf(1), all_, tile);
-  EXPECT_EQ(Open()->Find(DigestOf(1), tile->points(), all_), nullptr);
+  options_.max_bytes = Export(tile_).size() / 2;
+  Open()->Keep(DigestOf(1), all_, tile_);
+  EXPECT_EQ(Open()->Find(DigestOf(1), tile_->points(), all_), nullptr);
   EXPECT_EQ(metrics_.moments_not_kept.Value() + metrics_.moments_evicted.Value(), 1.0);
 }
 
@@ -248,10 +238,10 @@ class SlowExports : public ForwardingEngine {
  public:
   using ForwardingEngine::ForwardingEngine;
 
-  absl::StatusOr<std::string> ExportTile(const ResidentTile& tile) override {
+  absl::StatusOr<std::string> ExportTile(const ResidentTile& tile_) override {
     gate.Pass(1);
     if (failing) return absl::ResourceExhaustedError("no memory to export");
-    return ForwardingEngine::ExportTile(tile);
+    return ForwardingEngine::ExportTile(tile_);
   }
 
   Gate gate;
@@ -259,41 +249,39 @@ class SlowExports : public ForwardingEngine {
 };
 
 TEST_P(MomentsCacheTest, WhatIsToBeWrittenIsBounded) {
-  const Tile tile = Build(all_);
-  options_.max_waiting_bytes = 2 * tile->MemoryBytes();
+  options_.max_waiting_bytes = 2 * tile_->MemoryBytes();
   SlowExports slow(engine());
   {
     const auto cache = Open(slow);
     slow.gate.Close();
-    cache->Keep(DigestOf(1), all_, tile);
+    cache->Keep(DigestOf(1), all_, tile_);
     slow.gate.AwaitBatches(1);  // it is being written, and waits no more
-    for (const int number : {2, 3, 4, 5}) cache->Keep(DigestOf(number), all_, tile);
+    for (const int number : {2, 3, 4, 5}) cache->Keep(DigestOf(number), all_, tile_);
     EXPECT_EQ(metrics_.moments_not_kept.Value(), 2.0);
     // Nobody who looks for a tile waits for it.
-    EXPECT_EQ(cache->Find(DigestOf(1), tile->points(), all_), nullptr);
+    EXPECT_EQ(cache->Find(DigestOf(1), tile_->points(), all_), nullptr);
     slow.gate.Open();
   }
   const auto cache = Open();
   for (const int number : {1, 2, 3}) {
-    EXPECT_NE(cache->Find(DigestOf(number), tile->points(), all_), nullptr) << number;
+    EXPECT_NE(cache->Find(DigestOf(number), tile_->points(), all_), nullptr) << number;
   }
-  EXPECT_EQ(cache->Find(DigestOf(4), tile->points(), all_), nullptr);
+  EXPECT_EQ(cache->Find(DigestOf(4), tile_->points(), all_), nullptr);
 }
 
 TEST_P(MomentsCacheTest, AFailingExportKeepsNothingAndHarmsNothing) {
-  const Tile tile = Build(all_);
   SlowExports engine_without_memory(engine());
   engine_without_memory.failing = true;
   {
     const auto cache = Open(engine_without_memory);
-    cache->Keep(DigestOf(1), all_, tile);
+    cache->Keep(DigestOf(1), all_, tile_);
     ASSERT_TRUE(Eventually([&] { return metrics_.moments_not_kept.Value() == 1.0; }));
     engine_without_memory.failing = false;
-    cache->Keep(DigestOf(2), all_, tile);
+    cache->Keep(DigestOf(2), all_, tile_);
   }
   const auto cache = Open();
-  EXPECT_EQ(cache->Find(DigestOf(1), tile->points(), all_), nullptr);
-  EXPECT_NE(cache->Find(DigestOf(2), tile->points(), all_), nullptr);
+  EXPECT_EQ(cache->Find(DigestOf(1), tile_->points(), all_), nullptr);
+  EXPECT_NE(cache->Find(DigestOf(2), tile_->points(), all_), nullptr);
 }
 
 TEST_P(MomentsCacheTest, ServesSeveralThreadsAtOnce) {

@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <vector>
-
 #include "core/engine/profile.h"
 
 namespace voxloc::server {
@@ -38,14 +36,6 @@ TEST(MomentsKey, TellsCellSizesApartThatPrintAlike) {
   const double size = 1.1;
   EXPECT_NE(LatticesText({WithCells(size, false)}),
             LatticesText({WithCells(std::nextafter(size, 2.0), false)}));
-}
-
-TEST(MomentsKey, TheProfilesHaveDifferentLattices) {
-  const std::string autoware = LatticesText(RequiredStatistics({AutowareProfile()}));
-  const std::string precise = LatticesText(RequiredStatistics({PreciseProfile()}));
-  EXPECT_FALSE(autoware.empty());
-  EXPECT_FALSE(precise.empty());
-  EXPECT_NE(autoware, precise);
 }
 
 }  // namespace

@@ -20,6 +20,9 @@ using ::testing::Not;
 
 class BackupTest : public StoreTest {
  protected:
+  [[nodiscard]] std::string DumpAt(const std::string& directory) const {
+    return DumpOf(*OpenSqliteMapStore(directory, options_).value());
+  }
   [[nodiscard]] absl::Status Backup(const std::string& path) {
     return store_->Backup(path, [](double) { return true; });
   }
@@ -45,34 +48,23 @@ TEST_P(BackupTest, ABackupIsRestored) {
   EXPECT_EQ(last, 1.0);
   EXPECT_EQ(Backup(backup).code(), absl::StatusCode::kAlreadyExists);
   ASSERT_TRUE(store_->Commit(CommitOf(*store_, "town", 1, {{"a", 3}})).ok());
-
   // Into a new directory.
   const std::string elsewhere = scratch_.Path("elsewhere");
-  const auto none = RestoreMapStore(backup, elsewhere);
-  ASSERT_TRUE(none.ok()) << none.status();
-  EXPECT_EQ(*none, "");
-  auto restored = OpenSqliteMapStore(elsewhere, options_);
-  ASSERT_TRUE(restored.ok()) << restored.status();
-  EXPECT_EQ(DumpOf(**restored), dump);
+  EXPECT_EQ(RestoreMapStore(backup, elsewhere).value(), "");
+  auto restored = OpenSqliteMapStore(elsewhere, options_).value();
+  EXPECT_EQ(DumpOf(*restored), dump);
   EXPECT_EQ(RestoreMapStore(backup, elsewhere).status().code(), absl::StatusCode::kAlreadyExists);
-
   // Over a database, which is kept with its log.
-  ASSERT_TRUE((*restored)->Commit(CommitOf(**restored, "town", 1, {{"a", 4}})).ok());
-  const std::string replaced = DumpOf(**restored);
-  restored->reset();
-  const auto kept = RestoreMapStore(backup, elsewhere);
-  ASSERT_TRUE(kept.ok()) << kept.status();
-  restored = OpenSqliteMapStore(elsewhere, options_);
-  ASSERT_TRUE(restored.ok()) << restored.status();
-  EXPECT_EQ(DumpOf(**restored), dump);
-  restored->reset();
-  ASSERT_TRUE(std::filesystem::exists(*kept)) << *kept;
+  ASSERT_TRUE(restored->Commit(CommitOf(*restored, "town", 1, {{"a", 4}})).ok());
+  const std::string replaced = DumpOf(*restored);
+  restored.reset();
+  const std::string kept = RestoreMapStore(backup, elsewhere).value();
+  EXPECT_EQ(DumpAt(elsewhere), dump);
+  ASSERT_TRUE(std::filesystem::exists(kept)) << kept;
   const std::string third = scratch_.Path("third");
   std::filesystem::create_directories(third);
-  std::filesystem::copy_file(*kept, third + "/maps.db");
-  restored = OpenSqliteMapStore(third, options_);
-  ASSERT_TRUE(restored.ok()) << restored.status();
-  EXPECT_EQ(DumpOf(**restored), replaced);
+  std::filesystem::copy_file(kept, third + "/maps.db");
+  EXPECT_EQ(DumpAt(third), replaced);
 }
 
 TEST_P(BackupTest, ADamagedBackupIsRefusedAndNothingIsReplaced) {
@@ -81,21 +73,20 @@ TEST_P(BackupTest, ADamagedBackupIsRefusedAndNothingIsReplaced) {
   ASSERT_TRUE(Backup(backup).ok());
   const std::string target = scratch_.Path("target");
   ASSERT_TRUE(RestoreMapStore(backup, target).ok());
-  const std::string dump = DumpOf(**OpenSqliteMapStore(target, options_));
+  const std::string dump = DumpAt(target);
 
   std::fstream file(backup, std::ios::in | std::ios::out | std::ios::binary);
   file.seekp(4096);
   file << std::string(8192, 'x');
   file.close();
-  auto refused = RestoreMapStore(backup, target).status();
-  EXPECT_EQ(refused.code(), absl::StatusCode::kDataLoss) << refused;
-  EXPECT_THAT(refused.message(), HasSubstr(backup));
-  refused = RestoreMapStore(scratch_.Write("text", "no backup at all"), target).status();
-  EXPECT_EQ(refused.code(), absl::StatusCode::kDataLoss) << refused;
-  refused = RestoreMapStore(scratch_.Write("empty", ""), target).status();
-  EXPECT_EQ(refused.code(), absl::StatusCode::kDataLoss) << refused;
+  EXPECT_THAT(RestoreMapStore(backup, target).status(),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr(backup)));
+  for (const char* const text : {"no backup at all", ""}) {
+    EXPECT_EQ(RestoreMapStore(scratch_.Write("text", text), target).status().code(),
+              absl::StatusCode::kDataLoss);
+  }
   EXPECT_FALSE(RestoreMapStore(scratch_.Path("absent"), target).ok());
-  EXPECT_EQ(DumpOf(**OpenSqliteMapStore(target, options_)), dump);
+  EXPECT_EQ(DumpAt(target), dump);
   size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(target)) {
     if (entry.path().filename().string().find("restored") != std::string::npos) ++files;
@@ -137,13 +128,12 @@ TEST_P(BackupTest, OthersWriteMeanwhile) {
   writer.join();
   ASSERT_TRUE(status.ok()) << status;
   ASSERT_TRUE(RestoreMapStore(backup, scratch_.Path("copy")).ok());
-  auto copy = OpenSqliteMapStore(scratch_.Path("copy"), options_);
-  ASSERT_TRUE(copy.ok()) << copy.status();
-  EXPECT_GE((*copy)->GetMap("town")->active_revision, before);
-  EXPECT_LE((*copy)->GetMap("town")->active_revision, after);
-  EXPECT_THAT(DumpOf(**copy), Not(HasSubstr(": ")));
-  EXPECT_THAT(DumpOf(**copy), Not(HasSubstr("another")));
-  copy->reset();
+  auto copy = OpenSqliteMapStore(scratch_.Path("copy"), options_).value();
+  EXPECT_GE(copy->GetMap("town")->active_revision, before);
+  EXPECT_LE(copy->GetMap("town")->active_revision, after);
+  EXPECT_THAT(DumpOf(*copy), Not(HasSubstr(": ")));
+  EXPECT_THAT(DumpOf(*copy), Not(HasSubstr("another")));
+  copy.reset();
   EXPECT_EQ(FaultsOf(scratch_.Path("copy")), "");
 }
 

@@ -24,7 +24,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Not;
 
 class FaultTest : public ::testing::Test {
@@ -145,9 +144,8 @@ TEST_F(FaultTest, ADirectoryThatCannotBeWrittenIsSaid) {
   } else {
     GTEST_SKIP() << "root may write everywhere, and mounting is not permitted";
   }
-  const auto store = Open();
-  EXPECT_EQ(store.status().code(), absl::StatusCode::kFailedPrecondition) << store.status();
-  EXPECT_THAT(store.status().message(), HasSubstr(directory()));
+  EXPECT_THAT(Open().status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr(directory())));
   const auto nowhere = OpenSqliteMapStore(directory() + "/absent/data", MapStoreOptions());
   EXPECT_EQ(nowhere.status().code(), absl::StatusCode::kFailedPrecondition) << nowhere.status();
 }
@@ -156,13 +154,12 @@ TEST_F(FaultTest, AnotherVersionOrProgramIsRefusedByName) {
   Start();
   Tamper("PRAGMA user_version = 99");
   auto store = Open();
-  EXPECT_EQ(store.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(store.status().message(), HasSubstr("newer version"));
-  EXPECT_THAT(store.status().message(), HasSubstr("99"));
+  EXPECT_THAT(store.status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       ::testing::AllOf(HasSubstr("newer version"), HasSubstr("99"))));
   Tamper("PRAGMA application_id = 7");
-  store = Open();
-  EXPECT_EQ(store.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(store.status().message(), HasSubstr("another program"));
+  EXPECT_THAT(Open().status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("another program")));
 }
 
 TEST_F(FaultTest, AnEmptyDatabaseIsBroughtForward) {
@@ -175,9 +172,8 @@ TEST_F(FaultTest, AnEmptyDatabaseIsBroughtForward) {
 TEST_F(FaultTest, WhatIsNoDatabaseNamesTheRemedy) {
   std::filesystem::create_directories(directory());
   std::ofstream(database()) << PointBytes(1, 1000);
-  const auto store = Open();
-  EXPECT_EQ(store.status().code(), absl::StatusCode::kDataLoss) << store.status();
-  EXPECT_THAT(store.status().message(), HasSubstr("voxlocd restore --data-dir DIR"));
+  EXPECT_THAT(Open().status(),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("voxlocd restore --data-dir DIR")));
 }
 
 TEST_F(FaultTest, DamagedContentIsQuarantinedAndUploadedAnew) {
@@ -208,14 +204,13 @@ TEST_F(FaultTest, DamagedContentIsQuarantinedAndUploadedAnew) {
     EXPECT_EQ(manifest.size(), 3U);
     EXPECT_THAT(store_->HasContent({digest}).value(), ElementsAre(true));
 
-    const auto read = ReadBytes(*store_, digest);
-    EXPECT_EQ(read.status().code(), absl::StatusCode::kDataLoss) << read.status();
-    EXPECT_THAT(read.status().message(), HasSubstr("tile \"3_4\" of map \"town\""));
-    EXPECT_THAT(read.status().message(), HasSubstr(ToHex(digest)));
+    EXPECT_THAT(ReadBytes(*store_, digest).status(),
+                StatusIs(absl::StatusCode::kDataLoss,
+                         ::testing::AllOf(HasSubstr("tile \"3_4\" of map \"town\""),
+                                          HasSubstr(ToHex(digest)))));
     EXPECT_THAT(store_->HasContent({digest}).value(), ElementsAre(false));
-    const auto again_read = ReadBytes(*store_, digest);
-    EXPECT_EQ(again_read.status().code(), absl::StatusCode::kDataLoss) << again_read.status();
-    EXPECT_THAT(again_read.status().message(), HasSubstr("tile \"3_4\" of map \"town\""));
+    EXPECT_THAT(ReadBytes(*store_, digest).status(),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("tile \"3_4\" of map \"town\"")));
     RevisionCommit again = CommitOf(*store_, "town", 1, {});
     again.change["9_9"] = commit.change.at("3_4");
     EXPECT_EQ(store_->Commit(again).status().code(), absl::StatusCode::kNotFound);
@@ -249,10 +244,10 @@ TEST_F(FaultTest, ARowThatWasChangedIsNoticed) {
     ASSERT_TRUE(store_->Commit(CommitOf(*store_, "city", 0, {{"x", 3}, {"y", 4}})).ok());
     Tamper(damage);
     Start();
-    const auto manifest = store_->GetManifest("town", 1);
-    EXPECT_EQ(manifest.status().code(), absl::StatusCode::kDataLoss) << manifest.status();
-    EXPECT_THAT(manifest.status().message(), HasSubstr("map \"town\""));
-    EXPECT_THAT(manifest.status().message(), HasSubstr("voxlocd restore"));
+    EXPECT_THAT(
+        store_->GetManifest("town", 1).status(),
+        StatusIs(absl::StatusCode::kDataLoss,
+                 ::testing::AllOf(HasSubstr("map \"town\""), HasSubstr("voxlocd restore"))));
     EXPECT_TRUE(store_->GetManifest("city", 1).ok());
   }
 }

@@ -225,41 +225,6 @@ int FaultyDisk::BeginOperation() {
   return power_is_off_ ? kIoError : SQLITE_OK;
 }
 
-void FaultyDisk::CutPowerAfter(int operations) {
-  const absl::MutexLock lock(&mutex_);
-  operations_left_ = operations;
-}
-
-void FaultyDisk::CutPowerAtSync(int syncs) {
-  const absl::MutexLock lock(&mutex_);
-  syncs_left_ = syncs;
-}
-
-bool FaultyDisk::power_is_off() const {
-  const absl::MutexLock lock(&mutex_);
-  return power_is_off_;
-}
-
-void FaultyDisk::FailSyncs(int count) {
-  const absl::MutexLock lock(&mutex_);
-  syncs_to_fail_ = count;
-}
-
-int FaultyDisk::failed_syncs() const {
-  const absl::MutexLock lock(&mutex_);
-  return failed_syncs_;
-}
-
-void FaultyDisk::SlowDown(absl::Duration delay) {
-  const absl::MutexLock lock(&mutex_);
-  delay_ = delay;
-}
-
-void FaultyDisk::SetRoom(int64_t bytes) {
-  const absl::MutexLock lock(&mutex_);
-  room_ = bytes;
-}
-
 void FaultyDisk::Restart(RandomNumbers& random) {
   const absl::MutexLock lock(&mutex_);
   // From nothing to all of what was not synced.

@@ -33,21 +33,42 @@ class FaultyDisk {
   ~FaultyDisk();
 
   // Cuts the power at the write, truncation or sync after as many of them; all that follows fails.
-  void CutPowerAfter(int operations);
+  void CutPowerAfter(int operations) {
+    const absl::MutexLock lock(&mutex_);
+    operations_left_ = operations;
+  }
   // Cuts it at the sync after as many of them, which is when most is at stake.
-  void CutPowerAtSync(int syncs);
-  [[nodiscard]] bool power_is_off() const;
+  void CutPowerAtSync(int syncs) {
+    const absl::MutexLock lock(&mutex_);
+    syncs_left_ = syncs;
+  }
+  [[nodiscard]] bool power_is_off() const {
+    const absl::MutexLock lock(&mutex_);
+    return power_is_off_;
+  }
   // Leaves in the files what a disk has after the cut, and restores the power. No file may be open.
   void Restart(RandomNumbers& random);
 
   // The next syncs fail. What they should have put on the disk counts as written, as Linux has it:
   // a later sync succeeds without it, and it goes with the power.
-  void FailSyncs(int count);
-  [[nodiscard]] int failed_syncs() const;
+  void FailSyncs(int count) {
+    const absl::MutexLock lock(&mutex_);
+    syncs_to_fail_ = count;
+  }
+  [[nodiscard]] int failed_syncs() const {
+    const absl::MutexLock lock(&mutex_);
+    return failed_syncs_;
+  }
   // Every write and every sync takes so long from now on, one after the other.
-  void SlowDown(absl::Duration delay);
+  void SlowDown(absl::Duration delay) {
+    const absl::MutexLock lock(&mutex_);
+    delay_ = delay;
+  }
   // Bytes by which files may still grow.
-  void SetRoom(int64_t bytes);
+  void SetRoom(int64_t bytes) {
+    const absl::MutexLock lock(&mutex_);
+    room_ = bytes;
+  }
 
  private:
   friend struct FaultyFile;

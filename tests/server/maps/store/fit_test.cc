@@ -32,6 +32,14 @@ StoredTileFit FitOfTile(const std::string& map, const std::string& tile_id, uint
   return stored;
 }
 
+std::vector<double> NumbersOf(const TileFit& fit) {
+  std::vector<double> numbers = {fit.scans, fit.squared_distances_m2};
+  for (const auto& part : {fit.points, fit.raised_points, fit.solid, fit.raised_solid}) {
+    numbers.insert(numbers.end(), {part.all, part.against});
+  }
+  return numbers;
+}
+
 std::vector<std::string> TileIds(const std::vector<StoredTileFit>& fits) {
   std::vector<std::string> ids;
   for (const StoredTileFit& fit : fits) ids.push_back(fit.tile_id);
@@ -55,25 +63,15 @@ TEST_P(FitStoreTest, TheLastSavedOneOfAContentIsRead) {
   second.fit.scans = 2.5;
   ASSERT_TRUE(store_->SaveTileFits({first, FitOfTile("harbour", "a", 1, 7)}).ok());
   ASSERT_TRUE(store_->SaveTileFits({second, FitOfTile("town", "a", 2, 8)}).ok());
-  const auto fits = store_->ListTileFits("town");
-  ASSERT_TRUE(fits.ok()) << fits.status();
-  ASSERT_EQ(fits->size(), 2U);
-  const StoredTileFit& read = fits->front();
+  const auto fits = store_->ListTileFits("town").value();
+  ASSERT_EQ(fits.size(), 2U);
+  const StoredTileFit& read = fits.front();
   EXPECT_EQ(read.map, "town");
   EXPECT_EQ(read.tile_id, "a");
   EXPECT_EQ(read.digest, first.digest);
   EXPECT_EQ(read.last_used_unix_ns, 6);
-  EXPECT_EQ(read.fit.scans, 2.5);
-  EXPECT_EQ(read.fit.squared_distances_m2, 0.25);
-  EXPECT_EQ(read.fit.points.all, 100.0);
-  EXPECT_EQ(read.fit.points.against, 10.5);
-  EXPECT_EQ(read.fit.raised_points.all, 50.0);
-  EXPECT_EQ(read.fit.raised_points.against, 4.5);
-  EXPECT_EQ(read.fit.solid.all, 40.0);
-  EXPECT_EQ(read.fit.solid.against, 3.5);
-  EXPECT_EQ(read.fit.raised_solid.all, 20.0);
-  EXPECT_EQ(read.fit.raised_solid.against, 2.5);
-  EXPECT_EQ(fits->back().digest[0], 2);
+  EXPECT_EQ(NumbersOf(read.fit), NumbersOf(second.fit));
+  EXPECT_EQ(fits.back().digest[0], 2);
   EXPECT_EQ(store_->ListTileFits("harbour")->size(), 1U);
 }
 

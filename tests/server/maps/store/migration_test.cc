@@ -44,35 +44,29 @@ TEST(Migration, Version1ComesForwardWithItsContent) {
   MakeDatabase(directory, BytesOfFile(VOXLOC_STORE_VERSION_1));
   ASSERT_EQ(VersionOf(directory), 1);
   {
-    auto store = OpenSqliteMapStore(directory, MapStoreOptions());
-    ASSERT_TRUE(store.ok()) << store.status();
-    EXPECT_THAT((*store)->damage(), IsEmpty());
-    const auto map = (*store)->GetMap("yard");
-    ASSERT_TRUE(map.ok()) << map.status();
-    EXPECT_EQ(map->active_revision, 2U);
-    ASSERT_EQ(map->revisions.size(), 2U);
-    EXPECT_EQ(map->revisions[0].tiles, 1U);
-    const auto manifest = (*store)->GetManifest("yard", 2);
-    ASSERT_TRUE(manifest.ok()) << manifest.status();
-    ASSERT_EQ(manifest->size(), 2U);
-    EXPECT_EQ(manifest->at("x0_y0").points, 40U);
-    EXPECT_EQ(manifest->at("x10_y0").points, 30U);
-    for (const auto& [id, tile] : *manifest) {
-      const auto bytes = ReadBytes(**store, tile.digest);
-      ASSERT_TRUE(bytes.ok()) << id << ": " << bytes.status();
-      EXPECT_EQ(Sha256Of(*bytes), tile.digest) << id;
+    auto store = OpenSqliteMapStore(directory, MapStoreOptions()).value();
+    EXPECT_THAT(store->damage(), IsEmpty());
+    const StoredMap map = store->GetMap("yard").value();
+    EXPECT_EQ(map.active_revision, 2U);
+    ASSERT_EQ(map.revisions.size(), 2U);
+    EXPECT_EQ(map.revisions[0].tiles, 1U);
+    const auto manifest = store->GetManifest("yard", 2).value();
+    ASSERT_EQ(manifest.size(), 2U);
+    EXPECT_EQ(manifest.at("x0_y0").points, 40U);
+    EXPECT_EQ(manifest.at("x10_y0").points, 30U);
+    for (const auto& [id, tile] : manifest) {
+      EXPECT_EQ(Sha256Of(ReadBytes(*store, tile.digest).value()), tile.digest) << id;
     }
-    const auto pose = (*store)->GetLastPose("bus");
-    ASSERT_TRUE(pose.ok()) << pose.status();
-    EXPECT_EQ(pose->map_T_base.translation, Eigen::Vector3d(1.5, 2.5, 0.5));
+    const auto pose = store->GetLastPose("bus").value();
+    EXPECT_EQ(pose.map_T_base.translation, Eigen::Vector3d(1.5, 2.5, 0.5));
 
     StoredTileFit fit;
     fit.map = "yard";
     fit.tile_id = "x0_y0";
     fit.fit.scans = 1.0;
-    ASSERT_TRUE((*store)->SaveTileFits({fit}).ok());
-    EXPECT_EQ((*store)->ListTileFits("yard")->size(), 1U);
-    EXPECT_TRUE((*store)->Commit(CommitOf(**store, "yard", 2, {{"more", 7}})).ok());
+    ASSERT_TRUE(store->SaveTileFits({fit}).ok());
+    EXPECT_EQ(store->ListTileFits("yard")->size(), 1U);
+    EXPECT_TRUE(store->Commit(CommitOf(*store, "yard", 2, {{"more", 7}})).ok());
   }
   EXPECT_EQ(VersionOf(directory), StoreSchemaVersion());
   EXPECT_THAT(FaultsOf(directory), IsEmpty());

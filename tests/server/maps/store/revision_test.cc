@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "absl/strings/str_cat.h"
 #include "tests/server/maps/store/store_fixture.h"
 
 namespace voxloc::server {
@@ -17,28 +16,36 @@ class RevisionTest : public StoreTest {
  protected:
   // The revision of a commit that must succeed.
   StoredRevision Commit(const RevisionCommit& commit) {
-    const auto committed = store_->Commit(commit);
-    EXPECT_TRUE(committed.ok()) << committed.status();
-    return committed.ok() ? committed->revision : StoredRevision();
+    return store_->Commit(commit).value().revision;
+  }
+  StoredRevision CommitSeeds(uint64_t base,
+                             const std::vector<std::pair<std::string, uint64_t>>& tiles) {
+    return Commit(CommitOf(*store_, "town", base, tiles));
+  }
+  RevisionCommit StagedOn(uint64_t base,
+                          const std::vector<std::pair<std::string, uint64_t>>& tiles) {
+    RevisionCommit commit = CommitOf(*store_, "town", base, tiles);
+    commit.stage = true;
+    return commit;
   }
   absl::StatusCode CodeOfCommit(const RevisionCommit& commit) {
     return store_->Commit(commit).status().code();
   }
   std::vector<uint64_t> Readable(const std::string& map) {
     std::vector<uint64_t> numbers;
-    const auto stored = store_->GetMap(map);
-    EXPECT_TRUE(stored.ok()) << stored.status();
-    if (!stored.ok()) return numbers;
-    for (const StoredRevision& revision : stored->revisions) numbers.push_back(revision.revision);
+    const StoredMap stored = store_->GetMap(map).value();
+    for (const StoredRevision& revision : stored.revisions) numbers.push_back(revision.revision);
     return numbers;
+  }
+  // Its tiles, and those that it adds, replaces and removes.
+  static std::vector<uint64_t> TilesOf(const StoredRevision& revision) {
+    return {revision.tiles, revision.added, revision.replaced, revision.removed};
   }
   // The seeds of the tiles are told by their bounds.
   std::map<std::string, int> Seeds(const std::string& map, uint64_t revision) {
     std::map<std::string, int> seeds;
-    const auto manifest = store_->GetManifest(map, revision);
-    EXPECT_TRUE(manifest.ok()) << manifest.status();
-    if (!manifest.ok()) return seeds;
-    for (const auto& [id, tile] : *manifest) seeds[id] = static_cast<int>(tile.bounds.min.z());
+    const Manifest manifest = store_->GetManifest(map, revision).value();
+    for (const auto& [id, tile] : manifest) seeds[id] = static_cast<int>(tile.bounds.min.z());
     return seeds;
   }
   using SeedMap = std::map<std::string, int>;
@@ -61,29 +68,24 @@ TEST_P(RevisionTest, AMapBeginsWithItsFirstCommit) {
   EXPECT_EQ(revision.activated_unix_ns, kTestStartNs + kSecondNs);
   EXPECT_EQ(revision.comment, "the first");
   EXPECT_EQ(revision.request_id, "r1");
-  EXPECT_EQ(revision.tiles, 2U);
+  EXPECT_THAT(TilesOf(revision), ElementsAre(2, 2, 0, 0));
   EXPECT_EQ(revision.points, 200U);
-  EXPECT_EQ(revision.added, 2U);
-  EXPECT_EQ(revision.replaced, 0U);
-  EXPECT_EQ(revision.removed, 0U);
 
-  const auto map = store_->GetMap("town");
-  ASSERT_TRUE(map.ok()) << map.status();
-  EXPECT_EQ(map->name, "town");
-  EXPECT_EQ(map->build, commit.build);
-  EXPECT_EQ(map->frame, "frame");
-  EXPECT_EQ(map->active_revision, 1U);
-  ASSERT_EQ(map->revisions.size(), 1U);
-  EXPECT_EQ(map->revisions[0].comment, "the first");
+  const auto map = store_->GetMap("town").value();
+  EXPECT_EQ(map.name, "town");
+  EXPECT_EQ(map.build, commit.build);
+  EXPECT_EQ(map.frame, "frame");
+  EXPECT_EQ(map.active_revision, 1U);
+  ASSERT_EQ(map.revisions.size(), 1U);
+  EXPECT_EQ(map.revisions[0].comment, "the first");
 
-  const auto manifest = store_->GetManifest("town", 1);
-  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  const auto manifest = store_->GetManifest("town", 1).value();
   StoredTile expected = *commit.change["b"];
   expected.revision = 1;
-  EXPECT_EQ(manifest->at("b"), expected);
-  EXPECT_EQ(manifest->at("b").bounds.min, expected.bounds.min);
-  EXPECT_EQ(manifest->at("b").bounds.max, expected.bounds.max);
-  EXPECT_EQ(manifest->at("b").bounds.finite_points, 100U);
+  EXPECT_EQ(manifest.at("b"), expected);
+  EXPECT_EQ(manifest.at("b").bounds.min, expected.bounds.min);
+  EXPECT_EQ(manifest.at("b").bounds.max, expected.bounds.max);
+  EXPECT_EQ(manifest.at("b").bounds.finite_points, 100U);
 
   EXPECT_EQ(CodeOfCommit(CommitOf(*store_, "town", 0, {})), absl::StatusCode::kAlreadyExists);
   EXPECT_EQ(CodeOfCommit(CommitOf(*store_, "city", 1, {})), absl::StatusCode::kNotFound);
@@ -92,19 +94,16 @@ TEST_P(RevisionTest, AMapBeginsWithItsFirstCommit) {
 }
 
 TEST_P(RevisionTest, EachKeepsItsOwnTiles) {
-  Commit(CommitOf(*store_, "town", 0, {{"a", 1}, {"b", 2}, {"c", 3}}));
+  CommitSeeds(0, {{"a", 1}, {"b", 2}, {"c", 3}});
   RevisionCommit second = CommitOf(*store_, "town", 1, {{"b", 4}, {"d", 5}});
   second.change["c"] = std::nullopt;
   second.change["absent"] = std::nullopt;
   const StoredRevision revision = Commit(second);
   EXPECT_EQ(revision.revision, 2U);
   EXPECT_EQ(revision.parent, 1U);
-  EXPECT_EQ(revision.tiles, 3U);
+  EXPECT_THAT(TilesOf(revision), ElementsAre(3, 1, 1, 1));
   EXPECT_EQ(revision.points, 300U);
-  EXPECT_EQ(revision.added, 1U);
-  EXPECT_EQ(revision.replaced, 1U);
-  EXPECT_EQ(revision.removed, 1U);
-  Commit(CommitOf(*store_, "town", 2, {{"c", 6}}));
+  CommitSeeds(2, {{"c", 6}});
 
   EXPECT_EQ(Seeds("town", 1), (SeedMap{{"a", 1}, {"b", 2}, {"c", 3}}));
   EXPECT_EQ(Seeds("town", 2), (SeedMap{{"a", 1}, {"b", 4}, {"d", 5}}));
@@ -116,25 +115,23 @@ TEST_P(RevisionTest, EachKeepsItsOwnTiles) {
 }
 
 TEST_P(RevisionTest, OneThatIsNotBasedOnTheActiveOneIsAborted) {
-  Commit(CommitOf(*store_, "town", 0, {{"a", 1}}));
-  Commit(CommitOf(*store_, "town", 1, {{"a", 2}}));
-  const auto late = store_->Commit(CommitOf(*store_, "town", 1, {{"a", 3}}));
-  EXPECT_EQ(late.status().code(), absl::StatusCode::kAborted);
-  EXPECT_THAT(late.status().message(), HasSubstr("at revision 2, not at 1"));
+  CommitSeeds(0, {{"a", 1}});
+  CommitSeeds(1, {{"a", 2}});
+  EXPECT_THAT(store_->Commit(CommitOf(*store_, "town", 1, {{"a", 3}})).status(),
+              StatusIs(absl::StatusCode::kAborted, HasSubstr("at revision 2, not at 1")));
   EXPECT_EQ(Seeds("town", 2), (SeedMap{{"a", 2}}));
 }
 
 TEST_P(RevisionTest, ContentThatIsNotThereIsNamedByTile) {
-  Commit(CommitOf(*store_, "town", 0, {{"a", 1}}));
+  CommitSeeds(0, {{"a", 1}});
   RevisionCommit commit = CommitOf(*store_, "town", 1, {{"b", 2}});
   commit.change["c"] = StoredTile();
   commit.change["c"]->digest = Sha256Of("absent");
-  const auto refused = store_->Commit(commit);
-  EXPECT_EQ(refused.status().code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(refused.status().message(), HasSubstr("\"c\""));
+  EXPECT_THAT(store_->Commit(commit).status(),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("\"c\"")));
   // Nothing of it is there, and its number is free.
   EXPECT_EQ(Seeds("town", 1), (SeedMap{{"a", 1}}));
-  EXPECT_EQ(Commit(CommitOf(*store_, "town", 1, {{"b", 2}})).revision, 2U);
+  EXPECT_EQ(CommitSeeds(1, {{"b", 2}}).revision, 2U);
 }
 
 TEST_P(RevisionTest, ARequestIsCommittedOnce) {
@@ -144,15 +141,14 @@ TEST_P(RevisionTest, ARequestIsCommittedOnce) {
   RevisionCommit second = CommitOf(*store_, "town", 1, {{"a", 2}});
   second.request_id = "two";
   Commit(second);
-  Commit(CommitOf(*store_, "town", 2, {{"a", 3}}));
-  Commit(CommitOf(*store_, "town", 3, {{"a", 4}}));  // without a request, twice
+  CommitSeeds(2, {{"a", 3}});
+  CommitSeeds(3, {{"a", 4}});  // without a request, twice
 
   for (const RevisionCommit& again : {first, second}) {
-    const auto repeated = store_->Commit(again);
-    ASSERT_TRUE(repeated.ok()) << repeated.status();
-    EXPECT_TRUE(repeated->repeated);
-    EXPECT_EQ(repeated->revision.revision, again.base_revision + 1);
-    EXPECT_EQ(repeated->revision.request_id, again.request_id);
+    const auto repeated = store_->Commit(again).value();
+    EXPECT_TRUE(repeated.repeated);
+    EXPECT_EQ(repeated.revision.revision, again.base_revision + 1);
+    EXPECT_EQ(repeated.revision.request_id, again.request_id);
   }
   EXPECT_EQ(store_->GetMap("town")->active_revision, 4U);
   EXPECT_EQ(store_->FindRequest("town", "two").value()->revision, 2U);
@@ -171,7 +167,7 @@ TEST_P(RevisionTest, ARequestIsRememberedBeyondRetention) {
   RevisionCommit first = CommitOf(*store_, "town", 0, {{"a", 1}});
   first.request_id = "one";
   Commit(first);
-  for (uint64_t base = 1; base < 6; ++base) Commit(CommitOf(*store_, "town", base, {{"a", base}}));
+  for (uint64_t base = 1; base < 6; ++base) CommitSeeds(base, {{"a", base}});
   EXPECT_EQ(CollectAll(*store_).revisions, 4U);
   EXPECT_TRUE(store_->Commit(first)->repeated);
   now_ns_ += 25 * kHourNs;
@@ -182,9 +178,9 @@ TEST_P(RevisionTest, ARequestIsRememberedBeyondRetention) {
 TEST_P(RevisionTest, TheNewestAreRetained) {
   options_.retained_revisions = 3;
   Open(options_);
-  Commit(CommitOf(*store_, "town", 0, {{"a", 1}, {"b", 1}}));
+  CommitSeeds(0, {{"a", 1}, {"b", 1}});
   for (uint64_t base = 1; base < 6; ++base) {
-    Commit(CommitOf(*store_, "town", base, {{"a", base + 1}}));
+    CommitSeeds(base, {{"a", base + 1}});
   }
   // Whether or not they were collected.
   for (int i = 0; i < 2; ++i) {
@@ -201,18 +197,14 @@ TEST_P(RevisionTest, TheNewestAreRetained) {
 }
 
 TEST_P(RevisionTest, AStagedOneIsReadButNotActive) {
-  Commit(CommitOf(*store_, "town", 0, {{"a", 1}, {"b", 2}}));
-  RevisionCommit commit = CommitOf(*store_, "town", 1, {{"b", 3}, {"c", 4}});
+  CommitSeeds(0, {{"a", 1}, {"b", 2}});
+  RevisionCommit commit = StagedOn(1, {{"b", 3}, {"c", 4}});
   commit.change["a"] = std::nullopt;
-  commit.stage = true;
   commit.canary_vehicles = {"bus 2", "bus 1"};
   const StoredRevision staged = Commit(commit);
   EXPECT_EQ(staged.state, RevisionState::kStaged);
   EXPECT_EQ(staged.activated_unix_ns, 0);
-  EXPECT_EQ(staged.tiles, 2U);
-  EXPECT_EQ(staged.added, 1U);
-  EXPECT_EQ(staged.replaced, 1U);
-  EXPECT_EQ(staged.removed, 1U);
+  EXPECT_THAT(TilesOf(staged), ElementsAre(2, 1, 1, 1));
   EXPECT_THAT(staged.canary_vehicles, ElementsAre("bus 2", "bus 1"));
 
   EXPECT_EQ(store_->GetMap("town")->active_revision, 1U);
@@ -232,19 +224,17 @@ TEST_P(RevisionTest, AStagedOneIsReadButNotActive) {
 }
 
 TEST_P(RevisionTest, AStagedOneIsActivated) {
-  Commit(CommitOf(*store_, "town", 0, {{"a", 1}, {"b", 2}}));
-  RevisionCommit commit = CommitOf(*store_, "town", 1, {{"b", 3}, {"c", 4}});
+  CommitSeeds(0, {{"a", 1}, {"b", 2}});
+  RevisionCommit commit = StagedOn(1, {{"b", 3}, {"c", 4}});
   commit.change["a"] = std::nullopt;
-  commit.stage = true;
   commit.canary_vehicles = {"bus"};
   Commit(commit);
   now_ns_ += kSecondNs;
-  const auto active = store_->Activate("town", 2);
-  ASSERT_TRUE(active.ok()) << active.status();
-  EXPECT_EQ(active->state, RevisionState::kActive);
-  EXPECT_EQ(active->committed_unix_ns, kTestStartNs);
-  EXPECT_EQ(active->activated_unix_ns, kTestStartNs + kSecondNs);
-  EXPECT_THAT(active->canary_vehicles, IsEmpty());
+  const auto active = store_->Activate("town", 2).value();
+  EXPECT_EQ(active.state, RevisionState::kActive);
+  EXPECT_EQ(active.committed_unix_ns, kTestStartNs);
+  EXPECT_EQ(active.activated_unix_ns, kTestStartNs + kSecondNs);
+  EXPECT_THAT(active.canary_vehicles, IsEmpty());
   EXPECT_EQ(store_->GetMap("town")->active_revision, 2U);
   EXPECT_EQ(Seeds("town", 1), (SeedMap{{"a", 1}, {"b", 2}}));
   EXPECT_EQ(Seeds("town", 2), (SeedMap{{"b", 3}, {"c", 4}}));
@@ -255,11 +245,10 @@ TEST_P(RevisionTest, AStagedOneIsActivated) {
 }
 
 TEST_P(RevisionTest, AStagedOneWhoseParentIsNotActiveAnyMoreIsNotActivated) {
-  Commit(CommitOf(*store_, "town", 0, {{"a", 1}}));
-  RevisionCommit staged = CommitOf(*store_, "town", 1, {{"a", 2}});
-  staged.stage = true;
+  CommitSeeds(0, {{"a", 1}});
+  RevisionCommit staged = StagedOn(1, {{"a", 2}});
   Commit(staged);
-  EXPECT_EQ(Commit(CommitOf(*store_, "town", 1, {{"a", 3}})).revision, 3U);
+  EXPECT_EQ(CommitSeeds(1, {{"a", 3}}).revision, 3U);
   EXPECT_EQ(store_->Activate("town", 2).status().code(), absl::StatusCode::kAborted);
   // Nor is one that was active before.
   EXPECT_EQ(store_->Activate("town", 1).status().code(), absl::StatusCode::kAborted);
@@ -269,27 +258,24 @@ TEST_P(RevisionTest, AStagedOneWhoseParentIsNotActiveAnyMoreIsNotActivated) {
 TEST_P(RevisionTest, AStagedOneStaysReadableWhenItsParentIsForgotten) {
   options_.retained_revisions = 1;
   Open(options_);
-  Commit(CommitOf(*store_, "town", 0, {{"a", 1}, {"b", 2}}));
-  RevisionCommit staged = CommitOf(*store_, "town", 1, {{"a", 3}});
-  staged.stage = true;
+  CommitSeeds(0, {{"a", 1}, {"b", 2}});
+  RevisionCommit staged = StagedOn(1, {{"a", 3}});
   Commit(staged);
-  for (uint64_t base : {1, 3, 4}) Commit(CommitOf(*store_, "town", base, {{"b", base + 10}}));
+  for (uint64_t base : {1, 3, 4}) CommitSeeds(base, {{"b", base + 10}});
   CollectAll(*store_);
   EXPECT_THAT(Readable("town"), ElementsAre(2, 5));
   EXPECT_EQ(Seeds("town", 2), (SeedMap{{"a", 3}, {"b", 2}}));
 }
 
 TEST_P(RevisionTest, AStagedOneIsWithdrawn) {
-  Commit(CommitOf(*store_, "town", 0, {{"a", 1}}));
-  RevisionCommit commit = CommitOf(*store_, "town", 1, {{"a", 2}});
-  commit.stage = true;
+  CommitSeeds(0, {{"a", 1}});
+  RevisionCommit commit = StagedOn(1, {{"a", 2}});
   commit.request_id = "staged";
   commit.canary_vehicles = {"bus"};
   Commit(commit);
-  const auto withdrawn = store_->Withdraw("town", 2);
-  ASSERT_TRUE(withdrawn.ok()) << withdrawn.status();
-  EXPECT_EQ(withdrawn->state, RevisionState::kWithdrawn);
-  EXPECT_THAT(withdrawn->canary_vehicles, IsEmpty());
+  const auto withdrawn = store_->Withdraw("town", 2).value();
+  EXPECT_EQ(withdrawn.state, RevisionState::kWithdrawn);
+  EXPECT_THAT(withdrawn.canary_vehicles, IsEmpty());
   EXPECT_TRUE(store_->Withdraw("town", 2).ok());
   EXPECT_THAT(Readable("town"), ElementsAre(1));
   EXPECT_EQ(store_->Activate("town", 2).status().code(), absl::StatusCode::kFailedPrecondition);
@@ -309,9 +295,8 @@ TEST_P(RevisionTest, AStagedOneIsWithdrawn) {
 TEST_P(RevisionTest, StagedOnesAreLimited) {
   options_.max_staged_revisions = 2;
   Open(options_);
-  Commit(CommitOf(*store_, "town", 0, {{"a", 1}}));
-  RevisionCommit staged = CommitOf(*store_, "town", 1, {{"a", 2}});
-  staged.stage = true;
+  CommitSeeds(0, {{"a", 1}});
+  RevisionCommit staged = StagedOn(1, {{"a", 2}});
   Commit(staged);
   Commit(staged);
   EXPECT_EQ(CodeOfCommit(staged), absl::StatusCode::kResourceExhausted);
@@ -320,8 +305,7 @@ TEST_P(RevisionTest, StagedOnesAreLimited) {
 }
 
 TEST_P(RevisionTest, AMapMayBeginStaged) {
-  RevisionCommit staged = CommitOf(*store_, "town", 0, {{"a", 1}});
-  staged.stage = true;
+  RevisionCommit staged = StagedOn(0, {{"a", 1}});
   EXPECT_EQ(Commit(staged).revision, 1U);
   EXPECT_EQ(store_->GetMap("town")->active_revision, 0U);
   EXPECT_EQ(Seeds("town", 1), (SeedMap{{"a", 1}}));
@@ -329,7 +313,6 @@ TEST_P(RevisionTest, AMapMayBeginStaged) {
   ASSERT_TRUE(store_->Activate("town", 1).ok());
   EXPECT_EQ(store_->GetMap("town")->active_revision, 1U);
   EXPECT_EQ(Seeds("town", 1), (SeedMap{{"a", 1}}));
-
   // One whose only revision is withdrawn goes with it.
   staged.map = "city";
   Commit(staged);
@@ -344,7 +327,7 @@ TEST_P(RevisionTest, AMapMayBeginStaged) {
 }
 
 TEST_P(RevisionTest, AMapGetsItsFrameOnce) {
-  Commit(CommitOf(*store_, "town", 0, {{"a", 1}}));
+  CommitSeeds(0, {{"a", 1}});
   EXPECT_EQ(store_->GetMap("town")->frame, "");
   RevisionCommit commit = CommitOf(*store_, "town", 1, {{"a", 2}});
   commit.frame = std::string("\0frame", 6);
@@ -352,7 +335,7 @@ TEST_P(RevisionTest, AMapGetsItsFrameOnce) {
   Commit(commit);
   EXPECT_EQ(store_->GetMap("town")->frame, commit.frame);
   // Without one, and with the same one, it stays.
-  Commit(CommitOf(*store_, "town", 1, {{"a", 3}}));
+  CommitSeeds(1, {{"a", 3}});
   EXPECT_EQ(store_->GetMap("town")->frame, commit.frame);
   commit.base_revision = 3;
   commit.stage = false;
@@ -367,13 +350,13 @@ TEST_P(RevisionTest, AMapGetsItsFrameOnce) {
   EXPECT_EQ(store_->GetMap("town")->active_revision, 4U);
   // A map of the same name that comes later begins anew.
   ASSERT_TRUE(store_->DeleteMap("town", 0).ok());
-  Commit(CommitOf(*store_, "town", 0, {{"a", 1}}));
+  CommitSeeds(0, {{"a", 1}});
   EXPECT_EQ(store_->GetMap("town")->frame, "");
 }
 
 TEST_P(RevisionTest, ADeletedMapIsGoneAndItsNumbersAreNotUsedAgain) {
-  Commit(CommitOf(*store_, "town", 0, {{"a", 1}}));
-  Commit(CommitOf(*store_, "town", 1, {{"a", 2}}));
+  CommitSeeds(0, {{"a", 1}});
+  CommitSeeds(1, {{"a", 2}});
   Commit(CommitOf(*store_, "city", 0, {{"a", 3}}));
   EXPECT_EQ(store_->DeleteMap("town", 1).status().code(), absl::StatusCode::kAborted);
   EXPECT_EQ(store_->DeleteMap("town", 2).value(), 2U);
@@ -381,7 +364,7 @@ TEST_P(RevisionTest, ADeletedMapIsGoneAndItsNumbersAreNotUsedAgain) {
   EXPECT_EQ(store_->GetMap("town").status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(store_->GetManifest("town", 2).status().code(), absl::StatusCode::kNotFound);
 
-  const StoredRevision again = Commit(CommitOf(*store_, "town", 0, {{"b", 4}}));
+  const StoredRevision again = CommitSeeds(0, {{"b", 4}});
   EXPECT_EQ(again.revision, 3U);
   EXPECT_EQ(again.tiles, 1U);
   EXPECT_EQ(Seeds("town", 3), (SeedMap{{"b", 4}}));
@@ -403,15 +386,13 @@ TEST_P(RevisionTest, MapsAreListedByNameWhateverTheyAreCalled) {
     commit.comment = name;
     Commit(commit);
   }
-  const auto maps = store_->ListMaps();
-  ASSERT_TRUE(maps.ok()) << maps.status();
-  ASSERT_EQ(maps->size(), names.size());
+  const auto maps = store_->ListMaps().value();
+  ASSERT_EQ(maps.size(), names.size());
   for (size_t i = 0; i < names.size(); ++i) {
-    EXPECT_EQ((*maps)[i].name, names[i]);
-    EXPECT_EQ((*maps)[i].revisions.at(0).comment, names[i]);
-    const auto manifest = store_->GetManifest(names[i], 1);
-    ASSERT_TRUE(manifest.ok()) << manifest.status();
-    for (const std::string& tile : names) EXPECT_EQ(manifest->count(tile), 1U);
+    EXPECT_EQ(maps[i].name, names[i]);
+    EXPECT_EQ(maps[i].revisions.at(0).comment, names[i]);
+    const auto manifest = store_->GetManifest(names[i], 1).value();
+    for (const std::string& tile : names) EXPECT_EQ(manifest.count(tile), 1U);
     EXPECT_EQ(store_->FindRequest(names[i], names[i]).value()->revision, 1U);
   }
 }

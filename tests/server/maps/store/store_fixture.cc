@@ -53,10 +53,8 @@ absl::StatusOr<std::string> ReadBytes(MapStore& store, const Sha256Digest& diges
 
 StoredTile UploadTile(MapStore& store, uint64_t seed, size_t points) {
   const std::string bytes = PointBytes(seed, points);
-  const auto digest = UploadBytes(store, bytes);
-  EXPECT_TRUE(digest.ok()) << digest.status();
   StoredTile tile;
-  if (digest.ok()) tile.digest = *digest;
+  tile.digest = UploadBytes(store, bytes).value();
   tile.points = points;
   tile.bounds.min = {-20.0, -20.0, static_cast<double>(seed)};
   tile.bounds.max = {20.0, 20.0, static_cast<double>(seed) + 0.1};
@@ -84,13 +82,11 @@ CollectReport CollectAll(MapStore& store) {
   CollectReport sum;
   sum.more = true;
   for (int i = 0; i < 1000 && sum.more; ++i) {
-    const auto report = store.Collect();
-    EXPECT_TRUE(report.ok()) << report.status();
-    if (!report.ok()) return sum;
-    sum.revisions += report->revisions;
-    sum.contents += report->contents;
-    sum.bytes += report->bytes;
-    sum.more = report->more;
+    const CollectReport report = store.Collect().value();
+    sum.revisions += report.revisions;
+    sum.contents += report.contents;
+    sum.bytes += report.bytes;
+    sum.more = report.more;
   }
   EXPECT_FALSE(sum.more);
   return sum;
@@ -111,17 +107,14 @@ void StoreTest::SetUp() {
 
 void StoreTest::Open(const MapStoreOptions& options) {
   store_.reset();
-  auto store = InPostgres() ? OpenPostgresMapStore(database_, options)
-               : OnFile()   ? OpenSqliteMapStore(directory(), options)
-                            : MakeMemoryMapStore(options);
-  ASSERT_TRUE(store.ok()) << store.status();
-  store_ = *std::move(store);
+  store_ = (InPostgres() ? OpenPostgresMapStore(database_, options)
+            : OnFile()   ? OpenSqliteMapStore(directory(), options)
+                         : MakeMemoryMapStore(options))
+               .value();
 }
 
 std::unique_ptr<MapStore> StoreTest::OpenAnother(const MapStoreOptions& options) const {
-  auto store = OpenPostgresMapStore(database_, options);
-  EXPECT_TRUE(store.ok()) << store.status();
-  return store.ok() ? *std::move(store) : nullptr;
+  return OpenPostgresMapStore(database_, options).value();
 }
 
 std::string NewPostgresSchema() {

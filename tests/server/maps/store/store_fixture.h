@@ -6,6 +6,7 @@
 #ifndef VOXLOC_TESTS_SERVER_MAPS_STORE_STORE_FIXTURE_H_
 #define VOXLOC_TESTS_SERVER_MAPS_STORE_STORE_FIXTURE_H_
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -49,6 +50,11 @@ constexpr int64_t kTestStartNs = 1767225600 * kSecondNs;
 
 // Collects until nothing is left to be done, and sums up.
 CollectReport CollectAll(MapStore& store);
+
+MATCHER_P2(StatusIs, code, message_matcher, "") {
+  *result_listener << arg.ToString();
+  return arg.code() == code && ::testing::Matches(message_matcher)(std::string(arg.message()));
+}
 
 enum class StoreKind { kFile, kMemory, kPostgres };
 

@@ -13,10 +13,8 @@ namespace voxloc::server {
 namespace {
 
 TEST(MetricsEndpoint, CountsWhatTheServerDoes) {
-  TestServer server([](Config& config) { config.metrics_listen = "127.0.0.1:0"; });
-  server.LoadTown();
-  const std::string address = server.server().metrics_address();
-  auto before = ParseMetrics(HttpGet(address, "/metrics"));
+  TownServer server([](Config& config) { config.metrics_listen = "127.0.0.1:0"; });
+  auto before = MetricsOf(server);
   EXPECT_EQ(before["voxloc_maps"], 1.0);
   EXPECT_GT(before["voxloc_map_points"], 1000.0);
   EXPECT_GT(before["voxloc_map_voxels"], 100.0);
@@ -24,21 +22,17 @@ TEST(MetricsEndpoint, CountsWhatTheServerDoes) {
   EXPECT_EQ(before.count("process_cpu_seconds_total"), 1);
   EXPECT_EQ(before["voxloc_align_result_total{status=\"OK\"}"], 0.0);
   {
-    TestSession session(server);
-    session.Open();
-    session.Send(GoodScan());
-    EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+    TestSession session(server, "town");
+    EXPECT_EQ(session.Align(GoodScan()).status(), v1::ALIGNMENT_STATUS_OK);
     v1::Scan bad = GoodScan();
     bad.mutable_clouds(0)->mutable_cloud()->set_stride(5);
-    session.Send(bad);
-    EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_INVALID_INPUT);
-    auto meanwhile = ParseMetrics(HttpGet(address, "/metrics"));
+    EXPECT_EQ(session.Align(bad).status(), v1::ALIGNMENT_STATUS_INVALID_INPUT);
+    auto meanwhile = MetricsOf(server);
     EXPECT_EQ(meanwhile["voxloc_sessions_active"], 1.0);
     EXPECT_EQ(meanwhile["voxloc_rpc_in_flight{method=\"AlignScans\"}"], 1.0);
-    session.HalfClose();
-    EXPECT_TRUE(session.Finish().ok());
+    EXPECT_TRUE(session.Close().ok());
   }
-  auto after = ParseMetrics(HttpGet(address, "/metrics"));
+  auto after = MetricsOf(server);
   EXPECT_EQ(after["voxloc_align_result_total{status=\"OK\"}"], 1.0);
   EXPECT_EQ(after["voxloc_align_result_total{status=\"INVALID_INPUT\"}"], 1.0);
   EXPECT_EQ(after["voxloc_scans_received_total"], 2.0);

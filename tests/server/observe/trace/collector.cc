@@ -48,16 +48,12 @@ void CheckAttributes(const Json& attributes) {
     const Json& value = attribute.at("value");
     ASSERT_EQ(value.size(), 1U) << value;
     const std::string kind = value.begin().key();
-    if (kind == "intValue") {
-      EXPECT_TRUE(Matches(value.begin().value(), "-?[0-9]+")) << "64-bit integers are strings";
-    } else if (kind == "stringValue") {
-      EXPECT_TRUE(value.begin().value().is_string());
-    } else if (kind == "boolValue") {
-      EXPECT_TRUE(value.begin().value().is_boolean());
-    } else {
-      EXPECT_EQ(kind, "doubleValue");
-      EXPECT_TRUE(value.begin().value().is_number());
-    }
+    const Json& content = value.begin().value();
+    EXPECT_TRUE((kind == "intValue" && Matches(content, "-?[0-9]+")) ||  // 64 bits: strings
+                (kind == "stringValue" && content.is_string()) ||
+                (kind == "boolValue" && content.is_boolean()) ||
+                (kind == "doubleValue" && content.is_number()))
+        << value;
   }
 }
 

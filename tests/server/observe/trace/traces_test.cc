@@ -43,8 +43,7 @@ class TracedSession {
     if (!traceparent.empty()) context_->AddMetadata("traceparent", traceparent);
     stream_ = server.localization->AlignScans(context_.get());
     v1::AlignScansRequest open;
-    open.mutable_open()->mutable_setup()->set_map("town");
-    open.mutable_open()->mutable_setup()->set_vehicle("taxi-7");
+    *open.mutable_open() = TownSession("setup { vehicle: 'taxi-7' }");
     stream_->Write(open);
     EXPECT_TRUE(Read().has_opened());
   }
@@ -74,8 +73,7 @@ class TracedSession {
 };
 
 TEST(TracesTest, AnswersNameTheTraceOfTheScanOrElseOfTheCall) {
-  TestServer server;
-  server.LoadTown();
+  TownServer server;
   TracedSession traced(server, TraceparentOf(kCallTrace, false));
   EXPECT_EQ(traced.Align("").trace_id(), kCallTrace);
   EXPECT_EQ(traced.Align(TraceparentOf(kScanTrace, false)).trace_id(), kScanTrace);
@@ -87,19 +85,19 @@ TEST(TracesTest, AnswersNameTheTraceOfTheScanOrElseOfTheCall) {
   EXPECT_EQ(plain.Align(TraceparentOf(kScanTrace, true)).trace_id(), kScanTrace);
   TracedSession malformed(server, "00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01");
   EXPECT_EQ(malformed.Align("").trace_id(), "");
-}
-
-TEST(TracesTest, OneScanWithoutAStreamIsTracedToo) {
-  TestServer server;
-  server.LoadTown();
+  // Without a stream too.
   const auto context = TestServer::NewContext();
   context->AddMetadata("traceparent", TraceparentOf(kCallTrace, false));
   v1::AlignScanRequest request;
-  request.mutable_setup()->set_map("town");
+  *request.mutable_setup() = TownSession().setup();
   *request.mutable_scan() = GoodScan();
   v1::AlignScanResponse response;
   ASSERT_TRUE(server.localization->AlignScan(context.get(), request, &response).ok());
   EXPECT_EQ(response.result().trace_id(), kCallTrace);
+}
+
+void ExpectAttributes(const Json& span, const std::map<std::string, Json>& expected) {
+  for (const auto& [key, value] : expected) EXPECT_EQ(AttributeOf(span, key), value) << key;
 }
 
 int64_t Ns(const Json& span, const char* time) {
@@ -141,11 +139,11 @@ TEST(TracesTest, SampledScansAndCallsReachTheCollector) {
   const Json& stream = calls.at("voxloc.v1.LocalizationService/AlignScans");
   EXPECT_EQ(stream.at("traceId"), kCallTrace);
   EXPECT_EQ(stream.at("parentSpanId"), kClientSpan);
-  EXPECT_EQ(AttributeOf(stream, "rpc.system"), Json({{"stringValue", "grpc"}}));
-  EXPECT_EQ(AttributeOf(stream, "rpc.method"), Json({{"stringValue", "AlignScans"}}));
-  EXPECT_EQ(AttributeOf(stream, "rpc.grpc.status_code"), Json({{"intValue", "0"}}));
+  ExpectAttributes(stream, {{"rpc.system", {{"stringValue", "grpc"}}},
+                            {"rpc.method", {{"stringValue", "AlignScans"}}},
+                            {"rpc.grpc.status_code", {{"intValue", "0"}}}});
   const Json& unary = calls.at("voxloc.v1.MapService/GetMap");
-  EXPECT_EQ(AttributeOf(unary, "rpc.grpc.status_code"), Json({{"intValue", "5"}}));
+  ExpectAttributes(unary, {{"rpc.grpc.status_code", {{"intValue", "5"}}}});
   EXPECT_FALSE(unary.contains("status"));  // not the server's fault
 
   ASSERT_EQ(scans.size(), 2U) << "the third is not sampled";
@@ -154,12 +152,12 @@ TEST(TracesTest, SampledScansAndCallsReachTheCollector) {
   EXPECT_EQ(scans.at("2").at("traceId"), kScanTrace);
   EXPECT_EQ(scans.at("2").at("parentSpanId"), kClientSpan);
   for (const auto& [sequence, scan] : scans) {
-    EXPECT_EQ(AttributeOf(scan, "voxloc.map"), Json({{"stringValue", "town"}}));
-    EXPECT_EQ(AttributeOf(scan, "voxloc.map_revision"), Json({{"intValue", "1"}}));
-    EXPECT_EQ(AttributeOf(scan, "voxloc.status"), Json({{"stringValue", "ALIGNMENT_STATUS_OK"}}));
-    EXPECT_EQ(AttributeOf(scan, "voxloc.batch_size"), Json({{"intValue", "1"}}));
-    EXPECT_EQ(AttributeOf(scan, "voxloc.engine"), Json({{"stringValue", "cpu"}}));
-    EXPECT_EQ(AttributeOf(scan, "voxloc.vehicle"), Json({{"stringValue", "taxi-7"}}));
+    ExpectAttributes(scan, {{"voxloc.map", {{"stringValue", "town"}}},
+                            {"voxloc.map_revision", {{"intValue", "1"}}},
+                            {"voxloc.status", {{"stringValue", "ALIGNMENT_STATUS_OK"}}},
+                            {"voxloc.batch_size", {{"intValue", "1"}}},
+                            {"voxloc.engine", {{"stringValue", "cpu"}}},
+                            {"voxloc.vehicle", {{"stringValue", "taxi-7"}}}});
     const auto& own = stages.at(scan.at("spanId"));
     int64_t last_ns = Ns(scan, "startTimeUnixNano");
     for (const char* name : {"queue", "prepare", "align", "encode"}) {
@@ -175,13 +173,12 @@ TEST(TracesTest, SampledScansAndCallsReachTheCollector) {
 TEST(TracesTest, TheStagesOfAGpuAreSpansInThatOfTheAlignment) {
   Collector collector;
   {
-    TestServer server(
+    TownServer server(
         [&](Config& config) {
           config.otlp_endpoint = collector.endpoint();
           config.limits.max_map_memory_bytes = uint64_t{1} << 30;  // the made-up GPU has little
         },
         std::make_unique<FakeGpu>());
-    server.LoadTown();
     TracedSession session(server, TraceparentOf(kCallTrace, true));
     EXPECT_EQ(session.Align("", 1).status(), v1::ALIGNMENT_STATUS_OK);
     EXPECT_EQ(session.Align("", 2).status(), v1::ALIGNMENT_STATUS_OK);
@@ -219,11 +216,10 @@ TEST(TracesTest, ACollectorThatIsAwayHarmsNothing) {
     const Collector gone;
     endpoint = gone.endpoint();
   }
-  TestServer server([&](Config& config) {
+  TownServer server([&](Config& config) {
     config.otlp_endpoint = endpoint;
     config.metrics_listen = "127.0.0.1:0";
   });
-  server.LoadTown();
   TracedSession session(server, TraceparentOf(kCallTrace, true));
   for (uint64_t i = 1; i <= 20; ++i) {
     EXPECT_EQ(session.Align("", i).status(), v1::ALIGNMENT_STATUS_OK);
@@ -271,8 +267,7 @@ class LogFile {
 
 TEST(TracesTest, LogLinesOfACallAndAScanNameTheirTrace) {
   const LogFile log;
-  TestServer server([](Config& config) { config.log_level = "debug"; });
-  server.LoadTown();
+  TownServer server([](Config& config) { config.log_level = "debug"; });
   TracedSession session(server, TraceparentOf(kCallTrace, false));
   static_cast<void>(session.Align("", 1));
   static_cast<void>(session.Align(TraceparentOf(kScanTrace, false), 2));

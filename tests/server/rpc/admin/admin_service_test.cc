@@ -19,10 +19,7 @@ TEST(AdminService, TellsWhatItIs) {
   server.LoadTown();
   TestSession session(server);
   session.Open();
-  v1::GetServerInfoResponse info;
-  ASSERT_TRUE(
-      server.admin->GetServerInfo(TestServer::NewContext().get(), v1::GetServerInfoRequest(), &info)
-          .ok());
+  const v1::GetServerInfoResponse info = ServerInfoOf(server);
   EXPECT_EQ(info.state(), v1::SERVER_STATE_SERVING);
   EXPECT_EQ(info.engine(), "cpu");
   ASSERT_EQ(info.devices_size(), 1);
@@ -55,18 +52,15 @@ TEST(AdminService, ListsTheOpenSessions) {
   };
   EXPECT_EQ(list({}).sessions_size(), 0);
 
-  v1::OpenSession open;
-  open.mutable_setup()->set_map("town");
+  v1::OpenSession open = TownSession();
   open.mutable_setup()->set_vehicle("bus 7");
   open.mutable_setup()->mutable_options()->set_profile("autoware");
   TestSession session(server);
   session.Open(open);
-  session.Send(GoodScan());
-  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+  EXPECT_EQ(session.Align(GoodScan()).status(), v1::ALIGNMENT_STATUS_OK);
   open.set_start_inactive(true);
   TestSession sleeping(server);
   sleeping.Open(open);
-
   // The answer is counted after it has been sent.
   ASSERT_TRUE(Eventually([&] { return list({}).sessions(0).answered() == 1; }));
   const v1::ListSessionsResponse all = list({});

@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <set>
-#include <string>
+#include <utility>
+#include <vector>
 
 #include "server/convert/pose.h"
 #include "tests/server/gated_engine.h"
@@ -34,14 +36,12 @@ TEST_P(AlignScans, FindsTheVehicleFromAGuessNearby) {
   for (const char* profile : {"autoware", "precise"}) {
     SCOPED_TRACE(profile);
     TestSession session(server_);
-    v1::OpenSession open;
-    open.mutable_setup()->set_map("town");
+    v1::OpenSession open = TownSession();
     open.mutable_setup()->mutable_options()->set_profile(profile);
     session.Open(open);
     EXPECT_EQ(session.opened().profile().name(), profile);
     EXPECT_EQ(session.opened().map_revision(), 1);
-    session.Send(GoodScan(5));
-    const v1::AlignmentResult result = session.ReadResult();
+    const v1::AlignmentResult result = session.Align(GoodScan(5));
     EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_OK) << result.ShortDebugString();
     EXPECT_TRUE(result.accepted());
     EXPECT_EQ(result.sequence(), 5);
@@ -65,14 +65,12 @@ TEST_P(AlignScans, FindsTheVehicleFromAGuessNearby) {
 
 TEST_P(AlignScans, GivesTraceScoresAndCloudOnRequest) {
   TestSession session(server_);
-  v1::OpenSession open;
-  open.mutable_setup()->set_map("town");
+  v1::OpenSession open = TownSession();
   open.mutable_setup()->mutable_output()->set_trace(true);
   open.mutable_setup()->mutable_output()->set_point_scores(true);
   open.mutable_setup()->mutable_output()->set_aligned_cloud(true);
   session.Open(open);
-  session.Send(GoodScan());
-  const v1::AlignmentResult result = session.ReadResult();
+  const v1::AlignmentResult result = session.Align(GoodScan());
   EXPECT_EQ(result.trace().iterations_size(), static_cast<int>(result.iterations()));
   EXPECT_EQ(result.point_scores().best_score_size(), 1500);
   EXPECT_EQ(result.aligned_cloud().data().size(), 1500 * 12);
@@ -81,53 +79,49 @@ TEST_P(AlignScans, GivesTraceScoresAndCloudOnRequest) {
 TEST_P(AlignScans, AcceptsASensorThatIsMountedElsewhere) {
   const Pose base_T_sensor{{0.8, 0.1, 1.2}, Eigen::Quaterniond(0.9, 0.0, 0.1, 0.4).normalized()};
   TestSession session(server_);
-  v1::OpenSession open;
-  open.mutable_setup()->set_map("town");
+  v1::OpenSession open = TownSession();
   *open.mutable_setup()->mutable_base_t_sensor() = PoseOf(base_T_sensor);
   open.mutable_setup()->mutable_filter()->set_max_range_m(24.0);
   session.Open(open);
   v1::Scan scan = GoodScan();
   *scan.mutable_clouds(0)->mutable_cloud() =
       CloudOf(Transform(base_T_sensor.Inverse(), ScanFrom(VehiclePose())));
-  session.Send(scan);
-  const v1::AlignmentResult result = session.ReadResult();
+  const v1::AlignmentResult result = session.Align(scan);
   EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_OK) << result.detail();
   EXPECT_LT(TranslationDistance(PoseOfResult(result), VehiclePose()), 0.05);
   EXPECT_GT(result.points().filtered_out(), 0);
 }
 
-TEST_P(AlignScans, AnswersAScanWithoutAGuess) {
+TEST_P(AlignScans, SaysWhyAScanIsNotAccepted) {
+  using Adjust = std::function<void(v1::OpenSession&, v1::AlignmentOptions&)>;
+  const std::vector<std::pair<v1::AlignmentStatus, Adjust>> cases = {
+      // The scan is stamped in 1970.
+      {v1::ALIGNMENT_STATUS_STALE,
+       [](auto& open, auto&) { open.mutable_limits()->set_max_delay_s(10.0); }},
+      {v1::ALIGNMENT_STATUS_LOW_SCORE,
+       [](auto&, auto& options) {
+         options.mutable_gate()->mutable_score_threshold()->set_value(1000.0);
+       }},
+      {v1::ALIGNMENT_STATUS_NOT_CONVERGED, [](auto&, auto& options) {
+         options.mutable_overrides()->mutable_max_iterations()->set_value(1);
+       }}};
+  for (const auto& [status, change] : cases) {
+    v1::OpenSession open = TownSession();
+    change(open, *open.mutable_setup()->mutable_options());
+    TestSession session(server_);
+    session.Open(open);
+    const v1::AlignmentResult result = session.Align(GoodScan());
+    EXPECT_EQ(result.status(), status) << result.ShortDebugString();
+    EXPECT_FALSE(result.accepted());
+    EXPECT_EQ(result.has_map_t_base(), status != v1::ALIGNMENT_STATUS_STALE);
+    EXPECT_EQ(result.termination_reason() == v1::TERMINATION_REASON_MAX_ITERATIONS,
+              status == v1::ALIGNMENT_STATUS_NOT_CONVERGED);
+  }
+}
+
+TEST_P(AlignScans, SaysLowOverlapAfterAConfigureThatAsksForMore) {
   TestSession session(server_);
   session.Open();
-  v1::Scan scan = GoodScan();
-  scan.clear_guess_map_t_base();
-  session.Send(scan);
-  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_NO_PRIOR);
-}
-
-TEST_P(AlignScans, AnswersAStaleScan) {
-  TestSession session(server_);
-  v1::OpenSession open;
-  open.mutable_setup()->set_map("town");
-  open.mutable_limits()->set_max_delay_s(10.0);
-  session.Open(open);
-  session.Send(GoodScan());  // stamped in 1970
-  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_STALE);
-}
-
-TEST_P(AlignScans, SaysLowScoreAndLowOverlap) {
-  TestSession session(server_);
-  v1::OpenSession open;
-  open.mutable_setup()->set_map("town");
-  open.mutable_setup()->mutable_options()->mutable_gate()->mutable_score_threshold()->set_value(
-      1000.0);
-  session.Open(open);
-  session.Send(GoodScan());
-  v1::AlignmentResult result = session.ReadResult();
-  EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_LOW_SCORE);
-  EXPECT_FALSE(result.accepted());
-  EXPECT_TRUE(result.has_map_t_base());
-
   v1::AlignScansRequest request;
   request.mutable_configure()->set_sequence(9);
   request.mutable_configure()
@@ -137,30 +131,13 @@ TEST_P(AlignScans, SaysLowScoreAndLowOverlap) {
       ->mutable_min_matched_ratio()
       ->set_value(1.0);
   session.Send(request);
-  const v1::AlignScansResponse configured = session.Read();
-  ASSERT_TRUE(configured.has_configured()) << configured.ShortDebugString();
-  EXPECT_EQ(configured.configured().sequence(), 9);
+  EXPECT_EQ(session.Read().configured().sequence(), 9);
   v1::Scan scan = GoodScan();
-  v1::Cloud& cloud = *scan.mutable_clouds(0)->mutable_cloud();
-  v1::Cloud far = CloudOf({0.0F, 0.0F, 60.0F, 1.0F, 0.0F, 60.0F});
-  cloud.mutable_data()->append(far.data());
-  session.Send(scan);
-  result = session.ReadResult();
+  scan.mutable_clouds(0)->mutable_cloud()->mutable_data()->append(
+      CloudOf({0.0F, 0.0F, 60.0F, 1.0F, 0.0F, 60.0F}).data());
+  const v1::AlignmentResult result = session.Align(scan);
   EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_LOW_OVERLAP);
   EXPECT_FALSE(result.accepted());
-}
-
-TEST_P(AlignScans, SaysNotConvergedAtTheLimitOfIterations) {
-  TestSession session(server_);
-  v1::OpenSession open;
-  open.mutable_setup()->set_map("town");
-  open.mutable_setup()->mutable_options()->mutable_overrides()->mutable_max_iterations()->set_value(
-      1);
-  session.Open(open);
-  session.Send(GoodScan());
-  const v1::AlignmentResult result = session.ReadResult();
-  EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_NOT_CONVERGED);
-  EXPECT_EQ(result.termination_reason(), v1::TERMINATION_REASON_MAX_ITERATIONS);
 }
 
 TEST_P(AlignScans, KeepsTheOldOptionsWhenAConfigureIsRejected) {
@@ -182,41 +159,32 @@ TEST_P(AlignScans, KeepsTheOldOptionsWhenAConfigureIsRejected) {
   EXPECT_EQ(response.rejected().sequence(), 3);
   EXPECT_THAT(response.rejected().detail(),
               HasSubstr("step_size_m must be over 0 and at most 100 (got -1)"));
-  session.Send(GoodScan());
-  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+  EXPECT_EQ(session.Align(GoodScan()).status(), v1::ALIGNMENT_STATUS_OK);
 }
 
 TEST_P(AlignScans, GoesOnWithNewRevisionsAndSaysWhenTheMapIsGone) {
   TestSession session(server_);
   session.Open();
-  session.Send(GoodScan());
-  EXPECT_EQ(session.ReadResult().map_revision(), 1);
+  EXPECT_EQ(session.Align(GoodScan()).map_revision(), 1);
   server_.LoadTown();
-  session.Send(GoodScan());
-  EXPECT_EQ(session.ReadResult().map_revision(), 2);
+  EXPECT_EQ(session.Align(GoodScan()).map_revision(), 2);
   v1::DeleteMapRequest request;
   request.set_map("town");
   v1::DeleteMapResponse response;
   ASSERT_TRUE(server_.maps->DeleteMap(TestServer::NewContext().get(), request, &response).ok());
   EXPECT_EQ(response.revision(), 2);
-  session.Send(GoodScan());
-  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_NO_MAP);
+  EXPECT_EQ(session.Align(GoodScan()).status(), v1::ALIGNMENT_STATUS_NO_MAP);
   server_.LoadTown();
-  session.Send(GoodScan());
-  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+  EXPECT_EQ(session.Align(GoodScan()).status(), v1::ALIGNMENT_STATUS_OK);
 }
 
 TEST_P(AlignScans, ServesOneScanWithoutASession) {
-  v1::AlignScanRequest request;
-  request.mutable_setup()->set_map("town");
-  *request.mutable_scan() = GoodScan(4);
-  v1::AlignScanResponse response;
-  const grpc::Status status =
-      server_.localization->AlignScan(TestServer::NewContext().get(), request, &response);
+  v1::AlignmentResult result;
+  const grpc::Status status = AlignInTown(server_, GoodScan(4), result);
   ASSERT_TRUE(status.ok()) << status.error_message();
-  EXPECT_EQ(response.result().status(), v1::ALIGNMENT_STATUS_OK);
-  EXPECT_EQ(response.result().sequence(), 4);
-  EXPECT_LT(TranslationDistance(PoseOfResult(response.result()), VehiclePose()), 0.05);
+  EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_OK);
+  EXPECT_EQ(result.sequence(), 4);
+  EXPECT_LT(TranslationDistance(PoseOfResult(result), VehiclePose()), 0.05);
 }
 
 // While the engine is held at a gate, everything that happens around it can be told in advance.
@@ -228,54 +196,55 @@ class BusyEngine : public ::testing::Test {
   }
   void TearDown() override { gate_->Open(); }
 
+  // A session whose first scan the engine holds.
+  std::unique_ptr<TestSession> HeldSession(const v1::OpenSession& open = TownSession()) {
+    auto session = std::make_unique<TestSession>(server_);
+    session->Open(open);
+    session->Send(GoodScan(1));
+    gate_->AwaitBatches(1);
+    return session;
+  }
+
   const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
   TestServer server_{[](Config& config) { config.limits.max_queued_scans = 3; },
                      std::make_unique<GatedEngine>(gate_)};
 };
 
 TEST_F(BusyEngine, TheNewestScanWinsAndEachGetsOneReply) {
-  TestSession session(server_);
-  session.Open();
-  session.Send(GoodScan(1));
-  gate_->AwaitBatches(1);
-  for (uint64_t sequence = 2; sequence <= 5; ++sequence) session.Send(GoodScan(sequence));
+  const auto session = HeldSession();
+  for (uint64_t sequence = 2; sequence <= 5; ++sequence) session->Send(GoodScan(sequence));
   // 2, 3 and 4 give way, each as the next one comes; 5 waits.
   for (uint64_t sequence = 2; sequence <= 4; ++sequence) {
-    const v1::AlignmentResult result = session.ReadResult();
+    const v1::AlignmentResult result = session->ReadResult();
     EXPECT_EQ(result.sequence(), sequence);
     EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_SUPERSEDED);
     EXPECT_FALSE(result.has_map_t_base());
   }
   gate_->Open();
   for (const uint64_t sequence : {1, 5}) {
-    const v1::AlignmentResult result = session.ReadResult();
+    const v1::AlignmentResult result = session->ReadResult();
     EXPECT_EQ(result.sequence(), sequence);
     EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_OK);
   }
-  session.HalfClose();
-  EXPECT_FALSE(session.Read().has_result());
-  EXPECT_TRUE(session.Finish().ok());
+  session->HalfClose();
+  EXPECT_FALSE(session->Read().has_result());
+  EXPECT_TRUE(session->Finish().ok());
 }
 
 TEST_F(BusyEngine, AScanThatIsReplacedHasNoDiagnosticsAndIsNotCountedAsSkipped) {
-  v1::OpenSession open;
-  open.mutable_setup()->set_map("town");
+  v1::OpenSession open = TownSession();
   open.mutable_setup()->mutable_output()->set_diagnostics(true);
   // Nothing is accepted: every scan that is looked at counts.
   open.mutable_setup()->mutable_options()->mutable_gate()->mutable_score_threshold()->set_value(
       1000.0);
-  TestSession session(server_);
-  session.Open(open);
-  session.Send(GoodScan(1));
-  gate_->AwaitBatches(1);
-  session.Send(GoodScan(2));
-  session.Send(GoodScan(3));
-  const v1::AlignmentResult replaced = session.ReadResult();
+  const auto session = HeldSession(open);
+  session->Send(GoodScan(2));
+  const v1::AlignmentResult replaced = session->Align(GoodScan(3));
   EXPECT_EQ(replaced.status(), v1::ALIGNMENT_STATUS_SUPERSEDED);
   EXPECT_FALSE(replaced.has_diagnostics());
   gate_->Open();
   for (const int64_t count : {1, 2}) {
-    const v1::AlignmentResult result = session.ReadResult();
+    const v1::AlignmentResult result = session->ReadResult();
     ASSERT_EQ(result.diagnostics().entries_size(), 19);
     EXPECT_EQ(result.diagnostics().entries(18).int_value(), count);
   }
@@ -283,8 +252,7 @@ TEST_F(BusyEngine, AScanThatIsReplacedHasNoDiagnosticsAndIsNotCountedAsSkipped) 
 
 TEST_F(BusyEngine, ASessionMayAskForMoreScansToWait) {
   TestSession session(server_);
-  v1::OpenSession open;
-  open.mutable_setup()->set_map("town");
+  v1::OpenSession open = TownSession();
   open.mutable_limits()->set_max_waiting_scans(2);
   session.Open(open);
   EXPECT_EQ(session.opened().limits().max_waiting_scans(), 2);
@@ -308,8 +276,7 @@ TEST_F(BusyEngine, WhatGathersMeanwhileGoesInOneBatch) {
   // A superseded reply proves that the scan behind it waits.
   for (TestSession* session : {&second, &third}) {
     session->Send(GoodScan(1));
-    session->Send(GoodScan(2));
-    EXPECT_EQ(session->ReadResult().status(), v1::ALIGNMENT_STATUS_SUPERSEDED);
+    EXPECT_EQ(session->Align(GoodScan(2)).status(), v1::ALIGNMENT_STATUS_SUPERSEDED);
   }
   gate_->Open();
   EXPECT_EQ(first.ReadResult().timings().batch_size(), 1);
@@ -320,10 +287,7 @@ TEST_F(BusyEngine, WhatGathersMeanwhileGoesInOneBatch) {
 }
 
 TEST_F(BusyEngine, AFullQueueIsOverloadedWithAHint) {
-  TestSession busy(server_);
-  busy.Open();
-  busy.Send(GoodScan(1));
-  gate_->AwaitBatches(1);
+  const auto busy = HeldSession();
   std::vector<std::unique_ptr<TestSession>> waiting;
   for (int i = 0; i < 3; ++i) {
     waiting.push_back(std::make_unique<TestSession>(server_));
@@ -332,66 +296,52 @@ TEST_F(BusyEngine, AFullQueueIsOverloadedWithAHint) {
     waiting.back()->Send(GoodScan(2));
     EXPECT_EQ(waiting.back()->ReadResult().status(), v1::ALIGNMENT_STATUS_SUPERSEDED);
   }
-  busy.Send(GoodScan(2));
-  const v1::AlignmentResult result = busy.ReadResult();
+  const v1::AlignmentResult result = busy->Align(GoodScan(2));
   EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_OVERLOADED);
   EXPECT_GT(result.retry_after_s(), 0.0);
 
-  v1::AlignScanRequest request;
-  request.mutable_setup()->set_map("town");
-  *request.mutable_scan() = GoodScan();
-  v1::AlignScanResponse response;
-  EXPECT_EQ(server_.localization->AlignScan(TestServer::NewContext().get(), request, &response)
-                .error_code(),
+  v1::AlignmentResult refused;
+  EXPECT_EQ(AlignInTown(server_, GoodScan(), refused).error_code(),
             grpc::StatusCode::RESOURCE_EXHAUSTED);
   gate_->Open();
-  EXPECT_EQ(busy.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+  EXPECT_EQ(busy->ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
 }
 
 TEST_F(BusyEngine, AScanPastItsTimeoutIsAnsweredWithoutBeingAligned) {
-  TestSession busy(server_);
-  busy.Open();
-  busy.Send(GoodScan(1));
-  gate_->AwaitBatches(1);
+  const auto busy = HeldSession();
   v1::Scan scan = GoodScan(2);
   scan.set_timeout_s(1e-9);
-  busy.Send(scan);
+  busy->Send(scan);
   // The reply to a rejected message proves that the scan before it has been received.
   v1::AlignScansRequest request;
   request.mutable_pose();
-  busy.Send(request);
-  EXPECT_TRUE(busy.Read().has_rejected());
+  busy->Send(request);
+  EXPECT_TRUE(busy->Read().has_rejected());
   gate_->Open();
-  EXPECT_EQ(busy.ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
+  EXPECT_EQ(busy->ReadResult().status(), v1::ALIGNMENT_STATUS_OK);
   const size_t batches = gate_->batches().size();  // of the first scan and its estimates
-  const v1::AlignmentResult result = busy.ReadResult();
+  const v1::AlignmentResult result = busy->ReadResult();
   EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_DEADLINE);
   EXPECT_FALSE(result.has_map_t_base());
   EXPECT_EQ(gate_->batches().size(), batches);
 }
 
 TEST_F(BusyEngine, HalfClosingWaitsForTheScansUnderWay) {
-  TestSession session(server_);
-  session.Open();
-  session.Send(GoodScan(1));
-  gate_->AwaitBatches(1);
-  session.Send(GoodScan(2));
-  session.HalfClose();
+  const auto session = HeldSession();
+  session->Send(GoodScan(2));
+  session->HalfClose();
   gate_->Open();
-  EXPECT_EQ(session.ReadResult().sequence(), 1);
-  EXPECT_EQ(session.ReadResult().sequence(), 2);
-  EXPECT_TRUE(session.Finish().ok());
+  EXPECT_EQ(session->ReadResult().sequence(), 1);
+  EXPECT_EQ(session->ReadResult().sequence(), 2);
+  EXPECT_TRUE(session->Finish().ok());
 }
 
 TEST_F(BusyEngine, AClientThatVanishesLeavesTheOthersAlone) {
   {
-    TestSession vanishing(server_);
-    vanishing.Open();
-    vanishing.Send(GoodScan(1));
-    gate_->AwaitBatches(1);
-    vanishing.Send(GoodScan(2));
-    vanishing.Cancel();
-    EXPECT_EQ(vanishing.Finish().error_code(), grpc::StatusCode::CANCELLED);
+    const auto vanishing = HeldSession();
+    vanishing->Send(GoodScan(2));
+    vanishing->Cancel();
+    EXPECT_EQ(vanishing->Finish().error_code(), grpc::StatusCode::CANCELLED);
   }
   TestSession session(server_);
   session.Open();
@@ -401,15 +351,12 @@ TEST_F(BusyEngine, AClientThatVanishesLeavesTheOthersAlone) {
 }
 
 TEST_F(BusyEngine, MapsAreUpdatedWhileTheEngineAligns) {
-  TestSession session(server_);
-  session.Open();
-  session.Send(GoodScan(1));
-  gate_->AwaitBatches(1);
+  const auto session = HeldSession();
   server_.LoadTown();
-  session.Send(GoodScan(2));
+  session->Send(GoodScan(2));
   gate_->Open();
-  EXPECT_EQ(session.ReadResult().map_revision(), 1);  // as it was when the scan began
-  EXPECT_EQ(session.ReadResult().map_revision(), 2);
+  EXPECT_EQ(session->ReadResult().map_revision(), 1);  // as it was when the scan began
+  EXPECT_EQ(session->ReadResult().map_revision(), 2);
 }
 
 }  // namespace

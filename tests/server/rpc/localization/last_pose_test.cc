@@ -32,15 +32,13 @@ class LastPoseTest : public ::testing::Test {
     server_.LoadTown();
     server_.LoadTown("other");
   }
-
   // A session of this vehicle with one accepted scan; returns its pose.
   v1::Pose Drive(const std::string& vehicle) {
     TestSession session(server_);
     v1::OpenSession open = OpenOf(vehicle);
     open.set_from_last_pose(false);
     session.Open(open);
-    session.Send(GoodScan());
-    const v1::AlignmentResult result = session.ReadResult();
+    const v1::AlignmentResult result = session.Align(GoodScan());
     EXPECT_TRUE(result.accepted());
     return result.map_t_base().pose();
   }
@@ -56,13 +54,11 @@ TEST_F(LastPoseTest, AreTheFirstGuess) {
   EXPECT_EQ(session.opened().last_pose().map_revision(), 1u);
   EXPECT_GE(session.opened().last_pose().age_s(), 0.0);
   EXPECT_EQ(session.opened().last_pose().map_t_base().position().x(), last.position().x());
-  session.Send(WithoutGuess(1));
-  const v1::AlignmentResult result = session.ReadResult();
+  const v1::AlignmentResult result = session.Align(WithoutGuess(1));
   EXPECT_TRUE(result.accepted()) << result.ShortDebugString();
   EXPECT_EQ(result.guess_map_t_base().position().x(), last.position().x());
   // From then on the session knows better, and a scan must bring something.
-  session.Send(WithoutGuess(2));
-  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_NO_PRIOR);
+  EXPECT_EQ(session.Align(WithoutGuess(2)).status(), v1::ALIGNMENT_STATUS_NO_PRIOR);
 }
 
 TEST_F(LastPoseTest, AreNotBelievedWhereTheScanDoesNotFit) {
@@ -75,39 +71,22 @@ TEST_F(LastPoseTest, AreNotBelievedWhereTheScanDoesNotFit) {
   mount.mutable_position()->set_x(12.0);
   mount.mutable_position()->set_z(30.0);
   mount.mutable_orientation()->set_w(1.0);
-  session.Send(elsewhere);
-  EXPECT_FALSE(session.ReadResult().accepted());
+  EXPECT_FALSE(session.Align(elsewhere).accepted());
   // Nothing was taken over: the pose is still the first guess.
-  session.Send(WithoutGuess(2));
-  EXPECT_TRUE(session.ReadResult().accepted());
+  EXPECT_TRUE(session.Align(WithoutGuess(2)).accepted());
 }
 
-TEST_F(LastPoseTest, AreOfAVehicleAndAMap) {
+TEST_F(LastPoseTest, AreOfAVehicleAndAMapForThoseWhoAsk) {
   static_cast<void>(Drive("bus"));
-  for (const v1::OpenSession& open : {OpenOf("van"), OpenOf("bus", "other")}) {
+  v1::OpenSession not_asked = OpenOf("bus");
+  not_asked.set_from_last_pose(false);
+  for (const v1::OpenSession& open : {OpenOf("van"), OpenOf("bus", "other"), not_asked}) {
     TestSession session(server_);
     session.Open(open);
     EXPECT_FALSE(session.opened().has_last_pose());
-    session.Send(WithoutGuess(1));
-    EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_NO_PRIOR);
+    EXPECT_EQ(session.Align(WithoutGuess(1)).status(), v1::ALIGNMENT_STATUS_NO_PRIOR);
   }
-  TestSession nameless(server_);
-  v1::AlignScansRequest request;
-  *request.mutable_open() = OpenOf("");
-  nameless.Send(request);
-  EXPECT_FALSE(nameless.Read().has_opened());
-  EXPECT_EQ(nameless.Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-}
-
-TEST_F(LastPoseTest, AreOnlyForThoseWhoAsk) {
-  static_cast<void>(Drive("bus"));
-  TestSession session(server_);
-  v1::OpenSession open = OpenOf("bus");
-  open.set_from_last_pose(false);
-  session.Open(open);
-  EXPECT_FALSE(session.opened().has_last_pose());
-  session.Send(WithoutGuess(1));
-  EXPECT_EQ(session.ReadResult().status(), v1::ALIGNMENT_STATUS_NO_PRIOR);
+  EXPECT_EQ(OpenError(server_, OpenOf("")).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
 }  // namespace

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/geometry/euler.h"
@@ -21,7 +23,12 @@ class ScorePoses : public EngineTest {
 
   void SetUp() override { server_.LoadTown(); }
 
-  std::unique_ptr<Stream> NewStream() { return server_.localization->ScorePoses(context_.get()); }
+  // A stream whose set-up has been taken, and the reply to it.
+  std::unique_ptr<Stream> Ready(const v1::ScorePosesRequest& setup, v1::ScorePosesResponse& ready) {
+    auto stream = server_.localization->ScorePoses(context_.get());
+    EXPECT_TRUE(stream->Write(setup) && stream->Read(&ready));
+    return stream;
+  }
 
   static v1::ScorePosesRequest TownSetup() {
     v1::ScorePosesRequest request;
@@ -48,10 +55,8 @@ class ScorePoses : public EngineTest {
 VOXLOC_INSTANTIATE_ON_ENGINES(ScorePoses);
 
 TEST_P(ScorePoses, ScoresTheTruePoseBest) {
-  const auto stream = NewStream();
-  ASSERT_TRUE(stream->Write(TownSetup()));
   v1::ScorePosesResponse response;
-  ASSERT_TRUE(stream->Read(&response));
+  const auto stream = Ready(TownSetup(), response);
   ASSERT_TRUE(response.has_ready());
   EXPECT_EQ(response.ready().map_revision(), 1);
   EXPECT_EQ(response.ready().points().used(), 1500);
@@ -79,18 +84,15 @@ TEST_P(ScorePoses, ScoresTheTruePoseBest) {
 }
 
 TEST_P(ScorePoses, GivesPointScoresAndZerosOutsideTheMap) {
-  const auto stream = NewStream();
   v1::ScorePosesRequest setup = TownSetup();
   setup.mutable_setup()->mutable_setup()->mutable_output()->set_point_scores(true);
   setup.mutable_setup()->mutable_stage()->set_value(0);
-  ASSERT_TRUE(stream->Write(setup));
   v1::ScorePosesResponse response;
-  ASSERT_TRUE(stream->Read(&response));
+  const auto stream = Ready(setup, response);
   v1::ScorePosesRequest request;
   AddPose(VehiclePose(), request.mutable_poses());
   AddPose({{1e300, 0.0, 0.0}, Eigen::Quaterniond::Identity()}, request.mutable_poses());
-  ASSERT_TRUE(stream->Write(request));
-  ASSERT_TRUE(stream->Read(&response));
+  ASSERT_TRUE(stream->Write(request) && stream->Read(&response));
   EXPECT_EQ(response.scores().nvtl_size(), 2);
   EXPECT_GT(response.scores().nvtl(0), 2.0);
   EXPECT_EQ(response.scores().nvtl(1), 0.0);
@@ -99,10 +101,8 @@ TEST_P(ScorePoses, GivesPointScoresAndZerosOutsideTheMap) {
 }
 
 TEST_P(ScorePoses, AnswersAMalformedSetAndGoesOn) {
-  const auto stream = NewStream();
-  ASSERT_TRUE(stream->Write(TownSetup()));
   v1::ScorePosesResponse response;
-  ASSERT_TRUE(stream->Read(&response));
+  const auto stream = Ready(TownSetup(), response);
   std::vector<v1::PoseSet> sets(4);
   sets[1].add_map_t_base(1.0);
   for (int i = 0; i < 7; ++i) sets[2].add_map_t_base(std::numeric_limits<double>::quiet_NaN());
@@ -110,16 +110,14 @@ TEST_P(ScorePoses, AnswersAMalformedSetAndGoesOn) {
   for (const v1::PoseSet& set : sets) {
     v1::ScorePosesRequest request;
     *request.mutable_poses() = set;
-    ASSERT_TRUE(stream->Write(request));
-    ASSERT_TRUE(stream->Read(&response));
+    ASSERT_TRUE(stream->Write(request) && stream->Read(&response));
     EXPECT_NE(response.scores().detail(), "");
     EXPECT_TRUE(response.scores().last());
     EXPECT_EQ(response.scores().nvtl_size(), 0);
   }
   v1::ScorePosesRequest request;
   AddPose(VehiclePose(), request.mutable_poses());
-  ASSERT_TRUE(stream->Write(request));
-  ASSERT_TRUE(stream->Read(&response));
+  ASSERT_TRUE(stream->Write(request) && stream->Read(&response));
   EXPECT_EQ(response.scores().detail(), "");
   EXPECT_EQ(response.scores().nvtl_size(), 1);
 }
@@ -137,23 +135,21 @@ TEST_P(ScorePoses, EndsOnWhatItCannotServe) {
   EXPECT_EQ(code_of(request), grpc::StatusCode::INVALID_ARGUMENT);
   AddPose(VehiclePose(), request.mutable_poses());
   EXPECT_EQ(code_of(request), grpc::StatusCode::FAILED_PRECONDITION);
-  request = TownSetup();
-  request.mutable_setup()->mutable_setup()->set_map("nowhere");
-  EXPECT_EQ(code_of(request), grpc::StatusCode::NOT_FOUND);
-  request = TownSetup();
-  request.mutable_setup()->mutable_stage()->set_value(9);
-  EXPECT_EQ(code_of(request), grpc::StatusCode::INVALID_ARGUMENT);
-  request = TownSetup();
-  request.mutable_setup()->mutable_scan()->mutable_clouds(0)->mutable_cloud()->clear_data();
-  EXPECT_EQ(code_of(request), grpc::StatusCode::INVALID_ARGUMENT);
-  request = TownSetup();
-  request.mutable_setup()->mutable_setup()->set_min_map_revision(5);
-  EXPECT_EQ(code_of(request), grpc::StatusCode::FAILED_PRECONDITION);
-
-  const auto stream = NewStream();
-  ASSERT_TRUE(stream->Write(TownSetup()));
+  const std::vector<std::pair<grpc::StatusCode, std::function<void(v1::ScoreSetup&)>>> cases = {
+      {grpc::StatusCode::NOT_FOUND, [](auto& setup) { setup.mutable_setup()->set_map("nowhere"); }},
+      {grpc::StatusCode::INVALID_ARGUMENT,
+       [](auto& setup) { setup.mutable_stage()->set_value(9); }},
+      {grpc::StatusCode::INVALID_ARGUMENT,
+       [](auto& setup) { setup.mutable_scan()->mutable_clouds(0)->mutable_cloud()->clear_data(); }},
+      {grpc::StatusCode::FAILED_PRECONDITION,
+       [](auto& setup) { setup.mutable_setup()->set_min_map_revision(5); }}};
+  for (const auto& [code, change] : cases) {
+    request = TownSetup();
+    change(*request.mutable_setup());
+    EXPECT_EQ(code_of(request), code);
+  }
   v1::ScorePosesResponse response;
-  ASSERT_TRUE(stream->Read(&response));
+  const auto stream = Ready(TownSetup(), response);
   EXPECT_EQ(code_of(TownSetup()), grpc::StatusCode::RESOURCE_EXHAUSTED);  // one stream at once
 }
 

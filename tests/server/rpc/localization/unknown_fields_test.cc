@@ -47,7 +47,6 @@ int AddUnknownFields(google::protobuf::Message& message) {
 class UnknownFieldsTest : public EngineTest {
  protected:
   void SetUp() override { server_.LoadTown(); }
-
   // What a session with one scan answers, but for its times and the name of the session.
   std::string AnswerTo(bool with_unknown_fields) {
     v1::AlignScansRequest open;

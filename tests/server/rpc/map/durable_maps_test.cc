@@ -7,12 +7,12 @@
 #include <sqlite3.h>
 
 #include <atomic>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "tests/server/map_calls.h"
+#include "tests/server/rpc/map/revision_calls.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
 #include "tests/support/engine_test.h"
@@ -55,55 +55,25 @@ class DurableMaps : public EngineTest {
         },
         std::make_unique<CountingEngine>(engine(), built_));
   }
-
-  // Waits for the map to be loaded.
-  static void AwaitMap(TestServer& server, const std::string& map = "town") {
-    ASSERT_TRUE(Eventually([&] {
-      v1::GetMapRequest request;
-      request.set_map(map);
-      v1::GetMapResponse response;
-      const grpc::Status status =
-          server.maps->GetMap(TestServer::NewContext().get(), request, &response);
-      return status.error_code() != grpc::StatusCode::UNAVAILABLE;
-    })) << "the map was not loaded";
-  }
-
   // The pose of a scan, bit by bit, with a canary's name.
   static std::string PoseOf(TestServer& server, const std::string& vehicle = "bus") {
     TestSession session(server);
-    v1::OpenSession open;
-    open.mutable_setup()->set_map("town");
+    v1::OpenSession open = TownSession();
     open.mutable_setup()->set_vehicle(vehicle);
     session.Open(open);
-    session.Send(GoodScan());
-    return session.ReadResult().map_t_base().SerializeAsString();
+    return session.Align(GoodScan()).map_t_base().SerializeAsString();
   }
-
   // In the middle of the content of a tile.
-  void FlipABit(const std::string& tile) {
+  void Damage(const std::string& tile) {
     sqlite3* database = nullptr;
-    const std::string path = directory_.Path("maps/maps.db");
-    ASSERT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
-    sqlite3_stmt* query = nullptr;
-    ASSERT_EQ(sqlite3_prepare_v2(database,
-                                 "SELECT rowid, data FROM pieces WHERE content_id = "
-                                 "(SELECT content_id FROM tiles WHERE tile_id = ?1)",
-                                 -1, &query, nullptr),
-              SQLITE_OK);
-    sqlite3_bind_text(query, 1, tile.c_str(), -1, SQLITE_TRANSIENT);
-    ASSERT_EQ(sqlite3_step(query), SQLITE_ROW);
-    const int64_t row = sqlite3_column_int64(query, 0);
-    std::string data(static_cast<const char*>(sqlite3_column_blob(query, 1)),
-                     static_cast<size_t>(sqlite3_column_bytes(query, 1)));
-    sqlite3_finalize(query);
-    data[data.size() / 2] ^= 1;
-    ASSERT_EQ(sqlite3_prepare_v2(database, "UPDATE pieces SET data = ?1 WHERE rowid = ?2", -1,
-                                 &query, nullptr),
-              SQLITE_OK);
-    sqlite3_bind_blob(query, 1, data.data(), static_cast<int>(data.size()), SQLITE_TRANSIENT);
-    sqlite3_bind_int64(query, 2, row);
-    ASSERT_EQ(sqlite3_step(query), SQLITE_DONE);
-    sqlite3_finalize(query);
+    ASSERT_EQ(sqlite3_open(directory_.Path("maps/maps.db").c_str(), &database), SQLITE_OK);
+    const std::string sql =
+        "UPDATE pieces SET data = CAST(SUBSTR(data, 1, LENGTH(data) / 2) || X'01FE01FE' || "
+        "SUBSTR(data, LENGTH(data) / 2 + 5) AS BLOB) WHERE content_id = "
+        "(SELECT content_id FROM tiles WHERE tile_id = '" +
+        tile + "')";
+    ASSERT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK);
+    ASSERT_EQ(sqlite3_changes(database), 1);
     ASSERT_EQ(sqlite3_close(database), SQLITE_OK);
   }
 
@@ -119,16 +89,14 @@ TEST_P(DurableMaps, ComeBackAsTheyWere) {
   {
     const auto server = Start();
     LoadTwoTiles(*server);
-    ASSERT_TRUE(RunUpdate(*server, {BeginRequest("town"), TileRequest("mid", TownStrip(-3.0, 3.0)),
-                                    RemoveRequest("west"), CommitRequest()})
-                    .status.ok());
+    Change(*server, {TileRequest("mid", TownStrip(-3.0, 3.0)), RemoveRequest("west")});
     before = GetMap(*server);
     EXPECT_TRUE(before.durable());
     tiles = Tiles(*server);
     pose = PoseOf(*server);
   }
   const auto server = Start();
-  AwaitMap(*server);
+  AwaitTown(*server);
   v1::MapInfo after = GetMap(*server);
   // The memory that a map takes is not the map.
   after.set_memory_bytes(before.memory_bytes());
@@ -148,12 +116,10 @@ TEST_P(DurableMaps, StagedRevisionsComeBackForTheirVehicles) {
   {
     const auto server = Start();
     LoadTwoTiles(*server);
-    ASSERT_TRUE(RunUpdate(*server, {BeginRequest("town"), TileRequest("mid", TownStrip(-3.0, 3.0)),
-                                    StageRequest({"van"})})
-                    .status.ok());
+    Change(*server, {TileRequest("mid", TownStrip(-3.0, 3.0))}, StageRequest({"van"}));
   }
   const auto server = Start();
-  AwaitMap(*server);
+  AwaitTown(*server);
   EXPECT_EQ(RevisionOf(*server, "bus"), 1u);
   // The active revision is there before the staged ones.
   EXPECT_TRUE(Eventually([&] { return RevisionOf(*server, "van") == 2u; }));
@@ -165,41 +131,16 @@ TEST_P(DurableMaps, DeletedMapsStayDeletedAndRequestsStayCommitted) {
   {
     const auto server = Start();
     LoadTwoTiles(*server, "port");
-    ASSERT_TRUE(
-        RunUpdate(*server, {begin, TileRequest("all", SmallTown()), CommitRequest()}).status.ok());
-    v1::DeleteMapRequest request;
-    request.set_map("port");
-    v1::DeleteMapResponse response;
-    ASSERT_TRUE(server->maps->DeleteMap(TestServer::NewContext().get(), request, &response).ok());
+    Change(*server, {TileRequest("all", SmallTown())}, CommitRequest(), begin);
+    ASSERT_TRUE(DeleteMap(*server, "port").ok());
   }
   const auto server = Start();
-  AwaitMap(*server);
+  AwaitTown(*server);
   v1::ListMapsResponse maps;
   ASSERT_TRUE(
       server->maps->ListMaps(TestServer::NewContext().get(), v1::ListMapsRequest(), &maps).ok());
   EXPECT_EQ(maps.maps_size(), 1);
   EXPECT_TRUE(RunUpdate(*server, {begin, CommitRequest()}).committed.repeated());
-}
-
-TEST_P(DurableMaps, LastPosesComeBack) {
-  std::string pose;
-  {
-    const auto server = Start();
-    LoadTwoTiles(*server);
-    pose = PoseOf(*server);
-  }
-  const auto server = Start();
-  AwaitMap(*server);
-  TestSession session(*server);
-  v1::OpenSession open;
-  open.mutable_setup()->set_map("town");
-  open.mutable_setup()->set_vehicle("bus");
-  open.set_from_last_pose(true);
-  session.Open(open);
-  v1::PoseWithCovariance expected;
-  ASSERT_TRUE(expected.ParseFromString(pose));
-  EXPECT_EQ(session.opened().last_pose().map_t_base().SerializeAsString(),
-            expected.pose().SerializeAsString());
 }
 
 TEST_P(DurableMaps, AreLoadedFromMomentsToTheBit) {
@@ -212,34 +153,15 @@ TEST_P(DurableMaps, AreLoadedFromMomentsToTheBit) {
   }
   for (const int times : {1, 2}) {
     const auto server = Start();
-    AwaitMap(*server);
+    AwaitTown(*server);
     EXPECT_EQ(PoseOf(*server), pose) << times;
     EXPECT_EQ(built_, 0) << times;
   }
   {
     const auto server = Start("off");
-    AwaitMap(*server);
+    AwaitTown(*server);
     EXPECT_EQ(PoseOf(*server), pose);
     EXPECT_EQ(built_, 2);
-  }
-  // What a lost or damaged file had is built, and is in the next file.
-  const std::string path = directory_.Path("maps/moments.db");
-  for (const bool removed : {true, false}) {
-    if (removed) {
-      std::filesystem::remove(path);
-    } else {
-      std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
-    }
-    {
-      const auto server = Start();
-      AwaitMap(*server);
-      EXPECT_EQ(PoseOf(*server), pose);
-      EXPECT_EQ(built_, 2);
-    }
-    const auto server = Start();
-    AwaitMap(*server);
-    EXPECT_EQ(PoseOf(*server), pose);
-    EXPECT_EQ(built_, 0);
   }
 }
 
@@ -272,9 +194,9 @@ TEST_P(DurableMaps, DamagedContentIsServedFromMomentsAndReportedWhenItIsRead) {
     LoadTwoTiles(*server);
     pose = PoseOf(*server);
   }
-  FlipABit("east");
+  Damage("east");
   const auto server = Start();
-  AwaitMap(*server);
+  AwaitTown(*server);
   EXPECT_EQ(PoseOf(*server), pose);
   v1::GetTilesRequest request;
   request.set_map("town");
@@ -294,10 +216,10 @@ TEST_P(DurableMaps, ADamagedTileIsLeftOutUntilItIsSentAgain) {
     tiles = Tiles(*server);
     pose = PoseOf(*server);
   }
-  FlipABit("east");
+  Damage("east");
   {
     const auto server = Start("off");
-    AwaitMap(*server);
+    AwaitTown(*server);
     // It is a tile of the map all the same.
     const auto listed = Tiles(*server);
     ASSERT_EQ(listed.size(), 2u);
@@ -320,18 +242,8 @@ TEST_P(DurableMaps, ADamagedTileIsLeftOutUntilItIsSentAgain) {
     EXPECT_EQ(PoseOf(*server), pose);
   }
   const auto server = Start("off");
-  AwaitMap(*server);
+  AwaitTown(*server);
   EXPECT_EQ(PoseOf(*server), pose);
-}
-
-TEST_P(DurableMaps, OneServerHasADirectory) {
-  const auto server = Start();
-  CommandLine command_line;
-  command_line.config.listen = "127.0.0.1:0";
-  command_line.config.metrics_listen = "off";
-  command_line.config.data_dir = directory_.Path("maps");
-  const auto second = Server::Start(command_line, EngineChoice{EngineHandle(), {}, ""});
-  EXPECT_EQ(second.status().code(), absl::StatusCode::kAlreadyExists) << second.status();
 }
 
 }  // namespace

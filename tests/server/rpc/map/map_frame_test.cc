@@ -13,9 +13,8 @@
 
 #include "tests/server/map_calls.h"
 #include "tests/server/plain_calls.h"
-#include "tests/server/small_town.h"
+#include "tests/server/rpc/map/revision_calls.h"
 #include "tests/server/test_server.h"
-#include "tests/support/eventually.h"
 #include "tests/support/scratch_dir.h"
 
 namespace voxloc::server {
@@ -75,12 +74,11 @@ TEST(MapFrames, AMapWithoutOneTellsNoneAndGetsOneLater) {
   TestServer server;
   LoadTwoTiles(server);
   EXPECT_FALSE(GetMap(server).has_frame());
-  ASSERT_TRUE(RunUpdate(server, {BeginWith(OriginFrame()), CommitRequest()}).status.ok());
+  Change(server, {}, CommitRequest(), BeginWith(OriginFrame()));
   EXPECT_EQ(FrameOf(server).SerializeAsString(), OriginFrame().SerializeAsString());
   EXPECT_EQ(GetMap(server).tiles(), 2);
   // It stays with commits that say nothing of it.
-  ASSERT_TRUE(RunUpdate(server, {BeginRequest("town"), RemoveRequest("west"), CommitRequest()})
-                  .status.ok());
+  Change(server, {RemoveRequest("west")});
   EXPECT_EQ(FrameOf(server).SerializeAsString(), OriginFrame().SerializeAsString());
 }
 
@@ -97,10 +95,7 @@ TEST(MapFrames, OneThatDiffersIsRefused) {
   EXPECT_EQ(GetMap(server).revision(), 2);
   EXPECT_EQ(FrameOf(server).projector().mgrs_grid(), "54SUE");
   // A map that was deleted may come back with another one.
-  v1::DeleteMapRequest remove;
-  remove.set_map("town");
-  v1::DeleteMapResponse removed;
-  ASSERT_TRUE(server.maps->DeleteMap(TestServer::NewContext().get(), remove, &removed).ok());
+  ASSERT_TRUE(DeleteMap(server, "town").ok());
   ASSERT_TRUE(LoadWith(server, MgrsFrame("54SUD")).status.ok());
   EXPECT_EQ(FrameOf(server).projector().mgrs_grid(), "54SUD");
 }
@@ -111,22 +106,12 @@ TEST(MapFrames, OfTwoTransactionsTheFirstToCommitSetsIt) {
   TestUpdate slow(server);
   slow.Write(BeginWith(MgrsFrame("54SUD")));
   ASSERT_TRUE(slow.Read().has_begun());
-  ASSERT_TRUE(RunUpdate(server, {BeginWith(MgrsFrame()), CommitRequest()}).status.ok());
+  Change(server, {}, CommitRequest(), BeginWith(MgrsFrame()));
   slow.Write(CommitRequest());
   EXPECT_FALSE(slow.Read().has_committed());
   EXPECT_EQ(slow.Finish().error_code(), grpc::StatusCode::ALREADY_EXISTS);
   EXPECT_EQ(FrameOf(server).projector().mgrs_grid(), "54SUE");
   EXPECT_EQ(GetMap(server).revision(), 2);
-}
-
-TEST(MapFrames, AStagedRevisionGivesTheWholeMapItsFrame) {
-  TestServer server;
-  LoadTwoTiles(server);
-  ASSERT_TRUE(RunUpdate(server, {BeginWith(MgrsFrame()), RemoveRequest("west"), StageRequest()})
-                  .status.ok());
-  EXPECT_EQ(GetMap(server).revision(), 1);
-  EXPECT_EQ(GetMap(server).tiles(), 2);
-  EXPECT_EQ(FrameOf(server).projector().mgrs_grid(), "54SUE");
 }
 
 TEST(MapFrames, ComeBackAfterARestart) {
@@ -144,12 +129,7 @@ TEST(MapFrames, ComeBackAfterARestart) {
   projector.set_scale_factor(0.9999);
   ASSERT_TRUE(LoadWith(*start(), frame).status.ok());
   const auto server = start();
-  ASSERT_TRUE(Eventually([&] {
-    v1::GetMapRequest request;
-    request.set_map("town");
-    v1::GetMapResponse response;
-    return server->maps->GetMap(TestServer::NewContext().get(), request, &response).ok();
-  }));
+  AwaitTown(*server);
   EXPECT_EQ(FrameOf(*server).SerializeAsString(), frame.SerializeAsString());
 }
 
@@ -159,15 +139,7 @@ TEST(MapFrames, MalformedOnesAreNamedAndTheServerGoesOn) {
       {[](auto& f) { f.clear_projector(); }, "frame must have a projector or an origin"},
       {[](auto& f) { f.mutable_projector()->set_projector_type(""); },
        "projector_type must be one of Local, MGRS,"},
-      {[](auto& f) { f.mutable_projector()->clear_mgrs_grid(); }, "mgrs_grid must be a square"},
-      {[](auto& f) { f.mutable_projector()->set_vertical_datum("sea"); },
-       "vertical_datum must be WGS84 or EGM2008 (got 'sea')"},
       {[](auto& f) { f.mutable_projector()->mutable_map_origin(); }, "map_origin must be unset"},
-      {[](auto& f) {
-         f.mutable_projector()->set_projector_type("LocalCartesianUTM");
-         f.mutable_projector()->clear_mgrs_grid();
-       },
-       "map_origin must be set where projector_type is LocalCartesianUTM"},
       {[](auto& f) { f.mutable_origin()->set_x_axis_yaw_rad(1.0); }, "origin must have a point"},
       {[](auto& f) { f.mutable_origin()->mutable_point()->set_latitude_deg(-91.0); },
        "frame.origin.point.latitude_deg must be from -90 to 90 (got -91)"},

@@ -10,13 +10,13 @@
 #include <map>
 #include <string>
 #include <tuple>
-#include <vector>
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/checksum/sha256.h"
 #include "tests/server/map_calls.h"
 #include "tests/server/plain_calls.h"
+#include "tests/server/rpc/map/revision_calls.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
 #include "tests/support/engine_test.h"
@@ -27,6 +27,19 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+
+// Without a bound of y and z.
+v1::Box Slice(double min_x, double max_x) {
+  v1::Box box;
+  box.mutable_min()->set_x(min_x);
+  box.mutable_max()->set_x(max_x);
+  for (v1::Vector3* corner : {box.mutable_min(), box.mutable_max()}) {
+    const double bound = corner == box.mutable_max() ? 1000.0 : -1000.0;
+    corner->set_y(bound);
+    corner->set_z(bound);
+  }
+  return box;
+}
 
 v1::GetTilesRequest TilesOf(const std::string& map) {
   v1::GetTilesRequest request;
@@ -54,21 +67,12 @@ TEST(GetTiles, ReturnsThePointsThatTheDigestIsOf) {
 TEST(TileFit, OfAnAcceptedScanIsListedWithTheTileUntilItsContentChanges) {
   TestServer server;
   server.LoadTown();
-  v1::ListTilesRequest list;
-  list.set_map("town");
-  const auto listed = [&] {
-    v1::ListTilesResponse tiles;
-    const auto context = TestServer::NewContext();
-    EXPECT_TRUE(server.maps->ListTiles(context.get(), list, &tiles).ok());
-    EXPECT_EQ(tiles.tiles_size(), 1);
-    return tiles.tiles(0);
-  };
+  const auto listed = [&](uint64_t revision = 0) { return Tiles(server, revision).at(0); };
   EXPECT_FALSE(listed().has_fit());
 
   TestSession session(server);
   session.Open();
-  session.Send(GoodScan());
-  ASSERT_TRUE(session.ReadResult().accepted());
+  ASSERT_TRUE(session.Align(GoodScan()).accepted());
   ASSERT_TRUE(Eventually([&] { return listed().has_fit(); }));
   const v1::TileFit fit = listed().fit();
   EXPECT_EQ(fit.scans(), 1.0);
@@ -92,14 +96,10 @@ TEST(TileFit, OfAnAcceptedScanIsListedWithTheTileUntilItsContentChanges) {
   const Downloaded downloaded = Download(server, get);
   ASSERT_EQ(downloaded.tiles.size(), 1u) << downloaded.status.error_message();
   EXPECT_EQ(downloaded.tiles[0].fit().scans(), 1.0);
-
   // The kept revision has its content's fit, the new one has none yet.
-  ASSERT_TRUE(RunUpdate(server, {BeginRequest("town"), TileRequest("town", TownStrip(0.0, 40.0)),
-                                 CommitRequest()})
-                  .status.ok());
+  Change(server, {TileRequest("town", TownStrip(0.0, 40.0))});
   EXPECT_FALSE(listed().has_fit());
-  list.set_revision(1);
-  EXPECT_TRUE(listed().has_fit());
+  EXPECT_TRUE(listed(1).has_fit());
 }
 
 TEST(TileFit, OfADeletedMapIsForgotten) {
@@ -107,21 +107,10 @@ TEST(TileFit, OfADeletedMapIsForgotten) {
   server.LoadTown();
   TestSession session(server);
   session.Open();
-  session.Send(GoodScan());
-  ASSERT_TRUE(session.ReadResult().accepted());
-  const auto fit_of_town = [&] {
-    v1::ListTilesRequest list;
-    list.set_map("town");
-    v1::ListTilesResponse tiles;
-    const auto context = TestServer::NewContext();
-    EXPECT_TRUE(server.maps->ListTiles(context.get(), list, &tiles).ok());
-    return tiles.tiles_size() == 1 && tiles.tiles(0).has_fit();
-  };
+  ASSERT_TRUE(session.Align(GoodScan()).accepted());
+  const auto fit_of_town = [&] { return Tiles(server).at(0).has_fit(); };
   ASSERT_TRUE(Eventually(fit_of_town));
-  v1::DeleteMapRequest remove;
-  remove.set_map("town");
-  v1::DeleteMapResponse removed;
-  ASSERT_TRUE(server.maps->DeleteMap(TestServer::NewContext().get(), remove, &removed).ok());
+  ASSERT_TRUE(DeleteMap(server, "town").ok());
   server.LoadTown();
   EXPECT_FALSE(fit_of_town());
 }
@@ -135,8 +124,7 @@ TEST(TileFit, IsNotMadeWhereItIsSwitchedOff) {
   TestSession session(server);
   session.Open();
   for (uint64_t i = 1; i <= 3; ++i) {
-    session.Send(GoodScan(i));
-    ASSERT_TRUE(session.ReadResult().accepted());
+    ASSERT_TRUE(session.Align(GoodScan(i)).accepted());
   }
   const auto metrics = MetricsOf(server);
   EXPECT_EQ(metrics.at("voxloc_tile_fit_samples_total{outcome=\"taken\"}"), 0.0);
@@ -148,19 +136,15 @@ TEST(MapMetrics, ShowTheRevisionAndTheAgeOfEachMap) {
   TestServer server([](Config& config) { config.metrics_listen = "127.0.0.1:0"; });
   server.LoadTown();
   server.LoadTown("port");
-  ASSERT_TRUE(RunUpdate(server, {BeginRequest("port"), TileRequest("more", TownStrip(0.0, 40.0)),
-                                 CommitRequest()})
-                  .status.ok());
+  Change(server, {TileRequest("more", TownStrip(0.0, 40.0))}, CommitRequest(),
+         BeginRequest("port"));
   auto metrics = MetricsOf(server);
   EXPECT_EQ(metrics.at("voxloc_map_revision{map=\"town\"}"), 1.0);
   EXPECT_EQ(metrics.at("voxloc_map_revision{map=\"port\"}"), 2.0);
   EXPECT_GE(metrics.at("voxloc_map_age_seconds{map=\"town\"}"),
             metrics.at("voxloc_map_age_seconds{map=\"port\"}"));
   EXPECT_LT(metrics.at("voxloc_map_age_seconds{map=\"town\"}"), 120.0);
-  v1::DeleteMapRequest remove;
-  remove.set_map("port");
-  v1::DeleteMapResponse removed;
-  ASSERT_TRUE(server.maps->DeleteMap(TestServer::NewContext().get(), remove, &removed).ok());
+  ASSERT_TRUE(DeleteMap(server, "port").ok());
   metrics = MetricsOf(server);
   EXPECT_EQ(metrics.count("voxloc_map_revision{map=\"port\"}"), 0U);
   EXPECT_EQ(metrics.count("voxloc_map_age_seconds{map=\"port\"}"), 0U);
@@ -173,11 +157,8 @@ TEST(GetTiles, ComesInPartsAndByNameRegionAndRevision) {
   for (int i = 0; i < 200'000; ++i) {
     large.PushBack(static_cast<float>(i % 400) * 0.1F, static_cast<float>(i / 400) * 0.1F, 0.0F);
   }
-  ASSERT_TRUE(RunUpdate(server, {BeginRequest("town"), TileRequest("large", large),
-                                 TileRequest("west", TownStrip(-40.0, -1.0)), CommitRequest()})
-                  .status.ok());
-  ASSERT_TRUE(RunUpdate(server, {BeginRequest("town"), RemoveRequest("large"), CommitRequest()})
-                  .status.ok());
+  Change(server, {TileRequest("large", large), TileRequest("west", TownStrip(-40.0, -1.0))});
+  Change(server, {RemoveRequest("large")});
   v1::GetTilesRequest request = TilesOf("town");
   request.set_revision(1);
   request.add_tile_ids("large");
@@ -187,12 +168,7 @@ TEST(GetTiles, ComesInPartsAndByNameRegionAndRevision) {
   EXPECT_EQ(ToBytes(Sha256Of(one.content[0])), one.tiles[0].sha256());
 
   request.clear_tile_ids();
-  request.mutable_region()->mutable_min()->set_x(-20.0);
-  request.mutable_region()->mutable_max()->set_x(-10.0);
-  request.mutable_region()->mutable_min()->set_y(-1000.0);
-  request.mutable_region()->mutable_max()->set_y(1000.0);
-  request.mutable_region()->mutable_min()->set_z(-1000.0);
-  request.mutable_region()->mutable_max()->set_z(1000.0);
+  *request.mutable_region() = Slice(-20.0, -10.0);
   const Downloaded west = Download(server, request);
   ASSERT_EQ(west.tiles.size(), 1u);
   EXPECT_EQ(west.tiles[0].tile_id(), "west");
@@ -269,14 +245,7 @@ TEST_P(GetCells, ReturnsTheCellsOfThePoints) {
     }
   }
 
-  request.mutable_region()->mutable_min()->set_x(-5.0);
-  request.mutable_region()->mutable_max()->set_x(5.0);
-  for (auto* corner : {request.mutable_region()->mutable_min()}) {
-    corner->set_y(-1000.0);
-    corner->set_z(-1000.0);
-  }
-  request.mutable_region()->mutable_max()->set_y(1000.0);
-  request.mutable_region()->mutable_max()->set_z(1000.0);
+  *request.mutable_region() = Slice(-5.0, 5.0);
   const auto few_context = TestServer::NewContext();
   const auto few = server.maps->GetCells(few_context.get(), request);
   size_t in_region = 0;
@@ -319,6 +288,13 @@ class Watching {
     EXPECT_TRUE(reader_->Read(&event));
     return event;
   }
+  // The next event must be of this kind and revision.
+  v1::WatchMapResponse Expect(v1::MapEventKind kind, uint64_t revision) {
+    v1::WatchMapResponse event = Read();
+    EXPECT_EQ(event.kind(), kind);
+    EXPECT_EQ(event.map().revision(), revision);
+    return event;
+  }
   void Cancel() {
     if (reader_ == nullptr) return;
     context_->TryCancel();
@@ -338,40 +314,20 @@ TEST(WatchMap, TellsWhatHappensToAMap) {
   TestServer server;
   LoadTwoTiles(server);
   Watching watching(server, "town");
-  v1::WatchMapResponse event = watching.Read();
-  EXPECT_EQ(event.kind(), v1::MAP_EVENT_KIND_PRESENT);
-  EXPECT_EQ(event.map().revision(), 1u);
-
+  watching.Expect(v1::MAP_EVENT_KIND_PRESENT, 1);
   LoadTwoTiles(server, "other");  // not watched
-  ASSERT_TRUE(RunUpdate(server, {BeginRequest("town"), TileRequest("mid", TownStrip(-3.0, 3.0)),
-                                 RemoveRequest("west"), CommitRequest()})
-                  .status.ok());
-  event = watching.Read();
-  EXPECT_EQ(event.kind(), v1::MAP_EVENT_KIND_UPDATED);
+  Change(server, {TileRequest("mid", TownStrip(-3.0, 3.0)), RemoveRequest("west")});
+  v1::WatchMapResponse event = watching.Expect(v1::MAP_EVENT_KIND_UPDATED, 2);
   EXPECT_EQ(event.map().name(), "town");
-  EXPECT_EQ(event.map().revision(), 2u);
   EXPECT_EQ(event.map().tiles(), 2u);
   EXPECT_THAT(event.changed_tiles(), ElementsAre("mid", "west"));
 
-  ASSERT_TRUE(
-      RunUpdate(server, {BeginRequest("town"), RemoveRequest("mid"), StageRequest()}).status.ok());
-  event = watching.Read();
-  EXPECT_EQ(event.kind(), v1::MAP_EVENT_KIND_STAGED);
-  EXPECT_EQ(event.map().revision(), 3u);
-  v1::WithdrawRevisionRequest withdraw;
-  withdraw.set_map("town");
-  withdraw.set_revision(3);
-  v1::WithdrawRevisionResponse withdrawn;
-  ASSERT_TRUE(
-      server.maps->WithdrawRevision(TestServer::NewContext().get(), withdraw, &withdrawn).ok());
-  event = watching.Read();
-  EXPECT_EQ(event.kind(), v1::MAP_EVENT_KIND_WITHDRAWN);
-  EXPECT_EQ(event.map().revision(), 3u);
+  Change(server, {RemoveRequest("mid")}, StageRequest());
+  watching.Expect(v1::MAP_EVENT_KIND_STAGED, 3);
+  ASSERT_TRUE(Withdraw(server, 3).ok());
+  watching.Expect(v1::MAP_EVENT_KIND_WITHDRAWN, 3);
 
-  v1::DeleteMapRequest request;
-  request.set_map("town");
-  v1::DeleteMapResponse response;
-  ASSERT_TRUE(server.maps->DeleteMap(TestServer::NewContext().get(), request, &response).ok());
+  ASSERT_TRUE(DeleteMap(server, "town").ok());
   event = watching.Read();
   EXPECT_EQ(event.kind(), v1::MAP_EVENT_KIND_DELETED);
   EXPECT_EQ(event.map().name(), "town");

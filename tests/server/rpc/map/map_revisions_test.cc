@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/server/map_calls.h"
+#include "tests/server/rpc/map/revision_calls.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
 #include "tests/support/eventually.h"
@@ -28,14 +29,6 @@ grpc::Status Activate(TestServer& server, uint64_t revision, v1::MapInfo* map = 
       server.maps->ActivateRevision(TestServer::NewContext().get(), request, &response);
   if (map != nullptr) *map = response.map();
   return status;
-}
-
-grpc::Status Withdraw(TestServer& server, uint64_t revision) {
-  v1::WithdrawRevisionRequest request;
-  request.set_map("town");
-  request.set_revision(revision);
-  v1::WithdrawRevisionResponse response;
-  return server.maps->WithdrawRevision(TestServer::NewContext().get(), request, &response);
 }
 
 grpc::Status SetCanary(TestServer& server, uint64_t revision,
@@ -97,9 +90,7 @@ TEST_F(MapRevisions, ARevisionIsListedWithWhatItChanged) {
 
 TEST_F(MapRevisions, ANewRevisionCanBeginFromAnEarlierOne) {
   const auto before = Tiles(server_);
-  ASSERT_TRUE(RunUpdate(server_, {BeginRequest("town"), RemoveRequest("west"),
-                                  TileRequest("east", TownStrip(1.0, 40.0)), CommitRequest()})
-                  .status.ok());
+  Change(server_, {RemoveRequest("west"), TileRequest("east", TownStrip(1.0, 40.0))});
   EXPECT_THAT(IdsOf(Tiles(server_)), ElementsAre("east"));
   EXPECT_THAT(IdsOf(Tiles(server_, 1)), ElementsAre("east", "west"));
 
@@ -114,7 +105,6 @@ TEST_F(MapRevisions, ANewRevisionCanBeginFromAnEarlierOne) {
     EXPECT_EQ(after[i].crc32c(), before[i].crc32c());
   }
   EXPECT_EQ(RevisionOf(server_, "bus"), 3u);
-
   // With a change on top.
   const UpdateOutcome changed = RunUpdate(
       server_, {FromRevision(2), TileRequest("new", TownStrip(0.0, 5.0)), CommitRequest()});
@@ -124,9 +114,7 @@ TEST_F(MapRevisions, ANewRevisionCanBeginFromAnEarlierOne) {
 
 TEST_F(MapRevisions, OnlySoManyAreKept) {
   for (int i = 0; i < 4; ++i) {
-    ASSERT_TRUE(RunUpdate(server_, {BeginRequest("town"),
-                                    TileRequest("east", TownStrip(0.1 * i, 40.0)), CommitRequest()})
-                    .status.ok());
+    Change(server_, {TileRequest("east", TownStrip(0.1 * i, 40.0))});
   }
   const auto revisions = Revisions(server_);
   ASSERT_EQ(revisions.size(), 3u);
@@ -169,17 +157,12 @@ TEST_F(MapRevisions, AStagedRevisionIsForItsVehiclesUntilItIsActivated) {
 
 TEST_F(MapRevisions, ASessionThatIsOpenGoesOverToWhatItsVehicleTries) {
   TestSession session(server_);
-  v1::OpenSession open;
-  open.mutable_setup()->set_map("town");
+  v1::OpenSession open = TownSession();
   open.mutable_setup()->set_vehicle("van");
   session.Open(open);
-  session.Send(GoodScan(1));
-  EXPECT_EQ(session.ReadResult().map_revision(), 1u);
-  ASSERT_TRUE(RunUpdate(server_, {BeginRequest("town"), TileRequest("mid", TownStrip(-3.0, 3.0)),
-                                  StageRequest({"van"})})
-                  .status.ok());
-  session.Send(GoodScan(2));
-  EXPECT_EQ(session.ReadResult().map_revision(), 2u);
+  EXPECT_EQ(session.Align(GoodScan(1)).map_revision(), 1u);
+  Change(server_, {TileRequest("mid", TownStrip(-3.0, 3.0))}, StageRequest({"van"}));
+  EXPECT_EQ(session.Align(GoodScan(2)).map_revision(), 2u);
   // What is listed follows the reply.
   EXPECT_TRUE(Eventually([&] {
     v1::ListSessionsResponse sessions;
@@ -189,16 +172,12 @@ TEST_F(MapRevisions, ASessionThatIsOpenGoesOverToWhatItsVehicleTries) {
            sessions.sessions(0).map_revision() == 2u;
   }));
   ASSERT_TRUE(Withdraw(server_, 2).ok());
-  session.Send(GoodScan(3));
-  EXPECT_EQ(session.ReadResult().map_revision(), 1u);
+  EXPECT_EQ(session.Align(GoodScan(3)).map_revision(), 1u);
 }
 
 TEST_F(MapRevisions, AStagedRevisionWhoseParentIsPastIsNotActivated) {
-  ASSERT_TRUE(RunUpdate(server_, {BeginRequest("town"), RemoveRequest("west"), StageRequest()})
-                  .status.ok());
-  ASSERT_TRUE(RunUpdate(server_, {BeginRequest("town"), TileRequest("mid", TownStrip(-3.0, 3.0)),
-                                  CommitRequest()})
-                  .status.ok());
+  Change(server_, {RemoveRequest("west")}, StageRequest());
+  Change(server_, {TileRequest("mid", TownStrip(-3.0, 3.0))});
   const grpc::Status status = Activate(server_, 2);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::ABORTED) << status.error_message();
   EXPECT_EQ(GetMap(server_).revision(), 3u);
@@ -211,8 +190,7 @@ TEST_F(MapRevisions, AStagedRevisionWhoseParentIsPastIsNotActivated) {
 
 TEST_F(MapRevisions, StagedRevisionsAreLimited) {
   for (int i = 0; i < 2; ++i) {
-    ASSERT_TRUE(RunUpdate(server_, {BeginRequest("town"), RemoveRequest("west"), StageRequest()})
-                    .status.ok());
+    Change(server_, {RemoveRequest("west")}, StageRequest());
   }
   EXPECT_EQ(RunUpdate(server_, {BeginRequest("town"), RemoveRequest("west"), StageRequest()})
                 .status.error_code(),
@@ -282,15 +260,6 @@ TEST_F(MapRevisions, ATransactionThatBrokeOffLeavesItsContent) {
   ASSERT_TRUE(resumed.status.ok()) << resumed.status.error_message();
   EXPECT_THAT(resumed.missing, IsEmpty());
   EXPECT_EQ(resumed.committed.map().points(), cloud.size());
-}
-
-TEST_F(MapRevisions, NumbersAreNotUsedTwiceAfterADeletion) {
-  v1::DeleteMapRequest request;
-  request.set_map("town");
-  v1::DeleteMapResponse response;
-  ASSERT_TRUE(server_.maps->DeleteMap(TestServer::NewContext().get(), request, &response).ok());
-  LoadTwoTiles(server_);
-  EXPECT_EQ(GetMap(server_).revision(), 2u);
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/server/map_calls.h"
 #include "tests/server/pose_search_calls.h"
+#include "tests/server/rpc/map/revision_calls.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
 #include "tests/support/engine_test.h"
@@ -54,16 +54,10 @@ class PartlyResidentMaps : public EngineTest {
         },
         EngineHandle());
   }
-
   // The same, once its map is open to requests.
   [[nodiscard]] std::unique_ptr<TestServer> StartAndWait(uint64_t max_map_memory_bytes) {
     auto server = Start(max_map_memory_bytes);
-    EXPECT_TRUE(Eventually([&] {
-      v1::GetMapRequest request;
-      request.set_map("town");
-      v1::GetMapResponse response;
-      return server->maps->GetMap(TestServer::NewContext().get(), request, &response).ok();
-    }));
+    AwaitTown(*server);
     return server;
   }
 
@@ -80,7 +74,6 @@ class PartlyResidentMaps : public EngineTest {
     ASSERT_TRUE(outcome.status.ok()) << outcome.status.error_message();
     EXPECT_EQ(outcome.committed.map().tiles(), 2u * kTowns);
   }
-
   // A server with the towns on its disk, and room for two of them.
   [[nodiscard]] std::unique_ptr<TestServer> StartWithTowns() {
     uint64_t bytes = 0;
@@ -93,29 +86,25 @@ class PartlyResidentMaps : public EngineTest {
     limit_bytes_ = bytes * 2 / kTowns + bytes / 20;
     return StartAndWait(limit_bytes_);
   }
-
   // Of a scan in each town.
   static std::vector<std::string> Poses(TestServer& server) {
     TestSession session(server);
     session.Open();
     std::vector<std::string> poses;
     for (int town = 0; town < kTowns; ++town) {
-      session.Send(ScanIn(town, static_cast<uint64_t>(town)));
-      const v1::AlignmentResult result = session.ReadResult();
+      const v1::AlignmentResult result = session.Align(ScanIn(town, static_cast<uint64_t>(town)));
       EXPECT_TRUE(result.accepted());
       EXPECT_EQ(result.tiles_missing(), 0u);
       poses.push_back(result.map_t_base().pose().ShortDebugString());
     }
     return poses;
   }
-
   // Sends scans in this town until one has all tiles around it.
   [[nodiscard]] static v1::AlignmentResult DriveIn(TestSession& session, int town) {
     v1::AlignmentResult result;
     uint64_t sequence = 0;
     EXPECT_TRUE(Eventually([&] {
-      session.Send(ScanIn(town, ++sequence));
-      result = session.ReadResult();
+      result = session.Align(ScanIn(town, ++sequence));
       return result.tiles_missing() == 0;
     }));
     return result;
@@ -147,8 +136,7 @@ TEST_P(PartlyResidentMaps, StayBelowTheirLimitAndSayWhatIsThere) {
   session.Open();
   bool first = true;
   for (const int town : {4, 3, 0}) {
-    session.Send(ScanIn(town, 100));
-    const v1::AlignmentResult result = session.ReadResult();
+    const v1::AlignmentResult result = session.Align(ScanIn(town, 100));
     if (result.tiles_missing() == 2) {
       EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_NO_MAP);
       EXPECT_THAT(result.detail(), HasSubstr("2 of 2 tiles"));
@@ -187,10 +175,8 @@ TEST_P(PartlyResidentMaps, HaveATileWhereOneFitsWhateverTheEstimate) {
   TestSession session(*server);
   session.Open();
   uint64_t sequence = 0;
-  EXPECT_TRUE(Eventually([&] {
-    session.Send(ScanIn(0, ++sequence));
-    return session.ReadResult().tiles_missing() == 1;
-  }));
+  EXPECT_TRUE(
+      Eventually([&] { return session.Align(ScanIn(0, ++sequence)).tiles_missing() == 1; }));
   EXPECT_EQ(GetMap(*server).resident_tiles(), 1u);
   EXPECT_LE(GetMap(*server).memory_bytes(), bytes * 3 / 4);
 }
@@ -239,11 +225,8 @@ TEST_P(PartlyResidentMaps, CanBeLoadedAndChangedByAServerThatIsTooSmall) {
   TestSession session(*server);
   session.Open();
   static_cast<void>(DriveIn(session, 0));
-  ASSERT_TRUE(RunUpdate(*server, {BeginRequest("town"), RemoveRequest("4-east"),
-                                  TileRequest("0-mid", TownStrip(-3.0, 3.0)), CommitRequest()})
-                  .status.ok());
-  session.Send(ScanIn(0, 1000));
-  const v1::AlignmentResult result = session.ReadResult();
+  Change(*server, {RemoveRequest("4-east"), TileRequest("0-mid", TownStrip(-3.0, 3.0))});
+  const v1::AlignmentResult result = session.Align(ScanIn(0, 1000));
   EXPECT_EQ(result.map_revision(), 2u);
   EXPECT_EQ(result.tiles_missing(), 0u);
   EXPECT_TRUE(result.accepted());
@@ -255,23 +238,20 @@ TEST_P(PartlyResidentMaps, AreOpenedAroundTheLastPosesOfTheirVehicles) {
   {
     const auto server = StartWithTowns();
     TestSession session(*server);
-    v1::OpenSession open;
-    open.mutable_setup()->set_map("town");
+    v1::OpenSession open = TownSession();
     open.mutable_setup()->set_vehicle("bus");
     session.Open(open);
     EXPECT_TRUE(DriveIn(session, 3).accepted());
   }
   const auto server = StartAndWait(limit_bytes_);
   TestSession session(*server);
-  v1::OpenSession open;
-  open.mutable_setup()->set_map("town");
+  v1::OpenSession open = TownSession();
   open.mutable_setup()->set_vehicle("bus");
   open.set_from_last_pose(true);
   session.Open(open);
   v1::Scan scan = ScanIn(3, 1);
   scan.clear_guess_map_t_base();
-  session.Send(scan);
-  const v1::AlignmentResult result = session.ReadResult();
+  const v1::AlignmentResult result = session.Align(scan);
   EXPECT_EQ(result.tiles_missing(), 0u);
   EXPECT_TRUE(result.accepted()) << result.detail();
 }
