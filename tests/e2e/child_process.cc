@@ -85,6 +85,10 @@ ChildProcess::~ChildProcess() {
   waitpid(pid_, nullptr, 0);
 }
 
+void ChildProcess::Signal(int signal) {
+  if (running()) kill(pid_, signal);
+}
+
 bool ChildProcess::running() {
   if (pid_ <= 0) return false;
   int status = 0;
@@ -102,7 +106,7 @@ int ChildProcess::Wait() {
 }
 
 int ChildProcess::Stop() {
-  if (running()) kill(pid_, SIGTERM);
+  Signal(SIGTERM);
   return Wait();
 }
 

@@ -32,7 +32,12 @@ class ChildProcess {
 
   [[nodiscard]] bool running();
 
+  // -1 once it is known to have ended. To send a signal, use Signal: kill(-1, ...) is for all
+  // processes.
   [[nodiscard]] pid_t pid() const { return pid_; }
+
+  // Sends the signal, unless it has ended.
+  void Signal(int signal);
 
   // Waits until it ends by itself; the exit code, or -1 when a signal ended it, also this one's
   // after too long.

@@ -103,19 +103,19 @@ TEST_F(ConfigurationTest, SighupTakesChangesOverAndAWrongFileChangesNothing) {
   ASSERT_TRUE(Logs("event=host_resources")) << TextOf(log_);
 
   scratch_.Write("f.yaml", listen + "limits: {max_sessions: 6}\nkept_revisions: 4\n");
-  kill(server.pid(), SIGHUP);
+  server.Signal(SIGHUP);
   ASSERT_TRUE(Logs("event=reloaded changes=2")) << TextOf(log_);
   EXPECT_THAT(TextOf(log_),
               HasSubstr("event=setting_changed key=limits.max_sessions before=5 after=6"));
   EXPECT_THAT(TextOf(log_), HasSubstr("event=restart_needed key=kept_revisions before=10 after=4"));
 
   scratch_.Write("f.yaml", listen + "limits: {max_sessions: many}\n");
-  kill(server.pid(), SIGHUP);
+  server.Signal(SIGHUP);
   ASSERT_TRUE(Logs("event=reload_refused")) << TextOf(log_);
   EXPECT_THAT(TextOf(log_), HasSubstr(":4:24: limits.max_sessions must be"));
 
   scratch_.Write("f.yaml", listen + "limits: {max_sessions: 6}\nlog_level: warn\n");
-  kill(server.pid(), SIGHUP);
+  server.Signal(SIGHUP);
   EXPECT_TRUE(server.running());
   EXPECT_EQ(server.Stop(), 0);
   // The new level was in effect before the end.
@@ -129,12 +129,12 @@ TEST_F(ConfigurationTest, SighupDuringADrainIsIgnored) {
   ASSERT_TRUE(Logs("event=host_resources")) << TextOf(log_);
   // The drain waits for those who have asked; without them it would be over at once.
   ASSERT_TRUE(Eventually([&] { return Serves(); })) << TextOf(log_);
-  kill(server.pid(), SIGTERM);
+  server.Signal(SIGTERM);
   ASSERT_TRUE(Logs("event=draining")) << TextOf(log_);
-  kill(server.pid(), SIGHUP);
+  server.Signal(SIGHUP);
   EXPECT_TRUE(Logs("event=reload_ignored")) << TextOf(log_);
   EXPECT_TRUE(server.running());
-  kill(server.pid(), SIGTERM);
+  server.Signal(SIGTERM);
   EXPECT_EQ(server.Wait(), 128 + SIGTERM);
 }
 

@@ -103,7 +103,7 @@ class MaintenanceTest : public ::testing::Test {
     FullPipe output(folder_.Path("output-" + std::to_string(++runs_)));
     ChildProcess process(command, output.path());
     EXPECT_TRUE(Eventually([&] { return fs::exists(once_there); })) << once_there;
-    kill(process.pid(), signal);
+    process.Signal(signal);
     EXPECT_TRUE(Eventually([&] {
       *text += output.Empty();
       return !process.running();

@@ -138,7 +138,7 @@ bool PostgresServer::Start() {
 
 void PostgresServer::Stop() {
   if (process_ == nullptr) return;
-  ::kill(process_->pid(), SIGINT);
+  process_->Signal(SIGINT);
   process_->Wait();
   process_.reset();
 }
@@ -151,7 +151,7 @@ void PostgresServer::Kill() {
 }
 
 void PostgresServer::Signal(int signal) {
-  if (process_ == nullptr) return;
+  if (process_ == nullptr || !process_->running()) return;
   for (const pid_t process : ProcessesOf(process_->pid())) ::kill(process, signal);
 }
 

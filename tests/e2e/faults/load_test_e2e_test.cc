@@ -277,7 +277,7 @@ TEST_F(LoadTestE2e, EveryScanHasAnOutcomeWhenTheServerDies) {
   arguments.insert(arguments.begin(), ProgramPath(VOXLOC_VOXLOC));
   ChildProcess load_test(arguments, log);
   EXPECT_TRUE(Eventually([&log] { return TextIn(log).find(" answers") != std::string::npos; }));
-  kill(server.process->pid(), SIGKILL);
+  server.process->Signal(SIGKILL);
   EXPECT_EQ(server.process->Wait(), -1);
   EXPECT_EQ(load_test.Wait(), 4) << TextIn(log);
   const json result = JsonIn(out);

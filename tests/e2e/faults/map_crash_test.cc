@@ -80,7 +80,7 @@ class Voxlocd {
   }
 
   void Kill() {
-    ::kill(process_->pid(), SIGKILL);
+    process_->Signal(SIGKILL);
     static_cast<void>(process_->Wait());
   }
   [[nodiscard]] v1::MapService::Stub& maps() const { return *stub_; }
