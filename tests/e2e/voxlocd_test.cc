@@ -2,11 +2,9 @@
 //
 // The program itself: what it prints, how it starts, drains and ends.
 
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -21,6 +19,7 @@
 
 #include "core/checksum/crc32c.h"
 #include "grpc/health/v1/health.grpc.pb.h"
+#include "tests/e2e/child_process.h"
 #include "tests/e2e/program_path.h"
 #include "tests/support/eventually.h"
 #include "tests/support/scratch_dir.h"
@@ -38,63 +37,32 @@ constexpr auto kHealthServing = grpc::health::v1::HealthCheckResponse::SERVING;
 constexpr auto kHealthNotServing = grpc::health::v1::HealthCheckResponse::NOT_SERVING;
 constexpr char kTownName[] = "voxloc.v1.LocalizationService/town";
 
-// A run of voxlocd. Its output goes to a file.
+std::vector<std::string> VoxlocdWith(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), ProgramPath(VOXLOC_VOXLOCD));
+  return arguments;
+}
+
+// A run of voxlocd.
 class Voxlocd {
  public:
-  explicit Voxlocd(std::vector<std::string> arguments)
-      : log_(::testing::TempDir() + "/voxlocd_test_" + std::to_string(getpid()) + "_" +
-             std::to_string(++runs_) + ".log") {
-    arguments.insert(arguments.begin(), ProgramPath(VOXLOC_VOXLOCD));
-    std::vector<char*> pointers;
-    for (std::string& argument : arguments) pointers.push_back(argument.data());
-    pointers.push_back(nullptr);
-    pid_ = fork();
-    if (pid_ == 0) {
-      const int fd = open(log_.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
-      dup2(fd, STDOUT_FILENO);
-      dup2(fd, STDERR_FILENO);
-      execv(pointers[0], pointers.data());
-      _exit(127);
-    }
-  }
-  ~Voxlocd() {
-    if (pid_ > 0) {
-      kill(pid_, SIGKILL);
-      Wait();
-    }
-  }
+  explicit Voxlocd(const std::vector<std::string>& arguments)
+      : process_(VoxlocdWith(arguments), scratch_.Path("log")) {}
 
-  void Signal(int signal) const { kill(pid_, signal); }
-
-  // The exit code; 1000 plus the signal that ended it. Kills what does not end.
-  int Wait() {
-    if (!Eventually([this] { return Ended(); })) kill(pid_, SIGKILL);
-    int status = 0;
-    waitpid(pid_, &status, 0);
-    pid_ = 0;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
-  }
-
-  // Whether it has ended by itself.
-  bool Ended() const {
-    siginfo_t info{};
-    return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-           info.si_pid == pid_;
-  }
+  void Signal(int signal) { process_.Signal(signal); }
+  int Wait() { return process_.Wait(); }
+  bool Ended() { return !process_.running(); }
 
   std::string Output() const {
-    std::ifstream file(log_);
+    std::ifstream file(scratch_.Path("log"));
     std::ostringstream text;
     text << file.rdbuf();
     return text.str();
   }
 
  private:
-  static int runs_;
-  const std::string log_;
-  pid_t pid_ = 0;
+  const ScratchDir scratch_;
+  ChildProcess process_;
 };
-int Voxlocd::runs_ = 0;
 
 class VoxlocdTest : public ::testing::Test {
  protected:

@@ -37,9 +37,12 @@ std::string ProgramsOf() {
 
 // Where the test is root: who the server runs as.
 const passwd* UserOf() {
-  if (::getuid() != 0) return nullptr;
-  const passwd* const postgres = ::getpwnam("postgres");
-  return postgres != nullptr ? postgres : ::getpwnam("nobody");
+  // Asked for once: what getpwnam() returns is overwritten by its next call, on any thread.
+  static const passwd* const user = [] {
+    const passwd* const postgres = ::getpwnam("postgres");
+    return postgres != nullptr ? postgres : ::getpwnam("nobody");
+  }();
+  return ::getuid() == 0 ? user : nullptr;
 }
 
 // Of the socket's name; no port is listened on.

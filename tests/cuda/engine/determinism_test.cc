@@ -10,7 +10,6 @@
 #include <atomic>
 #include <climits>
 #include <cstdint>
-#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "tests/cuda/engine/engine_pair.h"
+#include "tests/e2e/child_process.h"
 #include "tests/support/mixed_batch.h"
 #include "tests/support/result_bits.h"
 
@@ -239,18 +239,13 @@ TEST_F(CudaDeterminismTest, OneBatchGivesTheDigestOfTheJobsAlone) {
 TEST_F(CudaDeterminismTest, AnotherProcessGivesTheSameBits) {
   std::array<char, PATH_MAX> path{};
   ASSERT_GT(readlink("/proc/self/exe", path.data(), path.size() - 1), 0);
-  const std::string command =
-      std::string("env -u GTEST_OUTPUT -u GTEST_FILTER '") + path.data() +
-      "' --gtest_filter=CudaDeterminismTest.OneBatchGivesTheDigestOfTheJobsAlone";
-  FILE* child = popen(command.c_str(), "r");
-  ASSERT_NE(child, nullptr);
-  std::string output;
-  std::array<char, 4096> buffer;
-  while (fgets(buffer.data(), buffer.size(), child) != nullptr) output += buffer.data();
-  EXPECT_EQ(pclose(child), 0) << output;
+  const ProcessResult other =
+      RunProcess({"/usr/bin/env", "-u", "GTEST_OUTPUT", "-u", "GTEST_FILTER", path.data(),
+                  "--gtest_filter=CudaDeterminismTest.OneBatchGivesTheDigestOfTheJobsAlone"});
+  EXPECT_EQ(other.exit_code, 0) << other.out << other.error;
   const std::string expected = Digest(BitsAlone());
-  EXPECT_NE(output.find(expected + "\n"), std::string::npos) << expected << " is not in\n"
-                                                             << output;
+  EXPECT_NE(other.out.find(expected + "\n"), std::string::npos) << expected << " is not in\n"
+                                                                << other.out;
 }
 
 }  // namespace
