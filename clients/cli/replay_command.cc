@@ -47,6 +47,7 @@ struct ReplayFlags {
   ReplayFiles files;
   std::string guess = "truth";
   std::string perturb;
+  std::string guess_sigma;
   double rate_hz = 0.0;
   std::string report;
   size_t report_scans = 6;
@@ -169,6 +170,12 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
     if (!parsed.ok()) return parsed.status();
     perturbation = *parsed;
   }
+  std::optional<Matrix6> guess_covariance;
+  if (!options.guess_sigma.empty()) {
+    const absl::StatusOr<Matrix6> parsed = ParsePoseSigma(options.guess_sigma);
+    if (!parsed.ok()) return parsed.status();
+    guess_covariance = *parsed;
+  }
   std::vector<StampedPose> references;
   if (!options.references.empty()) {
     absl::StatusOr<std::vector<StampedPose>> read =
@@ -198,6 +205,7 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
   replay.rate_hz = options.rate_hz;
   replay.timeout_s = options.server.timeout_s;
   replay.session_poses = options.session_poses;
+  replay.guess_covariance = guess_covariance;
   replay.references = std::move(references);
   const auto start = std::chrono::steady_clock::now();
   absl::StatusOr<std::vector<ReplayRow>> rows = absl::InternalError("not run");
@@ -383,6 +391,14 @@ void AddReplayCommand(CLI::App* parent, Work* chosen) {
       ->type_name("DX,DY,DZ,DROLL,DPITCH,DYAW")
       ->check([](const std::string& text) {
         return std::string(ParsePerturbation(text).status().message());
+      });
+  command
+      ->add_option("--guess-sigma", options->guess_sigma,
+                   "Tell the server how good the guesses are: standard deviations in metres along "
+                   "the map's axes and degrees about them, over 0; default: nothing is told")
+      ->type_name("SX,SY,SZ,SROLL,SPITCH,SYAW")
+      ->check([](const std::string& text) {
+        return std::string(ParsePoseSigma(text).status().message());
       });
   command
       ->add_option(

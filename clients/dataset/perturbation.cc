@@ -33,25 +33,44 @@ Eigen::Vector3d WithSigns(const Eigen::Vector3d& magnitudes, uint64_t bits) {
   return result;
 }
 
-}  // namespace
-
-absl::StatusOr<Perturbation> ParsePerturbation(absl::string_view text) {
+// `what` has six numbers `names`.
+absl::StatusOr<Eigen::Matrix<double, 6, 1>> ParseSix(absl::string_view text, absl::string_view what,
+                                                     absl::string_view names) {
   const std::vector<absl::string_view> words = absl::StrSplit(text, ',');
   if (words.size() != 6) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the perturbation must be six numbers DX,DY,DZ,DROLL,DPITCH,DYAW (got ",
-                     words.size(), ": ", Quoted(text), ")"));
+    return absl::InvalidArgumentError(absl::StrCat("the ", what, " must be six numbers ", names,
+                                                   " (got ", words.size(), ": ", Quoted(text),
+                                                   ")"));
   }
   Eigen::Matrix<double, 6, 1> numbers;
   for (size_t i = 0; i < 6; ++i) {
     double& number = numbers[static_cast<Eigen::Index>(i)];
     if (!ParseDouble(absl::StripAsciiWhitespace(words[i]), number) || !std::isfinite(number)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("each number of the perturbation must be finite (got ", Quoted(words[i]),
-                       " in ", Quoted(text), ")"));
+      return absl::InvalidArgumentError(absl::StrCat("each number of the ", what,
+                                                     " must be finite (got ", Quoted(words[i]),
+                                                     " in ", Quoted(text), ")"));
     }
   }
-  return Perturbation{numbers.head<3>(), numbers.tail<3>()};
+  return numbers;
+}
+
+}  // namespace
+
+absl::StatusOr<Perturbation> ParsePerturbation(absl::string_view text) {
+  const auto numbers = ParseSix(text, "perturbation", "DX,DY,DZ,DROLL,DPITCH,DYAW");
+  if (!numbers.ok()) return numbers.status();
+  return Perturbation{numbers->head<3>(), numbers->tail<3>()};
+}
+
+absl::StatusOr<Matrix6> ParsePoseSigma(absl::string_view text) {
+  auto sigma = ParseSix(text, "standard deviation", "SX,SY,SZ,SROLL,SPITCH,SYAW");
+  if (!sigma.ok()) return sigma.status();
+  if (!(sigma->minCoeff() > 0.0)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "each number of the standard deviation must be over 0 (got ", sigma->minCoeff(), ")"));
+  }
+  sigma->tail<3>() *= kRadiansPerDegree;
+  return Matrix6(sigma->cwiseAbs2().asDiagonal());
 }
 
 Pose Perturb(const Pose& map_T_base, const Perturbation& perturbation, uint64_t seed,

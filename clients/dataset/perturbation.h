@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/geometry/covariance.h"
 #include "core/geometry/pose.h"
 
 namespace voxloc {
@@ -24,6 +25,10 @@ struct Perturbation {
 
 // "DX,DY,DZ,DROLL,DPITCH,DYAW": six finite numbers, metres and degrees.
 [[nodiscard]] absl::StatusOr<Perturbation> ParsePerturbation(absl::string_view text);
+
+// "SX,SY,SZ,SROLL,SPITCH,SYAW": six standard deviations over 0, metres and degrees, as the
+// covariance of a pose whose errors along and about the map's axes are independent.
+[[nodiscard]] absl::StatusOr<Matrix6> ParsePoseSigma(absl::string_view text);
 
 // The pose with t' = t + S translation and R' = R_ros(S' rotation) R. The six signs in S and S' are
 // independent and depend on the seed and the scan's index only, so a scan gets the same start pose

@@ -99,6 +99,7 @@ Profile PreciseProfile() {
   // Right answers of the choosing list lose up to 0.003 in the last stage; the engines differ by
   // 1e-5.
   profile.allowed_loss = 0.02;
+  profile.acceptance_rule = AcceptanceRule::kStrict;
   return profile;
 }
 

@@ -84,6 +84,10 @@ struct Stage {
 
 enum class ScoreKind { kTransformProbability, kNearestVoxelLikelihood };
 
+// What a result must pass besides convergence and its score: nothing more, as in the reference, or
+// also what its scan tells about it; see core/tracking/verdict.h.
+enum class AcceptanceRule { kReference, kStrict };
+
 struct Profile {
   std::string name;
   std::vector<Stage> stages;
@@ -102,6 +106,7 @@ struct Profile {
   // threshold belongs to its profile.
   ScoreKind acceptance_score = ScoreKind::kNearestVoxelLikelihood;
   double acceptance_threshold = 2.3;
+  AcceptanceRule acceptance_rule = AcceptanceRule::kReference;
   // Weight of a reference pose per point-cell pair, where a request brings one.
   double regularization_scale = 0.01;
   // Whether the transform probability includes the regularisation's score, as in the reference.

@@ -4,6 +4,8 @@
 
 #include <array>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -38,54 +40,123 @@ std::string Unobserved(const Degeneracy& degeneracy) {
   return absl::StrCat("not observed: ", absl::StrJoin(axes, ", "));
 }
 
+Verdict NotAccepted(AlignmentStatus status, std::string detail) {
+  Verdict verdict;
+  verdict.status = status;
+  verdict.detail = std::move(detail);
+  return verdict;
+}
+
+Verdict Accepted(AlignmentStatus status, std::string detail) {
+  Verdict verdict = NotAccepted(status, std::move(detail));
+  verdict.accepted = true;
+  return verdict;
+}
+
+// Empty: the confidence suffices.
+std::string LowConfidence(const AlignResult& result, const ScanEstimate* estimate, bool strict,
+                          const GateOptions& gate, const AcceptanceLimits& limits,
+                          const PriorKnowledge& known) {
+  const double distance_m =
+      known.map_T_base_guess.has_value()
+          ? TranslationDistance(*known.map_T_base_guess, result.map_T_base)
+          : 0.0;
+  const bool far = strict && distance_m > gate.initial_to_result_distance_tolerance_m &&
+                   limits.min_confidence < kStrictMinFarConfidence;
+  const double least = far ? kStrictMinFarConfidence : limits.min_confidence;
+  if (!(least > 0.0)) return "";
+  const std::string why =
+      far ? absl::StrCat(", asked for because the result is ", distance_m, " m from the guess") : "";
+  if (estimate == nullptr || !estimate->confidence.has_value()) {
+    return absl::StrCat("the confidence is not known; it must be at least ", least, why);
+  }
+  const double confidence = estimate->confidence->value;
+  return confidence >= least ? ""
+                             : absl::StrCat("the confidence ", confidence, " is below ", least, why);
+}
+
+absl::string_view NameOf(PriorSource source) {
+  return source == PriorSource::kGuess ? "the guess and its covariance"
+                                       : "odometry since the last pose that was observed";
+}
+
+Verdict JudgeDegenerate(const AlignResult& result, const Degeneracy& degeneracy, bool strict,
+                        const PriorKnowledge& known) {
+  const std::string unobserved = Unobserved(degeneracy);
+  if (!strict) return Accepted(AlignmentStatus::kDegenerate, unobserved);
+  std::optional<SettledBy> best;
+  for (const PosePrior& prior : known.priors) {
+    const double within_m = ErrorBoundAlongUnobserved(degeneracy, result.map_T_base, prior);
+    if (!best.has_value() || within_m < best->within_m) best = SettledBy{prior.source, within_m};
+  }
+  if (!best.has_value()) {
+    return NotAccepted(AlignmentStatus::kDegenerate,
+                       absl::StrCat(unobserved, "; neither a guess with a covariance nor odometry "
+                                                "says where the vehicle is along it"));
+  }
+  if (!(best->within_m <= kSettledWithinM)) {
+    return NotAccepted(AlignmentStatus::kDegenerate,
+                       absl::StrCat(unobserved, "; ", NameOf(best->source), " leave ",
+                                    best->within_m, " m, allowed are ", kSettledWithinM));
+  }
+  Verdict verdict =
+      Accepted(AlignmentStatus::kDegenerate, absl::StrCat(unobserved, "; known within ",
+                                                          best->within_m, " m from ",
+                                                          NameOf(best->source)));
+  verdict.settled_by = best;
+  return verdict;
+}
+
 // What speaks against a result that the reference would accept, in the order of AlignmentStatus.
-Verdict Doubt(const AlignResult& result, const ScanEstimate* estimate,
-              const AcceptanceLimits& limits) {
+Verdict Doubt(const AlignResult& result, const ScanEstimate* estimate, bool strict,
+              const GateOptions& gate, const AcceptanceLimits& limits,
+              const PriorKnowledge& known) {
   if (result.after.matched_ratio() < limits.min_matched_ratio) {
-    return {AlignmentStatus::kLowOverlap,
-            absl::StrCat("the matched ratio ", result.after.matched_ratio(), " is below ",
-                         limits.min_matched_ratio),
-            false};
+    return NotAccepted(AlignmentStatus::kLowOverlap,
+                       absl::StrCat("the matched ratio ", result.after.matched_ratio(),
+                                    " is below ", limits.min_matched_ratio));
   }
-  if (estimate == nullptr) return {AlignmentStatus::kOk, "", true};
-  if (limits.min_confidence > 0.0 &&
-      !(estimate->confidence.has_value() && estimate->confidence->value >= limits.min_confidence)) {
-    const double confidence = estimate->confidence.has_value() ? estimate->confidence->value : 0.0;
-    return {AlignmentStatus::kLowConfidence,
-            absl::StrCat("the confidence ", confidence, " is below ", limits.min_confidence),
-            false};
+  std::string low_confidence = LowConfidence(result, estimate, strict, gate, limits, known);
+  if (!low_confidence.empty()) {
+    return NotAccepted(AlignmentStatus::kLowConfidence, std::move(low_confidence));
   }
+  if (estimate == nullptr) return Accepted(AlignmentStatus::kOk, "");
   if (const std::optional<RivalPose>& rival = estimate->rival) {
-    return {AlignmentStatus::kAmbiguous,
-            absl::StrCat("a pose ", TranslationDistance(rival->map_T_base, result.map_T_base),
-                         " m away has nvtl ", rival->nvtl),
-            true};
+    Verdict verdict = NotAccepted(
+        AlignmentStatus::kAmbiguous,
+        absl::StrCat("a pose ", TranslationDistance(rival->map_T_base, result.map_T_base),
+                     " m away has nvtl ", rival->nvtl));
+    verdict.accepted = !strict;
+    return verdict;
   }
   if (estimate->degeneracy.has_value() && estimate->degeneracy->degenerate()) {
-    return {AlignmentStatus::kDegenerate, Unobserved(*estimate->degeneracy), true};
+    return JudgeDegenerate(result, *estimate->degeneracy, strict, known);
   }
-  return {AlignmentStatus::kOk, "", true};
+  return Accepted(AlignmentStatus::kOk, "");
 }
 
 }  // namespace
 
 Verdict JudgeResult(const AlignResult& result, const ScanEstimate* estimate, const Profile& profile,
-                    const GateOptions& gate, const AcceptanceLimits& limits) {
+                    const GateOptions& gate, const AcceptanceLimits& limits,
+                    const PriorKnowledge& known) {
   if (result.termination == Termination::kDeadline) {
-    return {AlignmentStatus::kDeadline, "the deadline passed while the scan was aligned", false};
+    return NotAccepted(AlignmentStatus::kDeadline,
+                       "the deadline passed while the scan was aligned");
   }
   if (result.after.matched_points == 0) {
-    return {AlignmentStatus::kOutOfMap, "no point has a map cell near it", false};
+    return NotAccepted(AlignmentStatus::kOutOfMap, "no point has a map cell near it");
   }
   switch (JudgeInDetail(result, profile, gate.max_oscillations).acceptance) {
     case Acceptance::kNotConverged:
-      return {AlignmentStatus::kNotConverged, NotConverged(result), false};
+      return NotAccepted(AlignmentStatus::kNotConverged, NotConverged(result));
     case Acceptance::kLowScore:
-      return {AlignmentStatus::kLowScore, LowScore(result, profile), false};
+      return NotAccepted(AlignmentStatus::kLowScore, LowScore(result, profile));
     case Acceptance::kAccepted:
       break;
   }
-  return Doubt(result, estimate, limits);
+  return Doubt(result, estimate, profile.acceptance_rule == AcceptanceRule::kStrict, gate, limits,
+               known);
 }
 
 }  // namespace voxloc

@@ -101,7 +101,7 @@ void EstimateToProto(const ScanEstimate& estimate, const Pose& map_T_base, Covar
   if (estimate.degeneracy.has_value()) {
     DegeneracyToProto(*estimate.degeneracy, *proto.mutable_degeneracy());
   }
-  if (estimate.confidence.has_value()) {
+  if (estimate.confidence.has_value() && output.confidence) {
     ConfidenceToProto(*estimate.confidence, *proto.mutable_confidence());
   }
   if (estimate.protection.has_value() && output.protection.has_value()) {

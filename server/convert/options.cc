@@ -127,7 +127,27 @@ absl::Status ApplyOverrides(const v1::AlignmentOverrides& overrides, const Limit
   return absl::OkStatus();
 }
 
+absl::Status ApplyRule(v1::AcceptanceRule rule, AlignOptions& options) {
+  switch (rule) {
+    case v1::ACCEPTANCE_RULE_UNSPECIFIED:
+      break;
+    case v1::ACCEPTANCE_RULE_REFERENCE:
+      options.profile.acceptance_rule = AcceptanceRule::kReference;
+      break;
+    case v1::ACCEPTANCE_RULE_STRICT:
+      options.profile.acceptance_rule = AcceptanceRule::kStrict;
+      break;
+    default:
+      return Outside("gate.rule", rule, "from 0 to 2");
+  }
+  if (options.profile.acceptance_rule == AcceptanceRule::kStrict) {
+    options.limits.min_confidence = kStrictMinConfidence;
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ApplyGate(const v1::GateOptions& gate, AlignOptions& options) {
+  if (absl::Status status = ApplyRule(gate.rule(), options); !status.ok()) return status;
   if (absl::Status status = ApplyValidation(gate.validation(), options); !status.ok()) {
     return status;
   }
@@ -165,6 +185,12 @@ absl::Status ApplyGate(const v1::GateOptions& gate, AlignOptions& options) {
     options.rival_confidence = gate.rival_confidence().value();
     if (!(options.rival_confidence >= 0.0 && options.rival_confidence <= 1.0)) {
       return Outside("gate.rival_confidence", options.rival_confidence, "from 0 to 1");
+    }
+  }
+  if (gate.has_odometry_drift()) {
+    options.odometry_drift = gate.odometry_drift().value();
+    if (!(options.odometry_drift >= 0.0 && options.odometry_drift <= 1.0)) {
+      return Outside("gate.odometry_drift", options.odometry_drift, "from 0 to 1");
     }
   }
   return absl::OkStatus();
@@ -271,11 +297,6 @@ absl::StatusOr<OutputChoice> OutputFromProto(const v1::OutputOptions& output) {
 }
 
 absl::Status CompleteRecipe(ScanRecipe& recipe) {
-  if (recipe.align.limits.min_confidence > 0.0 && !recipe.output.confidence) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("gate.min_confidence is ", recipe.align.limits.min_confidence,
-                     " and output.no_confidence is true; the limit needs the confidence"));
-  }
   if (recipe.output.protection.has_value() &&
       recipe.align.covariance.method != CovarianceMethod::kCalibrated) {
     return absl::InvalidArgumentError(
@@ -284,7 +305,10 @@ absl::Status CompleteRecipe(ScanRecipe& recipe) {
   }
   recipe.estimate.protection = recipe.output.protection;
   recipe.estimate.covariance = recipe.align.covariance;
-  recipe.estimate.confidence = recipe.output.confidence;
+  // The strict rule asks for one of results that are far from their guess, whatever the limit.
+  recipe.estimate.confidence = recipe.output.confidence ||
+                               recipe.align.limits.min_confidence > 0.0 ||
+                               recipe.align.profile.acceptance_rule == AcceptanceRule::kStrict;
   // What is below the limit is refused, whether it has a rival or not.
   if (recipe.align.rival_confidence > recipe.align.limits.min_confidence) {
     recipe.estimate.rival_confidence = recipe.align.rival_confidence;

@@ -60,6 +60,9 @@ void ProfileToProto(const Profile& profile, v1::Profile& proto) {
   proto.set_score_stage(static_cast<uint32_t>(profile.score_stage));
   proto.set_judged(profile.judged);
   proto.set_allowed_loss(profile.allowed_loss);
+  proto.set_acceptance_rule(profile.acceptance_rule == AcceptanceRule::kStrict
+                                ? v1::ACCEPTANCE_RULE_STRICT
+                                : v1::ACCEPTANCE_RULE_REFERENCE);
 }
 
 }  // namespace voxloc::server

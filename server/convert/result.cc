@@ -74,6 +74,13 @@ v1::AlignmentStatus StatusToProto(AlignmentStatus status) {
   return v1::ALIGNMENT_STATUS_UNSPECIFIED;
 }
 
+void SettledByToProto(const SettledBy& settled_by, v1::AlignmentResult& proto) {
+  v1::Degeneracy& degeneracy = *proto.mutable_degeneracy();
+  degeneracy.set_settled_by(settled_by.source == PriorSource::kGuess ? v1::PRIOR_SOURCE_GUESS
+                                                                     : v1::PRIOR_SOURCE_ODOMETRY);
+  degeneracy.set_settled_within_m(settled_by.within_m);
+}
+
 void ScoresToProto(const PoseScore& scores, v1::Scores& proto) {
   proto.set_score(scores.score);
   proto.set_transform_probability(scores.transform_probability);

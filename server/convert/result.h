@@ -21,6 +21,8 @@ void ScoresToProto(const PoseScore& scores, v1::Scores& proto);
 
 void PointCountsToProto(const FilterCounts& counts, v1::PointCounts& proto);
 
+void SettledByToProto(const SettledBy& settled_by, v1::AlignmentResult& proto);
+
 // Pose, scores, counters, and what `output` asks for of them; not the verdict, nor what the engine
 // does not know.
 void AlignResultToProto(const AlignResult& result, const PointCloud& scan_base,

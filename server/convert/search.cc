@@ -147,9 +147,10 @@ void HypothesisToProto(const AlignResult& result, v1::AlignmentStatus status,
   proto.set_status(status);
 }
 
-void EstimateToProto(const ScanEstimate& estimate, v1::PoseHypothesis& proto) {
+void EstimateToProto(const ScanEstimate& estimate, const OutputChoice& output,
+                     v1::PoseHypothesis& proto) {
   AppendRowMajor(estimate.covariance.covariance, *proto.mutable_map_t_base()->mutable_covariance());
-  if (estimate.confidence.has_value()) {
+  if (estimate.confidence.has_value() && output.confidence) {
     ConfidenceToProto(*estimate.confidence, *proto.mutable_confidence());
   }
 }

@@ -16,6 +16,7 @@
 #include "core/estimate/initial_pose/pose_search.h"
 #include "core/estimate/initial_pose/prior_search.h"
 #include "core/estimate/scan_estimate.h"
+#include "server/convert/scan_recipe.h"
 #include "server/maps/resident_maps.h"
 #include "voxloc/v1/initial_pose.pb.h"
 
@@ -39,8 +40,9 @@ void SearchProgressToProto(const PoseSearchProgress& progress, bool with_particl
 void HypothesisToProto(const AlignResult& result, v1::AlignmentStatus status,
                        v1::PoseHypothesis& proto);
 
-// Covariance and confidence.
-void EstimateToProto(const ScanEstimate& estimate, v1::PoseHypothesis& proto);
+// Covariance, and the confidence unless `output` leaves it out.
+void EstimateToProto(const ScanEstimate& estimate, const OutputChoice& output,
+                     v1::PoseHypothesis& proto);
 
 // All but the hypotheses, and what the search does not know.
 void SearchResultToProto(const PoseSearchResult& result, v1::SearchResult& proto);

@@ -319,6 +319,17 @@ void ScanWork::CheckSweep(const AlignResult& result) {
               {"scans", report.scans}});
 }
 
+PriorKnowledge ScanWork::KnownBeforehand() const {
+  PriorKnowledge known;
+  known.map_T_base_guess = guess_;
+  if (guess_.has_value() && guess_covariance_.has_value()) {
+    known.priors.push_back({PriorSource::kGuess, *guess_, *guess_covariance_});
+  }
+  const auto odometry = place_.anchor.Prior(source_->recipe.align.odometry_drift);
+  if (odometry.has_value()) known.priors.push_back(*odometry);
+  return known;
+}
+
 bool ScanWork::PrefersSecond(const AlignResult& first, const AlignResult& second) {
   const int max_oscillations = source_->recipe.align.gate.max_oscillations;
   const bool prefers = IsBetter(second, first, profile_, max_oscillations);
@@ -355,9 +366,11 @@ void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const 
                     reply);
   }
   const AlignOptions& align = recipe.align;
-  const Verdict verdict = JudgeResult(result, estimate, profile_, align.gate, align.limits);
+  const Verdict verdict =
+      JudgeResult(result, estimate, profile_, align.gate, align.limits, KnownBeforehand());
   const v1::AlignmentStatus status = StatusToProto(verdict.status);
   reply.set_accepted(verdict.accepted);
+  if (verdict.settled_by.has_value()) SettledByToProto(*verdict.settled_by, reply);
   reply.set_engine(runtime_.engine->name());
   v1::Timings& timings = *reply.mutable_timings();
   timings.set_align_s(batch.align_s);
@@ -372,7 +385,8 @@ void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const 
   timings.set_estimate_s(batch.estimate_s + encode_s);
   if (verdict.accepted) {
     CheckSweep(result);
-    source_->state->Found(shown_stamp_ns_, result.map_T_base, place_, own_suffices_);
+    source_->state->Found(shown_stamp_ns_, result.map_T_base, place_,
+                          {own_suffices_, verdict.status == AlignmentStatus::kOk});
     runtime_.last_poses.Note({source_->vehicle, source_->map, map_.snapshot->revision,
                               absl::GetCurrentTimeNanos(), result.map_T_base});
     const double tracking_s = TrackingTime(timings);

@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "core/estimate/quality/sweep_slices.h"
+#include "core/tracking/verdict.h"
 #include "server/convert/scan.h"
 #include "server/runtime/runtime.h"
 #include "server/scan/scan_client.h"
@@ -75,6 +76,8 @@ class ScanWork : public ScanTask {
   // Where the scan was deskewed while the vehicle moved.
   void RequestSweep(AlignJob& job);
 
+  // What the request and the session say of the scan's pose without the scan.
+  [[nodiscard]] PriorKnowledge KnownBeforehand() const;
   // Of an accepted result: whether the sweep fits the motion that it was deskewed by.
   void CheckSweep(const AlignResult& result);
   // Of one that has been answered: it may be compared with the map's tiles.

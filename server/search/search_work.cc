@@ -166,8 +166,9 @@ bool SearchWork::CanTouchMap(const PriorSearchOptions& prior) const {
 v1::AlignmentStatus SearchWork::StatusOf(const AlignResult& result,
                                          const ScanEstimate* estimate) const {
   const AlignOptions& align = recipe_.align;
-  return StatusToProto(
-      JudgeResult(result, estimate, job_.profile, align.gate, align.limits).status);
+  AcceptanceLimits limits = align.limits;
+  if (estimate == nullptr) limits.min_confidence = 0.0;
+  return StatusToProto(JudgeResult(result, estimate, job_.profile, align.gate, limits).status);
 }
 
 void SearchWork::TellProgress(const PoseSearchProgress& progress, const Observer& observer) const {
@@ -191,7 +192,7 @@ absl::Status SearchWork::DescribeHypotheses(PoseSearchResult& found,
     v1::PoseHypothesis& proto = *result.add_hypotheses();
     HypothesisToProto(hypotheses[i].result, StatusOf(hypotheses[i].result, &(*estimates)[i]),
                       proto);
-    EstimateToProto((*estimates)[i], proto);
+    EstimateToProto((*estimates)[i], recipe_.output, proto);
     if (hints_.odom_T_base.has_value()) {
       PoseToProto(hypotheses[i].result.map_T_base * hints_.odom_T_base->Inverse(),
                   *proto.mutable_map_t_odom());

@@ -72,6 +72,7 @@ void SessionState::Activate(bool active) {
   map_T_odom_.reset();
   last_map_T_base_.reset();
   odometry_.reset();
+  anchor_.Reset();
   proposal_.reset();
   correction_.reset();
   if (policy_.has_value()) policy_->Reset();
@@ -117,6 +118,8 @@ SessionState::Place SessionState::TakePlace(int64_t stamp_ns,
     if (!odometry_.has_value()) odometry_ = Odometry::kScans;
     if (odometry_ == Odometry::kScans) place.odometry_T_base = odom_T_base;
   }
+  anchor_.Follow(place.odometry_T_base);
+  place.anchor = anchor_;
   if (const auto reference = references_.Interpolate(stamp_ns); reference.ok()) {
     references_.PopOld(stamp_ns);
     place.reference_map = reference->map_T_base.translation;
@@ -162,17 +165,20 @@ std::optional<Twist> SessionState::AcceptedTwist(int64_t stamp_ns) const {
 }
 
 void SessionState::Found(int64_t stamp_ns, const Pose& map_T_base, const Place& place,
-                         bool own_suffices) {
+                         const FoundFacts& facts) {
   const absl::MutexLock lock(&mutex_);
   accepted_before_ = accepted_;
   accepted_ = AcceptedResult{stamp_ns, map_T_base};
   last_map_T_base_.reset();
   if (place.odom_T_base.has_value()) map_T_odom_ = map_T_base * place.odom_T_base->Inverse();
+  if (facts.observed && place.odometry_T_base.has_value()) {
+    anchor_.Set(map_T_base, *place.odometry_T_base);
+  }
   if (!policy_.has_value()) return;
   policy_->Found(map_T_base, place.odometry_T_base);
   proposal_.reset();
   if (correction_.has_value() && place.odometry_T_base.has_value() &&
-      !correction_->Follow(map_T_base, *place.odometry_T_base, own_suffices)) {
+      !correction_->Follow(map_T_base, *place.odometry_T_base, facts.own_suffices)) {
     correction_.reset();
   }
 }
@@ -223,6 +229,7 @@ RecoveryOutcome SessionState::EndCheck(const std::optional<Pose>& map_T_base,
                     map_T_base.has_value() && options_.recovery->apply;
   if (outcome.applied) {
     policy_->Found(*map_T_base, odometry_T_base);
+    anchor_.Reset();
     if (odometry_T_base.has_value()) {
       if (odometry_ == Odometry::kScans) {
         map_T_odom_ = *map_T_base * odometry_T_base->Inverse();

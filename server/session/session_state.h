@@ -21,6 +21,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "core/geometry/twist.h"
+#include "core/tracking/odometry_anchor.h"
 #include "core/tracking/pose_buffer.h"
 #include "core/tracking/pose_correction.h"
 #include "core/tracking/pose_proposal.h"
@@ -78,6 +79,7 @@ class SessionState {
     // these are too old or too far apart in time.
     std::optional<Twist> base_twist;
     std::optional<Eigen::Vector3d> reference_map;
+    OdometryAnchor anchor;  // by `odometry_T_base`
   };
   // Forgets what is older than the scan. `odom_T_base`: as the scan says.
   [[nodiscard]] Place TakePlace(int64_t stamp_ns,
@@ -98,9 +100,13 @@ class SessionState {
   [[nodiscard]] SweepReport CheckSweep(const SweepPull& pull);
 
   // The end of a scan: its vehicle was found, or missed. The stamp is the one that TakePlace was
-  // given. `own_suffices`: of a scan whose guess was corrected, whether the alignment from what the
-  // poses say led there too. A step that is returned must be ended.
-  void Found(int64_t stamp_ns, const Pose& map_T_base, const Place& place, bool own_suffices);
+  // given. A step that is returned must be ended.
+  struct FoundFacts {
+    // Of a scan whose guess was corrected: the alignment from what the poses say led there too.
+    bool own_suffices = false;
+    bool observed = false;  // the scan observes every direction
+  };
+  void Found(int64_t stamp_ns, const Pose& map_T_base, const Place& place, const FoundFacts& facts);
   [[nodiscard]] std::optional<RecoveryStep> Missed(const std::optional<Pose>& odometry_T_base);
 
   // nullopt: the session does not look for its vehicle.
@@ -137,6 +143,7 @@ class SessionState {
   // What Place::odometry_T_base is taken from, once it is known.
   enum class Odometry { kPoses, kScans };
   std::optional<Odometry> odometry_ ABSL_GUARDED_BY(mutex_);
+  OdometryAnchor anchor_ ABSL_GUARDED_BY(mutex_);
   ScanHistory history_ ABSL_GUARDED_BY(mutex_);
   SweepCheck sweeps_ ABSL_GUARDED_BY(mutex_);
   SkippedScans skipped_ ABSL_GUARDED_BY(mutex_);

@@ -4,6 +4,7 @@
 // until the vehicle is localized again. The whole server runs in this process, since what fails is
 // the CUDA context of a process.
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -168,12 +169,11 @@ class TakeoverRun {
   }
 
   // Aligns, one after another, the scan that the vehicle has at that time, until one has all tiles
-  // around it.
+  // around it. At the end of its drive the vehicle stands.
   absl::Status DriveOn() {
     while (Since(failed_) < flags_.most_s) {
       const auto i = flags_.at + static_cast<size_t>(Since(failed_) / kPeriodS);
-      if (i >= scans_.size()) break;
-      auto result = Align(i);
+      auto result = Align(std::min(i, scans_.size() - 1));
       if (!result.ok()) return result.status();
       ++answered_;
       if (!result->accepted()) continue;
@@ -183,7 +183,7 @@ class TakeoverRun {
       surrounded_ms_ = Since(failed_) * 1e3;
       return absl::OkStatus();
     }
-    return absl::DeadlineExceededError("no scan had all tiles around it before the drive's end");
+    return absl::DeadlineExceededError("no scan had all tiles around it within the time of --most");
   }
 
   absl::Status Report(double whole_s) const {

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "clients/cli/accepted.h"
 #include "clients/cpp/messages.h"
 #include "tests/chaos/town_load.h"
 
@@ -33,7 +32,7 @@ std::unique_ptr<v1::LocalizationService::Stub> NewStub(const std::string& addres
 }
 
 void Count(const v1::AlignmentResult& result, FloodCounts& counts) {
-  if (cli::CountsAsAccepted(result)) {
+  if (result.accepted()) {
     ++counts.aligned;
   } else if (result.status() == v1::ALIGNMENT_STATUS_SUPERSEDED) {
     ++counts.superseded;

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/memory/memory.h"
-#include "clients/cli/accepted.h"
 #include "clients/cli/load_test/run_clock.h"
 #include "tests/chaos/town_load.h"
 
@@ -76,7 +75,7 @@ void ProbeVehicle::OnResult(const v1::AlignmentResult& result) {
   const std::lock_guard<std::mutex> lock(mutex_);
   ProbedScan& scan = scans_.at(result.sequence() - 1);
   scan.took_s = 1e-9 * static_cast<double>(now_ns - scan.due_ns);
-  scan.aligned = cli::CountsAsAccepted(result);
+  scan.aligned = result.accepted();
 }
 
 std::vector<ProbedScan> ProbeVehicle::Scans(int64_t begin_ns, int64_t end_ns) const {

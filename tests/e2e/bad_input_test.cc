@@ -350,14 +350,6 @@ TEST_P(BadInput, OptionsThatContradictEachOther) {
         open.mutable_setup()->mutable_output()->mutable_protection()->mutable_risk()->set_value(
             1.0);
       },
-      [](auto& open) {
-        open.mutable_setup()->mutable_output()->set_no_confidence(true);
-        open.mutable_setup()
-            ->mutable_options()
-            ->mutable_gate()
-            ->mutable_min_confidence()
-            ->set_value(0.5);
-      },
   };
   for (size_t i = 0; i < changes.size(); ++i) {
     EXPECT_EQ(CodeOfOpen(changes[i]).error_code(), grpc::StatusCode::INVALID_ARGUMENT) << i;

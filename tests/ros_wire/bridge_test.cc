@@ -97,12 +97,17 @@ void BridgeTest::GivePose(int64_t stamp_ns, const Pose& map_T_base) {
   pose.frame_id = "map";
   pose.frame_T_base = map_T_base;
   for (size_t i = 0; i < 6; ++i) pose.covariance.at(7 * i) = 0.01;
-  peer_->PublishEkfPose(pose);
-  ASSERT_TRUE(Eventually([&] {
+  const auto has_status = [&] {
     const std::optional<Diagnostic> status = Newest(kPoseStatus);
     return status.has_value() && status->Find("topic_time_stamp") == absl::StrCat(stamp_ns);
-  })) << "the pose of "
-      << stamp_ns << " has no status";
+  };
+  // A status that the node tells before it knows of the peer's subscription is lost.
+  constexpr int kMostTries = 10;
+  for (int i = 0; i < kMostTries && !has_status(); ++i) {
+    peer_->PublishEkfPose(pose);
+    static_cast<void>(Eventually(has_status, kLongestWait / kMostTries));
+  }
+  ASSERT_TRUE(has_status()) << "the pose of " << stamp_ns << " has no status";
 }
 
 std::optional<Diagnostic> BridgeTest::SendCloud(const Cloud& cloud, absl::Duration timeout) {

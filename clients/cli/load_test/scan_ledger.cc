@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "clients/cli/accepted.h"
 
 namespace voxloc::cli {
 namespace {
@@ -77,7 +76,7 @@ void ScanLedger::CountReply(const v1::AlignmentResult& result, const OnItsWay& s
     return;
   }
   ++tally_.answered;
-  if (CountsAsAccepted(result)) ++tally_.accepted;
+  if (result.accepted()) ++tally_.accepted;
   if (!counts_times_) return;
   const v1::Timings& timings = result.timings();
   tally_.latency.Add(now_ns - scan.due_ns);
@@ -96,7 +95,7 @@ void ScanLedger::CountReply(const v1::AlignmentResult& result, const OnItsWay& s
 
 void ScanLedger::CountArrival(const v1::AlignmentResult& result, int64_t now_ns) {
   ++tally_.arrivals;
-  if (!counts_times_ || !CountsAsAccepted(result)) return;
+  if (!counts_times_ || !result.accepted()) return;
   if (last_accepted_ns_.has_value()) tally_.pause.Add(now_ns - *last_accepted_ns_);
   last_accepted_ns_ = now_ns;
 }

@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "absl/status/statusor.h"
-#include "clients/cli/accepted.h"
 #include "clients/cli/estimate_text.h"
 #include "clients/cli/message_json.h"
 #include "clients/cli/output_text.h"
@@ -38,7 +37,7 @@ void FillEstimates(const v1::AlignmentResult& result, ReplayRow* row) {
 
 void FillRow(const v1::AlignmentResult& result, double latency_ms, ReplayRow* row) {
   row->answered = result.status() != v1::ALIGNMENT_STATUS_SUPERSEDED;
-  row->accepted = CountsAsAccepted(result);
+  row->accepted = result.accepted();
   row->status = client::StatusName(result.status());
   row->detail = result.detail();
   row->latency_ms = latency_ms;

@@ -25,7 +25,7 @@ struct ReplayRow {
   double sent_s = 0.0;  // since the replay began
 
   bool answered = false;  // with anything but SUPERSEDED
-  bool accepted = false;  // OK, or DEGENERATE with a score over the threshold
+  bool accepted = false;  // as the server says
   std::string status;     // "OK", "SUPERSEDED", ...; empty: no reply
   std::string detail;
 

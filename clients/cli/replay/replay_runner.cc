@@ -97,10 +97,11 @@ class Runner {
   absl::Status SendGuess(const ReplayRow& row) {
     if (row.index == 0) {
       const absl::Status status =
-          session_.SendPose(row.stamp_ns - kFirstPoseLead_ns, row.guess_map_T_base);
+          session_.SendPose(row.stamp_ns - kFirstPoseLead_ns, row.guess_map_T_base,
+                            options_.guess_covariance);
       if (!status.ok()) return status;
     }
-    return session_.SendPose(row.stamp_ns, row.guess_map_T_base);
+    return session_.SendPose(row.stamp_ns, row.guess_map_T_base, options_.guess_covariance);
   }
 
   // Up to the first that is not before the scan.
@@ -142,6 +143,7 @@ class Runner {
       if (absl::Status status = SendGuess(row); !status.ok()) return status;
     } else {
       message.guess_map_T_base = row.guess_map_T_base;
+      message.guess_covariance = options_.guess_covariance;
     }
     const Clock::time_point now = Clock::now();
     row.sent_s = SecondsBetween(start_, now);

@@ -63,6 +63,10 @@ ReplaySummary SummarizeReplay(const std::vector<ReplayRow>& rows) {
     ++summary.statuses[row.status];
     if (row.status == "SUPERSEDED") ++summary.superseded;
     if (row.accepted) ++summary.accepted;
+    if (row.accepted && (row.translation_error_m > kWrongFromM ||
+                         row.rotation_error_deg > kWrongFromDeg)) {
+      ++summary.accepted_wrong;
+    }
     if (row.map_T_base.has_value()) {
       translation.push_back(row.translation_error_m);
       rotation.push_back(row.rotation_error_deg);
@@ -114,6 +118,11 @@ std::string SummaryText(const ReplaySetting& setting, const ReplaySummary& summa
       "map %s, profile %s, engine %s: %d scans, %d answered, %d accepted (%.1f %%), %.1f s\n",
       setting.map, setting.profile, setting.engine, summary.scans, summary.answered,
       summary.accepted, percent, setting.elapsed_s);
+  if (summary.accepted_wrong > 0) {
+    absl::StrAppendFormat(&text,
+                          "accepted but wrong: %d poses more than %g m or %g degrees from the truth\n",
+                          summary.accepted_wrong, kWrongFromM, kWrongFromDeg);
+  }
   const size_t ok = summary.statuses.count("OK") > 0 ? summary.statuses.at("OK") : 0;
   if (ok != summary.scans) {
     absl::StrAppend(&text, "status: ",
@@ -146,6 +155,7 @@ Json ReplayJson(const ReplaySetting& setting, const ReplaySummary& summary,
           {"scans", summary.scans},
           {"answered", summary.answered},
           {"accepted", summary.accepted},
+          {"accepted_wrong", summary.accepted_wrong},
           {"superseded", summary.superseded},
           {"statuses", statuses},
           {"translation_error_m", SummaryJson(summary.translation_error_m)},

@@ -29,10 +29,16 @@ struct ReplaySetting {
   double elapsed_s = 0.0;
 };
 
+// A pose that is farther from the truth is in another place.
+constexpr double kWrongFromM = 1.0;
+constexpr double kWrongFromDeg = 10.0;
+
 struct ReplaySummary {
   size_t scans = 0;
   size_t answered = 0;  // replies other than SUPERSEDED
-  size_t accepted = 0;  // OK, or DEGENERATE with a score over the threshold
+  size_t accepted = 0;  // as the server says
+  // Of those: more than kWrongFromM or kWrongFromDeg from the truth.
+  size_t accepted_wrong = 0;
   size_t superseded = 0;
   std::map<std::string, size_t> statuses;
 

@@ -102,10 +102,14 @@ std::vector<ParameterRow> BridgeParameterRows() {
           "none "
           "(SessionLimits.timeout_s)."),
       Own("voxloc.confidence", &B::confidence, kServer,
-          "Whether the probability that a pose is right is computed (Confidence.value)."),
+          "Whether the probability that a pose is right is published (Confidence.value)."),
       Own("voxloc.min_confidence", &B::min_confidence, kServer,
           "0 to 1; a result whose confidence is lower is not published "
-          "(GateOptions.min_confidence)."),
+          "(GateOptions.min_confidence); 0: the limit of the rule."),
+      Own("voxloc.acceptance_rule", &B::acceptance_rule, kServer,
+          "profile (reference for autoware, strict for others), reference (as Autoware) or strict "
+          "(also by confidence and by what the scan observes): what is published "
+          "(GateOptions.rule)."),
       Own("voxloc.recovery.enable", &B::recovery_enable, kServer,
           "Whether the server looks for the vehicle once lost (OpenSession.recovery)."),
       Own("voxloc.recovery.lost_after_scans", &B::recovery_lost_after_scans, kServer,

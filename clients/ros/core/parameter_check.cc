@@ -129,6 +129,7 @@ absl::Status CheckChoices(const BridgeParameters& own) {
       {"voxloc.guess_source", own.guess_source, {"poses", "odometry"}},
       {"voxloc.twist_source", own.twist_source, {"server", "topic", "odometry"}},
       {"voxloc.tf_output", own.tf_output, {"base", "odom", "none"}},
+      {"voxloc.acceptance_rule", own.acceptance_rule, {"profile", "reference", "strict"}},
   };
   for (const Choice& choice : choices) {
     if (absl::Status status = CheckChoice(choice.name, choice.value, choice.allowed);
@@ -198,12 +199,6 @@ absl::Status CheckCombinations(const Parameters& parameters) {
         absl::StrCat("parameter voxloc.odom_frame must be set for voxloc.tf_output = odom and for "
                      "voxloc.guess_source or voxloc.twist_source = odometry (got '', ",
                      own.tf_output, ", ", own.guess_source, " and ", own.twist_source, ")"));
-  }
-  if (!own.confidence && own.min_confidence > 0.0) {
-    return Invalid(
-        absl::StrCat("parameter voxloc.min_confidence must be 0 without "
-                     "voxloc.confidence (got ",
-                     own.min_confidence, ")"));
   }
   return absl::OkStatus();
 }

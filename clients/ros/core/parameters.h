@@ -113,7 +113,8 @@ struct BridgeParameters {
 
   double deadline_sec = 0.0;
   bool confidence = true;
-  double min_confidence = 0.0;
+  double min_confidence = 0.0;              // 0: as the rule says
+  std::string acceptance_rule = "profile";  // profile, reference, strict
   bool recovery_enable = false;
   int64_t recovery_lost_after_scans = 10;
   double recovery_initial_radius_m = 5.0;

@@ -154,6 +154,11 @@ v1::ScanSetup SetupFrom(const Parameters& parameters, const std::string& node_na
   if (bridge.min_confidence > 0.0) {
     options.mutable_gate()->mutable_min_confidence()->set_value(bridge.min_confidence);
   }
+  if (bridge.acceptance_rule == "reference") {
+    options.mutable_gate()->set_rule(v1::ACCEPTANCE_RULE_REFERENCE);
+  } else if (bridge.acceptance_rule == "strict") {
+    options.mutable_gate()->set_rule(v1::ACCEPTANCE_RULE_STRICT);
+  }
   AddCovariance(parameters.covariance, &options);
   setup.mutable_output()->set_no_confidence(!bridge.confidence);
   return setup;

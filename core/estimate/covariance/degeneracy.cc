@@ -38,6 +38,13 @@ Degeneracy AnalyzeDegeneracy(const Matrix6& information, double rotation_scale_m
   if (!(largest > 0.0)) return degeneracy;
   if (smallest > 0.0) degeneracy.condition = largest / smallest;
 
+  degeneracy.unobserved_directions = 0;
+  while (degeneracy.unobserved_directions < 6 &&
+         degeneracy.eigenvalues[degeneracy.unobserved_directions] <=
+             limits.unobserved_ratio * largest) {
+    ++degeneracy.unobserved_directions;
+  }
+
   // The part of an axis that lies in the directions with eigenvalues up to a share of the largest.
   const auto part_below = [&](int axis, double ratio) {
     double part = 0.0;

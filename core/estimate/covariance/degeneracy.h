@@ -29,6 +29,7 @@ struct Degeneracy {
   Matrix6 eigenvectors = Matrix6::Identity();  // column i belongs to eigenvalue i; scaled axes
   double condition = 0.0;                      // largest over smallest; infinite when that is <= 0
   double rotation_scale_m = 1.0;               // L
+  int unobserved_directions = 6;  // so many, the first, have eigenvalues up to unobserved_ratio
   // x y z rx ry rz, fixed map axes: kUnobserved where at least a tenth of the axis, as a share of
   // its square, lies in the directions of eigenvalues up to unobserved_ratio times the largest;
   // else kWeak by weak_ratio likewise. All are kUnobserved where the information is not finite or

@@ -45,7 +45,7 @@ TEST(ReplayRow, MeasuresErrorsAgainstTheTruth) {
   EXPECT_EQ(row.latency_ms, 3.5);
 }
 
-TEST(ReplayRow, AcceptsOkAndDegenerateOverTheThresholdOnly) {
+TEST(ReplayRow, AcceptsWhatTheServerAccepts) {
   const auto accepted = [](v1::AlignmentStatus status, bool passed_gate) {
     ReplayRow row;
     FillRow(ResultAt(Pose(), status, passed_gate), 1.0, &row);
@@ -54,8 +54,6 @@ TEST(ReplayRow, AcceptsOkAndDegenerateOverTheThresholdOnly) {
   EXPECT_TRUE(accepted(v1::ALIGNMENT_STATUS_OK, true));
   EXPECT_TRUE(accepted(v1::ALIGNMENT_STATUS_DEGENERATE, true));
   EXPECT_FALSE(accepted(v1::ALIGNMENT_STATUS_DEGENERATE, false));
-  EXPECT_FALSE(accepted(v1::ALIGNMENT_STATUS_AMBIGUOUS, true));
-  EXPECT_FALSE(accepted(v1::ALIGNMENT_STATUS_LOW_SCORE, false));
 }
 
 class ReplaySummaryTest : public ::testing::Test {
@@ -114,6 +112,24 @@ TEST_F(ReplaySummaryTest, JsonHasTheKeysThatScriptsRelyOn) {
   EXPECT_EQ(row["iterations"], 4);
   EXPECT_TRUE(parsed["results"][2]["pose"].is_null());
   EXPECT_TRUE(parsed["results"][2]["translation_error_m"].is_null());
+}
+
+TEST_F(ReplaySummaryTest, CountsAcceptedPosesThatAreWrong) {
+  EXPECT_EQ(SummarizeReplay(rows_).accepted_wrong, 0u);
+  EXPECT_THAT(SummaryText(ReplaySetting(), SummarizeReplay(rows_)),
+              ::testing::Not(HasSubstr("wrong")));
+  const auto add = [this](const Pose& pose, bool accepted) {
+    FillRow(ResultAt(pose, v1::ALIGNMENT_STATUS_OK, accepted), 1.0, &rows_.emplace_back());
+  };
+  add(At(1.01, 0.0), true);
+  add(At(0.0, 10.1), true);
+  add(At(0.99, 9.9), true);
+  add(At(50.0, 0.0), false);
+  const ReplaySummary summary = SummarizeReplay(rows_);
+  EXPECT_EQ(summary.accepted, 4u);
+  EXPECT_EQ(summary.accepted_wrong, 2u);
+  EXPECT_THAT(SummaryText(ReplaySetting(), summary), HasSubstr("accepted but wrong: 2 poses"));
+  EXPECT_EQ(ReplayJson(ReplaySetting(), summary, rows_)["accepted_wrong"], 2);
 }
 
 TEST(ReplaySummary, WithoutAnAnswerItsNumbersAreNull) {

@@ -107,5 +107,19 @@ TEST(PerturbationTest, TextIsSixFiniteNumbers) {
   EXPECT_THAT(error("1,2,3,4,5,6,7"), HasSubstr("(got 7:"));
 }
 
+TEST(PoseSigmaTest, TextIsSixStandardDeviationsOverZero) {
+  const auto parsed = ParsePoseSigma("0.5,1,2,180,90,0.1");
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ((*parsed)(0, 0), 0.25);
+  EXPECT_EQ((*parsed)(2, 2), 4.0);
+  EXPECT_NEAR((*parsed)(3, 3), M_PI * M_PI, 1e-12);
+  EXPECT_EQ((*parsed)(0, 1), 0.0);
+  for (const char* text : {"1,1,1,1,1,0", "1,1,1,1,1,-1", "1,1,1", "1,1,1,1,1,nan"}) {
+    const auto result = ParsePoseSigma(text);
+    EXPECT_EQ(result.status().code(), absl::StatusCode::kInvalidArgument) << text;
+    EXPECT_THAT(std::string(result.status().message()), HasSubstr("standard deviation"));
+  }
+}
+
 }  // namespace
 }  // namespace voxloc

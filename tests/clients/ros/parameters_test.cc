@@ -224,6 +224,17 @@ TEST(SessionRequest, NamesTheClockAndLetsTheNewestScanWin) {
   EXPECT_FALSE(OpenSessionFrom(Parameters(), "node", true).has_recovery());
 }
 
+TEST(SessionRequest, NamesTheAcceptanceRuleThatIsAskedFor) {
+  const auto rule_of = [](const char* name) {
+    Parameters parameters;
+    parameters.voxloc.acceptance_rule = name;
+    return SetupFrom(parameters, "node").options().gate().rule();
+  };
+  EXPECT_EQ(rule_of("profile"), v1::ACCEPTANCE_RULE_UNSPECIFIED);
+  EXPECT_EQ(rule_of("reference"), v1::ACCEPTANCE_RULE_REFERENCE);
+  EXPECT_EQ(rule_of("strict"), v1::ACCEPTANCE_RULE_STRICT);
+}
+
 TEST(SessionRequest, AsksForNoMoreStartupTrialsThanParticles) {
   Parameters parameters;
   parameters.initial_pose_estimation.particles_num = 10;

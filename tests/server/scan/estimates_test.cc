@@ -353,6 +353,33 @@ TEST_P(Estimates, SaysWhichDirectionsTheScanObserves) {
   EXPECT_GT(result.degeneracy().condition(), 10.0 * town.condition());
 }
 
+TEST_P(Estimates, AcceptsADegenerateScanStrictlyOnlyWhereItsGuessIsSure) {
+  server_.LoadMap("field", Field());
+  const auto judged = [this](const std::vector<double>& variances) {
+    v1::Scan scan = FieldScan();
+    auto& covariance = *scan.mutable_guess_map_t_base()->mutable_covariance();
+    covariance.Clear();
+    if (!variances.empty()) AddDiagonal(variances, covariance);
+    return Align(
+        "setup { map: 'field' options { gate { rule: ACCEPTANCE_RULE_STRICT"
+        " score_threshold { value: 0 } min_confidence { value: 0 } }"
+        " overrides { degeneracy_aware { value: true } } } }",
+        scan);
+  };
+  const v1::AlignmentResult bare = judged({});
+  EXPECT_EQ(bare.status(), v1::ALIGNMENT_STATUS_DEGENERATE) << bare.detail();
+  EXPECT_FALSE(bare.accepted());
+  EXPECT_EQ(bare.degeneracy().settled_by(), v1::PRIOR_SOURCE_UNSPECIFIED);
+  const v1::AlignmentResult unsure = judged({1.0, 1.0, 1.0, 0.01, 0.01, 0.01});
+  EXPECT_FALSE(unsure.accepted()) << unsure.detail();
+  const v1::AlignmentResult sure = judged({1e-3, 1e-3, 1e-3, 1e-7, 1e-7, 1e-7});
+  EXPECT_EQ(sure.status(), v1::ALIGNMENT_STATUS_DEGENERATE);
+  EXPECT_TRUE(sure.accepted()) << sure.detail();
+  EXPECT_EQ(sure.degeneracy().settled_by(), v1::PRIOR_SOURCE_GUESS);
+  EXPECT_GT(sure.degeneracy().settled_within_m(), 2.0 * std::sqrt(1e-3));
+  EXPECT_LE(sure.degeneracy().settled_within_m(), 1.0);
+}
+
 TEST_P(Estimates, ADegeneracyAwareSearchLeavesTheRestAtTheGuess) {
   server_.LoadMap("field", Field());
   const auto moved_m = [this](bool aware) {

@@ -50,7 +50,7 @@ class Recovery : public ::testing::Test {
   // Loses the vehicle after scan 0, and finds `found` with scan 2. The next scan is 3.
   static void LoseAndFind(SessionState& state, const Pose& found) {
     const auto good = PlaceOf(state, 0, VehicleAt(0));
-    state.Found(0, VehicleAt(0), good, false);
+    state.Found(0, VehicleAt(0), good, {});
     EXPECT_FALSE(state.Missed(PlaceOf(state, 1, LaggingAt(1)).odometry_T_base).has_value());
     const auto lost = PlaceOf(state, 2, LaggingAt(2));
     const auto step = state.Missed(lost.odometry_T_base);
@@ -107,7 +107,7 @@ TEST_F(Recovery, PosesThatLagKeepTheirCorrectionHoweverFarTheVehicleDrives) {
     ASSERT_LT(TranslationDistance(place.guess_map_T_base, VehicleAt(i)), 0.4) << i;
     ASSERT_LT(TranslationDistance(*place.odometry_T_base, LaggingAt(i)), 1e-9) << i;
     ASSERT_FALSE(place.guess_covariance.has_value());
-    state.Found(i * kStepNs, VehicleAt(i), place, /*own_suffices=*/false);
+    state.Found(i * kStepNs, VehicleAt(i), place, {});
   }
 }
 
@@ -119,12 +119,44 @@ TEST_F(Recovery, PosesThatAreRightAgainAreNotMovedAnyMore) {
   for (; i < reset + 20; ++i) {
     const auto place = PlaceOf(state, i, VehicleAt(i));
     if (!place.corrected) break;
-    state.Found(i * kStepNs, VehicleAt(i), place, /*own_suffices=*/true);
+    state.Found(i * kStepNs, VehicleAt(i), place, {/*own_suffices=*/true, /*observed=*/false});
   }
   EXPECT_GE(i - reset, 3);
   EXPECT_LT(i - reset, 10);
   const auto place = PlaceOf(state, i + 1, LaggingAt(i + 1));
   EXPECT_LT(TranslationDistance(place.guess_map_T_base, LaggingAt(i + 1)), 1e-9);
+}
+
+// By odometry of the scans' own, 1 m a scan.
+SessionState::Place OdometryPlace(SessionState& state, int i) {
+  return state.TakePlace(i * kStepNs, PoseAt(i, 0.0, 0.0));
+}
+
+TEST(SessionOdometry, CarriesTheLastPoseThatItsScanObserved) {
+  SessionState state;
+  EXPECT_FALSE(OdometryPlace(state, 0).anchor.Prior(0.02).has_value());
+  const auto observed = OdometryPlace(state, 1);
+  state.Found(kStepNs, PoseAt(101.0, 0.0, 0.0), observed, {false, /*observed=*/true});
+  // A scan that does not observe the way is accepted 5 m off, and moves nothing.
+  const auto degenerate = OdometryPlace(state, 2);
+  state.Found(2 * kStepNs, PoseAt(107.0, 0.0, 0.0), degenerate, {false, /*observed=*/false});
+  const auto prior = OdometryPlace(state, 3).anchor.Prior(0.02);
+  ASSERT_TRUE(prior.has_value());
+  EXPECT_LT(TranslationDistance(prior->map_T_base, PoseAt(103.0, 0.0, 0.0)), 1e-9);
+  EXPECT_NEAR(std::sqrt(prior->covariance(0, 0)), 0.02 * 2.0, 1e-12);
+
+  state.Activate(true);
+  EXPECT_FALSE(OdometryPlace(state, 4).anchor.Prior(0.02).has_value());
+}
+
+TEST_F(Recovery, ForgetsWhatOdometryCarriedFromBeforeTheVehicleWasLost) {
+  SessionState state(OptionsOf(true));
+  const auto good = PlaceOf(state, -1, VehicleAt(-1));
+  state.Found(-kStepNs, VehicleAt(-1), good, {false, /*observed=*/true});
+  EXPECT_TRUE(PlaceOf(state, 0, VehicleAt(0)).anchor.Prior(0.02).has_value());
+  LoseAndFind(state, VehicleAt(2));
+  const int next = Confirm(state);
+  EXPECT_FALSE(PlaceOf(state, next, LaggingAt(next)).anchor.Prior(0.02).has_value());
 }
 
 TEST_F(Recovery, AFalsePoseIsDroppedAndSearchedForAgain) {
@@ -153,14 +185,14 @@ TEST_F(Recovery, AVehicleThatIsFoundOtherwiseNeedsNoPose) {
   SessionState state(OptionsOf(true));
   LoseAndFind(state, PoseAt(-30.0, 12.0, 2.0));
   const auto place = PlaceOf(state, 3, VehicleAt(3));
-  state.Found(3 * kStepNs, VehicleAt(3), place, false);
+  state.Found(3 * kStepNs, VehicleAt(3), place, {});
   EXPECT_FALSE(state.Missed(PlaceOf(state, 4, VehicleAt(4)).odometry_T_base).has_value());
 
   // Nor where that happens while a scan is compared, or searched with.
   SessionState other(OptionsOf(true));
   LoseAndFind(other, PoseAt(-30.0, 12.0, 2.0));
   static_cast<void>(Expected(other, 3, LaggingAt(3)));
-  other.Found(4 * kStepNs, VehicleAt(4), PlaceOf(other, 4, VehicleAt(4)), false);
+  other.Found(4 * kStepNs, VehicleAt(4), PlaceOf(other, 4, VehicleAt(4)), {});
   EXPECT_EQ(other.EndCheck(PoseAt(-30.0, 13.0, 2.0), LaggingAt(3)).state, ProposalState::kDropped);
   EXPECT_FALSE(PlaceOf(other, 5, VehicleAt(5)).corrected);
 }
@@ -211,17 +243,17 @@ TEST_F(TwistOfASession, IsThatOfThePosesAroundTheScan) {
   ASSERT_TRUE(state.AddPose({4 * kStepNs, VehicleAt(4), Matrix6::Zero()}).ok());
   ASSERT_TRUE(state.AddPose({5 * kStepNs, VehicleAt(5), Matrix6::Zero()}).ok());
   // Results that jump do not matter.
-  state.Found(3 * kStepNs, PoseAt(0.0, 0.0, 0.0), SessionState::Place(), false);
-  state.Found(4 * kStepNs, PoseAt(50.0, 0.0, 1.0), SessionState::Place(), false);
+  state.Found(3 * kStepNs, PoseAt(0.0, 0.0, 0.0), SessionState::Place(), {});
+  state.Found(4 * kStepNs, PoseAt(50.0, 0.0, 1.0), SessionState::Place(), {});
   ExpectDriving(state.TakePlace(4 * kStepNs + kStepNs / 2).base_twist);
 }
 
 TEST_F(TwistOfASession, WithoutPosesIsThatOfTheLastTwoAcceptedResults) {
   SessionState state;
   EXPECT_FALSE(state.TakePlace(1).base_twist.has_value());
-  state.Found(4 * kStepNs, VehicleAt(4), SessionState::Place(), false);
+  state.Found(4 * kStepNs, VehicleAt(4), SessionState::Place(), {});
   EXPECT_FALSE(state.TakePlace(5 * kStepNs).base_twist.has_value());
-  state.Found(5 * kStepNs, VehicleAt(5), SessionState::Place(), false);
+  state.Found(5 * kStepNs, VehicleAt(5), SessionState::Place(), {});
   ExpectDriving(state.TakePlace(6 * kStepNs).base_twist);
   // They are too old after a second, and forgotten when the session is activated anew.
   EXPECT_FALSE(state.TakePlace(16 * kStepNs).base_twist.has_value());
@@ -232,10 +264,10 @@ TEST_F(TwistOfASession, WithoutPosesIsThatOfTheLastTwoAcceptedResults) {
 
 TEST_F(TwistOfASession, ResultsThatAreFarApartOrAtOneTimeTellNone) {
   SessionState state;
-  state.Found(0, VehicleAt(0), SessionState::Place(), false);
-  state.Found(11 * kStepNs, VehicleAt(11), SessionState::Place(), false);
+  state.Found(0, VehicleAt(0), SessionState::Place(), {});
+  state.Found(11 * kStepNs, VehicleAt(11), SessionState::Place(), {});
   EXPECT_FALSE(state.TakePlace(12 * kStepNs).base_twist.has_value());
-  state.Found(11 * kStepNs, VehicleAt(12), SessionState::Place(), false);
+  state.Found(11 * kStepNs, VehicleAt(12), SessionState::Place(), {});
   EXPECT_FALSE(state.TakePlace(12 * kStepNs).base_twist.has_value());
 }
 

@@ -323,8 +323,8 @@ TEST_P(TrackingSession, ContradictoryOptionsEndTheStreamOrAreRejected) {
       "recovery { lost_after_scans: 1 initial_radius_m: 5 max_radius_m: 6 } ";
   for (const std::string& text : {
            std::string("setup { output { point_colors: true } }"),
-           std::string("setup { output { no_confidence: true }"
-                       " options { gate { min_confidence { value: 0.5 } } } }"),
+           std::string("setup { options { gate { rule: 3 } } }"),
+           std::string("setup { options { gate { odometry_drift { value: 1.5 } } } }"),
            absl::StrCat(recovery, "recovery { lost_after_scans: 0 }"),
            absl::StrCat(recovery, "recovery { max_radius_m: 4 }"),
            absl::StrCat(recovery, "recovery { false_confirmation_rate: 1 }"),
@@ -338,12 +338,13 @@ TEST_P(TrackingSession, ContradictoryOptionsEndTheStreamOrAreRejected) {
   }
 
   // What would contradict only the rest of the session's options is found out as well.
-  TestSession session(server_,
-                      TownSession("setup { options { gate { min_confidence { value: 1e-9 } } } }"));
+  TestSession session(
+      server_,
+      TownSession("setup { options { covariance { method: COVARIANCE_METHOD_FIXED } } }"));
   v1::AlignScansRequest configure;
-  configure.mutable_configure()->mutable_setup()->mutable_output()->set_no_confidence(true);
+  configure.mutable_configure()->mutable_setup()->mutable_output()->mutable_protection();
   session.Send(configure);
-  EXPECT_THAT(session.Read().rejected().detail(), HasSubstr("min_confidence"));
+  EXPECT_THAT(session.Read().rejected().detail(), HasSubstr("covariance.method CALIBRATED"));
   EXPECT_EQ(session.Align(GoodScan()).status(), v1::ALIGNMENT_STATUS_OK);
 }
 

@@ -43,8 +43,10 @@ function addHeadline() {
 function addTiles() {
   const others = Object.entries(replay.statuses).filter(([name]) => name !== "OK")
     .map(([name, count]) => `${count} ${name || "without reply"}`).join(", ");
+  const wrong = replay.accepted_wrong
+    ? `${replay.accepted_wrong} of them wrong by more than 1 m or 10\u00b0` : "";
   addStrip(addTile("Accepted", String(replay.accepted), "of " + replay.answered,
-    others || "every verdict is OK"), "verdicts in order", rows.map(statusColor));
+    [wrong, others].filter(Boolean).join("; ") || "every verdict is OK"), "verdicts in order", rows.map(statusColor));
   addTile("Position error, median", significant(translation.p50), errorUnit,
     `p95 ${significant(translation.p95)}, max ${significant(translation.max)} ${errorUnit}`);
   addTile("Rotation error, median", fixed(rotation.p50, 3), "\u00b0",

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/tracking/pose_prior.h"
+
+#include <cmath>
+
+#include "core/geometry/pose_difference.h"
+
+namespace voxloc {
+
+double ErrorBoundAlongUnobserved(const Degeneracy& degeneracy, const Pose& result_map_T_base,
+                                 const PosePrior& prior) {
+  Eigen::Matrix<double, 6, 1> scale = Eigen::Matrix<double, 6, 1>::Ones();
+  scale.tail<3>().setConstant(degeneracy.rotation_scale_m);
+  const Eigen::Matrix<double, 6, 1> difference =
+      scale.cwiseProduct(FixedAxesDifference(prior.map_T_base, result_map_T_base));
+  const Matrix6 covariance = scale.asDiagonal() * prior.covariance * scale.asDiagonal();
+  double squared_distance = 0.0;
+  double variance = 0.0;
+  for (int i = 0; i < degeneracy.unobserved_directions; ++i) {
+    const Eigen::Matrix<double, 6, 1> direction = degeneracy.eigenvectors.col(i);
+    squared_distance += std::pow(direction.dot(difference), 2);
+    variance += direction.dot(covariance * direction);
+  }
+  return std::sqrt(squared_distance) + 2.0 * std::sqrt(variance);
+}
+
+}  // namespace voxloc

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PosePrior: what is known of a scan's pose without the scan, and how far it settles the directions
+// that the scan does not observe. Pure functions.
+
+#ifndef VOXLOC_CORE_TRACKING_POSE_PRIOR_H_
+#define VOXLOC_CORE_TRACKING_POSE_PRIOR_H_
+
+#include "core/estimate/covariance/degeneracy.h"
+#include "core/geometry/covariance.h"
+#include "core/geometry/pose.h"
+
+namespace voxloc {
+
+enum class PriorSource { kGuess, kOdometry };
+
+struct PosePrior {
+  PriorSource source = PriorSource::kGuess;
+  Pose map_T_base;
+  Matrix6 covariance = Matrix6::Zero();  // about fixed map axes
+};
+
+// How far a result may be off along the directions that its scan does not observe, metres, a
+// rotation counting as `degeneracy.rotation_scale_m` times its angle: its distance from the prior
+// along these directions, and twice the prior's root mean square error along them. With a prior
+// whose errors are normal, the error is smaller in 95 % of cases or more. 0 where the scan observes
+// every direction.
+[[nodiscard]] double ErrorBoundAlongUnobserved(const Degeneracy& degeneracy,
+                                               const Pose& result_map_T_base,
+                                               const PosePrior& prior);
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_TRACKING_POSE_PRIOR_H_
