@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
@@ -27,8 +28,9 @@ absl::string_view FractionOf(absl::string_view stem) {
   const size_t dot = stem.rfind('.');
   if (dot == absl::string_view::npos || dot == 0 || dot + 1 == stem.size()) return {};
   const absl::string_view fraction = stem.substr(dot + 1);
-  const bool digits = fraction.find_first_not_of("0123456789") == absl::string_view::npos &&
-                      absl::string_view("0123456789").find(stem[dot - 1]) != absl::string_view::npos;
+  const bool digits =
+      fraction.find_first_not_of("0123456789") == absl::string_view::npos &&
+      absl::string_view("0123456789").find(stem[dot - 1]) != absl::string_view::npos;
   return digits ? fraction : absl::string_view();
 }
 
@@ -48,9 +50,9 @@ absl::Status CheckPair(const std::string& before, const std::string& after) {
   const std::string a = StemOf(before);
   const std::string b = StemOf(after);
   if (CompareNatural(a, b) == 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "clouds that are paired with poses must have names of different numbers (got ",
-        NameOf(before), " and ", NameOf(after), " in ", FolderOf(before), ")"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("clouds that are paired with poses must have names of different numbers (got ",
+                     NameOf(before), " and ", NameOf(after), " in ", FolderOf(before), ")"));
   }
   if (DecimalsDisagree(a, b)) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -61,6 +63,17 @@ absl::Status CheckPair(const std::string& before, const std::string& after) {
   return absl::OkStatus();
 }
 
+size_t CloudsIn(const fs::path& folder) {
+  size_t clouds = 0;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    if (CloudFormatOf(entry->path().native()).ok()) ++clouds;
+  }
+  return clouds;
+}
+
+// What lies in a folder: "README.md, tiles/ (12 clouds) and 3 more".
 std::string FolderText(const std::string& path) {
   constexpr size_t kMostNames = 5;
   std::vector<std::string> names;
@@ -68,8 +81,11 @@ std::string FolderText(const std::string& path) {
   for (fs::directory_iterator entry(path, error); !error && entry != fs::directory_iterator();
        entry.increment(error)) {
     std::error_code entry_error;
-    const bool folder = entry->is_directory(entry_error);
-    names.push_back(absl::StrCat(entry->path().filename().native(), folder ? "/" : ""));
+    std::string name = entry->path().filename().native();
+    if (entry->is_directory(entry_error)) {
+      absl::StrAppend(&name, "/ (", CloudsIn(entry->path()), " clouds)");
+    }
+    names.push_back(std::move(name));
   }
   if (names.empty()) return "nothing";
   std::sort(names.begin(), names.end(), NaturalLess);
@@ -114,8 +130,9 @@ absl::StatusOr<std::vector<std::string>> ListClouds(const std::string& path) {
   }
   if (clouds.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path, ": holds no cloud; a cloud's name ends in .pcd, .ply or .bin (KITTI); "
-                           "there is ",
+        absl::StrCat(path,
+                     ": holds no cloud; a cloud's name ends in .pcd, .ply or .bin (KITTI); "
+                     "there is ",
                      FolderText(path)));
   }
   std::sort(clouds.begin(), clouds.end(), CloudNameLess);
@@ -147,7 +164,7 @@ absl::StatusOr<std::string> PairingOrder(const std::vector<std::string>& paths) 
     absl::StrAppend(&names, i == 0 ? "" : ", ", last && i > kFirstNames ? "... " : "",
                     NameOf(paths[i]));
   }
-  const char* order = !numeric      ? "in the order given"
+  const char* order = !numeric     ? "in the order given"
                       : one_folder ? "in the numeric order of their names"
                                    : "folder by folder, in the numeric order of their names";
   return absl::StrCat(order, ": ", names);

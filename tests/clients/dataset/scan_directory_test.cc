@@ -44,8 +44,8 @@ TEST(ScanDirectoryTest, NumbersInNamesOrderAsNumbers) {
   EXPECT_EQ(PairingOrder({expected[0], expected[1]}).value(),
             "in the numeric order of their names: 0.pcd, 1.pcd");
   // One by one they keep the order that was given, but not that of a shell's *.
-  EXPECT_EQ(PairingOrder({expected[10], expected[2], expected[4]}).value(),
-            "in the order given: 10.pcd, 2.pcd, 4.pcd");
+  EXPECT_EQ(PairingOrder({expected[4], expected[2], expected[10]}).value(),
+            "in the order given: 4.pcd, 2.pcd, 10.pcd");
   const auto shell = PairingOrder({expected[1], expected[10], expected[2]});
   EXPECT_EQ(shell.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(shell.status().message()),
@@ -89,6 +89,12 @@ TEST(ScanDirectoryTest, NothingToListIsAnError) {
   EXPECT_THAT(std::string(none.status().message()),
               AllOf(HasSubstr("notes"), HasSubstr("no cloud"), HasSubstr(".pcd, .ply or .bin"),
                     HasSubstr("there is readme.txt")));
+  // A map of Autoware without its metadata.
+  scratch.Write("map/pointcloud_map.pcd/1.pcd", "");
+  scratch.Write("map/pointcloud_map.pcd/2.pcd", "");
+  scratch.Write("map/lanelet2_map.osm", "");
+  EXPECT_THAT(std::string(ListClouds(scratch.Path("map")).status().message()),
+              HasSubstr("there is lanelet2_map.osm, pointcloud_map.pcd/ (2 clouds)"));
   EXPECT_EQ(ListClouds(scratch.Path("missing")).status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(ListClouds(scratch.Path("notes") + "/readme.txt").status().code(),
             absl::StatusCode::kInvalidArgument);
