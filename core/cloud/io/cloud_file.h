@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Point clouds in files: PCD (ascii, binary, binary_compressed), PLY (ascii, binary little-endian)
-// and .bin without a header (float32 records, x y z first: KITTI, nuScenes).
+// Point clouds in files: PCD (ascii, binary, binary_compressed), PLY (ascii, binary of either
+// endianness) and .bin without a header (float32 records, x y z first: KITTI, nuScenes).
 //
 // Fields may come in any order and type; x, y and z are taken, and intensity where there is one.
 // The VIEWPOINT of a PCD, a pose, moves its points where it is not the identity.
@@ -35,7 +35,8 @@ struct CloudReadOptions {
   size_t max_points = 200'000'000;
   size_t max_file_bytes = size_t{8} << 30;
   // Float32 in the record of a point of a .bin file, 3 to 32; 0: 5 where the name ends in .pcd.bin,
-  // otherwise what the values in the file show, and an error where they do not (record_floats.h).
+  // otherwise what the values in the file show, and 4 where they do not; an error where neither
+  // fits (record_floats.h).
   size_t record_floats = 0;
 };
 
