@@ -26,13 +26,12 @@ constexpr size_t kMostCells = 1'000'000;
 // About 700 kB in a message, well below what any client takes.
 constexpr size_t kCellsPerMessage = 8192;
 
-class GetCellsStream : public PulledStream<v1::GetCellsResponse> {
+class GetCellsStream : public PulledStream<v1::GetCellsRequest, v1::GetCellsResponse> {
  public:
   GetCellsStream(Runtime& runtime, grpc::CallbackServerContext& context,
                  const v1::GetCellsRequest& request)
-      : PulledStream(runtime, RpcMethod::kGetCells, context, runtime.mapping),
-        runtime_(runtime),
-        request_(request) {}
+      : PulledStream(runtime, RpcMethod::kGetCells, context, request, runtime.mapping),
+        runtime_(runtime) {}
 
  private:
   absl::StatusOr<std::unique_ptr<v1::GetCellsResponse>> Next() override {
@@ -52,27 +51,27 @@ class GetCellsStream : public PulledStream<v1::GetCellsResponse> {
   }
 
   absl::Status Open() {
-    auto view = runtime_.maps.FindAtLeast(request_.map(), 0);
+    auto view = runtime_.maps.FindAtLeast(request().map(), 0);
     if (!view.ok()) return view.status();
-    auto region = RegionFromProto(request_);
+    auto region = RegionFromProto(request());
     if (!region.ok()) return region.status();
     const std::string& name =
-        request_.profile().empty() ? runtime_.config.default_profile : request_.profile();
+        request().profile().empty() ? runtime_.config.default_profile : request().profile();
     auto profile = FindProfile(name);
     if (!profile.ok()) return profile.status();
-    auto on_map = ProfileOnMap(*std::move(profile), *view->facts->build, request_.map());
+    auto on_map = ProfileOnMap(*std::move(profile), *view->facts->build, request().map());
     if (!on_map.ok()) return on_map.status();
-    if (request_.stage() >= on_map->stages.size()) {
+    if (request().stage() >= on_map->stages.size()) {
       return absl::NotFoundError(absl::StrCat("profile ", name, " has the stages 0 to ",
-                                              on_map->stages.size() - 1, " (got ", request_.stage(),
-                                              ")"));
+                                              on_map->stages.size() - 1, " (got ",
+                                              request().stage(), ")"));
     }
-    const CellStatistics& wanted = on_map->stages[request_.stage()].cells;
+    const CellStatistics& wanted = on_map->stages[request().stage()].cells;
     const std::vector<CellStatistics>& there = view->snapshot->resident->statistics();
     const auto at = std::find(there.begin(), there.end(), wanted);
     if (at == there.end()) {
       return absl::FailedPreconditionError(
-          absl::StrCat("map ", request_.map(), " has no cells for ", ToString(wanted)));
+          absl::StrCat("map ", request().map(), " has no cells for ", ToString(wanted)));
     }
     statistics_index_ = static_cast<size_t>(at - there.begin());
     cell_size_m_ = wanted.cell_size_m;
@@ -127,7 +126,6 @@ class GetCellsStream : public PulledStream<v1::GetCellsResponse> {
   }
 
   Runtime& runtime_;
-  const v1::GetCellsRequest& request_;
   // Used on the mapping queue alone.
   MapView view_;
   size_t statistics_index_ = 0;

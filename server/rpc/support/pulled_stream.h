@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // PulledStream: a stream whose messages are made on a work queue, each when the client has taken
-// the one before it.
+// the one before it. It owns its request: gRPC's ends with the call, which a cancellation ends
+// while a message is being made.
 
 #ifndef VOXLOC_SERVER_RPC_SUPPORT_PULLED_STREAM_H_
 #define VOXLOC_SERVER_RPC_SUPPORT_PULLED_STREAM_H_
@@ -16,15 +17,17 @@
 
 namespace voxloc::server {
 
-template <typename Response>
+template <typename Request, typename Response>
 class PulledStream : public WriteStream<Response>,
-                     public std::enable_shared_from_this<PulledStream<Response>> {
+                     public std::enable_shared_from_this<PulledStream<Request, Response>> {
  public:
   PulledStream(Runtime& runtime, RpcMethod method, grpc::CallbackServerContext& context,
-               WorkQueue& queue)
-      : WriteStream<Response>(runtime, method, context), queue_(queue) {}
+               const Request& request, WorkQueue& queue)
+      : WriteStream<Response>(runtime, method, context), request_(request), queue_(queue) {}
 
  protected:
+  [[nodiscard]] const Request& request() const { return request_; }
+
   // The next message; null: there is none. On the queue, one call at a time.
   [[nodiscard]] virtual absl::StatusOr<std::unique_ptr<Response>> Next() = 0;
 
@@ -51,6 +54,7 @@ class PulledStream : public WriteStream<Response>,
     }
   }
 
+  const Request request_;
   WorkQueue& queue_;
 };
 
