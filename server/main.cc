@@ -6,18 +6,15 @@
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): POSIX, which <csignal> is not
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdlib>
 #include <iostream>
 #include <thread>
-#include <utility>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "core/host/open_files.h"
 #include "core/parallel/lock_checks.h"
 #include "server/config/command_line.h"
 #include "server/config_check.h"
+#include "server/lifecycle/end_requests.h"
 #include "server/maintenance.h"
 #include "server/observe/grpc_log.h"
 #include "server/observe/logging.h"
@@ -58,47 +55,17 @@ int PendingStop() {
   return 0;
 }
 
-// What has been asked for by signals. Thread-safe.
-class SignalsReceived {
- public:
-  void Reload() {
-    const absl::MutexLock lock(&mutex_);
-    reload_ = true;
-  }
-  // False: it was asked for before.
-  bool Stop() {
-    const absl::MutexLock lock(&mutex_);
-    return !std::exchange(stop_, true);
-  }
-  [[nodiscard]] bool stopping() const {
-    const absl::MutexLock lock(&mutex_);
-    return stop_;
-  }
-  // Waits for the next signal. False: it asks for the end, and for nothing before.
-  [[nodiscard]] bool AwaitReload() {
-    const absl::MutexLock lock(&mutex_);
-    const auto any = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stop_ || reload_; };
-    mutex_.Await(absl::Condition(&any));
-    return std::exchange(reload_, false);
-  }
-
- private:
-  mutable absl::Mutex mutex_;
-  bool reload_ ABSL_GUARDED_BY(mutex_) = false;
-  bool stop_ ABSL_GUARDED_BY(mutex_) = false;
-};
-
-[[noreturn]] void ReceiveSignals(const sigset_t& signals, SignalsReceived& received) {
+[[noreturn]] void ReceiveSignals(const sigset_t& signals, voxloc::server::EndRequests& requests) {
   while (true) {
     const int signal = WaitFor(signals);
     if (signal != SIGHUP) {
       // A second one waits neither for the start nor for the drain.
-      if (!received.Stop()) std::_Exit(128 + signal);
-    } else if (received.stopping()) {
+      if (!requests.EndBySignal()) std::_Exit(128 + signal);
+    } else if (requests.ending()) {
       voxloc::server::Log(voxloc::server::LogLevel::kWarn, "reload_ignored",
                           {{"detail", "the server drains"}});
     } else {
-      received.Reload();
+      requests.Reload();
     }
   }
 }
@@ -145,23 +112,18 @@ int main(int argc, char** argv) {
     return EXIT_SUCCESS;
   }
   voxloc::server::SendGrpcLogToOurs();
-  static auto& received = *new SignalsReceived;  // a signal may come when main has returned
-  std::thread([signals] { ReceiveSignals(signals, received); }).detach();
-  static std::atomic<bool> restart{false};
+  static auto& requests = *new voxloc::server::EndRequests;  // signals may come after main's end
+  std::thread([signals] { ReceiveSignals(signals, requests); }).detach();
   auto server = voxloc::server::Server::Start(
-      *command_line,
-      [] {
-        restart = true;
-        kill(getpid(), SIGTERM);
-      },
-      [] { return received.stopping(); });
-  if (absl::IsCancelled(server.status())) return EXIT_SUCCESS;
+      *command_line, [] { requests.EndForRestart(); }, [] { return requests.ending(); });
+  const auto exit_code = [] { return requests.for_restart() ? kExitRestart : EXIT_SUCCESS; };
+  if (absl::IsCancelled(server.status())) return exit_code();
   if (!server.ok()) return Fail(server.status());
 
-  while (received.AwaitReload()) {
+  while (requests.AwaitReload()) {
     (*server)->Reload(voxloc::server::ParseCommandLine(argc, argv, environ));
   }
   (*server)->Drain();
   server->reset();
-  return restart ? kExitRestart : EXIT_SUCCESS;
+  return exit_code();
 }

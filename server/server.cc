@@ -184,7 +184,7 @@ class Server::Impl {
   }
 
   void Reload(const absl::StatusOr<CommandLine>& command_line) {
-    if (runtime_.sessions.draining()) {
+    if (runtime_.life.draining()) {
       Log(LogLevel::kWarn, "reload_ignored", {{"detail", "the server drains"}});
       return;
     }

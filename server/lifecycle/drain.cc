@@ -48,8 +48,7 @@ DrainProgress Drain::Begin(double grace_s, const std::string& reason) {
   const Clock::time_point now = Clock::now();
   {
     const absl::MutexLock lock(&mutex_);
-    if (!begun_) {
-      begun_ = true;
+    if (parts_.life.Advance(ServerState::kDraining)) {
       reason_ = reason;
       const double total_s = parts_.times.total_s();
       const double share = total_s > grace_s ? grace_s / total_s : 1.0;
@@ -58,8 +57,6 @@ DrainProgress Drain::Begin(double grace_s, const std::string& reason) {
       plan_.tell_begin = now + ToDuration<Clock>(delay_s);
       plan_.tell_end = plan_.tell_begin + ToDuration<Clock>(spread_s);
       plan_.end = now + ToDuration<Clock>(grace_s);
-      parts_.readiness.BeginDraining();
-      parts_.sessions.Refuse();
       Log(LogLevel::kInfo, "draining",
           {{"sessions", parts_.sessions.open()},
            {"calls", parts_.calls.count()},
@@ -103,7 +100,7 @@ uint64_t Drain::sessions_told() const {
 }
 
 double Drain::RemainingS() const {
-  if (!begun_ || over_) return 0.0;
+  if (!parts_.life.draining() || over_) return 0.0;
   return std::max(0.0, std::chrono::duration<double>(plan_.end - Clock::now()).count());
 }
 

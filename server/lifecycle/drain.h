@@ -25,6 +25,7 @@
 #include "absl/synchronization/mutex.h"
 #include "server/lifecycle/active_calls.h"
 #include "server/lifecycle/readiness.h"
+#include "server/observe/server_life.h"
 #include "server/session/session_registry.h"
 
 namespace voxloc::server {
@@ -45,7 +46,8 @@ struct DrainProgress {
 class Drain {
  public:
   struct Parts {
-    Readiness& readiness;
+    ServerLife& life;
+    const Readiness& readiness;
     SessionRegistry& sessions;
     ActiveCalls& calls;
     DrainTimes times;
@@ -92,7 +94,6 @@ class Drain {
 
   const Parts parts_;
   mutable absl::Mutex mutex_;
-  bool begun_ ABSL_GUARDED_BY(mutex_) = false;
   bool over_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   Plan plan_ ABSL_GUARDED_BY(mutex_);

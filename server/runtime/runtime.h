@@ -35,6 +35,7 @@
 #include "server/maps/resident_maps.h"
 #include "server/maps/store/map_store.h"
 #include "server/observe/metrics/metrics.h"
+#include "server/observe/server_life.h"
 #include "server/observe/trace/span_exporter.h"
 #include "server/scheduling/admission.h"
 #include "server/scheduling/byte_budget.h"
@@ -60,6 +61,7 @@ struct Runtime {
   LiveConfig live;      // as it is now; requests read their limits here
   const HostResources host;
   const int64_t started_unix_ns;
+  ServerLife life;
   const std::unique_ptr<FailoverEngine> engine;
   const std::vector<uint32_t> engine_devices;  // its GPUs, in its order
   const std::string engine_note;               // why it is not what was asked for; empty: it is
