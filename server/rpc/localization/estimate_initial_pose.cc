@@ -144,11 +144,16 @@ class EstimateInitialPoseCall : public grpc::ServerWriteReactor<v1::EstimateInit
       work = std::move(work_);
     }
     auto result = work->Run([this](v1::SearchProgress progress) {
+      if (!call_.access().Check().ok()) {
+        cancelled_->store(true, std::memory_order_relaxed);
+        return;
+      }
       const absl::MutexLock lock(&mutex_);
       outbox_.Put(std::move(progress));
       Proceed();
     });
     work.reset();
+    if (absl::Status status = call_.access().Check(); !status.ok()) result = std::move(status);
     const absl::MutexLock lock(&mutex_);
     end_ = ToGrpcStatus(result.status());
     if (result.ok()) {
