@@ -9,9 +9,9 @@ namespace {
 
 constexpr MetricName kDepth = {
     "voxloc_queue_depth",
-    "Waiting tasks: scans (tracking), batches whose slow estimates wait (estimating), slices of "
-    "pose sets (scoring), searches (searching), steps of transactions and loads (mapping), tiles "
-    "for the cache (moments), scans to be compared with their map (fitting).",
+    "Waiting tasks: scans (tracking), sessions and calls whose slow estimates wait (estimating), "
+    "slices of pose sets (scoring), searches (searching), steps of transactions and loads "
+    "(mapping), tiles for the cache (moments), scans to be compared with their map (fitting).",
     "class"};
 constexpr MetricName kWait = {
     "voxloc_queue_wait_seconds",
