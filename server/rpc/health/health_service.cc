@@ -16,6 +16,7 @@
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "server/convert/status.h"
 #include "server/errors/error_details.h"
+#include "server/rpc/support/parsed_handler.h"
 #include "server/security/call_access.h"
 
 namespace voxloc::server {
@@ -128,12 +129,6 @@ class HealthWatchCall : public grpc::ServerWriteReactor<HealthCheckResponse>,
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-class RefusedWatch : public grpc::ServerWriteReactor<HealthCheckResponse> {
- public:
-  explicit RefusedWatch(const absl::Status& status) { Finish(ToGrpcStatus(status)); }
-  void OnDone() override { delete this; }
-};
-
 class HealthService : public grpc::health::v1::Health::CallbackService {
  public:
   explicit HealthService(Runtime& runtime)
@@ -141,7 +136,14 @@ class HealthService : public grpc::health::v1::Health::CallbackService {
         access_(runtime.access),
         timeouts_(runtime.timeouts),
         live_(runtime.live),
-        watchers_(runtime.live.limits()->max_watchers) {}
+        watchers_(runtime.live.limits()->max_watchers) {
+    const auto refusal = [](grpc::CallbackServerContext& /*context*/) {
+      return ToGrpcStatus(MalformedRequest());
+    };
+    // In the order of the service.
+    MarkMethodCallback(0, MakeParsedHandler(*this, &HealthService::Check, refusal));
+    MarkMethodCallback(1, MakeParsedHandler(*this, &HealthService::Watch, refusal));
+  }
 
   grpc::ServerUnaryReactor* Check(grpc::CallbackServerContext* context,
                                   const HealthCheckRequest* request,
@@ -163,10 +165,10 @@ class HealthService : public grpc::health::v1::Health::CallbackService {
     watchers_.set_limit(live_.limits()->max_watchers);
     std::unique_ptr<Admission::Pass> pass = watchers_.Enter();
     if (pass == nullptr) {
-      return new RefusedWatch(WithReason(
+      return new RefusedStream<HealthCheckResponse>(ToGrpcStatus(WithReason(
           absl::ResourceExhaustedError(absl::StrCat("the server has ", watchers_.limit(),
                                                     " watchers of its health, its limit")),
-          "TOO_MANY_WATCHERS", {{"limit", absl::StrCat(watchers_.limit())}}));
+          "TOO_MANY_WATCHERS", {{"limit", absl::StrCat(watchers_.limit())}})));
     }
     HealthQuestion question{request->service(), CredentialsOf(*context)};
     return HealthWatchCall::Launch(

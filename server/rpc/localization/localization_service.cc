@@ -8,6 +8,7 @@
 #include "server/rpc/localization/align_scans.h"
 #include "server/rpc/localization/estimate_initial_pose.h"
 #include "server/rpc/localization/score_poses.h"
+#include "server/rpc/support/parsed_handler.h"
 #include "voxloc/v1/localization_service.grpc.pb.h"
 
 namespace voxloc::server {
@@ -15,7 +16,14 @@ namespace {
 
 class LocalizationService : public v1::LocalizationService::CallbackService {
  public:
-  explicit LocalizationService(Runtime& runtime) : runtime_(runtime) {}
+  explicit LocalizationService(Runtime& runtime) : runtime_(runtime) {
+    const auto parsed = [this](RpcMethod method, auto member) {
+      MarkMethodCallback(IndexOf(method),
+                         MakeParsedHandler(*this, member, RefusalOfMalformed(runtime_, method)));
+    };
+    parsed(RpcMethod::kAlignScan, &LocalizationService::AlignScan);
+    parsed(RpcMethod::kEstimateInitialPose, &LocalizationService::EstimateInitialPose);
+  }
 
   grpc::ServerBidiReactor<v1::AlignScansRequest, v1::AlignScansResponse>* AlignScans(
       grpc::CallbackServerContext* context) override {

@@ -16,6 +16,7 @@
 #include "server/rpc/map/update_map_tiles.h"
 #include "server/rpc/map/watch_map.h"
 #include "server/rpc/map/withdraw_revision.h"
+#include "server/rpc/support/parsed_handler.h"
 #include "server/rpc/support/queued_unary.h"
 #include "server/rpc/support/unary.h"
 #include "voxloc/v1/map_service.grpc.pb.h"
@@ -25,7 +26,23 @@ namespace {
 
 class MapService : public v1::MapService::CallbackService {
  public:
-  explicit MapService(Runtime& runtime) : runtime_(runtime) {}
+  explicit MapService(Runtime& runtime) : runtime_(runtime) {
+    const auto parsed = [this](RpcMethod method, auto member) {
+      MarkMethodCallback(IndexOf(method),
+                         MakeParsedHandler(*this, member, RefusalOfMalformed(runtime_, method)));
+    };
+    parsed(RpcMethod::kGetMap, &MapService::GetMap);
+    parsed(RpcMethod::kListMaps, &MapService::ListMaps);
+    parsed(RpcMethod::kDeleteMap, &MapService::DeleteMap);
+    parsed(RpcMethod::kListTiles, &MapService::ListTiles);
+    parsed(RpcMethod::kGetTiles, &MapService::GetTiles);
+    parsed(RpcMethod::kGetCells, &MapService::GetCells);
+    parsed(RpcMethod::kWatchMap, &MapService::WatchMap);
+    parsed(RpcMethod::kListRevisions, &MapService::ListRevisions);
+    parsed(RpcMethod::kActivateRevision, &MapService::ActivateRevision);
+    parsed(RpcMethod::kWithdrawRevision, &MapService::WithdrawRevision);
+    parsed(RpcMethod::kSetCanary, &MapService::SetCanary);
+  }
 
   grpc::ServerBidiReactor<v1::UpdateMapTilesRequest, v1::UpdateMapTilesResponse>* UpdateMapTiles(
       grpc::CallbackServerContext* context) override {
