@@ -138,7 +138,7 @@ class HealthService : public grpc::health::v1::Health::CallbackService {
         live_(runtime.live),
         watchers_(runtime.live.limits()->max_watchers) {
     const auto refusal = [](grpc::CallbackServerContext& /*context*/) {
-      return ToGrpcStatus(MalformedRequest());
+      return ToGrpcStatus(MalformedMessage());
     };
     // In the order of the service.
     MarkMethodCallback(0, MakeParsedHandler(*this, &HealthService::Check, refusal));

@@ -23,11 +23,10 @@ class LocalizationService : public v1::LocalizationService::CallbackService {
     };
     parsed(RpcMethod::kAlignScan, &LocalizationService::AlignScan);
     parsed(RpcMethod::kEstimateInitialPose, &LocalizationService::EstimateInitialPose);
-  }
-
-  grpc::ServerBidiReactor<v1::AlignScansRequest, v1::AlignScansResponse>* AlignScans(
-      grpc::CallbackServerContext* context) override {
-    return StartAlignScans(runtime_, *context);
+    MarkMethodCallback(IndexOf(RpcMethod::kAlignScans),
+                       MakeStreamHandler(runtime_, &StartAlignScans));
+    MarkMethodCallback(IndexOf(RpcMethod::kScorePoses),
+                       MakeStreamHandler(runtime_, &StartScorePoses));
   }
 
   grpc::ServerUnaryReactor* AlignScan(grpc::CallbackServerContext* context,
@@ -40,11 +39,6 @@ class LocalizationService : public v1::LocalizationService::CallbackService {
       grpc::CallbackServerContext* context,
       const v1::EstimateInitialPoseRequest* request) override {
     return StartEstimateInitialPose(runtime_, *context, *request);
-  }
-
-  grpc::ServerBidiReactor<v1::ScorePosesRequest, v1::ScorePosesResponse>* ScorePoses(
-      grpc::CallbackServerContext* context) override {
-    return StartScorePoses(runtime_, *context);
   }
 
  private:

@@ -42,11 +42,8 @@ class MapService : public v1::MapService::CallbackService {
     parsed(RpcMethod::kActivateRevision, &MapService::ActivateRevision);
     parsed(RpcMethod::kWithdrawRevision, &MapService::WithdrawRevision);
     parsed(RpcMethod::kSetCanary, &MapService::SetCanary);
-  }
-
-  grpc::ServerBidiReactor<v1::UpdateMapTilesRequest, v1::UpdateMapTilesResponse>* UpdateMapTiles(
-      grpc::CallbackServerContext* context) override {
-    return StartUpdateMapTiles(runtime_, *context);
+    MarkMethodCallback(IndexOf(RpcMethod::kUpdateMapTiles),
+                       MakeStreamHandler(runtime_, &StartUpdateMapTiles));
   }
 
   grpc::ServerUnaryReactor* GetMap(grpc::CallbackServerContext* context,

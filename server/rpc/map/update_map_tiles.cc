@@ -239,8 +239,8 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
 
 }  // namespace
 
-grpc::ServerBidiReactor<v1::UpdateMapTilesRequest, v1::UpdateMapTilesResponse>* StartUpdateMapTiles(
-    Runtime& runtime, grpc::CallbackServerContext& context) {
+grpc::ServerBidiReactor<ReadMessage<v1::UpdateMapTilesRequest>, v1::UpdateMapTilesResponse>*
+StartUpdateMapTiles(Runtime& runtime, grpc::CallbackServerContext& context) {
   return UpdateMapTilesBidi::Launch(runtime,
                                     std::make_shared<UpdateMapTilesStream>(runtime, context));
 }

@@ -33,6 +33,7 @@
 #include "server/lifecycle/active_calls.h"
 #include "server/observe/logging.h"
 #include "server/rpc/support/call_scope.h"
+#include "server/rpc/support/read_message.h"
 #include "server/rpc/support/stream_timeouts.h"
 #include "server/scheduling/byte_budget.h"
 #include "server/scheduling/timeout_watch.h"
@@ -40,7 +41,7 @@
 namespace voxloc::server {
 
 template <typename Request, typename Response>
-class BidiStream : public grpc::ServerBidiReactor<Request, Response>,
+class BidiStream : public grpc::ServerBidiReactor<ReadMessage<Request>, Response>,
                    public TimeoutWatch::Watched,
                    public DrainedCall {
  public:
@@ -53,8 +54,8 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response>,
 
   // Hands the stream to gRPC, which gives its share of it back when the call is done.
   template <typename Stream>
-  static grpc::ServerBidiReactor<Request, Response>* Launch(Runtime& runtime,
-                                                            std::shared_ptr<Stream> stream) {
+  static grpc::ServerBidiReactor<ReadMessage<Request>, Response>* Launch(
+      Runtime& runtime, std::shared_ptr<Stream> stream) {
     BidiStream* const reactor = stream.get();
     reactor->watched_ =
         runtime.timeouts.Add(std::weak_ptr<TimeoutWatch::Watched>(stream), reactor->FirstCheck());
@@ -178,7 +179,7 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response>,
 
   void StartReading() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     timeouts_.ReadingSince(Clock::now());
-    incoming_ = std::make_unique<Request>();
+    incoming_ = std::make_unique<ReadMessage<Request>>();
     this->StartRead(incoming_.get());
   }
 
@@ -203,14 +204,17 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response>,
   }
 
   void OnReadDone(bool ok) final {
-    std::unique_ptr<Request> request;
+    std::unique_ptr<ReadMessage<Request>> read;
     {
       const absl::MutexLock lock(&mutex_);
       timeouts_.ReadingEnded();
-      request = std::move(incoming_);
+      read = std::move(incoming_);
     }
     const LogTrace log_trace(trace());
-    if (ok) {
+    if (ok && !read->parsed) {
+      End(MalformedMessage());
+    } else if (ok) {
+      std::unique_ptr<Request> request = std::move(read->message);
       call_.Received(*request);
       if (const absl::Status status = access().Check(); !status.ok()) {
         End(status);
@@ -281,7 +285,7 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response>,
   std::shared_ptr<BidiStream> self_;
   mutable absl::Mutex mutex_;
   StreamTimeouts timeouts_ ABSL_GUARDED_BY(mutex_);
-  std::unique_ptr<Request> incoming_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<ReadMessage<Request>> incoming_ ABSL_GUARDED_BY(mutex_);
   // The first is being written.
   std::deque<Outgoing> outgoing_ ABSL_GUARDED_BY(mutex_);
   std::optional<grpc::Status> end_ ABSL_GUARDED_BY(mutex_);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What serves a method with one request: the method, where the request can be parsed, and otherwise
-// InvalidArgument. gRPC alone would answer UNIMPLEMENTED, which clients take for an old server. It
-// is made of the classes of gRPC's generated code.
+// What serves a method: with one request, the method where the request can be parsed, and otherwise
+// InvalidArgument, where gRPC alone would answer UNIMPLEMENTED, which clients take for an old
+// server. Made of the classes of gRPC's generated code.
 
 #ifndef VOXLOC_SERVER_RPC_SUPPORT_PARSED_HANDLER_H_
 #define VOXLOC_SERVER_RPC_SUPPORT_PARSED_HANDLER_H_
@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/convert/status.h"
 #include "server/rpc/support/call_scope.h"
+#include "server/rpc/support/read_message.h"
 #include "server/runtime/runtime.h"
 
 namespace voxloc::server {
@@ -47,6 +48,15 @@ class ParsedHandler : public grpc::internal::MethodHandler {
   const std::unique_ptr<MethodHandler> serve_;
   const std::unique_ptr<MethodHandler> refuse_;
 };
+
+// Of a service's function that starts a stream in both directions; gRPC takes it.
+template <typename Message, typename Response>
+[[nodiscard]] grpc::internal::MethodHandler* MakeStreamHandler(
+    Runtime& runtime, grpc::ServerBidiReactor<ReadMessage<Message>, Response>* (*start)(
+                          Runtime&, grpc::CallbackServerContext&)) {
+  return new grpc::internal::CallbackBidiHandler<ReadMessage<Message>, Response>(
+      [&runtime, start](grpc::CallbackServerContext* context) { return start(runtime, *context); });
+}
 
 // What a call is refused with.
 using Refusal = std::function<grpc::Status(grpc::CallbackServerContext& context)>;
@@ -96,18 +106,12 @@ template <typename Service, typename Request, typename Response>
   return new ParsedHandler(std::make_unique<Handler>(serve), std::make_unique<Handler>(refuse));
 }
 
-[[nodiscard]] inline absl::Status MalformedRequest() {
-  return absl::InvalidArgumentError(
-      "the request must be a message of the method's type (got bytes "
-      "that cannot be parsed)");
-}
-
 // Of a call that the server counts and audits as any other, and whose caller may make it.
 [[nodiscard]] inline Refusal RefusalOfMalformed(Runtime& runtime, RpcMethod method) {
   return [&runtime, method](grpc::CallbackServerContext& context) {
     CallScope call(runtime, method, context);
     absl::Status why = call.access().Check();
-    if (why.ok()) why = MalformedRequest();
+    if (why.ok()) why = MalformedMessage();
     const grpc::Status status = ToGrpcStatus(why);
     call.Ending(status);
     call.Ended(status);
