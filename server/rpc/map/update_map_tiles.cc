@@ -183,9 +183,11 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
   absl::Status HandleCommit(const v1::CommitUpdate& proto) {
     auto commit = CommitFromProto(proto);
     if (!commit.ok()) return commit.status();
+    NoteForAudit(transaction_->map(), 0, proto.stage() ? "to be staged" : "to be committed");
     const auto start = std::chrono::steady_clock::now();
     auto receipt = transaction_->Commit(*commit);
     if (!receipt.ok()) return receipt.status();
+    AuditCommit(proto, *receipt);
     const double commit_s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     runtime_.metrics.map_commits.Increment();
@@ -203,10 +205,6 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
          {"commit_s", commit_s},
          {"store_s", receipt->store_s},
          {"comment", proto.comment()}});
-    NoteForAudit(
-        transaction_->map(), receipt->view.snapshot->revision,
-        absl::StrCat(proto.stage() ? "staged" : "committed", ", tiles added ", receipt->added,
-                     ", replaced ", receipt->replaced, ", removed ", receipt->removed));
     auto response = std::make_unique<v1::UpdateMapTilesResponse>();
     v1::UpdateCommitted& committed = *response->mutable_committed();
     MapInfoToProto(receipt->view, *committed.mutable_map());
@@ -219,6 +217,19 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
     Send(std::move(response));
     done_ = true;
     return absl::OkStatus();
+  }
+
+  // The client may have gone meanwhile, with the call's own line.
+  void AuditCommit(const v1::CommitUpdate& proto, const CommitReceipt& receipt) {
+    const uint64_t revision = receipt.view.snapshot->revision;
+    if (receipt.repeated) {
+      NoteForAudit(transaction_->map(), revision, "nothing changed, the request is a repetition");
+      return;
+    }
+    DoneForAudit(
+        transaction_->map(), revision,
+        absl::StrCat(proto.stage() ? "staged" : "committed", ", tiles added ", receipt.added,
+                     ", replaced ", receipt.replaced, ", removed ", receipt.removed));
   }
 
   absl::Status HandleAbort() {

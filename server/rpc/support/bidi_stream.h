@@ -140,6 +140,10 @@ class BidiStream : public grpc::ServerBidiReactor<ReadMessage<Request>, Response
     const absl::MutexLock lock(&mutex_);
     call_.Note(map, revision, std::move(detail));
   }
+  void DoneForAudit(const std::string& map, uint64_t revision, std::string detail) {
+    const absl::MutexLock lock(&mutex_);
+    call_.Done(map, revision, std::move(detail));
+  }
   // Of the call. On... and Begin log with it; work on other threads has to (LogTrace).
   [[nodiscard]] const TraceContext& trace() const { return call_.trace(); }
 
