@@ -113,7 +113,11 @@ absl::StatusOr<std::vector<std::string>> MapLibrary::Announce() {
 
 void MapLibrary::Load(const std::string& map) {
   const absl::Status status = TryLoad(map);
-  if (status.ok() || absl::IsNotFound(status)) return;  // deleted in the meantime
+  if (status.ok()) return;
+  if (absl::IsNotFound(parts_.store.GetMap(map).status())) {  // deleted in the meantime
+    parts_.maps.Remove(map);
+    return;
+  }
   Log(LogLevel::kError, "map_not_loaded", {{"map", map}, {"error", status.ToString()}});
   parts_.maps.Fail(map, status);
 }
@@ -141,7 +145,9 @@ absl::Status MapLibrary::TryLoad(const std::string& name) {
     parts_.maps.Stage(*std::move(snapshot), FactsOf(name, revision.revision, build),
                       revision.canary_vehicles);
   }
-  return absl::OkStatus();
+  if (!parts_.maps.Views(name).empty()) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat("map ", name, " is at revision ", map->active_revision, ", which is not there"));
 }
 
 absl::StatusOr<MapSnapshot> MapLibrary::LoadRevision(const StoredMap& map,

@@ -10,8 +10,8 @@
 //
 // A map's history is a line: each revision that was activated follows the one before it. A staged
 // revision is committed and not yet part of that line: it can be activated while its parent is the
-// active revision, or withdrawn. Numbers are never used twice for a map, also not after it was
-// deleted.
+// active revision, or withdrawn. A map is there while one of its revisions is active or staged.
+// Numbers are never used twice for a map, also not after it was deleted.
 //
 // All methods are thread-safe and block. Beside the codes that they name:
 //   ResourceExhausted   the disk is full

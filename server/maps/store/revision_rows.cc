@@ -14,6 +14,10 @@
 namespace voxloc::server {
 namespace {
 
+absl::Status NoSuchMap(absl::string_view map) {
+  return absl::NotFoundError(absl::StrCat("no map \"", map, "\""));
+}
+
 absl::Status NoSuchRevision(absl::string_view map, uint64_t revision) {
   return absl::NotFoundError(absl::StrCat("map \"", map, "\" has no revision ", revision));
 }
@@ -264,6 +268,27 @@ struct ChangeCounts {
   }
 };
 
+absl::StatusOr<int64_t> CountStaged(SqlDatabase& database, int64_t map_id) {
+  return database.Number(
+      "SELECT COUNT(*) FROM revisions WHERE map_id = ?1 AND state = 1 AND kept = 1", map_id);
+}
+
+// Whether a revision of it is active or staged. A map of which all that was committed has been
+// withdrawn has a row, which remembers that, and is not there.
+absl::StatusOr<bool> IsThere(SqlDatabase& database, const MapRow& map) {
+  if (map.active_revision != 0) return true;
+  const auto staged = CountStaged(database, map.id);
+  if (!staged.ok()) return staged.status();
+  return *staged > 0;
+}
+
+absl::Status ForgetMap(SqlDatabase& database, const MapRow& map, absl::string_view name) {
+  absl::Status status = database.Run("UPDATE maps SET deleted = 1 WHERE id = ?1", map.id);
+  if (status.ok()) status = ForgetPosesOfMap(database, name);
+  if (status.ok()) status = ForgetFitRowsOfMap(database, name);
+  return status;
+}
+
 absl::StatusOr<MapRow> CreateMap(SqlDatabase& database, const RevisionCommit& commit) {
   const auto id = database.Number(
       "INSERT INTO maps (name, build, frame, active_revision, deleted) VALUES (?1, ?2, ?3, 0, 0) "
@@ -293,8 +318,7 @@ absl::Status SetActive(SqlDatabase& database, int64_t map_id, uint64_t revision)
 
 absl::Status ChecksBeforeStaging(SqlDatabase& database, const MapRow& map, absl::string_view name,
                                  uint32_t max_staged) {
-  const auto staged = database.Number(
-      "SELECT COUNT(*) FROM revisions WHERE map_id = ?1 AND state = 1 AND kept = 1", map.id);
+  const auto staged = CountStaged(database, map.id);
   if (!staged.ok()) return staged.status();
   if (*staged < max_staged) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat("map \"", name, "\" has ", *staged,
@@ -309,7 +333,7 @@ absl::StatusOr<MapRow> FindMap(SqlDatabase& database, absl::string_view map) {
                  map);
   if (query.Next()) return MapRow{query.Int(0), query.UInt(1)};
   if (!query.status().ok()) return query.status();
-  return absl::NotFoundError(absl::StrCat("no map \"", map, "\""));
+  return NoSuchMap(map);
 }
 
 absl::StatusOr<uint64_t> OldestRetained(SqlDatabase& database, int64_t map_id, uint32_t retained) {
@@ -333,7 +357,12 @@ absl::StatusOr<CommittedRevision> CommitRevision(SqlDatabase& database,
   }
   if (commit.base_revision == 0) {
     if (map.ok()) {
-      return absl::AlreadyExistsError(absl::StrCat("there is a map \"", commit.map, "\""));
+      const auto there = IsThere(database, *map);
+      if (!there.ok()) return there.status();
+      if (*there) {
+        return absl::AlreadyExistsError(absl::StrCat("there is a map \"", commit.map, "\""));
+      }
+      if (absl::Status status = ForgetMap(database, *map, commit.map); !status.ok()) return status;
     }
     map = CreateMap(database, commit);
   }
@@ -524,14 +553,14 @@ absl::StatusOr<uint64_t> DeleteMapRow(SqlDatabase& database, absl::string_view m
                                       uint64_t revision) {
   const auto row = FindMap(database, map);
   if (!row.ok()) return row.status();
+  const auto there = IsThere(database, *row);
+  if (!there.ok()) return there.status();
+  if (!*there) return NoSuchMap(map);
   if (revision != 0 && revision != row->active_revision) {
     return absl::AbortedError(absl::StrCat("map \"", map, "\" is at revision ",
                                            row->active_revision, ", not at ", revision));
   }
-  absl::Status status = database.Run("UPDATE maps SET deleted = 1 WHERE id = ?1", row->id);
-  if (status.ok()) status = ForgetPosesOfMap(database, map);
-  if (status.ok()) status = ForgetFitRowsOfMap(database, map);
-  if (!status.ok()) return status;
+  if (absl::Status status = ForgetMap(database, *row, map); !status.ok()) return status;
   return row->active_revision;
 }
 
@@ -545,7 +574,7 @@ absl::StatusOr<StoredMap> ReadMap(SqlDatabase& database, absl::string_view map, 
                    map);
     if (!query.Next()) {
       if (!query.status().ok()) return query.status();
-      return absl::NotFoundError(absl::StrCat("no map \"", map, "\""));
+      return NoSuchMap(map);
     }
     id = query.Int(0);
     stored.name = query.Text(1);
@@ -564,6 +593,7 @@ absl::StatusOr<StoredMap> ReadMap(SqlDatabase& database, absl::string_view map, 
     while (query.Next()) stored.revisions.push_back(RevisionOf(query));
     if (!query.status().ok()) return query.status();
   }
+  if (stored.active_revision == 0 && stored.revisions.empty()) return NoSuchMap(map);
   for (StoredRevision& revision : stored.revisions) {
     if (absl::Status status = AddCanaries(database, id, revision); !status.ok()) return status;
   }
@@ -580,6 +610,7 @@ absl::StatusOr<std::vector<StoredMap>> ReadMaps(SqlDatabase& database, uint32_t 
   std::vector<StoredMap> maps;
   for (const std::string& name : names) {
     auto map = ReadMap(database, name, retained);
+    if (absl::IsNotFound(map.status())) continue;
     if (!map.ok()) return map.status();
     maps.push_back(*std::move(map));
   }

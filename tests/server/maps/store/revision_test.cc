@@ -318,12 +318,34 @@ TEST_P(RevisionTest, AMapMayBeginStaged) {
   Commit(staged);
   ASSERT_TRUE(store_->Withdraw("city", 1).ok());
   CollectAll(*store_);
-  EXPECT_TRUE(store_->GetMap("city").ok());
+  EXPECT_EQ(store_->GetMap("city").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(store_->ListMaps()->size(), 1U);
+  EXPECT_EQ(store_->DeleteMap("city", 0).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_TRUE(store_->Withdraw("city", 1).ok());  // again is no fault
   now_ns_ += 25 * kHourNs;
   CollectAll(*store_);
   CollectAll(*store_);
-  EXPECT_EQ(store_->GetMap("city").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(store_->Withdraw("city", 1).status().code(), absl::StatusCode::kNotFound);
   EXPECT_TRUE(store_->GetMap("town").ok());
+}
+
+TEST_P(RevisionTest, AMapThatWasWithdrawnWholeIsBegunAnew) {
+  RevisionCommit first = StagedOn(0, {{"a", 1}});
+  first.build = "one";
+  first.request_id = "first";
+  Commit(first);
+  ASSERT_TRUE(store_->Withdraw("town", 1).ok());
+  // The request that was withdrawn is no new one when it is repeated.
+  EXPECT_TRUE(store_->Commit(first)->repeated);
+  RevisionCommit second = StagedOn(0, {{"b", 2}});
+  second.build = "two";
+  EXPECT_EQ(Commit(second).revision, 2U);
+  EXPECT_EQ(store_->GetMap("town")->build, "two");
+  EXPECT_EQ(Seeds("town", 2), (SeedMap{{"b", 2}}));
+  ASSERT_TRUE(store_->Activate("town", 2).ok());
+  CollectAll(*store_);
+  EXPECT_EQ(Seeds("town", 2), (SeedMap{{"b", 2}}));
+  EXPECT_EQ(store_->GetMap("town")->active_revision, 2U);
 }
 
 TEST_P(RevisionTest, AMapGetsItsFrameOnce) {
