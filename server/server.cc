@@ -140,7 +140,11 @@ class Server::Impl {
 
   ~Impl() {
     ready_file_.reset();
-    if (grpc_server_ != nullptr) Shutdown();
+    if (grpc_server_ != nullptr) {
+      Shutdown();
+    } else {
+      runtime_.mapping.Stop();  // the start has failed while maps are loaded
+    }
   }
 
   absl::Status Start(const StopRequested& stopping) {
@@ -162,9 +166,11 @@ class Server::Impl {
     const auto maps = runtime_.library.Announce();
     if (!maps.ok()) return maps.status();
     if (stopping && stopping()) return StoppedWhileStarting();
+    // Before the first request: what changes a map comes after it in the queue.
+    if (absl::Status status = StartLoading(*maps); !status.ok()) return status;
     if (absl::Status status = StartGrpc(); !status.ok()) return status;
     runtime_.readiness->Begin(*maps);
-    if (absl::Status status = StartLoading(*maps); !status.ok()) return status;
+    StartUpkeep();
     LogStart();
     if (config.ready_file.empty()) return absl::OkStatus();
     auto ready =
@@ -304,6 +310,11 @@ class Server::Impl {
             absl::StrCat("the store has ", maps.size(), " maps, too many to load at once"));
       }
     }
+    return absl::OkStatus();
+  }
+
+  // What goes on beside the requests.
+  void StartUpkeep() {
     runtime_.metrics.store_connected.Set(1.0);
     if (runtime_.map_store->shared()) {
       follower_ = std::make_unique<StoreFollower>(
@@ -318,7 +329,6 @@ class Server::Impl {
     takeovers_ = std::make_shared<TakeoverWatch>(
         *runtime_.engine, runtime_.metrics, restart ? end_ : [] {});
     takeovers_entry_ = runtime_.timeouts.Add(takeovers_, TimeoutWatch::Clock::now());
-    return absl::OkStatus();
   }
 
   void LogStart() const {

@@ -426,6 +426,8 @@ absl::StatusOr<CommitReceipt> MapLibrary::Commit(const RevisionDraft& draft) {
     return WithReason(committed.status(), "REVISION_CONFLICT", {{"map", draft.map}});
   }
   if (!committed.ok()) return committed.status();
+  // Through another server, since this request was looked for here.
+  if (committed->repeated) return RepeatedReceipt(draft.map, committed->revision);
 
   const uint64_t revision = committed->revision.revision;
   TileCatalogue::Change change = draft.change;
@@ -469,8 +471,14 @@ absl::StatusOr<std::optional<CommitReceipt>> MapLibrary::FindCommitted(
   auto revision = parts_.store.FindRequest(map, request_id);
   if (!revision.ok()) return revision.status();
   if (!revision->has_value()) return std::nullopt;
-  if (absl::Status status = Follow(std::string(map)); !status.ok()) return status;
-  const StoredRevision& stored = **revision;
+  auto receipt = RepeatedReceipt(std::string(map), **revision);
+  if (!receipt.ok()) return receipt.status();
+  return *std::move(receipt);
+}
+
+absl::StatusOr<CommitReceipt> MapLibrary::RepeatedReceipt(const std::string& map,
+                                                          const StoredRevision& stored) {
+  if (absl::Status status = Follow(map); !status.ok()) return status;
   CommitReceipt receipt;
   receipt.repeated = true;
   receipt.added = stored.added;
@@ -484,14 +492,32 @@ absl::StatusOr<std::optional<CommitReceipt>> MapLibrary::FindCommitted(
   return receipt;
 }
 
+absl::StatusOr<MapView> MapLibrary::ActivateElsewhere(const std::string& map, uint64_t revision) {
+  const auto stored = parts_.store.GetMap(map);
+  if (!stored.ok()) return stored.status();
+  for (const StoredRevision& known : stored->revisions) {
+    if (known.revision != revision) continue;
+    if (known.state != RevisionState::kStaged && revision != stored->active_revision) break;
+    const absl::Status loading = parts_.maps.Find(map).status();
+    if (absl::IsUnavailable(loading)) return loading;
+    return absl::UnavailableError(
+        absl::StrCat("revision ", revision, " of map ", map, " is not in memory"));
+  }
+  // The store says why not, unless another server has staged it since.
+  auto activated = parts_.store.Activate(map, revision);
+  if (!activated.ok()) return activated.status();
+  if (absl::Status status = Follow(map); !status.ok()) return status;
+  return parts_.maps.FindRevision(map, revision);
+}
+
 absl::StatusOr<MapView> MapLibrary::Activate(const std::string& map, uint64_t revision) {
   if (absl::Status status = Follow(map); !status.ok()) return status;
   const auto before = parts_.maps.Find(map);
   if (before.ok() && before->snapshot->revision == revision) return before;
+  const auto staged = parts_.maps.FindRevision(map, revision);
+  if (!staged.ok()) return ActivateElsewhere(map, revision);
   auto activated = parts_.store.Activate(map, revision);
   if (!activated.ok()) return activated.status();
-  auto staged = parts_.maps.FindRevision(map, revision);
-  if (!staged.ok()) return staged.status();
   MapEvent event;
   event.kind = before.ok() ? MapEventKind::kUpdated : MapEventKind::kCreated;
   event.map = map;

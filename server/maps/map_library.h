@@ -159,7 +159,8 @@ class MapLibrary {
   [[nodiscard]] absl::StatusOr<std::optional<CommitReceipt>> FindCommitted(
       absl::string_view map, absl::string_view request_id);
 
-  // As the store has them.
+  // As the store has them. Unavailable: the revision is not in memory, such as while the map is
+  // being loaded, and nothing has changed.
   [[nodiscard]] absl::StatusOr<MapView> Activate(const std::string& map, uint64_t revision);
   [[nodiscard]] absl::StatusOr<StoredRevision> Withdraw(const std::string& map, uint64_t revision);
   [[nodiscard]] absl::StatusOr<StoredRevision> SetCanary(const std::string& map, uint64_t revision,
@@ -176,6 +177,12 @@ class MapLibrary {
   // The staged ones.
   [[nodiscard]] absl::Status FollowStaged(const StoredMap& stored,
                                           const std::shared_ptr<const MapBuild>& build);
+  // Of a request that was committed before, as this revision.
+  [[nodiscard]] absl::StatusOr<CommitReceipt> RepeatedReceipt(const std::string& map,
+                                                              const StoredRevision& stored);
+  // Of Activate: a revision that is not in memory.
+  [[nodiscard]] absl::StatusOr<MapView> ActivateElsewhere(const std::string& map,
+                                                          uint64_t revision);
   // Ends a map that is here.
   void Drop(const std::string& map, uint64_t revision);
   // A revision of the store whose tiles are in memory where they are in `known`, or there is room.
