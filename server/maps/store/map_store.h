@@ -168,17 +168,23 @@ class ContentUpload {
   [[nodiscard]] virtual absl::StatusOr<Sha256Digest> Finish() = 0;
 };
 
+// What has become of the maps of a store.
+struct StoreChange {
+  std::string mark;  // of all that maps are; another one after every change of them
+  // Those that have changed since the mark before; nullopt: it is not known which.
+  std::optional<std::vector<std::string>> maps;
+};
+
 // Learns what other processes do to the maps of a store that several of them write. One thread at
 // a time uses it, but for Wake. It must not outlive the store.
 class StoreWatch {
  public:
   virtual ~StoreWatch() = default;
 
-  // Waits until a change of maps is announced, or Wake is called, at most for so long. Returns a
-  // mark of the maps as they are then, which is another one after every change of them, also one
-  // that was not announced. Unavailable: the database does not answer; the message says why, with
-  // its address: it is for operators, not for clients.
-  [[nodiscard]] virtual absl::StatusOr<std::string> Next(absl::Duration at_most) = 0;
+  // Waits until a change of maps is announced, or Wake is called, at most for so long. Returns what
+  // they are then, whether or not that was announced. Unavailable: the database does not answer;
+  // the message says why, with its address: it is for operators, not for clients.
+  [[nodiscard]] virtual absl::StatusOr<StoreChange> Next(absl::Duration at_most) = 0;
 
   // Ends a wait that is under way, or the next one. From any thread.
   virtual void Wake() = 0;

@@ -79,11 +79,13 @@ class PostgresMapStore : public SqlMapStore {
   }
 
   absl::Status NoteChange(SqlDatabase& database, absl::string_view map) override {
-    absl::Status status = database.Run(
+    // Schemas of one database share the channel.
+    return database.Run(
         "UPDATE store_state SET generation = generation + 1, "
-        "changed_unix_ns = CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000000 AS BIGINT)");
-    if (!status.ok()) return status;
-    return database.Run("SELECT pg_notify('voxloc_maps', ?1)", map);
+        "changed_unix_ns = CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000000 AS BIGINT) "
+        "RETURNING pg_notify('voxloc_maps', "
+        "CONCAT_WS(' ', current_schema(), generation, CAST(?1 AS TEXT)))",
+        map);
   }
 
   absl::Status Explained(const absl::Status& status) const override {

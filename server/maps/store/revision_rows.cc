@@ -49,32 +49,34 @@ absl::Status WriteCanaries(SqlDatabase& database, int64_t map_id, uint64_t revis
   return absl::OkStatus();
 }
 
-// Rows of revisions as RevisionOf reads them; `where` has the conditions, and may have an order.
+// Those of a row of revisions r, as RevisionOf reads them.
+constexpr char kRevisionColumns[] =
+    "r.revision, r.parent, r.state, r.committed_unix_ns, r.activated_unix_ns, r.comment, "
+    "r.request_id, r.tiles, r.points, r.added, r.replaced, r.removed, r.kept";
+constexpr int kRevisionColumnCount = 13;
+
 std::string SelectRevisions(absl::string_view where) {
-  return absl::StrCat(
-      "SELECT revision, parent, state, committed_unix_ns, activated_unix_ns, comment, request_id, "
-      "tiles, points, added, replaced, removed, kept FROM revisions WHERE ",
-      where);
+  return absl::StrCat("SELECT ", kRevisionColumns, " FROM revisions r WHERE ", where);
 }
 
-// Without the canaries.
-StoredRevision RevisionOf(const SqlQuery& query) {
+// From `column` on; without the canaries.
+StoredRevision RevisionOf(const SqlQuery& query, int column = 0) {
   StoredRevision revision;
-  revision.revision = query.UInt(0);
-  revision.parent = query.UInt(1);
-  const int64_t state = query.Int(2);
+  revision.revision = query.UInt(column);
+  revision.parent = query.UInt(column + 1);
+  const int64_t state = query.Int(column + 2);
   revision.state = state == kStagedState      ? RevisionState::kStaged
                    : state == kWithdrawnState ? RevisionState::kWithdrawn
                                               : RevisionState::kActive;
-  revision.committed_unix_ns = query.Int(3);
-  revision.activated_unix_ns = query.Int(4);
-  revision.comment = query.Text(5);
-  revision.request_id = query.Text(6);
-  revision.tiles = query.UInt(7);
-  revision.points = query.UInt(8);
-  revision.added = static_cast<uint32_t>(query.Int(9));
-  revision.replaced = static_cast<uint32_t>(query.Int(10));
-  revision.removed = static_cast<uint32_t>(query.Int(11));
+  revision.committed_unix_ns = query.Int(column + 3);
+  revision.activated_unix_ns = query.Int(column + 4);
+  revision.comment = query.Text(column + 5);
+  revision.request_id = query.Text(column + 6);
+  revision.tiles = query.UInt(column + 7);
+  revision.points = query.UInt(column + 8);
+  revision.added = static_cast<uint32_t>(query.Int(column + 9));
+  revision.replaced = static_cast<uint32_t>(query.Int(column + 10));
+  revision.removed = static_cast<uint32_t>(query.Int(column + 11));
   return revision;
 }
 
@@ -103,7 +105,7 @@ absl::StatusOr<std::optional<RevisionRow>> FindRevision(SqlDatabase& database, i
       return std::nullopt;
     }
     row.revision = RevisionOf(query);
-    row.kept = query.Int(12) != 0;
+    row.kept = query.Int(kRevisionColumnCount - 1) != 0;
   }
   if (absl::Status status = AddCanaries(database, map_id, row.revision); !status.ok()) {
     return status;
@@ -324,6 +326,43 @@ absl::Status ChecksBeforeStaging(SqlDatabase& database, const MapRow& map, absl:
   return absl::ResourceExhaustedError(absl::StrCat("map \"", name, "\" has ", *staged,
                                                    " staged revisions, its limit; activate or "
                                                    "withdraw one first"));
+}
+
+// Maps that are there, with their revisions that can be read: of those that were activated the ?1
+// newest ones, and all that are staged. A row a revision, and of a staged one a row a vehicle.
+std::string SelectMaps(absl::string_view where) {
+  return absl::StrCat(
+      "SELECT m.name, m.build, m.frame, m.active_revision, c.vehicle, ", kRevisionColumns,
+      " FROM maps m LEFT JOIN revisions r ON r.map_id = m.id AND r.kept = 1 AND (r.state = 1 OR "
+      "(r.state = 0 AND r.revision >= (SELECT MIN(newest.revision) FROM (SELECT o.revision "
+      "FROM revisions o WHERE o.map_id = m.id AND o.state = 0 AND o.kept = 1 "
+      "ORDER BY o.revision DESC LIMIT ?1) AS newest))) "
+      "LEFT JOIN canaries c ON c.map_id = r.map_id AND c.revision = r.revision AND r.state = 1 "
+      "WHERE m.deleted = 0 AND (m.active_revision <> 0 OR r.revision IS NOT NULL) ",
+      where, " ORDER BY m.name, r.revision, c.place");
+}
+
+absl::StatusOr<std::vector<StoredMap>> MapsOf(SqlQuery& query) {
+  constexpr int kVehicle = 4;
+  constexpr int kRevision = 5;
+  std::vector<StoredMap> maps;
+  while (query.Next()) {
+    if (maps.empty() || maps.back().name != query.Bytes(0)) {
+      maps.emplace_back();
+      maps.back().name = query.Text(0);
+      maps.back().build = query.Text(1);
+      maps.back().frame = query.Text(2);
+      maps.back().active_revision = query.UInt(3);
+    }
+    if (query.IsNull(kRevision)) continue;
+    std::vector<StoredRevision>& revisions = maps.back().revisions;
+    if (revisions.empty() || revisions.back().revision != query.UInt(kRevision)) {
+      revisions.push_back(RevisionOf(query, kRevision));
+    }
+    if (!query.IsNull(kVehicle)) revisions.back().canary_vehicles.push_back(query.Text(kVehicle));
+  }
+  if (!query.status().ok()) return query.status();
+  return maps;
 }
 
 }  // namespace
@@ -565,56 +604,16 @@ absl::StatusOr<uint64_t> DeleteMapRow(SqlDatabase& database, absl::string_view m
 }
 
 absl::StatusOr<StoredMap> ReadMap(SqlDatabase& database, absl::string_view map, uint32_t retained) {
-  StoredMap stored;
-  int64_t id = 0;
-  {
-    SqlQuery query(database,
-                   "SELECT id, name, build, frame, active_revision FROM maps "
-                   "WHERE name = ?1 AND deleted = 0",
-                   map);
-    if (!query.Next()) {
-      if (!query.status().ok()) return query.status();
-      return NoSuchMap(map);
-    }
-    id = query.Int(0);
-    stored.name = query.Text(1);
-    stored.build = query.Text(2);
-    stored.frame = query.Text(3);
-    stored.active_revision = query.UInt(4);
-  }
-  const auto oldest = OldestRetained(database, id, retained);
-  if (!oldest.ok()) return oldest.status();
-  {
-    SqlQuery query(database,
-                   SelectRevisions("map_id = ?1 AND kept = 1 AND (state = 1 OR "
-                                   "(state = 0 AND revision >= ?2)) ORDER BY revision")
-                       .c_str(),
-                   id, *oldest);
-    while (query.Next()) stored.revisions.push_back(RevisionOf(query));
-    if (!query.status().ok()) return query.status();
-  }
-  if (stored.active_revision == 0 && stored.revisions.empty()) return NoSuchMap(map);
-  for (StoredRevision& revision : stored.revisions) {
-    if (absl::Status status = AddCanaries(database, id, revision); !status.ok()) return status;
-  }
-  return stored;
+  SqlQuery query(database, SelectMaps("AND m.name = ?2").c_str(), std::max(retained, 1U), map);
+  auto maps = MapsOf(query);
+  if (!maps.ok()) return maps.status();
+  if (maps->empty()) return NoSuchMap(map);
+  return std::move(maps->front());
 }
 
 absl::StatusOr<std::vector<StoredMap>> ReadMaps(SqlDatabase& database, uint32_t retained) {
-  std::vector<std::string> names;
-  {
-    SqlQuery query(database, "SELECT name FROM maps WHERE deleted = 0 ORDER BY name");
-    while (query.Next()) names.push_back(query.Text(0));
-    if (!query.status().ok()) return query.status();
-  }
-  std::vector<StoredMap> maps;
-  for (const std::string& name : names) {
-    auto map = ReadMap(database, name, retained);
-    if (absl::IsNotFound(map.status())) continue;
-    if (!map.ok()) return map.status();
-    maps.push_back(*std::move(map));
-  }
-  return maps;
+  SqlQuery query(database, SelectMaps("").c_str(), std::max(retained, 1U));
+  return MapsOf(query);
 }
 
 absl::StatusOr<Manifest> ReadManifest(SqlDatabase& database, absl::string_view map,

@@ -2,6 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "tests/server/maps/store/store_fixture.h"
 
@@ -417,6 +423,61 @@ TEST_P(RevisionTest, MapsAreListedByNameWhateverTheyAreCalled) {
     for (const std::string& tile : names) EXPECT_EQ(manifest.count(tile), 1U);
     EXPECT_EQ(store_->FindRequest(names[i], names[i]).value()->revision, 1U);
   }
+}
+
+// Statements that SQLite begins on connections that are opened while it lives.
+class StatementCount {
+ public:
+  StatementCount() {
+    Count() = 0;
+    sqlite3_auto_extension(reinterpret_cast<void (*)()>(&Trace));
+  }
+  StatementCount(const StatementCount&) = delete;
+  StatementCount& operator=(const StatementCount&) = delete;
+  ~StatementCount() { sqlite3_reset_auto_extension(); }
+  [[nodiscard]] static int Take() { return Count().exchange(0); }
+
+ private:
+  static std::atomic<int>& Count() {
+    static std::atomic<int> count{0};
+    return count;
+  }
+  static int Trace(sqlite3* database, const char** /*error*/, const void* /*api*/) {
+    const auto note = [](unsigned /*kind*/, void* /*context*/, void* /*statement*/,
+                         void* /*text*/) {
+      ++Count();
+      return 0;
+    };
+    return sqlite3_trace_v2(database, SQLITE_TRACE_STMT, note, nullptr);
+  }
+};
+
+TEST(RevisionReading, TakesAsManyStatementsForManyMapsAsForOne) {
+  const StatementCount count;
+  const std::unique_ptr<MapStore> store = MakeMemoryMapStore({}).value();
+  const auto read_all = [&store](size_t maps) {
+    static_cast<void>(StatementCount::Take());
+    EXPECT_EQ(store->ListMaps()->size(), maps);
+    return StatementCount::Take();
+  };
+  const auto begin = [&store](const std::string& map) {
+    ASSERT_TRUE(store->Commit(CommitOf(*store, map, 0, {{"a", 1}})).ok());
+    RevisionCommit staged = CommitOf(*store, map, 1, {{"a", 2}});
+    staged.stage = true;
+    staged.canary_vehicles = {"bus", "tram"};
+    ASSERT_TRUE(store->Commit(staged).ok());
+    ASSERT_TRUE(store->Commit(staged).ok());
+  };
+  begin("map-0");
+  const int one = read_all(1);
+  EXPECT_GT(one, 0);
+  for (int i = 1; i < 20; ++i) begin("map-" + std::to_string(i));
+  EXPECT_EQ(read_all(20), one);
+  // Of one map among many, too.
+  EXPECT_EQ(store->GetMap("map-7")->revisions.size(), 3U);
+  EXPECT_EQ(StatementCount::Take(), one);
+  EXPECT_EQ(store->GetMap("map-7")->revisions[2].canary_vehicles,
+            (std::vector<std::string>{"bus", "tram"}));
 }
 
 }  // namespace
