@@ -75,11 +75,12 @@ absl::StatusOr<std::unique_ptr<DirectoryLock>> DirectoryLock::Take(const std::st
     return absl::AlreadyExistsError(
         absl::StrCat("the data directory ", directory, " is in use by ", HolderOf(file)));
   }
-  // For whoever asks next; the lock holds without it.
+  // For whoever asks next; the lock holds without it, as where the disk is full.
   const std::string id = absl::StrCat(::getpid(), "\n");
-  if (::ftruncate(file, 0) != 0 ||
-      ::pwrite(file, id.data(), id.size(), 0) != static_cast<ssize_t>(id.size())) {
-    return SystemError(path + " cannot be written", errno);
+  if (::pwrite(file, id.data(), id.size(), 0) != static_cast<ssize_t>(id.size()) ||
+      ::ftruncate(file, static_cast<off_t>(id.size())) != 0) {
+    absl::Status status = SystemError(path + " cannot be written", errno);
+    if (!absl::IsResourceExhausted(status)) return status;
   }
   return lock;
 }

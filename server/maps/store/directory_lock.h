@@ -18,7 +18,7 @@ class DirectoryLock {
  public:
   // Creates the directory, where its parent exists, and the file `lock` in it. AlreadyExists:
   // someone has it; the message has that process's id. FailedPrecondition: it cannot be written.
-  // ResourceExhausted: the disk is full.
+  // ResourceExhausted: the disk is full, and the directory is new.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<DirectoryLock>> Take(
       const std::string& directory);
   DirectoryLock(const DirectoryLock&) = delete;

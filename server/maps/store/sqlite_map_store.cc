@@ -39,6 +39,7 @@ class SqliteMapStore : public SqlMapStore {
       : SqlMapStore(options, /*shared=*/false),
         directory_(std::move(directory)),
         lock_(std::move(lock)),
+        one_connection_(lock_ == nullptr),
         clock_(options.unix_ns),
         writer_(std::move(writer)) {}
 
@@ -48,10 +49,15 @@ class SqliteMapStore : public SqlMapStore {
     if (durable() && writable_.ok()) writer_->Checkpoint(true).IgnoreError();
   }
 
-  // Once, before anything else.
-  absl::Status Prepare() {
+  // Once, before anything else. `log`: whether what the log has is on the disk.
+  absl::Status Prepare(const absl::Status& log = absl::OkStatus()) {
     const absl::MutexLock lock(&mutex_);
+    writable_ = log;
     absl::Status status = PrepareLocked();
+    if (absl::IsResourceExhausted(status) && durable()) {
+      status = TakeDatabaseAlone();
+      if (status.ok()) status = PrepareLocked();
+    }
     if (!status.ok()) writable_ = status;
     return status;
   }
@@ -74,13 +80,13 @@ class SqliteMapStore : public SqlMapStore {
       // Of a new database the name must last as well.
       if (*version == 0) status = SyncDirectory(directory_);
     }
-    if (status.ok()) {
-      status = WriteLocked(Sync::kNormal, [this](SqlDatabase& database, const StoreTime& now)
-                                              ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-                                                return clock_.Resume(database, now);
-                                              });
-    }
-    return status;
+    if (!status.ok()) return status;
+    status = WriteLocked(Sync::kNormal,
+                         [](SqlDatabase& /*database*/, const StoreTime& /*now*/) {
+                           return absl::OkStatus();
+                         });
+    // Reading goes on where the disk is full, and the next write tries again.
+    return absl::IsResourceExhausted(status) ? absl::OkStatus() : status;
   }
 
   bool durable() const override { return lock_ != nullptr; }
@@ -94,7 +100,7 @@ class SqliteMapStore : public SqlMapStore {
     return WriteLocked(sync, body);
   }
 
-  // On a connection of the pool; in memory there is one connection for all.
+  // On a connection of the pool, or on the one for all.
   absl::Status Read(Body body) override {
     return OnReader([&](SqliteDatabase& database) { return body(database); });
   }
@@ -119,6 +125,17 @@ class SqliteMapStore : public SqlMapStore {
   absl::StatusOr<uint64_t> StoredBytes(SqlDatabase& database) override;
 
  private:
+  // Where the disk is full, the index of the log has no file that connections could share. It is
+  // then in the memory of one, and the database that one's until it is closed.
+  absl::Status TakeDatabaseAlone() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    writer_.reset();
+    auto writer = SqliteDatabase::Open(directory_ + "/maps.db", SqliteDatabase::Access::kWrite);
+    if (!writer.ok()) return writer.status();
+    writer_ = *std::move(writer);
+    one_connection_ = true;
+    return writer_->Execute("PRAGMA locking_mode = EXCLUSIVE");
+  }
+
   absl::Status UseLog() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     absl::Status status = PrepareNewDatabase(*writer_);
     if (!status.ok()) return status;
@@ -146,7 +163,14 @@ class SqliteMapStore : public SqlMapStore {
     if (!status.ok()) return status;
     status = writer_->Transaction(
         SqliteDatabase::Begin::kImmediate,
-        [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return body(*writer_, clock_.Now()); });
+        [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
+          if (!resumed_) {
+            absl::Status resumed = clock_.Resume(*writer_, clock_.Now());
+            if (!resumed.ok()) return resumed;
+          }
+          return body(*writer_, clock_.Now());
+        });
+    if (status.ok()) resumed_ = true;
     if (writer_->sync_failed()) {
       StopWriting(status);
       return absl::InternalError(absl::StrCat(
@@ -172,7 +196,7 @@ class SqliteMapStore : public SqlMapStore {
   }
 
   absl::Status OnReader(absl::FunctionRef<absl::Status(SqliteDatabase&)> body) {
-    if (!durable()) {
+    if (one_connection_) {
       const absl::MutexLock lock(&mutex_);
       return body(*writer_);
     }
@@ -214,6 +238,7 @@ class SqliteMapStore : public SqlMapStore {
   const std::string directory_;
   const std::unique_ptr<DirectoryLock> lock_;  // null in memory
   std::vector<std::string> damage_;            // since Prepare constant
+  bool one_connection_;                        // likewise: for all that read and write
 
   absl::Mutex readers_mutex_;
   size_t readers_in_use_ ABSL_GUARDED_BY(readers_mutex_) = 0;
@@ -221,8 +246,9 @@ class SqliteMapStore : public SqlMapStore {
 
   absl::Mutex mutex_;
   StoreClock clock_ ABSL_GUARDED_BY(mutex_);
+  bool resumed_ ABSL_GUARDED_BY(mutex_) = false;  // the clock
   absl::Status writable_ ABSL_GUARDED_BY(mutex_);
-  const std::unique_ptr<SqliteDatabase> writer_ ABSL_PT_GUARDED_BY(mutex_);
+  std::unique_ptr<SqliteDatabase> writer_ ABSL_PT_GUARDED_BY(mutex_);
 };
 
 absl::Status SqliteMapStore::Shrink(CollectReport& report) {
@@ -292,12 +318,18 @@ absl::StatusOr<std::unique_ptr<MapStore>> OpenSqliteMapStore(const std::string& 
   auto lock = DirectoryLock::Take(directory);
   if (!lock.ok()) return lock.status();
   const std::string path = directory + "/maps.db";
-  if (absl::Status status = WriteLogAgain(path); !status.ok()) return status;
+  absl::Status log = WriteLogAgain(path);
+  if (absl::IsResourceExhausted(log)) {
+    log = absl::ResourceExhaustedError(
+        absl::StrCat("nothing is written until the store is opened again: ", log.message()));
+  } else if (!log.ok()) {
+    return log;
+  }
   auto writer = SqliteDatabase::Open(path, SqliteDatabase::Access::kCreate);
   if (!writer.ok()) return writer.status();
   auto store =
       std::make_unique<SqliteMapStore>(options, directory, *std::move(lock), *std::move(writer));
-  if (absl::Status status = store->Prepare(); !status.ok()) return status;
+  if (absl::Status status = store->Prepare(log); !status.ok()) return status;
   return store;
 }
 
