@@ -292,5 +292,25 @@ TEST_F(VoxlocdTest, SaysWhatIsWrongWithItsFlags) {
   EXPECT_THAT(help.Output(), HasSubstr("Exit codes"));
 }
 
+// Before main, while the program's libraries are initialized.
+TEST(VoxlocdProgram, SignalsThatComeEarlyWait) {
+  if (!std::ifstream(VOXLOC_SIGNAL_AT_LOAD).good()) GTEST_SKIP() << "no " << VOXLOC_SIGNAL_AT_LOAD;
+  const auto with_signal = [](int signal, const std::vector<std::string>& arguments) {
+    std::vector<std::string> command = {"/usr/bin/env",
+                                        std::string("LD_PRELOAD=") + VOXLOC_SIGNAL_AT_LOAD,
+                                        "VOXLOC_TEST_SIGNAL=" + std::to_string(signal)};
+    command.push_back(ProgramPath(VOXLOC_VOXLOCD));
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return RunProcess(command);
+  };
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
+    const ProcessResult version = with_signal(signal, {"--version"});
+    EXPECT_EQ(version.exit_code, 0) << signal;
+    EXPECT_THAT(version.out, HasSubstr("voxlocd"));
+  }
+  // One that asks for the end ends a server in order.
+  EXPECT_EQ(with_signal(SIGTERM, {"--listen", "127.0.0.1:0", "--engine", "cpu"}).exit_code, 0);
+}
+
 }  // namespace
 }  // namespace voxloc

@@ -3,9 +3,12 @@
 #include "server/maps/store/sqlite_map_store.h"
 
 #include <sys/stat.h>
+#include <sys/types.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -31,6 +34,15 @@ constexpr int kCommitCheckpointFactor = 16;
 constexpr size_t kMaxReaders = 16;
 // 4 MiB of the default page.
 constexpr int64_t kPagesPerShrink = 1024;
+// What a commit is in; whoever removes one of them takes it away.
+constexpr std::array<const char*, 2> kFiles = {"maps.db", "maps.db-wal"};
+
+// Which file has this name. nullopt: none.
+std::optional<std::pair<dev_t, ino_t>> IdOf(const std::string& path) {
+  struct stat file {};
+  if (::stat(path.c_str(), &file) != 0) return std::nullopt;
+  return std::make_pair(file.st_dev, file.st_ino);
+}
 
 class SqliteMapStore : public SqlMapStore {
  public:
@@ -81,10 +93,10 @@ class SqliteMapStore : public SqlMapStore {
       if (*version == 0) status = SyncDirectory(directory_);
     }
     if (!status.ok()) return status;
-    status = WriteLocked(Sync::kNormal,
-                         [](SqlDatabase& /*database*/, const StoreTime& /*now*/) {
-                           return absl::OkStatus();
-                         });
+    for (size_t i = 0; i < kFiles.size() && durable(); ++i) files_[i] = IdOf(PathOf(kFiles[i]));
+    status = WriteLocked(Sync::kNormal, [](SqlDatabase& /*database*/, const StoreTime& /*now*/) {
+      return absl::OkStatus();
+    });
     // Reading goes on where the disk is full, and the next write tries again.
     return absl::IsResourceExhausted(status) ? absl::OkStatus() : status;
   }
@@ -157,25 +169,25 @@ class SqliteMapStore : public SqlMapStore {
   }
 
   absl::Status WriteLocked(Sync sync, TimedBody body) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (!writable_.ok()) return writable_;
+    if (!CheckFiles()) return writable_;
     absl::Status status = writer_->Execute(sync == Sync::kFull ? "PRAGMA synchronous = FULL"
                                                                : "PRAGMA synchronous = NORMAL");
     if (!status.ok()) return status;
-    status = writer_->Transaction(
-        SqliteDatabase::Begin::kImmediate,
-        [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
-          if (!resumed_) {
-            absl::Status resumed = clock_.Resume(*writer_, clock_.Now());
-            if (!resumed.ok()) return resumed;
-          }
-          return body(*writer_, clock_.Now());
-        });
+    status = writer_->Transaction(SqliteDatabase::Begin::kImmediate,
+                                  [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
+                                    if (!resumed_) {
+                                      absl::Status resumed = clock_.Resume(*writer_, clock_.Now());
+                                      if (!resumed.ok()) return resumed;
+                                    }
+                                    return body(*writer_, clock_.Now());
+                                  });
     if (status.ok()) resumed_ = true;
     if (writer_->sync_failed()) {
       StopWriting(status);
       return absl::InternalError(absl::StrCat(
           status.message(), "; whether this took place shows when the store is opened again"));
     }
+    if (status.ok() && !CheckFiles()) return writable_;
     const int pages =
         sync == Sync::kFull ? kCommitCheckpointFactor * kCheckpointPages : kCheckpointPages;
     if (status.ok() && durable() && writer_->wal_pages() >= pages) {
@@ -193,6 +205,22 @@ class SqliteMapStore : public SqlMapStore {
         absl::StrCat("nothing is written any more until the store is opened again, since what was "
                      "written could not be synced: ",
                      reason.message()));
+  }
+
+  [[nodiscard]] std::string PathOf(const char* file) const {
+    return absl::StrCat(directory_, "/", file);
+  }
+
+  // Whether it can be written. What is written to a file that was removed is gone when the store is
+  // closed, although it can be read until then.
+  [[nodiscard]] bool CheckFiles() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    for (size_t i = 0; i < kFiles.size() && writable_.ok(); ++i) {
+      if (!files_[i].has_value() || IdOf(PathOf(kFiles[i])) == files_[i]) continue;
+      writable_ = absl::InternalError(
+          absl::StrCat("nothing is written any more until the store is opened again: ", kFiles[i],
+                       " was removed or replaced while it is in use"));
+    }
+    return writable_.ok();
   }
 
   absl::Status OnReader(absl::FunctionRef<absl::Status(SqliteDatabase&)> body) {
@@ -247,6 +275,8 @@ class SqliteMapStore : public SqlMapStore {
   absl::Mutex mutex_;
   StoreClock clock_ ABSL_GUARDED_BY(mutex_);
   bool resumed_ ABSL_GUARDED_BY(mutex_) = false;  // the clock
+  // As they were at the opening; nullopt: in memory, or there was none.
+  std::array<std::optional<std::pair<dev_t, ino_t>>, kFiles.size()> files_ ABSL_GUARDED_BY(mutex_);
   absl::Status writable_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<SqliteDatabase> writer_ ABSL_PT_GUARDED_BY(mutex_);
 };

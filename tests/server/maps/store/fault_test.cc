@@ -12,7 +12,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "server/maps/store/content_piece.h"
@@ -201,11 +204,54 @@ TEST_F(FaultTest, AFullDiskIsReadThoughTheClockWasWrong) {
     *static_cast<int64_t*>(into) = std::stoll(values[0]);
     return 0;
   };
-  EXPECT_EQ(sqlite3_exec(handle, "SELECT MAX(changed_unix_ns) FROM revisions", take, &latest,
-                         nullptr),
-            SQLITE_OK);
+  EXPECT_EQ(
+      sqlite3_exec(handle, "SELECT MAX(changed_unix_ns) FROM revisions", take, &latest, nullptr),
+      SQLITE_OK);
   EXPECT_LT(latest, int64_t{9'000'000'000'000'000'000});
   ASSERT_EQ(sqlite3_close(handle), SQLITE_OK);
+}
+
+// A commit that the next start would not find is not acknowledged.
+TEST_F(FaultTest, NothingIsCommittedToFilesThatWereTakenAway) {
+  const std::vector<std::pair<std::string, std::function<void()>>> deeds = {
+      {"maps.db was removed", [this] { std::filesystem::remove(database()); }},
+      {"maps.db was removed",
+       [this] { std::filesystem::rename(database(), directory() + "/away.db"); }},
+      {"maps.db was removed or replaced",
+       [this] {
+         std::filesystem::copy_file(database(), directory() + "/other.db");
+         std::filesystem::rename(directory() + "/other.db", database());
+       }},
+      {"maps.db-wal was removed", [this] { std::filesystem::remove(database() + "-wal"); }},
+  };
+  for (const auto& [what, deed] : deeds) {
+    SCOPED_TRACE(what);
+    store_.reset();
+    std::filesystem::remove_all(directory());
+    Start();
+    ASSERT_TRUE(store_->Commit(CommitOf(*store_, "town", 0, {{"a", 1}})).ok());
+    const RevisionCommit commit = CommitOf(*store_, "town", 1, {{"a", 2}});
+    const std::string before = DumpOf(*store_);
+    deed();
+    for (int i = 0; i < 2; ++i) {
+      const absl::Status refused = store_->Commit(commit).status();
+      EXPECT_THAT(refused, StatusIs(absl::StatusCode::kInternal, HasSubstr(what)));
+      EXPECT_THAT(std::string(refused.message()), Not(HasSubstr(directory())));
+    }
+    EXPECT_FALSE(UploadBytes(*store_, "content").ok());
+    EXPECT_EQ(DumpOf(*store_), before);
+  }
+}
+
+TEST_F(FaultTest, ADirectoryIsLockedThoughItsLockFileIsRemoved) {
+  Start();
+  std::filesystem::remove(directory() + "/lock");
+  EXPECT_THAT(Open().status(),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("is in use by")));
+  std::filesystem::remove(directory() + "/lock");
+  EXPECT_EQ(Open().status().code(), absl::StatusCode::kAlreadyExists);
+  store_.reset();
+  EXPECT_TRUE(Open().ok());
 }
 
 TEST_F(FaultTest, ADirectoryThatCannotBeWrittenIsSaid) {
