@@ -57,6 +57,9 @@ absl::StatusOr<std::vector<DriveScan>> ReadDrive(const CalibrateFlags& options) 
                                                    ", but ", poses->size(), " poses in ",
                                                    options.odometry));
   }
+  const absl::StatusOr<std::string> order = PairingOrder(*files);
+  if (!order.ok()) return order.status();
+  absl::FPrintF(stderr, "the odometry is paired with the scans %s\n", *order);
   std::vector<DriveScan> scans;
   for (size_t i = 0; i < files->size(); ++i) {
     if (options.max_scans > 0 && i == options.max_scans) break;
@@ -176,7 +179,8 @@ constexpr char kCalibrateManual[] =
     "Halves\n"
     "of each scan judge the scan part of the covariance. What all scans have in common cannot be\n"
     "seen: configure it.\n\n"
-    "The odometry has a pose for every scan in the order of the names, in any fixed frame:\n"
+    "The odometry has a pose for every scan in the numeric order of the names (2.pcd before\n"
+    "10.pcd), in any fixed frame:\n"
     "  tum    stamp x y z qx qy qz qw\n"
     "  kitti  12 numbers of a 3x4 row-major matrix; scan i has the stamp 0.1 s * i\n"
     "The entry --sensor of the file --out is replaced or added; others stay. Start the server "

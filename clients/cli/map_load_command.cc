@@ -117,8 +117,11 @@ absl::StatusOr<MapLoadPlan> PlanOfBag(const MapLoadFlags& options) {
 
 absl::StatusOr<MapLoadPlan> PlanLoad(const MapLoadFlags& options) {
   if (!options.bag.bag.paths.empty()) return PlanOfBag(options);
-  absl::StatusOr<std::vector<TileSource>> sources = ResolveMapSources(options.paths, options.poses);
+  std::vector<std::string> remarks;
+  absl::StatusOr<std::vector<TileSource>> sources =
+      ResolveMapSources(options.paths, options.poses, &remarks);
   if (!sources.ok()) return sources.status();
+  for (const std::string& remark : remarks) absl::FPrintF(stderr, "%s\n", remark);
   const absl::StatusOr<double> tile_size_m = TileSizeOf(options, *sources);
   if (!tile_size_m.ok()) return tile_size_m.status();
   if (*tile_size_m > 0.0) return CutIntoTiles(options, *sources, *tile_size_m);

@@ -96,6 +96,7 @@ absl::StatusOr<ReplayDrive> OpenReplayDrive(const ReplayFlags& options) {
     absl::StatusOr<ReplayInput> input = ReadReplayInput(options.files);
     if (!input.ok()) return input.status();
     drive.input = *std::move(input);
+    absl::FPrintF(stderr, "poses are paired with the scans %s\n", drive.input.order);
     drive.scans = std::make_unique<FileScans>(drive.input.scans);
     return drive;
   }
@@ -197,6 +198,7 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
       OpenSession(options, *channel, setup);
   if (!session.ok()) return session.status();
   ReplaySetting setting = SettingOf(options, (*session)->opened());
+  setting.scan_order = input.order;
 
   ReportContent content;
   ScanChoice choice(input.scans.size(), options.report.empty() ? 0 : options.report_scans);
@@ -250,7 +252,8 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
 }
 
 constexpr char kReplayManual[] =
-    "Files of poses have one map_T_base per line, for every scan in the order of the names:\n"
+    "Files of poses have one map_T_base per line, for every scan in the numeric order of the names\n"
+    "(2.pcd before 10.pcd):\n"
     "  kitti  12 numbers of a 3x4 row-major matrix; scan i has the stamp 0.1 s * i\n"
     "  tum    stamp x y z qx qy qz qw\n"
     "The search for each scan starts at its guess: the truth, the pose of the previous answer\n"

@@ -2,7 +2,9 @@
 
 #include "clients/dataset/map_source.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -30,6 +32,7 @@ bool IsFile(const fs::path& path) {
 absl::Status AddAutowareMap(const fs::path& directory, std::vector<TileSource>& sources) {
   const absl::StatusOr<MapYaml> yaml = ReadMapYaml((directory / kMetadataName).native());
   if (!yaml.ok()) return yaml.status();
+  std::vector<TileSource> tiles;
   for (const auto& [name, corner] : yaml->lowest_corner_of) {
     TileSource source;
     const fs::path beside = directory / name;
@@ -41,8 +44,12 @@ absl::Status AddAutowareMap(const fs::path& directory, std::vector<TileSource>& 
     }
     source.path = (IsFile(inside) ? inside : beside).native();
     source.bounds = XyBounds{corner, corner + yaml->resolution_m};
-    sources.push_back(std::move(source));
+    tiles.push_back(std::move(source));
   }
+  std::sort(tiles.begin(), tiles.end(), [](const TileSource& a, const TileSource& b) {
+    return CloudNameLess(a.path, b.path);
+  });
+  std::move(tiles.begin(), tiles.end(), std::back_inserter(sources));
   return absl::OkStatus();
 }
 
@@ -68,7 +75,8 @@ void NameTiles(std::vector<TileSource>& sources) {
   }
 }
 
-absl::Status AddPoses(const std::string& poses_path, std::vector<TileSource>& sources) {
+absl::Status AddPoses(const std::string& poses_path, std::vector<TileSource>& sources,
+                      std::vector<std::string>* remarks) {
   const absl::StatusOr<std::vector<StampedPose>> poses =
       ReadTrajectory(poses_path, TrajectoryFormat::kKitti);
   if (!poses.ok()) return poses.status();
@@ -77,6 +85,13 @@ absl::Status AddPoses(const std::string& poses_path, std::vector<TileSource>& so
                                                    " poses for ", sources.size(),
                                                    " clouds; the numbers must be equal"));
   }
+  std::vector<std::string> paths;
+  for (const TileSource& source : sources) paths.push_back(source.path);
+  const absl::StatusOr<std::string> order = PairingOrder(paths);
+  if (!order.ok()) return order.status();
+  if (remarks != nullptr) {
+    remarks->push_back(absl::StrCat("poses are paired with the clouds ", *order));
+  }
   for (size_t i = 0; i < sources.size(); ++i) sources[i].map_T_cloud = (*poses)[i].pose;
   return absl::OkStatus();
 }
@@ -84,7 +99,8 @@ absl::Status AddPoses(const std::string& poses_path, std::vector<TileSource>& so
 }  // namespace
 
 absl::StatusOr<std::vector<TileSource>> ResolveMapSources(const std::vector<std::string>& paths,
-                                                          const std::string& poses_path) {
+                                                          const std::string& poses_path,
+                                                          std::vector<std::string>* remarks) {
   if (paths.empty()) {
     return absl::InvalidArgumentError(
         "the map must be one or more cloud files or directories (got none)");
@@ -98,7 +114,7 @@ absl::StatusOr<std::vector<TileSource>> ResolveMapSources(const std::vector<std:
   }
   NameTiles(sources);
   if (!poses_path.empty()) {
-    if (absl::Status status = AddPoses(poses_path, sources); !status.ok()) return status;
+    if (absl::Status status = AddPoses(poses_path, sources, remarks); !status.ok()) return status;
   }
   return sources;
 }

@@ -32,12 +32,14 @@ struct TileSource {
   std::optional<XyBounds> bounds;  // as the map's metadata declares them
 };
 
-// The tiles of `paths`, in their order; within a directory, in the order of the files' names. A
+// The tiles of `paths`, in their order; within a directory, in the numeric order of the names. A
 // directory with pointcloud_map_metadata.yaml holds what that file names, itself or in its folder
 // pointcloud_map.pcd; a directory without it holds its cloud files. `poses_path`, where not empty,
-// is a kitti trajectory with a map_T_cloud for every tile.
+// is a kitti trajectory with a map_T_cloud for every tile. `remarks`, where given, gets what the
+// user should know of how the paths were read: the order in which clouds were paired with poses.
 [[nodiscard]] absl::StatusOr<std::vector<TileSource>> ResolveMapSources(
-    const std::vector<std::string>& paths, const std::string& poses_path = "");
+    const std::vector<std::string>& paths, const std::string& poses_path = "",
+    std::vector<std::string>* remarks = nullptr);
 
 // map_projector_info.yaml in a directory, where there is one.
 [[nodiscard]] std::optional<std::string> FindProjectorYaml(const std::string& path);

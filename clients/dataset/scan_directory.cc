@@ -6,14 +6,91 @@
 #include <filesystem>
 #include <system_error>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "core/cloud/io/cloud_file.h"
+#include "core/text/natural_order.h"
 
 namespace voxloc {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string NameOf(const std::string& path) { return fs::path(path).filename().native(); }
+std::string StemOf(const std::string& path) { return fs::path(path).stem().native(); }
+std::string FolderOf(const std::string& path) { return fs::path(path).parent_path().native(); }
+
+// The digits after the last dot of a name such as 1700000000.25; empty: it is not of that form.
+absl::string_view FractionOf(absl::string_view stem) {
+  const size_t dot = stem.rfind('.');
+  if (dot == absl::string_view::npos || dot == 0 || dot + 1 == stem.size()) return {};
+  const absl::string_view fraction = stem.substr(dot + 1);
+  const bool digits = fraction.find_first_not_of("0123456789") == absl::string_view::npos &&
+                      absl::string_view("0123456789").find(stem[dot - 1]) != absl::string_view::npos;
+  return digits ? fraction : absl::string_view();
+}
+
+// Whether two names that follow each other in numeric order would not as decimal numbers.
+bool DecimalsDisagree(const std::string& a, const std::string& b) {
+  const absl::string_view fraction_a = FractionOf(a);
+  const absl::string_view fraction_b = FractionOf(b);
+  if (fraction_a.empty() || fraction_b.empty() || fraction_a.size() == fraction_b.size()) {
+    return false;
+  }
+  const absl::string_view whole_a = absl::string_view(a).substr(0, a.size() - fraction_a.size());
+  const absl::string_view whole_b = absl::string_view(b).substr(0, b.size() - fraction_b.size());
+  return CompareNatural(whole_a, whole_b) == 0 && fraction_a > fraction_b;
+}
+
+absl::Status CheckPair(const std::string& before, const std::string& after) {
+  const std::string a = StemOf(before);
+  const std::string b = StemOf(after);
+  if (CompareNatural(a, b) == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "clouds that are paired with poses must have names of different numbers (got ",
+        NameOf(before), " and ", NameOf(after), " in ", FolderOf(before), ")"));
+  }
+  if (DecimalsDisagree(a, b)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the fractions in the names of clouds that are paired with poses must have one width, "
+        "since it is not certain which of ",
+        NameOf(before), " and ", NameOf(after), " comes first"));
+  }
+  return absl::OkStatus();
+}
+
+std::string FolderText(const std::string& path) {
+  constexpr size_t kMostNames = 5;
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(path, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    std::error_code entry_error;
+    const bool folder = entry->is_directory(entry_error);
+    names.push_back(absl::StrCat(entry->path().filename().native(), folder ? "/" : ""));
+  }
+  if (names.empty()) return "nothing";
+  std::sort(names.begin(), names.end(), NaturalLess);
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kMostNames); ++i) {
+    absl::StrAppend(&text, i == 0 ? "" : ", ", names[i]);
+  }
+  if (names.size() > kMostNames) {
+    absl::StrAppend(&text, " and ", names.size() - kMostNames, " more");
+  }
+  return text;
+}
+
+}  // namespace
+
+bool CloudNameLess(const std::string& a, const std::string& b) {
+  const int order = CompareNatural(StemOf(a), StemOf(b));
+  return order != 0 ? order < 0 : NaturalLess(NameOf(a), NameOf(b));
+}
 
 absl::StatusOr<std::vector<std::string>> ListClouds(const std::string& path) {
-  namespace fs = std::filesystem;
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (status.type() == fs::file_type::not_found) {
@@ -37,10 +114,43 @@ absl::StatusOr<std::vector<std::string>> ListClouds(const std::string& path) {
   }
   if (clouds.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path, ": holds no cloud; a cloud's name ends in .pcd, .ply or .bin (KITTI)"));
+        absl::StrCat(path, ": holds no cloud; a cloud's name ends in .pcd, .ply or .bin (KITTI); "
+                           "there is ",
+                     FolderText(path)));
   }
-  std::sort(clouds.begin(), clouds.end());
+  std::sort(clouds.begin(), clouds.end(), CloudNameLess);
   return clouds;
+}
+
+absl::StatusOr<std::string> PairingOrder(const std::vector<std::string>& paths) {
+  bool numeric = true;
+  bool one_folder = true;
+  for (size_t i = 1; i < paths.size(); ++i) {
+    if (FolderOf(paths[i - 1]) != FolderOf(paths[i])) {
+      one_folder = false;
+      continue;
+    }
+    numeric = numeric && CloudNameLess(paths[i - 1], paths[i]);
+    if (absl::Status status = CheckPair(paths[i - 1], paths[i]); !status.ok()) return status;
+  }
+  if (!numeric && absl::c_is_sorted(paths)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "clouds that are paired with poses must be in the numeric order of their names (got ",
+        NameOf(paths.front()), " to ", NameOf(paths.back()),
+        " in the order of bytes, as a shell expands *); give their directory"));
+  }
+  constexpr size_t kFirstNames = 3;
+  std::string names;
+  for (size_t i = 0; i < paths.size(); ++i) {
+    const bool last = i + 1 == paths.size();
+    if (i >= kFirstNames && !last) continue;
+    absl::StrAppend(&names, i == 0 ? "" : ", ", last && i > kFirstNames ? "... " : "",
+                    NameOf(paths[i]));
+  }
+  const char* order = !numeric      ? "in the order given"
+                      : one_folder ? "in the numeric order of their names"
+                                   : "folder by folder, in the numeric order of their names";
+  return absl::StrCat(order, ": ", names);
 }
 
 }  // namespace voxloc

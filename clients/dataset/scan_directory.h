@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The scans of a drive: the cloud files of a directory.
+// The scans of a drive: the cloud files of a directory, and the order in which they are paired with
+// the lines of a file of poses.
 
 #ifndef VOXLOC_CLIENTS_DATASET_SCAN_DIRECTORY_H_
 #define VOXLOC_CLIENTS_DATASET_SCAN_DIRECTORY_H_
@@ -12,10 +13,21 @@
 
 namespace voxloc {
 
-// The paths of the files in `path` (not below it) whose names end as a cloud's does, in the order
-// of their names' bytes; or `path` itself where it is such a file. NotFound when there is no such
-// path; InvalidArgument when it holds no cloud.
+// The paths of the files in `path` (not below it) whose names end as a cloud's does, in the numeric
+// order of their names (natural_order.h: 2.pcd before 10.pcd); or `path` itself where it is such a
+// file. NotFound when there is no such path; InvalidArgument when it holds no cloud, and what lies
+// there instead.
 [[nodiscard]] absl::StatusOr<std::vector<std::string>> ListClouds(const std::string& path);
+
+// Whether the name of file `a` comes before that of `b` in this order; an extension decides last.
+[[nodiscard]] bool CloudNameLess(const std::string& a, const std::string& b);
+
+// The order of `paths` in words, for people who pair them with poses: "in the numeric order of
+// their names: 0.pcd, 1.pcd, 2.pcd, ... 11.pcd". InvalidArgument where the order is a matter of
+// opinion: two names of a directory have the same numbers, decimal fractions of unequal width would
+// come otherwise as numbers, or files that were named one by one are in the order of their bytes,
+// as a shell expands *, and not in that of their numbers.
+[[nodiscard]] absl::StatusOr<std::string> PairingOrder(const std::vector<std::string>& paths);
 
 }  // namespace voxloc
 

@@ -3,9 +3,11 @@
 #include "tests/bench/bench_data.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "clients/dataset/map_source.h"
 #include "clients/dataset/perturbation.h"
 #include "clients/dataset/scan_directory.h"
@@ -134,6 +136,9 @@ absl::StatusOr<std::vector<BenchScan>> LoadScans(const ScanOptions& options) {
                                                    ", but ", poses->size(), " poses and ",
                                                    guesses.size(), " guesses"));
   }
+  const auto order = PairingOrder(*files);
+  if (!order.ok()) return order.status();
+  absl::FPrintF(stderr, "poses are paired with the scans %s\n", *order);
   Perturbation perturbation;
   if (!options.perturb.empty()) {
     const auto parsed = ParsePerturbation(options.perturb);

@@ -3,9 +3,11 @@
 #include "clients/cli/load_test/load_drive.h"
 
 #include <cmath>
+#include <cstdio>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "clients/cli/progress.h"
 #include "clients/cli/scan_flags.h"
 #include "clients/cli/text_table.h"
@@ -33,6 +35,9 @@ absl::StatusOr<std::vector<LoadDrive>> ReadLoadDrives(const LoadDriveOptions& op
     absl::StatusOr<ReplayInput> input = ReadReplayInput(files);
     if (!input.ok()) return input.status();
     scans += input->scans.size();
+    if (options.progress) {
+      absl::FPrintF(stderr, "%s: poses are paired with the scans %s\n", files.scans, input->order);
+    }
     inputs.push_back(*std::move(input));
   }
   std::optional<ProgressBar> progress;

@@ -18,6 +18,9 @@ absl::StatusOr<ReplayInput> ReadReplayInput(const ReplayFiles& files) {
   absl::StatusOr<std::vector<std::string>> scans = ListClouds(files.scans);
   if (!scans.ok()) return scans.status();
   input.scans = *std::move(scans);
+  absl::StatusOr<std::string> order = PairingOrder(input.scans);
+  if (!order.ok()) return order.status();
+  input.order = *std::move(order);
   absl::StatusOr<std::vector<StampedPose>> truth = ReadTrajectory(files.poses, *format);
   if (!truth.ok()) return truth.status();
   input.truth = *std::move(truth);

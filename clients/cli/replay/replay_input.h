@@ -29,9 +29,10 @@ struct ReplayInput {
   std::vector<std::string> scans;  // paths of files, or stamps in a bag
   std::vector<StampedPose> truth;
   std::vector<Pose> guesses;  // empty: not given
+  std::string order;          // of the files, which pairs them with the poses, in words
 };
 
-// InvalidArgument: the counts differ; the message has both.
+// InvalidArgument: the counts differ, of which the message has both; or PairingOrder's.
 [[nodiscard]] absl::StatusOr<ReplayInput> ReadReplayInput(const ReplayFiles& files);
 
 // The scans of a bag by their stamps, in seconds. `guesses`: the drive has them.

@@ -29,7 +29,7 @@ def main() -> int:
     arguments = parser.parse_args()
 
     truth = voxloc.io.read_poses(arguments.drive / "poses_tum.txt")
-    files = sorted((arguments.drive / "scans").glob("*.pcd"))
+    files = voxloc.io.list_clouds(arguments.drive / "scans")
     with voxloc.Client(arguments.server) as client:
         try:
             positions = track(client, arguments, truth, files)

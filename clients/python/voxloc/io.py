@@ -5,14 +5,40 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 from decimal import Decimal
-from typing import Dict, Iterator, List, Tuple, Union
+from typing import Dict, Iterable, Iterator, List, Tuple, Union
 
 import numpy as np
 
 from voxloc.pose import Pose
 
 Path = Union[str, "os.PathLike[str]"]
+
+
+def list_clouds(folder: Path) -> List[pathlib.Path]:
+    """The PCD files in a folder (not below it) in the numeric order of their names, 2.pcd before
+    10.pcd: that in which `voxloc` pairs scans with poses. ValueError: there are none, or two have
+    the same number, so that the order is not certain."""
+    files = _in_numeric_order(pathlib.Path(folder).glob("*.pcd"), folder)
+    for before, after in zip(files, files[1:]):
+        if _numeric_key(before) == _numeric_key(after):
+            raise ValueError(f"{folder}: names must have different numbers"
+                             f" (got {before.name} and {after.name})")
+    return files
+
+
+def _numeric_key(file: pathlib.Path) -> List[Tuple[int, int, bytes]]:
+    # Digits compare as numbers, and before any other byte only by what they are.
+    parts = re.findall(rb"[0-9]+|[^0-9]", os.fsencode(file.stem))
+    return [(ord("0"), int(part), b"") if part.isdigit() else (part[0], 0, part) for part in parts]
+
+
+def _in_numeric_order(files: Iterable[pathlib.Path], folder: Path) -> List[pathlib.Path]:
+    found = [file for file in files if file.is_file()]
+    if not found:
+        raise ValueError(f"{folder}: there is no PCD file in this folder")
+    return sorted(found, key=lambda file: (file.parent, _numeric_key(file), file.name))
 
 
 def read_pcd(path: Path) -> np.ndarray:
@@ -55,11 +81,7 @@ def read_pcd(path: Path) -> np.ndarray:
 def read_map(folder: Path) -> Iterator[Tuple[str, np.ndarray]]:
     """Tiles of a folder of PCD files, for Client.load_map: a file is a tile, and its name
     without the suffix the tile's, as `voxloc map load` has it."""
-    files = sorted(pathlib.Path(folder).rglob("*.pcd"))
-    files = [file for file in files if file.is_file()]
-    if not files:
-        raise ValueError(f"{folder}: there is no PCD file in this folder")
-    for file in files:
+    for file in _in_numeric_order(pathlib.Path(folder).rglob("*.pcd"), folder):
         yield file.stem, read_pcd(file)
 
 

@@ -12,6 +12,7 @@
 #include "clients/cli/replay/replay_summary.h"
 #include "clients/cpp/messages.h"
 #include "core/cloud/io/cloud_file.h"
+#include "tests/support/scratch_dir.h"
 
 namespace voxloc::cli {
 namespace {
@@ -54,6 +55,25 @@ TEST(ReplayRow, AcceptsWhatTheServerAccepts) {
   EXPECT_TRUE(accepted(v1::ALIGNMENT_STATUS_OK, true));
   EXPECT_TRUE(accepted(v1::ALIGNMENT_STATUS_DEGENERATE, true));
   EXPECT_FALSE(accepted(v1::ALIGNMENT_STATUS_DEGENERATE, false));
+}
+
+TEST(ReplayInputTest, ScansAreInNumericOrder) {
+  const ScratchDir scratch;
+  std::string lines;
+  for (int i = 0; i < 12; ++i) {
+    scratch.Write("scans/" + std::to_string(i) + ".pcd", "");
+    lines += "1 0 0 " + std::to_string(i) + " 0 1 0 0 0 0 1 0\n";
+  }
+  ReplayFiles files;
+  files.scans = scratch.Path("scans");
+  files.poses = scratch.Write("poses.txt", lines);
+  const absl::StatusOr<ReplayInput> input = ReadReplayInput(files);
+  ASSERT_TRUE(input.ok()) << input.status();
+  for (size_t i = 0; i < 12; ++i) {
+    EXPECT_EQ(input->scans[i], files.scans + "/" + std::to_string(i) + ".pcd");
+    EXPECT_EQ(input->truth[i].pose.translation.x(), static_cast<double>(i));
+  }
+  EXPECT_THAT(input->order, HasSubstr("numeric order of their names: 0.pcd, 1.pcd, 2.pcd, ... 11"));
 }
 
 class ReplaySummaryTest : public ::testing::Test {

@@ -76,6 +76,37 @@ TEST(MapSourceTest, PosesPlaceTheClouds) {
               AllOf(HasSubstr("poses.txt"), HasSubstr("2 poses for 1 clouds")));
 }
 
+TEST(MapSourceTest, PosesGoToTheCloudsInNumericOrder) {
+  const ScratchDir scratch;
+  std::string lines;
+  for (const int number : {0, 1, 2, 10}) {
+    scratch.Write("scans/" + std::to_string(number) + ".pcd",
+                  AsciiPcd(std::to_string(number) + " 0 0"));
+    lines += "1 0 0 " + std::to_string(100 * number) + " 0 1 0 0 0 0 1 0\n";
+  }
+  std::vector<std::string> remarks;
+  const auto sources =
+      ResolveMapSources({scratch.Path("scans")}, scratch.Write("poses.txt", lines), &remarks);
+  ASSERT_TRUE(sources.ok()) << sources.status();
+  ASSERT_THAT(IdsOf(*sources), ElementsAre("0", "1", "2", "10"));
+  for (const TileSource& source : *sources) {
+    EXPECT_EQ(LoadTile(source)->Point(0).x(), 101 * std::stoi(source.id));
+  }
+  EXPECT_THAT(remarks, ElementsAre("poses are paired with the clouds in the numeric order of "
+                                   "their names: 0.pcd, 1.pcd, 2.pcd, 10.pcd"));
+}
+
+TEST(MapSourceTest, TilesOfMetadataAreInNumericOrder) {
+  const ScratchDir scratch;
+  std::string yaml = "x_resolution: 20.0\ny_resolution: 20.0\n";
+  for (const char* name : {"2.pcd", "10.pcd", "1.pcd"}) {
+    scratch.Write(std::string("map/") + name, "");
+    yaml += std::string(name) + ": [0, 0]\n";
+  }
+  scratch.Write(std::string("map/") + kYaml, yaml);
+  EXPECT_THAT(IdsOf(ResolveMapSources({scratch.Path("map")}).value()), ElementsAre("1", "2", "10"));
+}
+
 TEST(MapSourceTest, LimitsReachTheReader) {
   const ScratchDir scratch;
   const auto sources = ResolveMapSources({scratch.Write("1.pcd", AsciiPcd("1 0 0"))});

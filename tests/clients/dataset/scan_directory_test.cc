@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -31,6 +32,49 @@ TEST(ScanDirectoryTest, CloudFilesComeInTheOrderOfTheirNames) {
   EXPECT_THAT(*clouds, ElementsAre(a, b, c));
 }
 
+TEST(ScanDirectoryTest, NumbersInNamesOrderAsNumbers) {
+  const ScratchDir scratch;
+  std::vector<std::string> expected;
+  for (int i = 0; i < 12; ++i) {
+    expected.push_back(scratch.Write("scans/" + std::to_string(i) + ".pcd", ""));
+  }
+  EXPECT_EQ(ListClouds(scratch.Path("scans")).value(), expected);
+  EXPECT_EQ(PairingOrder(expected).value(),
+            "in the numeric order of their names: 0.pcd, 1.pcd, 2.pcd, ... 11.pcd");
+  EXPECT_EQ(PairingOrder({expected[0], expected[1]}).value(),
+            "in the numeric order of their names: 0.pcd, 1.pcd");
+  // One by one they keep the order that was given, but not that of a shell's *.
+  EXPECT_EQ(PairingOrder({expected[10], expected[2], expected[4]}).value(),
+            "in the order given: 10.pcd, 2.pcd, 4.pcd");
+  const auto shell = PairingOrder({expected[1], expected[10], expected[2]});
+  EXPECT_EQ(shell.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(shell.status().message()),
+              AllOf(HasSubstr("1.pcd to 2.pcd"), HasSubstr("give their directory")));
+}
+
+TEST(ScanDirectoryTest, AnExtensionDecidesLast) {
+  const ScratchDir scratch;
+  const std::string b = scratch.Write("scans/a-1.pcd", "");
+  const std::string a = scratch.Write("scans/a.pcd", "");
+  EXPECT_THAT(ListClouds(scratch.Path("scans")).value(), ElementsAre(a, b));
+}
+
+TEST(ScanDirectoryTest, AnOrderThatIsAMatterOfOpinionIsRefused) {
+  const auto error = [](const std::vector<std::string>& names) {
+    const auto order = PairingOrder(names);
+    EXPECT_EQ(order.status().code(), absl::StatusCode::kInvalidArgument);
+    return std::string(order.status().message());
+  };
+  EXPECT_THAT(error({"s/007.pcd", "s/7.pcd"}), AllOf(HasSubstr("007.pcd"), HasSubstr("7.pcd")));
+  EXPECT_THAT(error({"s/7.pcd", "s/7.ply"}), HasSubstr("different numbers"));
+  // 0.5 s is after 0.25 s, but 5 ns are before 25 ns.
+  EXPECT_THAT(error({"s/17.5.pcd", "s/17.25.pcd"}),
+              AllOf(HasSubstr("17.5.pcd"), HasSubstr("17.25.pcd"), HasSubstr("one width")));
+  EXPECT_TRUE(PairingOrder({"s/17.05.pcd", "s/17.25.pcd", "s/18.5.pcd"}).ok());
+  EXPECT_TRUE(PairingOrder({"s/17.5.pcd", "s/17.75.pcd"}).ok());
+  EXPECT_TRUE(PairingOrder({"a/7.pcd", "b/7.pcd"}).ok());
+}
+
 TEST(ScanDirectoryTest, OneFileIsAListOfOne) {
   const ScratchDir scratch;
   const std::string file = scratch.Write("a.ply", "");
@@ -43,7 +87,8 @@ TEST(ScanDirectoryTest, NothingToListIsAnError) {
   const auto none = ListClouds(scratch.Path("notes"));
   EXPECT_EQ(none.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(none.status().message()),
-              AllOf(HasSubstr("notes"), HasSubstr("no cloud"), HasSubstr(".pcd, .ply or .bin")));
+              AllOf(HasSubstr("notes"), HasSubstr("no cloud"), HasSubstr(".pcd, .ply or .bin"),
+                    HasSubstr("there is readme.txt")));
   EXPECT_EQ(ListClouds(scratch.Path("missing")).status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(ListClouds(scratch.Path("notes") + "/readme.txt").status().code(),
             absl::StatusCode::kInvalidArgument);

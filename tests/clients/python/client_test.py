@@ -340,6 +340,20 @@ class Watches(unittest.TestCase):
 
 
 class Files(unittest.TestCase):
+    def test_files_are_in_the_numeric_order_of_their_names(self):
+        with tempfile.TemporaryDirectory() as folder:
+            names = [f"{number}.pcd" for number in range(12)] + ["a-1.pcd", "a2.pcd", "a10.pcd"]
+            for number, name in enumerate(names):
+                pathlib.Path(folder, name).write_text(
+                    "VERSION 0.7\nFIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nCOUNT 1 1 1\nWIDTH 1\n"
+                    f"HEIGHT 1\nPOINTS 1\nDATA ascii\n{number} 0 0\n")
+            self.assertEqual([file.name for file in voxloc.io.list_clouds(folder)], names)
+            tiles = list(voxloc.io.read_map(folder))
+            self.assertEqual([points[0, 0] for _, points in tiles], list(range(len(names))))
+            pathlib.Path(folder, "07.pcd").touch()
+            with self.assertRaisesRegex(ValueError, "07.pcd.*7.pcd"):
+                voxloc.io.list_clouds(folder)
+
     def test_pcd_of_every_kind_that_is_read(self):
         header = ("# .PCD v0.7\nVERSION 0.7\nFIELDS x y intensity z\nSIZE {0} {0} 4 {0}\n"
                   "TYPE F F F F\nCOUNT 1 1 2 1\nWIDTH 2\nHEIGHT 1\nPOINTS 2\nDATA {1}\n")
