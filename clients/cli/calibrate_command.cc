@@ -21,6 +21,7 @@
 #include "clients/cli/progress.h"
 #include "clients/cli/scan_flags.h"
 #include "clients/cli/server_flags.h"
+#include "clients/dataset/cloud_remarks.h"
 #include "clients/dataset/scan_directory.h"
 #include "clients/dataset/trajectory_file.h"
 #include "core/estimate/calibration/calibration_file.h"
@@ -59,6 +60,9 @@ absl::StatusOr<std::vector<DriveScan>> ReadDrive(const CalibrateFlags& options) 
   }
   const absl::StatusOr<std::string> order = PairingOrder(*files);
   if (!order.ok()) return order.status();
+  for (const std::string& remark : RemarksOnClouds(*files)) {
+    absl::FPrintF(stderr, "%s\n", remark);
+  }
   absl::FPrintF(stderr, "the odometry is paired with the scans %s\n", *order);
   std::vector<DriveScan> scans;
   for (size_t i = 0; i < files->size(); ++i) {

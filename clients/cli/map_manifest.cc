@@ -206,7 +206,7 @@ absl::StatusOr<MapManifest> ReadManifest(const std::string& directory) {
 absl::StatusOr<PointCloud> ReadManifestTile(const std::string& directory,
                                             const ManifestTile& tile) {
   const std::string path = absl::StrCat(TilesDirectory(directory), "/", tile.file);
-  absl::StatusOr<PointCloud> cloud = ReadPcdOffsets(path);
+  absl::StatusOr<PointCloud> cloud = ReadCloud(path);
   std::string damage;
   if (!cloud.ok()) {
     damage = std::string(cloud.status().message());

@@ -96,7 +96,7 @@ absl::StatusOr<ReplayDrive> OpenReplayDrive(const ReplayFlags& options) {
     absl::StatusOr<ReplayInput> input = ReadReplayInput(options.files);
     if (!input.ok()) return input.status();
     drive.input = *std::move(input);
-    absl::FPrintF(stderr, "poses are paired with the scans %s\n", drive.input.order);
+    for (const std::string& remark : drive.input.remarks) absl::FPrintF(stderr, "%s\n", remark);
     drive.scans = std::make_unique<FileScans>(drive.input.scans);
     return drive;
   }

@@ -3,8 +3,11 @@
 #include "clients/cli/scan_flags.h"
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "clients/dataset/cloud_remarks.h"
 #include "core/cloud/io/cloud_file.h"
 
 namespace voxloc::cli {
@@ -60,6 +63,7 @@ void AddScanFile(CLI::App* command, std::string* file) {
 }
 
 absl::StatusOr<FilteredCloud> LoadScan(const std::string& path, const FilterOptions& filter) {
+  for (const std::string& remark : RemarksOnClouds({path})) absl::FPrintF(stderr, "%s\n", remark);
   absl::StatusOr<PointCloud> cloud = ReadCloud(path);
   if (!cloud.ok()) return cloud.status();
   absl::StatusOr<FilteredCloud> filtered = FilterCloud(*cloud, filter);

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "clients/dataset/cloud_remarks.h"
 #include "clients/dataset/map_projector_yaml.h"
 #include "clients/dataset/map_yaml.h"
 #include "clients/dataset/scan_directory.h"
@@ -116,6 +117,11 @@ absl::StatusOr<std::vector<TileSource>> ResolveMapSources(const std::vector<std:
   if (!poses_path.empty()) {
     if (absl::Status status = AddPoses(poses_path, sources, remarks); !status.ok()) return status;
   }
+  if (remarks != nullptr) {
+    std::vector<std::string> clouds;
+    for (const TileSource& source : sources) clouds.push_back(source.path);
+    for (std::string& remark : RemarksOnClouds(clouds)) remarks->push_back(std::move(remark));
+  }
   return sources;
 }
 
@@ -125,7 +131,7 @@ std::optional<std::string> FindProjectorYaml(const std::string& path) {
   return file.native();
 }
 
-absl::StatusOr<PointCloud> LoadTile(const TileSource& source, const CloudReadLimits& limits) {
+absl::StatusOr<PointCloud> LoadTile(const TileSource& source, const CloudReadOptions& limits) {
   absl::StatusOr<PointCloud> cloud = ReadCloud(source.path, limits);
   if (!cloud.ok() || !source.map_T_cloud.has_value()) return cloud;
   return Transform(*source.map_T_cloud, *cloud);

@@ -36,7 +36,8 @@ struct TileSource {
 // directory with pointcloud_map_metadata.yaml holds what that file names, itself or in its folder
 // pointcloud_map.pcd; a directory without it holds its cloud files. `poses_path`, where not empty,
 // is a kitti trajectory with a map_T_cloud for every tile. `remarks`, where given, gets what the
-// user should know of how the paths were read: the order in which clouds were paired with poses.
+// user should know of how the paths are read: the order in which clouds are paired with poses, and
+// RemarksOnClouds.
 [[nodiscard]] absl::StatusOr<std::vector<TileSource>> ResolveMapSources(
     const std::vector<std::string>& paths, const std::string& poses_path = "",
     std::vector<std::string>* remarks = nullptr);
@@ -46,7 +47,7 @@ struct TileSource {
 
 // The tile's points in the map's frame.
 [[nodiscard]] absl::StatusOr<PointCloud> LoadTile(const TileSource& source,
-                                                  const CloudReadLimits& limits = {});
+                                                  const CloudReadOptions& limits = {});
 
 }  // namespace voxloc
 

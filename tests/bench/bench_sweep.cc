@@ -77,7 +77,7 @@ std::vector<SweepCase> SweepCases() {
 absl::StatusOr<TimedScan> ReadTimedScan(const std::string& path) {
   auto cloud = ReadCloud(path);
   if (!cloud.ok()) return cloud.status();
-  const auto bytes = ReadFileBytes(path, CloudReadLimits().max_file_bytes);
+  const auto bytes = ReadFileBytes(path, CloudReadOptions().max_file_bytes);
   if (!bytes.ok()) return bytes.status();
   const auto header = ParsePcdHeader(bytes->view(), path);
   if (!header.ok()) return header.status();

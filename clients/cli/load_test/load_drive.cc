@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/progress.h"
-#include "clients/cli/scan_flags.h"
+#include "clients/cli/replay/loaded_scan.h"
 #include "clients/cli/text_table.h"
 #include "clients/cpp/messages.h"
 
@@ -35,8 +35,8 @@ absl::StatusOr<std::vector<LoadDrive>> ReadLoadDrives(const LoadDriveOptions& op
     absl::StatusOr<ReplayInput> input = ReadReplayInput(files);
     if (!input.ok()) return input.status();
     scans += input->scans.size();
-    if (options.progress) {
-      absl::FPrintF(stderr, "%s: poses are paired with the scans %s\n", files.scans, input->order);
+    for (const std::string& remark : input->remarks) {
+      if (options.progress) absl::FPrintF(stderr, "%s: %s\n", files.scans, remark);
     }
     inputs.push_back(*std::move(input));
   }
@@ -51,7 +51,8 @@ absl::StatusOr<std::vector<LoadDrive>> ReadLoadDrives(const LoadDriveOptions& op
         input, input.guesses.empty() ? GuessSource::Kind::kTruth : GuessSource::Kind::kFile,
         options.perturbation, options.seed);
     for (size_t i = 0; i < input.scans.size(); ++i) {
-      const absl::StatusOr<FilteredCloud> scan = LoadScan(input.scans[i], options.filter);
+      const absl::StatusOr<LoadedScan> scan =
+          LoadReplayScan(input.scans[i], options.filter, /*picture_points=*/0);
       if (!scan.ok()) return scan.status();
       v1::Cloud& encoded = drives[d].scans.emplace_back();
       client::EncodeCloud(scan->cloud, &encoded);

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "clients/dataset/cloud_remarks.h"
 #include "clients/dataset/scan_directory.h"
 #include "clients/dataset/stamp_text.h"
 
@@ -44,6 +45,8 @@ absl::StatusOr<ReplayInput> ReadReplayInput(const ReplayFiles& files) {
     input.truth.resize(files.max_scans);
     if (!input.guesses.empty()) input.guesses.resize(files.max_scans);
   }
+  input.remarks = RemarksOnClouds(input.scans);
+  input.remarks.push_back(absl::StrCat("poses are paired with the scans ", input.order));
   return input;
 }
 

@@ -30,6 +30,7 @@ struct ReplayInput {
   std::vector<StampedPose> truth;
   std::vector<Pose> guesses;  // empty: not given
   std::string order;          // of the files, which pairs them with the poses, in words
+  std::vector<std::string> remarks;  // on how the files are read, for the user
 };
 
 // InvalidArgument: the counts differ, of which the message has both; or PairingOrder's.

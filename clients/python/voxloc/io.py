@@ -43,7 +43,8 @@ def _in_numeric_order(files: Iterable[pathlib.Path], folder: Path) -> List[pathl
 
 def read_pcd(path: Path) -> np.ndarray:
     """The points (N, 3) of a PCD file with DATA binary or ascii, in the precision of its x, y, z:
-    float32 or float64. ValueError: another file."""
+    float32 or float64; float64 where its VIEWPOINT is not the identity, which then moves them.
+    ValueError: another file."""
     content = pathlib.Path(path).read_bytes()
     header: Dict[str, List[str]] = {}
     position = 0
@@ -73,9 +74,17 @@ def read_pcd(path: Path) -> np.ndarray:
             axes = list(numbers.reshape(points, starts[-1])[:, starts[columns]].T)
         else:
             raise ValueError(f"DATA {encoding} is not read")
+        viewpoint = [float(word) for word in header.get("VIEWPOINT", ["0"] * 7)]
+        if len(viewpoint) != 7:
+            raise ValueError(f"VIEWPOINT must have 7 numbers (got {len(viewpoint)})")
+        x, y, z, qw, qx, qy, qz = viewpoint
+        pose = Pose((x, y, z), (qx, qy, qz, qw)) if any(viewpoint) else Pose()
     except (KeyError, ValueError, IndexError, TypeError) as error:
         raise ValueError(f"{path}: no PCD file that can be read: {error}") from None
-    return np.stack(axes, axis=1).astype(precision)
+    points = np.stack(axes, axis=1).astype(precision)
+    if pose.position.any() or pose.orientation[:3].any():
+        return pose.apply(points)
+    return points
 
 
 def read_map(folder: Path) -> Iterator[Tuple[str, np.ndarray]]:

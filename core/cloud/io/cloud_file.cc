@@ -9,7 +9,6 @@
 #include "core/cloud/io/file_bytes.h"
 #include "core/cloud/io/kitti_reader.h"
 #include "core/cloud/io/malformed.h"
-#include "core/cloud/io/pcd_header.h"
 #include "core/cloud/io/pcd_reader.h"
 #include "core/cloud/io/ply_reader.h"
 
@@ -40,7 +39,7 @@ absl::StatusOr<CloudFormat> CloudFormatOf(absl::string_view path) {
 }
 
 absl::StatusOr<PointCloud> ParseCloud(CloudFormat format, absl::string_view bytes,
-                                      absl::string_view name, const CloudReadLimits& limits) {
+                                      absl::string_view name, const CloudReadOptions& limits) {
   if (bytes.size() > limits.max_file_bytes) {
     return absl::ResourceExhaustedError(absl::StrCat(
         name, ": must have at most ", limits.max_file_bytes, " bytes (got ", bytes.size(), ")"));
@@ -53,22 +52,12 @@ absl::StatusOr<PointCloud> ParseCloud(CloudFormat format, absl::string_view byte
   }
 }
 
-absl::StatusOr<PointCloud> ReadCloud(const std::string& path, const CloudReadLimits& limits) {
+absl::StatusOr<PointCloud> ReadCloud(const std::string& path, const CloudReadOptions& limits) {
   const absl::StatusOr<CloudFormat> format = CloudFormatOf(path);
   if (!format.ok()) return format.status();
   const absl::StatusOr<FileBytes> bytes = ReadFileBytes(path, limits.max_file_bytes);
   if (!bytes.ok()) return bytes.status();
   return ParseCloud(*format, bytes->view(), path, limits);
-}
-
-absl::StatusOr<PointCloud> ReadPcdOffsets(const std::string& path, const CloudReadLimits& limits) {
-  const absl::StatusOr<FileBytes> bytes = ReadFileBytes(path, limits.max_file_bytes);
-  if (!bytes.ok()) return bytes.status();
-  const absl::StatusOr<PcdHeader> header = ParsePcdHeader(bytes->view(), path);
-  if (!header.ok()) return header.status();
-  absl::StatusOr<PointCloud> cloud = ParseCloud(CloudFormat::kPcd, bytes->view(), path, limits);
-  if (cloud.ok()) cloud->origin = header->viewpoint;
-  return cloud;
 }
 
 }  // namespace voxloc

@@ -4,6 +4,7 @@
 // and KITTI .bin (float32 x y z intensity records).
 //
 // Fields may come in any order and type; x, y and z are taken, and intensity where there is one.
+// The VIEWPOINT of a PCD, a pose, moves its points where it is not the identity.
 // Text, integers and 8-byte fields keep their precision: where the first finite point lies further
 // than 2048 m from zero along an axis, that point, rounded to whole metres, is the cloud's origin;
 // nearer, float32 alone is good to 0.1 mm and the origin is zero. Points that are not finite are
@@ -29,7 +30,8 @@
 
 namespace voxloc {
 
-struct CloudReadLimits {
+// How much of a file may be read.
+struct CloudReadOptions {
   size_t max_points = 200'000'000;
   size_t max_file_bytes = size_t{8} << 30;
 };
@@ -40,12 +42,12 @@ enum class CloudFormat { kPcd, kPly, kKittiBin };
 [[nodiscard]] absl::StatusOr<CloudFormat> CloudFormatOf(absl::string_view path);
 
 [[nodiscard]] absl::StatusOr<PointCloud> ReadCloud(const std::string& path,
-                                                   const CloudReadLimits& limits = {});
+                                                   const CloudReadOptions& limits = {});
 
 // The same from bytes in memory; `name` stands for the file in messages.
 [[nodiscard]] absl::StatusOr<PointCloud> ParseCloud(CloudFormat format, absl::string_view bytes,
                                                     absl::string_view name,
-                                                    const CloudReadLimits& limits = {});
+                                                    const CloudReadOptions& limits = {});
 
 enum class PcdEncoding { kAscii, kBinary, kBinaryCompressed };
 
@@ -64,12 +66,8 @@ struct PcdExtraField {
 
 // Writes a binary PCD of the offsets x y z, float32 bit for bit, with the origin as the translation
 // of VIEWPOINT: a point lies at VIEWPOINT plus x y z. Intensity is left out. The file appears whole
-// or not at all.
+// or not at all. ReadCloud gives origin and offsets back, bit for bit.
 [[nodiscard]] absl::Status WritePcdOffsets(const std::string& path, const PointCloud& cloud);
-
-// Reads such a PCD. Other readers, ReadCloud among them, take its points without the origin.
-[[nodiscard]] absl::StatusOr<PointCloud> ReadPcdOffsets(const std::string& path,
-                                                        const CloudReadLimits& limits = {});
 
 }  // namespace voxloc
 

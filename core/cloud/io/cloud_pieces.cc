@@ -24,12 +24,13 @@ struct Records {
   RecordLayout layout;
   uint64_t offset = 0;
   uint64_t points = 0;
+  std::optional<PcdHeader> pcd;
 };
 
 std::optional<Records> PcdRecords(absl::string_view head, absl::string_view name) {
   const absl::StatusOr<PcdHeader> header = ParsePcdHeader(head, name);
   if (!header.ok() || header->encoding != PcdEncoding::kBinary) return std::nullopt;
-  return Records{header->Records(), header->data_offset, header->points};
+  return Records{header->Records(), header->data_offset, header->points, *header};
 }
 
 std::optional<Records> PlyRecords(absl::string_view head, absl::string_view name) {
@@ -38,7 +39,7 @@ std::optional<Records> PlyRecords(absl::string_view head, absl::string_view name
   const absl::StatusOr<PlyVertices> vertices = FindPlyVertices(*header, name);
   if (!vertices.ok()) return std::nullopt;
   Records records{vertices->Records(*header), header->data_offset,
-                  header->elements[vertices->element].count};
+                  header->elements[vertices->element].count, std::nullopt};
   for (size_t i = 0; i < vertices->element; ++i) {
     const PlyElement& before = header->elements[i];
     if (before.has_list()) return std::nullopt;
@@ -50,7 +51,7 @@ std::optional<Records> PlyRecords(absl::string_view head, absl::string_view name
 std::optional<Records> KittiBinRecords(uint64_t file_bytes) {
   const RecordLayout layout = KittiRecords();
   if (file_bytes % layout.record_bytes != 0) return std::nullopt;
-  return Records{layout, 0, file_bytes / layout.record_bytes};
+  return Records{layout, 0, file_bytes / layout.record_bytes, std::nullopt};
 }
 
 // nullopt: the file is to be read whole, or is malformed, which reading it whole tells best.
@@ -90,6 +91,7 @@ absl::StatusOr<CloudPieceReader> CloudPieceReader::Open(const std::string& path,
   reader.file_.emplace(*std::move(file));
   reader.records_ = (*records)->layout;
   reader.data_offset_ = (*records)->offset;
+  reader.pcd_ = (*records)->pcd;
   reader.piece_points_ = std::max<size_t>(1, options.piece_points);
   return reader;
 }
@@ -105,7 +107,8 @@ absl::StatusOr<PointCloud> CloudPieceReader::Next() {
       return status;
     }
     done_ += count;
-    return CloudFromColumns(records_.ColumnsOf(bytes_.data(), count), &origin_);
+    PointCloud piece = CloudFromColumns(records_.ColumnsOf(bytes_.data(), count), &origin_);
+    return pcd_.has_value() ? pcd_->Placed(std::move(piece)) : piece;
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError(
         absl::StrCat("no memory for ", count, " points of ", records_.record_bytes, " bytes"));

@@ -7,7 +7,7 @@
 // read a piece at a time, and memory holds one piece whatever the size of the file. Text (PCD and
 // PLY ascii) and PCD binary_compressed are read whole and come as one piece, within the limits of
 // ReadCloud. All pieces have one origin, that of the cloud as a whole; pieces before its first
-// finite point have a zero origin. Errors are those of ReadCloud. For one thread.
+// finite point have a zero origin (moved by VIEWPOINT). Errors are those of ReadCloud. For one thread.
 
 #ifndef VOXLOC_CORE_CLOUD_IO_CLOUD_PIECES_H_
 #define VOXLOC_CORE_CLOUD_IO_CLOUD_PIECES_H_
@@ -23,6 +23,7 @@
 #include "core/cloud/io/cloud_file.h"
 #include "core/cloud/io/columns.h"
 #include "core/cloud/io/file_bytes.h"
+#include "core/cloud/io/pcd_header.h"
 #include "core/cloud/point_cloud.h"
 
 namespace voxloc {
@@ -31,7 +32,7 @@ struct CloudPieceOptions {
   // Most points of a piece: 12 MiB of coordinates.
   size_t piece_points = size_t{1} << 20;
   // Of files that are read whole.
-  CloudReadLimits whole_limits;
+  CloudReadOptions whole_limits;
 };
 
 class CloudPieceReader {
@@ -58,7 +59,8 @@ class CloudPieceReader {
   uint64_t data_offset_ = 0;  // of the first record in the file
   size_t piece_points_ = 0;
   std::vector<char> bytes_;  // of a piece
-  std::optional<Eigen::Vector3d> origin_;
+  std::optional<Eigen::Vector3d> origin_;  // in the file's coordinates
+  std::optional<PcdHeader> pcd_;           // what places the points; nullopt: another format
   // Or whole.
   PointCloud whole_;
 };

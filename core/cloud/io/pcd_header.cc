@@ -2,9 +2,12 @@
 
 #include "core/cloud/io/pcd_header.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
@@ -229,15 +232,28 @@ absl::StatusOr<PcdEncoding> EncodingOf(const Entry& data, absl::string_view name
                                     data.words.empty() ? "''" : Quoted(data.words[0]), ")"));
 }
 
-Eigen::Vector3d ViewpointOf(const std::optional<Entry>& entry) {
-  constexpr size_t kNumbers = 7;  // a translation and a quaternion
-  Eigen::Vector3d viewpoint = Eigen::Vector3d::Zero();
-  if (!entry.has_value() || entry->words.size() != kNumbers) return viewpoint;
-  for (int axis = 0; axis < 3; ++axis) {
-    if (!ParseDouble(entry->words[static_cast<size_t>(axis)], viewpoint[axis])) {
-      return Eigen::Vector3d::Zero();
-    }
+absl::StatusOr<Pose> ViewpointOf(const std::optional<Entry>& entry, absl::string_view name) {
+  constexpr size_t kNumbers = 7;
+  if (!entry.has_value()) return Pose();
+  const auto malformed = [&](absl::string_view got) {
+    return MalformedLine(name, entry->line,
+                         absl::StrCat("VIEWPOINT must be a position x y z and a rotation, the "
+                                      "quaternion qw qx qy qz (got ",
+                                      got, ")"));
+  };
+  if (entry->words.size() != kNumbers) {
+    return malformed(absl::StrCat(entry->words.size(), " numbers"));
   }
+  std::array<double, kNumbers> v{};
+  for (size_t i = 0; i < kNumbers; ++i) {
+    if (!ParseDouble(entry->words[i], v[i])) return malformed(Quoted(entry->words[i]));
+  }
+  // Some writers leave all of them zero where they mean nothing by it.
+  if (std::all_of(v.begin(), v.end(), [](double number) { return number == 0.0; })) return Pose();
+  absl::StatusOr<Pose> viewpoint =
+      PoseFromQuaternion({v[0], v[1], v[2]}, Eigen::Quaterniond(v[3], v[4], v[5], v[6]));
+  if (!viewpoint.ok()) return malformed(viewpoint.status().message());
+  if (viewpoint->rotation.vec().isZero(0.0)) viewpoint->rotation.setIdentity();
   return viewpoint;
 }
 
@@ -254,6 +270,16 @@ RecordLayout PcdHeader::Records() const {
     layout.record_bytes += fields[i].bytes();
   }
   return layout;
+}
+
+PointCloud PcdHeader::Placed(PointCloud cloud) const {
+  if (!viewpoint.rotation.vec().isZero(0.0)) return Transform(viewpoint, cloud);
+  for (int axis = 0; axis < 3; ++axis) {
+    double& origin = cloud.origin[axis];
+    // As it is written, so that a negative zero stays one.
+    origin = origin == 0.0 ? viewpoint.translation[axis] : origin + viewpoint.translation[axis];
+  }
+  return cloud;
 }
 
 size_t PcdHeader::point_bytes() const {
@@ -281,13 +307,15 @@ absl::StatusOr<PcdHeader> ParsePcdHeader(absl::string_view bytes, absl::string_v
   if (!points.ok()) return points.status();
   const absl::StatusOr<PcdEncoding> encoding = EncodingOf(*entries->data, name);
   if (!encoding.ok()) return encoding.status();
+  const absl::StatusOr<Pose> viewpoint = ViewpointOf(entries->viewpoint, name);
+  if (!viewpoint.ok()) return viewpoint.status();
 
   PcdHeader header;
   header.fields = *std::move(fields);
   header.point_fields = *point_fields;
   header.points = static_cast<size_t>(*points);
   header.encoding = *encoding;
-  header.viewpoint = ViewpointOf(entries->viewpoint);
+  header.viewpoint = *viewpoint;
   header.data_offset = lines.offset();
   header.data_line = lines.line_number() + 1;
   return header;

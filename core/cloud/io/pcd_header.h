@@ -16,6 +16,8 @@
 #include "core/cloud/io/columns.h"
 #include "core/cloud/io/point_fields.h"
 #include "core/cloud/io/scalar_type.h"
+#include "core/cloud/point_cloud.h"
+#include "core/geometry/pose.h"
 
 namespace voxloc {
 
@@ -35,11 +37,14 @@ struct PcdHeader {
   PcdEncoding encoding = PcdEncoding::kBinary;
   size_t data_offset = 0;  // of the first byte after the DATA line
   size_t data_line = 0;    // the number of the line that starts there
-  // Of VIEWPOINT, metres; zero where there is none, or none of seven numbers.
-  Eigen::Vector3d viewpoint = Eigen::Vector3d::Zero();
+  // VIEWPOINT, metres: a point lies at viewpoint * (x, y, z). The identity where there is none.
+  Pose viewpoint;
 
   // Of the records of binary data.
   [[nodiscard]] RecordLayout Records() const;
+
+  // The points as the header places them. What a translation alone moves keeps its offsets' bits.
+  [[nodiscard]] PointCloud Placed(PointCloud cloud) const;
 
   [[nodiscard]] size_t point_bytes() const;
   [[nodiscard]] size_t padding_bytes() const;  // the part of point_bytes() in padding fields

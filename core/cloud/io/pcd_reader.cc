@@ -9,6 +9,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -144,6 +145,19 @@ absl::StatusOr<PointCloud> ReadCompressed(const PcdHeader& header, absl::string_
   return CloudFromColumns(FieldColumnsOf(header, data.get(), fits(full_bytes)));
 }
 
+absl::StatusOr<PointCloud> ReadPoints(const PcdHeader& header, absl::string_view bytes,
+                                      absl::string_view name) {
+  switch (header.encoding) {
+    case PcdEncoding::kAscii:
+      return ReadAscii(header, bytes, name);
+    case PcdEncoding::kBinary:
+      return ReadBinary(header, bytes, name);
+    case PcdEncoding::kBinaryCompressed:
+      return ReadCompressed(header, bytes, name);
+  }
+  return absl::InternalError(absl::StrCat(name, ": no reader for its encoding"));
+}
+
 }  // namespace
 
 absl::StatusOr<PointCloud> ParsePcd(absl::string_view bytes, absl::string_view name,
@@ -155,15 +169,9 @@ absl::StatusOr<PointCloud> ParsePcd(absl::string_view bytes, absl::string_view n
                                                      " points (got ", header->points,
                                                      " in the header)"));
   }
-  switch (header->encoding) {
-    case PcdEncoding::kAscii:
-      return ReadAscii(*header, bytes, name);
-    case PcdEncoding::kBinary:
-      return ReadBinary(*header, bytes, name);
-    case PcdEncoding::kBinaryCompressed:
-      return ReadCompressed(*header, bytes, name);
-  }
-  return absl::InternalError(absl::StrCat(name, ": no reader for its encoding"));
+  absl::StatusOr<PointCloud> cloud = ReadPoints(*header, bytes, name);
+  if (!cloud.ok()) return cloud.status();
+  return header->Placed(*std::move(cloud));
 }
 
 }  // namespace voxloc

@@ -110,7 +110,7 @@ TEST(MapSourceTest, TilesOfMetadataAreInNumericOrder) {
 TEST(MapSourceTest, LimitsReachTheReader) {
   const ScratchDir scratch;
   const auto sources = ResolveMapSources({scratch.Write("1.pcd", AsciiPcd("1 0 0"))});
-  CloudReadLimits limits;
+  CloudReadOptions limits;
   limits.max_points = 0;
   EXPECT_EQ(LoadTile((*sources)[0], limits).status().code(), absl::StatusCode::kResourceExhausted);
 }

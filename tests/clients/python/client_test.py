@@ -378,6 +378,26 @@ class Files(unittest.TestCase):
                 with self.assertRaisesRegex(ValueError, "a.pcd: no PCD file"):
                     voxloc.io.read_pcd(path)
 
+    def test_viewpoint_moves_the_points_of_a_pcd(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "a.pcd")
+
+            def read(viewpoint):
+                path.write_text("FIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nCOUNT 1 1 1\n"
+                                f"VIEWPOINT {viewpoint}\nPOINTS 1\nDATA ascii\n1 2 3\n")
+                return voxloc.io.read_pcd(path)
+
+            half = 0.5 ** 0.5
+            np.testing.assert_allclose(read(f"100 50 0 {half} 0 0 {half}"), [[98.0, 51.0, 3.0]])
+            self.assertEqual(read("4e6 0 0 1 0 0 0").dtype, np.float64)
+            for viewpoint in ("0 0 0 -1 0 0 0", "0 0 0 0 0 0 0"):
+                points = read(viewpoint)
+                self.assertEqual(points.dtype, np.float32)
+                self.assertEqual(points.tolist(), [[1.0, 2.0, 3.0]])
+            for viewpoint in ("1 2 3", "1 2 3 0 0 0 0"):
+                with self.assertRaisesRegex(ValueError, "a.pcd: no PCD file"):
+                    read(viewpoint)
+
     def test_poses_with_stamps_to_the_nanosecond(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "poses.txt")

@@ -98,7 +98,7 @@ TEST(CloudFileTest, AnEmptyFileIsAnError) {
 TEST(CloudFileTest, FilesOverTheByteLimitAreNotRead) {
   const ScratchDir scratch;
   const std::string path = scratch.Write("a.bin", std::string(160, '\0'));
-  CloudReadLimits limits;
+  CloudReadOptions limits;
   limits.max_file_bytes = 160;
   EXPECT_TRUE(ReadCloud(path, limits).ok());
   limits.max_file_bytes = 159;

@@ -39,7 +39,7 @@ TEST(KittiReaderTest, APartOfARecordIsAnErrorAtItsByte) {
 }
 
 TEST(KittiReaderTest, LimitsHold) {
-  CloudReadLimits limits;
+  CloudReadOptions limits;
   limits.max_points = 2;
   EXPECT_TRUE(ParseCloud(CloudFormat::kKittiBin, std::string(32, '\0'), "a.bin", limits).ok());
   EXPECT_EQ(

@@ -20,7 +20,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-absl::StatusOr<PointCloud> ParsePcd(const std::string& bytes, const CloudReadLimits& limits = {}) {
+absl::StatusOr<PointCloud> ParsePcd(const std::string& bytes, const CloudReadOptions& limits = {}) {
   return ParseCloud(CloudFormat::kPcd, bytes, "a.pcd", limits);
 }
 
@@ -180,7 +180,7 @@ TEST(PcdReaderTest, LyingPointCountsAreRefusedBeforeAnythingIsAllocated) {
     for (const uint64_t points :
          {uint64_t{2}, uint64_t{100'000'000}, uint64_t{1'000'000'000'000'000'000},
           std::numeric_limits<uint64_t>::max()}) {
-      CloudReadLimits limits;
+      CloudReadOptions limits;
       limits.max_points = std::numeric_limits<size_t>::max();
       const auto cloud = ParsePcd(XyzHeader(points, data) + "1 2 3", limits);
       EXPECT_EQ(cloud.status().code(), absl::StatusCode::kInvalidArgument) << data << points;
@@ -251,7 +251,7 @@ TEST(PcdReaderTest, WrongCompressedSizesAreRefused) {
 }
 
 TEST(PcdReaderTest, AFewCompressedBytesCannotPromiseGigabytes) {
-  CloudReadLimits limits;
+  CloudReadOptions limits;
   limits.max_points = std::numeric_limits<size_t>::max();
   const uint32_t points = 300'000'000;
   const auto cloud = ParsePcd(
@@ -270,13 +270,57 @@ TEST(PcdReaderTest, TheBestCompressionThereIsGoesThrough) {
 }
 
 TEST(PcdReaderTest, MorePointsThanTheLimitAreResourceExhausted) {
-  CloudReadLimits limits;
+  CloudReadOptions limits;
   limits.max_points = 1;
   for (const char* data : {"ascii", "binary", "binary_compressed"}) {
     const auto cloud = ParsePcd(XyzHeader(2, data) + std::string(64, ' '), limits);
     EXPECT_EQ(cloud.status().code(), absl::StatusCode::kResourceExhausted) << data;
     EXPECT_THAT(std::string(cloud.status().message()),
                 AllOf(HasSubstr("at most 1 points"), HasSubstr("(got 2")));
+  }
+}
+
+// Two points 1 and 2 m along x, seen from (100, 50, 0) with a quarter turn to the left.
+std::string ViewedPcd(const std::string& viewpoint, const std::string& encoding) {
+  const std::string data = encoding == "ascii" ? "1 0 0\n2 0 0\n"
+                           : encoding == "binary"
+                               ? Bytes(1.0F, 0.0F, 0.0F, 2.0F, 0.0F, 0.0F)
+                               : Compressed(Bytes(1.0F, 2.0F, 0.0F, 0.0F, 0.0F, 0.0F));
+  return "VIEWPOINT " + viewpoint + "\n" + XyzHeader(2, encoding) + data;
+}
+
+TEST(PcdReaderTest, ViewpointMovesThePoints) {
+  for (const char* encoding : {"ascii", "binary", "binary_compressed"}) {
+    for (const char* viewpoint :
+         {"100 50 0 0.70710678 0 0 0.70710678", "100 50 0 -2 0 0 -2", "1e2 5e1 0 1 0 0 1"}) {
+      const auto cloud = ParsePcd(ViewedPcd(viewpoint, encoding));
+      ASSERT_TRUE(cloud.ok()) << cloud.status();
+      ASSERT_EQ(cloud->size(), 2u);
+      EXPECT_LT((cloud->Point(0) - Eigen::Vector3d(100, 51, 0)).norm(), 1e-6) << viewpoint;
+      EXPECT_LT((cloud->Point(1) - Eigen::Vector3d(100, 52, 0)).norm(), 1e-6) << viewpoint;
+    }
+  }
+}
+
+TEST(PcdReaderTest, AnIdentityOfAViewpointKeepsTheBits) {
+  for (const char* viewpoint :
+       {"0 0 0 1 0 0 0", "0 0 0 -1 0 0 0", "0 0 0 2 0 0 0", "0 0 0 0 0 0 0"}) {
+    const auto cloud = ParsePcd(ViewedPcd(viewpoint, "binary"));
+    ASSERT_TRUE(cloud.ok()) << cloud.status();
+    EXPECT_TRUE(cloud->origin.isZero(0.0));
+    EXPECT_TRUE(SameBits(cloud->x, {1.0F, 2.0F}));
+    EXPECT_TRUE(SameBits(cloud->y, {0.0F, 0.0F}));
+  }
+}
+
+TEST(PcdReaderTest, AViewpointThatIsNoPoseIsRefused) {
+  for (const char* viewpoint :
+       {"1 2 3", "1 2 3 1 0 0", "1 2 3 1 0 0 0 0", "1 2 3 0 0 0 0", "nan 2 3 1 0 0 0",
+        "1 2 3 inf 0 0 0", "1 2 here 1 0 0 0"}) {
+    EXPECT_THAT(PcdError(ViewedPcd(viewpoint, "ascii")),
+                AllOf(HasSubstr("a.pcd: line 1: VIEWPOINT must be a position x y z"),
+                      HasSubstr("qw qx qy qz")))
+        << viewpoint;
   }
 }
 

@@ -17,7 +17,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-absl::StatusOr<PointCloud> ParsePly(const std::string& bytes, const CloudReadLimits& limits = {}) {
+absl::StatusOr<PointCloud> ParsePly(const std::string& bytes, const CloudReadOptions& limits = {}) {
   return ParseCloud(CloudFormat::kPly, bytes, "a.ply", limits);
 }
 
@@ -137,7 +137,7 @@ TEST(PlyReaderTest, DoublesKeepTheirPrecisionFarFromZero) {
 }
 
 TEST(PlyReaderTest, LyingCountsAreRefused) {
-  CloudReadLimits limits;
+  CloudReadOptions limits;
   limits.max_points = std::numeric_limits<size_t>::max();
   for (const char* format : {"ascii", "binary_little_endian"}) {
     for (const uint64_t count :
