@@ -116,7 +116,7 @@ Json ResultJson(const v1::AlignmentResult& result, const absl::StatusOr<Pose>& p
 absl::StatusOr<ExitCode> Align(const AlignFlags& options) {
   const absl::StatusOr<Pose> guess = ParsePoseText(options.guess);
   if (!guess.ok()) return guess.status();
-  absl::StatusOr<FilteredCloud> scan = LoadScan(options.file, options.scan.filter());
+  absl::StatusOr<FilteredCloud> scan = LoadScan(options.file, options.scan);
   if (!scan.ok()) return scan.status();
   absl::StatusOr<client::Channel> channel = Connect(options.server);
   if (!channel.ok()) return channel.status();

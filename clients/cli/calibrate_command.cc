@@ -60,7 +60,7 @@ absl::StatusOr<std::vector<DriveScan>> ReadDrive(const CalibrateFlags& options) 
   }
   const absl::StatusOr<std::string> order = PairingOrder(*files);
   if (!order.ok()) return order.status();
-  for (const std::string& remark : RemarksOnClouds(*files)) {
+  for (const std::string& remark : RemarksOnClouds(*files, options.scan.read())) {
     absl::FPrintF(stderr, "%s\n", remark);
   }
   absl::FPrintF(stderr, "the odometry is paired with the scans %s\n", *order);
@@ -113,6 +113,7 @@ absl::StatusOr<DriveAnswers> DriveThrough(const CalibrateFlags& options,
     drive.first_guess_map_T_base = *guess;
   }
   drive.filter = options.scan.filter();
+  drive.read = options.scan.read();
   drive.timeout_s = options.server.timeout_s;
   auto session = OpenScanPartSession(options);
   if (!session.ok()) return session.status();

@@ -84,10 +84,12 @@ absl::StatusOr<LoadDriveOptions> DriveOptionsOf(const LoadTestFlags& flags) {
     files.poses = flags.poses[d];
     if (!flags.guesses.empty()) files.guesses = flags.guesses[d];
     files.pose_format = flags.pose_format;
+    files.read = flags.scan.read();
     files.max_scans = flags.max_scans;
     options.files.push_back(std::move(files));
   }
   options.filter = flags.scan.filter();
+  options.read = flags.scan.read();
   options.seed = flags.scan.seed;
   options.progress = flags.child <= 0;  // one of several processes shows it
   if (!flags.perturb.empty()) {

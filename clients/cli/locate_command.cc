@@ -123,7 +123,7 @@ absl::StatusOr<v1::EstimateInitialPoseRequest> RequestOf(const LocateFlags& opti
 absl::StatusOr<ExitCode> Locate(const LocateFlags& options) {
   absl::StatusOr<v1::EstimateInitialPoseRequest> request = RequestOf(options);
   if (!request.ok()) return request.status();
-  const absl::StatusOr<FilteredCloud> scan = LoadScan(options.file, options.scan.filter());
+  const absl::StatusOr<FilteredCloud> scan = LoadScan(options.file, options.scan);
   if (!scan.ok()) return scan.status();
   client::EncodeCloud(scan->cloud, request->mutable_scan()->add_clouds()->mutable_cloud());
   const absl::StatusOr<client::Channel> channel = Connect(options.server);

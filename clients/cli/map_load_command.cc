@@ -60,12 +60,18 @@ v1::BeginUpdate BeginOf(const MapLoadFlags& options) {
   return begin;
 }
 
+absl::StatusOr<CloudPieceReader> OpenPieces(const TileSource& source) {
+  CloudPieceOptions options;
+  options.read.record_floats = source.record_floats;
+  return CloudPieceReader::Open(source.path, options);
+}
+
 // The size of the tiles that the points are to be cut into; 0: one tile per cloud.
 absl::StatusOr<double> TileSizeOf(const MapLoadFlags& options,
                                   const std::vector<TileSource>& sources) {
   if (options.tile_size_m.has_value()) return *options.tile_size_m;
   if (sources.size() != 1) return 0.0;
-  const absl::StatusOr<CloudPieceReader> reader = CloudPieceReader::Open(sources[0].path);
+  const absl::StatusOr<CloudPieceReader> reader = OpenPieces(sources[0]);
   if (!reader.ok()) return reader.status();
   if (reader->points() <= kLargestSingleTile_points) return 0.0;
   absl::FPrintF(stderr,
@@ -75,7 +81,7 @@ absl::StatusOr<double> TileSizeOf(const MapLoadFlags& options,
 }
 
 absl::Status CutCloud(const TileSource& source, TileCutter* cutter) {
-  absl::StatusOr<CloudPieceReader> reader = CloudPieceReader::Open(source.path);
+  absl::StatusOr<CloudPieceReader> reader = OpenPieces(source);
   if (!reader.ok()) return reader.status();
   while (true) {
     absl::StatusOr<PointCloud> piece = reader->Next();
@@ -119,7 +125,7 @@ absl::StatusOr<MapLoadPlan> PlanLoad(const MapLoadFlags& options) {
   if (!options.bag.bag.paths.empty()) return PlanOfBag(options);
   std::vector<std::string> remarks;
   absl::StatusOr<std::vector<TileSource>> sources =
-      ResolveMapSources(options.paths, options.poses, &remarks);
+      ResolveMapSources(options.paths, {options.poses, options.bag.scan.record_floats}, &remarks);
   if (!sources.ok()) return sources.status();
   for (const std::string& remark : remarks) absl::FPrintF(stderr, "%s\n", remark);
   const absl::StatusOr<double> tile_size_m = TileSizeOf(options, *sources);

@@ -93,11 +93,13 @@ absl::StatusOr<ReplayDrive> OpenReplayDrive(const ReplayFlags& options) {
     drive.base_T_sensor = *mount;
   }
   if (options.bag.paths.empty()) {
-    absl::StatusOr<ReplayInput> input = ReadReplayInput(options.files);
+    ReplayFiles files = options.files;
+    files.read = options.scan.read();
+    absl::StatusOr<ReplayInput> input = ReadReplayInput(files);
     if (!input.ok()) return input.status();
     drive.input = *std::move(input);
     for (const std::string& remark : drive.input.remarks) absl::FPrintF(stderr, "%s\n", remark);
-    drive.scans = std::make_unique<FileScans>(drive.input.scans);
+    drive.scans = std::make_unique<FileScans>(drive.input.scans, files.read);
     return drive;
   }
   absl::StatusOr<std::unique_ptr<bag::Drive>> opened =

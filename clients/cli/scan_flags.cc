@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/dataset/cloud_remarks.h"
-#include "core/cloud/io/cloud_file.h"
+#include "core/cloud/io/record_floats.h"
 
 namespace voxloc::cli {
 
@@ -19,6 +19,12 @@ FilterOptions ScanFlags::filter() const {
   options.voxel_leaf_m = leaf_m;
   options.max_points = points;
   options.random_seed = seed;
+  return options;
+}
+
+CloudReadOptions ScanFlags::read() const {
+  CloudReadOptions options;
+  options.record_floats = record_floats;
   return options;
 }
 
@@ -53,6 +59,13 @@ void AddScanFlags(CLI::App* command, ScanFlags* flags) {
       ->type_name("M")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
+  command
+      ->add_option("--record-floats", flags->record_floats,
+                   "Take the points of .bin files to have N float32 each (KITTI: 4, nuScenes: 5), 3 "
+                   "to 32; 0: by their names and values, which has to be certain")
+      ->type_name("N")
+      ->check(CLI::Range(size_t{0}, kMostRecordFloats))
+      ->capture_default_str();
   command->add_option("--seed", flags->seed, "Set the seed of every random choice")
       ->type_name("N")
       ->capture_default_str();
@@ -62,11 +75,13 @@ void AddScanFile(CLI::App* command, std::string* file) {
   command->add_option("FILE", *file, "Read the scan from FILE: PCD, PLY or KITTI .bin")->required();
 }
 
-absl::StatusOr<FilteredCloud> LoadScan(const std::string& path, const FilterOptions& filter) {
-  for (const std::string& remark : RemarksOnClouds({path})) absl::FPrintF(stderr, "%s\n", remark);
-  absl::StatusOr<PointCloud> cloud = ReadCloud(path);
+absl::StatusOr<FilteredCloud> LoadScan(const std::string& path, const ScanFlags& flags) {
+  for (const std::string& remark : RemarksOnClouds({path}, flags.read())) {
+    absl::FPrintF(stderr, "%s\n", remark);
+  }
+  absl::StatusOr<PointCloud> cloud = ReadCloud(path, flags.read());
   if (!cloud.ok()) return cloud.status();
-  absl::StatusOr<FilteredCloud> filtered = FilterCloud(*cloud, filter);
+  absl::StatusOr<FilteredCloud> filtered = FilterCloud(*cloud, flags.filter());
   if (!filtered.ok()) {
     return absl::Status(filtered.status().code(),
                         absl::StrCat(path, ": ", filtered.status().message()));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How scans are read and thinned before they are sent: --leaf, --points, --min-range, --max-range.
+// How scans are read and thinned before they are sent: --leaf, --points, --min-range, --max-range,
+// --record-floats.
 // Thinning on this side saves the wire.
 
 #ifndef VOXLOC_CLIENTS_CLI_SCAN_FLAGS_H_
@@ -10,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/cloud/filters.h"
+#include "core/cloud/io/cloud_file.h"
 #include "voxloc/v1/cloud.pb.h"
 
 namespace CLI {
@@ -24,8 +26,10 @@ struct ScanFlags {
   double min_range_m = 0.0;
   double max_range_m = 0.0;  // 0: no limit
   uint64_t seed = 0;
+  size_t record_floats = 0;  // of .bin files; 0: by their names and values
 
   [[nodiscard]] FilterOptions filter() const;
+  [[nodiscard]] CloudReadOptions read() const;
   // The same for the server to do.
   void AddTo(v1::ScanFilter* filter) const;
 };
@@ -38,7 +42,7 @@ void AddScanFile(CLI::App* command, std::string* file);
 // The scan of a command that takes one: as its file places it, filtered. Prints RemarksOnClouds. The
 // error names the file.
 [[nodiscard]] absl::StatusOr<FilteredCloud> LoadScan(const std::string& path,
-                                                     const FilterOptions& filter);
+                                                     const ScanFlags& flags);
 
 }  // namespace voxloc::cli
 

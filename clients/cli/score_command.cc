@@ -110,7 +110,7 @@ Json ScoresJson(const ScoreFlags& options, const v1::ScoreReady& ready,
 absl::StatusOr<ExitCode> Score(const ScoreFlags& options) {
   const absl::StatusOr<std::vector<Pose>> poses = PosesOf(options);
   if (!poses.ok()) return poses.status();
-  absl::StatusOr<FilteredCloud> scan = LoadScan(options.file, options.scan.filter());
+  absl::StatusOr<FilteredCloud> scan = LoadScan(options.file, options.scan);
   if (!scan.ok()) return scan.status();
   absl::StatusOr<client::Channel> channel = Connect(options.server);
   if (!channel.ok()) return channel.status();

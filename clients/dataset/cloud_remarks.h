@@ -12,7 +12,8 @@
 
 namespace voxloc {
 
-// A line for each thing that the files' form does not settle alone: VIEWPOINT moves the points.
+// A line for each thing that the files' form does not settle alone: VIEWPOINT moves the points,
+// and how long the records of .bin files are, of the first.
 // Looks at the beginnings of all files. Those that cannot be read are passed over: reading them
 // says why.
 [[nodiscard]] std::vector<std::string> RemarksOnClouds(const std::vector<std::string>& paths,

@@ -100,7 +100,7 @@ absl::Status AddPoses(const std::string& poses_path, std::vector<TileSource>& so
 }  // namespace
 
 absl::StatusOr<std::vector<TileSource>> ResolveMapSources(const std::vector<std::string>& paths,
-                                                          const std::string& poses_path,
+                                                          const MapSourceOptions& options,
                                                           std::vector<std::string>* remarks) {
   if (paths.empty()) {
     return absl::InvalidArgumentError(
@@ -114,13 +114,18 @@ absl::StatusOr<std::vector<TileSource>> ResolveMapSources(const std::vector<std:
     if (!status.ok()) return status;
   }
   NameTiles(sources);
-  if (!poses_path.empty()) {
-    if (absl::Status status = AddPoses(poses_path, sources, remarks); !status.ok()) return status;
+  for (TileSource& source : sources) source.record_floats = options.record_floats;
+  if (!options.poses.empty()) {
+    if (absl::Status status = AddPoses(options.poses, sources, remarks); !status.ok()) {
+      return status;
+    }
   }
   if (remarks != nullptr) {
     std::vector<std::string> clouds;
     for (const TileSource& source : sources) clouds.push_back(source.path);
-    for (std::string& remark : RemarksOnClouds(clouds)) remarks->push_back(std::move(remark));
+    CloudReadOptions read;
+    read.record_floats = options.record_floats;
+    for (std::string& remark : RemarksOnClouds(clouds, read)) remarks->push_back(std::move(remark));
   }
   return sources;
 }
@@ -132,7 +137,9 @@ std::optional<std::string> FindProjectorYaml(const std::string& path) {
 }
 
 absl::StatusOr<PointCloud> LoadTile(const TileSource& source, const CloudReadOptions& limits) {
-  absl::StatusOr<PointCloud> cloud = ReadCloud(source.path, limits);
+  CloudReadOptions read = limits;
+  read.record_floats = source.record_floats;
+  absl::StatusOr<PointCloud> cloud = ReadCloud(source.path, read);
   if (!cloud.ok() || !source.map_T_cloud.has_value()) return cloud;
   return Transform(*source.map_T_cloud, *cloud);
 }

@@ -30,22 +30,28 @@ struct TileSource {
   std::string path;
   std::optional<Pose> map_T_cloud;
   std::optional<XyBounds> bounds;  // as the map's metadata declares them
+  size_t record_floats = 0;        // as CloudReadOptions has it
+};
+
+struct MapSourceOptions {
+  // A kitti trajectory with a map_T_cloud for every tile; empty: the clouds are in the map's frame.
+  std::string poses;
+  size_t record_floats = 0;  // of .bin files, as CloudReadOptions has it
 };
 
 // The tiles of `paths`, in their order; within a directory, in the numeric order of the names. A
 // directory with pointcloud_map_metadata.yaml holds what that file names, itself or in its folder
-// pointcloud_map.pcd; a directory without it holds its cloud files. `poses_path`, where not empty,
-// is a kitti trajectory with a map_T_cloud for every tile. `remarks`, where given, gets what the
-// user should know of how the paths are read: the order in which clouds are paired with poses, and
+// pointcloud_map.pcd; a directory without it holds its cloud files. `remarks`, where given, gets what
+// the user should know of how the paths are read: the order in which clouds are paired with poses, and
 // RemarksOnClouds.
 [[nodiscard]] absl::StatusOr<std::vector<TileSource>> ResolveMapSources(
-    const std::vector<std::string>& paths, const std::string& poses_path = "",
+    const std::vector<std::string>& paths, const MapSourceOptions& options = {},
     std::vector<std::string>* remarks = nullptr);
 
 // map_projector_info.yaml in a directory, where there is one.
 [[nodiscard]] std::optional<std::string> FindProjectorYaml(const std::string& path);
 
-// The tile's points in the map's frame.
+// The tile's points in the map's frame; its record_floats is taken, not that of `limits`.
 [[nodiscard]] absl::StatusOr<PointCloud> LoadTile(const TileSource& source,
                                                   const CloudReadOptions& limits = {});
 

@@ -24,6 +24,8 @@ void AddMapFlags(CLI::App& app, MapOptions& options) {
       "Build the map from a cloud file, a directory of clouds, or an Autoware map directory");
   app.add_option("--map-poses", options.map_poses,
                  "Place the clouds of the map by the KITTI poses of this file");
+  app.add_option("--map-record-floats", options.record_floats,
+                 "Take .bin files of the map to have this many float32 a point; 0: by their values");
 }
 
 void AddScanFlags(CLI::App& app, ScanOptions& options) {
@@ -43,6 +45,8 @@ void AddScanFlags(CLI::App& app, ScanOptions& options) {
       ->capture_default_str();
   app.add_option("--points", options.points, "Choose this many points at random; 0: all")
       ->capture_default_str();
+  app.add_option("--record-floats", options.record_floats,
+                 "Take .bin scans to have this many float32 a point; 0: by their values");
   app.add_option("--min-range", options.min_range_m, "Drop points nearer than this, m")
       ->capture_default_str();
 }
@@ -52,7 +56,7 @@ void RequireMapAndScans(CLI::App& app) {
 }
 
 absl::StatusOr<std::vector<PointCloud>> LoadMapClouds(const MapOptions& options) {
-  const auto sources = ResolveMapSources({options.map}, options.map_poses);
+  const auto sources = ResolveMapSources({options.map}, {options.map_poses, options.record_floats});
   if (!sources.ok()) return sources.status();
   std::vector<PointCloud> clouds;
   for (const TileSource& source : *sources) {
@@ -150,9 +154,11 @@ absl::StatusOr<std::vector<BenchScan>> LoadScans(const ScanOptions& options) {
   filter.voxel_leaf_m = options.leaf_m;
   filter.max_points = options.points;
   filter.random_seed = options.seed;
+  CloudReadOptions read;
+  read.record_floats = options.record_floats;
   std::vector<BenchScan> scans;
   for (size_t i = 0; i < files->size(); ++i) {
-    const auto cloud = ReadCloud((*files)[i]);
+    const auto cloud = ReadCloud((*files)[i], read);
     if (!cloud.ok()) return cloud.status();
     auto filtered = FilterCloud(*cloud, filter);
     if (!filtered.ok()) return filtered.status();

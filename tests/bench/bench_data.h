@@ -24,6 +24,7 @@ namespace voxloc::bench {
 struct MapOptions {
   std::string map;
   std::string map_poses;
+  size_t record_floats = 0;  // of .bin files; 0: by their names and values
 };
 
 struct ScanOptions {
@@ -36,6 +37,7 @@ struct ScanOptions {
   double leaf_m = 0.0;
   size_t points = 0;
   double min_range_m = 0.0;
+  size_t record_floats = 0;  // of .bin files; 0: by their names and values
 };
 
 struct BuiltMap {

@@ -25,7 +25,8 @@ class DriveRunner {
       : options_(options), session_(session) {}
 
   absl::Status Add(const DriveScan& scan) {
-    const absl::StatusOr<LoadedScan> loaded = LoadReplayScan(scan.path, options_.filter, 0);
+    const absl::StatusOr<LoadedScan> loaded =
+        LoadReplayScan(scan.path, options_.filter, /*picture_points=*/0, options_.read);
     if (!loaded.ok()) return loaded.status();
     const absl::StatusOr<Answer> whole = Ask(scan, loaded->cloud, GuessFor(scan));
     if (!whole.ok()) return whole.status();

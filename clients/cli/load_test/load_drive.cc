@@ -52,7 +52,7 @@ absl::StatusOr<std::vector<LoadDrive>> ReadLoadDrives(const LoadDriveOptions& op
         options.perturbation, options.seed);
     for (size_t i = 0; i < input.scans.size(); ++i) {
       const absl::StatusOr<LoadedScan> scan =
-          LoadReplayScan(input.scans[i], options.filter, /*picture_points=*/0);
+          LoadReplayScan(input.scans[i], options.filter, /*picture_points=*/0, options.read);
       if (!scan.ok()) return scan.status();
       v1::Cloud& encoded = drives[d].scans.emplace_back();
       client::EncodeCloud(scan->cloud, &encoded);

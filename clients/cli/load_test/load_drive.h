@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "clients/cli/replay/replay_input.h"
 #include "core/cloud/filters.h"
+#include "core/cloud/io/cloud_file.h"
 #include "voxloc/v1/cloud.pb.h"
 
 namespace voxloc::cli {
@@ -38,6 +39,7 @@ struct LoadDriveOptions {
   std::vector<ReplayFiles> files;            // a drive each
   std::optional<Perturbation> perturbation;  // of every guess
   FilterOptions filter;
+  CloudReadOptions read;
   uint64_t seed = 0;
   bool progress = false;  // show on standard error how far reading is
 };

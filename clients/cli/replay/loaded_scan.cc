@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/cloud/io/cloud_file.h"
 
 namespace voxloc::cli {
 
@@ -33,8 +32,8 @@ absl::StatusOr<LoadedScan> ThinReplayScan(SourceScan source, const std::string& 
 }
 
 absl::StatusOr<LoadedScan> LoadReplayScan(const std::string& path, const FilterOptions& filter,
-                                          size_t picture_points) {
-  absl::StatusOr<PointCloud> cloud = ReadCloud(path);
+                                          size_t picture_points, const CloudReadOptions& read) {
+  absl::StatusOr<PointCloud> cloud = ReadCloud(path, read);
   if (!cloud.ok()) return cloud.status();
   return ThinReplayScan({*std::move(cloud), std::nullopt}, path, filter, picture_points);
 }

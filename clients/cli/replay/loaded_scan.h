@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "clients/cli/replay/scan_source.h"
 #include "core/cloud/filters.h"
+#include "core/cloud/io/cloud_file.h"
 #include "voxloc/v1/cloud.pb.h"
 
 namespace voxloc::cli {
@@ -33,7 +34,8 @@ struct LoadedScan {
 // The same of a file, whose path is its name.
 [[nodiscard]] absl::StatusOr<LoadedScan> LoadReplayScan(const std::string& path,
                                                         const FilterOptions& filter,
-                                                        size_t picture_points);
+                                                        size_t picture_points,
+                                                        const CloudReadOptions& read = {});
 
 }  // namespace voxloc::cli
 

@@ -45,7 +45,7 @@ absl::StatusOr<ReplayInput> ReadReplayInput(const ReplayFiles& files) {
     input.truth.resize(files.max_scans);
     if (!input.guesses.empty()) input.guesses.resize(files.max_scans);
   }
-  input.remarks = RemarksOnClouds(input.scans);
+  input.remarks = RemarksOnClouds(input.scans, files.read);
   input.remarks.push_back(absl::StrCat("poses are paired with the scans ", input.order));
   return input;
 }

@@ -14,6 +14,7 @@
 #include "clients/dataset/bag/drive.h"
 #include "clients/dataset/perturbation.h"
 #include "clients/dataset/trajectory_file.h"
+#include "core/cloud/io/cloud_file.h"
 
 namespace voxloc::cli {
 
@@ -23,6 +24,7 @@ struct ReplayFiles {
   std::string guesses;  // a guess for each; empty: none
   std::string pose_format = "kitti";
   size_t max_scans = 0;  // 0: all
+  CloudReadOptions read;
 };
 
 struct ReplayInput {

@@ -8,7 +8,7 @@
 namespace voxloc::cli {
 
 absl::StatusOr<SourceScan> FileScans::Next() {
-  absl::StatusOr<PointCloud> cloud = ReadCloud(paths_[next_++]);
+  absl::StatusOr<PointCloud> cloud = ReadCloud(paths_[next_++], read_);
   if (!cloud.ok()) return cloud.status();
   return SourceScan{*std::move(cloud), std::nullopt};
 }

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "clients/dataset/bag/drive.h"
 #include "clients/pointcloud2/point_layout.h"
+#include "core/cloud/io/cloud_file.h"
 #include "core/cloud/point_cloud.h"
 #include "voxloc/v1/cloud.pb.h"
 
@@ -33,11 +34,13 @@ class ScanSource {
 
 class FileScans : public ScanSource {
  public:
-  explicit FileScans(std::vector<std::string> paths) : paths_(std::move(paths)) {}
+  FileScans(std::vector<std::string> paths, const CloudReadOptions& read)
+      : paths_(std::move(paths)), read_(read) {}
   [[nodiscard]] absl::StatusOr<SourceScan> Next() override;
 
  private:
   const std::vector<std::string> paths_;
+  const CloudReadOptions read_;
   size_t next_ = 0;
 };
 

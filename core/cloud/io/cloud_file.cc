@@ -16,14 +16,14 @@ namespace voxloc {
 namespace {
 
 absl::StatusOr<PointCloud> Dispatch(CloudFormat format, absl::string_view bytes,
-                                    absl::string_view name, size_t max_points) {
+                                    absl::string_view name, const CloudReadOptions& options) {
   switch (format) {
     case CloudFormat::kPcd:
-      return ParsePcd(bytes, name, max_points);
+      return ParsePcd(bytes, name, options.max_points);
     case CloudFormat::kPly:
-      return ParsePly(bytes, name, max_points);
+      return ParsePly(bytes, name, options.max_points);
     case CloudFormat::kKittiBin:
-      return ParseKittiBin(bytes, name, max_points);
+      return ParseKittiBin(bytes, name, options.max_points, options.record_floats);
   }
   return absl::InvalidArgumentError(absl::StrCat(name, ": unknown cloud format"));
 }
@@ -46,7 +46,7 @@ absl::StatusOr<PointCloud> ParseCloud(CloudFormat format, absl::string_view byte
   }
   if (bytes.empty()) return Malformed(name, "the file is empty");
   try {
-    return Dispatch(format, bytes, name, limits.max_points);
+    return Dispatch(format, bytes, name, limits);
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError(absl::StrCat(name, ": no memory for its points"));
   }

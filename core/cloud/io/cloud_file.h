@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Point clouds in files: PCD (ascii, binary, binary_compressed), PLY (ascii, binary little-endian)
-// and KITTI .bin (float32 x y z intensity records).
+// and .bin without a header (float32 records, x y z first: KITTI, nuScenes).
 //
 // Fields may come in any order and type; x, y and z are taken, and intensity where there is one.
 // The VIEWPOINT of a PCD, a pose, moves its points where it is not the identity.
@@ -30,10 +30,13 @@
 
 namespace voxloc {
 
-// How much of a file may be read.
+// How much of a file may be read, and what files do not say of themselves.
 struct CloudReadOptions {
   size_t max_points = 200'000'000;
   size_t max_file_bytes = size_t{8} << 30;
+  // Float32 in the record of a point of a .bin file, 3 to 32; 0: 5 where the name ends in .pcd.bin,
+  // otherwise what the values in the file show, and an error where they do not (record_floats.h).
+  size_t record_floats = 0;
 };
 
 enum class CloudFormat { kPcd, kPly, kKittiBin };

@@ -38,7 +38,7 @@ absl::Status InspectPly(absl::string_view head, absl::string_view name, CloudFil
 }  // namespace
 
 absl::StatusOr<CloudFileInfo> InspectCloud(const std::string& path,
-                                           const CloudReadOptions& /*options*/) {
+                                           const CloudReadOptions& options) {
   const absl::StatusOr<CloudFormat> format = CloudFormatOf(path);
   if (!format.ok()) return format.status();
   const absl::StatusOr<FileParts> file = FileParts::Open(path);
@@ -47,7 +47,11 @@ absl::StatusOr<CloudFileInfo> InspectCloud(const std::string& path,
   info.format = *format;
   if (file->size() == 0) return info;
   if (*format == CloudFormat::kKittiBin) {
-    info.points = file->size() / KittiRecords().record_bytes;
+    const absl::StatusOr<RecordFloats> record =
+        RecordFloatsOfFile(*file, path, options.record_floats);
+    if (!record.ok()) return record.status();
+    info.record = *record;
+    info.points = file->size() / (record->floats * sizeof(float));
     return info;
   }
   absl::Status status;

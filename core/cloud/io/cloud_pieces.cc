@@ -48,16 +48,19 @@ std::optional<Records> PlyRecords(absl::string_view head, absl::string_view name
   return records;
 }
 
-std::optional<Records> KittiBinRecords(uint64_t file_bytes) {
-  const RecordLayout layout = KittiRecords();
-  if (file_bytes % layout.record_bytes != 0) return std::nullopt;
-  return Records{layout, 0, file_bytes / layout.record_bytes, std::nullopt};
+absl::StatusOr<std::optional<Records>> BinFileRecords(const FileParts& file,
+                                                      absl::string_view name, size_t told) {
+  const absl::StatusOr<RecordFloats> record = RecordFloatsOfFile(file, name, told);
+  if (!record.ok()) return record.status();
+  const RecordLayout layout = BinRecords(record->floats);
+  return Records{layout, 0, file.size() / layout.record_bytes, std::nullopt};
 }
 
 // nullopt: the file is to be read whole, or is malformed, which reading it whole tells best.
 absl::StatusOr<std::optional<Records>> RecordsOf(const FileParts& file, CloudFormat format,
-                                                 absl::string_view name) {
-  if (format == CloudFormat::kKittiBin) return KittiBinRecords(file.size());
+                                                 absl::string_view name,
+                                                 const CloudReadOptions& options) {
+  if (format == CloudFormat::kKittiBin) return BinFileRecords(file, name, options.record_floats);
   std::vector<char> bytes(static_cast<size_t>(std::min(file.size(), kHeaderBytes)));
   if (absl::Status status = file.Read(0, bytes.size(), bytes.data()); !status.ok()) return status;
   const absl::string_view head(bytes.data(), bytes.size());
@@ -77,11 +80,13 @@ absl::StatusOr<CloudPieceReader> CloudPieceReader::Open(const std::string& path,
   if (!format.ok()) return format.status();
   absl::StatusOr<FileParts> file = FileParts::Open(path);
   if (!file.ok()) return file.status();
-  const absl::StatusOr<std::optional<Records>> records = RecordsOf(*file, *format, path);
+  if (file->size() == 0) return ReadCloud(path, options.read).status();  // says that it is empty
+  const absl::StatusOr<std::optional<Records>> records =
+      RecordsOf(*file, *format, path, options.read);
   if (!records.ok()) return records.status();
   CloudPieceReader reader;
-  if (!records->has_value() || file->size() == 0) {
-    absl::StatusOr<PointCloud> whole = ReadCloud(path, options.whole_limits);
+  if (!records->has_value()) {
+    absl::StatusOr<PointCloud> whole = ReadCloud(path, options.read);
     if (!whole.ok()) return whole.status();
     reader.whole_ = *std::move(whole);
     reader.points_ = reader.whole_.size();

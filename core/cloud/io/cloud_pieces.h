@@ -31,8 +31,8 @@ namespace voxloc {
 struct CloudPieceOptions {
   // Most points of a piece: 12 MiB of coordinates.
   size_t piece_points = size_t{1} << 20;
-  // Of files that are read whole.
-  CloudReadOptions whole_limits;
+  // The limits are those of files that are read whole.
+  CloudReadOptions read;
 };
 
 class CloudPieceReader {

@@ -2,28 +2,49 @@
 
 #include "core/cloud/io/kitti_reader.h"
 
+#include <string>
+#include <vector>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "core/cloud/io/columns.h"
-#include "core/cloud/io/malformed.h"
 
 namespace voxloc {
 
-RecordLayout KittiRecords() {
+RecordLayout BinRecords(size_t floats) {
   const auto field = [](size_t index) {
     return RecordField{ScalarType::kFloat32, index * sizeof(float)};
   };
-  return {field(0), field(1), field(2), field(3), 4 * sizeof(float)};
+  RecordLayout layout{field(0), field(1), field(2), std::nullopt, floats * sizeof(float)};
+  if (floats > 3) layout.intensity = field(3);
+  return layout;
+}
+
+absl::StatusOr<RecordFloats> RecordFloatsOfFile(const FileParts& file, absl::string_view name,
+                                                size_t told) {
+  const std::vector<RecordRange> ranges = RecordRangesOf(file.size());
+  std::vector<std::string> parts;
+  std::vector<RecordSample> samples;
+  parts.reserve(ranges.size());
+  for (const RecordRange& range : ranges) {
+    std::string& part = parts.emplace_back(range.bytes, '\0');
+    if (absl::Status status = file.Read(range.offset, part.size(), part.data()); !status.ok()) {
+      return status;
+    }
+    samples.push_back({range.offset, part});
+  }
+  return ChooseRecordFloats(told, name, file.size(), samples);
 }
 
 absl::StatusOr<PointCloud> ParseKittiBin(absl::string_view bytes, absl::string_view name,
-                                         size_t max_points) {
-  const RecordLayout records = KittiRecords();
-  if (bytes.size() % records.record_bytes != 0) {
-    return MalformedByte(name, bytes.size() - bytes.size() % records.record_bytes,
-                         absl::StrCat("the size must be a multiple of ", records.record_bytes,
-                                      " bytes, float32 x y z intensity (got ", bytes.size(), ")"));
+                                         size_t max_points, size_t record_floats) {
+  std::vector<RecordSample> samples;
+  for (const RecordRange& range : RecordRangesOf(bytes.size())) {
+    samples.push_back({range.offset, bytes.substr(static_cast<size_t>(range.offset), range.bytes)});
   }
+  const absl::StatusOr<RecordFloats> record =
+      ChooseRecordFloats(record_floats, name, bytes.size(), samples);
+  if (!record.ok()) return record.status();
+  const RecordLayout records = BinRecords(record->floats);
   const size_t count = bytes.size() / records.record_bytes;
   if (count > max_points) {
     return absl::ResourceExhaustedError(

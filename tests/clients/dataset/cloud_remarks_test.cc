@@ -14,6 +14,7 @@ namespace voxloc {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 std::string Pcd(const std::string& viewpoint, const std::string& comment = "") {
@@ -30,6 +31,17 @@ TEST(CloudRemarksTest, ViewpointsThatMovePointsAreNamed) {
   EXPECT_THAT(RemarksOnClouds({still, moved, shifted}),
               ElementsAre("VIEWPOINT moves the points of 2 of 3 clouds, first " + moved +
                           " by 100 50 0 m and 90 deg"));
+}
+
+TEST(CloudRemarksTest, RecordsOfBinFilesAreNamedWithTheReason) {
+  const ScratchDir scratch;
+  const std::string bin = scratch.Write("a.bin", std::string(64, '\1'));
+  CloudReadOptions told;
+  told.record_floats = 8;
+  EXPECT_THAT(RemarksOnClouds({bin, bin}, told),
+              ElementsAre("points of .bin files have 8 float32 each, as told: " + bin));
+  EXPECT_THAT(RemarksOnClouds({scratch.Write("a.pcd.bin", std::string(80, '\0'))}),
+              ElementsAre(HasSubstr("5 float32 each, by the file's name: ")));
 }
 
 TEST(CloudInspectionTest, AHeaderOfAnyLengthIsRead) {
