@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -15,13 +16,14 @@
 #include "clients/cli/calibrate/drive.h"
 #include "clients/cli/calibrate/split_halves.h"
 #include "clients/cli/commands.h"
+#include "clients/cli/input_notes.h"
 #include "clients/cli/map_flags.h"
 #include "clients/cli/pose_flag.h"
 #include "clients/cli/pose_text.h"
 #include "clients/cli/progress.h"
 #include "clients/cli/scan_flags.h"
 #include "clients/cli/server_flags.h"
-#include "clients/dataset/cloud_remarks.h"
+#include "clients/dataset/camera_poses.h"
 #include "clients/dataset/scan_directory.h"
 #include "clients/dataset/trajectory_file.h"
 #include "core/estimate/calibration/calibration_file.h"
@@ -38,6 +40,7 @@ struct CalibrateFlags {
   std::string scans;
   std::string odometry;
   std::string odometry_format = "tum";
+  std::string calibration;
   std::string guess;
   std::string sensor;
   std::string out;
@@ -51,7 +54,8 @@ absl::StatusOr<std::vector<DriveScan>> ReadDrive(const CalibrateFlags& options) 
   if (!format.ok()) return format.status();
   const absl::StatusOr<std::vector<std::string>> files = ListClouds(options.scans);
   if (!files.ok()) return files.status();
-  const absl::StatusOr<std::vector<StampedPose>> poses = ReadTrajectory(options.odometry, *format);
+  const absl::StatusOr<std::vector<StampedPose>> poses = 
+      ReadPoses(options.odometry, *format, options.calibration);
   if (!poses.ok()) return poses.status();
   if (poses->size() != files->size()) {
     return absl::InvalidArgumentError(absl::StrCat(files->size(), " scans in ", options.scans,
@@ -60,10 +64,12 @@ absl::StatusOr<std::vector<DriveScan>> ReadDrive(const CalibrateFlags& options) 
   }
   const absl::StatusOr<std::string> order = PairingOrder(*files);
   if (!order.ok()) return order.status();
-  for (const std::string& remark : RemarksOnClouds(*files, options.scan.read())) {
-    absl::FPrintF(stderr, "%s\n", remark);
-  }
-  absl::FPrintF(stderr, "the odometry is paired with the scans %s\n", *order);
+  InputNotes notes{RemarksOnClouds(*files, options.scan.read()), {}};
+  notes.remarks.push_back(absl::StrCat("the odometry is paired with the scans ", *order));
+  const bool mounted = !options.calibration.empty() || !options.alignment.base_T_sensor.empty();
+  const std::optional<std::string> doubt = mounted ? std::nullopt : DoubtOnAxes(*poses);
+  if (doubt.has_value()) notes.doubts.push_back(*doubt);
+  PrintNotes(notes);
   std::vector<DriveScan> scans;
   for (size_t i = 0; i < files->size(); ++i) {
     if (options.max_scans > 0 && i == options.max_scans) break;
@@ -209,6 +215,7 @@ void AddDriveFlags(CLI::App* command, CalibrateFlags* options) {
                    "Set the format of the file of odometry")
       ->check(CLI::IsMember({"kitti", "tum"}))
       ->capture_default_str();
+  AddCalibrationFlag(command, &options->calibration);
   command
       ->add_option("--odometry-drift", options->odometry_drift_percent,
                    "Take the odometry to be wrong by this share of the way along each axis, one "
@@ -247,6 +254,7 @@ void AddCalibrateCommand(CLI::App* parent, Work* chosen) {
       ->required();
   AddScanFlags(command, &options->scan);
   AddAlignmentFlags(command, &options->alignment);
+  command->get_option("--calib")->excludes(command->get_option("--base-t-sensor"));
   AddServerFlags(command, &options->server);
   command->callback([options, chosen] { *chosen = [options] { return Calibrate(*options); }; });
 }

@@ -17,6 +17,7 @@
 #include "clients/cli/load_test/run_clock.h"
 #include "clients/cli/load_test/tile_updates.h"
 #include "clients/cli/map_flags.h"
+#include "clients/cli/pose_flag.h"
 #include "clients/cli/progress.h"
 #include "clients/cli/scan_flags.h"
 #include "clients/cli/server_flags.h"
@@ -36,6 +37,7 @@ struct LoadTestFlags {
   std::vector<std::string> poses;
   std::vector<std::string> guesses;
   std::string pose_format = "kitti";
+  std::string calibration;
   size_t max_scans = 0;
   std::string perturb;
   LoadTiming timing;
@@ -84,6 +86,7 @@ absl::StatusOr<LoadDriveOptions> DriveOptionsOf(const LoadTestFlags& flags) {
     files.poses = flags.poses[d];
     if (!flags.guesses.empty()) files.guesses = flags.guesses[d];
     files.pose_format = flags.pose_format;
+    files.calibration = flags.calibration;
     files.read = flags.scan.read();
     files.max_scans = flags.max_scans;
     options.files.push_back(std::move(files));
@@ -258,6 +261,7 @@ void AddDriveFlags(CLI::App* command, LoadTestFlags* flags) {
                    "Set the format of the files of poses and guesses")
       ->check(CLI::IsMember({"kitti", "tum"}))
       ->capture_default_str();
+  AddCalibrationFlag(command, &flags->calibration);
   command
       ->add_option("--max-scans", flags->max_scans, "Use the first N scans of each drive; 0: all")
       ->type_name("N")
@@ -375,6 +379,7 @@ void AddLoadTestCommand(CLI::App* parent, Work* chosen) {
   AddProfileFlag(command, &options->profile);
   AddScanFlags(command, &options->scan);
   AddAlignmentFlags(command, &options->alignment);
+  command->get_option("--calib")->excludes(command->get_option("--base-t-sensor"));
   AddEstimateFlags(command, &options->estimate);
   AddServerFlags(command, &options->server);
   command->callback([options, chosen] {

@@ -18,10 +18,10 @@ namespace voxloc::cli {
 void AddMapBagFlags(CLI::App* command, MapBagFlags* flags) {
   CLI::Option* bag = AddBagFlags(command, &flags->bag);
   AddPoseFlag(command, "--base-t-sensor",
-              "Place the sensor of a bag on the vehicle by this pose, metres and degrees, ROS "
-              "angles; default: by the transforms of the bag",
-              &flags->base_T_sensor)
-      ->needs(bag);
+              "Place the sensor on the vehicle, whose poses are given, by this pose, metres and "
+              "degrees, ROS angles; default: by the transforms of the bag, or the poses are the "
+              "sensor's",
+              &flags->base_T_sensor);
   command
       ->add_option(
           "--scan-distance", flags->scan_distance_m,

@@ -11,9 +11,12 @@
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands.h"
 #include "clients/cli/commit_flags.h"
+#include "clients/cli/input_notes.h"
 #include "clients/cli/map_frame_flags.h"
 #include "clients/cli/map_load_bag.h"
 #include "clients/cli/map_tile_plan.h"
+#include "clients/cli/pose_flag.h"
+#include "clients/cli/pose_text.h"
 #include "clients/cli/server_flags.h"
 #include "clients/cli/text_table.h"
 #include "clients/cli/upload_report.h"
@@ -39,6 +42,7 @@ struct MapLoadFlags {
   std::vector<std::string> paths;
   MapBagFlags bag;
   std::string poses;
+  std::string calibration;
   std::optional<double> tile_size_m;  // nullopt: one tile per cloud, unless a single one is large
   std::string spill_dir;
   bool add = false;
@@ -123,11 +127,20 @@ absl::StatusOr<MapLoadPlan> PlanOfBag(const MapLoadFlags& options) {
 
 absl::StatusOr<MapLoadPlan> PlanLoad(const MapLoadFlags& options) {
   if (!options.bag.bag.paths.empty()) return PlanOfBag(options);
-  std::vector<std::string> remarks;
+  MapSourceOptions sourcing;
+  sourcing.poses = options.poses;
+  sourcing.record_floats = options.bag.scan.record_floats;
+  sourcing.calibration = options.calibration;
+  if (!options.bag.base_T_sensor.empty()) {
+    const absl::StatusOr<Pose> base_T_sensor = ParsePoseText(options.bag.base_T_sensor);
+    if (!base_T_sensor.ok()) return base_T_sensor.status();
+    sourcing.base_T_sensor = *base_T_sensor;
+  }
+  InputNotes notes;
   absl::StatusOr<std::vector<TileSource>> sources =
-      ResolveMapSources(options.paths, {options.poses, options.bag.scan.record_floats}, &remarks);
+      ResolveMapSources(options.paths, sourcing, &notes);
   if (!sources.ok()) return sources.status();
-  for (const std::string& remark : remarks) absl::FPrintF(stderr, "%s\n", remark);
+  PrintNotes(notes);
   const absl::StatusOr<double> tile_size_m = TileSizeOf(options, *sources);
   if (!tile_size_m.ok()) return tile_size_m.status();
   if (*tile_size_m > 0.0) return CutIntoTiles(options, *sources, *tile_size_m);
@@ -233,6 +246,7 @@ void AddMapLoadCommand(CLI::App* parent, Work* chosen) {
                    "Place each cloud by its pose map_T_cloud: 12 numbers of a 3x4 row-major "
                    "matrix per line, in the order of the clouds; of a bag: by stamps, format tum")
       ->type_name("FILE");
+  AddCalibrationFlag(command, &options->calibration);
   command->add_flag("--add", options->add,
                     "Keep the other tiles of the map; tiles with the same name are replaced");
   command
@@ -255,7 +269,17 @@ void AddMapLoadCommand(CLI::App* parent, Work* chosen) {
   CLI::Option* bag = command->get_option("--bag");
   bag->excludes(path);
   bag->each([path](const std::string& /*path*/) { path->required(false); });
-  command->callback([options, chosen] { *chosen = [options] { return LoadMap(*options); }; });
+  command->get_option("--calib")
+      ->needs(command->get_option("--poses"))
+      ->excludes(bag)
+      ->excludes(command->get_option("--base-t-sensor"));
+  command->callback([options, chosen] {
+    if (!options->bag.base_T_sensor.empty() && options->poses.empty() &&
+        options->bag.bag.paths.empty()) {
+      throw CLI::ValidationError("--base-t-sensor must come with --poses or --bag");
+    }
+    *chosen = [options] { return LoadMap(*options); };
+  });
 }
 
 }  // namespace voxloc::cli

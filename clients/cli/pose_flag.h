@@ -24,6 +24,9 @@ CLI::Option* AddNumbersFlag(CLI::App* command, const std::string& name, const st
 CLI::Option* AddSixNumbersFlag(CLI::App* command, const std::string& name, const std::string& names,
                                const std::string& description, std::string* value);
 
+// --calib FILE: ReadPoses (camera_poses.h) takes it.
+CLI::Option* AddCalibrationFlag(CLI::App* command, std::string* file);
+
 // X,Y,Z,ROLL,PITCH,YAW; ParsePoseText reads it.
 CLI::Option* AddPoseFlag(CLI::App* command, const std::string& name, const std::string& description,
                          std::string* value);

@@ -12,8 +12,10 @@
 #include "clients/cli/commands.h"
 #include "clients/cli/estimate_flags.h"
 #include "clients/cli/field_flag.h"
+#include "clients/cli/input_notes.h"
 #include "clients/cli/map_flags.h"
 #include "clients/cli/output_flags.h"
+#include "clients/cli/pose_flag.h"
 #include "clients/cli/pose_text.h"
 #include "clients/cli/replay/capture_replay.h"
 #include "clients/cli/replay/live_report.h"
@@ -98,7 +100,9 @@ absl::StatusOr<ReplayDrive> OpenReplayDrive(const ReplayFlags& options) {
     absl::StatusOr<ReplayInput> input = ReadReplayInput(files);
     if (!input.ok()) return input.status();
     drive.input = *std::move(input);
-    for (const std::string& remark : drive.input.remarks) absl::FPrintF(stderr, "%s\n", remark);
+    // With a mount the poses may be those of a camera.
+    if (drive.base_T_sensor.has_value()) drive.input.notes.doubts.clear();
+    PrintNotes(drive.input.notes);
     drive.scans = std::make_unique<FileScans>(drive.input.scans, files.read);
     return drive;
   }
@@ -305,6 +309,7 @@ void AddFileFlags(CLI::App* command, ReplayFlags* options) {
                    "Set the format of the files of poses and guesses")
       ->check(CLI::IsMember({"kitti", "tum"}))
       ->capture_default_str();
+  AddCalibrationFlag(command, &options->files.calibration);
   CLI::Option* guess =
       command->add_option("--guess", options->guess, "Start the search for each scan here")
           ->check(CLI::IsMember({"truth", "previous"}))
@@ -335,7 +340,7 @@ void AddReplayBagFlags(CLI::App* command, ReplayFlags* options) {
       ->type_name("FIELD")
       ->needs(bag)
       ->capture_default_str();
-  for (const char* name : {"--scans", "--guesses", "--pose-format"}) {
+  for (const char* name : {"--scans", "--guesses", "--pose-format", "--calib"}) {
     bag->excludes(command->get_option(name));
   }
   bag->each([command](const std::string& /*path*/) {
@@ -426,6 +431,7 @@ void AddReplayCommand(CLI::App* parent, Work* chosen) {
   AddDiagnosticsFlag(command, &options->diagnostics);
   AddScanFlags(command, &options->scan);
   AddAlignmentFlags(command, &options->alignment);
+  command->get_option("--calib")->excludes(command->get_option("--base-t-sensor"));
   AddEstimateFlags(command, &options->estimate);
   AddCaptureFlag(command, &options->captures);
   AddServerFlags(command, &options->server);

@@ -12,6 +12,12 @@
 
 namespace voxloc {
 
+// What was assumed of files, and what looks wrong about them: a sentence each, without a full stop.
+struct InputNotes {
+  std::vector<std::string> remarks;
+  std::vector<std::string> doubts;
+};
+
 // A line for each thing that the files' form does not settle alone: VIEWPOINT moves the points,
 // and how long the records of .bin files are, of the first.
 // Looks at the beginnings of all files. Those that cannot be read are passed over: reading them

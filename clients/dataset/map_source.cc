@@ -11,7 +11,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "clients/dataset/cloud_remarks.h"
+#include "absl/strings/str_format.h"
+#include "clients/dataset/camera_poses.h"
 #include "clients/dataset/map_projector_yaml.h"
 #include "clients/dataset/map_yaml.h"
 #include "clients/dataset/scan_directory.h"
@@ -76,13 +77,28 @@ void NameTiles(std::vector<TileSource>& sources) {
   }
 }
 
-absl::Status AddPoses(const std::string& poses_path, std::vector<TileSource>& sources,
-                      std::vector<std::string>* remarks) {
+// What the clouds' own z axes, which point up from a sensor, say about the map.
+std::optional<std::string> DoubtOnSide(const std::vector<TileSource>& sources) {
+  constexpr double kLeastUp = 0.5;
+  double up = 0.0;
+  for (const TileSource& source : sources) {
+    up += (source.map_T_cloud->rotation * Eigen::Vector3d::UnitZ()).z();
+  }
+  up /= static_cast<double>(sources.size());
+  if (up >= kLeastUp) return std::nullopt;
+  return absl::StrFormat(
+      "the z axes of the clouds point up in the map by %.2f of their length on average, so that it "
+      "lies on its side or upside down",
+      up);
+}
+
+absl::Status AddPoses(const MapSourceOptions& options, std::vector<TileSource>& sources,
+                      InputNotes* notes) {
   const absl::StatusOr<std::vector<StampedPose>> poses =
-      ReadTrajectory(poses_path, TrajectoryFormat::kKitti);
+      ReadPoses(options.poses, TrajectoryFormat::kKitti, options.calibration);
   if (!poses.ok()) return poses.status();
   if (poses->size() != sources.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(poses_path, ": has ", poses->size(),
+    return absl::InvalidArgumentError(absl::StrCat(options.poses, ": has ", poses->size(),
                                                    " poses for ", sources.size(),
                                                    " clouds; the numbers must be equal"));
   }
@@ -90,10 +106,19 @@ absl::Status AddPoses(const std::string& poses_path, std::vector<TileSource>& so
   for (const TileSource& source : sources) paths.push_back(source.path);
   const absl::StatusOr<std::string> order = PairingOrder(paths);
   if (!order.ok()) return order.status();
-  if (remarks != nullptr) {
-    remarks->push_back(absl::StrCat("poses are paired with the clouds ", *order));
+  const Pose base_T_sensor = options.base_T_sensor.value_or(Pose());
+  for (size_t i = 0; i < sources.size(); ++i) {
+    sources[i].map_T_cloud = (*poses)[i].pose * base_T_sensor;
   }
-  for (size_t i = 0; i < sources.size(); ++i) sources[i].map_T_cloud = (*poses)[i].pose;
+  if (notes == nullptr) return absl::OkStatus();
+  notes->remarks.push_back(absl::StrCat("poses are paired with the clouds ", *order));
+  if (!options.calibration.empty()) {
+    notes->remarks.push_back(absl::StrCat("the poses are a camera's, and are moved to the LiDAR by ",
+                                          options.calibration));
+  }
+  std::optional<std::string> doubt = DoubtOnSide(sources);
+  if (!doubt.has_value() && !options.base_T_sensor.has_value()) doubt = DoubtOnAxes(*poses);
+  if (doubt.has_value()) notes->doubts.push_back(*std::move(doubt));
   return absl::OkStatus();
 }
 
@@ -101,7 +126,7 @@ absl::Status AddPoses(const std::string& poses_path, std::vector<TileSource>& so
 
 absl::StatusOr<std::vector<TileSource>> ResolveMapSources(const std::vector<std::string>& paths,
                                                           const MapSourceOptions& options,
-                                                          std::vector<std::string>* remarks) {
+                                                          InputNotes* notes) {
   if (paths.empty()) {
     return absl::InvalidArgumentError(
         "the map must be one or more cloud files or directories (got none)");
@@ -116,16 +141,16 @@ absl::StatusOr<std::vector<TileSource>> ResolveMapSources(const std::vector<std:
   NameTiles(sources);
   for (TileSource& source : sources) source.record_floats = options.record_floats;
   if (!options.poses.empty()) {
-    if (absl::Status status = AddPoses(options.poses, sources, remarks); !status.ok()) {
-      return status;
-    }
+    if (absl::Status status = AddPoses(options, sources, notes); !status.ok()) return status;
   }
-  if (remarks != nullptr) {
+  if (notes != nullptr) {
     std::vector<std::string> clouds;
     for (const TileSource& source : sources) clouds.push_back(source.path);
     CloudReadOptions read;
     read.record_floats = options.record_floats;
-    for (std::string& remark : RemarksOnClouds(clouds, read)) remarks->push_back(std::move(remark));
+    for (std::string& remark : RemarksOnClouds(clouds, read)) {
+      notes->remarks.push_back(std::move(remark));
+    }
   }
   return sources;
 }

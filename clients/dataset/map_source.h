@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "clients/dataset/cloud_remarks.h"
 #include "core/cloud/io/cloud_file.h"
 #include "core/cloud/point_cloud.h"
 #include "core/geometry/pose.h"
@@ -34,19 +35,23 @@ struct TileSource {
 };
 
 struct MapSourceOptions {
-  // A kitti trajectory with a map_T_cloud for every tile; empty: the clouds are in the map's frame.
+  // A kitti trajectory with a pose for every tile; empty: the clouds are in the map's frame.
   std::string poses;
   size_t record_floats = 0;  // of .bin files, as CloudReadOptions has it
+  // KITTI's calibration, with which the poses are its camera's; empty: none.
+  std::string calibration;
+  // The poses are map_T_base; nullopt: they are map_T_cloud.
+  std::optional<Pose> base_T_sensor;
 };
 
 // The tiles of `paths`, in their order; within a directory, in the numeric order of the names. A
 // directory with pointcloud_map_metadata.yaml holds what that file names, itself or in its folder
-// pointcloud_map.pcd; a directory without it holds its cloud files. `remarks`, where given, gets what
-// the user should know of how the paths are read: the order in which clouds are paired with poses, and
-// RemarksOnClouds.
+// pointcloud_map.pcd; a directory without it holds its cloud files. `notes`, where given, gets what
+// the user should know of how the paths are read: the order in which clouds are paired with poses,
+// RemarksOnClouds, and doubts on the axes of the poses.
 [[nodiscard]] absl::StatusOr<std::vector<TileSource>> ResolveMapSources(
     const std::vector<std::string>& paths, const MapSourceOptions& options = {},
-    std::vector<std::string>* remarks = nullptr);
+    InputNotes* notes = nullptr);
 
 // map_projector_info.yaml in a directory, where there is one.
 [[nodiscard]] std::optional<std::string> FindProjectorYaml(const std::string& path);

@@ -3,11 +3,10 @@
 #include "clients/cli/load_test/load_drive.h"
 
 #include <cmath>
-#include <cstdio>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "clients/cli/input_notes.h"
 #include "clients/cli/progress.h"
 #include "clients/cli/replay/loaded_scan.h"
 #include "clients/cli/text_table.h"
@@ -35,9 +34,7 @@ absl::StatusOr<std::vector<LoadDrive>> ReadLoadDrives(const LoadDriveOptions& op
     absl::StatusOr<ReplayInput> input = ReadReplayInput(files);
     if (!input.ok()) return input.status();
     scans += input->scans.size();
-    for (const std::string& remark : input->remarks) {
-      if (options.progress) absl::FPrintF(stderr, "%s: %s\n", files.scans, remark);
-    }
+    if (options.progress) PrintNotes(input->notes);
     inputs.push_back(*std::move(input));
   }
   std::optional<ProgressBar> progress;

@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "clients/dataset/cloud_remarks.h"
+#include "clients/dataset/camera_poses.h"
 #include "clients/dataset/scan_directory.h"
 #include "clients/dataset/stamp_text.h"
 
@@ -22,7 +22,7 @@ absl::StatusOr<ReplayInput> ReadReplayInput(const ReplayFiles& files) {
   absl::StatusOr<std::string> order = PairingOrder(input.scans);
   if (!order.ok()) return order.status();
   input.order = *std::move(order);
-  absl::StatusOr<std::vector<StampedPose>> truth = ReadTrajectory(files.poses, *format);
+  absl::StatusOr<std::vector<StampedPose>> truth = ReadPoses(files.poses, *format, files.calibration);
   if (!truth.ok()) return truth.status();
   input.truth = *std::move(truth);
   if (input.truth.size() != input.scans.size()) {
@@ -31,7 +31,8 @@ absl::StatusOr<ReplayInput> ReadReplayInput(const ReplayFiles& files) {
                      input.truth.size(), " poses; there must be one for each"));
   }
   if (!files.guesses.empty()) {
-    const absl::StatusOr<std::vector<StampedPose>> guesses = ReadTrajectory(files.guesses, *format);
+    const absl::StatusOr<std::vector<StampedPose>> guesses =
+        ReadPoses(files.guesses, *format, files.calibration);
     if (!guesses.ok()) return guesses.status();
     if (guesses->size() != input.scans.size()) {
       return absl::InvalidArgumentError(
@@ -45,8 +46,14 @@ absl::StatusOr<ReplayInput> ReadReplayInput(const ReplayFiles& files) {
     input.truth.resize(files.max_scans);
     if (!input.guesses.empty()) input.guesses.resize(files.max_scans);
   }
-  input.remarks = RemarksOnClouds(input.scans, files.read);
-  input.remarks.push_back(absl::StrCat("poses are paired with the scans ", input.order));
+  input.notes.remarks = RemarksOnClouds(input.scans, files.read);
+  input.notes.remarks.push_back(absl::StrCat("poses are paired with the scans ", input.order));
+  if (!files.calibration.empty()) {
+    input.notes.remarks.push_back(absl::StrCat(
+        "the poses are a camera's, and are moved to the LiDAR by ", files.calibration));
+  } else if (std::optional<std::string> doubt = DoubtOnAxes(input.truth); doubt.has_value()) {
+    input.notes.doubts.push_back(*std::move(doubt));
+  }
   return input;
 }
 

@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "clients/dataset/bag/drive.h"
+#include "clients/dataset/cloud_remarks.h"
 #include "clients/dataset/perturbation.h"
 #include "clients/dataset/trajectory_file.h"
 #include "core/cloud/io/cloud_file.h"
@@ -23,6 +24,7 @@ struct ReplayFiles {
   std::string poses;    // a true map_T_base for each
   std::string guesses;  // a guess for each; empty: none
   std::string pose_format = "kitti";
+  std::string calibration;  // KITTI's, with which poses and guesses are its camera's; empty: none
   size_t max_scans = 0;  // 0: all
   CloudReadOptions read;
 };
@@ -32,7 +34,7 @@ struct ReplayInput {
   std::vector<StampedPose> truth;
   std::vector<Pose> guesses;  // empty: not given
   std::string order;          // of the files, which pairs them with the poses, in words
-  std::vector<std::string> remarks;  // on how the files are read, for the user
+  InputNotes notes;           // on how the files are read, for the user
 };
 
 // InvalidArgument: the counts differ, of which the message has both; or PairingOrder's.

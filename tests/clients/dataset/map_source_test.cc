@@ -84,15 +84,15 @@ TEST(MapSourceTest, PosesGoToTheCloudsInNumericOrder) {
                   AsciiPcd(std::to_string(number) + " 0 0"));
     lines += "1 0 0 " + std::to_string(100 * number) + " 0 1 0 0 0 0 1 0\n";
   }
-  std::vector<std::string> remarks;
+  InputNotes notes;
   const auto sources =
-      ResolveMapSources({scratch.Path("scans")}, {scratch.Write("poses.txt", lines)}, &remarks);
+      ResolveMapSources({scratch.Path("scans")}, {scratch.Write("poses.txt", lines)}, &notes);
   ASSERT_TRUE(sources.ok()) << sources.status();
   ASSERT_THAT(IdsOf(*sources), ElementsAre("0", "1", "2", "10"));
   for (const TileSource& source : *sources) {
     EXPECT_EQ(LoadTile(source)->Point(0).x(), 101 * std::stoi(source.id));
   }
-  EXPECT_THAT(remarks, ElementsAre("poses are paired with the clouds in the numeric order of "
+  EXPECT_THAT(notes.remarks, ElementsAre("poses are paired with the clouds in the numeric order of "
                                    "their names: 0.pcd, 1.pcd, 2.pcd, 10.pcd"));
 }
 
