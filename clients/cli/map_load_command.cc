@@ -5,10 +5,12 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "clients/cli/commands.h"
 #include "clients/cli/commit_flags.h"
 #include "clients/cli/input_notes.h"
@@ -22,6 +24,7 @@
 #include "clients/cli/upload_report.h"
 #include "clients/dataset/map_source.h"
 #include "clients/dataset/tile_spill.h"
+#include "core/cloud/io/cloud_inspection.h"
 #include "core/cloud/io/cloud_pieces.h"
 
 namespace voxloc::cli {
@@ -125,8 +128,7 @@ absl::StatusOr<MapLoadPlan> PlanOfBag(const MapLoadFlags& options) {
   return PlanBagLoad(options.map, options.bag, options.poses, SpillOf(options, tile_size_m));
 }
 
-absl::StatusOr<MapLoadPlan> PlanLoad(const MapLoadFlags& options) {
-  if (!options.bag.bag.paths.empty()) return PlanOfBag(options);
+absl::StatusOr<MapSourceOptions> SourcingOf(const MapLoadFlags& options) {
   MapSourceOptions sourcing;
   sourcing.poses = options.poses;
   sourcing.record_floats = options.bag.scan.record_floats;
@@ -136,19 +138,78 @@ absl::StatusOr<MapLoadPlan> PlanLoad(const MapLoadFlags& options) {
     if (!base_T_sensor.ok()) return base_T_sensor.status();
     sourcing.base_T_sensor = *base_T_sensor;
   }
-  InputNotes notes;
+  return sourcing;
+}
+
+// Takes the files of directories that have no point off `sources`.
+absl::Status SkipEmpty(std::vector<TileSource>* sources, MapLoadPlan* plan) {
+  std::vector<TileSource> kept;
+  for (TileSource& source : *sources) {
+    CloudReadOptions read;
+    read.record_floats = source.record_floats;
+    const absl::StatusOr<CloudFileInfo> info = InspectCloud(source.path, read);
+    // Why it cannot be read, reading it says.
+    const bool empty = source.listed && info.ok() && info->points == 0;
+    if (empty) {
+      plan->skipped->insert(source.path);
+      plan->notes.remarks.push_back(absl::StrCat(source.path, " has no point and is left out"));
+    } else {
+      kept.push_back(std::move(source));
+    }
+  }
+  *sources = std::move(kept);
+  if (!sources->empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the map must have points, but none of its ",
+                                                 plan->skipped->size(), " clouds has one"));
+}
+
+// A tile of each cloud. What a directory's cloud has without a finite point is left out as if it
+// were empty.
+void AddTileOfEach(const std::vector<TileSource>& sources, MapLoadPlan* plan) {
+  plan->clouds = sources.size();
+  const std::shared_ptr<MapSurvey> survey = plan->survey;
+  const std::shared_ptr<std::set<std::string>> skipped = plan->skipped;
+  const auto loaded = std::make_shared<std::set<std::string>>();
+  for (const TileSource& source : sources) {
+    const auto load = [source, survey, skipped, loaded,
+                       all = sources.size()]() -> absl::StatusOr<PointCloud> {
+      absl::StatusOr<PointCloud> cloud = LoadTile(source);
+      if (!cloud.ok()) return cloud;
+      survey->Begin(source.id, source.bounds, source.map_T_cloud.has_value());
+      survey->Add(source.id, *cloud);
+      loaded->insert(source.id);
+      if (!source.listed || survey->PointsOf(source.id) > 0) return cloud;
+      if (loaded->size() == all && survey->points() == 0) {
+        return absl::InvalidArgumentError("the map must have finite points (got none)");
+      }
+      skipped->insert(source.path);
+      return PointCloud();
+    };
+    plan->tiles.push_back({source.id, load, std::nullopt});
+  }
+}
+
+absl::StatusOr<MapLoadPlan> PlanLoad(const MapLoadFlags& options) {
+  if (!options.bag.bag.paths.empty()) return PlanOfBag(options);
+  const absl::StatusOr<MapSourceOptions> sourcing = SourcingOf(options);
+  if (!sourcing.ok()) return sourcing.status();
+  MapLoadPlan plan;
   absl::StatusOr<std::vector<TileSource>> sources =
-      ResolveMapSources(options.paths, sourcing, &notes);
+      ResolveMapSources(options.paths, *sourcing, &plan.notes);
   if (!sources.ok()) return sources.status();
-  PrintNotes(notes);
+  absl::Status filled = SkipEmpty(&*sources, &plan);
+  PrintNotes(plan.notes);
+  if (!filled.ok()) return filled;
   const absl::StatusOr<double> tile_size_m = TileSizeOf(options, *sources);
   if (!tile_size_m.ok()) return tile_size_m.status();
-  if (*tile_size_m > 0.0) return CutIntoTiles(options, *sources, *tile_size_m);
-  MapLoadPlan plan;
-  plan.clouds = sources->size();
-  for (const TileSource& source : *sources) {
-    plan.tiles.push_back({source.id, [source] { return LoadTile(source); }, std::nullopt});
+  if (*tile_size_m > 0.0) {
+    absl::StatusOr<MapLoadPlan> cut = CutIntoTiles(options, *sources, *tile_size_m);
+    if (!cut.ok()) return cut.status();
+    cut->notes = std::move(plan.notes);
+    cut->skipped = plan.skipped;
+    return cut;
   }
+  AddTileOfEach(*sources, &plan);
   return plan;
 }
 
@@ -160,10 +221,17 @@ absl::StatusOr<ExitCode> LoadMap(const MapLoadFlags& options) {
   if (frame->has_value()) *begin.mutable_frame() = **std::move(frame);
   absl::StatusOr<MapLoadPlan> plan = PlanLoad(options);
   if (!plan.ok()) return plan.status();
-  const size_t tiles = plan->tiles.size();
+  if (plan->tiles.empty()) {
+    return absl::InvalidArgumentError("the map must have finite points (got none)");
+  }
+  size_t tiles = plan->tiles.size();
+  const size_t skipped_before = plan->skipped->size();
   const absl::StatusOr<client::UploadResult> result =
       UploadWithBar(options.server, options.commit, std::move(begin), std::move(plan->tiles));
   if (!result.ok()) return result.status();
+  const size_t skipped = plan->skipped->size() - skipped_before;
+  tiles -= skipped;
+  plan->clouds -= skipped;
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const uint64_t not_finite = plan->points_not_finite + result->counts.points_not_finite;
@@ -173,6 +241,11 @@ absl::StatusOr<ExitCode> LoadMap(const MapLoadFlags& options) {
         result->committed.map().revision(), Grouped(result->counts.points_kept + not_finite),
         plan->clouds, tiles, seconds,
         UploadNotes(*result, options.commit.stage || !options.commit.canary.empty(), not_finite));
+    if (!plan->skipped->empty()) {
+      absl::PrintF("left out, since they have no finite point: %s\n",
+                   absl::StrJoin(*plan->skipped, ", "));
+    }
+    std::fputs(plan->survey->Text().c_str(), stdout);
   }
   Json json = UploadJson(*result);
   json["clouds"] = plan->clouds;
@@ -180,6 +253,10 @@ absl::StatusOr<ExitCode> LoadMap(const MapLoadFlags& options) {
   json["points"] = result->counts.points_kept;
   json["points_not_finite"] = not_finite;
   json["elapsed_s"] = seconds;
+  json["skipped"] = *plan->skipped;
+  json["remarks"] = plan->notes.remarks;
+  json["doubts"] = plan->notes.doubts;
+  plan->survey->AddTo(&json);
   if (absl::Status status = WriteJson(options.server.json, json); !status.ok()) return status;
   return ExitCode::kOk;
 }

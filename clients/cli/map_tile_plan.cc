@@ -25,6 +25,7 @@ absl::StatusOr<std::unique_ptr<TileCutter>> TileCutter::Create(const std::string
 
 absl::Status TileCutter::Add(const PointCloud& piece) {
   if (absl::Status status = spill_->Add(piece); !status.ok()) return status;
+  plan_.survey->Add(absl::StrCat(plan_.clouds), piece);
   ShowProgress();
   return absl::OkStatus();
 }

@@ -9,14 +9,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "clients/cli/map_survey.h"
 #include "clients/cli/progress.h"
 #include "clients/cpp/map_upload.h"
+#include "clients/dataset/cloud_remarks.h"
 #include "clients/dataset/tile_spill.h"
 #include "core/cloud/point_cloud.h"
 
@@ -26,6 +29,11 @@ struct MapLoadPlan {
   std::vector<client::UploadTile> tiles;
   size_t clouds = 0;
   uint64_t points_not_finite = 0;  // that are in none of the tiles
+  // Of what has been read: all of it once the tiles are loaded.
+  std::shared_ptr<MapSurvey> survey = std::make_shared<MapSurvey>();
+  InputNotes notes;
+  // Files of directories that have no finite point: their tiles load without one.
+  std::shared_ptr<std::set<std::string>> skipped = std::make_shared<std::set<std::string>>();
 };
 
 // Cuts points into the tiles of one grid, through a TileSpill, and shows how far it is.

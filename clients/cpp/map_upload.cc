@@ -91,7 +91,9 @@ class Upload {
         return cloud.status();
       }
       absl::Status status;
-      if (known) {
+      if (cloud->empty()) {
+        // Left out.
+      } else if (known) {
         status = transaction->AddTile(tile.id, *cloud);
       } else {
         tile.digest = DigestOf(*cloud);

@@ -28,7 +28,7 @@ namespace voxloc::client {
 struct UploadTile {
   std::string id;
   // Points in the map frame, the same at every call. Called when they are to be sent, or to learn
-  // their digest; its error ends the upload.
+  // their digest; its error ends the upload. A tile without points is left out.
   std::function<absl::StatusOr<PointCloud>()> load;
   // Where it is known already; the points are then loaded only if the server does not have them.
   std::optional<Sha256Digest> digest;

@@ -5,11 +5,16 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "clients/dataset/yaml_file.h"
 #include "core/cloud/io/malformed.h"
+#include "core/text/nearest_name.h"
 #include "core/text/utf8.h"
 
 namespace voxloc {
@@ -21,16 +26,35 @@ bool HasOrigin(const std::string& type) {
   return type == "LocalCartesianUTM" || type == kTransverseMercator || type == "LocalCartesian";
 }
 
+// That the key is missing, the keys that are there, and which of them may be meant.
+std::string MissingText(const YAML::Node& parent, const char* key) {
+  std::vector<std::string> keys;
+  for (const auto& entry : parent) {
+    if (entry.first.IsScalar()) keys.push_back(entry.first.Scalar());
+  }
+  std::string text =
+      absl::StrCat(", and is missing; the keys here are ", Quoted(absl::StrJoin(keys, ", ")));
+  std::string near = NearestName(key, keys);
+  for (const std::string& name : keys) {
+    if (near.empty() && absl::EndsWith(key, absl::StrCat("_", name))) near = name;
+  }
+  if (!near.empty()) absl::StrAppend(&text, "; is ", Quoted(near), " meant to be ", key, "?");
+  return text;
+}
+
 absl::StatusOr<std::string> WordOf(const std::string& path, const YAML::Node& parent,
                                    const char* key) {
   const YAML::Node node = parent[key];
-  if (node && node.IsScalar() && !node.Scalar().empty()) {
-    const std::string& word = node.Scalar();
-    const bool printable = std::none_of(word.begin(), word.end(), absl::ascii_iscntrl);
-    if (printable && Utf8Prefix(word) == word.size()) return word;
+  if (!node) {
+    return YamlErrorAt(path, parent, absl::StrCat(key, " must be a word", MissingText(parent, key)));
   }
-  return YamlErrorAt(path, node ? node : parent,
-                     absl::StrCat(key, " must be a word of printable UTF-8"));
+  if (!node.IsScalar() || node.Scalar().empty()) {
+    return YamlErrorAt(path, node, absl::StrCat(key, " must be a word"));
+  }
+  const std::string& word = node.Scalar();
+  const bool printable = std::none_of(word.begin(), word.end(), absl::ascii_iscntrl);
+  if (printable && Utf8Prefix(word) == word.size()) return word;
+  return YamlErrorAt(path, node, absl::StrCat(key, " must be a word of printable UTF-8"));
 }
 
 absl::StatusOr<double> DegreesOf(const std::string& path, const YAML::Node& origin,
@@ -39,7 +63,8 @@ absl::StatusOr<double> DegreesOf(const std::string& path, const YAML::Node& orig
   const std::optional<double> value = node ? FiniteNumberOf(node) : std::nullopt;
   if (value.has_value()) return *value;
   return YamlErrorAt(path, node ? node : origin,
-                     absl::StrCat("map_origin.", key, " must be a number of degrees"));
+                     absl::StrCat("map_origin.", key, " must be a number of degrees",
+                                  node ? "" : MissingText(origin, key)));
 }
 
 absl::Status ReadOrigin(const std::string& path, const YAML::Node& root, v1::GeoPoint& point) {

@@ -46,6 +46,7 @@ absl::Status AddAutowareMap(const fs::path& directory, std::vector<TileSource>& 
     }
     source.path = (IsFile(inside) ? inside : beside).native();
     source.bounds = XyBounds{corner, corner + yaml->resolution_m};
+    source.listed = true;
     tiles.push_back(std::move(source));
   }
   std::sort(tiles.begin(), tiles.end(), [](const TileSource& a, const TileSource& b) {
@@ -61,6 +62,7 @@ absl::Status AddClouds(const std::string& path, std::vector<TileSource>& sources
   for (const std::string& cloud : *clouds) {
     TileSource source;
     source.path = cloud;
+    source.listed = cloud != path;
     sources.push_back(std::move(source));
   }
   return absl::OkStatus();

@@ -32,6 +32,7 @@ struct TileSource {
   std::optional<Pose> map_T_cloud;
   std::optional<XyBounds> bounds;  // as the map's metadata declares them
   size_t record_floats = 0;        // as CloudReadOptions has it
+  bool listed = false;             // found in a directory, not named by the user
 };
 
 struct MapSourceOptions {

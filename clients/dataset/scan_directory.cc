@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
@@ -61,6 +62,17 @@ absl::Status CheckPair(const std::string& before, const std::string& after) {
   return absl::OkStatus();
 }
 
+size_t CloudsIn(const fs::path& folder) {
+  size_t clouds = 0;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    if (CloudFormatOf(entry->path().native()).ok()) ++clouds;
+  }
+  return clouds;
+}
+
+// What lies in a folder: "README.md, tiles/ (12 clouds) and 3 more".
 std::string FolderText(const std::string& path) {
   constexpr size_t kMostNames = 5;
   std::vector<std::string> names;
@@ -68,8 +80,11 @@ std::string FolderText(const std::string& path) {
   for (fs::directory_iterator entry(path, error); !error && entry != fs::directory_iterator();
        entry.increment(error)) {
     std::error_code entry_error;
-    const bool folder = entry->is_directory(entry_error);
-    names.push_back(absl::StrCat(entry->path().filename().native(), folder ? "/" : ""));
+    std::string name = entry->path().filename().native();
+    if (entry->is_directory(entry_error)) {
+      absl::StrAppend(&name, "/ (", CloudsIn(entry->path()), " clouds)");
+    }
+    names.push_back(std::move(name));
   }
   if (names.empty()) return "nothing";
   std::sort(names.begin(), names.end(), NaturalLess);

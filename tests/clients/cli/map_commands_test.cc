@@ -113,6 +113,58 @@ TEST_F(MapCommands, LoadCutsManyCloudsAsIfTheyWereOne) {
   EXPECT_TRUE(fs::is_empty(fs::path(spill).parent_path()));
 }
 
+TEST_F(MapCommands, LoadSaysWhatTheMapIsLike) {
+  PointCloud cloud;
+  for (int i = 0; i < 100; ++i) {
+    cloud.PushBack(static_cast<float>(i % 10), static_cast<float>(i / 10), 2.0F);
+  }
+  ASSERT_TRUE(WritePcd(scratch_.Path("map/0.pcd"), cloud).ok());
+  for (const std::vector<std::string>& cut : {std::vector<std::string>(), {"--tile-size", "5"}}) {
+    std::vector<std::string> arguments = {"load", "--map", "town", scratch_.Path("map")};
+    arguments.insert(arguments.end(), cut.begin(), cut.end());
+    ::testing::internal::CaptureStdout();
+    ASSERT_TRUE(Run(arguments).ok());
+    EXPECT_THAT(::testing::internal::GetCapturedStdout(),
+                HasSubstr("extent 9.0 x 9.0 x 0.0 m, from 0.0 0.0 2.0 to 9.0 9.0 2.0 m\n"
+                          "density 1 points/m2"));
+    EXPECT_EQ(result_["extent_m"], json({9.0, 9.0, 0.0}));
+    EXPECT_EQ(result_["bounds"]["min"], json({0.0, 0.0, 2.0}));
+    EXPECT_EQ(result_["points_per_m2"], 1.0);
+    EXPECT_EQ(result_["doubts"], json::array());
+  }
+}
+
+TEST_F(MapCommands, LoadLeavesEmptyCloudsOfADirectoryOutAndNamesThem) {
+  const std::string map = TwoClouds();
+  ASSERT_TRUE(WritePcd(scratch_.Path("map/c.pcd"), PointCloud()).ok());
+  scratch_.Write("map/d.ply", "");
+  PointCloud nowhere;
+  nowhere.PushBack(std::numeric_limits<float>::quiet_NaN(), 0.0F, 0.0F);
+  ASSERT_TRUE(WritePcd(scratch_.Path("map/e.pcd"), nowhere).ok());
+  for (const std::vector<std::string>& cut : {std::vector<std::string>(), {"--tile-size", "50"}}) {
+    std::vector<std::string> arguments = {"load", "--map", "town", map};
+    arguments.insert(arguments.end(), cut.begin(), cut.end());
+    ASSERT_TRUE(Run(arguments).ok());
+    EXPECT_EQ(maps_.tiles().count("c") + maps_.tiles().count("d") + maps_.tiles().count("e"), 0u);
+    EXPECT_EQ(result_["points"], 900);
+  }
+  ASSERT_TRUE(Run({"load", "--map", "town", map}).ok());
+  EXPECT_EQ(maps_.tiles().size(), 2u);
+  EXPECT_EQ(result_["tiles"], 2);
+  EXPECT_EQ(result_["clouds"], 2);
+  EXPECT_EQ(result_["skipped"], json({map + "/c.pcd", map + "/d.ply", map + "/e.pcd"}));
+
+  // A file that is named is wanted, and an empty map is none.
+  EXPECT_FALSE(Run({"load", "--map", "town", map + "/d.ply"}).ok());
+  fs::remove(map + "/a.pcd");
+  fs::remove(map + "/b.pcd");
+  EXPECT_THAT(std::string(Run({"load", "--map", "town", map}).message()),
+              HasSubstr("must have finite points"));
+  fs::remove(map + "/e.pcd");
+  EXPECT_THAT(std::string(Run({"load", "--map", "town", map}).message()),
+              HasSubstr("none of its 2 clouds has one"));
+}
+
 // So many points, the first three in three tiles. The others are not finite: they count, but are
 // neither cut nor sent with tiles.
 void WriteLargeCloud(const std::string& path, int points) {

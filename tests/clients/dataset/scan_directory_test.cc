@@ -89,6 +89,12 @@ TEST(ScanDirectoryTest, NothingToListIsAnError) {
   EXPECT_THAT(std::string(none.status().message()),
               AllOf(HasSubstr("notes"), HasSubstr("no cloud"), HasSubstr(".pcd, .ply or .bin"),
                     HasSubstr("there is readme.txt")));
+  // A map of Autoware without its metadata.
+  scratch.Write("map/pointcloud_map.pcd/1.pcd", "");
+  scratch.Write("map/pointcloud_map.pcd/2.pcd", "");
+  scratch.Write("map/lanelet2_map.osm", "");
+  EXPECT_THAT(std::string(ListClouds(scratch.Path("map")).status().message()),
+              HasSubstr("there is lanelet2_map.osm, pointcloud_map.pcd/ (2 clouds)"));
   EXPECT_EQ(ListClouds(scratch.Path("missing")).status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(ListClouds(scratch.Path("notes") + "/readme.txt").status().code(),
             absl::StatusCode::kInvalidArgument);
