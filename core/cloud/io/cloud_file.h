@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Point clouds in files: PCD (ascii, binary, binary_compressed), PLY (ascii, binary little-endian)
+// Point clouds in files: PCD (ascii, binary, binary_compressed), PLY (ascii, binary of either endianness)
 // and .bin without a header (float32 records, x y z first: KITTI, nuScenes).
 //
 // Fields may come in any order and type; x, y and z are taken, and intensity where there is one.

@@ -37,7 +37,7 @@ std::optional<Records> PlyRecords(absl::string_view head, absl::string_view name
   const absl::StatusOr<PlyHeader> header = ParsePlyHeader(head, name);
   if (!header.ok() || header->ascii) return std::nullopt;
   const absl::StatusOr<PlyVertices> vertices = FindPlyVertices(*header, name);
-  if (!vertices.ok()) return std::nullopt;
+  if (!vertices.ok() || header->elements[vertices->element].has_list()) return std::nullopt;
   Records records{vertices->Records(*header), header->data_offset,
                   header->elements[vertices->element].count, std::nullopt};
   for (size_t i = 0; i < vertices->element; ++i) {

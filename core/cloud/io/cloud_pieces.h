@@ -3,7 +3,7 @@
 // A cloud file of any size, piece by piece: its points in their order, as ReadCloud (cloud_file.h)
 // would give them in one cloud.
 //
-// PCD binary, PLY binary (unless elements with lists come before its vertices) and KITTI .bin are
+// PCD binary, PLY binary (unless its vertices or elements before them have lists) and KITTI .bin are
 // read a piece at a time, and memory holds one piece whatever the size of the file. Text (PCD and
 // PLY ascii) and PCD binary_compressed are read whole and come as one piece, within the limits of
 // ReadCloud. All pieces have one origin, that of the cloud as a whole; pieces before its first

@@ -20,12 +20,12 @@ void CopyFloats(const Column& column, size_t count, std::vector<float>& values) 
 }
 
 void ConvertToFloats(const Column& column, size_t count, std::vector<float>& values) {
-  if (column.type == ScalarType::kFloat32) {
+  if (column.type == ScalarType::kFloat32 && !column.big_endian) {
     CopyFloats(column, count, values);
     return;
   }
   values.resize(count);
-  const ScalarLoader load = LoaderOf(column.type);
+  const ScalarLoader load = LoaderOf(column.type, column.big_endian);
   const char* source = column.first;
   for (float& value : values) {
     value = static_cast<float>(load(source));
@@ -35,9 +35,9 @@ void ConvertToFloats(const Column& column, size_t count, std::vector<float>& val
 
 PointCloud CloudFromDoubles(const PointColumns& columns, std::optional<Eigen::Vector3d>* origin) {
   CloudBuilder builder(columns.count, false, *origin);
-  const ScalarLoader load_x = LoaderOf(columns.x.type);
-  const ScalarLoader load_y = LoaderOf(columns.y.type);
-  const ScalarLoader load_z = LoaderOf(columns.z.type);
+  const ScalarLoader load_x = LoaderOf(columns.x.type, columns.x.big_endian);
+  const ScalarLoader load_y = LoaderOf(columns.y.type, columns.y.big_endian);
+  const ScalarLoader load_z = LoaderOf(columns.z.type, columns.z.big_endian);
   for (size_t i = 0; i < columns.count; ++i) {
     builder.Add({load_x(columns.x.first + i * columns.x.stride_bytes),
                  load_y(columns.y.first + i * columns.y.stride_bytes),
@@ -51,7 +51,7 @@ PointCloud CloudFromDoubles(const PointColumns& columns, std::optional<Eigen::Ve
 
 PointColumns RecordLayout::ColumnsOf(const char* first, size_t count) const {
   const auto column = [&](const RecordField& field) {
-    return Column{field.type, first + field.offset_bytes, record_bytes};
+    return Column{field.type, first + field.offset_bytes, record_bytes, big_endian};
   };
   PointColumns columns{column(x), column(y), column(z), std::nullopt, count};
   if (intensity.has_value()) columns.intensity = column(*intensity);
@@ -67,9 +67,9 @@ PointCloud CloudFromColumns(const PointColumns& columns, std::optional<Eigen::Ve
   PointCloud cloud;
   if (columns.x.type == ScalarType::kFloat32 && columns.y.type == ScalarType::kFloat32 &&
       columns.z.type == ScalarType::kFloat32) {
-    CopyFloats(columns.x, columns.count, cloud.x);
-    CopyFloats(columns.y, columns.count, cloud.y);
-    CopyFloats(columns.z, columns.count, cloud.z);
+    ConvertToFloats(columns.x, columns.count, cloud.x);
+    ConvertToFloats(columns.y, columns.count, cloud.y);
+    ConvertToFloats(columns.z, columns.count, cloud.z);
   } else {
     cloud = CloudFromDoubles(columns, origin);
   }

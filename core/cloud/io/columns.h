@@ -20,6 +20,7 @@ struct Column {
   ScalarType type = ScalarType::kFloat32;
   const char* first = nullptr;
   size_t stride_bytes = 0;
+  bool big_endian = false;
 };
 
 struct PointColumns {
@@ -41,12 +42,13 @@ struct RecordLayout {
   RecordField z;
   std::optional<RecordField> intensity;
   size_t record_bytes = 0;
+  bool big_endian = false;
 
   // The columns of `count` records at `first`.
   [[nodiscard]] PointColumns ColumnsOf(const char* first, size_t count) const;
 };
 
-// Float32 coordinates are copied as they are; others go through CloudBuilder.
+// Float32 coordinates keep their values as they are; others go through CloudBuilder.
 [[nodiscard]] PointCloud CloudFromColumns(const PointColumns& columns);
 
 // The same for a part of a cloud: `origin` is that of the parts before it, where one was chosen,

@@ -134,8 +134,14 @@ absl::StatusOr<PointCloud> ReadCompressed(const PcdHeader& header, absl::string_
     return absl::ResourceExhaustedError(
         absl::StrCat(name, ": no memory for its ", unpacked, " uncompressed bytes"));
   }
-  const unsigned int done = lzf_decompress(sizes + kSizesBytes, packed, data.get(), unpacked);
-  if (done != unpacked) {
+  const char* block = sizes + kSizesBytes;
+  const unsigned int done = lzf_decompress(block, packed, data.get(), unpacked);
+  // Some writers (pypcd and its successors) store what LZF does not make smaller as it is, to the
+  // end of the file.
+  const bool stored =
+      done != unpacked && packed == unpacked && packed == available - kSizesBytes;
+  if (stored) std::memcpy(data.get(), block, unpacked);
+  if (done != unpacked && !stored) {
     return MalformedByte(name, header.data_offset + kSizesBytes,
                          done == 0 ? absl::StrCat("the compressed data is corrupt or longer than ",
                                                   "the ", unpacked, " bytes it should unpack to")

@@ -35,19 +35,22 @@ std::optional<ScalarType> TypeNamed(absl::string_view word) {
 
 // The functions below read the words after a line's key and return what is wrong with them.
 
-absl::Status ReadFormat(absl::string_view rest, std::optional<bool>& ascii) {
+absl::Status ReadFormat(absl::string_view rest, PlyHeader& header, bool& given) {
   const absl::string_view format = TakeWord(rest);
   const absl::string_view version = TakeWord(rest);
-  if (ascii.has_value()) return absl::InvalidArgumentError("the format is given twice");
-  if (format != "ascii" && format != "binary_little_endian") {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the format must be ascii or binary_little_endian (got ", Quoted(format), ")"));
+  if (given) return absl::InvalidArgumentError("the format is given twice");
+  if (format != "ascii" && format != "binary_little_endian" && format != "binary_big_endian") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the format must be ascii, binary_little_endian or binary_big_endian (got ",
+                     Quoted(format), ")"));
   }
   if (version != "1.0") {
     return absl::InvalidArgumentError(
         absl::StrCat("the version of the format must be 1.0 (got ", Quoted(version), ")"));
   }
-  ascii = format == "ascii";
+  given = true;
+  header.ascii = format == "ascii";
+  header.big_endian = format == "binary_big_endian";
   return absl::OkStatus();
 }
 
@@ -113,14 +116,18 @@ bool PlyElement::has_list() const {
 
 size_t PlyElement::bytes() const {
   size_t sum = 0;
-  for (const PlyProperty& property : properties) sum += SizeOf(property.type);
+  for (const PlyProperty& property : properties) {
+    if (!property.length_type.has_value()) sum += SizeOf(property.type);
+  }
   return sum;
 }
 
 RecordLayout PlyVertices::Records(const PlyHeader& header) const {
   RecordLayout layout;
+  layout.big_endian = header.big_endian;
   const std::vector<PlyProperty>& properties = header.elements[element].properties;
   for (size_t i = 0; i < properties.size(); ++i) {
+    if (properties[i].length_type.has_value()) continue;
     const RecordField field{properties[i].type, layout.record_bytes};
     if (i == fields.x) layout.x = field;
     if (i == fields.y) layout.y = field;
@@ -137,12 +144,10 @@ absl::StatusOr<PlyVertices> FindPlyVertices(const PlyHeader& header, absl::strin
   if (vertex == header.elements.end()) {
     return Malformed(name, "the header has no element 'vertex'");
   }
-  if (vertex->has_list()) {
-    return MalformedLine(name, vertex->line,
-                         "the properties of vertices must be numbers (got a list)");
-  }
   std::vector<std::string> names;
-  for (const PlyProperty& property : vertex->properties) names.push_back(property.name);
+  for (const PlyProperty& property : vertex->properties) {
+    names.push_back(property.length_type.has_value() ? "(list)" : property.name);
+  }
   const absl::StatusOr<PointFields> fields = FindPointFields(names);
   if (!fields.ok()) return MalformedLine(name, vertex->line, fields.status().message());
   return PlyVertices{static_cast<size_t>(vertex - header.elements.begin()), *fields};
@@ -156,7 +161,7 @@ absl::StatusOr<PlyHeader> ParsePlyHeader(absl::string_view bytes, absl::string_v
         name, 1, absl::StrCat("a PLY file starts with 'ply', this one with ", Quoted(line)));
   }
   PlyHeader header;
-  std::optional<bool> ascii;
+  bool has_format = false;
   while (true) {
     if (!lines.Next(line)) {
       return Malformed(name, absl::StrCat("the header has no end_header line; the file ends after ",
@@ -167,7 +172,7 @@ absl::StatusOr<PlyHeader> ParsePlyHeader(absl::string_view bytes, absl::string_v
     if (key == "end_header") break;
     absl::Status status = absl::OkStatus();
     if (key == "format") {
-      status = ReadFormat(rest, ascii);
+      status = ReadFormat(rest, header, has_format);
     } else if (key == "element") {
       status = ReadElement(rest, lines.line_number(), header);
     } else if (key == "property") {
@@ -180,8 +185,7 @@ absl::StatusOr<PlyHeader> ParsePlyHeader(absl::string_view bytes, absl::string_v
     }
     if (!status.ok()) return MalformedLine(name, lines.line_number(), status.message());
   }
-  if (!ascii.has_value()) return Malformed(name, "the header has no format line");
-  header.ascii = *ascii;
+  if (!has_format) return Malformed(name, "the header has no format line");
   header.data_offset = lines.offset();
   header.data_line = lines.line_number() + 1;
   return header;

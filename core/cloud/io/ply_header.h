@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The header of PLY files (ascii and binary_little_endian), checked in itself.
+// The header of PLY files, ascii and binary of either endianness, checked in itself.
 
 #ifndef VOXLOC_CORE_CLOUD_IO_PLY_HEADER_H_
 #define VOXLOC_CORE_CLOUD_IO_PLY_HEADER_H_
@@ -32,12 +32,13 @@ struct PlyElement {
   std::vector<PlyProperty> properties;
 
   [[nodiscard]] bool has_list() const;
-  // Of one element; only without lists.
+  // Of one element, its lists left out.
   [[nodiscard]] size_t bytes() const;
 };
 
 struct PlyHeader {
   bool ascii = false;
+  bool big_endian = false;
   std::vector<PlyElement> elements;
   size_t data_offset = 0;  // of the first byte after the end_header line
   size_t data_line = 0;    // the number of the line that starts there
@@ -48,10 +49,10 @@ struct PlyVertices {
   size_t element = 0;  // index into the header's
   PointFields fields;  // indices into the element's properties
 
-  // Of the records of binary data.
+  // Of the records of binary data, their lists left out.
   [[nodiscard]] RecordLayout Records(const PlyHeader& header) const;
 };
-// An error where there is no such element, or it has a list or no coordinates.
+// An error where there is no such element, or it has no coordinates; a list is none.
 [[nodiscard]] absl::StatusOr<PlyVertices> FindPlyVertices(const PlyHeader& header,
                                                           absl::string_view name);
 

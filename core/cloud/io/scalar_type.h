@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The number types that cloud files are made of, little-endian in binary files.
+// The number types that cloud files are made of. Binary files are little-endian, and PLY in either.
 
 #ifndef VOXLOC_CORE_CLOUD_IO_SCALAR_TYPE_H_
 #define VOXLOC_CORE_CLOUD_IO_SCALAR_TYPE_H_
@@ -27,7 +27,7 @@ enum class ScalarType {
 
 // Reads a value of one type from bytes of any alignment.
 using ScalarLoader = double (*)(const char* bytes);
-[[nodiscard]] ScalarLoader LoaderOf(ScalarType type);
+[[nodiscard]] ScalarLoader LoaderOf(ScalarType type, bool big_endian = false);
 
 }  // namespace voxloc
 
