@@ -112,8 +112,9 @@ Json BagJson(const bag::BagContents& contents, const BagFrames& frames) {
                               {"frame", frames.of_topic[i]}});
   }
   json["frames"] = Json::array();
-  for (const auto& [child, edge] : frames.tree.edges()) {
-    json["frames"].push_back({{"parent", edge.parent}, {"child", child}, {"moves", edge.moves}});
+  for (const auto& [key, edge] : frames.tree.edges()) {
+    json["frames"].push_back(
+        {{"parent", edge.parent}, {"child", edge.child}, {"moves", edge.moves}});
   }
   return json;
 }

@@ -54,7 +54,7 @@ absl::StatusOr<std::vector<DriveScan>> ReadDrive(const CalibrateFlags& options) 
   if (!format.ok()) return format.status();
   const absl::StatusOr<std::vector<std::string>> files = ListClouds(options.scans);
   if (!files.ok()) return files.status();
-  const absl::StatusOr<std::vector<StampedPose>> poses = 
+  const absl::StatusOr<std::vector<StampedPose>> poses =
       ReadPoses(options.odometry, *format, options.calibration);
   if (!poses.ok()) return poses.status();
   if (poses->size() != files->size()) {

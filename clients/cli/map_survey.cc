@@ -124,9 +124,10 @@ std::optional<std::string> MapSurvey::DoubtOnStack(const Bounds& all) const {
       sum_m2 < 0.5 * static_cast<double>(clouds) * all_m2) {
     return std::nullopt;
   }
-  return absl::StrCat("the ", clouds,
-                      " clouds lie on top of each other: are they scans that need --poses, or tiles "
-                      "whose place got lost?");
+  return absl::StrCat(
+      "the ", clouds,
+      " clouds lie on top of each other: are they scans that need --poses, or tiles "
+      "whose place got lost?");
 }
 
 std::optional<std::string> MapSurvey::DoubtOnMetadata() const {
@@ -137,15 +138,17 @@ std::optional<std::string> MapSurvey::DoubtOnMetadata() const {
     if (++clouds == 1) first = name;
   }
   if (clouds == 0) return std::nullopt;
-  return absl::StrCat("most points of ", clouds, " clouds lie outside of the bounds that the "
-                                                 "metadata has for them, first of ",
+  return absl::StrCat("most points of ", clouds,
+                      " clouds lie outside of the bounds that the "
+                      "metadata has for them, first of ",
                       first);
 }
 
 std::optional<std::string> MapSurvey::DoubtOnSteps() const {
   float largest_m = 0.0F;
   for (const auto& [name, cloud] : clouds_) largest_m = std::max(largest_m, cloud.largest_offset_m);
-  const float step_m = std::nextafter(largest_m, std::numeric_limits<float>::infinity()) - largest_m;
+  const float step_m =
+      std::nextafter(largest_m, std::numeric_limits<float>::infinity()) - largest_m;
   if (step_m < kCoarseStep_m) return std::nullopt;
   return absl::StrFormat(
       "coordinates of up to %.0f m are float32 and come in steps of %.3g m; write them in double",
@@ -186,12 +189,13 @@ std::string MapSurvey::Text() const {
   const Bounds all = bounds();
   if (all.finite_points == 0) return "";
   const Eigen::Vector3d extent = all.max - all.min;
-  std::string text = absl::StrFormat(
-      "extent %.1f x %.1f x %.1f m, from %.1f %.1f %.1f to %.1f %.1f %.1f m\n", extent.x(),
-      extent.y(), extent.z(), all.min.x(), all.min.y(), all.min.z(), all.max.x(), all.max.y(),
-      all.max.z());
+  std::string text =
+      absl::StrFormat("extent %.1f x %.1f x %.1f m, from %.1f %.1f %.1f to %.1f %.1f %.1f m\n",
+                      extent.x(), extent.y(), extent.z(), all.min.x(), all.min.y(), all.min.z(),
+                      all.max.x(), all.max.y(), all.max.z());
   if (const std::optional<double> density = density_per_m2(); density.has_value()) {
-    absl::StrAppend(&text, absl::StrFormat("density %.3g points/m2 where there are any\n", *density));
+    absl::StrAppend(&text,
+                    absl::StrFormat("density %.3g points/m2 where there are any\n", *density));
   }
   for (const std::string& doubt : Doubts()) absl::StrAppend(&text, "warning: ", doubt, "\n");
   return text;

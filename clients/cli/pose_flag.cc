@@ -32,9 +32,10 @@ CLI::Option* AddPoseFlag(CLI::App* command, const std::string& name, const std::
 
 CLI::Option* AddCalibrationFlag(CLI::App* command, std::string* file) {
   return command
-      ->add_option("--calib", *file,
-                   "Take the poses to be those of KITTI's left camera, and move them to the LiDAR by "
-                   "this calibration (calib.txt)")
+      ->add_option(
+          "--calib", *file,
+          "Take the poses to be those of KITTI's left camera, and move them to the LiDAR by "
+          "this calibration (calib.txt)")
       ->type_name("FILE");
 }
 

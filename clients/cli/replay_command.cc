@@ -258,7 +258,8 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
 }
 
 constexpr char kReplayManual[] =
-    "Files of poses have one map_T_base per line, for every scan in the numeric order of the names\n"
+    "Files of poses have one map_T_base per line, for every scan in the numeric order of the "
+    "names\n"
     "(2.pcd before 10.pcd):\n"
     "  kitti  12 numbers of a 3x4 row-major matrix; scan i has the stamp 0.1 s * i\n"
     "  tum    stamp x y z qx qy qz qw\n"

@@ -60,9 +60,10 @@ void AddScanFlags(CLI::App* command, ScanFlags* flags) {
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
   command
-      ->add_option("--record-floats", flags->record_floats,
-                   "Take the points of .bin files to have N float32 each (KITTI: 4, nuScenes: 5), 3 "
-                   "to 32; 0: by their names and values, which has to be certain")
+      ->add_option(
+          "--record-floats", flags->record_floats,
+          "Take the points of .bin files to have N float32 each (KITTI: 4, nuScenes: 5), 3 "
+          "to 32; 0: by their names and values, which has to be certain")
       ->type_name("N")
       ->check(CLI::Range(size_t{0}, kMostRecordFloats))
       ->capture_default_str();

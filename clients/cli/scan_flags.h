@@ -39,8 +39,8 @@ void AddScanFlags(CLI::App* command, ScanFlags* flags);
 // FILE, for commands that take one scan.
 void AddScanFile(CLI::App* command, std::string* file);
 
-// The scan of a command that takes one: as its file places it, filtered. Prints RemarksOnClouds. The
-// error names the file.
+// The scan of a command that takes one: as its file places it, filtered. Prints RemarksOnClouds.
+// The error names the file.
 [[nodiscard]] absl::StatusOr<FilteredCloud> LoadScan(const std::string& path,
                                                      const ScanFlags& flags);
 

@@ -97,13 +97,13 @@ absl::StatusOr<Pose> ReadKittiCalibration(const std::string& path) {
     matrix->topRightCorner<3, 1>() = translation->topLeftCorner<3, 1>();
     return PoseOf(path, "R and T", *matrix);
   }
-  return Malformed(path,
-                   "a KITTI calibration must have Tr, Tr_velo_to_cam or Tr_velo_cam (12 numbers), or "
-                   "R and T: the pose of the LiDAR in the camera's axes");
+  return Malformed(
+      path,
+      "a KITTI calibration must have Tr, Tr_velo_to_cam or Tr_velo_cam (12 numbers), or "
+      "R and T: the pose of the LiDAR in the camera's axes");
 }
 
-absl::StatusOr<std::vector<StampedPose>> ReadPoses(const std::string& path,
-                                                   TrajectoryFormat format,
+absl::StatusOr<std::vector<StampedPose>> ReadPoses(const std::string& path, TrajectoryFormat format,
                                                    const std::string& calibration) {
   absl::StatusOr<std::vector<StampedPose>> poses = ReadTrajectory(path, format);
   if (!poses.ok() || calibration.empty()) return poses;

@@ -44,15 +44,15 @@ std::vector<std::string> RemarksOnClouds(const std::vector<std::string>& paths,
     const absl::StatusOr<CloudFileInfo> info = InspectCloud(path, options);
     if (!info.ok()) continue;
     if (info->record.has_value() && first_bin.empty()) {
-      first_bin = absl::StrCat("points of .bin files have ", info->record->floats, " float32 each, ",
-                               ReasonText(info->record->reason), ": ", path);
+      first_bin = absl::StrCat("points of .bin files have ", info->record->floats,
+                               " float32 each, ", ReasonText(info->record->reason), ": ", path);
     }
     if (!Moves(info->viewpoint)) continue;
     if (++moved > 1) continue;
     const Eigen::Vector3d& position = info->viewpoint.translation;
-    first_moved =
-        absl::StrFormat("%s by %g %g %g m and %.4g deg", path, position.x(), position.y(),
-                        position.z(), RotationDistance(info->viewpoint, Pose()) * kDegreesPerRadian);
+    first_moved = absl::StrFormat("%s by %g %g %g m and %.4g deg", path, position.x(), position.y(),
+                                  position.z(),
+                                  RotationDistance(info->viewpoint, Pose()) * kDegreesPerRadian);
   }
   std::vector<std::string> remarks;
   if (!first_bin.empty()) remarks.push_back(first_bin);

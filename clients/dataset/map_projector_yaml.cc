@@ -46,7 +46,8 @@ absl::StatusOr<std::string> WordOf(const std::string& path, const YAML::Node& pa
                                    const char* key) {
   const YAML::Node node = parent[key];
   if (!node) {
-    return YamlErrorAt(path, parent, absl::StrCat(key, " must be a word", MissingText(parent, key)));
+    return YamlErrorAt(path, parent,
+                       absl::StrCat(key, " must be a word", MissingText(parent, key)));
   }
   if (!node.IsScalar() || node.Scalar().empty()) {
     return YamlErrorAt(path, node, absl::StrCat(key, " must be a word"));

@@ -49,9 +49,8 @@ absl::Status AddAutowareMap(const fs::path& directory, std::vector<TileSource>& 
     source.listed = true;
     tiles.push_back(std::move(source));
   }
-  std::sort(tiles.begin(), tiles.end(), [](const TileSource& a, const TileSource& b) {
-    return CloudNameLess(a.path, b.path);
-  });
+  std::sort(tiles.begin(), tiles.end(),
+            [](const TileSource& a, const TileSource& b) { return CloudNameLess(a.path, b.path); });
   std::move(tiles.begin(), tiles.end(), std::back_inserter(sources));
   return absl::OkStatus();
 }
@@ -115,8 +114,8 @@ absl::Status AddPoses(const MapSourceOptions& options, std::vector<TileSource>& 
   if (notes == nullptr) return absl::OkStatus();
   notes->remarks.push_back(absl::StrCat("poses are paired with the clouds ", *order));
   if (!options.calibration.empty()) {
-    notes->remarks.push_back(absl::StrCat("the poses are a camera's, and are moved to the LiDAR by ",
-                                          options.calibration));
+    notes->remarks.push_back(absl::StrCat(
+        "the poses are a camera's, and are moved to the LiDAR by ", options.calibration));
   }
   std::optional<std::string> doubt = DoubtOnSide(sources);
   if (!doubt.has_value() && !options.base_T_sensor.has_value()) doubt = DoubtOnAxes(*poses);

@@ -28,8 +28,9 @@ absl::string_view FractionOf(absl::string_view stem) {
   const size_t dot = stem.rfind('.');
   if (dot == absl::string_view::npos || dot == 0 || dot + 1 == stem.size()) return {};
   const absl::string_view fraction = stem.substr(dot + 1);
-  const bool digits = fraction.find_first_not_of("0123456789") == absl::string_view::npos &&
-                      absl::string_view("0123456789").find(stem[dot - 1]) != absl::string_view::npos;
+  const bool digits =
+      fraction.find_first_not_of("0123456789") == absl::string_view::npos &&
+      absl::string_view("0123456789").find(stem[dot - 1]) != absl::string_view::npos;
   return digits ? fraction : absl::string_view();
 }
 
@@ -49,9 +50,9 @@ absl::Status CheckPair(const std::string& before, const std::string& after) {
   const std::string a = StemOf(before);
   const std::string b = StemOf(after);
   if (CompareNatural(a, b) == 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "clouds that are paired with poses must have names of different numbers (got ",
-        NameOf(before), " and ", NameOf(after), " in ", FolderOf(before), ")"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("clouds that are paired with poses must have names of different numbers (got ",
+                     NameOf(before), " and ", NameOf(after), " in ", FolderOf(before), ")"));
   }
   if (DecimalsDisagree(a, b)) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -129,8 +130,9 @@ absl::StatusOr<std::vector<std::string>> ListClouds(const std::string& path) {
   }
   if (clouds.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path, ": holds no cloud; a cloud's name ends in .pcd, .ply or .bin (KITTI); "
-                           "there is ",
+        absl::StrCat(path,
+                     ": holds no cloud; a cloud's name ends in .pcd, .ply or .bin (KITTI); "
+                     "there is ",
                      FolderText(path)));
   }
   std::sort(clouds.begin(), clouds.end(), CloudNameLess);
@@ -162,7 +164,7 @@ absl::StatusOr<std::string> PairingOrder(const std::vector<std::string>& paths) 
     absl::StrAppend(&names, i == 0 ? "" : ", ", last && i > kFirstNames ? "... " : "",
                     NameOf(paths[i]));
   }
-  const char* order = !numeric      ? "in the order given"
+  const char* order = !numeric     ? "in the order given"
                       : one_folder ? "in the numeric order of their names"
                                    : "folder by folder, in the numeric order of their names";
   return absl::StrCat(order, ": ", names);

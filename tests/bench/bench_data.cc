@@ -24,8 +24,9 @@ void AddMapFlags(CLI::App& app, MapOptions& options) {
       "Build the map from a cloud file, a directory of clouds, or an Autoware map directory");
   app.add_option("--map-poses", options.map_poses,
                  "Place the clouds of the map by the KITTI poses of this file");
-  app.add_option("--map-record-floats", options.record_floats,
-                 "Take .bin files of the map to have this many float32 a point; 0: by their values");
+  app.add_option(
+      "--map-record-floats", options.record_floats,
+      "Take .bin files of the map to have this many float32 a point; 0: by their values");
 }
 
 void AddScanFlags(CLI::App& app, ScanOptions& options) {

@@ -22,7 +22,8 @@ absl::StatusOr<ReplayInput> ReadReplayInput(const ReplayFiles& files) {
   absl::StatusOr<std::string> order = PairingOrder(input.scans);
   if (!order.ok()) return order.status();
   input.order = *std::move(order);
-  absl::StatusOr<std::vector<StampedPose>> truth = ReadPoses(files.poses, *format, files.calibration);
+  absl::StatusOr<std::vector<StampedPose>> truth =
+      ReadPoses(files.poses, *format, files.calibration);
   if (!truth.ok()) return truth.status();
   input.truth = *std::move(truth);
   if (input.truth.size() != input.scans.size()) {

@@ -25,7 +25,7 @@ struct ReplayFiles {
   std::string guesses;  // a guess for each; empty: none
   std::string pose_format = "kitti";
   std::string calibration;  // KITTI's, with which poses and guesses are its camera's; empty: none
-  size_t max_scans = 0;  // 0: all
+  size_t max_scans = 0;     // 0: all
   CloudReadOptions read;
 };
 

@@ -22,11 +22,11 @@ struct ReplaySetting {
   std::string engine;
   std::string map;
   std::string profile;
-  std::string scans;     // the directory
+  std::string scans;       // the directory
   std::string scan_order;  // of its files, in words; empty: a bag
-  std::string guess;     // "truth", "previous", or the file
-  std::string perturb;   // as typed; empty: none
-  double rate_hz = 0.0;  // 0: closed loop
+  std::string guess;       // "truth", "previous", or the file
+  std::string perturb;     // as typed; empty: none
+  double rate_hz = 0.0;    // 0: closed loop
   double elapsed_s = 0.0;
 };
 

@@ -34,7 +34,7 @@ class ScanSource {
 
 class FileScans : public ScanSource {
  public:
-  FileScans(std::vector<std::string> paths, const CloudReadOptions& read)
+  explicit FileScans(std::vector<std::string> paths, const CloudReadOptions& read = {})
       : paths_(std::move(paths)), read_(read) {}
   [[nodiscard]] absl::StatusOr<SourceScan> Next() override;
 

@@ -67,8 +67,8 @@ class Bag {
 };
 
 // A file, or rosbag2's directory of files; several are one recording, in the order of their first
-// messages. NotFound, InvalidArgument (no bag, damaged, or a compression of whole files) and
-// ResourceExhausted errors name the file.
+// messages. Files that are compressed as a whole (zstd, lz4) are decompressed to temporary ones.
+// NotFound, InvalidArgument (no bag, or damaged) and ResourceExhausted errors name the file.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<Bag>> OpenBag(const std::vector<std::string>& paths);
 
 }  // namespace voxloc::bag

@@ -7,13 +7,14 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "clients/dataset/bag/decompress.h"
+#include "clients/dataset/bag/plain_cursor.h"
 
 namespace voxloc::bag {
 
 absl::StatusOr<std::unique_ptr<Cursor>> ChunkedBag::Read(const std::vector<size_t>& topics) const {
   std::vector<bool> wanted(contents_.topics.size(), false);
   for (const size_t topic : topics) wanted.at(topic) = true;
-  return std::make_unique<ChunkCursor>(*this, std::move(wanted));
+  return PlainCursor(contents_, std::make_unique<ChunkCursor>(*this, std::move(wanted)));
 }
 
 const size_t* ChunkedBag::TopicOf(uint32_t channel) const {

@@ -121,6 +121,58 @@ absl::StatusOr<std::string> AtMost(Compression compression, absl::string_view st
   return std::string(stored);
 }
 
+class ZstdDecoder : public FrameDecoder {
+ public:
+  static absl::StatusOr<std::unique_ptr<FrameDecoder>> Create() {
+    auto decoder = std::make_unique<ZstdDecoder>();
+    if (decoder->stream_ == nullptr) return absl::ResourceExhaustedError("no memory for zstd");
+    return decoder;
+  }
+
+  absl::StatusOr<size_t> Decode(absl::string_view* in, std::string* out) override {
+    if (in->empty() && whole_) return size_t{0};
+    ZSTD_inBuffer from = {in->data(), in->size(), 0};
+    ZSTD_outBuffer to = {out->data(), out->size(), 0};
+    const size_t expected = ZSTD_decompressStream(stream_.get(), &to, &from);
+    if (ZSTD_isError(expected) != 0) return Damaged("zstd", ZSTD_getErrorName(expected));
+    in->remove_prefix(from.pos);
+    whole_ = expected == 0;
+    return to.pos;
+  }
+
+ private:
+  const std::unique_ptr<ZSTD_DStream, size_t (*)(ZSTD_DStream*)> stream_{ZSTD_createDStream(),
+                                                                         ZSTD_freeDStream};
+};
+
+class Lz4Decoder : public FrameDecoder {
+ public:
+  static absl::StatusOr<std::unique_ptr<FrameDecoder>> Create() {
+    LZ4F_dctx* context = nullptr;
+    if (LZ4F_isError(LZ4F_createDecompressionContext(&context, LZ4F_VERSION)) != 0) {
+      return absl::ResourceExhaustedError("no memory for lz4");
+    }
+    return std::unique_ptr<FrameDecoder>(new Lz4Decoder(context));
+  }
+
+  absl::StatusOr<size_t> Decode(absl::string_view* in, std::string* out) override {
+    if (in->empty() && whole_) return size_t{0};
+    size_t made = out->size();
+    size_t taken = in->size();
+    const size_t expected =
+        LZ4F_decompress(context_.get(), out->data(), &made, in->data(), &taken, nullptr);
+    if (LZ4F_isError(expected) != 0) return Damaged("lz4", LZ4F_getErrorName(expected));
+    in->remove_prefix(taken);
+    whole_ = expected == 0;
+    return made;
+  }
+
+ private:
+  explicit Lz4Decoder(LZ4F_dctx* context) : context_(context, LZ4F_freeDecompressionContext) {}
+
+  const std::unique_ptr<LZ4F_dctx, LZ4F_errorCode_t (*)(LZ4F_dctx*)> context_;
+};
+
 }  // namespace
 
 absl::StatusOr<Compression> CompressionNamed(absl::string_view name) {
@@ -146,13 +198,28 @@ absl::StatusOr<std::string> Decompress(Compression compression, absl::string_vie
   return bytes;
 }
 
-bool IsZstdFrame(absl::string_view bytes) {
-  // The magic number of RFC 8878, section 3.1.1.
-  return bytes.substr(0, 4) == absl::string_view("\x28\xB5\x2F\xFD", 4);
+std::optional<Compression> FrameCompressionOf(absl::string_view bytes) {
+  // The magic numbers of RFC 8878, section 3.1.1, and of the LZ4 frame format.
+  if (bytes.substr(0, 4) == absl::string_view("\x28\xB5\x2F\xFD", 4)) return Compression::kZstd;
+  if (bytes.substr(0, 4) == absl::string_view("\x04\x22\x4D\x18", 4)) return Compression::kLz4;
+  return std::nullopt;
 }
 
-absl::StatusOr<std::string> DecompressZstdFrame(absl::string_view stored) {
-  return AtMost(Compression::kZstd, stored, kMostChunkBytes);
+absl::StatusOr<std::string> DecompressFrame(Compression compression, absl::string_view stored) {
+  return AtMost(compression, stored, kMostChunkBytes);
+}
+
+absl::StatusOr<std::unique_ptr<FrameDecoder>> FrameDecoder::Create(Compression compression) {
+  switch (compression) {
+    case Compression::kZstd:
+      return ZstdDecoder::Create();
+    case Compression::kLz4:
+      return Lz4Decoder::Create();
+    case Compression::kNone:
+    case Compression::kBz2:
+      break;
+  }
+  return absl::InvalidArgumentError("frames must be those of zstd or lz4");
 }
 
 }  // namespace voxloc::bag

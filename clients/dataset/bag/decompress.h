@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The compressions of recorded chunks and messages. Pure functions.
+// The compressions of recorded chunks, messages and files. Pure functions, and a decoder.
 
 #ifndef VOXLOC_CLIENTS_DATASET_BAG_DECOMPRESS_H_
 #define VOXLOC_CLIENTS_DATASET_BAG_DECOMPRESS_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -30,12 +32,31 @@ enum class Compression { kNone, kBz2, kLz4, kZstd };
 [[nodiscard]] absl::StatusOr<std::string> Decompress(Compression compression,
                                                      absl::string_view stored, uint64_t size);
 
-// Whether a message was compressed by rosbag2's compression mode MESSAGE. No serialized message
-// begins as a zstd frame does.
-[[nodiscard]] bool IsZstdFrame(absl::string_view bytes);
+// What a message of CDR, or a file, that is compressed as a whole begins with: zstd (as rosbag2
+// writes) or lz4. nullopt: neither. No serialized message of CDR begins so.
+[[nodiscard]] std::optional<Compression> FrameCompressionOf(absl::string_view bytes);
 
-// A zstd frame of unknown size.
-[[nodiscard]] absl::StatusOr<std::string> DecompressZstdFrame(absl::string_view stored);
+// Frames of unknown size, at most kMostChunkBytes.
+[[nodiscard]] absl::StatusOr<std::string> DecompressFrame(Compression compression,
+                                                          absl::string_view stored);
+
+// Frames one after another, piece by piece. For one thread.
+class FrameDecoder {
+ public:
+  // kZstd or kLz4.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<FrameDecoder>> Create(
+      Compression compression);
+  virtual ~FrameDecoder() = default;
+
+  // Takes what it can off `in` and fills `out` from its start; how many bytes came out. As many as
+  // `out` has: there may be more, also where `in` is empty.
+  [[nodiscard]] virtual absl::StatusOr<size_t> Decode(absl::string_view* in, std::string* out) = 0;
+  // The last frame has ended.
+  [[nodiscard]] bool whole() const { return whole_; }
+
+ protected:
+  bool whole_ = false;
+};
 
 }  // namespace voxloc::bag
 

@@ -2,7 +2,9 @@
 
 #include "clients/dataset/bag/frame_tree.h"
 
-#include "absl/algorithm/container.h"
+#include <algorithm>
+#include <deque>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -10,8 +12,13 @@
 namespace voxloc::bag {
 namespace {
 
+// What publishers' rounding, and float32 on the way, make of a mount that is fixed; a vehicle that
+// moves does so by more. At 100 m the angle is 1 mm.
+constexpr double kNoise_m = 1e-5;
+constexpr double kNoise_rad = 1e-5;
+
 bool SamePose(const Pose& a, const Pose& b) {
-  return a.translation == b.translation && a.rotation.coeffs() == b.rotation.coeffs();
+  return TranslationDistance(a, b) <= kNoise_m && RotationDistance(a, b) <= kNoise_rad;
 }
 
 }  // namespace
@@ -20,52 +27,88 @@ absl::Status FrameTree::Add(const PoseMessage& transform) {
   const absl::StatusOr<Pose> pose = PoseFromQuaternion(transform.translation, transform.rotation);
   if (!pose.ok()) return pose.status();
   const auto [found, added] =
-      edges_.try_emplace(transform.child, Edge{transform.parent, *pose, false, ""});
-  if (added) return absl::OkStatus();
+      edges_.try_emplace(Key(transform.child, transform.parent),
+                         Edge{transform.parent, transform.child, *pose, false});
   Edge& edge = found->second;
-  if (edge.parent != transform.parent) {
-    edge.other_parent = transform.parent;
-  } else if (!SamePose(edge.parent_T_child, *pose)) {
-    edge.moves = true;
-  }
+  if (!added && !SamePose(edge.parent_T_child, *pose)) edge.moves = true;
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<std::string>> FrameTree::Ancestors(const std::string& frame) const {
-  std::vector<std::string> line = {frame};
-  while (true) {
-    const auto edge = edges_.find(line.back());
-    if (edge == edges_.end()) return line;
-    if (!edge->second.other_parent.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the frame '", line.back(), "' must have one parent in tf (got '",
-                       edge->second.parent, "' and '", edge->second.other_parent, "')"));
-    }
-    line.push_back(edge->second.parent);
-    if (line.size() > edges_.size() + 1) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the parents of the frame '", frame, "' in tf form a ring"));
+std::map<std::string, FrameTree::Ancestor> FrameTree::Ancestors(const std::string& frame) const {
+  std::map<std::string, Ancestor> ancestors = {{frame, Ancestor()}};
+  std::deque<std::string> open = {frame};
+  while (!open.empty()) {
+    const std::string child = open.front();
+    open.pop_front();
+    const size_t steps = ancestors.at(child).steps + 1;
+    for (auto edge = edges_.lower_bound(Key(child, "")); edge != edges_.end(); ++edge) {
+      if (edge->first.first != child) break;
+      const auto [ancestor, added] = ancestors.try_emplace(edge->second.parent);
+      if (added) {
+        ancestor->second.steps = steps;
+        open.push_back(ancestor->first);
+      }
+      if (ancestor->second.steps == steps) ancestor->second.last.push_back(edge->first);
     }
   }
+  return ancestors;
+}
+
+bool FrameTree::InRing(const std::string& frame) const {
+  for (const auto& [key, edge] : edges_) {
+    if (edge.parent == frame && Ancestors(frame).count(edge.child) > 0) return true;
+  }
+  return false;
 }
 
 absl::StatusOr<std::vector<FrameTree::Step>> FrameTree::Path(const std::string& from,
                                                              const std::string& to) const {
-  std::vector<Step> steps;
-  if (from == to) return steps;
-  const absl::StatusOr<std::vector<std::string>> up = Ancestors(from);
-  if (!up.ok()) return up.status();
-  const absl::StatusOr<std::vector<std::string>> down = Ancestors(to);
-  if (!down.ok()) return down.status();
-  const auto meeting = absl::c_find_if(
-      *up, [&](const std::string& frame) { return absl::c_linear_search(*down, frame); });
-  if (meeting == up->end()) {
+  const std::map<std::string, Ancestor> up = Ancestors(from);
+  const std::map<std::string, Ancestor> down = Ancestors(to);
+  std::vector<std::string> nearest;
+  size_t least = 0;
+  for (const auto& [frame, ancestor] : up) {
+    const auto other = down.find(frame);
+    if (other == down.end()) continue;
+    const size_t steps = ancestor.steps + other->second.steps;
+    if (nearest.empty() || steps < least) {
+      nearest = {frame};
+      least = steps;
+    } else if (steps == least) {
+      nearest.push_back(frame);
+    }
+  }
+  if (nearest.empty()) {
+    for (const auto* ancestors : {&up, &down}) {
+      for (const auto& [frame, ancestor] : *ancestors) {
+        if (InRing(frame)) {
+          return absl::InvalidArgumentError(
+              absl::StrCat("the parents of the frame '", frame, "' in tf form a ring"));
+        }
+      }
+    }
     return absl::NotFoundError(
         absl::StrCat("tf does not connect the frame '", from, "' to '", to, "'; it has ", Text()));
   }
-  for (auto frame = up->begin(); frame != meeting; ++frame) steps.push_back({*frame, true});
-  const auto end = absl::c_find(*down, *meeting);
-  for (auto frame = end; frame != down->begin();) steps.push_back({*--frame, false});
+  const auto several = [&](const std::string& a, const std::string& b) {
+    return absl::InvalidArgumentError(absl::StrCat("tf must have one shortest way from '", from,
+                                                   "' to '", to, "' (got one over '", a,
+                                                   "' and one over '", b, "')"));
+  };
+  if (nearest.size() > 1) return several(nearest[0], nearest[1]);
+  std::vector<Step> steps;
+  // From the meeting point back to each end.
+  for (const bool upwards : {true, false}) {
+    const std::map<std::string, Ancestor>& ancestors = upwards ? up : down;
+    std::string frame = nearest[0];
+    while (ancestors.at(frame).steps > 0) {
+      const std::vector<Key>& last = ancestors.at(frame).last;
+      if (last.size() > 1) return several(last[0].first, last[1].first);
+      steps.push_back({last[0], upwards});
+      frame = last[0].first;
+    }
+    if (upwards) std::reverse(steps.begin(), steps.end());
+  }
   return steps;
 }
 
@@ -74,12 +117,12 @@ absl::StatusOr<Pose> FrameTree::Fixed(const std::string& to, const std::string& 
   if (!steps.ok()) return steps.status();
   Pose to_T_from;
   for (const Step& step : *steps) {
-    const Edge& edge = edges_.at(step.child);
+    const Edge& edge = edges_.at(step.edge);
     if (edge.moves) {
       return absl::InvalidArgumentError(absl::StrCat("the frames '", from, "' and '", to,
                                                      "' must be fixed to each other, but the "
                                                      "transform from '",
-                                                     edge.parent, "' to '", step.child, "' moves"));
+                                                     edge.parent, "' to '", edge.child, "' moves"));
     }
     to_T_from = (step.up ? edge.parent_T_child : edge.parent_T_child.Inverse()) * to_T_from;
   }
@@ -89,8 +132,8 @@ absl::StatusOr<Pose> FrameTree::Fixed(const std::string& to, const std::string& 
 std::string FrameTree::Text() const {
   if (edges_.empty()) return "no frames";
   std::vector<std::string> texts;
-  for (const auto& [child, edge] : edges_) {
-    texts.push_back(absl::StrCat(edge.parent, " -> ", child, edge.moves ? " (moves)" : ""));
+  for (const auto& [key, edge] : edges_) {
+    texts.push_back(absl::StrCat(edge.parent, " -> ", edge.child, edge.moves ? " (moves)" : ""));
   }
   return absl::StrJoin(texts, ", ");
 }

@@ -3,12 +3,16 @@
 // The frames of a recording, as tf and tf_static connect them: which are there, how one comes to
 // another, and whether that ever changes. A transform is fixed where the recording never shows
 // another value for it, whichever topic it is from: many ROS 1 drives repeat fixed mounts on /tf.
+//
+// A frame may have several parents, as base_link has where odometry and a localizer run: between
+// two frames the shortest way over a common ancestor counts, and the transform from one to the
+// other where it was recorded.
 
 #ifndef VOXLOC_CLIENTS_DATASET_BAG_FRAME_TREE_H_
 #define VOXLOC_CLIENTS_DATASET_BAG_FRAME_TREE_H_
 
+#include <cstddef>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,26 +25,28 @@ namespace voxloc::bag {
 
 class FrameTree {
  public:
-  // From parent to child.
   struct Edge {
     std::string parent;
-    Pose parent_T_child;       // the first one recorded
-    bool moves = false;        // another one was recorded
-    std::string other_parent;  // of the same child; empty: none
-  };
-  // One step of a path: over the edge of `child`, to its parent where `up`.
-  struct Step {
     std::string child;
+    Pose parent_T_child;  // the first one recorded
+    bool moves = false;   // another one was recorded, by more than noise
+  };
+  // By child, then parent.
+  using Key = std::pair<std::string, std::string>;
+  // One step of a path: over this edge, to its parent where `up`.
+  struct Step {
+    Key edge;
     bool up = false;
   };
 
   // InvalidArgument: it is no pose.
   [[nodiscard]] absl::Status Add(const PoseMessage& transform);
 
-  [[nodiscard]] const std::map<std::string, Edge>& edges() const { return edges_; }  // by child
+  [[nodiscard]] const std::map<Key, Edge>& edges() const { return edges_; }
 
-  // The steps from frame `from` to frame `to`. NotFound names the frames that are there;
-  // InvalidArgument: a frame has two parents, or parents form a ring.
+  // The steps from frame `from` to frame `to`: up to the common ancestor that is nearest, and down.
+  // NotFound names the frames that are there; InvalidArgument: there are several ways of equal
+  // length, or parents form a ring and there is none.
   [[nodiscard]] absl::StatusOr<std::vector<Step>> Path(const std::string& from,
                                                        const std::string& to) const;
 
@@ -51,10 +57,16 @@ class FrameTree {
   [[nodiscard]] std::string Text() const;
 
  private:
-  // The frame, its parent, the parent's parent and so on.
-  [[nodiscard]] absl::StatusOr<std::vector<std::string>> Ancestors(const std::string& frame) const;
+  // An ancestor of a frame: how far it is, and the step to it from each that is one nearer.
+  struct Ancestor {
+    size_t steps = 0;
+    std::vector<Key> last;
+  };
+  // Of a frame, which is one itself.
+  [[nodiscard]] std::map<std::string, Ancestor> Ancestors(const std::string& frame) const;
+  [[nodiscard]] bool InRing(const std::string& frame) const;
 
-  std::map<std::string, Edge> edges_;
+  std::map<Key, Edge> edges_;
 };
 
 }  // namespace voxloc::bag

@@ -2,8 +2,8 @@
 //
 // MCAP files (https://mcap.dev/spec): what ROS 2 records to since Iron, and what many tools write.
 // Chunks without compression or with lz4 or zstd, messages outside of chunks, files with and
-// without a summary, and files that were not closed. Checksums of chunks and of the summary are
-// checked.
+// without a summary, files that were not closed, and messages that rosbag2 compressed one by one.
+// Checksums of chunks and of the summary are checked.
 
 #ifndef VOXLOC_CLIENTS_DATASET_BAG_MCAP_BAG_H_
 #define VOXLOC_CLIENTS_DATASET_BAG_MCAP_BAG_H_

@@ -4,18 +4,23 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "clients/dataset/bag/bag.h"
+#include "clients/dataset/bag/compressed_file.h"
 #include "clients/dataset/bag/decompress.h"
 #include "clients/dataset/bag/joined_bag.h"
 #include "clients/dataset/bag/mcap_bag.h"
 #include "clients/dataset/bag/ros1_bag.h"
 #include "clients/dataset/bag/sqlite_bag.h"
 #include "clients/dataset/yaml_file.h"
+#include "core/text/natural_order.h"
 
 namespace voxloc::bag {
 namespace {
@@ -28,12 +33,36 @@ constexpr absl::string_view kSqliteMagic("SQLite format 3\0", 16);
 // rosbag2 describes a directory of files here.
 constexpr char kMetadataFile[] = "metadata.yaml";
 
+// Endings of files that rosbag2 (its compression mode FILE) or a user has compressed as a whole.
+constexpr absl::string_view kCompressedEnds[] = {".zstd", ".zst", ".lz4"};
+
+// The name without such an ending.
+absl::string_view PlainName(absl::string_view name) {
+  for (const absl::string_view end : kCompressedEnds) {
+    if (absl::EndsWith(name, end)) return absl::StripSuffix(name, end);
+  }
+  return name;
+}
+
 bool IsBagFile(const fs::path& path) {
   const std::string name = path.filename().string();
-  for (const char* end : {".db3", ".mcap", ".bag", ".db3.zstd", ".mcap.zstd"}) {
-    if (absl::EndsWith(name, end)) return true;
+  for (const char* end : {".db3", ".mcap", ".bag"}) {
+    if (absl::EndsWith(PlainName(name), end)) return true;
   }
   return false;
+}
+
+// A file of that name, or where it is not there, with or without an ending of compression: files
+// are decompressed, and metadata keeps their old names. nullopt: none.
+std::optional<fs::path> FindBagFile(const fs::path& directory, const std::string& name) {
+  std::error_code error;
+  const std::string plain(PlainName(name));
+  std::vector<std::string> names = {plain, name};
+  for (const absl::string_view end : kCompressedEnds) names.push_back(absl::StrCat(plain, end));
+  for (const std::string& candidate : names) {
+    if (fs::exists(directory / candidate, error)) return directory / candidate;
+  }
+  return std::nullopt;
 }
 
 // The files that rosbag2's metadata.yaml names.
@@ -49,11 +78,12 @@ absl::StatusOr<std::vector<std::string>> FilesOfMetadata(const fs::path& directo
     for (const YAML::Node& file : list) {
       // Older recorders name the directory as well.
       const fs::path name = fs::path(file.as<std::string>()).filename();
-      if (!fs::exists(directory / name)) {
+      const std::optional<fs::path> found = FindBagFile(directory, name.string());
+      if (!found.has_value()) {
         return absl::NotFoundError(
             absl::StrCat(path, " names ", name.string(), ", which is not in the directory"));
       }
-      files.push_back((directory / name).string());
+      files.push_back(found->string());
     }
     return absl::OkStatus();
   });
@@ -67,18 +97,57 @@ absl::StatusOr<std::vector<std::string>> FilesOf(const std::string& path) {
   if (fs::exists(fs::path(path) / kMetadataFile, error)) return FilesOfMetadata(path);
   std::vector<std::string> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
-    if (IsBagFile(entry.path())) files.push_back(entry.path().string());
+    // Decompressed files lie beside what they were made of.
+    const std::string name = entry.path().filename().string();
+    if (IsBagFile(entry.path()) && FindBagFile(path, name)->filename().string() == name) {
+      files.push_back(entry.path().string());
+    }
   }
   if (error) return absl::UnavailableError(absl::StrCat(path, ": ", error.message()));
   if (files.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
         path, " must have metadata.yaml or files .db3, .mcap or .bag (there are none)"));
   }
-  std::sort(files.begin(), files.end());
+  std::sort(files.begin(), files.end(), NaturalLess);
   return files;
 }
 
-absl::StatusOr<std::unique_ptr<Bag>> OpenFile(const std::string& path) {
+// A bag with more to say.
+class RemarkedBag : public Bag {
+ public:
+  RemarkedBag(std::unique_ptr<Bag> bag, const std::string& remark)
+      : bag_(std::move(bag)), contents_(bag_->contents()) {
+    contents_.remarks.push_back(remark);
+  }
+  const BagContents& contents() const override { return contents_; }
+  absl::StatusOr<std::unique_ptr<Cursor>> Read(const std::vector<size_t>& topics) const override {
+    return bag_->Read(topics);
+  }
+
+ private:
+  const std::unique_ptr<Bag> bag_;
+  BagContents contents_;
+};
+
+absl::StatusOr<std::unique_ptr<Bag>> OpenFile(const std::string& path, bool decompressed);
+
+absl::StatusOr<std::unique_ptr<Bag>> OpenCompressed(const std::string& path,
+                                                    Compression compression) {
+  const absl::StatusOr<DecompressedFile> file = DecompressedFile::Create(path, compression);
+  if (!file.ok()) return file.status();
+  absl::StatusOr<std::unique_ptr<Bag>> bag = OpenFile(file->path(), /*decompressed=*/true);
+  if (!bag.ok()) {
+    return absl::Status(bag.status().code(),
+                        absl::StrReplaceAll(bag.status().message(), {{file->path(), path}}));
+  }
+  return std::make_unique<RemarkedBag>(
+      *std::move(bag), absl::StrCat(path,
+                                    " is compressed as a whole, and is read from a temporary "
+                                    "file of ",
+                                    file->bytes(), " bytes"));
+}
+
+absl::StatusOr<std::unique_ptr<Bag>> OpenFile(const std::string& path, bool decompressed) {
   const absl::StatusOr<FileParts> file = FileParts::Open(path);
   if (!file.ok()) return file.status();
   std::string start(std::min<uint64_t>(file->size(), kSqliteMagic.size()), '\0');
@@ -86,12 +155,8 @@ absl::StatusOr<std::unique_ptr<Bag>> OpenFile(const std::string& path) {
   if (start == kSqliteMagic) return OpenSqliteBag(path);
   if (absl::StartsWith(start, "\x89MCAP")) return McapBag::Open(path);
   if (absl::StartsWith(start, "#ROSBAG")) return Ros1Bag::Open(path);
-  if (IsZstdFrame(start)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        path,
-        " is compressed as a whole (rosbag2's compression mode FILE); decompress it with "
-        "'zstd -d' first"));
-  }
+  const std::optional<Compression> compression = FrameCompressionOf(start);
+  if (compression.has_value() && !decompressed) return OpenCompressed(path, *compression);
   return absl::InvalidArgumentError(absl::StrCat(
       path, " must be a bag: rosbag2 with SQLite (.db3), MCAP (.mcap) or ROS 1 (.bag)"));
 }
@@ -105,7 +170,7 @@ absl::StatusOr<std::unique_ptr<Bag>> OpenBag(const std::vector<std::string>& pat
     const absl::StatusOr<std::vector<std::string>> files = FilesOf(path);
     if (!files.ok()) return files.status();
     for (const std::string& file : *files) {
-      absl::StatusOr<std::unique_ptr<Bag>> bag = OpenFile(file);
+      absl::StatusOr<std::unique_ptr<Bag>> bag = OpenFile(file, /*decompressed=*/false);
       if (!bag.ok()) return bag.status();
       bags.push_back(*std::move(bag));
     }

@@ -17,10 +17,10 @@ absl::StatusOr<PoseSource> PoseSource::OfTransforms(const BagContents& contents,
                                                     const FrameTree& tree, PoseFrames frames) {
   if (frames.map.empty() && frames.base.empty()) {
     size_t moving = 0;
-    for (const auto& [child, edge] : tree.edges()) {
+    for (const auto& [key, edge] : tree.edges()) {
       if (!edge.moves) continue;
       ++moving;
-      frames = {edge.parent, child};
+      frames = {edge.parent, edge.child};
     }
     if (moving != 1) frames = {};
   }
@@ -36,9 +36,9 @@ absl::StatusOr<PoseSource> PoseSource::OfTransforms(const BagContents& contents,
   if (!steps.ok()) return steps.status();
   source.steps_ = *std::move(steps);
   for (const FrameTree::Step& step : source.steps_) {
-    const FrameTree::Edge& edge = tree.edges().at(step.child);
-    source.edges_.emplace(step.child, edge);
-    if (edge.moves) source.moving_.emplace(step.child, PoseTrack());
+    const FrameTree::Edge& edge = tree.edges().at(step.edge);
+    source.edges_.emplace(step.edge, edge);
+    if (edge.moves) source.moving_.emplace(step.edge, PoseTrack());
   }
   if (source.moving_.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("the transforms from '", source.frames_.map,
@@ -93,7 +93,7 @@ absl::Status PoseSource::Take(const Topic& topic, absl::string_view bytes) {
   const absl::StatusOr<std::vector<PoseMessage>> transforms = DecodeTransforms(topic, bytes);
   if (!transforms.ok()) return transforms.status();
   for (const PoseMessage& transform : *transforms) {
-    const auto track = moving_.find(transform.child);
+    const auto track = moving_.find(FrameTree::Key(transform.child, transform.parent));
     if (track == moving_.end()) continue;
     if (absl::Status status = AddTo(&track->second, transform); !status.ok()) return status;
   }
@@ -101,7 +101,7 @@ absl::Status PoseSource::Take(const Topic& topic, absl::string_view bytes) {
 }
 
 absl::Status PoseSource::Finish(const FrameTree& tree) {
-  for (auto& [child, track] : moving_) track.Finish();
+  for (auto& [key, track] : moving_) track.Finish();
   if (!moving_.empty()) return absl::OkStatus();
   track_.Finish();
   if (track_.empty()) {
@@ -125,7 +125,7 @@ absl::Status PoseSource::Finish(const FrameTree& tree) {
 
 std::pair<int64_t, int64_t> PoseSource::span_ns() const {
   const PoseTrack* track = &track_;
-  for (const auto& [child, moving] : moving_) {
+  for (const auto& [key, moving] : moving_) {
     if (track->empty() || moving.poses().size() < track->poses().size()) track = &moving;
   }
   if (track->empty()) return {0, 0};
@@ -143,8 +143,8 @@ std::optional<Pose> PoseSource::At(int64_t stamp_ns) const {
   }
   std::optional<Pose> map_T_base;
   for (const FrameTree::Step& step : steps_) {
-    Pose parent_T_child = edges_.at(step.child).parent_T_child;
-    const auto track = moving_.find(step.child);
+    Pose parent_T_child = edges_.at(step.edge).parent_T_child;
+    const auto track = moving_.find(step.edge);
     if (track != moving_.end()) {
       const std::optional<Pose> now = track->second.At(stamp_ns);
       if (!now.has_value()) return std::nullopt;

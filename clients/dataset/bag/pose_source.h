@@ -93,10 +93,10 @@ class PoseSource {
   std::optional<Pose> map_T_parent_;
   std::optional<Pose> child_T_base_;
 
-  // Of tf: the way from base to map, and the tracks of the edges on it that move, by their child.
+  // Of tf: the way from base to map, and the tracks of the edges on it that move.
   std::vector<FrameTree::Step> steps_;
-  std::map<std::string, FrameTree::Edge> edges_;
-  std::map<std::string, PoseTrack> moving_;
+  std::map<FrameTree::Key, FrameTree::Edge> edges_;
+  std::map<FrameTree::Key, PoseTrack> moving_;
 };
 
 }  // namespace voxloc::bag

@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "clients/dataset/bag/decompress.h"
+#include "clients/dataset/bag/plain_cursor.h"
 
 namespace voxloc::bag {
 namespace {
@@ -127,18 +128,12 @@ class SqliteCursor : public Cursor {
     if (bytes == nullptr) return true;  // decoders refuse an empty message
     message->bytes =
         absl::string_view(bytes, static_cast<size_t>(sqlite3_column_bytes(data_.get(), 0)));
-    if (!IsZstdFrame(message->bytes)) return true;
-    absl::StatusOr<std::string> plain = DecompressZstdFrame(message->bytes);
-    if (!plain.ok()) return plain.status();
-    plain_ = *std::move(plain);
-    message->bytes = plain_;
     return true;
   }
 
   const SqliteBag& bag_;
   const Statement order_;
   const Statement data_;
-  std::string plain_;  // a message that was compressed
   bool done_ = false;
 };
 
@@ -224,7 +219,8 @@ absl::StatusOr<std::unique_ptr<Cursor>> SqliteBag::Read(const std::vector<size_t
   if (!order.ok()) return order.status();
   absl::StatusOr<Statement> data = Prepare("SELECT data FROM messages WHERE rowid = ?1");
   if (!data.ok()) return data.status();
-  return std::make_unique<SqliteCursor>(*this, *std::move(order), *std::move(data));
+  return PlainCursor(contents_,
+                     std::make_unique<SqliteCursor>(*this, *std::move(order), *std::move(data)));
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 //
 // rosbag2's SQLite files (.db3): the tables `topics` and `messages`. The file is read only, and
 // what is in it is data: views, virtual tables and triggers are not run. Messages compressed one by
-// one (rosbag2's compression mode MESSAGE with zstd) are decompressed.
+// one (rosbag2's compression mode MESSAGE) are decompressed.
 
 #ifndef VOXLOC_CLIENTS_DATASET_BAG_SQLITE_BAG_H_
 #define VOXLOC_CLIENTS_DATASET_BAG_SQLITE_BAG_H_

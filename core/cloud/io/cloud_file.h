@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Point clouds in files: PCD (ascii, binary, binary_compressed), PLY (ascii, binary of either endianness)
-// and .bin without a header (float32 records, x y z first: KITTI, nuScenes).
+// Point clouds in files: PCD (ascii, binary, binary_compressed), PLY (ascii, binary of either
+// endianness) and .bin without a header (float32 records, x y z first: KITTI, nuScenes).
 //
 // Fields may come in any order and type; x, y and z are taken, and intensity where there is one.
 // The VIEWPOINT of a PCD, a pose, moves its points where it is not the identity.

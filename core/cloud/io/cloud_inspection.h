@@ -26,8 +26,8 @@ struct CloudFileInfo {
   std::optional<RecordFloats> record;
 };
 
-// Reads the file's beginning only, or samples of a .bin file. Errors are those of ReadCloud; what only the points would show,
-// they do not have.
+// Reads the file's beginning only, or samples of a .bin file. Errors are those of ReadCloud; what
+// only the points would show, they do not have.
 [[nodiscard]] absl::StatusOr<CloudFileInfo> InspectCloud(const std::string& path,
                                                          const CloudReadOptions& options = {});
 

@@ -48,8 +48,8 @@ std::optional<Records> PlyRecords(absl::string_view head, absl::string_view name
   return records;
 }
 
-absl::StatusOr<std::optional<Records>> BinFileRecords(const FileParts& file,
-                                                      absl::string_view name, size_t told) {
+absl::StatusOr<std::optional<Records>> BinFileRecords(const FileParts& file, absl::string_view name,
+                                                      size_t told) {
   const absl::StatusOr<RecordFloats> record = RecordFloatsOfFile(file, name, told);
   if (!record.ok()) return record.status();
   const RecordLayout layout = BinRecords(record->floats);

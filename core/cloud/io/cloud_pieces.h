@@ -3,11 +3,12 @@
 // A cloud file of any size, piece by piece: its points in their order, as ReadCloud (cloud_file.h)
 // would give them in one cloud.
 //
-// PCD binary, PLY binary (unless its vertices or elements before them have lists) and KITTI .bin are
-// read a piece at a time, and memory holds one piece whatever the size of the file. Text (PCD and
-// PLY ascii) and PCD binary_compressed are read whole and come as one piece, within the limits of
-// ReadCloud. All pieces have one origin, that of the cloud as a whole; pieces before its first
-// finite point have a zero origin (moved by VIEWPOINT). Errors are those of ReadCloud. For one thread.
+// PCD binary, PLY binary (unless its vertices or elements before them have lists) and KITTI .bin
+// are read a piece at a time, and memory holds one piece whatever the size of the file. Text (PCD
+// and PLY ascii) and PCD binary_compressed are read whole and come as one piece, within the limits
+// of ReadCloud. All pieces have one origin, that of the cloud as a whole; pieces before its first
+// finite point have a zero origin (moved by VIEWPOINT). Errors are those of ReadCloud. For one
+// thread.
 
 #ifndef VOXLOC_CORE_CLOUD_IO_CLOUD_PIECES_H_
 #define VOXLOC_CORE_CLOUD_IO_CLOUD_PIECES_H_
@@ -58,7 +59,7 @@ class CloudPieceReader {
   RecordLayout records_;
   uint64_t data_offset_ = 0;  // of the first record in the file
   size_t piece_points_ = 0;
-  std::vector<char> bytes_;  // of a piece
+  std::vector<char> bytes_;                // of a piece
   std::optional<Eigen::Vector3d> origin_;  // in the file's coordinates
   std::optional<PcdHeader> pcd_;           // what places the points; nullopt: another format
   // Or whole.

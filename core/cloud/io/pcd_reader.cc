@@ -138,8 +138,7 @@ absl::StatusOr<PointCloud> ReadCompressed(const PcdHeader& header, absl::string_
   const unsigned int done = lzf_decompress(block, packed, data.get(), unpacked);
   // Some writers (pypcd and its successors) store what LZF does not make smaller as it is, to the
   // end of the file.
-  const bool stored =
-      done != unpacked && packed == unpacked && packed == available - kSizesBytes;
+  const bool stored = done != unpacked && packed == unpacked && packed == available - kSizesBytes;
   if (stored) std::memcpy(data.get(), block, unpacked);
   if (done != unpacked && !stored) {
     return MalformedByte(name, header.data_offset + kSizesBytes,

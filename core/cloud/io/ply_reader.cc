@@ -71,8 +71,7 @@ absl::StatusOr<size_t> SkipElement(const PlyHeader& header, const PlyElement& el
     return offset + each * element.count;
   }
   for (size_t i = 0; i < element.count; ++i) {
-    const absl::StatusOr<size_t> after =
-        SkipOne(header, element, i, bytes, offset, name, scalars);
+    const absl::StatusOr<size_t> after = SkipOne(header, element, i, bytes, offset, name, scalars);
     if (!after.ok()) return after.status();
     offset = *after;
   }
@@ -91,8 +90,7 @@ absl::StatusOr<PointCloud> ReadBinary(const PlyHeader& header, const PlyElement&
   }
   if (vertex.has_list()) {
     std::string scalars;
-    const absl::StatusOr<size_t> after =
-        SkipElement(header, vertex, bytes, offset, name, &scalars);
+    const absl::StatusOr<size_t> after = SkipElement(header, vertex, bytes, offset, name, &scalars);
     if (!after.ok()) return after.status();
     return CloudFromColumns(records.ColumnsOf(scalars.data(), vertex.count));
   }
@@ -117,9 +115,9 @@ absl::StatusOr<std::string> ScalarsOf(const PlyElement& vertex, absl::string_vie
     }
     uint32_t length = 0;
     if (!absl::SimpleAtoi(word, &length)) {
-      return MalformedLine(name, line_number,
-                           absl::StrCat("the length of a list must be a whole number (got ",
-                                        Quoted(word), ")"));
+      return MalformedLine(
+          name, line_number,
+          absl::StrCat("the length of a list must be a whole number (got ", Quoted(word), ")"));
     }
     for (uint32_t i = 0; i < length; ++i) {
       if (TakeWord(line).empty()) {

@@ -28,7 +28,7 @@ constexpr double kDecisive = 5.0;
 
 // Where a record is two of half its length, the means of the halves differ by less than this share
 // of the spread.
-constexpr double kSameMean = 0.5;
+constexpr double kSameMean = 0.7;
 constexpr size_t kLeastRecordsOfMeans = 8;
 
 // No coordinate of a scan or of a map is farther from zero, or nearer and not zero.
@@ -117,8 +117,8 @@ std::optional<bool> HalvesDiffer(const std::vector<Values>& all, size_t floats) 
     if (std::min(counts[a], counts[b]) < kLeastRecordsOfMeans) return std::nullopt;
     const double mean_a = sums[a] / counts[a];
     const double mean_b = sums[b] / counts[b];
-    const double variance = 0.5 * (squares[a] / counts[a] - mean_a * mean_a +
-                                   squares[b] / counts[b] - mean_b * mean_b);
+    const double variance =
+        0.5 * (squares[a] / counts[a] - mean_a * mean_a + squares[b] / counts[b] - mean_b * mean_b);
     const double difference = std::abs(mean_a - mean_b);
     if (difference > kSameMean * std::sqrt(std::max(variance, 0.0)) + 1e-3) return true;
   }
@@ -218,8 +218,8 @@ absl::StatusOr<RecordFloats> ChooseRecordFloats(size_t told, absl::string_view n
   } else if (best == 4 && only_fit) {
     chosen.reason = RecordReason::kSize;
   } else if (!decided) {
-    return NotCertain(name, absl::StrCat("its ", file_bytes,
-                                         " bytes fit several, and its values do not decide"));
+    return NotCertain(
+        name, absl::StrCat("its ", file_bytes, " bytes fit several, and its values do not decide"));
   } else if (named && best != kNuScenesFloats) {
     return NotCertain(name, absl::StrCat("a .pcd.bin has 5, but the values look like ", best));
   } else if (named) {

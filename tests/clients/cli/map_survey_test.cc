@@ -96,7 +96,8 @@ TEST(MapSurveyTest, DoubtsTilesThatAreStackedButNotScansWithPoses) {
     if (placed) {
       EXPECT_THAT(stacked.Doubts(), IsEmpty());
     } else {
-      EXPECT_THAT(stacked.Doubts(), ElementsAre(HasSubstr("the 3 clouds lie on top of each other")));
+      EXPECT_THAT(stacked.Doubts(),
+                  ElementsAre(HasSubstr("the 3 clouds lie on top of each other")));
     }
   }
   MapSurvey side_by_side;
@@ -123,7 +124,8 @@ TEST(MapSurveyTest, DoubtsCoordinatesInCoarseSteps) {
   survey.Begin("a");
   PointCloud cloud;
   for (int i = 0; i < 100; ++i) {
-    cloud.PushBack(400'000.0F + static_cast<float>(i % 10), 20.0F + static_cast<float>(i / 10), 0.0F);
+    cloud.PushBack(400'000.0F + static_cast<float>(i % 10), 20.0F + static_cast<float>(i / 10),
+                   0.0F);
   }
   survey.Add("a", cloud);
   // Between 2^18 and 2^19 floats are 2^-5 apart.

@@ -67,7 +67,8 @@ TEST(MapProjectorYamlTest, SaysWhatIsWrongAndWhere) {
       {"", "must be a map that has a projector_type"},
       {"- MGRS\n", "must be a map"},
       {"type: MGRS\n",
-       "projector_type must be a word, and is missing; the keys here are 'type'; is 'type' meant to "
+       "projector_type must be a word, and is missing; the keys here are 'type'; is 'type' meant "
+       "to "
        "be projector_type?"},
       {"projection_type: MGRS\ndatum: x\n", "is 'projection_type' meant to be projector_type?"},
       {"projector_type: [MGRS]\n", "projector_type must be a word"},
@@ -76,7 +77,8 @@ TEST(MapProjectorYamlTest, SaysWhatIsWrongAndWhere) {
       {"projector_type: MGRS\nvertical_datum: WGS84\n", "mgrs_grid must be a word"},
       {start, "map_origin must have a latitude and a longitude"},
       {start + "map_origin: here\n", "line 3"},
-      {start + "map_origin:\n  latitude: 1\n", "map_origin.longitude must be a number of degrees, and is missing"},
+      {start + "map_origin:\n  latitude: 1\n",
+       "map_origin.longitude must be a number of degrees, and is missing"},
       {start + "map_origin: {latitude: 1, lon: 2}\n", "the keys here are 'latitude, lon'"},
       {start + "map_origin:\n  latitude: north\n  longitude: 2\n", "line 4"},
       {start + "map_origin:\n  latitude: .nan\n  longitude: 2\n", "map_origin.latitude"},

@@ -93,7 +93,7 @@ TEST(MapSourceTest, PosesGoToTheCloudsInNumericOrder) {
     EXPECT_EQ(LoadTile(source)->Point(0).x(), 101 * std::stoi(source.id));
   }
   EXPECT_THAT(notes.remarks, ElementsAre("poses are paired with the clouds in the numeric order of "
-                                   "their names: 0.pcd, 1.pcd, 2.pcd, 10.pcd"));
+                                         "their names: 0.pcd, 1.pcd, 2.pcd, 10.pcd"));
 }
 
 TEST(MapSourceTest, TilesOfMetadataAreInNumericOrder) {

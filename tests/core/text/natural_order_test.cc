@@ -16,11 +16,24 @@ namespace {
 using ::testing::ElementsAreArray;
 
 TEST(NaturalOrderTest, NumbersOfAnyWidthCompareAsNumbers) {
-  const std::vector<std::string> ordered = {
-      "",       "0",       "1",        "2",         "10",
-      "11",     "100",     "99999999999999999999999998", "99999999999999999999999999",
-      "a",      "a-2",     "a2b1",     "a2b10",     "a10b2",
-      "frame_9", "frame_10", "frame_10_left", "frame_11"};
+  const std::vector<std::string> ordered = {"",
+                                            "0",
+                                            "1",
+                                            "2",
+                                            "10",
+                                            "11",
+                                            "100",
+                                            "99999999999999999999999998",
+                                            "99999999999999999999999999",
+                                            "a",
+                                            "a-2",
+                                            "a2b1",
+                                            "a2b10",
+                                            "a10b2",
+                                            "frame_9",
+                                            "frame_10",
+                                            "frame_10_left",
+                                            "frame_11"};
   std::vector<std::string> names = ordered;
   std::mt19937 random(1);
   for (int round = 0; round < 20; ++round) {

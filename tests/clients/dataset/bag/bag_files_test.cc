@@ -5,8 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <map>
 #include <random>
 #include <set>
@@ -17,11 +19,13 @@
 #include "clients/dataset/bag/drive.h"
 #include "clients/dataset/bag/messages.h"
 #include "tests/clients/dataset/bag/bag_fixtures.h"
+#include "tests/clients/dataset/bag/mcap_writer.h"
 #include "tests/support/scratch_dir.h"
 
 namespace voxloc::bag {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -255,6 +259,59 @@ TEST(BagDirectory, FilesWithoutMetadataAreOneRecording) {
   EXPECT_EQ((*bag)->contents().messages(), 15u);
 }
 
+std::string ZstdFrame(absl::string_view bytes) {
+  std::string out(ZSTD_compressBound(bytes.size()), '\0');
+  out.resize(ZSTD_compress(out.data(), out.size(), bytes.data(), bytes.size(), 3));
+  return out;
+}
+
+TEST(OpenBag, ReadsFilesThatAreCompressedAsAWhole) {
+  const ScratchDir scratch;
+  for (const char* name : {"rosbag2.db3", "none.mcap", "ros1_none.bag"}) {
+    const std::string plain = FileText(FixturePath(name));
+    // Two frames in a row are one file, too.
+    const std::string parts = ZstdFrame(plain.substr(0, 5000)) + ZstdFrame(plain.substr(5000));
+    for (const std::string& bytes : {ZstdFrame(plain), parts, Lz4Frame(plain)}) {
+      const std::string path = scratch.Path("whole.zstd");
+      WriteText(path, bytes);
+      const auto bag = OpenBag({path});
+      ASSERT_TRUE(bag.ok()) << bag.status();
+      absl::Status status;
+      EXPECT_EQ(ReadAll(**bag, &status).size(), 15u) << name;
+      EXPECT_TRUE(status.ok()) << status;
+      ASSERT_EQ((*bag)->contents().remarks.size(), 1u);
+      EXPECT_THAT((*bag)->contents().remarks[0],
+                  AllOf(HasSubstr("whole.zstd"), HasSubstr(std::to_string(plain.size()))));
+      WriteText(path, bytes.substr(0, bytes.size() / 2));
+      EXPECT_THAT(std::string(OpenBag({path}).status().message()), HasSubstr("whole.zstd"));
+    }
+  }
+}
+
+TEST(BagDirectory, MetadataMayNameFilesThatWereDecompressedSince) {
+  const std::string plain = FileText(FixturePath("rosbag2.db3"));
+  for (const bool keep_compressed : {true, false}) {
+    for (const bool decompressed : {true, false}) {
+      if (!keep_compressed && !decompressed) continue;
+      const ScratchDir scratch;
+      if (keep_compressed) WriteText(scratch.Path("a_0.db3.zstd"), ZstdFrame(plain));
+      if (decompressed) WriteText(scratch.Path("a_0.db3"), plain);
+      for (const char* named : {"a_0.db3.zstd", "a_0.db3", ""}) {
+        const std::string metadata = scratch.Path("metadata.yaml");
+        if (std::string(named).empty()) {
+          std::remove(metadata.c_str());
+        } else {
+          WriteText(metadata, absl::StrCat("rosbag2_bagfile_information:\n  relative_file_paths: [",
+                                           named, "]\n"));
+        }
+        const auto bag = OpenBag({scratch.Path("")});
+        ASSERT_TRUE(bag.ok()) << bag.status();
+        EXPECT_EQ((*bag)->contents().messages(), 15u) << named;
+      }
+    }
+  }
+}
+
 TEST(OpenBag, RefusesWhatIsNoBagAndSaysWhy) {
   const ScratchDir scratch;
   const auto refusal = [&](absl::string_view bytes) {
@@ -264,7 +321,9 @@ TEST(OpenBag, RefusesWhatIsNoBagAndSaysWhy) {
   EXPECT_THAT(refusal("# .PCD v0.7"), HasSubstr("must be a bag"));
   EXPECT_THAT(refusal(""), HasSubstr("must be a bag"));
   EXPECT_THAT(refusal("#ROSBAG V1.2\nabc"), HasSubstr("version 2.0"));
-  EXPECT_THAT(refusal(absl::string_view("\x28\xB5\x2F\xFD compressed", 15)), HasSubstr("zstd -d"));
+  EXPECT_THAT(refusal(absl::string_view("\x28\xB5\x2F\xFD compressed", 15)),
+              AllOf(HasSubstr("/x: it cannot be decompressed"), HasSubstr("zstd -d")));
+  EXPECT_THAT(refusal(ZstdFrame("# .PCD v0.7")), AllOf(HasSubstr("/x must be a bag")));
   EXPECT_EQ(OpenBag({scratch.Path("none")}).status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(OpenBag({scratch.Path("")}).status().message()),
               HasSubstr("there are none"));

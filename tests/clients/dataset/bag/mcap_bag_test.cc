@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <zstd.h>
 
 #include "tests/clients/dataset/bag/bag_fixtures.h"
 #include "tests/clients/dataset/bag/mcap_writer.h"
@@ -72,6 +73,24 @@ TEST_F(McapBagTest, ChannelsOfOneTopicAreOneTopic) {
                                      McapMessageBytes(7, 1, "x"), McapMessageBytes(9, 2, "y")));
   ASSERT_TRUE(bag.ok()) << bag.status();
   EXPECT_THAT(Texts(**bag, "/a"), ElementsAre("x", "y"));
+}
+
+TEST_F(McapBagTest, MessagesThatAreCompressedOneByOneAreDecompressed) {
+  const std::string text("\0\1\0\0hello", 9);
+  std::string zstd(ZSTD_compressBound(text.size()), '\0');
+  zstd.resize(ZSTD_compress(zstd.data(), zstd.size(), text.data(), text.size(), 3));
+  const auto bag =
+      Open(absl::StrCat(Definitions(), McapChunkBytes(1, 1, McapMessageBytes(7, 1, zstd), true),
+                        McapMessageBytes(7, 2, Lz4Frame(text)), McapMessageBytes(7, 3, text)));
+  ASSERT_TRUE(bag.ok()) << bag.status();
+  EXPECT_THAT(Texts(**bag), ElementsAre(text, text, text));
+  EXPECT_TRUE(status_.ok()) << status_;
+  // A damaged one ends the reading, with the topic's name.
+  const auto damaged = Open(absl::StrCat(Definitions(), McapMessageBytes(7, 1, text),
+                                         McapMessageBytes(8, 2, zstd.substr(0, 9))));
+  ASSERT_TRUE(damaged.ok()) << damaged.status();
+  EXPECT_THAT(Texts(**damaged), ElementsAre(text));
+  EXPECT_THAT(std::string(status_.message()), HasSubstr("a message of /b"));
 }
 
 TEST_F(McapBagTest, ReadsUpToAChunkWithAWrongChecksumAndSaysSo) {

@@ -63,11 +63,11 @@ std::string BinScan(size_t floats, size_t bearings, bool ordered) {
   std::mt19937 random(7);
   std::vector<std::vector<float>> points;
   for (size_t i = 0; i < bearings * kRings; ++i) {
-    const double bearing = 2.0 * M_PI * static_cast<double>(i / kRings) / static_cast<double>(bearings);
+    const double bearing =
+        2.0 * M_PI * static_cast<double>(i / kRings) / static_cast<double>(bearings);
     const double elevation = (2.0 * static_cast<double>(i % kRings) - 15.0) * M_PI / 180.0;
     const double wall_m = 20.0 + 10.0 * std::sin(3.0 * bearing);
-    const double range_m =
-        elevation < 0.0 ? std::min(wall_m, -1.8 / std::sin(elevation)) : wall_m;
+    const double range_m = elevation < 0.0 ? std::min(wall_m, -1.8 / std::sin(elevation)) : wall_m;
     std::vector<float> point = {
         static_cast<float>(range_m * std::cos(elevation) * std::cos(bearing)),
         static_cast<float>(range_m * std::cos(elevation) * std::sin(bearing)),
@@ -91,7 +91,8 @@ std::string BinScan(size_t floats, size_t bearings, bool ordered) {
 TEST(RecordFloatsTest, ValuesShowTheRecordOfAScan) {
   const ScratchDir scratch;
   for (const size_t floats : {4, 5, 6}) {
-    // 105 and 420 bearings make the size fit all of 3 to 7 floats, the last reads parts of the file.
+    // 105 and 420 bearings make the size fit all of 3 to 7 floats, the last reads parts of the
+    // file.
     for (const size_t bearings : {7, 105, 420, 2520}) {
       for (const bool ordered : {true, false}) {
         const std::string bytes = BinScan(floats, bearings, ordered);
@@ -153,10 +154,10 @@ TEST(RecordFloatsTest, WhatTheValuesDoNotShowIsRefused) {
               AllOf(HasSubstr("--record-floats"), HasSubstr("80 bytes"), HasSubstr("KITTI: 4")));
   // The name of nuScenes' files settles it, and their size has to fit.
   EXPECT_EQ(ParseCloud(CloudFormat::kKittiBin, bytes, "a.pcd.bin")->size(), 4u);
-  EXPECT_THAT(std::string(ParseCloud(CloudFormat::kKittiBin, bytes.substr(16), "a.pcd.bin")
-                              .status()
-                              .message()),
-              AllOf(HasSubstr("multiple of 20 bytes"), HasSubstr("--record-floats")));
+  EXPECT_THAT(
+      std::string(
+          ParseCloud(CloudFormat::kKittiBin, bytes.substr(16), "a.pcd.bin").status().message()),
+      AllOf(HasSubstr("multiple of 20 bytes"), HasSubstr("--record-floats")));
   EXPECT_FALSE(ParseCloud(CloudFormat::kKittiBin, BinScan(4, 105, true), "a.pcd.bin").ok());
 }
 
@@ -165,14 +166,12 @@ TEST(RecordFloatsTest, WhatIsToldHasToFit) {
   told.record_floats = 7;
   const auto cloud = ParseCloud(CloudFormat::kKittiBin, BinScan(4, 7, true), "a.bin", told);
   EXPECT_TRUE(cloud.ok()) << cloud.status();  // 64 points of 7 bearings are a multiple of 7
-  const auto cut =
-      ParseCloud(CloudFormat::kKittiBin, BinScan(4, 7, true).substr(4), "a.bin", told);
+  const auto cut = ParseCloud(CloudFormat::kKittiBin, BinScan(4, 7, true).substr(4), "a.bin", told);
   EXPECT_THAT(std::string(cut.status().message()), HasSubstr("multiple of 28 bytes"));
   for (const size_t floats : {1, 2, 33}) {
     told.record_floats = floats;
     EXPECT_THAT(
-        std::string(
-            ParseCloud(CloudFormat::kKittiBin, "1234", "a.bin", told).status().message()),
+        std::string(ParseCloud(CloudFormat::kKittiBin, "1234", "a.bin", told).status().message()),
         HasSubstr("--record-floats must be 3 to 32"));
   }
 }

@@ -282,16 +282,17 @@ TEST(PcdReaderTest, MorePointsThanTheLimitAreResourceExhausted) {
 
 TEST(PcdReaderTest, ABlockThatIsStoredAsItIsIsRead) {
   // What LZF makes larger: pypcd and others then store the columns raw, with both sizes equal.
-  const std::string columns = Bytes(1.0F, 4.0F, 7.0F, 1.5F, 2.0F, 5.0F, 8.0F, 2.5F, 3.0F, 6.0F, 9.0F, 3.5F);
+  const std::string columns =
+      Bytes(1.0F, 4.0F, 7.0F, 1.5F, 2.0F, 5.0F, 8.0F, 2.5F, 3.0F, 6.0F, 9.0F, 3.5F);
   const std::string sizes = Bytes(uint32_t{48}, uint32_t{48});
   const auto cloud = ParsePcd(XyzHeader(4, "binary_compressed") + sizes + columns);
   ASSERT_TRUE(cloud.ok()) << cloud.status();
   EXPECT_THAT(cloud->x, ElementsAre(1.0F, 4.0F, 7.0F, 1.5F));
   EXPECT_THAT(cloud->z, ElementsAre(3.0F, 6.0F, 9.0F, 3.5F));
   // A smaller one that is damaged is an error still.
-  EXPECT_THAT(PcdError(XyzHeader(4, "binary_compressed") + Bytes(uint32_t{40}, uint32_t{48}) +
-                       columns),
-              HasSubstr("compressed data"));
+  EXPECT_THAT(
+      PcdError(XyzHeader(4, "binary_compressed") + Bytes(uint32_t{40}, uint32_t{48}) + columns),
+      HasSubstr("compressed data"));
 }
 
 // Two points 1 and 2 m along x, seen from (100, 50, 0) with a quarter turn to the left.
@@ -328,9 +329,8 @@ TEST(PcdReaderTest, AnIdentityOfAViewpointKeepsTheBits) {
 }
 
 TEST(PcdReaderTest, AViewpointThatIsNoPoseIsRefused) {
-  for (const char* viewpoint :
-       {"1 2 3", "1 2 3 1 0 0", "1 2 3 1 0 0 0 0", "1 2 3 0 0 0 0", "nan 2 3 1 0 0 0",
-        "1 2 3 inf 0 0 0", "1 2 here 1 0 0 0"}) {
+  for (const char* viewpoint : {"1 2 3", "1 2 3 1 0 0", "1 2 3 1 0 0 0 0", "1 2 3 0 0 0 0",
+                                "nan 2 3 1 0 0 0", "1 2 3 inf 0 0 0", "1 2 here 1 0 0 0"}) {
     EXPECT_THAT(PcdError(ViewedPcd(viewpoint, "ascii")),
                 AllOf(HasSubstr("a.pcd: line 1: VIEWPOINT must be a position x y z"),
                       HasSubstr("qw qx qy qz")))
