@@ -146,6 +146,20 @@ TEST(ReferenceCovarianceTest, FloorsHoldAlongTheVehiclesAxes) {
   }
 }
 
+TEST(ReferenceCovarianceTest, AnEstimateThatIsNotSymmetricIsReportedAsItsSymmetricPart) {
+  CovarianceOptions options;
+  options.fixed = 1e-12 * Matrix6::Identity();
+  Eigen::Matrix2d estimate;
+  estimate << 2.0, 0.7, 0.5, 1.0;
+  Eigen::Matrix2d expected;
+  expected << 2.0, 0.6, 0.6, 1.0;
+  for (const double yaw : {0.0, 0.4, 2.0}) {
+    const Matrix6 reported = CovarianceWithPosition(estimate, Level(0.0, 0.0, yaw), options);
+    EXPECT_LE((reported.topLeftCorner<2, 2>() - expected).cwiseAbs().maxCoeff(), 1e-14) << yaw;
+    EXPECT_EQ(reported, Matrix6(reported.transpose()));
+  }
+}
+
 TEST(ReferenceCovarianceTest, TheScaleIsOnTheEstimateNotOnTheFloors) {
   CovarianceOptions options;
   options.scale_factor = 0.1;
