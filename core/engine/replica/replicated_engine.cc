@@ -54,9 +54,7 @@ class ReplicatedBoundGrid : public ResidentBoundGrid {
   [[nodiscard]] const Parts& parts() const { return parts_; }
   [[nodiscard]] const BoundGridShape& shape() const override { return shape_; }
   [[nodiscard]] size_t MemoryBytes() const override {
-    size_t bytes = 0;
-    for (const auto& part : parts_) bytes += part == nullptr ? 0 : part->MemoryBytes();
-    return bytes;
+    return LargestMemoryBytes(parts_);
   }
 
  private:
@@ -221,12 +219,16 @@ class ReplicatedEngine : public Engine {
       EngineInfo part = replicas_.engine(i).Info();
       part.healthy = replicas_.InService(i);
       ++devices[part.device];
-      if (part.healthy) {
-        info.threads += part.threads;
-        info.memory_bytes_total += part.memory_bytes_total;
-        info.memory_bytes_free += part.memory_bytes_free;
-      } else {
+      if (!part.healthy) {
         ++failed;
+      } else if (info.parts.size() == failed) {  // the first of those that can compute
+        info.threads = part.threads;
+        info.memory_bytes_total = part.memory_bytes_total;
+        info.memory_bytes_free = part.memory_bytes_free;
+      } else {
+        info.threads += part.threads;
+        info.memory_bytes_total = std::min(info.memory_bytes_total, part.memory_bytes_total);
+        info.memory_bytes_free = std::min(info.memory_bytes_free, part.memory_bytes_free);
       }
       info.parts.push_back(std::move(part));
     }
