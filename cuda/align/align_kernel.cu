@@ -205,7 +205,7 @@ __device__ __noinline__ void RunPasses(Shared& shared, const AlignArguments& arg
     const ScanView scan = ViewOf(arguments, arguments.scans[pass.scan]);
     if (pass.groups > 0) {
       SumGroups(shared, scan, pass, arguments, rank, cluster);
-    } else if (pass.want_point_scores) {
+    } else if (pass.want_point_scores && !pass.of_groups) {
       WritePointScores(shared, scan, rank, cluster,
                        arguments.point_scores + pass.point_scores_begin);
     }

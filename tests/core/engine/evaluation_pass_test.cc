@@ -161,6 +161,22 @@ TEST_P(EvaluationPassTest, GroupsScoreTheirPointsOnly) {
   EXPECT_NE(all, expected);
 }
 
+TEST_P(EvaluationPassTest, WithGroupsThatAreEmptyNoPointIsScored) {
+  AlignJob job = SceneJob(PreciseProfile());
+  EvaluationPass pass;
+  pass.want_point_scores = true;
+  pass.groups = std::make_shared<const PointGroups>();
+  job.passes = {pass, pass};
+  job.passes[1].groups = std::make_shared<const PointGroups>(PointGroups{{}, {0, 0}});
+  const AlignResult result = AlignOne(engine(), job);
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_TRUE(result.passes[0].groups.empty());
+  EXPECT_EQ(result.passes[1].groups.size(), 2U);
+  for (const PassResult& of_none : result.passes) {
+    EXPECT_EQ(of_none.point_scores, std::vector<float>(job.scan->size(), 0.0F));
+  }
+}
+
 TEST_P(EvaluationPassTest, WithoutASearchTheyAreEvaluatedAtTheGuess) {
   AlignJob job = SceneJob(PreciseProfile());
   job.map_T_base_guess = Displaced(ScenePose(), {0.1, -0.05, 0.02}, 0.01);
