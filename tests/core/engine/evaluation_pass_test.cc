@@ -248,6 +248,20 @@ TEST_P(EvaluationPassTest, GroupsThatDoNotFitTheirCloudAreAnError) {
   EXPECT_EQ(status_of({{0, 3}, {2}}).code(), invalid);
   EXPECT_EQ(status_of({{0}, std::vector<uint32_t>(kMaxPointGroups + 1, 1)}).code(), invalid);
   EXPECT_EQ(status_of({std::vector<uint32_t>(1501, 0), {1501}}).code(), invalid);
+  // Points whose offsets are finite and which are not: engines would leave them out, and with them
+  // the places that the groups name.
+  for (const bool of_scan : {true, false}) {
+    AlignJob job = SceneJob(PreciseProfile());
+    auto cloud = std::make_shared<PointCloud>(*job.scan);
+    cloud->origin.x() = 3e38;
+    cloud->x.back() = 3e38F;
+    EvaluationPass pass;
+    pass.groups = std::make_shared<const PointGroups>(
+        PointGroups{{static_cast<uint32_t>(cloud->size() - 1)}, {1}});
+    (of_scan ? job.scan : pass.cloud) = cloud;
+    job.passes = {pass};
+    EXPECT_EQ(AlignOne(engine(), job).status.code(), invalid);
+  }
   AlignJob job = SceneJob(PreciseProfile());
   job.passes.resize(kMaxPasses + 1);
   EXPECT_EQ(AlignOne(engine(), job).status.code(), invalid);
