@@ -76,6 +76,7 @@ struct DeviceJob {
   bool want_trace;
   bool want_point_scores;
   bool passes_only;
+  bool watched;  // the host may raise its stop while it runs
 };
 
 struct DeviceIteration {
