@@ -14,7 +14,7 @@
 
 namespace voxloc::client {
 
-// At least one. InvalidArgument: an entry is empty or has no port.
+// At least one. InvalidArgument: an entry is empty, has no host, or no port from 1 to 65535.
 [[nodiscard]] absl::StatusOr<std::vector<std::string>> SplitAddresses(absl::string_view server);
 
 // Whether what is sent there cannot leave this machine: localhost, 127.0.0.0/8, ::1, a Unix socket.

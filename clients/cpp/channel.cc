@@ -127,6 +127,10 @@ absl::StatusOr<Channel> Channel::Create(const ChannelOptions& options) {
   return Channel(std::move(impl));
 }
 
+absl::Status Channel::CheckServer(absl::string_view server) {
+  return SplitAddresses(server).status();
+}
+
 const std::string& Channel::server() const { return impl_->endpoint().address; }
 
 void Channel::Impl::Leave(const Endpoint& left) const {

@@ -17,6 +17,7 @@
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
+#include "core/text/host_port.h"
 #include "server/observe/logging.h"
 #include "server/scheduling/thread_name.h"
 
@@ -74,12 +75,10 @@ ConnectionListener::ConnectionListener()
 absl::StatusOr<std::unique_ptr<ConnectionListener>> ConnectionListener::Bind(
     const std::string& address) {
   auto listener = absl::WrapUnique(new ConnectionListener());
-  const size_t colon = address.rfind(':');
-  std::string host = address.substr(0, colon);
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
-    host = host.substr(1, host.size() - 2);
-  }
-  const std::string port = address.substr(colon + 1);
+  const auto parsed = ParseHostPort(address, PortZero::kAllowed);
+  if (!parsed.ok()) return parsed.status();
+  const std::string& host = parsed->host;
+  const std::string port = absl::StrCat(parsed->port);
   // Of the wildcard one socket for both, where the machine has IPv6.
   if (IsWildcard(host)) {
     if (const Addresses any = Resolve("::", port); any != nullptr) {

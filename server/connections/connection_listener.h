@@ -32,8 +32,8 @@ class ConnectionListener {
   using Acceptor = grpc::experimental::ExternalConnectionAcceptor;
 
   // `address` is ADDR:PORT, port 0 for a free one. A wildcard listens for IPv4 and IPv6, a name on
-  // all its addresses. Connections wait in the kernel's queue until Start. AlreadyExists: it is
-  // taken or not this machine's.
+  // all its addresses. Connections wait in the kernel's queue until Start. InvalidArgument:
+  // it is not; AlreadyExists: it is taken or not this machine's.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<ConnectionListener>> Bind(
       const std::string& address);
   ~ConnectionListener();

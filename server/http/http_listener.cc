@@ -4,19 +4,16 @@
 
 #include <civetweb.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdint>
 #include <mutex>
 #include <thread>
 #include <utility>
 
 #include "absl/memory/memory.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "core/text/host_port.h"
 #include "server/http/gzip.h"
 
 namespace voxloc::server {
@@ -35,17 +32,6 @@ constexpr std::chrono::milliseconds kKnockPeriod{20};
 constexpr int kKnocks = 100;
 // Smaller bodies fit a packet as they are.
 constexpr size_t kLeastCompressedBytes = 1400;
-
-bool IsAddress(absl::string_view address) {
-  const size_t colon = address.rfind(':');
-  if (colon == absl::string_view::npos || colon == 0 || colon + 1 == address.size()) return false;
-  // CivetWeb would read more into other characters: a list, or a port with TLS.
-  const absl::string_view digits = address.substr(colon + 1);
-  uint32_t port = 0;
-  return std::all_of(digits.begin(), digits.end(), absl::ascii_isdigit) &&
-         absl::SimpleAtoi(digits, &port) && port <= 65'535 &&
-         address.find(',') == absl::string_view::npos;
-}
 
 const char* PhraseOf(int status) {
   switch (status) {
@@ -86,9 +72,9 @@ void Write(mg_connection* connection, const HttpResponse& response, bool head) {
 
 absl::StatusOr<std::unique_ptr<HttpListener>> HttpListener::Start(const std::string& address,
                                                                   Handler handler) {
-  if (!IsAddress(address)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("must be ADDR:PORT, such as 127.0.0.1:9464 (got '", address, "')"));
+  // CivetWeb would read more into other characters: a list, or a port with TLS.
+  if (const auto parsed = ParseHostPort(address, PortZero::kAllowed); !parsed.ok()) {
+    return parsed.status();
   }
   static std::once_flag once;
   std::call_once(once, [] { mg_init_library(MG_FEATURES_DEFAULT); });

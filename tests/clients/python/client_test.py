@@ -663,8 +663,12 @@ class Reconnects(unittest.TestCase):
                 client.session("m")
             with self.assertRaisesRegex(voxloc.Error, "UNAVAILABLE"):
                 client.list_maps()
-        with self.assertRaisesRegex(ValueError, "HOST:PORT"):
-            voxloc.Client("localhost")
+        for bad in ("localhost", "localhost:115587", "dns:///localhost:115587", "localhost:0",
+                    "localhost:+1", "localhost:1_0", "::1", "http://localhost:50051", ""):
+            with self.assertRaisesRegex(ValueError, "HOST:PORT with a port from 1 to 65535"):
+                voxloc.Client(bad)
+        for good in ("localhost:65535", "[::1]:1, a.example.com:50051", "dns:///a:1", "unix:/a/b"):
+            voxloc.Client(good).close()
 
 
 if __name__ == "__main__":
