@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <fstream>
 #include <memory>
@@ -20,6 +21,7 @@
 #include "core/checksum/crc32c.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "tests/e2e/child_process.h"
+#include "tests/e2e/compressed_call.h"
 #include "tests/e2e/program_path.h"
 #include "tests/support/eventually.h"
 #include "tests/support/scratch_dir.h"
@@ -51,6 +53,17 @@ class Voxlocd {
   void Signal(int signal) { process_.Signal(signal); }
   int Wait() { return process_.Wait(); }
   bool Ended() { return !process_.running(); }
+
+  // The most memory that it has had so far.
+  int64_t PeakMemoryBytes() const {
+    std::ifstream file("/proc/" + std::to_string(process_.pid()) + "/status");
+    for (std::string word; file >> word;) {
+      int64_t kib = 0;
+      if (word == "VmHWM:" && file >> kib) return kib << 10;
+    }
+    ADD_FAILURE() << "the system does not tell the memory of a process";
+    return 0;
+  }
 
   std::string Output() const {
     std::ifstream file(scratch_.Path("log"));
@@ -278,6 +291,29 @@ TEST_F(VoxlocdTest, ServesOtherMachinesWithoutEncryptionOnlyWhereItIsAskedTo) {
                  "--ready-file=" + ready_});
   EXPECT_TRUE(Eventually([&] { return std::ifstream(ready_).good() || asked.Ended(); }));
   EXPECT_FALSE(asked.Ended()) << asked.Output();
+}
+
+// gRPC would expand a message before it looks at its size.
+TEST_F(VoxlocdTest, TakesNoCompressedMessageHoweverSmallItIs) {
+  const auto run = Start();
+  constexpr size_t kExpandedBytes = 256 << 20;
+  const int64_t before = run->PeakMemoryBytes();
+  for (const auto algorithm : {GRPC_COMPRESS_GZIP, GRPC_COMPRESS_DEFLATE}) {
+    const std::string bomb = CompressedZeros(kExpandedBytes, algorithm);
+    const std::string small = CompressedZeros(1, algorithm);
+    for (const char* method :
+         {"/voxloc.v1.LocalizationService/AlignScan", "/voxloc.v1.LocalizationService/AlignScans",
+          "/voxloc.v1.MapService/GetTiles", "/grpc.health.v1.Health/Check",
+          "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", "/no.Service/Method"}) {
+      for (const std::string& message : {small, bomb}) {
+        EXPECT_EQ(CallWithCompressed(listen_, method, message, algorithm),
+                  grpc::StatusCode::UNIMPLEMENTED)
+            << method << " with " << message.size() << " bytes";
+      }
+    }
+  }
+  EXPECT_LT(run->PeakMemoryBytes() - before, int64_t{kExpandedBytes} / 4);
+  EXPECT_EQ(HealthOf(""), kHealthServing);
 }
 
 TEST_F(VoxlocdTest, SaysWhatIsWrongWithItsFlags) {
