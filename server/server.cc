@@ -263,8 +263,8 @@ class Server::Impl {
     if (absl::Status status = ReloadSecurity(); !status.ok()) return status;
     OnReload("security", [this] { return ReloadSecurity(); });
     const auto now = TimeoutWatch::Clock::now();
-    access_entry_ = runtime_.timeouts.Add(runtime_.access, now);
-    if (tls_files_ != nullptr) tls_entry_ = runtime_.timeouts.Add(tls_files_, now);
+    access_entry_ = runtime_.file_watch.Add(runtime_.access, now);
+    if (tls_files_ != nullptr) tls_entry_ = runtime_.file_watch.Add(tls_files_, now);
     return absl::OkStatus();
   }
 

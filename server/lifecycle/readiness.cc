@@ -13,7 +13,8 @@ namespace {
 
 // How soon a change is logged.
 constexpr std::chrono::milliseconds kPeriod{100};
-// The thread of timeouts does nothing that takes long; a machine that swaps may hold it up.
+// The thread of timeouts does nothing that takes long and touches no file; a machine that swaps may
+// hold it up.
 constexpr std::chrono::seconds kSilence{30};
 // Of somebody who asks no more: probes come every few seconds, seldom less than once a minute.
 constexpr std::chrono::minutes kAskedWithin{5};

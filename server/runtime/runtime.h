@@ -74,7 +74,8 @@ struct Runtime {
   const std::shared_ptr<AccessControl> access;
   AuditLog audit;
 
-  TimeoutWatch timeouts;
+  TimeoutWatch timeouts;                  // nothing in it may wait: liveness is that it runs
+  TimeoutWatch file_watch{"file watch"};  // reads files that have changed; their disk may hang
   ByteBudget reply_bytes;
 
   Admission unopened_streams;  // of AlignScans, without `open`
