@@ -257,7 +257,7 @@ TEST_P(BadInput, GuessThatIsNotAPose) {
 }
 
 TEST_P(BadInput, GuessFarOutsideTheMap) {
-  for (const double x : {1e3, 1e9, -1e300}) {
+  for (const double x : {1e3, 1e9, -1e9}) {
     v1::Scan scan = GoodScan();
     scan.mutable_guess_map_t_base()->mutable_pose()->mutable_position()->set_x(x);
     const v1::AlignmentResult result = Align(scan);
@@ -270,7 +270,7 @@ TEST_P(BadInput, GuessFarOutsideTheMap) {
 }
 
 TEST_P(BadInput, AbsurdTimes) {
-  for (const double seconds : {-1.0, kNan, kInfinity}) {
+  for (const double seconds : {-1.0, 1e10, kNan, kInfinity}) {
     v1::Scan scan = GoodScan();
     scan.set_timeout_s(seconds);
     ExpectMalformed(scan, "timeout_s");
@@ -279,7 +279,7 @@ TEST_P(BadInput, AbsurdTimes) {
     EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   }
   v1::Scan scan = GoodScan();
-  scan.set_timeout_s(1e300);
+  scan.set_timeout_s(1e9);
   scan.set_stamp_ns(std::numeric_limits<int64_t>::min());
   EXPECT_EQ(Align(scan).status(), v1::ALIGNMENT_STATUS_OK);
 }

@@ -2,9 +2,8 @@
 
 #include "server/rpc/admin/drain.h"
 
-#include <cmath>
-
 #include "absl/strings/str_cat.h"
+#include "server/convert/range.h"
 
 namespace voxloc::server {
 namespace {
@@ -17,9 +16,8 @@ constexpr size_t kMostReasonBytes = 256;
 absl::Status BeginDrain(Runtime& runtime, const v1::DrainRequest& request,
                         v1::DrainResponse& response) {
   const double grace_s = request.grace_s();
-  if (!std::isfinite(grace_s) || grace_s < 0.0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("grace_s must be a number from 0 (got ", grace_s, ")"));
+  if (absl::Status status = CheckRange("grace_s", grace_s, 0.0, kMaxSeconds); !status.ok()) {
+    return status;
   }
   if (request.reason().size() > kMostReasonBytes) {
     return absl::InvalidArgumentError(absl::StrCat("reason must have at most ", kMostReasonBytes,
