@@ -60,7 +60,6 @@ if(VOXLOC_CLIENT_ONLY)
 endif()
 
 voxloc_find(prometheus-cpp CONFIG)
-voxloc_find(civetweb CONFIG)
 voxloc_find(ZLIB)
 voxloc_find(BZip2)
 voxloc_find(spdlog CONFIG)

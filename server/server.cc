@@ -241,7 +241,8 @@ class Server::Impl {
     const std::string& listen = runtime_.config.metrics_listen;
     if (listen == "off") return absl::OkStatus();
     auto http =
-        HttpListener::Start(listen, [this](const std::string& path) { return pages_.Get(path); });
+        HttpListener::Start(listen, {[this](const std::string& path) { return pages_.Get(path); },
+                                     [this](const std::string&) { return pages_.Metrics(); }});
     if (!http.ok()) {
       return {http.status().code(), absl::StrCat("cannot serve metrics and probes: metrics_listen ",
                                                  http.status().message())};
