@@ -369,6 +369,7 @@ class Server::Impl {
     grpc_server_->Shutdown(std::chrono::system_clock::now());
     runtime_.scheduler.Stop();
     runtime_.searching.Stop();
+    runtime_.reading.Stop();
     runtime_.scoring.Stop();
     runtime_.fit_sampler.Stop();
     runtime_.captures.Stop();

@@ -31,7 +31,8 @@ void ConfigureTransport(const Config& config, grpc::ServerBuilder& builder) {
   // Per connection: a coarse guard, above everything that is refused with a reason.
   const Limits& limits = config.limits;
   const uint32_t streams = limits.max_sessions + limits.max_unopened_streams + limits.max_searches +
-                           limits.max_scoring_streams + limits.max_map_transactions + kSpareStreams;
+                           limits.max_scoring_streams + limits.max_map_transactions +
+                           limits.max_map_readers + kSpareStreams;
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, static_cast<int>(streams));
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   const ConnectionOptions& connections = config.connections;

@@ -2,7 +2,7 @@
 //
 // MapLibrary: the maps of a server, as the store keeps them and as the engine holds them, changed
 // together: a revision is on the disk before it is in use. For one thread at a time, the mapping
-// queue's; calls take as long as the disk and the engine need.
+// queue's, where nothing else is said; calls take as long as the disk and the engine need.
 
 #ifndef VOXLOC_SERVER_MAPS_MAP_LIBRARY_H_
 #define VOXLOC_SERVER_MAPS_MAP_LIBRARY_H_
@@ -145,10 +145,10 @@ class MapLibrary {
                                                                    const MapBuild& build);
 
   // The tiles of a revision that can be read; 0: the active one. Those of a revision that is not in
-  // memory are not resident. NotFound.
+  // memory are not resident. NotFound. Any thread.
   [[nodiscard]] absl::StatusOr<TilesOfRevision> FindTiles(const std::string& map,
                                                           uint64_t revision);
-  // Its points, map frame. DataLoss and NotFound name the tile.
+  // Its points, map frame. DataLoss and NotFound name the tile. Any thread.
   [[nodiscard]] absl::StatusOr<PointCloud> ReadTile(absl::string_view tile_id,
                                                     const Sha256Digest& digest);
 

@@ -39,6 +39,7 @@
 #include "server/observe/trace/span_exporter.h"
 #include "server/scheduling/admission.h"
 #include "server/scheduling/byte_budget.h"
+#include "server/scheduling/byte_shares.h"
 #include "server/scheduling/scheduler.h"
 #include "server/scheduling/timeout_watch.h"
 #include "server/scheduling/work_queue.h"
@@ -82,8 +83,10 @@ struct Runtime {
   Admission searches;
   Admission recoveries;
   Admission scoring_streams;
-  Admission transactions;  // of maps
-  Admission watchers;      // of maps
+  Admission transactions;     // of maps
+  Admission watchers;         // of maps
+  Admission map_readers;      // GetTiles and GetCells
+  ByteShares map_read_bytes;  // what they hold
 
   const std::unique_ptr<MapStore> map_store;
   std::atomic<uint64_t> max_map_memory_bytes;   // of the engine that serves
@@ -91,6 +94,7 @@ struct Runtime {
 
   // In the order in which they may need each other: the last is destroyed first.
   WorkQueue mapping;
+  WorkQueue reading;  // of maps
   WorkQueue scoring;
   WorkQueue searching;
   ResidentMaps maps;

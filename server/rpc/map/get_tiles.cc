@@ -3,6 +3,7 @@
 #include "server/rpc/map/get_tiles.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +23,7 @@ namespace {
 constexpr int kMostIds = 10'000;
 // 768 KiB of points in a message, well below what any client takes.
 constexpr size_t kPointsPerPart = 65'536;
+constexpr uint64_t kBytesPerPoint = 12;
 
 PointCloud PartOf(const PointCloud& cloud, size_t first) {
   const size_t end = std::min(cloud.size(), first + kPointsPerPart);
@@ -36,7 +38,7 @@ class GetTilesStream : public PulledStream<v1::GetTilesRequest, v1::GetTilesResp
  public:
   GetTilesStream(Runtime& runtime, grpc::CallbackServerContext& context,
                  const v1::GetTilesRequest& request)
-      : PulledStream(runtime, RpcMethod::kGetTiles, context, request, runtime.mapping),
+      : PulledStream(runtime, RpcMethod::kGetTiles, context, request),
         library_(runtime.library),
         tile_fits_(runtime.tile_fits) {}
 
@@ -53,6 +55,7 @@ class GetTilesStream : public PulledStream<v1::GetTilesRequest, v1::GetTilesResp
     }
     if (next_ == tiles_.size()) return nullptr;
     const Wanted& wanted = tiles_[next_];
+    if (!points_.has_value() && !Hold(BytesWith(wanted))) return nullptr;
     auto response = std::make_unique<v1::GetTilesResponse>();
     response->set_map_revision(revision_);
     if (!points_.has_value()) {
@@ -77,6 +80,15 @@ class GetTilesStream : public PulledStream<v1::GetTilesRequest, v1::GetTilesResp
       ++next_;
     }
     return response;
+  }
+
+  // What is held while the client takes its time: the list, the points of the tile, and those of
+  // the message that it is being sent.
+  [[nodiscard]] uint64_t BytesWith(const Wanted& wanted) const {
+    const uint64_t list_bytes = tiles_.size() * sizeof(Wanted);
+    if (request().omit_points()) return list_bytes;
+    const uint64_t points = wanted.tile.points;
+    return list_bytes + (points + std::min<uint64_t>(points, kPointsPerPart)) * kBytesPerPoint;
   }
 
   absl::Status Choose() {
@@ -118,7 +130,7 @@ class GetTilesStream : public PulledStream<v1::GetTilesRequest, v1::GetTilesResp
 
   MapLibrary& library_;
   const TileFits& tile_fits_;
-  // Used on the mapping queue alone.
+  // Used on the reading queue alone.
   bool chosen_ = false;
   uint64_t revision_ = 0;
   std::vector<Wanted> tiles_;
