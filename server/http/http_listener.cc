@@ -16,8 +16,6 @@
 namespace voxloc::server {
 namespace {
 
-// Connections that are accepted before those there are get their turn.
-constexpr int kMostAccepted = 16;
 // Without a descriptor: until the next attempt.
 constexpr std::chrono::milliseconds kNoDescriptorPause{50};
 
@@ -99,7 +97,8 @@ HttpListener::Clock::time_point HttpListener::NextDeadline() const {
 }
 
 void HttpListener::Accept(int listener) {
-  for (int i = 0; i < kMostAccepted; ++i) {
+  // So few that a connection has had its turn before those after it make it give way.
+  for (size_t i = 0; i < limits_.max_connections / 4 + 1; ++i) {
     const int fd = accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) {
       if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
