@@ -15,12 +15,14 @@
 #include "core/host/open_files.h"
 #include "core/parallel/lock_checks.h"
 #include "server/config/command_line.h"
+#include "server/config/config_errors.h"
 #include "server/config_check.h"
 #include "server/lifecycle/end_requests.h"
 #include "server/maintenance.h"
 #include "server/observe/grpc_log.h"
 #include "server/observe/logging.h"
 #include "server/server.h"
+#include "server/start_check.h"
 
 namespace {
 
@@ -109,17 +111,15 @@ int main(int argc, char** argv) {
     std::cout << **maintenance;
     return EXIT_SUCCESS;
   }
-  auto command_line = voxloc::server::ParseCommandLine(argc, argv, environ);
+  const auto check = [](const voxloc::server::Config& config, voxloc::server::ConfigErrors& errors) {
+    voxloc::server::CheckConfig(config, errors);
+    voxloc::server::CheckStart(config, errors);
+  };
+  auto command_line =
+      voxloc::server::ParseCommandLine(argc, argv, environ, voxloc::server::Settings(), check);
   if (!command_line.ok()) {
     Fail(command_line.status());
     return kExitUsage;
-  }
-  if (command_line->checks) {
-    const absl::Status status = voxloc::server::CheckConfig(command_line->config);
-    if (!status.ok()) {
-      Fail(status);
-      return kExitUsage;
-    }
   }
   if (!command_line->text.empty()) {
     std::cout << command_line->text;

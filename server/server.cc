@@ -448,7 +448,9 @@ absl::StatusOr<std::unique_ptr<Server>> Server::StartWith(const CommandLine& com
                                                           std::function<void()> end,
                                                           const StopRequested& stopping) {
   SetLogLevel(LogLevelOf(command_line.config.log_level));
-  if (absl::Status status = CheckConfig(command_line.config); !status.ok()) return status;
+  ConfigErrors errors;
+  CheckConfig(command_line.config, errors);
+  if (absl::Status status = errors.Status(); !status.ok()) return status;
   const HostResources host = FindHostResources();
   ConfigInEffect resolved = command_line;
   ResolveDefaults(host, resolved);

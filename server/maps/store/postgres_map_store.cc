@@ -2,11 +2,15 @@
 
 #include "server/maps/store/postgres_map_store.h"
 
+#include <libpq-fe.h>
+
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "server/maps/store/postgres_pool.h"
@@ -157,6 +161,18 @@ class PostgresMapStore : public SqlMapStore {
 };
 
 }  // namespace
+
+absl::Status CheckPostgresUrl(const std::string& url) {
+  char* error = nullptr;
+  const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> parsed(
+      PQconninfoParse(url.c_str(), &error), &PQconninfoFree);
+  const std::unique_ptr<char, decltype(&PQfreemem)> text(error, &PQfreemem);
+  if (parsed != nullptr) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("store.url: ", error == nullptr
+                                      ? "libpq cannot read it"
+                                      : std::string(absl::StripTrailingAsciiWhitespace(error))));
+}
 
 absl::StatusOr<std::unique_ptr<MapStore>> OpenPostgresMapStore(const PostgresOptions& database,
                                                                const MapStoreOptions& options) {

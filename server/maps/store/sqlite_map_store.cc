@@ -343,6 +343,10 @@ absl::Status SqliteMapStore::Backup(const std::string& path,
 
 }  // namespace
 
+absl::Status CheckSqliteMapStore(const std::string& directory) {
+  return CheckSqliteFile(directory + "/maps.db");
+}
+
 absl::StatusOr<std::unique_ptr<MapStore>> OpenSqliteMapStore(const std::string& directory,
                                                              const MapStoreOptions& options) {
   auto lock = DirectoryLock::Take(directory);
