@@ -15,6 +15,7 @@ enum class ExitCode {
   kUsage = 2,        // the command line is wrong
   kUnreachable = 3,  // the server cannot be reached or does not answer in time
   kNotAccepted = 4,  // the work was done, but its result is not accepted, or misses an objective
+  kInterrupted = 130,  // by Ctrl-C or SIGTERM; what was done was written
 };
 
 // Unavailable and DeadlineExceeded are kUnreachable, other errors kFailed.

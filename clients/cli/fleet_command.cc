@@ -19,6 +19,7 @@
 #include "clients/cli/fleet/fleet_poller.h"
 #include "clients/cli/fleet/fleet_text.h"
 #include "clients/cli/message_json.h"
+#include "clients/cli/output_file.h"
 #include "clients/cli/report/fleet_page.h"
 #include "clients/cli/server_flags.h"
 #include "clients/cli/terminal_text.h"
@@ -212,11 +213,9 @@ constexpr char kFleetManual[] =
 void AddFleetViewFlags(CLI::App* command, FleetFlags* options) {
   CLI::Option* once =
       command->add_flag("--once", options->once, "Print one look, and end; for scripts");
-  CLI::Option* html =
-      command
-          ->add_option("--html", options->html,
-                       "Write one look as an HTML page that needs no network, and end")
-          ->type_name("FILE");
+  CLI::Option* html = AddOutputFile(
+      command, "--html", &options->html,
+      "Write one look as an HTML page that needs no network, and end");
   command
       ->add_option("--interval", options->interval_s,
                    "Look again after S seconds; of --once and --html the time that rates are "

@@ -22,6 +22,7 @@
 #include "tests/e2e/child_process.h"
 #include "tests/e2e/program_path.h"
 #include "tests/e2e/served_town.h"
+#include "tests/support/eventually.h"
 #include "tests/support/test_engines.h"
 
 namespace voxloc {
@@ -76,6 +77,44 @@ class CommandLineE2e : public ::testing::TestWithParam<std::string> {
 fs::path CommandLineE2e::directory_;
 std::map<std::string, TownServer> CommandLineE2e::servers_;
 INSTANTIATE_TEST_SUITE_P(, CommandLineE2e, ::testing::ValuesIn(TestEngineNames()), NameByEngine);
+
+TEST_P(CommandLineE2e, CtrlCInAReplayKeepsSummaryJsonAndReport) {
+  const fs::path out = directory_ / "interrupted.json";
+  const fs::path report = directory_ / "interrupted.html";
+  const std::string log = (directory_ / "interrupted.log").string();
+  std::vector<std::string> arguments =
+      Plus(ReplayOf(Town("poses.txt")),
+           {"--rate", "2", "--json", out.string(), "--report", report.string(), "--report-scans",
+            "0", "--server", servers_[GetParam()].address});
+  arguments.insert(arguments.begin(), ProgramPath(VOXLOC_VOXLOC));
+  ChildProcess replay(arguments, log);
+  const auto text = [&log] {
+    std::ostringstream bytes;
+    bytes << std::ifstream(log).rdbuf();
+    return bytes.str();
+  };
+  // The line of the progress comes once scans were answered.
+  EXPECT_TRUE(Eventually([&text] { return !text().empty(); }));
+  replay.Signal(SIGINT);
+  EXPECT_EQ(replay.Wait(), 130) << text();
+  EXPECT_THAT(text(), HasSubstr("incomplete: ended after "));
+  const json result = JsonIn(out);
+  ASSERT_FALSE(result.is_discarded()) << text();
+  EXPECT_GT(result["accepted"], 0);
+  EXPECT_LT(result["scans"], result["planned_scans"]);
+  EXPECT_TRUE(result["ended_early"].is_string());
+  EXPECT_GT(fs::file_size(report), 10'000u);
+}
+
+TEST_P(CommandLineE2e, FilesThatCannotBeWrittenEndACommandBeforeItsWork) {
+  const std::string none = (directory_ / "no" / "such" / "folder" / "file").string();
+  for (const char* flag : {"--report", "--json"}) {
+    const ProcessResult run = WithServer(Plus(ReplayOf(Town("poses.txt")), {flag, none}));
+    EXPECT_EQ(run.exit_code, 2) << flag;
+    EXPECT_THAT(run.error, HasSubstr(none + " cannot be written: No such file or directory"));
+    EXPECT_EQ(run.out, "");
+  }
+}
 
 TEST_P(CommandLineE2e, ReplayTracksTheDriveAndWritesJsonAndReport) {
   const fs::path out = directory_ / "replay.json";
