@@ -183,7 +183,7 @@ class Server::Impl {
   void Drain() {
     if (grpc_server_ == nullptr) return;
     ready_file_.reset();
-    runtime_.drain.Begin("the server is stopping");
+    runtime_.drain.BeginToStop("the server is stopping");
     runtime_.drain.Await();
     Shutdown();
     Log(LogLevel::kInfo, "stopped", {});

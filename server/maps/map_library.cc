@@ -579,4 +579,18 @@ absl::StatusOr<uint64_t> MapLibrary::Delete(const std::string& map, uint64_t rev
   return deleted;
 }
 
+absl::StatusOr<MapView> MapLibrary::Undelete(const std::string& map) {
+  if (absl::Status status = Follow(map); !status.ok()) return status;
+  if (parts_.maps.Held(map).has_value()) {
+    return absl::AlreadyExistsError(absl::StrCat("there is a map \"", map, "\""));
+  }
+  if (absl::Status status = parts_.maps.Announce(map); !status.ok()) return status;
+  if (const auto undeleted = parts_.store.UndeleteMap(map); !undeleted.ok()) {
+    parts_.maps.Remove(map);
+    return undeleted.status();
+  }
+  if (absl::Status status = FollowNew(map); !status.ok()) return status;
+  return parts_.maps.Find(map);
+}
+
 }  // namespace voxloc::server

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ServerLife: the one state of a server, which all its parts read. It goes forward only.
-// Thread-safe.
+// ServerLife: the one state of a server, which all its parts read. It goes forward, unless a drain
+// is taken back. Thread-safe.
 
 #ifndef VOXLOC_SERVER_OBSERVE_SERVER_LIFE_H_
 #define VOXLOC_SERVER_OBSERVE_SERVER_LIFE_H_
@@ -13,7 +13,7 @@ namespace voxloc::server {
 enum class ServerState {
   kStarting,  // does not listen yet, or loads the maps that its store had at the start
   kServing,
-  kDraining,  // takes no new work, until its end
+  kDraining,  // takes no new work, until its end or until that is taken back
 };
 
 class ServerLife {
@@ -29,6 +29,10 @@ class ServerLife {
     }
     return false;
   }
+
+  // Takes a drain back. The server is ready again where it was before: who asks for its readiness
+  // takes it from there to kServing.
+  void Resume() { state_.store(ServerState::kStarting); }
 
  private:
   std::atomic<ServerState> state_{ServerState::kStarting};

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -220,7 +221,7 @@ TEST_P(CommandLineE2e, MapsAreLoadedListedDescribedAndDropped) {
   ASSERT_FALSE(second.is_discarded() || town.is_discarded());
   EXPECT_EQ(second["points"], town["points"]);
   EXPECT_NE(second["tiles"], town["tiles"]);
-  EXPECT_EQ(WithServer({"map", "drop", "--map", "second"}).exit_code, 0);
+  EXPECT_EQ(WithServer({"map", "drop", "--yes", "--map", "second"}).exit_code, 0);
   const ProcessResult gone = WithServer({"map", "info", "--map", "second"});
   EXPECT_EQ(gone.exit_code, 1);
   EXPECT_THAT(gone.error, HasSubstr("second"));
@@ -267,11 +268,17 @@ TEST_P(CommandLineE2e, AMapIsStagedUndoneSavedAndComesBack) {
 
   const ProcessResult saved = WithServer({"map", "export", "--map", "kept", out});
   ASSERT_EQ(saved.exit_code, 0) << saved.error;
-  ASSERT_EQ(WithServer({"map", "drop", "--map", "kept"}).exit_code, 0);
+  const ProcessResult unasked = WithServer({"map", "drop", "--map", "kept"});
+  EXPECT_EQ(unasked.exit_code, 2);
+  EXPECT_THAT(unasked.error, HasSubstr("--yes must be given where standard input is no terminal"));
+  ASSERT_EQ(WithServer({"map", "drop", "--yes", "--map", "kept"}).exit_code, 0);
+  ASSERT_EQ(WithServer({"map", "undrop", "--map", "kept"}).exit_code, 0);
+  EXPECT_EQ(tiles_of("kept"), first);
+  ASSERT_EQ(WithServer({"map", "drop", "--yes", "--map", "kept"}).exit_code, 0);
   const ProcessResult back = WithServer({"map", "import", "--map", "back", out});
   ASSERT_EQ(back.exit_code, 0) << back.error;
   EXPECT_EQ(tiles_of("back"), first);
-  EXPECT_EQ(WithServer({"map", "drop", "--map", "back"}).exit_code, 0);
+  EXPECT_EQ(WithServer({"map", "drop", "--yes", "--map", "back"}).exit_code, 0);
 }
 
 TEST_P(CommandLineE2e, TilesAreListedInAllAndInARegion) {
@@ -530,7 +537,7 @@ TEST_P(CommandLineE2e, LocateFindsAVehicleByLatitudeAndLongitude) {
       WithServer({"locate", "--map", "town", "--region-wgs84", "0,0,15", Town("scans/000000.pcd")});
   EXPECT_EQ(unknown.exit_code, 1);
   EXPECT_THAT(unknown.error, HasSubstr("has no frame"));
-  EXPECT_EQ(WithServer({"map", "drop", "--map", "earth"}).exit_code, 0);
+  EXPECT_EQ(WithServer({"map", "drop", "--yes", "--map", "earth"}).exit_code, 0);
 }
 
 TEST_P(CommandLineE2e, BadInputFailsWithAReason) {

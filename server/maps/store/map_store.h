@@ -246,10 +246,15 @@ class MapStore {
   [[nodiscard]] virtual absl::StatusOr<StoredRevision> SetCanary(
       absl::string_view map, uint64_t revision, std::vector<std::string> vehicles) = 0;
 
-  // Forgets a map and all its revisions; returns its active one. NotFound; Aborted: the map is not
-  // at `revision` (0: any).
+  // Takes a map and all its revisions out of use; returns its active one. They are forgotten after
+  // MapStoreOptions::withdrawn_for_s. NotFound; Aborted: the map is not at `revision` (0: any).
   [[nodiscard]] virtual absl::StatusOr<uint64_t> DeleteMap(absl::string_view map,
                                                            uint64_t revision) = 0;
+
+  // Puts the map of this name that was deleted last in use again, as it was; returns its active
+  // revision. NotFound: there is none, it never had an active revision, or it is forgotten;
+  // AlreadyExists: there is a map of this name.
+  [[nodiscard]] virtual absl::StatusOr<uint64_t> UndeleteMap(absl::string_view map) = 0;
 
   // By name.
   [[nodiscard]] virtual absl::StatusOr<std::vector<StoredMap>> ListMaps() = 0;

@@ -589,7 +589,7 @@ absl::StatusOr<StoredRevision> SetCanaryRows(SqlDatabase& database, absl::string
 }
 
 absl::StatusOr<uint64_t> DeleteMapRow(SqlDatabase& database, absl::string_view map,
-                                      uint64_t revision) {
+                                      uint64_t revision, const StoreTime& now) {
   const auto row = FindMap(database, map);
   if (!row.ok()) return row.status();
   const auto there = IsThere(database, *row);
@@ -599,8 +599,41 @@ absl::StatusOr<uint64_t> DeleteMapRow(SqlDatabase& database, absl::string_view m
     return absl::AbortedError(absl::StrCat("map \"", map, "\" is at revision ",
                                            row->active_revision, ", not at ", revision));
   }
-  if (absl::Status status = ForgetMap(database, *row, map); !status.ok()) return status;
+  absl::Status status = ForgetMap(database, *row, map);
+  if (status.ok()) {
+    status = database.Run("UPDATE revisions SET changed_unix_ns = ?2 WHERE map_id = ?1", row->id,
+                          now.store_unix_ns);
+  }
+  if (!status.ok()) return status;
   return row->active_revision;
+}
+
+absl::StatusOr<uint64_t> UndeleteMapRow(SqlDatabase& database, absl::string_view map) {
+  if (const auto row = FindMap(database, map); row.ok()) {
+    const auto there = IsThere(database, *row);
+    if (!there.ok()) return there.status();
+    if (*there) return absl::AlreadyExistsError(absl::StrCat("there is a map \"", map, "\""));
+    if (absl::Status status = ForgetMap(database, *row, map); !status.ok()) return status;
+  } else if (!absl::IsNotFound(row.status())) {
+    return row.status();
+  }
+  MapRow deleted;
+  {
+    SqlQuery query(database,
+                   "SELECT m.id, m.active_revision FROM maps m JOIN revisions r ON r.map_id = m.id "
+                   "AND r.revision = m.active_revision WHERE m.name = ?1 AND m.deleted = 1 "
+                   "AND r.kept = 1 ORDER BY m.id DESC LIMIT 1",
+                   map);
+    if (!query.Next()) {
+      if (!query.status().ok()) return query.status();
+      return absl::NotFoundError(
+          absl::StrCat("no deleted map \"", map, "\" that could be put in use again"));
+    }
+    deleted = {query.Int(0), query.UInt(1)};
+  }
+  absl::Status status = database.Run("UPDATE maps SET deleted = 0 WHERE id = ?1", deleted.id);
+  if (!status.ok()) return status;
+  return deleted.active_revision;
 }
 
 absl::StatusOr<StoredMap> ReadMap(SqlDatabase& database, absl::string_view map, uint32_t retained) {

@@ -71,6 +71,12 @@ class AdminService : public v1::AdminService::CallbackService {
     return ServeUnary(runtime_, RpcMethod::kDrain, *context, server::BeginDrain, request, response);
   }
 
+  grpc::ServerUnaryReactor* Undrain(grpc::CallbackServerContext* context,
+                                    const v1::UndrainRequest* request,
+                                    v1::UndrainResponse* response) override {
+    return ServeUnary(runtime_, RpcMethod::kUndrain, *context, server::EndDrain, request, response);
+  }
+
   grpc::ServerUnaryReactor* ListCaptures(grpc::CallbackServerContext* context,
                                          const v1::ListCapturesRequest* request,
                                          v1::ListCapturesResponse* response) override {

@@ -30,4 +30,11 @@ absl::Status BeginDrain(Runtime& runtime, const v1::DrainRequest& request,
   return absl::OkStatus();
 }
 
+absl::Status EndDrain(Runtime& runtime, const v1::UndrainRequest& /*request*/,
+                      v1::UndrainResponse& response) {
+  if (absl::Status status = runtime.drain.TakeBack(); !status.ok()) return status;
+  response.set_open_sessions(static_cast<uint32_t>(runtime.sessions.open()));
+  return absl::OkStatus();
+}
+
 }  // namespace voxloc::server

@@ -13,6 +13,7 @@
 #include "server/rpc/map/list_revisions.h"
 #include "server/rpc/map/list_tiles.h"
 #include "server/rpc/map/set_canary.h"
+#include "server/rpc/map/undelete_map.h"
 #include "server/rpc/map/update_map_tiles.h"
 #include "server/rpc/map/watch_map.h"
 #include "server/rpc/map/withdraw_revision.h"
@@ -63,6 +64,13 @@ class MapService : public v1::MapService::CallbackService {
                                       const v1::DeleteMapRequest* request,
                                       v1::DeleteMapResponse* response) override {
     return ServeOnMapping(runtime_, RpcMethod::kDeleteMap, *context, server::DeleteMap, request,
+                          response);
+  }
+
+  grpc::ServerUnaryReactor* UndeleteMap(grpc::CallbackServerContext* context,
+                                        const v1::UndeleteMapRequest* request,
+                                        v1::UndeleteMapResponse* response) override {
+    return ServeOnMapping(runtime_, RpcMethod::kUndeleteMap, *context, server::UndeleteMap, request,
                           response);
   }
 

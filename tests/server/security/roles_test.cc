@@ -31,7 +31,7 @@ const std::map<std::string, std::set<std::string>>& AllowedRpcs() {
                                                 "GetCells", "WatchMap", "ListRevisions"};
   static const auto* const allowed = [] {
     auto* const made = new std::map<std::string, std::set<std::string>>;
-    std::set<std::string> writing = {"UpdateMapTiles", "DeleteMap", "ActivateRevision",
+    std::set<std::string> writing = {"UpdateMapTiles", "DeleteMap", "UndeleteMap", "ActivateRevision",
                                      "WithdrawRevision", "SetCanary"};
     writing.insert(reading.begin(), reading.end());
     *made = {{"track", {"AlignScans", "AlignScan", "EstimateInitialPose"}},
@@ -39,7 +39,8 @@ const std::map<std::string, std::set<std::string>>& AllowedRpcs() {
              {"map-read", reading},
              {"map-write", writing},
              {"admin",
-              {"ListSessions", "GetConfig", "SetLogLevel", "Drain", "ListCaptures", "GetCapture"}}};
+              {"ListSessions", "GetConfig", "SetLogLevel", "Drain", "Undrain", "ListCaptures",
+               "GetCapture"}}};
     for (auto& [role, rpcs] : *made) rpcs.insert("GetServerInfo");
     return made;
   }();

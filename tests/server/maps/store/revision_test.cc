@@ -396,10 +396,54 @@ TEST_P(RevisionTest, ADeletedMapIsGoneAndItsNumbersAreNotUsedAgain) {
   EXPECT_EQ(again.revision, 3U);
   EXPECT_EQ(again.tiles, 1U);
   EXPECT_EQ(Seeds("town", 3), (SeedMap{{"b", 4}}));
+  EXPECT_EQ(CollectAll(*store_).contents, 0U) << "it may still be taken back";
+  now_ns_ += 25 * kHourNs;
   EXPECT_EQ(CollectAll(*store_).contents, 2U);
   EXPECT_EQ(Seeds("town", 3), (SeedMap{{"b", 4}}));
   EXPECT_EQ(Seeds("city", 1), (SeedMap{{"a", 3}}));
   EXPECT_EQ(store_->Usage()->contents, 2U);
+}
+
+TEST_P(RevisionTest, ADeletedMapCanBeTakenBackForADay) {
+  CommitSeeds(0, {{"a", 1}, {"b", 2}});
+  CommitSeeds(1, {{"a", 3}});
+  RevisionCommit staged = CommitOf(*store_, "town", 2, {{"c", 4}});
+  staged.stage = true;
+  Commit(staged);
+  EXPECT_EQ(store_->UndeleteMap("town").status().code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(store_->UndeleteMap("city").status().code(), absl::StatusCode::kNotFound);
+
+  ASSERT_TRUE(store_->DeleteMap("town", 0).ok());
+  now_ns_ += 23 * kHourNs;
+  CollectAll(*store_);
+  EXPECT_EQ(store_->UndeleteMap("town").value(), 2U);
+  EXPECT_EQ(store_->GetMap("town")->active_revision, 2U);
+  EXPECT_EQ(Seeds("town", 1), (SeedMap{{"a", 1}, {"b", 2}}));
+  EXPECT_EQ(Seeds("town", 2), (SeedMap{{"a", 3}, {"b", 2}}));
+  EXPECT_EQ(Seeds("town", 3), (SeedMap{{"a", 3}, {"b", 2}, {"c", 4}}));
+  // The day counts from the last deletion.
+  ASSERT_TRUE(store_->DeleteMap("town", 0).ok());
+  now_ns_ += 23 * kHourNs;
+  CollectAll(*store_);
+  EXPECT_TRUE(store_->UndeleteMap("town").ok());
+  EXPECT_EQ(CommitSeeds(2, {{"a", 5}}).revision, 4U) << "numbers go on";
+
+  ASSERT_TRUE(store_->DeleteMap("town", 0).ok());
+  now_ns_ += 25 * kHourNs;
+  CollectAll(*store_);
+  EXPECT_EQ(store_->UndeleteMap("town").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(store_->Usage()->contents, 0U);
+}
+
+// Of several that were deleted, the last; a new one of the name is in its way.
+TEST_P(RevisionTest, TheLastDeletedMapOfANameComesBack) {
+  CommitSeeds(0, {{"a", 1}});
+  ASSERT_TRUE(store_->DeleteMap("town", 0).ok());
+  CommitSeeds(0, {{"a", 2}});
+  EXPECT_EQ(store_->UndeleteMap("town").status().code(), absl::StatusCode::kAlreadyExists);
+  ASSERT_TRUE(store_->DeleteMap("town", 0).ok());
+  EXPECT_EQ(store_->UndeleteMap("town").value(), 2U);
+  EXPECT_EQ(Seeds("town", 2), (SeedMap{{"a", 2}}));
 }
 
 TEST_P(RevisionTest, MapsAreListedByNameWhateverTheyAreCalled) {
