@@ -11,6 +11,7 @@
 #include "clients/cli/json_output.h"
 #include "clients/cli/map_flags.h"
 #include "clients/cli/output_flags.h"
+#include "clients/cli/output_text.h"
 #include "clients/cli/pose_flag.h"
 #include "clients/cli/pose_text.h"
 #include "clients/cli/scan_flags.h"
@@ -86,7 +87,9 @@ std::string ScoresText(const std::vector<Pose>& poses, const v1::PoseScores& sco
   return table.Text();
 }
 
-Json ScoresJson(const ScoreFlags& options, const v1::ScoreReady& ready,
+// `sent`: the points of the scan. Those that the server has used are all of them, in their order,
+// unless it has left some out.
+Json ScoresJson(const ScoreFlags& options, const v1::ScoreReady& ready, const PointCloud& sent,
                 const std::vector<Pose>& poses, const v1::PoseScores& scores) {
   Json rows = Json::array();
   for (size_t i = 0; i < poses.size(); ++i) {
@@ -104,6 +107,9 @@ Json ScoresJson(const ScoreFlags& options, const v1::ScoreReady& ready,
   }
   return {{"map", options.map.map},   {"map_revision", ready.map_revision()},
           {"engine", ready.engine()}, {"points_used", ready.points().used()},
+          {"points_sensor", options.point_scores && sent.size() == ready.points().used()
+                                ? PointsJson(sent)
+                                : Json(nullptr)},
           {"poses", poses.size()},    {"results", rows}};
 }
 
@@ -133,7 +139,7 @@ absl::StatusOr<ExitCode> Score(const ScoreFlags& options) {
   }
   if (options.server.prints_text()) std::fputs(ScoresText(*poses, *scores).c_str(), stdout);
   const absl::Status written =
-      WriteJson(options.server.json, ScoresJson(options, (*scorer)->ready(), *poses, *scores));
+      WriteJson(options.server.json, ScoresJson(options, (*scorer)->ready(), scan->cloud, *poses, *scores));
   if (!written.ok()) return written;
   return ExitCode::kOk;
 }

@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "core/text/host_port.h"
 
 namespace voxloc::client {
 namespace {
@@ -51,9 +50,16 @@ absl::StatusOr<std::vector<std::string>> SplitAddresses(absl::string_view server
   return addresses;
 }
 
+absl::StatusOr<HostPort> HostPortOf(absl::string_view address) {
+  if (IsUnixSocket(address)) {
+    return absl::InvalidArgumentError(absl::StrCat("a Unix socket has no port (got '", address, "')"));
+  }
+  return ParseHostPort(WithoutScheme(address), PortZero::kRefused);
+}
+
 bool IsLocal(absl::string_view address) {
   if (IsUnixSocket(address)) return true;
-  const auto parsed = ParseHostPort(WithoutScheme(address), PortZero::kRefused);
+  const auto parsed = HostPortOf(address);
   if (!parsed.ok()) return false;
   const std::string host = absl::AsciiStrToLower(parsed->host);
   if (host == "localhost" || host == "localhost.") return true;

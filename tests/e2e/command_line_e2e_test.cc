@@ -378,6 +378,7 @@ TEST_P(CommandLineE2e, AlignTakesOverridesAGateAndAMountAndReportsMore) {
   EXPECT_EQ(full["diagnostics"]["values"].size(), 19u);
   EXPECT_EQ(full["diagnostics"]["values"]["iteration_num"], full["iterations"]);
   EXPECT_EQ(full["point_scores"].size(), full["points_used"]);
+  EXPECT_EQ(full["points_map"].size(), full["points_used"]);
   EXPECT_GT(full["no_ground"]["points"], 0);
   EXPECT_LT(full["no_ground"]["points"], full["points_used"]);
 
@@ -396,6 +397,8 @@ TEST_P(CommandLineE2e, ScoreWritesTheScoreOfEveryPoint) {
   const json scored = json::parse(run.out, nullptr, false);
   ASSERT_FALSE(scored.is_discarded());
   ASSERT_EQ(scored["results"].size(), 25u);
+  ASSERT_EQ(scored["points_sensor"].size(), 100u);
+  EXPECT_EQ(scored["points_sensor"][0].size(), 3u);
   for (const json& row : scored["results"]) {
     ASSERT_EQ(row["point_scores"].size(), 100u);
     double sum = 0.0;

@@ -51,7 +51,9 @@ absl::StatusOr<std::unique_ptr<LoadRun>> LoadRun::Open(const LoadPlan& plan,
     options.drive = &drives[assignment.drive];
     options.first_scan = assignment.first_scan;
     options.open = plan.open;
-    options.open.mutable_setup()->set_vehicle(absl::StrCat("voxloc load-test ", s));
+    if (plan.open.setup().vehicle().empty()) {
+      options.open.mutable_setup()->set_vehicle(absl::StrCat("voxloc load-test ", s));
+    }
     options.open.mutable_setup()->set_map(plan.maps[assignment.map]);
     absl::StatusOr<std::unique_ptr<LoadStream>> stream = LoadStream::Open(plan.channel, options);
     if (!stream.ok()) return stream.status();

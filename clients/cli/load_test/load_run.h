@@ -27,7 +27,7 @@ struct LoadPlan {
   LoadTiming timing;
   ClientFaults faults;
   std::vector<std::string> maps;
-  v1::OpenSession open;  // but for vehicle and map
+  v1::OpenSession open;  // but for the map, and the vehicle where that is empty: then one a stream
   size_t process = 0;    // counted from 0
   size_t processes = 1;
 };
