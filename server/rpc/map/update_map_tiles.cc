@@ -47,6 +47,10 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
     }
   }
 
+  void OnDenied(const v1::UpdateMapTilesRequest& request) override {
+    if (request.has_begin()) NoteForAudit(request.begin().map(), 0, "");
+  }
+
   void OnHalfClose() override {
     End(absl::FailedPreconditionError(
         "the stream ended without commit or abort; nothing has changed"));

@@ -64,6 +64,10 @@ class BidiStream : public grpc::ServerBidiReactor<ReadMessage<Request>, Response
     const LogTrace log_trace(reactor->trace());
     if (const absl::Status status = reactor->access().Check(); status.ok()) {
       reactor->Begin();
+    } else if (absl::IsPermissionDenied(status) && reactor->call_.audited()) {
+      // The audit log tells what a known caller wanted to change, which the first message says.
+      reactor->denied_ = status;
+      reactor->ReadNext();
     } else {
       reactor->End(status);
     }
@@ -124,6 +128,8 @@ class BidiStream : public grpc::ServerBidiReactor<ReadMessage<Request>, Response
   // The first call, in the thread that made the stream. Must lead to ReadNext or End.
   virtual void Begin() { ReadNext(); }
   virtual void OnRequest(std::unique_ptr<Request> request) = 0;
+  // The first message of a caller who is denied, for NoteForAudit.
+  virtual void OnDenied(const Request& /*request*/) {}
   // The client sends no more. Must lead to End.
   virtual void OnHalfClose() = 0;
   virtual void OnCaughtUp() {}
@@ -215,6 +221,11 @@ class BidiStream : public grpc::ServerBidiReactor<ReadMessage<Request>, Response
       read = std::move(incoming_);
     }
     const LogTrace log_trace(trace());
+    if (!denied_.ok()) {
+      if (ok && read->parsed) OnDenied(*read->message);
+      End(denied_);
+      return;
+    }
     if (ok && !read->parsed) {
       End(MalformedMessage());
     } else if (ok) {
@@ -280,6 +291,7 @@ class BidiStream : public grpc::ServerBidiReactor<ReadMessage<Request>, Response
     const std::shared_ptr<BidiStream> last = std::move(self_);
   }
 
+  absl::Status denied_;  // set before anything is read
   CallScope call_;
   grpc::CallbackServerContext& context_;  // until the call is finished
   const Metrics& metrics_;

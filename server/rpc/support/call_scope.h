@@ -59,6 +59,9 @@ class CallScope {
   [[nodiscard]] CallAccess& access() { return access_; }
   [[nodiscard]] const CallAccess& access() const { return access_; }
 
+  // Whether the audit log has a line for the call.
+  [[nodiscard]] bool audited() const { return IsAudited(method_); }
+
   // What the audit log tells of the call when it ends; empty and 0 change nothing.
   void Note(const std::string& map, uint64_t revision, std::string detail) {
     if (!map.empty()) noted_.map = map;

@@ -59,6 +59,8 @@ TEST(CommandLine, AcceptsWhatTheManualShows) {
       "map undrop --map town",
       "map history --map town",
       "map rollback --map town --to 12 --canary bus-7",
+      "map rollback --map town --to previous",
+      "admin config --width 100",
       "map activate --map town --revision 13",
       "map withdraw --map town --revision 13",
       "map canary --map town --revision 13 --vehicles bus-7,bus-9",

@@ -106,6 +106,10 @@ TEST(Roles, EveryRoleMayMakeItsCallsAndNoOthers) {
                                          " peer=ipv4:127.0.0.1:")),
                   HasSubstr(absl::StrCat(" method=", rpc->name(), " ")),
                   HasSubstr(absl::StrCat(" code=", NameOfCode(status.error_code())))));
+        // Of a known caller it is told what was to be changed.
+        if (rpc->name() == "UpdateMapTiles" && reason == "ROLE_MISSING") {
+          EXPECT_THAT(lines.back(), HasSubstr(" map=nowhere "));
+        }
       }
     }
   };
@@ -117,7 +121,7 @@ TEST(Roles, EveryRoleMayMakeItsCallsAndNoOthers) {
     try_all(absl::StrCat(role, "-only"), Bearer(absl::StrCat(role, " token")),
             AllowedRpcs().at(role), "ROLE_MISSING");
   }
-  EXPECT_EQ(let_in, 4 + 2 + 7 + 12 + 7);
+  EXPECT_EQ(let_in, 4 + 2 + 7 + 13 + 8);
   for (const auto& [role, rpcs] : AllowedRpcs()) {
     EXPECT_THAT(folder.Read("audit.log"), testing::Not(HasSubstr(role + " token")));
   }
