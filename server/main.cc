@@ -111,7 +111,8 @@ int main(int argc, char** argv) {
     std::cout << **maintenance;
     return EXIT_SUCCESS;
   }
-  const auto check = [](const voxloc::server::Config& config, voxloc::server::ConfigErrors& errors) {
+  const auto check = [](const voxloc::server::Config& config,
+                        voxloc::server::ConfigErrors& errors) {
     voxloc::server::CheckConfig(config, errors);
     voxloc::server::CheckStart(config, errors);
   };

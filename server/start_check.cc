@@ -65,10 +65,10 @@ void CheckDataDir(const Config& config, ConfigErrors& errors) {
   const bool missing = error == ENOENT;
   if (missing) error = WritableFolderError(FolderOf(folder));
   if (error != 0) {
-    errors.Add(Wrong("data_dir",
-                     missing ? "a folder that can be made in one that exists"
-                             : "a folder that can be written",
-                     folder, std::strerror(error)));
+    errors.Add(Wrong(
+        "data_dir",
+        missing ? "a folder that can be made in one that exists" : "a folder that can be written",
+        folder, std::strerror(error)));
   }
   if (error != 0 || missing) return;
   for (const char* const name : {"/lock", "/maps.db", "/maps.db-wal", "/maps.db-shm"}) {

@@ -13,8 +13,8 @@ namespace voxloc::server {
 
 // Adds what CheckConfig does not see: addresses that are not this machine's, folders and files that
 // this user cannot make, read or write, a database of another program or of a newer version, and an
-// engine that this build or this machine does not have. Not: what is in use at the moment, as by the
-// server that the configuration is of, and what a database on another machine says.
+// engine that this build or this machine does not have. Not: what is in use at the moment, as by
+// the server that the configuration is of, and what a database on another machine says.
 void CheckStart(const Config& config, ConfigErrors& errors);
 
 }  // namespace voxloc::server

@@ -43,8 +43,7 @@ absl::StatusOr<ExitCode> DrainServer(const AdminDrainFlags& options) {
 absl::StatusOr<ExitCode> UndrainServer(const ServerFlags& flags) {
   absl::StatusOr<client::Channel> channel = Connect(flags);
   if (!channel.ok()) return channel.status();
-  const absl::StatusOr<v1::UndrainResponse> undrained =
-      client::Undrain(*channel, flags.timeout_s);
+  const absl::StatusOr<v1::UndrainResponse> undrained = client::Undrain(*channel, flags.timeout_s);
   if (!undrained.ok()) return undrained.status();
   if (flags.prints_text()) {
     absl::PrintF("the server takes new sessions again; %d session%s open\n",
@@ -82,7 +81,8 @@ void AddAdminUndrainCommand(CLI::App* parent, Work* chosen) {
   auto flags = std::make_shared<ServerFlags>();
   CLI::App* command = parent->add_subcommand("undrain", "Take a drain of a server back");
   command->footer(
-      "The server is ready again and takes new sessions. Those that were asked to go elsewhere may\n"
+      "The server is ready again and takes new sessions. Those that were asked to go elsewhere "
+      "may\n"
       "have gone. A server that is being stopped (SIGTERM) goes on draining.\n\n"
       "Example:\n  voxloc admin undrain --server localhost:50051");
   AddServerFlags(command, flags.get());

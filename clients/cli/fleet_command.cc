@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
@@ -194,9 +193,9 @@ constexpr char kFleetManual[] =
 void AddFleetViewFlags(CLI::App* command, FleetFlags* options) {
   CLI::Option* once =
       command->add_flag("--once", options->once, "Print one look, and end; for scripts");
-  CLI::Option* html = AddOutputFile(
-      command, "--html", &options->html,
-      "Write one look as an HTML page that needs no network, and end");
+  CLI::Option* html =
+      AddOutputFile(command, "--html", &options->html,
+                    "Write one look as an HTML page that needs no network, and end");
   command
       ->add_option("--interval", options->interval_s,
                    "Look again after S seconds; of --once and --html the time that rates are "

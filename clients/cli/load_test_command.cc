@@ -184,8 +184,7 @@ absl::StatusOr<ExitCode> LoadTest(const LoadTestFlags& flags) {
     LiveLine line(3.0, 0.25);
     result = RunLoadProcesses(
         flags.processes, flags.timing, on_start,
-        [&](int64_t time_ns) { line.Show(ProgressOf(flags.timing, time_ns)); },
-        &Interrupt::Asked);
+        [&](int64_t time_ns) { line.Show(ProgressOf(flags.timing, time_ns)); }, &Interrupt::Asked);
   } else {
     result = RunHere(flags, on_start);
   }

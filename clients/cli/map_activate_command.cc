@@ -27,10 +27,10 @@ absl::StatusOr<ExitCode> ActivateRevision(const MapActivateFlags& options) {
   const absl::StatusOr<v1::MapInfo> map =
       client::MapClient(*channel).Activate(options.map, options.revision, options.server.timeout_s);
   if (absl::IsAborted(map.status())) {
-    return absl::Status(map.status().code(),
-                        absl::StrCat(map.status().message(), "; voxloc map rollback --map ",
-                                     options.map, " --to ", options.revision,
-                                     " makes a new revision of its tiles"));
+    return absl::Status(
+        map.status().code(),
+        absl::StrCat(map.status().message(), "; voxloc map rollback --map ", options.map, " --to ",
+                     options.revision, " makes a new revision of its tiles"));
   }
   if (!map.ok()) return map.status();
   if (options.server.prints_text()) {

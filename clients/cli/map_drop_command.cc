@@ -34,8 +34,7 @@ absl::StatusOr<ExitCode> DropMap(const MapDropFlags& options) {
     if (!info.ok()) return info.status();
     const std::string question =
         absl::StrFormat("Delete map %s (revision %d, %d tiles, %d points) from %s?", options.map,
-                        info->revision(), info->tiles(), info->points(),
-                        channel->server());
+                        info->revision(), info->tiles(), info->points(), channel->server());
     switch (ConfirmOnTerminal(question, options.yes)) {
       case Answer::kYes:
         break;

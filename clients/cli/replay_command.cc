@@ -172,6 +172,16 @@ ReplaySetting SettingOf(const ReplayFlags& options, const v1::SessionOpened& ope
   return setting;
 }
 
+// After what was done has been written.
+absl::StatusOr<ExitCode> EndOfReplay(const absl::Status& end, const ReplaySummary& summary) {
+  if (absl::IsCancelled(end) && Interrupt::Asked()) {
+    absl::FPrintF(stderr, "voxloc: %s\n", end.message());
+    return ExitCode::kInterrupted;
+  }
+  if (!end.ok()) return end;
+  return summary.accepted > 0 && !MapWasMissing(summary) ? ExitCode::kOk : ExitCode::kNotAccepted;
+}
+
 void WarnOfMissingMap(const ReplaySummary& summary) {
   const auto missing = summary.statuses.find("NO_MAP");
   if (missing == summary.statuses.end()) return;
@@ -246,8 +256,8 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
     outcome = RunReplay(input, guesses, replay, &loader, session->get());
   }
   if (!outcome.end.ok()) {
-    const bool of_session = absl::IsDeadlineExceeded(outcome.end) ||
-                            (*session)->AwaitEnd(kSessionEnded_s).has_value();
+    const bool of_session =
+        absl::IsDeadlineExceeded(outcome.end) || (*session)->AwaitEnd(kSessionEnded_s).has_value();
     setting.ended_early = EndedEarlyText(outcome.end, rows.size(), input.scans.size(),
                                          of_session ? channel->server() : "");
     outcome.end = absl::Status(outcome.end.code(), setting.ended_early);
@@ -260,6 +270,7 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
   if (outcome.end.ok()) (*session)->Close(options.server.timeout_s).IgnoreError();
 
   const ReplaySummary summary = SummarizeReplay(rows);
+  if (rows.empty() && !outcome.end.ok()) return EndOfReplay(outcome.end, summary);
   if (options.server.prints_text()) std::fputs(SummaryText(setting, summary).c_str(), stdout);
   const Json json = ReplayJson(setting, summary, rows);
   if (absl::Status status = WriteJson(options.server.json, json); !status.ok()) return status;
@@ -277,12 +288,7 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
     if (options.server.prints_text()) absl::PrintF("\nreport: %s\n", options.report);
   }
   WarnOfMissingMap(summary);
-  if (absl::IsCancelled(outcome.end) && Interrupt::Asked()) {
-    absl::FPrintF(stderr, "voxloc: %s\n", outcome.end.message());
-    return ExitCode::kInterrupted;
-  }
-  if (!outcome.end.ok()) return outcome.end;
-  return summary.accepted > 0 && !MapWasMissing(summary) ? ExitCode::kOk : ExitCode::kNotAccepted;
+  return EndOfReplay(outcome.end, summary);
 }
 
 constexpr char kReplayManual[] =
@@ -295,7 +301,8 @@ constexpr char kReplayManual[] =
     "(the truth for the first scan), or a pose of --guesses. --perturb then moves every guess by\n"
     "the given amounts, with signs that depend on the seed. One scan is in flight at a time.\n"
     "With --rate, scans are sent on schedule, and scans that the server skips are counted as\n"
-    "SUPERSEDED. Percentiles are by nearest rank. The exit code is 4 if no scan was accepted, or if\n"
+    "SUPERSEDED. Percentiles are by nearest rank. The exit code is 4 if no scan was accepted, or "
+    "if\n"
     "the server had no map for more than half of them.\n"
     "Where a drive ends early, by Ctrl-C or by a fault, summary, JSON and report are those of the\n"
     "scans up to the last answer, and the exit code is not 0. A second Ctrl-C ends at once.\n\n"

@@ -105,12 +105,15 @@ Json ScoresJson(const ScoreFlags& options, const v1::ScoreReady& ready, const Po
     const auto first = scores.point_scores().begin() + static_cast<std::ptrdiff_t>(i) * points;
     rows.back()["point_scores"] = std::vector<float>(first, first + points);
   }
-  return {{"map", options.map.map},   {"map_revision", ready.map_revision()},
-          {"engine", ready.engine()}, {"points_used", ready.points().used()},
+  return {{"map", options.map.map},
+          {"map_revision", ready.map_revision()},
+          {"engine", ready.engine()},
+          {"points_used", ready.points().used()},
           {"points_sensor", options.point_scores && sent.size() == ready.points().used()
                                 ? PointsJson(sent)
                                 : Json(nullptr)},
-          {"poses", poses.size()},    {"results", rows}};
+          {"poses", poses.size()},
+          {"results", rows}};
 }
 
 absl::StatusOr<ExitCode> Score(const ScoreFlags& options) {
@@ -138,8 +141,8 @@ absl::StatusOr<ExitCode> Score(const ScoreFlags& options) {
     return status;
   }
   if (options.server.prints_text()) std::fputs(ScoresText(*poses, *scores).c_str(), stdout);
-  const absl::Status written =
-      WriteJson(options.server.json, ScoresJson(options, (*scorer)->ready(), scan->cloud, *poses, *scores));
+  const absl::Status written = WriteJson(
+      options.server.json, ScoresJson(options, (*scorer)->ready(), scan->cloud, *poses, *scores));
   if (!written.ok()) return written;
   return ExitCode::kOk;
 }

@@ -52,7 +52,8 @@ absl::StatusOr<std::vector<std::string>> SplitAddresses(absl::string_view server
 
 absl::StatusOr<HostPort> HostPortOf(absl::string_view address) {
   if (IsUnixSocket(address)) {
-    return absl::InvalidArgumentError(absl::StrCat("a Unix socket has no port (got '", address, "')"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("a Unix socket has no port (got '", address, "')"));
   }
   return ParseHostPort(WithoutScheme(address), PortZero::kRefused);
 }

@@ -121,8 +121,7 @@ absl::StatusOr<Channel> Channel::Create(const ChannelOptions& options) {
     impl->traceparent = [traceparent = options.traceparent] { return traceparent; };
   }
   for (const std::string& address : *addresses) {
-    impl->endpoints.push_back({address,
-                               grpc::CreateCustomChannel(address, *credentials, arguments),
+    impl->endpoints.push_back({address, grpc::CreateCustomChannel(address, *credentials, arguments),
                                std::make_shared<TlsProbe>(address, options)});
   }
   return Channel(std::move(impl));
@@ -150,8 +149,9 @@ absl::Status Channel::Impl::StatusOf(const Endpoint& called, absl::string_view c
   if (end.error_details().empty() &&
       called.channel->GetState(/*try_to_connect=*/false) != GRPC_CHANNEL_READY) {
     if (const std::string why = called.probe->Explain(); !why.empty()) {
-      return ToAbslStatus({end.error_code(), absl::StrCat(why, "; gRPC says: ", end.error_message())},
-                          called.address, call);
+      return ToAbslStatus(
+          {end.error_code(), absl::StrCat(why, "; gRPC says: ", end.error_message())},
+          called.address, call);
     }
   }
   return ToAbslStatus(end, called.address, call);

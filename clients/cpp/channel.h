@@ -74,12 +74,11 @@ struct ChannelOptions {
 
 class Channel {
  public:
-  // InvalidArgument: no server, an address that CheckServer refuses, times or sizes that are not positive, a
-  // token that is malformed or would leave this machine in plain text, a malformed trace context or
-  // two of them, files of TLS that do not
-  // hold what they are to hold or do not belong together, or settings of TLS without `tls`.
-  // NotFound, PermissionDenied, FailedPrecondition: a file that cannot be read. Messages name the
-  // file, and never show a token.
+  // InvalidArgument: no server, an address that CheckServer refuses, times or sizes that are not
+  // positive, a token that is malformed or would leave this machine in plain text, a malformed
+  // trace context or two of them, files of TLS that do not hold what they are to hold or do not
+  // belong together, or settings of TLS without `tls`. NotFound, PermissionDenied,
+  // FailedPrecondition: a file that cannot be read. Messages name the file, and never show a token.
   [[nodiscard]] static absl::StatusOr<Channel> Create(const ChannelOptions& options);
 
   // Whether the text is what ChannelOptions::server asks for. InvalidArgument: no address, or one

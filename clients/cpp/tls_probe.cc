@@ -101,8 +101,8 @@ class ProbeSocket {
  private:
   bool Await(short events) {
     pollfd waited = {file_, events, 0};
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ -
-                                                                            ProbeClock::now());
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - ProbeClock::now());
     return left.count() > 0 && poll(&waited, 1, static_cast<int>(left.count())) == 1;
   }
 
@@ -205,8 +205,8 @@ std::string ExplainVerdict(long verdict, const X509* certificate, const std::str
       return "";
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
-      return absl::StrCat("the server's certificate is for ", NamesIn(certificate), ", and not for ",
-                          host, " (tls_server_name expects another name)");
+      return absl::StrCat("the server's certificate is for ", NamesIn(certificate),
+                          ", and not for ", host, " (tls_server_name expects another name)");
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
@@ -214,7 +214,8 @@ std::string ExplainVerdict(long verdict, const X509* certificate, const std::str
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
     case X509_V_ERR_CERT_SIGNATURE_FAILURE:
       return absl::StrCat("the server's certificate is signed by ",
-                          OneLine(X509_get_issuer_name(certificate)), ", an authority that is not in ",
+                          OneLine(X509_get_issuer_name(certificate)),
+                          ", an authority that is not in ",
                           ca_file.empty() ? "the system's list (tls_ca_file names another)"
                                           : absl::StrCat("the CA file ", ca_file));
     default:

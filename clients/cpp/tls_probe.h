@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Why a connection could not be made, where TLS is the reason: gRPC's own words for it are those of
-// its TLS library, or "Socket closed". A connection of its own is made to the server, and nothing is
-// sent on it but a handshake. Included by this library's sources only. Thread-safe.
+// its TLS library, or "Socket closed". A connection of its own is made to the server, and nothing
+// is sent on it but a handshake. Included by this library's sources only. Thread-safe.
 
 #ifndef VOXLOC_CLIENTS_CPP_TLS_PROBE_H_
 #define VOXLOC_CLIENTS_CPP_TLS_PROBE_H_

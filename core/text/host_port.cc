@@ -51,10 +51,10 @@ absl::StatusOr<HostPort> ParseHostPort(absl::string_view text, PortZero zero) {
     const auto port = ParsePort(text.substr(colon + 1), zero);
     if (port.ok()) return HostPort{std::string(host), *port};
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "must be HOST:PORT with a port from ", RangeOf(zero),
-      numbers_of_ipv6 && !bracketed ? " and an IPv6 address in brackets" : "", " (got '", text,
-      "')"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("must be HOST:PORT with a port from ", RangeOf(zero),
+                   numbers_of_ipv6 && !bracketed ? " and an IPv6 address in brackets" : "",
+                   " (got '", text, "')"));
 }
 
 absl::Status CheckUrlPort(absl::string_view authority) {
@@ -64,8 +64,8 @@ absl::Status CheckUrlPort(absl::string_view authority) {
   const bool of_ipv6 = bracket != absl::string_view::npos && colon < bracket;
   if (colon == absl::string_view::npos || of_ipv6) return absl::OkStatus();
   if (ParsePort(authority.substr(colon + 1), PortZero::kRefused).ok()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("must have a port from 1 to 65535 (got '",
-                                                 authority.substr(colon + 1), "')"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("must have a port from 1 to 65535 (got '", authority.substr(colon + 1), "')"));
 }
 
 }  // namespace voxloc

@@ -102,7 +102,7 @@ class Drain {
   mutable absl::Mutex mutex_;
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;  // the streams that stay, or they have ended
   bool over_ ABSL_GUARDED_BY(mutex_) = false;
-  bool to_stop_ ABSL_GUARDED_BY(mutex_) = false;    // the server
+  bool to_stop_ ABSL_GUARDED_BY(mutex_) = false;     // the server
   bool taken_back_ ABSL_GUARDED_BY(mutex_) = false;  // the thread is to end
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   Plan plan_ ABSL_GUARDED_BY(mutex_);

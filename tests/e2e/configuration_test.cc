@@ -78,13 +78,13 @@ TEST_F(ConfigurationTest, TheCheckStartsNothingAndItsExitCodeTells) {
 
   // All of it, of both kinds, and nothing was made.
   const std::string data = scratch_.Path("data");
-  result = RunProcess({VoxlocdPath(), "--metrics-listen=127.0.0.1:50051", "--data-dir=" + data,
-                       "--audit-log=" + data + "/none/audit.log",
-                       "--tls.certificate=" + data + "/cert", "--tls.private-key=" + data + "/key",
-                       "--threads=many", "--check-config"});
+  result =
+      RunProcess({VoxlocdPath(), "--metrics-listen=127.0.0.1:50051", "--data-dir=" + data,
+                  "--audit-log=" + data + "/none/audit.log", "--tls.certificate=" + data + "/cert",
+                  "--tls.private-key=" + data + "/key", "--threads=many", "--check-config"});
   EXPECT_EQ(result.exit_code, 2);
-  for (const char* fault :
-       {"different ports", "threads must be", "audit_log must be", "tls.certificate (", "tls.private_key ("}) {
+  for (const char* fault : {"different ports", "threads must be", "audit_log must be",
+                            "tls.certificate (", "tls.private_key ("}) {
     EXPECT_THAT(result.error, HasSubstr(fault));
   }
   EXPECT_FALSE(std::filesystem::exists(data));

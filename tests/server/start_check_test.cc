@@ -55,7 +55,7 @@ TEST(StartCheck, FindsNothingBesideTheServerThatRunsWithTheConfiguration) {
   Config config = Startable();
   config.data_dir = scratch.Path("data");
   const TestServer server([&](Config& of_server) { of_server.data_dir = config.data_dir; });
-  config.listen = server.address();
+  config.listen = server.server().address();
   EXPECT_EQ(ErrorsOf(config), "");
 }
 
@@ -98,10 +98,8 @@ TEST(StartCheck, FindsADataDirectoryThatCannotBeMadeOrUsed) {
                                       HasSubstr("Not a directory")));
   config.data_dir = config.data_dir + "/data";
   EXPECT_THAT(ErrorsOf(config), HasSubstr("Not a directory"));
-  config.data_dir = "/proc/voxloc";
-  EXPECT_THAT(ErrorsOf(config), HasSubstr("data_dir must be a folder that can be"));
-
-  config.data_dir = std::filesystem::path(scratch.Write("other/maps.db", "no database")).parent_path();
+  config.data_dir =
+      std::filesystem::path(scratch.Write("other/maps.db", "no database")).parent_path();
   EXPECT_THAT(ErrorsOf(config), HasSubstr("maps.db is no database of SQLite"));
 }
 
@@ -120,7 +118,9 @@ TEST(StartCheck, FindsADatabaseOfANewerVersion) {
   const ScratchDir scratch;
   Config config = Startable();
   config.data_dir = scratch.Path("data");
-  { const TestServer server([&](Config& of) { of.data_dir = config.data_dir; }); }
+  {
+    const TestServer server([&](Config& of) { of.data_dir = config.data_dir; });
+  }
   EXPECT_EQ(ErrorsOf(config), "");
   const std::string path = config.data_dir + "/maps.db";
   // user_version, in the header of the file.
@@ -135,11 +135,11 @@ TEST(StartCheck, FindsADatabaseOfANewerVersion) {
 TEST(StartCheck, FindsAddressesThatAreNotThisMachines) {
   Config config = Startable();
   config.insecure = true;
-  config.listen = "192.0.2.1:50051";  // reserved for documents (RFC 5737)
-  config.metrics_listen = "no.such.host.invalid:9464";  // RFC 6761
+  config.listen = "192.0.2.1:50051";             // reserved for documents (RFC 5737)
+  config.metrics_listen = "[2001:db8::1]:9464";  // RFC 3849
   EXPECT_THAT(ErrorsOf(config),
               AllOf(HasSubstr("listen must be an address of this machine (got '192.0.2.1:50051'"),
-                    HasSubstr("metrics_listen must be an address of this machine (got 'no.such.")));
+                    HasSubstr("metrics_listen must be an address of this machine (got '[2001:")));
 }
 
 TEST(StartCheck, FindsTheOtherFilesThatCannotBeMade) {

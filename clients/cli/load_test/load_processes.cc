@@ -61,10 +61,10 @@ absl::Status Watch(const RunClock& clock, int64_t end_ns, std::vector<LoadChild>
 
 }  // namespace
 
-absl::StatusOr<LoadResult> RunLoadProcesses(
-    size_t processes, const LoadTiming& timing,
-    const std::function<void(int64_t start_ns)>& on_start,
-    const std::function<void(int64_t time_ns)>& on_progress, const std::function<bool()>& stop) {
+absl::StatusOr<LoadResult> RunLoadProcesses(size_t processes, const LoadTiming& timing,
+                                            const std::function<void(int64_t start_ns)>& on_start,
+                                            const std::function<void(int64_t time_ns)>& on_progress,
+                                            const std::function<bool()>& stop) {
   std::vector<LoadChild> children;
   children.reserve(processes);
   for (size_t p = 0; p < processes; ++p) {
@@ -111,7 +111,8 @@ absl::Status ServeLoadParent(LoadRun* run) {
     return absl::InternalError("the process that started this one has ended");
   }
   const Interrupt interrupt({SIGTERM});
-  const LoadResult result = run->Run(start_ns, [](int64_t, uint64_t) {}, &Interrupt::Asked);
+  const LoadResult result = run->Run(
+      start_ns, [](int64_t, uint64_t) {}, &Interrupt::Asked);
   std::cout << result.ToJson().dump(-1, ' ', false, Json::error_handler_t::replace) << "\n"
             << std::flush;
   return absl::OkStatus();

@@ -7,9 +7,14 @@
 namespace voxloc::cli {
 
 Json LoadResult::ToJson() const {
-  return {{"engine", engine}, {"profile", profile}, {"server_version", server_version},
-          {"scans", scans},   {"points", points},   {"steady_s", steady_s},
-          {"interrupted", interrupted}, {"tally", tally.ToJson()}};
+  return {{"engine", engine},
+          {"profile", profile},
+          {"server_version", server_version},
+          {"scans", scans},
+          {"points", points},
+          {"steady_s", steady_s},
+          {"interrupted", interrupted},
+          {"tally", tally.ToJson()}};
 }
 
 absl::StatusOr<LoadResult> LoadResult::FromJson(const Json& json) {

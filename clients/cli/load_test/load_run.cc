@@ -84,8 +84,7 @@ LoadResult LoadRun::Run(int64_t start_ns,
       result_.interrupted = true;
       for (const std::unique_ptr<LoadStream>& stream : streams_) stream->Stop();
       const int64_t steady_ns = clock.Now_ns() - timing_.steady_begin_ns();
-      result_.steady_s =
-          std::clamp(1e-9 * static_cast<double>(steady_ns), 0.0, timing_.steady_s);
+      result_.steady_s = std::clamp(1e-9 * static_cast<double>(steady_ns), 0.0, timing_.steady_s);
     }
   };
   await(timing_.steady_begin_ns());

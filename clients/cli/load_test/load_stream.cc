@@ -100,8 +100,7 @@ void LoadStream::OnResult(const v1::AlignmentResult& result) {
   // What the session has made itself, it tells the thread that sends.
   if (slow_reader_ && !cancelling && result.has_timings() && now_ns < end_ns_.load()) {
     const int64_t delay_ns = std::llround(options_.faults.read_delay_s * 1e9);
-    std::this_thread::sleep_until(
-        clock_->TimePoint(std::min(now_ns + delay_ns, end_ns_.load())));
+    std::this_thread::sleep_until(clock_->TimePoint(std::min(now_ns + delay_ns, end_ns_.load())));
   }
   // A scan that was given up has had its successor, and one to be cancelled has it after that.
   if (was_on_its_way && !options_.timing.open_loop() && !cancelling) SendNextOfLoop();

@@ -113,7 +113,7 @@ class LoadStream {
   ScanLedger ledger_;
   const RunClock* clock_ = nullptr;
   std::atomic<int64_t> end_ns_;  // of the sending
-  uint64_t next_sequence_ = 1;  // of the thread that sends, as is the next
+  uint64_t next_sequence_ = 1;   // of the thread that sends, as is the next
   uint64_t next_position_ = 0;
   uint64_t poses_sent_ = 0;
   uint64_t poses_rejected_ = 0;

@@ -146,7 +146,8 @@ std::string SummaryText(const ReplaySetting& setting, const ReplaySummary& summa
                                   }),
                     "\n");
   }
-  if (!setting.ended_early.empty()) absl::StrAppend(&text, "incomplete: ", setting.ended_early, "\n");
+  if (!setting.ended_early.empty())
+    absl::StrAppend(&text, "incomplete: ", setting.ended_early, "\n");
   return absl::StrCat(text, "\n", table.Text());
 }
 

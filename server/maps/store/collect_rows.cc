@@ -180,8 +180,8 @@ absl::Status ForgetRevisions(SqlDatabase& database, const CollectLimits& limits,
   for (const CollectedMap& map : maps) {
     absl::Status status = MarkForgotten(database, map, limits, report);
     if (status.ok() && map.deleted) {
-      const auto kept = database.Number(
-          "SELECT COUNT(*) FROM revisions WHERE map_id = ?1 AND kept = 1", map.id);
+      const auto kept =
+          database.Number("SELECT COUNT(*) FROM revisions WHERE map_id = ?1 AND kept = 1", map.id);
       if (!kept.ok()) return kept.status();
       if (*kept > 0) continue;  // it may come back
     }

@@ -168,9 +168,8 @@ absl::Status CheckPostgresUrl(const std::string& url) {
       PQconninfoParse(url.c_str(), &error), &PQconninfoFree);
   const std::unique_ptr<char, decltype(&PQfreemem)> text(error, &PQfreemem);
   if (parsed != nullptr) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("store.url: ", error == nullptr
-                                      ? "libpq cannot read it"
+  return absl::InvalidArgumentError(absl::StrCat(
+      "store.url: ", error == nullptr ? "libpq cannot read it"
                                       : std::string(absl::StripTrailingAsciiWhitespace(error))));
 }
 

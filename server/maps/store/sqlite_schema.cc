@@ -31,9 +31,9 @@ absl::Status CheckMarks(const std::string& path, int64_t application, int64_t ve
     return absl::FailedPreconditionError(absl::StrCat(path, " is a database of another program"));
   }
   if (version > StoreSchemaVersion()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        path, " was made by a newer version of voxlocd: its schema has version ", version,
-        ", and this program knows versions up to ", StoreSchemaVersion()));
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, " was made by a newer version of voxlocd: its schema has version ",
+                     version, ", and this program knows versions up to ", StoreSchemaVersion()));
   }
   return absl::OkStatus();
 }

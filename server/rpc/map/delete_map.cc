@@ -29,8 +29,7 @@ absl::Status CheckUnused(const Runtime& runtime, const std::string& map) {
   return WithReason(
       absl::FailedPreconditionError(absl::StrCat(
           sessions.size(), sessions.size() == 1 ? " session uses" : " sessions use", " map \"", map,
-          "\": ", absl::StrJoin(vehicles, ", "),
-          sessions.size() > vehicles.size() ? ", ..." : "")),
+          "\": ", absl::StrJoin(vehicles, ", "), sessions.size() > vehicles.size() ? ", ..." : "")),
       "MAP_IN_USE", {{"map", map}, {"sessions", absl::StrCat(sessions.size())}});
 }
 

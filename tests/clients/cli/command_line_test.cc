@@ -22,11 +22,11 @@ ParsedCommandLine Parse(absl::string_view line) {
 
 TEST(CommandLine, EveryCommandHasHelpWithAnExampleAndTheCommonFlagsWhereItAsksAServer) {
   const std::vector<std::string> asking = {
-      "map load",        "map list",     "map info",     "map drop",       "map undrop", "map tiles",
-      "map history",     "map rollback", "map activate", "map withdraw",   "map canary",
-      "map watch",       "map export",   "map import",   "admin sessions", "admin config",
-      "admin log-level", "admin undrain", "align",        "locate",       "replay",         "load-test",
-      "score",           "info"};
+      "map load",     "map list",        "map info",      "map drop",     "map undrop",
+      "map tiles",    "map history",     "map rollback",  "map activate", "map withdraw",
+      "map canary",   "map watch",       "map export",    "map import",   "admin sessions",
+      "admin config", "admin log-level", "admin undrain", "align",        "locate",
+      "replay",       "load-test",       "score",         "info"};
   const std::vector<std::string> others = {
       "admin", "admin drain", "fleet", "fleet activate", "fleet withdraw", "simulate", "map"};
   std::vector<std::string> commands = asking;

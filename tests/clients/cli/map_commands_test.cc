@@ -373,9 +373,8 @@ TEST_F(MapCommands, ImportRefusesADamagedTileByName) {
 
 TEST(RevisionText, ThePreviousRevisionIsTheOneThatWasInUseBefore) {
   std::vector<v1::MapRevision> revisions(4);
-  const v1::RevisionState states[] = {
-      v1::REVISION_STATE_SUPERSEDED, v1::REVISION_STATE_SUPERSEDED, v1::REVISION_STATE_ACTIVE,
-      v1::REVISION_STATE_STAGED};
+  const v1::RevisionState states[] = {v1::REVISION_STATE_SUPERSEDED, v1::REVISION_STATE_SUPERSEDED,
+                                      v1::REVISION_STATE_ACTIVE, v1::REVISION_STATE_STAGED};
   for (size_t i = 0; i < revisions.size(); ++i) {
     revisions[i].set_revision(3 + i);
     revisions[i].set_parent(2 + i);

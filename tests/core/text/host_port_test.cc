@@ -17,8 +17,10 @@ TEST(HostPortTest, TakesNamesAndAddressesOfBothFamilies) {
     const char* text;
     const char* host;
     int port;
-  } cases[] = {{"localhost:50051", "localhost", 50051}, {"127.0.0.1:1", "127.0.0.1", 1},
-               {"[::1]:65535", "::1", 65535},           {"[fe80::1%eth0]:80", "fe80::1%eth0", 80},
+  } cases[] = {{"localhost:50051", "localhost", 50051},
+               {"127.0.0.1:1", "127.0.0.1", 1},
+               {"[::1]:65535", "::1", 65535},
+               {"[fe80::1%eth0]:80", "fe80::1%eth0", 80},
                {"my_host-1.example.com.:00080", "my_host-1.example.com.", 80}};
   for (const auto& expected : cases) {
     const auto parsed = ParseHostPort(expected.text, PortZero::kRefused);
@@ -30,9 +32,8 @@ TEST(HostPortTest, TakesNamesAndAddressesOfBothFamilies) {
 
 // 115587 is 50051 modulo 65536: what wraps would reach a server that nobody named.
 TEST(HostPortTest, RefusesPortsThatWouldWrapAroundOrMeanSomethingElse) {
-  for (const char* port :
-       {"115587", "65536", "4294967297", "18446744073709601667", "-1", "+80", "0x50", " 80", "80 ",
-        "8e1", "http", "", "000080"}) {
+  for (const char* port : {"115587", "65536", "4294967297", "18446744073709601667", "-1", "+80",
+                           "0x50", " 80", "80 ", "8e1", "http", "", "000080"}) {
     const auto parsed = ParseHostPort(std::string("localhost:") + port, PortZero::kAllowed);
     EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument) << port;
     EXPECT_THAT(std::string(parsed.status().message()),
@@ -63,7 +64,8 @@ TEST(HostPortTest, SaysThatIpv6NeedsBrackets) {
 }
 
 TEST(HostPortTest, ChecksThePortOfUrlsAndShowsNoPassword) {
-  for (const char* good : {"host", "host:80", "[::1]", "[::1]:80", "user@host", "u:secret@host:80"}) {
+  for (const char* good :
+       {"host", "host:80", "[::1]", "[::1]:80", "user@host", "u:secret@host:80"}) {
     EXPECT_TRUE(CheckUrlPort(good).ok()) << good;
   }
   EXPECT_EQ(CheckUrlPort("u:secret@host:115587").message(),

@@ -293,9 +293,9 @@ TEST_F(LoadTestE2e, CtrlCReportsWhatWasMeasured) {
   for (const std::string& processes : {"1", "2"}) {
     const fs::path out = scratch_->Path("interrupted" + processes + ".json");
     const std::string log = scratch_->Path("interrupted" + processes + ".log");
-    std::vector<std::string> arguments = LoadTest(
-        {"--streams", "2", "--rate", "10", "--seconds", "3600", "--ramp", "0", "--processes",
-         processes, "--json", out.string(), "--server", server_->address});
+    std::vector<std::string> arguments =
+        LoadTest({"--streams", "2", "--rate", "10", "--seconds", "3600", "--ramp", "0",
+                  "--processes", processes, "--json", out.string(), "--server", server_->address});
     arguments.insert(arguments.begin(), ProgramPath(VOXLOC_VOXLOC));
     ChildProcess load_test(arguments, log);
     EXPECT_TRUE(Eventually([&log] { return TextIn(log).find(" of 3600 s") != std::string::npos; }));

@@ -31,8 +31,8 @@ const std::map<std::string, std::set<std::string>>& AllowedRpcs() {
                                                 "GetCells", "WatchMap", "ListRevisions"};
   static const auto* const allowed = [] {
     auto* const made = new std::map<std::string, std::set<std::string>>;
-    std::set<std::string> writing = {"UpdateMapTiles", "DeleteMap", "UndeleteMap", "ActivateRevision",
-                                     "WithdrawRevision", "SetCanary"};
+    std::set<std::string> writing = {"UpdateMapTiles",   "DeleteMap",        "UndeleteMap",
+                                     "ActivateRevision", "WithdrawRevision", "SetCanary"};
     writing.insert(reading.begin(), reading.end());
     *made = {{"track", {"AlignScans", "AlignScan", "EstimateInitialPose"}},
              {"score", {"ScorePoses"}},
