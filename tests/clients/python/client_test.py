@@ -655,6 +655,15 @@ class Reconnects(unittest.TestCase):
                 self.assertIsInstance(raised.exception, TimeoutError)
                 self.assertEqual(session.align(voxloc.Scan(POINTS), 60).sequence, 1)
 
+    def test_points_that_are_none_are_refused_with_their_type(self):
+        for bad, got in (([[0, 0, 0]], "list of list"), (None, "NoneType"), ("scan.pcd", "str"),
+                         ((1, 2), "tuple of int")):
+            with self.assertRaisesRegex(ValueError, rf"shape \(N, 3\).*\(got {got}\)"):
+                voxloc.Scan(bad)
+        self.assertEqual(repr(voxloc.Scan(POINTS, stamp_ns=5)), f"<Scan {len(POINTS)} points at 5 ns>")
+        self.assertEqual(repr(voxloc.Scan([voxloc.SensorCloud(POINTS)])),
+                         f"<Scan {len(POINTS)} points at 0 ns>")
+
     def test_a_server_that_is_not_there(self):
         with breaking_server(1) as server:
             address = server.address
