@@ -22,11 +22,11 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-}  // namespace
-
 bool ChangesNothing(const v1::UpdateCommitted& committed) {
   return committed.tiles_added() + committed.tiles_replaced() + committed.tiles_removed() == 0;
 }
+
+}  // namespace
 
 std::string UploadText(const std::string& label, size_t tiles,
                        const client::UploadProgress& progress, double seconds, bool bar) {

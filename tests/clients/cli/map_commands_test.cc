@@ -371,6 +371,19 @@ TEST_F(MapCommands, ImportRefusesADamagedTileByName) {
   EXPECT_TRUE(other.revisions().empty());
 }
 
+TEST(UploadNotes, SayWhenNoTileHasChanged) {
+  client::UploadResult result;
+  result.committed.mutable_map()->set_name("town");
+  EXPECT_THAT(UploadNotes(result, /*staged=*/false, 0),
+              HasSubstr("no tile has changed: the revision is the same as the one before\n"));
+  EXPECT_THAT(UploadNotes(result, /*staged=*/true, 0),
+              HasSubstr("no tile has changed: the revision is the same as the one in use\n"));
+  EXPECT_EQ(UploadJson(result)["changed"], false);
+  result.committed.set_tiles_replaced(1);
+  EXPECT_EQ(UploadNotes(result, /*staged=*/false, 0), "");
+  EXPECT_EQ(UploadJson(result)["changed"], true);
+}
+
 TEST(RevisionText, ThePreviousRevisionIsTheOneThatWasInUseBefore) {
   std::vector<v1::MapRevision> revisions(4);
   const v1::RevisionState states[] = {v1::REVISION_STATE_SUPERSEDED, v1::REVISION_STATE_SUPERSEDED,

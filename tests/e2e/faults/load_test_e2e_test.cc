@@ -290,7 +290,7 @@ TEST_F(LoadTestE2e, EveryScanHasAnOutcomeWhenTheServerDies) {
 }
 
 TEST_F(LoadTestE2e, CtrlCReportsWhatWasMeasured) {
-  for (const std::string& processes : {"1", "2"}) {
+  for (const std::string& processes : {std::string("1"), std::string("2")}) {
     const fs::path out = scratch_->Path("interrupted" + processes + ".json");
     const std::string log = scratch_->Path("interrupted" + processes + ".log");
     std::vector<std::string> arguments =
