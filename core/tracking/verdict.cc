@@ -57,22 +57,23 @@ Verdict Accepted(AlignmentStatus status, std::string detail) {
 std::string LowConfidence(const AlignResult& result, const ScanEstimate* estimate, bool strict,
                           const GateOptions& gate, const AcceptanceLimits& limits,
                           const PriorKnowledge& known) {
-  const double distance_m =
-      known.map_T_base_guess.has_value()
-          ? TranslationDistance(*known.map_T_base_guess, result.map_T_base)
-          : 0.0;
+  const double distance_m = known.map_T_base_guess.has_value()
+                                ? TranslationDistance(*known.map_T_base_guess, result.map_T_base)
+                                : 0.0;
   const bool far = strict && distance_m > gate.initial_to_result_distance_tolerance_m &&
                    limits.min_confidence < kStrictMinFarConfidence;
   const double least = far ? kStrictMinFarConfidence : limits.min_confidence;
   if (!(least > 0.0)) return "";
   const std::string why =
-      far ? absl::StrCat(", asked for because the result is ", distance_m, " m from the guess") : "";
+      far ? absl::StrCat(", asked for because the result is ", distance_m, " m from the guess")
+          : "";
   if (estimate == nullptr || !estimate->confidence.has_value()) {
     return absl::StrCat("the confidence is not known; it must be at least ", least, why);
   }
   const double confidence = estimate->confidence->value;
-  return confidence >= least ? ""
-                             : absl::StrCat("the confidence ", confidence, " is below ", least, why);
+  return confidence >= least
+             ? ""
+             : absl::StrCat("the confidence ", confidence, " is below ", least, why);
 }
 
 absl::string_view NameOf(PriorSource source) {
@@ -91,18 +92,18 @@ Verdict JudgeDegenerate(const AlignResult& result, const Degeneracy& degeneracy,
   }
   if (!best.has_value()) {
     return NotAccepted(AlignmentStatus::kDegenerate,
-                       absl::StrCat(unobserved, "; neither a guess with a covariance nor odometry "
-                                                "says where the vehicle is along it"));
+                       absl::StrCat(unobserved,
+                                    "; neither a guess with a covariance nor odometry "
+                                    "says where the vehicle is along it"));
   }
   if (!(best->within_m <= kSettledWithinM)) {
     return NotAccepted(AlignmentStatus::kDegenerate,
                        absl::StrCat(unobserved, "; ", NameOf(best->source), " leave ",
                                     best->within_m, " m, allowed are ", kSettledWithinM));
   }
-  Verdict verdict =
-      Accepted(AlignmentStatus::kDegenerate, absl::StrCat(unobserved, "; known within ",
-                                                          best->within_m, " m from ",
-                                                          NameOf(best->source)));
+  Verdict verdict = Accepted(AlignmentStatus::kDegenerate,
+                             absl::StrCat(unobserved, "; known within ", best->within_m, " m from ",
+                                          NameOf(best->source)));
   verdict.settled_by = best;
   return verdict;
 }

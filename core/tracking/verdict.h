@@ -64,7 +64,8 @@ struct Verdict {
   AlignmentStatus status = AlignmentStatus::kOk;
   std::string detail;  // empty with kOk
   bool accepted = false;
-  std::optional<SettledBy> settled_by;  // of a degenerate result that is accepted by the strict rule
+  std::optional<SettledBy>
+      settled_by;  // of a degenerate result that is accepted by the strict rule
 };
 
 // Judges a result whose own status is ok, aligned with this profile. `estimate` is null where there

@@ -108,9 +108,8 @@ class Runner {
   // As a pose of the session.
   absl::Status SendGuess(const ReplayRow& row) {
     if (row.index == 0) {
-      const absl::Status status =
-          session_.SendPose(row.stamp_ns - kFirstPoseLead_ns, row.guess_map_T_base,
-                            options_.guess_covariance);
+      const absl::Status status = session_.SendPose(
+          row.stamp_ns - kFirstPoseLead_ns, row.guess_map_T_base, options_.guess_covariance);
       if (!status.ok()) return status;
     }
     return session_.SendPose(row.stamp_ns, row.guess_map_T_base, options_.guess_covariance);

@@ -69,8 +69,8 @@ ReplaySummary SummarizeReplay(const std::vector<ReplayRow>& rows) {
     ++summary.statuses[row.status];
     if (row.status == "SUPERSEDED") ++summary.superseded;
     if (row.accepted) ++summary.accepted;
-    if (row.accepted && (row.translation_error_m > kWrongFromM ||
-                         row.rotation_error_deg > kWrongFromDeg)) {
+    if (row.accepted &&
+        (row.translation_error_m > kWrongFromM || row.rotation_error_deg > kWrongFromDeg)) {
       ++summary.accepted_wrong;
     }
     if (row.map_T_base.has_value()) {
@@ -132,9 +132,9 @@ std::string SummaryText(const ReplaySetting& setting, const ReplaySummary& summa
       setting.map, setting.profile, setting.engine, summary.scans, summary.answered,
       summary.accepted, percent, setting.elapsed_s);
   if (summary.accepted_wrong > 0) {
-    absl::StrAppendFormat(&text,
-                          "accepted but wrong: %d poses more than %g m or %g degrees from the truth\n",
-                          summary.accepted_wrong, kWrongFromM, kWrongFromDeg);
+    absl::StrAppendFormat(
+        &text, "accepted but wrong: %d poses more than %g m or %g degrees from the truth\n",
+        summary.accepted_wrong, kWrongFromM, kWrongFromDeg);
   }
   const size_t ok = summary.statuses.count("OK") > 0 ? summary.statuses.at("OK") : 0;
   if (ok != summary.scans) {

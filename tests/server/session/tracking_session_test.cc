@@ -339,8 +339,7 @@ TEST_P(TrackingSession, ContradictoryOptionsEndTheStreamOrAreRejected) {
 
   // What would contradict only the rest of the session's options is found out as well.
   TestSession session(
-      server_,
-      TownSession("setup { options { covariance { method: COVARIANCE_METHOD_FIXED } } }"));
+      server_, TownSession("setup { options { covariance { method: COVARIANCE_METHOD_FIXED } } }"));
   v1::AlignScansRequest configure;
   configure.mutable_configure()->mutable_setup()->mutable_output()->mutable_protection();
   session.Send(configure);

@@ -201,7 +201,8 @@ TEST(PlyReaderTest, BrokenListsOfVerticesAreErrors) {
   EXPECT_THAT(PlyError(ascii + "1 2 3 1 7\n1 2 3 2 7\n"),
               AllOf(HasSubstr("line 11"), HasSubstr("a list of 2 has 1 values")));
   EXPECT_THAT(PlyError(ascii + "1 2 3 -1\n"), HasSubstr("must be a whole number (got '-1')"));
-  EXPECT_THAT(PlyError(ascii + "1 2 3 0 9\n1 2 3 0\n"), AllOf(HasSubstr("line 10"), HasSubstr("more than")));
+  EXPECT_THAT(PlyError(ascii + "1 2 3 0 9\n1 2 3 0\n"),
+              AllOf(HasSubstr("line 10"), HasSubstr("more than")));
   EXPECT_THAT(PlyError(ascii + "1 2 3 0\n"), HasSubstr("promises 2 points"));
   EXPECT_FALSE(
       ParsePly(PlyHeaderText("binary_big_endian", Vertices(uint64_t{1} << 60, properties)) + point)
