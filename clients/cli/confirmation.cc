@@ -10,18 +10,18 @@
 
 namespace voxloc::cli {
 
-Answer Confirm(const std::string& question, bool yes, bool terminal, std::istream& in,
-               std::ostream& err) {
-  if (yes) return Answer::kYes;
-  if (!terminal) return Answer::kNobodyToAsk;
+Confirmation Confirm(const std::string& question, bool yes, bool terminal, std::istream& in,
+                     std::ostream& err) {
+  if (yes) return Confirmation::kYes;
+  if (!terminal) return Confirmation::kNobodyToAsk;
   err << question << " [y/N] " << std::flush;
   std::string line;
   std::getline(in, line);
   line = absl::AsciiStrToLower(absl::StripAsciiWhitespace(line));
-  return line == "y" || line == "yes" ? Answer::kYes : Answer::kNo;
+  return line == "y" || line == "yes" ? Confirmation::kYes : Confirmation::kNo;
 }
 
-Answer ConfirmOnTerminal(const std::string& question, bool yes) {
+Confirmation ConfirmOnTerminal(const std::string& question, bool yes) {
   return Confirm(question, yes, isatty(STDIN_FILENO) != 0, std::cin, std::cerr);
 }
 

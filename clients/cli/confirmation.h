@@ -11,15 +11,15 @@
 
 namespace voxloc::cli {
 
-enum class Answer { kYes, kNo, kNobodyToAsk };
+enum class Confirmation { kYes, kNo, kNobodyToAsk };
 
 // `yes`: the answer was given by a flag. Otherwise asks on `err` and reads a line of `in`, where
 // `terminal` says that a person sits there: yes is "y" or "yes".
-[[nodiscard]] Answer Confirm(const std::string& question, bool yes, bool terminal, std::istream& in,
-                             std::ostream& err);
+[[nodiscard]] Confirmation Confirm(const std::string& question, bool yes, bool terminal,
+                                   std::istream& in, std::ostream& err);
 
 // On standard input and standard error.
-[[nodiscard]] Answer ConfirmOnTerminal(const std::string& question, bool yes);
+[[nodiscard]] Confirmation ConfirmOnTerminal(const std::string& question, bool yes);
 
 }  // namespace voxloc::cli
 

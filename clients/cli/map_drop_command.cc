@@ -36,12 +36,12 @@ absl::StatusOr<ExitCode> DropMap(const MapDropFlags& options) {
         absl::StrFormat("Delete map %s (revision %d, %d tiles, %d points) from %s?", options.map,
                         info->revision(), info->tiles(), info->points(), channel->server());
     switch (ConfirmOnTerminal(question, options.yes)) {
-      case Answer::kYes:
+      case Confirmation::kYes:
         break;
-      case Answer::kNo:
+      case Confirmation::kNo:
         std::fputs("voxloc: nothing was deleted\n", stderr);
         return ExitCode::kFailed;
-      case Answer::kNobodyToAsk:
+      case Confirmation::kNobodyToAsk:
         std::fputs("voxloc: --yes must be given where standard input is no terminal\n", stderr);
         return ExitCode::kUsage;
     }

@@ -19,18 +19,18 @@ TEST(Confirmation, AsksOnlyAPersonAndTakesNothingButYesForYes) {
   const auto confirm = [](const std::string& typed, bool yes, bool terminal) {
     std::istringstream in(typed);
     std::ostringstream asked;
-    const Answer answer = Confirm("Delete it?", yes, terminal, in, asked);
+    const Confirmation answer = Confirm("Delete it?", yes, terminal, in, asked);
     EXPECT_EQ(asked.str(), terminal && !yes ? "Delete it? [y/N] " : "");
     return answer;
   };
   for (const char* typed : {"y\n", "YES\n", " yes \n"}) {
-    EXPECT_EQ(confirm(typed, false, true), Answer::kYes) << typed;
+    EXPECT_EQ(confirm(typed, false, true), Confirmation::kYes) << typed;
   }
   for (const char* typed : {"", "\n", "n\n", "yes please\n", "ja\n"}) {
-    EXPECT_EQ(confirm(typed, false, true), Answer::kNo) << typed;
+    EXPECT_EQ(confirm(typed, false, true), Confirmation::kNo) << typed;
   }
-  EXPECT_EQ(confirm("y\n", false, false), Answer::kNobodyToAsk);
-  EXPECT_EQ(confirm("", true, false), Answer::kYes);
+  EXPECT_EQ(confirm("y\n", false, false), Confirmation::kNobodyToAsk);
+  EXPECT_EQ(confirm("", true, false), Confirmation::kYes);
 }
 
 TEST(PoseText, ReadsMetresAndDegreesInRosOrder) {
