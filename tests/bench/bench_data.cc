@@ -57,7 +57,10 @@ void RequireMapAndScans(CLI::App& app) {
 }
 
 absl::StatusOr<std::vector<PointCloud>> LoadMapClouds(const MapOptions& options) {
-  const auto sources = ResolveMapSources({options.map}, {options.map_poses, options.record_floats});
+  MapSourceOptions sourcing;
+  sourcing.poses = options.map_poses;
+  sourcing.record_floats = options.record_floats;
+  const auto sources = ResolveMapSources({options.map}, sourcing);
   if (!sources.ok()) return sources.status();
   std::vector<PointCloud> clouds;
   for (const TileSource& source : *sources) {

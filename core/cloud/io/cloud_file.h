@@ -35,7 +35,8 @@ struct CloudReadOptions {
   size_t max_points = 200'000'000;
   size_t max_file_bytes = size_t{8} << 30;
   // Float32 in the record of a point of a .bin file, 3 to 32; 0: 5 where the name ends in .pcd.bin,
-  // otherwise what the values in the file show, and an error where they do not (record_floats.h).
+  // otherwise what the values in the file show, and 4 where they do not; an error where neither
+  // fits (record_floats.h).
   size_t record_floats = 0;
 };
 

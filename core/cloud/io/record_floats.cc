@@ -24,12 +24,14 @@ constexpr size_t kTried[] = {3, 4, 5, 6, 7};
 constexpr size_t kNuScenesFloats = 5;
 
 // Natural logarithm of the odds at which the values decide.
-constexpr double kDecisive = 5.0;
+constexpr double kDecisive = 10.0;
 
 // Where a record is two of half its length, the means of the halves differ by less than this share
 // of the spread.
 constexpr double kSameMean = 0.7;
 constexpr size_t kLeastRecordsOfMeans = 8;
+// And where they are no more than chance makes of so many records, in standard deviations.
+constexpr double kChanceSigmas = 4.0;
 
 // No coordinate of a scan or of a map is farther from zero, or nearer and not zero.
 constexpr double kFarthest_m = 1e8;
@@ -112,16 +114,20 @@ std::optional<bool> HalvesDiffer(const std::vector<Values>& all, size_t floats) 
       counts[column] += 1.0;
     }
   }
+  double share = kSameMean;
   for (size_t a = 0; a < floats; ++a) {
     const size_t b = a + floats;
-    if (std::min(counts[a], counts[b]) < kLeastRecordsOfMeans) return std::nullopt;
+    const double records = std::min(counts[a], counts[b]);
+    if (records < kLeastRecordsOfMeans) return std::nullopt;
+    share = std::max(share, kChanceSigmas * std::sqrt(2.0 / records));
     const double mean_a = sums[a] / counts[a];
     const double mean_b = sums[b] / counts[b];
     const double variance =
         0.5 * (squares[a] / counts[a] - mean_a * mean_a + squares[b] / counts[b] - mean_b * mean_b);
     const double difference = std::abs(mean_a - mean_b);
-    if (difference > kSameMean * std::sqrt(std::max(variance, 0.0)) + 1e-3) return true;
+    if (difference > share * std::sqrt(std::max(variance, 0.0)) + 1e-3) return true;
   }
+  if (share > kSameMean) return std::nullopt;
   return false;
 }
 
@@ -217,6 +223,9 @@ absl::StatusOr<RecordFloats> ChooseRecordFloats(size_t told, absl::string_view n
     if (!fits(chosen.floats)) return WrongSize(name, file_bytes, chosen.floats);
   } else if (best == 4 && only_fit) {
     chosen.reason = RecordReason::kSize;
+  } else if (!decided && fits(4) && !Decides(unlikeness[best], unlikeness[4])) {
+    // Nothing speaks against the most common record.
+    chosen = {4, RecordReason::kName};
   } else if (!decided) {
     return NotCertain(
         name, absl::StrCat("its ", file_bytes, " bytes fit several, and its values do not decide"));

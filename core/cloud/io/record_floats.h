@@ -43,8 +43,8 @@ struct RecordRange {
 [[nodiscard]] std::vector<RecordRange> RecordRangesOf(uint64_t file_bytes);
 
 // `told`: the answer, where it is known; 0: it is not. `name`: of the file, of which .pcd.bin (as
-// nuScenes writes) means 5. InvalidArgument: the size fits no record, or what fits is not certain;
-// the message names the flag --record-floats.
+// nuScenes writes) means 5, and .bin 4 where the values do not speak against it. InvalidArgument:
+// the size fits no record, or what fits is not certain; the message names the flag --record-floats.
 [[nodiscard]] absl::StatusOr<RecordFloats> ChooseRecordFloats(
     size_t told, absl::string_view name, uint64_t file_bytes,
     const std::vector<RecordSample>& samples);

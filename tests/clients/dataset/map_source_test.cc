@@ -27,6 +27,12 @@ std::string AsciiPcd(const std::string& line) {
          line + "\n";
 }
 
+MapSourceOptions Posed(const std::string& poses) {
+  MapSourceOptions options;
+  options.poses = poses;
+  return options;
+}
+
 std::vector<std::string> IdsOf(const std::vector<TileSource>& sources) {
   std::vector<std::string> ids;
   for (const TileSource& source : sources) ids.push_back(source.id);
@@ -65,12 +71,12 @@ TEST(MapSourceTest, PosesPlaceTheClouds) {
   const std::string second = scratch.Write("2.pcd", AsciiPcd("1 0 0"));
   const std::string poses =
       scratch.Write("poses.txt", "1 0 0 10 0 1 0 0 0 0 1 0\n0 -1 0 0 1 0 0 20 0 0 1 0\n");
-  const auto sources = ResolveMapSources({first, second}, {poses});
+  const auto sources = ResolveMapSources({first, second}, Posed(poses));
   ASSERT_TRUE(sources.ok()) << sources.status();
   EXPECT_LT((LoadTile((*sources)[0])->Point(0) - Eigen::Vector3d(11, 0, 0)).norm(), 1e-6);
   EXPECT_LT((LoadTile((*sources)[1])->Point(0) - Eigen::Vector3d(0, 21, 0)).norm(), 1e-6);
 
-  const auto too_few = ResolveMapSources({first}, {poses});
+  const auto too_few = ResolveMapSources({first}, Posed(poses));
   EXPECT_EQ(too_few.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(too_few.status().message()),
               AllOf(HasSubstr("poses.txt"), HasSubstr("2 poses for 1 clouds")));
@@ -86,7 +92,7 @@ TEST(MapSourceTest, PosesGoToTheCloudsInNumericOrder) {
   }
   InputNotes notes;
   const auto sources =
-      ResolveMapSources({scratch.Path("scans")}, {scratch.Write("poses.txt", lines)}, &notes);
+      ResolveMapSources({scratch.Path("scans")}, Posed(scratch.Write("poses.txt", lines)), &notes);
   ASSERT_TRUE(sources.ok()) << sources.status();
   ASSERT_THAT(IdsOf(*sources), ElementsAre("0", "1", "2", "10"));
   for (const TileSource& source : *sources) {
@@ -188,7 +194,7 @@ TEST(MapSourceTest, TilesThatAreMissingAreNamed) {
 TEST(MapSourceTest, RealScansArePlacedByTheirPoses) {
   VOXLOC_REAL_DATA_OR_SKIP(data);
   const auto sources =
-      ResolveMapSources({data + "/ouster_os1/scans"}, {data + "/ouster_os1/poses.txt"});
+      ResolveMapSources({data + "/ouster_os1/scans"}, Posed(data + "/ouster_os1/poses.txt"));
   ASSERT_TRUE(sources.ok()) << sources.status();
   EXPECT_THAT(IdsOf(*sources), ElementsAre("000000", "000001", "000002"));
   const auto tile = LoadTile((*sources)[2]);

@@ -44,8 +44,8 @@ TEST(ScanDirectoryTest, NumbersInNamesOrderAsNumbers) {
   EXPECT_EQ(PairingOrder({expected[0], expected[1]}).value(),
             "in the numeric order of their names: 0.pcd, 1.pcd");
   // One by one they keep the order that was given, but not that of a shell's *.
-  EXPECT_EQ(PairingOrder({expected[10], expected[2], expected[4]}).value(),
-            "in the order given: 10.pcd, 2.pcd, 4.pcd");
+  EXPECT_EQ(PairingOrder({expected[4], expected[2], expected[10]}).value(),
+            "in the order given: 4.pcd, 2.pcd, 10.pcd");
   const auto shell = PairingOrder({expected[1], expected[10], expected[2]});
   EXPECT_EQ(shell.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(shell.status().message()),
