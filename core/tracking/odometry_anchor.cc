@@ -21,9 +21,9 @@ void OdometryAnchor::Follow(const std::optional<Pose>& odometry_T_base) {
   last_odometry_T_base_ = *odometry_T_base;
 }
 
-std::optional<PosePrior> OdometryAnchor::Prior(double drift) const {
+std::optional<PriorPose> OdometryAnchor::Prior(double drift) const {
   if (!anchor_.has_value()) return std::nullopt;
-  PosePrior prior;
+  PriorPose prior;
   prior.source = PriorSource::kOdometry;
   prior.map_T_base = anchor_->At(last_odometry_T_base_);
   prior.covariance.diagonal().head<3>().setConstant(std::pow(drift * way_m_, 2));

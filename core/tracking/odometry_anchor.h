@@ -11,7 +11,7 @@
 
 #include "core/geometry/pose.h"
 #include "core/tracking/carried_pose.h"
-#include "core/tracking/pose_prior.h"
+#include "core/tracking/prior_pose.h"
 
 namespace voxloc {
 
@@ -28,7 +28,7 @@ class OdometryAnchor {
   // Where the vehicle is by odometry. Its standard deviation along each axis is `drift` times the
   // way since the anchor, and about each axis `drift` times the angle turned. nullopt: there is no
   // anchor. `drift` >= 0.
-  [[nodiscard]] std::optional<PosePrior> Prior(double drift) const;
+  [[nodiscard]] std::optional<PriorPose> Prior(double drift) const;
 
  private:
   std::optional<CarriedPose> anchor_;

@@ -86,7 +86,7 @@ Verdict JudgeDegenerate(const AlignResult& result, const Degeneracy& degeneracy,
   const std::string unobserved = Unobserved(degeneracy);
   if (!strict) return Accepted(AlignmentStatus::kDegenerate, unobserved);
   std::optional<SettledBy> best;
-  for (const PosePrior& prior : known.priors) {
+  for (const PriorPose& prior : known.priors) {
     const double within_m = ErrorBoundAlongUnobserved(degeneracy, result.map_T_base, prior);
     if (!best.has_value() || within_m < best->within_m) best = SettledBy{prior.source, within_m};
   }

@@ -12,7 +12,7 @@
 
 #include "core/engine/align.h"
 #include "core/estimate/scan_estimate.h"
-#include "core/tracking/pose_prior.h"
+#include "core/tracking/prior_pose.h"
 #include "core/tracking/scan_gate.h"
 
 namespace voxloc {
@@ -51,7 +51,7 @@ constexpr double kSettledWithinM = 1.0;
 // What is known of a scan's pose without the scan.
 struct PriorKnowledge {
   std::optional<Pose> map_T_base_guess;  // nullopt: the alignment began anywhere
-  std::vector<PosePrior> priors;
+  std::vector<PriorPose> priors;
 };
 
 // Which prior settles the directions that the scan does not observe, and how well.

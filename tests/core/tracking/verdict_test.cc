@@ -80,7 +80,7 @@ class StrictVerdict : public ::testing::Test {
     ASSERT_TRUE(estimate_.degeneracy->degenerate());
   }
   void AddPrior(PriorSource source, double x, double sigma_m) {
-    PosePrior prior;
+    PriorPose prior;
     prior.source = source;
     prior.map_T_base.translation = {x, 0.0, 0.0};
     prior.covariance = sigma_m * sigma_m * Matrix6::Identity();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/tracking/pose_prior.h"
+#include "core/tracking/prior_pose.h"
 
 #include <cmath>
 
@@ -9,7 +9,7 @@
 namespace voxloc {
 
 double ErrorBoundAlongUnobserved(const Degeneracy& degeneracy, const Pose& result_map_T_base,
-                                 const PosePrior& prior) {
+                                 const PriorPose& prior) {
   Eigen::Matrix<double, 6, 1> scale = Eigen::Matrix<double, 6, 1>::Ones();
   scale.tail<3>().setConstant(degeneracy.rotation_scale_m);
   const Eigen::Matrix<double, 6, 1> difference =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/tracking/pose_prior.h"
+#include "core/tracking/prior_pose.h"
 
 #include <gtest/gtest.h>
 
@@ -23,14 +23,14 @@ Degeneracy Tunnel(double yaw_rad) {
   return AnalyzeDegeneracy(information, kRadius_m, kLimits);
 }
 
-PosePrior PriorAt(double x, double y, double sigma_m) {
-  PosePrior prior;
+PriorPose PriorAt(double x, double y, double sigma_m) {
+  PriorPose prior;
   prior.map_T_base.translation = {x, y, 0.0};
   prior.covariance = sigma_m * sigma_m * Matrix6::Identity();
   return prior;
 }
 
-TEST(PosePrior, CountsTheDistanceAlongTheTunnelAlone) {
+TEST(PriorPose, CountsTheDistanceAlongTheTunnelAlone) {
   const Degeneracy degeneracy = Tunnel(0.0);
   ASSERT_EQ(degeneracy.unobserved_directions, 1);
   Pose result;
@@ -40,7 +40,7 @@ TEST(PosePrior, CountsTheDistanceAlongTheTunnelAlone) {
   EXPECT_NEAR(ErrorBoundAlongUnobserved(degeneracy, result, PriorAt(100.3, 0.0, 0.1)), 1.2, 1e-9);
 }
 
-TEST(PosePrior, FollowsAnObliqueTunnelAcrossTheAxes) {
+TEST(PriorPose, FollowsAnObliqueTunnelAcrossTheAxes) {
   const double yaw_rad = 30.0 * kRadiansPerDegree;
   const Degeneracy degeneracy = Tunnel(yaw_rad);
   Pose result;
@@ -50,7 +50,7 @@ TEST(PosePrior, FollowsAnObliqueTunnelAcrossTheAxes) {
   EXPECT_NEAR(ErrorBoundAlongUnobserved(degeneracy, result, PriorAt(0.0, 0.0, 0.2)), 0.65, 1e-9);
 }
 
-TEST(PosePrior, CountsARotationByHowFarItMovesThePoints) {
+TEST(PriorPose, CountsARotationByHowFarItMovesThePoints) {
   // Round about the vertical axis, as in a silo.
   Matrix6 information = Matrix6::Identity();
   information.bottomRightCorner<3, 3>() *= kRadius_m * kRadius_m;
@@ -58,12 +58,12 @@ TEST(PosePrior, CountsARotationByHowFarItMovesThePoints) {
   const Degeneracy degeneracy = AnalyzeDegeneracy(information, kRadius_m, kLimits);
   Pose result;
   result.rotation = Eigen::AngleAxisd(0.01, Eigen::Vector3d::UnitZ());
-  PosePrior prior;
+  PriorPose prior;
   prior.covariance(5, 5) = 0.015 * 0.015;
   EXPECT_NEAR(ErrorBoundAlongUnobserved(degeneracy, result, prior), 0.2 + 2.0 * 0.3, 1e-9);
 }
 
-TEST(PosePrior, IsNotAskedWhereTheScanObservesAll) {
+TEST(PriorPose, IsNotAskedWhereTheScanObservesAll) {
   Matrix6 information = Matrix6::Identity();
   information.bottomRightCorner<3, 3>() *= kRadius_m * kRadius_m;
   const Degeneracy degeneracy = AnalyzeDegeneracy(information, kRadius_m, kLimits);
@@ -72,7 +72,7 @@ TEST(PosePrior, IsNotAskedWhereTheScanObservesAll) {
   EXPECT_EQ(ErrorBoundAlongUnobserved(degeneracy, Pose(), PriorAt(50.0, 50.0, 9.0)), 0.0);
 }
 
-TEST(PosePrior, CountsEveryDirectionWhereNothingIsKnown) {
+TEST(PriorPose, CountsEveryDirectionWhereNothingIsKnown) {
   const Degeneracy degeneracy =
       AnalyzeDegeneracy(std::nan("") * Matrix6::Identity(), kRadius_m, kLimits);
   EXPECT_EQ(degeneracy.unobserved_directions, 6);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PosePrior: what is known of a scan's pose without the scan, and how far it settles the directions
+// PriorPose: what is known of a scan's pose without the scan, and how far it settles the directions
 // that the scan does not observe. Pure functions.
 
-#ifndef VOXLOC_CORE_TRACKING_POSE_PRIOR_H_
-#define VOXLOC_CORE_TRACKING_POSE_PRIOR_H_
+#ifndef VOXLOC_CORE_TRACKING_PRIOR_POSE_H_
+#define VOXLOC_CORE_TRACKING_PRIOR_POSE_H_
 
 #include "core/estimate/covariance/degeneracy.h"
 #include "core/geometry/covariance.h"
@@ -14,7 +14,7 @@ namespace voxloc {
 
 enum class PriorSource { kGuess, kOdometry };
 
-struct PosePrior {
+struct PriorPose {
   PriorSource source = PriorSource::kGuess;
   Pose map_T_base;
   Matrix6 covariance = Matrix6::Zero();  // about fixed map axes
@@ -27,8 +27,8 @@ struct PosePrior {
 // every direction.
 [[nodiscard]] double ErrorBoundAlongUnobserved(const Degeneracy& degeneracy,
                                                const Pose& result_map_T_base,
-                                               const PosePrior& prior);
+                                               const PriorPose& prior);
 
 }  // namespace voxloc
 
-#endif  // VOXLOC_CORE_TRACKING_POSE_PRIOR_H_
+#endif  // VOXLOC_CORE_TRACKING_PRIOR_POSE_H_
