@@ -95,7 +95,7 @@ TEST_P(CommandLineE2e, CtrlCInAReplayKeepsSummaryJsonAndReport) {
     return bytes.str();
   };
   // The line of the progress comes once scans were answered.
-  EXPECT_TRUE(Eventually([&text] { return !text().empty(); }));
+  EXPECT_TRUE(Eventually([&text] { return text().find(" accepted ") != std::string::npos; }));
   replay.Signal(SIGINT);
   EXPECT_EQ(replay.Wait(), 130) << text();
   EXPECT_THAT(text(), HasSubstr("incomplete: ended after "));
@@ -569,7 +569,7 @@ TEST_P(CommandLineE2e, BadInputFailsWithAReason) {
        "prior.covariance"},
       {ReplayOf(short_poses.string()), 1, "25 scans"},
       {ReplayOf("/no/such/poses.txt"), 1, "/no/such/poses.txt"},
-      {Plus(ReplayOf(Town("poses.txt")), {"--json", "/no/such/directory/out.json"}), 1,
+      {Plus(ReplayOf(Town("poses.txt")), {"--json", "/no/such/directory/out.json"}), 2,
        "/no/such/directory/out.json"},
       {{"align", "--map", "town", "--gues", "0,0,0,0,0,0", Town("scans/000000.pcd")}, 2, "--guess"},
       {{"map", "info", "--map", "town", "--timeout", "soon"}, 2, "--timeout"},
