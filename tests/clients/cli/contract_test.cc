@@ -91,7 +91,8 @@ TEST(MessageField, EveryKeySetsItsFieldAlone) {
     EXPECT_GE(keys.size(), static_cast<size_t>(prototype->GetDescriptor()->field_count()));
     for (const std::string& key : keys) {
       size_t takers = 0;
-      for (const char* value : {"true", "1.5", "2", "nvtl", "clamped-step", "direct7", "exact"}) {
+      for (const char* value :
+           {"true", "1.5", "2", "nvtl", "clamped-step", "direct7", "exact", "strict"}) {
         const std::unique_ptr<google::protobuf::Message> message(prototype->New());
         if (!SetField(key + "=" + value, message.get()).ok()) continue;
         ++takers;

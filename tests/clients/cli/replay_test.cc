@@ -57,7 +57,7 @@ TEST(ReplayRow, AcceptsWhatTheServerAccepts) {
   EXPECT_FALSE(accepted(v1::ALIGNMENT_STATUS_DEGENERATE, false));
 }
 
-TEST(ReplayInputTest, ScansAreInNumericOrder) {
+TEST(ReplayInput, ScansAreInNumericOrder) {
   const ScratchDir scratch;
   std::string lines;
   for (int i = 0; i < 12; ++i) {

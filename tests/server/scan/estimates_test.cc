@@ -340,8 +340,8 @@ TEST_P(Estimates, SaysWhichDirectionsTheScanObserves) {
   server_.LoadMap("field", Field());
   const v1::AlignmentResult result = Align(
       // On a field a search slides for long.
-      "setup { map: 'field' options { gate { score_threshold { value: 0 } }"
-      " overrides { max_iterations { value: 200 } } } }",
+      "setup { map: 'field' options { gate { rule: ACCEPTANCE_RULE_REFERENCE"
+      " score_threshold { value: 0 } } overrides { max_iterations { value: 200 } } } }",
       FieldScan());
   EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_DEGENERATE) << result.ShortDebugString();
   EXPECT_TRUE(result.accepted());

@@ -42,6 +42,7 @@ v1::AlignmentResult Reply(uint64_t sequence, v1::AlignmentStatus status = v1::AL
   timings->set_estimate_s(0.004);
   timings->set_server_s(0.010);
   timings->set_batch_size(5);
+  result.set_accepted(status == v1::ALIGNMENT_STATUS_OK);
   return result;
 }
 
